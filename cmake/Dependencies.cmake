@@ -1,0 +1,44 @@
+# Dependencies are found first (Debian 12's versions are the minimum) and fetched at a pinned commit
+# second; both roads give the same target names.
+include(FetchContent)
+set(FETCHCONTENT_QUIET ON)
+
+function(ddpsim_dependency name repository commit)  # further arguments: for find_package
+  FetchContent_Declare(${name} GIT_REPOSITORY https://github.com/${repository} GIT_TAG ${commit}
+                       SYSTEM FIND_PACKAGE_ARGS ${ARGN})
+  FetchContent_MakeAvailable(${name})
+endfunction()
+
+set(JSON_BuildTests OFF)
+set(CLI11_BUILD_TESTS OFF)
+set(CLI11_BUILD_EXAMPLES OFF)
+set(SIMDJSON_DEVELOPER_MODE OFF)
+set(BENCHMARK_ENABLE_TESTING OFF)
+set(FMT_INSTALL ON)
+
+ddpsim_dependency(fmt fmtlib/fmt a33701196adfad74917046096bf5a2aa0ab0bb50 9.1)
+ddpsim_dependency(nlohmann_json nlohmann/json bc889afb4c5bf1c0d8ee29ef35eaaf4c8bef8a5d 3.11)
+ddpsim_dependency(CLI11 CLIUtils/CLI11 70f8072f9dd2292fd0b9f9e5f58e279f60483ed3 2.1)
+ddpsim_dependency(simdjson simdjson/simdjson 0d2455029d845e801809dd54b01ae47173d7d8e8 3.0)
+find_package(ZLIB REQUIRED)
+
+# protozero only installs headers: no CMake package to find.
+find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_writer.hpp)
+if(NOT PROTOZERO_INCLUDE_DIR)
+  FetchContent_Declare(protozero GIT_REPOSITORY https://github.com/mapbox/protozero
+                       GIT_TAG f379578a3f7c8162aac0ac31c2696de09a5b5f93)
+  FetchContent_GetProperties(protozero)
+  if(NOT protozero_POPULATED)
+    FetchContent_Populate(protozero)
+  endif()
+  set(PROTOZERO_INCLUDE_DIR ${protozero_SOURCE_DIR}/include)
+endif()
+add_library(protozero INTERFACE)
+target_include_directories(protozero SYSTEM INTERFACE ${PROTOZERO_INCLUDE_DIR})
+
+if(DDPSIM_TESTS)
+  ddpsim_dependency(doctest doctest/doctest b7c21ec5ceeadb4951b00396fc1e4642dd347e5f 2.4.9)
+endif()
+if(DDPSIM_BENCHMARKS)
+  ddpsim_dependency(benchmark google/benchmark d572f4777349d43653b21d6c2fc63020ab326db2 1.7)
+endif()

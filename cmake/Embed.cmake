@@ -1,0 +1,37 @@
+# ddpsim_embed(<target> <function> FILES …): compiles files into <target> behind
+#   std::span<const EmbeddedFile> <function>();   EmbeddedFile is in ddpsim/formats/embedded.hpp
+# so that bundled data needs no path at run time. Script mode (cmake -P) writes the source.
+if(CMAKE_SCRIPT_MODE_FILE)
+  set(out "#include \"ddpsim/formats/embedded.hpp\"\n#include <array>\nnamespace ddpsim {\nnamespace {\n")
+  string(APPEND out "constexpr std::array kFiles = {\n")
+  foreach(path IN LISTS FILES)
+    get_filename_component(name ${path} NAME_WE)
+    file(READ ${path} text)
+    # String literals are limited to 64 KiB by some compilers: split into chunks that concatenate.
+    string(LENGTH "${text}" length)
+    string(APPEND out "EmbeddedFile{\"${name}\", ")
+    set(begin 0)
+    while(begin LESS length)
+      string(SUBSTRING "${text}" ${begin} 8000 chunk)
+      string(APPEND out "R\"ddpsim(${chunk})ddpsim\"\n")
+      math(EXPR begin "${begin} + 8000")
+    endwhile()
+    string(APPEND out "},\n")
+  endforeach()
+  string(APPEND out "};\n}  // namespace\n")
+  string(APPEND out "std::span<const EmbeddedFile> ${FUNCTION}() { return kFiles; }\n}\n")
+  file(WRITE ${OUTPUT} "${out}")
+  return()
+endif()
+
+set(DDPSIM_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
+function(ddpsim_embed target function)
+  cmake_parse_arguments(ARG "" "" "FILES" ${ARGN})
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
+  string(REPLACE ";" "\\;" files "${ARG_FILES}")
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} "-DFILES=${files}" -DFUNCTION=${function} -DOUTPUT=${output}
+            -P ${DDPSIM_EMBED_SCRIPT}
+    DEPENDS ${ARG_FILES} ${DDPSIM_EMBED_SCRIPT} VERBATIM)
+  target_sources(${target} PRIVATE ${output})
+endfunction()

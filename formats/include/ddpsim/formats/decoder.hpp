@@ -1,0 +1,95 @@
+// Typed decoding of small JSON documents. A Cursor is a value and the place where it stands; every
+// accessor either returns a checked value or throws InputError naming file, place and remedy.
+//
+//   Document document = Document::parse(text, "lab.json");
+//   Object root = document.root().object({"schema", "name", "nodes"});   // unknown keys: did you
+//   mean int nodes = root.required("nodes").integer(1, 1'000'000); auto latency =
+//   root.optional("latency");                             // std::optional<Cursor>
+//
+// Order of complaint: wrong type or value of a field present, before a missing field: read what is
+// there first, or call Object::required last.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/sim/units.hpp"
+
+namespace ddpsim {
+
+class Object;
+
+class Cursor {
+ public:
+  const std::string& where() const { return where_; }
+  bool is_null() const;
+  bool is_object() const;
+  bool is_array() const;
+  bool is_string() const;
+  bool is_number() const;
+
+  std::string string() const;
+  bool boolean() const;
+  std::int64_t integer(std::int64_t low, std::int64_t high) const;
+  double number(double low, double high) const;  ///< finite, within [low, high]
+  /// A JSON number of microseconds ("*_us" fields); finite, within 63 bits of picoseconds.
+  Duration microseconds(bool may_be_negative = false) const;
+  Duration duration() const;    ///< "3.2us"
+  Bytes bytes() const;          ///< "25MiB"
+  Bandwidth bandwidth() const;  ///< "100Gbps"; must be > 0
+  /// One of `choices`; anything else is an error with a suggestion.
+  std::string choice(std::initializer_list<std::string_view> choices) const;
+  std::vector<Cursor> array() const;
+  /// Keys outside `known` are an error with a suggestion.
+  Object object(std::initializer_list<std::string_view> known) const;
+  /// Keys of any name (provenance).
+  Object free_object() const;
+  [[noreturn]] void fail(std::string message, std::string hint = "") const;
+
+ private:
+  friend class Document;
+  friend class Object;
+  Cursor(const nlohmann::ordered_json* value, std::shared_ptr<const std::string> file,
+         std::string where)
+      : value_(value), file_(std::move(file)), where_(std::move(where)) {}
+  const nlohmann::ordered_json* value_;
+  std::shared_ptr<const std::string> file_;
+  std::string where_;
+};
+
+class Object {
+ public:
+  Cursor required(std::string_view key) const;
+  std::optional<Cursor> optional(std::string_view key) const;  ///< null counts as absent
+  bool has(std::string_view key) const;
+  std::vector<std::pair<std::string, Cursor>> items() const;  ///< in file order
+  const Cursor& cursor() const { return cursor_; }
+
+ private:
+  friend class Cursor;
+  explicit Object(Cursor cursor) : cursor_(std::move(cursor)) {}
+  Cursor cursor_;
+};
+
+/// Owns a parsed document. Duplicate keys, comments, NaN, nesting deeper than 64 levels and
+/// trailing text are errors with line and column.
+class Document {
+ public:
+  static Document parse(std::string_view text, std::string file);
+  Cursor root() const;
+
+ private:
+  Document() = default;
+  std::shared_ptr<const nlohmann::ordered_json> json_;
+  std::shared_ptr<const std::string> file_;
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,19 @@
+// Whole files in, whole files out: nothing half-read, nothing half-written.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace ddpsim {
+
+/// Reads a file of at most `limit` bytes; InputError when absent, a directory, unreadable or
+/// larger.
+std::string read_file(const std::filesystem::path& path, std::int64_t limit);
+
+/// Writes beside the target, then renames over it. Throws std::runtime_error (exit code 1: ours or
+/// the machine's) when that fails; the target is then untouched.
+void write_file(const std::filesystem::path& path, std::string_view content);
+
+}  // namespace ddpsim

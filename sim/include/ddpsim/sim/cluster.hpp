@@ -1,0 +1,77 @@
+// The machine, sealed: everything the simulator needs about GPUs, links and NCCL's view of them, as
+// plain numbers. `topologies` builds it from files and one-line forms; the simulator only reads it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/units.hpp"
+
+namespace ddpsim {
+
+/// One row of the GPU catalogue.
+struct GpuModel {
+  std::string name;            ///< by model, never by form factor or memory size: "V100"
+  int compute_capability = 0;  ///< 70 for sm_70
+  int sms = 0;
+  Bandwidth memory_bandwidth;  ///< peak, read plus write
+  double fp32_tflops = 0;
+};
+
+/// How GPUs of one node reach each other.
+enum class IntraKind {
+  none,      ///< one GPU per node
+  nvswitch,  ///< every pair at full bandwidth
+  nvlink,    ///< direct links
+  pcie,      ///< through PCIe switches or the host
+};
+
+enum class NetworkKind { none, infiniband, roce, tcp, efa, slingshot };
+
+/// NCCL's path classes as its tuning model tells them apart (graph/topo.h).
+enum class PathKind { nvlink, pcie, network };
+
+/// Result of NCCL's channel search for one algorithm: channels before doubling and bandwidth per
+/// channel (NCCL's own derated figures, not nominal rates).
+struct SearchGraph {
+  int channels = 1;
+  Bandwidth intra;  ///< per channel inside a node
+  Bandwidth inter;  ///< per channel between nodes
+  PathKind intra_path = PathKind::nvlink;
+};
+
+enum class CpuVendor { intel, amd, arm, power, unknown };
+
+struct Interconnect {
+  IntraKind kind = IntraKind::none;
+  Bandwidth per_gpu;  ///< nominal, one direction, all links of a GPU that a ring can use
+  int links_per_gpu = 0;
+};
+
+struct Network {
+  NetworkKind kind = NetworkKind::none;
+  int nics_per_node = 0;
+  Bandwidth per_nic;                ///< nominal, one direction
+  std::optional<Duration> latency;  ///< one way, only when stated; otherwise the kind's default
+  double oversubscription = 1;      ///< R: the fabric carries 1/R of what the NICs could send
+};
+
+struct Cluster {
+  std::string name;
+  int nodes = 1;
+  int gpus_per_node = 1;
+  GpuModel gpu;
+  Interconnect intra;
+  Network network;
+  CpuVendor cpu = CpuVendor::unknown;
+  SearchGraph ring;
+  SearchGraph tree;
+  int nvls_channels = 0;  ///< 0: no NVLink SHARP
+  bool verified = false;  ///< a log stands behind the figures
+  std::vector<std::string> sources;
+
+  int ranks() const { return nodes * gpus_per_node; }
+};
+
+}  // namespace ddpsim

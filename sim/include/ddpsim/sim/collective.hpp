@@ -1,0 +1,80 @@
+// What a collective costs. Two pure functions, never mixed:
+//
+//   choose(kind, size, cluster, tuning) -> algorithm, protocol, channels    NCCL's own table, bit
+//   for bit cost(choice, size, cluster)         -> duration                         our pipeline
+//   law
+//
+// NCCL's time estimate selects; it does not predict. A CollectiveModel bundles the two (or replaces
+// them) as a value the step simulator asks once per collective. Flow simulation, NVLS and CollNet
+// join here as further alternatives of the variant and further enumerators.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/versions.hpp"
+
+namespace ddpsim {
+
+enum class CollectiveKind { all_reduce, broadcast };
+enum class Algorithm { tree, ring };        // in NCCL's index order
+enum class Protocol { ll, ll128, simple };  // in NCCL's index order
+
+std::string_view name_of(Algorithm algorithm);  ///< "tree", "ring"
+std::string_view name_of(Protocol protocol);    ///< "LL", "LL128", "Simple"
+
+struct CollectiveTuning {
+  NcclVersion nccl;
+  std::optional<Algorithm> algorithm;  ///< NCCL_ALGO: forced
+  std::optional<Protocol> protocol;    ///< NCCL_PROTO: forced
+};
+
+struct CollectiveChoice {
+  Algorithm algorithm = Algorithm::ring;
+  Protocol protocol = Protocol::simple;
+  int channels = 1;        ///< channels this operation uses; one thread block (SM) each
+  Duration nccl_estimate;  ///< NCCL's own time for it: a selector, not a prediction
+};
+
+/// NCCL's selection for one operation of `size` bytes per rank over all ranks of the cluster.
+/// Ties go to the lower algorithm index, then protocol index, as in NCCL's loops. With one rank
+/// NCCL runs no tuning: the choice is ring/Simple/1 channel with estimate 0.
+CollectiveChoice choose(CollectiveKind kind, Bytes size, const Cluster& cluster,
+                        const CollectiveTuning& tuning);
+
+/// Duration of the kernel from the last arrival to the end, without contention.
+Duration cost(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
+              const Cluster& cluster);
+
+/// choose, then cost, on an idle network.
+struct AnalyticModel {
+  Cluster cluster;
+  CollectiveTuning tuning;
+  double duration_scale = 1;  ///< named uncertainty: every transfer times this factor
+};
+
+/// Recorded durations by position in launch order, wait and transfer together; replays a trace.
+struct RecordedModel {
+  std::vector<Duration> durations;
+};
+
+/// Collectives take no time and no SMs: the lower bound.
+struct FreeModel {};
+
+using CollectiveModel = std::variant<AnalyticModel, RecordedModel, FreeModel>;
+
+struct CollectivePlan {
+  Duration transfer;                       ///< last arrival to end
+  std::optional<CollectiveChoice> choice;  ///< absent where the model does not choose
+};
+
+/// Plan of the `index`-th collective of its kind in the step.
+CollectivePlan plan(const CollectiveModel& model, CollectiveKind kind, Bytes size,
+                    std::size_t index);
+
+}  // namespace ddpsim

@@ -1,0 +1,44 @@
+// The user's side of DistributedDataParallel: what can be passed, set or written in a script.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/versions.hpp"
+
+namespace ddpsim {
+
+struct DdpOptions {
+  TorchVersion torch;
+  /// bucket_cap_mb in MiB, as passed. Absent is PyTorch's default, which is *not* the same as 25.
+  std::optional<double> bucket_cap_mb;
+  /// torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB. Absent: 1 MiB.
+  std::optional<double> first_bucket_mb;
+  /// bucket_cap_mb_list (2.11+): one limit per bucket, the last repeats. Empty: not passed.
+  std::vector<double> bucket_cap_mb_list;
+  bool find_unused_parameters = false;
+  bool static_graph = false;
+  bool gradient_as_bucket_view = false;
+  bool broadcast_buffers = true;
+  int accumulate = 1;  ///< micro-batches per step; all but the last run under no_sync()
+};
+
+/// Why these options cannot be used with this version, naming the option and the first version that
+/// has it; absent when they can. `static_graph since 1.9`, and so on.
+std::optional<std::string> unsupported(const DdpOptions& options);
+
+/// Byte limits for the bucket assignment function, in the order it consumes them.
+struct BucketLimits {
+  std::vector<Bytes> construction;
+  std::vector<Bytes> rebuild;
+  /// Iteration (from 1) that first runs on rebuilt buckets; absent where they are never rebuilt.
+  std::optional<int> rebuilt_from;
+};
+
+/// The limits that `options.torch` derives from its options (reference: torch/nn/parallel/
+/// distributed.py of 1.4, 1.13, 2.4, 2.5+ and reducer.cpp).
+BucketLimits bucket_limits(const DdpOptions& options);
+
+}  // namespace ddpsim

@@ -1,0 +1,120 @@
+// What one rank computes in a training step, as recorded. A pure value: readers fill it, the
+// simulator replays it. Nothing recorded is ever subtracted here; `recorded_with` says what the
+// recording already contained, and the schedule keeps or removes it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/sim/units.hpp"
+
+namespace ddpsim {
+
+enum class Dtype {
+  float16,
+  bfloat16,
+  float32,
+  float64,
+  int8,
+  uint8,
+  int16,
+  int32,
+  int64,
+  boolean,
+  complex64,
+  complex128
+};
+
+/// Bytes per element.
+std::int64_t element_size(Dtype dtype);
+/// PyTorch's name without the "torch." prefix: "float32".
+std::string_view name_of(Dtype dtype);
+std::optional<Dtype> dtype_from_name(std::string_view name);
+
+struct Parameter {
+  std::string name;
+  std::optional<std::vector<std::int64_t>>
+      shape;  ///< absent when the source did not record it; [] is a scalar
+  Dtype dtype = Dtype::float32;
+  std::string device;            ///< empty: the rank's own device
+  bool sparse_gradient = false;  ///< gets a bucket of its own
+  bool ignored = false;          ///< in the module but outside DDP; stays in the ready order
+};
+
+/// Bytes of the gradient: product of the shape times the element size. Absent when the shape is, or
+/// when the product leaves 63 bits (readers refuse that input). A dimension of 0 gives 0 bytes.
+std::optional<Bytes> gradient_bytes(const Parameter& parameter);
+
+/// A gradient was written. Times count from the start of backward on the compute stream.
+struct ReadyEvent {
+  std::size_t parameter = 0;  ///< index into Workload::parameters
+  Duration at;
+  /// End of the copy into the bucket, where the recording had DDP hooks and shows it.
+  std::optional<Duration> copied_at;
+};
+
+struct Backward {
+  Duration duration;  ///< first to last backward kernel, copies into buckets included if recorded
+  std::vector<ReadyEvent> ready;  ///< in execution order; may be empty (no timing known)
+};
+
+/// One collective seen in the recording, on the clock of ReadyEvent. On one rank the duration holds
+/// the wait for the last rank and the transfer together.
+struct RecordedCollective {
+  Bytes bytes;
+  Duration launch;  ///< host enqueues
+  Duration start;
+  Duration duration;
+};
+
+/// What the recording already contains.
+struct RecordedWith {
+  bool ddp_hooks = false;  ///< copies into buckets are part of `ready` and of backward
+  int world_size = 1;
+  std::int64_t nccl_kernels = 0;     ///< NCCL kernels per iteration, buffer broadcasts included
+  std::optional<Duration> exposed;   ///< tail of communication after backward compute
+  std::optional<Duration> finalize;  ///< copies out of the buckets
+  std::optional<Duration> buffer_broadcast;     ///< the part of forward spent in it
+  std::vector<RecordedCollective> collectives;  ///< the reducer's, in launch order
+};
+
+/// Module buffers (running statistics and the like) of one dtype, broadcast before each forward.
+struct BufferGroup {
+  Dtype dtype = Dtype::float32;
+  Bytes bytes;
+  std::int64_t tensors = 1;
+};
+
+enum class ParameterOrder { definition, assumed };
+
+struct Workload {
+  std::string name;
+  std::string gpu;        ///< model recorded on, "V100"; empty when unknown
+  std::string precision;  ///< "fp32", "amp", "bf16"
+  std::optional<std::int64_t> batch_per_gpu;
+  std::optional<double> samples_per_step;
+  std::string torch;  ///< version recorded with; empty when unknown
+  ParameterOrder parameter_order = ParameterOrder::definition;
+  std::vector<Parameter> parameters;  ///< module definition order
+  std::optional<Duration> forward;
+  std::optional<Backward> backward;
+  std::optional<Duration> optimizer;
+  std::optional<Duration> iteration;  ///< period between steps; absent when not recorded
+  /// Host time at which each entry of backward.ready was reached (end of AccumulateGrad), on the
+  /// same clock, negative where the host runs ahead. Empty: the host is taken to stay ahead.
+  std::vector<Duration> host_ready;
+  std::vector<BufferGroup> buffers;
+  RecordedWith recorded_with;
+  std::vector<std::pair<std::string, std::string>> provenance;  ///< key, text; in file order
+};
+
+/// stall = iteration - (forward + backward + exposed + finalize + optimizer): time between steps
+/// that belongs to none of them. Negative when steps overlap, absent where the iteration is.
+std::optional<Duration> stall(const Workload& workload);
+
+}  // namespace ddpsim

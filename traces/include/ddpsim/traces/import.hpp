@@ -1,0 +1,39 @@
+// Anything recorded -> workload. The format is recognised by content, never by extension.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/workload.hpp"
+
+namespace ddpsim {
+
+struct ImportOptions {
+  std::optional<std::int64_t>
+      iteration;  ///< complete iterations counted from 0; default: lower median by backward window
+  std::string model;  ///< parameter list for traces without shapes; empty: find the one that fits
+  std::string gpu;    ///< when the source does not say
+};
+
+struct Imported {
+  Workload workload;
+  std::vector<std::string> recognised;  ///< one sentence each, for the user
+  std::vector<std::string> warnings;    ///< what was not, and what that means
+};
+
+/// Reads a workload file, a profiler trace (.json or gzip) or a layer table. Throws InputError.
+Imported import_file(const std::filesystem::path& path, const ImportOptions& options);
+
+/// The bundled workload of that name (`list` shows them); absent when there is none.
+std::optional<Workload> bundled_workload(std::string_view name);
+
+struct BundledWorkload {
+  std::string name;
+  std::string summary;  ///< one line: what, where from
+};
+std::vector<BundledWorkload> bundled_workloads();
+
+}  // namespace ddpsim

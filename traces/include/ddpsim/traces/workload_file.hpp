@@ -1,0 +1,19 @@
+// The workload file, ddpsim.workload/1: reading checks everything once, writing is byte-stable.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+#include "ddpsim/sim/workload.hpp"
+
+namespace ddpsim {
+
+/// Parses a ddpsim.workload/1 document. `file` names it in messages. Throws InputError.
+Workload parse_workload(std::string_view text, const std::string& file);
+
+/// The document as text, two-space indented, keys in the order of the schema, times in microseconds
+/// printed from integer picoseconds. parse_workload(format_workload(w)) == w.
+std::string format_workload(const Workload& workload);
+
+}  // namespace ddpsim
