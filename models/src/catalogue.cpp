@@ -1,0 +1,1 @@
+#include "ddpsim/models/catalogue.hpp"

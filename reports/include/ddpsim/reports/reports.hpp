@@ -1,0 +1,67 @@
+// Results -> terminal, JSON, CSV, Perfetto. Writers are functions of values: they compute nothing
+// that a result does not hold and know no clock.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/result.hpp"
+#include "ddpsim/sim/tune.hpp"
+#include "ddpsim/sim/workload.hpp"
+
+namespace ddpsim {
+
+/// Everything a report says beside the result itself.
+struct ReportContext {
+  std::string workload;
+  std::string cluster;
+  int ranks = 1;
+  TorchVersion torch;
+  NcclVersion nccl;
+  std::string network = "analytic";
+  double compute_scale = 1;
+  std::optional<double> samples_per_step;
+  std::optional<std::int64_t> batch_per_gpu;
+  Confidence confidence;
+  std::optional<Replay> replay;
+  std::vector<std::string> warnings;
+  std::string bucket_setting;  ///< "default (1 MiB, then 25 MiB)", "bucket_cap_mb=50"
+  std::string next_command;    ///< hint for the last line of terminal output; may be empty
+};
+
+/// How the terminal takes it: width in columns, colour or not.
+struct TerminalStyle {
+  int width = 100;
+  bool colour = false;
+};
+
+// One document each, two-space indented, newline at the end; times printed from integer picoseconds
+// with at most 6 decimals, sizes as integers.
+std::string result_json(const SimulationResult& result, const ReportContext& context);
+std::string tune_json(const TuneResult& result, const ReportContext& context);
+std::string buckets_json(const std::vector<Bucket>& buckets,
+                         const std::vector<std::string>& warnings, TorchVersion torch);
+
+std::string result_text(const SimulationResult& result, const ReportContext& context,
+                        const Workload& workload, const TerminalStyle& style);
+std::string tune_text(const TuneResult& result, const ReportContext& context,
+                      const TerminalStyle& style);
+std::string buckets_text(const std::vector<Bucket>& buckets, const Workload& workload,
+                         const TerminalStyle& style);
+
+/// Columns with units in their names; one row per bucket, one row per point of the curve.
+std::string result_csv(const SimulationResult& result);
+std::string tune_csv(const TuneResult& result);
+std::string buckets_csv(const std::vector<Bucket>& buckets);
+
+/// ddpsim.timeline/1
+std::string timeline_json(const Timeline& timeline);
+
+/// Perfetto protobuf: a process per rank, a track per stream and per bucket, arrows
+/// ready -> launch -> start -> done.
+std::string perfetto(const Timeline& timeline, const std::vector<BucketResult>& buckets);
+
+}  // namespace ddpsim

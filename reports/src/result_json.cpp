@@ -1,0 +1,1 @@
+#include "ddpsim/reports/reports.hpp"

@@ -1,0 +1,30 @@
+// How sure: a grade, an interval from named sources, and warnings.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/units.hpp"
+
+namespace ddpsim {
+
+/// A: calibrated on this cluster and today's step reproduced. B: calibrated on a sibling or a
+/// vendor log. C: specification only.
+enum class Grade { a, b, c };
+std::string_view name_of(Grade grade);  ///< "A"
+
+struct Confidence {
+  Grade grade = Grade::c;
+  double low_percent = 0;   ///< the true step lies between prediction * (1 + low / 100) …
+  double high_percent = 0;  ///< … and prediction * (1 + high / 100)
+  std::vector<std::string> because;
+};
+
+/// Today's step, replayed before anything is predicted.
+struct Replay {
+  Duration measured;
+  Duration predicted;
+  Duration residual() const { return measured - predicted; }
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,73 @@
+// One training step: (workload, cluster, options) -> result. A pure function: same input, same
+// bits.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/ddp_options.hpp"
+#include "ddpsim/sim/result.hpp"
+#include "ddpsim/sim/workload.hpp"
+
+namespace ddpsim {
+
+/// Host and device costs of DDP itself, with the evidence each default rests on. A field is only
+/// used where the recording does not already contain that cost.
+struct DdpCosts {
+  /// Copy kernels move 2 bytes per gradient byte at this share of peak memory bandwidth …
+  double copy_bandwidth_share = 0.85;
+  /// … after a fixed time per kernel, and follow each other with a gap. Kernels of two ResNet-50
+  /// traces (V100, A100): 1.8 us for the small ones, 0.83-0.86 of 900 GB/s from 8 MB, gaps 0.8-1.0
+  /// us.
+  Duration copy_kernel = Duration::microseconds(1.8);
+  Duration kernel_gap = Duration::microseconds(1.0);
+  /// Host time of one AccumulateGrad hook, and of launching one collective (dispatch, two events,
+  /// ncclAllReduce). Ranges met in practice: 5-20 us and 30-80 us.
+  Duration host_hook = Duration::microseconds(10);
+  Duration host_launch = Duration::microseconds(50);
+  /// From the host's launch call to the kernel's start on an idle stream: 11.4-13.3 us over 15
+  /// all-reduces of a 2 x A100 trace.
+  Duration launch_latency = Duration::microseconds(12);
+  /// From the event a stream waits for to the waiting kernel's start: 1.2-4.8 us in that trace.
+  Duration event_latency = Duration::microseconds(1.2);
+  /// Traversal of the autograd graph per parameter under find_unused_parameters (about 3 nodes per
+  /// parameter at 0.3 us).
+  Duration host_search_per_parameter = Duration::microseconds(1);
+};
+
+/// Compute and NCCL slow each other while they overlap.
+struct Interference {
+  /// A resident NCCL kernel takes one SM per channel: compute runs at 1 - share * channels / SMs.
+  double sm_share = 1;
+  /// Rate of a transfer while compute runs beside it.
+  double communication_rate = 1;
+};
+
+/// Everything that decides a step beside workload and machine.
+struct SimulationOptions {
+  DdpOptions ddp;
+  DdpCosts costs;
+  Interference interference;
+  /// Compute of this GPU relative to the recording's: 2 halves every compute time.
+  double compute_scale = 1;
+  /// Iterations to run from the first one of a training run; 0: the steady step.
+  int iterations = 0;
+  /// Buckets to use in place of the reducer's own (a partition under study).
+  std::optional<std::vector<Bucket>> buckets;
+};
+
+/// Why the workload cannot be simulated on the cluster with these options (unknown shapes, no
+/// timing, …), with the option that would help; absent when it can.
+std::optional<std::string> cannot_simulate(const Workload& workload, const Cluster& cluster,
+                                           const SimulationOptions& options);
+
+/// Precondition: cannot_simulate(...) is absent.
+SimulationResult simulate(const Workload& workload, const Cluster& cluster,
+                          const SimulationOptions& options, const CollectiveModel& model);
+
+}  // namespace ddpsim

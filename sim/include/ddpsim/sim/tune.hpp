@@ -1,0 +1,78 @@
+// Is another bucket cap worth it? Every bucketing the chosen PyTorch lets a user reach is simulated
+// once; the verdict compares the best of them with what cannot be told apart by measuring.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/sim/step.hpp"
+
+namespace ddpsim {
+
+/// One distinct bucketing.
+struct CurvePoint {
+  std::optional<double> bucket_cap_mb;    ///< what to pass; absent: the default (pass nothing)
+  std::optional<double> first_bucket_mb;  ///< first limit in force, MiB
+  /// Caps in MiB, both ends included, that give this very bucketing.
+  std::pair<double, double> cap_range_mb{0, 0};
+  Duration iteration;
+  Duration exposed_communication;
+  std::size_t buckets = 0;
+  bool reachable = true;  ///< this PyTorch lets a user set it
+};
+
+struct Gain {
+  Duration value;
+  Duration low;
+  Duration high;
+};
+
+struct Recommendation {
+  bool set = false;  ///< false: keep the default
+  std::optional<double> bucket_cap_mb;
+  std::optional<double> first_bucket_mb;         ///< set when the first bucket must be set apart
+  std::pair<double, double> cap_range_mb{0, 0};  ///< caps within the measurable of the best
+  Gain gain;                                     ///< iteration(default) - iteration(recommended)
+  Duration measurable;                           ///< gains below this cannot be told from noise
+  std::string python;                            ///< line to paste; empty when keeping the default
+  std::string reason;                            ///< one sentence
+};
+
+struct BestPartition {
+  std::vector<Bucket> buckets;
+  Duration iteration;      ///< simulated in full
+  bool reachable = false;  ///< by bucket_cap_mb_list
+};
+
+struct TuneOptions {
+  std::vector<double>
+      caps;         ///< restrict the search to these caps (MiB); empty: every distinct bucketing
+  int threads = 0;  ///< 0: as many as the machine has; the result does not depend on it
+  /// Share of the step below which two settings cannot be told apart: medians of seven or more
+  /// iterations repeat to 0.5 % (p90 0.9 %), so a difference of two to about 1 %.
+  double measurable_share = 0.01;
+  /// Today's unprofiled step, when known: its residual widens the interval.
+  std::optional<Duration> measured_step;
+};
+
+struct TuneResult {
+  CurvePoint today;  ///< the setting in force: the default unless options name a cap
+  CurvePoint best;   ///< minimum of the reachable curve
+  Recommendation recommended;
+  std::vector<CurvePoint> curve;  ///< by first bucket, then by cap
+  Duration lower_bound;           ///< collectives take no time
+  std::optional<BestPartition> best_partition;
+  std::string best_partition_absent_because;
+};
+
+TuneResult tune(const Workload& workload, const Cluster& cluster, const SimulationOptions& options,
+                const CollectiveModel& model, const TuneOptions& tuning);
+
+/// Confidence of a simulated step: re-simulates with each named source of error at its bounds.
+Confidence assess(const Workload& workload, const Cluster& cluster,
+                  const SimulationOptions& options, const CollectiveModel& model,
+                  Duration predicted, const std::optional<Replay>& replay);
+
+}  // namespace ddpsim
