@@ -2,22 +2,24 @@
 // accessor either returns a checked value or throws InputError naming file, place and remedy.
 //
 //   Document document = Document::parse(text, "lab.json");
-//   Object root = document.root().object({"schema", "name", "nodes"});   // unknown keys: did you
-//   mean int nodes = root.required("nodes").integer(1, 1'000'000); auto latency =
-//   root.optional("latency");                             // std::optional<Cursor>
+//   Object root = document.root().object({"schema", "name", "nodes"});  // other keys: did you mean
+//   int nodes = root.required("nodes").integer(1, 1'000'000);
+//   auto latency = root.optional("latency");  // std::optional<Cursor>
+//
+// Cursors point into the document, which must outlive them.
 //
 // Order of complaint: wrong type or value of a field present, before a missing field: read what is
 // there first, or call Object::required last.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ddpsim/formats/input_error.hpp"

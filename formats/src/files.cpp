@@ -1,0 +1,93 @@
+#include "ddpsim/formats/files.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <fstream>
+#include <stdexcept>
+#include <system_error>
+
+#include "ddpsim/formats/input_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+std::string reason_of_errno() {
+  return std::generic_category().message(errno == 0 ? EIO : errno);
+}
+
+[[noreturn]] void unreadable(const std::filesystem::path& path, std::string message,
+                             std::string hint = "") {
+  throw InputError({path.string(), "", std::move(message), std::move(hint)});
+}
+
+[[noreturn]] void unwritable(const std::filesystem::path& path, const std::string& reason) {
+  throw std::runtime_error(fmt::format("cannot write {}: {}", path.string(), reason));
+}
+
+void write_whole(const std::filesystem::path& place, const std::filesystem::path& shown,
+                 std::string_view content) {
+  errno = 0;
+  std::ofstream out(place, std::ios::binary | std::ios::trunc);
+  if (!out) unwritable(shown, reason_of_errno());
+  out.write(content.data(), static_cast<std::streamsize>(content.size()));
+  out.close();  // a full disk may only show here
+  if (!out) unwritable(shown, reason_of_errno());
+}
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path, std::int64_t limit) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::not_found) unreadable(path, "no such file");
+  if (error) unreadable(path, "cannot be read: " + error.message());
+  if (std::filesystem::is_directory(status)) unreadable(path, "is a directory; expected a file");
+
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) unreadable(path, "cannot be read: " + reason_of_errno());
+  // Read in pieces rather than trust the size: pipes have none, and files grow.
+  constexpr std::size_t kPiece = 1 << 16;
+  std::string content;
+  while (in) {
+    const std::size_t before = content.size();
+    content.resize(before + kPiece);
+    in.read(content.data() + before, static_cast<std::streamsize>(kPiece));
+    content.resize(before + static_cast<std::size_t>(in.gcount()));
+    if (static_cast<std::int64_t>(content.size()) > limit) {
+      unreadable(
+          path, fmt::format("is larger than {} bytes, the most this kind of file may have", limit));
+    }
+  }
+  if (in.bad()) unreadable(path, "cannot be read: " + reason_of_errno());
+  return content;
+}
+
+void write_file(const std::filesystem::path& path, std::string_view content) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  // Through a symbolic link, so that the link survives and the file it names is replaced.
+  const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : path;
+  const fs::file_status status = fs::status(target, error);
+  if (fs::is_directory(status)) unwritable(path, "is a directory");
+  if (fs::exists(status) && !fs::is_regular_file(status)) {  // /dev/stdout, a pipe: no renaming
+    write_whole(target, path, content);
+    return;
+  }
+  fs::path beside = target;
+  beside += fmt::format(".{}.partial", ::getpid());
+  try {
+    write_whole(beside, path, content);
+    fs::rename(beside, target, error);
+    if (error) unwritable(path, error.message());
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(beside, ignored);
+    throw;
+  }
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,229 @@
+#include "ddpsim/formats/quantity.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <system_error>
+#include <vector>
+
+#include "ddpsim/formats/quote.hpp"
+
+namespace ddpsim {
+namespace {
+
+enum class Kind { time, size, rate };
+
+struct Unit {
+  std::string name;
+  Kind kind;
+  std::int64_t per_base;  ///< picoseconds, bytes, or bits per second in one unit
+};
+
+const char* article_and_name(Kind kind) {
+  switch (kind) {
+    case Kind::time:
+      return "a time";
+    case Kind::size:
+      return "a size";
+    case Kind::rate:
+      return "a rate";
+  }
+  return "";
+}
+
+const char* example(Kind kind) {
+  switch (kind) {
+    case Kind::time:
+      return R"(a time such as "3.2us" (ps, ns, us, ms, s))";
+    case Kind::size:
+      return R"(a size such as "25MiB" (B, KB, MB, GB decimal; KiB, MiB, GiB binary))";
+    case Kind::rate:
+      return R"(a rate such as "100Gbps" (bits) or "25GBps" (bytes))";
+  }
+  return "";
+}
+
+std::vector<Unit> all_units() {
+  std::vector<Unit> units = {{"ps", Kind::time, 1},
+                             {"ns", Kind::time, 1'000},
+                             {"us", Kind::time, 1'000'000},
+                             {"µs", Kind::time, 1'000'000},
+                             {"ms", Kind::time, 1'000'000'000},
+                             {"s", Kind::time, 1'000'000'000'000}};
+  struct Prefix {
+    const char* decimal;
+    const char* binary;
+  };
+  constexpr std::array<Prefix, 5> kPrefixes = {
+      {{"", nullptr}, {"K", "Ki"}, {"M", "Mi"}, {"G", "Gi"}, {"T", "Ti"}}};
+  std::int64_t decimal = 1;
+  std::int64_t binary = 1;
+  for (const Prefix& prefix : kPrefixes) {
+    const std::string p = prefix.decimal;
+    units.push_back({p + "B", Kind::size, decimal});
+    if (prefix.binary != nullptr) {
+      units.push_back({std::string(prefix.binary) + "B", Kind::size, binary});
+    }
+    for (const char* bits : {"bps", "bit/s", "b/s"}) {
+      units.push_back({p + bits, Kind::rate, decimal});
+    }
+    for (const char* bytes : {"Bps", "B/s"}) {
+      units.push_back({p + bytes, Kind::rate, decimal * 8});
+    }
+    decimal *= 1'000;
+    binary *= 1'024;
+  }
+  return units;
+}
+
+/// The unit whose letters are those of `name` in another case, the fewest letters off; else the
+/// unit of the wanted kind that `name` begins ("GB" of "GBps", "Gb" of "Gbps").
+std::optional<std::string> meant(std::string_view name, Kind wanted,
+                                 const std::vector<Unit>& units) {
+  const auto differs = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) !=
+           std::tolower(static_cast<unsigned char>(b));
+  };
+  std::optional<std::string> best;
+  std::size_t best_off = 0;
+  for (const Unit& unit : units) {
+    if (unit.kind != wanted || unit.name.size() != name.size()) continue;
+    std::size_t off = 0;
+    bool same = true;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+      same = same && !differs(name[i], unit.name[i]);
+      off += name[i] != unit.name[i] ? 1 : 0;
+    }
+    if (same && (!best || off < best_off)) {
+      best = unit.name;
+      best_off = off;
+    }
+  }
+  if (best) return best;
+  const std::string as_rate = std::string(name) + "ps";
+  const std::string as_size(name.substr(0, name.find_first_of("p/")));
+  for (const Unit& unit : units) {
+    if (unit.kind != wanted) continue;
+    if (wanted == Kind::rate && unit.name == as_rate) return unit.name;
+    if (wanted == Kind::size && unit.name == as_size) return unit.name;
+  }
+  return std::nullopt;
+}
+
+struct Quantity {
+  double number = 0;
+  std::optional<std::int64_t> whole;  ///< exact, when written without fraction or exponent
+  std::int64_t per_base = 1;
+};
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+Parsed<Quantity> parse(std::string_view whole_text, Kind wanted) {
+  const std::string shown = in_quotes(whole_text);
+  const auto problem = [&](const std::string& what) {
+    return Parsed<Quantity>{std::nullopt,
+                            fmt::format("{} {}; expected {}", shown, what, example(wanted))};
+  };
+  const std::string_view text = trimmed(whole_text);
+  if (text.empty()) return problem("is empty");
+  if (text.front() == '-') return problem("is negative");
+  const bool digit = text.front() == '.' || (text.front() >= '0' && text.front() <= '9');
+  if (!digit) return problem("is not a number with a unit");
+
+  Quantity quantity;
+  const char* const end = text.data() + text.size();
+  const auto real = std::from_chars(text.data(), end, quantity.number);
+  if (real.ec == std::errc::result_out_of_range) return problem("is out of range");
+  if (real.ec != std::errc()) return problem("is not a number with a unit");
+  std::int64_t whole = 0;
+  const auto integer = std::from_chars(text.data(), end, whole);
+  if (integer.ec == std::errc() && integer.ptr == real.ptr) quantity.whole = whole;
+
+  const std::string_view number = text.substr(0, static_cast<std::size_t>(real.ptr - text.data()));
+  const std::string_view name = trimmed(text.substr(number.size()));
+  if (name.empty()) return problem("has no unit");
+  const std::vector<Unit> units = all_units();
+  std::string trouble = fmt::format("has an unknown unit {}", in_quotes(name));
+  for (const Unit& unit : units) {
+    // "kB" and "kbps" are how half the world writes it; "K" is what the other half does.
+    const bool kilo = name.size() > 1 && name[0] == 'k' && unit.name[0] == 'K' &&
+                      name.substr(1) == std::string_view(unit.name).substr(1);
+    if (unit.name != name && !kilo) continue;
+    if (unit.kind == wanted) {
+      quantity.per_base = unit.per_base;
+      return {quantity, ""};
+    }
+    trouble = fmt::format("is {}", article_and_name(unit.kind));
+    break;
+  }
+  auto result = problem(trouble);
+  if (const auto unit = meant(name, wanted, units)) {
+    const std::string fixed = in_quotes(fmt::format("{}{}", number, *unit));
+    result.problem = fmt::format("{} {}; expected {} such as {}. Did you mean {}?", shown, trouble,
+                                 article_and_name(wanted), fixed, fixed);
+  }
+  return result;
+}
+
+/// number * per_base as an integer, exactly where the number was written as one.
+std::optional<std::int64_t> in_base(const Quantity& quantity) {
+  if (quantity.whole) {
+    std::int64_t product = 0;
+    if (__builtin_mul_overflow(*quantity.whole, quantity.per_base, &product)) return std::nullopt;
+    return product;
+  }
+  const double product = std::nearbyint(quantity.number * static_cast<double>(quantity.per_base));
+  if (!(product < 9.2e18)) return std::nullopt;
+  return static_cast<std::int64_t>(product);
+}
+
+}  // namespace
+
+Parsed<Duration> parse_duration(std::string_view text) {
+  const auto parsed = parse(text, Kind::time);
+  if (!parsed.value) return {std::nullopt, parsed.problem};
+  const auto count = in_base(*parsed.value);
+  if (!count)
+    return {std::nullopt, in_quotes(text) + " is too long; at most 106 days can be expressed"};
+  return {Duration::picoseconds(*count), ""};
+}
+
+Parsed<Bytes> parse_bytes(std::string_view text) {
+  const auto parsed = parse(text, Kind::size);
+  if (!parsed.value) return {std::nullopt, parsed.problem};
+  if (parsed.value->per_base == 1 && parsed.value->number != std::trunc(parsed.value->number)) {
+    return {std::nullopt, in_quotes(text) + " is not a whole number of bytes"};
+  }
+  const auto count = in_base(*parsed.value);
+  if (!count) return {std::nullopt, in_quotes(text) + " is too large; at most 2^63 - 1 bytes"};
+  return {Bytes(*count), ""};
+}
+
+Parsed<Bandwidth> parse_bandwidth(std::string_view text) {
+  const auto parsed = parse(text, Kind::rate);
+  if (!parsed.value) return {std::nullopt, parsed.problem};
+  const double bytes_per_second =
+      parsed.value->number * (static_cast<double>(parsed.value->per_base) / 8);
+  // Bounds far outside any wire, so that later arithmetic never meets infinities.
+  if (!(bytes_per_second >= 1)) {
+    return {std::nullopt,
+            in_quotes(text) + " is too slow; a rate must be at least 1 byte per second"};
+  }
+  if (!(bytes_per_second <= 1e18)) {
+    return {std::nullopt,
+            in_quotes(text) + " is too fast; a rate may be at most 1e18 bytes per second"};
+  }
+  return {Bandwidth::bytes_per_second(bytes_per_second), ""};
+}
+
+}  // namespace ddpsim

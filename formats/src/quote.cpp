@@ -1,0 +1,47 @@
+#include "ddpsim/formats/quote.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace ddpsim {
+namespace {
+
+/// Bytes of the well-formed UTF-8 character at the front of `text`; 0 when it is broken. Overlong
+/// forms and surrogates are not worth telling apart here: a terminal shows them as one bad glyph.
+std::size_t character_length(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t length = first < 0x80   ? 1
+                             : first < 0xC2 ? 0
+                             : first < 0xE0 ? 2
+                             : first < 0xF0 ? 3
+                             : first < 0xF5 ? 4
+                                            : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+}  // namespace
+
+std::string in_quotes(std::string_view text, std::size_t longest) {
+  std::string out = "\"";
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    if (out.size() + std::max<std::size_t>(length, 1) > longest) {
+      out += "…";
+      break;
+    }
+    const auto byte = static_cast<unsigned char>(text.front());
+    if (length == 0 || byte < 0x20 || byte == 0x7F) {
+      out += '?';
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out + "\"";
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,56 @@
+#include "ddpsim/formats/suggest.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+namespace ddpsim {
+namespace {
+
+/// Nobody mistypes a word longer than this; it bounds the work on hostile input.
+constexpr std::size_t kLongestWord = 128;
+
+char lower(char c) {
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
+
+/// Levenshtein distance, letters compared without case: one row of the usual table at a time.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string> known) {
+  if (word.empty() || word.size() > kLongestWord) return std::nullopt;
+  std::optional<std::string> best;
+  std::size_t best_distance = 0;
+  for (const std::string& candidate : known) {
+    if (candidate.size() > kLongestWord) continue;
+    // A third of the letters may be wrong, at least one: enough for a slip, too little for a guess.
+    const std::size_t allowed =
+        std::max<std::size_t>(1, std::max(word.size(), candidate.size()) / 3);
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance > allowed || distance >= std::max(word.size(), candidate.size())) continue;
+    if (!best || distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace ddpsim
