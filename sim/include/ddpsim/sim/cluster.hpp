@@ -55,6 +55,7 @@ struct Network {
   Bandwidth per_nic;                ///< nominal, one direction
   std::optional<Duration> latency;  ///< one way, only when stated; otherwise the kind's default
   double oversubscription = 1;      ///< R: the fabric carries 1/R of what the NICs could send
+  bool gpudirect = true;            ///< NICs reach GPU memory themselves; never so with tcp
 };
 
 struct Cluster {

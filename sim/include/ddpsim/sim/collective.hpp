@@ -29,9 +29,9 @@ std::string_view name_of(Algorithm algorithm);  ///< "tree", "ring"
 std::string_view name_of(Protocol protocol);    ///< "LL", "LL128", "Simple"
 
 struct CollectiveTuning {
-  NcclVersion nccl;
-  std::optional<Algorithm> algorithm;  ///< NCCL_ALGO: forced
-  std::optional<Protocol> protocol;    ///< NCCL_PROTO: forced
+  NcclVersion nccl{};
+  std::optional<Algorithm> algorithm{};  ///< NCCL_ALGO: forced
+  std::optional<Protocol> protocol{};    ///< NCCL_PROTO: forced
 };
 
 struct CollectiveChoice {

@@ -1,0 +1,80 @@
+#include "ddpsim/sim/versions.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+namespace ddpsim {
+namespace {
+
+/// Up to three non-negative numbers separated by dots; absent numbers are 0.
+struct Numbers {
+  std::array<int, 3> value{};
+  int count = 0;
+};
+
+std::optional<Numbers> parse_numbers(std::string_view text) {
+  Numbers numbers;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (numbers.count < 3) {
+    if (at == end || *at < '0' || *at > '9') return std::nullopt;
+    int value = 0;
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error != std::errc()) return std::nullopt;
+    numbers.value[static_cast<std::size_t>(numbers.count++)] = value;
+    at = next;
+    if (at == end) return numbers;
+    if (*at++ != '.') return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// The wheels of a PyTorch release and the NCCL inside them.
+struct Bundle {
+  TorchVersion torch;
+  NcclVersion nccl;
+};
+
+// Ascending. From the nvidia-nccl requirement (before 1.13: the submodule) of each release's
+// default CUDA wheel; a version in between ships what the one before it did.
+constexpr std::array kBundles{
+    Bundle{{1, 0}, {2, 3, 7}},  Bundle{{1, 3}, {2, 4, 8}},   Bundle{{1, 6}, {2, 4, 8}},
+    Bundle{{1, 7}, {2, 7, 8}},  Bundle{{1, 10}, {2, 10, 3}}, Bundle{{1, 13}, {2, 14, 3}},
+    Bundle{{2, 1}, {2, 18, 1}}, Bundle{{2, 2}, {2, 19, 3}},  Bundle{{2, 3}, {2, 20, 5}},
+    Bundle{{2, 5}, {2, 21, 5}}, Bundle{{2, 7}, {2, 26, 2}},  Bundle{{2, 8}, {2, 27, 3}},
+    Bundle{{2, 9}, {2, 27, 5}},
+};
+
+}  // namespace
+
+std::optional<TorchVersion> parse_torch_version(std::string_view text) {
+  const auto numbers = parse_numbers(text);
+  if (!numbers || numbers->count < 2) return std::nullopt;
+  return TorchVersion{numbers->value[0], numbers->value[1]};
+}
+
+std::optional<NcclVersion> parse_nccl_version(std::string_view text) {
+  const auto numbers = parse_numbers(text);
+  if (!numbers || numbers->count < 2) return std::nullopt;
+  return NcclVersion{numbers->value[0], numbers->value[1], numbers->value[2]};
+}
+
+std::string to_string(TorchVersion version) {
+  return fmt::format("{}.{}", version.major, version.minor);
+}
+
+std::string to_string(NcclVersion version) {
+  return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
+}
+
+NcclVersion bundled_nccl(TorchVersion version) {
+  NcclVersion nccl = kBundles.front().nccl;
+  for (const Bundle& bundle : kBundles) {
+    if (bundle.torch <= version) nccl = bundle.nccl;
+  }
+  return nccl;
+}
+
+}  // namespace ddpsim
