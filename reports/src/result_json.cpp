@@ -1,1 +1,94 @@
 #include "ddpsim/reports/reports.hpp"
+#include "json_parts.hpp"
+
+namespace ddpsim {
+namespace {
+
+void write_times(JsonWriter& json, const StepTimes& times) {
+  json.key("iteration_us").time(times.iteration);
+  json.key("forward_us").time(times.forward);
+  json.key("buffer_broadcast_us").time(times.buffer_broadcast);
+  json.key("backward_us").time(times.backward);
+  json.key("backward_compute_us").time(times.backward_compute);
+  json.key("copies_in_us").time(times.copies_in);
+  json.key("interference_us").time(times.interference);
+  json.key("communication_us").time(times.communication);
+  json.key("wait_us").time(times.wait);
+  json.key("exposed_communication_us").time(times.exposed_communication);
+  json.key("overlap");
+  if (times.overlap) {
+    json.ratio(*times.overlap);
+  } else {
+    json.null();
+  }
+  json.key("finalize_us").time(times.finalize);
+  json.key("optimizer_us").time(times.optimizer);
+  json.key("stall_us").time(times.stall);
+}
+
+void write_choice(JsonWriter& json, const std::optional<CollectiveChoice>& choice) {
+  if (choice) {
+    json.key("algorithm").string(name_of(choice->algorithm));
+    json.key("protocol").string(name_of(choice->protocol));
+    json.key("channels").integer(choice->channels);
+  } else {
+    json.key("algorithm").null();
+    json.key("protocol").null();
+    json.key("channels").null();
+  }
+}
+
+void write_bucket(JsonWriter& json, std::size_t index, const BucketResult& result) {
+  json.begin_object();
+  json.key("index").count(index);
+  json.key("bytes").integer(result.bucket.bytes.count());
+  json.key("parameter_indices").indices(result.bucket.parameters);
+  json.key("ready_us").time(result.ready);
+  json.key("launch_us").time(result.launch);
+  json.key("start_us").time(result.start);
+  json.key("last_arrival_us").time(result.last_arrival);
+  json.key("last_rank").integer(result.last_rank);
+  json.key("end_us").time(result.end);
+  write_choice(json, result.choice);
+  json.key("closed_by").string(name_of(result.bucket.closed_by));
+  json.key("exposed_because");
+  if (result.exposed_because.empty()) {
+    json.null();
+  } else {
+    json.string(result.exposed_because);
+  }
+  json.end_object();
+}
+
+void write_step(JsonWriter& json, const StepResult& step) {
+  write_times(json, step.times);
+  json.key("buckets").begin_array();
+  for (std::size_t i = 0; i < step.buckets.size(); ++i) write_bucket(json, i, step.buckets[i]);
+  json.end_array();
+  json.key("events").count(step.events);
+}
+
+}  // namespace
+
+std::string result_json(const SimulationResult& result, const ReportContext& context) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("schema").string("ddpsim.result/1");
+  write_setting(json, context);
+  write_step(json, result.step);
+  write_trust(json, context);
+  if (!result.iterations.empty()) {
+    json.key("iterations").begin_array();
+    for (const StepResult& step : result.iterations) {
+      json.begin_object();
+      json.key("iteration").integer(step.iteration);
+      write_step(json, step);
+      json.end_object();
+    }
+    json.end_array();
+  }
+  json.end_object();
+  return std::move(json).finish();
+}
+
+}  // namespace ddpsim

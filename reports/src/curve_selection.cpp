@@ -1,0 +1,81 @@
+#include "curve_selection.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kMostPoints = 15;
+
+bool covers(const CurvePoint& point, double cap) {
+  return point.bucket_cap_mb && point.cap_range_mb.first <= cap && cap <= point.cap_range_mb.second;
+}
+
+class Selection {
+ public:
+  explicit Selection(const std::vector<CurvePoint>& curve) : curve_(curve) {}
+
+  /// The first settable point for which `wanted` holds, while there is room.
+  template <class Wanted>
+  void add_first(const Wanted& wanted) {
+    for (std::size_t i = 0; i < curve_.size(); ++i) {
+      if (curve_[i].reachable && wanted(curve_[i])) return add(i);
+    }
+  }
+
+  void add(std::size_t index) {
+    const bool known = std::find(chosen_.begin(), chosen_.end(), index) != chosen_.end();
+    if (!known && chosen_.size() < kMostPoints) chosen_.push_back(index);
+  }
+
+  std::vector<std::size_t> by_cap() && {
+    const auto cap = [this](std::size_t i) { return curve_[i].bucket_cap_mb.value_or(0); };
+    std::sort(chosen_.begin(), chosen_.end(), [&](std::size_t a, std::size_t b) {
+      return cap(a) != cap(b) ? cap(a) < cap(b) : a < b;
+    });
+    return std::move(chosen_);
+  }
+
+ private:
+  const std::vector<CurvePoint>& curve_;
+  std::vector<std::size_t> chosen_;
+};
+
+}  // namespace
+
+bool same_setting(const CurvePoint& a, const CurvePoint& b) {
+  return a.bucket_cap_mb == b.bucket_cap_mb && a.first_bucket_mb == b.first_bucket_mb;
+}
+
+std::vector<std::size_t> representative_points(const TuneResult& result) {
+  const auto& curve = result.curve;
+  Selection selection(curve);
+  selection.add_first([](const CurvePoint& p) { return !p.bucket_cap_mb.has_value(); });
+  selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.today); });
+  selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.best); });
+  if (result.recommended.bucket_cap_mb) {
+    selection.add_first(
+        [&](const CurvePoint& p) { return p.bucket_cap_mb == result.recommended.bucket_cap_mb; });
+  }
+  constexpr std::array kRoundCaps = {1.0, 5.0, 10.0, 25.0, 50.0, 100.0, 200.0};
+  for (const double cap : kRoundCaps) {
+    selection.add_first([cap](const CurvePoint& p) { return covers(p, cap); });
+  }
+  std::vector<std::size_t> settable;
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    if (curve[i].reachable && curve[i].bucket_cap_mb) settable.push_back(i);
+  }
+  if (!settable.empty()) {
+    selection.add(settable.front());
+    selection.add(settable.back());
+    // What room is left goes to the rest of the curve, evenly.
+    constexpr std::size_t kBetween = 5;
+    for (std::size_t k = 1; k < kBetween; ++k) {
+      selection.add(settable[k * (settable.size() - 1) / kBetween]);
+    }
+  }
+  return std::move(selection).by_cap();
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,57 @@
+#include "json_parts.hpp"
+
+namespace ddpsim {
+namespace {
+
+void write_confidence(JsonWriter& json, const Confidence& confidence) {
+  json.begin_object();
+  json.key("grade").string(name_of(confidence.grade));
+  json.key("interval_percent").begin_array(JsonWriter::Layout::line);
+  json.ratio(confidence.low_percent);
+  json.ratio(confidence.high_percent);
+  json.end_array();
+  json.key("because").strings(confidence.because);
+  json.end_object();
+}
+
+void write_replay(JsonWriter& json, const Replay& replay) {
+  json.begin_object();
+  json.key("measured_us").time(replay.measured);
+  json.key("predicted_us").time(replay.predicted);
+  json.key("residual_us").time(replay.residual());
+  json.key("residual_percent").ratio(100 * (replay.residual() / replay.measured));
+  json.end_object();
+}
+
+}  // namespace
+
+void write_setting(JsonWriter& json, const ReportContext& context) {
+  json.key("workload").string(context.workload);
+  json.key("cluster").string(context.cluster);
+  json.key("ranks").integer(context.ranks);
+  json.key("torch").string(to_string(context.torch));
+  json.key("nccl").string(to_string(context.nccl));
+  json.key("network").string(context.network);
+  json.key("compute_scale").number(context.compute_scale);
+  if (!context.bucket_setting.empty()) json.key("bucket_setting").string(context.bucket_setting);
+}
+
+void write_trust(JsonWriter& json, const ReportContext& context) {
+  json.key("confidence");
+  write_confidence(json, context.confidence);
+  json.key("warnings").strings(context.warnings);
+  if (context.replay) {
+    json.key("replay");
+    write_replay(json, *context.replay);
+  }
+}
+
+void write_optional(JsonWriter& json, const std::optional<double>& value) {
+  if (value) {
+    json.number(*value);
+  } else {
+    json.null();
+  }
+}
+
+}  // namespace ddpsim

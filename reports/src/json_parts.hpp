@@ -1,0 +1,20 @@
+// Parts that several documents share.
+#pragma once
+
+#include <optional>
+
+#include "ddpsim/reports/reports.hpp"
+#include "json_writer.hpp"
+
+namespace ddpsim {
+
+/// workload, cluster, ranks, torch, nccl, network, compute_scale, bucket_setting.
+void write_setting(JsonWriter& json, const ReportContext& context);
+
+/// confidence, warnings, and the replay where today's step was measured.
+void write_trust(JsonWriter& json, const ReportContext& context);
+
+/// A number, or null where it is absent.
+void write_optional(JsonWriter& json, const std::optional<double>& value);
+
+}  // namespace ddpsim

@@ -1,0 +1,98 @@
+#include "json_writer.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace ddpsim {
+
+std::string microseconds_token(Duration duration) {
+  constexpr std::uint64_t kPicosecondsPerMicrosecond = 1'000'000;
+  const std::int64_t count = duration.picoseconds();
+  const std::uint64_t magnitude =
+      count < 0 ? 0 - static_cast<std::uint64_t>(count) : static_cast<std::uint64_t>(count);
+  std::string text =
+      fmt::format("{}{}", count < 0 ? "-" : "", magnitude / kPicosecondsPerMicrosecond);
+  if (const std::uint64_t fraction = magnitude % kPicosecondsPerMicrosecond; fraction != 0) {
+    text += fmt::format(".{:06}", fraction);
+    text.erase(text.find_last_not_of('0') + 1);
+  }
+  return text;
+}
+
+std::string number_token(double value) {
+  if (!std::isfinite(value)) return "null";
+  if (value == 0) return "0";
+  return fmt::format("{}", value);
+}
+
+std::string string_token(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+JsonWriter& JsonWriter::key(std::string_view name) {
+  separate();
+  text_ += string_token(name);
+  text_ += ": ";
+  after_key_ = true;
+  return *this;
+}
+
+void JsonWriter::ratio(double value) {
+  constexpr double kMillion = 1e6;
+  const double rounded = std::round(value * kMillion) / kMillion;
+  number(std::isfinite(rounded) ? rounded : value);
+}
+
+void JsonWriter::strings(const std::vector<std::string>& texts) {
+  begin_array();
+  for (const std::string& text : texts) string(text);
+  end_array();
+}
+
+void JsonWriter::indices(const std::vector<std::size_t>& values) {
+  begin_array(Layout::line);
+  for (const std::size_t value : values) count(value);
+  end_array();
+}
+
+std::string JsonWriter::finish() && {
+  text_ += '\n';
+  return std::move(text_);
+}
+
+void JsonWriter::begin(char bracket, Layout layout) {
+  separate();
+  text_ += bracket;
+  const bool outer_line = !levels_.empty() && levels_.back().line;
+  levels_.push_back({.line = outer_line || layout == Layout::line, .empty = true});
+}
+
+void JsonWriter::end(char bracket) {
+  const Level level = levels_.back();
+  levels_.pop_back();
+  if (!level.line && !level.empty) new_line();
+  text_ += bracket;
+}
+
+void JsonWriter::token(std::string_view text) {
+  separate();
+  text_ += text;
+}
+
+void JsonWriter::separate() {
+  if (std::exchange(after_key_, false) || levels_.empty()) return;
+  Level& level = levels_.back();
+  if (!level.empty) text_ += level.line ? ", " : ",";
+  if (!level.line) new_line();
+  level.empty = false;
+}
+
+void JsonWriter::new_line() {
+  text_ += '\n';
+  text_.append(2 * levels_.size(), ' ');
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,67 @@
+// Writes one JSON document by hand, number by number: times come from integer picoseconds and keep
+// every digit, which a road through double would not.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ddpsim/sim/units.hpp"
+
+namespace ddpsim {
+
+/// Microseconds from integer picoseconds: at most six decimals, no trailing zeros ("95736",
+/// "-0.5").
+std::string microseconds_token(Duration duration);
+
+/// The shortest text that reads back as the same double. Infinities and NaN have no JSON: "null".
+std::string number_token(double value);
+
+/// A quoted JSON string; control characters are escaped, bytes that are no UTF-8 are replaced.
+std::string string_token(std::string_view text);
+
+class JsonWriter {
+ public:
+  /// `line` keeps a container, and all within it, on one line.
+  enum class Layout { block, line };
+
+  void begin_object(Layout layout = Layout::block) { begin('{', layout); }
+  void end_object() { end('}'); }
+  void begin_array(Layout layout = Layout::block) { begin('[', layout); }
+  void end_array() { end(']'); }
+
+  JsonWriter& key(std::string_view name);
+  void string(std::string_view text) { token(string_token(text)); }
+  void integer(std::int64_t value) { token(std::to_string(value)); }
+  void count(std::uint64_t value) { token(std::to_string(value)); }
+  void number(double value) { token(number_token(value)); }
+  /// A ratio or percentage, rounded to six decimals.
+  void ratio(double value);
+  void time(Duration duration) { token(microseconds_token(duration)); }
+  void time(TimePoint instant) { time(instant.since_start()); }
+  void boolean(bool value) { token(value ? "true" : "false"); }
+  void null() { token("null"); }
+  void strings(const std::vector<std::string>& texts);
+  void indices(const std::vector<std::size_t>& values);
+
+  /// The document with a newline at its end.
+  std::string finish() &&;
+
+ private:
+  struct Level {
+    bool line = false;
+    bool empty = true;
+  };
+  void begin(char bracket, Layout layout);
+  void end(char bracket);
+  void token(std::string_view text);
+  void separate();
+  void new_line();
+
+  std::string text_;
+  std::vector<Level> levels_;
+  bool after_key_ = false;
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,127 @@
+#include "overlap_drawing.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::string_view kComputeLabel = "  compute        ";
+constexpr std::string_view kCommunicationLabel = "  communication  ";
+constexpr int kLeastCells = 20;
+
+struct Stretch {
+  std::string_view name;
+  std::string_view shade;
+  TimePoint start;
+  TimePoint end;
+};
+
+/// Cells of one row, each a UTF-8 character.
+class Row {
+ public:
+  Row(int cells, Duration length) : cells_(static_cast<std::size_t>(cells), " "), length_(length) {}
+
+  /// At least one cell, so that nothing short disappears.
+  void fill(TimePoint start, TimePoint end, std::string_view glyph) {
+    const auto [first, last] = cells_of(start, end);
+    for (std::size_t i = first; i < last; ++i) cells_[i] = glyph;
+  }
+
+  /// The name in the middle of the stretch, where it fits with a shaded cell on either side.
+  void write(TimePoint start, TimePoint end, std::string_view name) {
+    const auto [first, last] = cells_of(start, end);
+    if (last - first < name.size() + 4) return;
+    std::size_t at = first + (last - first - name.size()) / 2;
+    cells_[at - 1] = " ";
+    cells_[at + name.size()] = " ";
+    for (const char c : name) cells_[at++] = std::string(1, c);
+  }
+
+  std::string text() const {
+    std::string result;
+    for (const std::string& cell : cells_) result += cell;
+    return result;
+  }
+
+ private:
+  std::pair<std::size_t, std::size_t> cells_of(TimePoint start, TimePoint end) const {
+    const auto count = static_cast<double>(cells_.size());
+    const auto cell = [&](TimePoint instant) {
+      const double at = std::floor(instant.since_start() / length_ * count + 0.5);
+      return static_cast<std::size_t>(std::clamp(at, 0.0, count));
+    };
+    const std::size_t first = std::min(cell(start), cells_.size() - 1);
+    return {first, std::max(cell(end), first + 1)};
+  }
+
+  std::vector<std::string> cells_;
+  Duration length_;
+};
+
+/// 0 to 9, then a to z, then again from 0.
+std::string glyph_of(std::size_t bucket) {
+  constexpr std::string_view kGlyphs = "0123456789abcdefghijklmnopqrstuvwxyz";
+  return std::string(1, kGlyphs[bucket % kGlyphs.size()]);
+}
+
+/// Where the timeline shows the optimizer; else after everything that precedes it in the step.
+Stretch optimizer_of(const SimulationResult& result) {
+  for (const RankTimeline& rank : result.timeline.ranks) {
+    if (rank.rank != 0) continue;
+    for (const Span& span : rank.spans) {
+      if (span.track == Track::compute && span.name == "optimizer") {
+        return {"optimizer", "▓", span.start, span.end};
+      }
+    }
+  }
+  const StepTimes& times = result.step.times;
+  const TimePoint start(times.forward + times.backward + times.exposed_communication +
+                        times.finalize);
+  return {"optimizer", "▓", start, start + times.optimizer};
+}
+
+}  // namespace
+
+std::string overlap_drawing(const SimulationResult& result, const TerminalStyle& style,
+                            int digits) {
+  const StepTimes& times = result.step.times;
+  const Stretch optimizer = optimizer_of(result);
+  Duration length = std::max(times.iteration, optimizer.end.since_start());
+  for (const BucketResult& bucket : result.step.buckets) {
+    length = std::max(length, bucket.end.since_start());
+  }
+  const int cells = style.width - static_cast<int>(kComputeLabel.size()) - 2;
+  if (length <= Duration() || cells < kLeastCells) return "";
+
+  const TimePoint forward_end{times.forward};
+  const TimePoint backward_end{times.forward + times.backward};
+  Row compute(cells, length);
+  for (const Stretch& stretch : {Stretch{"forward", "░", TimePoint(), forward_end},
+                                 Stretch{"backward", "▒", forward_end, backward_end}, optimizer}) {
+    if (stretch.start >= stretch.end) continue;
+    compute.fill(stretch.start, stretch.end, stretch.shade);
+    compute.write(stretch.start, stretch.end, stretch.name);
+  }
+  Row communication(cells, length);
+  for (std::size_t i = 0; i < result.step.buckets.size(); ++i) {
+    const BucketResult& bucket = result.step.buckets[i];
+    if (bucket.start < bucket.last_arrival) {
+      communication.fill(bucket.start, bucket.last_arrival, "·");
+    }
+    communication.fill(bucket.last_arrival, bucket.end, glyph_of(i));
+  }
+  const std::string end = time_text(length, digits);
+  const int gap = std::max(1, cells - 1 - static_cast<int>(display_width(end)));
+  return fmt::format("{}│{}│\n{}│{}│\n{}0{}{}\n", kComputeLabel, compute.text(),
+                     kCommunicationLabel, communication.text(),
+                     std::string(kComputeLabel.size() + 1, ' '),
+                     std::string(static_cast<std::size_t>(gap), ' '), end);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,61 @@
+// Encodes a Perfetto trace: processes, tracks, slices, marks and arrows, packet by packet. Ids are
+// counters, so the same calls give the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddpsim {
+
+struct Argument {
+  std::string name;
+  std::string text;
+  std::optional<std::int64_t> number;  ///< instead of the text
+};
+
+/// What is drawn at one place: a slice, or a mark when `end` equals `start` and `mark` is set.
+struct Drawn {
+  std::string name;
+  std::int64_t start = 0;  ///< nanoseconds
+  std::int64_t end = 0;
+  bool mark = false;
+  std::uint64_t flow = 0;  ///< 0: on no arrow
+  bool flow_ends = false;
+  std::vector<Argument> arguments = {};
+};
+
+class TraceWriter {
+ public:
+  /// `origin` (nanoseconds) becomes time zero: Perfetto's clock is unsigned.
+  explicit TraceWriter(std::int64_t origin) : origin_(origin) {}
+
+  std::uint64_t add_process(int rank, const std::string& description);
+  std::uint64_t add_track(std::uint64_t parent, const std::string& name);
+  /// One track, or several of the same name where slices overlap without nesting.
+  void add_lanes(std::uint64_t parent, const std::string& name, std::vector<Drawn> drawn);
+
+  /// All events in order of time, after the descriptors of their tracks.
+  std::string finish() &&;
+
+ private:
+  struct Event {
+    std::int64_t time;
+    std::string packet;
+  };
+  enum class EventType : std::int32_t { begin = 1, end = 2, instant = 3 };
+
+  template <class Fill>
+  void add_descriptor(const Fill& fill);
+  void add_packet(const std::string& packet);
+  void add_lane(std::uint64_t track, const std::vector<Drawn>& drawn);
+  void add_event(std::uint64_t track, EventType type, std::int64_t time, const Drawn* drawn);
+
+  std::int64_t origin_;
+  std::uint64_t last_uuid_ = 0;
+  std::string trace_;
+  std::vector<Event> events_;
+};
+
+}  // namespace ddpsim

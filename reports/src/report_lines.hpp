@@ -1,0 +1,28 @@
+// Lines that several reports share, each ended by a newline; empty when there is nothing to say.
+#pragma once
+
+#include <string>
+
+#include "ddpsim/reports/reports.hpp"
+
+namespace ddpsim {
+
+/// "resnet50 on dgx1v, 8 GPUs"
+std::string subject(const ReportContext& context);
+
+/// Versions, network model, bucket setting, compute scale.
+std::string setting_line(const ReportContext& context, const TerminalStyle& style);
+
+/// Today's measured step against its replay.
+std::string replay_line(const ReportContext& context, const TerminalStyle& style);
+
+/// Grade, interval as times around `predicted`, and the reasons.
+std::string confidence_line(const ReportContext& context, Duration predicted,
+                            const TerminalStyle& style);
+
+std::string warning_lines(const ReportContext& context, const TerminalStyle& style);
+
+/// The hint for the next command.
+std::string hint_line(const ReportContext& context, const TerminalStyle& style);
+
+}  // namespace ddpsim

@@ -1,0 +1,171 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "ddpsim/reports/reports.hpp"
+#include "overlap_drawing.hpp"
+#include "report_lines.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+double percent_of(Duration part, Duration whole) {
+  return whole == Duration() ? 0 : 100 * (part / whole);
+}
+
+std::string verdict(const StepTimes& times, const ReportContext& context) {
+  std::string text = fmt::format("{}: {} a step; ", subject(context),
+                                 time_text(times.iteration, digits_of(context.confidence.grade)));
+  if (times.exposed_communication > Duration()) {
+    text += fmt::format("{} of it is exposed communication",
+                        percent_text(percent_of(times.exposed_communication, times.iteration)));
+    if (times.overlap) text += fmt::format(" ({} hidden)", percent_text(100 * *times.overlap));
+    return text + '.';
+  }
+  return text + (times.overlap ? "all communication is hidden." : "no communication.");
+}
+
+/// Samples all ranks take in a second, where the step's samples are known.
+std::string throughput_line(const StepTimes& times, const ReportContext& context) {
+  if (!context.samples_per_step || times.iteration <= Duration()) return "";
+  return fmt::format("{} samples/s over all GPUs.\n",
+                     significant(*context.samples_per_step / times.iteration.seconds(),
+                                 digits_of(context.confidence.grade)));
+}
+
+std::string breakdown(const StepTimes& times, int digits, const TerminalStyle& style) {
+  constexpr int kBarCells = 30;
+  const TimeUnit unit = unit_for(times.iteration);
+  Table table({{"where the step goes"},
+               {std::string(name_of(unit)), Align::decimal},
+               {"share", Align::right},
+               {"", Align::left, 1}});
+  const auto add = [&](const char* name, Duration part) {
+    const double percent = percent_of(part, times.iteration);
+    table.add_row({name, time_number(part, digits, unit), percent_text(percent),
+                   bar(percent / 100, kBarCells)});
+  };
+  const auto add_within = [&](const char* name, Duration part) {
+    if (part != Duration()) table.add_row({name, time_number(part, digits, unit), "", ""});
+  };
+  add("forward", times.forward);
+  add_within("  of it buffer broadcast", times.buffer_broadcast);
+  add("backward", times.backward);
+  add_within("  of it copies into buckets", times.copies_in);
+  add_within("  of it slowed by NCCL", times.interference);
+  add("exposed communication", times.exposed_communication);
+  add("finalize (copies out)", times.finalize);
+  add("optimizer", times.optimizer);
+  if (times.stall != Duration()) add("stall (as recorded)", times.stall);
+  table.add_row({"step", time_number(times.iteration, digits, unit), "100 %", ""});
+  return table.text(style);
+}
+
+std::string communication_line(const StepTimes& times, int digits, const TerminalStyle& style) {
+  if (!times.overlap) return "";
+  std::string text =
+      fmt::format("Communication runs for {}", time_text(times.communication, digits));
+  if (times.wait > Duration()) {
+    text += fmt::format(", after {} of waiting for the last rank", time_text(times.wait, digits));
+  }
+  return wrapped(text + '.', style.width, 2);
+}
+
+std::string choice_text(const std::optional<CollectiveChoice>& choice) {
+  if (!choice) return "as recorded";
+  return fmt::format("{} {} x{}", name_of(choice->algorithm), name_of(choice->protocol),
+                     choice->channels);
+}
+
+constexpr std::size_t kMostRows = 24;
+constexpr std::size_t kRowsAtStart = 12;
+
+std::string bucket_table(const StepResult& step, int digits, const TerminalStyle& style) {
+  const TimeUnit unit = unit_for(step.times.iteration);
+  const std::string suffix = fmt::format(" {}", name_of(unit));
+  const TimePoint backward_end(step.times.forward + step.times.backward);
+  Table table({{"bucket", Align::right},
+               {"MiB", Align::right},
+               {"bytes", Align::right, 5},
+               {"tensors", Align::right, 3},
+               {"ready" + suffix, Align::decimal, 2},
+               {"launch" + suffix, Align::decimal, 6},
+               {"start" + suffix, Align::decimal},
+               {"end" + suffix, Align::decimal},
+               {"transfer" + suffix, Align::decimal, 1},
+               {"NCCL", Align::left, 4},
+               {"after backward", Align::left}});
+  const auto time = [&](TimePoint t) { return time_number(t.since_start(), digits, unit); };
+  const std::size_t count = step.buckets.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (count > kMostRows && i == kRowsAtStart) {
+      const std::size_t skipped = count - kMostRows + 1;
+      table.add_row({"…", "", "", "", "", "", "", "", "", "", fmt::format("{} more", skipped)});
+      i += skipped - 1;
+      continue;
+    }
+    const BucketResult& bucket = step.buckets[i];
+    const bool hidden = bucket.end <= backward_end;
+    table.add_row({std::to_string(i), mebibytes(bucket.bucket.bytes),
+                   std::to_string(bucket.bucket.bytes.count()),
+                   std::to_string(bucket.bucket.parameters.size()), time(bucket.ready),
+                   time(bucket.launch), time(bucket.start), time(bucket.end),
+                   time_number(bucket.end - bucket.last_arrival, digits, unit),
+                   choice_text(bucket.choice),
+                   hidden ? "hidden" : time_text(bucket.end - backward_end, digits, unit)});
+  }
+  return table.text(style);
+}
+
+/// Why buckets are exposed, equal reasons of neighbours told once.
+std::string exposed_lines(const std::vector<BucketResult>& buckets, const TerminalStyle& style) {
+  constexpr int kMostLines = 6;
+  std::string lines;
+  int written = 0;
+  for (std::size_t i = 0; i < buckets.size();) {
+    std::size_t last = i;
+    while (last + 1 < buckets.size() &&
+           buckets[last + 1].exposed_because == buckets[i].exposed_because) {
+      ++last;
+    }
+    if (!buckets[i].exposed_because.empty() && ++written <= kMostLines) {
+      const std::string which =
+          i == last ? fmt::format("Bucket {}", i) : fmt::format("Buckets {} to {}", i, last);
+      lines += wrapped(fmt::format("{} exposed: {}", which, printable(buckets[i].exposed_because)),
+                       style.width, 2);
+    }
+    i = last + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string result_text(const SimulationResult& result, const ReportContext& context,
+                        const Workload& workload, const TerminalStyle& style) {
+  const StepTimes& times = result.step.times;
+  const int digits = digits_of(context.confidence.grade);
+  std::string text = bold(verdict(times, context), style) + '\n';
+  text += replay_line(context, style);
+  text += confidence_line(context, times.iteration, style);
+  text += throughput_line(times, context);
+  text += setting_line(context, style);
+  text += '\n' + breakdown(times, digits, style);
+  text += communication_line(times, digits, style);
+  if (const std::string drawing = overlap_drawing(result, style, digits); !drawing.empty()) {
+    text += '\n' + drawing;
+  }
+  if (!result.step.buckets.empty()) {
+    text += '\n' + bucket_table(result.step, digits, style);
+    text += exposed_lines(result.step.buckets, style);
+  }
+  if (workload.parameter_order == ParameterOrder::assumed) {
+    text += wrapped("Parameter order is assumed: bucket contents may differ from the real run.",
+                    style.width, 2);
+  }
+  text += warning_lines(context, style);
+  return text + hint_line(context, style);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,75 @@
+// Numbers, tables, bars and paragraphs for the terminal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ddpsim/reports/reports.hpp"
+
+namespace ddpsim {
+
+/// Significant digits a prediction of this grade deserves: two for C, three otherwise.
+int digits_of(Grade grade);
+
+/// `value` to so many significant digits, at most three decimals: "98", "0.31", "420", "<0.001".
+std::string significant(double value, int digits);
+
+enum class TimeUnit { microseconds, milliseconds };
+/// Milliseconds from 1 ms on.
+TimeUnit unit_for(Duration duration);
+std::string_view name_of(TimeUnit unit);  ///< "ms"
+/// Without the unit, for columns that carry it in their head.
+std::string time_number(Duration duration, int digits, TimeUnit unit);
+std::string time_text(Duration duration, int digits, TimeUnit unit);
+std::string time_text(Duration duration, int digits);  ///< in its own unit
+
+/// "2.1 %", "12 %"; what is not quite all is never rounded to 100 %.
+std::string percent_text(double percent);
+/// Two decimals, without a unit: "25.04".
+std::string mebibytes(Bytes bytes);
+/// "1 GPU", "8 GPUs".
+std::string counted(std::uint64_t count, std::string_view noun);
+
+/// Control characters of names from files must not reach a terminal.
+std::string printable(std::string_view text);
+/// Columns the text takes: code points of UTF-8.
+std::size_t display_width(std::string_view text);
+/// Cut at the end with "…".
+std::string shortened(std::string_view text, std::size_t width);
+/// Cut in the middle, where both ends of a name matter.
+std::string shortened_middle(std::string_view text, std::size_t width);
+/// Words broken at `width`; every line after the first starts with `indent` spaces. Ends with a
+/// newline.
+std::string wrapped(std::string_view text, int width, std::size_t indent);
+
+/// A bar of eighths of a cell, `share` of `cells` long.
+std::string bar(double share, int cells);
+
+std::string bold(std::string_view text, const TerminalStyle& style);
+std::string dim(std::string_view text, const TerminalStyle& style);
+
+enum class Align { left, right, decimal };
+
+struct Column {
+  std::string head;
+  Align align = Align::left;
+  /// Columns are dropped, highest first, while the table is too wide; 0 stays.
+  int expendable = 0;
+};
+
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// The last column is shortened to what is left of the width.
+  std::string text(const TerminalStyle& style) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace ddpsim

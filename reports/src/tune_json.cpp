@@ -1,0 +1,91 @@
+#include "ddpsim/reports/reports.hpp"
+#include "json_parts.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Layout = JsonWriter::Layout;
+
+void write_range(JsonWriter& json, const std::pair<double, double>& range) {
+  json.begin_array(Layout::line);
+  json.number(range.first);
+  json.number(range.second);
+  json.end_array();
+}
+
+void write_point(JsonWriter& json, const CurvePoint& point) {
+  json.begin_object(Layout::line);
+  json.key("bucket_cap_mb");
+  write_optional(json, point.bucket_cap_mb);
+  json.key("first_bucket_mb");
+  write_optional(json, point.first_bucket_mb);
+  json.key("cap_range_mb");
+  write_range(json, point.cap_range_mb);
+  json.key("iteration_us").time(point.iteration);
+  json.key("exposed_communication_us").time(point.exposed_communication);
+  json.key("buckets").count(point.buckets);
+  json.key("reachable").boolean(point.reachable);
+  json.end_object();
+}
+
+void write_recommendation(JsonWriter& json, const Recommendation& recommended) {
+  json.begin_object();
+  json.key("action").string(recommended.set ? "set" : "keep default");
+  json.key("bucket_cap_mb");
+  write_optional(json, recommended.bucket_cap_mb);
+  json.key("first_bucket_mb");
+  write_optional(json, recommended.first_bucket_mb);
+  json.key("cap_range_mb");
+  write_range(json, recommended.cap_range_mb);
+  json.key("gain_us").begin_object(Layout::line);
+  json.key("value").time(recommended.gain.value);
+  json.key("low").time(recommended.gain.low);
+  json.key("high").time(recommended.gain.high);
+  json.end_object();
+  json.key("measurable_us").time(recommended.measurable);
+  json.key("python").string(recommended.python);
+  json.key("reason").string(recommended.reason);
+  json.end_object();
+}
+
+void write_partition(JsonWriter& json, const BestPartition& partition) {
+  json.begin_object();
+  json.key("bucket_bytes").begin_array(Layout::line);
+  for (const Bucket& bucket : partition.buckets) json.integer(bucket.bytes.count());
+  json.end_array();
+  json.key("iteration_us").time(partition.iteration);
+  json.key("reachable").boolean(partition.reachable);
+  json.key("buckets").count(partition.buckets.size());
+  json.end_object();
+}
+
+}  // namespace
+
+std::string tune_json(const TuneResult& result, const ReportContext& context) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("schema").string("ddpsim.tune/1");
+  write_setting(json, context);
+  json.key("default");
+  write_point(json, result.today);
+  json.key("best");
+  write_point(json, result.best);
+  json.key("recommended");
+  write_recommendation(json, result.recommended);
+  json.key("curve").begin_array();
+  for (const CurvePoint& point : result.curve) write_point(json, point);
+  json.end_array();
+  json.key("lower_bound_us").time(result.lower_bound);
+  json.key("best_partition");
+  if (result.best_partition) {
+    write_partition(json, *result.best_partition);
+  } else {
+    json.null();
+    json.key("best_partition_absent_because").string(result.best_partition_absent_because);
+  }
+  write_trust(json, context);
+  json.end_object();
+  return std::move(json).finish();
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,184 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "curve_selection.hpp"
+#include "ddpsim/reports/reports.hpp"
+#include "report_lines.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// A cap as a user would type it, exactly.
+std::string exact(double cap_mb) {
+  return fmt::format("{}", cap_mb);
+}
+
+std::string setting_name(const CurvePoint& point) {
+  return point.bucket_cap_mb ? "bucket_cap_mb=" + exact(*point.bucket_cap_mb) : "the default";
+}
+
+std::string keep_verdict(const TuneResult& result, int digits, TimeUnit unit) {
+  const Duration gain = std::max(Duration(), result.today.iteration - result.best.iteration);
+  const std::string keep = "Keep " + setting_name(result.today);
+  const std::string step = time_text(result.today.iteration, digits, unit);
+  const std::string measurable = time_text(result.recommended.measurable, digits, unit);
+  if (gain == Duration()) {
+    return fmt::format("{}: no bucket cap makes the step of {} shorter.", keep, step);
+  }
+  if (gain < result.recommended.measurable) {
+    return fmt::format(
+        "{}: no bucket cap gains more than can be measured (best {} of {}; {} is the least you "
+        "could see).",
+        keep, time_text(gain, digits, unit), step, measurable);
+  }
+  return fmt::format("{}: {} might save {} of {}, but that is not sure enough to act on.", keep,
+                     setting_name(result.best), time_text(gain, digits, unit), step);
+}
+
+std::string set_verdict(const TuneResult& result, int digits, TimeUnit unit) {
+  const Recommendation& recommended = result.recommended;
+  std::string what = "Go back to the default bucket cap";
+  if (recommended.bucket_cap_mb) {
+    what = "Set bucket_cap_mb=" + exact(*recommended.bucket_cap_mb);
+    if (recommended.first_bucket_mb) {
+      what += fmt::format(" with a first bucket of {} MiB", exact(*recommended.first_bucket_mb));
+    }
+  } else if (recommended.first_bucket_mb) {
+    what = fmt::format("Set the first bucket to {} MiB", exact(*recommended.first_bucket_mb));
+  }
+  return fmt::format("{}: saves {} of {} (interval {} to {}).", what,
+                     time_text(recommended.gain.value, digits, unit),
+                     time_text(result.today.iteration, digits, unit),
+                     time_number(recommended.gain.low, digits, unit),
+                     time_text(recommended.gain.high, digits, unit));
+}
+
+std::string recommendation_lines(const TuneResult& result, int digits, TimeUnit unit,
+                                 const TerminalStyle& style) {
+  const Recommendation& recommended = result.recommended;
+  std::string lines;
+  if (!recommended.python.empty()) lines += "\n    " + bold(recommended.python, style) + "\n\n";
+  if (!recommended.reason.empty()) lines += wrapped(printable(recommended.reason), style.width, 2);
+  const auto [low, high] = recommended.cap_range_mb;
+  if (recommended.set && low < high) {
+    lines += wrapped(
+        fmt::format("Any cap from {} to {} MiB does as well, within the {} that can be measured.",
+                    significant(low, 4), significant(high, 4),
+                    time_text(recommended.measurable, digits, unit)),
+        style.width, 2);
+  }
+  return lines;
+}
+
+std::string range_text(const CurvePoint& point) {
+  const auto [low, high] = point.cap_range_mb;
+  if (!point.bucket_cap_mb) return "";
+  return low == high ? significant(low, 4)
+                     : fmt::format("{} to {}", significant(low, 4), significant(high, 4));
+}
+
+std::string marks_of(const CurvePoint& point, const TuneResult& result) {
+  std::vector<std::string> marks;
+  if (same_setting(point, result.today)) marks.emplace_back("today");
+  if (same_setting(point, result.best)) marks.emplace_back("best");
+  if (result.recommended.set && point.bucket_cap_mb == result.recommended.bucket_cap_mb &&
+      point.bucket_cap_mb) {
+    marks.emplace_back("recommended");
+  }
+  return fmt::format("{}", fmt::join(marks, ", "));
+}
+
+std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
+                        const TerminalStyle& style) {
+  constexpr int kBarCells = 16;
+  const std::vector<std::size_t> shown = representative_points(result);
+  if (shown.empty()) return "";
+  Duration most;
+  for (const std::size_t i : shown) {
+    most = std::max(most, result.curve[i].iteration - result.lower_bound);
+  }
+  const std::string suffix = fmt::format(" {}", name_of(unit));
+  Table table({{"bucket_cap_mb", Align::decimal},
+               {"same for caps", Align::left, 2},
+               {"buckets", Align::right, 3},
+               {"step" + suffix, Align::decimal},
+               {"against today" + suffix, Align::decimal},
+               {"exposed" + suffix, Align::decimal, 1},
+               {"above lower bound", Align::left, 4},
+               {"", Align::left}});
+  for (const std::size_t i : shown) {
+    const CurvePoint& point = result.curve[i];
+    const Duration change = point.iteration - result.today.iteration;
+    const Duration above = point.iteration - result.lower_bound;
+    table.add_row({point.bucket_cap_mb ? significant(*point.bucket_cap_mb, 4) : "default",
+                   range_text(point), std::to_string(point.buckets),
+                   time_number(point.iteration, digits, unit),
+                   (change > Duration() ? "+" : "") + time_number(change, digits, unit),
+                   time_number(point.exposed_communication, digits, unit),
+                   most > Duration() ? bar(above / most, kBarCells) : "", marks_of(point, result)});
+  }
+  return '\n' + table.text(style);
+}
+
+std::string curve_note(const TuneResult& result, const TerminalStyle& style) {
+  const auto settable = static_cast<std::size_t>(std::count_if(
+      result.curve.begin(), result.curve.end(), [](const CurvePoint& p) { return p.reachable; }));
+  std::string text = fmt::format("{} in all", counted(settable, "distinct bucketing"));
+  if (const std::size_t others = result.curve.size() - settable; others > 0) {
+    text += fmt::format(", and {} that this PyTorch does not let you set", others);
+  }
+  return dim(wrapped(text + '.', style.width, 2), style);
+}
+
+std::string bound_lines(const TuneResult& result, int digits, TimeUnit unit,
+                        const TerminalStyle& style) {
+  std::string lines = wrapped(
+      fmt::format("Lower bound: {} if collectives took no time; {} of today's step is theirs.",
+                  time_text(result.lower_bound, digits, unit),
+                  time_text(result.today.iteration - result.lower_bound, digits, unit)),
+      style.width, 2);
+  if (!result.best_partition) {
+    if (result.best_partition_absent_because.empty()) return lines;
+    return lines +
+           wrapped("Best partition: none, " + printable(result.best_partition_absent_because) + '.',
+                   style.width, 2);
+  }
+  const BestPartition& partition = *result.best_partition;
+  constexpr std::size_t kMostSizes = 8;
+  std::string sizes;
+  for (std::size_t i = 0; i < std::min(partition.buckets.size(), kMostSizes); ++i) {
+    sizes += (i == 0 ? "" : ", ") + mebibytes(partition.buckets[i].bytes);
+  }
+  if (partition.buckets.size() > kMostSizes) sizes += ", …";
+  return lines + wrapped(fmt::format("Best partition found: {} in {} ({} MiB); {}.",
+                                     time_text(partition.iteration, digits, unit),
+                                     counted(partition.buckets.size(), "bucket"), sizes,
+                                     partition.reachable ? "bucket_cap_mb_list can set it"
+                                                         : "no bucket cap can set it"),
+                         style.width, 2);
+}
+
+}  // namespace
+
+std::string tune_text(const TuneResult& result, const ReportContext& context,
+                      const TerminalStyle& style) {
+  const int digits = digits_of(context.confidence.grade);
+  const TimeUnit unit = unit_for(result.today.iteration);
+  const std::string verdict = result.recommended.set ? set_verdict(result, digits, unit)
+                                                     : keep_verdict(result, digits, unit);
+  std::string text = bold(verdict, style) + '\n';
+  text += recommendation_lines(result, digits, unit, style);
+  text += dim(subject(context), style) + '\n';
+  text += replay_line(context, style);
+  text += confidence_line(context, result.today.iteration, style);
+  text += setting_line(context, style);
+  text += curve_table(result, digits, unit, style);
+  text += curve_note(result, style);
+  text += '\n' + bound_lines(result, digits, unit, style);
+  text += warning_lines(context, style);
+  return text + hint_line(context, style);
+}
+
+}  // namespace ddpsim
