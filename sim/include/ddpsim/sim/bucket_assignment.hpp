@@ -26,7 +26,8 @@ std::string_view name_of(ClosedBy closed_by);
 struct Bucket {
   std::vector<std::size_t> parameters;  ///< indices into Workload::parameters
   Bytes bytes;
-  Bytes limit;  ///< the limit the bucket was built under; 0 for sparse
+  Bytes limit;                  ///< the limit the bucket was built under; 0 for sparse
+  std::size_t limit_index = 0;  ///< its position in the limits
   ClosedBy closed_by = ClosedBy::end;
   Dtype dtype = Dtype::float32;
 };

@@ -55,6 +55,9 @@ struct SimulationOptions {
   Interference interference;
   /// Compute of this GPU relative to the recording's: 2 halves every compute time.
   double compute_scale = 1;
+  /// A further factor per rank, by rank (1.2: a fifth faster); empty: all ranks alike. Ranks with
+  /// equal factors run one program and are simulated once.
+  std::vector<double> rank_compute_scale;
   /// Iterations to run from the first one of a training run; 0: the steady step.
   int iterations = 0;
   /// Buckets to use in place of the reducer's own (a partition under study).
@@ -69,5 +72,9 @@ std::optional<std::string> cannot_simulate(const Workload& workload, const Clust
 /// Precondition: cannot_simulate(...) is absent.
 SimulationResult simulate(const Workload& workload, const Cluster& cluster,
                           const SimulationOptions& options, const CollectiveModel& model);
+
+/// The steady step's times alone; the same numbers as simulate(...).step.times, for sweeps.
+StepTimes simulate_times(const Workload& workload, const Cluster& cluster,
+                         const SimulationOptions& options, const CollectiveModel& model);
 
 }  // namespace ddpsim

@@ -58,8 +58,8 @@ struct TuneOptions {
 };
 
 struct TuneResult {
-  CurvePoint today;  ///< the setting in force: the default unless options name a cap
-  CurvePoint best;   ///< minimum of the reachable curve
+  CurvePoint default_setting;  ///< nothing passed
+  CurvePoint best;             ///< minimum of the reachable curve
   Recommendation recommended;
   std::vector<CurvePoint> curve;  ///< by first bucket, then by cap
   Duration lower_bound;           ///< collectives take no time

@@ -1,0 +1,110 @@
+// A schedule is a program for every stream of every rank: what a training step asks of the machine,
+// before any of it has a time. The reducer writes schedules; `execute` runs them. Other
+// data-parallel schemes are other schedules over the same streams and collectives.
+//
+// A stream runs its operations in order, as a CUDA stream or a host thread does:
+//   work        takes `duration` at full rate; longer while NCCL kernels take SMs from it
+//   collective  this rank's kernel starts and waits for all ranks, then the transfer runs
+//   record      marks an event as reached now
+//   wait        goes on no sooner than the event's time plus `duration`
+//   wait_until  goes on no sooner than `duration` after time zero
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/timeline.hpp"
+#include "ddpsim/sim/units.hpp"
+
+namespace ddpsim {
+
+enum class Action : std::uint8_t { work, collective, record, wait, wait_until };
+
+/// What an operation is for; decides where its time is booked.
+enum class Purpose : std::uint8_t {
+  forward,
+  buffer_copy,  ///< flatten and un-flatten around the buffer broadcast
+  buffer_broadcast,
+  rebuild,  ///< small blocking broadcasts of rebuild_buckets
+  backward,
+  copy_in,
+  hook,
+  launch,
+  search_unused,
+  all_reduce,
+  local_used_map,
+  copy_out,
+  optimizer,
+};
+std::string_view name_of(Purpose purpose);
+
+using EventId = std::uint32_t;
+
+struct Operation {
+  Action action = Action::work;
+  Purpose purpose = Purpose::forward;
+  Duration duration{};           ///< work at full rate; latency of a wait; instant of a wait_until
+  EventId event = 0;             ///< record, wait
+  std::uint32_t collective = 0;  ///< index into Schedule::collectives
+  std::int32_t bucket = -1;      ///< label for timelines; -1: none
+};
+
+using Program = std::vector<Operation>;
+
+struct RankPrograms {
+  int rank = 0;  ///< lowest of the ranks that run these very programs
+  Program host;
+  Program compute;
+  Program communication;
+  EventId events = 0;  ///< events are numbered per rank
+};
+
+struct ScheduledCollective {
+  Duration transfer;  ///< last arrival to end, at full rate
+  int channels = 0;   ///< SMs the kernel holds while it is resident
+};
+
+struct Schedule {
+  std::vector<RankPrograms> ranks;
+  std::vector<ScheduledCollective> collectives;  ///< every rank takes part in every one
+};
+
+/// How compute and NCCL kernels slow each other while both are on a GPU, as fractions of full
+/// speed.
+struct Rates {
+  double compute_loss_per_channel = 0;  ///< compute runs at 1 - loss * channels
+  double communication = 1;             ///< a transfer runs at this while compute runs beside it
+};
+
+struct OperationTime {
+  TimePoint start;
+  TimePoint end;
+};
+
+struct CollectiveTime {
+  std::vector<TimePoint> starts;  ///< by position in Schedule::ranks
+  TimePoint last_arrival;
+  std::size_t last = 0;  ///< position of the last rank to arrive; the first of several
+  TimePoint end;
+};
+
+struct Execution {
+  struct Rank {
+    std::vector<OperationTime> host;
+    std::vector<OperationTime> compute;
+    std::vector<OperationTime> communication;
+  };
+  std::vector<Rank> ranks;
+  std::vector<CollectiveTime> collectives;
+  std::uint64_t events = 0;
+};
+
+/// Runs a schedule to its end. Every event waited for must be recorded, and every rank must reach
+/// the collectives in one order: a schedule that cannot end is an internal error.
+Execution execute(const Schedule& schedule, const Rates& rates);
+
+}  // namespace ddpsim

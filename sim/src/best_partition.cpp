@@ -1,0 +1,86 @@
+#include "best_partition.hpp"
+
+#include <algorithm>
+
+namespace ddpsim {
+namespace {
+
+std::vector<Bucket> cut(const Workload& workload, const std::vector<std::size_t>& order,
+                        const std::vector<std::size_t>& ends) {
+  std::vector<Bucket> buckets;
+  std::size_t begin = 0;
+  for (const std::size_t end : ends) {
+    Bucket bucket;
+    bucket.dtype = workload.parameters[order[begin]].dtype;
+    for (std::size_t k = begin; k < end; ++k) {
+      bucket.parameters.push_back(order[k]);
+      bucket.bytes += gradient_bytes(workload.parameters[order[k]]).value_or(Bytes());
+    }
+    bucket.limit = bucket.bytes;
+    bucket.limit_index = buckets.size();
+    bucket.closed_by = end == order.size() ? ClosedBy::end : ClosedBy::limit;
+    buckets.push_back(std::move(bucket));
+    begin = end;
+  }
+  return buckets;
+}
+
+/// R(j): with one bucket per gradient and free collectives, a bucket starts as soon as it could.
+std::vector<TimePoint> earliest_starts(const Workload& workload, const Cluster& cluster,
+                                       const SimulationOptions& options,
+                                       const std::vector<std::size_t>& order) {
+  std::vector<std::size_t> ends;
+  for (std::size_t k = 1; k <= order.size(); ++k) ends.push_back(k);
+  SimulationOptions single = options;
+  single.iterations = 0;
+  single.buckets = cut(workload, order, ends);
+  const SimulationResult result = simulate(workload, cluster, single, FreeModel{});
+  std::vector<TimePoint> starts;
+  for (const BucketResult& bucket : result.step.buckets) starts.push_back(bucket.start);
+  return starts;
+}
+
+}  // namespace
+
+std::optional<std::string> no_partition_because(const Workload& workload) {
+  const Parameter* first = nullptr;
+  for (const Parameter& parameter : workload.parameters) {
+    if (parameter.ignored) continue;
+    if (parameter.sparse_gradient) return "sparse gradients travel in buckets of their own";
+    if (first == nullptr) first = &parameter;
+    if (parameter.dtype != first->dtype || parameter.device != first->device)
+      return "gradients of several dtypes or devices never share a bucket";
+  }
+  return std::nullopt;
+}
+
+std::vector<Bucket> best_partition(const Workload& workload, const Cluster& cluster,
+                                   const SimulationOptions& options, const CollectiveModel& model) {
+  const std::vector<std::size_t> order = ready_order(workload);
+  const std::vector<TimePoint> starts = earliest_starts(workload, cluster, options, order);
+  const std::size_t n = order.size();
+  std::vector<Bytes> before(n + 1);  // bytes of the first k gradients
+  for (std::size_t k = 0; k < n; ++k)
+    before[k + 1] = before[k] + gradient_bytes(workload.parameters[order[k]]).value_or(Bytes());
+
+  std::vector<TimePoint> end(n + 1, TimePoint::max());
+  std::vector<std::size_t> previous(n + 1, 0);
+  end[0] = TimePoint();
+  for (std::size_t j = 1; j <= n; ++j) {
+    for (std::size_t i = j; i-- > 0;) {
+      const Duration transfer =
+          plan(model, CollectiveKind::all_reduce, before[j] - before[i], 0).transfer;
+      const TimePoint candidate = std::max(end[i], starts[j - 1]) + transfer;
+      if (candidate < end[j]) {
+        end[j] = candidate;
+        previous[j] = i;
+      }
+    }
+  }
+  std::vector<std::size_t> ends;
+  for (std::size_t j = n; j > 0; j = previous[j]) ends.push_back(j);
+  std::reverse(ends.begin(), ends.end());
+  return cut(workload, order, ends);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,32 @@
+// Every distinct bucketing a cap can produce, found by jumping from one to the next.
+//
+// With limits [first, cap], a bucket closed under the cap stays as it is for every cap up to its
+// own size, and changes just above it. So the smallest bucket closed under the present cap is the
+// largest cap with this bucketing, and one byte more is the next to look at. No cap is tried in
+// vain and none is missed, since int(bucket_cap_mb * 1024 * 1024) reaches every byte.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/tune.hpp"
+
+namespace ddpsim {
+
+struct Bucketing {
+  std::vector<Bucket> buckets;
+  CurvePoint point;  ///< times not filled in
+};
+
+/// Everything the PyTorch version lets a user reach, each bucketing once; by first bucket, then
+/// cap. With `caps`, exactly those caps (with the first bucket in force), reachable or not.
+std::vector<Bucketing> enumerate_bucketings(const Workload& workload, const DdpOptions& options,
+                                            const std::vector<double>& caps);
+
+/// The bucketing of PyTorch's default: nothing passed.
+Bucketing default_bucketing(const Workload& workload, const DdpOptions& options);
+
+double mib(Bytes bytes);
+
+}  // namespace ddpsim

@@ -1,0 +1,59 @@
+#include "ddpsim/sim/confidence.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ddpsim/sim/tune.hpp"
+#include "uncertainty.hpp"
+
+namespace ddpsim {
+
+std::string_view name_of(Grade grade) {
+  switch (grade) {
+    case Grade::a:
+      return "A";
+    case Grade::b:
+      return "B";
+    case Grade::c:
+      return "C";
+  }
+  return "";
+}
+
+Confidence assess(const Workload& workload, const Cluster& cluster,
+                  const SimulationOptions& options, const CollectiveModel& model,
+                  Duration predicted, const std::optional<Replay>& replay) {
+  const std::vector<Scenario> worlds = scenarios(options, model);
+  std::vector<Duration> deviations;
+  for (const Scenario& world : worlds)
+    deviations.push_back(simulate_times(workload, cluster, world.options, world.model).iteration -
+                         predicted);
+  std::vector<Duration> extra = {predicted.scaled(-kMeasurementNoise),
+                                 predicted.scaled(kMeasurementNoise)};
+  if (replay) extra.push_back(replay->residual());
+  const Spread spread = combine(worlds, deviations, extra);
+
+  Confidence confidence;
+  confidence.grade = Grade::c;
+  confidence.low_percent = 100 * (spread.low / predicted);
+  confidence.high_percent = 100 * (spread.high / predicted);
+  confidence.because.push_back(
+      "the cluster is not calibrated: collective times come from its specification");
+  for (std::size_t i = 0; i + 1 < worlds.size(); i += 2)
+    confidence.because.push_back(
+        fmt::format("{}: {:+.2f} % to {:+.2f} % of the step", worlds[i].source,
+                    100 * (std::min({deviations[i], deviations[i + 1], Duration()}) / predicted),
+                    100 * (std::max({deviations[i], deviations[i + 1], Duration()}) / predicted)));
+  confidence.because.push_back(fmt::format("measurement noise: {:.1f} %", 100 * kMeasurementNoise));
+  if (replay)
+    confidence.because.push_back(
+        fmt::format("today's step was replayed with {:+.1f} % left unexplained",
+                    100 * (replay->residual() / replay->measured)));
+  else
+    confidence.because.push_back(
+        "today's step was not given, so nothing was checked against it (--measured-step)");
+  return confidence;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,82 @@
+#include "ddpsim/sim/ddp_options.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace ddpsim {
+namespace {
+
+constexpr Bytes kDefaultFirstBucket = Bytes(1'048'576);  // _DEFAULT_FIRST_BUCKET_BYTES
+constexpr double kDefaultCapMb = 25;
+
+constexpr TorchVersion kOldestKnown{1, 0};
+constexpr TorchVersion kRebuild{1, 6};      // pull request 35137; at the next forward since 1.7
+constexpr TorchVersion kBucketView{1, 7};   // gradient_as_bucket_view
+constexpr TorchVersion kStaticGraph{1, 9};  // _set_static_graph, later a constructor argument
+constexpr TorchVersion kFirstBucketTunable{1, 10};    // pull request 62748
+constexpr TorchVersion kOneBucketAtFirst{1, 12};      // pull request 72843
+constexpr TorchVersion kExplicitCapIsFirstCap{2, 5};  // pull request 121640
+constexpr TorchVersion kCapList{2, 11};               // pull request 169026
+
+/// int(mb * 1024 * 1024), as distributed.py computes it; saturates at 63 bits.
+Bytes bytes_of_mib(double mib) {
+  const double bytes = mib * 1024 * 1024;
+  if (!(bytes < 9.2233720368547748e18)) return Bytes::max();
+  return Bytes(static_cast<std::int64_t>(bytes));
+}
+
+}  // namespace
+
+std::optional<std::string> unsupported(const DdpOptions& options) {
+  const TorchVersion torch = options.torch;
+  const auto lacks = [&](std::string_view option, TorchVersion first) {
+    return fmt::format("PyTorch {} has no {} (it came with {})", to_string(torch), option,
+                       to_string(first));
+  };
+  if (torch < kOldestKnown)
+    return fmt::format("PyTorch {} is older than DistributedDataParallel's rules known here ({})",
+                       to_string(torch), to_string(kOldestKnown));
+  if (options.gradient_as_bucket_view && torch < kBucketView)
+    return lacks("gradient_as_bucket_view", kBucketView);
+  if (options.static_graph && torch < kStaticGraph) return lacks("static_graph", kStaticGraph);
+  if (options.first_bucket_mb && torch < kFirstBucketTunable)
+    return lacks("tunable first bucket", kFirstBucketTunable);
+  if (!options.bucket_cap_mb_list.empty() && torch < kCapList)
+    return lacks("bucket_cap_mb_list", kCapList);
+  if (!options.bucket_cap_mb_list.empty() && options.bucket_cap_mb)
+    return "bucket_cap_mb and bucket_cap_mb_list exclude each other";
+  if (options.first_bucket_mb && torch >= kExplicitCapIsFirstCap &&
+      (options.bucket_cap_mb || !options.bucket_cap_mb_list.empty()))
+    return fmt::format(
+        "PyTorch {} ignores the first bucket's size once a cap is passed: the cap holds for the "
+        "first "
+        "bucket too",
+        to_string(torch));
+  return std::nullopt;
+}
+
+BucketLimits bucket_limits(const DdpOptions& options) {
+  const TorchVersion torch = options.torch;
+  std::vector<Bytes> limits;
+  if (!options.bucket_cap_mb_list.empty()) {
+    for (const double cap : options.bucket_cap_mb_list) limits.push_back(bytes_of_mib(cap));
+  } else {
+    const Bytes cap = bytes_of_mib(options.bucket_cap_mb.value_or(kDefaultCapMb));
+    const Bytes first = options.bucket_cap_mb && torch >= kExplicitCapIsFirstCap ? cap
+                        : options.first_bucket_mb ? bytes_of_mib(*options.first_bucket_mb)
+                                                  : kDefaultFirstBucket;
+    limits = {first, cap};
+  }
+
+  BucketLimits result{.construction = limits, .rebuild = limits, .rebuilt_from = std::nullopt};
+  const bool never_rebuilds =
+      torch < kRebuild || (options.find_unused_parameters && !options.static_graph);
+  // One bucket for everything, since these buckets serve a single step before the rebuild.
+  if (!never_rebuilds && torch >= kOneBucketAtFirst && options.bucket_cap_mb_list.empty())
+    result.construction = {Bytes::max()};
+  if (!never_rebuilds) result.rebuilt_from = options.static_graph ? 3 : 2;
+  return result;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,360 @@
+// Runs schedules: streams advance in program order, work has a remainder and a rate.
+//
+// Two things change rates. While an NCCL kernel is resident on a GPU (waiting or transferring) its
+// thread blocks hold SMs, so compute there runs at 1 - loss * channels. While compute runs on any
+// GPU taking part, a transfer runs at Rates::communication. On each change the work done so far is
+// booked at the old rate and the end is predicted anew; the older prediction in the queue is
+// recognised by its version and dropped. Everything is integer arithmetic: no result depends on
+// rounding modes.
+
+#include <algorithm>
+
+#include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/event_queue.hpp"
+#include "ddpsim/sim/schedule.hpp"
+
+namespace ddpsim {
+namespace {
+
+__extension__ using Int128 = __int128;  // products of picoseconds and fixed-point rates
+
+/// A fraction of full speed in 30-bit fixed point.
+class Rate {
+ public:
+  static constexpr std::int64_t kFull = std::int64_t{1} << 30;
+  explicit Rate(double fraction = 1)
+      : value_(std::clamp(static_cast<std::int64_t>(fraction * static_cast<double>(kFull)),
+                          kFull / 64, kFull)) {}
+  bool operator==(const Rate&) const = default;
+  Duration work_done_in(Duration elapsed) const {
+    return Duration::picoseconds(
+        static_cast<std::int64_t>(static_cast<Int128>(elapsed.picoseconds()) * value_ / kFull));
+  }
+  Duration time_for(Duration work) const {
+    if (value_ == kFull) return work;
+    const Int128 scaled = static_cast<Int128>(work.picoseconds()) * kFull;
+    return Duration::picoseconds(static_cast<std::int64_t>((scaled + value_ - 1) / value_));
+  }
+
+ private:
+  std::int64_t value_;  ///< never 0: a stalled task would never end
+};
+
+/// Work in progress.
+struct Task {
+  Duration remaining;  ///< at full rate
+  TimePoint since;     ///< instant `remaining` was true
+  Rate rate;
+  std::uint32_t version = 0;  ///< of the predicted end; older predictions are stale
+
+  void start(Duration work, Rate at, TimePoint now) {
+    remaining = work;
+    since = now;
+    rate = at;
+    ++version;
+  }
+  void change_rate(Rate to, TimePoint now) {
+    remaining -= rate.work_done_in(now - since);
+    since = now;
+    rate = to;
+    ++version;
+  }
+  TimePoint end() const { return since + rate.time_for(remaining); }
+};
+
+enum StreamId : std::uint8_t { kHost, kCompute, kCommunication, kStreams };
+
+struct Stream {
+  const Program* program = nullptr;
+  std::vector<OperationTime>* times = nullptr;
+  std::size_t next = 0;  ///< operation to run or running
+  bool entered = false;  ///< its start has been noted
+  static constexpr EventId kNoEvent = ~EventId{0};
+  EventId waiting_for = kNoEvent;  ///< not yet recorded
+};
+
+struct Event {
+  bool reached = false;
+  TimePoint at;
+};
+
+struct RankState {
+  std::array<Stream, kStreams> streams;
+  std::vector<Event> events;
+  Task compute;
+  bool computing = false;
+  std::int32_t collective = -1;  ///< resident NCCL kernel
+};
+
+struct CollectiveState {
+  std::size_t arrived = 0;
+  Task transfer;
+};
+
+struct Wakeup {
+  enum class Kind : std::uint8_t { stream, compute, transfer } kind;
+  std::uint32_t index;    ///< rank position, or collective
+  std::uint32_t version;  ///< of the task; the stream for Kind::stream
+};
+
+class Executor {
+ public:
+  Executor(const Schedule& schedule, const Rates& rates)
+      : schedule_(schedule), rates_(rates), transfer_beside_compute_(rates.communication) {
+    const std::size_t ranks = schedule.ranks.size();
+    states_.resize(ranks);
+    result_.ranks.resize(ranks);
+    collectives_.resize(schedule.collectives.size());
+    result_.collectives.resize(schedule.collectives.size());
+    for (CollectiveTime& collective : result_.collectives) collective.starts.resize(ranks);
+    for (std::size_t r = 0; r < ranks; ++r) {
+      const RankPrograms& programs = schedule.ranks[r];
+      states_[r].events.resize(programs.events);
+      bind(r, kHost, programs.host, result_.ranks[r].host);
+      bind(r, kCompute, programs.compute, result_.ranks[r].compute);
+      bind(r, kCommunication, programs.communication, result_.ranks[r].communication);
+    }
+  }
+
+  Execution run() {
+    for (std::size_t r = 0; r < states_.size(); ++r)
+      for (const StreamId stream : {kHost, kCompute, kCommunication}) advance(r, stream);
+    while (!queue_.empty()) {
+      const auto [time, wakeup] = queue_.pop();
+      now_ = time;
+      ++result_.events;
+      handle(wakeup);
+    }
+    for (const RankState& state : states_)
+      for (const Stream& stream : state.streams)
+        DDPSIM_ASSERT(stream.next == stream.program->size(), "a stream never finished");
+    return std::move(result_);
+  }
+
+ private:
+  void bind(std::size_t rank, StreamId id, const Program& program,
+            std::vector<OperationTime>& times) {
+    times.resize(program.size());
+    states_[rank].streams[id].program = &program;
+    states_[rank].streams[id].times = &times;
+  }
+
+  void handle(const Wakeup& wakeup) {
+    switch (wakeup.kind) {
+      case Wakeup::Kind::stream: {
+        const auto stream = static_cast<StreamId>(wakeup.version);
+        leave(states_[wakeup.index].streams[stream]);
+        advance(wakeup.index, stream);
+        break;
+      }
+      case Wakeup::Kind::compute: {
+        RankState& state = states_[wakeup.index];
+        if (!state.computing || state.compute.version != wakeup.version) return;
+        leave(state.streams[kCompute]);
+        advance(wakeup.index, kCompute);
+        break;
+      }
+      case Wakeup::Kind::transfer:
+        if (collectives_[wakeup.index].transfer.version == wakeup.version) finish(wakeup.index);
+        break;
+    }
+  }
+
+  /// Runs operations of one stream until one takes time or must wait.
+  void advance(std::size_t rank, StreamId id) {
+    Stream& stream = states_[rank].streams[id];
+    while (stream.next < stream.program->size()) {
+      const Operation& operation = (*stream.program)[stream.next];
+      if (!stream.entered) {
+        (*stream.times)[stream.next].start = now_;
+        stream.entered = true;
+      }
+      if (!runs_through(rank, id, operation)) return;
+      leave(stream);
+    }
+    if (id == kCompute) set_computing(rank, false);
+  }
+
+  /// True when the operation is over at this very instant.
+  bool runs_through(std::size_t rank, StreamId id, const Operation& operation) {
+    RankState& state = states_[rank];
+    switch (operation.action) {
+      case Action::record:
+        record(rank, operation.event);
+        return true;
+      case Action::wait: {
+        const Event& event = state.events[operation.event];
+        if (!event.reached) {
+          state.streams[id].waiting_for = operation.event;
+          if (id == kCompute) set_computing(rank, false);
+          return false;
+        }
+        return sleep_until(event.at + operation.duration, rank, id);
+      }
+      case Action::wait_until:
+        return sleep_until(TimePoint(operation.duration), rank, id);
+      case Action::work:
+        if (operation.duration <= Duration()) return true;
+        if (id != kCompute) return sleep_until(now_ + operation.duration, rank, id);
+        state.compute.start(operation.duration, compute_rate(rank), now_);
+        set_computing(rank, true);
+        queue_.push(state.compute.end(), {Wakeup::Kind::compute, static_cast<std::uint32_t>(rank),
+                                          state.compute.version});
+        return false;
+      case Action::collective:
+        arrive(rank, operation.collective);
+        return false;
+    }
+    return true;
+  }
+
+  void leave(Stream& stream) {
+    (*stream.times)[stream.next].end = now_;
+    ++stream.next;
+    stream.entered = false;
+  }
+
+  bool sleep_until(TimePoint time, std::size_t rank, StreamId id) {
+    if (time <= now_) return true;
+    if (id == kCompute) set_computing(rank, false);
+    queue_.push(time, {Wakeup::Kind::stream, static_cast<std::uint32_t>(rank), id});
+    return false;
+  }
+
+  void record(std::size_t rank, EventId id) {
+    RankState& state = states_[rank];
+    state.events[id] = {.reached = true, .at = now_};
+    for (const StreamId waiting : {kHost, kCompute, kCommunication}) {
+      Stream& stream = state.streams[waiting];
+      if (stream.waiting_for != id) continue;
+      stream.waiting_for = Stream::kNoEvent;
+      const Duration latency = (*stream.program)[stream.next].duration;
+      queue_.push(now_ + latency,
+                  {Wakeup::Kind::stream, static_cast<std::uint32_t>(rank), waiting});
+    }
+  }
+
+  void arrive(std::size_t rank, std::uint32_t index) {
+    CollectiveState& collective = collectives_[index];
+    CollectiveTime& times = result_.collectives[index];
+    times.starts[rank] = now_;
+    if (collective.arrived == 0 || now_ > times.last_arrival) times.last = rank;
+    times.last_arrival = now_;
+    states_[rank].collective = static_cast<std::int32_t>(index);
+    update_compute_rate(rank);
+    if (++collective.arrived < states_.size()) return;
+    transferring_ = index;
+    collective.transfer.start(schedule_.collectives[index].transfer, transfer_rate(), now_);
+    predict_transfer(index);
+  }
+
+  void finish(std::uint32_t index) {
+    result_.collectives[index].end = now_;
+    transferring_.reset();
+    for (std::size_t rank = 0; rank < states_.size(); ++rank) {
+      states_[rank].collective = -1;
+      update_compute_rate(rank);
+      leave(states_[rank].streams[kCommunication]);
+    }
+    for (std::size_t rank = 0; rank < states_.size(); ++rank) advance(rank, kCommunication);
+  }
+
+  void predict_transfer(std::uint32_t index) {
+    const Task& transfer = collectives_[index].transfer;
+    queue_.push(transfer.end(), {Wakeup::Kind::transfer, index, transfer.version});
+  }
+
+  Rate compute_rate(std::size_t rank) const {
+    const std::int32_t resident = states_[rank].collective;
+    if (resident < 0) return Rate();
+    const int channels = schedule_.collectives[static_cast<std::size_t>(resident)].channels;
+    return Rate(1 - rates_.compute_loss_per_channel * channels);
+  }
+
+  void update_compute_rate(std::size_t rank) {
+    RankState& state = states_[rank];
+    const Rate rate = compute_rate(rank);
+    if (!state.computing || state.compute.rate == rate) return;
+    state.compute.change_rate(rate, now_);
+    queue_.push(state.compute.end(),
+                {Wakeup::Kind::compute, static_cast<std::uint32_t>(rank), state.compute.version});
+  }
+
+  Rate transfer_rate() const { return computing_ranks_ > 0 ? transfer_beside_compute_ : Rate(); }
+
+  void set_computing(std::size_t rank, bool computing) {
+    RankState& state = states_[rank];
+    if (state.computing == computing) return;
+    const Rate before = transfer_rate();
+    state.computing = computing;
+    computing_ranks_ += computing ? 1 : -1;
+    const Rate after = transfer_rate();
+    if (before == after) return;
+    if (!transferring_) return;
+    collectives_[*transferring_].transfer.change_rate(after, now_);
+    predict_transfer(*transferring_);
+  }
+
+  const Schedule& schedule_;
+  const Rates& rates_;
+  const Rate transfer_beside_compute_;
+  TimePoint now_;
+  EventQueue<Wakeup> queue_;
+  std::vector<RankState> states_;
+  std::vector<CollectiveState> collectives_;
+  int computing_ranks_ = 0;
+  std::optional<std::uint32_t> transferring_;  ///< every rank takes part, so at most one
+  Execution result_;
+};
+
+}  // namespace
+
+std::string_view name_of(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::forward:
+      return "forward";
+    case Purpose::buffer_copy:
+      return "buffer copies";
+    case Purpose::buffer_broadcast:
+      return "buffer broadcast";
+    case Purpose::rebuild:
+      return "rebuild buckets";
+    case Purpose::backward:
+      return "backward";
+    case Purpose::copy_in:
+      return "copy into bucket";
+    case Purpose::hook:
+      return "gradient hooks";
+    case Purpose::launch:
+      return "launch";
+    case Purpose::search_unused:
+      return "search unused parameters";
+    case Purpose::all_reduce:
+      return "all_reduce";
+    case Purpose::local_used_map:
+      return "local-used map";
+    case Purpose::copy_out:
+      return "copy out of bucket";
+    case Purpose::optimizer:
+      return "optimizer";
+  }
+  return "";
+}
+
+std::string_view name_of(Track track) {
+  switch (track) {
+    case Track::host:
+      return "host";
+    case Track::compute:
+      return "compute";
+    case Track::communication:
+      return "communication";
+  }
+  return "";
+}
+
+Execution execute(const Schedule& schedule, const Rates& rates) {
+  return Executor(schedule, rates).run();
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,37 @@
+// The DDP reducer as a schedule: one training step of DistributedDataParallel, in PyTorch's order
+// of hooks, copies, launches and finalize (torch/csrc/distributed/c10d/reducer.cpp).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ddpsim/sim/schedule.hpp"
+#include "ddpsim/sim/step.hpp"
+
+namespace ddpsim {
+
+/// How a step of a training run differs from the steady one.
+struct StepKind {
+  bool rebuild = false;       ///< rebuild_buckets runs at the start of this forward
+  bool delay_launch = false;  ///< static_graph's first iteration: everything after backward
+};
+
+/// Where the reducer's collectives stand in the schedule.
+struct ReducerSchedule {
+  Schedule schedule;
+  std::vector<std::uint32_t> bucket_collectives;         ///< by bucket
+  std::vector<std::optional<CollectiveChoice>> choices;  ///< by bucket
+  std::optional<std::uint32_t> local_used_map;
+  /// By bucket: position of the operation on the compute stream that writes its last gradient, and
+  /// of the launch on the host stream; the same for every rank.
+  std::vector<std::size_t> ready_operation;
+  std::vector<std::size_t> launch_operation;
+};
+
+/// Ranks that compute alike share one entry of Schedule::ranks.
+/// lowest.
+ReducerSchedule schedule_step(const Workload& workload, const Cluster& cluster,
+                              const SimulationOptions& options, const CollectiveModel& model,
+                              const std::vector<Bucket>& buckets, const StepKind& kind);
+
+}  // namespace ddpsim

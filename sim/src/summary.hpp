@@ -1,0 +1,20 @@
+// From operations with times to what a person asks: the parts of the step, the buckets, the
+// timeline.
+#pragma once
+
+#include "ddpsim/sim/result.hpp"
+#include "reducer.hpp"
+
+namespace ddpsim {
+
+/// Books every picosecond of rank 0's step to one part. `stall` is carried over from the recording.
+StepTimes book_times(const ReducerSchedule& planned, const Execution& execution,
+                     const Workload& workload, double compute_scale);
+
+std::vector<BucketResult> describe_buckets(const ReducerSchedule& planned,
+                                           const Execution& execution,
+                                           const std::vector<Bucket>& buckets);
+
+Timeline draw_timeline(const ReducerSchedule& planned, const Execution& execution);
+
+}  // namespace ddpsim

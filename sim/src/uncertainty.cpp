@@ -1,0 +1,74 @@
+#include "uncertainty.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace ddpsim {
+namespace {
+
+/// Uncalibrated collective times against the open nccl-tests logs: nine in ten lie in this band.
+constexpr double kCollectivesFaster = 0.7;
+constexpr double kCollectivesSlower = 1.5;
+/// No SM lost at all, or twice the share (memory traffic on top of thread blocks).
+constexpr double kNoInterference = 0;
+constexpr double kStrongInterference = 2;
+/// Copy kernels and host costs of DDP.
+constexpr double kCostsLow = 0.7;
+constexpr double kCostsHigh = 1.5;
+
+CollectiveModel scaled_collectives(CollectiveModel model, double factor) {
+  if (AnalyticModel* analytic = std::get_if<AnalyticModel>(&model))
+    analytic->duration_scale *= factor;
+  return model;
+}
+
+SimulationOptions with_interference(SimulationOptions options, double factor) {
+  options.interference.sm_share *= factor;
+  return options;
+}
+
+SimulationOptions with_costs(SimulationOptions options, double factor) {
+  DdpCosts& costs = options.costs;
+  costs.copy_bandwidth_share = std::min(1.0, costs.copy_bandwidth_share / factor);
+  for (Duration* cost : {&costs.copy_kernel, &costs.kernel_gap, &costs.host_hook,
+                         &costs.host_launch, &costs.launch_latency, &costs.event_latency})
+    *cost = cost->scaled(factor);
+  return options;
+}
+
+}  // namespace
+
+std::vector<Scenario> scenarios(const SimulationOptions& options, const CollectiveModel& model) {
+  return {
+      {"collective times", options, scaled_collectives(model, kCollectivesFaster)},
+      {"collective times", options, scaled_collectives(model, kCollectivesSlower)},
+      {"interference", with_interference(options, kNoInterference), model},
+      {"interference", with_interference(options, kStrongInterference), model},
+      {"copies and host costs", with_costs(options, kCostsLow), model},
+      {"copies and host costs", with_costs(options, kCostsHigh), model},
+  };
+}
+
+Spread combine(const std::vector<Scenario>& sources, const std::vector<Duration>& deviations,
+               const std::vector<Duration>& extra) {
+  std::map<std::string, Spread> worst;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    Spread& spread = worst[sources[i].source];
+    spread.low = std::min(spread.low, deviations[i]);
+    spread.high = std::max(spread.high, deviations[i]);
+  }
+  double low = 0;
+  double high = 0;
+  const auto add = [](double& sum, Duration deviation) {
+    sum += deviation.microseconds() * deviation.microseconds();
+  };
+  for (const auto& [source, spread] : worst) {
+    add(low, spread.low);
+    add(high, spread.high);
+  }
+  for (const Duration deviation : extra) add(deviation < Duration() ? low : high, deviation);
+  return {-Duration::microseconds(std::sqrt(low)), Duration::microseconds(std::sqrt(high))};
+}
+
+}  // namespace ddpsim
