@@ -1,0 +1,120 @@
+#include "ddpsim/topologies/cluster_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+#include "ddpsim/formats/embedded.hpp"
+#include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/suggest.hpp"
+#include "description.hpp"
+
+namespace ddpsim {
+
+std::span<const EmbeddedFile> bundled_cluster_files();  // generated: the files of data/
+
+namespace {
+
+constexpr std::int64_t kLargestFile = 64 << 20;  // room for measured curves and graphs
+
+[[noreturn]] void fail(std::string message, std::string hint) {
+  throw InputError({"command line", "", std::move(message), std::move(hint)});
+}
+
+/// Whether some word of `text` is a "key:value" of the one-line form: enough to tell a misspelt
+/// line from a misspelt name.
+bool is_line(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  for (std::size_t at = text.find_first_not_of(kSpace); at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(kSpace, at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    for (const char* key : {"node", "gpu", "nvswitch", "nvlink", "pcie", "nic"}) {
+      if (word.substr(0, word.find(':')) == key && word.find(':') != word.npos) return true;
+    }
+    at = text.find_first_not_of(kSpace, end);
+  }
+  return false;
+}
+
+/// "dgx1v@16" -> "dgx1v" and 16. A text without '@' comes back as it is.
+std::pair<std::string, std::optional<int>> split_nodes(const std::string& text) {
+  const std::size_t at = text.rfind('@');
+  if (at == text.npos) return {text, std::nullopt};
+  int nodes = 0;
+  const char* const end = text.data() + text.size();
+  const auto result = std::from_chars(text.data() + at + 1, end, nodes);
+  if (result.ptr != end || result.ec != std::errc() || nodes < 1 || nodes > kMostNodes) {
+    fail(fmt::format("{} ends in {}, which is not a number of nodes", in_quotes(text),
+                     in_quotes(text.substr(at))),
+         fmt::format("Expected NAME@NODES with 1 to {} nodes", kMostNodes));
+  }
+  return {text.substr(0, at), nodes};
+}
+
+const EmbeddedFile* find_bundled(const std::string& name) {
+  for (const EmbeddedFile& file : bundled_cluster_files()) {
+    if (file.name == name) return &file;
+  }
+  return nullptr;
+}
+
+ClusterDescription describe_named(const std::string& name) {
+  if (const EmbeddedFile* file = find_bundled(name)) {
+    return describe_file(file->text, std::string(file->name));
+  }
+  const bool path = name.find('/') != name.npos || name.find('.') != name.npos;
+  std::error_code error;
+  if (path || std::filesystem::exists(name, error)) {
+    return describe_file(read_file(name, kLargestFile), name);
+  }
+  std::vector<std::string> names;
+  std::string all;
+  for (const BundledCluster& cluster : bundled_clusters()) {
+    names.push_back(cluster.name);
+    all += (all.empty() ? "" : ", ") + cluster.name;
+  }
+  const auto near = nearest(name, names);
+  fail(fmt::format("no cluster is called {}, and no file either", in_quotes(name)),
+       near ? fmt::format("Did you mean \"{}\"?", *near)
+            : fmt::format("Bundled: {}. Or write \"node:1 gpu:8xV100 nvlink:6x25GBps:cube\"", all));
+}
+
+}  // namespace
+
+Cluster load_cluster(const ClusterRequest& request) {
+  ClusterDescription description;
+  std::optional<int> nodes = request.nodes;
+  std::error_code error;
+  if (std::filesystem::is_regular_file(request.text, error)) {
+    description = describe_named(request.text);  // a file may have '@' and spaces in its name
+  } else if (is_line(request.text)) {
+    description = describe_line(request.text);
+  } else {
+    const auto [name, suffix] = split_nodes(request.text);
+    description = describe_named(name);
+    if (suffix && nodes && *suffix != *nodes) {
+      fail(fmt::format("{} and --nodes {} disagree", in_quotes(request.text), *nodes),
+           "Keep one of them");
+    }
+    if (suffix) nodes = suffix;
+  }
+  resize(description, nodes, request.gpus_per_node);
+  return seal(description);
+}
+
+std::vector<BundledCluster> bundled_clusters() {
+  std::vector<BundledCluster> clusters;
+  for (const EmbeddedFile& file : bundled_cluster_files()) {
+    const ClusterDescription description = describe_file(file.text, std::string(file.name));
+    clusters.push_back({std::string(file.name), description.summary});
+  }
+  return clusters;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,78 @@
+// What a cluster file or a one-line cluster says, before it is resized and sealed. Both readers
+// write this; everything derived (rings, channels) comes after.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/cluster.hpp"
+
+namespace ddpsim {
+
+inline constexpr std::int64_t kMostNodes = 1'000'000;
+inline constexpr std::int64_t kMostGpusPerNode = 1'000;
+inline constexpr std::int64_t kMostRanks = 10'000'000;
+inline constexpr std::int64_t kMostLinksPerGpu = 64;
+inline constexpr std::int64_t kMostNicsPerNode = 64;
+inline constexpr double kMostOversubscription = 1'000;
+
+/// Which GPUs direct NVLinks join.
+enum class NvlinkLayout {
+  pair,  ///< two GPUs, all links between them
+  mesh,  ///< every pair of GPUs, the same number of links each
+  cube,  ///< the hybrid cube mesh of DGX-1, eight GPUs
+};
+
+struct InterconnectDescription {
+  IntraKind kind = IntraKind::none;
+  Bandwidth per_gpu;      ///< nvswitch and pcie; nominal, one direction
+  int links_per_gpu = 0;  ///< nvlink
+  Bandwidth per_link;     ///< nvlink; nominal, one direction
+  NvlinkLayout layout = NvlinkLayout::pair;
+};
+
+/// Channels stated by hand, from a log of this very machine; before NCCL's doubling.
+struct StatedChannels {
+  int channels = 1;
+  Bandwidth per_channel;
+};
+
+struct ClusterDescription {
+  std::string file;        ///< for messages
+  bool from_line = false;  ///< which remedy a message proposes
+  std::string name;
+  std::string summary;
+  int nodes = 1;
+  int gpus_per_node = 1;   ///< GPUs 0..G-1 of each node take part
+  int gpus_in_layout = 1;  ///< GPUs the node has: link patterns are drawn over all of them
+  GpuModel gpu;
+  CpuVendor cpu = CpuVendor::unknown;
+  InterconnectDescription interconnect;
+  Network network;
+  std::optional<StatedChannels> stated;
+  std::vector<std::string> sources;
+  bool verified = false;
+};
+
+/// Why `gpus` GPUs cannot be wired so; empty when they can.
+std::string layout_problem(const InterconnectDescription& interconnect, int gpus);
+
+/// The layout meant where none is written: two GPUs are a pair, eight a cube, others a mesh.
+NvlinkLayout default_layout(int gpus);
+
+std::optional<NetworkKind> network_kind(const std::string& word);
+std::vector<std::string> network_words();
+
+ClusterDescription describe_file(std::string_view text, const std::string& file);
+ClusterDescription describe_line(std::string_view line);
+
+/// Applies --nodes and --gpus-per-node. Throws InputError.
+void resize(ClusterDescription& description, std::optional<int> nodes,
+            std::optional<int> gpus_per_node);
+
+/// Checks what depends on the final size, derives channels. Throws InputError.
+Cluster seal(const ClusterDescription& description);
+
+}  // namespace ddpsim

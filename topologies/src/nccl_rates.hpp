@@ -1,0 +1,26 @@
+// The bandwidths NCCL 2.21 to 2.30 believes in and the speeds its search tries, GB/s per direction
+// (NVIDIA/nccl src/graph/topo.h and src/graph/search.cc).
+#pragma once
+
+#include <span>
+
+namespace ddpsim {
+
+struct NvlinkRate {
+  double nccl;     ///< what NCCL counts on per link
+  double nominal;  ///< what the vendor states
+};
+
+NvlinkRate nvlink_rate(int compute_capability);
+
+/// NCCL's figure for a PCIe slot of this nominal bandwidth.
+double pcie_rate(double nominal);
+
+/// NCCL's figure for the slot of a GPU of this generation: what a NIC can reach it with.
+double pcie_rate_of_generation(int compute_capability);
+
+/// Per-channel speeds, from high to low.
+std::span<const double> speeds_inside_node(int compute_capability);
+std::span<const double> speeds_between_nodes(int compute_capability);
+
+}  // namespace ddpsim
