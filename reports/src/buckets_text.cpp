@@ -60,7 +60,7 @@ std::string buckets_text(const std::vector<Bucket>& buckets, const Workload& wor
                                  {"MiB", Align::right},          {"bytes", Align::right, 2},
                                  {"limit MiB", Align::right, 3}, {"closed by", Align::left}};
   if (mixed) columns.push_back({"dtype"});
-  columns.push_back({"first .. last parameter"});
+  columns.push_back({.head = "first .. last parameter", .shrinks = true});
   Table table(std::move(columns));
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     const Bucket& bucket = buckets[i];

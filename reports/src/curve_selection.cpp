@@ -52,7 +52,6 @@ std::vector<std::size_t> representative_points(const TuneResult& result) {
   const auto& curve = result.curve;
   Selection selection(curve);
   selection.add_first([](const CurvePoint& p) { return !p.bucket_cap_mb.has_value(); });
-  selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.today); });
   selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.best); });
   if (result.recommended.bucket_cap_mb) {
     selection.add_first(

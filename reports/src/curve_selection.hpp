@@ -8,7 +8,7 @@
 namespace ddpsim {
 
 /// Indices into `result.curve`, ascending by cap: the points around round caps, the best, the
-/// recommended, the setting in force, both ends; at most fifteen, and only what a user can set.
+/// recommended, the default, both ends; at most fifteen, and only what a user can set.
 std::vector<std::size_t> representative_points(const TuneResult& result);
 
 /// The same bucketing by the same setting.

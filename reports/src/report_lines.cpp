@@ -28,7 +28,8 @@ std::string setting_line(const ReportContext& context, const TerminalStyle& styl
                                  to_string(context.nccl), context.network);
   if (!context.bucket_setting.empty()) text += "; buckets: " + printable(context.bucket_setting);
   if (context.compute_scale != 1) {
-    text += fmt::format("; compute times {}", significant(context.compute_scale, 3));
+    text += fmt::format("; compute {} times as fast as recorded",
+                        significant(context.compute_scale, 3));
   }
   std::string lines = wrapped(text, style.width, kIndent);
   lines.pop_back();

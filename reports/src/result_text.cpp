@@ -35,7 +35,8 @@ std::string throughput_line(const StepTimes& times, const ReportContext& context
 }
 
 std::string breakdown(const StepTimes& times, int digits, const TerminalStyle& style) {
-  constexpr int kBarCells = 30;
+  constexpr int kWithoutBar = 50;
+  const int bar_cells = std::clamp(style.width - kWithoutBar, 8, 30);
   const TimeUnit unit = unit_for(times.iteration);
   Table table({{"where the step goes"},
                {std::string(name_of(unit)), Align::decimal},
@@ -44,7 +45,7 @@ std::string breakdown(const StepTimes& times, int digits, const TerminalStyle& s
   const auto add = [&](const char* name, Duration part) {
     const double percent = percent_of(part, times.iteration);
     table.add_row({name, time_number(part, digits, unit), percent_text(percent),
-                   bar(percent / 100, kBarCells)});
+                   bar(percent / 100, bar_cells)});
   };
   const auto add_within = [&](const char* name, Duration part) {
     if (part != Duration()) table.add_row({name, time_number(part, digits, unit), "", ""});
@@ -83,19 +84,18 @@ constexpr std::size_t kRowsAtStart = 12;
 
 std::string bucket_table(const StepResult& step, int digits, const TerminalStyle& style) {
   const TimeUnit unit = unit_for(step.times.iteration);
-  const std::string suffix = fmt::format(" {}", name_of(unit));
   const TimePoint backward_end(step.times.forward + step.times.backward);
   Table table({{"bucket", Align::right},
                {"MiB", Align::right},
                {"bytes", Align::right, 5},
-               {"tensors", Align::right, 3},
-               {"ready" + suffix, Align::decimal, 2},
-               {"launch" + suffix, Align::decimal, 6},
-               {"start" + suffix, Align::decimal},
-               {"end" + suffix, Align::decimal},
-               {"transfer" + suffix, Align::decimal, 1},
-               {"NCCL", Align::left, 4},
-               {"after backward", Align::left}});
+               {"tensors", Align::right, 6},
+               {"ready", Align::decimal, 2},
+               {"launch", Align::decimal, 4},
+               {"start", Align::decimal},
+               {"end", Align::decimal},
+               {"transfer", Align::decimal, 1},
+               {"NCCL", Align::left, 3},
+               {"exposed", Align::left}});
   const auto time = [&](TimePoint t) { return time_number(t.since_start(), digits, unit); };
   const std::size_t count = step.buckets.size();
   for (std::size_t i = 0; i < count; ++i) {
@@ -107,15 +107,17 @@ std::string bucket_table(const StepResult& step, int digits, const TerminalStyle
     }
     const BucketResult& bucket = step.buckets[i];
     const bool hidden = bucket.end <= backward_end;
-    table.add_row({std::to_string(i), mebibytes(bucket.bucket.bytes),
-                   std::to_string(bucket.bucket.bytes.count()),
-                   std::to_string(bucket.bucket.parameters.size()), time(bucket.ready),
-                   time(bucket.launch), time(bucket.start), time(bucket.end),
-                   time_number(bucket.end - bucket.last_arrival, digits, unit),
-                   choice_text(bucket.choice),
-                   hidden ? "hidden" : time_text(bucket.end - backward_end, digits, unit)});
+    table.add_row(
+        {std::to_string(i), mebibytes(bucket.bucket.bytes),
+         std::to_string(bucket.bucket.bytes.count()),
+         std::to_string(bucket.bucket.parameters.size()), time(bucket.ready), time(bucket.launch),
+         time(bucket.start), time(bucket.end),
+         time_number(bucket.end - bucket.last_arrival, digits, unit), choice_text(bucket.choice),
+         hidden ? "hidden"
+                : time_text(bucket.end - std::max(bucket.start, backward_end), digits, unit)});
   }
-  return table.text(style);
+  return fmt::format("Buckets in launch order, {} from the start of forward:\n{}", name_of(unit),
+                     table.text(style));
 }
 
 /// Why buckets are exposed, equal reasons of neighbours told once.

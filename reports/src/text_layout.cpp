@@ -73,6 +73,15 @@ std::string time_text(Duration duration, int digits) {
   return time_text(duration, digits, unit_for(duration));
 }
 
+std::string cap_text(double cap_mb) {
+  constexpr int kDigits = 4;
+  std::string text = significant(cap_mb, kDigits);
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
 std::string percent_text(double percent) {
   if (percent < 100 && percent >= 99.5) return "over 99 %";
   if (percent > 0 && percent < 0.01) return "under 0.01 %";
@@ -214,9 +223,11 @@ std::string Table::text(const TerminalStyle& style) const {
     for (std::size_t k = 0; k + 1 < shown.size(); ++k) width += measured[shown[k]].width + kGap;
     return width;
   };
-  const auto too_wide = [&] {
-    return fixed_width() + std::min(measured[shown.back()].width, kNarrow) > limit;
+  const auto least_last = [&] {
+    const std::size_t width = measured[shown.back()].width;
+    return columns_[shown.back()].shrinks ? std::min(width, kNarrow) : width;
   };
+  const auto too_wide = [&] { return fixed_width() + least_last() > limit; };
   while (too_wide()) {
     const auto first_to_go =
         std::max_element(shown.begin(), shown.end(), [this](std::size_t a, std::size_t b) {

@@ -26,6 +26,9 @@ std::string time_number(Duration duration, int digits, TimeUnit unit);
 std::string time_text(Duration duration, int digits, TimeUnit unit);
 std::string time_text(Duration duration, int digits);  ///< in its own unit
 
+/// A bucket cap as people write it, to four digits: "25", "25.1".
+std::string cap_text(double cap_mb);
+
 /// "2.1 %", "12 %"; what is not quite all is never rounded to 100 %.
 std::string percent_text(double percent);
 /// Two decimals, without a unit: "25.04".
@@ -58,13 +61,15 @@ struct Column {
   Align align = Align::left;
   /// Columns are dropped, highest first, while the table is too wide; 0 stays.
   int expendable = 0;
+  /// Cells may be cut at the end before any column is dropped.
+  bool shrinks = false;
 };
 
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  /// The last column is shortened to what is left of the width.
+  /// Fits the width: first the last column shrinks if it may, then columns are dropped.
   std::string text(const TerminalStyle& style) const;
 
  private:

@@ -67,7 +67,7 @@ std::string tune_json(const TuneResult& result, const ReportContext& context) {
   json.key("schema").string("ddpsim.tune/1");
   write_setting(json, context);
   json.key("default");
-  write_point(json, result.today);
+  write_point(json, result.default_setting);
   json.key("best");
   write_point(json, result.best);
   json.key("recommended");

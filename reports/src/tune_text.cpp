@@ -20,37 +20,40 @@ std::string setting_name(const CurvePoint& point) {
 }
 
 std::string keep_verdict(const TuneResult& result, int digits, TimeUnit unit) {
-  const Duration gain = std::max(Duration(), result.today.iteration - result.best.iteration);
-  const std::string keep = "Keep " + setting_name(result.today);
-  const std::string step = time_text(result.today.iteration, digits, unit);
+  const Duration gain =
+      std::max(Duration(), result.default_setting.iteration - result.best.iteration);
+  const std::string step = time_text(result.default_setting.iteration, digits, unit);
   const std::string measurable = time_text(result.recommended.measurable, digits, unit);
   if (gain == Duration()) {
-    return fmt::format("{}: no bucket cap makes the step of {} shorter.", keep, step);
+    const std::string& reason = result.recommended.reason;
+    return fmt::format("Keep the default: {} ({} a step).",
+                       reason.empty() ? "no other bucketing is faster" : printable(reason), step);
   }
   if (gain < result.recommended.measurable) {
     return fmt::format(
-        "{}: no bucket cap gains more than can be measured (best {} of {}; {} is the least you "
+        "Keep the default: no bucket cap gains more than can be measured (best {} of {}; {} is the "
+        "least you "
         "could see).",
-        keep, time_text(gain, digits, unit), step, measurable);
+        time_text(gain, digits, unit), step, measurable);
   }
-  return fmt::format("{}: {} might save {} of {}, but that is not sure enough to act on.", keep,
-                     setting_name(result.best), time_text(gain, digits, unit), step);
+  return fmt::format(
+      "Keep the default: {} might save {} of {}, but that is not sure enough to act on.",
+      setting_name(result.best), time_text(gain, digits, unit), step);
 }
 
 std::string set_verdict(const TuneResult& result, int digits, TimeUnit unit) {
   const Recommendation& recommended = result.recommended;
-  std::string what = "Go back to the default bucket cap";
+  std::string what = "Set ";
   if (recommended.bucket_cap_mb) {
-    what = "Set bucket_cap_mb=" + exact(*recommended.bucket_cap_mb);
-    if (recommended.first_bucket_mb) {
-      what += fmt::format(" with a first bucket of {} MiB", exact(*recommended.first_bucket_mb));
-    }
-  } else if (recommended.first_bucket_mb) {
-    what = fmt::format("Set the first bucket to {} MiB", exact(*recommended.first_bucket_mb));
+    what += "bucket_cap_mb=" + exact(*recommended.bucket_cap_mb);
+    if (recommended.first_bucket_mb) what += " and ";
+  }
+  if (recommended.first_bucket_mb) {
+    what += fmt::format("the first bucket to {} MiB", exact(*recommended.first_bucket_mb));
   }
   return fmt::format("{}: saves {} of {} (interval {} to {}).", what,
                      time_text(recommended.gain.value, digits, unit),
-                     time_text(result.today.iteration, digits, unit),
+                     time_text(result.default_setting.iteration, digits, unit),
                      time_number(recommended.gain.low, digits, unit),
                      time_text(recommended.gain.high, digits, unit));
 }
@@ -60,13 +63,16 @@ std::string recommendation_lines(const TuneResult& result, int digits, TimeUnit 
   const Recommendation& recommended = result.recommended;
   std::string lines;
   if (!recommended.python.empty()) lines += "\n    " + bold(recommended.python, style) + "\n\n";
-  if (!recommended.reason.empty()) lines += wrapped(printable(recommended.reason), style.width, 2);
+  const Duration gain = result.default_setting.iteration - result.best.iteration;
+  const bool told = !recommended.set && gain < recommended.measurable;  // by the verdict
+  if (!told && !recommended.reason.empty()) {
+    lines += wrapped(fmt::format("Why: {}.", printable(recommended.reason)), style.width, 2);
+  }
   const auto [low, high] = recommended.cap_range_mb;
   if (recommended.set && low < high) {
     lines += wrapped(
         fmt::format("Any cap from {} to {} MiB does as well, within the {} that can be measured.",
-                    significant(low, 4), significant(high, 4),
-                    time_text(recommended.measurable, digits, unit)),
+                    cap_text(low), cap_text(high), time_text(recommended.measurable, digits, unit)),
         style.width, 2);
   }
   return lines;
@@ -75,13 +81,12 @@ std::string recommendation_lines(const TuneResult& result, int digits, TimeUnit 
 std::string range_text(const CurvePoint& point) {
   const auto [low, high] = point.cap_range_mb;
   if (!point.bucket_cap_mb) return "";
-  return low == high ? significant(low, 4)
-                     : fmt::format("{} to {}", significant(low, 4), significant(high, 4));
+  return low == high ? cap_text(low) : fmt::format("{} to {}", cap_text(low), cap_text(high));
 }
 
 std::string marks_of(const CurvePoint& point, const TuneResult& result) {
   std::vector<std::string> marks;
-  if (same_setting(point, result.today)) marks.emplace_back("today");
+  if (same_setting(point, result.default_setting)) marks.emplace_back("default");
   if (same_setting(point, result.best)) marks.emplace_back("best");
   if (result.recommended.set && point.bucket_cap_mb == result.recommended.bucket_cap_mb &&
       point.bucket_cap_mb) {
@@ -92,7 +97,7 @@ std::string marks_of(const CurvePoint& point, const TuneResult& result) {
 
 std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
                         const TerminalStyle& style) {
-  constexpr int kBarCells = 16;
+  constexpr int kBarCells = 12;
   const std::vector<std::size_t> shown = representative_points(result);
   if (shown.empty()) return "";
   Duration most;
@@ -104,15 +109,15 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
                {"same for caps", Align::left, 2},
                {"buckets", Align::right, 3},
                {"step" + suffix, Align::decimal},
-               {"against today" + suffix, Align::decimal},
-               {"exposed" + suffix, Align::decimal, 1},
-               {"above lower bound", Align::left, 4},
+               {"change" + suffix, Align::decimal},
+               {"exposed" + suffix, Align::decimal, 4},
+               {"over the bound", Align::left, 1},
                {"", Align::left}});
   for (const std::size_t i : shown) {
     const CurvePoint& point = result.curve[i];
-    const Duration change = point.iteration - result.today.iteration;
+    const Duration change = point.iteration - result.default_setting.iteration;
     const Duration above = point.iteration - result.lower_bound;
-    table.add_row({point.bucket_cap_mb ? significant(*point.bucket_cap_mb, 4) : "default",
+    table.add_row({point.bucket_cap_mb ? cap_text(*point.bucket_cap_mb) : "default",
                    range_text(point), std::to_string(point.buckets),
                    time_number(point.iteration, digits, unit),
                    (change > Duration() ? "+" : "") + time_number(change, digits, unit),
@@ -135,9 +140,10 @@ std::string curve_note(const TuneResult& result, const TerminalStyle& style) {
 std::string bound_lines(const TuneResult& result, int digits, TimeUnit unit,
                         const TerminalStyle& style) {
   std::string lines = wrapped(
-      fmt::format("Lower bound: {} if collectives took no time; {} of today's step is theirs.",
-                  time_text(result.lower_bound, digits, unit),
-                  time_text(result.today.iteration - result.lower_bound, digits, unit)),
+      fmt::format(
+          "Lower bound: {} if collectives took no time; {} of the default's step is theirs.",
+          time_text(result.lower_bound, digits, unit),
+          time_text(result.default_setting.iteration - result.lower_bound, digits, unit)),
       style.width, 2);
   if (!result.best_partition) {
     if (result.best_partition_absent_because.empty()) return lines;
@@ -165,14 +171,14 @@ std::string bound_lines(const TuneResult& result, int digits, TimeUnit unit,
 std::string tune_text(const TuneResult& result, const ReportContext& context,
                       const TerminalStyle& style) {
   const int digits = digits_of(context.confidence.grade);
-  const TimeUnit unit = unit_for(result.today.iteration);
+  const TimeUnit unit = unit_for(result.default_setting.iteration);
   const std::string verdict = result.recommended.set ? set_verdict(result, digits, unit)
                                                      : keep_verdict(result, digits, unit);
   std::string text = bold(verdict, style) + '\n';
   text += recommendation_lines(result, digits, unit, style);
   text += dim(subject(context), style) + '\n';
   text += replay_line(context, style);
-  text += confidence_line(context, result.today.iteration, style);
+  text += confidence_line(context, result.default_setting.iteration, style);
   text += setting_line(context, style);
   text += curve_table(result, digits, unit, style);
   text += curve_note(result, style);

@@ -22,7 +22,8 @@ struct ReportContext {
   TorchVersion torch;
   NcclVersion nccl;
   std::string network = "analytic";
-  double compute_scale = 1;
+  double compute_scale = 1;  ///< 2: twice as fast as recorded
+  /// Samples that all ranks together take in one step; absent: no throughput is printed.
   std::optional<double> samples_per_step;
   std::optional<std::int64_t> batch_per_gpu;
   Confidence confidence;

@@ -1,0 +1,207 @@
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reports_sample.hpp"
+
+using namespace ddpsim;
+using nlohmann::json;
+
+TEST_CASE("result JSON: every field stands under its name") {
+  const json doc = json::parse(result_json(sample::result(), sample::context()));
+  CHECK(doc["schema"] == "ddpsim.result/1");
+  CHECK(doc["workload"] == "tiny");
+  CHECK(doc["cluster"] == "dgx1v");
+  CHECK(doc["ranks"] == 8);
+  CHECK(doc["torch"] == "2.8");
+  CHECK(doc["nccl"] == "2.27.3");
+  CHECK(doc["network"] == "analytic");
+  CHECK(doc["compute_scale"] == 1);
+  CHECK(doc["iteration_us"] == 100000);
+  CHECK(doc["buffer_broadcast_us"] == 500);
+  CHECK(doc["backward_compute_us"] == 58000);
+  CHECK(doc["copies_in_us"] == 1500);
+  CHECK(doc["interference_us"] == 500);
+  CHECK(doc["communication_us"] == 20000);
+  CHECK(doc["wait_us"] == 1000);
+  CHECK(doc["overlap"] == 0.85);
+  CHECK(doc["events"] == 42);
+  CHECK(doc["confidence"]["grade"] == "C");
+  CHECK(doc["confidence"]["interval_percent"] == json::array({-4, 18}));
+  CHECK(doc["confidence"]["because"] == json::array({"specification only"}));
+  CHECK(doc["warnings"] == json::array());
+  CHECK_FALSE(doc.contains("replay"));
+  CHECK_FALSE(doc.contains("iterations"));
+
+  const json& bucket = doc["buckets"][0];
+  CHECK(bucket["index"] == 0);
+  CHECK(bucket["bytes"] == 1048576);
+  CHECK(bucket["parameter_indices"] == json::array({2}));
+  CHECK(bucket["ready_us"] == 40000);
+  CHECK(bucket["launch_us"] == 41000);
+  CHECK(bucket["start_us"] == 42000);
+  CHECK(bucket["last_arrival_us"] == 43000);
+  CHECK(bucket["last_rank"] == 3);
+  CHECK(bucket["end_us"] == 60000);
+  CHECK(bucket["algorithm"] == "ring");
+  CHECK(bucket["protocol"] == "Simple");
+  CHECK(bucket["channels"] == 12);
+  CHECK(bucket["closed_by"] == "limit");
+  CHECK(bucket["exposed_because"].is_null());
+  CHECK(doc["buckets"][1]["algorithm"].is_null());
+  CHECK(doc["buckets"][1]["exposed_because"] == "its last gradient is the end of backward");
+}
+
+TEST_CASE("result JSON: the parts of the step add up to it") {
+  const json doc = json::parse(result_json(sample::result(), sample::context()));
+  double sum = 0;
+  for (const char* part : {"forward_us", "backward_us", "exposed_communication_us", "finalize_us",
+                           "optimizer_us", "stall_us"}) {
+    sum += doc[part].get<double>();
+  }
+  CHECK(sum == doctest::Approx(doc["iteration_us"].get<double>()).epsilon(1e-12));
+}
+
+TEST_CASE("result JSON: times are printed from picoseconds, without noise and without zeros") {
+  SimulationResult result = sample::result();
+  result.step.times.iteration = Duration::picoseconds(95'736'000'000);
+  result.step.times.optimizer = Duration::picoseconds(-1);
+  result.step.times.forward = Duration::picoseconds(9'007'199'254'740'993'001);  // no double
+  const std::string text = result_json(result, sample::context());
+  CHECK(text.find("\"iteration_us\": 95736,") != std::string::npos);
+  CHECK(text.find("\"optimizer_us\": -0.000001,") != std::string::npos);
+  CHECK(text.find("\"finalize_us\": 1250.000001,") != std::string::npos);
+  CHECK(text.find("\"forward_us\": 9007199254740.993001,") != std::string::npos);
+}
+
+TEST_CASE("result JSON: no communication has no overlap") {
+  SimulationResult result = sample::result();
+  result.step.times.overlap.reset();
+  result.step.buckets.clear();
+  const json doc = json::parse(result_json(result, sample::context()));
+  CHECK(doc["overlap"].is_null());
+  CHECK(doc["buckets"] == json::array());
+}
+
+TEST_CASE("result JSON: a measured step brings the replay and its residual") {
+  ReportContext context = sample::context();
+  context.replay = Replay{Duration::milliseconds(104), Duration::milliseconds(101)};
+  const json doc = json::parse(result_json(sample::result(), context));
+  CHECK(doc["replay"]["measured_us"] == 104000);
+  CHECK(doc["replay"]["predicted_us"] == 101000);
+  CHECK(doc["replay"]["residual_us"] == 3000);
+  CHECK(doc["replay"]["residual_percent"].get<double>() == doctest::Approx(100.0 * 3 / 104));
+}
+
+TEST_CASE("result JSON: iterations carry the fields of the top level") {
+  SimulationResult result = sample::result();
+  result.iterations = {sample::step(), sample::step()};
+  result.iterations[0].iteration = 1;
+  result.iterations[1].iteration = 2;
+  const json doc = json::parse(result_json(result, sample::context()));
+  REQUIRE(doc["iterations"].size() == 2);
+  CHECK(doc["iterations"][0]["iteration"] == 1);
+  for (const char* field : {"iteration_us", "overlap", "buckets", "stall_us", "events"}) {
+    CHECK(doc["iterations"][1][field] == doc[field]);
+  }
+}
+
+TEST_CASE("JSON: names with quotes, control characters and broken UTF-8 stay valid") {
+  ReportContext context = sample::context();
+  context.workload = "a\"b\\c\n\x01\x1b[31m \xff\xfe end";
+  context.warnings = {"tab\tand \xc3"};
+  const std::string text = result_json(sample::result(), context);
+  const json doc = json::parse(text);
+  const auto name = doc["workload"].get<std::string>();
+  CHECK(name.rfind("a\"b\\c\n\x01\x1b[31m ", 0) == 0);
+  CHECK(name.find("\xef\xbf\xbd") != std::string::npos);
+  CHECK(text.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("tune JSON: points, recommendation and bounds stand under their names") {
+  const json doc = json::parse(tune_json(sample::set(), sample::context()));
+  CHECK(doc["schema"] == "ddpsim.tune/1");
+  CHECK(doc["default"]["bucket_cap_mb"].is_null());
+  CHECK(doc["default"]["iteration_us"] == 320000);
+  CHECK(doc["best"]["bucket_cap_mb"] == 60);
+  CHECK(doc["best"]["cap_range_mb"] == json::array({60, 64.5}));
+  CHECK(doc["best"]["exposed_communication_us"] == 3000);
+  CHECK(doc["best"]["buckets"] == 2);
+  CHECK(doc["best"]["reachable"] == true);
+  const json& recommended = doc["recommended"];
+  CHECK(recommended["action"] == "set");
+  CHECK(recommended["bucket_cap_mb"] == 60);
+  CHECK(recommended["first_bucket_mb"].is_null());
+  CHECK(recommended["cap_range_mb"] == json::array({54, 80}));
+  CHECK(recommended["gain_us"] == json{{"value", 41000}, {"low", 30000}, {"high", 52000}});
+  CHECK(recommended["measurable_us"] == 3000);
+  CHECK(recommended["python"] == "DistributedDataParallel(model, bucket_cap_mb=60)");
+  CHECK(doc["curve"].size() == 2);
+  CHECK(doc["lower_bound_us"] == 96000);
+  CHECK(doc["best_partition"]["bucket_bytes"] == json::array({1048576, 2097152}));
+  CHECK(doc["best_partition"]["iteration_us"] == 275000);
+  CHECK(doc["best_partition"]["reachable"] == false);
+  CHECK(doc["best_partition"]["buckets"] == 2);
+  CHECK(doc["confidence"]["grade"] == "C");
+}
+
+TEST_CASE("tune JSON: without a best partition the reason is given") {
+  const json doc = json::parse(tune_json(sample::keep(), sample::context()));
+  CHECK(doc["recommended"]["action"] == "keep default");
+  CHECK(doc["recommended"]["bucket_cap_mb"].is_null());
+  CHECK(doc["best_partition"].is_null());
+  CHECK(doc["best_partition_absent_because"] == "the workload has no timings");
+}
+
+TEST_CASE("tune JSON: a cap reads back as the same double") {
+  TuneResult tune = sample::keep();
+  const double cap = 25.000000953674317;  // one byte above 25 MiB
+  tune.best.bucket_cap_mb = cap;
+  const json doc = json::parse(tune_json(tune, sample::context()));
+  CHECK(doc["best"]["bucket_cap_mb"].get<double>() == cap);
+}
+
+TEST_CASE("buckets JSON: launch order with limits and reasons") {
+  const StepResult step = sample::step();
+  const json doc = json::parse(
+      buckets_json({step.buckets[0].bucket, step.buckets[1].bucket}, {"careful"}, {2, 8}));
+  CHECK(doc["schema"] == "ddpsim.buckets/1");
+  CHECK(doc["torch"] == "2.8");
+  CHECK(doc["warnings"] == json::array({"careful"}));
+  CHECK(doc["buckets"][1] == json{{"index", 1},
+                                  {"bytes", 2097152},
+                                  {"parameter_indices", {1, 0}},
+                                  {"limit_bytes", 26214400},
+                                  {"closed_by", "end"},
+                                  {"dtype", "float32"}});
+}
+
+TEST_CASE("timeline JSON: ranks, spans, clock and provenance") {
+  Timeline timeline = sample::result().timeline;
+  timeline.provenance.emplace_back("made by", "two hands");
+  const json doc = json::parse(timeline_json(timeline));
+  CHECK(doc["schema"] == "ddpsim.timeline/1");
+  CHECK(doc["clock"] == "start of forward");
+  CHECK(doc["provenance"] == json{{"made by", "hand; two hands"}});
+  CHECK(doc["ranks"][0]["rank"] == 0);
+  CHECK(doc["ranks"][0]["spans"].size() == 6);
+  CHECK(doc["ranks"][0]["spans"][2] == json{{"track", "host"},
+                                            {"name", "launch"},
+                                            {"bucket", 0},
+                                            {"start_us", 40000},
+                                            {"end_us", 41000}});
+  CHECK(doc["ranks"][0]["spans"][0]["bucket"].is_null());
+}
+
+TEST_CASE("JSON: the same values give the same bytes") {
+  CHECK(result_json(sample::result(), sample::context()) ==
+        result_json(sample::result(), sample::context()));
+  CHECK(tune_json(sample::set(), sample::context()) == tune_json(sample::set(), sample::context()));
+}
+
+TEST_CASE("JSON: a document ends with one newline") {
+  const std::string text = buckets_json({}, {}, {2, 8});
+  CHECK(text ==
+        "{\n  \"schema\": \"ddpsim.buckets/1\",\n  \"torch\": \"2.8\",\n"
+        "  \"buckets\": [],\n  \"warnings\": []\n}\n");
+}

@@ -1,0 +1,135 @@
+// A small step by hand, shared by the tests of the writers: two buckets, the second exposed.
+#pragma once
+
+#include "ddpsim/reports/reports.hpp"
+
+namespace ddpsim::sample {
+
+using namespace ddpsim::literals;
+
+inline TimePoint at(Duration since_start) {
+  return TimePoint(since_start);
+}
+
+inline Workload workload() {
+  Workload workload;
+  workload.name = "tiny";
+  for (const char* name : {"conv.weight", "conv.bias", "fc.weight"}) {
+    Parameter parameter;
+    parameter.name = name;
+    workload.parameters.push_back(parameter);
+  }
+  return workload;
+}
+
+/// Backward ends at 90 ms, the step at 100 ms.
+inline StepResult step() {
+  StepResult step;
+  step.times = {.iteration = 100_ms,
+                .forward = 30_ms,
+                .buffer_broadcast = 500_us,
+                .backward = 60_ms,
+                .backward_compute = 58_ms,
+                .copies_in = 1500_us,
+                .interference = 500_us,
+                .communication = 20_ms,
+                .wait = 1_ms,
+                .exposed_communication = 3_ms,
+                .overlap = 0.85,
+                .finalize = Duration::picoseconds(1'250'000'001),
+                .optimizer = 5_ms,
+                .stall = Duration::picoseconds(749'999'999)};
+  const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 12, 1_ms};
+  step.buckets.push_back(
+      {.bucket = {.parameters = {2}, .bytes = 1_MiB, .limit = 1_MiB, .closed_by = ClosedBy::limit},
+       .ready = at(40_ms),
+       .launch = at(41_ms),
+       .start = at(42_ms),
+       .last_arrival = at(43_ms),
+       .last_rank = 3,
+       .end = at(60_ms),
+       .choice = ring,
+       .exposed_because = ""});
+  step.buckets.push_back({.bucket = {.parameters = {1, 0},
+                                     .bytes = 2_MiB,
+                                     .limit = 25_MiB,
+                                     .closed_by = ClosedBy::end},
+                          .ready = at(90_ms),
+                          .launch = at(85_ms),
+                          .start = at(90_ms),
+                          .last_arrival = at(90_ms),
+                          .last_rank = 0,
+                          .end = at(93_ms),
+                          .choice = std::nullopt,
+                          .exposed_because = "its last gradient is the end of backward"});
+  step.events = 42;
+  return step;
+}
+
+inline SimulationResult result() {
+  SimulationResult result;
+  result.step = step();
+  result.timeline.clock = "start of forward";
+  result.timeline.provenance = {{"made by", "hand"}};
+  result.timeline.ranks.push_back(
+      {.rank = 0,
+       .spans = {{Track::compute, "forward", std::nullopt, at(0_ms), at(30_ms)},
+                 {Track::compute, "backward", std::nullopt, at(30_ms), at(90_ms)},
+                 {Track::host, "launch", 0, at(40_ms), at(41_ms)},
+                 {Track::communication, "all_reduce", 0, at(42_ms), at(60_ms)},
+                 {Track::communication, "all_reduce", 1, at(90_ms), at(93_ms)},
+                 {Track::compute, "optimizer", std::nullopt, at(94_ms), at(99_ms)}}});
+  return result;
+}
+
+inline ReportContext context() {
+  ReportContext context;
+  context.workload = "tiny";
+  context.cluster = "dgx1v";
+  context.ranks = 8;
+  context.confidence = {Grade::c, -4, 18, {"specification only"}};
+  context.bucket_setting = "default (1 MiB, then 25 MiB)";
+  return context;
+}
+
+inline CurvePoint point(std::optional<double> cap, Duration iteration, std::size_t buckets) {
+  CurvePoint point;
+  point.bucket_cap_mb = cap;
+  if (cap) point.cap_range_mb = {*cap, *cap + 4.5};
+  point.first_bucket_mb = cap ? *cap : 1;
+  point.iteration = iteration;
+  point.exposed_communication = 3_ms;
+  point.buckets = buckets;
+  return point;
+}
+
+inline TuneResult keep() {
+  TuneResult tune;
+  tune.default_setting = point(std::nullopt, 98_ms, 5);
+  tune.best = point(50, 97.8_ms, 2);
+  tune.curve = {point(1, 99_ms, 60), tune.default_setting, point(25.1, 98.5_ms, 4), tune.best};
+  tune.recommended.measurable = 1_ms;
+  tune.lower_bound = 96_ms;
+  tune.best_partition_absent_because = "the workload has no timings";
+  return tune;
+}
+
+inline TuneResult set() {
+  TuneResult tune = keep();
+  tune.default_setting.iteration = 320_ms;
+  tune.best = point(60, 279_ms, 2);
+  tune.curve = {tune.default_setting, tune.best};
+  tune.recommended = {.set = true,
+                      .bucket_cap_mb = 60,
+                      .first_bucket_mb = std::nullopt,
+                      .cap_range_mb = {54, 80},
+                      .gain = {41_ms, 30_ms, 52_ms},
+                      .measurable = 3_ms,
+                      .python = "DistributedDataParallel(model, bucket_cap_mb=60)",
+                      .reason = "2 buckets instead of 5"};
+  tune.best_partition = BestPartition{
+      .buckets = {step().buckets[0].bucket, step().buckets[1].bucket}, .iteration = 275_ms};
+  return tune;
+}
+
+}  // namespace ddpsim::sample

@@ -1,0 +1,254 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "reports_sample.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Code points of the longest line.
+std::size_t longest_line(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t longest = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const auto width = std::count_if(line.begin(), line.end(), [](char c) {
+      return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+    });
+    longest = std::max(longest, static_cast<std::size_t>(width));
+  }
+  return longest;
+}
+
+std::string text_of(const SimulationResult& result, const ReportContext& context,
+                    const TerminalStyle& style = {}) {
+  return result_text(result, context, sample::workload(), style);
+}
+
+}  // namespace
+
+TEST_CASE("result text: the verdict comes first") {
+  CHECK(first_line(text_of(sample::result(), sample::context())) ==
+        "tiny on dgx1v, 8 GPUs: 100 ms a step; 3.0 % of it is exposed communication (85 % "
+        "hidden).");
+}
+
+TEST_CASE("result text: one GPU has nothing to communicate") {
+  SimulationResult result = sample::result();
+  result.step.times.exposed_communication = Duration();
+  result.step.times.overlap.reset();
+  ReportContext context = sample::context();
+  context.ranks = 1;
+  CHECK(first_line(text_of(result, context)) ==
+        "tiny on dgx1v, 1 GPU: 100 ms a step; no communication.");
+}
+
+TEST_CASE("result text: nothing exposed is said in words") {
+  SimulationResult result = sample::result();
+  result.step.times.exposed_communication = Duration();
+  result.step.times.overlap = 1;
+  CHECK(contains(first_line(text_of(result, sample::context())),
+                 "100 ms a step; all communication is hidden."));
+}
+
+TEST_CASE("result text: grade C prints two digits, a better grade three") {
+  SimulationResult result = sample::result();
+  result.step.times.iteration = 98.24_ms;
+  ReportContext context = sample::context();
+  CHECK(contains(first_line(text_of(result, context)), ": 98 ms a step;"));
+  context.confidence.grade = Grade::a;
+  CHECK(contains(first_line(text_of(result, context)), ": 98.2 ms a step;"));
+}
+
+TEST_CASE("result text: short steps are told in microseconds") {
+  SimulationResult result = sample::result();
+  result.step.times.iteration = 840_us;
+  CHECK(contains(first_line(text_of(result, sample::context())), ": 840 µs a step;"));
+}
+
+TEST_CASE("result text: an almost complete share is not called complete") {
+  SimulationResult result = sample::result();
+  result.step.times.overlap = 0.9999;
+  CHECK(contains(first_line(text_of(result, sample::context())), "(over 99 % hidden)"));
+}
+
+TEST_CASE("result text: today's step is replayed before anything else is said") {
+  ReportContext context = sample::context();
+  context.replay = Replay{104_ms, 101_ms};
+  CHECK(contains(text_of(sample::result(), context),
+                 "Today: measured 104 ms, replayed 101 ms (2.9 % too fast).\n"));
+  context.replay = Replay{100_ms, 110_ms};
+  CHECK(contains(text_of(sample::result(), context), "(10 % too slow).\n"));
+}
+
+TEST_CASE("result text: how sure, as times and as percent") {
+  CHECK(contains(text_of(sample::result(), sample::context()),
+                 "Confidence C: 96 to 120 ms (-4.0 % to +18 %): specification only.\n"));
+}
+
+TEST_CASE("result text: each bucket says whether it is hidden, and why not") {
+  const std::string text = text_of(sample::result(), sample::context());
+  CHECK(contains(text, "ring Simple x12"));
+  CHECK(contains(text, "hidden\n"));
+  CHECK(contains(text, "3.0 ms\n"));
+  CHECK(contains(text, "Bucket 1 exposed: its last gradient is the end of backward\n"));
+}
+
+TEST_CASE("result text: the drawing shows compute above communication") {
+  const std::string text = text_of(sample::result(), sample::context(), {.width = 59});
+  CHECK(contains(text,
+                 "  compute        │░ forward ░░▒▒▒▒▒▒▒ backward ▒▒▒▒▒▒▒  ▓▓│\n"
+                 "  communication  │                 0000000            1   │\n"));
+}
+
+TEST_CASE("result text: warnings stand near the end, the hint for the next command last") {
+  ReportContext context = sample::context();
+  context.warnings = {"64 nodes lies beyond the calibrated range"};
+  context.next_command = "ddpsim tune tiny dgx1v";
+  const std::string text = text_of(sample::result(), context);
+  const std::string tail =
+      "\nwarning: 64 nodes lies beyond the calibrated range\n\nNext: ddpsim tune tiny dgx1v\n";
+  REQUIRE(text.size() > tail.size());
+  CHECK(text.substr(text.size() - tail.size()) == tail);
+}
+
+TEST_CASE("result text: lines after the verdict keep to the width, whatever it is") {
+  ReportContext context = sample::context();
+  context.warnings = {std::string(30, 'a') + " " + std::string(30, 'b') + " " +
+                      std::string(30, 'c')};
+  for (const int width : {60, 80, 100, 160}) {
+    const std::string text = text_of(sample::result(), context, {.width = width});
+    CAPTURE(width);
+    CHECK(longest_line(text.substr(text.find('\n') + 1)) <= static_cast<std::size_t>(width));
+  }
+}
+
+TEST_CASE("result text: many buckets are shown from both ends") {
+  SimulationResult result = sample::result();
+  result.step.buckets.assign(100, sample::step().buckets[0]);
+  const std::string text = text_of(result, sample::context());
+  CHECK(contains(text, "77 more\n"));
+  CHECK(contains(text, "\n       0 "));
+  CHECK(contains(text, "\n      99 "));
+  CHECK_FALSE(contains(text, "\n      50 "));
+}
+
+TEST_CASE("result text: escape sequences in a name never reach the terminal") {
+  ReportContext context = sample::context();
+  context.workload = "evil\x1b[2J";
+  CHECK_FALSE(contains(text_of(sample::result(), context), "\x1b"));
+}
+
+TEST_CASE("result text: colour only when asked for") {
+  CHECK_FALSE(contains(text_of(sample::result(), sample::context()), "\x1b"));
+  const std::string text = text_of(sample::result(), sample::context(), {.colour = true});
+  CHECK(text.rfind("\x1b[1mtiny on", 0) == 0);
+}
+
+TEST_CASE("tune text: a gain nobody could measure keeps the default") {
+  CHECK(first_line(tune_text(sample::keep(), sample::context(), {})) ==
+        "Keep the default: no bucket cap gains more than can be measured (best 0.20 ms of 98 ms; "
+        "1.0 ms is the least you could see).");
+}
+
+TEST_CASE("tune text: the default may be the best there is") {
+  TuneResult tune = sample::keep();
+  tune.best = tune.default_setting;
+  CHECK(first_line(tune_text(tune, sample::context(), {})) ==
+        "Keep the default: no other bucketing is faster (98 ms a step).");
+}
+
+TEST_CASE("tune text: a large gain that may be none is not acted on") {
+  TuneResult tune = sample::keep();
+  tune.best.iteration = 90_ms;
+  CHECK(first_line(tune_text(tune, sample::context(), {})) ==
+        "Keep the default: bucket_cap_mb=50 might save 8.0 ms of 98 ms, but that is not sure "
+        "enough to act on.");
+}
+
+TEST_CASE("tune text: a worthwhile cap comes with its interval and the line to paste") {
+  const std::string text = tune_text(sample::set(), sample::context(), {});
+  CHECK(first_line(text) == "Set bucket_cap_mb=60: saves 41 ms of 320 ms (interval 30 to 52 ms).");
+  CHECK(contains(text, "\n    DistributedDataParallel(model, bucket_cap_mb=60)\n"));
+  CHECK(contains(text, "Any cap from 54 to 80 MiB does as well"));
+  CHECK(contains(text, "best, recommended\n"));
+  CHECK(contains(text, "Best partition found: 280 ms in 2 buckets (1.00, 2.00 MiB)"));
+}
+
+TEST_CASE("tune text: a long curve is told by at most fifteen points, the marked ones among them") {
+  TuneResult tune = sample::keep();
+  tune.curve.clear();
+  for (int cap = 1; cap <= 300; ++cap) tune.curve.push_back(sample::point(cap, 99_ms, 3));
+  tune.curve.push_back(tune.default_setting);
+  tune.best = tune.curve[136];
+  tune.curve.back().reachable = true;
+  CurvePoint forbidden = sample::point(77.25, 90_ms, 3);
+  forbidden.reachable = false;
+  tune.curve.push_back(forbidden);
+  const std::string text = tune_text(tune, sample::context(), {});
+  CHECK(contains(text, "default\n"));
+  CHECK(contains(text, "best\n"));
+  CHECK(contains(text, "137"));
+  CHECK_FALSE(contains(text, "77.25"));
+  CHECK(contains(text,
+                 "301 distinct bucketings in all, and 1 that this PyTorch does not let you "
+                 "set."));
+  CHECK(std::count(text.begin(), text.end(), '\n') < 32);
+}
+
+TEST_CASE("buckets text: what is in each bucket and why it closed") {
+  const StepResult step = sample::step();
+  const std::string text = buckets_text({step.buckets[0].bucket, step.buckets[1].bucket},
+                                        sample::workload(), {.width = 100});
+  CHECK(text ==
+        "2 buckets in launch order: 3 tensors of gradients, 3.00 MiB (3145728 bytes).\n"
+        "\n"
+        "  bucket  tensors   MiB    bytes  limit MiB  closed by        first .. last parameter\n"
+        "       0        1  1.00  1048576       1.00  limit reached    fc.weight\n"
+        "       1        2  2.00  2097152      25.00  no tensors left  conv.bias .. conv.weight\n");
+}
+
+TEST_CASE("buckets text: no parameter, no bucket") {
+  CHECK(buckets_text({}, sample::workload(), {}) ==
+        "No buckets: no parameter takes part in DDP.\n");
+}
+
+TEST_CASE("CSV: units in the heads, one row per bucket, fields quoted where they must be") {
+  SimulationResult result = sample::result();
+  result.step.buckets[0].exposed_because = "a, \"b\"";
+  std::istringstream lines(result_csv(result));
+  std::string line;
+  std::getline(lines, line);
+  CHECK(line ==
+        "bucket,bytes,tensors,ready_us,launch_us,start_us,last_arrival_us,last_rank,end_us,"
+        "algorithm,protocol,channels,closed_by,exposed_because");
+  std::getline(lines, line);
+  CHECK(line ==
+        "0,1048576,1,40000,41000,42000,43000,3,60000,ring,Simple,12,limit,\"a, \"\"b\"\"\"");
+  std::getline(lines, line);
+  CHECK(line ==
+        "1,2097152,2,90000,85000,90000,90000,0,93000,,,,end,"
+        "its last gradient is the end of backward");
+}
+
+TEST_CASE("CSV: curve and bucket assignment") {
+  CHECK(tune_csv(sample::set()) ==
+        "bucket_cap_mb,first_bucket_mb,cap_low_mb,cap_high_mb,iteration_us,"
+        "exposed_communication_us,buckets,reachable\n"
+        ",1,0,0,320000,3000,5,true\n"
+        "60,60,60,64.5,279000,3000,2,true\n");
+  CHECK(buckets_csv({sample::step().buckets[1].bucket}) ==
+        "bucket,bytes,tensors,limit_bytes,closed_by,dtype,parameter_indices\n"
+        "0,2097152,2,26214400,end,float32,1 0\n");
+}
