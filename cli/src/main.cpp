@@ -1,1 +1,87 @@
-int main() { return 0; }
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+
+#include "commands.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/suggest.hpp"
+#include "exit_code.hpp"
+#include "terminal.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// The word that was not understood and the nearest one that would have been.
+std::string did_you_mean(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> known;
+  const CLI::App* command = nullptr;
+  for (const CLI::App* subcommand : app.get_subcommands({})) {
+    known.push_back(subcommand->get_name());
+    if (subcommand->parsed() || (argc > 1 && subcommand->get_name() == argv[1]))
+      command = subcommand;
+  }
+  if (command == nullptr) {
+    if (argc < 2 || argv[1][0] == '-') return "";
+    const std::optional<std::string> near = nearest(argv[1], known);
+    return fmt::format(
+        "\"{}\" is not a command. {}", argv[1],
+        near ? fmt::format("Did you mean \"{}\"?", *near) : "`ddpsim --help` lists them");
+  }
+  known.clear();
+  for (const CLI::Option* option : command->get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  for (int i = 2; i < argc; ++i) {
+    std::string word = argv[i];
+    word = word.substr(0, word.find('='));
+    if (!word.starts_with("--") || std::find(known.begin(), known.end(), word) != known.end())
+      continue;
+    const std::optional<std::string> near = nearest(word, known);
+    return fmt::format("\"{}\" is not an option of {}. {}", word, command->get_name(),
+                       near ? fmt::format("Did you mean \"{}\"?", *near)
+                            : fmt::format("`ddpsim {} --help` lists them", command->get_name()));
+  }
+  return "";
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Discrete-event simulator of PyTorch DistributedDataParallel training steps",
+               "ddpsim");
+  app.set_version_flag("--version", "ddpsim " DDPSIM_VERSION);
+  app.require_subcommand(1);
+  std::function<int()> action;
+  add_simulate(app, action);
+  add_tune(app, action);
+  add_buckets(app, action);
+  add_import(app, action);
+  add_list(app, action);
+  try {
+    app.parse(argc, argv);
+    return action();
+  } catch (const CLI::Success& request) {  // --help, --version
+    return app.exit(request);
+  } catch (const CLI::ParseError& error) {
+    const std::string suggestion = did_you_mean(app, argc, argv);
+    print_error("ddpsim: " + (suggestion.empty() ? std::string(error.what()) : suggestion));
+    return kUsage;
+  } catch (const UsageError& error) {
+    print_error(fmt::format("ddpsim: {}", error.what()));
+    return kUsage;
+  } catch (const InputError& error) {
+    print_error(fmt::format("ddpsim: {}", error.what()));
+    return kBadInput;
+  }
+}
+
+}  // namespace
+}  // namespace ddpsim
+
+int main(int argc, char** argv) {
+  try {
+    return ddpsim::run(argc, argv);
+  } catch (const std::exception& error) {
+    ddpsim::print_error(std::string("ddpsim: ") + error.what());
+    return ddpsim::kFailure;
+  }
+}

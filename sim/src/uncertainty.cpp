@@ -28,6 +28,11 @@ SimulationOptions with_interference(SimulationOptions options, double factor) {
   return options;
 }
 
+SimulationOptions with_compute(SimulationOptions options, double shift) {
+  options.compute_scale += shift * options.compute_scale_error;
+  return options;
+}
+
 SimulationOptions with_costs(SimulationOptions options, double factor) {
   DdpCosts& costs = options.costs;
   costs.copy_bandwidth_share = std::min(1.0, costs.copy_bandwidth_share / factor);
@@ -40,7 +45,7 @@ SimulationOptions with_costs(SimulationOptions options, double factor) {
 }  // namespace
 
 std::vector<Scenario> scenarios(const SimulationOptions& options, const CollectiveModel& model) {
-  return {
+  std::vector<Scenario> worlds = {
       {"collective times", options, scaled_collectives(model, kCollectivesFaster)},
       {"collective times", options, scaled_collectives(model, kCollectivesSlower)},
       {"interference", with_interference(options, kNoInterference), model},
@@ -48,6 +53,11 @@ std::vector<Scenario> scenarios(const SimulationOptions& options, const Collecti
       {"copies and host costs", with_costs(options, kCostsLow), model},
       {"copies and host costs", with_costs(options, kCostsHigh), model},
   };
+  if (options.compute_scale_error > 0) {
+    worlds.push_back({"compute scale", with_compute(options, +1), model});
+    worlds.push_back({"compute scale", with_compute(options, -1), model});
+  }
+  return worlds;
 }
 
 Spread combine(const std::vector<Scenario>& sources, const std::vector<Duration>& deviations,

@@ -55,6 +55,7 @@ struct SimulationOptions {
   Interference interference;
   /// Compute of this GPU relative to the recording's: 2 halves every compute time.
   double compute_scale = 1;
+  double compute_scale_error = 0;  ///< half width of what the scale may be; only intervals use it
   /// A further factor per rank, by rank (1.2: a fifth faster); empty: all ranks alike. Ranks with
   /// equal factors run one program and are simulated once.
   std::vector<double> rank_compute_scale;

@@ -1,0 +1,150 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include "commands.hpp"
+#include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/models/catalogue.hpp"
+#include "ddpsim/sim/bucket_assignment.hpp"
+#include "exit_code.hpp"
+#include "job_arguments.hpp"
+#include "terminal.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct Arguments {
+  std::string workload;
+  std::optional<std::string> model;
+  DdpArguments ddp;
+  std::string order = "ready";
+  std::optional<std::string> limits;
+  OutputArguments output;
+};
+
+/// A model's name stands for its parameters and their ready order, without any times.
+std::optional<Workload> workload_of_model(const std::string& name) {
+  std::optional<Model> model = find_model(name);
+  if (!model) return std::nullopt;
+  Workload workload;
+  workload.name = model->name;
+  workload.parameters = std::move(model->parameters);
+  workload.backward.emplace();
+  for (const std::size_t parameter : model->ready_order)
+    workload.backward->ready.push_back({.parameter = parameter, .at = {}, .copied_at = {}});
+  return workload;
+}
+
+std::vector<Bytes> parse_limits(const std::string& text) {
+  std::vector<Bytes> limits;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    const std::string_view item = std::string_view(text).substr(begin, comma - begin);
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), value);
+    if (error != std::errc() || end != item.data() + item.size() || value < 0)
+      throw UsageError(fmt::format(
+          "--bucket-limits: \"{}\" is not a whole number of bytes from 0 to 2^63 - 1", item));
+    limits.emplace_back(value);
+    begin = comma + 1;
+  }
+  return limits;
+}
+
+void require_shapes(const Workload& workload, const std::string& file) {
+  std::int64_t total = 0;
+  for (const Parameter& parameter : workload.parameters) {
+    if (parameter.ignored) continue;
+    const std::optional<Bytes> bytes = gradient_bytes(parameter);
+    if (!bytes)
+      throw InputError(
+          {.file = file,
+           .where = "",
+           .message = fmt::format("the shape of parameter \"{}\" is not known", parameter.name),
+           .hint = "Name the model: --model resnet50 (`ddpsim list` shows those known)"});
+    if (__builtin_add_overflow(total, bytes->count(), &total))
+      throw InputError({.file = file,
+                        .where = "/parameters",
+                        .message = "the parameters add up to more than 2^63 - 1 bytes",
+                        .hint = ""});
+  }
+}
+
+int run(const Arguments& arguments) {
+  if (arguments.order != "ready" && arguments.order != "definition")
+    throw UsageError(
+        fmt::format("--order: \"{}\" is not one of ready, definition", arguments.order));
+  const bool in_ready_order = arguments.order == "ready";
+  const DdpOptions options = ddp_options(arguments.ddp);
+  require_supported(options);
+  std::optional<std::vector<Bytes>> limits;
+  if (arguments.limits) limits = parse_limits(*arguments.limits);
+
+  std::vector<std::string> warnings = version_warnings(options);
+  Workload workload;
+  if (std::optional<Workload> model = workload_of_model(arguments.workload)) {
+    workload = std::move(*model);
+  } else {
+    LoadedWorkload loaded = load_workload(arguments.workload, arguments.model);
+    workload = std::move(loaded.workload);
+    warnings.insert(warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
+  }
+  require_shapes(workload, arguments.workload);
+
+  const BucketLimits derived = bucket_limits(options);
+  std::vector<Bucket> buckets;
+  if (limits) {
+    buckets = in_ready_order ? rebuilt_buckets(workload, *limits)
+                             : construction_buckets(workload, *limits);
+  } else {
+    buckets = in_ready_order ? steady_buckets(workload, options)
+                             : construction_buckets(workload, derived.construction);
+  }
+  const bool uses_ready_order = in_ready_order && (limits || derived.rebuilt_from);
+  if (uses_ready_order && (!workload.backward || workload.backward->ready.empty()))
+    warnings.emplace_back(
+        "no gradient-ready order is recorded: reverse definition order stands in, which real "
+        "models do not follow");
+  if (in_ready_order && !limits && !derived.rebuilt_from)
+    warnings.emplace_back(
+        "with this version and these flags buckets are never rebuilt: construction buckets shown");
+
+  if (arguments.output.csv) write_file(*arguments.output.csv, buckets_csv(buckets));
+  if (arguments.output.json) {
+    print(buckets_json(buckets, warnings, options.torch));
+  } else {
+    print(buckets_text(buckets, workload, terminal_style()));
+    for (const std::string& warning : warnings) print_error("warning: " + warning);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_buckets(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command =
+      app.add_subcommand("buckets", "bucket assignment only, and why each bucket closed");
+  const auto arguments = std::make_shared<Arguments>();
+  command
+      ->add_option("WORKLOAD", arguments->workload,
+                   "workload file, trace, bundled name, or a model's name")
+      ->required();
+  add_bucket_options(*command, arguments->ddp);
+  command->add_option("--model", arguments->model, "parameter list for traces without shapes");
+  command
+      ->add_option("--order", arguments->order,
+                   "definition: buckets at construction; ready: after the rebuild")
+      ->capture_default_str();
+  command->add_option("--bucket-limits", arguments->limits,
+                      "exact limits in bytes, B,B,…; the last repeats");
+  add_output_options(*command, arguments->output, false);
+  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,20 @@
+// One function per command: it declares its options and says what to run once they are parsed.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace ddpsim {
+
+// `action` is set by the subcommand that was chosen; it returns an exit code.
+
+void add_simulate(CLI::App& app, std::function<int()>& action);
+void add_tune(CLI::App& app, std::function<int()>& action);
+void add_buckets(CLI::App& app, std::function<int()>& action);
+void add_import(CLI::App& app, std::function<int()>& action);
+void add_list(CLI::App& app, std::function<int()>& action);
+
+}  // namespace ddpsim

@@ -1,0 +1,112 @@
+#include "ddp_arguments.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr TorchVersion kNewestKnown{2, 13};
+
+double mib_number(std::string_view text, const std::string& option) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
+      value < 0)
+    throw UsageError(fmt::format(
+        "{}: \"{}\" is not a number of MiB (0 or more, as PyTorch's bucket_cap_mb)", option, text));
+  return value;
+}
+
+}  // namespace
+
+void add_bucket_options(CLI::App& command, DdpArguments& arguments) {
+  command.add_option("--bucket-cap-mb", arguments.bucket_cap_mb,
+                     "bucket_cap_mb as passed to DDP, in MiB; absent: PyTorch's default, which is "
+                     "not the same as 25");
+  command.add_option("--first-bucket-mb", arguments.first_bucket_mb,
+                     "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB (1.10 and later)");
+  command.add_option("--bucket-cap-mb-list", arguments.bucket_cap_mb_list,
+                     "one cap per bucket, X,X,…; the last repeats (2.11 and later)");
+  command.add_option("--torch", arguments.torch, "PyTorch version whose rules hold")
+      ->capture_default_str();
+  command.add_flag("--find-unused-parameters", arguments.find_unused_parameters,
+                   "as passed to DDP");
+  command.add_flag("--static-graph", arguments.static_graph, "as passed to DDP (1.9 and later)");
+}
+
+void add_step_options(CLI::App& command, DdpArguments& arguments) {
+  command.add_flag("--gradient-as-bucket-view", arguments.gradient_as_bucket_view,
+                   "as passed to DDP (1.7 and later)");
+  command.add_flag("--no-broadcast-buffers", arguments.no_broadcast_buffers,
+                   "broadcast_buffers=False");
+  command
+      .add_option("--accumulate", arguments.accumulate,
+                  "micro-batches per step; all but the last under no_sync()")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+}
+
+std::vector<double> mib_list(const std::string& text, const std::string& option) {
+  std::vector<double> values;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    values.push_back(mib_number(std::string_view(text).substr(begin, comma - begin), option));
+    begin = comma + 1;
+  }
+  return values;
+}
+
+DdpOptions ddp_options(const DdpArguments& arguments) {
+  DdpOptions options;
+  const std::optional<TorchVersion> torch = parse_torch_version(arguments.torch);
+  if (!torch)
+    throw UsageError(fmt::format("--torch: \"{}\" is not a version such as 2.8", arguments.torch));
+  options.torch = *torch;
+  if (arguments.bucket_cap_mb)
+    options.bucket_cap_mb = mib_number(*arguments.bucket_cap_mb, "--bucket-cap-mb");
+  if (arguments.first_bucket_mb)
+    options.first_bucket_mb = mib_number(*arguments.first_bucket_mb, "--first-bucket-mb");
+  if (arguments.bucket_cap_mb_list)
+    options.bucket_cap_mb_list = mib_list(*arguments.bucket_cap_mb_list, "--bucket-cap-mb-list");
+  options.find_unused_parameters = arguments.find_unused_parameters;
+  options.static_graph = arguments.static_graph;
+  options.gradient_as_bucket_view = arguments.gradient_as_bucket_view;
+  options.broadcast_buffers = !arguments.no_broadcast_buffers;
+  options.accumulate = arguments.accumulate;
+  return options;
+}
+
+void require_supported(const DdpOptions& options) {
+  if (const std::optional<std::string> problem = unsupported(options)) throw UsageError(*problem);
+}
+
+std::vector<std::string> version_warnings(const DdpOptions& options) {
+  if (options.torch <= kNewestKnown) return {};
+  return {fmt::format("PyTorch {} is newer than the rules known here ({}); those are used",
+                      to_string(options.torch), to_string(kNewestKnown))};
+}
+
+std::string describe_buckets(const DdpOptions& options) {
+  if (!options.bucket_cap_mb_list.empty())
+    return fmt::format("bucket_cap_mb_list=[{}]", fmt::join(options.bucket_cap_mb_list, ", "));
+  const BucketLimits limits = bucket_limits(options);
+  const auto mib = [](Bytes bytes) { return static_cast<double>(bytes.count()) / 1048576; };
+  const std::string in_force =
+      limits.rebuild.front() == limits.rebuild.back()
+          ? fmt::format("{} MiB each", mib(limits.rebuild.back()))
+          : fmt::format("{} MiB first, then {} MiB", mib(limits.rebuild.front()),
+                        mib(limits.rebuild.back()));
+  return options.bucket_cap_mb
+             ? fmt::format("bucket_cap_mb={} ({})", *options.bucket_cap_mb, in_force)
+             : fmt::format("default ({})", in_force);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,45 @@
+// DDP's options on the command line, spelled alike in every command.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/ddp_options.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace ddpsim {
+
+struct DdpArguments {
+  std::optional<std::string> bucket_cap_mb;
+  std::optional<std::string> first_bucket_mb;
+  std::optional<std::string> bucket_cap_mb_list;
+  std::string torch = "2.8";
+  bool find_unused_parameters = false;
+  bool static_graph = false;
+  bool gradient_as_bucket_view = false;
+  bool no_broadcast_buffers = false;
+  int accumulate = 1;
+};
+
+void add_bucket_options(CLI::App& command, DdpArguments& arguments);
+/// Those of a running step, beyond what decides the buckets.
+void add_step_options(CLI::App& command, DdpArguments& arguments);
+
+/// Throws UsageError. Combinations a version lacks are checked apart: see require_supported.
+DdpOptions ddp_options(const DdpArguments& arguments);
+void require_supported(const DdpOptions& options);
+
+/// "1,10.5,50" -> MiB; finite and not negative, else UsageError naming `option`.
+std::vector<double> mib_list(const std::string& text, const std::string& option);
+
+/// Sentences about a version whose rules are not known here.
+std::vector<std::string> version_warnings(const DdpOptions& options);
+
+/// "default (1 MiB first, then 25 MiB)", "bucket_cap_mb=50".
+std::string describe_buckets(const DdpOptions& options);
+
+}  // namespace ddpsim

@@ -1,0 +1,65 @@
+#include "ddpsim/traces/import.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "commands.hpp"
+#include "ddpsim/formats/files.hpp"
+#include "ddpsim/traces/workload_file.hpp"
+#include "exit_code.hpp"
+#include "terminal.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> inputs;
+  std::optional<std::string> output;
+  std::optional<std::int64_t> iteration;
+  std::optional<std::string> model;
+  std::optional<std::string> gpu;
+};
+
+int run(const Arguments& arguments) {
+  if (arguments.inputs.size() > 1)
+    throw UsageError(
+        "import: several ranks of one job are not merged in this version; give rank 0");
+  ImportOptions options;
+  options.iteration = arguments.iteration;
+  options.model = arguments.model.value_or("");
+  options.gpu = arguments.gpu.value_or("");
+  const Imported imported = import_file(arguments.inputs.front(), options);
+  const std::string document = format_workload(imported.workload);
+  for (const std::string& sentence : imported.recognised) print_error(sentence);
+  for (const std::string& warning : imported.warnings) print_error("warning: " + warning);
+  if (arguments.output && *arguments.output != "-") {
+    write_file(*arguments.output, document);
+    print_error(fmt::format("wrote {}", *arguments.output));
+  } else {
+    print(document);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command = app.add_subcommand(
+      "import", "profiler trace or layer table -> workload, saying what was recognised");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("INPUT", arguments->inputs, "trace (.json, .json.gz), table or workload file")
+      ->required();
+  command->add_option("-o,--output", arguments->output, "workload file to write (default: stdout)");
+  command
+      ->add_option("--iteration", arguments->iteration,
+                   "which complete iteration, from 0 (default: lower median by backward)")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--model", arguments->model, "parameter list for traces without shapes");
+  command->add_option("--gpu", arguments->gpu, "GPU model, where the trace does not say");
+  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,263 @@
+#include "job_arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/traces/import.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// How much faster the cluster's GPU runs the recorded compute, and how far off that may be.
+struct ComputeScale {
+  double factor = 1;
+  double error = 0;
+};
+
+/// "2.3", "2.3±0.2", "2.3+-0.2"
+ComputeScale parse_compute_scale(const std::string& text) {
+  const auto fail = [&] {
+    return UsageError(
+        fmt::format("--compute-scale: \"{}\" is not a ratio such as 2.3 or 2.3±0.2 (2 means twice "
+                    "as fast as the "
+                    "recording's GPU)",
+                    text));
+  };
+  std::string_view rest = text;
+  const auto number = [&]() {
+    double value = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    if (error != std::errc() || !std::isfinite(value)) throw fail();
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    return value;
+  };
+  ComputeScale scale;
+  scale.factor = number();
+  for (const std::string_view sign : {"±", "+-", "+/-"}) {
+    if (!rest.starts_with(sign)) continue;
+    rest.remove_prefix(sign.size());
+    scale.error = number();
+    break;
+  }
+  if (!rest.empty() || scale.factor <= 0 || scale.error < 0 || scale.error >= scale.factor ||
+      scale.factor > 1e6 || scale.factor < 1e-6)
+    throw fail();
+  return scale;
+}
+
+/// From the catalogue: kernels bound by arithmetic gain the ratio of peak fp32 rates, kernels bound
+/// by memory that of memory bandwidths; the truth for a whole model lies between.
+ComputeScale catalogue_scale(const GpuModel& from, const GpuModel& to) {
+  const double arithmetic = to.fp32_tflops / from.fp32_tflops;
+  const double memory = to.memory_bandwidth / from.memory_bandwidth;
+  const double low = std::min(arithmetic, memory);
+  const double high = std::max(arithmetic, memory);
+  const double middle = std::sqrt(low * high);
+  return {.factor = middle, .error = std::max(high - middle, middle - low)};
+}
+
+ComputeScale compute_scale_for(const JobArguments& arguments, const Workload& workload,
+                               const Cluster& cluster) {
+  if (arguments.compute_scale) return parse_compute_scale(*arguments.compute_scale);
+  const std::string recorded = gpu_model_name(workload.gpu);
+  if (workload.gpu.empty() || recorded == cluster.gpu.name) return {};
+  const std::string hint = fmt::format(
+      "Say how much faster {} runs it: --compute-scale 2.3±0.2, or let the catalogue estimate it: "
+      "--gpu {}",
+      cluster.gpu.name, cluster.gpu.name);
+  if (!arguments.gpu)
+    throw InputError({.file = arguments.workload,
+                      .where = "/gpu",
+                      .message = fmt::format("recorded on {}, but the cluster has {}", recorded,
+                                             cluster.gpu.name),
+                      .hint = hint});
+  if (gpu_model_name(*arguments.gpu) != cluster.gpu.name)
+    throw UsageError(fmt::format("--gpu {}: the cluster has {}", *arguments.gpu, cluster.gpu.name));
+  const std::optional<GpuModel> from = find_gpu(recorded);
+  if (!from)
+    throw InputError({.file = arguments.workload,
+                      .where = "/gpu",
+                      .message = fmt::format("\"{}\" is not in the GPU catalogue", workload.gpu),
+                      .hint = "Give the ratio yourself: --compute-scale 2.3±0.2"});
+  return catalogue_scale(*from, cluster.gpu);
+}
+
+template <typename Enum, std::size_t N>
+Enum parse_name(const std::string& text, const std::string& option,
+                const std::array<Enum, N>& all) {
+  std::vector<std::string> names;
+  for (const Enum value : all) {
+    names.emplace_back(name_of(value));
+    if (std::equal(text.begin(), text.end(), names.back().begin(), names.back().end(),
+                   [](char a, char b) { return std::tolower(a) == std::tolower(b); }))
+      return value;
+  }
+  std::string choices;
+  for (const std::string& name : names) choices += (choices.empty() ? "" : ", ") + name;
+  throw UsageError(fmt::format("{}: \"{}\" is not one of {}", option, text, choices));
+}
+
+CollectiveTuning tuning_for(const JobArguments& arguments, TorchVersion torch) {
+  CollectiveTuning tuning{.nccl = bundled_nccl(torch), .algorithm = {}, .protocol = {}};
+  if (arguments.nccl) {
+    const std::optional<NcclVersion> nccl = parse_nccl_version(*arguments.nccl);
+    if (!nccl)
+      throw UsageError(
+          fmt::format("--nccl: \"{}\" is not a version such as 2.27.3", *arguments.nccl));
+    tuning.nccl = *nccl;
+  }
+  if (arguments.algorithm)
+    tuning.algorithm = parse_name(*arguments.algorithm, "--algorithm",
+                                  std::array{Algorithm::ring, Algorithm::tree});
+  if (arguments.protocol)
+    tuning.protocol = parse_name(*arguments.protocol, "--protocol",
+                                 std::array{Protocol::ll, Protocol::ll128, Protocol::simple});
+  return tuning;
+}
+
+Duration parse_measured_step(const std::string& text) {
+  const Parsed<Duration> parsed = parse_duration(text);
+  if (!parsed.value) throw UsageError("--measured-step: " + parsed.problem);
+  if (*parsed.value <= Duration()) throw UsageError("--measured-step: must be longer than zero");
+  return *parsed.value;
+}
+
+std::vector<std::string> job_warnings(const Workload& workload, const Cluster& cluster,
+                                      const CollectiveTuning& tuning, const ComputeScale& scale) {
+  std::vector<std::string> warnings;
+  if (workload.parameter_order == ParameterOrder::assumed)
+    warnings.emplace_back(
+        "the order of parameters is assumed, not recorded: construction buckets may differ");
+  if (workload.recorded_with.world_size > 1 && workload.recorded_with.nccl_kernels > 0)
+    warnings.push_back(fmt::format(
+        "recorded on one of {} ranks: waits for the others cannot be told from transfers",
+        workload.recorded_with.world_size));
+  if (!cluster.verified)
+    warnings.push_back(fmt::format(
+        "no measurement stands behind cluster \"{}\": its figures are its specification",
+        cluster.name));
+  if (tuning.nccl < NcclVersion{2, 7, 0})
+    warnings.push_back(fmt::format("NCCL {} is older than the oldest tuning table here (2.7.8)",
+                                   to_string(tuning.nccl)));
+  if (scale.error > 0)
+    warnings.push_back(
+        fmt::format("compute is scaled by {:.3g} ± {:.2g}, which no measurement of this "
+                    "workload confirms",
+                    scale.factor, scale.error));
+  return warnings;
+}
+
+}  // namespace
+
+void add_job_options(CLI::App& command, JobArguments& arguments) {
+  command
+      .add_option("WORKLOAD", arguments.workload,
+                  "workload file, profiler trace, layer table or bundled name")
+      ->required();
+  command
+      .add_option("CLUSTER", arguments.cluster,
+                  "bundled name, cluster file, or one line: \"node:2 gpu:8xV100 …\"")
+      ->required();
+  add_bucket_options(command, arguments.ddp);
+  add_step_options(command, arguments.ddp);
+  command.add_option("--model", arguments.model, "parameter list for traces without shapes");
+  command.add_option("--nodes", arguments.nodes, "resize the cluster")
+      ->check(CLI::Range(1, 1000000));
+  command.add_option("--gpus-per-node", arguments.gpus_per_node, "use GPUs 0..G-1 of each node")
+      ->check(CLI::Range(1, 1000));
+  command.add_option("--nccl", arguments.nccl, "NCCL version (default: the one PyTorch ships)");
+  command.add_option("--network", arguments.network, "how collectives are timed: analytic")
+      ->capture_default_str();
+  command.add_option("--algorithm", arguments.algorithm, "force ring or tree (NCCL_ALGO)");
+  command.add_option("--protocol", arguments.protocol, "force LL, LL128 or Simple (NCCL_PROTO)");
+  command.add_option("--measured-step", arguments.measured_step,
+                     "today's unprofiled step (104ms): replayed first, residual carried along");
+  command.add_option("--gpu", arguments.gpu,
+                     "accept the cluster's GPU and estimate its speed from the catalogue");
+  command.add_option("--compute-scale", arguments.compute_scale,
+                     "speed of the cluster's GPU relative to the recording's: 2.3±0.2");
+}
+
+LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model) {
+  if (std::optional<Workload> bundled = bundled_workload(text)) return {std::move(*bundled), {}};
+  std::error_code error;
+  if (!std::filesystem::exists(text, error)) {
+    const std::size_t at = text.find('@');
+    if (at != std::string::npos && at > 0)
+      throw InputError({.file = text,
+                        .where = "",
+                        .message =
+                            "no such file, and estimates of the form MODEL@GPU are not part of "
+                            "this version",
+                        .hint = "Record a trace, or use a bundled workload (`ddpsim list`)"});
+    std::vector<std::string> names;
+    for (const BundledWorkload& bundled : bundled_workloads()) names.push_back(bundled.name);
+    const std::optional<std::string> near = nearest(text, names);
+    throw InputError({.file = text,
+                      .where = "",
+                      .message = "no such file and no bundled workload of that name",
+                      .hint = near ? fmt::format("Did you mean \"{}\"?", *near)
+                                   : "`ddpsim list` shows what is bundled"});
+  }
+  ImportOptions options;
+  options.model = model.value_or("");
+  Imported imported = import_file(text, options);
+  return {std::move(imported.workload), std::move(imported.warnings)};
+}
+
+Job load_job(const JobArguments& arguments) {
+  Job job;
+  if (arguments.network != "analytic")
+    throw UsageError(fmt::format("--network: \"{}\" is not available; this version has analytic",
+                                 arguments.network));
+  job.options.ddp = ddp_options(arguments.ddp);
+  const CollectiveTuning tuning = tuning_for(arguments, job.options.ddp.torch);
+  if (arguments.measured_step) job.measured_step = parse_measured_step(*arguments.measured_step);
+  if (arguments.compute_scale) parse_compute_scale(*arguments.compute_scale);
+
+  LoadedWorkload loaded = load_workload(arguments.workload, arguments.model);
+  job.workload = std::move(loaded.workload);
+  job.cluster = load_cluster({.text = arguments.cluster,
+                              .nodes = arguments.nodes,
+                              .gpus_per_node = arguments.gpus_per_node});
+  const ComputeScale scale = compute_scale_for(arguments, job.workload, job.cluster);
+  job.options.compute_scale = scale.factor;
+  job.options.compute_scale_error = scale.error;
+  job.model = AnalyticModel{.cluster = job.cluster, .tuning = tuning};
+
+  ReportContext& context = job.context;
+  context.workload = job.workload.name.empty() ? arguments.workload : job.workload.name;
+  context.cluster = job.cluster.name;
+  context.ranks = job.cluster.ranks();
+  context.torch = job.options.ddp.torch;
+  context.nccl = tuning.nccl;
+  context.compute_scale = scale.factor;
+  if (job.workload.batch_per_gpu)
+    context.samples_per_step = static_cast<double>(*job.workload.batch_per_gpu) *
+                               job.cluster.ranks() * job.options.ddp.accumulate;
+  context.batch_per_gpu = job.workload.batch_per_gpu;
+  context.bucket_setting = describe_buckets(job.options.ddp);
+  context.warnings = std::move(loaded.warnings);
+  for (std::string& warning : job_warnings(job.workload, job.cluster, tuning, scale))
+    context.warnings.push_back(std::move(warning));
+  for (std::string& warning : version_warnings(job.options.ddp))
+    context.warnings.push_back(std::move(warning));
+  return job;
+}
+
+void require_simulatable(const Job& job) {
+  if (const auto problem = cannot_simulate(job.workload, job.cluster, job.options))
+    throw InputError({.file = job.context.workload, .where = "", .message = *problem, .hint = ""});
+}
+
+}  // namespace ddpsim

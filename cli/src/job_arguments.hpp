@@ -1,0 +1,58 @@
+// WORKLOAD and CLUSTER and what relates them: read, checked against each other, ready to simulate.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ddp_arguments.hpp"
+#include "ddpsim/reports/reports.hpp"
+#include "ddpsim/sim/step.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace ddpsim {
+
+struct JobArguments {
+  std::string workload;
+  std::string cluster;
+  std::optional<std::string> model;
+  std::optional<int> nodes;
+  std::optional<int> gpus_per_node;
+  std::optional<std::string> nccl;
+  std::string network = "analytic";
+  std::optional<std::string> algorithm;
+  std::optional<std::string> protocol;
+  std::optional<std::string> measured_step;
+  std::optional<std::string> gpu;
+  std::optional<std::string> compute_scale;
+  DdpArguments ddp;
+};
+
+void add_job_options(CLI::App& command, JobArguments& arguments);
+
+struct Job {
+  Workload workload;
+  Cluster cluster;
+  SimulationOptions options;
+  CollectiveModel model;
+  std::optional<Duration> measured_step;
+  ReportContext context;  ///< confidence and replay not filled in
+};
+
+/// Throws UsageError or InputError.
+Job load_job(const JobArguments& arguments);
+
+/// Refuses options the PyTorch version lacks and workloads that cannot be simulated.
+void require_simulatable(const Job& job);
+
+/// A bundled name or a file of any kind `import` reads.
+struct LoadedWorkload {
+  Workload workload;
+  std::vector<std::string> warnings;
+};
+LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model);
+
+}  // namespace ddpsim

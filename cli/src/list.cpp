@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "ddpsim/models/catalogue.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/traces/import.hpp"
+#include "exit_code.hpp"
+#include "terminal.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct Row {
+  std::string name;
+  std::string summary;
+};
+
+struct Section {
+  std::string name;
+  std::vector<Row> rows;
+};
+
+std::string summary_of(const Model& model) {
+  std::int64_t bytes = 0;
+  for (const Parameter& parameter : model.parameters)
+    bytes += gradient_bytes(parameter).value_or(Bytes()).count();
+  return fmt::format("{} parameters, {} bytes of fp32 gradients", model.parameters.size(), bytes);
+}
+
+std::vector<Section> bundled() {
+  Section workloads{"workloads", {}};
+  for (const BundledWorkload& workload : bundled_workloads())
+    workloads.rows.push_back({workload.name, workload.summary});
+  Section models{"models", {}};
+  for (const std::string& name : model_names())
+    models.rows.push_back({name, summary_of(*find_model(name))});
+  Section clusters{"clusters", {}};
+  for (const BundledCluster& cluster : bundled_clusters())
+    clusters.rows.push_back({cluster.name, cluster.summary});
+  return {workloads, models, clusters};
+}
+
+int run(bool json) {
+  const std::vector<Section> sections = bundled();
+  if (json) {
+    nlohmann::ordered_json document = {{"schema", "ddpsim.list/1"}};
+    for (const Section& section : sections) {
+      document[section.name] = nlohmann::ordered_json::array();
+      for (const Row& row : section.rows)
+        document[section.name].push_back({{"name", row.name}, {"summary", row.summary}});
+    }
+    print(document.dump(2) + "\n");
+    return kOk;
+  }
+  std::size_t width = 0;
+  for (const Section& section : sections)
+    for (const Row& row : section.rows) width = std::max(width, row.name.size());
+  std::string text;
+  for (const Section& section : sections) {
+    text += section.name + "\n";
+    for (const Row& row : section.rows)
+      text += fmt::format("  {:<{}}  {}\n", row.name, width, row.summary);
+  }
+  print(text);
+  return kOk;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command = app.add_subcommand("list", "bundled workloads, models and clusters");
+  const auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "one JSON document on stdout, nothing else there");
+  command->callback([&action, json] { action = [json] { return run(*json); }; });
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "commands.hpp"
+#include "ddpsim/formats/files.hpp"
+#include "ddpsim/sim/tune.hpp"
+#include "exit_code.hpp"
+#include "job_arguments.hpp"
+#include "terminal.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct Arguments {
+  JobArguments job;
+  OutputArguments output;
+  int iterations = 0;
+};
+
+int run(const Arguments& arguments) {
+  Job job = load_job(arguments.job);
+  require_supported(job.options.ddp);
+  require_simulatable(job);
+  job.options.iterations = arguments.iterations;
+  const SimulationResult result = simulate(job.workload, job.cluster, job.options, job.model);
+
+  SimulationOptions steady = job.options;
+  steady.iterations = 0;
+  const Duration predicted =
+      arguments.iterations == 0
+          ? result.step.times.iteration
+          : simulate_times(job.workload, job.cluster, steady, job.model).iteration;
+  ReportContext& context = job.context;
+  if (job.measured_step) context.replay = Replay{*job.measured_step, predicted};
+  context.confidence =
+      assess(job.workload, job.cluster, steady, job.model, predicted, context.replay);
+  context.next_command =
+      fmt::format("ddpsim tune {} \"{}\"", arguments.job.workload, arguments.job.cluster);
+
+  if (arguments.output.timeline) {
+    const std::string& path = *arguments.output.timeline;
+    write_file(path, path.ends_with(".json") ? timeline_json(result.timeline)
+                                             : perfetto(result.timeline, result.step.buckets));
+  }
+  if (arguments.output.csv) write_file(*arguments.output.csv, result_csv(result));
+  print(arguments.output.json ? result_json(result, context)
+                              : result_text(result, context, job.workload, terminal_style()));
+  return kOk;
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command =
+      app.add_subcommand("simulate", "one configuration: verdict, breakdown, bucket table");
+  const auto arguments = std::make_shared<Arguments>();
+  add_job_options(*command, arguments->job);
+  command
+      ->add_option("--iterations", arguments->iterations,
+                   "simulate this many steps from the first of a training run (default: the "
+                   "steady step)")
+      ->check(CLI::Range(1, 10000));
+  add_output_options(*command, arguments->output, true);
+  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace ddpsim

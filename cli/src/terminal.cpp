@@ -1,0 +1,44 @@
+#include "terminal.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace ddpsim {
+
+void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline) {
+  command.add_flag("--json", arguments.json, "one JSON document on stdout, nothing else there");
+  command.add_option("--csv", arguments.csv, "write a table to this file");
+  if (with_timeline)
+    command.add_option("--timeline", arguments.timeline,
+                       "write a Perfetto timeline (open it at ui.perfetto.dev); FILE.json for "
+                       "ddpsim.timeline/1");
+}
+
+TerminalStyle terminal_style() {
+  TerminalStyle style;
+  if (isatty(STDOUT_FILENO) == 0) return style;
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    style.width = std::clamp<int>(size.ws_col, 60, 160);
+  const char* no_color = std::getenv("NO_COLOR");
+  style.colour = no_color == nullptr || *no_color == '\0';
+  return style;
+}
+
+void print(const std::string& text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (!written || std::fflush(stdout) != 0)
+    throw std::runtime_error("cannot write to standard output");
+}
+
+void print_error(const std::string& text) {
+  std::fprintf(stderr, "%s\n", text.c_str());
+}
+
+}  // namespace ddpsim
