@@ -8,7 +8,11 @@
 //               direct links:  max over k of rings(k) * floor(k * b / s), k = links per hop,
 //                              b = NCCL's bandwidth of one link, rings(k) = disjoint rings
 //   one node:   maximise s * fit(s)
-//   several:    maximise s * min(fit(s), NICs * floor(NIC / s)); NIC also bounded by the PCIe slot
+//   several:    maximise s * min(fit(s), NICs * floor(NIC / s)); NIC also bounded by the PCIe slot.
+//               Behind a switch a channel leaves the node at one GPU, which then needs no NVLink
+//               for it: of c channels spread over g GPUs only c - floor(c/g) load each link
+//   order:      from high to low; of equals the first; once a solution at speed b is known, speeds
+//               below 0.49 b are not tried any more
 //   duplicate:  a channel of 25 GB/s or more is split in two of half the speed, except on sm_90 and
 //               later when it is below 50 GB/s and there are more than 4 (ncclTopoDupChannels)
 //   tree:       as many channels as the ring; between nodes its speed inside a node may rise to
@@ -57,6 +61,7 @@ class NodeLinks {
     if (described_.kind == IntraKind::nvswitch) {
       intra.links_per_gpu = static_cast<int>(std::lround(std::min(nominal / rate.nominal, 1e6)));
       bandwidth_ = nominal * rate.nccl / rate.nominal;
+      spreads_ = true;
     } else if (described_.kind == IntraKind::pcie) {
       bandwidth_ = pcie_rate(nominal);
     } else {
@@ -73,12 +78,23 @@ class NodeLinks {
       intra.links_per_gpu = rings;
       intra.per_gpu = described_.per_link * static_cast<double>(rings);
       bandwidth_ = per_link_ * rings;
+      spreads_ = kept_ == 2;
     }
   }
 
   double bandwidth() const { return bandwidth_; }
 
-  int fit(double speed) const {
+  /// Channels of this speed that run through all GPUs of a node, as rings inside it or, when
+  /// `between_nodes`, from one NIC to another.
+  int fit(double speed, bool between_nodes) const {
+    if (between_nodes && kept_ >= 2 && spreads_) {
+      int channels = 0;
+      while (channels < kMostSearchChannels &&
+             channels + 1 - (channels + 1) / kept_ <= times(bandwidth_, speed)) {
+        ++channels;
+      }
+      return channels;
+    }
     if (per_link_ == 0) return times(bandwidth_, speed);
     int most = 0;
     for (int width = 1; width <= widest_hop(described_, total_); ++width) {
@@ -95,6 +111,7 @@ class NodeLinks {
   int kept_;
   double per_link_ = 0;   ///< direct links only
   double bandwidth_ = 0;  ///< of one GPU
+  bool spreads_ = false;  ///< whatever leaves a GPU by another way frees its links for any peer
 };
 
 struct Channels {
@@ -107,6 +124,7 @@ template <typename Fit>
 Channels best_of(std::span<const double> speeds, Fit fit, double otherwise) {
   Channels best{1, 0};
   for (const double speed : speeds) {
+    if (best.speed > 0 && speed <= 0.49 * best.speed) break;
     const int count = std::min(fit(speed), kMostSearchChannels);
     if (count * speed > best.count * best.speed * (1 + 1e-12)) best = {count, speed};
   }
@@ -120,7 +138,7 @@ double tree_speed(std::span<const double> speeds, Channels ring, const NodeLinks
   double speed = ring.speed;
   for (auto next = speeds.rbegin(); next != speeds.rend(); ++next) {
     if (*next <= speed) continue;
-    if (*next > 2 * ring.speed || links.fit(*next) < ring.count) break;
+    if (*next > 2 * ring.speed || links.fit(*next, true) < ring.count) break;
     speed = *next;
   }
   return speed;
@@ -148,7 +166,7 @@ SearchGraph graph(Channels ring, double intra, double inter, PathKind path) {
 void derive_channels(const ClusterDescription& description, Cluster& cluster) {
   const int capability = cluster.gpu.compute_capability;
   const NodeLinks links(description, cluster.intra);
-  const auto fit = [&](double speed) { return links.fit(speed); };
+  const auto fit = [&](double speed) { return links.fit(speed, false); };
   // One GPU per node counts as PCIe in NCCL's tuning: its path class is not "NVLink".
   const bool nvlink =
       cluster.intra.kind == IntraKind::nvswitch || cluster.intra.kind == IntraKind::nvlink;
@@ -178,7 +196,8 @@ void derive_channels(const ClusterDescription& description, Cluster& cluster) {
     ring = best_of(
         speeds,
         [&](double speed) {
-          return std::min(links.fit(speed), cluster.network.nics_per_node * times(nic, speed));
+          return std::min(links.fit(speed, true),
+                          cluster.network.nics_per_node * times(nic, speed));
         },
         std::min(nic, links.bandwidth()));
     tree = cluster.gpus_per_node == 1 ? ring.speed : tree_speed(speeds, ring, links);

@@ -62,6 +62,8 @@ void resize(ClusterDescription& description, std::optional<int> nodes,
     }
     // Channels stated for one node say nothing about several, and the other way round.
     if ((*nodes == 1) != (description.nodes == 1)) description.stated.reset();
+    // A log taken at one size stands behind that size only.
+    description.verified = description.verified && *nodes == description.nodes;
     description.nodes = *nodes;
   }
   if (gpus_per_node && *gpus_per_node != description.gpus_per_node) {
@@ -72,7 +74,7 @@ void resize(ClusterDescription& description, std::optional<int> nodes,
     }
     description.gpus_per_node = *gpus_per_node;
     description.stated.reset();
-    description.verified = false;  // the log was taken with all GPUs
+    description.verified = false;
   }
 }
 
