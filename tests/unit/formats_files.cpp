@@ -1,0 +1,105 @@
+#include "ddpsim/formats/files.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/suggest.hpp"
+
+using namespace ddpsim;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A directory of its own, gone afterwards.
+class Scratch {
+ public:
+  Scratch() : path_(fs::temp_directory_path() / ("ddpsim-files-" + std::to_string(::getpid()))) {
+    fs::remove_all(path_);
+    fs::create_directory(path_);
+  }
+  ~Scratch() { fs::remove_all(path_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string read_complaint(const fs::path& path, std::int64_t limit) {
+  try {
+    read_file(path, limit);
+  } catch (const InputError& error) {
+    return error.diagnostic().message;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("files: what was written is read back, zero bytes and newlines included") {
+  const Scratch scratch;
+  const std::string content("a\0b\r\n\n", 6);
+  write_file(scratch.path() / "f", content);
+  CHECK(read_file(scratch.path() / "f", 6) == content);
+  write_file(scratch.path() / "f", "shorter");
+  CHECK(read_file(scratch.path() / "f", 100) == "shorter");
+}
+
+TEST_CASE("files: one byte above the limit is refused, the limit itself is not") {
+  const Scratch scratch;
+  write_file(scratch.path() / "f", "12345");
+  CHECK(read_complaint(scratch.path() / "f", 5) == "");
+  CHECK(read_complaint(scratch.path() / "f", 4) ==
+        "is larger than 4 bytes, the most this kind of file may have");
+}
+
+TEST_CASE("files: absent files and directories are told apart") {
+  const Scratch scratch;
+  CHECK(read_complaint(scratch.path() / "absent", 9) == "no such file");
+  CHECK(read_complaint(scratch.path(), 9) == "is a directory; expected a file");
+}
+
+TEST_CASE("files: a write that fails leaves nothing behind") {
+  const Scratch scratch;
+  CHECK_THROWS_AS(write_file(scratch.path() / "no" / "such" / "f", "x"), std::runtime_error);
+  CHECK_THROWS_AS(write_file(scratch.path(), "x"), std::runtime_error);
+  CHECK(fs::is_empty(scratch.path()));
+}
+
+TEST_CASE("files: writing through a symbolic link keeps the link") {
+  const Scratch scratch;
+  write_file(scratch.path() / "real", "old");
+  fs::create_symlink("real", scratch.path() / "link");
+  write_file(scratch.path() / "link", "new");
+  CHECK(fs::is_symlink(scratch.path() / "link"));
+  CHECK(read_file(scratch.path() / "real", 9) == "new");
+}
+
+TEST_CASE("suggest: a slip is recognised, a different word is not") {
+  const std::vector<std::string> known = {"simulate", "tune", "buckets", "import"};
+  CHECK(nearest("simulte", known) == "simulate");
+  CHECK(nearest("TUNE", known) == "tune");
+  CHECK(nearest("bucket", known) == "buckets");
+  CHECK_FALSE(nearest("calibrate", known));
+  CHECK_FALSE(nearest("x", known));
+  CHECK_FALSE(nearest("", known));
+  CHECK_FALSE(nearest(std::string(1'000'000, 'a'), known));
+}
+
+TEST_CASE("quote: hostile text stays on one line, valid and short") {
+  CHECK(in_quotes("dgx1v") == "\"dgx1v\"");
+  CHECK(in_quotes("a\n\x1b[31m\xff") == "\"a??[31m?\"");
+  CHECK(in_quotes("µ→") == "\"µ→\"");
+  CHECK(in_quotes("\xe2\x82") == "\"??\"");
+  CHECK(in_quotes(std::string(1000, 'x')).size() < 70);
+}

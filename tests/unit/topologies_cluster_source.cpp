@@ -1,0 +1,127 @@
+#include "ddpsim/topologies/cluster_source.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/formats/files.hpp"
+
+using namespace ddpsim;
+
+TEST_CASE("cluster: the bundled pair of V100 has 50 GB/s per direction") {
+  const Cluster cluster = load_cluster({"2xv100-nvlink", {}, {}});
+  CHECK(cluster.name == "2xv100-nvlink");
+  CHECK(cluster.ranks() == 2);
+  CHECK(cluster.gpu.name == "V100");
+  CHECK(cluster.gpu.sms == 80);
+  CHECK(cluster.intra.per_gpu.gigabytes_per_second() == doctest::Approx(50));
+  CHECK(cluster.cpu == CpuVendor::intel);
+  CHECK_FALSE(cluster.sources.empty());
+}
+
+TEST_CASE("cluster: every bundled cluster loads under its own name and says what it is") {
+  const auto bundled = bundled_clusters();
+  CHECK(bundled.size() >= 3);
+  for (const BundledCluster& entry : bundled) {
+    CHECK(load_cluster({entry.name, {}, {}}).name == entry.name);
+    CHECK_FALSE(entry.summary.empty());
+    CHECK_FALSE(load_cluster({entry.name, {}, {}}).sources.empty());
+  }
+}
+
+TEST_CASE("cluster: NAME@NODES and --nodes mean the same") {
+  const Cluster suffixed = load_cluster({"dgx1v@16", {}, {}});
+  const Cluster resized = load_cluster({"dgx1v", 16, {}});
+  CHECK(suffixed.ranks() == 128);
+  CHECK(resized.ranks() == 128);
+  CHECK(load_cluster({"dgx1v@16", 16, 4}).ranks() == 64);
+}
+
+TEST_CASE("cluster: a log stands behind the size it was taken at, and no other") {
+  CHECK(load_cluster({"dgx1v", {}, {}}).verified);
+  CHECK(load_cluster({"dgx1v@1", {}, 8}).verified);
+  CHECK_FALSE(load_cluster({"dgx1v@2", {}, {}}).verified);
+  CHECK_FALSE(load_cluster({"dgx1v", {}, 4}).verified);
+}
+
+TEST_CASE("cluster: the one-line form takes its words in any order") {
+  const Cluster cluster = load_cluster(
+      {"latency:2us nic:8x200Gbps:roce nvswitch:300GBps  oversubscription:1.5 gpu:8xA100 node:8",
+       {},
+       {}});
+  CHECK(cluster.nodes == 8);
+  CHECK(cluster.gpus_per_node == 8);
+  CHECK(cluster.gpu.name == "A100");
+  CHECK(cluster.intra.kind == IntraKind::nvswitch);
+  CHECK(cluster.intra.links_per_gpu == 12);
+  CHECK(cluster.network.kind == NetworkKind::roce);
+  CHECK(cluster.network.nics_per_node == 8);
+  CHECK(cluster.network.per_nic.gigabytes_per_second() == doctest::Approx(25));
+  CHECK(cluster.network.oversubscription == 1.5);
+  CHECK(cluster.network.latency == Duration::microseconds(2));
+  CHECK(cluster.name ==
+        "node:8 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:roce oversubscription:1.5 latency:2us");
+}
+
+TEST_CASE("cluster: a one-line cluster can be resized once it has a network") {
+  const Cluster cluster =
+      load_cluster({"node:1 gpu:2xV100 nvlink:2x25GBps:pair nic:1x10Gbps:tcp", 4, {}});
+  CHECK(cluster.ranks() == 8);
+}
+
+TEST_CASE("cluster: a file may state channels, which hold for its own size") {
+  const std::string text = R"({"schema": "ddpsim.cluster/1", "name": "lab",
+      "node": {"gpus": 4, "gpu": "NVIDIA A100-PG509-200",
+               "interconnect": {"kind": "nvswitch", "per_gpu": "300GBps"}},
+      "nccl": {"search_channels": 11, "per_channel": "19GBps"}})";
+  const Cluster cluster = parse_cluster(text, "lab.json");
+  CHECK(cluster.gpu.name == "A100");
+  CHECK(cluster.ring.channels == 11);
+  CHECK(cluster.ring.intra.gigabytes_per_second() == doctest::Approx(19));
+  CHECK(cluster.cpu == CpuVendor::unknown);
+
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("ddpsim-lab@2-" + std::to_string(::getpid()) + ".json");
+  write_file(path, text);
+  CHECK(load_cluster({path.string(), {}, {}}).ring.channels == 11);
+  CHECK(load_cluster({path.string(), {}, 2}).ring.channels == 12);
+  CHECK(load_cluster({path.string() + "@1", {}, {}}).ring.channels == 11);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("gpu: names are compared by model") {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"Tesla V100-SXM2-16GB", "V100"},
+      {"v100", "V100"},
+      {"NVIDIA A100-PG509-200", "A100"},
+      {"NVIDIA A100-SXM4-80GB", "A100"},
+      {"NVIDIA H100 80GB HBM3", "H100"},
+      {"NVIDIA GH200 480GB", "GH200"},
+      {"NVIDIA GeForce RTX 2080 Ti", "RTX2080Ti"},
+      {"RTX4090", "RTX4090"},
+      {"Tesla P100-PCIE-16GB", "P100"},
+      {"NVIDIA L40S", "L40S"},
+      // Other chips whose names begin alike.
+      {"NVIDIA GeForce RTX 3090 Ti", "NVIDIA GeForce RTX 3090 Ti"},
+      {"NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA GeForce RTX 4090 Laptop GPU"},
+      {"NVIDIA A10G", "NVIDIA A10G"},
+      {"AMD Instinct MI250X", "AMD Instinct MI250X"},
+  };
+  for (const auto& [full, model] : cases) CHECK(gpu_model_name(full) == model);
+}
+
+TEST_CASE("gpu: every catalogue row is complete and finds itself") {
+  for (const std::string& name : gpu_names()) {
+    const auto gpu = find_gpu(name);
+    REQUIRE(gpu);
+    CHECK(gpu->name == name);
+    CHECK(gpu->compute_capability >= 60);
+    CHECK(gpu->sms > 0);
+    CHECK(gpu->memory_bandwidth > Bandwidth());
+    CHECK(gpu->fp32_tflops > 0);
+  }
+}
