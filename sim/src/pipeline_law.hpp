@@ -1,0 +1,60 @@
+// Constants of the pipeline law: one set for every cluster, each with a physical meaning.
+//
+// Learned by tests/accuracy/fit_pipeline_law.py from the open all_reduce_perf logs named beside
+// them; no constant belongs to one log or one cluster.
+#pragma once
+
+#include <array>
+
+namespace ddpsim {
+
+/// Microseconds by protocol, in NCCL's index order: LL, LL128, Simple.
+using ProtocolLatency = std::array<double, 3>;
+/// By GPU generation: before sm_80, sm_80 to sm_89, sm_90 and later.
+using GenerationRate = std::array<double, 3>;
+
+struct PipelineConstants {
+  /// us. Kernel launch and rendezvous of all ranks. All logs of one process per GPU; V100, GH200.
+  double launch_us = 7.2;
+  /// us by protocol, beside the launch: first round of buffer handshakes. NVLink logs, 2 to 8 GPUs.
+  ProtocolLatency start_us{0, 36, 39.5};
+  /// us per hop between two GPUs of a node by NVLink. V100 and A100 logs.
+  ProtocolLatency nvlink_us{0.79, 2.2, 4.3};
+  /// The same through PCIe (LL128 does not run there). RTX 4090 and A100 PCIe logs.
+  ProtocolLatency pcie_us{4.1, 4.0, 4.0};
+  /// Factor on start and local hops since sm_90: faster fences and polling. H100, GH200, H800 logs.
+  double hopper_latency = 0.41;
+  /// us per hop between nodes: proxy threads, NIC, wire. InfiniBand and RoCE: ABCI, DGX A100, GKE.
+  ProtocolLatency rdma_us{6.2, 20, 4.0};
+  /// The same through libfabric, with its rendezvous: EFA on p3dn and p4d, Slingshot on three
+  /// sites.
+  ProtocolLatency fabric_us{20, 105, 105};
+  /// The same through sockets: p3dn, Polaris and a 10 Gb/s log.
+  ProtocolLatency socket_us{23, 113, 113};
+  /// us of the above that are the wire and its switches, one way: a stated latency replaces them.
+  double rdma_wire_us = 1.5;
+  double fabric_wire_us = 2.5;
+  double socket_wire_us = 15;
+  /// Share of NVLink's nominal rate that carries payload, by generation: headers, credits, switch.
+  /// V100 (DGX-1, ABCI), A100 (six logs), H100, GH200 and H800.
+  GenerationRate nvlink_share{0.92, 0.78, 0.82};
+  /// The same of PCIe between two GPUs. RTX 4090 and A100 PCIe logs.
+  double pcie_share = 0.49;
+  /// Share of a NIC's nominal rate that carries payload. DGX A100 and ABCI; libfabric: p4d and
+  /// three Slingshot sites; sockets: a 10 Gb/s log.
+  double rdma_share = 0.94;
+  double fabric_share = 0.90;
+  double socket_share = 0.73;
+  /// GB/s of one NIC at most through sockets: the processor copies. p3dn and Polaris.
+  double socket_gbps = 4.9;
+  /// Factor where one GPU feeds and drains all NICs of its node. GKE and p3dn.
+  double lone_gpu = 0.68;
+  /// Factor where data passes host memory on its way to the NIC. p3dn and ABCI's A100 nodes.
+  double staged = 0.48;
+  /// GB/s of payload one thread block moves with LL, with LL128, by generation. (With Simple the
+  /// links bind first.) V100, A100, H100 and GH200 logs below 32 MiB.
+  GenerationRate ll_gbps{2.9, 1.6, 5.6};
+  GenerationRate ll128_gbps{5.6, 8.0, 15};
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,167 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "ddpsim/sim/collective.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+Cluster machine(int nodes, int gpus, int capability = 80) {
+  Cluster cluster;
+  cluster.nodes = nodes;
+  cluster.gpus_per_node = gpus;
+  cluster.gpu.compute_capability = capability;
+  cluster.intra.kind = gpus > 1 ? IntraKind::nvswitch : IntraKind::none;
+  cluster.intra.per_gpu = 300_GBps;
+  cluster.network.kind = nodes > 1 ? NetworkKind::infiniband : NetworkKind::none;
+  cluster.network.nics_per_node = nodes > 1 ? 4 : 0;
+  cluster.network.per_nic = 25_GBps;
+  cluster.ring = cluster.tree = {12, 20_GBps, 20_GBps, PathKind::nvlink};
+  return cluster;
+}
+
+std::vector<CollectiveChoice> every_choice(int channels = 24) {
+  std::vector<CollectiveChoice> choices;
+  for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring}) {
+    for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
+      choices.push_back({algorithm, protocol, channels, Duration()});
+    }
+  }
+  return choices;
+}
+
+std::vector<Cluster> machines() {
+  return {machine(1, 2), machine(1, 3), machine(1, 8, 70), machine(1, 8, 90), machine(2, 1),
+          machine(2, 8), machine(3, 7), machine(13, 2),    machine(540, 4),   machine(64, 8, 90)};
+}
+
+constexpr auto kAllReduce = CollectiveKind::all_reduce;
+constexpr auto kBroadcast = CollectiveKind::broadcast;
+
+}  // namespace
+
+TEST_CASE("pipeline law: one rank takes no time") {
+  for (const CollectiveChoice& choice : every_choice(1)) {
+    CHECK(cost(kAllReduce, choice, 1024_MiB, machine(1, 1)) == Duration());
+    CHECK(cost(kBroadcast, choice, 1024_MiB, machine(1, 1)) == Duration());
+  }
+}
+
+TEST_CASE("pipeline law: no bytes still take a launch, and never less than none") {
+  for (const Cluster& cluster : machines()) {
+    for (const CollectiveChoice& choice : every_choice()) {
+      CHECK(cost(kAllReduce, choice, 0_B, cluster) > Duration());
+      CHECK(cost(kAllReduce, choice, 0_B, cluster) < Duration::seconds(1));
+    }
+  }
+}
+
+TEST_CASE("pipeline law: for a given choice a larger size is never faster") {
+  for (const Cluster& cluster : machines()) {
+    for (const CollectiveChoice& choice : every_choice()) {
+      for (const CollectiveKind kind : {kAllReduce, kBroadcast}) {
+        Duration before;
+        // Steps of a ninth, so that chunk and loop limits are met from both sides.
+        for (std::int64_t size = 0; size < std::int64_t{1} << 36; size += size / 9 + 1) {
+          const Duration now = cost(kind, choice, Bytes(size), cluster);
+          REQUIRE(now >= before);
+          before = now;
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("pipeline law: more bandwidth and less latency are never slower") {
+  for (const Cluster& cluster : machines()) {
+    Cluster wide = cluster;
+    wide.intra.per_gpu = cluster.intra.per_gpu * 2;
+    Cluster nics = cluster;
+    nics.network.per_nic = cluster.network.per_nic * 2;
+    Cluster slow_wire = cluster;
+    slow_wire.network.latency = 50_us;
+    Cluster narrow = cluster;
+    narrow.network.oversubscription = 4;
+    for (const CollectiveChoice& choice : every_choice()) {
+      for (const Bytes size : {0_B, 1_B, 4_KiB, 1_MiB, 25_MiB, 1024_MiB}) {
+        const Duration now = cost(kAllReduce, choice, size, cluster);
+        CHECK(cost(kAllReduce, choice, size, wide) <= now);
+        CHECK(cost(kAllReduce, choice, size, nics) <= now);
+        CHECK(cost(kAllReduce, choice, size, slow_wire) >= now);
+        CHECK(cost(kAllReduce, choice, size, narrow) >= now);
+      }
+    }
+  }
+}
+
+TEST_CASE("pipeline law: large rings approach 2(n-1)/n S/B and never beat the nominal link") {
+  const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 24, Duration()};
+  for (const int gpus : {2, 3, 7, 8, 13}) {
+    const Bytes size = 16384_MiB;
+    const Duration took = cost(kAllReduce, ring, size, machine(1, gpus));
+    const double traffic = 2.0 * (gpus - 1) / gpus * static_cast<double>(size.count());
+    const double share = traffic / took.seconds() / 300e9;
+    CHECK(share > 0.70);
+    CHECK(share < 0.79);
+  }
+}
+
+TEST_CASE("pipeline law: between two nodes a tree carries half of what a ring does") {
+  const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 16, Duration()};
+  const CollectiveChoice tree{Algorithm::tree, Protocol::simple, 16, Duration()};
+  const Cluster two = machine(2, 8);
+  const double ratio =
+      cost(kAllReduce, ring, 16384_MiB, two) / cost(kAllReduce, tree, 16384_MiB, two);
+  CHECK(ratio == doctest::Approx(2.0 * 15 / 16).epsilon(0.03));
+  const Cluster many = machine(64, 8);
+  CHECK(cost(kAllReduce, ring, 16384_MiB, many) / cost(kAllReduce, tree, 16384_MiB, many) ==
+        doctest::Approx(1.0).epsilon(0.1));
+}
+
+TEST_CASE("pipeline law: LL moves half the payload, and few channels bind small operations") {
+  const Cluster node = machine(1, 8);
+  const CollectiveChoice one{Algorithm::ring, Protocol::ll, 1, Duration()};
+  const CollectiveChoice many{Algorithm::ring, Protocol::ll, 24, Duration()};
+  CHECK(cost(kAllReduce, one, 1_MiB, node) > cost(kAllReduce, many, 1_MiB, node));
+}
+
+TEST_CASE("pipeline law: a broadcast costs about S/B and less than an all-reduce") {
+  const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 24, Duration()};
+  const Cluster node = machine(1, 8);
+  const Bytes size = 16384_MiB;
+  const double rate =
+      static_cast<double>(size.count()) / cost(kBroadcast, ring, size, node).seconds() / 300e9;
+  CHECK(rate == doctest::Approx(0.78).epsilon(0.02));
+  for (const Bytes small : {0_B, 4_KiB, 1_MiB, 100_MiB}) {
+    CHECK(cost(kBroadcast, ring, small, node) < cost(kAllReduce, ring, small, node));
+  }
+}
+
+TEST_CASE("pipeline law: a link without bandwidth takes for ever, not a negative time") {
+  Cluster dead = machine(1, 4);
+  dead.intra.per_gpu = Bandwidth();
+  for (const CollectiveChoice& choice : every_choice()) {
+    CHECK(cost(kAllReduce, choice, 1_MiB, dead) == Duration::max());
+    CHECK(cost(kAllReduce, choice, 0_B, dead) < Duration::seconds(1));
+  }
+}
+
+TEST_CASE("collective plan: each model answers in its own way") {
+  const Cluster node = machine(1, 8);
+  const AnalyticModel analytic{node, {.nccl = {2, 18, 3}}, 1};
+  const CollectivePlan plain = plan(analytic, kAllReduce, 25_MiB, 0);
+  REQUIRE(plain.choice.has_value());
+  CHECK(plain.transfer == cost(kAllReduce, *plain.choice, 25_MiB, node));
+  const AnalyticModel slower{node, {.nccl = {2, 18, 3}}, 1.5};
+  CHECK(plan(slower, kAllReduce, 25_MiB, 0).transfer == plain.transfer.scaled(1.5));
+
+  const RecordedModel recorded{{10_us, 20_us}};
+  CHECK(plan(recorded, kAllReduce, 25_MiB, 1).transfer == 20_us);
+  CHECK(plan(recorded, kAllReduce, 25_MiB, 2).transfer == Duration());  // nothing was recorded
+  CHECK_FALSE(plan(recorded, kAllReduce, 25_MiB, 0).choice.has_value());
+  CHECK(plan(FreeModel{}, kAllReduce, 25_MiB, 0).transfer == Duration());
+}
