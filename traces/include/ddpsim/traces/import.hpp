@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ddpsim/sim/workload.hpp"
@@ -22,6 +23,7 @@ struct Imported {
   Workload workload;
   std::vector<std::string> recognised;  ///< one sentence each, for the user
   std::vector<std::string> warnings;    ///< what was not, and what that means
+  std::vector<Bytes> bucket_bytes;      ///< gradients per recorded all-reduce call, in launch order
 };
 
 /// Reads a workload file, a profiler trace (.json or gzip) or a layer table. Throws InputError.

@@ -1,0 +1,159 @@
+#include "byte_sources.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/formats/input_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+class Inflater {
+ public:
+  Inflater(ByteSource compressed, std::string file)
+      : compressed_(std::move(compressed)), file_(std::move(file)), input_(kPiece) {
+    constexpr int kGzipOnly = 16 + MAX_WBITS;
+    if (inflateInit2(&stream_, kGzipOnly) != Z_OK) throw std::bad_alloc();
+  }
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  std::size_t read(char* buffer, std::size_t capacity) {
+    // zlib counts in unsigned int.
+    const auto room = static_cast<uInt>(std::min<std::size_t>(capacity, std::size_t{1} << 30));
+    stream_.next_out = reinterpret_cast<Bytef*>(buffer);
+    stream_.avail_out = room;
+    while (stream_.avail_out == room && !ended_) {
+      if (stream_.avail_in == 0 && !fill()) {
+        if (between_members_) {
+          ended_ = true;
+          break;
+        }
+        fail("the gzip data ends early", "The file was cut; copy it again");
+      }
+      if (between_members_ && !begin_member()) break;
+      const int status = inflate(&stream_, Z_NO_FLUSH);
+      if (status == Z_STREAM_END) {
+        between_members_ = true;
+      } else if (status == Z_MEM_ERROR) {
+        throw std::bad_alloc();
+      } else if (status != Z_OK && status != Z_BUF_ERROR) {
+        fail(fmt::format("the gzip data is damaged ({})",
+                         stream_.msg != nullptr ? stream_.msg : "inflate failed"),
+             "Copy the file again");
+      }
+    }
+    return room - stream_.avail_out;
+  }
+
+ private:
+  static constexpr std::size_t kPiece = std::size_t{128} << 10;
+
+  bool fill() {
+    const std::size_t got = compressed_(input_.data(), input_.size());
+    consumed_ += got;
+    stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
+    stream_.avail_in = static_cast<uInt>(got);
+    return got > 0;
+  }
+
+  /// Another member may follow; padding with zeros is allowed, as gzip does.
+  bool begin_member() {
+    while (stream_.avail_in > 0 && *stream_.next_in == 0) {
+      ++stream_.next_in;
+      --stream_.avail_in;
+    }
+    if (stream_.avail_in == 0) return true;  // look again at what the source still gives
+    between_members_ = false;
+    inflateReset(&stream_);
+    return true;
+  }
+
+  [[noreturn]] void fail(std::string message, std::string hint) const {
+    throw InputError({file_, fmt::format("byte {}", consumed_ - stream_.avail_in),
+                      std::move(message), std::move(hint)});
+  }
+
+  ByteSource compressed_;
+  std::string file_;
+  std::vector<char> input_;
+  z_stream stream_ = {};
+  std::uint64_t consumed_ = 0;  ///< compressed bytes read
+  bool between_members_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+ByteSource file_source(const std::filesystem::path& path) {
+  const auto refuse = [path](int reason) {
+    throw InputError(
+        {path.string(), "",
+         "cannot be read: " + std::generic_category().message(reason == 0 ? EIO : reason), ""});
+  };
+  errno = 0;
+  std::shared_ptr<std::FILE> file(std::fopen(path.c_str(), "rb"), [](std::FILE* open) {
+    open != nullptr&& std::fclose(open) != 0;
+  });
+  if (!file) refuse(errno);
+  std::setvbuf(file.get(), nullptr, _IONBF, 0);  // callers read large pieces
+  return [file, refuse](char* buffer, std::size_t capacity) {
+    errno = 0;
+    const std::size_t got = std::fread(buffer, 1, capacity, file.get());
+    if (got == 0 && std::ferror(file.get()) != 0) refuse(errno);
+    return got;
+  };
+}
+
+ByteSource gzip_source(ByteSource compressed, std::string file) {
+  auto inflater = std::make_shared<Inflater>(std::move(compressed), std::move(file));
+  return
+      [inflater](char* buffer, std::size_t capacity) { return inflater->read(buffer, capacity); };
+}
+
+ByteSource with_head(std::string head, ByteSource rest) {
+  struct State {
+    std::string head;
+    std::size_t given = 0;
+    ByteSource rest;
+  };
+  auto state = std::make_shared<State>(State{std::move(head), 0, std::move(rest)});
+  return [state](char* buffer, std::size_t capacity) -> std::size_t {
+    const std::size_t left = state->head.size() - state->given;
+    if (left == 0) return state->rest(buffer, capacity);
+    const std::size_t count = std::min(left, capacity);
+    std::memcpy(buffer, state->head.data() + state->given, count);
+    state->given += count;
+    return count;
+  };
+}
+
+std::string read_up_to(const ByteSource& source, std::size_t limit) {
+  std::string text;
+  constexpr std::size_t kPiece = std::size_t{64} << 10;
+  while (text.size() < limit) {
+    const std::size_t before = text.size();
+    text.resize(std::min(limit, before + kPiece));
+    const std::size_t got = source(text.data() + before, text.size() - before);
+    text.resize(before + got);
+    if (got == 0) break;
+  }
+  return text;
+}
+
+bool is_gzip(std::string_view head) {
+  return head.size() >= 2 && head[0] == '\x1f' && head[1] == '\x8b';
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,222 @@
+#include "event_reader.hpp"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <string>
+
+#include "ddpsim/formats/quote.hpp"
+
+namespace ddpsim {
+
+std::optional<std::int64_t> nanoseconds_from_microseconds(std::string_view number) {
+  constexpr std::int64_t kMostMicroseconds = INT64_MAX / 1000 - 1;
+  const char* at = number.data();
+  const char* const end = at + number.size();
+  const bool negative = at != end && *at == '-';
+  if (negative) ++at;
+  std::int64_t whole = 0;
+  const auto [behind_whole, error] = std::from_chars(at, end, whole);
+  if (error != std::errc() || *at == '-' || whole > kMostMicroseconds) return std::nullopt;
+  at = behind_whole;
+  std::int64_t thousandths = 0;
+  if (at != end && *at == '.') {
+    ++at;
+    std::int64_t digit_value = 100;
+    for (; at != end && *at >= '0' && *at <= '9'; ++at, digit_value /= 10) {
+      thousandths += digit_value * (*at - '0');  // below a nanosecond: cut off
+    }
+  }
+  if (at != end) {  // an exponent; rare enough to be allowed a double's precision
+    double value = 0;
+    const auto [behind, problem] = std::from_chars(number.data(), end, value);
+    if (problem != std::errc() || behind != end) return std::nullopt;
+    if (!(std::fabs(value) < static_cast<double>(kMostMicroseconds))) return std::nullopt;
+    return std::llround(value * 1000);
+  }
+  const std::int64_t nanoseconds = whole * 1000 + thousandths;
+  return negative ? -nanoseconds : nanoseconds;
+}
+
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+static_assert(JsonSplitter::kPadding >= simdjson::SIMDJSON_PADDING);
+
+/// A scalar as written, without quotes.
+std::string_view written(ondemand::value value) {
+  std::string_view token = value.raw_json_token();
+  while (!token.empty() && (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' ||
+                            token.back() == '\t')) {
+    token.remove_suffix(1);
+  }
+  if (token.size() >= 2 && token.front() == '"' && token.back() == '"') {
+    token = token.substr(1, token.size() - 2);
+  }
+  return token;
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+EventKind kind_of(std::string_view category) {
+  if (category == "cpu_op" || category == "Operator") return EventKind::cpu_op;
+  if (category == "kernel" || category == "Kernel") return EventKind::kernel;
+  if (category == "cuda_runtime" || category == "cuda_driver" || category == "Runtime" ||
+      category == "hip_runtime") {
+    return EventKind::runtime;
+  }
+  if (category == "gpu_memcpy" || category == "gpu_memset" || category == "Memcpy" ||
+      category == "Memset") {
+    return EventKind::memory;
+  }
+  if (category == "user_annotation") return EventKind::annotation;
+  return EventKind::other;
+}
+
+/// A key of the batch is found by what lies at `key`, which the parser has checked to end in a
+/// quote.
+bool is(const ondemand::raw_json_string& key, std::string_view wanted) {
+  return key.unsafe_is_equal(wanted);
+}
+
+void read_arguments(ondemand::object arguments, TraceEvent& event) {
+  for (auto field : arguments) {
+    const ondemand::raw_json_string key = field.key();
+    switch (*key.raw()) {
+      case 'c':
+        if (is(key, "correlation")) event.correlation = whole_number(written(field.value()));
+        break;
+      case 'd':
+        if (is(key, "device")) event.device = whole_number(written(field.value()));
+        if (is(key, "dtype")) event.dtype = written(field.value());
+        break;
+      case 'C':
+        if (is(key, "Collective name")) event.collective = written(field.value());
+        break;
+      case 'I':
+        if (is(key, "In msg nelems")) event.elements = whole_number(written(field.value()));
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+/// What one event needs; `where` is the start of the event for messages.
+struct Fields {
+  TraceEvent event;
+  std::string_view phase;
+  std::string_view start;
+  std::string_view duration;
+};
+
+Fields read_fields(ondemand::object object) {
+  Fields fields;
+  bool kind_known = false;
+  for (auto field : object) {
+    const ondemand::raw_json_string key = field.key();
+    switch (*key.raw()) {
+      case 'p':
+        if (is(key, "ph")) fields.phase = written(field.value());
+        break;
+      case 'c':
+        if (is(key, "cat")) {
+          fields.event.kind = kind_of(written(field.value()));
+          kind_known = true;
+        }
+        break;
+      case 'n':
+        if (is(key, "name")) fields.event.name = written(field.value());
+        break;
+      case 't':
+        if (is(key, "ts")) fields.start = written(field.value());
+        if (is(key, "tid")) fields.event.thread = written(field.value());
+        break;
+      case 'd':
+        if (is(key, "dur")) fields.duration = written(field.value());
+        break;
+      case 'a': {
+        if (!is(key, "args")) break;
+        // Arguments of everything else are skipped unread; most of a trace's bytes are there.
+        const bool wanted =
+            !kind_known || fields.event.kind == EventKind::runtime ||
+            fields.event.kind == EventKind::kernel || fields.event.kind == EventKind::memory ||
+            (fields.event.kind == EventKind::cpu_op && fields.event.name == "record_param_comms");
+        if (!wanted) break;
+        ondemand::value value = field.value();
+        if (value.type() == ondemand::json_type::object) {
+          read_arguments(value.get_object(), fields.event);
+        }
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return fields;
+}
+
+}  // namespace
+
+struct EventReader::Parser {
+  ondemand::parser parser;
+};
+
+EventReader::EventReader(const JsonSplitter& splitter)
+    : splitter_(splitter), parser_(std::make_unique<Parser>()) {}
+
+EventReader::~EventReader() = default;
+
+void EventReader::read(const EventBatch& batch,
+                       const std::function<void(const TraceEvent&)>& accept) {
+  std::size_t index = 0;
+  const char* event_at = batch.text.data();
+  const auto offset = [&] {
+    return batch.offset + static_cast<std::uint64_t>(event_at - batch.text.data());
+  };
+  try {
+    ondemand::document document = parser_->parser.iterate(
+        batch.text.data(), batch.text.size(), batch.text.size() + JsonSplitter::kPadding);
+    for (auto element : document.get_array()) {
+      ++index;
+      ondemand::object object = element.get_object();
+      event_at = document.current_location();
+      Fields fields = read_fields(object);
+      if (fields.phase != "X" || fields.event.kind == EventKind::other) continue;
+      const auto start = nanoseconds_from_microseconds(fields.start);
+      const auto duration = nanoseconds_from_microseconds(fields.duration);
+      if (!start) {
+        splitter_.fail(offset(),
+                       fmt::format("the event {} has no usable \"ts\" ({})",
+                                   in_quotes(fields.event.name), in_quotes(fields.start)),
+                       "Expected microseconds, a number");
+      }
+      if (!duration || *duration < 0) {
+        splitter_.fail(offset(),
+                       fmt::format("the event {} has no usable \"dur\" ({})",
+                                   in_quotes(fields.event.name), in_quotes(fields.duration)),
+                       "Expected microseconds, a number that is not negative");
+      }
+      if (__builtin_add_overflow(*start, *duration, &fields.event.start_ns)) {
+        splitter_.fail(offset(), fmt::format("the event {} ends beyond 63 bits of nanoseconds",
+                                             in_quotes(fields.event.name)));
+      }
+      fields.event.start_ns = *start;
+      fields.event.duration_ns = *duration;
+      accept(fields.event);
+    }
+  } catch (const simdjson::simdjson_error& error) {
+    splitter_.fail(offset(), fmt::format("broken JSON near here: {}", error.what()),
+                   "The file was damaged or written by something else than the PyTorch profiler");
+  }
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,29 @@
+// Events out of the text of a batch.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "json_splitter.hpp"
+#include "trace_event.hpp"
+
+namespace ddpsim {
+
+class EventReader {
+ public:
+  explicit EventReader(const JsonSplitter& splitter);
+  ~EventReader();
+  EventReader(const EventReader&) = delete;
+  EventReader& operator=(const EventReader&) = delete;
+
+  /// Calls `accept` for each complete event ("ph":"X") of the kinds above, `other` left out.
+  void read(const EventBatch& batch, const std::function<void(const TraceEvent&)>& accept);
+
+ private:
+  struct Parser;
+  const JsonSplitter& splitter_;
+  std::unique_ptr<Parser> parser_;
+};
+
+}  // namespace ddpsim

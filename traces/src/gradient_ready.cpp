@@ -1,0 +1,162 @@
+#include "gradient_ready.hpp"
+
+#include <algorithm>
+
+namespace ddpsim {
+namespace {
+
+using Node = TraceRecords::Node;
+
+std::size_t first_launched_at(const TraceRecords& records, std::int64_t time_ns) {
+  std::size_t low = 0;
+  std::size_t high = records.activity_count();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (records.activity(middle).launch_ns < time_ns) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+std::vector<Activity> launched_within(const TraceRecords& records, const HostSpan& span) {
+  std::vector<Activity> found;
+  const std::size_t end = first_launched_at(records, span.end_ns);
+  for (std::size_t i = first_launched_at(records, span.start_ns); i < end; ++i) {
+    found.push_back(records.activity(i));
+  }
+  return found;
+}
+
+/// Backward compute in launch order, with the latest end so far: the end of "the last activity"
+/// stays right where activities of several streams overlap.
+class LatestEnd {
+ public:
+  explicit LatestEnd(const std::vector<Activity>& in_launch_order) {
+    for (const Activity& activity : in_launch_order) {
+      launches_.push_back(activity.launch_ns);
+      ends_.push_back(ends_.empty() ? activity.end_ns : std::max(ends_.back(), activity.end_ns));
+    }
+  }
+  /// Absent when nothing was launched before.
+  std::optional<std::int64_t> launched_before(std::int64_t host_ns) const {
+    const auto behind = std::lower_bound(launches_.begin(), launches_.end(), host_ns);
+    if (behind == launches_.begin()) return std::nullopt;
+    return ends_[static_cast<std::size_t>(behind - launches_.begin()) - 1];
+  }
+
+ private:
+  std::vector<std::int64_t> launches_;
+  std::vector<std::int64_t> ends_;
+};
+
+/// The outer event around an inner AccumulateGrad; both lists are in order of start.
+const HostSpan* enclosing(const std::vector<HostSpan>& outer, const HostSpan& inner) {
+  auto at = std::upper_bound(
+      outer.begin(), outer.end(), inner.start_ns,
+      [](std::int64_t start, const HostSpan& span) { return start < span.start_ns; });
+  while (at != outer.begin()) {
+    --at;
+    if (at->thread == inner.thread) return at->end_ns >= inner.end_ns ? &*at : nullptr;
+  }
+  return nullptr;
+}
+
+std::vector<RecordedGradient> gradients_of(const TraceRecords& records, const HostSpan& span,
+                                           const LatestEnd& latest, std::int64_t start_ns) {
+  const auto outer = records.nodes(Node::gradient_with_hooks, span.start_ns, span.end_ns);
+  std::vector<RecordedGradient> gradients;
+  for (const HostSpan& inner : records.nodes(Node::gradient, span.start_ns, span.end_ns)) {
+    RecordedGradient gradient;
+    gradient.host_ns = inner.end_ns;
+    gradient.ready_ns = latest.launched_before(inner.end_ns).value_or(start_ns);
+    if (const HostSpan* hooks = enclosing(outer, inner)) {
+      gradient.copied_ns = latest.launched_before(hooks->end_ns).value_or(start_ns);
+    }
+    gradients.push_back(gradient);
+  }
+  return gradients;
+}
+
+void add_collectives(const TraceRecords& records, const HostSpan& span, RecordedStep& step) {
+  for (const Collective& kernel : records.kernels()) {
+    if (kernel.launch_ns < span.start_ns || kernel.launch_ns >= span.end_ns) continue;
+    ++step.nccl_kernels;
+    const bool by_autograd = records.is_autograd_thread(kernel.thread);
+    if (by_autograd && kernel.operation == "allreduce" && !kernel.integers) {
+      step.reducer.push_back(kernel);
+    } else if (!by_autograd && kernel.operation == "broadcast" &&
+               kernel.start_ns < step.backward_start_ns) {
+      step.broadcasts.push_back(kernel);
+    }
+  }
+  std::vector<Collective> calls;
+  for (const Collective& call : records.calls()) {
+    if (call.start_ns < span.start_ns || call.start_ns >= span.end_ns) continue;
+    if (call.operation == "allreduce" && call.bytes && !call.integers &&
+        records.is_autograd_thread(call.thread)) {
+      calls.push_back(call);
+    }
+  }
+  // Kernels of older recordings carry no size; the calls that launched them may.
+  if (calls.size() == step.reducer.size()) {
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      if (!step.reducer[i].bytes) step.reducer[i].bytes = calls[i].bytes;
+    }
+  }
+  for (const Collective& one : calls.empty() ? step.reducer : calls) {
+    if (one.bytes) step.bucket_bytes.push_back(*one.bytes);
+  }
+}
+
+}  // namespace
+
+std::optional<std::int64_t> first_activity(const TraceRecords& records, std::size_t step) {
+  std::optional<std::int64_t> first;
+  for (const Activity& activity : launched_within(records, records.steps()[step].span)) {
+    if (!first || activity.start_ns < *first) first = activity.start_ns;
+  }
+  return first;
+}
+
+std::optional<RecordedStep> recorded_step(const TraceRecords& records, std::size_t index) {
+  const StepMarker& marker = records.steps()[index];
+  const std::vector<Activity> all = launched_within(records, marker.span);
+  std::vector<Activity> backward;
+  for (const Activity& activity : all) {
+    if (!activity.nccl && records.is_autograd_thread(activity.thread)) backward.push_back(activity);
+  }
+  std::int64_t last_node_ns = marker.span.start_ns;
+  for (const Node kind : {Node::any, Node::gradient_with_hooks}) {
+    for (const HostSpan& node : records.nodes(kind, marker.span.start_ns, marker.span.end_ns)) {
+      last_node_ns = std::max(last_node_ns, node.end_ns);
+    }
+  }
+  const LatestEnd latest(backward);
+  const auto compute_end = latest.launched_before(last_node_ns);
+  if (!compute_end) return std::nullopt;
+
+  RecordedStep step;
+  step.name = marker.name;
+  step.first_ns = all.front().start_ns;
+  step.last_ns = all.front().end_ns;
+  for (const Activity& activity : all) {
+    step.first_ns = std::min(step.first_ns, activity.start_ns);
+    step.last_ns = std::max(step.last_ns, activity.end_ns);
+  }
+  step.backward_start_ns = backward.front().start_ns;
+  step.copies_end_ns = backward.front().end_ns;
+  for (const Activity& activity : backward) {
+    step.backward_start_ns = std::min(step.backward_start_ns, activity.start_ns);
+    step.copies_end_ns = std::max(step.copies_end_ns, activity.end_ns);
+  }
+  step.backward_end_ns = *compute_end;
+  step.gradients = gradients_of(records, marker.span, latest, step.backward_start_ns);
+  if (step.gradients.empty()) return std::nullopt;
+  add_collectives(records, marker.span, step);
+  return step;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,52 @@
+// One training step out of the records: when each gradient was written, and the windows around it.
+//
+// The rules, which the published ground truth of the open traces follows to the nanosecond:
+//   A GPU activity belongs to the step whose ProfilerStep span holds its launch.
+//   Backward compute: activities other than NCCL launched by an autograd thread, the thread that
+//   runs `autograd::engine::evaluate_function`. It starts with the first of them and ends with the
+//   last one launched before the end of the last autograd node; what that thread launches later are
+//   copies out of the buckets. A gradient is ready on the host when the inner AccumulateGrad ends,
+//   and on the device when the last activity launched by then has ended. With DDP hooks the outer
+//   event also holds the copy into the bucket: the same rule, with the outer end, says when that
+//   copy is done.
+// It stops being true where backward work is launched by another thread (reentrant checkpointing
+// runs nodes on the calling thread) and where one node holds the whole backward (torch.compile).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trace_records.hpp"
+
+namespace ddpsim {
+
+struct RecordedGradient {
+  std::int64_t host_ns = 0;
+  std::int64_t ready_ns = 0;
+  std::optional<std::int64_t> copied_ns;  ///< absent without the outer event
+};
+
+struct RecordedStep {
+  std::string name;
+  std::int64_t first_ns = 0;                ///< first GPU activity
+  std::int64_t last_ns = 0;                 ///< end of the last one
+  std::int64_t backward_start_ns = 0;       ///< first activity of backward compute
+  std::int64_t backward_end_ns = 0;         ///< its end
+  std::int64_t copies_end_ns = 0;           ///< end of the last activity of the autograd threads
+  std::vector<RecordedGradient> gradients;  ///< in execution order
+  std::int64_t nccl_kernels = 0;
+  std::vector<Collective> reducer;     ///< all-reduces launched by the autograd threads
+  std::vector<Collective> broadcasts;  ///< launched by other threads before backward
+  std::vector<Bytes> bucket_bytes;     ///< of the reducer's calls; empty where not recorded
+};
+
+/// First GPU activity launched in a step; absent where there is none.
+std::optional<std::int64_t> first_activity(const TraceRecords& records, std::size_t step);
+
+/// Absent where the step holds no gradient or no backward work on the GPU.
+std::optional<RecordedStep> recorded_step(const TraceRecords& records, std::size_t step);
+
+}  // namespace ddpsim

@@ -1,0 +1,101 @@
+#include "ddpsim/traces/import.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "byte_sources.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/traces/layer_table.hpp"
+#include "ddpsim/traces/profiler_trace.hpp"
+#include "ddpsim/traces/workload_file.hpp"
+#include "recognise.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kHead = std::size_t{64} << 10;
+constexpr std::size_t kMostText = std::size_t{256} << 20;  // workload files and tables
+
+[[noreturn]] void refuse(const std::filesystem::path& path, std::string message,
+                         std::string hint = "") {
+  throw InputError({path.string(), "", std::move(message), std::move(hint)});
+}
+
+void check_is_file(const std::filesystem::path& path) {
+  if (path == "-") {
+    refuse("command line", "standard input is not read",
+           "Give the path of a trace, a workload file or a layer table");
+  }
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::not_found) refuse(path, "no such file");
+  if (error) refuse(path, "cannot be read: " + error.message());
+  if (std::filesystem::is_directory(status)) {
+    refuse(path, "is a directory", "Expected a file: a trace, a workload file or a layer table");
+  }
+}
+
+std::string whole_text(const std::filesystem::path& path, const ByteSource& source) {
+  std::string text = read_up_to(source, kMostText + 1);
+  if (text.size() > kMostText) {
+    refuse(path, fmt::format("is larger than {} MiB, the most this kind of file may have",
+                             kMostText >> 20));
+  }
+  return text;
+}
+
+Imported import_workload(const std::filesystem::path& path, const ByteSource& source,
+                         const ImportOptions& options) {
+  if (options.iteration) {
+    refuse(path, "a workload file holds one iteration already", "Leave out --iteration");
+  }
+  Imported result;
+  result.workload = parse_workload(whole_text(path, source), path.string());
+  result.recognised.push_back(
+      fmt::format("a workload file: {} parameters", result.workload.parameters.size()));
+  return result;
+}
+
+}  // namespace
+
+Imported import_file(const std::filesystem::path& path, const ImportOptions& options) {
+  check_is_file(path);
+  ByteSource source = file_source(path);
+  std::string magic = read_up_to(source, 2);
+  const bool gzip = is_gzip(magic);
+  source = with_head(std::move(magic), std::move(source));
+  if (gzip) source = gzip_source(std::move(source), path.string());
+  std::string head = read_up_to(source, kHead);
+  const Recognition recognised = recognise(head, head.size() < kHead);
+  source = with_head(std::move(head), std::move(source));
+
+  Imported result;
+  switch (recognised.kind) {
+    case Recognition::Kind::workload:
+      result = import_workload(path, source, options);
+      break;
+    case Recognition::Kind::profiler_trace:
+      result = import_profiler_trace(source, path.string(), options);
+      result.recognised.insert(
+          result.recognised.begin(),
+          fmt::format("a PyTorch profiler trace{}", gzip ? ", compressed with gzip" : ""));
+      break;
+    case Recognition::Kind::layer_table:
+      result = parse_layer_table(whole_text(path, source), path.string());
+      break;
+    case Recognition::Kind::other:
+      refuse(path,
+             recognised.looks_like.empty() ? "the format was not recognised"
+                                           : "looks like " + recognised.looks_like,
+             recognised.hint);
+  }
+  if (!options.gpu.empty() && result.workload.gpu.empty()) result.workload.gpu = options.gpu;
+  return result;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,195 @@
+#include "ddpsim/traces/layer_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quote.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::string_view kHeader = "layer,parameters,forward_us,backward_us";
+constexpr std::size_t kMostLayers = 1'000'000;
+constexpr double kLongestLayer = 1e12;  // microseconds: eleven days
+
+struct Layer {
+  std::string name;
+  std::int64_t elements = 0;
+  Duration forward;
+  Duration backward;
+};
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r";
+  const std::size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+std::vector<std::string_view> cells_of(std::string_view line) {
+  std::vector<std::string_view> cells;
+  for (;;) {
+    const std::size_t comma = line.find(',');
+    cells.push_back(trimmed(line.substr(0, comma)));
+    if (comma == std::string_view::npos) return cells;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+class TableReader {
+ public:
+  TableReader(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {}
+  std::vector<Layer> read();
+
+ private:
+  [[noreturn]] void fail(std::string message, std::string hint = "") const {
+    throw InputError({file_, fmt::format("line {}", line_), std::move(message), std::move(hint)});
+  }
+  Layer read_layer(std::string_view line) const;
+  std::int64_t elements(std::string_view cell) const;
+  Duration time(std::string_view cell, std::string_view column) const;
+
+  std::string_view text_;
+  std::string file_;
+  std::size_t line_ = 0;
+};
+
+std::vector<Layer> TableReader::read() {
+  std::vector<Layer> layers;
+  std::unordered_map<std::string, std::size_t> line_of_name;
+  std::int64_t bytes = 0;
+  bool header_seen = false;
+  while (!text_.empty()) {
+    ++line_;
+    const std::size_t newline = text_.find('\n');
+    const std::string_view line = trimmed(text_.substr(0, newline));
+    text_.remove_prefix(newline == std::string_view::npos ? text_.size() : newline + 1);
+    if (line.empty()) continue;
+    if (!header_seen) {
+      std::string header;
+      for (const std::string_view cell : cells_of(line)) {
+        header += (header.empty() ? "" : ",") + std::string(cell);
+      }
+      if (header != kHeader) {
+        fail(fmt::format("the header is {}", in_quotes(header)),
+             fmt::format("Expected \"{}\"", kHeader));
+      }
+      header_seen = true;
+      continue;
+    }
+    if (layers.size() == kMostLayers) fail(fmt::format("more than {} layers", kMostLayers));
+    layers.push_back(read_layer(line));
+    const auto [first, is_new] = line_of_name.emplace(layers.back().name, line_);
+    if (!is_new) {
+      fail(fmt::format("the layer {} already stands in line {}", in_quotes(layers.back().name),
+                       first->second),
+           "Layer names are unique");
+    }
+    std::int64_t layer_bytes = 0;
+    if (__builtin_mul_overflow(layers.back().elements, 4, &layer_bytes) ||
+        __builtin_add_overflow(bytes, layer_bytes, &bytes)) {
+      fail("the gradients up to here need more than 2^63 - 1 bytes");
+    }
+  }
+  if (!header_seen) fail("the table is empty", fmt::format("Expected \"{}\"", kHeader));
+  const bool any = std::any_of(layers.begin(), layers.end(),
+                               [](const Layer& layer) { return layer.elements > 0; });
+  if (!any) fail("no layer has parameters", "DDP needs at least one parameter with a gradient");
+  return layers;
+}
+
+Layer TableReader::read_layer(std::string_view line) const {
+  const std::vector<std::string_view> cells = cells_of(line);
+  if (cells.size() != 4) {
+    fail(fmt::format("{} cells", cells.size()), fmt::format("Expected four: {}", kHeader));
+  }
+  if (cells[0].empty()) fail("the layer has no name");
+  return {std::string(cells[0]), elements(cells[1]), time(cells[2], "forward_us"),
+          time(cells[3], "backward_us")};
+}
+
+std::int64_t TableReader::elements(std::string_view cell) const {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (error != std::errc() || end != cell.data() + cell.size() || value < 0) {
+    fail(fmt::format("parameters is {}", in_quotes(cell)),
+         fmt::format("Expected the number of elements, an integer from 0 to {}",
+                     std::numeric_limits<std::int64_t>::max()));
+  }
+  return value;
+}
+
+Duration TableReader::time(std::string_view cell, std::string_view column) const {
+  double value = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (error != std::errc() || end != cell.data() + cell.size() ||
+      !(value >= 0 && value <= kLongestLayer)) {
+    fail(fmt::format("{} is {}", column, in_quotes(cell)),
+         "Expected microseconds, a number from 0 to 1e12");
+  }
+  return Duration::microseconds(value);
+}
+
+Duration total(const std::vector<Layer>& layers, Duration Layer::*part, const std::string& file) {
+  Duration sum;
+  for (const Layer& layer : layers) {
+    sum += layer.*part;
+    if (sum > Duration::microseconds(kLongestLayer)) {
+      throw InputError({file, "", "the layers together take longer than 1e12 microseconds", ""});
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+Imported parse_layer_table(std::string_view text, const std::string& file) {
+  const std::vector<Layer> layers = TableReader(text, file).read();
+  Imported result;
+  Workload& workload = result.workload;
+  workload.name = std::filesystem::path(file).stem().string();
+  workload.forward = total(layers, &Layer::forward, file);
+  std::vector<std::size_t> parameter_of(layers.size());
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    parameter_of[i] = workload.parameters.size();
+    if (layers[i].elements == 0) continue;
+    Parameter parameter;
+    parameter.name = layers[i].name;
+    parameter.shape = std::vector<std::int64_t>{layers[i].elements};
+    workload.parameters.push_back(std::move(parameter));
+  }
+  Backward backward;
+  backward.duration = total(layers, &Layer::backward, file);
+  Duration at;
+  for (std::size_t i = layers.size(); i-- > 0;) {
+    at += layers[i].backward;
+    if (layers[i].elements > 0) {
+      backward.ready.push_back({.parameter = parameter_of[i], .at = at, .copied_at = {}});
+    }
+  }
+  workload.backward = std::move(backward);
+  workload.provenance.emplace_back("source", std::filesystem::path(file).filename().string());
+  workload.provenance.emplace_back("kind", "layer table");
+  result.recognised.push_back(fmt::format(
+      "a layer table: {} layers, {} of them with parameters; each is one fp32 gradient, "
+      "ready when its layer's backward ends",
+      layers.size(), workload.parameters.size()));
+  result.warnings.push_back(
+      "a layer table holds no optimizer and no time between steps; the step is forward and "
+      "backward "
+      "alone");
+  return result;
+}
+
+}  // namespace ddpsim

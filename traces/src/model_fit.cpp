@@ -1,0 +1,56 @@
+#include "model_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/suggest.hpp"
+
+namespace ddpsim {
+
+bool buckets_fit(const Model& model, std::span<const Bytes> bucket_bytes) {
+  std::size_t next = 0;
+  for (const Bytes bucket : bucket_bytes) {
+    Bytes held;
+    while (held < bucket && next < model.ready_order.size()) {
+      held += *gradient_bytes(model.parameters[model.ready_order[next++]]);
+    }
+    if (held != bucket) return false;
+  }
+  return next == model.ready_order.size();
+}
+
+std::optional<Model> fitting_model(std::size_t gradients, std::span<const Bytes> bucket_bytes) {
+  std::optional<Model> found;
+  for (const std::string& name : model_names()) {
+    std::optional<Model> model = find_model(name);
+    if (model->ready_order.size() != gradients) continue;
+    if (!bucket_bytes.empty() && !buckets_fit(*model, bucket_bytes)) continue;
+    if (found) return std::nullopt;
+    found = std::move(model);
+  }
+  return found;
+}
+
+Model named_model(const std::string& name, std::size_t gradients, const std::string& file) {
+  std::optional<Model> model = find_model(name);
+  const std::vector<std::string> names = model_names();
+  if (!model) {
+    const auto near = nearest(name, names);
+    throw InputError({"command line", "--model",
+                      fmt::format("there is no model {}", in_quotes(name)),
+                      near ? fmt::format("Did you mean \"{}\"?", *near)
+                           : fmt::format("Known models: {}", fmt::join(names, ", "))});
+  }
+  if (model->ready_order.size() != gradients) {
+    throw InputError({file, "",
+                      fmt::format("the step holds {} gradients, but {} has {}", gradients, name,
+                                  model->ready_order.size()),
+                      "Name the recorded model with --model, or leave it out"});
+  }
+  return std::move(*model);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,24 @@
+// Which bundled model a recording without shapes was made with.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "ddpsim/models/catalogue.hpp"
+
+namespace ddpsim {
+
+/// True when buckets of these sizes, filled with the model's gradients in ready order, end exactly
+/// at gradients and hold all of them.
+bool buckets_fit(const Model& model, std::span<const Bytes> bucket_bytes);
+
+/// The one bundled model with that many gradients and fitting buckets; absent for none or several.
+std::optional<Model> fitting_model(std::size_t gradients, std::span<const Bytes> bucket_bytes);
+
+/// The model of that name. Throws InputError with a suggestion, or when its number of gradients
+/// differs from the recording's.
+Model named_model(const std::string& name, std::size_t gradients, const std::string& file);
+
+}  // namespace ddpsim

@@ -1,0 +1,116 @@
+#include "recognise.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace ddpsim {
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n";
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(kSpace);
+  return first == std::string_view::npos ? std::string_view() : text.substr(first);
+}
+
+struct Member {
+  std::string_view key;
+  std::string_view value;  ///< from its first byte on, end unknown
+};
+
+/// Members of the outermost object as far as the text goes. Lenient: the readers check properly.
+std::vector<Member> outer_members(std::string_view text) {
+  std::vector<Member> members;
+  std::size_t depth = 0;
+  std::string_view last_string;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') {
+      const std::size_t begin = ++i;
+      while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+      if (i >= text.size()) break;
+      last_string = text.substr(begin, i - begin);
+    } else if (c == ':' && depth == 1) {
+      members.push_back({last_string, trimmed(text.substr(i + 1))});
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && depth > 0) {
+      --depth;
+    }
+  }
+  return members;
+}
+
+Recognition other(std::string looks_like, std::string hint) {
+  return {Recognition::Kind::other, std::move(looks_like), std::move(hint)};
+}
+
+constexpr const char* kHowToRecord =
+    "Expected a PyTorch profiler trace (prof.export_chrome_trace), a workload file or a layer "
+    "table";
+
+Recognition recognise_object(std::string_view text) {
+  const std::vector<Member> members = outer_members(text);
+  const auto value_of = [&](std::string_view key) -> std::optional<std::string_view> {
+    for (const Member& member : members) {
+      if (member.key == key) return member.value;
+    }
+    return std::nullopt;
+  };
+  const auto has_any = [&](auto keys) {
+    return std::any_of(keys.begin(), keys.end(),
+                       [&](std::string_view key) { return value_of(key).has_value(); });
+  };
+  if (const auto schema = value_of("schema"); schema && schema->substr(0, 8) == "\"ddpsim.") {
+    const std::string_view name = schema->substr(1, schema->find('"', 1) - 1);
+    if (name.substr(0, 16) == "ddpsim.workload/") return {Recognition::Kind::workload, "", ""};
+    return other("a " + std::string(name) + " file", "Expected a workload: ddpsim.workload/1");
+  }
+  if (value_of("traceEvents")) return {Recognition::Kind::profiler_trace, "", ""};
+  if (value_of("parameters")) return {Recognition::Kind::workload, "", ""};
+  constexpr std::array<std::string_view, 6> kBesideEvents = {"schemaVersion",   "deviceProperties",
+                                                             "distributedInfo", "traceName",
+                                                             "displayTimeUnit", "with_stack"};
+  if (has_any(std::array<std::string_view, 2>{"nodes", "globals"}) && value_of("nodes")) {
+    return other("a Chakra or execution trace: operators without times on the GPU", kHowToRecord);
+  }
+  if (has_any(kBesideEvents)) return {Recognition::Kind::profiler_trace, "", ""};
+  if (value_of("schema")) return {Recognition::Kind::workload, "", ""};
+  return other("a JSON object without \"traceEvents\" or \"parameters\"", kHowToRecord);
+}
+
+}  // namespace
+
+Recognition recognise(std::string_view head, bool whole) {
+  if (head.substr(0, 3) == "\xEF\xBB\xBF") head.remove_prefix(3);
+  if (head.substr(0, 15) == "SQLite format 3") {
+    return other("an Nsight Systems database (SQLite)",
+                 "Record with torch.profiler instead, and give its trace");
+  }
+  if (head.substr(0, 4) == "PK\x03\x04") {
+    return other("a zip archive", "Unpack it and give the trace inside");
+  }
+  const std::string_view text = trimmed(head);
+  if (text.empty()) return other(whole ? "an empty file" : "white space", kHowToRecord);
+  if (text.front() == '{') return recognise_object(text);
+  if (text.front() == '[') return {Recognition::Kind::profiler_trace, "", ""};
+  if (text.front() == '<') return other("HTML or XML", kHowToRecord);
+  if (contains(head, "busbw") || contains(head, "nccl-tests") || contains(head, "# nThread")) {
+    return other("an nccl-tests log", "Give it to: ddpsim calibrate LOG --cluster CLUSTER");
+  }
+  if (contains(head, std::string_view("\0", 1))) return other("a binary file", kHowToRecord);
+  const std::string_view line = text.substr(0, text.find('\n'));
+  if (contains(line, "layer") || std::count(line.begin(), line.end(), ',') >= 2) {
+    return {Recognition::Kind::layer_table, "", ""};
+  }
+  return other("", kHowToRecord);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,19 @@
+// Tells by its first bytes what a file is, so that a wrong one gets a useful answer.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ddpsim {
+
+struct Recognition {
+  enum class Kind { workload, profiler_trace, layer_table, other };
+  Kind kind = Kind::other;
+  std::string looks_like;  ///< other: "an nccl-tests log"; empty when nothing is known
+  std::string hint;        ///< other: what to do with it
+};
+
+/// `head` is the uncompressed beginning; `whole` says that nothing follows.
+Recognition recognise(std::string_view head, bool whole);
+
+}  // namespace ddpsim

@@ -1,0 +1,39 @@
+// One event of a profiler trace, as far as we read it. Views are valid during the call only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+namespace ddpsim {
+
+enum class EventKind {
+  other,
+  cpu_op,
+  annotation,  ///< user_annotation, on the host
+  runtime,     ///< cuda_runtime, cuda_driver (and hip_*): the host enqueues
+  kernel,
+  memory,  ///< gpu_memcpy, gpu_memset
+};
+
+struct TraceEvent {
+  EventKind kind = EventKind::other;
+  std::string_view name;    ///< as written: escapes are kept
+  std::string_view thread;  ///< "tid" as written
+  std::int64_t start_ns = 0;
+  std::int64_t duration_ns = 0;
+  std::optional<std::int64_t> correlation;
+  std::optional<std::int64_t> device;
+  std::string_view collective;           ///< "Collective name"
+  std::optional<std::int64_t> elements;  ///< "In msg nelems"
+  std::string_view dtype;                ///< "Float", "Half", …
+
+  std::int64_t end_ns() const { return start_ns + duration_ns; }
+};
+
+/// "1712195495505583.25" (microseconds) in whole nanoseconds, exact: a double would be 0.25 us off
+/// on timestamps that count from 1970. Nothing when it is not a number or beyond 63 bits.
+std::optional<std::int64_t> nanoseconds_from_microseconds(std::string_view number);
+
+}  // namespace ddpsim

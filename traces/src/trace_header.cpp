@@ -1,0 +1,86 @@
+#include "trace_header.hpp"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace ddpsim {
+namespace {
+
+namespace dom = simdjson::dom;
+
+/// A damaged header is no reason to refuse a trace: what it would have said stays unknown.
+std::optional<dom::element> parsed(dom::parser& parser, std::string_view text) {
+  dom::element element;
+  if (text.empty() || parser.parse(text.data(), text.size()).get(element) != simdjson::SUCCESS) {
+    return std::nullopt;
+  }
+  return element;
+}
+
+void read_devices(std::string_view text, std::optional<std::int64_t> device, TraceHeader& header) {
+  dom::parser parser;
+  const auto element = parsed(parser, text);
+  dom::array devices;
+  if (!element || element->get(devices) != simdjson::SUCCESS) return;
+  for (const dom::element one : devices) {
+    std::int64_t id = 0;
+    std::string_view name;
+    if (one["name"].get(name) != simdjson::SUCCESS) continue;
+    const bool wanted = !device || (one["id"].get(id) == simdjson::SUCCESS && id == *device);
+    if (wanted || header.gpu_full_name.empty()) header.gpu_full_name = name;
+    if (wanted) return;
+  }
+}
+
+void read_job(std::string_view text, TraceHeader& header) {
+  dom::parser parser;
+  const auto element = parsed(parser, text);
+  if (!element) return;
+  std::int64_t number = 0;
+  if ((*element)["world_size"].get(number) == simdjson::SUCCESS && number > 0 &&
+      number <= 1'000'000'000) {
+    header.world_size = static_cast<int>(number);
+  }
+  if ((*element)["rank"].get(number) == simdjson::SUCCESS) header.rank = number;
+  std::string_view version;
+  if ((*element)["nccl_version"].get(version) == simdjson::SUCCESS) header.nccl_version = version;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (c == ' ' || c == '-' || c == '_' || c == '(') {
+      if (!words.back().empty()) words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+}  // namespace
+
+TraceHeader read_trace_header(const JsonSplitter& splitter, std::optional<std::int64_t> device) {
+  TraceHeader header;
+  read_devices(splitter.member("deviceProperties"), device, header);
+  read_job(splitter.member("distributedInfo"), header);
+  return header;
+}
+
+std::string gpu_model_token(std::string_view full_name) {
+  constexpr std::array<std::string_view, 9> kFamilies = {
+      "NVIDIA", "Tesla", "GeForce", "Quadro", "RTX", "GTX", "AMD", "Instinct", "Graphics"};
+  const std::vector<std::string> words = words_of(full_name);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (std::find(kFamilies.begin(), kFamilies.end(), words[i]) != kFamilies.end()) continue;
+    const bool variant = i + 1 < words.size() && (words[i + 1] == "Ti" || words[i + 1] == "SUPER");
+    return words[i] + (variant ? words[i + 1] : "");
+  }
+  return std::string(full_name);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,371 @@
+// Reading ddpsim.workload/1. Everything a simulation relies on is checked here, once: types,
+// ranges, indices, order, and that every sum of bytes and times stays inside 63 bits.
+//
+// A bad field is reported before a missing one, wherever both stand: the first missing field is
+// remembered and thrown only after everything present was found good.
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/formats/decoder.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/traces/workload_file.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::string_view kSchema = "ddpsim.workload/1";
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // a file is read whole
+constexpr std::size_t kMostParameters = 1'000'000;
+constexpr std::int64_t kMostCount = std::numeric_limits<std::int64_t>::max();
+/// Eleven days: a step adds up to nine such times, which then stays inside 63 bits of picoseconds.
+constexpr Duration kLongest = Duration::microseconds(1e12);
+
+class WorkloadReader {
+ public:
+  Workload read(const Cursor& root);
+
+ private:
+  /// The field, or nothing and a note that it is missing.
+  std::optional<Cursor> need(const Object& object, std::string_view key);
+  Duration time(const Cursor& cursor, bool may_be_negative = false) const;
+  std::optional<Duration> optional_time(const Object& object, std::string_view key) const;
+  /// {"duration_us": T}
+  std::optional<Duration> phase(const Object& root, std::string_view key);
+
+  void check_schema(const Cursor& root) const;
+  void read_parameters(const Cursor& list);
+  Parameter read_parameter(const Cursor& entry);
+  std::optional<std::vector<std::int64_t>> read_shape(const Cursor& shape) const;
+  void read_backward(const Cursor& cursor);
+  void read_ready(const Cursor& list, Backward& backward);
+  void read_host(const Cursor& cursor);
+  void read_buffers(const Cursor& list);
+  void read_recorded_with(const Cursor& cursor);
+  void read_collectives(const Cursor& list);
+  void read_provenance(const Cursor& cursor);
+
+  /// A check that involves two fields, made once both are known to be good by themselves.
+  void check_ready(const Cursor& list, const Backward& backward) const;
+  void check_host_ready(const Cursor& list) const;
+
+  Workload workload_;
+  std::optional<InputError> missing_;
+  bool backward_is_whole_ = true;
+};
+
+std::optional<Cursor> WorkloadReader::need(const Object& object, std::string_view key) {
+  try {
+    return object.required(key);
+  } catch (const InputError& error) {
+    if (!missing_) missing_ = error;
+    return std::nullopt;
+  }
+}
+
+Duration WorkloadReader::time(const Cursor& cursor, bool may_be_negative) const {
+  const Duration value = cursor.microseconds(may_be_negative);
+  if (value > kLongest || value < -kLongest) {
+    cursor.fail("this time is out of range", "Expected at most 1e12 microseconds (11 days)");
+  }
+  return value;
+}
+
+std::optional<Duration> WorkloadReader::optional_time(const Object& object,
+                                                      std::string_view key) const {
+  const auto cursor = object.optional(key);
+  if (!cursor) return std::nullopt;
+  return time(*cursor);
+}
+
+std::optional<Duration> WorkloadReader::phase(const Object& root, std::string_view key) {
+  const auto cursor = root.optional(key);
+  if (!cursor) return std::nullopt;
+  const auto duration = need(cursor->object({"duration_us"}), "duration_us");
+  if (!duration) return std::nullopt;
+  return time(*duration);
+}
+
+Workload WorkloadReader::read(const Cursor& root) {
+  check_schema(root);
+  const Object object =
+      root.object({"schema", "name", "gpu", "precision", "batch_per_gpu", "samples_per_step",
+                   "torch", "parameter_order", "parameters", "forward", "backward", "optimizer",
+                   "iteration", "host", "buffers", "recorded_with", "provenance"});
+  if (const auto name = object.optional("name")) workload_.name = name->string();
+  if (const auto gpu = object.optional("gpu")) workload_.gpu = gpu->string();
+  if (const auto precision = object.optional("precision"))
+    workload_.precision = precision->string();
+  if (const auto batch = object.optional("batch_per_gpu")) {
+    workload_.batch_per_gpu = batch->integer(1, 1'000'000'000);
+  }
+  if (const auto samples = object.optional("samples_per_step")) {
+    workload_.samples_per_step = samples->number(0, 1e15);
+  }
+  if (const auto torch = object.optional("torch")) workload_.torch = torch->string();
+  if (const auto order = object.optional("parameter_order")) {
+    workload_.parameter_order = order->choice({"definition", "assumed"}) == "assumed"
+                                    ? ParameterOrder::assumed
+                                    : ParameterOrder::definition;
+  }
+  if (const auto parameters = need(object, "parameters")) read_parameters(*parameters);
+  workload_.forward = phase(object, "forward");
+  if (const auto backward = object.optional("backward")) read_backward(*backward);
+  workload_.optimizer = phase(object, "optimizer");
+  workload_.iteration = phase(object, "iteration");
+  if (const auto host = object.optional("host")) read_host(*host);
+  if (const auto buffers = object.optional("buffers")) read_buffers(*buffers);
+  if (const auto recorded = object.optional("recorded_with")) read_recorded_with(*recorded);
+  if (const auto provenance = object.optional("provenance")) read_provenance(*provenance);
+  if (missing_) throw *missing_;
+  return std::move(workload_);
+}
+
+void WorkloadReader::check_schema(const Cursor& root) const {
+  const auto schema = root.free_object().optional("schema");
+  if (!schema) return;
+  const std::string text = schema->string();
+  if (text == kSchema) return;
+  const std::string hint = fmt::format("This version reads \"{}\"", kSchema);
+  if (text.rfind("ddpsim.workload/", 0) == 0) {
+    schema->fail(fmt::format("{} is another version of the workload file", in_quotes(text)),
+                 hint + "; import the source again, or use the ddpsim that wrote it");
+  }
+  schema->fail(fmt::format("{} is not a workload file", in_quotes(text)), hint);
+}
+
+void WorkloadReader::read_parameters(const Cursor& list) {
+  const std::vector<Cursor> entries = list.array();
+  if (entries.empty()) {
+    list.fail("there are no parameters", "DDP needs at least one parameter with a gradient");
+  }
+  if (entries.size() > kMostParameters) {
+    list.fail(fmt::format("{} parameters", entries.size()),
+              fmt::format("At most {} are read", kMostParameters));
+  }
+  std::unordered_map<std::string, std::string> place_of_name;
+  std::int64_t total = 0;
+  workload_.parameters.reserve(entries.size());
+  for (const Cursor& entry : entries) {
+    Parameter parameter = read_parameter(entry);
+    const auto [first, is_new] = place_of_name.emplace(parameter.name, entry.where());
+    if (!is_new && !parameter.name.empty()) {
+      entry.fail(fmt::format("{} is also the name of {}", in_quotes(parameter.name), first->second),
+                 "Parameter names are unique");
+    }
+    if (parameter.shape) {
+      const auto bytes = gradient_bytes(parameter);
+      if (!bytes || __builtin_add_overflow(total, bytes->count(), &total)) {
+        entry.fail("the gradients up to here need more than 2^63 - 1 bytes");
+      }
+    }
+    workload_.parameters.push_back(std::move(parameter));
+  }
+}
+
+Parameter WorkloadReader::read_parameter(const Cursor& entry) {
+  const Object object =
+      entry.object({"name", "shape", "dtype", "sparse_gradient", "device", "ignored"});
+  Parameter parameter;
+  if (const auto name = need(object, "name")) {
+    parameter.name = name->string();
+    if (parameter.name.empty()) name->fail("the name is empty");
+  }
+  if (const auto shape = need(object, "shape")) parameter.shape = read_shape(*shape);
+  if (const auto dtype = need(object, "dtype")) {
+    const std::string name =
+        dtype->choice({"float32", "float16", "bfloat16", "float64", "int8", "uint8", "int16",
+                       "int32", "int64", "bool", "complex64", "complex128"});
+    const auto known = dtype_from_name(name);
+    if (!known) dtype->fail(in_quotes(name) + " is not known");
+    parameter.dtype = *known;
+  }
+  if (const auto device = object.optional("device")) parameter.device = device->string();
+  if (const auto sparse = object.optional("sparse_gradient")) {
+    parameter.sparse_gradient = sparse->boolean();
+  }
+  if (const auto ignored = object.optional("ignored")) parameter.ignored = ignored->boolean();
+  return parameter;
+}
+
+std::optional<std::vector<std::int64_t>> WorkloadReader::read_shape(const Cursor& shape) const {
+  if (shape.is_null()) return std::nullopt;
+  std::vector<std::int64_t> dimensions;
+  for (const Cursor& dimension : shape.array()) {
+    dimensions.push_back(dimension.integer(0, kMostCount));
+  }
+  return dimensions;
+}
+
+void WorkloadReader::read_backward(const Cursor& cursor) {
+  const Object object = cursor.object({"duration_us", "ready"});
+  Backward backward;
+  const auto duration = need(object, "duration_us");
+  if (duration) backward.duration = time(*duration);
+  if (const auto ready = object.optional("ready")) {
+    read_ready(*ready, backward);
+    // Indices can only be checked against a list that was there, times against a duration.
+    if (duration && backward_is_whole_ && !workload_.parameters.empty()) {
+      check_ready(*ready, backward);
+    }
+  }
+  workload_.backward = std::move(backward);
+}
+
+void WorkloadReader::read_ready(const Cursor& list, Backward& backward) {
+  for (const Cursor& entry : list.array()) {
+    const Object object = entry.object({"parameter", "at_us", "copied_at_us"});
+    ReadyEvent event;
+    event.copied_at = optional_time(object, "copied_at_us");
+    const auto parameter = need(object, "parameter");
+    const auto at = need(object, "at_us");
+    if (parameter) event.parameter = static_cast<std::size_t>(parameter->integer(0, kMostCount));
+    if (at) event.at = time(*at);
+    if (!parameter || !at) backward_is_whole_ = false;
+    backward.ready.push_back(event);
+  }
+}
+
+void WorkloadReader::check_ready(const Cursor& list, const Backward& backward) const {
+  constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> first_place(workload_.parameters.size(), kNowhere);
+  const std::vector<Cursor> entries = list.array();
+  const auto place = [&](std::size_t k) { return fmt::format("{}/{}", list.where(), k); };
+  for (std::size_t k = 0; k < entries.size(); ++k) {
+    const ReadyEvent& event = backward.ready[k];
+    const Object object = entries[k].free_object();
+    if (event.parameter >= first_place.size()) {
+      object.required("parameter")
+          .fail(fmt::format("there is no parameter {}", event.parameter),
+                fmt::format("Expected an index from 0 to {} into /parameters",
+                            first_place.size() - 1));
+    }
+    std::size_t& first = first_place[event.parameter];
+    if (first != kNowhere) {
+      object.required("parameter")
+          .fail(fmt::format("parameter {} is already ready at {}", event.parameter, place(first)),
+                "Each gradient becomes ready once");
+    }
+    first = k;
+    const Cursor at = object.required("at_us");
+    if (k > 0 && event.at < backward.ready[k - 1].at) {
+      at.fail(fmt::format("{} us is before the {} us of {}", event.at.microseconds(),
+                          backward.ready[k - 1].at.microseconds(), place(k - 1)),
+              "The list is in execution order, so its times never decrease");
+    }
+    if (event.at > backward.duration) {
+      at.fail(fmt::format("{} us is after the end of backward, {} us", event.at.microseconds(),
+                          backward.duration.microseconds()),
+              "Times count from the start of backward");
+    }
+    if (!event.copied_at) continue;
+    if (*event.copied_at < event.at || *event.copied_at > backward.duration) {
+      object.required("copied_at_us")
+          .fail(fmt::format("{} us is not between the gradient's own time and the end of backward",
+                            event.copied_at->microseconds()),
+                fmt::format("Expected {} to {} us", event.at.microseconds(),
+                            backward.duration.microseconds()));
+    }
+  }
+}
+
+void WorkloadReader::read_host(const Cursor& cursor) {
+  const Object object = cursor.object({"ready_us"});
+  const auto ready = object.optional("ready_us");
+  if (!ready) return;
+  for (const Cursor& entry : ready->array()) workload_.host_ready.push_back(time(entry, true));
+  check_host_ready(*ready);
+}
+
+void WorkloadReader::check_host_ready(const Cursor& list) const {
+  const std::size_t expected = workload_.backward ? workload_.backward->ready.size() : 0;
+  if (workload_.host_ready.size() != expected) {
+    list.fail(fmt::format("{} times for {} entries of /backward/ready", workload_.host_ready.size(),
+                          expected),
+              "Expected one host time per entry, in the same order");
+  }
+}
+
+void WorkloadReader::read_buffers(const Cursor& list) {
+  std::int64_t total = 0;
+  for (const Cursor& entry : list.array()) {
+    const Object object = entry.object({"dtype", "bytes", "tensors"});
+    BufferGroup group;
+    if (const auto tensors = object.optional("tensors")) {
+      group.tensors = tensors->integer(0, 1'000'000'000);
+    }
+    if (const auto dtype = need(object, "dtype")) {
+      const auto known = dtype_from_name(dtype->string());
+      if (!known) {
+        dtype->fail(in_quotes(dtype->string()) + " is not a dtype",
+                    "Expected PyTorch's name without \"torch.\", such as \"float32\"");
+      }
+      group.dtype = *known;
+    }
+    if (const auto bytes = need(object, "bytes")) {
+      group.bytes = Bytes(bytes->integer(0, kMostCount));
+      if (__builtin_add_overflow(total, group.bytes.count(), &total)) {
+        bytes->fail("the buffers up to here hold more than 2^63 - 1 bytes");
+      }
+    }
+    workload_.buffers.push_back(group);
+  }
+}
+
+void WorkloadReader::read_recorded_with(const Cursor& cursor) {
+  const Object object = cursor.object({"ddp_hooks", "world_size", "nccl_kernels", "exposed_us",
+                                       "finalize_us", "buffer_broadcast_us", "collectives"});
+  RecordedWith& recorded = workload_.recorded_with;
+  if (const auto hooks = object.optional("ddp_hooks")) recorded.ddp_hooks = hooks->boolean();
+  if (const auto world = object.optional("world_size")) {
+    recorded.world_size = static_cast<int>(world->integer(1, 1'000'000'000));
+  }
+  if (const auto kernels = object.optional("nccl_kernels")) {
+    recorded.nccl_kernels = kernels->integer(0, 1'000'000'000'000);
+  }
+  recorded.exposed = optional_time(object, "exposed_us");
+  recorded.finalize = optional_time(object, "finalize_us");
+  recorded.buffer_broadcast = optional_time(object, "buffer_broadcast_us");
+  if (const auto list = object.optional("collectives")) read_collectives(*list);
+}
+
+void WorkloadReader::read_collectives(const Cursor& list) {
+  for (const Cursor& entry : list.array()) {
+    const Object object = entry.object({"bytes", "launch_us", "start_us", "duration_us"});
+    RecordedCollective collective;
+    if (const auto bytes = need(object, "bytes")) {
+      collective.bytes = Bytes(bytes->integer(0, kMostCount));
+    }
+    // The host may enqueue, and the device begin, before the first backward kernel has started.
+    if (const auto launch = need(object, "launch_us")) collective.launch = time(*launch, true);
+    if (const auto start = need(object, "start_us")) collective.start = time(*start, true);
+    if (const auto length = need(object, "duration_us")) collective.duration = time(*length);
+    workload_.recorded_with.collectives.push_back(collective);
+  }
+}
+
+void WorkloadReader::read_provenance(const Cursor& cursor) {
+  for (const auto& [key, value] : cursor.free_object().items()) {
+    workload_.provenance.emplace_back(key, value.string());
+  }
+}
+
+}  // namespace
+
+Workload parse_workload(std::string_view text, const std::string& file) {
+  if (text.size() > kMostBytes) {
+    throw InputError({file, "", fmt::format("is larger than {} MiB", kMostBytes >> 20),
+                      "A workload file lists each parameter once"});
+  }
+  return WorkloadReader().read(Document::parse(text, file).root());
+}
+
+}  // namespace ddpsim
