@@ -102,7 +102,7 @@ const Token* find(const Tokens& tokens, const std::string& key) {
   return found == tokens.end() ? nullptr : &found->second;
 }
 
-/// Splits off what follows the last-but-one ':' of "2x25GBps:pair".
+/// Cuts ":pair" off "2x25GBps:pair" and returns "pair".
 std::optional<std::string> cut_suffix(std::string& value) {
   const std::size_t colon = value.find(':');
   if (colon == value.npos) return std::nullopt;
