@@ -28,9 +28,8 @@ set(DDPSIM_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
 function(ddpsim_embed target function)
   cmake_parse_arguments(ARG "" "" "FILES" ${ARGN})
   set(output ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
-  string(REPLACE ";" "\\;" files "${ARG_FILES}")
   add_custom_command(OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} "-DFILES=${files}" -DFUNCTION=${function} -DOUTPUT=${output}
+    COMMAND ${CMAKE_COMMAND} "-DFILES=${ARG_FILES}" -DFUNCTION=${function} -DOUTPUT=${output}
             -P ${DDPSIM_EMBED_SCRIPT}
     DEPENDS ${ARG_FILES} ${DDPSIM_EMBED_SCRIPT} VERBATIM)
   target_sources(${target} PRIVATE ${output})

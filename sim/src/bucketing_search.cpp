@@ -43,20 +43,32 @@ Bytes total_bytes(const std::vector<Bucket>& buckets) {
 
 constexpr std::size_t kAny = static_cast<std::size_t>(-1);
 
+bool same_members(const std::vector<Bucket>& a, const std::vector<Bucket>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Bucket& x, const Bucket& y) { return x.parameters == y.parameters; });
+}
+
 /// Walks one limit upwards from 0; `limits_for(value)` says where it stands among the limits, and
-/// buckets closed under positions [from, to] decide how far the walk may jump.
+/// buckets closed under positions [from, to] decide how far the walk may jump. A bucket that holds
+/// the last tensor has the same members whether it closed or was left over: such neighbours are
+/// one.
 template <typename LimitsFor, typename Visit>
 void walk(const Workload& workload, const DdpOptions& options, std::size_t from, std::size_t to,
           LimitsFor limits_for, Visit visit) {
   Bytes low;
-  while (true) {
-    std::vector<Bucket> buckets = buckets_under(workload, options, limits_for(low));
-    const std::optional<Bytes> high = smallest_closed(buckets, from, to);
-    const Bytes last = high.value_or(std::max(low, total_bytes(buckets)));
-    visit(low, last, std::move(buckets));
-    if (!high) return;
-    low = *high + Bytes(1);
+  std::vector<Bucket> buckets = buckets_under(workload, options, limits_for(low));
+  std::optional<Bytes> high = smallest_closed(buckets, from, to);
+  while (high) {
+    std::vector<Bucket> next = buckets_under(workload, options, limits_for(*high + Bytes(1)));
+    const std::optional<Bytes> next_high = smallest_closed(next, from, to);
+    if (!same_members(buckets, next)) {
+      visit(low, *high, std::move(buckets));
+      low = *high + Bytes(1);
+    }
+    buckets = std::move(next);
+    high = next_high;
   }
+  visit(low, std::max(low, total_bytes(buckets)), std::move(buckets));
 }
 
 }  // namespace

@@ -1,0 +1,174 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "bucketing_search.hpp"
+#include "ddpsim/models/catalogue.hpp"
+#include "ddpsim/sim/tune.hpp"
+#include "worlds.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+/// ResNet-18 with made-up times: enough structure for hundreds of bucketings.
+Workload resnet18() {
+  const Model model = *find_model("resnet18");
+  Workload workload;
+  workload.name = "resnet18";
+  workload.parameters = model.parameters;
+  workload.forward = 10_ms;
+  workload.optimizer = 1_ms;
+  workload.backward = Backward{.duration = 20_ms, .ready = {}};
+  for (std::size_t k = 0; k < model.ready_order.size(); ++k)
+    workload.backward->ready.push_back(
+        {.parameter = model.ready_order[k],
+         .at = Duration::microseconds(320.0 * static_cast<double>(k + 1)),
+         .copied_at = {}});
+  return workload;
+}
+
+struct Setup {
+  Workload workload = resnet18();
+  Cluster cluster;
+  CollectiveModel model;
+  SimulationOptions options;
+  explicit Setup(double gigabytes_per_second) : cluster(worlds::node(8, gigabytes_per_second)) {
+    model = AnalyticModel{.cluster = cluster, .tuning = {}};
+  }
+  TuneResult tune(TuneOptions tuning = {}) const {
+    return ddpsim::tune(workload, cluster, options, model, tuning);
+  }
+};
+
+std::vector<std::vector<std::size_t>> members(const std::vector<Bucket>& buckets) {
+  std::vector<std::vector<std::size_t>> all;
+  for (const Bucket& bucket : buckets) all.push_back(bucket.parameters);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("tune: the search finds exactly the bucketings that brute force over caps finds") {
+  const Workload workload = resnet18();
+  for (const TorchVersion torch : {TorchVersion{1, 5}, TorchVersion{1, 8}, TorchVersion{2, 8}}) {
+    CAPTURE(torch.minor);
+    DdpOptions options{.torch = torch};
+    std::set<std::vector<std::vector<std::size_t>>> searched;
+    for (const Bucketing& bucketing : enumerate_bucketings(workload, options, {}))
+      if (bucketing.point.bucket_cap_mb)
+        CHECK(searched.insert(members(bucketing.buckets)).second);  // each once
+    std::set<std::vector<std::vector<std::size_t>>> tried;
+    for (std::int64_t bytes = 0; bytes < 48'000'000; bytes += 4096) {
+      options.bucket_cap_mb = static_cast<double>(bytes) / 1048576;
+      tried.insert(members(steady_buckets(workload, options)));
+    }
+    CHECK(std::includes(searched.begin(), searched.end(), tried.begin(), tried.end()));
+    // And nothing that no cap gives: the ends of every range reproduce it.
+    for (const Bucketing& bucketing : enumerate_bucketings(workload, {.torch = torch}, {})) {
+      if (!bucketing.point.bucket_cap_mb) continue;
+      for (const double cap :
+           {bucketing.point.cap_range_mb.first, bucketing.point.cap_range_mb.second}) {
+        options.bucket_cap_mb = cap;
+        CHECK(members(steady_buckets(workload, options)) == members(bucketing.buckets));
+      }
+    }
+  }
+}
+
+TEST_CASE("tune: its curve agrees with brute force over 1000 caps to the picosecond") {
+  const Setup setup(2);
+  const TuneResult result = setup.tune();
+  int compared = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const double cap = 0.05 * i;
+    SimulationOptions options = setup.options;
+    options.ddp.bucket_cap_mb = cap;
+    const Duration brute =
+        simulate(setup.workload, setup.cluster, options, setup.model).step.times.iteration;
+    // PyTorch truncates a cap to whole bytes. Above the last range every cap gives one bucket.
+    const double whole = std::floor(cap * 1048576) / 1048576;
+    const auto holds = [&](const CurvePoint& point) {
+      return point.bucket_cap_mb && point.cap_range_mb.first <= whole &&
+             whole <= point.cap_range_mb.second;
+    };
+    auto point = std::find_if(result.curve.begin(), result.curve.end(), holds);
+    if (point == result.curve.end())
+      point = std::find_if(result.curve.begin(), result.curve.end(),
+                           [](const CurvePoint& p) { return p.buckets == 1; });
+    REQUIRE(point != result.curve.end());
+    CHECK(point->iteration == brute);
+    ++compared;
+  }
+  CHECK(compared == 1000);
+}
+
+TEST_CASE("tune: bounds hold: lower bound <= best partition <= best cap <= default") {
+  for (const double rate : {0.5, 2.0, 10.0, 100.0}) {
+    CAPTURE(rate);
+    const Setup setup(rate);
+    const TuneResult result = setup.tune();
+    REQUIRE(result.best_partition);
+    CHECK(result.lower_bound <= result.best_partition->iteration);
+    CHECK(result.best_partition->iteration <= result.best.iteration);
+    CHECK(result.best.iteration <= result.default_setting.iteration);
+    for (const CurvePoint& point : result.curve) CHECK(result.lower_bound <= point.iteration);
+  }
+}
+
+TEST_CASE("tune: keeps the default when nothing measurable can be won, sets a cap when it can") {
+  const TuneResult fast = Setup(300).tune();
+  CHECK_FALSE(fast.recommended.set);
+  CHECK(fast.recommended.python.empty());
+  CHECK_FALSE(fast.recommended.bucket_cap_mb);
+
+  Setup slow(1);
+  slow.options.ddp.torch = {2, 4};
+  // Many small buckets hide more here: the default's 27.5 MiB bucket starts late.
+  const TuneResult result = slow.tune();
+  if (result.recommended.set) {
+    CHECK(result.recommended.gain.low > Duration());
+    CHECK(result.recommended.gain.value >= result.recommended.measurable);
+    CHECK(result.recommended.python.find("bucket_cap_mb=") != std::string::npos);
+  } else {
+    CHECK(
+        (result.default_setting.iteration - result.best.iteration < result.recommended.measurable ||
+         result.recommended.gain.low <= Duration()));
+  }
+}
+
+TEST_CASE("tune: threads change nothing") {
+  const Setup setup(3);
+  const TuneResult one = setup.tune({.threads = 1});
+  const TuneResult four = setup.tune({.threads = 4});
+  REQUIRE(one.curve.size() == four.curve.size());
+  for (std::size_t i = 0; i < one.curve.size(); ++i)
+    CHECK(one.curve[i].iteration == four.curve[i].iteration);
+  CHECK(one.recommended.gain.low == four.recommended.gain.low);
+  CHECK(one.recommended.reason == four.recommended.reason);
+}
+
+TEST_CASE("tune: caps asked for are evaluated as they are, unreachable ones marked") {
+  Setup setup(3);
+  const TuneResult plain = setup.tune({.caps = {1, 25, 25, 400}});
+  REQUIRE(plain.curve.size() == 4);
+  CHECK(plain.curve[1].iteration == plain.curve[2].iteration);
+  CHECK(plain.curve[3].buckets == 1);
+  for (const CurvePoint& point : plain.curve) CHECK(point.reachable);
+
+  setup.options.ddp.first_bucket_mb = 1;  // with 2.8 a cap passed takes the first bucket along
+  for (const CurvePoint& point : setup.tune({.caps = {10, 50}}).curve) CHECK_FALSE(point.reachable);
+  setup.options.ddp.torch = {2, 4};
+  for (const CurvePoint& point : setup.tune({.caps = {10, 50}}).curve) CHECK(point.reachable);
+}
+
+TEST_CASE("tune: a mixture of dtypes has no contiguous partition, and says why") {
+  Setup setup(3);
+  setup.workload.parameters[0].dtype = Dtype::float16;
+  const TuneResult result = setup.tune();
+  CHECK_FALSE(result.best_partition);
+  CHECK_FALSE(result.best_partition_absent_because.empty());
+}
