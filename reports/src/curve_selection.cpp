@@ -7,6 +7,7 @@ namespace ddpsim {
 namespace {
 
 constexpr std::size_t kMostPoints = 15;
+constexpr std::array kRoundCaps = {25.0, 50.0, 100.0, 10.0, 1.0, 5.0, 200.0};  // best known first
 
 bool covers(const CurvePoint& point, double cap) {
   return point.bucket_cap_mb && point.cap_range_mb.first <= cap && cap <= point.cap_range_mb.second;
@@ -48,31 +49,56 @@ bool same_setting(const CurvePoint& a, const CurvePoint& b) {
   return a.bucket_cap_mb == b.bucket_cap_mb && a.first_bucket_mb == b.first_bucket_mb;
 }
 
+bool first_set_apart(const CurvePoint& point, const TuneResult& result) {
+  return point.first_bucket_mb && point.first_bucket_mb != point.bucket_cap_mb &&
+         point.first_bucket_mb != result.default_setting.first_bucket_mb;
+}
+
+bool is_recommended(const CurvePoint& point, const TuneResult& result) {
+  const Recommendation& recommended = result.recommended;
+  if (!recommended.set || !point.reachable) return false;
+  if (recommended.first_bucket_mb ? point.first_bucket_mb != recommended.first_bucket_mb
+                                  : first_set_apart(point, result)) {
+    return false;
+  }
+  return recommended.bucket_cap_mb ? covers(point, *recommended.bucket_cap_mb)
+                                   : !point.bucket_cap_mb.has_value();
+}
+
+std::optional<double> shown_cap(const CurvePoint& point, const TuneResult& result) {
+  if (!point.bucket_cap_mb) return std::nullopt;
+  if (result.recommended.bucket_cap_mb && is_recommended(point, result)) {
+    return result.recommended.bucket_cap_mb;
+  }
+  const auto round = std::find_if(kRoundCaps.begin(), kRoundCaps.end(),
+                                  [&](double cap) { return covers(point, cap); });
+  return round == kRoundCaps.end() ? point.bucket_cap_mb : *round;
+}
+
 std::vector<std::size_t> representative_points(const TuneResult& result) {
   const auto& curve = result.curve;
   Selection selection(curve);
-  selection.add_first([](const CurvePoint& p) { return !p.bucket_cap_mb.has_value(); });
+  selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.default_setting); });
   selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.best); });
-  if (result.recommended.bucket_cap_mb) {
-    selection.add_first(
-        [&](const CurvePoint& p) { return p.bucket_cap_mb == result.recommended.bucket_cap_mb; });
-  }
-  constexpr std::array kRoundCaps = {1.0, 5.0, 10.0, 25.0, 50.0, 100.0, 200.0};
+  selection.add_first([&](const CurvePoint& p) { return is_recommended(p, result); });
   for (const double cap : kRoundCaps) {
-    selection.add_first([cap](const CurvePoint& p) { return covers(p, cap); });
+    selection.add_first(
+        [&](const CurvePoint& p) { return covers(p, cap) && !first_set_apart(p, result); });
   }
-  std::vector<std::size_t> settable;
+  std::vector<std::size_t> ordinary;
   for (std::size_t i = 0; i < curve.size(); ++i) {
-    if (curve[i].reachable && curve[i].bucket_cap_mb) settable.push_back(i);
-  }
-  if (!settable.empty()) {
-    selection.add(settable.front());
-    selection.add(settable.back());
-    // What room is left goes to the rest of the curve, evenly.
-    constexpr std::size_t kBetween = 5;
-    for (std::size_t k = 1; k < kBetween; ++k) {
-      selection.add(settable[k * (settable.size() - 1) / kBetween]);
+    const CurvePoint& point = curve[i];
+    if (point.reachable && point.bucket_cap_mb && !first_set_apart(point, result)) {
+      ordinary.push_back(i);
     }
+  }
+  if (ordinary.empty()) return std::move(selection).by_cap();
+  selection.add(ordinary.front());
+  selection.add(ordinary.back());
+  // What room is left goes to the rest of the curve, evenly.
+  constexpr std::size_t kBetween = 5;
+  for (std::size_t k = 1; k < kBetween; ++k) {
+    selection.add(ordinary[k * (ordinary.size() - 1) / kBetween]);
   }
   return std::move(selection).by_cap();
 }

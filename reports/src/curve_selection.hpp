@@ -14,4 +14,14 @@ std::vector<std::size_t> representative_points(const TuneResult& result);
 /// The same bucketing by the same setting.
 bool same_setting(const CurvePoint& a, const CurvePoint& b);
 
+/// The first bucket has a limit of its own, neither the cap nor what the default gives it.
+bool first_set_apart(const CurvePoint& point, const TuneResult& result);
+
+/// Whether the recommendation gives the bucketing of this point.
+bool is_recommended(const CurvePoint& point, const TuneResult& result);
+
+/// The cap to show: of all that give this bucketing, the recommended one or a round one if there
+/// is.
+std::optional<double> shown_cap(const CurvePoint& point, const TuneResult& result);
+
 }  // namespace ddpsim

@@ -58,7 +58,7 @@ std::string breakdown(const StepTimes& times, int digits, const TerminalStyle& s
   add("exposed communication", times.exposed_communication);
   add("finalize (copies out)", times.finalize);
   add("optimizer", times.optimizer);
-  if (times.stall != Duration()) add("stall (as recorded)", times.stall);
+  if (times.stall != Duration()) add("stall and gaps", times.stall);
   table.add_row({"step", time_number(times.iteration, digits, unit), "100 %", ""});
   return table.text(style);
 }

@@ -75,7 +75,8 @@ std::string time_text(Duration duration, int digits) {
 
 std::string cap_text(double cap_mb) {
   constexpr int kDigits = 4;
-  std::string text = significant(cap_mb, kDigits);
+  if (cap_mb == 0) return "0";
+  std::string text = significant(std::max(cap_mb, 0.001), kDigits);
   if (text.find('.') == std::string::npos) return text;
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
@@ -84,13 +85,14 @@ std::string cap_text(double cap_mb) {
 
 std::string percent_text(double percent) {
   if (percent < 100 && percent >= 99.5) return "over 99 %";
-  if (percent > 0 && percent < 0.01) return "under 0.01 %";
+  if (percent > 0 && percent < 0.01) return "<0.01 %";
   return significant(percent, std::abs(percent) >= 99.5 ? 3 : 2) + " %";
 }
 
 std::string mebibytes(Bytes bytes) {
   constexpr double kMebi = 1048576;
-  return fmt::format("{:.2f}", static_cast<double>(bytes.count()) / kMebi);
+  const double value = static_cast<double>(bytes.count()) / kMebi;
+  return value > 0 && value < 0.005 ? "<0.01" : fmt::format("{:.2f}", value);
 }
 
 std::string counted(std::uint64_t count, std::string_view noun) {

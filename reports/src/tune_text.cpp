@@ -16,7 +16,8 @@ std::string exact(double cap_mb) {
 }
 
 std::string setting_name(const CurvePoint& point) {
-  return point.bucket_cap_mb ? "bucket_cap_mb=" + exact(*point.bucket_cap_mb) : "the default";
+  if (point.bucket_cap_mb) return "bucket_cap_mb=" + cap_text(*point.bucket_cap_mb);
+  return fmt::format("a first bucket of {} MiB", cap_text(point.first_bucket_mb.value_or(0)));
 }
 
 std::string keep_verdict(const TuneResult& result, int digits, TimeUnit unit) {
@@ -32,13 +33,15 @@ std::string keep_verdict(const TuneResult& result, int digits, TimeUnit unit) {
   if (gain < result.recommended.measurable) {
     return fmt::format(
         "Keep the default: no bucket cap gains more than can be measured (best {} of {}; {} is the "
-        "least you "
-        "could see).",
+        "least you could see).",
         time_text(gain, digits, unit), step, measurable);
   }
+  const Gain& sure = result.recommended.gain;
   return fmt::format(
-      "Keep the default: {} might save {} of {}, but that is not sure enough to act on.",
-      setting_name(result.best), time_text(gain, digits, unit), step);
+      "Keep the default: {} might save {} of {}, but what is not known (gain {} to {}) is too much "
+      "to act on.",
+      setting_name(result.best), time_text(gain, digits, unit), step,
+      time_number(sure.low, digits, unit), time_text(sure.high, digits, unit));
 }
 
 std::string set_verdict(const TuneResult& result, int digits, TimeUnit unit) {
@@ -79,19 +82,21 @@ std::string recommendation_lines(const TuneResult& result, int digits, TimeUnit 
 }
 
 std::string range_text(const CurvePoint& point) {
-  const auto [low, high] = point.cap_range_mb;
   if (!point.bucket_cap_mb) return "";
-  return low == high ? cap_text(low) : fmt::format("{} to {}", cap_text(low), cap_text(high));
+  const std::string low = cap_text(point.cap_range_mb.first);
+  const std::string high = cap_text(point.cap_range_mb.second);
+  if (low == high) return high;
+  return low == "0" ? "up to " + high : low + " to " + high;
 }
 
 std::string marks_of(const CurvePoint& point, const TuneResult& result) {
   std::vector<std::string> marks;
+  if (first_set_apart(point, result)) {
+    marks.push_back(fmt::format("first bucket {} MiB", cap_text(*point.first_bucket_mb)));
+  }
   if (same_setting(point, result.default_setting)) marks.emplace_back("default");
   if (same_setting(point, result.best)) marks.emplace_back("best");
-  if (result.recommended.set && point.bucket_cap_mb == result.recommended.bucket_cap_mb &&
-      point.bucket_cap_mb) {
-    marks.emplace_back("recommended");
-  }
+  if (is_recommended(point, result)) marks.emplace_back("recommended");
   return fmt::format("{}", fmt::join(marks, ", "));
 }
 
@@ -117,9 +122,9 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
     const CurvePoint& point = result.curve[i];
     const Duration change = point.iteration - result.default_setting.iteration;
     const Duration above = point.iteration - result.lower_bound;
-    table.add_row({point.bucket_cap_mb ? cap_text(*point.bucket_cap_mb) : "default",
-                   range_text(point), std::to_string(point.buckets),
-                   time_number(point.iteration, digits, unit),
+    const std::optional<double> cap = shown_cap(point, result);
+    table.add_row({cap ? cap_text(*cap) : "default", range_text(point),
+                   std::to_string(point.buckets), time_number(point.iteration, digits, unit),
                    (change > Duration() ? "+" : "") + time_number(change, digits, unit),
                    time_number(point.exposed_communication, digits, unit),
                    most > Duration() ? bar(above / most, kBarCells) : "", marks_of(point, result)});

@@ -172,9 +172,11 @@ TEST_CASE("tune text: the default may be the best there is") {
 TEST_CASE("tune text: a large gain that may be none is not acted on") {
   TuneResult tune = sample::keep();
   tune.best.iteration = 90_ms;
-  CHECK(first_line(tune_text(tune, sample::context(), {})) ==
-        "Keep the default: bucket_cap_mb=50 might save 8.0 ms of 98 ms, but that is not sure "
-        "enough to act on.");
+  tune.recommended.gain = {8_ms, Duration::milliseconds(-3), 12_ms};
+  CHECK(
+      first_line(tune_text(tune, sample::context(), {})) ==
+      "Keep the default: bucket_cap_mb=50 might save 8.0 ms of 98 ms, but what is not known (gain "
+      "-3.0 to 12 ms) is too much to act on.");
 }
 
 TEST_CASE("tune text: a worthwhile cap comes with its interval and the line to paste") {
@@ -205,6 +207,33 @@ TEST_CASE("tune text: a long curve is told by at most fifteen points, the marked
                  "301 distinct bucketings in all, and 1 that this PyTorch does not let you "
                  "set."));
   CHECK(std::count(text.begin(), text.end(), '\n') < 32);
+}
+
+TEST_CASE("tune text: of the caps that give one bucketing, the roundest is shown") {
+  TuneResult tune = sample::keep();
+  tune.curve[2].bucket_cap_mb = 25.04;
+  tune.curve[2].first_bucket_mb = 25.04;
+  tune.curve[2].cap_range_mb = {24.86, 25.04};
+  const std::string text = tune_text(tune, sample::context(), {});
+  CHECK(contains(text, " 25  24.86 to 25.04 "));
+}
+
+TEST_CASE("tune text: only the default itself is called so; another first bucket is named") {
+  TuneResult tune = sample::keep();
+  CurvePoint apart = sample::point(std::nullopt, 97_ms, 5);
+  apart.first_bucket_mb = 12.5;
+  tune.curve.insert(tune.curve.begin(), apart);
+  CHECK_FALSE(contains(tune_text(tune, sample::context(), {}), "12.5"));
+  tune.best = apart;
+  CHECK(contains(tune_text(tune, sample::context(), {}), "first bucket 12.5 MiB, best"));
+}
+
+TEST_CASE("tune text: a recommended cap marks the bucketing it gives") {
+  TuneResult tune = sample::set();
+  tune.recommended.bucket_cap_mb = 62;
+  const std::string text = tune_text(tune, sample::context(), {});
+  CHECK(contains(text, " 62  60 to 64.5 "));
+  CHECK(contains(text, "best, recommended\n"));
 }
 
 TEST_CASE("buckets text: what is in each bucket and why it closed") {
