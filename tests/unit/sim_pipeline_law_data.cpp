@@ -256,7 +256,8 @@ TEST_CASE("pipeline law: open logs") {
             << all[kind].trivial.text() << "\n              NCCL's    " << all[kind].nccl.text());
   }
   // Measured for these constants, rounded up. The logs took part in the fit: on clusters that did
-  // not, the script's leave-one-out figures hold.
+  // not, the script's leave-one-out figures hold: medians of 7.2 % (NVLink), 25.8 % (PCIe) and
+  // 20.3 % (network) from 1 MiB.
   const auto within = [](Errors& errors, double median, double p90) {
     CHECK(errors.quantile(0.5) < median);
     CHECK(errors.quantile(0.9) < p90);
