@@ -106,8 +106,8 @@ void TraceImport::check_structure() const {
   }
   if (records_.compiled()) {
     refuse(
-        "compiled backward: one autograd node holds it whole, so that all gradients appear at its "
-        "end and none of their times is known",
+        "compiled backward: one autograd node computes many layers, so that their gradients appear "
+        "together at its end and none of their own times is known",
         "Record the model without torch.compile");
   }
   if (records_.node_count(Node::gradient) == 0) {

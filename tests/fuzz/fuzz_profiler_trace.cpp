@@ -1,0 +1,30 @@
+// Any bytes, arriving in pieces of any size, become a workload its own reader accepts, or an
+// InputError.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/traces/profiler_trace.hpp"
+#include "ddpsim/traces/workload_file.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::size_t piece = size == 0 ? 1 : 1 + data[0] % 97;
+  std::size_t at = 0;
+  const ddpsim::ByteSource source = [&](char* buffer, std::size_t capacity) {
+    const std::size_t count = std::min({piece, capacity, size - at});
+    std::memcpy(buffer, data + at, count);
+    at += count;
+    return count;
+  };
+  std::string text;
+  try {
+    text = ddpsim::format_workload(ddpsim::import_profiler_trace(source, "fuzz", {}).workload);
+  } catch (const ddpsim::InputError&) {
+    return 0;
+  }
+  ddpsim::parse_workload(text, "fuzz");  // an error here is ours: it ends the run
+  return 0;
+}

@@ -1,0 +1,194 @@
+#include <doctest/doctest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/traces/import.hpp"
+#include "ddpsim/traces/layer_table.hpp"
+#include "ddpsim/traces/workload_file.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+/// A folder that goes away with the test.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "ddpsim-import-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::filesystem::path file(const std::string& name, const std::string& content) const {
+    std::ofstream(path_ / name, std::ios::binary) << content;
+    return path_ / name;
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string gzipped(const std::string& text) {
+  z_stream stream = {};
+  REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string out(text.size() + 1024, '\0');
+  std::string in = text;
+  stream.next_in = reinterpret_cast<Bytef*>(in.data());
+  stream.avail_in = static_cast<uInt>(in.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  out.resize(out.size() - stream.avail_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+std::string tiny_trace() {
+  std::ifstream in(DDPSIM_FIXTURES "/tiny-ddp-trace.json", std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+std::string complaint(const std::filesystem::path& path) {
+  try {
+    import_file(path, {});
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string table_complaint(const std::string& text) {
+  try {
+    parse_layer_table(text, "t.csv");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+const std::string kTable =
+    "layer,parameters,forward_us,backward_us\n"
+    "conv,1000,10,20.5\nrelu,0,1,2\n\nfc,500,3,4\n";
+
+}  // namespace
+
+TEST_CASE("import: a format is recognised by content, whatever the file is called, gzip or not") {
+  const TemporaryFolder folder;
+  const std::string workload =
+      R"({"parameters":[{"name":"a","shape":[1],"dtype":"float32"}],"schema":"ddpsim.workload/1"})";
+  CHECK(import_file(folder.file("a.csv", workload), {}).workload.parameters.size() == 1);
+  CHECK(import_file(folder.file("b.txt", gzipped(workload)), {}).workload.parameters.size() == 1);
+  CHECK(import_file(folder.file("c.json", kTable), {}).workload.parameters.size() == 2);
+  CHECK(import_file(folder.file("d.json", tiny_trace()), {}).workload.forward == 128_us);
+  CHECK(import_file(folder.file("e", gzipped(tiny_trace())), {}).workload.forward == 128_us);
+  // gzip allows members one after the other.
+  const std::string text = tiny_trace();
+  const std::string members = gzipped(text.substr(0, 999)) + gzipped(text.substr(999));
+  CHECK(import_file(folder.file("f.gz", members), {}).workload.forward == 128_us);
+}
+
+TEST_CASE("import: what is not a workload says what it looks like") {
+  const TemporaryFolder folder;
+  struct Case {
+    std::string content;
+    const char* message;
+  };
+  const std::string packed = gzipped(tiny_trace());
+  const std::vector<Case> cases = {
+      {"", "an empty file"},
+      {std::string("SQLite format 3\0...", 19), "Nsight Systems"},
+      {"# nThread 1 nGpus 8 minBytes 8\n# size count busbw\n", "an nccl-tests log"},
+      {"<!doctype html><html>", "HTML"},
+      {"PK\x03\x04zip", "a zip archive"},
+      {R"({"schema":"1.0.1","nodes":[{"id":1}]})", "Chakra"},
+      {R"({"schema":"ddpsim.cluster/1","nodes":[]})", "a ddpsim.cluster/1 file"},
+      {R"({"schema":"ddpsim.workload/9","parameters":[]})", "another version"},
+      {R"({"hello":1})", "without \"traceEvents\""},
+      {"hello\n", "the format was not recognised"},
+      {std::string("\x7f"
+                   "ELF\0\0",
+                   6),
+       "a binary file"},
+      {packed.substr(0, packed.size() / 2), "the gzip data ends early"},
+      {packed.substr(0, 40) + "damage" + packed.substr(46), "gzip data"},
+      {packed + "trailing", "gzip data is damaged"},
+      {"\x1f\x8b", "the gzip data ends early"},
+  };
+  for (const Case& one : cases) {
+    const std::string message = complaint(folder.file("input", one.content));
+    CAPTURE(message);
+    CHECK(has(message, one.message));
+  }
+  CHECK(has(complaint(folder.path()), "is a directory"));
+  CHECK(has(complaint(folder.path() / "absent"), "no such file"));
+  CHECK(has(complaint("-"), "standard input is not read"));
+}
+
+TEST_CASE("import: --iteration makes no sense for a workload file") {
+  const TemporaryFolder folder;
+  const auto path =
+      folder.file("w", R"({"parameters":[{"name":"a","shape":[1],"dtype":"float32"}]})");
+  CHECK_THROWS_AS(import_file(path, {.iteration = 0, .model = "", .gpu = ""}), InputError);
+}
+
+TEST_CASE("layer table: gradients are ready when their layer's backward ends, last layer first") {
+  const Workload workload = parse_layer_table(kTable, "some/t.csv").workload;
+  CHECK(workload.name == "t");
+  CHECK(workload.forward == 14_us);
+  CHECK(workload.backward->duration == Duration::microseconds(26.5));
+  REQUIRE(workload.backward->ready.size() == 2);
+  CHECK(workload.parameters[0].name == "conv");
+  CHECK(workload.parameters[0].shape == std::vector<std::int64_t>{1000});
+  CHECK(workload.backward->ready[0].parameter == 1);
+  CHECK(workload.backward->ready[0].at == 4_us);
+  CHECK(workload.backward->ready[1].parameter == 0);
+  CHECK(workload.backward->ready[1].at == Duration::microseconds(26.5));
+  const std::string text = format_workload(workload);
+  CHECK(format_workload(parse_workload(text, "again")) == text);
+}
+
+TEST_CASE("layer table: Windows line ends and spaces are read") {
+  const Workload workload =
+      parse_layer_table("layer, parameters, forward_us, backward_us\r\na , 1, 2, 3\r\n", "t")
+          .workload;
+  CHECK(workload.parameters.at(0).name == "a");
+}
+
+TEST_CASE("layer table: each bad line gets its message") {
+  const std::string header = "layer,parameters,forward_us,backward_us\n";
+  CHECK(has(table_complaint(""), "the table is empty"));
+  CHECK(has(table_complaint("layer,params,fwd,bwd\n"), "line 1: the header is"));
+  CHECK(has(table_complaint(header), "no layer has parameters"));
+  CHECK(has(table_complaint(header + "a,1,2\n"), "line 2: 3 cells"));
+  CHECK(has(table_complaint(header + ",1,2,3\n"), "the layer has no name"));
+  CHECK(has(table_complaint(header + "a,-1,2,3\n"), "parameters is \"-1\""));
+  CHECK(has(table_complaint(header + "a,1.5,2,3\n"), "parameters is \"1.5\""));
+  CHECK(has(table_complaint(header + "a,1,nan,3\n"), "forward_us is \"nan\""));
+  CHECK(has(table_complaint(header + "a,1,2,-3\n"), "backward_us is \"-3\""));
+  CHECK(has(table_complaint(header + "a,1,2,1e13\n"), "backward_us is \"1e13\""));
+  CHECK(has(table_complaint(header + "a,1,2,3ms\n"), "backward_us is \"3ms\""));
+  CHECK(has(table_complaint(header + "a,1,2,3\nb,0,1,1\na,1,2,3\n"), "already stands in line 2"));
+  CHECK(has(table_complaint(header + "a,9223372036854775807,2,3\n"), "more than 2^63 - 1 bytes"));
+  CHECK(has(table_complaint(header + "a,1,1e12,3\nb,1,1e12,3\n"), "longer than 1e12"));
+}

@@ -1,0 +1,242 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/traces/import.hpp"
+#include "ddpsim/traces/workload_file.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+std::string complaint(const std::string& text) {
+  try {
+    parse_workload(text, "w.json");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// A document with two parameters and these further members.
+std::string with(const std::string& members) {
+  return R"({"parameters":[{"name":"a","shape":[4],"dtype":"float32"},)"
+         R"({"name":"b","shape":null,"dtype":"float16"}],)" +
+         members + "}";
+}
+
+std::string with_parameter(const std::string& parameter) {
+  return fmt::format(R"({{"parameters":[{}]}})", parameter);
+}
+
+std::string with_ready(const std::string& ready) {
+  return with(fmt::format(R"("backward":{{"duration_us":100,"ready":[{}]}})", ready));
+}
+
+constexpr const char* kEverything = R"({
+  "schema": "ddpsim.workload/1",
+  "name": "every \"field\"",
+  "gpu": "V100",
+  "precision": "fp32",
+  "batch_per_gpu": 32,
+  "samples_per_step": 32.5,
+  "torch": "2.8",
+  "parameter_order": "assumed",
+  "parameters": [
+    {"name": "a", "shape": [2, 0, 3], "dtype": "float32", "sparse_gradient": true},
+    {"name": "b", "shape": [], "dtype": "bfloat16", "device": "cuda:1", "ignored": true},
+    {"name": "c", "shape": null, "dtype": "int64"}
+  ],
+  "forward": {"duration_us": 30500},
+  "backward": {
+    "duration_us": 63400.000001,
+    "ready": [
+      {"parameter": 2, "at_us": 76.1, "copied_at_us": 78.25},
+      {"parameter": 0, "at_us": 76.1}
+    ]
+  },
+  "optimizer": {"duration_us": 0.5},
+  "iteration": {"duration_us": 95700},
+  "host": {
+    "ready_us": [
+      -50019.000001,
+      12.75
+    ]
+  },
+  "buffers": [
+    {"dtype": "float32", "bytes": 212480, "tensors": 106}
+  ],
+  "recorded_with": {
+    "ddp_hooks": true,
+    "world_size": 2,
+    "nccl_kernels": 7,
+    "exposed_us": 1690.794,
+    "finalize_us": 690,
+    "buffer_broadcast_us": 38.75,
+    "collectives": [
+      {"bytes": 8196000, "launch_us": -1.5, "start_us": 12, "duration_us": 3306.963}
+    ]
+  },
+  "provenance": {
+    "source": "hand"
+  }
+}
+)";
+
+}  // namespace
+
+TEST_CASE("workload file: what is written reads back to the same text, every field used") {
+  CHECK(format_workload(parse_workload(kEverything, "w.json")) == kEverything);
+}
+
+TEST_CASE("workload file: fields become values") {
+  const Workload workload = parse_workload(kEverything, "w.json");
+  CHECK(workload.backward->duration == Duration::picoseconds(63'400'000'001));
+  CHECK(workload.host_ready[0] == Duration::picoseconds(-50'019'000'001));
+  CHECK(workload.backward->ready[0].parameter == 2);
+  CHECK(workload.backward->ready[0].copied_at == Duration::microseconds(78.25));
+  CHECK_FALSE(workload.backward->ready[1].copied_at.has_value());
+  CHECK(gradient_bytes(workload.parameters[0]) == Bytes(0));  // a dimension of 0 is valid
+  CHECK(gradient_bytes(workload.parameters[1]) == Bytes(2));  // [] is a scalar
+  CHECK(workload.parameter_order == ParameterOrder::assumed);
+  CHECK(workload.recorded_with.collectives.at(0).bytes == Bytes(8'196'000));
+}
+
+TEST_CASE("workload file: only parameters are needed") {
+  const Workload workload =
+      parse_workload(R"({"parameters":[{"name":"a","shape":[1],"dtype":"float32"}]})", "w.json");
+  CHECK(workload.parameters.size() == 1);
+  CHECK_FALSE(workload.backward.has_value());
+  const std::string text = format_workload(workload);
+  CHECK(format_workload(parse_workload(text, "w.json")) == text);
+}
+
+TEST_CASE("workload file: a parameter may hold all of 2^63 - 1 bytes, but not a byte more") {
+  const std::string name = R"({"name":"a","dtype":"int8","shape":)";
+  CHECK(complaint(with_parameter(name + "[9223372036854775807]}")) == "");
+  CHECK(complaint(with_parameter(
+                      name + R"([9223372036854775807]},{"name":"b","dtype":"int8","shape":[1]})"))
+            .find("/parameters/1: the gradients up to here need more than 2^63 - 1 bytes") !=
+        std::string::npos);
+  CHECK(complaint(with_parameter(name + "[4294967296,4294967296]}")) != "");
+  CHECK(complaint(with_parameter(name + "[4294967296,4294967296,0]}")) == "");
+}
+
+TEST_CASE("workload file: a parameter without a gradient may be missing from ready") {
+  CHECK(complaint(with_ready(R"({"parameter":1,"at_us":5})")) == "");
+}
+
+TEST_CASE("workload file: each bad document gets its message") {
+  struct Case {
+    std::string text;
+    const char* message;
+  };
+  const std::string ready0 = R"({"parameter":0,"at_us":5})";
+  const std::vector<Case> cases = {
+      {"", "w.json"},
+      {"{\"parameters\":[", "w.json"},
+      {"[1]", "is not an object"},
+      {"{}", "missing \"parameters\""},
+      {with(R"("schema":"ddpsim.workload/2")"), "another version of the workload file"},
+      {with(R"("schema":"ddpsim.cluster/1")"), "is not a workload file"},
+      {with(R"("schema":1)"), "/schema"},
+      {with(R"("optimiser":{"duration_us":1})"), "Did you mean \"optimizer\"?"},
+      {with(R"("name":3)"), "/name"},
+      {with(R"("batch_per_gpu":0)"), "/batch_per_gpu"},
+      {with(R"("batch_per_gpu":"32")"), "/batch_per_gpu"},
+      {with(R"("samples_per_step":-1)"), "/samples_per_step"},
+      {with(R"("parameter_order":"random")"), "/parameter_order"},
+      {with(R"("forward":{"duration_us":-1})"), "/forward/duration_us"},
+      {with(R"("forward":{"duration_us":"30ms"})"), "/forward/duration_us"},
+      {with(R"("forward":{"duration_us":NaN})"), "w.json"},
+      {with(R"("forward":{"duration_us":1e400})"), "w.json"},
+      {with(R"("forward":{"duration_us":2e12})"), "at most 1e12 microseconds"},
+      {with(R"("forward":{})"), "missing \"duration_us\""},
+      {with(R"("forward":5)"), "/forward"},
+      {with(R"("name":"a","name":"b")"), "name"},
+      {with_parameter(R"({"shape":[1],"dtype":"float32"})"), "missing \"name\""},
+      {with_parameter(R"({"name":"a","dtype":"float32"})"), "missing \"shape\""},
+      {with_parameter(R"({"name":"a","shape":[1]})"), "missing \"dtype\""},
+      {with_parameter(R"({"name":"","shape":[1],"dtype":"float32"})"), "the name is empty"},
+      {with_parameter(R"({"name":"a","shape":[-1],"dtype":"float32"})"), "/parameters/0/shape/0"},
+      {with_parameter(R"({"name":"a","shape":[1.5],"dtype":"float32"})"), "not a whole number"},
+      {with_parameter(R"({"name":"a","shape":"1x2","dtype":"float32"})"), "/parameters/0/shape"},
+      {with_parameter(R"({"name":"a","shape":[9223372036854775808],"dtype":"int8"})"),
+       "out of range"},
+      {with_parameter(R"({"name":"a","shape":[1],"dtype":"float33"})"), "Did you mean"},
+      {with_parameter(R"({"name":"a","shape":[1],"dtype":"float32","ignored":1})"), "/ignored"},
+      {with_parameter(""), "there are no parameters"},
+      {with_parameter(
+           R"({"name":"a","shape":[1],"dtype":"int8"},{"name":"a","shape":[2],"dtype":"int8"})"),
+       "is also the name of /parameters/0"},
+      {with_ready(R"({"parameter":2,"at_us":5})"), "there is no parameter 2"},
+      {with_ready(R"({"parameter":-1,"at_us":5})"), "/backward/ready/0/parameter"},
+      {with_ready(ready0 + "," + ready0), "parameter 0 is already ready at /backward/ready/0"},
+      {with_ready(R"({"parameter":0,"at_us":5},{"parameter":1,"at_us":4.5})"),
+       "4.5 us is before the 5 us of /backward/ready/0"},
+      {with_ready(R"({"parameter":0,"at_us":100.5})"), "after the end of backward"},
+      {with_ready(R"({"parameter":0,"at_us":-1})"), "is negative"},
+      {with_ready(R"({"parameter":0,"at_us":5,"copied_at_us":4})"), "/copied_at_us"},
+      {with_ready(R"({"parameter":0})"), "missing \"at_us\""},
+      {with(R"("host":{"ready_us":[1]})"), "1 times for 0 entries"},
+      {with(R"("buffers":[{"dtype":"float","bytes":4}])"), "is not a dtype"},
+      {with(
+           R"("buffers":[{"dtype":"int8","bytes":9223372036854775807},{"dtype":"int8","bytes":1}])"),
+       "more than 2^63 - 1 bytes"},
+      {with(R"("recorded_with":{"world_size":0})"), "/recorded_with/world_size"},
+      {with(R"("recorded_with":{"nccl_kernels":true})"), "/recorded_with/nccl_kernels"},
+      {with(R"("recorded_with":{"collectives":[{"bytes":1}]})"), "missing \"launch_us\""},
+      {with(R"("provenance":{"source":1})"), "/provenance/source"},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.text);
+    const std::string message = complaint(one.text);
+    CAPTURE(message);
+    CHECK(message.find("w.json") == 0);
+    CHECK(message.find(one.message) != std::string::npos);
+  }
+}
+
+TEST_CASE("workload file: a bad field is reported before a missing one, wherever they stand") {
+  CHECK(complaint(R"({"forward":{"duration_us":-1}})").find("/forward/duration_us") !=
+        std::string::npos);
+  CHECK(complaint(R"({"parameters":[{"dtype":"float32"}],"provenance":{"source":1}})")
+            .find("/provenance/source") != std::string::npos);
+}
+
+TEST_CASE("bundled workloads: written as the writer would write them, and listed with a summary") {
+  const auto list = bundled_workloads();
+  REQUIRE(list.size() >= 2);
+  for (const BundledWorkload& entry : list) {
+    CAPTURE(entry.name);
+    CHECK_FALSE(entry.summary.empty());
+    const Workload workload = bundled_workload(entry.name).value();
+    CHECK(workload.name == entry.name);
+    const std::string text = format_workload(workload);
+    CHECK(format_workload(parse_workload(text, "again")) == text);
+  }
+  CHECK_FALSE(bundled_workload("resnet50").has_value());
+}
+
+TEST_CASE("bundled workloads: the V100 recordings are as published") {
+  const Workload ddp = bundled_workload("resnet50-v100-b32").value();
+  CHECK(ddp.forward == Duration::milliseconds(30.5));
+  CHECK(ddp.backward->duration == Duration::milliseconds(63.4));
+  CHECK(ddp.optimizer == Duration::milliseconds(1.1));
+  CHECK(ddp.iteration == Duration::milliseconds(95.7));
+  CHECK(ddp.recorded_with.ddp_hooks);
+  CHECK(stall(ddp) == Duration::microseconds(10));
+  REQUIRE(ddp.backward->ready.size() == 161);
+  CHECK(ddp.parameters[ddp.backward->ready[1].parameter].name == "fc.weight");
+  CHECK(ddp.backward->ready[1].at == Duration::microseconds(78.6));
+
+  const Workload plain = bundled_workload("resnet50-v100-b32-plain").value();
+  CHECK(plain.forward == Duration::milliseconds(34.3));
+  CHECK(plain.backward->duration == Duration::microseconds(66'122));
+  CHECK(plain.optimizer == Duration::microseconds(1853));
+  CHECK_FALSE(plain.iteration.has_value());
+  CHECK_FALSE(plain.recorded_with.ddp_hooks);
+}
