@@ -104,7 +104,7 @@ ByteSource file_source(const std::filesystem::path& path) {
   };
   errno = 0;
   std::shared_ptr<std::FILE> file(std::fopen(path.c_str(), "rb"), [](std::FILE* open) {
-    open != nullptr&& std::fclose(open) != 0;
+    if (open != nullptr) std::fclose(open);
   });
   if (!file) refuse(errno);
   std::setvbuf(file.get(), nullptr, _IONBF, 0);  // callers read large pieces

@@ -71,9 +71,12 @@ std::vector<RecordedGradient> gradients_of(const TraceRecords& records, const Ho
   for (const HostSpan& inner : records.nodes(Node::gradient, span.start_ns, span.end_ns)) {
     RecordedGradient gradient;
     gradient.host_ns = inner.end_ns;
-    gradient.ready_ns = latest.launched_before(inner.end_ns).value_or(start_ns);
+    // Nodes of several threads may overlap; a gradient is never ready before the one before it.
+    gradient.ready_ns = std::max(latest.launched_before(inner.end_ns).value_or(start_ns),
+                                 gradients.empty() ? start_ns : gradients.back().ready_ns);
     if (const HostSpan* hooks = enclosing(outer, inner)) {
-      gradient.copied_ns = latest.launched_before(hooks->end_ns).value_or(start_ns);
+      gradient.copied_ns =
+          std::max(latest.launched_before(hooks->end_ns).value_or(start_ns), gradient.ready_ns);
     }
     gradients.push_back(gradient);
   }
@@ -129,7 +132,7 @@ std::optional<RecordedStep> recorded_step(const TraceRecords& records, std::size
     if (!activity.nccl && records.is_autograd_thread(activity.thread)) backward.push_back(activity);
   }
   std::int64_t last_node_ns = marker.span.start_ns;
-  for (const Node kind : {Node::any, Node::gradient_with_hooks}) {
+  for (const Node kind : {Node::any, Node::gradient_with_hooks, Node::gradient}) {
     for (const HostSpan& node : records.nodes(kind, marker.span.start_ns, marker.span.end_ns)) {
       last_node_ns = std::max(last_node_ns, node.end_ns);
     }

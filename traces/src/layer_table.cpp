@@ -15,6 +15,7 @@
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "json_text.hpp"
 
 namespace ddpsim {
 namespace {
@@ -115,6 +116,10 @@ Layer TableReader::read_layer(std::string_view line) const {
     fail(fmt::format("{} cells", cells.size()), fmt::format("Expected four: {}", kHeader));
   }
   if (cells[0].empty()) fail("the layer has no name");
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+  if (json_string(cells[0]).find(kReplacement) != std::string::npos) {
+    fail(fmt::format("the layer name {} is not UTF-8", in_quotes(cells[0])));
+  }
   return {std::string(cells[0]), elements(cells[1]), time(cells[2], "forward_us"),
           time(cells[3], "backward_us")};
 }

@@ -79,13 +79,14 @@ void sort_by_start(List& list) {
 
 void TraceRecords::add(const TraceEvent& event) {
   ++events_;
+  packed(event.start_ns);  // refuses what the records cannot hold
+  packed(event.end_ns());
   switch (event.kind) {
     case EventKind::cpu_op:
       add_host_operation(event);
       break;
     case EventKind::annotation:
       if (starts_with(event.name, "ProfilerStep")) {
-        packed(event.start_ns);
         steps_.push_back({std::string(event.name),
                           {event.start_ns, event.end_ns(), thread_index(event.thread)}});
       }
