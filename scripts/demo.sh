@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# From a fresh clone to an answer: installs what is missing, builds ddpsim, and asks it about
+# ResNet-50 on two V100 joined by NVLink, from a step recorded on a real V100.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh
+mkdir -p build out
+echo "Building ddpsim in build/demo (log: build/demo.log) …"
+command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+if ! { cmake -S . -B build/demo -G Ninja -DCMAKE_BUILD_TYPE=Release \
+             -DDDPSIM_TESTS=OFF -DDDPSIM_BENCHMARKS=OFF &&
+       cmake --build build/demo --parallel "$(nproc)"; } >build/demo.log 2>&1; then
+  tail -n 40 build/demo.log >&2
+  exit 1
+fi
+echo "Built after $SECONDS s."
+
+export PATH=$PWD/build/demo/cli:$PATH
+ask() {
+  printf '\n$ ddpsim %s\n' "$*"
+  ddpsim "$@"
+}
+ask simulate resnet50-v100-b32 2xv100-nvlink --timeline out/step.pftrace
+ask tune resnet50-v100-b32 2xv100-nvlink
+ddpsim simulate resnet50-v100-b32 2xv100-nvlink --json >out/result.json
+ddpsim tune resnet50-v100-b32 2xv100-nvlink --json >out/tune.json
+
+cat <<END
+
+Timeline: out/step.pftrace (drop it on https://ui.perfetto.dev; it stays in your browser)
+Numbers:  out/result.json, out/tune.json
+Program:  build/demo/cli/ddpsim --help
+All of this took $SECONDS s.
+END

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Installs what building ddpsim needs and this machine lacks; --tests: what its tests need as well.
+set -euo pipefail
+
+# package, and the command that shows it is there even when it came by another road ("-": ask dpkg)
+needed=(g++ g++  cmake cmake  ninja-build ninja  nlohmann-json3-dev -  libfmt-dev -  libcli11-dev -
+        libsimdjson-dev -  zlib1g-dev -  libprotozero-dev -)
+if [[ ${1:-} == --tests ]]; then
+  needed+=(doctest-dev -  libbenchmark-dev -  python3 python3  protobuf-compiler protoc
+           clang clang++  clang-format clang-format  clang-tidy clang-tidy)
+elif [[ $# -gt 0 ]]; then
+  echo "usage: scripts/setup.sh [--tests]" >&2
+  exit 2
+fi
+
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+  echo "setup: no apt here, so nothing was installed. Needed: a C++20 compiler (GCC 12 or clang 14),"
+  echo "       CMake 3.25, Ninja, zlib with headers; other libraries are fetched when not found."
+  exit 0
+fi
+
+installed() { [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
+missing=()
+for ((i = 0; i < ${#needed[@]}; i += 2)); do
+  package=${needed[i]} program=${needed[i + 1]}
+  [[ $program != - ]] && command -v "$program" >/dev/null && continue
+  installed "$package" || missing+=("$package")
+done
+[[ ${#missing[@]} -eq 0 ]] && exit 0
+
+as_root=()
+[[ $(id -u) -ne 0 ]] && as_root=(sudo)
+echo "setup: installing ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds and tests everything. --quick: formatting, build, tests.
+# Every check runs even when an earlier one failed; the last line says how many did.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+quick=false
+case ${1:-} in
+  "") ;;
+  --quick) quick=true ;;
+  *) echo "usage: scripts/test.sh [--quick]" >&2; exit 2 ;;
+esac
+
+scripts/setup.sh --tests
+command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+jobs=$(nproc)
+passed=() failed=() skipped=()
+
+check() {  # check NAME COMMAND…
+  local name=$1 begin=$SECONDS
+  shift
+  printf '\n== %s\n' "$name"
+  if "$@"; then passed+=("$name"); else failed+=("$name"); fi
+  echo "-- $name: $((SECONDS - begin)) s"
+}
+skip() {  # skip NAME REASON
+  printf '\n== %s: skipped, %s\n' "$1" "$2"
+  skipped+=("$1")
+}
+
+sources() { git ls-files -z -- "$@"; }
+formatting() { sources '*.cpp' '*.hpp' | xargs -0 clang-format --dry-run -Werror; }
+build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parallel "$jobs" "${@:2}"; }
+tests() { ctest --preset "$1" --parallel "$jobs" "${@:2}"; }
+build_and_test() { build "$1" && tests "$@"; }
+tidy() {
+  sources 'cli/*.cpp' 'formats/*.cpp' 'models/*.cpp' 'reports/*.cpp' 'sim/*.cpp' 'topologies/*.cpp' \
+          'traces/*.cpp' | xargs -0 -n 4 -P "$jobs" clang-tidy -p build/dev --quiet
+}
+benchmarks() {  # they must run; how fast is a matter for a quiet machine
+  build release --target ddpsim_bench && build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
+}
+fuzz() {
+  build fuzz || return
+  local target corpus
+  for target in build/fuzz/tests/fuzz/fuzz_*; do
+    [[ -f $target && -x $target ]] || continue
+    corpus=build/fuzz/corpus/${target##*/}
+    mkdir -p "$corpus"
+    echo "${target##*/}"
+    "$target" -max_total_time=20 -max_len=20000 -verbosity=0 -print_final_stats=0 \
+      "$corpus" "tests/fuzz/corpus/${target##*/}" || return
+  done
+}
+coverage() {
+  build coverage && tests coverage --quiet &&
+    gcovr --root . --exclude 'tests/' --object-directory build/coverage --print-summary -o /dev/null
+}
+
+format_version=$(clang-format --version 2>/dev/null | grep -o 'version [0-9]*' || true)
+if [[ $format_version == "version 14" ]]; then
+  check formatting formatting
+else
+  skip formatting "clang-format 14 is not here"  # other versions disagree with it in details
+fi
+check "dev: build and tests" build_and_test dev
+
+if ! $quick; then
+  check "address and undefined behaviour sanitizers" build_and_test asan
+  check "thread sanitizer" build_and_test tsan --tests-regex 'tune|thread|stream|same bits'
+  check "release: build and tests" build_and_test release
+  check benchmarks benchmarks
+  if command -v clang-tidy >/dev/null; then
+    check clang-tidy tidy
+  else
+    skip clang-tidy "it is not here"
+  fi
+  if echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
+       clang++ -x c++ -fsanitize=fuzzer -o /dev/null - 2>/dev/null; then
+    check "fuzzing, 20 s a target" fuzz
+  else
+    skip "fuzzing" "clang with libFuzzer is not here"
+  fi
+  if command -v gcovr >/dev/null; then
+    check coverage coverage
+  else
+    skip coverage "gcovr is not here"
+  fi
+fi
+
+printf '\n'
+for name in "${skipped[@]}"; do echo "skipped: $name"; done
+for name in "${failed[@]}"; do echo "failed: $name"; done
+echo "Checks: ${#passed[@]} passed, ${#failed[@]} failed, ${#skipped[@]} skipped, $SECONDS s"
+[[ ${#failed[@]} -eq 0 ]]

@@ -1,0 +1,29 @@
+// How many bytes a second do the readers take in?
+#include <benchmark/benchmark.h>
+
+#include <filesystem>
+#include <string>
+
+#include "ddpsim/traces/import.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Bytes per second are those of the file as it lies, compressed or not.
+void BM_ReadTrace(benchmark::State& state, const std::string& path) {
+  if (!std::filesystem::exists(path)) {
+    state.SkipWithError("the trace is not here");
+    return;
+  }
+  for (auto _ : state) benchmark::DoNotOptimize(import_file(path, {}));
+  state.SetBytesProcessed(state.iterations() *
+                          static_cast<std::int64_t>(std::filesystem::file_size(path)));
+}
+BENCHMARK_CAPTURE(BM_ReadTrace, tiny, DDPSIM_FIXTURES "/tiny-ddp-trace.json")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_ReadTrace, resnet50_2xA100_gz,
+                  DDPSIM_SHARED "/data/traces/r50-ddp-2xA100-rank0.json.gz")
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace ddpsim

@@ -1,0 +1,102 @@
+// How long do the questions take that a person waits for?
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "bucketing_search.hpp"
+#include "ddpsim/sim/event_queue.hpp"
+#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/tune.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/traces/import.hpp"
+
+namespace ddpsim {
+namespace {
+
+Workload resnet50() {
+  return *bundled_workload("resnet50-v100-b32");
+}
+
+/// `ranks` V100 GPUs, eight to a node.
+Cluster cluster_of(std::int64_t ranks) {
+  return parse_cluster_line("node:" + std::to_string(ranks / 8) +
+                            " gpu:8xV100 nvswitch:150GBps nic:4x100Gbps:ib");
+}
+
+AnalyticModel model_of(const Cluster& cluster) {
+  return {.cluster = cluster, .tuning = {.nccl = bundled_nccl(DdpOptions{}.torch)}};
+}
+
+/// The curve over 1000 caps, 0.1 to 100 MiB; issue target: under a second.
+void BM_Tune1000Caps(benchmark::State& state) {
+  const Workload workload = resnet50();
+  const Cluster cluster = cluster_of(state.range(0));
+  const CollectiveModel model = model_of(cluster);
+  TuneOptions tuning;
+  for (int i = 1; i <= 1000; ++i) tuning.caps.push_back(i * 0.1);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(tune(workload, cluster, SimulationOptions{}, model, tuning));
+  state.SetItemsProcessed(state.iterations() * 1000);
+}
+BENCHMARK(BM_Tune1000Caps)
+    ->ArgName("ranks")
+    ->Arg(1024)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+/// Every distinct bucketing, best partition and verdict: what `ddpsim tune` does unasked.
+void BM_TuneEverything(benchmark::State& state) {
+  const Workload workload = resnet50();
+  const Cluster cluster = cluster_of(state.range(0));
+  const CollectiveModel model = model_of(cluster);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(tune(workload, cluster, SimulationOptions{}, model, {}));
+}
+BENCHMARK(BM_TuneEverything)
+    ->ArgName("ranks")
+    ->Arg(1024)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+void BM_SimulateStep(benchmark::State& state) {
+  const Workload workload = resnet50();
+  const Cluster cluster = cluster_of(state.range(0));
+  const CollectiveModel model = model_of(cluster);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(simulate(workload, cluster, SimulationOptions{}, model));
+}
+BENCHMARK(BM_SimulateStep)->ArgName("ranks")->Arg(8)->Arg(1024)->Unit(benchmark::kMicrosecond);
+
+void BM_EnumerateBucketings(benchmark::State& state) {
+  const Workload workload = resnet50();
+  std::size_t count = 0;
+  for (auto _ : state) {
+    const std::vector<Bucketing> all = enumerate_bucketings(workload, {}, {});
+    count = all.size();
+    benchmark::DoNotOptimize(all.data());
+  }
+  state.counters["bucketings"] = static_cast<double>(count);
+}
+BENCHMARK(BM_EnumerateBucketings)->Unit(benchmark::kMillisecond);
+
+/// Fills the queue with instants from a fixed generator, then empties it.
+void BM_EventQueue_PushPop(benchmark::State& state) {
+  const std::int64_t count = state.range(0);
+  for (auto _ : state) {
+    EventQueue<std::uint32_t> queue;
+    std::uint64_t random = 88172645463325252;
+    for (std::int64_t i = 0; i < count; ++i) {
+      random ^= random << 13;
+      random ^= random >> 7;
+      random ^= random << 17;
+      queue.push(TimePoint(Duration::picoseconds(static_cast<std::int64_t>(random >> 24))), 0);
+    }
+    while (!queue.empty()) benchmark::DoNotOptimize(queue.pop());
+  }
+  state.SetItemsProcessed(state.iterations() * count);
+}
+BENCHMARK(BM_EventQueue_PushPop)->RangeMultiplier(10)->Range(1000, 1'000'000);
+
+}  // namespace
+}  // namespace ddpsim

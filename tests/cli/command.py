@@ -1,0 +1,52 @@
+"""Runs ddpsim (named by DDPSIM_BIN) the way a user does, and writes small inputs for it."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+BINARY = os.environ["DDPSIM_BIN"]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SHARED = ROOT.parent / "shared"  # real data beside the checkout, where there is any
+
+TORCH_SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
+
+
+class Outcome:
+    def __init__(self, process):
+        self.code = process.returncode
+        self.out = process.stdout
+        self.err = process.stderr
+
+    def json(self):
+        return json.loads(self.out)
+
+
+def ddpsim(*arguments, cwd=None, **environment):
+    process = subprocess.run(
+        [BINARY, *map(str, arguments)], cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True,
+        encoding="utf-8", env={**os.environ, **environment}, timeout=300)
+    return Outcome(process)
+
+
+def answer(*arguments, **keywords):
+    """The document of a command that must succeed."""
+    outcome = ddpsim(*arguments, "--json", **keywords)
+    assert outcome.code == 0, f"ddpsim {arguments}: exit {outcome.code}: {outcome.err}"
+    return outcome.json()
+
+
+def workload(parameters, ready=None):
+    """A workload document; `ready` lists parameter indices in the order gradients come."""
+    document = {"schema": "ddpsim.workload/1", "name": "case", "parameters": parameters}
+    if ready is not None:
+        document["backward"] = {
+            "duration_us": len(ready) + 1,
+            "ready": [{"parameter": p, "at_us": at} for at, p in enumerate(ready)],
+        }
+    return document
+
+
+def write_json(path, document):
+    path.write_text(json.dumps(document))
+    return path

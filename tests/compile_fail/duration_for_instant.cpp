@@ -1,0 +1,10 @@
+#include "ddpsim/sim/units.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+#ifdef MUST_NOT_COMPILE
+const TimePoint instant = 1_us;
+#else
+const TimePoint instant = TimePoint(1_us);
+#endif

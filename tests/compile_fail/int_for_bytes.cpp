@@ -1,0 +1,10 @@
+#include "ddpsim/sim/units.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+#ifdef MUST_NOT_COMPILE
+const Bytes size = 5;
+#else
+const Bytes size = Bytes(5);
+#endif

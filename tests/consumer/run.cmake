@@ -1,0 +1,16 @@
+# Configures, builds and runs one consumer from nothing.
+function(run)
+  execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+if(KIND STREQUAL "installed")
+  run(${CMAKE_COMMAND} --install ${DDPSIM_BUILD} --prefix ${WORK}/prefix)
+endif()
+run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja -DCMAKE_CXX_COMPILER=${CXX}
+    "-DCMAKE_CXX_FLAGS=${FLAGS}" -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_PREFIX_PATH=${WORK}/prefix)
+run(${CMAKE_COMMAND} --build ${WORK}/build --target consumer)
+run(${WORK}/build/consumer)
+if(KIND STREQUAL "installed")
+  run(${WORK}/prefix/bin/ddpsim --version)
+endif()
