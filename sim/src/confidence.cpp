@@ -8,6 +8,12 @@
 #include "uncertainty.hpp"
 
 namespace ddpsim {
+namespace {
+
+/// A source that moves the step by less is not worth a reader's time.
+constexpr double kWorthNaming = 0.001;
+
+}  // namespace
 
 std::string_view name_of(Grade grade) {
   switch (grade) {
@@ -40,11 +46,13 @@ Confidence assess(const Workload& workload, const Cluster& cluster,
   confidence.high_percent = 100 * (spread.high / predicted);
   confidence.because.push_back(
       "the cluster is not calibrated: collective times come from its specification");
-  for (std::size_t i = 0; i + 1 < worlds.size(); i += 2)
-    confidence.because.push_back(
-        fmt::format("{}: {:+.2f} % to {:+.2f} % of the step", worlds[i].source,
-                    100 * (std::min({deviations[i], deviations[i + 1], Duration()}) / predicted),
-                    100 * (std::max({deviations[i], deviations[i + 1], Duration()}) / predicted)));
+  for (std::size_t i = 0; i + 1 < worlds.size(); i += 2) {
+    const double low = std::min({deviations[i], deviations[i + 1], Duration()}) / predicted;
+    const double high = std::max({deviations[i], deviations[i + 1], Duration()}) / predicted;
+    if (high - low >= kWorthNaming)
+      confidence.because.push_back(fmt::format("{} may move the step by {:+.1f} % to {:+.1f} %",
+                                               worlds[i].source, 100 * low, 100 * high));
+  }
   confidence.because.push_back(fmt::format("measurement noise: {:.1f} %", 100 * kMeasurementNoise));
   if (replay)
     confidence.because.push_back(

@@ -23,6 +23,11 @@
 namespace ddpsim {
 namespace {
 
+/// Since then the division by the world size rides on the copy into the bucket (mul_out); before,
+/// the full bucket was divided in place. (Reducer sources with and without bucket views; 1.6
+/// and 1.7 are the uncertain neighbours.)
+constexpr TorchVersion kDividesWhileCopying{1, 7};
+
 /// A recorded stretch during which NCCL slowed compute, on the backward clock.
 struct SlowStretch {
   Duration start;
@@ -312,13 +317,20 @@ class StepScheduler {
                                                 : copy_cost(bytes_of(gradient.parameter));
       work(programs_.compute, Purpose::copy_in, copy, bucket);
       hooks += host_hook(k, hooks);
-      --pending[static_cast<std::size_t>(bucket)];
+      if (--pending[static_cast<std::size_t>(bucket)] == 0) divide(bucket);
       while (next_bucket < buckets_.size() && pending[next_bucket] == 0)
         launch(next_bucket++, hooks);
     }
     compute_until(reached, backward_.duration, -1);
     while (next_bucket < buckets_.size()) launch(next_bucket++, hooks);
     launch_local_used_map();
+  }
+
+  /// One kernel over the whole bucket, in versions that do not divide while copying.
+  void divide(std::int32_t bucket) {
+    if (options_.ddp.torch >= kDividesWhileCopying || recorded_.ddp_hooks) return;
+    work(programs_.compute, Purpose::copy_in,
+         copy_cost(buckets_[static_cast<std::size_t>(bucket)].bytes), bucket);
   }
 
   /// Parameters that took no part in the forward become ready at the first hook: their slices are
@@ -450,14 +462,27 @@ class StepScheduler {
   }
 
   /// A recorded finalize replaces the modelled one as a whole, shared out over the buckets by the
-  /// model.
+  /// model. What was recorded is the time copies took beyond the exposed tail of communication;
+  /// while the last bucket was on the wire, gradients of the others were copied already. So the
+  /// copies took
+  ///   recorded + exposed                     where the others had copies enough to fill the tail,
+  ///   else recorded / (share of the last bucket)
   double recorded_finalize_share() const {
     if (!recorded_.ddp_hooks || !recorded_.finalize) return 1;
     Duration modelled;
-    for (const Bucket& bucket : buckets_)
-      if (bucket.closed_by != ClosedBy::sparse) modelled += copy_out_cost(bucket);
+    Duration last;
+    for (const Bucket& bucket : buckets_) {
+      if (bucket.closed_by == ClosedBy::sparse) continue;
+      last = copy_out_cost(bucket);
+      modelled += last;
+    }
     if (modelled <= Duration()) return 1;
-    return std::max(0.0, scaled(*recorded_.finalize) / modelled);
+    const Duration tail = recorded_.exposed.value_or(Duration());
+    const Duration filled = *recorded_.finalize + tail;
+    const Duration before_last = filled.scaled(1 - last / modelled);
+    const Duration copies =
+        before_last >= tail ? filled : recorded_.finalize->scaled(modelled / last);
+    return std::max(0.0, scaled(copies) / modelled);
   }
 
   const Workload& workload_;

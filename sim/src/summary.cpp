@@ -73,8 +73,7 @@ std::string why_exposed(const BucketResult& bucket, const BucketResult* previous
                         TimePoint backward_end, bool ready_last) {
   if (bucket.end <= backward_end || bucket.end == bucket.start) return "";
   if (previous != nullptr && previous->end > bucket.ready && previous->end > bucket.launch)
-    return fmt::format("queued behind the bucket in front until {:.3f} ms",
-                       previous->end.since_start().milliseconds());
+    return "queued behind the bucket in front";
   if (bucket.last_arrival > bucket.start && bucket.last_arrival > backward_end)
     return fmt::format("waited for rank {}", bucket.last_rank);
   if (ready_last) return "its last gradient ends backward: nothing is left to hide behind";

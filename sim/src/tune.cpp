@@ -107,13 +107,27 @@ class Tuner {
 
   /// A number a person would write inside [low, high] MiB: as few digits as fit, near the middle.
   static double round_cap(double low, double high) {
-    for (const double unit : {100.0, 50.0, 25.0, 10.0, 5.0, 1.0, 0.5, 0.1, 0.01}) {
-      const double middle = std::floor((low + high) / 2 / unit + 0.5) * unit;
-      for (const double candidate : {middle, middle - unit, middle + unit})
-        if (candidate >= low && candidate <= high && candidate > 0) return candidate;
+    const auto fits = [&](double cap) { return cap >= low && cap <= high && cap > 0; };
+    const double middle = (low + high) / 2;
+    for (const double unit : {100.0, 50.0, 25.0, 10.0, 5.0, 1.0}) {
+      const double near = std::floor(middle / unit + 0.5) * unit;
+      for (const double cap : {near, near - unit, near + unit})
+        if (fits(cap)) return cap;
+    }
+    for (const double parts : {2.0, 10.0, 100.0, 1000.0, 10000.0}) {
+      const double near = std::floor(middle * parts + 0.5);
+      for (const double cap : {near / parts, (near - 1) / parts, (near + 1) / parts})
+        if (fits(cap)) return cap;
     }
     return high;
   }
+
+  /// A setting that might be recommended: a point of the curve, the cap to write, what it gains.
+  struct Setting {
+    std::size_t index = kNone;
+    std::optional<double> cap;
+    Gain gain;
+  };
 
   Recommendation recommend(const Bucketing& standard, const std::vector<Bucketing>& found,
                            std::size_t best) const {
@@ -123,30 +137,78 @@ class Tuner {
       verdict.reason = "none of the caps asked for can be set with this PyTorch";
       return verdict;
     }
-    const auto [low, high] = plateau(found, best, verdict.measurable.scaled(0.25));
-    const Bucketing* chosen = &found[best];
-    const bool sets_cap = found[best].point.bucket_cap_mb.has_value();
-    if (sets_cap) {
+    const Duration indifferent = verdict.measurable.scaled(0.25);
+    // One number to pass is easier to live with than two: the second must earn its place.
+    Setting setting = surest(standard, found, best, verdict.measurable, true);
+    const Setting any = surest(standard, found, best, verdict.measurable, false);
+    if (any.gain.low > setting.gain.low + indifferent) setting = any;
+
+    const auto [low, high] = plateau(found, setting.index, indifferent);
+    const CurvePoint& point = found[setting.index].point;
+    verdict.cap_range_mb = point.cap_range_mb;
+    if (setting.cap) {
       verdict.cap_range_mb = {found[low].point.cap_range_mb.first,
                               found[high].point.cap_range_mb.second};
-      const double cap = tuning_.caps.empty()
-                             ? round_cap(verdict.cap_range_mb.first, verdict.cap_range_mb.second)
-                             : *found[best].point.bucket_cap_mb;
-      verdict.bucket_cap_mb = cap;
-      for (std::size_t i = low; i <= high; ++i)
-        if (found[i].point.cap_range_mb.first <= cap && cap <= found[i].point.cap_range_mb.second)
-          chosen = &found[i];
-      if (chosen->point.first_bucket_mb != chosen->point.bucket_cap_mb &&
-          chosen->point.first_bucket_mb != standard.point.first_bucket_mb)
-        verdict.first_bucket_mb = chosen->point.first_bucket_mb;
-    } else {
-      verdict.cap_range_mb = found[best].point.cap_range_mb;
-      verdict.first_bucket_mb = found[best].point.first_bucket_mb;
+      round(standard, found, low, high, verdict.measurable, setting);
     }
-    verdict.gain = gain(standard, *chosen);
+    verdict.bucket_cap_mb = setting.cap;
+    verdict.gain = setting.gain;
+    if (!is_simple(standard, point)) verdict.first_bucket_mb = point.first_bucket_mb;
     verdict.set = verdict.gain.value >= verdict.measurable && verdict.gain.low > Duration();
-    explain(standard, *chosen, verdict);
+    explain(standard, found[setting.index], verdict);
     return verdict;
+  }
+
+  /// Only a cap needs to be passed: the first bucket follows it or is the default's.
+  static bool is_simple(const Bucketing& standard, const CurvePoint& point) {
+    return point.bucket_cap_mb && (point.first_bucket_mb == point.bucket_cap_mb ||
+                                   point.first_bucket_mb == standard.point.first_bucket_mb);
+  }
+
+  /// Of all points with a measurable gain, the one whose gain is greatest where it is least sure: a
+  /// cap that is best only if every estimate is exact is no advice. Where no gain can be measured,
+  /// the best point.
+  Setting surest(const Bucketing& standard, const std::vector<Bucketing>& found, std::size_t best,
+                 Duration measurable, bool simple) const {
+    std::vector<std::size_t> candidates;
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (found[i].point.reachable && (!simple || is_simple(standard, found[i].point)) &&
+          standard.point.iteration - found[i].point.iteration >= measurable)
+        candidates.push_back(i);
+    if (candidates.empty()) candidates = {best};
+    // Many thousands of candidates differ by next to nothing: a sample by rank stands for all.
+    constexpr std::size_t kExamined = 256;
+    std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
+      return found[a].point.iteration < found[b].point.iteration;
+    });
+    const std::size_t stride = (candidates.size() + kExamined - 1) / kExamined;
+    std::vector<Setting> examined((candidates.size() + stride - 1) / stride);
+    for_each_index(examined.size(), tuning_.threads, [&](std::size_t i) {
+      const std::size_t index = candidates[i * stride];
+      examined[i] = {index, found[index].point.bucket_cap_mb, gain(standard, found[index])};
+    });
+    return *std::max_element(
+        examined.begin(), examined.end(),
+        [](const Setting& a, const Setting& b) { return a.gain.low < b.gain.low; });
+  }
+
+  /// Replaces an exact cap by a round one: anywhere on the plateau if it is as sure there, else
+  /// among the caps that give the very bucketing.
+  void round(const Bucketing& standard, const std::vector<Bucketing>& found, std::size_t low,
+             std::size_t high, Duration measurable, Setting& setting) const {
+    if (!tuning_.caps.empty()) return;
+    const double cap =
+        round_cap(found[low].point.cap_range_mb.first, found[high].point.cap_range_mb.second);
+    for (std::size_t i = low; i <= high; ++i) {
+      const auto& [least, most] = found[i].point.cap_range_mb;
+      if (cap < least || most < cap) continue;
+      const Gain rounded = gain(standard, found[i]);
+      if (rounded.low <= Duration() || rounded.low + measurable < setting.gain.low) break;
+      setting = {i, cap, rounded};
+      return;
+    }
+    const auto& [least, most] = found[setting.index].point.cap_range_mb;
+    setting.cap = round_cap(least, most);
   }
 
   void explain(const Bucketing& standard, const Bucketing& chosen, Recommendation& verdict) const {
@@ -177,15 +239,14 @@ class Tuner {
   Gain gain(const Bucketing& standard, const Bucketing& chosen) const {
     const Duration value = standard.point.iteration - chosen.point.iteration;
     const std::vector<Scenario> worlds = scenarios(options_, model_);
-    std::vector<Duration> deviations(worlds.size());
-    for_each_index(worlds.size(), tuning_.threads, [&](std::size_t i) {
+    std::vector<Duration> deviations;
+    for (const Scenario& world : worlds) {
       const auto time = [&](const std::vector<Bucket>& buckets) {
-        return simulate_times(workload_, cluster_, with(buckets, worlds[i].options),
-                              worlds[i].model)
+        return simulate_times(workload_, cluster_, with(buckets, world.options), world.model)
             .iteration;
       };
-      deviations[i] = time(standard.buckets) - time(chosen.buckets) - value;
-    });
+      deviations.push_back(time(standard.buckets) - time(chosen.buckets) - value);
+    }
     std::vector<Duration> extra;
     if (tuning_.measured_step) {
       // What the replay of today's step leaves unexplained may scale the gain either way.

@@ -238,6 +238,15 @@ def report(rows, predict):
             print(f"{name:16} {'>= 1 MiB' if large else 'all     '} {summary(errors)}")
 
 
+def band(rows, predict):
+    """Measured over predicted, the middle 80 % from 1 MiB: the factors of sim/src/uncertainty.cpp."""
+    for kind, name in enumerate(("one NVLink node", "one PCIe node", "network")):
+        ratios = sorted(r["measured_us"] / predict(r) for r in rows
+                        if r["kind"] == kind and r["size"] >= MIB)
+        q = lambda f: ratios[int(f * (len(ratios) - 1) + 0.5)]
+        print(f"{name:16} measured / predicted from {q(.1):.2f} to {q(.9):.2f}, median {q(.5):.2f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data")
@@ -261,6 +270,7 @@ def main():
             unseen[name] = fit(rest, constants)
         print("leave one family out")
         report(rows, lambda row: law(row, unseen[row["family"]]))
+        band(rows, lambda row: law(row, unseen[row["family"]]))
     return 0
 
 
