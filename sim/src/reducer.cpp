@@ -313,9 +313,7 @@ class StepScheduler {
       note_ready(bucket);
       if (first_hook) hooks_of_unused(pending);
       first_hook = false;
-      const Duration copy = recorded_.ddp_hooks ? scaled(gradient.copied - gradient.at)
-                                                : copy_cost(bytes_of(gradient.parameter));
-      work(programs_.compute, Purpose::copy_in, copy, bucket);
+      copy_into_bucket(gradient, bucket);
       hooks += host_hook(k, hooks);
       if (--pending[static_cast<std::size_t>(bucket)] == 0) divide(bucket);
       while (next_bucket < buckets_.size() && pending[next_bucket] == 0)
@@ -324,6 +322,18 @@ class StepScheduler {
     compute_until(reached, backward_.duration, -1);
     while (next_bucket < buckets_.size()) launch(next_bucket++, hooks);
     launch_local_used_map();
+  }
+
+  /// A recorded copy keeps its instant. Of the time up to it only the kernel is the copy's; the
+  /// rest is the GPU waiting for a slow host, and stays part of backward.
+  void copy_into_bucket(const GradientSegment& gradient, std::int32_t bucket) {
+    Duration copy = copy_cost(bytes_of(gradient.parameter));
+    if (recorded_.ddp_hooks) {
+      const Duration recorded = scaled(gradient.copied - gradient.at);
+      copy = std::min(copy, recorded);
+      work(programs_.compute, Purpose::backward, recorded - copy, bucket);
+    }
+    work(programs_.compute, Purpose::copy_in, copy, bucket);
   }
 
   /// One kernel over the whole bucket, in versions that do not divide while copying.
