@@ -132,6 +132,15 @@ Duration parse_measured_step(const std::string& text) {
   return *parsed.value;
 }
 
+/// Gradients the host reached only after the GPU had written them: there the GPU waits for the
+/// host.
+std::size_t gradients_behind_host(const Workload& workload) {
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < workload.host_ready.size(); ++k)
+    if (workload.host_ready[k] >= workload.backward->ready[k].at) ++count;
+  return count;
+}
+
 std::vector<std::string> job_warnings(const Workload& workload, const Cluster& cluster,
                                       const CollectiveTuning& tuning, const ComputeScale& scale) {
   std::vector<std::string> warnings;
@@ -142,6 +151,13 @@ std::vector<std::string> job_warnings(const Workload& workload, const Cluster& c
     warnings.push_back(fmt::format(
         "recorded on one of {} ranks: waits for the others cannot be told from transfers",
         workload.recorded_with.world_size));
+  const std::size_t behind = gradients_behind_host(workload);
+  if (2 * behind > workload.host_ready.size())
+    warnings.push_back(
+        fmt::format("the recording is bound by the host ({} of {} gradients waited for it), as "
+                    "profilers make it: "
+                    "a step without the profiler is likely shorter; check with --measured-step",
+                    behind, workload.host_ready.size()));
   if (!cluster.verified)
     warnings.push_back(fmt::format(
         "no measurement stands behind cluster \"{}\": its figures are its specification",
@@ -227,6 +243,7 @@ Job load_job(const JobArguments& arguments) {
 
   LoadedWorkload loaded = load_workload(arguments.workload, arguments.model);
   job.workload = std::move(loaded.workload);
+  job.workload_source = arguments.workload;
   job.cluster = load_cluster({.text = arguments.cluster,
                               .nodes = arguments.nodes,
                               .gpus_per_node = arguments.gpus_per_node});
@@ -257,7 +274,7 @@ Job load_job(const JobArguments& arguments) {
 
 void require_simulatable(const Job& job) {
   if (const auto problem = cannot_simulate(job.workload, job.cluster, job.options))
-    throw InputError({.file = job.context.workload, .where = "", .message = *problem, .hint = ""});
+    throw InputError({.file = job.workload_source, .where = "", .message = *problem, .hint = ""});
 }
 
 }  // namespace ddpsim

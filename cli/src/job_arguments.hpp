@@ -35,6 +35,7 @@ void add_job_options(CLI::App& command, JobArguments& arguments);
 
 struct Job {
   Workload workload;
+  std::string workload_source;  ///< as given on the command line, for messages
   Cluster cluster;
   SimulationOptions options;
   CollectiveModel model;

@@ -1,0 +1,267 @@
+"""Whatever is wrong with a command line or an input: one line says what and where, the exit code
+says whose fault it is, nothing is on stdout and no file is left behind."""
+
+import contextlib
+import gzip
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from command import BINARY, ROOT, ddpsim, workload, write_json
+
+FAILURE, USAGE, BAD_INPUT = 1, 2, 3
+
+JOB = ["resnet50-v100-b32", "2xv100-nvlink"]
+SIMULATE = ["simulate", *JOB]
+TUNE = ["tune", *JOB]
+A100 = "node:1 gpu:8xA100 nvswitch:300GBps"
+WEIGHT = {"name": "w", "shape": [10], "dtype": "float32"}
+FIXTURE = ROOT / "tests" / "fixtures" / "tiny-ddp-trace.json"
+
+# (arguments, fragments of the message)
+USAGE_ERRORS = [
+    ([], ["subcommand"]),
+    (["simulat", *JOB], ['"simulat"', 'Did you mean "simulate"?']),
+    (["tume"], ['"tume"', 'Did you mean "tune"?']),
+    (["frobnicate"], ['"frobnicate"', "--help"]),
+    (["simulate"], ["WORKLOAD"]),
+    (["tune", "resnet50-v100-b32"], ["CLUSTER"]),
+    (["buckets"], ["WORKLOAD"]),
+    (["import"], ["INPUT"]),
+    ([*SIMULATE, "more"], ["more"]),
+    (["list", "everything"], ["everything"]),
+    ([*SIMULATE, "--jsn"], ['"--jsn"', 'Did you mean "--json"?']),
+    ([*TUNE, "--bucket-cap", "25"], ['"--bucket-cap"', 'Did you mean "--bucket-cap-mb"?']),
+    ([*TUNE, "--trch=2.8"], ['"--trch"', 'Did you mean "--torch"?']),
+    ([*SIMULATE, "--threads", "2"], ['"--threads"', "simulate"]),
+    ([*SIMULATE, "--torch"], ["--torch"]),
+    ([*SIMULATE, "--torch", "abc"], ["--torch", '"abc"', "2.8"]),
+    ([*SIMULATE, "--torch", "2."], ["--torch", '"2."']),
+    (["buckets", "resnet18", "--torch", "0.3"], ["0.3", "older"]),
+    (["buckets", "resnet18", "--torch", "1.7", "--static-graph"], ["1.7", "static_graph", "1.9"]),
+    ([*SIMULATE, "--torch", "1.6", "--gradient-as-bucket-view"], ["gradient_as_bucket_view", "1.7"]),
+    (["buckets", "resnet18", "--bucket-cap-mb-list", "1,2"], ["bucket_cap_mb_list", "2.11"]),
+    (["buckets", "resnet18", "--torch", "1.7", "--first-bucket-mb", "2"], ["first", "1.10"]),
+    (["buckets", "resnet18", "--bucket-cap-mb", "nan"], ["--bucket-cap-mb", '"nan"']),
+    (["buckets", "resnet18", "--bucket-cap-mb", "-1"], ["--bucket-cap-mb", '"-1"']),
+    (["buckets", "resnet18", "--bucket-cap-mb", "inf"], ["--bucket-cap-mb", '"inf"']),
+    (["buckets", "resnet18", "--bucket-cap-mb", "25MiB"], ["--bucket-cap-mb", '"25MiB"']),
+    (["buckets", "resnet18", "--bucket-cap-mb", ""], ["--bucket-cap-mb"]),
+    (["buckets", "resnet18", "--bucket-limits", "1,,2"], ["--bucket-limits"]),
+    (["buckets", "resnet18", "--bucket-limits", "9223372036854775808"], ["--bucket-limits", "2^63"]),
+    (["buckets", "resnet18", "--order", "random"], ["--order", '"random"', "ready"]),
+    ([*TUNE, "--caps", "1,x"], ["--caps", '"x"']),
+    ([*TUNE, "--threads", "0"], ["--threads"]),
+    ([*SIMULATE, "--iterations", "0"], ["--iterations"]),
+    ([*SIMULATE, "--iterations", "many"], ["--iterations", "many"]),
+    ([*SIMULATE, "--accumulate", "-2"], ["--accumulate"]),
+    ([*SIMULATE, "--nodes", "0"], ["--nodes"]),
+    ([*SIMULATE, "--nccl", "two"], ["--nccl", '"two"']),
+    ([*SIMULATE, "--algorithm", "rings"], ["--algorithm", '"rings"', "ring, tree"]),
+    ([*SIMULATE, "--protocol", "LL64"], ["--protocol", '"LL64"', "LL128"]),
+    ([*SIMULATE, "--network", "flow"], ["--network", '"flow"', "analytic"]),
+    ([*SIMULATE, "--measured-step", "104"], ["--measured-step", '"104"', "unit"]),
+    ([*SIMULATE, "--measured-step", "0ms"], ["--measured-step", "zero"]),
+    ([*SIMULATE, "--measured-step=-4ms"], ["--measured-step", "-4ms"]),
+    ([*SIMULATE, "--compute-scale", "0"], ["--compute-scale", '"0"']),
+    ([*SIMULATE, "--compute-scale", "abc"], ["--compute-scale", '"abc"']),
+    ([*SIMULATE, "--compute-scale", "1±2"], ["--compute-scale"]),
+    (["simulate", "resnet50-v100-b32", A100, "--gpu", "H100"], ["--gpu", "H100", "A100"]),
+]
+
+# (workload text, fragments): written to bad.json, read by `simulate bad.json 2xv100-nvlink`
+BAD_WORKLOADS = [
+    (b"", ["empty file"]),
+    (b"\n  \n", []),
+    (b"{", []),
+    (b'{"schema": "ddpsim.workload/1", "parameters": [{"name": "w", "sh', []),
+    (bytes(range(256)), []),
+    (b"\x1f\x8b\x08", []),
+    (b"\xff\xfe{\x00}\x00", []),
+    (b"null", []),
+    (b"[]", []),
+    (b"{}", []),
+    (b'{"schema": "ddpsim.workload/2", "parameters": []}', ["ddpsim.workload/"]),
+    (b'{"schema": "ddpsim.cluster/1"}', []),
+    (b'{"schema": "ddpsim.workload/1"}', ["parameters"]),
+    (b'{"schema": "ddpsim.workload/1", "paramters": []}', ["paramters", "Did you mean"]),
+    (b'{"schema": "ddpsim.workload/1", "parameters": {}}', ["/parameters"]),
+    (b"layer,parameters,forward_us,backward_us\nconv,-1,2,3\n", ["line 2"]),
+    (b"layer,parameters,forward_us,backward_us\nconv,1,2\n", ["line 2"]),
+    (b"layer,parameters,forward_us\nconv,1,2\n", []),
+    (b'{"traceEvents": []}', []),
+    (b'{"traceEvents": [{"ph": "X", "name": "ProfilerStep#1", "ts": 0, "dur": 1}]}', []),
+]
+
+# (change to a good parameter or document, fragments)
+BAD_FIELDS = [
+    ({"parameters": [{**WEIGHT, "shape": [-1]}]}, ["/parameters/0/shape"]),
+    ({"parameters": [{**WEIGHT, "shape": [1.5]}]}, ["/parameters/0/shape"]),
+    ({"parameters": [{**WEIGHT, "shape": "10"}]}, ["/parameters/0/shape"]),
+    ({"parameters": [{**WEIGHT, "shape": [2**40, 2**40]}]}, ["/parameters/0", "2^63"]),
+    ({"parameters": [{**WEIGHT, "dtype": "flot32"}]}, ["/parameters/0/dtype", "float32"]),
+    ({"parameters": [{**WEIGHT, "dtypo": "float32"}]}, ["dtypo", "Did you mean"]),
+    ({"parameters": [{**WEIGHT, "sparse_gradient": "yes"}]}, ["/parameters/0/sparse_gradient"]),
+    ({"parameter_order": "random"}, ["/parameter_order", "definition"]),
+    ({"batch_per_gpu": 0}, ["/batch_per_gpu"]),
+    ({"forward": {"duration_us": -5}}, ["/forward/duration_us"]),
+    ({"forward": {"duration_us": "5"}}, ["/forward/duration_us"]),
+    ({"backward": {"duration_us": 10, "ready": [{"parameter": 1, "at_us": 1}]}},
+     ["/backward/ready/0"]),
+    ({"backward": {"duration_us": 10, "ready": [{"parameter": 0, "at_us": 1},
+                                                {"parameter": 0, "at_us": 2}]}},
+     ["/backward/ready/1"]),
+    ({"optimizer": {"duration_us": 1e300}}, ["/optimizer/duration_us"]),
+]
+
+BAD_CLUSTERS = [
+    ("2xv100-nvlnk", ["2xv100-nvlnk", "2xv100-nvlink"]),
+    ("nowhere.json", ["nowhere.json"]),
+    ("node:2", ["gpu"]),
+    ("node:0 gpu:8xV100 nvswitch:150GBps", ["node:0"]),
+    ("node:two gpu:8xV100 nvswitch:150GBps", ["node:two"]),
+    ("node:1 gpu:V100 nvswitch:150GBps", ["gpu:V100"]),
+    ("node:1 gpu:8xV101 nvswitch:150GBps", ["V101", 'Did you mean "V100"?']),
+    ("node:1 gpu:8xV100 nvswitch:150", ["nvswitch:150", "unit"]),
+    ("node:1 gpu:8xV100 nvswitch:0GBps", ["nvswitch:0GBps"]),
+    ("node:1 gpu:8xV100 nvswich:150GBps", ["nvswich", "nvswitch"]),
+    ("node:1 gpu:8xV100 nvlink:6x25GBps:ring", ["ring", "cube"]),
+    ("node:1 node:1 gpu:8xV100 nvswitch:150GBps", ["node"]),
+    ("node:2 gpu:8xV100 nvswitch:150GBps", ["network", "nic:"]),
+    ("node:2 gpu:8xV100 nvswitch:150GBps nic:1x100Gbps:wifi", ["wifi", "roce"]),
+    ("node:2 gpu:8xV100 nvswitch:150GBps nic:1x100Gbps:ib oversubscription:0.5",
+     ["oversubscription"]),
+    ("node:2 gpu:8xV100 nvswitch:150GBps nic:1x100Gbps:ib latency:5", ["latency:5", "unit"]),
+    ("node:99999999999999999999 gpu:8xV100 nvswitch:150GBps", ["node:"]),
+    ("dgx1v@0", ["dgx1v"]),
+    ("dgx1v@many", ["many"]),
+]
+
+
+@contextlib.contextmanager
+def empty_folder():
+    with tempfile.TemporaryDirectory() as folder:
+        yield pathlib.Path(folder)
+
+
+class BadInput(unittest.TestCase):
+    def refused(self, arguments, code, fragments, cwd):
+        """Runs in `cwd` and expects one line on stderr and not one byte anywhere else."""
+        before = sorted(os.listdir(cwd))
+        outcome = ddpsim(*arguments, cwd=cwd)
+        with self.subTest(arguments=arguments):
+            self.assertEqual(outcome.code, code, outcome.err)
+            self.assertEqual(outcome.out, "")
+            self.assertRegex(outcome.err, r"\Addpsim: [^\n]+\n\Z")
+            for fragment in fragments:
+                self.assertIn(fragment, outcome.err)
+            self.assertEqual(sorted(os.listdir(cwd)), before)
+
+    def test_command_lines(self):
+        with empty_folder() as folder:
+            for arguments, fragments in USAGE_ERRORS:
+                self.refused(arguments, USAGE, fragments, folder)
+
+    def test_workload_files(self):
+        for text, fragments in BAD_WORKLOADS:
+            with empty_folder() as folder:
+                (folder / "bad.json").write_bytes(text)
+                outputs = ["--timeline", "t.pftrace", "--csv", "t.csv"]
+                self.refused(["simulate", "bad.json", "2xv100-nvlink", *outputs], BAD_INPUT,
+                             ["bad.json", *fragments], folder)
+                self.refused(["import", "bad.json", "-o", "w.json"], BAD_INPUT, ["bad.json"], folder)
+
+    def test_workload_fields(self):
+        good = {**workload([WEIGHT], [0]), "forward": {"duration_us": 5},
+                "optimizer": {"duration_us": 1}}
+        with empty_folder() as folder:
+            path = write_json(folder / "good.json", good)
+            self.assertEqual(ddpsim("simulate", path, "2xv100-nvlink").code, 0)
+            for change, fragments in BAD_FIELDS:
+                write_json(folder / "bad.json", {**good, **change})
+                self.refused(["simulate", "bad.json", "2xv100-nvlink"], BAD_INPUT,
+                             ["bad.json", *fragments], folder)
+
+    def test_workloads_by_name(self):
+        with empty_folder() as folder:
+            for name, fragments in [("resnet50-v100-b3", ['Did you mean "resnet50-v100-b32"?']),
+                                    ("missing.json", ["no such file"]),
+                                    ("resnet50@V100", ["MODEL@GPU"]),
+                                    (".", ["directory"])]:
+                self.refused(["simulate", name, "2xv100-nvlink"], BAD_INPUT, [name, *fragments],
+                             folder)
+
+    def test_clusters(self):
+        with empty_folder() as folder:
+            for cluster, fragments in BAD_CLUSTERS:
+                self.refused(["simulate", "resnet50-v100-b32", cluster], BAD_INPUT, fragments, folder)
+
+    def test_cluster_files(self):
+        good = json.loads((ROOT / "topologies" / "data" / "dgx1v.json").read_text())
+        with empty_folder() as folder:
+            for text, fragments in [("", ["empty"]), ("{", []), ('{"schema": "ddpsim.workload/1"}', []),
+                                    (json.dumps({**good, "nodes": -1}), ["/nodes"]),
+                                    (json.dumps({**good, "nods": 1}), ["nods", "Did you mean"])]:
+                (folder / "bad.json").write_text(text)
+                self.refused(["tune", "resnet50-v100-b32", "bad.json"], BAD_INPUT,
+                             ["bad.json", *fragments], folder)
+            self.refused(["tune", "resnet50-v100-b32", "."], BAD_INPUT, ["directory"], folder)
+
+    def test_another_gpu_needs_a_scale(self):
+        with empty_folder() as folder:
+            self.refused(["simulate", "resnet50-v100-b32", A100], BAD_INPUT,
+                         ["V100", "A100", "--compute-scale", "--gpu A100"], folder)
+
+    def test_more_gpus_than_exist(self):
+        with empty_folder() as folder:
+            self.refused([*SIMULATE, "--gpus-per-node", "3"], BAD_INPUT, ["2"], folder)
+
+    def test_a_bad_gzip_stream(self):
+        whole = gzip.compress(FIXTURE.read_bytes())
+        with empty_folder() as folder:
+            for damaged in (whole[:len(whole) // 2], whole[:-8] + b"\0" * 8, whole[:12]):
+                (folder / "trace.json.gz").write_bytes(damaged)
+                self.refused(["import", "trace.json.gz", "-o", "w.json"], BAD_INPUT,
+                             ["trace.json.gz"], folder)
+
+    def test_an_iteration_the_trace_lacks(self):
+        with empty_folder() as folder:
+            self.refused(["import", FIXTURE, "--iteration", "99"], BAD_INPUT, ["99"], folder)
+
+    def test_shapes_that_are_not_known(self):
+        document = {**workload([{**WEIGHT, "shape": None}], [0]), "forward": {"duration_us": 5},
+                    "optimizer": {"duration_us": 1}}
+        with empty_folder() as folder:
+            write_json(folder / "bare.json", document)
+            for command in (["simulate", "bare.json", "2xv100-nvlink"], ["buckets", "bare.json"]):
+                self.refused(command, BAD_INPUT, ["bare.json", "--model"], folder)
+
+
+class FailingMachine(unittest.TestCase):
+    def test_outputs_that_cannot_be_written(self):
+        with empty_folder() as folder:
+            for option in ("--timeline", "--csv"):
+                for path in ("nowhere/out", "."):
+                    outcome = ddpsim(*SIMULATE, option, path, cwd=folder)
+                    with self.subTest(option=option, path=path):
+                        self.assertEqual(outcome.code, FAILURE, outcome.err)
+                        self.assertEqual(outcome.out, "")
+                        self.assertRegex(outcome.err, r"\Addpsim: cannot write [^\n]+\n\Z")
+                        self.assertEqual(os.listdir(folder), [])
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "this system has no /dev/full")
+    def test_a_full_standard_output(self):
+        for arguments in ([*SIMULATE], [*SIMULATE, "--json"], ["list"], ["buckets", "resnet18"]):
+            with open("/dev/full", "w") as full:
+                process = subprocess.run([BINARY, *arguments], stdout=full, stderr=subprocess.PIPE,
+                                         text=True)
+            with self.subTest(arguments=arguments):
+                self.assertEqual(process.returncode, FAILURE)
+                self.assertRegex(process.stderr, r"\Addpsim: cannot write[^\n]+\n\Z")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,220 @@
+"""What a script may rely on: sums, keys, the same bytes every time, nothing but data on stdout."""
+
+import os
+import pathlib
+import pty
+import subprocess
+import tempfile
+import unittest
+
+from command import BINARY, ROOT, answer, ddpsim
+
+JOB = ["resnet50-v100-b32", "2xv100-nvlink"]
+SLOW = "node:2 gpu:1xV100 pcie:12GBps nic:1x10Gbps:tcp"
+DGX = "dgx1v@4"
+FIXTURE = ROOT / "tests" / "fixtures" / "tiny-ddp-trace.json"
+
+RESULT_KEYS = ["iteration_us", "forward_us", "buffer_broadcast_us", "backward_us",
+               "backward_compute_us", "communication_us", "wait_us", "exposed_communication_us",
+               "overlap", "finalize_us", "optimizer_us", "stall_us", "buckets", "events", "torch",
+               "nccl", "confidence", "warnings"]
+BUCKET_KEYS = ["index", "bytes", "parameter_indices", "ready_us", "launch_us", "start_us",
+               "last_arrival_us", "last_rank", "end_us", "algorithm", "protocol", "channels",
+               "closed_by", "exposed_because"]
+CURVE_KEYS = ["bucket_cap_mb", "first_bucket_mb", "iteration_us", "exposed_communication_us",
+              "buckets", "reachable"]
+
+VARIATIONS = [[], ["--bucket-cap-mb", "1"], ["--bucket-cap-mb", "0"], ["--static-graph"],
+              ["--find-unused-parameters"], ["--gradient-as-bucket-view"], ["--accumulate", "3"],
+              ["--no-broadcast-buffers"], ["--torch", "1.5"], ["--algorithm", "tree"],
+              ["--protocol", "LL"]]
+
+
+class Step(unittest.TestCase):
+    def test_parts_add_up_and_nothing_is_negative(self):
+        for cluster in (JOB[1], SLOW, DGX):
+            for variation in VARIATIONS:
+                with self.subTest(cluster=cluster, variation=variation):
+                    self.check_sums(answer("simulate", JOB[0], cluster, *variation))
+
+    def check_sums(self, step):
+        parts = ["forward_us", "backward_us", "exposed_communication_us", "finalize_us",
+                 "optimizer_us", "stall_us"]
+        self.assertAlmostEqual(step["iteration_us"], sum(step[part] for part in parts), delta=2e-5)
+        self.assertGreaterEqual(step["backward_us"], step["backward_compute_us"])
+        self.assertGreaterEqual(step["forward_us"], step["buffer_broadcast_us"])
+        for part in parts:
+            self.assertGreaterEqual(step[part], 0, part)
+        self.assertTrue(0 <= step["overlap"] <= 1)
+        self.assertLessEqual(step["exposed_communication_us"],
+                             step["communication_us"] + step["wait_us"] + 1e-5)
+        self.assertEqual(sum(bucket["bytes"] for bucket in step["buckets"]), 102228128)
+        before = 0
+        for bucket in step["buckets"]:
+            self.assertLessEqual(bucket["ready_us"], bucket["start_us"])
+            self.assertLessEqual(bucket["launch_us"], bucket["start_us"])
+            self.assertLessEqual(bucket["start_us"], bucket["last_arrival_us"])
+            self.assertLess(bucket["last_arrival_us"], bucket["end_us"])
+            self.assertGreaterEqual(bucket["start_us"], before)
+            before = bucket["end_us"]
+
+    def test_one_gpu_has_a_step_too(self):
+        step = answer("simulate", *JOB, "--gpus-per-node", "1")
+        self.assertEqual(step["ranks"], 1)
+        self.assertLess(step["iteration_us"], answer("simulate", *JOB)["iteration_us"])
+
+    def test_seed_case(self):
+        step = answer("simulate", *JOB)
+        self.assertGreaterEqual(step["overlap"], 0.85)
+        self.assertLess(step["exposed_communication_us"], 0.02 * step["iteration_us"])
+        self.assertAlmostEqual(step["backward_us"] / step["forward_us"], 2, delta=0.25)
+
+    def test_a_slower_network_is_slower(self):
+        fast, slow = (answer("simulate", JOB[0], cluster)["iteration_us"] for cluster in (JOB[1], SLOW))
+        self.assertGreater(slow, fast)
+
+    def test_iterations_end_with_the_top_level(self):
+        step = answer("simulate", *JOB, "--iterations", "3")
+        self.assertEqual(len(step["iterations"]), 3)
+        self.assertEqual(step["iterations"][-1]["iteration_us"], step["iteration_us"])
+        self.assertEqual(step["iterations"][-1]["buckets"], step["buckets"])
+
+
+class Keys(unittest.TestCase):
+    def check_confidence(self, document):
+        self.assertEqual(list(document["confidence"]), ["grade", "interval_percent", "because"])
+        self.assertEqual(document["confidence"]["grade"], "C")
+        low, high = document["confidence"]["interval_percent"]
+        self.assertLessEqual(low, high)
+        self.assertTrue(document["confidence"]["because"])
+        self.assertIsInstance(document["warnings"], list)
+
+    def test_result(self):
+        step = answer("simulate", *JOB)
+        self.assertEqual(step["schema"], "ddpsim.result/1")
+        self.assertEqual([key for key in RESULT_KEYS if key not in step], [])
+        for bucket in step["buckets"]:
+            self.assertEqual(list(bucket), BUCKET_KEYS)
+        self.check_confidence(step)
+
+    def test_tune(self):
+        document = answer("tune", *JOB, "--caps", "1,25,50")
+        self.assertEqual(document["schema"], "ddpsim.tune/1")
+        for key in ("default", "best", "recommended", "curve", "lower_bound_us", "best_partition"):
+            self.assertIn(key, document)
+        for key in ("action", "bucket_cap_mb", "cap_range_mb", "gain_us", "python"):
+            self.assertIn(key, document["recommended"])
+        self.assertEqual(list(document["recommended"]["gain_us"]), ["value", "low", "high"])
+        self.assertEqual([point["bucket_cap_mb"] for point in document["curve"]], [1, 25, 50])
+        for point in document["curve"]:
+            self.assertEqual([key for key in CURVE_KEYS if key not in point], [])
+        self.check_confidence(document)
+
+    def test_list(self):
+        document = answer("list")
+        self.assertEqual(document["schema"], "ddpsim.list/1")
+        names = [entry["name"] for kind in ("workloads", "models", "clusters") for entry in document[kind]]
+        for name in ("resnet50-v100-b32", "resnet50-v100-b32-plain", "resnet18", "resnet50",
+                     "2xv100-nvlink", "dgx1v", "dgx1v-1xedr"):
+            self.assertIn(name, names)
+
+
+class Tune(unittest.TestCase):
+    def test_keeps_the_default_where_nothing_can_be_measured(self):
+        document = answer("tune", *JOB)
+        self.assertEqual(document["recommended"]["action"], "keep default")
+        self.assertEqual(document["recommended"]["python"], "")
+        self.assertLess(document["recommended"]["gain_us"]["value"],
+                        document["recommended"]["measurable_us"])
+        self.assertLessEqual(document["lower_bound_us"], document["best"]["iteration_us"])
+        times = [point["iteration_us"] for point in document["curve"] if point["reachable"]]
+        self.assertEqual(document["best"]["iteration_us"],
+                         min([*times, document["default"]["iteration_us"]]))
+
+    def test_says_something_else_on_a_slow_network(self):
+        fast = answer("tune", *JOB)["recommended"]
+        slow = answer("tune", JOB[0], SLOW)["recommended"]
+        self.assertNotEqual([fast["action"], fast["cap_range_mb"]],
+                            [slow["action"], slow["cap_range_mb"]])
+
+    def test_every_point_of_the_curve_is_what_simulate_says(self):
+        curve = answer("tune", JOB[0], SLOW, "--caps", "0,1,10,25,40.5,100")["curve"]
+        for point in curve:
+            step = answer("simulate", JOB[0], SLOW, "--bucket-cap-mb", point["bucket_cap_mb"])
+            self.assertEqual(step["iteration_us"], point["iteration_us"])
+            self.assertEqual(len(step["buckets"]), point["buckets"])
+
+
+class Bytes(unittest.TestCase):
+    def test_two_runs_and_any_number_of_threads_give_the_same_bytes(self):
+        runs = [ddpsim("tune", *JOB, "--json", "--threads", threads).out for threads in (1, 1, 2, 7)]
+        self.assertEqual(len(set(runs)), 1)
+        steps = [ddpsim("simulate", JOB[0], DGX, "--json").out for _ in range(2)]
+        self.assertEqual(steps[0], steps[1])
+
+    def test_files_are_the_same_and_replace_what_was_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            for option, name in (("--timeline", "t.pftrace"), ("--timeline", "t.json"),
+                                 ("--csv", "t.csv")):
+                contents = []
+                for _ in range(2):
+                    (folder / name).write_text("x" * 10_000_000)
+                    self.assertEqual(ddpsim("simulate", *JOB, option, folder / name).code, 0)
+                    contents.append((folder / name).read_bytes())
+                self.assertEqual(contents[0], contents[1])
+                self.assertLess(len(contents[0]), 1_000_000)
+                self.assertEqual(os.listdir(folder), [name])
+                (folder / name).unlink()
+
+    def test_an_import_reads_back_alike(self):
+        with tempfile.TemporaryDirectory() as folder:
+            once, twice = pathlib.Path(folder) / "once.json", pathlib.Path(folder) / "twice.json"
+            self.assertEqual(ddpsim("import", FIXTURE, "-o", once).code, 0)
+            self.assertEqual(ddpsim("import", once, "-o", twice).code, 0)
+            self.assertEqual(once.read_bytes(), twice.read_bytes())
+            self.assertEqual(ddpsim("import", FIXTURE).out, once.read_text())
+
+
+class Terminal(unittest.TestCase):
+    def test_a_pipe_gets_plain_text_and_json_nothing_else(self):
+        for command in (["simulate", *JOB], ["tune", *JOB, "--caps", "1,25"], ["buckets", "resnet18"],
+                        ["list"]):
+            plain, document = ddpsim(*command), ddpsim(*command, "--json")
+            self.assertEqual((plain.code, document.code), (0, 0))
+            self.assertNotIn("\x1b", plain.out + plain.err + document.out)
+            self.assertTrue(document.out.startswith("{") and document.out.endswith("}\n"))
+            self.assertEqual(document.err, "")
+
+    def on_terminal(self, **environment):
+        controller, terminal = pty.openpty()
+        process = subprocess.Popen([BINARY, "simulate", *JOB], stdout=terminal, stderr=terminal,
+                                   stdin=subprocess.DEVNULL,
+                                   env={**os.environ, "TERM": "xterm", **environment})
+        os.close(terminal)
+        text = b""
+        while True:
+            try:
+                piece = os.read(controller, 65536)
+            except OSError:  # Linux says so at the end of a pseudo-terminal
+                break
+            if not piece:
+                break
+            text += piece
+        os.close(controller)
+        self.assertEqual(process.wait(), 0)
+        return text.decode()
+
+    def test_no_color_is_honoured_on_a_terminal(self):
+        self.assertIn("\x1b[", self.on_terminal(NO_COLOR=""))
+        self.assertNotIn("\x1b[", self.on_terminal(NO_COLOR="1"))
+
+    def test_help_and_version(self):
+        for arguments in (["--help"], ["--version"], ["simulate", "--help"], ["tune", "--help"]):
+            outcome = ddpsim(*arguments)
+            self.assertEqual((outcome.code, outcome.err), (0, ""))
+            self.assertIn("ddpsim", outcome.out)
+
+
+if __name__ == "__main__":
+    unittest.main()
