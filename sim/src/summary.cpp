@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ddpsim/sim/assert.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -148,6 +150,11 @@ StepTimes book_times(const ReducerSchedule& planned, const Execution& execution,
 
   const Duration between = optimizer_start - backward_end;
   const Duration gaps = between - times.exposed_communication - times.finalize;
+  DDPSIM_ASSERT(TimePoint() + times.forward + times.backward == backward_end,
+                "forward and backward must fill the time up to the end of backward");
+  DDPSIM_ASSERT(gaps >= Duration(), "parts of the step after backward overlap");
+  DDPSIM_ASSERT(!times.overlap || (*times.overlap >= 0 && *times.overlap <= 1),
+                "overlap outside 0 to 1");
   times.stall = gaps + stall(workload).value_or(Duration());
   times.iteration = times.forward + times.backward + times.exposed_communication + times.finalize +
                     times.optimizer + times.stall;
