@@ -1,9 +1,10 @@
-"""Every ddpsim command the README shows is run as it stands, in an empty folder."""
+"""Every ddpsim command the README shows is run as it stands, in a folder that holds nothing but
+trace.json.gz, a small recording."""
 
+import gzip
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import tempfile
 import unittest
@@ -40,8 +41,8 @@ class Readme(unittest.TestCase):
             tools.mkdir()
             here.mkdir()
             (tools / "ddpsim").symlink_to(BINARY)
-            (here / "out").mkdir()
-            shutil.copy(ROOT / "tests" / "fixtures" / "tiny-ddp-trace.json", here / "trace.json")
+            recording = ROOT / "tests" / "fixtures" / "tiny-ddp-trace.json"
+            (here / "trace.json.gz").write_bytes(gzip.compress(recording.read_bytes()))
             for line in shown:
                 with self.subTest(command=line):
                     run = subprocess.run(["sh", "-c", line], cwd=here, capture_output=True, text=True,
