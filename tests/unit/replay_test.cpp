@@ -37,6 +37,8 @@ TEST_CASE("replay: two A100s with their recorded durations start and end where t
   std::ifstream file(stem + ".gt.json");
   const nlohmann::json truth = nlohmann::json::parse(file);
   const Cluster cluster = load_cluster({.text = "node:1 gpu:2xA100 nvswitch:300GBps"});
+  double worst_tail_us = 0;
+  double worst_start_us = 0;
   for (std::int64_t k = 0; k < 3; ++k) {
     CAPTURE(k);
     const nlohmann::json& step = truth["iterations"][static_cast<std::size_t>(k)];
@@ -52,13 +54,20 @@ TEST_CASE("replay: two A100s with their recorded durations start and end where t
     REQUIRE_FALSE(cannot_simulate(workload, cluster, options));
     const SimulationResult result = simulate(workload, cluster, options, recorded);
     REQUIRE(result.step.buckets.size() == starts_us.size());
-    const double backward_end_us = (result.step.times.forward + result.step.times.backward).microseconds();
-    const double tail_us = result.step.buckets.back().end.since_start().microseconds() - backward_end_us;
-    CHECK(std::abs(tail_us -
-                   step["allreduce_tail_after_backward_compute_us"].get<double>()) <= 10);
+    const double backward_end_us =
+        (result.step.times.forward + result.step.times.backward).microseconds();
+    const double tail_us =
+        result.step.buckets.back().end.since_start().microseconds() - backward_end_us;
+    const double tail_error_us =
+        std::abs(tail_us - step["allreduce_tail_after_backward_compute_us"].get<double>());
+    CHECK(tail_error_us <= 10);
+    worst_tail_us = std::max(worst_tail_us, tail_error_us);
     for (std::size_t b = 0; b < starts_us.size(); ++b) {
       CAPTURE(b);
-      CHECK(std::abs(result.step.buckets[b].start.since_start().microseconds() - starts_us[b]) <= 30);
+      const double error_us =
+          std::abs(result.step.buckets[b].start.since_start().microseconds() - starts_us[b]);
+      CHECK(error_us <= 30);
+      worst_start_us = std::max(worst_start_us, error_us);
     }
     CHECK(result.step.times.exposed_communication.microseconds() ==
           doctest::Approx(tail_us).epsilon(0.01));
@@ -66,6 +75,7 @@ TEST_CASE("replay: two A100s with their recorded durations start and end where t
     const double period_us = step["gpu_iter_period_us"].get<double>();
     CHECK(std::abs(result.step.times.iteration.microseconds() / period_us - 1) <= 0.001);
   }
+  MESSAGE("worst tail " << worst_tail_us << " us, worst start " << worst_start_us << " us");
 }
 
 TEST_CASE("seed case: ResNet-50 on two V100s hides its communication") {
@@ -76,8 +86,8 @@ TEST_CASE("seed case: ResNet-50 on two V100s hides its communication") {
 }
 
 // PyTorch's own DDP benchmark: README of benchmarks/distributed/ddp in pytorch/pytorch, torch 1.4,
-// NCCL, V100s in hybrid cube meshes, batch 32, fp32: median seconds per iteration at 1, 2, 4, 8 and 16
-// GPUs; 0.097 without DDP. The one number taken from it is that baseline, which scales compute.
+// NCCL, V100s in hybrid cube meshes, batch 32, fp32: median seconds per iteration at 1, 2, 4, 8 and
+// 16 GPUs; 0.097 without DDP. The one number taken from it is that baseline, which scales compute.
 TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, split into what is explained and what is not") {
   const Workload plain = *bundled_workload("resnet50-v100-b32-plain");
   const Duration recorded = *plain.forward + plain.backward->duration + *plain.optimizer;
@@ -87,36 +97,44 @@ TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, split into what is explained 
   options.compute_scale = recorded.milliseconds() / baseline_ms;
   struct Row {
     int gpus;
-    double measured_ms;  ///< cap 25 MB
+    double cap25_ms;  ///< median
+    double cap1_ms;   ///< 75th percentile: the README gives no median for it
     ClusterRequest cluster;
   };
-  const std::vector<Row> rows = {
-      {1, 100, {.text = "dgx1v", .gpus_per_node = 1}}, {2, 103, {.text = "dgx1v", .gpus_per_node = 2}},
-      {4, 103, {.text = "dgx1v", .gpus_per_node = 4}}, {8, 104, {.text = "dgx1v"}},
-      {16, 104, {.text = "dgx1v", .nodes = 2}}};
-  std::string report = "compute scaled by " + std::to_string(options.compute_scale) +
-                       " so that a step without DDP is 97 ms; ms from here on\n"
-                       "cap gpus measured predicted  error | copies+buffers transfer wait slowed | unexplained\n";
-  double previous_ms = 0;
+  const std::vector<Row> rows = {{1, 100, 101, {.text = "dgx1v", .gpus_per_node = 1}},
+                                 {2, 103, 104, {.text = "dgx1v", .gpus_per_node = 2}},
+                                 {4, 103, 105, {.text = "dgx1v", .gpus_per_node = 4}},
+                                 {8, 104, 107, {.text = "dgx1v"}},
+                                 {16, 104, 108, {.text = "dgx1v", .nodes = 2}}};
+  std::string report =
+      "compute scaled by " + std::to_string(options.compute_scale) +
+      " so that a step without DDP is 97 ms; everything in ms\n"
+      "cap gpus measured predicted   error  no DDP | copies  exposed  wait  slowed | unexplained | "
+      "against one GPU fewer: measured, predicted\n";
   for (const double cap : {25.0, 1.0}) {
+    double predicted_before = baseline_ms;
+    double measured_before = baseline_ms;
     for (const Row& row : rows) {
       options.ddp.bucket_cap_mb = cap;
       const StepTimes times = times_on("resnet50-v100-b32-plain", row.cluster, options);
-      // The published median at cap 1 MB is only given as p50 = p75 at some counts: compared for 25.
-      char line[200];
-      const double predicted_ms = times.iteration.milliseconds();
-      std::snprintf(line, sizeof line, "%3.0f %4d %8.0f %9.2f %5.1f %% | %14.2f %8.2f %4.2f %6.2f | %11.2f\n",
-                    cap, row.gpus, row.measured_ms, predicted_ms,
-                    100 * (predicted_ms / row.measured_ms - 1),
+      const double measured = cap == 25 ? row.cap25_ms : row.cap1_ms;
+      const double predicted = times.iteration.milliseconds();
+      char line[240];
+      std::snprintf(line, sizeof line,
+                    "%3.0f %4d %8.0f %9.2f %5.1f %% %5.1f %% | %6.2f %8.2f %5.2f %7.2f | %11.2f | "
+                    "%+.2f %+.2f\n",
+                    cap, row.gpus, measured, predicted, 100 * (predicted / measured - 1),
+                    100 * (baseline_ms / measured - 1),
                     (times.copies_in + times.finalize + times.buffer_broadcast).milliseconds(),
                     times.exposed_communication.milliseconds(), times.wait.milliseconds(),
-                    times.interference.milliseconds(), row.measured_ms - predicted_ms);
-      if (cap == 25) report += line;
-      if (row.gpus == 1) CHECK(std::abs(predicted_ms / row.measured_ms - 1) <= 0.02);
-      // More GPUs never help a step, and every part is of a sensible size.
-      CHECK(predicted_ms >= baseline_ms);
-      if (row.gpus > 1) CHECK(predicted_ms >= previous_ms);
-      previous_ms = predicted_ms;
+                    times.interference.milliseconds(), measured - predicted,
+                    measured - measured_before, predicted - predicted_before);
+      report += line;
+      if (row.gpus == 1) CHECK(std::abs(predicted / measured - 1) <= 0.02);
+      // More GPUs never help a step, and DDP always costs something.
+      CHECK(predicted > predicted_before);
+      predicted_before = predicted;
+      measured_before = measured;
     }
   }
   MESSAGE(report);
