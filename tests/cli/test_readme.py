@@ -2,6 +2,7 @@
 trace.json.gz, a small recording."""
 
 import gzip
+import json
 import os
 import pathlib
 import re
@@ -10,6 +11,7 @@ import tempfile
 import unittest
 
 from command import BINARY, ROOT
+from recording import profiler_trace
 
 README = ROOT / "README.md"
 BLOCK = re.compile(r"^```(?:console|sh|shell|bash)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -41,8 +43,8 @@ class Readme(unittest.TestCase):
             tools.mkdir()
             here.mkdir()
             (tools / "ddpsim").symlink_to(BINARY)
-            recording = ROOT / "tests" / "fixtures" / "tiny-ddp-trace.json"
-            (here / "trace.json.gz").write_bytes(gzip.compress(recording.read_bytes()))
+            recording = json.dumps(profiler_trace()).encode()
+            (here / "trace.json.gz").write_bytes(gzip.compress(recording))
             for line in shown:
                 with self.subTest(command=line):
                     run = subprocess.run(["sh", "-c", line], cwd=here, capture_output=True, text=True,
