@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 namespace {
 
 constexpr std::size_t kCuts = 64;
-constexpr std::size_t kChanges = 256;
+constexpr std::size_t kChanges = 80;
 
 std::size_t replay(std::vector<std::uint8_t> bytes) {
   LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
