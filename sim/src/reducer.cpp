@@ -271,25 +271,27 @@ class StepScheduler {
                static_cast<std::int64_t>(workload_.parameters.size()));
   }
 
-  /// A backward under no_sync: hooks return at once. From the second micro-batch on autograd adds
-  /// into the gradient that is there (two reads, one write).
+  /// A backward under no_sync: hooks return at once, so nothing can come between its gradients and
+  /// it is one stretch of work. From the second micro-batch on autograd adds into the gradient
+  /// there is.
   void backward_without_sync(int batch) {
+    Duration total;
     Duration reached;
     for (const GradientSegment& gradient : gradients_) {
-      compute_until(reached, gradient.at, -1);
-      const Duration recorded_copy = gradient.copied - gradient.at;
       const Bytes bytes = bytes_of(gradient.parameter);
-      work(programs_.compute, Purpose::backward,
-           scaled(recorded_copy - std::min(recorded_copy, copy_cost(bytes))));
-      if (batch > 0) accumulate(bytes);
+      const Duration recorded_copy = gradient.copied - gradient.at;
+      total += scaled(work_between(reached, gradient.at)) +
+               scaled(recorded_copy - std::min(recorded_copy, copy_cost(bytes)));
+      if (batch > 0) total += accumulation_cost(bytes);
       reached = gradient.copied;
     }
-    compute_until(reached, backward_.duration, -1);
+    total += scaled(work_between(reached, backward_.duration));
+    work(programs_.compute, Purpose::backward, total);
   }
 
-  void accumulate(Bytes bytes) {
-    work(programs_.compute, Purpose::backward,
-         costs_.copy_kernel + costs_.kernel_gap + 3 * bytes / copy_rate_);
+  /// Adding into a gradient: two reads, one write.
+  Duration accumulation_cost(Bytes bytes) const {
+    return costs_.copy_kernel + costs_.kernel_gap + 3 * bytes / copy_rate_;
   }
 
   void compute_until(Duration from, Duration to, std::int32_t bucket) {
@@ -308,7 +310,8 @@ class StepScheduler {
       const std::int32_t bucket = bucket_of_[gradient.parameter];
       compute_until(reached, gradient.at, bucket);
       reached = gradient.copied;
-      if (options_.ddp.accumulate > 1) accumulate(bytes_of(gradient.parameter));
+      if (options_.ddp.accumulate > 1)
+        work(programs_.compute, Purpose::backward, accumulation_cost(bytes_of(gradient.parameter)));
       if (bucket < 0) continue;
       note_ready(bucket);
       if (first_hook) hooks_of_unused(pending);
