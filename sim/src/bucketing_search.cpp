@@ -68,7 +68,8 @@ void walk(const Workload& workload, const DdpOptions& options, std::size_t from,
     buckets = std::move(next);
     high = next_high;
   }
-  visit(low, std::max(low, total_bytes(buckets)), std::move(buckets));
+  const Bytes end = std::max(low, total_bytes(buckets));
+  visit(low, end, std::move(buckets));
 }
 
 }  // namespace
