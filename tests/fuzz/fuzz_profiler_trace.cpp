@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 
 #include "ddpsim/formats/input_error.hpp"
@@ -15,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::size_t at = 0;
   const ddpsim::ByteSource source = [&](char* buffer, std::size_t capacity) {
     const std::size_t count = std::min({piece, capacity, size - at});
-    std::memcpy(buffer, data + at, count);
+    std::copy_n(data + at, count, buffer);
     at += count;
     return count;
   };
