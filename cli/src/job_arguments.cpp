@@ -21,7 +21,7 @@ namespace {
 /// How much faster the cluster's GPU runs the recorded compute, and how far off that may be.
 struct ComputeScale {
   double factor = 1;
-  double error = 0;
+  std::optional<std::pair<double, double>> range;
 };
 
 /// "2.3", "2.3±0.2", "2.3+-0.2"
@@ -42,16 +42,19 @@ ComputeScale parse_compute_scale(const std::string& text) {
     return value;
   };
   ComputeScale scale;
+  double error = 0;
   scale.factor = number();
   for (const std::string_view sign : {"±", "+-", "+/-"}) {
     if (!rest.starts_with(sign)) continue;
     rest.remove_prefix(sign.size());
-    scale.error = number();
+    error = number();
     break;
   }
-  if (!rest.empty() || scale.factor <= 0 || scale.error < 0 || scale.error >= scale.factor ||
-      scale.factor > 1e6 || scale.factor < 1e-6)
+  constexpr double kLeast = 1e-3;
+  constexpr double kMost = 1e3;
+  if (!rest.empty() || error < 0 || scale.factor - error < kLeast || scale.factor + error > kMost)
     throw fail();
+  if (error > 0) scale.range = {scale.factor - error, scale.factor + error};
   return scale;
 }
 
@@ -62,8 +65,7 @@ ComputeScale catalogue_scale(const GpuModel& from, const GpuModel& to) {
   const double memory = to.memory_bandwidth / from.memory_bandwidth;
   const double low = std::min(arithmetic, memory);
   const double high = std::max(arithmetic, memory);
-  const double middle = std::sqrt(low * high);
-  return {.factor = middle, .error = std::max(high - middle, middle - low)};
+  return {.factor = std::sqrt(low * high), .range = {{low, high}}};
 }
 
 ComputeScale compute_scale_for(const JobArguments& arguments, const Workload& workload,
@@ -165,11 +167,15 @@ std::vector<std::string> job_warnings(const Workload& workload, const Cluster& c
   if (tuning.nccl < NcclVersion{2, 7, 0})
     warnings.push_back(fmt::format("NCCL {} is older than the oldest tuning table here (2.7.8)",
                                    to_string(tuning.nccl)));
-  if (scale.error > 0)
+  if (scale.range)
     warnings.push_back(
-        fmt::format("compute is scaled by {:.3g} ± {:.2g}, which no measurement of this "
+        fmt::format("compute is scaled by {:.3g} ({:.3g} to {:.3g}), which no measurement of this "
                     "workload confirms",
-                    scale.factor, scale.error));
+                    scale.factor, scale.range->first, scale.range->second));
+  if (scale.factor != 1 && 2 * behind > workload.host_ready.size())
+    warnings.emplace_back(
+        "compute is scaled as a whole, but a recording bound by the host hardly gets faster with "
+        "another GPU");
   return warnings;
 }
 
@@ -202,6 +208,50 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
                      "accept the cluster's GPU and estimate its speed from the catalogue");
   command.add_option("--compute-scale", arguments.compute_scale,
                      "speed of the cluster's GPU relative to the recording's: 2.3±0.2");
+}
+
+std::string command_line(const std::string& command, const JobArguments& arguments) {
+  const auto quoted = [](const std::string& word) {
+    const bool plain = word.find_first_not_of(
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                           "@%+=:,./_-") == std::string::npos;
+    if (plain && !word.empty()) return word;
+    std::string text = "'";
+    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return text + "'";
+  };
+  std::string line =
+      "ddpsim " + command + " " + quoted(arguments.workload) + " " + quoted(arguments.cluster);
+  const auto option = [&](const char* name, const std::optional<std::string>& value) {
+    if (value) line += fmt::format(" {} {}", name, quoted(*value));
+  };
+  const auto flag = [&](const char* name, bool set) {
+    if (set) line += fmt::format(" {}", name);
+  };
+  const auto number = [](std::optional<int> value) {
+    return value ? std::optional(std::to_string(*value)) : std::nullopt;
+  };
+  const DdpArguments& ddp = arguments.ddp;
+  const DdpArguments standard;
+  option("--bucket-cap-mb", ddp.bucket_cap_mb);
+  option("--first-bucket-mb", ddp.first_bucket_mb);
+  option("--bucket-cap-mb-list", ddp.bucket_cap_mb_list);
+  if (ddp.torch != standard.torch) option("--torch", ddp.torch);
+  flag("--find-unused-parameters", ddp.find_unused_parameters);
+  flag("--static-graph", ddp.static_graph);
+  flag("--gradient-as-bucket-view", ddp.gradient_as_bucket_view);
+  flag("--no-broadcast-buffers", ddp.no_broadcast_buffers);
+  if (ddp.accumulate != standard.accumulate) option("--accumulate", number(ddp.accumulate));
+  option("--model", arguments.model);
+  option("--nodes", number(arguments.nodes));
+  option("--gpus-per-node", number(arguments.gpus_per_node));
+  option("--nccl", arguments.nccl);
+  option("--algorithm", arguments.algorithm);
+  option("--protocol", arguments.protocol);
+  option("--measured-step", arguments.measured_step);
+  option("--gpu", arguments.gpu);
+  option("--compute-scale", arguments.compute_scale);
+  return line;
 }
 
 LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model) {
@@ -249,7 +299,9 @@ Job load_job(const JobArguments& arguments) {
                               .gpus_per_node = arguments.gpus_per_node});
   const ComputeScale scale = compute_scale_for(arguments, job.workload, job.cluster);
   job.options.compute_scale = scale.factor;
-  job.options.compute_scale_error = scale.error;
+  job.options.compute_scale_range = scale.range;
+  if (const auto recorded_on = find_gpu(job.workload.gpu))
+    job.options.recorded_sms = recorded_on->sms;
   job.model = AnalyticModel{.cluster = job.cluster, .tuning = tuning};
 
   ReportContext& context = job.context;

@@ -43,6 +43,9 @@ struct Job {
   ReportContext context;  ///< confidence and replay not filled in
 };
 
+/// The same job for another command, as one would type it.
+std::string command_line(const std::string& command, const JobArguments& arguments);
+
 /// Throws UsageError or InputError.
 Job load_job(const JobArguments& arguments);
 

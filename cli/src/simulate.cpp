@@ -36,8 +36,9 @@ int run(const Arguments& arguments) {
   if (job.measured_step) context.replay = Replay{*job.measured_step, predicted};
   context.confidence =
       assess(job.workload, job.cluster, steady, job.model, predicted, context.replay);
-  context.next_command =
-      fmt::format("ddpsim tune {} \"{}\"", arguments.job.workload, arguments.job.cluster);
+  JobArguments next = arguments.job;
+  next.ddp.bucket_cap_mb_list.reset();
+  context.next_command = command_line("tune", next);
 
   if (arguments.output.timeline) {
     const std::string& path = *arguments.output.timeline;

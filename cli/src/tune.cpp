@@ -35,20 +35,28 @@ int run(const Arguments& arguments) {
     throw UsageError("--bucket-cap-mb-list: tune searches over single caps; simulate takes a list");
   require_simulatable(job);
 
-  tuning.measured_step = job.measured_step;
-  const TuneResult result = tune(job.workload, job.cluster, job.options, job.model, tuning);
   ReportContext& context = job.context;
   const Duration today =
       simulate_times(job.workload, job.cluster, job.options, job.model).iteration;
   if (job.measured_step) context.replay = Replay{*job.measured_step, today};
+  tuning.replay = context.replay;
+  const TuneResult result = tune(job.workload, job.cluster, job.options, job.model, tuning);
+  if (!result.left_out.empty()) context.warnings.push_back(result.left_out);
+  if (job.options.ddp.bucket_cap_mb)
+    context.warnings.push_back(
+        fmt::format("gains are counted from PyTorch's default ({:.3f} ms), not from "
+                    "bucket_cap_mb={} ({:.3f} ms)",
+                    result.default_setting.iteration.milliseconds(), *job.options.ddp.bucket_cap_mb,
+                    today.milliseconds()));
   context.confidence =
       assess(job.workload, job.cluster, job.options, job.model, today, context.replay);
-  context.next_command =
-      fmt::format("ddpsim simulate {} \"{}\"{} --timeline step.pftrace", arguments.job.workload,
-                  arguments.job.cluster,
-                  result.recommended.bucket_cap_mb
-                      ? fmt::format(" --bucket-cap-mb {}", *result.recommended.bucket_cap_mb)
-                      : "");
+  JobArguments next = arguments.job;
+  const auto text = [](std::optional<double> mb) {
+    return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;
+  };
+  next.ddp.bucket_cap_mb = text(result.recommended.bucket_cap_mb);
+  if (result.recommended.set) next.ddp.first_bucket_mb = text(result.recommended.first_bucket_mb);
+  context.next_command = command_line("simulate", next) + " --timeline step.pftrace";
 
   if (arguments.output.csv) write_file(*arguments.output.csv, tune_csv(result));
   print(arguments.output.json ? tune_json(result, context)

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "curve_selection.hpp"
 #include "ddpsim/reports/reports.hpp"
@@ -15,8 +17,23 @@ std::string exact(double cap_mb) {
   return fmt::format("{}", cap_mb);
 }
 
+using CapRange = std::pair<double, double>;
+
+/// `value` with as few decimals as leave it inside the range, rounded towards its inside: what is
+/// printed must give what is printed beside it.
+std::string inside(double value, const CapRange& range, bool upwards) {
+  double power = 1;
+  for (int decimals = 0; decimals <= 7; ++decimals, power *= 10) {
+    const double rounded = (upwards ? std::ceil(value * power) : std::floor(value * power)) / power;
+    if (rounded >= range.first && rounded <= range.second && decimals >= (value < 10 ? 3 : 2))
+      return exact(rounded);
+  }
+  return exact(value);
+}
+
 std::string setting_name(const CurvePoint& point) {
-  if (point.bucket_cap_mb) return "bucket_cap_mb=" + cap_text(*point.bucket_cap_mb);
+  if (point.bucket_cap_mb)
+    return "bucket_cap_mb=" + inside(*point.bucket_cap_mb, point.cap_range_mb, false);
   return fmt::format("a first bucket of {} MiB", cap_text(point.first_bucket_mb.value_or(0)));
 }
 
@@ -73,20 +90,25 @@ std::string recommendation_lines(const TuneResult& result, int digits, TimeUnit 
   }
   const auto [low, high] = recommended.cap_range_mb;
   if (recommended.set && low < high) {
-    lines += wrapped(
-        fmt::format("Any cap from {} to {} MiB does as well, within the {} that can be measured.",
-                    cap_text(low), cap_text(high), time_text(recommended.measurable, digits, unit)),
-        style.width, 2);
+    lines +=
+        wrapped(fmt::format("Any cap from {} {} does as well, within the {} that can be measured.",
+                            inside(low, {low, high}, true),
+                            high == kNoLimitMb ? "MiB up"
+                                               : "to " + inside(high, {low, high}, false) + " MiB",
+                            time_text(recommended.measurable, digits, unit)),
+                style.width, 2);
   }
   return lines;
 }
 
 std::string range_text(const CurvePoint& point) {
   if (!point.bucket_cap_mb) return "";
-  const std::string low = cap_text(point.cap_range_mb.first);
-  const std::string high = cap_text(point.cap_range_mb.second);
+  const CapRange& range = point.cap_range_mb;
+  const std::string low = inside(range.first, range, true);
+  if (range.second == kNoLimitMb) return low + " and more";
+  const std::string high = inside(range.second, range, false);
   if (low == high) return high;
-  return low == "0" ? "up to " + high : low + " to " + high;
+  return range.first == 0 ? "up to " + high : low + " to " + high;
 }
 
 std::string marks_of(const CurvePoint& point, const TuneResult& result) {
@@ -123,7 +145,9 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
     const Duration change = point.iteration - result.default_setting.iteration;
     const Duration above = point.iteration - result.lower_bound;
     const std::optional<double> cap = shown_cap(point, result);
-    table.add_row({cap ? cap_text(*cap) : "default", range_text(point),
+    // A cap of its own range is shown from inside it; the smallest of a range open upwards, rounded up.
+    const bool open = point.cap_range_mb.second == kNoLimitMb;
+    table.add_row({cap ? inside(*cap, point.cap_range_mb, open) : "default", range_text(point),
                    std::to_string(point.buckets), time_number(point.iteration, digits, unit),
                    (change > Duration() ? "+" : "") + time_number(change, digits, unit),
                    time_number(point.exposed_communication, digits, unit),
@@ -166,8 +190,9 @@ std::string bound_lines(const TuneResult& result, int digits, TimeUnit unit,
   return lines + wrapped(fmt::format("Best partition found: {} in {} ({} MiB); {}.",
                                      time_text(partition.iteration, digits, unit),
                                      counted(partition.buckets.size(), "bucket"), sizes,
-                                     partition.reachable ? "bucket_cap_mb_list can set it"
-                                                         : "no bucket cap can set it"),
+                                     partition.is_best_cap ? "the best cap gives it"
+                                     : partition.reachable ? "bucket_cap_mb_list can set it"
+                                                           : "no bucket cap can set it"),
                          style.width, 2);
 }
 

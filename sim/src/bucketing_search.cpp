@@ -1,13 +1,12 @@
 #include "bucketing_search.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
 namespace ddpsim {
 namespace {
-
-constexpr TorchVersion kFirstBucketTunable{1, 10};
-constexpr TorchVersion kExplicitCapIsFirstCap{2, 5};
 
 DdpOptions without_caps(const DdpOptions& options) {
   DdpOptions plain = options;
@@ -17,14 +16,7 @@ DdpOptions without_caps(const DdpOptions& options) {
   return plain;
 }
 
-/// Buckets of the steady step under raw limits, whatever could be passed to get them.
-std::vector<Bucket> buckets_under(const Workload& workload, const DdpOptions& options,
-                                  const std::vector<Bytes>& limits) {
-  return bucket_limits(options).rebuilt_from ? rebuilt_buckets(workload, limits)
-                                             : construction_buckets(workload, limits);
-}
-
-/// Smallest bucket closed by the limit at `from` or a later position; absent when none was.
+/// Smallest bucket closed by the limit at positions [from, to]; absent when none was.
 std::optional<Bytes> smallest_closed(const std::vector<Bucket>& buckets, std::size_t from,
                                      std::size_t to) {
   std::optional<Bytes> smallest;
@@ -35,26 +27,29 @@ std::optional<Bytes> smallest_closed(const std::vector<Bucket>& buckets, std::si
   return smallest;
 }
 
-Bytes total_bytes(const std::vector<Bucket>& buckets) {
-  Bytes total;
-  for (const Bucket& bucket : buckets) total += bucket.bytes;
-  return total;
-}
-
-constexpr std::size_t kAny = static_cast<std::size_t>(-1);
-
 bool same_members(const std::vector<Bucket>& a, const std::vector<Bucket>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const Bucket& x, const Bucket& y) { return x.parameters == y.parameters; });
 }
 
+constexpr std::size_t kAny = static_cast<std::size_t>(-1);
+
+/// Values of one limit, both ends included, that give one bucketing.
+struct LimitRange {
+  Bytes low;
+  Bytes high;  ///< Bytes::max(): any value from `low` up
+  std::size_t buckets;
+  /// The largest value of a bounded range, the smallest of an open one.
+  Bytes name() const { return high == Bytes::max() ? low : high; }
+};
+
 /// Walks one limit upwards from 0; `limits_for(value)` says where it stands among the limits, and
 /// buckets closed under positions [from, to] decide how far the walk may jump. A bucket that holds
-/// the last tensor has the same members whether it closed or was left over: such neighbours are
-/// one.
-template <typename LimitsFor, typename Visit>
-void walk(const Workload& workload, const DdpOptions& options, std::size_t from, std::size_t to,
-          LimitsFor limits_for, Visit visit) {
+/// the last tensor has the same members whether it closed or was left over: such neighbours are one.
+template <typename LimitsFor>
+std::vector<LimitRange> walk(const Workload& workload, const DdpOptions& options, std::size_t from,
+                             std::size_t to, LimitsFor limits_for) {
+  std::vector<LimitRange> ranges;
   Bytes low;
   std::vector<Bucket> buckets = buckets_under(workload, options, limits_for(low));
   std::optional<Bytes> high = smallest_closed(buckets, from, to);
@@ -62,15 +57,141 @@ void walk(const Workload& workload, const DdpOptions& options, std::size_t from,
     std::vector<Bucket> next = buckets_under(workload, options, limits_for(*high + Bytes(1)));
     const std::optional<Bytes> next_high = smallest_closed(next, from, to);
     if (!same_members(buckets, next)) {
-      visit(low, *high, std::move(buckets));
+      ranges.push_back({low, *high, buckets.size()});
       low = *high + Bytes(1);
     }
     buckets = std::move(next);
     high = next_high;
   }
-  const Bytes end = std::max(low, total_bytes(buckets));
-  visit(low, end, std::move(buckets));
+  ranges.push_back({low, Bytes::max(), buckets.size()});
+  return ranges;
 }
+
+/// The search over what one version lets a user set.
+class Search {
+ public:
+  Search(const Workload& workload, const DdpOptions& options)
+      : workload_(workload),
+        options_(options),
+        plain_(without_caps(options)),
+        default_first_(bucket_limits(plain_).rebuild.front()),
+        default_cap_(bucket_limits(plain_).rebuild.back()) {}
+
+  BucketingSearch run(const std::vector<double>& caps) {
+    if (!caps.empty())
+      take_caps(caps);
+    else if (cap_holds_for_first_bucket(options_.torch))
+      walk_one_cap_or_first();
+    else if (first_bucket_tunable(options_.torch) && !options_.first_bucket_mb)
+      walk_both();
+    else
+      walk_caps(first_in_force());
+    return std::move(result_);
+  }
+
+ private:
+  void add(std::optional<Bytes> cap, Bytes first, std::vector<Bytes> limits, LimitRange range,
+           bool reachable = true) {
+    Bucketing bucketing{.limits = std::move(limits), .point = {}};
+    if (cap) bucketing.point.bucket_cap_mb = mib(*cap);
+    bucketing.point.first_bucket_mb = mib(first);
+    bucketing.point.cap_range_mb = {mib(range.low), mib(range.high)};
+    bucketing.point.buckets = range.buckets;
+    bucketing.point.reachable = reachable;
+    result_.found.push_back(std::move(bucketing));
+  }
+
+  /// Exactly these caps, in order, each once.
+  void take_caps(const std::vector<double>& caps) {
+    for (const double cap : std::set<double>(caps.begin(), caps.end())) {
+      DdpOptions chosen = plain_;
+      chosen.bucket_cap_mb = cap;
+      std::vector<Bytes> limits = bucket_limits(chosen).rebuild;
+      bool reachable = true;
+      if (options_.first_bucket_mb) {
+        limits.front() = first_in_force();
+        chosen.first_bucket_mb = options_.first_bucket_mb;
+        reachable = !unsupported(chosen);
+      }
+      const std::size_t count = buckets_under(workload_, plain_, limits).size();
+      const Bytes value = limits.back();
+      add(value, limits.front(), limits, {value, value, count}, reachable);
+      result_.found.back().point.bucket_cap_mb = cap;
+    }
+  }
+
+  Bytes first_in_force() const {
+    DdpOptions first = plain_;
+    first.first_bucket_mb = options_.first_bucket_mb;
+    return bucket_limits(first).rebuild.front();
+  }
+
+  /// Two families: one cap for all buckets, or no cap passed and another first bucket before 25 MiB.
+  void walk_one_cap_or_first() {
+    const auto one_cap = [](Bytes cap) { return std::vector<Bytes>{cap, cap}; };
+    for (const LimitRange& range : walk(workload_, plain_, 0, kAny, one_cap))
+      add(range.name(), range.name(), one_cap(range.name()), range);
+    for (const LimitRange& range : firsts()) {
+      const std::vector<Bytes> limits = {name_of_first(range), default_cap_};
+      const std::vector<Bucket> buckets = buckets_under(workload_, plain_, limits);
+      // If any single cap gives these buckets, the smallest closed one among them does.
+      const std::optional<Bytes> cap = smallest_closed(buckets, 0, kAny);
+      if (cap && same_members(buckets, buckets_under(workload_, plain_, one_cap(*cap)))) continue;
+      if (!cap) continue;  // one bucket of everything: a cap gives that too
+      add(std::nullopt, limits.front(), limits, {default_cap_, default_cap_, range.buckets});
+    }
+  }
+
+  /// A first bucket is the same whatever the cap behind it, so the walks nest.
+  void walk_both() {
+    const std::vector<LimitRange> all = firsts();
+    const std::size_t caps = caps_after(default_first_).size();
+    constexpr std::size_t kMostPairs = 200'000;
+    if (all.size() * caps <= kMostPairs) {
+      for (const LimitRange& range : all) walk_caps(name_of_first(range));
+      return;
+    }
+    result_.left_out = fmt::format(
+        "{} first buckets with {} caps each are too many to try: every cap was tried with the "
+        "default first bucket, and every first bucket with the default cap",
+        all.size(), caps);
+    walk_caps(default_first_);
+    for (const LimitRange& range : all)
+      if (name_of_first(range) != default_first_)
+        add(default_cap_, name_of_first(range), {name_of_first(range), default_cap_},
+            {default_cap_, default_cap_, range.buckets});
+  }
+
+  void walk_caps(Bytes first) {
+    for (const LimitRange& range : caps_after(first))
+      add(range.name(), first, {first, range.name()}, range);
+  }
+
+  std::vector<LimitRange> caps_after(Bytes first) const {
+    return walk(workload_, plain_, 1, kAny, [&](Bytes cap) {
+      return std::vector<Bytes>{first, cap};
+    });
+  }
+
+  std::vector<LimitRange> firsts() const {
+    return walk(workload_, plain_, 0, 0, [&](Bytes first) {
+      return std::vector<Bytes>{first, default_cap_};
+    });
+  }
+
+  /// The default's own limit where it gives this very first bucket, so that it is met by name.
+  Bytes name_of_first(const LimitRange& range) const {
+    return range.low <= default_first_ && default_first_ <= range.high ? default_first_
+                                                                       : range.name();
+  }
+
+  const Workload& workload_;
+  const DdpOptions& options_;
+  const DdpOptions plain_;
+  const Bytes default_first_;
+  const Bytes default_cap_;
+  BucketingSearch result_;
+};
 
 }  // namespace
 
@@ -78,119 +199,25 @@ double mib(Bytes bytes) {
   return static_cast<double>(bytes.count()) / (1024.0 * 1024.0);
 }
 
+std::vector<Bucket> buckets_under(const Workload& workload, const DdpOptions& options,
+                                  const std::vector<Bytes>& limits) {
+  return bucket_limits(options).rebuilt_from ? rebuilt_buckets(workload, limits)
+                                             : construction_buckets(workload, limits);
+}
+
 Bucketing default_bucketing(const Workload& workload, const DdpOptions& options) {
   const DdpOptions plain = without_caps(options);
-  const BucketLimits limits = bucket_limits(plain);
-  Bucketing result{.buckets = steady_buckets(workload, plain), .point = {}};
-  result.point.first_bucket_mb = mib(limits.rebuild.front());
-  result.point.buckets = result.buckets.size();
-  result.point.cap_range_mb = {mib(limits.rebuild.back()), mib(limits.rebuild.back())};
+  const std::vector<Bytes> limits = bucket_limits(plain).rebuild;
+  Bucketing result{.limits = limits, .point = {}};
+  result.point.first_bucket_mb = mib(limits.front());
+  result.point.buckets = buckets_under(workload, plain, limits).size();
+  result.point.cap_range_mb = {mib(limits.back()), mib(limits.back())};
   return result;
 }
 
-std::vector<Bucketing> enumerate_bucketings(const Workload& workload, const DdpOptions& options,
-                                            const std::vector<double>& caps) {
-  const DdpOptions plain = without_caps(options);
-  const bool cap_holds_for_first = options.torch >= kExplicitCapIsFirstCap;
-  const bool first_tunable = options.torch >= kFirstBucketTunable;
-  const Bytes default_first = bucket_limits(plain).rebuild.front();
-  const Bytes default_cap = bucket_limits(plain).rebuild.back();
-  std::vector<Bucketing> found;
-  const auto add = [&](std::optional<Bytes> cap, Bytes first, std::pair<Bytes, Bytes> range,
-                       std::vector<Bucket> buckets, bool reachable) {
-    Bucketing bucketing{.buckets = std::move(buckets), .point = {}};
-    if (cap) bucketing.point.bucket_cap_mb = mib(*cap);
-    bucketing.point.first_bucket_mb = mib(first);
-    bucketing.point.cap_range_mb = {mib(range.first), mib(range.second)};
-    bucketing.point.buckets = bucketing.buckets.size();
-    bucketing.point.reachable = reachable;
-    found.push_back(std::move(bucketing));
-  };
-
-  // The default's own limit where it gives this very first bucket, so that it is met by name.
-  const auto name_of_first = [&](Bytes low, Bytes high) {
-    return low <= default_first && default_first <= high ? default_first : high;
-  };
-
-  if (!caps.empty()) {
-    for (const double cap : caps) {
-      DdpOptions chosen = plain;
-      chosen.bucket_cap_mb = cap;
-      std::vector<Bytes> limits = bucket_limits(chosen).rebuild;
-      bool reachable = true;
-      if (options.first_bucket_mb) {
-        DdpOptions first = plain;
-        first.first_bucket_mb = options.first_bucket_mb;
-        limits.front() = bucket_limits(first).rebuild.front();
-        chosen.first_bucket_mb = options.first_bucket_mb;
-        reachable = !unsupported(chosen);
-      }
-      add(limits.back(), limits.front(), {limits.back(), limits.back()},
-          buckets_under(workload, plain, limits), reachable);
-    }
-    return found;
-  }
-
-  if (cap_holds_for_first) {
-    // Two families: one cap for all buckets, or no cap passed and another first bucket before 25
-    // MiB.
-    std::set<std::vector<std::size_t>> seen;
-    const auto unseen = [&](const std::vector<Bucket>& buckets) {
-      std::vector<std::size_t> signature;
-      for (const Bucket& bucket : buckets) {
-        signature.insert(signature.end(), bucket.parameters.begin(), bucket.parameters.end());
-        signature.push_back(kAny);
-      }
-      return seen.insert(std::move(signature)).second;
-    };
-    walk(
-        workload, plain, 0, kAny,
-        [](Bytes cap) {
-          return std::vector<Bytes>{cap, cap};
-        },
-        [&](Bytes low, Bytes high, std::vector<Bucket> buckets) {
-          if (unseen(buckets)) add(high, high, {low, high}, std::move(buckets), true);
-        });
-    walk(
-        workload, plain, 0, 0,
-        [&](Bytes first) {
-          return std::vector<Bytes>{first, default_cap};
-        },
-        [&](Bytes low, Bytes high, std::vector<Bucket> buckets) {
-          if (unseen(buckets))
-            add(std::nullopt, name_of_first(low, high), {default_cap, default_cap},
-                std::move(buckets), true);
-        });
-    return found;
-  }
-
-  // One cap for every bucket but the first, and a first bucket of its own: both walk where both can
-  // be set. A first bucket is the same whatever the cap, so the walks nest.
-  const auto caps_after = [&](Bytes first) {
-    walk(
-        workload, plain, 1, kAny,
-        [&](Bytes cap) {
-          return std::vector<Bytes>{first, cap};
-        },
-        [&](Bytes low, Bytes high, std::vector<Bucket> buckets) {
-          add(high, first, {low, high}, std::move(buckets), true);
-        });
-  };
-  if (!first_tunable || options.first_bucket_mb) {
-    DdpOptions fixed = plain;
-    fixed.first_bucket_mb = options.first_bucket_mb;
-    caps_after(options.first_bucket_mb ? bucket_limits(fixed).rebuild.front() : default_first);
-  } else {
-    walk(
-        workload, plain, 0, 0,
-        [&](Bytes first) {
-          return std::vector<Bytes>{first, default_cap};
-        },
-        [&](Bytes low, Bytes high, const std::vector<Bucket>&) {
-          caps_after(name_of_first(low, high));
-        });
-  }
-  return found;
+BucketingSearch search_bucketings(const Workload& workload, const DdpOptions& options,
+                                  const std::vector<double>& caps) {
+  return Search(workload, options).run(caps);
 }
 
 }  // namespace ddpsim

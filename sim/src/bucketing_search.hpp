@@ -14,18 +14,31 @@
 
 namespace ddpsim {
 
+/// Limits and what they are called; the buckets follow from them when they are wanted, so that
+/// hundreds of thousands cost little memory.
 struct Bucketing {
-  std::vector<Bucket> buckets;
+  std::vector<Bytes> limits;
   CurvePoint point;  ///< times not filled in
 };
 
-/// Everything the PyTorch version lets a user reach, each bucketing once; by first bucket, then
-/// cap. With `caps`, exactly those caps (with the first bucket in force), reachable or not.
-std::vector<Bucketing> enumerate_bucketings(const Workload& workload, const DdpOptions& options,
-                                            const std::vector<double>& caps);
+struct BucketingSearch {
+  std::vector<Bucketing> found;
+  std::string left_out;  ///< what was not searched and why; empty when nothing was
+};
+
+/// Everything the PyTorch version lets a user reach, each bucketing once; by first bucket, then cap.
+/// With `caps`, exactly those caps (with the first bucket in force), reachable or not. Where first
+/// bucket and cap can both be set and a model has very many gradients, only each with the other at
+/// its default.
+BucketingSearch search_bucketings(const Workload& workload, const DdpOptions& options,
+                                  const std::vector<double>& caps);
 
 /// The bucketing of PyTorch's default: nothing passed.
 Bucketing default_bucketing(const Workload& workload, const DdpOptions& options);
+
+/// Buckets of the steady step under raw limits, whatever could be passed to get them.
+std::vector<Bucket> buckets_under(const Workload& workload, const DdpOptions& options,
+                                  const std::vector<Bytes>& limits);
 
 double mib(Bytes bytes);
 

@@ -12,11 +12,11 @@ struct Planner {
   CollectivePlan operator()(const AnalyticModel& model) const {
     const CollectiveChoice choice = choose(kind, size, model.cluster, model.tuning);
     const Duration transfer = cost(kind, choice, size, model.cluster);
-    return {transfer.scaled(model.duration_scale), choice};
+    return {transfer.scaled(model.duration_scale), choice, choice.channels};
   }
   CollectivePlan operator()(const RecordedModel& model) const {
     if (index >= model.durations.size()) return {};
-    return {model.durations[index], std::nullopt};
+    return {model.durations[index], std::nullopt, model.channels};
   }
   CollectivePlan operator()(const FreeModel&) const { return {}; }
 };

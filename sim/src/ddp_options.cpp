@@ -28,6 +28,16 @@ Bytes bytes_of_mib(double mib) {
 
 }  // namespace
 
+bool first_bucket_tunable(TorchVersion version) {
+  return version >= kFirstBucketTunable;
+}
+bool cap_holds_for_first_bucket(TorchVersion version) {
+  return version >= kExplicitCapIsFirstCap;
+}
+bool has_bucket_cap_mb_list(TorchVersion version) {
+  return version >= kCapList;
+}
+
 std::optional<std::string> unsupported(const DdpOptions& options) {
   const TorchVersion torch = options.torch;
   const auto lacks = [&](std::string_view option, TorchVersion first) {

@@ -1,12 +1,10 @@
 // The step, stream by stream.
 //
-//   compute        [buffer broadcast] forward | gradient, copy into bucket, gradient, copy … |
-//   copies
-//                  out, bucket by bucket as each all-reduce ends | optimizer
+//   compute        [buffer broadcast] forward | gradient, copy into bucket, gradient, copy, … |
+//                  copies out, bucket by bucket as each all-reduce ends | optimizer
 //   host           runs ahead of the GPU: a hook per gradient; when the gradients of the next
-//   bucket
-//                  in order are all there, launches it and any following bucket that is complete
-//                  too
+//                  bucket in order are all there, launches it and any following bucket that is
+//                  complete too
 //   communication  per bucket: not before its launch, not before the compute stream has passed the
 //                  point at which it was launched, not before the bucket in front has ended
 //
@@ -27,6 +25,9 @@ namespace {
 /// the full bucket was divided in place. (Reducer sources with and without bucket views; 1.6
 /// and 1.7 are the uncertain neighbours.)
 constexpr TorchVersion kDividesWhileCopying{1, 7};
+
+/// However many channels: compute never quite stops.
+constexpr double kMostLoss = 0.9;
 
 /// A recorded stretch during which NCCL slowed compute, on the backward clock.
 struct SlowStretch {
@@ -105,32 +106,29 @@ class StepScheduler {
       if (bucket_of_[i] >= 0 && !used[i]) unused_.push_back(i);
   }
 
+  /// The recorded NCCL kernels, by the SMs they held then: nothing of the cluster under study.
   void note_slow_stretches() {
-    for (std::size_t i = 0; i < recorded_.collectives.size(); ++i) {
-      const RecordedCollective& collective = recorded_.collectives[i];
-      const CollectivePlan planned = plan(model_, CollectiveKind::all_reduce, collective.bytes, i);
-      if (!planned.choice) continue;
-      const double loss = loss_per_channel() * planned.choice->channels;
-      slow_.push_back({collective.start, collective.start + collective.duration, loss});
+    const int recorded_sms = options_.recorded_sms > 0 ? options_.recorded_sms : sms_;
+    for (const RecordedCollective& collective : recorded_.collectives) {
+      const double loss = options_.interference.sm_share * collective.channels / recorded_sms;
+      if (loss > 0)
+        slow_.push_back(
+            {collective.start, collective.start + collective.duration, std::min(loss, kMostLoss)});
     }
   }
-
-  double loss_per_channel() const { return options_.interference.sm_share / sms_; }
 
   void plan_collectives() {
     Schedule& schedule = result_.schedule;
     std::size_t broadcasts = 0;
     const auto add = [&](CollectiveKind kind, Bytes bytes, std::size_t index) {
       const CollectivePlan planned = plan(model_, kind, bytes, index);
-      schedule.collectives.push_back(
-          {planned.transfer, planned.choice ? planned.choice->channels : 0});
+      schedule.collectives.push_back({planned.transfer, planned.channels});
       result_.choices.push_back(planned.choice);
       return static_cast<std::uint32_t>(schedule.collectives.size() - 1);
     };
     if (kind_.rebuild) {
-      const auto parameters = static_cast<std::int64_t>(workload_.parameters.size());
       for (const std::int64_t entries :
-           {parameters + 1, static_cast<std::int64_t>(buckets_.size())})
+           {ddp_parameters() + 1, static_cast<std::int64_t>(buckets_.size())})
         rebuild_.push_back(add(CollectiveKind::broadcast, Bytes(4) * entries, broadcasts++));
     }
     if (broadcasts_buffers() && !recorded_.buffer_broadcast)
@@ -139,11 +137,8 @@ class StepScheduler {
     for (std::size_t b = 0; b < buckets_.size(); ++b)
       result_.bucket_collectives.push_back(add(CollectiveKind::all_reduce, buckets_[b].bytes, b));
     if (options_.ddp.find_unused_parameters || kind_.delay_launch) {
-      std::int64_t parameters = 0;
-      for (const Bucket& bucket : buckets_)
-        parameters += static_cast<std::int64_t>(bucket.parameters.size());
       result_.local_used_map =
-          add(CollectiveKind::all_reduce, Bytes(4) * parameters, buckets_.size());
+          add(CollectiveKind::all_reduce, Bytes(4) * ddp_parameters(), buckets_.size());
     }
   }
 
@@ -160,6 +155,10 @@ class StepScheduler {
     return classes;
   }
 
+  std::int64_t ddp_parameters() const {
+    return std::count_if(bucket_of_.begin(), bucket_of_.end(),
+                         [](std::int32_t bucket) { return bucket >= 0; });
+  }
   Bytes bytes_of(std::size_t parameter) const {
     return gradient_bytes(workload_.parameters[parameter]).value_or(Bytes());
   }
@@ -225,10 +224,11 @@ class StepScheduler {
       blocking_collective(Purpose::rebuild, index, costs_.launch_latency + costs_.host_launch);
     broadcast_buffers();
     for (int batch = 0; batch + 1 < options_.ddp.accumulate; ++batch) {
-      forward();
+      forward(batch == 0);
       backward_without_sync(batch);
     }
-    forward();
+    forward(options_.ddp.accumulate == 1);
+    search_unused();
     if (kind_.delay_launch)
       backward_then_launch();
     else
@@ -257,14 +257,20 @@ class StepScheduler {
     return (costs_.copy_kernel + costs_.kernel_gap) * group.tensors + 2 * group.bytes / copy_rate_;
   }
 
-  void forward() {
+  /// Buffers are broadcast only before the forward after a synchronised backward: where the recording
+  /// holds that, other forwards are shorter.
+  void forward(bool after_sync) {
     Duration duration = workload_.forward.value_or(Duration());
-    if (recorded_.ddp_hooks && !options_.ddp.broadcast_buffers) {
+    if (recorded_.ddp_hooks && !(after_sync && options_.ddp.broadcast_buffers)) {
       for (const BufferGroup& group : workload_.buffers)
         duration -= copy_cost(group.bytes) + copy_back_cost(group);
       duration -= recorded_.buffer_broadcast.value_or(Duration());
     }
     work(programs_.compute, Purpose::forward, scaled(std::max(duration, Duration())));
+  }
+
+  /// The host walks the autograd graph at the end of a forward whose backward will be synchronised.
+  void search_unused() {
     if (options_.ddp.find_unused_parameters && !options_.ddp.static_graph)
       work(programs_.host, Purpose::search_unused,
            costs_.host_search_per_parameter *
@@ -279,7 +285,7 @@ class StepScheduler {
     Duration reached;
     for (const GradientSegment& gradient : gradients_) {
       const Bytes bytes = bytes_of(gradient.parameter);
-      const Duration recorded_copy = gradient.copied - gradient.at;
+      const Duration recorded_copy = work_between(gradient.at, gradient.copied);
       total += scaled(work_between(reached, gradient.at)) +
                scaled(recorded_copy - std::min(recorded_copy, copy_cost(bytes)));
       if (batch > 0) total += accumulation_cost(bytes);
@@ -332,7 +338,7 @@ class StepScheduler {
   void copy_into_bucket(const GradientSegment& gradient, std::int32_t bucket) {
     Duration copy = copy_cost(bytes_of(gradient.parameter));
     if (recorded_.ddp_hooks) {
-      const Duration recorded = scaled(gradient.copied - gradient.at);
+      const Duration recorded = scaled(work_between(gradient.at, gradient.copied));
       copy = std::min(copy, recorded);
       work(programs_.compute, Purpose::backward, recorded - copy, bucket);
     }
@@ -422,29 +428,36 @@ class StepScheduler {
   void launch_local_used_map() {
     if (!result_.local_used_map) return;
     const EventId launched = new_event();
+    const EventId passed = new_event();
     map_done_ = new_event();
     work(programs_.host, Purpose::launch, costs_.host_launch);
     record(programs_.host, Purpose::launch, launched);
+    record(programs_.compute, Purpose::copy_in, passed);
     wait(programs_.communication, Purpose::local_used_map, launched, costs_.launch_latency);
+    wait(programs_.communication, Purpose::local_used_map, passed, costs_.event_latency);
     collective(Purpose::local_used_map, *result_.local_used_map);
     record(programs_.communication, Purpose::local_used_map, map_done_);
   }
 
-  /// static_graph's first iteration: the map first, then every copy, then every launch.
+  /// static_graph's first iteration: backward alone, then the map, then copies and launches, bucket by
+  /// bucket.
   void backward_then_launch() {
     Duration reached;
     for (const GradientSegment& gradient : gradients_) {
       const std::int32_t bucket = bucket_of_[gradient.parameter];
+      const Bytes bytes = bytes_of(gradient.parameter);
       compute_until(reached, gradient.at, bucket);
+      if (options_.ddp.accumulate > 1)
+        work(programs_.compute, Purpose::backward, accumulation_cost(bytes));
       if (bucket >= 0) note_ready(bucket);
+      const Duration recorded_copy = work_between(gradient.at, gradient.copied);
+      work(programs_.compute, Purpose::backward,
+           scaled(recorded_copy - std::min(recorded_copy, copy_cost(bytes))), bucket);
       reached = gradient.copied;
     }
     compute_until(reached, backward_.duration, -1);
-    work(programs_.host, Purpose::hook,
-         costs_.host_hook * static_cast<std::int64_t>(gradients_.size()));
-    const EventId backward_done = new_event();
-    record(programs_.compute, Purpose::backward, backward_done);
-    wait(programs_.host, Purpose::launch, backward_done, Duration());
+    Duration hooks = costs_.host_hook * static_cast<std::int64_t>(gradients_.size());
+    if (!gradients_.empty()) reach_on_host(gradients_.size() - 1, hooks);
     launch_local_used_map();
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
       Duration copies;
@@ -464,8 +477,10 @@ class StepScheduler {
         work(programs_.compute, Purpose::copy_out, copy_out_cost(buckets_[b]).scaled(share),
              static_cast<std::int32_t>(b));
     }
+    // The map is always waited for; where a parameter was unused the host reads it back first.
     if (result_.local_used_map)
-      wait(programs_.compute, Purpose::local_used_map, map_done_, costs_.event_latency);
+      wait(programs_.compute, Purpose::local_used_map, map_done_,
+           costs_.event_latency + (unused_.empty() ? Duration() : costs_.launch_latency));
     done_.clear();
   }
 
@@ -475,28 +490,38 @@ class StepScheduler {
     return total;
   }
 
-  /// A recorded finalize replaces the modelled one as a whole, shared out over the buckets by the
-  /// model. What was recorded is the time copies took beyond the exposed tail of communication;
-  /// while the last bucket was on the wire, gradients of the others were copied already. So the
-  /// copies took
-  ///   recorded + exposed                     where the others had copies enough to fill the tail,
-  ///   else recorded / (share of the last bucket)
+  /// A recorded finalize replaces the modelled one as a whole, shared out over the gradients by the
+  /// model. What was recorded is the time copies took beyond the exposed tail of communication; while
+  /// the last bucket was on the wire, gradients of the others were copied already. So the copies took
+  /// recorded + exposed where the others had copies enough to fill the tail, else
+  /// recorded / (share of the last bucket). The buckets meant are the recorded ones.
   double recorded_finalize_share() const {
     if (!recorded_.ddp_hooks || !recorded_.finalize) return 1;
     Duration modelled;
-    Duration last;
-    for (const Bucket& bucket : buckets_) {
-      if (bucket.closed_by == ClosedBy::sparse) continue;
-      last = copy_out_cost(bucket);
-      modelled += last;
-    }
+    for (const Bucket& bucket : buckets_)
+      if (bucket.closed_by != ClosedBy::sparse) modelled += copy_out_cost(bucket);
     if (modelled <= Duration()) return 1;
     const Duration tail = recorded_.exposed.value_or(Duration());
+    const Duration last = copies_of_last_recorded_bucket();
     const Duration filled = *recorded_.finalize + tail;
     const Duration before_last = filled.scaled(1 - last / modelled);
-    const Duration copies =
-        before_last >= tail ? filled : recorded_.finalize->scaled(modelled / last);
+    const Duration copies = last <= Duration() || before_last >= tail
+                                ? filled
+                                : recorded_.finalize->scaled(modelled / last);
     return std::max(0.0, scaled(copies) / modelled);
+  }
+
+  Duration copies_of_last_recorded_bucket() const {
+    if (recorded_.collectives.empty()) return Duration();
+    Bytes left = recorded_.collectives.back().bytes;
+    Duration copies;
+    for (std::size_t k = gradients_.size(); k-- > 0 && left > Bytes();) {
+      if (bucket_of_[gradients_[k].parameter] < 0) continue;
+      const Bytes bytes = bytes_of(gradients_[k].parameter);
+      copies += copy_cost(bytes);
+      left = left - bytes;
+    }
+    return copies;
   }
 
   const Workload& workload_;

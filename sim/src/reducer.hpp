@@ -20,7 +20,7 @@ struct StepKind {
 struct ReducerSchedule {
   Schedule schedule;
   std::vector<std::uint32_t> bucket_collectives;         ///< by bucket
-  std::vector<std::optional<CollectiveChoice>> choices;  ///< by bucket
+  std::vector<std::optional<CollectiveChoice>> choices;  ///< by collective
   std::optional<std::uint32_t> local_used_map;
   /// By bucket: position of the operation on the compute stream that writes its last gradient, and
   /// of the launch on the host stream; the same for every rank.
@@ -29,7 +29,6 @@ struct ReducerSchedule {
 };
 
 /// Ranks that compute alike share one entry of Schedule::ranks.
-/// lowest.
 ReducerSchedule schedule_step(const Workload& workload, const Cluster& cluster,
                               const SimulationOptions& options, const CollectiveModel& model,
                               const std::vector<Bucket>& buckets, const StepKind& kind);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ddpsim/sim/assert.hpp"
 #include "reducer.hpp"
@@ -13,6 +14,8 @@ namespace {
 
 /// Sums of a step must stay far inside 63 bits of picoseconds (106 days).
 constexpr double kLongestStepSeconds = 1e6;
+/// Far beyond any memory, and four times it still fits into 63 bits.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
 Rates rates_of(const SimulationOptions& options, const Cluster& cluster) {
   return {.compute_loss_per_channel = options.interference.sm_share / std::max(1, cluster.gpu.sms),
@@ -31,33 +34,49 @@ SimulatedStep run_step(const Workload& workload, const Cluster& cluster,
   SimulatedStep step;
   step.planned = schedule_step(workload, cluster, options, model, buckets, kind);
   step.execution = execute(step.planned.schedule, rates_of(options, cluster));
-  step.result.times = book_times(step.planned, step.execution, workload, options.compute_scale);
+  step.result.times = book_times(step.planned, step.execution, workload, options);
   step.result.events = step.execution.events;
   return step;
 }
 
-constexpr int kSteadyIteration = 1'000'000;  // any iteration after the rebuild
-
+/// Iteration 0 is the steady one.
 std::vector<Bucket> buckets_for(const Workload& workload, const SimulationOptions& options,
                                 int iteration) {
   if (options.buckets) return *options.buckets;
-  return buckets_of_iteration(workload, options.ddp, iteration);
+  return iteration == 0 ? steady_buckets(workload, options.ddp)
+                        : buckets_of_iteration(workload, options.ddp, iteration);
 }
 
-/// Double arithmetic: only to refuse what integers could not hold.
+/// More than any sum of the step can come to, in double arithmetic: only to refuse what integer
+/// picoseconds could not hold. `bytes` are those of all gradients.
 double seconds_at_most(const Workload& workload, const Cluster& cluster,
-                       const SimulationOptions& options) {
-  const AnalyticModel slow{.cluster = cluster, .tuning = {}};
-  double compute = workload.backward->duration.seconds() +
-                   workload.forward.value_or(Duration()).seconds() +
-                   workload.optimizer.value_or(Duration()).seconds();
+                       const SimulationOptions& options, double bytes) {
   double slowest = options.compute_scale;
+  if (options.compute_scale_range) slowest = std::min(slowest, options.compute_scale_range->first);
+  double slowest_rank = slowest;
   for (const double factor : options.rank_compute_scale)
-    slowest = std::min(slowest, options.compute_scale * factor);
-  double total = compute * options.ddp.accumulate / slowest;
-  for (const Bucket& bucket : buckets_for(workload, options, kSteadyIteration))
-    total += plan(slow, CollectiveKind::all_reduce, bucket.bytes, 0).transfer.seconds();
-  return total;
+    slowest_rank = std::min(slowest_rank, slowest * factor);
+  const double recorded = workload.backward->duration.seconds() +
+                          workload.forward.value_or(Duration()).seconds() +
+                          workload.optimizer.value_or(Duration()).seconds() +
+                          std::abs(stall(workload).value_or(Duration()).seconds());
+
+  // Copies in, out and adding into gradients: at most eight passes over memory.
+  double passes = 8 * bytes;
+  double tensors = static_cast<double>(workload.parameters.size());
+  const AnalyticModel quiet{.cluster = cluster, .tuning = {}};
+  double transfers = 0;
+  for (const BufferGroup& group : workload.buffers) {
+    passes += 8 * static_cast<double>(group.bytes.count());
+    tensors += static_cast<double>(group.tensors);
+    transfers += plan(quiet, CollectiveKind::broadcast, group.bytes, 0).transfer.seconds();
+  }
+  for (const Bucket& bucket : buckets_for(workload, options, 0))
+    transfers += plan(quiet, CollectiveKind::all_reduce, bucket.bytes, 0).transfer.seconds();
+  constexpr double kSlowestBytesPerSecond = 1e9;
+  constexpr double kSecondsPerTensor = 1e-3;
+  return (recorded / slowest_rank + tensors * kSecondsPerTensor) * options.ddp.accumulate +
+         passes / kSlowestBytesPerSecond + 4 * transfers;
 }
 
 }  // namespace
@@ -94,7 +113,13 @@ std::optional<std::string> cannot_simulate(const Workload& workload, const Clust
             "\"ignored\"",
             workload.parameters[i].name);
   }
-  if (seconds_at_most(workload, cluster, options) > kLongestStepSeconds)
+  std::int64_t buffers = 0;
+  for (const BufferGroup& group : workload.buffers)
+    if (__builtin_add_overflow(buffers, group.bytes.count(), &buffers)) buffers = kMostBytes + 1;
+  if (total > kMostBytes || buffers > kMostBytes)
+    return fmt::format("gradients or buffers of more than {} TiB cannot be simulated",
+                       kMostBytes >> 40);
+  if (seconds_at_most(workload, cluster, options, static_cast<double>(total)) > kLongestStepSeconds)
     return fmt::format(
         "a step would take longer than {:.0f} days; check the units of times and rates",
         kLongestStepSeconds / 86400);
@@ -107,8 +132,7 @@ SimulationResult simulate(const Workload& workload, const Cluster& cluster,
   SimulationResult result;
   const int first = options.iterations > 0 ? 1 : 0;
   for (int iteration = first; iteration <= options.iterations; ++iteration) {
-    const std::vector<Bucket> buckets =
-        buckets_for(workload, options, iteration == 0 ? kSteadyIteration : iteration);
+    const std::vector<Bucket> buckets = buckets_for(workload, options, iteration);
     const StepKind kind{.rebuild = iteration > 0 && limits.rebuilt_from == iteration,
                         .delay_launch = iteration == 1 && options.ddp.static_graph};
     SimulatedStep step = run_step(workload, cluster, options, model, buckets, kind);
@@ -124,7 +148,7 @@ SimulationResult simulate(const Workload& workload, const Cluster& cluster,
 
 StepTimes simulate_times(const Workload& workload, const Cluster& cluster,
                          const SimulationOptions& options, const CollectiveModel& model) {
-  const std::vector<Bucket> buckets = buckets_for(workload, options, kSteadyIteration);
+  const std::vector<Bucket> buckets = buckets_for(workload, options, 0);
   return run_step(workload, cluster, options, model, buckets, StepKind{}).result.times;
 }
 

@@ -87,7 +87,7 @@ std::string why_exposed(const BucketResult& bucket, const BucketResult* previous
 }  // namespace
 
 StepTimes book_times(const ReducerSchedule& planned, const Execution& execution,
-                     const Workload& workload, double compute_scale) {
+                     const Workload& workload, const SimulationOptions& options) {
   const Program& program = planned.schedule.ranks.front().compute;
   const std::vector<OperationTime>& operations = execution.ranks.front().compute;
   const TimePoint backward_end = end_of_backward(program, operations);
@@ -122,8 +122,9 @@ StepTimes book_times(const ReducerSchedule& planned, const Execution& execution,
     if (purpose != Purpose::optimizer) optimizer_start = cursor;
   }
   times.backward_compute = times.backward - times.copies_in - times.interference;
-  if (workload.recorded_with.buffer_broadcast)
-    times.buffer_broadcast += workload.recorded_with.buffer_broadcast->scaled(1 / compute_scale);
+  if (workload.recorded_with.buffer_broadcast && options.ddp.broadcast_buffers)
+    times.buffer_broadcast +=
+        workload.recorded_with.buffer_broadcast->scaled(1 / options.compute_scale);
 
   std::vector<Interval> transfers;
   std::vector<Interval> waits;
@@ -155,7 +156,8 @@ StepTimes book_times(const ReducerSchedule& planned, const Execution& execution,
   DDPSIM_ASSERT(gaps >= Duration(), "parts of the step after backward overlap");
   DDPSIM_ASSERT(!times.overlap || (*times.overlap >= 0 && *times.overlap <= 1),
                 "overlap outside 0 to 1");
-  times.stall = gaps + stall(workload).value_or(Duration());
+  // What kept the GPU waiting between steps (data loading) does so for every micro-batch.
+  times.stall = gaps + stall(workload).value_or(Duration()) * options.ddp.accumulate;
   times.iteration = times.forward + times.backward + times.exposed_communication + times.finalize +
                     times.optimizer + times.stall;
   return times;

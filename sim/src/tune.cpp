@@ -14,8 +14,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr TorchVersion kCapList{2, 11};
-
 /// Calls body(i) for every i below `count`, on several threads; results are stored by index, so the
 /// number of threads shows nowhere.
 template <typename Body>
@@ -40,7 +38,8 @@ class Tuner {
 
   TuneResult run() {
     const Bucketing standard = evaluated(default_bucketing(workload_, options_.ddp));
-    std::vector<Bucketing> found = enumerate_bucketings(workload_, options_.ddp, tuning_.caps);
+    BucketingSearch search = search_bucketings(workload_, options_.ddp, tuning_.caps);
+    std::vector<Bucketing>& found = search.found;
     for_each_index(found.size(), tuning_.threads,
                    [&](std::size_t i) { found[i] = evaluated(std::move(found[i])); });
 
@@ -49,7 +48,8 @@ class Tuner {
     const std::size_t best = index_of_best(found);
     result.best = best == kNone ? standard.point : found[best].point;
     result.recommended = recommend(standard, found, best);
-    result.lower_bound = lower_bound(standard.buckets);
+    result.left_out = std::move(search.left_out);
+    result.lower_bound = lower_bound(standard);
     partition(standard, found, best, result);
     for (Bucketing& bucketing : found) result.curve.push_back(std::move(bucketing.point));
     return result;
@@ -58,15 +58,19 @@ class Tuner {
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-  SimulationOptions with(const std::vector<Bucket>& buckets, SimulationOptions options) const {
+  std::vector<Bucket> buckets_of(const Bucketing& bucketing) const {
+    return buckets_under(workload_, options_.ddp, bucketing.limits);
+  }
+
+  static SimulationOptions with(std::vector<Bucket> buckets, SimulationOptions options) {
     options.iterations = 0;
-    options.buckets = buckets;
+    options.buckets = std::move(buckets);
     return options;
   }
 
   Bucketing evaluated(Bucketing bucketing) const {
     const StepTimes times =
-        simulate_times(workload_, cluster_, with(bucketing.buckets, options_), model_);
+        simulate_times(workload_, cluster_, with(buckets_of(bucketing), options_), model_);
     bucketing.point.iteration = times.iteration;
     bucketing.point.exposed_communication = times.exposed_communication;
     return bucketing;
@@ -107,6 +111,7 @@ class Tuner {
 
   /// A number a person would write inside [low, high] MiB: as few digits as fit, near the middle.
   static double round_cap(double low, double high) {
+    if (high == kNoLimitMb) high = 2 * low;  // open upwards
     const auto fits = [&](double cap) { return cap >= low && cap <= high && cap > 0; };
     const double middle = (low + high) / 2;
     for (const double unit : {100.0, 50.0, 25.0, 10.0, 5.0, 1.0}) {
@@ -219,8 +224,8 @@ class Tuner {
       if (verdict.bucket_cap_mb)
         verdict.python += fmt::format("{}DistributedDataParallel(model, bucket_cap_mb={})",
                                       verdict.python.empty() ? "" : "; ", *verdict.bucket_cap_mb);
-      verdict.reason =
-          fmt::format("{} buckets instead of {}", chosen.point.buckets, standard.point.buckets);
+      verdict.reason = fmt::format("{} bucket{} instead of {}", chosen.point.buckets,
+                                   chosen.point.buckets == 1 ? "" : "s", standard.point.buckets);
       return;
     }
     verdict.bucket_cap_mb.reset();
@@ -239,19 +244,20 @@ class Tuner {
   Gain gain(const Bucketing& standard, const Bucketing& chosen) const {
     const Duration value = standard.point.iteration - chosen.point.iteration;
     const std::vector<Scenario> worlds = scenarios(options_, model_);
+    const std::vector<Bucket> before = buckets_of(standard);
+    const std::vector<Bucket> after = buckets_of(chosen);
     std::vector<Duration> deviations;
     for (const Scenario& world : worlds) {
       const auto time = [&](const std::vector<Bucket>& buckets) {
         return simulate_times(workload_, cluster_, with(buckets, world.options), world.model)
             .iteration;
       };
-      deviations.push_back(time(standard.buckets) - time(chosen.buckets) - value);
+      deviations.push_back(time(before) - time(after) - value);
     }
     std::vector<Duration> extra;
-    if (tuning_.measured_step) {
+    if (tuning_.replay) {
       // What the replay of today's step leaves unexplained may scale the gain either way.
-      const double residual =
-          (*tuning_.measured_step - standard.point.iteration) / standard.point.iteration;
+      const double residual = tuning_.replay->residual() / tuning_.replay->predicted;
       extra = {value.scaled(residual), value.scaled(-residual)};
     }
     const Spread spread = combine(worlds, deviations, extra);
@@ -259,9 +265,8 @@ class Tuner {
   }
 
   /// Collectives, their launches and their interference take no time at all.
-  Duration lower_bound(const std::vector<Bucket>& buckets) const {
-    SimulationOptions free = with(buckets, options_);
-    free.interference = {.sm_share = 0, .communication_rate = 1};
+  Duration lower_bound(const Bucketing& standard) const {
+    SimulationOptions free = with(buckets_of(standard), options_);
     free.costs.host_hook = free.costs.host_launch = free.costs.host_search_per_parameter =
         Duration();
     free.costs.launch_latency = free.costs.event_latency = Duration();
@@ -274,16 +279,17 @@ class Tuner {
       result.best_partition_absent_because = *reason;
       return;
     }
-    Bucketing candidate{.buckets = best_partition(workload_, cluster_, options_, model_),
-                        .point = {}};
-    candidate = evaluated(std::move(candidate));
+    std::vector<Bucket> cut = best_partition(workload_, cluster_, options_, model_);
+    const Duration time =
+        simulate_times(workload_, cluster_, with(cut, options_), model_).iteration;
     // Seen in full, a cap's bucketing may still beat the cut.
     const Bucketing& settable = best == kNone ? standard : found[best];
-    const bool list = options_.ddp.torch >= kCapList && bucket_limits(options_.ddp).rebuilt_from;
-    if (settable.point.iteration <= candidate.point.iteration)
-      result.best_partition = {settable.buckets, settable.point.iteration, true};
+    const bool list =
+        has_bucket_cap_mb_list(options_.ddp.torch) && bucket_limits(options_.ddp).rebuilt_from;
+    if (settable.point.iteration <= time)
+      result.best_partition = {buckets_of(settable), settable.point.iteration, true, true};
     else
-      result.best_partition = {candidate.buckets, candidate.point.iteration, list};
+      result.best_partition = {std::move(cut), time, list, false};
   }
 
   const Workload& workload_;

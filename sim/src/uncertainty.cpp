@@ -43,16 +43,17 @@ SimulationOptions with_interference(SimulationOptions options, double factor) {
   return options;
 }
 
-SimulationOptions with_compute(SimulationOptions options, double shift) {
-  options.compute_scale += shift * options.compute_scale_error;
+SimulationOptions with_compute(SimulationOptions options, double scale) {
+  options.compute_scale = scale;
   return options;
 }
 
 SimulationOptions with_costs(SimulationOptions options, double factor) {
   DdpCosts& costs = options.costs;
   costs.copy_bandwidth_share = std::min(1.0, costs.copy_bandwidth_share / factor);
-  for (Duration* cost : {&costs.copy_kernel, &costs.kernel_gap, &costs.host_hook,
-                         &costs.host_launch, &costs.launch_latency, &costs.event_latency})
+  for (Duration* cost :
+       {&costs.copy_kernel, &costs.kernel_gap, &costs.host_hook, &costs.host_launch,
+        &costs.launch_latency, &costs.event_latency, &costs.host_search_per_parameter})
     *cost = cost->scaled(factor);
   return options;
 }
@@ -69,9 +70,10 @@ std::vector<Scenario> scenarios(const SimulationOptions& options, const Collecti
       {"copies and host costs", with_costs(options, kCostsLow), model},
       {"copies and host costs", with_costs(options, kCostsHigh), model},
   };
-  if (options.compute_scale_error > 0) {
-    worlds.push_back({"compute scale", with_compute(options, +1), model});
-    worlds.push_back({"compute scale", with_compute(options, -1), model});
+  if (options.compute_scale_range) {
+    const auto [slowest, fastest] = *options.compute_scale_range;
+    worlds.push_back({"compute scale", with_compute(options, fastest), model});
+    worlds.push_back({"compute scale", with_compute(options, slowest), model});
   }
   return worlds;
 }

@@ -72,7 +72,7 @@ void BM_EnumerateBucketings(benchmark::State& state) {
   const Workload workload = resnet50();
   std::size_t count = 0;
   for (auto _ : state) {
-    const std::vector<Bucketing> all = enumerate_bucketings(workload, {}, {});
+    const std::vector<Bucketing> all = search_bucketings(workload, {}, {}).found;
     count = all.size();
     benchmark::DoNotOptimize(all.data());
   }

@@ -50,6 +50,8 @@ TEST_CASE("replay: two A100s with their recorded durations start and end where t
       recorded.durations.push_back(Duration::microseconds(kernel["dur_us"].get<double>()));
       starts_us.push_back(kernel["start_rel"].get<double>());
     }
+    recorded.channels = workload.recorded_with.collectives.front().channels;
+    CHECK(recorded.channels == 8);  // the kernels' grid
     SimulationOptions options;
     REQUIRE_FALSE(cannot_simulate(workload, cluster, options));
     const SimulationResult result = simulate(workload, cluster, options, recorded);

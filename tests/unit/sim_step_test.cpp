@@ -272,5 +272,7 @@ TEST_CASE("step: what cannot be simulated is said with the way out") {
   workload.parameters[0].shape = {{std::int64_t{1} << 62}};
   CHECK(cannot_simulate(workload, cluster, {})->find("2^63") != std::string::npos);
   workload.parameters[0].shape = {{std::int64_t{1} << 60}};
+  CHECK(cannot_simulate(workload, cluster, {})->find("TiB") != std::string::npos);
+  workload.parameters[0].shape = {{std::int64_t{1} << 47}};
   CHECK(cannot_simulate(workload, worlds::node(2, 1e-6), {})->find("days") != std::string::npos);
 }

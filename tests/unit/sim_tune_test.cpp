@@ -58,9 +58,10 @@ TEST_CASE("tune: the search finds exactly the bucketings that brute force over c
     CAPTURE(torch.minor);
     DdpOptions options{.torch = torch};
     std::set<std::vector<std::vector<std::size_t>>> searched;
-    for (const Bucketing& bucketing : enumerate_bucketings(workload, options, {}))
+    for (const Bucketing& bucketing : search_bucketings(workload, options, {}).found)
       if (bucketing.point.bucket_cap_mb)
-        CHECK(searched.insert(members(bucketing.buckets)).second);  // each once
+        CHECK(searched.insert(members(buckets_under(workload, options, bucketing.limits)))
+                  .second);  // each once
     std::set<std::vector<std::vector<std::size_t>>> tried;
     for (std::int64_t bytes = 0; bytes < 48'000'000; bytes += 4096) {
       options.bucket_cap_mb = static_cast<double>(bytes) / 1048576;
@@ -68,12 +69,13 @@ TEST_CASE("tune: the search finds exactly the bucketings that brute force over c
     }
     CHECK(std::includes(searched.begin(), searched.end(), tried.begin(), tried.end()));
     // And nothing that no cap gives: the ends of every range reproduce it.
-    for (const Bucketing& bucketing : enumerate_bucketings(workload, {.torch = torch}, {})) {
+    for (const Bucketing& bucketing : search_bucketings(workload, {.torch = torch}, {}).found) {
       if (!bucketing.point.bucket_cap_mb) continue;
       for (const double cap :
            {bucketing.point.cap_range_mb.first, bucketing.point.cap_range_mb.second}) {
         options.bucket_cap_mb = cap;
-        CHECK(members(steady_buckets(workload, options)) == members(bucketing.buckets));
+        CHECK(members(steady_buckets(workload, options)) ==
+              members(buckets_under(workload, options, bucketing.limits)));
       }
     }
   }
@@ -95,10 +97,7 @@ TEST_CASE("tune: its curve agrees with brute force over 1000 caps to the picosec
       return point.bucket_cap_mb && point.cap_range_mb.first <= whole &&
              whole <= point.cap_range_mb.second;
     };
-    auto point = std::find_if(result.curve.begin(), result.curve.end(), holds);
-    if (point == result.curve.end())
-      point = std::find_if(result.curve.begin(), result.curve.end(),
-                           [](const CurvePoint& p) { return p.buckets == 1; });
+    const auto point = std::find_if(result.curve.begin(), result.curve.end(), holds);
     REQUIRE(point != result.curve.end());
     CHECK(point->iteration == brute);
     ++compared;
@@ -153,10 +152,10 @@ TEST_CASE("tune: threads change nothing") {
 
 TEST_CASE("tune: caps asked for are evaluated as they are, unreachable ones marked") {
   Setup setup(3);
-  const TuneResult plain = setup.tune({.caps = {1, 25, 25, 400}});
-  REQUIRE(plain.curve.size() == 4);
-  CHECK(plain.curve[1].iteration == plain.curve[2].iteration);
-  CHECK(plain.curve[3].buckets == 1);
+  const TuneResult plain = setup.tune({.caps = {400, 25, 1, 25}});  // sorted, each once
+  REQUIRE(plain.curve.size() == 3);
+  CHECK(plain.curve[1].bucket_cap_mb == 25);
+  CHECK(plain.curve[2].buckets == 1);
   for (const CurvePoint& point : plain.curve) CHECK(point.reachable);
 
   setup.options.ddp.first_bucket_mb = 1;  // with 2.8 a cap passed takes the first bucket along

@@ -66,6 +66,13 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return value;
 }
 
+/// First element of an array of numbers; nothing for anything else.
+std::optional<std::int64_t> first_number(ondemand::value value) {
+  if (value.type() != ondemand::json_type::array) return std::nullopt;
+  for (auto element : value.get_array()) return whole_number(written(element.value()));
+  return std::nullopt;
+}
+
 EventKind kind_of(std::string_view category) {
   if (category == "cpu_op" || category == "Operator") return EventKind::cpu_op;
   if (category == "kernel" || category == "Kernel") return EventKind::kernel;
@@ -100,6 +107,9 @@ void read_arguments(ondemand::object arguments, TraceEvent& event) {
         break;
       case 'C':
         if (is(key, "Collective name")) event.collective = written(field.value());
+        break;
+      case 'g':
+        if (is(key, "grid")) event.blocks = first_number(field.value());
         break;
       case 'I':
         if (is(key, "In msg nelems")) event.elements = whole_number(written(field.value()));

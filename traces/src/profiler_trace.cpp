@@ -344,7 +344,8 @@ void TraceImport::fill_collectives(const RecordedStep& step) {
     recorded.collectives.push_back({.bytes = *one.bytes,
                                     .launch = span(step.backward_start_ns, one.launch_ns),
                                     .start = span(step.backward_start_ns, one.start_ns),
-                                    .duration = span(one.start_ns, one.end_ns)});
+                                    .duration = span(one.start_ns, one.end_ns),
+                                    .channels = static_cast<int>(one.channels)});
   }
   result_.recognised.push_back(
       step.nccl_kernels == 0

@@ -28,6 +28,7 @@ struct TraceEvent {
   std::string_view collective;           ///< "Collective name"
   std::optional<std::int64_t> elements;  ///< "In msg nelems"
   std::string_view dtype;                ///< "Float", "Half", …
+  std::optional<std::int64_t> blocks;    ///< first of "grid": NCCL runs one thread block a channel
 
   std::int64_t end_ns() const { return start_ns + duration_ns; }
 };

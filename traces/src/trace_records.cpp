@@ -46,6 +46,8 @@ constexpr CommsType kCommsTypes[] = {
     {"Byte", 1, true},   {"Bool", 1, true},  {"ComplexFloat", 8, false},
 };
 
+constexpr std::int64_t kMostChannels = 1024;  // NCCL has had at most 64
+
 Collective collective_of(const TraceEvent& event) {
   Collective result;
   result.operation = event.collective;
@@ -58,6 +60,7 @@ Collective collective_of(const TraceEvent& event) {
       result.bytes = Bytes(bytes);
     }
   }
+  result.channels = std::clamp<std::int64_t>(event.blocks.value_or(0), 0, kMostChannels);
   result.start_ns = event.start_ns;
   result.end_ns = event.end_ns();
   return result;

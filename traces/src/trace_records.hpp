@@ -49,6 +49,7 @@ struct Collective {
   std::int64_t end_ns = 0;
   std::int64_t launch_ns = 0;  ///< kernels only
   std::uint16_t thread = 0;    ///< kernels: the launching thread
+  std::int64_t channels = 0;   ///< kernels: thread blocks, one a channel; 0 where not recorded
 };
 
 class TraceRecords {

@@ -339,7 +339,8 @@ void WorkloadReader::read_recorded_with(const Cursor& cursor) {
 
 void WorkloadReader::read_collectives(const Cursor& list) {
   for (const Cursor& entry : list.array()) {
-    const Object object = entry.object({"bytes", "launch_us", "start_us", "duration_us"});
+    const Object object =
+        entry.object({"bytes", "launch_us", "start_us", "duration_us", "channels"});
     RecordedCollective collective;
     if (const auto bytes = need(object, "bytes")) {
       collective.bytes = Bytes(bytes->integer(0, kMostCount));
@@ -348,6 +349,8 @@ void WorkloadReader::read_collectives(const Cursor& list) {
     if (const auto launch = need(object, "launch_us")) collective.launch = time(*launch, true);
     if (const auto start = need(object, "start_us")) collective.start = time(*start, true);
     if (const auto length = need(object, "duration_us")) collective.duration = time(*length);
+    if (const auto channels = object.optional("channels"))
+      collective.channels = static_cast<int>(channels->integer(0, 1024));
     workload_.recorded_with.collectives.push_back(collective);
   }
 }

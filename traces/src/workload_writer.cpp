@@ -87,10 +87,12 @@ std::string buffers_text(const std::vector<BufferGroup>& buffers) {
 std::string collectives_text(const std::vector<RecordedCollective>& collectives) {
   std::vector<std::string> lines;
   for (const RecordedCollective& one : collectives) {
-    lines.push_back(
-        fmt::format("{{\"bytes\": {}, \"launch_us\": {}, \"start_us\": {}, \"duration_us\": {}}}",
+    std::string line =
+        fmt::format("{{\"bytes\": {}, \"launch_us\": {}, \"start_us\": {}, \"duration_us\": {}",
                     one.bytes.count(), json_microseconds(one.launch), json_microseconds(one.start),
-                    json_microseconds(one.duration)));
+                    json_microseconds(one.duration));
+    if (one.channels > 0) line += fmt::format(", \"channels\": {}", one.channels);
+    lines.push_back(line + "}");
   }
   return block('[', lines, ']', "    ");
 }

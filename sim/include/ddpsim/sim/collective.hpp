@@ -1,8 +1,9 @@
 // What a collective costs. Two pure functions, never mixed:
 //
-//   choose(kind, size, cluster, tuning) -> algorithm, protocol, channels    NCCL's own table, bit
-//   for bit cost(choice, size, cluster)         -> duration                         our pipeline
-//   law
+//   choose(kind, size, cluster, tuning) -> algorithm, protocol, channels
+//       NCCL's own table, bit for bit
+//   cost(kind, choice, size, cluster) -> duration
+//       our pipeline law
 //
 // NCCL's time estimate selects; it does not predict. A CollectiveModel bundles the two (or replaces
 // them) as a value the step simulator asks once per collective. Flow simulation, NVLS and CollNet
@@ -61,6 +62,7 @@ struct AnalyticModel {
 /// Recorded durations by position in launch order, wait and transfer together; replays a trace.
 struct RecordedModel {
   std::vector<Duration> durations;
+  int channels = 0;  ///< of the recorded kernels; 0 where not known: they slow nothing
 };
 
 /// Collectives take no time and no SMs: the lower bound.
@@ -71,6 +73,7 @@ using CollectiveModel = std::variant<AnalyticModel, RecordedModel, FreeModel>;
 struct CollectivePlan {
   Duration transfer;                       ///< last arrival to end
   std::optional<CollectiveChoice> choice;  ///< absent where the model does not choose
+  int channels = 0;                        ///< SMs the kernel holds while it is resident
 };
 
 /// Plan of the `index`-th collective of its kind in the step.

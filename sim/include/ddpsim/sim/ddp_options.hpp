@@ -29,6 +29,12 @@ struct DdpOptions {
 /// has it; absent when they can. `static_graph since 1.9`, and so on.
 std::optional<std::string> unsupported(const DdpOptions& options);
 
+/// torch.distributed._DEFAULT_FIRST_BUCKET_BYTES can be assigned.
+bool first_bucket_tunable(TorchVersion version);
+/// A bucket_cap_mb that is passed holds for the first bucket too.
+bool cap_holds_for_first_bucket(TorchVersion version);
+bool has_bucket_cap_mb_list(TorchVersion version);
+
 /// Byte limits for the bucket assignment function, in the order it consumes them.
 struct BucketLimits {
   std::vector<Bytes> construction;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ddpsim/sim/cluster.hpp"
@@ -55,7 +56,11 @@ struct SimulationOptions {
   Interference interference;
   /// Compute of this GPU relative to the recording's: 2 halves every compute time.
   double compute_scale = 1;
-  double compute_scale_error = 0;  ///< half width of what the scale may be; only intervals use it
+  /// What the scale may be, around compute_scale; only intervals use it. Absent: it is certain.
+  std::optional<std::pair<double, double>> compute_scale_range;
+  /// SMs of the GPU recorded on, which NCCL kernels in the recording took their share of; 0: as many as
+  /// the cluster's.
+  int recorded_sms = 0;
   /// A further factor per rank, by rank (1.2: a fifth faster); empty: all ranks alike. Ranks with
   /// equal factors run one program and are simulated once.
   std::vector<double> rank_compute_scale;

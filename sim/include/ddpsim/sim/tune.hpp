@@ -11,11 +11,15 @@
 
 namespace ddpsim {
 
+/// Upper end of a range of caps that is open upwards: 2^63 - 1 bytes.
+inline constexpr double kNoLimitMb = 9223372036854775807.0 / 1048576;
+
 /// One distinct bucketing.
 struct CurvePoint {
   std::optional<double> bucket_cap_mb;    ///< what to pass; absent: the default (pass nothing)
   std::optional<double> first_bucket_mb;  ///< first limit in force, MiB
-  /// Caps in MiB, both ends included, that give this very bucketing.
+  /// Caps in MiB, both ends included, that give this very bucketing; PyTorch truncates a cap to whole
+  /// bytes. kNoLimitMb: any cap from the low end up.
   std::pair<double, double> cap_range_mb{0, 0};
   Duration iteration;
   Duration exposed_communication;
@@ -42,8 +46,9 @@ struct Recommendation {
 
 struct BestPartition {
   std::vector<Bucket> buckets;
-  Duration iteration;      ///< simulated in full
-  bool reachable = false;  ///< by bucket_cap_mb_list
+  Duration iteration;        ///< simulated in full
+  bool reachable = false;    ///< by a cap or by bucket_cap_mb_list
+  bool is_best_cap = false;  ///< nothing better than the best cap was found
 };
 
 struct TuneOptions {
@@ -53,8 +58,8 @@ struct TuneOptions {
   /// Share of the step below which two settings cannot be told apart: medians of seven or more
   /// iterations repeat to 0.5 % (p90 0.9 %), so a difference of two to about 1 %.
   double measurable_share = 0.01;
-  /// Today's unprofiled step, when known: its residual widens the interval.
-  std::optional<Duration> measured_step;
+  /// Today's step, replayed with the options in force: its residual widens the interval.
+  std::optional<Replay> replay;
 };
 
 struct TuneResult {
@@ -65,6 +70,7 @@ struct TuneResult {
   Duration lower_bound;           ///< collectives take no time
   std::optional<BestPartition> best_partition;
   std::string best_partition_absent_because;
+  std::string left_out;  ///< what was not searched and why; empty when nothing was
 };
 
 TuneResult tune(const Workload& workload, const Cluster& cluster, const SimulationOptions& options,

@@ -70,6 +70,7 @@ struct RecordedCollective {
   Duration launch;  ///< host enqueues
   Duration start;
   Duration duration;
+  int channels = 0;  ///< thread blocks of the kernel, one a channel; 0 where not recorded
 };
 
 /// What the recording already contains.
