@@ -33,6 +33,9 @@ formatting() { sources '*.cpp' '*.hpp' | xargs -0 clang-format --dry-run -Werror
 build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parallel "$jobs" "${@:2}"; }
 tests() { ctest --preset "$1" --parallel "$jobs" "${@:2}"; }
 build_and_test() { build "$1" && tests "$@"; }
+threads() {
+  build tsan --target ddpsim_parallel_tests && build/tsan/tests/ddpsim_parallel_tests
+}
 tidy() {
   sources 'cli/*.cpp' 'formats/*.cpp' 'models/*.cpp' 'reports/*.cpp' 'sim/*.cpp' 'topologies/*.cpp' \
           'traces/*.cpp' | xargs -0 -n 4 -P "$jobs" clang-tidy -p build/dev --quiet

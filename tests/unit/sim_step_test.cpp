@@ -276,3 +276,91 @@ TEST_CASE("step: what cannot be simulated is said with the way out") {
   workload.parameters[0].shape = {{std::int64_t{1} << 47}};
   CHECK(cannot_simulate(workload, worlds::node(2, 1e-6), {})->find("days") != std::string::npos);
 }
+
+namespace {
+
+/// Two gradients recorded under DDP on two ranks, an 8-channel kernel from 30 to 90 us of backward.
+Workload recorded_on_two_ranks() {
+  Workload workload = worlds::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 120, 10);
+  RecordedWith& recorded = workload.recorded_with;
+  recorded.ddp_hooks = true;
+  recorded.world_size = 2;
+  recorded.nccl_kernels = 2;
+  recorded.collectives = {{4_MiB, 30_us, 30_us, 60_us, 8}, {4_MiB, 110_us, 120_us, 40_us, 8}};
+  recorded.exposed = 40_us;
+  recorded.finalize = 30_us;
+  return workload;
+}
+
+AnalyticModel on(const Cluster& cluster) {
+  return {.cluster = cluster, .tuning = {}};
+}
+
+}  // namespace
+
+TEST_CASE("step: what NCCL slowed in the recording is the same on every cluster") {
+  const Workload workload = recorded_on_two_ranks();
+  SimulationOptions options = worlds::bare();
+  options.interference.sm_share = 1;
+  // 60 us of backward ran at 72/80 speed: 6 us of its 120 are not its own.
+  for (const int ranks : {1, 2, 8}) {
+    const Cluster cluster = worlds::node(ranks);
+    const StepTimes times = simulate(workload, cluster, options, on(cluster)).step.times;
+    CHECK(times.backward_compute == 114_us);
+  }
+  const Cluster cluster = worlds::node(2);
+  CHECK(simulate_times(workload, cluster, options, FreeModel{}).backward_compute == 114_us);
+}
+
+TEST_CASE("step: a recording replayed with its own durations and kernels comes out as it was") {
+  const Workload workload = recorded_on_two_ranks();
+  SimulationOptions options = worlds::bare();
+  options.interference.sm_share = 1;
+  options.ddp.bucket_cap_mb = 1;
+  const RecordedModel model{.durations = {60_us, 40_us}, .channels = 8};
+  const StepTimes times = simulate_times(workload, worlds::node(2), options, model);
+  CHECK(times.backward.microseconds() == doctest::Approx(120).epsilon(0.05));
+  CHECK(times.interference > Duration());
+}
+
+TEST_CASE("step: copies out take what was recorded, whatever the buckets under study") {
+  const Workload workload = recorded_on_two_ranks();
+  SimulationOptions options = worlds::bare();
+  options.costs.copy_kernel = 1_us;
+  Duration least = Duration::max();
+  Duration most;
+  for (const double cap : {0.0, 1.0, 100.0}) {
+    options.ddp.bucket_cap_mb = cap;
+    // With free collectives nothing hides a copy: finalize is all of them.
+    const Duration finalize =
+        simulate_times(workload, worlds::node(2), options, FreeModel{}).finalize;
+    least = std::min(least, finalize);
+    most = std::max(most, finalize);
+  }
+  CHECK((most - least) < 10_ps);
+}
+
+TEST_CASE("step: buffers are broadcast once per synchronised step, not per micro-batch") {
+  Workload workload = recorded_on_two_ranks();
+  workload.buffers = {{.dtype = Dtype::float32, .bytes = 4_KiB, .tensors = 1}};
+  workload.recorded_with.buffer_broadcast = 20_us;
+  SimulationOptions options = worlds::bare();
+  CHECK(simulate_times(workload, worlds::node(2), options, FreeModel{}).forward == 50_us);
+  options.ddp.accumulate = 2;
+  CHECK(simulate_times(workload, worlds::node(2), options, FreeModel{}).forward == 80_us);
+  options.ddp.broadcast_buffers = false;
+  const StepTimes without = simulate_times(workload, worlds::node(2), options, FreeModel{});
+  CHECK(without.forward == 60_us);
+  CHECK(without.buffer_broadcast == Duration());
+}
+
+TEST_CASE("step: static_graph's first iteration loses nothing that was recorded") {
+  Workload workload = recorded_on_two_ranks();
+  for (ReadyEvent& event : workload.backward->ready) event.copied_at = event.at + 15_us;
+  SimulationOptions options = worlds::bare();
+  options.ddp.static_graph = true;
+  options.iterations = 2;
+  const SimulationResult result =
+      simulate(workload, worlds::node(2), options, taking({1_us, 1_us, 1_us}));
+  CHECK(result.iterations[0].times.backward == result.iterations[1].times.backward);
+}
