@@ -116,8 +116,12 @@ std::string bucket_table(const StepResult& step, int digits, const TerminalStyle
          hidden ? "hidden"
                 : time_text(bucket.end - std::max(bucket.start, backward_end), digits, unit)});
   }
-  return fmt::format("Buckets in launch order, {} from the start of forward:\n{}", name_of(unit),
-                     table.text(style));
+  return wrapped(
+             fmt::format("Buckets in launch order, {} from the start of forward (the host launches "
+                         "them ahead of the GPU):",
+                         name_of(unit)),
+             style.width, 2) +
+         table.text(style);
 }
 
 /// Why buckets are exposed, equal reasons of neighbours told once.

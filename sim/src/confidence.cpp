@@ -12,6 +12,9 @@ namespace {
 
 /// A source that moves the step by less is not worth a reader's time.
 constexpr double kWorthNaming = 0.001;
+/// PyTorch's own DDP benchmark (ResNet-50 and cap 25 on 1 to 16 V100s) took 0.8 to 4.5 % longer than
+/// predicted, and nobody knows why. Unless today's step shows otherwise, so may any step.
+constexpr double kUnexplained = 0.05;
 
 }  // namespace
 
@@ -37,7 +40,7 @@ Confidence assess(const Workload& workload, const Cluster& cluster,
                          predicted);
   std::vector<Duration> extra = {predicted.scaled(-kMeasurementNoise),
                                  predicted.scaled(kMeasurementNoise)};
-  if (replay) extra.push_back(replay->residual());
+  extra.push_back(replay ? replay->residual() : predicted.scaled(kUnexplained));
   const Spread spread = combine(worlds, deviations, extra);
 
   Confidence confidence;
@@ -60,7 +63,10 @@ Confidence assess(const Workload& workload, const Cluster& cluster,
                     100 * (replay->residual() / replay->measured)));
   else
     confidence.because.push_back(
-        "today's step was not given, so nothing was checked against it (--measured-step)");
+        fmt::format("published DDP steps took up to {:.0f} % longer than predicted, for reasons "
+                    "not known; give "
+                    "today's step to check this one (--measured-step)",
+                    100 * kUnexplained));
   return confidence;
 }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/tune.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "worlds.hpp"
@@ -18,12 +19,14 @@ using namespace ddpsim::literals;
 
 namespace {
 
+CollectiveModel model_of(const Cluster& cluster, const SimulationOptions& options) {
+  return AnalyticModel{.cluster = cluster, .tuning = {.nccl = bundled_nccl(options.ddp.torch)}};
+}
+
 StepTimes times_on(const std::string& workload, const ClusterRequest& request,
-                   SimulationOptions options) {
+                   const SimulationOptions& options) {
   const Cluster cluster = load_cluster(request);
-  const CollectiveModel model =
-      AnalyticModel{.cluster = cluster, .tuning = {.nccl = bundled_nccl(options.ddp.torch)}};
-  return simulate_times(*bundled_workload(workload), cluster, options, model);
+  return simulate_times(*bundled_workload(workload), cluster, options, model_of(cluster, options));
 }
 
 }  // namespace
@@ -140,4 +143,23 @@ TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, split into what is explained 
     }
   }
   MESSAGE(report);
+}
+
+TEST_CASE(
+    "confidence: the interval holds the published benchmark, and today's step once it is given") {
+  const Workload plain = *bundled_workload("resnet50-v100-b32-plain");
+  const Cluster cluster = load_cluster({.text = "dgx1v"});
+  SimulationOptions options;
+  options.ddp.torch = {1, 4};
+  options.compute_scale = 102.275 / 97;
+  const CollectiveModel model = model_of(cluster, options);
+  const Duration predicted = simulate_times(plain, cluster, options, model).iteration;
+  const auto holds = [&](const Confidence& confidence, Duration measured) {
+    const double off = 100 * ((measured - predicted) / predicted);
+    return confidence.low_percent <= off && off <= confidence.high_percent;
+  };
+  CHECK(holds(assess(plain, cluster, options, model, predicted, std::nullopt), 104_ms));
+  for (const Duration today : {90_ms, 99_ms, 130_ms})
+    CHECK(
+        holds(assess(plain, cluster, options, model, predicted, Replay{today, predicted}), today));
 }
