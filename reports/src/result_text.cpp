@@ -117,7 +117,7 @@ std::string bucket_table(const StepResult& step, int digits, const TerminalStyle
                 : time_text(bucket.end - std::max(bucket.start, backward_end), digits, unit)});
   }
   return wrapped(
-             fmt::format("Buckets in launch order, {} from the start of forward (the host launches "
+             fmt::format("Buckets in launch order, {} from the start of forward (launch: the host enqueues; start: the "
                          "them ahead of the GPU):",
                          name_of(unit)),
              style.width, 2) +

@@ -17,31 +17,15 @@
 #include <algorithm>
 
 #include "ddpsim/sim/assert.hpp"
+#include "recording.hpp"
 
 namespace ddpsim {
 namespace {
 
-/// Since then the division by the world size rides on the copy into the bucket (mul_out); before,
-/// the full bucket was divided in place. (Reducer sources with and without bucket views; 1.6
-/// and 1.7 are the uncertain neighbours.)
+/// Since then the division by the world size rides on the copy into the bucket (mul_out); before, the
+/// full bucket was divided in place. (Reducer sources with and without bucket views; 1.6 and 1.7 are
+/// the uncertain neighbours.)
 constexpr TorchVersion kDividesWhileCopying{1, 7};
-
-/// However many channels: compute never quite stops.
-constexpr double kMostLoss = 0.9;
-
-/// A recorded stretch during which NCCL slowed compute, on the backward clock.
-struct SlowStretch {
-  Duration start;
-  Duration end;
-  double loss;  ///< share of compute speed lost
-};
-
-/// One gradient on the compute stream as recorded.
-struct GradientSegment {
-  std::size_t parameter;
-  Duration at;      ///< written
-  Duration copied;  ///< and copied into its bucket; equals `at` where no hooks were recorded
-};
 
 class StepScheduler {
  public:
@@ -54,19 +38,18 @@ class StepScheduler {
         model_(model),
         buckets_(buckets),
         kind_(kind),
-        backward_(*workload.backward),
-        recorded_(workload.recorded_with),
-        copy_rate_(cluster.gpu.memory_bandwidth * options.costs.copy_bandwidth_share),
-        sms_(std::max(1, cluster.gpu.sms)) {
-    note_buckets();
-    note_gradients();
-    note_slow_stretches();
+        recording_(workload, options, cluster),
+        kernels_(options.costs, cluster.gpu),
+        recorded_launches_(recording_.launches(buckets)) {
+    bucket_of_.assign(workload_.parameters.size(), -1);
+    for (std::size_t b = 0; b < buckets_.size(); ++b)
+      for (const std::size_t parameter : buckets_[b].parameters)
+        bucket_of_[parameter] = static_cast<std::int32_t>(b);
     plan_collectives();
   }
 
   ReducerSchedule build() {
-    const std::vector<std::pair<int, double>> classes = rank_classes();
-    for (const auto& [rank, factor] : classes) {
+    for (const auto& [rank, factor] : rank_classes()) {
       scale_ = options_.compute_scale * factor;
       programs_ = RankPrograms{.rank = rank, .host = {}, .compute = {}, .communication = {}};
       result_.ready_operation.assign(buckets_.size(), 0);
@@ -78,45 +61,6 @@ class StepScheduler {
   }
 
  private:
-  // --- what is known before any program is written
-  // ------------------------------------------------
-
-  void note_buckets() {
-    bucket_of_.assign(workload_.parameters.size(), -1);
-    for (std::size_t b = 0; b < buckets_.size(); ++b)
-      for (const std::size_t parameter : buckets_[b].parameters)
-        bucket_of_[parameter] = static_cast<std::int32_t>(b);
-  }
-
-  void note_gradients() {
-    for (std::size_t k = 0; k < backward_.ready.size(); ++k) {
-      const ReadyEvent& event = backward_.ready[k];
-      Duration copied = event.at;
-      if (recorded_.ddp_hooks && bucket_of_[event.parameter] >= 0) {
-        const Duration next =
-            k + 1 < backward_.ready.size() ? backward_.ready[k + 1].at : backward_.duration;
-        copied = event.copied_at.value_or(event.at + copy_cost(bytes_of(event.parameter)));
-        copied = std::min(copied, next);
-      }
-      gradients_.push_back({event.parameter, event.at, copied});
-    }
-    std::vector<bool> used(workload_.parameters.size(), false);
-    for (const GradientSegment& gradient : gradients_) used[gradient.parameter] = true;
-    for (std::size_t i = 0; i < workload_.parameters.size(); ++i)
-      if (bucket_of_[i] >= 0 && !used[i]) unused_.push_back(i);
-  }
-
-  /// The recorded NCCL kernels, by the SMs they held then: nothing of the cluster under study.
-  void note_slow_stretches() {
-    const int recorded_sms = options_.recorded_sms > 0 ? options_.recorded_sms : sms_;
-    for (const RecordedCollective& collective : recorded_.collectives) {
-      const double loss = options_.interference.sm_share * collective.channels / recorded_sms;
-      if (loss > 0)
-        slow_.push_back(
-            {collective.start, collective.start + collective.duration, std::min(loss, kMostLoss)});
-    }
-  }
-
   void plan_collectives() {
     Schedule& schedule = result_.schedule;
     std::size_t broadcasts = 0;
@@ -131,7 +75,7 @@ class StepScheduler {
            {ddp_parameters() + 1, static_cast<std::int64_t>(buckets_.size())})
         rebuild_.push_back(add(CollectiveKind::broadcast, Bytes(4) * entries, broadcasts++));
     }
-    if (broadcasts_buffers() && !recorded_.buffer_broadcast)
+    if (broadcasts_buffers() && !recording_.has_buffer_broadcast())
       for (const BufferGroup& group : workload_.buffers)
         buffers_.push_back(add(CollectiveKind::broadcast, group.bytes, broadcasts++));
     for (std::size_t b = 0; b < buckets_.size(); ++b)
@@ -159,32 +103,16 @@ class StepScheduler {
     return std::count_if(bucket_of_.begin(), bucket_of_.end(),
                          [](std::int32_t bucket) { return bucket >= 0; });
   }
-  Bytes bytes_of(std::size_t parameter) const {
-    return gradient_bytes(workload_.parameters[parameter]).value_or(Bytes());
-  }
-  Duration copy_cost(Bytes bytes) const {
-    return costs_.copy_kernel + costs_.kernel_gap + 2 * bytes / copy_rate_;
-  }
   bool broadcasts_buffers() const {
     return options_.ddp.broadcast_buffers && !workload_.buffers.empty();
   }
+  /// A time of the GPU recorded on, on this one.
   Duration scaled(Duration recorded) const {
     return scale_ == 1 ? recorded : recorded.scaled(1 / scale_);
   }
-
-  /// Compute work between two instants of the recording, without the slowdown by recorded NCCL
-  /// kernels.
-  Duration work_between(Duration from, Duration to) const {
-    Duration work = to - from;
-    for (const SlowStretch& slow : slow_) {
-      const Duration overlap = std::min(to, slow.end) - std::max(from, slow.start);
-      if (overlap > Duration()) work -= overlap.scaled(slow.loss);
-    }
-    return std::max(work, Duration());
+  std::int32_t bucket_of(const GradientStretch& gradient) const {
+    return bucket_of_[gradient.parameter];
   }
-
-  // --- writing operations
-  // -------------------------------------------------------------------------
 
   EventId new_event() { return programs_.events++; }
 
@@ -216,8 +144,9 @@ class StepScheduler {
     wait(programs_.compute, purpose, done, return_latency);
   }
 
-  // --- the step
-  // -----------------------------------------------------------------------------------
+  void compute(Duration recorded, std::int32_t bucket = -1) {
+    work(programs_.compute, Purpose::backward, scaled(recorded), bucket);
+  }
 
   void step() {
     for (const std::uint32_t index : rebuild_)  // blocking device-to-host copies: a host round trip
@@ -238,35 +167,25 @@ class StepScheduler {
       work(programs_.compute, Purpose::optimizer, scaled(*workload_.optimizer));
   }
 
-  /// One flatten kernel, the broadcast, and one copy back per buffer, for each dtype. The trace of
-  /// a one-rank job shows the copies back on rank 0 too, so all ranks are alike.
+  /// One flatten kernel, the broadcast, and one copy back per buffer, for each dtype. The trace of a
+  /// one-rank job shows the copies back on rank 0 too, so all ranks are alike.
   void broadcast_buffers() {
     if (!broadcasts_buffers()) return;
     for (std::size_t g = 0; g < workload_.buffers.size(); ++g) {
       const BufferGroup& group = workload_.buffers[g];
-      if (!recorded_.ddp_hooks)
-        work(programs_.compute, Purpose::buffer_copy, copy_cost(group.bytes));
+      if (!recording_.has_hooks())
+        work(programs_.compute, Purpose::buffer_copy, kernels_.flatten(group));
       if (!buffers_.empty())
         blocking_collective(Purpose::buffer_broadcast, buffers_[g], costs_.event_latency);
-      if (!recorded_.ddp_hooks)
-        work(programs_.compute, Purpose::buffer_copy, copy_back_cost(group));
+      if (!recording_.has_hooks())
+        work(programs_.compute, Purpose::buffer_copy, kernels_.unflatten(group));
     }
   }
 
-  Duration copy_back_cost(const BufferGroup& group) const {
-    return (costs_.copy_kernel + costs_.kernel_gap) * group.tensors + 2 * group.bytes / copy_rate_;
-  }
-
-  /// Buffers are broadcast only before the forward after a synchronised backward: where the recording
-  /// holds that, other forwards are shorter.
+  /// Buffers are broadcast only before the forward after a synchronised backward.
   void forward(bool after_sync) {
-    Duration duration = workload_.forward.value_or(Duration());
-    if (recorded_.ddp_hooks && !(after_sync && options_.ddp.broadcast_buffers)) {
-      for (const BufferGroup& group : workload_.buffers)
-        duration -= copy_cost(group.bytes) + copy_back_cost(group);
-      duration -= recorded_.buffer_broadcast.value_or(Duration());
-    }
-    work(programs_.compute, Purpose::forward, scaled(std::max(duration, Duration())));
+    const bool with_buffers = after_sync && options_.ddp.broadcast_buffers;
+    work(programs_.compute, Purpose::forward, scaled(recording_.forward(with_buffers)));
   }
 
   /// The host walks the autograd graph at the end of a forward whose backward will be synchronised.
@@ -277,91 +196,74 @@ class StepScheduler {
                static_cast<std::int64_t>(workload_.parameters.size()));
   }
 
-  /// A backward under no_sync: hooks return at once, so nothing can come between its gradients and
-  /// it is one stretch of work. From the second micro-batch on autograd adds into the gradient
-  /// there is.
+  /// A backward under no_sync: hooks return at once, so nothing can come between its gradients and it
+  /// is one stretch of work. From the second micro-batch on autograd adds into the gradient there is.
   void backward_without_sync(int batch) {
-    Duration total;
-    Duration reached;
-    for (const GradientSegment& gradient : gradients_) {
-      const Bytes bytes = bytes_of(gradient.parameter);
-      const Duration recorded_copy = work_between(gradient.at, gradient.copied);
-      total += scaled(work_between(reached, gradient.at)) +
-               scaled(recorded_copy - std::min(recorded_copy, copy_cost(bytes)));
-      if (batch > 0) total += accumulation_cost(bytes);
-      reached = gradient.copied;
+    Duration total = scaled(recording_.after_last_gradient());
+    for (const GradientStretch& gradient : recording_.gradients()) {
+      total += scaled(gradient.compute + gradient.idle);
+      if (batch > 0) total += kernels_.accumulate(gradient.bytes);
     }
-    total += scaled(work_between(reached, backward_.duration));
     work(programs_.compute, Purpose::backward, total);
   }
 
-  /// Adding into a gradient: two reads, one write.
-  Duration accumulation_cost(Bytes bytes) const {
-    return costs_.copy_kernel + costs_.kernel_gap + 3 * bytes / copy_rate_;
-  }
-
-  void compute_until(Duration from, Duration to, std::int32_t bucket) {
-    work(programs_.compute, Purpose::backward, scaled(work_between(from, to)), bucket);
+  /// Compute up to a gradient, and its place in .grad when earlier micro-batches left one there.
+  void compute_gradient(const GradientStretch& gradient) {
+    const std::int32_t bucket = bucket_of(gradient);
+    compute(gradient.compute, bucket);
+    if (options_.ddp.accumulate > 1)
+      work(programs_.compute, Purpose::backward, kernels_.accumulate(gradient.bytes));
+    if (bucket >= 0) note_ready(bucket);
   }
 
   void backward_with_sync() {
     std::vector<std::size_t> pending(buckets_.size());
     for (std::size_t b = 0; b < buckets_.size(); ++b) pending[b] = buckets_[b].parameters.size();
+    const auto next_is_complete = [&](std::size_t next) {
+      return next < buckets_.size() && pending[next] == 0;
+    };
     std::size_t next_bucket = 0;
     bool first_hook = true;
-    Duration reached;
     Duration hooks;  // host time of hooks since the last launch
-    for (std::size_t k = 0; k < gradients_.size(); ++k) {
-      const GradientSegment& gradient = gradients_[k];
-      const std::int32_t bucket = bucket_of_[gradient.parameter];
-      compute_until(reached, gradient.at, bucket);
-      reached = gradient.copied;
-      if (options_.ddp.accumulate > 1)
-        work(programs_.compute, Purpose::backward, accumulation_cost(bytes_of(gradient.parameter)));
+    for (const GradientStretch& gradient : recording_.gradients()) {
+      compute_gradient(gradient);
+      const std::int32_t bucket = bucket_of(gradient);
       if (bucket < 0) continue;
-      note_ready(bucket);
       if (first_hook) hooks_of_unused(pending);
       first_hook = false;
-      copy_into_bucket(gradient, bucket);
+      compute(gradient.idle, bucket);
+      work(programs_.compute, Purpose::copy_in, copy_into_bucket(gradient), bucket);
       hooks += costs_.host_hook;
       if (--pending[static_cast<std::size_t>(bucket)] == 0) divide(bucket);
-      if (next_bucket < buckets_.size() && pending[next_bucket] == 0) reach_on_host(k, hooks);
-      while (next_bucket < buckets_.size() && pending[next_bucket] == 0) launch(next_bucket++);
+      if (next_is_complete(next_bucket)) reach_on_host(gradient, hooks);
+      while (next_is_complete(next_bucket)) launch(next_bucket++);
     }
-    compute_until(reached, backward_.duration, -1);
+    compute(recording_.after_last_gradient());
     while (next_bucket < buckets_.size()) launch(next_bucket++);
     launch_local_used_map();
   }
 
-  /// A recorded copy keeps its instant. Of the time up to it only the kernel is the copy's; the
-  /// rest is the GPU waiting for a slow host, and stays part of backward.
-  void copy_into_bucket(const GradientSegment& gradient, std::int32_t bucket) {
-    Duration copy = copy_cost(bytes_of(gradient.parameter));
-    if (recorded_.ddp_hooks) {
-      const Duration recorded = scaled(work_between(gradient.at, gradient.copied));
-      copy = std::min(copy, recorded);
-      work(programs_.compute, Purpose::backward, recorded - copy, bucket);
-    }
-    work(programs_.compute, Purpose::copy_in, copy, bucket);
+  Duration copy_into_bucket(const GradientStretch& gradient) const {
+    return recording_.has_hooks() ? scaled(gradient.copy) : kernels_.copy(gradient.bytes);
   }
 
   /// One kernel over the whole bucket, in versions that do not divide while copying.
   void divide(std::int32_t bucket) {
-    if (options_.ddp.torch >= kDividesWhileCopying || recorded_.ddp_hooks) return;
+    if (options_.ddp.torch >= kDividesWhileCopying || recording_.has_hooks()) return;
     work(programs_.compute, Purpose::copy_in,
-         copy_cost(buckets_[static_cast<std::size_t>(bucket)].bytes), bucket);
+         kernels_.copy(buckets_[static_cast<std::size_t>(bucket)].bytes), bucket);
   }
 
   /// Parameters that took no part in the forward become ready at the first hook: their slices are
   /// filled with zeros.
   void hooks_of_unused(std::vector<std::size_t>& pending) {
-    for (const std::size_t parameter : unused_) {
+    for (const std::size_t parameter : recording_.unused()) {
       const std::int32_t bucket = bucket_of_[parameter];
+      const Bytes bytes = gradient_bytes(workload_.parameters[parameter]).value_or(Bytes());
       note_ready(bucket);
       --pending[static_cast<std::size_t>(bucket)];
-      if (!recorded_.ddp_hooks)
-        work(programs_.compute, Purpose::copy_in,
-             costs_.copy_kernel + costs_.kernel_gap + bytes_of(parameter) / copy_rate_, bucket);
+      if (!recording_.has_hooks())
+        work(programs_.compute, Purpose::copy_in, kernels_.zero_fill(bytes), bucket);
     }
   }
 
@@ -371,26 +273,22 @@ class StepScheduler {
         programs_.compute.empty() ? 0 : programs_.compute.size() - 1;
   }
 
-  /// The host works off the hooks since the last launch and comes to the k-th gradient: when it did
-  /// in the recording, else a forward ahead of the GPU. (A V100 trace shows it nearly a step
-  /// ahead.)
-  void reach_on_host(std::size_t k, Duration& hooks) {
+  /// The host works off the hooks since the last launch and comes to this gradient.
+  void reach_on_host(const GradientStretch& gradient, Duration& hooks) {
     work(programs_.host, Purpose::hook, hooks);
     hooks = Duration();
-    const Duration instant = workload_.host_ready.empty()
-                                 ? gradients_[k].at - workload_.forward.value_or(Duration())
-                                 : workload_.host_ready[k];
-    programs_.host.push_back({.action = Action::wait_until,
-                              .purpose = Purpose::hook,
-                              .duration = on_step_clock(instant)});
+    wait_on_host_until(gradient.host, Purpose::hook, -1);
   }
 
-  /// An instant of the recorded backward clock, counted from the start of the step.
-  Duration on_step_clock(Duration recorded) const {
+  /// `recorded` is on the backward clock; the program counts from the start of the step.
+  void wait_on_host_until(Duration recorded, Purpose purpose, std::int32_t bucket) {
     const Duration forward = workload_.forward.value_or(Duration());
     const Duration before =
-        (forward + backward_.duration) * (options_.ddp.accumulate - 1) + forward;
-    return std::max(scaled(before + recorded), Duration());
+        (forward + recording_.backward()) * (options_.ddp.accumulate - 1) + forward;
+    programs_.host.push_back({.action = Action::wait_until,
+                              .purpose = purpose,
+                              .duration = std::max(scaled(before + recorded), Duration()),
+                              .bucket = bucket});
   }
 
   void launch(std::size_t b) {
@@ -398,14 +296,10 @@ class StepScheduler {
     const EventId filled = new_event();
     const EventId done = new_event();
     const auto label = static_cast<std::int32_t>(b);
-    if (const RecordedCollective* recorded = recorded_launch(b)) {
-      programs_.host.push_back({.action = Action::wait_until,
-                                .purpose = Purpose::launch,
-                                .duration = on_step_clock(recorded->launch),
-                                .bucket = label});
-    } else {
+    if (recorded_launches_)
+      wait_on_host_until((*recorded_launches_)[b], Purpose::launch, label);
+    else
       work(programs_.host, Purpose::launch, costs_.host_launch, label);
-    }
     result_.launch_operation[b] = programs_.host.size();
     record(programs_.host, Purpose::launch, launched);
     record(programs_.compute, Purpose::copy_in, filled);
@@ -415,14 +309,6 @@ class StepScheduler {
     collective(Purpose::all_reduce, result_.bucket_collectives[b], label);
     record(communication, Purpose::all_reduce, done);
     done_.push_back(done);
-  }
-
-  /// Host launch time of bucket `b` as recorded: only when the recording had the very same buckets.
-  const RecordedCollective* recorded_launch(std::size_t b) const {
-    if (recorded_.collectives.size() != buckets_.size()) return nullptr;
-    for (std::size_t i = 0; i < buckets_.size(); ++i)
-      if (recorded_.collectives[i].bytes != buckets_[i].bytes) return nullptr;
-    return &recorded_.collectives[b];
   }
 
   void launch_local_used_map() {
@@ -442,86 +328,54 @@ class StepScheduler {
   /// static_graph's first iteration: backward alone, then the map, then copies and launches, bucket by
   /// bucket.
   void backward_then_launch() {
-    Duration reached;
-    for (const GradientSegment& gradient : gradients_) {
-      const std::int32_t bucket = bucket_of_[gradient.parameter];
-      const Bytes bytes = bytes_of(gradient.parameter);
-      compute_until(reached, gradient.at, bucket);
-      if (options_.ddp.accumulate > 1)
-        work(programs_.compute, Purpose::backward, accumulation_cost(bytes));
-      if (bucket >= 0) note_ready(bucket);
-      const Duration recorded_copy = work_between(gradient.at, gradient.copied);
-      work(programs_.compute, Purpose::backward,
-           scaled(recorded_copy - std::min(recorded_copy, copy_cost(bytes))), bucket);
-      reached = gradient.copied;
+    const std::vector<GradientStretch>& gradients = recording_.gradients();
+    for (const GradientStretch& gradient : gradients) {
+      compute_gradient(gradient);
+      compute(gradient.idle);
     }
-    compute_until(reached, backward_.duration, -1);
-    Duration hooks = costs_.host_hook * static_cast<std::int64_t>(gradients_.size());
-    if (!gradients_.empty()) reach_on_host(gradients_.size() - 1, hooks);
+    compute(recording_.after_last_gradient());
+    Duration hooks = costs_.host_hook * static_cast<std::int64_t>(gradients.size());
+    if (!gradients.empty()) reach_on_host(gradients.back(), hooks);
     launch_local_used_map();
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
-      Duration copies;
-      for (const std::size_t parameter : buckets_[b].parameters)
-        copies += copy_cost(bytes_of(parameter));
-      work(programs_.compute, Purpose::copy_in, copies, static_cast<std::int32_t>(b));
+      work(programs_.compute, Purpose::copy_in, copies_of(buckets_[b]),
+           static_cast<std::int32_t>(b));
       launch(b);
     }
   }
 
   /// Bucket by bucket: wait for its all-reduce, then copy its gradients out.
   void finalize() {
-    const double share = recorded_finalize_share();
+    const double share = recorded_share_of_copies_out();
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
       wait(programs_.compute, Purpose::all_reduce, done_[b], costs_.event_latency);
       if (!options_.ddp.gradient_as_bucket_view && buckets_[b].closed_by != ClosedBy::sparse)
-        work(programs_.compute, Purpose::copy_out, copy_out_cost(buckets_[b]).scaled(share),
+        work(programs_.compute, Purpose::copy_out, copies_of(buckets_[b]).scaled(share),
              static_cast<std::int32_t>(b));
     }
     // The map is always waited for; where a parameter was unused the host reads it back first.
     if (result_.local_used_map)
       wait(programs_.compute, Purpose::local_used_map, map_done_,
-           costs_.event_latency + (unused_.empty() ? Duration() : costs_.launch_latency));
+           costs_.event_latency +
+               (recording_.unused().empty() ? Duration() : costs_.launch_latency));
     done_.clear();
   }
 
-  Duration copy_out_cost(const Bucket& bucket) const {
+  Duration copies_of(const Bucket& bucket) const {
     Duration total;
-    for (const std::size_t parameter : bucket.parameters) total += copy_cost(bytes_of(parameter));
+    for (const std::size_t parameter : bucket.parameters)
+      total += kernels_.copy(gradient_bytes(workload_.parameters[parameter]).value_or(Bytes()));
     return total;
   }
 
-  /// A recorded finalize replaces the modelled one as a whole, shared out over the gradients by the
-  /// model. What was recorded is the time copies took beyond the exposed tail of communication; while
-  /// the last bucket was on the wire, gradients of the others were copied already. So the copies took
-  /// recorded + exposed where the others had copies enough to fill the tail, else
-  /// recorded / (share of the last bucket). The buckets meant are the recorded ones.
-  double recorded_finalize_share() const {
-    if (!recorded_.ddp_hooks || !recorded_.finalize) return 1;
+  /// Recorded copies out replace the modelled ones as a whole, shared out over the buckets by the model.
+  double recorded_share_of_copies_out() const {
+    const std::optional<Duration> recorded = recording_.copies_out();
     Duration modelled;
     for (const Bucket& bucket : buckets_)
-      if (bucket.closed_by != ClosedBy::sparse) modelled += copy_out_cost(bucket);
-    if (modelled <= Duration()) return 1;
-    const Duration tail = recorded_.exposed.value_or(Duration());
-    const Duration last = copies_of_last_recorded_bucket();
-    const Duration filled = *recorded_.finalize + tail;
-    const Duration before_last = filled.scaled(1 - last / modelled);
-    const Duration copies = last <= Duration() || before_last >= tail
-                                ? filled
-                                : recorded_.finalize->scaled(modelled / last);
-    return std::max(0.0, scaled(copies) / modelled);
-  }
-
-  Duration copies_of_last_recorded_bucket() const {
-    if (recorded_.collectives.empty()) return Duration();
-    Bytes left = recorded_.collectives.back().bytes;
-    Duration copies;
-    for (std::size_t k = gradients_.size(); k-- > 0 && left > Bytes();) {
-      if (bucket_of_[gradients_[k].parameter] < 0) continue;
-      const Bytes bytes = bytes_of(gradients_[k].parameter);
-      copies += copy_cost(bytes);
-      left = left - bytes;
-    }
-    return copies;
+      if (bucket.closed_by != ClosedBy::sparse) modelled += copies_of(bucket);
+    if (!recorded || modelled <= Duration()) return 1;
+    return std::max(0.0, scaled(*recorded) / modelled);
   }
 
   const Workload& workload_;
@@ -530,19 +384,15 @@ class StepScheduler {
   const CollectiveModel& model_;
   const std::vector<Bucket>& buckets_;
   const StepKind kind_;
-  const Backward& backward_;
-  const RecordedWith& recorded_;
-  const Bandwidth copy_rate_;
-  const int sms_;
+  const Recording recording_;
+  const KernelCosts kernels_;
+  const std::optional<std::vector<Duration>> recorded_launches_;
 
   std::vector<std::int32_t> bucket_of_;  ///< by parameter; -1: outside DDP
-  std::vector<GradientSegment> gradients_;
-  std::vector<std::size_t> unused_;
-  std::vector<SlowStretch> slow_;
-  std::vector<std::uint32_t> rebuild_;
-  std::vector<std::uint32_t> buffers_;
+  std::vector<std::uint32_t> rebuild_;   ///< collectives
+  std::vector<std::uint32_t> buffers_;   ///< collectives, by buffer group
 
-  double scale_ = 1;
+  double scale_ = 1;  ///< of the class of ranks being written
   RankPrograms programs_;
   std::vector<EventId> done_;  ///< by bucket
   EventId map_done_ = 0;

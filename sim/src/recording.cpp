@@ -1,0 +1,117 @@
+#include "recording.hpp"
+
+#include <algorithm>
+
+namespace ddpsim {
+namespace {
+
+/// However many channels: compute never quite stops.
+constexpr double kMostLoss = 0.9;
+
+}  // namespace
+
+Recording::Recording(const Workload& workload, const SimulationOptions& options,
+                     const Cluster& cluster)
+    : workload_(workload), recorded_(workload.recorded_with), kernels_(options.costs, cluster.gpu) {
+  note_slow_stretches(options, options.recorded_sms > 0 ? options.recorded_sms : cluster.gpu.sms);
+  note_gradients();
+  note_unused();
+}
+
+/// NCCL kernels slowed compute by the SMs they held then.
+void Recording::note_slow_stretches(const SimulationOptions& options, int sms) {
+  for (const RecordedCollective& collective : recorded_.collectives) {
+    const double loss = options.interference.sm_share * collective.channels / std::max(1, sms);
+    if (loss > 0)
+      slow_.push_back(
+          {collective.start, collective.start + collective.duration, std::min(loss, kMostLoss)});
+  }
+}
+
+void Recording::note_gradients() {
+  const std::vector<ReadyEvent>& ready = workload_.backward->ready;
+  const Duration forward = workload_.forward.value_or(Duration());
+  Duration reached;
+  for (std::size_t k = 0; k < ready.size(); ++k) {
+    const ReadyEvent& event = ready[k];
+    GradientStretch gradient{
+        .parameter = event.parameter,
+        .bytes = gradient_bytes(workload_.parameters[event.parameter]).value_or(Bytes()),
+        .compute = work_between(reached, event.at),
+        .idle = {},
+        .copy = {},
+        // Where host times are not recorded: a forward ahead of the GPU. (A V100 trace shows it
+        // nearly a step ahead.)
+        .host = workload_.host_ready.empty() ? event.at - forward : workload_.host_ready[k]};
+    reached = event.at;
+    if (has_hooks() && in_ddp(event.parameter)) {
+      const Duration kernel = kernels_.copy(gradient.bytes);
+      const Duration next = k + 1 < ready.size() ? ready[k + 1].at : backward();
+      reached = std::min(event.copied_at.value_or(event.at + kernel), next);
+      const Duration until_copied = work_between(event.at, reached);
+      gradient.copy = std::min(kernel, until_copied);
+      gradient.idle = until_copied - gradient.copy;
+    }
+    gradients_.push_back(gradient);
+  }
+  after_last_ = work_between(reached, backward());
+}
+
+void Recording::note_unused() {
+  std::vector<bool> used(workload_.parameters.size(), false);
+  for (const GradientStretch& gradient : gradients_) used[gradient.parameter] = true;
+  for (std::size_t i = 0; i < workload_.parameters.size(); ++i)
+    if (in_ddp(i) && !used[i]) unused_.push_back(i);
+}
+
+/// Compute between two instants of the recording, without the slowdown by recorded NCCL kernels.
+Duration Recording::work_between(Duration from, Duration to) const {
+  Duration work = to - from;
+  for (const SlowStretch& slow : slow_) {
+    const Duration overlap = std::min(to, slow.end) - std::max(from, slow.start);
+    if (overlap > Duration()) work -= overlap.scaled(slow.loss);
+  }
+  return std::max(work, Duration());
+}
+
+Duration Recording::forward(bool with_buffers) const {
+  Duration duration = workload_.forward.value_or(Duration());
+  if (has_hooks() && !with_buffers) {
+    for (const BufferGroup& group : workload_.buffers)
+      duration -= kernels_.flatten(group) + kernels_.unflatten(group);
+    duration -= recorded_.buffer_broadcast.value_or(Duration());
+  }
+  return std::max(duration, Duration());
+}
+
+std::optional<Duration> Recording::copies_out() const {
+  if (!has_hooks() || !recorded_.finalize) return std::nullopt;
+  Duration all;
+  for (const GradientStretch& gradient : gradients_)
+    if (in_ddp(gradient.parameter)) all += kernels_.copy(gradient.bytes);
+
+  Duration last;  // those of the last bucket
+  Bytes left = recorded_.collectives.empty() ? Bytes() : recorded_.collectives.back().bytes;
+  for (std::size_t k = gradients_.size(); k-- > 0 && left > Bytes();) {
+    if (!in_ddp(gradients_[k].parameter)) continue;
+    last += kernels_.copy(gradients_[k].bytes);
+    left = left - gradients_[k].bytes;
+  }
+
+  const Duration tail = recorded_.exposed.value_or(Duration());
+  const Duration filled = *recorded_.finalize + tail;
+  if (last <= Duration() || filled.scaled(1 - last / all) >= tail) return filled;
+  return recorded_.finalize->scaled(all / last);
+}
+
+std::optional<std::vector<Duration>> Recording::launches(const std::vector<Bucket>& buckets) const {
+  if (recorded_.collectives.size() != buckets.size()) return std::nullopt;
+  std::vector<Duration> instants;
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    if (recorded_.collectives[b].bytes != buckets[b].bytes) return std::nullopt;
+    instants.push_back(recorded_.collectives[b].launch);
+  }
+  return instants;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,71 @@
+// The recorded step taken apart: what compute took by itself, what DDP added, what NCCL slowed. Nothing
+// here depends on the cluster, the buckets or the flags under study, so a recording means the same
+// whatever is asked of it. Times are those of the GPU recorded on.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "ddpsim/sim/step.hpp"
+#include "kernel_costs.hpp"
+
+namespace ddpsim {
+
+/// One gradient in execution order.
+struct GradientStretch {
+  std::size_t parameter;
+  Bytes bytes;
+  Duration compute;  ///< from the end of the one before to this gradient written
+  Duration idle;     ///< GPU waits for a slow host before the copy starts
+  Duration copy;     ///< kernel into the bucket; zero where the recording holds none
+  Duration host;     ///< instant on the backward clock at which the host came to it
+};
+
+class Recording {
+ public:
+  Recording(const Workload& workload, const SimulationOptions& options, const Cluster& cluster);
+
+  const std::vector<GradientStretch>& gradients() const { return gradients_; }
+  Duration after_last_gradient() const { return after_last_; }
+  /// DDP parameters that got no gradient.
+  const std::vector<std::size_t>& unused() const { return unused_; }
+  /// DDP's copies and buffer copies are in the recording.
+  bool has_hooks() const { return recorded_.ddp_hooks; }
+  /// NCCL's buffer broadcast is in the recorded forward.
+  bool has_buffer_broadcast() const { return recorded_.buffer_broadcast.has_value(); }
+
+  /// Forward; `with_buffers`: including whatever it recorded of the buffer broadcast.
+  Duration forward(bool with_buffers) const;
+  Duration backward() const { return workload_.backward->duration; }
+
+  /// All copies out of the buckets; absent where they were not recorded. What was recorded is the time
+  /// they took beyond the exposed tail of communication; while the last bucket was on the wire,
+  /// gradients of the others were copied already. So they took recorded + exposed where the others had
+  /// copies enough to fill the tail, else recorded / (share of the last bucket).
+  std::optional<Duration> copies_out() const;
+
+  /// Host instants at which the buckets were launched, if the recording had these very buckets.
+  std::optional<std::vector<Duration>> launches(const std::vector<Bucket>& buckets) const;
+
+ private:
+  struct SlowStretch {
+    Duration start;
+    Duration end;
+    double loss;  ///< share of compute speed lost
+  };
+  void note_slow_stretches(const SimulationOptions& options, int sms);
+  void note_gradients();
+  void note_unused();
+  Duration work_between(Duration from, Duration to) const;
+  bool in_ddp(std::size_t parameter) const { return !workload_.parameters[parameter].ignored; }
+
+  const Workload& workload_;
+  const RecordedWith& recorded_;
+  const KernelCosts kernels_;
+  std::vector<SlowStretch> slow_;
+  std::vector<GradientStretch> gradients_;
+  Duration after_last_;
+  std::vector<std::size_t> unused_;
+};
+
+}  // namespace ddpsim
