@@ -50,7 +50,9 @@ constexpr std::array kBundles{
 }  // namespace
 
 std::optional<TorchVersion> parse_torch_version(std::string_view text) {
-  const auto numbers = parse_numbers(text);
+  const std::size_t local = text.find('+');  // torch.__version__ of a wheel: "2.8.0+cu128"
+  if (local != std::string_view::npos && local + 1 == text.size()) return std::nullopt;
+  const auto numbers = parse_numbers(text.substr(0, local));
   if (!numbers || numbers->count < 2) return std::nullopt;
   return TorchVersion{numbers->value[0], numbers->value[1]};
 }

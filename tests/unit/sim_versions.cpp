@@ -7,6 +7,7 @@ using namespace ddpsim;
 TEST_CASE("versions: torch keeps major and minor") {
   CHECK(parse_torch_version("2.8") == TorchVersion{2, 8});
   CHECK(parse_torch_version("1.13.1") == TorchVersion{1, 13});
+  CHECK(parse_torch_version("2.8.0+cu128") == TorchVersion{2, 8});
   CHECK(to_string(TorchVersion{1, 13}) == "1.13");
 }
 
@@ -17,8 +18,8 @@ TEST_CASE("versions: an absent NCCL patch is 0") {
 }
 
 TEST_CASE("versions: malformed text is absent, never a guess") {
-  for (const char* text : {"", "2", "2.", ".8", "2.8.", "2.8.1.0", "v2.8", "2.8a", "2.8+cu12",
-                           "-2.8", " 2.8", "2,8", "99999999999.1"}) {
+  for (const char* text : {"", "2", "2.", ".8", "2.8.", "2.8.1.0", "v2.8", "2.8a", "2.8+", "-2.8",
+                           " 2.8", "2,8", "99999999999.1"}) {
     CAPTURE(text);
     CHECK_FALSE(parse_torch_version(text).has_value());
     CHECK_FALSE(parse_nccl_version(text).has_value());

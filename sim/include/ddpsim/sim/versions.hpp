@@ -21,7 +21,8 @@ struct NcclVersion {
   constexpr auto operator<=>(const NcclVersion&) const = default;
 };
 
-/// "2.8", "1.13.1" (the patch level decides nothing and is dropped). Absent when malformed.
+/// "2.8", "1.13.1", "2.8.0+cu128" (patch level and local part decide nothing and are dropped). Absent
+/// when malformed.
 std::optional<TorchVersion> parse_torch_version(std::string_view text);
 /// "2.27.3" or "2.27" (patch 0). Absent when malformed.
 std::optional<NcclVersion> parse_nccl_version(std::string_view text);
