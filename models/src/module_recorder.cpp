@@ -9,8 +9,20 @@ ModuleRecorder::ModuleRecorder(std::string model_name) {
 }
 
 void ModuleRecorder::conv2d(const std::string& name, std::int64_t in, std::int64_t out,
-                            std::int64_t kernel) {
-  ran({define(name + ".weight", {out, in, kernel, kernel})});
+                            std::int64_t kernel, std::int64_t groups) {
+  ran({define(name + ".weight", {out, in / groups, kernel, kernel})});
+}
+
+void ModuleRecorder::conv2d(const std::string& name, std::int64_t in, std::int64_t out,
+                            Kernel kernel) {
+  ran({define(name + ".weight", {out, in, kernel.height, kernel.width})});
+}
+
+void ModuleRecorder::conv2d_with_bias(const std::string& name, std::int64_t in, std::int64_t out,
+                                      std::int64_t kernel) {
+  const std::size_t weight = define(name + ".weight", {out, in, kernel, kernel});
+  const std::size_t bias = define(name + ".bias", {out});
+  ran({weight, bias});
 }
 
 void ModuleRecorder::batch_norm(const std::string& name, std::int64_t channels) {
@@ -21,15 +33,46 @@ void ModuleRecorder::batch_norm(const std::string& name, std::int64_t channels) 
   ++batch_norms_;
 }
 
+void ModuleRecorder::layer_norm(const std::string& name, std::int64_t features) {
+  const std::size_t weight = define(name + ".weight", {features});
+  const std::size_t bias = define(name + ".bias", {features});
+  ran({weight, bias});
+}
+
 void ModuleRecorder::linear(const std::string& name, std::int64_t in, std::int64_t out) {
   const std::size_t weight = define(name + ".weight", {out, in});
   const std::size_t bias = define(name + ".bias", {out});
   ran({bias, weight});
 }
 
+void ModuleRecorder::conv1d_addmm(const std::string& name, std::int64_t in, std::int64_t out) {
+  const std::size_t weight = define(name + ".weight", {in, out});
+  const std::size_t bias = define(name + ".bias", {out});
+  ran({bias, weight});
+}
+
+std::size_t ModuleRecorder::embedding(const std::string& name, std::int64_t rows,
+                                      std::int64_t features) {
+  return define(name + ".weight", {rows, features});
+}
+
+void ModuleRecorder::look_up(std::size_t embedding) {
+  ran({embedding});
+}
+
+void ModuleRecorder::tied_linear(std::size_t embedding) {
+  ran({embedding});
+}
+
 Model ModuleRecorder::finish() && {
+  std::vector<int> uses_left(model_.parameters.size());
+  for (const auto& module : execution_) {
+    for (const std::size_t parameter : module) ++uses_left[parameter];
+  }
   for (auto module = execution_.rbegin(); module != execution_.rend(); ++module) {
-    model_.ready_order.insert(model_.ready_order.end(), module->begin(), module->end());
+    for (const std::size_t parameter : *module) {
+      if (--uses_left[parameter] == 0) model_.ready_order.push_back(parameter);
+    }
   }
   if (batch_norms_ > 0) {
     model_.buffers = {

@@ -19,6 +19,7 @@ struct BlockChannels {
   std::int64_t in = 0;
   std::int64_t width = 0;
   std::int64_t out = 0;
+  std::int64_t groups = 1;
   bool downsample = false;
 };
 
@@ -32,7 +33,7 @@ void residual_block(ModuleRecorder& model, const std::string& prefix, ResidualBl
   } else {
     model.conv2d(prefix + "conv1", channels.in, channels.width, 1);
     model.batch_norm(prefix + "bn1", channels.width);
-    model.conv2d(prefix + "conv2", channels.width, channels.width, 3);
+    model.conv2d(prefix + "conv2", channels.width, channels.width, 3, channels.groups);
     model.batch_norm(prefix + "bn2", channels.width);
     model.conv2d(prefix + "conv3", channels.width, channels.out, 1);
     model.batch_norm(prefix + "bn3", channels.out);
@@ -45,19 +46,24 @@ void residual_block(ModuleRecorder& model, const std::string& prefix, ResidualBl
 
 }  // namespace
 
-Model resnet(const std::string& name, const ResNetShape& shape) {
+Model build_model(const std::string& name, const ResNetShape& shape) {
   ModuleRecorder model(name);
   model.conv2d("conv1", 3, kStemChannels, 7);
   model.batch_norm("bn1", kStemChannels);
   std::int64_t in = kStemChannels;
   for (std::size_t stage = 0; stage < shape.blocks_per_stage.size(); ++stage) {
-    const std::int64_t width = kStemChannels << stage;
-    const std::int64_t out = width * expansion(shape.block);
+    const std::int64_t planes = kStemChannels << stage;
+    const std::int64_t width = (shape.groups * shape.width_per_group) << stage;
+    const std::int64_t out = planes * expansion(shape.block);
     for (int block = 0; block < shape.blocks_per_stage[stage]; ++block) {
       const bool strided = block == 0 && stage > 0;
       residual_block(model, "layer" + std::to_string(stage + 1) + "." + std::to_string(block) + ".",
                      shape.block,
-                     {.in = in, .width = width, .out = out, .downsample = strided || in != out});
+                     {.in = in,
+                      .width = width,
+                      .out = out,
+                      .groups = shape.groups,
+                      .downsample = strided || in != out});
       in = out;
     }
   }

@@ -1,0 +1,17 @@
+// AlexNet as torchvision builds it: five convolutions with bias, three Linears.
+//
+// Source of the structure: Krizhevsky, "One weird trick for parallelizing convolutional neural
+// networks" (2014), the one-tower variant, 1000 classes and a 6x6 pooled map.
+#pragma once
+
+#include <string>
+
+#include "ddpsim/models/catalogue.hpp"
+
+namespace ddpsim {
+
+struct AlexNetShape {};
+
+Model build_model(const std::string& name, const AlexNetShape& shape);
+
+}  // namespace ddpsim

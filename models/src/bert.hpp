@@ -1,0 +1,23 @@
+// BERT, uncased, as Hugging Face's BertModel builds it: three embeddings, encoder layers with the
+// LayerNorm after each sum, and the pooler.
+//
+// Source of the structure: Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers"
+// (2019). The position embedding is defined second but looked up last. The library's index buffers
+// differ between its releases and are not listed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ddpsim/models/catalogue.hpp"
+
+namespace ddpsim {
+
+struct BertShape {
+  int layers = 0;
+  std::int64_t hidden = 0;  ///< the feed-forward layer is four times as wide
+};
+
+Model build_model(const std::string& name, const BertShape& shape);
+
+}  // namespace ddpsim

@@ -1,0 +1,23 @@
+// DenseNet as torchvision builds it: stem, four dense blocks with a transition between them, a last
+// BatchNorm and one Linear.
+//
+// Source of the structure: Huang et al., "Densely Connected Convolutional Networks" (2017), the BC
+// variant with a bottleneck of four growth rates and transitions that halve the channels.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "ddpsim/models/catalogue.hpp"
+
+namespace ddpsim {
+
+struct DenseNetShape {
+  std::int64_t growth = 0;  ///< channels each layer adds
+  std::array<int, 4> layers_per_block = {};
+};
+
+Model build_model(const std::string& name, const DenseNetShape& shape);
+
+}  // namespace ddpsim

@@ -1,0 +1,22 @@
+// GPT-2 as Hugging Face's GPT2LMHeadModel builds it: token and position embeddings, blocks with the
+// LayerNorm before each branch, a last LayerNorm, and an output layer tied to the token embedding.
+//
+// Source of the structure: Radford et al., "Language Models are Unsupervised Multitask Learners"
+// (2019), table 2. The library's mask buffers differ between its releases and are not listed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ddpsim/models/catalogue.hpp"
+
+namespace ddpsim {
+
+struct Gpt2Shape {
+  int layers = 0;
+  std::int64_t hidden = 0;
+};
+
+Model build_model(const std::string& name, const Gpt2Shape& shape);
+
+}  // namespace ddpsim

@@ -1,0 +1,22 @@
+// VGG without batch normalization, as torchvision builds it: five stages of 3x3 convolutions with
+// bias, a max-pool after each, three Linears.
+//
+// Source of the structure: Simonyan and Zisserman, "Very Deep Convolutional Networks for
+// Large-Scale Image Recognition" (2015), configurations A (VGG-11), D (16) and E (19), 1000 classes
+// and a 7x7 pooled map.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "ddpsim/models/catalogue.hpp"
+
+namespace ddpsim {
+
+struct VggShape {
+  std::array<int, 5> convolutions_per_stage = {};
+};
+
+Model build_model(const std::string& name, const VggShape& shape);
+
+}  // namespace ddpsim
