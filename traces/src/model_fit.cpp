@@ -22,16 +22,16 @@ bool buckets_fit(const Model& model, std::span<const Bytes> bucket_bytes) {
   return next == model.ready_order.size();
 }
 
-std::optional<Model> fitting_model(std::size_t gradients, std::span<const Bytes> bucket_bytes) {
-  std::optional<Model> found;
+std::vector<std::string> fitting_models(std::size_t gradients,
+                                        std::span<const Bytes> bucket_bytes) {
+  std::vector<std::string> names;
   for (const std::string& name : model_names()) {
-    std::optional<Model> model = find_model(name);
+    const std::optional<Model> model = find_model(name);
     if (model->ready_order.size() != gradients) continue;
     if (!bucket_bytes.empty() && !buckets_fit(*model, bucket_bytes)) continue;
-    if (found) return std::nullopt;
-    found = std::move(model);
+    names.push_back(name);
   }
-  return found;
+  return names;
 }
 
 Model named_model(const std::string& name, std::size_t gradients, const std::string& file) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ddpsim/models/catalogue.hpp"
 
@@ -14,8 +15,8 @@ namespace ddpsim {
 /// at gradients and hold all of them.
 bool buckets_fit(const Model& model, std::span<const Bytes> bucket_bytes);
 
-/// The one bundled model with that many gradients and fitting buckets; absent for none or several.
-std::optional<Model> fitting_model(std::size_t gradients, std::span<const Bytes> bucket_bytes);
+/// Names of the bundled models with that many gradients and fitting buckets.
+std::vector<std::string> fitting_models(std::size_t gradients, std::span<const Bytes> bucket_bytes);
 
 /// The model of that name. Throws InputError with a suggestion, or when its number of gradients
 /// differs from the recording's.

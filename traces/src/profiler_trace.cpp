@@ -226,6 +226,7 @@ void TraceImport::assign_parameters(const RecordedStep& step) {
   }
 
   std::optional<Model> model;
+  std::vector<std::string> fitting;
   if (!options_.model.empty()) {
     model = named_model(options_.model, count, file_);
     result_.recognised.push_back(fmt::format("shapes of {}, as asked", model->name));
@@ -236,8 +237,9 @@ void TraceImport::assign_parameters(const RecordedStep& step) {
                       model->name));
     }
   } else {
-    model = fitting_model(count, step.bucket_bytes);
-    if (model) {
+    fitting = fitting_models(count, step.bucket_bytes);
+    if (fitting.size() == 1) {
+      model = find_model(fitting.front());
       result_.recognised.push_back(fmt::format(
           "shapes are not recorded; took those of {}: it has {} gradients{}", model->name, count,
           step.bucket_bytes.empty() ? " (no bucket bytes are recorded to check it by)"
@@ -260,10 +262,13 @@ void TraceImport::assign_parameters(const RecordedStep& step) {
       workload.parameters[k].name = fmt::format("parameter_{}", k);
     }
     result_.warnings.push_back(
-        fmt::format("shapes are not recorded, and no bundled model fits {} gradients{}; they stay "
-                    "unknown: name "
-                    "the model with --model",
-                    count, sizes.empty() ? "" : " and these buckets"));
+        fitting.empty()
+            ? fmt::format("shapes are not recorded, and no bundled model fits {} gradients{}; they "
+                          "stay unknown: name the model with --model",
+                          count, sizes.empty() ? "" : " and these buckets")
+            : fmt::format("shapes are not recorded and stay unknown, since {} all have {} "
+                          "gradients: name the one recorded with --model",
+                          fmt::join(fitting, ", "), count));
   }
   workload.backward.emplace();
   for (std::size_t k = 0; k < count; ++k) {
