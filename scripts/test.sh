@@ -34,7 +34,8 @@ build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parall
 tests() { ctest --preset "$1" --parallel "$jobs" "${@:2}"; }
 build_and_test() { build "$1" && tests "$@"; }
 threads() {
-  build tsan --target ddpsim_parallel_tests && build/tsan/tests/ddpsim_parallel_tests
+  build tsan --target ddpsim_parallel_tests &&
+    build/tsan/tests/ddpsim_parallel_tests --test-case-exclude='*finds exactly*,*1000 caps*'  # one thread
 }
 tidy() {
   sources 'cli/*.cpp' 'formats/*.cpp' 'models/*.cpp' 'reports/*.cpp' 'sim/*.cpp' 'topologies/*.cpp' \
