@@ -72,7 +72,7 @@ check "dev: build and tests" build_and_test dev
 
 if ! $quick; then
   check "address and undefined behaviour sanitizers" build_and_test asan
-  check "thread sanitizer" build_and_test tsan --tests-regex '^tune: |^cli: output'
+  check "thread sanitizer" threads
   check "release: build and tests" build_and_test release
   check benchmarks benchmarks
   if command -v clang-tidy >/dev/null; then
