@@ -42,38 +42,15 @@ std::optional<Workload> workload_of_model(const std::string& name) {
 
 std::vector<Bytes> parse_limits(const std::string& text) {
   std::vector<Bytes> limits;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
-    const std::string_view item = std::string_view(text).substr(begin, comma - begin);
+  for (const std::string_view item : comma_list(text)) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), value);
     if (error != std::errc() || end != item.data() + item.size() || value < 0)
       throw UsageError(fmt::format(
           "--bucket-limits: \"{}\" is not a whole number of bytes from 0 to 2^63 - 1", item));
     limits.emplace_back(value);
-    begin = comma + 1;
   }
   return limits;
-}
-
-void require_shapes(const Workload& workload, const std::string& file) {
-  std::int64_t total = 0;
-  for (const Parameter& parameter : workload.parameters) {
-    if (parameter.ignored) continue;
-    const std::optional<Bytes> bytes = gradient_bytes(parameter);
-    if (!bytes)
-      throw InputError(
-          {.file = file,
-           .where = "",
-           .message = fmt::format("the shape of parameter \"{}\" is not known", parameter.name),
-           .hint = "Name the model: --model resnet50 (`ddpsim list` shows those known)"});
-    if (__builtin_add_overflow(total, bytes->count(), &total))
-      throw InputError({.file = file,
-                        .where = "/parameters",
-                        .message = "the parameters add up to more than 2^63 - 1 bytes",
-                        .hint = ""});
-  }
 }
 
 int run(const Arguments& arguments) {
@@ -95,7 +72,8 @@ int run(const Arguments& arguments) {
     workload = std::move(loaded.workload);
     warnings.insert(warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
   }
-  require_shapes(workload, arguments.workload);
+  if (const std::optional<std::string> problem = cannot_assign(workload))
+    throw InputError({.file = arguments.workload, .where = "", .message = *problem, .hint = ""});
 
   const BucketLimits derived = bucket_limits(options);
   std::vector<Bucket> buckets;

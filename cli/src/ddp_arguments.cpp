@@ -53,14 +53,19 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
       ->capture_default_str();
 }
 
-std::vector<double> mib_list(const std::string& text, const std::string& option) {
-  std::vector<double> values;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
+std::vector<std::string_view> comma_list(std::string_view text) {
+  std::vector<std::string_view> items;
+  for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t comma = std::min(text.find(',', begin), text.size());
-    values.push_back(mib_number(std::string_view(text).substr(begin, comma - begin), option));
+    items.push_back(text.substr(begin, comma - begin));
     begin = comma + 1;
   }
+  return items;
+}
+
+std::vector<double> mib_list(const std::string& text, const std::string& option) {
+  std::vector<double> values;
+  for (const std::string_view item : comma_list(text)) values.push_back(mib_number(item, option));
   return values;
 }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ddpsim/sim/ddp_options.hpp"
@@ -32,6 +33,9 @@ void add_step_options(CLI::App& command, DdpArguments& arguments);
 /// Throws UsageError. Combinations a version lacks are checked apart: see require_supported.
 DdpOptions ddp_options(const DdpArguments& arguments);
 void require_supported(const DdpOptions& options);
+
+/// "a,b,c" -> its items; an empty text is one empty item.
+std::vector<std::string_view> comma_list(std::string_view text);
 
 /// "1,10.5,50" -> MiB; finite and not negative, else UsageError naming `option`.
 std::vector<double> mib_list(const std::string& text, const std::string& option);

@@ -1,5 +1,7 @@
 #include "ddpsim/sim/bucket_assignment.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace ddpsim {
@@ -41,6 +43,22 @@ std::string_view name_of(ClosedBy closed_by) {
       return "sparse";
   }
   return "";
+}
+
+std::optional<std::string> cannot_assign(const Workload& workload) {
+  std::int64_t total = 0;
+  for (const Parameter& parameter : workload.parameters) {
+    if (parameter.ignored) continue;
+    if (!parameter.shape)
+      return fmt::format(
+          "the shape of parameter \"{}\" is not known, so its bucket is not either. Name the model "
+          "when importing: --model resnet50 (`ddpsim list` shows those known)",
+          parameter.name);
+    const std::optional<Bytes> bytes = gradient_bytes(parameter);
+    if (!bytes || __builtin_add_overflow(total, bytes->count(), &total))
+      return "the parameters add up to more than 2^63 - 1 bytes";
+  }
+  return std::nullopt;
 }
 
 std::vector<Bucket> assign_buckets(std::span<const Parameter> parameters,

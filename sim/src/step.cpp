@@ -83,19 +83,13 @@ double seconds_at_most(const Workload& workload, const Cluster& cluster,
 
 std::optional<std::string> cannot_simulate(const Workload& workload, const Cluster& cluster,
                                            const SimulationOptions& options) {
+  if (std::optional<std::string> problem = cannot_assign(workload)) return problem;
   std::int64_t total = 0;
   bool any = false;
   for (const Parameter& parameter : workload.parameters) {
     if (parameter.ignored) continue;
     any = true;
-    if (!parameter.shape)
-      return fmt::format(
-          "the shape of parameter \"{}\" is not known, so its bucket is not either. Name the model "
-          "when importing: --model resnet50 (`ddpsim list` shows those known)",
-          parameter.name);
-    const std::optional<Bytes> bytes = gradient_bytes(parameter);
-    if (!bytes || __builtin_add_overflow(total, bytes->count(), &total))
-      return "the parameters add up to more than 2^63 - 1 bytes";
+    total += gradient_bytes(parameter).value_or(Bytes()).count();
   }
   if (!any) return "the workload has no parameters under DDP";
   if (!workload.backward || workload.backward->ready.empty())

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,10 @@ struct Bucket {
 /// construction) and keeps emission order when called with them (at the rebuild). Leftover buckets
 /// of several (dtype, device) keys, whose order PyTorch leaves open, are ordered by first member.
 enum class BucketOrder { by_smallest_index, as_emitted };
+
+/// Why no buckets can be assigned (a shape is not known, the bytes leave 63 bits), with the option that
+/// would help; absent when they can.
+std::optional<std::string> cannot_assign(const Workload& workload);
 
 /// `order` lists parameter indices; every one must have known bytes. `limits` must not be empty.
 std::vector<Bucket> assign_buckets(std::span<const Parameter> parameters,
