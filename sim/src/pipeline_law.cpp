@@ -48,8 +48,12 @@ int log2_floor(int n) {
   return log;
 }
 
+/// By protocol: every second word of LL is a flag, every sixteenth of LL128.
+constexpr std::array<double, 3> kPayload{0.5, 0.9375, 1.0};
+
 /// Latencies of one operation in microseconds, rates in bytes per second for all channels.
 struct Path {
+  double payload = 1;  ///< share of the bytes on the wire that are data
   double start_us = 0;
   double local_us = 0;
   double network_us = 0;
@@ -67,16 +71,24 @@ double local_link_rate(const Cluster& cluster) {
   return cluster.intra.per_gpu.bytes_per_second() * share;
 }
 
+double nic_share(NetworkKind kind) {
+  switch (kind) {
+    case NetworkKind::efa:
+    case NetworkKind::slingshot:
+      return kLaw.fabric_share;
+    case NetworkKind::tcp:
+      return kLaw.socket_share;
+    default:
+      return kLaw.rdma_share;
+  }
+}
+
 double network_link_rate(const Cluster& cluster) {
   if (cluster.nodes <= 1) return kInfinite;
   const Network& network = cluster.network;
-  const double nominal = network.per_nic.bytes_per_second();
-  double nic = nominal * kLaw.rdma_share;
-  if (network.kind == NetworkKind::efa || network.kind == NetworkKind::slingshot) {
-    nic = nominal * kLaw.fabric_share;
-  }
+  double nic = network.per_nic.bytes_per_second() * nic_share(network.kind);
   const bool socket = network.kind == NetworkKind::tcp;
-  if (socket) nic = std::min(nominal * kLaw.socket_share, kLaw.socket_gbps * 1e9);
+  if (socket) nic = std::min(nic, kLaw.socket_gbps * 1e9);
   double rate = nic * network.nics_per_node / std::max(1.0, network.oversubscription);
   // Slingshot's plugin without GPUDirect was not seen: its flag only tells that LL128 is off.
   if (!socket && network.kind != NetworkKind::slingshot && !network.gpudirect) {
@@ -101,7 +113,6 @@ double network_hop_us(Protocol protocol, const Network& network) {
 }
 
 Path path_of(const CollectiveChoice& choice, const Cluster& cluster) {
-  constexpr std::array<double, 3> kPayload{0.5, 0.9375, 1.0};
   const std::size_t p = at(choice.protocol);
   const bool pcie = cluster.intra.kind == IntraKind::pcie;
   const double pace = generation(cluster) == 2 ? kLaw.hopper_latency : 1.0;
@@ -110,6 +121,7 @@ Path path_of(const CollectiveChoice& choice, const Cluster& cluster) {
   if (choice.protocol == Protocol::ll128) blocks = kLaw.ll128_gbps[generation(cluster)];
   blocks *= 1e9 * choice.channels;
   Path path;
+  path.payload = kPayload[p];
   path.start_us = kLaw.launch_us + kLaw.start_us[p] * pace;
   path.local_us = (pcie ? kLaw.pcie_us : kLaw.nvlink_us)[p] * pace;
   path.network_us = network_hop_us(choice.protocol, cluster.network);
@@ -123,72 +135,96 @@ double move_us(double bytes, double rate) {
   return bytes > 0 ? bytes / rate * 1e6 : 0;
 }
 
-double ring_all_reduce_us(const CollectiveChoice& choice, double size, const Cluster& cluster,
-                          const Path& path) {
+/// What every operation over a path has in common; its own terms are still nothing.
+PipelineTerms terms_of(const Path& path) {
+  return {.start_us = path.start_us,
+          .local_hop_us = path.local_us,
+          .network_hop_us = path.network_us,
+          .payload = path.payload};
+}
+
+PipelineTerms ring_all_reduce(const CollectiveChoice& choice, double size, const Cluster& cluster,
+                              const Path& path) {
   const double n = cluster.ranks();
   const double network_hops = 2.0 * (cluster.nodes - 1);
   const double local_hops = 2 * (n - 1) - network_hops;
   const double share = size / (choice.channels * n);  // of one rank in one channel
-  double loops = 1;
-  double fill = 0;
+  PipelineTerms terms = terms_of(path);
   if (choice.protocol == Protocol::simple) {
     constexpr double kChunk = 2 * kMiB;
-    loops = std::max(1.0, std::ceil(share / kChunk));
+    terms.loops = std::max(1.0, std::ceil(share / kChunk));
     const double slice = std::min(kMiB, share / 2);
-    fill = network_hops * move_us(slice * choice.channels, path.network_rate);
+    terms.fill_us = network_hops * move_us(slice * choice.channels, path.network_rate);
   }
-  const double latency = local_hops * path.local_us + network_hops * path.network_us;
-  return loops * latency + fill + move_us(2 * (n - 1) / n * size, path.slowest());
+  terms.latency_us = terms.loops * (local_hops * path.local_us + network_hops * path.network_us);
+  terms.transfer_us = move_us(2 * (n - 1) / n * size, path.slowest());
+  return terms;
 }
 
-double tree_all_reduce_us(const CollectiveChoice& choice, double size, const Cluster& cluster,
-                          const Path& path) {
+PipelineTerms tree_all_reduce(const CollectiveChoice& choice, double size, const Cluster& cluster,
+                              const Path& path) {
   const int local_depth = cluster.gpus_per_node - 1;
   const int network_depth = log2_floor(cluster.nodes);
   const int depth = local_depth + network_depth;
   // S/2 per tree edge: 1, 3 or 4 edges at the busiest node.
   const double nic = cluster.nodes <= 1 ? 0 : cluster.nodes == 2 ? 1 : cluster.nodes == 3 ? 1.5 : 2;
   const double chain = local_depth == 0 ? 0 : local_depth == 1 ? 1 : 2;
-  double fill = 0;
+  PipelineTerms terms = terms_of(path);
   if (choice.protocol == Protocol::simple) {
     const double share = size / choice.channels;
     const double chunk = std::min(share, std::clamp(share / (4 * depth), kMiB / 32, kMiB / 2));
-    fill = 2 * depth * move_us(chunk * choice.channels, path.slowest());
+    terms.fill_us = 2 * depth * move_us(chunk * choice.channels, path.slowest());
   }
-  const double latency = 2 * (local_depth * path.local_us + network_depth * path.network_us);
-  return latency + fill +
-         std::max(move_us(nic * size, path.network_rate), move_us(chain * size, path.local_rate));
+  terms.latency_us = 2 * (local_depth * path.local_us + network_depth * path.network_us);
+  terms.transfer_us =
+      std::max(move_us(nic * size, path.network_rate), move_us(chain * size, path.local_rate));
+  return terms;
 }
 
-double ring_broadcast_us(const CollectiveChoice& choice, double size, const Cluster& cluster,
-                         const Path& path) {
+PipelineTerms ring_broadcast(const CollectiveChoice& choice, double size, const Cluster& cluster,
+                             const Path& path) {
   const int hops = cluster.ranks() - 1;
   const int network_hops = cluster.nodes - 1;
-  double fill = 0;
+  PipelineTerms terms = terms_of(path);
   if (choice.protocol == Protocol::simple) {
     const double slice = std::min(kMiB / 2, size / choice.channels / 2);
-    fill = (hops - 1) * move_us(slice * choice.channels, path.slowest());
+    terms.fill_us = (hops - 1) * move_us(slice * choice.channels, path.slowest());
   }
-  return (hops - network_hops) * path.local_us + network_hops * path.network_us + fill +
-         move_us(size, path.slowest());
+  terms.latency_us = (hops - network_hops) * path.local_us + network_hops * path.network_us;
+  terms.transfer_us = move_us(size, path.slowest());
+  return terms;
 }
 
 }  // namespace
 
+PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
+                             const Cluster& cluster) {
+  const double bytes = static_cast<double>(std::max<std::int64_t>(0, size.count()));
+  const Path path = path_of(choice, cluster);
+  if (kind == CollectiveKind::broadcast) return ring_broadcast(choice, bytes, cluster, path);
+  if (choice.algorithm == Algorithm::ring) return ring_all_reduce(choice, bytes, cluster, path);
+  return tree_all_reduce(choice, bytes, cluster, path);
+}
+
 Duration cost(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
               const Cluster& cluster) {
   if (cluster.ranks() <= 1) return Duration();
-  const double bytes = static_cast<double>(std::max<std::int64_t>(0, size.count()));
-  const Path path = path_of(choice, cluster);
-  double us = path.start_us;
-  if (kind == CollectiveKind::broadcast) {
-    us += ring_broadcast_us(choice, bytes, cluster, path);
-  } else if (choice.algorithm == Algorithm::ring) {
-    us += ring_all_reduce_us(choice, bytes, cluster, path);
-  } else {
-    us += tree_all_reduce_us(choice, bytes, cluster, path);
+  return Duration::microseconds(pipeline_terms(kind, choice, size, cluster).total_us());
+}
+
+double wire_share(LinkKind kind, const Cluster& cluster) {
+  switch (kind) {
+    case LinkKind::nvlink:
+      return kLaw.nvlink_share[generation(cluster)];
+    case LinkKind::pcie:
+      return kLaw.pcie_share;
+    case LinkKind::socket:
+      return 1;
+    case LinkKind::nic:
+    case LinkKind::network:
+      break;
   }
-  return Duration::microseconds(us);
+  return nic_share(cluster.network.kind);
 }
 
 }  // namespace ddpsim

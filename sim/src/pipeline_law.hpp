@@ -6,6 +6,9 @@
 
 #include <array>
 
+#include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/fabric.hpp"
+
 namespace ddpsim {
 
 /// Microseconds by protocol, in NCCL's index order: LL, LL128, Simple.
@@ -56,5 +59,28 @@ struct PipelineConstants {
   GenerationRate ll_gbps{2.9, 1.6, 5.6};
   GenerationRate ll128_gbps{5.6, 8.0, 15};
 };
+
+/// The terms of the law for one operation; `cost` is their sum, and the flow network runs a
+/// pipeline of the same start, hops and pace. Microseconds.
+struct PipelineTerms {
+  double start_us = 0;        ///< launch and first handshakes: no byte moves
+  double latency_us = 0;      ///< of all hops on the longest way, every loop
+  double fill_us = 0;         ///< until the last hop of the pipeline has something to do
+  double transfer_us = 0;     ///< traffic at the rate of the slowest part
+  double local_hop_us = 0;    ///< latency of one hop inside a node
+  double network_hop_us = 0;  ///< latency of one hop between nodes
+  double loops = 1;           ///< a ring walks its hops so many times
+  double payload = 1;         ///< share of the bytes on the wire that are data
+
+  double total_us() const { return start_us + latency_us + fill_us + transfer_us; }
+};
+
+/// Precondition: more than one rank.
+PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
+                             const Cluster& cluster);
+
+/// Share of a link's nominal rate that carries data and protocol flags, headers and credits
+/// excluded.
+double wire_share(LinkKind kind, const Cluster& cluster);
 
 }  // namespace ddpsim
