@@ -25,7 +25,8 @@ std::vector<Bucket> cut(const Workload& workload, const std::vector<std::size_t>
   return buckets;
 }
 
-/// R(j): with one bucket per gradient and free collectives, a bucket starts as soon as it could.
+/// R(j): with one bucket per gradient and free collectives, a bucket is on the wire as soon as it
+/// could be: when the last rank is there.
 std::vector<TimePoint> earliest_starts(const Workload& workload, const Cluster& cluster,
                                        const SimulationOptions& options,
                                        const std::vector<std::size_t>& order) {
@@ -36,7 +37,7 @@ std::vector<TimePoint> earliest_starts(const Workload& workload, const Cluster& 
   single.buckets = cut(workload, order, ends);
   const SimulationResult result = simulate(workload, cluster, single, FreeModel{});
   std::vector<TimePoint> starts;
-  for (const BucketResult& bucket : result.step.buckets) starts.push_back(bucket.start);
+  for (const BucketResult& bucket : result.step.buckets) starts.push_back(bucket.last_arrival);
   return starts;
 }
 

@@ -100,7 +100,10 @@ struct Wakeup {
 class Executor {
  public:
   Executor(const Schedule& schedule, const Rates& rates)
-      : schedule_(schedule), rates_(rates), transfer_beside_compute_(rates.communication) {
+      : schedule_(schedule),
+        rates_(rates),
+        transfer_beside_compute_(rates.communication),
+        now_(schedule.start) {
     const std::size_t ranks = schedule.ranks.size();
     states_.resize(ranks);
     result_.ranks.resize(ranks);

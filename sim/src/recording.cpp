@@ -10,9 +10,12 @@ constexpr double kMostLoss = 0.9;
 
 }  // namespace
 
-Recording::Recording(const Workload& workload, const SimulationOptions& options,
-                     const Cluster& cluster)
-    : workload_(workload), recorded_(workload.recorded_with), kernels_(options.costs, cluster.gpu) {
+Recording::Recording(const Workload& workload, const Recorded& recorded,
+                     const SimulationOptions& options, const Cluster& cluster)
+    : workload_(workload),
+      recorded_(recorded),
+      with_(recorded.recorded_with),
+      kernels_(options.costs, cluster.gpu) {
   note_slow_stretches(options, options.recorded_sms > 0 ? options.recorded_sms : cluster.gpu.sms);
   note_gradients();
   note_unused();
@@ -20,7 +23,7 @@ Recording::Recording(const Workload& workload, const SimulationOptions& options,
 
 /// NCCL kernels slowed compute by the SMs they held then.
 void Recording::note_slow_stretches(const SimulationOptions& options, int sms) {
-  for (const RecordedCollective& collective : recorded_.collectives) {
+  for (const RecordedCollective& collective : with_.collectives) {
     const double loss = options.interference.sm_share * collective.channels / std::max(1, sms);
     if (loss > 0)
       slow_.push_back(
@@ -29,8 +32,8 @@ void Recording::note_slow_stretches(const SimulationOptions& options, int sms) {
 }
 
 void Recording::note_gradients() {
-  const std::vector<ReadyEvent>& ready = workload_.backward->ready;
-  const Duration forward = workload_.forward.value_or(Duration());
+  const std::vector<ReadyEvent>& ready = recorded_.backward->ready;
+  const Duration forward = recorded_forward();
   Duration reached;
   for (std::size_t k = 0; k < ready.size(); ++k) {
     const ReadyEvent& event = ready[k];
@@ -42,7 +45,7 @@ void Recording::note_gradients() {
         .copy = {},
         // Where host times are not recorded: a forward ahead of the GPU. (A V100 trace shows it
         // nearly a step ahead.)
-        .host = workload_.host_ready.empty() ? event.at - forward : workload_.host_ready[k]};
+        .host = recorded_.host_ready.empty() ? event.at - forward : recorded_.host_ready[k]};
     reached = event.at;
     if (has_hooks() && in_ddp(event.parameter)) {
       const Duration kernel = kernels_.copy(gradient.bytes);
@@ -75,41 +78,41 @@ Duration Recording::work_between(Duration from, Duration to) const {
 }
 
 Duration Recording::forward(bool with_buffers) const {
-  Duration duration = workload_.forward.value_or(Duration());
+  Duration duration = recorded_forward();
   if (has_hooks() && !with_buffers) {
     for (const BufferGroup& group : workload_.buffers)
       duration -= kernels_.flatten(group) + kernels_.unflatten(group);
-    duration -= recorded_.buffer_broadcast.value_or(Duration());
+    duration -= with_.buffer_broadcast.value_or(Duration());
   }
   return std::max(duration, Duration());
 }
 
 std::optional<Duration> Recording::copies_out() const {
-  if (!has_hooks() || !recorded_.finalize) return std::nullopt;
+  if (!has_hooks() || !with_.finalize) return std::nullopt;
   Duration all;
   for (const GradientStretch& gradient : gradients_)
     if (in_ddp(gradient.parameter)) all += kernels_.copy(gradient.bytes);
 
   Duration last;  // those of the last bucket
-  Bytes left = recorded_.collectives.empty() ? Bytes() : recorded_.collectives.back().bytes;
+  Bytes left = with_.collectives.empty() ? Bytes() : with_.collectives.back().bytes;
   for (std::size_t k = gradients_.size(); k-- > 0 && left > Bytes();) {
     if (!in_ddp(gradients_[k].parameter)) continue;
     last += kernels_.copy(gradients_[k].bytes);
     left = left - gradients_[k].bytes;
   }
 
-  const Duration tail = recorded_.exposed.value_or(Duration());
-  const Duration filled = *recorded_.finalize + tail;
+  const Duration tail = with_.exposed.value_or(Duration());
+  const Duration filled = *with_.finalize + tail;
   if (last <= Duration() || filled.scaled(1 - last / all) >= tail) return filled;
-  return recorded_.finalize->scaled(all / last);
+  return with_.finalize->scaled(all / last);
 }
 
 std::optional<std::vector<Duration>> Recording::launches(const std::vector<Bucket>& buckets) const {
-  if (recorded_.collectives.size() != buckets.size()) return std::nullopt;
+  if (with_.collectives.size() != buckets.size()) return std::nullopt;
   std::vector<Duration> instants;
   for (std::size_t b = 0; b < buckets.size(); ++b) {
-    if (recorded_.collectives[b].bytes != buckets[b].bytes) return std::nullopt;
-    instants.push_back(recorded_.collectives[b].launch);
+    if (with_.collectives[b].bytes != buckets[b].bytes) return std::nullopt;
+    instants.push_back(with_.collectives[b].launch);
   }
   return instants;
 }

@@ -1,5 +1,5 @@
-// The recorded step taken apart: what compute took by itself, what DDP added, what NCCL slowed. Nothing
-// here depends on the cluster, the buckets or the flags under study, so a recording means the same
+// The recorded step of one rank taken apart: what compute took by itself, what DDP added, what NCCL
+// slowed. Nothing here depends on the cluster, the buckets or the flags under study, so a recording means the same
 // whatever is asked of it. Times are those of the GPU recorded on.
 #pragma once
 
@@ -23,20 +23,24 @@ struct GradientStretch {
 
 class Recording {
  public:
-  Recording(const Workload& workload, const SimulationOptions& options, const Cluster& cluster);
+  /// `recorded` is the workload itself or one of its ranks.
+  Recording(const Workload& workload, const Recorded& recorded, const SimulationOptions& options,
+            const Cluster& cluster);
 
   const std::vector<GradientStretch>& gradients() const { return gradients_; }
   Duration after_last_gradient() const { return after_last_; }
   /// DDP parameters that got no gradient.
   const std::vector<std::size_t>& unused() const { return unused_; }
   /// DDP's copies and buffer copies are in the recording.
-  bool has_hooks() const { return recorded_.ddp_hooks; }
+  bool has_hooks() const { return with_.ddp_hooks; }
   /// NCCL's buffer broadcast is in the recorded forward.
-  bool has_buffer_broadcast() const { return recorded_.buffer_broadcast.has_value(); }
+  bool has_buffer_broadcast() const { return with_.buffer_broadcast.has_value(); }
 
   /// Forward; `with_buffers`: including whatever it recorded of the buffer broadcast.
   Duration forward(bool with_buffers) const;
-  Duration backward() const { return workload_.backward->duration; }
+  Duration recorded_forward() const { return recorded_.forward.value_or(Duration()); }
+  Duration backward() const { return recorded_.backward->duration; }
+  Duration optimizer() const { return recorded_.optimizer.value_or(Duration()); }
 
   /// All copies out of the buckets; absent where they were not recorded. What was recorded is the time
   /// they took beyond the exposed tail of communication; while the last bucket was on the wire,
@@ -60,7 +64,8 @@ class Recording {
   bool in_ddp(std::size_t parameter) const { return !workload_.parameters[parameter].ignored; }
 
   const Workload& workload_;
-  const RecordedWith& recorded_;
+  const Recorded& recorded_;
+  const RecordedWith& with_;
   const KernelCosts kernels_;
   std::vector<SlowStretch> slow_;
   std::vector<GradientStretch> gradients_;

@@ -38,29 +38,41 @@ class StepScheduler {
         model_(model),
         buckets_(buckets),
         kind_(kind),
-        recording_(workload, options, cluster),
-        kernels_(options.costs, cluster.gpu),
-        recorded_launches_(recording_.launches(buckets)) {
+        cluster_(cluster),
+        kernels_(options.costs, cluster.gpu) {
     bucket_of_.assign(workload_.parameters.size(), -1);
     for (std::size_t b = 0; b < buckets_.size(); ++b)
       for (const std::size_t parameter : buckets_[b].parameters)
         bucket_of_[parameter] = static_cast<std::int32_t>(b);
-    plan_collectives();
   }
 
   ReducerSchedule build() {
-    for (const auto& [rank, factor] : rank_classes()) {
-      scale_ = options_.compute_scale * factor;
-      programs_ = RankPrograms{.rank = rank, .host = {}, .compute = {}, .communication = {}};
-      result_.ready_operation.assign(buckets_.size(), 0);
-      result_.launch_operation.assign(buckets_.size(), 0);
+    result_.ready_operation.assign(buckets_.size(), 0);
+    result_.launch_operation.assign(buckets_.size(), 0);
+    for (const RankClass& alike : rank_classes()) {
+      const Recorded& recorded = recorded_by(alike);
+      recording_.emplace(workload_, recorded, options_, cluster_);
+      recorded_launches_ = recording_->launches(buckets_);
+      scale_ = options_.compute_scale;
+      offset_ = alike.recording ? scaled(workload_.ranks[*alike.recording].offset) : Duration();
+      scale_ *= alike.factor;
+      programs_ = RankPrograms{.rank = alike.rank, .host = {}, .compute = {}, .communication = {}};
+      if (result_.schedule.ranks.empty()) plan_collectives();
       step();
+      result_.schedule.start = std::min(result_.schedule.start, TimePoint(offset_));
       result_.schedule.ranks.push_back(std::move(programs_));
     }
     return std::move(result_);
   }
 
  private:
+  /// Ranks that compute alike and so run one program.
+  struct RankClass {
+    int rank = 0;                          ///< the lowest of them
+    std::optional<std::size_t> recording;  ///< into Workload::ranks; absent: the only one
+    double factor = 1;
+  };
+
   void plan_collectives() {
     Schedule& schedule = result_.schedule;
     std::size_t broadcasts = 0;
@@ -75,7 +87,7 @@ class StepScheduler {
            {ddp_parameters() + 1, static_cast<std::int64_t>(buckets_.size())})
         rebuild_.push_back(add(CollectiveKind::broadcast, Bytes(4) * entries, broadcasts++));
     }
-    if (broadcasts_buffers() && !recording_.has_buffer_broadcast())
+    if (broadcasts_buffers() && !recording_->has_buffer_broadcast())
       for (const BufferGroup& group : workload_.buffers)
         buffers_.push_back(add(CollectiveKind::broadcast, group.bytes, broadcasts++));
     for (std::size_t b = 0; b < buckets_.size(); ++b)
@@ -86,17 +98,28 @@ class StepScheduler {
     }
   }
 
-  /// Classes of ranks that compute alike: (lowest rank, factor), by lowest rank.
-  std::vector<std::pair<int, double>> rank_classes() const {
-    if (options_.rank_compute_scale.empty()) return {{0, 1.0}};
-    std::vector<std::pair<int, double>> classes;
-    for (std::size_t rank = 0; rank < options_.rank_compute_scale.size(); ++rank) {
-      const double factor = options_.rank_compute_scale[rank];
-      const bool known = std::any_of(classes.begin(), classes.end(),
-                                     [&](const auto& entry) { return entry.second == factor; });
-      if (!known) classes.emplace_back(static_cast<int>(rank), factor);
+  /// By lowest rank, so that rank 0 comes first.
+  std::vector<RankClass> rank_classes() const {
+    const std::vector<double>& factors = options_.rank_compute_scale;
+    if (factors.empty() && workload_.ranks.empty()) return {{}};
+    const int ranks = workload_.ranks.empty() ? static_cast<int>(factors.size()) : cluster_.ranks();
+    std::vector<RankClass> classes;
+    for (int rank = 0; rank < ranks; ++rank) {
+      if (factors.empty() && classes.size() == workload_.ranks.size()) break;  // all are there
+      const auto index = static_cast<std::size_t>(rank);
+      const RankClass own{.rank = rank,
+                          .recording = recording_of(workload_, rank),
+                          .factor = index < factors.size() ? factors[index] : 1};
+      const bool known = std::any_of(classes.begin(), classes.end(), [&](const RankClass& other) {
+        return other.recording == own.recording && other.factor == own.factor;
+      });
+      if (!known) classes.push_back(own);
     }
     return classes;
+  }
+  const Recorded& recorded_by(const RankClass& alike) const {
+    return alike.recording ? static_cast<const Recorded&>(workload_.ranks[*alike.recording])
+                           : workload_;
   }
 
   std::int64_t ddp_parameters() const {
@@ -114,6 +137,7 @@ class StepScheduler {
     return bucket_of_[gradient.parameter];
   }
 
+  bool is_first_rank() const { return result_.schedule.ranks.empty(); }
   EventId new_event() { return programs_.events++; }
 
   static void work(Program& program, Purpose purpose, Duration duration, std::int32_t bucket = -1) {
@@ -149,6 +173,7 @@ class StepScheduler {
   }
 
   void step() {
+    start_at_offset();
     for (const std::uint32_t index : rebuild_)  // blocking device-to-host copies: a host round trip
       blocking_collective(Purpose::rebuild, index, costs_.launch_latency + costs_.host_launch);
     broadcast_buffers();
@@ -163,8 +188,16 @@ class StepScheduler {
     else
       backward_with_sync();
     finalize();
-    if (workload_.optimizer)
-      work(programs_.compute, Purpose::optimizer, scaled(*workload_.optimizer));
+    work(programs_.compute, Purpose::optimizer, scaled(recording_->optimizer()));
+  }
+
+  /// Ranks of one job do not begin their forwards together: data loading and what follows the last
+  /// all-reduce differ, and nobody waits for anybody in between.
+  void start_at_offset() {
+    if (workload_.ranks.empty()) return;
+    for (Program* program : {&programs_.host, &programs_.compute})
+      program->push_back(
+          {.action = Action::wait_until, .purpose = Purpose::forward, .duration = offset_});
   }
 
   /// One flatten kernel, the broadcast, and one copy back per buffer, for each dtype. The trace of a
@@ -173,11 +206,11 @@ class StepScheduler {
     if (!broadcasts_buffers()) return;
     for (std::size_t g = 0; g < workload_.buffers.size(); ++g) {
       const BufferGroup& group = workload_.buffers[g];
-      if (!recording_.has_hooks())
+      if (!recording_->has_hooks())
         work(programs_.compute, Purpose::buffer_copy, kernels_.flatten(group));
       if (!buffers_.empty())
         blocking_collective(Purpose::buffer_broadcast, buffers_[g], costs_.event_latency);
-      if (!recording_.has_hooks())
+      if (!recording_->has_hooks())
         work(programs_.compute, Purpose::buffer_copy, kernels_.unflatten(group));
     }
   }
@@ -185,7 +218,7 @@ class StepScheduler {
   /// Buffers are broadcast only before the forward after a synchronised backward.
   void forward(bool after_sync) {
     const bool with_buffers = after_sync && options_.ddp.broadcast_buffers;
-    work(programs_.compute, Purpose::forward, scaled(recording_.forward(with_buffers)));
+    work(programs_.compute, Purpose::forward, scaled(recording_->forward(with_buffers)));
   }
 
   /// The host walks the autograd graph at the end of a forward whose backward will be synchronised.
@@ -199,8 +232,8 @@ class StepScheduler {
   /// A backward under no_sync: hooks return at once, so nothing can come between its gradients and it
   /// is one stretch of work. From the second micro-batch on autograd adds into the gradient there is.
   void backward_without_sync(int batch) {
-    Duration total = scaled(recording_.after_last_gradient());
-    for (const GradientStretch& gradient : recording_.gradients()) {
+    Duration total = scaled(recording_->after_last_gradient());
+    for (const GradientStretch& gradient : recording_->gradients()) {
       total += scaled(gradient.compute + gradient.idle);
       if (batch > 0) total += kernels_.accumulate(gradient.bytes);
     }
@@ -225,7 +258,7 @@ class StepScheduler {
     std::size_t next_bucket = 0;
     bool first_hook = true;
     Duration hooks;  // host time of hooks since the last launch
-    for (const GradientStretch& gradient : recording_.gradients()) {
+    for (const GradientStretch& gradient : recording_->gradients()) {
       compute_gradient(gradient);
       const std::int32_t bucket = bucket_of(gradient);
       if (bucket < 0) continue;
@@ -238,18 +271,18 @@ class StepScheduler {
       if (next_is_complete(next_bucket)) reach_on_host(gradient, hooks);
       while (next_is_complete(next_bucket)) launch(next_bucket++);
     }
-    compute(recording_.after_last_gradient());
+    compute(recording_->after_last_gradient());
     while (next_bucket < buckets_.size()) launch(next_bucket++);
     launch_local_used_map();
   }
 
   Duration copy_into_bucket(const GradientStretch& gradient) const {
-    return recording_.has_hooks() ? scaled(gradient.copy) : kernels_.copy(gradient.bytes);
+    return recording_->has_hooks() ? scaled(gradient.copy) : kernels_.copy(gradient.bytes);
   }
 
   /// One kernel over the whole bucket, in versions that do not divide while copying.
   void divide(std::int32_t bucket) {
-    if (options_.ddp.torch >= kDividesWhileCopying || recording_.has_hooks()) return;
+    if (options_.ddp.torch >= kDividesWhileCopying || recording_->has_hooks()) return;
     work(programs_.compute, Purpose::copy_in,
          kernels_.copy(buckets_[static_cast<std::size_t>(bucket)].bytes), bucket);
   }
@@ -257,20 +290,21 @@ class StepScheduler {
   /// Parameters that took no part in the forward become ready at the first hook: their slices are
   /// filled with zeros.
   void hooks_of_unused(std::vector<std::size_t>& pending) {
-    for (const std::size_t parameter : recording_.unused()) {
+    for (const std::size_t parameter : recording_->unused()) {
       const std::int32_t bucket = bucket_of_[parameter];
       const Bytes bytes = gradient_bytes(workload_.parameters[parameter]).value_or(Bytes());
       note_ready(bucket);
       --pending[static_cast<std::size_t>(bucket)];
-      if (!recording_.has_hooks())
+      if (!recording_->has_hooks())
         work(programs_.compute, Purpose::copy_in, kernels_.zero_fill(bytes), bucket);
     }
   }
 
   /// The gradient just computed is the bucket's last so far.
   void note_ready(std::int32_t bucket) {
-    result_.ready_operation[static_cast<std::size_t>(bucket)] =
-        programs_.compute.empty() ? 0 : programs_.compute.size() - 1;
+    if (is_first_rank())
+      result_.ready_operation[static_cast<std::size_t>(bucket)] =
+          programs_.compute.empty() ? 0 : programs_.compute.size() - 1;
   }
 
   /// The host works off the hooks since the last launch and comes to this gradient.
@@ -282,12 +316,12 @@ class StepScheduler {
 
   /// `recorded` is on the backward clock; the program counts from the start of the step.
   void wait_on_host_until(Duration recorded, Purpose purpose, std::int32_t bucket) {
-    const Duration forward = workload_.forward.value_or(Duration());
+    const Duration forward = recording_->recorded_forward();
     const Duration before =
-        (forward + recording_.backward()) * (options_.ddp.accumulate - 1) + forward;
+        (forward + recording_->backward()) * (options_.ddp.accumulate - 1) + forward;
     programs_.host.push_back({.action = Action::wait_until,
                               .purpose = purpose,
-                              .duration = std::max(scaled(before + recorded), Duration()),
+                              .duration = std::max(offset_ + scaled(before + recorded), offset_),
                               .bucket = bucket});
   }
 
@@ -300,7 +334,7 @@ class StepScheduler {
       wait_on_host_until((*recorded_launches_)[b], Purpose::launch, label);
     else
       work(programs_.host, Purpose::launch, costs_.host_launch, label);
-    result_.launch_operation[b] = programs_.host.size();
+    if (is_first_rank()) result_.launch_operation[b] = programs_.host.size();
     record(programs_.host, Purpose::launch, launched);
     record(programs_.compute, Purpose::copy_in, filled);
     Program& communication = programs_.communication;
@@ -328,12 +362,12 @@ class StepScheduler {
   /// static_graph's first iteration: backward alone, then the map, then copies and launches, bucket by
   /// bucket.
   void backward_then_launch() {
-    const std::vector<GradientStretch>& gradients = recording_.gradients();
+    const std::vector<GradientStretch>& gradients = recording_->gradients();
     for (const GradientStretch& gradient : gradients) {
       compute_gradient(gradient);
       compute(gradient.idle);
     }
-    compute(recording_.after_last_gradient());
+    compute(recording_->after_last_gradient());
     Duration hooks = costs_.host_hook * static_cast<std::int64_t>(gradients.size());
     if (!gradients.empty()) reach_on_host(gradients.back(), hooks);
     launch_local_used_map();
@@ -357,7 +391,7 @@ class StepScheduler {
     if (result_.local_used_map)
       wait(programs_.compute, Purpose::local_used_map, map_done_,
            costs_.event_latency +
-               (recording_.unused().empty() ? Duration() : costs_.launch_latency));
+               (recording_->unused().empty() ? Duration() : costs_.launch_latency));
     done_.clear();
   }
 
@@ -370,7 +404,7 @@ class StepScheduler {
 
   /// Recorded copies out replace the modelled ones as a whole, shared out over the buckets by the model.
   double recorded_share_of_copies_out() const {
-    const std::optional<Duration> recorded = recording_.copies_out();
+    const std::optional<Duration> recorded = recording_->copies_out();
     Duration modelled;
     for (const Bucket& bucket : buckets_)
       if (bucket.closed_by != ClosedBy::sparse) modelled += copies_of(bucket);
@@ -384,15 +418,18 @@ class StepScheduler {
   const CollectiveModel& model_;
   const std::vector<Bucket>& buckets_;
   const StepKind kind_;
-  const Recording recording_;
+  const Cluster& cluster_;
   const KernelCosts kernels_;
-  const std::optional<std::vector<Duration>> recorded_launches_;
 
   std::vector<std::int32_t> bucket_of_;  ///< by parameter; -1: outside DDP
   std::vector<std::uint32_t> rebuild_;   ///< collectives
   std::vector<std::uint32_t> buffers_;   ///< collectives, by buffer group
 
-  double scale_ = 1;  ///< of the class of ranks being written
+  // Of the class of ranks being written.
+  std::optional<Recording> recording_;
+  std::optional<std::vector<Duration>> recorded_launches_;
+  double scale_ = 1;
+  Duration offset_;  ///< start of its forward on the schedule's clock
   RankPrograms programs_;
   std::vector<EventId> done_;  ///< by bucket
   EventId map_done_ = 0;

@@ -23,7 +23,7 @@ struct ReducerSchedule {
   std::vector<std::optional<CollectiveChoice>> choices;  ///< by collective
   std::optional<std::uint32_t> local_used_map;
   /// By bucket: position of the operation on the compute stream that writes its last gradient, and
-  /// of the launch on the host stream; the same for every rank.
+  /// of the launch on the host stream; of rank 0's program.
   std::vector<std::size_t> ready_operation;
   std::vector<std::size_t> launch_operation;
 };

@@ -47,6 +47,33 @@ std::vector<Bucket> buckets_for(const Workload& workload, const SimulationOption
                         : buckets_of_iteration(workload, options.ddp, iteration);
 }
 
+double recorded_seconds(const Recorded& recorded) {
+  return recorded.backward->duration.seconds() + recorded.forward.value_or(Duration()).seconds() +
+         recorded.optimizer.value_or(Duration()).seconds() +
+         std::abs(stall(recorded).value_or(Duration()).seconds());
+}
+
+/// Why this recording of a step cannot be replayed; `whose` names its rank where there are several.
+std::optional<std::string> cannot_replay(const Recorded& recorded, const Workload& workload,
+                                         const DdpOptions& ddp, const std::string& whose) {
+  if (!recorded.backward || recorded.backward->ready.empty())
+    return fmt::format(
+        "the workload has no backward timing{} (backward.ready). Record one, or import a profiler "
+        "trace: ddpsim import TRACE -o WORKLOAD",
+        whose);
+  if (ddp.find_unused_parameters || ddp.static_graph) return std::nullopt;
+  std::vector<bool> used(workload.parameters.size(), false);
+  for (const ReadyEvent& event : recorded.backward->ready) used[event.parameter] = true;
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (!used[i] && !workload.parameters[i].ignored)
+      return fmt::format(
+          "parameter \"{}\" gets no gradient in this backward{}: DDP would stop with an error at "
+          "the next forward. Pass --find-unused-parameters as the script does, or mark it "
+          "\"ignored\"",
+          workload.parameters[i].name, whose);
+  return std::nullopt;
+}
+
 /// More than any sum of the step can come to, in double arithmetic: only to refuse what integer
 /// picoseconds could not hold. `bytes` are those of all gradients.
 double seconds_at_most(const Workload& workload, const Cluster& cluster,
@@ -56,10 +83,9 @@ double seconds_at_most(const Workload& workload, const Cluster& cluster,
   double slowest_rank = slowest;
   for (const double factor : options.rank_compute_scale)
     slowest_rank = std::min(slowest_rank, slowest * factor);
-  const double recorded = workload.backward->duration.seconds() +
-                          workload.forward.value_or(Duration()).seconds() +
-                          workload.optimizer.value_or(Duration()).seconds() +
-                          std::abs(stall(workload).value_or(Duration()).seconds());
+  double recorded = recorded_seconds(workload);
+  for (const RankRecording& rank : workload.ranks)
+    recorded = std::max(recorded, recorded_seconds(rank) + std::abs(rank.offset.seconds()));
 
   // Copies in, out and adding into gradients: at most eight passes over memory.
   double passes = 8 * bytes;
@@ -92,21 +118,11 @@ std::optional<std::string> cannot_simulate(const Workload& workload, const Clust
     total += gradient_bytes(parameter).value_or(Bytes()).count();
   }
   if (!any) return "the workload has no parameters under DDP";
-  if (!workload.backward || workload.backward->ready.empty())
-    return "the workload has no backward timing (backward.ready). Record one, or import a profiler "
-           "trace: ddpsim import TRACE -o WORKLOAD";
-  if (!options.ddp.find_unused_parameters && !options.ddp.static_graph) {
-    std::vector<bool> used(workload.parameters.size(), false);
-    for (const ReadyEvent& event : workload.backward->ready) used[event.parameter] = true;
-    for (std::size_t i = 0; i < used.size(); ++i)
-      if (!used[i] && !workload.parameters[i].ignored)
-        return fmt::format(
-            "parameter \"{}\" gets no gradient in this backward: DDP would stop with an error at "
-            "the "
-            "next forward. Pass --find-unused-parameters as the script does, or mark it "
-            "\"ignored\"",
-            workload.parameters[i].name);
-  }
+  if (auto problem = cannot_replay(workload, workload, options.ddp, "")) return problem;
+  for (const RankRecording& rank : workload.ranks)
+    if (auto problem =
+            cannot_replay(rank, workload, options.ddp, fmt::format(" on rank {}", rank.rank)))
+      return problem;
   std::int64_t buffers = 0;
   for (const BufferGroup& group : workload.buffers)
     if (__builtin_add_overflow(buffers, group.bytes.count(), &buffers)) buffers = kMostBytes + 1;

@@ -50,16 +50,23 @@ std::optional<Bytes> gradient_bytes(const Parameter& parameter) {
   return Bytes(bytes);
 }
 
-std::optional<Duration> stall(const Workload& workload) {
-  if (!workload.iteration) return std::nullopt;
+std::optional<std::size_t> recording_of(const Workload& workload, int rank) {
+  if (workload.ranks.empty()) return std::nullopt;
+  for (std::size_t k = 0; k < workload.ranks.size(); ++k)
+    if (workload.ranks[k].rank == rank) return k;
+  return static_cast<std::size_t>(rank) % workload.ranks.size();
+}
+
+std::optional<Duration> stall(const Recorded& recorded) {
+  if (!recorded.iteration) return std::nullopt;
   Duration span;
-  if (workload.forward) span += *workload.forward;
-  if (workload.backward) span += workload.backward->duration;
-  if (workload.optimizer) span += *workload.optimizer;
-  const RecordedWith& recorded = workload.recorded_with;
-  if (recorded.exposed) span += *recorded.exposed;
-  if (recorded.finalize) span += *recorded.finalize;
-  return *workload.iteration - span;
+  if (recorded.forward) span += *recorded.forward;
+  if (recorded.backward) span += recorded.backward->duration;
+  if (recorded.optimizer) span += *recorded.optimizer;
+  const RecordedWith& with = recorded.recorded_with;
+  if (with.exposed) span += *with.exposed;
+  if (with.finalize) span += *with.finalize;
+  return *recorded.iteration - span;
 }
 
 }  // namespace ddpsim

@@ -87,6 +87,7 @@ void add_collectives(const TraceRecords& records, const HostSpan& span, Recorded
   for (const Collective& kernel : records.kernels()) {
     if (kernel.launch_ns < span.start_ns || kernel.launch_ns >= span.end_ns) continue;
     ++step.nccl_kernels;
+    step.collectives.push_back(kernel);
     const bool by_autograd = records.is_autograd_thread(kernel.thread);
     if (by_autograd && kernel.operation == "allreduce" && !kernel.integers) {
       step.reducer.push_back(kernel);

@@ -38,9 +38,10 @@ struct RecordedStep {
   std::int64_t copies_end_ns = 0;           ///< end of the last activity of the autograd threads
   std::vector<RecordedGradient> gradients;  ///< in execution order
   std::int64_t nccl_kernels = 0;
-  std::vector<Collective> reducer;     ///< all-reduces launched by the autograd threads
-  std::vector<Collective> broadcasts;  ///< launched by other threads before backward
-  std::vector<Bytes> bucket_bytes;     ///< of the reducer's calls; empty where not recorded
+  std::vector<Collective> collectives;  ///< every NCCL kernel, in order of launch
+  std::vector<Collective> reducer;      ///< all-reduces launched by the autograd threads
+  std::vector<Collective> broadcasts;   ///< launched by other threads before backward
+  std::vector<Bytes> bucket_bytes;      ///< of the reducer's calls; empty where not recorded
 };
 
 /// First GPU activity launched in a step; absent where there is none.

@@ -53,6 +53,7 @@ class TraceImport {
   void fill_times(const RecordedStep& step, std::size_t index);
   void fill_after_backward(const RecordedStep& step);
   void fill_collectives(const RecordedStep& step);
+  void note_rank_trace(const RecordedStep& step, const TraceHeader& header);
 
   std::string file_;
   const ImportOptions& options_;
@@ -83,7 +84,19 @@ Imported TraceImport::run(const ByteSource& source) {
   fill_times(step, chosen.step);
   fill_after_backward(step);
   fill_collectives(step);
+  note_rank_trace(step, header);
   return std::move(result_);
+}
+
+void TraceImport::note_rank_trace(const RecordedStep& step, const TraceHeader& header) {
+  RankTrace trace{.rank = header.rank,
+                  .world_size = header.world_size,
+                  .step = step.name,
+                  .forward_start_ns = step.first_ns,
+                  .collectives = {}};
+  for (const Collective& one : step.collectives)
+    trace.collectives.push_back({one.operation, one.bytes, one.start_ns, one.end_ns});
+  result_.rank_trace = std::move(trace);
 }
 
 void TraceImport::check_structure() const {
@@ -150,6 +163,17 @@ Candidate TraceImport::choose(std::vector<Candidate> candidates) {
   const std::string names =
       count == 1 ? candidates.front().name
                  : fmt::format("{} to {}", candidates.front().name, candidates.back().name);
+  if (!options_.step.empty()) {
+    const auto named =
+        std::find_if(candidates.begin(), candidates.end(),
+                     [&](const Candidate& one) { return one.name == options_.step; });
+    if (named == candidates.end()) {
+      refuse(fmt::format("there is no complete {} in it; there are {}", options_.step, names),
+             "Give traces of the same steps");
+    }
+    result_.recognised.push_back(fmt::format("took {}", named->name));
+    return *named;
+  }
   if (options_.iteration) {
     const std::int64_t wanted = *options_.iteration;
     if (wanted < 0 || static_cast<std::uint64_t>(wanted) >= count) {

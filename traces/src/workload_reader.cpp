@@ -18,6 +18,7 @@
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/traces/workload_file.hpp"
+#include "rank_checks.hpp"
 
 namespace ddpsim {
 namespace {
@@ -25,6 +26,7 @@ namespace {
 constexpr std::string_view kSchema = "ddpsim.workload/1";
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // a file is read whole
 constexpr std::size_t kMostParameters = 1'000'000;
+constexpr std::size_t kMostRanks = 65'536;
 constexpr std::int64_t kMostCount = std::numeric_limits<std::int64_t>::max();
 /// Eleven days: a step adds up to nine such times, which then stays inside 63 bits of picoseconds.
 constexpr Duration kLongest = Duration::microseconds(1e12);
@@ -45,21 +47,22 @@ class WorkloadReader {
   void read_parameters(const Cursor& list);
   Parameter read_parameter(const Cursor& entry);
   std::optional<std::vector<std::int64_t>> read_shape(const Cursor& shape) const;
-  void read_backward(const Cursor& cursor);
-  void read_ready(const Cursor& list, Backward& backward);
-  void read_host(const Cursor& cursor);
+  void read_recorded(const Object& object, Recorded& recorded);
+  Backward read_backward(const Cursor& cursor);
+  /// True when no entry lacks a field.
+  bool read_ready(const Cursor& list, Backward& backward);
+  void read_host(const Cursor& cursor, Recorded& recorded) const;
   void read_buffers(const Cursor& list);
-  void read_recorded_with(const Cursor& cursor);
-  void read_collectives(const Cursor& list);
+  void read_recorded_with(const Cursor& cursor, RecordedWith& recorded);
+  void read_collectives(const Cursor& list, RecordedWith& recorded);
+  void read_ranks(const Cursor& list);
   void read_provenance(const Cursor& cursor);
 
   /// A check that involves two fields, made once both are known to be good by themselves.
   void check_ready(const Cursor& list, const Backward& backward) const;
-  void check_host_ready(const Cursor& list) const;
 
   Workload workload_;
   std::optional<InputError> missing_;
-  bool backward_is_whole_ = true;
 };
 
 std::optional<Cursor> WorkloadReader::need(const Object& object, std::string_view key) {
@@ -99,7 +102,7 @@ Workload WorkloadReader::read(const Cursor& root) {
   const Object object =
       root.object({"schema", "name", "gpu", "precision", "batch_per_gpu", "samples_per_step",
                    "torch", "parameter_order", "parameters", "forward", "backward", "optimizer",
-                   "iteration", "host", "buffers", "recorded_with", "provenance"});
+                   "iteration", "host", "buffers", "recorded_with", "ranks", "provenance"});
   if (const auto name = object.optional("name")) workload_.name = name->string();
   if (const auto gpu = object.optional("gpu")) workload_.gpu = gpu->string();
   if (const auto precision = object.optional("precision"))
@@ -117,13 +120,9 @@ Workload WorkloadReader::read(const Cursor& root) {
                                     : ParameterOrder::definition;
   }
   if (const auto parameters = need(object, "parameters")) read_parameters(*parameters);
-  workload_.forward = phase(object, "forward");
-  if (const auto backward = object.optional("backward")) read_backward(*backward);
-  workload_.optimizer = phase(object, "optimizer");
-  workload_.iteration = phase(object, "iteration");
-  if (const auto host = object.optional("host")) read_host(*host);
+  read_recorded(object, workload_);
   if (const auto buffers = object.optional("buffers")) read_buffers(*buffers);
-  if (const auto recorded = object.optional("recorded_with")) read_recorded_with(*recorded);
+  if (const auto ranks = object.optional("ranks")) read_ranks(*ranks);
   if (const auto provenance = object.optional("provenance")) read_provenance(*provenance);
   if (missing_) throw *missing_;
   return std::move(workload_);
@@ -205,22 +204,34 @@ std::optional<std::vector<std::int64_t>> WorkloadReader::read_shape(const Cursor
   return dimensions;
 }
 
-void WorkloadReader::read_backward(const Cursor& cursor) {
+void WorkloadReader::read_recorded(const Object& object, Recorded& recorded) {
+  recorded.forward = phase(object, "forward");
+  if (const auto backward = object.optional("backward")) {
+    recorded.backward = read_backward(*backward);
+  }
+  recorded.optimizer = phase(object, "optimizer");
+  recorded.iteration = phase(object, "iteration");
+  if (const auto host = object.optional("host")) read_host(*host, recorded);
+  if (const auto with = object.optional("recorded_with")) {
+    read_recorded_with(*with, recorded.recorded_with);
+  }
+}
+
+Backward WorkloadReader::read_backward(const Cursor& cursor) {
   const Object object = cursor.object({"duration_us", "ready"});
   Backward backward;
   const auto duration = need(object, "duration_us");
   if (duration) backward.duration = time(*duration);
   if (const auto ready = object.optional("ready")) {
-    read_ready(*ready, backward);
+    const bool whole = read_ready(*ready, backward);
     // Indices can only be checked against a list that was there, times against a duration.
-    if (duration && backward_is_whole_ && !workload_.parameters.empty()) {
-      check_ready(*ready, backward);
-    }
+    if (duration && whole && !workload_.parameters.empty()) check_ready(*ready, backward);
   }
-  workload_.backward = std::move(backward);
+  return backward;
 }
 
-void WorkloadReader::read_ready(const Cursor& list, Backward& backward) {
+bool WorkloadReader::read_ready(const Cursor& list, Backward& backward) {
+  bool whole = true;
   for (const Cursor& entry : list.array()) {
     const Object object = entry.object({"parameter", "at_us", "copied_at_us"});
     ReadyEvent event;
@@ -229,9 +240,10 @@ void WorkloadReader::read_ready(const Cursor& list, Backward& backward) {
     const auto at = need(object, "at_us");
     if (parameter) event.parameter = static_cast<std::size_t>(parameter->integer(0, kMostCount));
     if (at) event.at = time(*at);
-    if (!parameter || !at) backward_is_whole_ = false;
+    whole = whole && parameter && at;
     backward.ready.push_back(event);
   }
+  return whole;
 }
 
 void WorkloadReader::check_ready(const Cursor& list, const Backward& backward) const {
@@ -277,20 +289,16 @@ void WorkloadReader::check_ready(const Cursor& list, const Backward& backward) c
   }
 }
 
-void WorkloadReader::read_host(const Cursor& cursor) {
+void WorkloadReader::read_host(const Cursor& cursor, Recorded& recorded) const {
   const Object object = cursor.object({"ready_us"});
   const auto ready = object.optional("ready_us");
   if (!ready) return;
-  for (const Cursor& entry : ready->array()) workload_.host_ready.push_back(time(entry, true));
-  check_host_ready(*ready);
-}
-
-void WorkloadReader::check_host_ready(const Cursor& list) const {
-  const std::size_t expected = workload_.backward ? workload_.backward->ready.size() : 0;
-  if (workload_.host_ready.size() != expected) {
-    list.fail(fmt::format("{} times for {} entries of /backward/ready", workload_.host_ready.size(),
-                          expected),
-              "Expected one host time per entry, in the same order");
+  for (const Cursor& entry : ready->array()) recorded.host_ready.push_back(time(entry, true));
+  const std::size_t expected = recorded.backward ? recorded.backward->ready.size() : 0;
+  if (recorded.host_ready.size() != expected) {
+    ready->fail(fmt::format("{} times for {} entries of backward/ready", recorded.host_ready.size(),
+                            expected),
+                "Expected one host time per entry, in the same order");
   }
 }
 
@@ -320,10 +328,9 @@ void WorkloadReader::read_buffers(const Cursor& list) {
   }
 }
 
-void WorkloadReader::read_recorded_with(const Cursor& cursor) {
+void WorkloadReader::read_recorded_with(const Cursor& cursor, RecordedWith& recorded) {
   const Object object = cursor.object({"ddp_hooks", "world_size", "nccl_kernels", "exposed_us",
                                        "finalize_us", "buffer_broadcast_us", "collectives"});
-  RecordedWith& recorded = workload_.recorded_with;
   if (const auto hooks = object.optional("ddp_hooks")) recorded.ddp_hooks = hooks->boolean();
   if (const auto world = object.optional("world_size")) {
     recorded.world_size = static_cast<int>(world->integer(1, 1'000'000'000));
@@ -334,10 +341,10 @@ void WorkloadReader::read_recorded_with(const Cursor& cursor) {
   recorded.exposed = optional_time(object, "exposed_us");
   recorded.finalize = optional_time(object, "finalize_us");
   recorded.buffer_broadcast = optional_time(object, "buffer_broadcast_us");
-  if (const auto list = object.optional("collectives")) read_collectives(*list);
+  if (const auto list = object.optional("collectives")) read_collectives(*list, recorded);
 }
 
-void WorkloadReader::read_collectives(const Cursor& list) {
+void WorkloadReader::read_collectives(const Cursor& list, RecordedWith& recorded) {
   for (const Cursor& entry : list.array()) {
     const Object object =
         entry.object({"bytes", "launch_us", "start_us", "duration_us", "channels"});
@@ -351,8 +358,30 @@ void WorkloadReader::read_collectives(const Cursor& list) {
     if (const auto length = need(object, "duration_us")) collective.duration = time(*length);
     if (const auto channels = object.optional("channels"))
       collective.channels = static_cast<int>(channels->integer(0, 1024));
-    workload_.recorded_with.collectives.push_back(collective);
+    recorded.collectives.push_back(collective);
   }
+}
+
+void WorkloadReader::read_ranks(const Cursor& list) {
+  const std::vector<Cursor> entries = list.array();
+  if (entries.size() > kMostRanks) {
+    list.fail(fmt::format("{} ranks", entries.size()),
+              fmt::format("At most {} are read", kMostRanks));
+  }
+  bool whole = true;
+  for (const Cursor& entry : entries) {
+    const Object object = entry.object({"rank", "offset_us", "forward", "backward", "optimizer",
+                                        "iteration", "host", "recorded_with"});
+    RankRecording recording;
+    const auto rank = need(object, "rank");
+    if (rank) recording.rank = static_cast<int>(rank->integer(0, 1'000'000'000));
+    if (const auto offset = object.optional("offset_us")) recording.offset = time(*offset, true);
+    read_recorded(object, recording);
+    need(object, "backward");
+    whole = whole && rank && recording.backward;
+    workload_.ranks.push_back(std::move(recording));
+  }
+  if (whole && !missing_) check_ranks(list, workload_);
 }
 
 void WorkloadReader::read_provenance(const Cursor& cursor) {

@@ -59,19 +59,19 @@ std::string ready_text(const ReadyEvent& event) {
   return out + "}";
 }
 
-std::string backward_text(const Backward& backward) {
+std::string backward_text(const Backward& backward, const std::string& indent) {
   std::vector<std::string> ready;
   for (const ReadyEvent& event : backward.ready) ready.push_back(ready_text(event));
   return block('{',
                {field("duration_us", json_microseconds(backward.duration)),
-                field("ready", block('[', ready, ']', "    "))},
-               '}', "  ");
+                field("ready", block('[', ready, ']', indent + "  "))},
+               '}', indent);
 }
 
-std::string host_text(const std::vector<Duration>& ready) {
+std::string host_text(const std::vector<Duration>& ready, const std::string& indent) {
   std::vector<std::string> times;
   for (const Duration at : ready) times.push_back(json_microseconds(at));
-  return block('{', {field("ready_us", block('[', times, ']', "    "))}, '}', "  ");
+  return block('{', {field("ready_us", block('[', times, ']', indent + "  "))}, '}', indent);
 }
 
 std::string buffers_text(const std::vector<BufferGroup>& buffers) {
@@ -84,7 +84,8 @@ std::string buffers_text(const std::vector<BufferGroup>& buffers) {
   return block('[', lines, ']', "  ");
 }
 
-std::string collectives_text(const std::vector<RecordedCollective>& collectives) {
+std::string collectives_text(const std::vector<RecordedCollective>& collectives,
+                             const std::string& indent) {
   std::vector<std::string> lines;
   for (const RecordedCollective& one : collectives) {
     std::string line =
@@ -94,10 +95,10 @@ std::string collectives_text(const std::vector<RecordedCollective>& collectives)
     if (one.channels > 0) line += fmt::format(", \"channels\": {}", one.channels);
     lines.push_back(line + "}");
   }
-  return block('[', lines, ']', "    ");
+  return block('[', lines, ']', indent);
 }
 
-std::string recorded_with_text(const RecordedWith& recorded) {
+std::string recorded_with_text(const RecordedWith& recorded, const std::string& indent) {
   std::vector<std::string> fields = {
       field("ddp_hooks", recorded.ddp_hooks ? "true" : "false"),
       field("world_size", std::to_string(recorded.world_size)),
@@ -110,9 +111,36 @@ std::string recorded_with_text(const RecordedWith& recorded) {
   time("finalize_us", recorded.finalize);
   time("buffer_broadcast_us", recorded.buffer_broadcast);
   if (!recorded.collectives.empty()) {
-    fields.push_back(field("collectives", collectives_text(recorded.collectives)));
+    fields.push_back(field("collectives", collectives_text(recorded.collectives, indent + "  ")));
   }
-  return block('{', fields, '}', "  ");
+  return block('{', fields, '}', indent);
+}
+
+/// Phases of a step, in the order of the schema; `recorded_with` follows where its place is.
+void add_phases(const Recorded& recorded, const std::string& indent,
+                std::vector<std::string>& fields) {
+  if (recorded.forward) fields.push_back(field("forward", phase(*recorded.forward)));
+  if (recorded.backward) {
+    fields.push_back(field("backward", backward_text(*recorded.backward, indent)));
+  }
+  if (recorded.optimizer) fields.push_back(field("optimizer", phase(*recorded.optimizer)));
+  if (recorded.iteration) fields.push_back(field("iteration", phase(*recorded.iteration)));
+  if (!recorded.host_ready.empty()) {
+    fields.push_back(field("host", host_text(recorded.host_ready, indent)));
+  }
+}
+
+std::string ranks_text(const std::vector<RankRecording>& ranks) {
+  const std::string indent = "    ";
+  std::vector<std::string> entries;
+  for (const RankRecording& one : ranks) {
+    std::vector<std::string> fields = {field("rank", std::to_string(one.rank)),
+                                       field("offset_us", json_microseconds(one.offset))};
+    add_phases(one, indent + "  ", fields);
+    fields.push_back(field("recorded_with", recorded_with_text(one.recorded_with, indent + "  ")));
+    entries.push_back(block('{', fields, '}', indent));
+  }
+  return block('[', entries, ']', "  ");
 }
 
 std::string provenance_text(const Workload& workload) {
@@ -147,15 +175,12 @@ std::string format_workload(const Workload& workload) {
     parameters.push_back(parameter_text(parameter));
   }
   fields.push_back(field("parameters", block('[', parameters, ']', "  ")));
-  if (workload.forward) fields.push_back(field("forward", phase(*workload.forward)));
-  if (workload.backward) fields.push_back(field("backward", backward_text(*workload.backward)));
-  if (workload.optimizer) fields.push_back(field("optimizer", phase(*workload.optimizer)));
-  if (workload.iteration) fields.push_back(field("iteration", phase(*workload.iteration)));
-  if (!workload.host_ready.empty()) fields.push_back(field("host", host_text(workload.host_ready)));
+  add_phases(workload, "  ", fields);
   if (!workload.buffers.empty()) {
     fields.push_back(field("buffers", buffers_text(workload.buffers)));
   }
-  fields.push_back(field("recorded_with", recorded_with_text(workload.recorded_with)));
+  fields.push_back(field("recorded_with", recorded_with_text(workload.recorded_with, "  ")));
+  if (!workload.ranks.empty()) fields.push_back(field("ranks", ranks_text(workload.ranks)));
   if (!workload.provenance.empty()) {
     fields.push_back(field("provenance", provenance_text(workload)));
   }

@@ -69,6 +69,8 @@ struct ScheduledCollective {
 };
 
 struct Schedule {
+  /// When the first rank begins, counted from time zero, the start of rank 0's forward; not after it.
+  TimePoint start;
   std::vector<RankPrograms> ranks;
   std::vector<ScheduledCollective> collectives;  ///< every rank takes part in every one
 };

@@ -56,11 +56,13 @@ struct ReadyEvent {
   Duration at;
   /// End of the copy into the bucket, where the recording had DDP hooks and shows it.
   std::optional<Duration> copied_at;
+  bool operator==(const ReadyEvent&) const = default;
 };
 
 struct Backward {
   Duration duration;  ///< first to last backward kernel, copies into buckets included if recorded
   std::vector<ReadyEvent> ready;  ///< in execution order; may be empty (no timing known)
+  bool operator==(const Backward&) const = default;
 };
 
 /// One collective seen in the recording, on the clock of ReadyEvent. On one rank the duration holds
@@ -71,6 +73,7 @@ struct RecordedCollective {
   Duration start;
   Duration duration;
   int channels = 0;  ///< thread blocks of the kernel, one a channel; 0 where not recorded
+  bool operator==(const RecordedCollective&) const = default;
 };
 
 /// What the recording already contains.
@@ -82,6 +85,7 @@ struct RecordedWith {
   std::optional<Duration> finalize;  ///< copies out of the buckets
   std::optional<Duration> buffer_broadcast;     ///< the part of forward spent in it
   std::vector<RecordedCollective> collectives;  ///< the reducer's, in launch order
+  bool operator==(const RecordedWith&) const = default;
 };
 
 /// Module buffers (running statistics and the like) of one dtype, broadcast before each forward.
@@ -93,7 +97,29 @@ struct BufferGroup {
 
 enum class ParameterOrder { definition, assumed };
 
-struct Workload {
+/// One step as one rank recorded it.
+struct Recorded {
+  std::optional<Duration> forward;
+  std::optional<Backward> backward;
+  std::optional<Duration> optimizer;
+  std::optional<Duration> iteration;  ///< period between steps; absent when not recorded
+  /// Host time at which each entry of backward.ready was reached (end of AccumulateGrad), on the
+  /// same clock, negative where the host runs ahead. Empty: the host is taken to stay ahead.
+  std::vector<Duration> host_ready;
+  RecordedWith recorded_with;
+  bool operator==(const Recorded&) const = default;
+};
+
+/// The same step on one of several ranks of a job.
+struct RankRecording : Recorded {
+  int rank = 0;
+  /// Start of its forward, counted from that of the representative rank; negative: it began first.
+  Duration offset;
+};
+
+/// What is recorded at the top is the step of the representative rank: of the only one, or of the
+/// lowest of `ranks`.
+struct Workload : Recorded {
   std::string name;
   std::string gpu;        ///< model recorded on, "V100"; empty when unknown
   std::string precision;  ///< "fp32", "amp", "bf16"
@@ -102,20 +128,18 @@ struct Workload {
   std::string torch;  ///< version recorded with; empty when unknown
   ParameterOrder parameter_order = ParameterOrder::definition;
   std::vector<Parameter> parameters;  ///< module definition order
-  std::optional<Duration> forward;
-  std::optional<Backward> backward;
-  std::optional<Duration> optimizer;
-  std::optional<Duration> iteration;  ///< period between steps; absent when not recorded
-  /// Host time at which each entry of backward.ready was reached (end of AccumulateGrad), on the
-  /// same clock, negative where the host runs ahead. Empty: the host is taken to stay ahead.
-  std::vector<Duration> host_ready;
   std::vector<BufferGroup> buffers;
-  RecordedWith recorded_with;
+  /// Several ranks of one job, ascending, the representative first; empty where one was recorded.
+  std::vector<RankRecording> ranks;
   std::vector<std::pair<std::string, std::string>> provenance;  ///< key, text; in file order
 };
 
+/// Which of Workload::ranks a rank of a cluster replays: its own, and where that was not recorded
+/// those recorded once more, from the first on. Absent where only one recording is there for all.
+std::optional<std::size_t> recording_of(const Workload& workload, int rank);
+
 /// stall = iteration - (forward + backward + exposed + finalize + optimizer): time between steps
 /// that belongs to none of them. Negative when steps overlap, absent where the iteration is.
-std::optional<Duration> stall(const Workload& workload);
+std::optional<Duration> stall(const Recorded& recorded);
 
 }  // namespace ddpsim

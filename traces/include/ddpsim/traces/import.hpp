@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ddpsim/sim/workload.hpp"
+#include "ddpsim/traces/rank_trace.hpp"
 
 namespace ddpsim {
 
@@ -17,6 +18,7 @@ struct ImportOptions {
       iteration;  ///< complete iterations counted from 0; default: lower median by backward window
   std::string model;  ///< parameter list for traces without shapes; empty: find the one that fits
   std::string gpu;    ///< when the source does not say
+  std::string step;   ///< marker of the step to take, "ProfilerStep#10"; empty: as `iteration` says
 };
 
 struct Imported {
@@ -24,6 +26,7 @@ struct Imported {
   std::vector<std::string> recognised;  ///< one sentence each, for the user
   std::vector<std::string> warnings;    ///< what was not, and what that means
   std::vector<Bytes> bucket_bytes;      ///< gradients per recorded all-reduce call, in launch order
+  std::optional<RankTrace> rank_trace;  ///< of a profiler trace
 };
 
 /// Reads a workload file, a profiler trace (.json or gzip) or a layer table. Throws InputError.

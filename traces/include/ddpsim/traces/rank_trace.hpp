@@ -1,0 +1,29 @@
+// What joins the recording of one rank to those of the other ranks of its job.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/units.hpp"
+
+namespace ddpsim {
+
+/// One NCCL kernel on one rank. Its duration holds the wait for the last rank and the transfer.
+struct RankCollective {
+  std::string operation;       ///< "allreduce", "alltoall", …
+  std::optional<Bytes> bytes;  ///< absent where not recorded
+  std::int64_t start_ns = 0;   ///< on the trace's own clock
+  std::int64_t end_ns = 0;
+};
+
+struct RankTrace {
+  std::optional<std::int64_t> rank;
+  std::optional<int> world_size;
+  std::string step;                         ///< name of the marker: "ProfilerStep#10"
+  std::int64_t forward_start_ns = 0;        ///< of that step, on the trace's own clock
+  std::vector<RankCollective> collectives;  ///< of that step, in order of launch
+};
+
+}  // namespace ddpsim
