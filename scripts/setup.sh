@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
-# Installs what building ddpsim needs and this machine lacks; --tests: what its tests need as well.
+# Installs what building ddpsim needs and this machine lacks. --tests: what its tests need as well; --torch: PyTorch for
+# the tests of the recorder (Debian 12: 1.13 for CPUs, 59 MB to download).
 set -euo pipefail
 
 # package, and the command that shows it is there even when it came by another road ("-": ask dpkg)
 needed=(g++ g++  cmake cmake  ninja-build ninja  nlohmann-json3-dev -  libfmt-dev -  libcli11-dev -
         libsimdjson-dev -  zlib1g-dev -  libprotozero-dev -)
-if [[ ${1:-} == --tests ]]; then
-  needed+=(doctest-dev -  libbenchmark-dev -  python3 python3  protobuf-compiler protoc
-           clang clang++  clang-format clang-format  clang-tidy clang-tidy)
-elif [[ $# -gt 0 ]]; then
-  echo "usage: scripts/setup.sh [--tests]" >&2
-  exit 2
-fi
+for option; do
+  case $option in
+    --tests)
+      needed+=(doctest-dev -  libbenchmark-dev -  python3 python3  protobuf-compiler protoc
+               clang clang++  clang-format clang-format  clang-tidy clang-tidy) ;;
+    --torch) needed+=(python3-torch -  python3-torchvision -) ;;
+    *) echo "usage: scripts/setup.sh [--tests] [--torch]" >&2; exit 2 ;;
+  esac
+done
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   echo "setup: no apt here, so nothing was installed. Needed: a C++20 compiler (GCC 12 or clang 14),"

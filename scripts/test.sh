@@ -73,6 +73,7 @@ check "dev: build and tests" build_and_test dev
 if ! $quick; then
   check "address and undefined behaviour sanitizers" build_and_test asan
   check "thread sanitizer" threads
+  scripts/setup.sh --torch || skip "recorder in real trainings" "PyTorch could not be installed"
   check "release: build and tests" build_and_test release
   check benchmarks benchmarks
   if command -v clang-tidy >/dev/null; then

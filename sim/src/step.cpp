@@ -61,6 +61,11 @@ std::optional<std::string> cannot_replay(const Recorded& recorded, const Workloa
         "the workload has no backward timing{} (backward.ready). Record one, or import a profiler "
         "trace: ddpsim import TRACE -o WORKLOAD",
         whose);
+  if (!recorded.forward && recorded.backward->duration == Duration())
+    return fmt::format(
+        "the workload holds the order of gradients{} but no times. Record a step, or import a "
+        "profiler trace: ddpsim import TRACE -o WORKLOAD",
+        whose);
   if (ddp.find_unused_parameters || ddp.static_graph) return std::nullopt;
   std::vector<bool> used(workload.parameters.size(), false);
   for (const ReadyEvent& event : recorded.backward->ready) used[event.parameter] = true;

@@ -3,13 +3,12 @@
 import json
 import pathlib
 import random
-import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
 from cases import assigned, canonical
+from torch_python import python_with_torch
 
 CASES = 200
 
@@ -22,16 +21,6 @@ for case in json.load(sys.stdin):
         tensors, case["limits"], case["sparse"], case["indices"] or [])
     print(json.dumps(indices))
 """
-
-
-def python_with_torch():
-    for python in dict.fromkeys([sys.executable, shutil.which("python3"), "/usr/bin/python3"]):
-        if python is None or not pathlib.Path(python).exists():
-            continue
-        probe = "import torch.distributed as d; d._compute_bucket_assignment_by_size"
-        if subprocess.run([python, "-c", probe], capture_output=True).returncode == 0:
-            return python
-    return None
 
 
 def draw(generator):

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""What recording costs a training step, with and without hooks in turn so that a busy machine hits both alike.
+
+    tests/bench/recorder_overhead.py [PAIRS]
+
+ResNet-50 on the CPU, one thread, alone and under DDP (gloo, one rank): PAIRS (default 20) plain steps and as many
+recorded ones, every other one. Timed from outside, calls of recorder.step() included."""
+
+import pathlib
+import statistics
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "traces" / "recorder"))
+
+import torch  # noqa: E402
+import torchvision  # noqa: E402
+
+from ddpsim_recorder import Recorder  # noqa: E402
+
+WARMUP = 3
+
+
+def measure(title, model, pairs, folder):
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    images, labels = torch.rand(4, 3, 64, 64), torch.zeros(4, dtype=torch.long)
+    recorder = Recorder(model, pathlib.Path(folder) / "step.json", warmup=WARMUP, steps=pairs)
+    training, calls = [], []  # (wall, CPU) of each step's training, and of the call of recorder.step() after it
+
+    def clocks():
+        return time.perf_counter(), time.process_time()
+
+    while not recorder.finished:
+        begin = clocks()
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(images), labels).backward()
+        optimizer.step()
+        middle = clocks()
+        recorder.step()
+        end = clocks()
+        training.append([b - a for a, b in zip(begin, middle)])
+        calls.append([b - a for a, b in zip(middle, end)])
+    # Steps from WARMUP on: plain, recorded, plain, … The call before a recorded step puts hooks in, the one after
+    # takes them out; the very last one writes the file.
+    for clock, name in enumerate(("wall clock", "CPU time")):
+        plain = [entry[clock] for entry in training[WARMUP::2]]
+        recorded = [entry[clock] for entry in training[WARMUP + 1::2]]
+        puts_in = [entry[clock] for entry in calls[WARMUP::2]]
+        takes_out = [entry[clock] for entry in calls[WARMUP + 1:-1:2]]
+        hooks = statistics.median(b - a for a, b in zip(plain, recorded))
+        around = statistics.median(puts_in) + statistics.median(takes_out)
+        step = statistics.median(plain)
+        print(f"{title:12} {name:10}  step {1000 * step:7.1f} ms   hooks {1000 * hooks:+7.3f} ms "
+              f"({100 * hooks / step:+.2f} %)   putting in and taking out {1000 * around:.3f} ms "
+              f"({100 * around / step:.2f} %)")
+
+
+def main():
+    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as folder:
+        measure("alone", torchvision.models.resnet50(), pairs, folder)
+        torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=0, world_size=1)
+        measure("under DDP", torch.nn.parallel.DistributedDataParallel(torchvision.models.resnet50()), pairs, folder)
+        torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

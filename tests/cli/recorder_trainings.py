@@ -1,0 +1,271 @@
+"""Small real trainings under the recorder, for test_recorder.py; runs in a Python that has torch.
+
+    recorder_trainings.py FOLDER CASE...
+
+writes FOLDER/CASE.json through the recorder and prints one line of JSON per case with what torch itself says."""
+
+import copy
+import json
+import os
+import pathlib
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "traces" / "recorder"))
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.utils.checkpoint import checkpoint  # noqa: E402
+
+from ddpsim_recorder import Recorder  # noqa: E402
+
+DDP = nn.parallel.DistributedDataParallel
+WARMUP, STEPS = 2, 1
+
+
+def resnet(depth):
+    import torchvision
+    return getattr(torchvision.models, f"resnet{depth}")()
+
+
+class Transformer(nn.Module):
+    """Token and position embeddings, two encoder layers, an output tied to the token embedding."""
+
+    def __init__(self, width=256, words=1000):
+        super().__init__()
+        self.words, self.places = nn.Embedding(words, width), nn.Embedding(16, width)
+        self.layers = nn.TransformerEncoder(nn.TransformerEncoderLayer(width, 4, 512, batch_first=True), 2)
+        self.head = nn.Linear(width, words, bias=False)
+        self.head.weight = self.words.weight
+
+    def forward(self, tokens):
+        return self.head(self.layers(self.words(tokens) + self.places(torch.arange(tokens.shape[1]))))
+
+
+class Branches(nn.Module):
+    """One branch is never used; one parameter stands at the root."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(4))
+        self.used, self.unused, self.last = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.last(self.used(x * self.scale))
+
+
+class Checkpointed(nn.Module):
+    def __init__(self, reentrant):
+        super().__init__()
+        self.first, self.middle, self.last = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 2)
+        self.reentrant = reentrant
+
+    def forward(self, x):
+        x = self.first(x)
+        for _ in range(2):  # the same module twice: reentrant checkpoints write its gradients twice
+            x = checkpoint(self.middle, x, use_reentrant=self.reentrant)
+        return self.last(x)
+
+
+class Waiting(torch.autograd.Function):
+    """Passes through; its backward waits until a set time after the start of backward, and notes when it was done."""
+
+    @staticmethod
+    def forward(context, x, parameter, done, at_us):
+        context.shape, context.done, context.at_us = parameter.shape, done, at_us
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(context, gradient):
+        written = torch.ones(context.shape)
+        if not context.done:
+            context.done.append(time.perf_counter_ns())
+        until = context.done[0] + 1000 * context.at_us
+        while time.perf_counter_ns() < until:
+            pass
+        context.done.append(time.perf_counter_ns())
+        return gradient, written, None, None
+
+
+class Deadlines(nn.Module):
+    """Gradients at set times: the last parameter's 20 ms after the start of backward, the others ever later."""
+
+    AT_US = [20000, 20500, 22000, 30000, 34000, 50000]
+
+    def __init__(self):
+        super().__init__()
+        self.done = []  # a list per forward: start of backward, then when each gradient was written
+        self.weights = nn.ParameterList(nn.Parameter(torch.ones(8)) for _ in self.AT_US)
+
+    def forward(self, x):
+        self.done.append([])
+        for weight, at_us in zip(self.weights, reversed(self.AT_US)):
+            x = Waiting.apply(x, weight, self.done[-1], at_us)
+        return x
+
+
+IMAGES = torch.rand(2, 3, 32, 32)
+TOKENS = torch.arange(24).reshape(2, 12)
+ROWS = torch.rand(6, 4)
+
+
+def train(model, inputs, folder, case, *, steps=STEPS, backwards=1, between=lambda k: None, autocast=False, **recording):
+    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1e-3)
+    with Recorder(model, folder / f"{case}.json", warmup=WARMUP, steps=steps, **recording) as recorder:
+        for k in range(WARMUP + 2 * steps):
+            between(k)
+            optimizer.zero_grad()
+            for part in range(backwards):
+                synchronised = part == backwards - 1 or not isinstance(model, DDP)
+                with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+                    if synchronised:
+                        model(inputs).float().pow(2).mean().backward()
+                    else:
+                        with model.no_sync():
+                            model(inputs).float().pow(2).mean().backward()
+            optimizer.step()
+            recorder.step()
+        facts = {"case": case, "finished": recorder.finished, "problem": recorder.problem,
+                 "restored": torch.autograd.backward.__module__ == "torch.autograd",
+                 "hooks": sum(len(module._forward_pre_hooks) + len(module._forward_hooks) for module in model.modules())
+                 + sum(len(p._backward_hooks or ()) for p in model.parameters())}
+    if isinstance(model, DDP):
+        model(inputs)  # DDP's log tells of the step before the last forward
+        log = model._get_ddp_logging_data()
+        facts["order"] = [int(i) for i in log.get("prev_iteration_grad_ready_order_indices", "").replace(",", " ").split()]
+        facts["buckets"] = [int(size) for size in log.get("rebuilt_bucket_sizes", "").replace(",", " ").split()]
+    return facts
+
+
+def alone(make, inputs, **options):
+    return lambda folder, case: train(make(), inputs, folder, case, **options)
+
+
+def under_ddp(make, inputs, ddp=None, **options):
+    return lambda folder, case: train(DDP(make(), **(ddp or {})), inputs, folder, case, **options)
+
+
+def frozen():
+    model = resnet(18)
+    for parameter in model.layer1.parameters():
+        parameter.requires_grad = False
+    return model
+
+
+def ignoring():
+    model = Branches()
+    model.unused = nn.Linear(4, 4)
+    for parameter in model.unused.parameters():
+        parameter.requires_grad = False
+    DDP._set_params_and_buffers_to_ignore_for_model(model, ["used.bias"])
+    return model
+
+
+def sparse():
+    return nn.Sequential(nn.Embedding(50, 8, sparse=True), nn.Linear(8, 4))
+
+
+def same_numbers(folder, case):
+    """Trains twice from the same weights, with and without the recorder."""
+    first = resnet(18)
+    second = copy.deepcopy(first)
+    facts = train(first, IMAGES, folder, case)
+    optimizer = torch.optim.SGD(second.parameters(), lr=1e-3)
+    for _ in range(WARMUP + 2 * STEPS):
+        optimizer.zero_grad()
+        second(IMAGES).float().pow(2).mean().backward()
+        optimizer.step()
+    return {**facts, "same": all(torch.equal(a, b) for a, b in zip(first.state_dict().values(),
+                                                                  second.state_dict().values()))}
+
+
+def stolen_gradients(folder, case):
+    """Where .grad is None, AccumulateGrad keeps the tensor it is given instead of copying it; hooks must not change that."""
+    kept = []
+
+    class Keep(torch.autograd.Function):
+        @staticmethod
+        def forward(context, weight):
+            return weight.clone()
+
+        @staticmethod
+        def backward(context, gradient):
+            fresh = gradient * 1
+            kept.append(fresh.data_ptr())
+            return fresh
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(1000))
+
+        def forward(self, x):
+            return Keep.apply(self.weight) * x.sum()
+
+    model = Model()
+    stolen = []
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    recorder = Recorder(model, folder / f"{case}.json", warmup=WARMUP, steps=STEPS)
+    while not recorder.finished:
+        optimizer.zero_grad(set_to_none=True)
+        model(ROWS).sum().backward()
+        stolen.append(model.weight.grad.data_ptr() == kept[-1])
+        optimizer.step()
+        recorder.step()
+    return {"case": case, "stolen": stolen}
+
+
+def with_evaluation(folder, case):
+    """An evaluation between steps and a closed-over forward without gradients are no part of a step."""
+    model = Branches()
+
+    def evaluate(k):
+        with torch.no_grad():
+            model(ROWS)
+    return train(model, ROWS, folder, case, between=evaluate)
+
+
+def deadlines(folder, case):
+    model = Deadlines()
+    facts = train(model, ROWS, folder, case, steps=3)
+    return {**facts, "deadlines_us": model.AT_US,
+            "done_us": [[(at - start) / 1000 for at in times] for start, *times in model.done]}
+
+
+def unwritable(folder, case):
+    return train(Branches(), ROWS, folder / "no such folder", case)
+
+
+CASES = {
+    "resnet18": under_ddp(lambda: resnet(18), IMAGES, steps=2),
+    "resnet50": under_ddp(lambda: resnet(50), IMAGES, ddp={"bucket_cap_mb": 10}),
+    "frozen": under_ddp(frozen, IMAGES),
+    "transformer": under_ddp(Transformer, TOKENS, ddp={"bucket_cap_mb": 1.5, "gradient_as_bucket_view": True}),
+    "unused": under_ddp(Branches, ROWS, ddp={"find_unused_parameters": True}),
+    "ignored": under_ddp(ignoring, ROWS),
+    "sparse": under_ddp(sparse, TOKENS),
+    "accumulated": under_ddp(lambda: resnet(18), IMAGES, backwards=3),
+    "plain": alone(lambda: resnet(18), IMAGES),
+    "reentrant": alone(lambda: Checkpointed(True), ROWS),
+    "checkpointed": alone(lambda: Checkpointed(False), ROWS),
+    "autocast": alone(lambda: nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2)), ROWS, autocast=True),
+    "deadlines": deadlines,
+    "evaluated": with_evaluation,
+    "numbers": same_numbers,
+    "stolen": stolen_gradients,
+    "unwritable": unwritable,
+}
+
+
+def main(folder, cases, rank=0, world=1):
+    torch.set_num_threads(1)
+    torch.manual_seed(rank)
+    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=world)
+    for case in cases:
+        print(json.dumps(CASES[case](pathlib.Path(folder), case)), flush=True)
+    torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:], int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1)))

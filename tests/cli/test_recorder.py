@@ -1,0 +1,252 @@
+"""The recorder in real trainings, against what torch's own DistributedDataParallel logs about them."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from command import ROOT, answer, ddpsim
+from torch_python import python_with_torch
+
+HERE = pathlib.Path(__file__).resolve().parent
+RECORDER = ROOT / "traces" / "recorder" / "ddpsim_recorder.py"
+ALONE = ["resnet18", "resnet50", "frozen", "transformer", "unused", "ignored", "sparse", "accumulated", "plain", "reentrant",
+         "checkpointed", "autocast", "deadlines", "evaluated", "numbers", "stolen", "unwritable"]
+PYTHON = python_with_torch("torchvision")
+ENVIRONMENT = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def trainings(folder, cases, rank=0, world=1):
+    return subprocess.Popen([PYTHON, str(HERE / "recorder_trainings.py"), str(folder), *cases], text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            env={**ENVIRONMENT, "RANK": str(rank), "WORLD_SIZE": str(world)})
+
+
+def result(process):
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    return {facts["case"]: facts for facts in map(json.loads, out.splitlines())}, err
+
+
+@unittest.skipUnless(PYTHON, "no python3 here has PyTorch and torchvision (scripts/setup.sh --torch installs them)")
+class Trainings(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.folder = pathlib.Path(scratch.name)
+        (cls.folder / "two").mkdir()
+        alone = trainings(cls.folder, ALONE)
+        pair = [trainings(cls.folder / "two", ["transformer"], rank, 2) for rank in range(2)]
+        cls.facts, cls.said = result(alone)
+        cls.pair = [result(process)[0]["transformer"] for process in pair]
+
+    def document(self, case):
+        return json.loads((self.folder / f"{case}.json").read_text())
+
+    def order(self, case):
+        return [entry["parameter"] for entry in self.document(case)["backward"]["ready"]]
+
+    def test_ready_order_is_the_one_ddp_logged(self):
+        for case in ("resnet18", "resnet50", "frozen", "transformer", "unused", "accumulated", "sparse"):
+            with self.subTest(case):
+                self.assertTrue(self.facts[case]["order"], "DDP logged no order")
+                self.assertEqual(self.order(case), self.facts[case]["order"])
+
+    def test_buckets_of_the_file_are_those_ddp_built(self):
+        options = {"resnet50": ["--bucket-cap-mb", "10"], "transformer": ["--bucket-cap-mb", "1.5"]}
+        for case in ("resnet18", "resnet50", "frozen", "transformer", "accumulated", "sparse", "ignored"):
+            with self.subTest(case):
+                buckets = answer("buckets", self.folder / f"{case}.json", "--torch", "1.13", *options.get(case, []))
+                self.assertTrue(self.facts[case]["buckets"])
+                self.assertEqual([bucket["bytes"] for bucket in buckets["buckets"]], self.facts[case]["buckets"])
+                logged = " ".join(map(str, self.facts[case]["buckets"]))
+                self.assertEqual(self.document(case)["provenance"]["bucket_bytes"], logged)
+
+    def test_ready_times_are_those_of_a_backward_with_deadlines(self):
+        document, facts = self.document("deadlines"), self.facts["deadlines"]
+        recorded = [entry["at_us"] for entry in document["backward"]["ready"]]
+        self.assertEqual([entry["parameter"] for entry in document["backward"]["ready"]], [5, 4, 3, 2, 1, 0])
+        errors = [max(abs(a - b) / b for a, b in zip(recorded, done)) for done in facts["done_us"]]
+        self.assertLess(min(errors), 0.01, f"{recorded} is none of {facts['done_us']}")
+        for at, deadline in zip(recorded, facts["deadlines_us"]):
+            self.assertGreaterEqual(at, deadline)
+
+    def test_the_file_goes_through_every_command_unchanged(self):
+        for case in ("resnet18", "plain", "accumulated"):
+            path, again = self.folder / f"{case}.json", self.folder / "again.json"
+            outcome = ddpsim("import", path, "-o", again)
+            self.assertEqual(outcome.code, 0, outcome.err)
+            self.assertEqual(path.read_text(), again.read_text(), "import changed the file")
+            answer("simulate", path, "2xv100-nvlink", "--compute-scale", "1", "--torch", "1.13")
+        answer("tune", self.folder / "plain.json", "2xv100-nvlink", "--compute-scale", "1", "--torch", "1.13")
+        outcome = ddpsim("simulate", self.folder / "plain.json", "2xv100-nvlink")
+        self.assertEqual(outcome.code, 3, "a CPU's times were taken for a GPU's")
+        self.assertIn("recorded on CPU", outcome.err)
+
+    def test_parts_of_the_step(self):
+        document = self.document("resnet18")
+        self.assertEqual(document["batch_per_gpu"], 2)
+        self.assertEqual(document["samples_per_step"], 2)
+        self.assertEqual(document["precision"], "fp32")
+        self.assertTrue(document["recorded_with"]["ddp_hooks"])
+        self.assertGreater(document["recorded_with"]["finalize_us"], 0)
+        self.assertGreater(document["recorded_with"]["buffer_broadcast_us"], 0)
+        self.assertLess(document["recorded_with"]["buffer_broadcast_us"], document["forward"]["duration_us"])
+        self.assertEqual(document["buffers"], [{"dtype": "float32", "bytes": 38400, "tensors": 40},
+                                               {"dtype": "int64", "bytes": 160, "tensors": 20}])
+        for entry in document["backward"]["ready"]:
+            self.assertGreater(entry["copied_at_us"], entry["at_us"])
+        plain = self.document("plain")
+        self.assertFalse(plain["recorded_with"]["ddp_hooks"])
+        self.assertNotIn("copied_at_us", plain["backward"]["ready"][0])
+        self.assertEqual(self.order("plain"), self.order("resnet18"))
+        self.assertEqual(self.document("autocast")["precision"], "bf16")
+
+    def test_parameters_are_those_ddp_sees(self):
+        self.assertEqual(len(self.document("resnet50")["parameters"]), 161)
+        self.assertEqual(len(self.document("frozen")["parameters"]), 50)
+        self.assertIn("12 left out", self.document("frozen")["provenance"]["frozen_parameters"])
+        names = [parameter["name"] for parameter in self.document("transformer")["parameters"]]
+        self.assertIn("words.weight", names)
+        self.assertNotIn("head.weight", names)
+        self.assertEqual(self.order("transformer").count(names.index("words.weight")), 1)
+        self.assertEqual(self.document("transformer")["provenance"]["tied_parameters"],
+                         "one gradient each: head.weight = words.weight")
+        names = [parameter["name"] for parameter in self.document("unused")["parameters"]]
+        self.assertEqual(sorted(set(range(7)) - set(self.order("unused"))),
+                         [names.index("unused.weight"), names.index("unused.bias")])
+        marked = [parameter["name"] for parameter in self.document("ignored")["parameters"] if parameter.get("ignored")]
+        self.assertEqual(marked, ["used.bias"])
+        self.assertEqual(len(self.order("ignored")), 5)
+        marked = [parameter["name"] for parameter in self.document("sparse")["parameters"]
+                  if parameter.get("sparse_gradient")]
+        self.assertEqual(marked, ["0.weight"])
+
+    def test_of_accumulated_backwards_the_synchronised_one_is_recorded(self):
+        document = self.document("accumulated")
+        self.assertEqual(document["samples_per_step"], 6)
+        for entry in document["backward"]["ready"]:  # without no_sync: copies are there
+            self.assertGreater(entry["copied_at_us"], entry["at_us"])
+        parts = document["forward"]["duration_us"] + document["backward"]["duration_us"]
+        self.assertLess(document["iteration"]["duration_us"], 3 * parts)
+        self.assertIn("--accumulate 3", self.said)
+
+    def test_checkpoints_write_a_gradient_when_it_is_complete(self):
+        self.assertEqual(self.order("checkpointed"), self.order("reentrant"))
+        self.assertIn("2 gradients were written again by reentrant checkpoints", self.said)
+
+    def test_an_evaluation_between_steps_is_no_part_of_them(self):
+        document = self.document("evaluated")
+        self.assertEqual(len(document["backward"]["ready"]), 5)
+        self.assertNotIn("accumulation", document["provenance"])
+
+    def test_each_rank_writes_its_own_file(self):
+        ranks = [json.loads((self.folder / "two" / f"transformer-rank{rank}.json").read_text()) for rank in range(2)]
+        for rank, document in enumerate(ranks):
+            self.assertEqual(document["recorded_with"]["world_size"], 2)
+            self.assertEqual(document["samples_per_step"], 4)
+            self.assertEqual(document["provenance"]["rank"], str(rank))
+            self.assertGreater(document["recorded_with"]["exposed_us"], 0)
+            self.assertEqual([entry["parameter"] for entry in document["backward"]["ready"]], self.pair[rank]["order"])
+
+    def test_training_is_left_as_it_was(self):
+        self.assertTrue(self.facts["numbers"]["same"], "weights differ from those of a training without the recorder")
+        self.assertEqual(set(self.facts["stolen"]["stolen"]), {True}, "AccumulateGrad copied a gradient it used to keep")
+        for case in ALONE:
+            if case != "stolen":
+                self.assertTrue(self.facts[case]["finished"], case)
+                self.assertTrue(self.facts[case]["restored"], case)
+                self.assertEqual(self.facts[case]["hooks"], 0, case)
+
+    def test_a_file_that_cannot_be_written_is_said_and_leaves_nothing(self):
+        self.assertIn("cannot be written", self.facts["unwritable"]["problem"])
+        self.assertEqual([path.name for path in self.folder.rglob("*.tmp")], [])
+
+
+MANY = """
+import contextlib, io, json, sys
+sys.path.insert(0, sys.argv[1])
+import ddpsim_recorder
+for arguments in json.load(sys.stdin):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = ddpsim_recorder.main(arguments)
+    print(json.dumps([code, out.getvalue(), err.getvalue()]))
+"""
+
+
+@unittest.skipUnless(PYTHON, "no python3 here has PyTorch and torchvision (scripts/setup.sh --torch installs them)")
+class WithoutAGpu(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def meta(self, *commands):
+        """Exit code, output and errors of each `ddpsim_recorder.py --meta …`, all in one process: torch loads slowly."""
+        arguments = [["--meta", *command, "-o", f"{number}.json"] for number, command in enumerate(commands)]
+        run = subprocess.run([PYTHON, "-c", MANY, str(RECORDER.parent)], cwd=self.folder, input=json.dumps(arguments),
+                             text=True, capture_output=True, env=ENVIRONMENT, timeout=300)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return [json.loads(line) for line in run.stdout.splitlines()]
+
+    def test_models(self):
+        (self.folder / "mine.py").write_text(
+            "import torch\n"
+            "def big():\n"
+            "    layers = [torch.nn.Linear(1 << 20, 1 << 20, device='meta'), torch.nn.ReLU(),\n"
+            "              torch.nn.Linear(1 << 20, 8, device='meta')]\n"
+            "    return torch.nn.Sequential(*layers), torch.empty(4, 1 << 20, device='meta')\n")
+        runs = self.meta(["torchvision.models:resnet18", "--input", "2,3,32,32", "--name", "resnet18"], ["mine:big"],
+                         ["torchvision.models:alexnet"], ["torchvision.models:resnet18", "--input", "2,3,32,32",
+                                                          "--device", "meta"])
+        for code, _, err in runs:
+            self.assertEqual((code, err), (0, ""))
+        orders = [out.partition("order of gradients: ")[2] for _, out, _ in runs]
+        documents = [json.loads((self.folder / f"{number}.json").read_text()) for number in range(len(runs))]
+
+        self.assertEqual(runs[0][1],
+                         "wrote 0.json: resnet18, 62 parameters; order of gradients: one backward on the CPU\n")
+        self.assertEqual(answer("buckets", self.folder / "0.json")["buckets"], answer("buckets", "resnet18")["buckets"])
+        outcome = ddpsim("import", self.folder / "0.json", "-o", self.folder / "again.json")
+        self.assertEqual(outcome.code, 0, outcome.err)
+        self.assertEqual((self.folder / "0.json").read_text(), (self.folder / "again.json").read_text())
+
+        # Four terabytes of weights: only shapes are computed.
+        self.assertIn("one backward on the meta device", orders[1])
+        self.assertEqual([entry["parameter"] for entry in documents[1]["backward"]["ready"]], [3, 2, 1, 0])
+        self.assertEqual(documents[1]["parameters"][0]["shape"], [1 << 20, 1 << 20])
+
+        self.assertEqual(orders[2], "not recorded: no inputs were given\n")
+        self.assertNotIn("backward", documents[2])
+        self.assertEqual(len(documents[2]["parameters"]), 16)
+
+        # Not every operation runs on the meta device of every torch; where it does, the order is the same.
+        if "backward" in documents[3]:
+            self.assertEqual(documents[3]["backward"], documents[0]["backward"])
+        else:
+            self.assertIn("the meta device of torch", orders[3])
+
+    def test_bad_input(self):
+        (self.folder / "mine.py").write_text("def seven(): return 7\n")
+        cases = [(["torchvision.models"], "is not MODULE:FACTORY"),
+                 (["no_such_module:model"], "no_such_module cannot be imported"),
+                 (["torchvision.models:resnet19"], "torchvision.models has no resnet19"),
+                 (["mine:seven"], "makes a int, not a torch.nn.Module"),
+                 (["torchvision.models:squeezenet1_1", "--input", "2,3,x"], "is not a shape such as 2,3,224,224"),
+                 (["torchvision.models:squeezenet1_1", "--input", "2,3:nn"], "is not a shape such as 2,3,224,224"),
+                 (["torchvision.models:squeezenet1_1", "--input", "2,5,64,64"], "one forward and backward failed")]
+        runs = self.meta(*[command for command, _ in cases])
+        for (command, message), (code, _, err) in zip(cases, runs):
+            with self.subTest(command=command):
+                self.assertEqual(code, 3, err)
+                self.assertIn(message, err)
+                self.assertEqual(len(err.splitlines()), 1, err)
+        self.assertEqual(list(self.folder.glob("*.json")), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

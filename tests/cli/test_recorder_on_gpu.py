@@ -1,0 +1,324 @@
+"""The recorder's CUDA side and its use of torch 2.x, on a fake torch with a GPU whose every instant is known."""
+
+import contextlib
+import importlib.util
+import io
+import json
+import pathlib
+import sys
+import tempfile
+import types
+import unittest
+
+from command import ROOT, ddpsim
+from fake_torch import Device, Gpu, Job, Node, fake_torch
+
+SOURCE = ROOT / "traces" / "recorder" / "ddpsim_recorder.py"
+
+
+class Recording:
+    """A job recorded on the fake GPU: what was said, what was written."""
+
+    def __init__(self, case, steps=2, warmup=3, backwards=1, fake=None, **job):
+        self.gpu = Gpu()
+        self.torch = fake_torch(self.gpu, **(fake or {}))
+        self.recorder = self._load()
+        self.job = Job(self.torch, self.gpu, **job)
+        self.backwards, self.steps, self.warmup = backwards, steps, warmup
+        folder = tempfile.TemporaryDirectory()
+        case.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.said = ""
+
+    def _load(self):
+        spec = importlib.util.spec_from_file_location("recorder_under_test", SOURCE)
+        module = importlib.util.module_from_spec(spec)
+        before = sys.modules.get("torch")
+        sys.modules["torch"] = self.torch
+        try:
+            spec.loader.exec_module(module)
+        finally:
+            if before is None:
+                del sys.modules["torch"]
+            else:
+                sys.modules["torch"] = before
+        module.time = types.SimpleNamespace(perf_counter_ns=lambda: self.gpu.host_ns)
+        return module
+
+    def run(self, model=None, count=None, during=None, **options):
+        out = io.StringIO()
+        with contextlib.redirect_stderr(out):
+            recorder = self.recorder.Recorder(model or self.job.model, self.folder / "step.json", steps=self.steps,
+                                              warmup=self.warmup, **options)
+            for k in range(count or self.warmup + 2 * self.steps + 2):
+                if during:
+                    during(k)
+                self.job.step(self.backwards)
+                recorder.step()
+            recorder.close()
+        self.said = out.getvalue()
+        return recorder
+
+    def document(self, name="step.json"):
+        return json.loads((self.folder / name).read_text())
+
+
+class OnGpu(unittest.TestCase):
+    def test_times_are_those_of_the_kernels(self):
+        recording = Recording(self)
+        recording.run()
+        document = recording.document()
+        job = recording.job
+        # Zero is the first node of backward: the fill for the loss's own gradient belongs to the forward window.
+        self.assertEqual(document["forward"]["duration_us"], job.FORWARD_US + job.LOSS_US + job.FILL_US)
+        self.assertEqual([(entry["parameter"], entry["at_us"]) for entry in document["backward"]["ready"]],
+                         [(2, 200), (1, 300), (0, 400)])
+        self.assertEqual(document["backward"]["duration_us"], 400)
+        self.assertEqual(document["optimizer"]["duration_us"], job.OPTIMIZER_US)
+        self.assertEqual(document["iteration"]["duration_us"], 300 + 20 + 2 + 400 + 50)
+        self.assertEqual(document["gpu"], "V100")
+        self.assertEqual(document["torch"], "2.8.0+cu128")
+        self.assertEqual(document["batch_per_gpu"], 32)
+        self.assertEqual(document["precision"], "fp32")
+        self.assertEqual(document["provenance"]["ready"], "register_post_accumulate_grad_hook")
+
+    def test_host_times_lie_on_the_clock_of_the_gpu(self):
+        # A host that needs 5 us a kernel runs far ahead: it has passed all hooks when backward begins on the GPU.
+        recording = Recording(self, host_us=5)
+        recording.run()
+        ahead = recording.document()["host"]["ready_us"]
+        self.assertTrue(all(at < 0 for at in ahead), ahead)
+        self.assertEqual([round(b - a) for a, b in zip(ahead, ahead[1:])], [5, 5])
+        # One that needs 1 ms is what the GPU waits for: a gradient is written its kernel's time after the hook.
+        behind = Recording(self, host_us=1000)
+        behind.run()
+        document = behind.document()
+        for entry, host in zip(document["backward"]["ready"], document["host"]["ready_us"]):
+            self.assertAlmostEqual(entry["at_us"] - host, Job.GRADIENT_US, places=2)
+
+    def test_one_event_a_gradient_and_nothing_waits_for_the_gpu(self):
+        recording = Recording(self, steps=4)
+        recording.run()
+        # Per call of step() one mark for the end, per measured step one for its begin; a recorded step adds the call of
+        # the model, the start of backward before and at its first node, its end, and one mark a gradient.
+        boundaries = (3 + 8) + 8
+        self.assertEqual(recording.gpu.events, boundaries + 4 * (4 + 3) + 2)
+        self.assertEqual(recording.gpu.synchronized, 2)  # the anchors: at the very first step and after the last
+
+    def test_under_ddp_the_gradient_and_its_copy_are_told_apart(self):
+        for fake in ({}, {"post_accumulate": False, "version": "1.13.1"}):
+            with self.subTest(**fake):
+                recording = Recording(self, ddp={}, fake=fake)
+                recording.run()
+                document = recording.document()
+                self.assertEqual([(entry["at_us"], entry["copied_at_us"]) for entry in document["backward"]["ready"]],
+                                 [(200, 207), (307, 314), (414, 421)])
+                self.assertEqual(document["backward"]["duration_us"], 421)
+                self.assertEqual(document["recorded_with"],
+                                 {"ddp_hooks": True, "world_size": 1, "nccl_kernels": 0, "finalize_us": 30})
+                self.assertEqual(document["provenance"]["bucket_bytes"], "400 800")
+                self.assertEqual(document["provenance"]["ddp_options"], "defaults")
+
+    def test_options_of_ddp_are_handed_on(self):
+        recording = Recording(self, ddp={"bucket_bytes_cap": 10 * 2**20, "bucket_bytes_cap_default": False,
+                                         "gradient_as_bucket_view": True, "broadcast_buffers": False})
+        recording.run()
+        self.assertIn("--torch 2.8 --bucket-cap-mb 10 --gradient-as-bucket-view --no-broadcast-buffers", recording.said)
+        explicit = Recording(self, ddp={"bucket_bytes_cap_default": False})  # 25 given is not 25 by default
+        explicit.run()
+        self.assertIn("--bucket-cap-mb 25", explicit.said)
+
+    def test_a_rank_of_several_has_a_file_of_its_own(self):
+        recording = Recording(self, ddp={})
+        recording.torch.world, recording.torch.rank = 4, 2
+        recording.run()
+        document = recording.document("step-rank2.json")
+        self.assertEqual(document["recorded_with"]["world_size"], 4)
+        self.assertEqual(document["recorded_with"]["nccl_kernels"], 2)  # as many as buckets; there are no buffers
+        self.assertEqual(document["recorded_with"]["exposed_us"], 30)
+        self.assertEqual(document["provenance"]["rank"], "2")
+
+    def test_ddp_made_by_a_framework_around_the_model_is_found(self):
+        recording = Recording(self, ddp={})
+        recording.torch.world = 2
+        recording.run(model=recording.job.module)
+        self.assertTrue(recording.document("step-rank0.json")["recorded_with"]["ddp_hooks"])
+
+    def test_of_accumulated_backwards_the_last_is_recorded(self):
+        recording = Recording(self, backwards=3)
+        recording.run()
+        document = recording.document()
+        self.assertEqual(document["backward"]["duration_us"], 400)
+        self.assertEqual(document["iteration"]["duration_us"], 772)  # one of three, and the optimizer
+        self.assertEqual(document["samples_per_step"], 96)
+        self.assertIn("--accumulate 3", recording.said)
+
+    def test_a_parameter_without_a_gradient_is_not_ready(self):
+        recording = Recording(self)
+        recording.job.unused = {"weight1"}
+        recording.run()
+        self.assertEqual([entry["parameter"] for entry in recording.document()["backward"]["ready"]], [2, 0])
+        self.assertIn("1 parameters got no gradient: weight1", recording.said)
+
+    def test_autocast_is_asked_as_torch_2_4_wants(self):
+        for dtype, precision in (("torch.float16", "amp"), ("torch.bfloat16", "bf16")):
+            recording = Recording(self)
+            recording.torch.autocast = dtype
+            recording.run()
+            self.assertEqual(recording.document()["precision"], precision)
+
+    def test_the_median_step_is_written_and_the_recorder_states_its_cost(self):
+        recording = Recording(self, steps=3)
+        recording.job.jitter = iter([0, 0, 0] + [0, 9, 0, 9, 1, 30] + [0, 0])
+        recording.run()
+        self.assertIn("step without the recorder 0.772 ms, with it 0.781 ms (+1.2 %)", recording.said)
+        self.assertEqual(recording.document()["iteration"]["duration_us"], 772)
+
+    def test_a_compiled_backward_is_said(self):
+        recording = Recording(self)
+        compiled = recording.torch.nn.Module(_orig_mod=recording.job.module)
+        compiled._orig_mod = recording.job.module
+        compiled.forward = recording.job.forward
+        recording.job.model = compiled
+        recording.run(model=compiled)
+        self.assertIn("the backward is compiled", recording.said)
+        document = recording.document()
+        self.assertIn("compiled", document["provenance"]["note_1"])
+        self.assertEqual(document["parameters"][0]["name"], "weight0")
+
+    def test_a_compiled_part_is_seen_in_the_graph(self):
+        recording = Recording(self)
+        forward = recording.job.forward
+
+        def compiled(*arguments):
+            output = forward(*arguments)
+            output.grad_fn = Node("ViewBackward0", [Node("CompiledFunctionBackward")])
+            return output
+        recording.job.module.forward = compiled
+        recording.run()
+        self.assertIn("the backward is compiled", recording.said)
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, recording, message, **run):
+        original = recording.torch.autograd.backward
+        recorder = recording.run(**run)
+        self.assertIn("gave up, training goes on: ", recording.said)
+        self.assertIn(message, recording.said)
+        self.assertEqual(recording.said.count("\n"), 1, "one line, once")
+        self.assertTrue(recorder.finished)
+        self.assertEqual(list(recording.folder.iterdir()), [])
+        self.assertIs(recording.torch.autograd.backward, original)
+        for parameter in recording.job.module.own.values():
+            self.assertFalse(parameter.post_hooks or parameter.hooks or parameter.accumulator.hooks)
+
+    def test_models_that_ddp_does_not_reduce(self):
+        for name, message in (("FullyShardedDataParallel", "FSDP shards parameters"),
+                              ("FSDPModule", "FSDP shards parameters"),
+                              ("DataParallel", "without DDP's buckets"), ("DeepSpeedEngine", "without DDP's buckets")):
+            with self.subTest(name):
+                recording = Recording(self)
+                recording.job.module.__class__ = type(name, (type(recording.job.module),), {})
+                self.refused(recording, message)
+
+    def test_no_parameter_with_a_gradient(self):
+        recording = Recording(self)
+        for parameter in recording.job.module.own.values():
+            parameter.requires_grad = False
+        self.refused(recording, "no parameter that requires a gradient")
+
+    def test_clocks_that_cannot_be_compared(self):
+        recording = Recording(self)
+        recording.job.module.own["weight1"].device = Device("cuda:1")
+        self.refused(recording, "parameters on cuda:0, cuda:1")
+        other = Recording(self, fake={"device": "mps:0"})
+        self.refused(other, "only CPU and CUDA")
+
+    def test_a_dtype_that_ddp_does_not_reduce(self):
+        recording = Recording(self)
+        recording.job.module.own["weight1"].dtype = "torch.float8_e4m3fn"
+        self.refused(recording, "weight1 is of dtype float8_e4m3fn")
+
+    def test_what_is_no_model(self):
+        self.refused(Recording(self), "expected a torch.nn.Module, got str", model="resnet50")
+
+    def test_a_captured_graph(self):
+        recording = Recording(self)
+
+        def capture(k):
+            recording.gpu.capturing = True
+        self.refused(recording, "CUDA graph is being captured", during=capture)
+
+    def test_a_failure_within_a_hook_neither_stops_training_nor_repeats(self):
+        recording = Recording(self)
+
+        def break_events(k):
+            recording.gpu.fail_events = k >= 5
+        self.refused(recording, "RuntimeError: CUDA error: out of events", during=break_events)
+
+    def test_too_few_steps(self):
+        self.refused(Recording(self), "only 3 steps were seen, 5 are needed; nothing was written", count=3)
+
+    def test_gradients_that_are_never_seen(self):
+        recording = Recording(self)
+        recording.job.unused = set(recording.job.module.own)
+        self.refused(recording, "no gradient hook ran in the recorded steps")
+
+    def test_fewer_steps_than_asked_for_are_written(self):
+        recording = Recording(self, steps=10)
+        recording.run(count=7)
+        self.assertIn("by backward of 2 recorded", recording.document()["provenance"]["steps"])
+
+    def test_an_error_out_of_backward_passes_through(self):
+        recording = Recording(self)
+        run_backward = recording.job.run_backward
+        calls = []
+
+        def sometimes():
+            calls.append(1)
+            if len(calls) == 5:
+                raise MemoryError("of the training itself")
+            run_backward()
+        recording.job.run_backward = sometimes
+        step = recording.job.step
+
+        def tolerant(backwards):
+            try:
+                step(backwards)
+            except MemoryError:
+                pass
+        recording.job.step = tolerant
+        recording.run()
+        self.assertIn("median by backward of 1 recorded", recording.document()["provenance"]["steps"])
+
+
+class Accepted(unittest.TestCase):
+    def test_the_file_goes_through_ddpsim_unchanged(self):
+        recording = Recording(self, ddp={})
+        recording.run()
+        path = recording.folder / "step.json"
+        outcome = ddpsim("import", path, "-o", recording.folder / "again.json")
+        self.assertEqual(outcome.code, 0, outcome.err)
+        self.assertEqual(path.read_text(), (recording.folder / "again.json").read_text())
+        for command in ("simulate", "tune"):
+            outcome = ddpsim(command, path, "2xv100-nvlink", "--json")
+            self.assertEqual(outcome.code, 0, outcome.err)
+
+    def test_an_order_without_times_is_good_for_buckets_alone(self):
+        recording = Recording(self)
+        path = recording.folder / "order.json"
+        recording.recorder.record_meta(recording.job.module, path=path)
+        document = json.loads(path.read_text())
+        self.assertNotIn("backward", document)
+        document["backward"] = {"duration_us": 0, "ready": [{"parameter": i, "at_us": 0} for i in (1, 2, 0)]}
+        path.write_text(json.dumps(document))
+        buckets = ddpsim("buckets", path, "--json", "--bucket-cap-mb", "0").json()["buckets"]
+        self.assertEqual([bucket["parameter_indices"] for bucket in buckets], [[1], [2], [0]])
+        for command in ("simulate", "tune"):
+            outcome = ddpsim(command, path, "2xv100-nvlink")
+            self.assertEqual(outcome.code, 3, "a step without computation was timed")
+            self.assertIn("the order of gradients but no times", outcome.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
