@@ -22,6 +22,11 @@ ddpsim_dependency(CLI11 CLIUtils/CLI11 70f8072f9dd2292fd0b9f9e5f58e279f60483ed3 
 ddpsim_dependency(simdjson simdjson/simdjson 0d2455029d845e801809dd54b01ae47173d7d8e8 3.0)
 find_package(ZLIB REQUIRED)
 
+# Headers alone, and only inside topologies/src: shortest routes are Boost.Graph's.
+find_path(BOOST_GRAPH_INCLUDE_DIR boost/graph/dijkstra_shortest_paths.hpp REQUIRED)
+add_library(boost_graph INTERFACE)
+target_include_directories(boost_graph SYSTEM INTERFACE ${BOOST_GRAPH_INCLUDE_DIR})
+
 # protozero only installs headers: no CMake package to find.
 find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_writer.hpp)
 if(NOT PROTOZERO_INCLUDE_DIR)

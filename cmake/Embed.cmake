@@ -5,7 +5,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   set(out "#include \"ddpsim/formats/embedded.hpp\"\n#include <array>\nnamespace ddpsim {\nnamespace {\n")
   string(APPEND out "constexpr std::array kFiles = {\n")
   foreach(path IN LISTS FILES)
-    get_filename_component(name ${path} NAME_WE)
+    get_filename_component(name ${path} NAME_WLE)
     file(READ ${path} text)
     # String literals are limited to 64 KiB by some compilers: split into chunks that concatenate.
     string(LENGTH "${text}" length)

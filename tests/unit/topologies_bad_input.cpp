@@ -107,8 +107,8 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
       {"node:1 gpu:8xA100",
        "cluster: missing how the GPUs of a node are joined. Add one of \"nvswitch:300GBps\", "
        "\"nvlink:6x25GBps\", \"pcie:12GBps\""},
-      {"node:1000000 gpu:1000xA100 nvswitch:300GBps nic:1x1Gbps",
-       "cluster: 1000000 nodes of 1000 GPUs are 1000000000 ranks. At most 10000000 can be "
+      {"node:1000000 gpu:500xA100 nvswitch:300GBps nic:1x1Gbps",
+       "cluster: 1000000 nodes of 500 GPUs are 500000000 ranks. At most 10000000 can be "
        "simulated"},
   };
   for (const Case& c : cases) CHECK(complaint({c.input, {}, {}}) == c.message);

@@ -1,152 +1,245 @@
-// NCCL searches a graph of the node for as many channels as fit, from the highest speed in its list
-// downwards, and keeps the solution with the largest channels x speed (NVIDIA/nccl
-// src/graph/search.cc, 2.21 to 2.30). Where all GPUs of a node look alike the outcome follows from
-// counting:
+// NCCL searches a node for as many channels as fit, from the highest speed in its list downwards,
+// and keeps the solution with the largest channels x speed (NVIDIA/nccl src/graph/search.cc, 2.21
+// to 2.30):
 //
-//   fit(s)      channels of speed s that the links inside a node carry at once
-//               switch, PCIe:  floor(B / s), B = NCCL's bandwidth of one GPU
-//               direct links:  max over k of rings(k) * floor(k * b / s), k = links per hop,
-//                              b = NCCL's bandwidth of one link, rings(k) = disjoint rings
-//   one node:   maximise s * fit(s)
-//   several:    maximise s * min(fit(s), NICs * floor(NIC / s)); NIC also bounded by the PCIe slot.
-//               Behind a switch a channel leaves the node at one GPU, which then needs no NVLink
-//               for it: of c channels spread over g GPUs only c - floor(c/g) load each link
-//   order:      from high to low; of equals the first; once a solution at speed b is known, speeds
+//   path        at each speed NVLink alone is tried first, then farther paths, as far as the best
+//               solution so far
+//   order       of equal solutions the first stands; once a solution at speed b is known, speeds
 //               below 0.49 b are not tried any more
-//   duplicate:  a channel of 25 GB/s or more is split in two of half the speed, except on sm_90 and
+//   duplicate   a channel of 25 GB/s or more is split in two of half the speed, except on sm_90 and
 //               later when it is below 50 GB/s and there are more than 4 (ncclTopoDupChannels)
-//   tree:       as many channels as the ring; between nodes its speed inside a node may rise to
+//   tree        as many channels as the ring; between nodes its speed inside a node may rise to
 //               twice the speed between nodes, as far as the links carry it
+//   nodes       count and speed are those of the node that has least
 //
-// It stops being true where GPUs differ in their distance to each other or to the NICs: that takes
-// the real search. NCCL would also split the tree's channels alone in some multi-node shapes; here
-// ring and tree keep one count, their products (what the tuning table uses) are the same.
+// NCCL would also split the tree's channels alone in some multi-node shapes; here ring and tree keep
+// one count, their products (what the tuning table uses) are the same.
 #include "channel_derivation.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <span>
+#include <fmt/format.h>
 
-#include "link_rings.hpp"
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "channel_search.hpp"
+#include "ddpsim/formats/input_error.hpp"
 #include "nccl_rates.hpp"
+#include "node_graph.hpp"
+#include "node_paths.hpp"
 
 namespace ddpsim {
 namespace {
 
 constexpr int kMostSearchChannels = 32;  // half of MAXCHANNELS = 64, since 2.25
-constexpr double kGb = 1e9;
 
-/// floor(a / b) that forgives the last bit: 3 * 41.2 must hold three times 41.2.
-int times(double a, double b) {
-  return static_cast<int>(std::min(std::floor(a / b + 1e-9), 1e6));
-}
+struct Solution {
+  std::vector<ChannelOrder> channels;
+  double speed = 0;  ///< GB/s
+  PathClass path = PathClass::sys;
 
-/// The links inside a node, in NCCL's figures (GB/s).
-class NodeLinks {
+  double total() const { return static_cast<double>(channels.size()) * speed; }
+};
+
+class NodeSearch {
  public:
-  NodeLinks(const ClusterDescription& description, Interconnect& intra)
-      : described_(description.interconnect),
-        total_(description.gpus_in_layout),
-        kept_(description.gpus_per_node) {
-    const NvlinkRate rate = nvlink_rate(description.gpu.compute_capability);
-    if (kept_ < 2) {
-      intra = Interconnect{};
-      bandwidth_ = std::numeric_limits<double>::infinity();
-      return;
-    }
-    intra.kind = described_.kind;
-    intra.per_gpu = described_.per_gpu;
-    const double nominal = described_.per_gpu.bytes_per_second() / kGb;
-    if (described_.kind == IntraKind::nvswitch) {
-      intra.links_per_gpu = static_cast<int>(std::lround(std::min(nominal / rate.nominal, 1e6)));
-      bandwidth_ = nominal * rate.nccl / rate.nominal;
-      spreads_ = true;
-    } else if (described_.kind == IntraKind::pcie) {
-      bandwidth_ = pcie_rate(nominal);
-    } else {
-      per_link_ = described_.per_link.bytes_per_second() / kGb * rate.nccl / rate.nominal;
-      const int rings = directed_rings(described_, total_, kept_, 1);
-      if (rings == 0) {
-        // Some GPU has fewer than two neighbours left (a DGX-1 with 5 GPUs): through the host, a
-        // Gen3 slot less the sixth that peer traffic loses in an Intel root complex.
-        intra = {IntraKind::pcie, Bandwidth::gigabytes_per_second(15.75), 0};
-        bandwidth_ = 12 / 1.2;
-        per_link_ = 0;
-        return;
+  NodeSearch(const NodeType& type, bool several_nodes)
+      : type_(type), several_(several_nodes), paths_(type.graph) {
+    // Only types of path that occur can change a solution. Where GPUs are many, switches join them
+    // and neighbours are like any two.
+    constexpr std::uint32_t kMostCompared = 16;
+    const std::uint32_t gpus = paths_.gpus();
+    for (std::uint32_t a = 0; a < gpus; ++a) {
+      for (std::uint32_t b = a + 1; b < (gpus > kMostCompared ? a + 2 : gpus); ++b) {
+        const NodePath* path = paths_.between(a, b % gpus);
+        if (path != nullptr) levels_.insert(path->path);
       }
-      intra.links_per_gpu = rings;
-      intra.per_gpu = described_.per_link * static_cast<double>(rings);
-      bandwidth_ = per_link_ * rings;
-      spreads_ = kept_ == 2;
     }
+    if (levels_.empty()) levels_.insert(PathClass::nvl);
   }
 
-  double bandwidth() const { return bandwidth_; }
+  const NodePaths& paths() const { return paths_; }
 
-  /// Channels of this speed that run through all GPUs of a node, as rings inside it or, when
-  /// `between_nodes`, from one NIC to another.
-  int fit(double speed, bool between_nodes) const {
-    if (between_nodes && kept_ >= 2 && spreads_) {
-      int channels = 0;
-      while (channels < kMostSearchChannels &&
-             channels + 1 - (channels + 1) / kept_ <= times(bandwidth_, speed)) {
-        ++channels;
-      }
-      return channels;
-    }
-    if (per_link_ == 0) return times(bandwidth_, speed);
-    int most = 0;
-    for (int width = 1; width <= widest_hop(described_, total_); ++width) {
-      const int each = times(per_link_ * width, speed);
-      if (each == 0) continue;
-      most = std::max(most, each * directed_rings(described_, total_, kept_, width));
-    }
-    return most;
+  ChannelWish wish(double inside, double outside, PathClass farthest) const {
+    // Traffic between GPUs through an Intel root complex takes 6/5 of the bandwidth.
+    constexpr double kIntelRootComplex = 1.2;
+    return {.inside = inside,
+            .outside = several_ ? outside : 0,
+            .farthest = farthest,
+            .host_factor = type_.cpu == CpuVendor::intel ? kIntelRootComplex : 1,
+            .most = kMostSearchChannels};
   }
+
+  Solution best_ring() const {
+    const int capability = type_.gpu.compute_capability;
+    const auto speeds =
+        several_ ? speeds_between_nodes(capability) : speeds_inside_node(capability);
+    Solution best;
+    for (const double speed : speeds) {
+      if (best.speed > 0 && speed <= 0.49 * best.speed) break;
+      for (const PathClass farthest : levels_) {
+        if (farthest > best.path) break;
+        const ChannelWish wanted = wish(speed, speed, farthest);
+        const double enough = best.total() * (1 + 1e-12);
+        if (channel_bound(paths_, wanted) * speed <= enough) continue;
+        auto channels = search_channels(paths_, wanted);
+        if (static_cast<double>(channels.size()) * speed <= enough) continue;
+        best = {std::move(channels), speed, farthest};
+        break;
+      }
+    }
+    return best.channels.empty() ? in_order() : best;
+  }
+
+  /// How much the speed inside a node may exceed the speed between nodes for a tree.
+  double tree_speed(int channels, double ring_speed, PathClass farthest) const {
+    const auto speeds = speeds_between_nodes(type_.gpu.compute_capability);
+    double speed = ring_speed;
+    for (auto next = speeds.rbegin(); next != speeds.rend(); ++next) {
+      if (*next <= speed) continue;
+      if (*next > 2 * ring_speed) break;
+      ChannelWish wanted = wish(*next, ring_speed, farthest);
+      wanted.most = channels;
+      if (static_cast<int>(search_channels(paths_, wanted).size()) < channels) break;
+      speed = *next;
+    }
+    return speed;
+  }
+
+  /// What a ring inside the node can use of one GPU's links, nominal.
+  Interconnect interconnect() const;
 
  private:
-  const InterconnectDescription& described_;
-  int total_;
-  int kept_;
-  double per_link_ = 0;   ///< direct links only
-  double bandwidth_ = 0;  ///< of one GPU
-  bool spreads_ = false;  ///< whatever leaves a GPU by another way frees its links for any peer
+  Solution in_order() const;
+  Interconnect direct_links() const;
+  Interconnect host_links() const;
+
+  const NodeType& type_;
+  bool several_;
+  NodePaths paths_;
+  std::set<PathClass> levels_;
 };
 
-struct Channels {
-  int count = 1;
-  double speed = 0;
-};
-
-/// The largest count * speed; of equals the highest speed, which NCCL tries first.
-template <typename Fit>
-Channels best_of(std::span<const double> speeds, Fit fit, double otherwise) {
-  Channels best{1, 0};
-  for (const double speed : speeds) {
-    if (best.speed > 0 && speed <= 0.49 * best.speed) break;
-    const int count = std::min(fit(speed), kMostSearchChannels);
-    if (count * speed > best.count * best.speed * (1 + 1e-12)) best = {count, speed};
+/// Slower than NCCL's slowest speed: it would give up and assume 0.1 GB/s; the wire is the truth.
+Solution NodeSearch::in_order() const {
+  const NodeGraph& graph = type_.graph;
+  ChannelOrder order;
+  std::vector<int> uses(2 * graph.wires.size(), 0);
+  PathClass farthest = PathClass::nvl;
+  const auto use = [&](const NodePath& path) {
+    for (const ArcId arc : path.arcs) ++uses[arc];
+  };
+  const std::uint32_t gpus = paths_.gpus();
+  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
+    order.gpus.push_back(gpu);
+    if (gpus == 1 || (several_ && gpu + 1 == gpus)) continue;
+    const NodePath& hop = *paths_.between(gpu, (gpu + 1) % gpus);
+    use(hop);
+    farthest = std::max(farthest, hop.path);
   }
-  // Slower than NCCL's slowest speed: it would give up and assume 0.1 GB/s; the wire is the truth.
-  if (best.speed == 0) best = {1, otherwise};
-  return best;
+  double speed = std::numeric_limits<double>::infinity();
+  if (several_) {
+    order.nic_in = order.nic_out = 0;
+    use(*paths_.from_nic(0, 0));
+    use(*paths_.to_nic(gpus - 1, 0));
+    speed = graph.vertices[graph.all(VertexKind::nic).front()].port.gigabytes_per_second();
+  }
+  for (std::size_t arc = 0; arc < uses.size(); ++arc) {
+    if (uses[arc] == 0) continue;
+    speed = std::min(speed, graph.wires[arc / 2].nccl.gigabytes_per_second() / uses[arc]);
+  }
+  return {{order}, speed, farthest};
 }
 
-/// How much the speed inside a node may exceed the speed between nodes for a tree.
-double tree_speed(std::span<const double> speeds, Channels ring, const NodeLinks& links) {
-  double speed = ring.speed;
-  for (auto next = speeds.rbegin(); next != speeds.rend(); ++next) {
-    if (*next <= speed) continue;
-    if (*next > 2 * ring.speed || links.fit(*next, true) < ring.count) break;
-    speed = *next;
-  }
-  return speed;
+Interconnect NodeSearch::interconnect() const {
+  if (paths_.gpus() < 2) return {};
+  Interconnect links = direct_links();
+  return links.kind == IntraKind::none ? host_links() : links;
 }
 
-bool splits_channels(Channels ring, int compute_capability) {
-  if (ring.speed < 25 || 2 * ring.count > kMostSearchChannels) return false;
-  return !(compute_capability >= 90 && ring.speed < 50 && ring.count > 4);
+Interconnect NodeSearch::direct_links() const {
+  const NodeGraph& graph = type_.graph;
+  std::vector<Bandwidth> of_vertex(graph.vertices.size());
+  std::vector<int> lanes(graph.vertices.size(), 0);
+  bool switched = false;
+  double link =
+      std::numeric_limits<double>::infinity();  // the slowest single NVLink, NCCL's figure
+  double nominal = 1;
+  for (const Wire& wire : graph.wires) {
+    if (wire.kind != LinkKind::nvlink) continue;
+    for (const std::uint32_t end : {wire.a, wire.b}) {
+      of_vertex[end] = of_vertex[end] + wire.nominal;
+      lanes[end] += wire.lanes;
+      switched = switched || graph.vertices[end].kind == VertexKind::nvswitch;
+    }
+    const double rate = wire.nccl.gigabytes_per_second() / std::max(wire.lanes, 1);
+    if (rate < link) {
+      link = rate;
+      nominal = wire.nominal.gigabytes_per_second() / std::max(wire.lanes, 1);
+    }
+  }
+  const auto gpus = graph.all(VertexKind::gpu);
+  if (switched) {
+    const bool all_joined = std::all_of(
+        gpus.begin(), gpus.end(), [&](std::uint32_t gpu) { return of_vertex[gpu] > Bandwidth(); });
+    if (!all_joined) return {};
+    const auto least = *std::min_element(
+        gpus.begin(), gpus.end(),
+        [&](std::uint32_t a, std::uint32_t b) { return of_vertex[a] < of_vertex[b]; });
+    return {IntraKind::nvswitch, of_vertex[least], lanes[least]};
+  }
+  if (link == std::numeric_limits<double>::infinity()) return {};
+  for (const PathClass farthest : {PathClass::nvl, PathClass::nvb}) {
+    constexpr int kMostRings = 64;
+    const ChannelWish wanted{.inside = link, .farthest = farthest, .most = kMostRings};
+    const auto rings = static_cast<int>(search_channels(paths_, wanted).size());
+    if (rings == 0) continue;
+    return {IntraKind::nvlink, Bandwidth::gigabytes_per_second(nominal * rings), rings};
+  }
+  return {};
+}
+
+Interconnect NodeSearch::host_links() const {
+  std::optional<Bandwidth> least;
+  for (std::uint32_t gpu = 0; gpu < paths_.gpus(); ++gpu) {
+    const NodePath& hop = *paths_.between(gpu, (gpu + 1) % paths_.gpus());
+    if (hop.path <= PathClass::nvb) continue;
+    for (const ArcId arc : hop.arcs) {
+      const Bandwidth rate = type_.graph.wires[arc / 2].nominal;
+      least = least ? std::min(*least, rate) : rate;
+    }
+  }
+  return {IntraKind::pcie, least.value_or(Bandwidth()), 0};
+}
+
+std::string names(const NodeGraph& graph, VertexKind kind, std::uint32_t index) {
+  return graph.vertices[graph.all(kind)[index]].name;
+}
+
+void require_connected(const ClusterDescription& description, const NodeType& type,
+                       const NodePaths& paths, bool several_nodes) {
+  const auto apart = [&](VertexKind kind, std::uint32_t index) {
+    throw InputError(
+        {description.file, type.name == "node" ? "" : type.name,
+         fmt::format("{} and {} are not connected", names(type.graph, VertexKind::gpu, 0),
+                     names(type.graph, kind, index)),
+         "Join them over NVLink, or through PCIe switches and CPUs"});
+  };
+  for (std::uint32_t gpu = 1; gpu < paths.gpus(); ++gpu) {
+    if (paths.between(0, gpu) == nullptr) apart(VertexKind::gpu, gpu);
+    // Every pair, not only those with the first: NVLink joins some, PCIe others.
+    if (paths.between(gpu, (gpu + 1) % paths.gpus()) == nullptr) apart(VertexKind::gpu, gpu);
+  }
+  for (std::uint32_t nic = 0; nic < paths.nics() && several_nodes; ++nic) {
+    for (std::uint32_t gpu = 0; gpu < paths.gpus(); ++gpu) {
+      if (paths.to_nic(gpu, nic) == nullptr) apart(VertexKind::nic, nic);
+    }
+  }
+}
+
+bool splits_channels(int count, double speed, int compute_capability) {
+  if (speed < 25 || 2 * count > kMostSearchChannels) return false;
+  return !(compute_capability >= 90 && speed < 50 && count > 4);
 }
 
 int nvls_channels(const Cluster& cluster) {
@@ -156,58 +249,73 @@ int nvls_channels(const Cluster& cluster) {
   return cluster.nodes == 1 ? 24 : 32;
 }
 
-SearchGraph graph(Channels ring, double intra, double inter, PathKind path) {
-  return {ring.count, Bandwidth::gigabytes_per_second(intra),
+SearchGraph graph(std::size_t channels, double intra, double inter, PathKind path) {
+  return {static_cast<int>(channels), Bandwidth::gigabytes_per_second(intra),
           Bandwidth::gigabytes_per_second(inter), path};
+}
+
+/// `count` channels out of those found: the first again where there are fewer.
+void repeat_channels(std::vector<ChannelOrder>& channels, std::size_t count) {
+  const std::size_t found = channels.size();
+  channels.resize(std::min(found, count));
+  for (std::size_t i = channels.size(); i < count; ++i) channels.push_back(channels[i % found]);
 }
 
 }  // namespace
 
-void derive_channels(const ClusterDescription& description, Cluster& cluster) {
-  const int capability = cluster.gpu.compute_capability;
-  const NodeLinks links(description, cluster.intra);
-  const auto fit = [&](double speed) { return links.fit(speed, false); };
-  // One GPU per node counts as PCIe in NCCL's tuning: its path class is not "NVLink".
-  const bool nvlink =
-      cluster.intra.kind == IntraKind::nvswitch || cluster.intra.kind == IntraKind::nvlink;
-  const PathKind path = nvlink ? PathKind::nvlink : PathKind::pcie;
+void derive_channels(const ClusterDescription& description, Topology& topology) {
+  Cluster& cluster = topology.cluster;
+  const bool several = cluster.nodes > 1;
+  std::size_t count = kMostSearchChannels;
+  double speed = std::numeric_limits<double>::infinity();
+  PathClass farthest = PathClass::nvl;
+  std::vector<NodeSearch> searches;
+  bool first = true;
+  for (NodeType& type : topology.node_types) {
+    const NodeSearch& search = searches.emplace_back(type, several);
+    require_connected(description, type, search.paths(), several);
+    const Interconnect links = search.interconnect();
+    if (first || links.per_gpu < cluster.intra.per_gpu) cluster.intra = links;
+    first = false;
+    if (cluster.ranks() == 1) continue;
+    Solution ring = search.best_ring();
+    count = std::min(count, ring.channels.size());
+    speed = std::min(speed, ring.speed);
+    farthest = std::max(farthest, ring.path);
+    type.channels = std::move(ring.channels);
+    type.path = ring.path;
+  }
   cluster.nvls_channels = nvls_channels(cluster);
-
+  // One GPU per node counts as PCIe in NCCL's tuning: its path class is not "NVLink".
+  const bool nvlink = cluster.gpus_per_node > 1 && farthest == PathClass::nvl;
+  const PathKind path = nvlink ? PathKind::nvlink : PathKind::pcie;
   if (cluster.ranks() == 1) {
     constexpr double kLocal = 5000;  // NCCL's figure for a path that leaves no GPU
-    cluster.ring = cluster.tree = graph({1, kLocal}, kLocal, kLocal, path);
+    cluster.ring = cluster.tree = graph(1, kLocal, kLocal, path);
+    topology.node_types.front().channels = {{.gpus = {0}, .nic_in = {}, .nic_out = {}}};
     return;
   }
-  Channels ring;
-  double tree = 0;
+  double tree = std::numeric_limits<double>::infinity();
   if (description.stated) {
-    ring = {description.stated->channels, description.stated->per_channel.bytes_per_second() / kGb};
-    cluster.ring = cluster.tree = graph(ring, ring.speed, ring.speed, path);
-    return;
-  }
-  if (cluster.nodes == 1) {
-    ring = best_of(speeds_inside_node(capability), fit, links.bandwidth());
-    tree = ring.speed;
+    count = static_cast<std::size_t>(description.stated->channels);
+    speed = tree = description.stated->per_channel.gigabytes_per_second();
   } else {
-    const double slot = cluster.intra.kind == IntraKind::pcie ? links.bandwidth()
-                                                              : pcie_rate_of_generation(capability);
-    const double nic = std::min(cluster.network.per_nic.bytes_per_second() / kGb, slot);
-    const auto speeds = speeds_between_nodes(capability);
-    ring = best_of(
-        speeds,
-        [&](double speed) {
-          return std::min(links.fit(speed, true),
-                          cluster.network.nics_per_node * times(nic, speed));
-        },
-        std::min(nic, links.bandwidth()));
-    tree = cluster.gpus_per_node == 1 ? ring.speed : tree_speed(speeds, ring, links);
+    for (std::size_t i = 0; i < searches.size(); ++i) {
+      const bool chain = several && cluster.gpus_per_node > 1;
+      tree = std::min(tree, chain ? searches[i].tree_speed(static_cast<int>(count), speed,
+                                                           topology.node_types[i].path)
+                                  : speed);
+    }
+    if (splits_channels(static_cast<int>(count), speed, cluster.gpu.compute_capability)) {
+      for (NodeType& type : topology.node_types) repeat_channels(type.channels, count);
+      count *= 2;
+      speed /= 2;
+      tree /= 2;
+    }
   }
-  if (splits_channels(ring, capability)) {
-    ring = {2 * ring.count, ring.speed / 2};
-    tree /= 2;
-  }
-  cluster.ring = graph(ring, ring.speed, ring.speed, path);
-  cluster.tree = graph(ring, tree, ring.speed, path);
+  for (NodeType& type : topology.node_types) repeat_channels(type.channels, count);
+  cluster.ring = graph(count, speed, speed, path);
+  cluster.tree = graph(count, tree, speed, path);
 }
 
 }  // namespace ddpsim

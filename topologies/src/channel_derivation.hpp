@@ -1,12 +1,14 @@
-// NCCL's channels for nodes that are all alike, by rule instead of by search.
+// NCCL's channels for the nodes of a cluster: speeds tried, solutions compared, the figures of its
+// tuning model filled in.
 #pragma once
 
-#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/topologies/topology.hpp"
 #include "description.hpp"
 
 namespace ddpsim {
 
-/// Fills intra, ring, tree and nvls_channels of `cluster`, whose other fields are set.
-void derive_channels(const ClusterDescription& description, Cluster& cluster);
+/// Fills intra, ring, tree and nvls_channels of `topology.cluster` and the channels of its node
+/// types, whose other fields are set. Throws InputError where GPUs or NICs are not connected.
+void derive_channels(const ClusterDescription& description, Topology& topology);
 
 }  // namespace ddpsim

@@ -6,11 +6,13 @@
 //                              "layout": "pair|mesh|cube"}
 //                           | {"kind": "nvswitch|pcie", "per_gpu": "300GBps"} | {"kind": "none"}},
 //    "network": {"kind": "ib|roce|tcp|efa|slingshot", "nics_per_node": 4, "per_nic": "100Gbps",
-//                "latency": "1.5us", "oversubscription": 1},
+//                "latency": "1.5us", "oversubscription": 1, "gpudirect": true, "collnet": false},
 //    "nccl": {"search_channels": 6, "per_channel": "20GBps"},
-//    "sources": ["…"], "verified": true}
+//    "sources": ["…"], "verified": true | [NODES, …],
+//    "prices": [{"usd": 32.77, "per": "node_hour|node", "terms": "…", "as_of": "…", "source": "…"}]}
 //
 // Bandwidth per direction. `network` may be absent for one node, `nccl` overrides the derivation.
+// `verified`: a log stands behind the cluster as written, or at these numbers of nodes.
 #include <fmt/format.h>
 
 #include "ddpsim/formats/decoder.hpp"
@@ -89,7 +91,7 @@ InterconnectDescription read_interconnect(const Cursor& cursor, int gpus) {
   return out;
 }
 
-void read_node(const Cursor& cursor, ClusterDescription& out) {
+void read_node(const Cursor& cursor, NodeDescription& out) {
   const Object node = cursor.object({"gpus", "gpu", "cpu", "interconnect"});
   const auto gpus = node.optional("gpus");
   if (gpus) out.gpus_per_node = static_cast<int>(gpus->integer(1, kMostGpusPerNode));
@@ -103,10 +105,13 @@ void read_node(const Cursor& cursor, ClusterDescription& out) {
   if (out.gpus_per_node > 1) node.required("interconnect");
 }
 
-Network read_network(const Cursor& cursor) {
-  Network out;
-  const Object network =
-      cursor.object({"kind", "nics_per_node", "per_nic", "latency", "oversubscription"});
+void read_network(const Cursor& cursor, ClusterDescription& cluster) {
+  Network& out = cluster.network;
+  NodeDescription& node = cluster.types.front();
+  const Object network = cursor.object(
+      {"kind", "nics_per_node", "per_nic", "latency", "oversubscription", "gpudirect", "collnet"});
+  if (const auto direct = network.optional("gpudirect")) out.gpudirect = direct->boolean();
+  if (const auto collnet = network.optional("collnet")) out.collnet = collnet->boolean();
   if (const auto latency = network.optional("latency")) {
     out.latency = latency->duration();
     if (*out.latency > Duration::seconds(1)) {
@@ -117,14 +122,13 @@ Network read_network(const Cursor& cursor) {
     out.oversubscription = ratio->number(1, kMostOversubscription);
   }
   if (const auto nics = network.optional("nics_per_node")) {
-    out.nics_per_node = static_cast<int>(nics->integer(1, kMostNicsPerNode));
+    node.nics = static_cast<int>(nics->integer(1, kMostNicsPerNode));
   }
-  if (const auto rate = network.optional("per_nic")) out.per_nic = rate->bandwidth();
+  if (const auto rate = network.optional("per_nic")) node.per_nic = rate->bandwidth();
   out.kind =
       *network_kind(network.required("kind").choice({"ib", "roce", "tcp", "efa", "slingshot"}));
   network.required("nics_per_node");
   network.required("per_nic").bandwidth();
-  return out;
 }
 
 StatedChannels read_stated(const Cursor& cursor) {
@@ -137,34 +141,61 @@ StatedChannels read_stated(const Cursor& cursor) {
   return out;
 }
 
+Price read_price(const Cursor& cursor) {
+  constexpr double kDearest = 1e9;
+  const Object fields = cursor.object({"usd", "per", "terms", "as_of", "source"});
+  Price out;
+  if (const auto per = fields.optional("per")) {
+    out.per = per->choice({"node_hour", "node"}) == "node" ? Price::Per::node : out.per;
+  }
+  if (const auto terms = fields.optional("terms")) out.terms = terms->string();
+  if (const auto date = fields.optional("as_of")) out.as_of = date->string();
+  if (const auto source = fields.optional("source")) out.source = source->string();
+  out.usd = fields.required("usd").number(0, kDearest);
+  return out;
+}
+
+void read_verified(const Cursor& cursor, ClusterDescription& out) {
+  if (!cursor.is_array()) {
+    if (cursor.boolean()) out.verified_nodes = {out.nodes()};
+    return;
+  }
+  for (const Cursor& nodes : cursor.array()) {
+    out.verified_nodes.push_back(static_cast<int>(nodes.integer(1, kMostNodes)));
+  }
+}
+
 }  // namespace
 
 ClusterDescription describe_file(std::string_view text, const std::string& file) {
   const Document document = Document::parse(text, file);
   const Cursor cursor = document.root();
   check_schema(cursor);
-  const Object root = cursor.object(
-      {"schema", "name", "summary", "nodes", "node", "network", "nccl", "sources", "verified"});
+  const Object root = cursor.object({"schema", "name", "summary", "nodes", "node", "network",
+                                     "nccl", "sources", "verified", "prices"});
   ClusterDescription out;
   out.file = file;
   if (const auto name = root.optional("name")) out.name = name->string();
   if (const auto summary = root.optional("summary")) out.summary = summary->string();
   if (const auto nodes = root.optional("nodes")) {
-    out.nodes = static_cast<int>(nodes->integer(1, kMostNodes));
+    out.types.front().count = static_cast<int>(nodes->integer(1, kMostNodes));
   }
-  if (const auto node = root.optional("node")) read_node(*node, out);
-  if (const auto network = root.optional("network")) out.network = read_network(*network);
+  if (const auto node = root.optional("node")) read_node(*node, out.types.front());
+  if (const auto network = root.optional("network")) read_network(*network, out);
   if (const auto stated = root.optional("nccl")) out.stated = read_stated(*stated);
   if (const auto sources = root.optional("sources")) {
     for (const Cursor& source : sources->array()) out.sources.push_back(source.string());
   }
-  if (const auto verified = root.optional("verified")) out.verified = verified->boolean();
+  if (const auto verified = root.optional("verified")) read_verified(*verified, out);
+  if (const auto prices = root.optional("prices")) {
+    for (const Cursor& price : prices->array()) out.prices.push_back(read_price(price));
+  }
   for (const char* key : {"name", "node"}) root.required(key);
   return out;
 }
 
 Cluster parse_cluster(std::string_view text, const std::string& file) {
-  return seal(describe_file(text, file));
+  return seal(describe_file(text, file)).cluster;
 }
 
 }  // namespace ddpsim

@@ -111,7 +111,7 @@ std::optional<std::string> cut_suffix(std::string& value) {
   return suffix;
 }
 
-void read_gpu(const Token& token, ClusterDescription& out) {
+void read_gpu(const Token& token, NodeDescription& out) {
   const auto [count, model] = token.counted(token.value, "PER_NODExMODEL, such as \"8xA100\"");
   out.gpus_per_node = static_cast<int>(token.integer(count, "GPUs per node", kMostGpusPerNode));
   out.gpus_in_layout = out.gpus_per_node;
@@ -150,11 +150,12 @@ void read_nvlink(const Token& token, std::optional<int> gpus, InterconnectDescri
   }
 }
 
-void read_nic(const Token& token, Network& out) {
+void read_nic(const Token& token, ClusterDescription& cluster) {
+  NodeDescription& out = cluster.types.front();
   std::string value = token.value;
   const auto kind = cut_suffix(value);
   const auto [count, rate] = token.counted(value, "PER_NODExBANDWIDTH, such as \"8x200Gbps\"");
-  out.nics_per_node = static_cast<int>(token.integer(count, "NICs per node", kMostNicsPerNode));
+  out.nics = static_cast<int>(token.integer(count, "NICs per node", kMostNicsPerNode));
   out.per_nic = token.bandwidth(rate);
   const auto known = network_kind(kind.value_or("ib"));
   if (!known) {
@@ -163,10 +164,10 @@ void read_nic(const Token& token, Network& out) {
                            in_quotes(*kind)),
                near ? fmt::format("Did you mean \"{}\"?", *near) : "");
   }
-  out.kind = *known;
+  cluster.network.kind = *known;
 }
 
-void read_interconnect(const Tokens& tokens, ClusterDescription& out) {
+void read_interconnect(const Tokens& tokens, NodeDescription& out) {
   const Token* chosen = nullptr;
   for (const char* key : {"nvswitch", "nvlink", "pcie"}) {
     const Token* token = find(tokens, key);
@@ -190,9 +191,10 @@ void read_interconnect(const Tokens& tokens, ClusterDescription& out) {
   out.interconnect.per_gpu = chosen->bandwidth(chosen->value);
 }
 
-void read_fabric(const Tokens& tokens, Network& out) {
+void read_network(const Tokens& tokens, ClusterDescription& cluster) {
   const Token* nic = find(tokens, "nic");
-  if (nic != nullptr) read_nic(*nic, out);
+  if (nic != nullptr) read_nic(*nic, cluster);
+  Network& out = cluster.network;
   if (const Token* token = find(tokens, "oversubscription")) {
     double ratio = 0;
     const char* const end = token->value.data() + token->value.size();
@@ -232,17 +234,18 @@ ClusterDescription describe_line(std::string_view line) {
   out.from_line = true;
   out.summary = "one-line cluster";
   const Tokens tokens = split(line);
+  NodeDescription& node = out.types.front();
   if (const Token* token = find(tokens, "node")) {
-    out.nodes = static_cast<int>(token->integer(token->value, "nodes", kMostNodes));
+    node.count = static_cast<int>(token->integer(token->value, "nodes", kMostNodes));
   }
-  if (const Token* token = find(tokens, "gpu")) read_gpu(*token, out);
-  read_interconnect(tokens, out);
-  read_fabric(tokens, out.network);
+  if (const Token* token = find(tokens, "gpu")) read_gpu(*token, node);
+  read_interconnect(tokens, node);
+  read_network(tokens, out);
   if (find(tokens, "node") == nullptr) missing("the number of nodes", "Add \"node:COUNT\"");
   if (find(tokens, "gpu") == nullptr) {
     missing("the GPUs", "Add \"gpu:PER_NODExMODEL\", such as \"gpu:8xA100\"");
   }
-  if (out.interconnect.kind == IntraKind::none && out.gpus_per_node > 1) {
+  if (node.interconnect.kind == IntraKind::none && node.gpus_per_node > 1) {
     missing("how the GPUs of a node are joined",
             "Add one of \"nvswitch:300GBps\", \"nvlink:6x25GBps\", \"pcie:12GBps\"");
   }
@@ -256,7 +259,7 @@ ClusterDescription describe_line(std::string_view line) {
 }
 
 Cluster parse_cluster_line(std::string_view line) {
-  return seal(describe_line(line));
+  return seal(describe_line(line)).cluster;
 }
 
 }  // namespace ddpsim

@@ -13,6 +13,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/topologies/topology.hpp"
 #include "description.hpp"
 
 namespace ddpsim {
@@ -87,7 +88,7 @@ ClusterDescription describe_named(const std::string& name) {
 
 }  // namespace
 
-Cluster load_cluster(const ClusterRequest& request) {
+Topology load_topology(const ClusterRequest& request) {
   ClusterDescription description;
   std::optional<int> nodes = request.nodes;
   std::error_code error;
@@ -106,6 +107,10 @@ Cluster load_cluster(const ClusterRequest& request) {
   }
   resize(description, nodes, request.gpus_per_node);
   return seal(description);
+}
+
+Cluster load_cluster(const ClusterRequest& request) {
+  return load_topology(request).cluster;
 }
 
 std::vector<BundledCluster> bundled_clusters() {

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/topologies/topology.hpp"
 
 namespace ddpsim {
 
 inline constexpr std::int64_t kMostNodes = 1'000'000;
-inline constexpr std::int64_t kMostGpusPerNode = 1'000;
+inline constexpr std::int64_t kMostGpusPerNode = 576;  // the largest NVLink domain announced
 inline constexpr std::int64_t kMostRanks = 10'000'000;
 inline constexpr std::int64_t kMostLinksPerGpu = 64;
 inline constexpr std::int64_t kMostNicsPerNode = 64;
@@ -39,21 +40,34 @@ struct StatedChannels {
   Bandwidth per_channel;
 };
 
-struct ClusterDescription {
-  std::string file;        ///< for messages
-  bool from_line = false;  ///< which remedy a message proposes
-  std::string name;
-  std::string summary;
-  int nodes = 1;
+struct NodeDescription {
+  std::string name = "node";
+  int count = 1;
   int gpus_per_node = 1;   ///< GPUs 0..G-1 of each node take part
   int gpus_in_layout = 1;  ///< GPUs the node has: link patterns are drawn over all of them
   GpuModel gpu;
   CpuVendor cpu = CpuVendor::unknown;
   InterconnectDescription interconnect;
-  Network network;
+  int nics = 0;
+  Bandwidth per_nic;                ///< nominal, one direction
+  std::optional<NodeGraph> wiring;  ///< stated link by link; `interconnect` and NICs unused then
+};
+
+struct ClusterDescription {
+  std::string file;        ///< for messages
+  bool from_line = false;  ///< which remedy a message proposes
+  std::string name;
+  std::string summary;
+  std::vector<NodeDescription> types = std::vector<NodeDescription>(1);
+  Network network;  ///< NICs stand in the node descriptions
+  std::optional<SwitchPlan> switches;
+  std::vector<DegradedLink> degraded;
   std::optional<StatedChannels> stated;
   std::vector<std::string> sources;
-  bool verified = false;
+  std::vector<Price> prices;
+  std::vector<int> verified_nodes;  ///< numbers of such nodes at which a log was taken
+
+  int nodes() const;
 };
 
 /// Why `gpus` GPUs cannot be wired so; empty when they can.
@@ -72,7 +86,7 @@ ClusterDescription describe_line(std::string_view line);
 void resize(ClusterDescription& description, std::optional<int> nodes,
             std::optional<int> gpus_per_node);
 
-/// Checks what depends on the final size, derives channels. Throws InputError.
-Cluster seal(const ClusterDescription& description);
+/// Checks what depends on the final size, wires nodes, searches channels. Throws InputError.
+Topology seal(const ClusterDescription& description);
 
 }  // namespace ddpsim

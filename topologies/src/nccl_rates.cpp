@@ -45,6 +45,11 @@ double pcie_rate_of_generation(int compute_capability) {
   return 12;
 }
 
+double pcie_nominal_of_generation(int compute_capability) {
+  constexpr double kGen3 = 15.75;
+  return pcie_rate_of_generation(compute_capability) / 12 * kGen3;
+}
+
 std::span<const double> speeds_inside_node(int compute_capability) {
   if (compute_capability >= 100) return kInsideSm100;
   if (compute_capability >= 90) return kInsideSm90;

@@ -1,8 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
 #include "channel_derivation.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "description.hpp"
+#include "node_graph.hpp"
 
 namespace ddpsim {
 namespace {
@@ -53,59 +58,136 @@ std::vector<std::string> network_words() {
   return {"ib", "roce", "tcp", "efa", "slingshot"};
 }
 
+int ClusterDescription::nodes() const {
+  int sum = 0;
+  for (const NodeDescription& type : types) sum += type.count;
+  return sum;
+}
+
 void resize(ClusterDescription& description, std::optional<int> nodes,
             std::optional<int> gpus_per_node) {
-  if (nodes) {
+  if (nodes && *nodes != description.nodes()) {
     if (*nodes < 1 || *nodes > kMostNodes) {
       misfit("--nodes", fmt::format("{} is out of range", *nodes),
              fmt::format("Expected 1 to {} nodes", kMostNodes));
     }
-    // Channels stated for one node say nothing about several, and the other way round.
-    if ((*nodes == 1) != (description.nodes == 1)) description.stated.reset();
-    // A log taken at one size stands behind that size only.
-    description.verified = description.verified && *nodes == description.nodes;
-    description.nodes = *nodes;
-  }
-  if (gpus_per_node && *gpus_per_node != description.gpus_per_node) {
-    if (*gpus_per_node < 1 || *gpus_per_node > description.gpus_per_node) {
-      misfit("--gpus-per-node", fmt::format("{} is out of range", *gpus_per_node),
-             fmt::format("{} has {} GPU{} per node", description.name, description.gpus_per_node,
-                         description.gpus_per_node == 1 ? "" : "s"));
+    if (description.types.size() > 1) {
+      misfit("--nodes",
+             fmt::format("{} has {} types of nodes", description.name, description.types.size()),
+             "Change their counts in the file");
     }
-    description.gpus_per_node = *gpus_per_node;
+    if (description.switches && !description.switches->hosts.empty() &&
+        static_cast<std::size_t>(*nodes) > description.switches->hosts.size()) {
+      misfit("--nodes", fmt::format("{} is more than the switch list has", *nodes),
+             fmt::format("It names {} nodes", description.switches->hosts.size()));
+    }
+    // Channels stated for one node say nothing about several, and the other way round.
+    if ((*nodes == 1) != (description.nodes() == 1)) description.stated.reset();
+    description.types.front().count = *nodes;
+  }
+  const int before = description.types.front().gpus_per_node;
+  if (gpus_per_node && *gpus_per_node != before) {
+    if (*gpus_per_node < 1 || *gpus_per_node > before) {
+      misfit("--gpus-per-node", fmt::format("{} is out of range", *gpus_per_node),
+             fmt::format("{} has {} GPU{} per node", description.name, before,
+                         before == 1 ? "" : "s"));
+    }
+    for (NodeDescription& type : description.types) type.gpus_per_node = *gpus_per_node;
     description.stated.reset();
-    description.verified = false;
+    description.verified_nodes.clear();
   }
 }
 
-Cluster seal(const ClusterDescription& description) {
-  if (description.nodes > 1 && description.network.kind == NetworkKind::none) {
+namespace {
+
+void check_size(const ClusterDescription& description) {
+  const int nodes = description.nodes();
+  const int gpus = description.types.front().gpus_per_node;
+  for (const NodeDescription& type : description.types) {
+    if (type.gpus_per_node == gpus) continue;
     throw InputError(
         {description.file, "",
-         fmt::format("{} nodes need a network and none is given", description.nodes),
+         fmt::format("nodes of {} and of {} GPUs in one cluster", gpus, type.gpus_per_node),
+         "Ranks are counted node by node: give every type as many GPUs"});
+  }
+  if (nodes > 1 && description.network.kind == NetworkKind::none) {
+    throw InputError(
+        {description.file, "", fmt::format("{} nodes need a network and none is given", nodes),
          description.from_line
              ? "Add one, such as \"nic:1x100Gbps:ib\""
              : R"(Add "network": {"kind": "ib", "nics_per_node": 1, "per_nic": "100Gbps"})"});
   }
-  const std::int64_t ranks =
-      static_cast<std::int64_t>(description.nodes) * description.gpus_per_node;
+  const std::int64_t ranks = std::int64_t{nodes} * gpus;
   if (ranks > kMostRanks) {
     throw InputError({description.file, "",
-                      fmt::format("{} nodes of {} GPUs are {} ranks", description.nodes,
-                                  description.gpus_per_node, ranks),
+                      fmt::format("{} nodes of {} GPUs are {} ranks", nodes, gpus, ranks),
                       fmt::format("At most {} can be simulated", kMostRanks)});
   }
-  Cluster cluster;
+}
+
+/// What the type sends into the network, all NICs together.
+Bandwidth network_rate(const NodeType& type) {
+  Bandwidth sum;
+  for (const Vertex& vertex : type.graph.vertices) sum = sum + vertex.port;
+  return sum;
+}
+
+/// The least of each: NCCL counts on what all ranks have, and a step waits for the slowest.
+void take_least(Cluster& cluster, const std::vector<NodeType>& types) {
+  cluster.gpu = types.front().gpu;
+  cluster.cpu = types.front().cpu;
+  const NodeType* slowest = &types.front();
+  for (const NodeType& type : types) {
+    const auto pace = [](const GpuModel& gpu) {
+      return std::pair(gpu.compute_capability, gpu.fp32_tflops);
+    };
+    if (pace(type.gpu) < pace(cluster.gpu)) cluster.gpu = type.gpu;
+    if (type.cpu == CpuVendor::amd) cluster.cpu = type.cpu;  // NCCL: one AMD host decides
+    if (network_rate(type) < network_rate(*slowest)) slowest = &type;
+  }
+  const auto nics = static_cast<int>(slowest->graph.all(VertexKind::nic).size());
+  cluster.network.nics_per_node = nics;
+  if (nics > 0) cluster.network.per_nic = network_rate(*slowest) / nics;
+}
+
+}  // namespace
+
+Topology seal(const ClusterDescription& description) {
+  check_size(description);
+  Topology topology;
+  Cluster& cluster = topology.cluster;
   cluster.name = description.name;
-  cluster.nodes = description.nodes;
-  cluster.gpus_per_node = description.gpus_per_node;
-  cluster.gpu = description.gpu;
+  cluster.nodes = description.nodes();
+  cluster.gpus_per_node = description.types.front().gpus_per_node;
   cluster.network = description.network;
-  cluster.cpu = description.cpu;
-  cluster.verified = description.verified;
+  cluster.verified = std::count(description.verified_nodes.begin(),
+                                description.verified_nodes.end(), cluster.nodes) > 0;
   cluster.sources = description.sources;
-  derive_channels(description, cluster);
-  return cluster;
+  cluster.prices = description.prices;
+  cluster.degraded_links = static_cast<int>(description.degraded.size());
+  for (const NodeDescription& node : description.types) {
+    NodeType type;
+    type.name = node.name;
+    type.count = node.count;
+    type.gpu = node.gpu;
+    type.cpu = node.cpu;
+    type.graph = keep_gpus(wire_node(node), node.gpus_per_node);
+    if (cluster.nodes > 1 && type.graph.all(VertexKind::nic).empty()) {
+      throw InputError({description.file, "", fmt::format("a {} has no NIC", type.name),
+                        "Nodes reach each other through NICs"});
+    }
+    topology.node_types.push_back(std::move(type));
+  }
+  take_least(cluster, topology.node_types);
+  if (description.switches) topology.switches = *description.switches;
+  topology.switches.oversubscription = cluster.network.oversubscription;
+  // Without a word on leaves all that leaves a node crosses the narrow part, as the law has it.
+  if (!description.switches && cluster.network.oversubscription > 1) {
+    topology.switches.kind = SwitchPlan::Kind::leaf_spine;
+  }
+  topology.degraded = description.degraded;
+  derive_channels(description, topology);
+  return topology;
 }
 
 }  // namespace ddpsim

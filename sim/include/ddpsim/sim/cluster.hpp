@@ -56,6 +56,16 @@ struct Network {
   std::optional<Duration> latency;  ///< one way, only when stated; otherwise the kind's default
   double oversubscription = 1;      ///< R: the fabric carries 1/R of what the NICs could send
   bool gpudirect = true;            ///< NICs reach GPU memory themselves; never so with tcp
+  bool collnet = false;             ///< switches reduce (SHARP): CollNet and NVLS between nodes
+};
+
+/// What a node costs, as somebody quoted it.
+struct Price {
+  double usd = 0;
+  enum class Per { node_hour, node } per = Per::node_hour;
+  std::string terms;  ///< "on-demand, us-east-1"
+  std::string as_of;  ///< "2026-11"
+  std::string source;
 };
 
 struct Cluster {
@@ -68,9 +78,11 @@ struct Cluster {
   CpuVendor cpu = CpuVendor::unknown;
   SearchGraph ring;
   SearchGraph tree;
-  int nvls_channels = 0;  ///< 0: no NVLink SHARP
-  bool verified = false;  ///< a log stands behind the figures
+  int nvls_channels = 0;   ///< 0: no NVLink SHARP
+  int degraded_links = 0;  ///< links below their rate: only the flow network sees them
+  bool verified = false;   ///< a log stands behind the figures
   std::vector<std::string> sources;
+  std::vector<Price> prices;  ///< latest first; empty where none is known
 
   int ranks() const { return nodes * gpus_per_node; }
 };

@@ -107,6 +107,9 @@ class Bandwidth {
   constexpr double bytes_per_second() const { return value_; }
   constexpr double gigabytes_per_second() const { return value_ / 1e9; }
   constexpr auto operator<=>(const Bandwidth&) const = default;
+  friend constexpr Bandwidth operator+(Bandwidth a, Bandwidth b) {
+    return Bandwidth(a.value_ + b.value_);
+  }
   friend constexpr Bandwidth operator*(Bandwidth a, double f) { return Bandwidth(a.value_ * f); }
   friend constexpr Bandwidth operator*(double f, Bandwidth a) { return a * f; }
   friend constexpr Bandwidth operator/(Bandwidth a, double f) { return Bandwidth(a.value_ / f); }

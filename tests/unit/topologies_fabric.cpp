@@ -1,0 +1,230 @@
+// Rings, trees and routes over every bundled cluster and shape.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/topologies/topology.hpp"
+#include "double_tree.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+Fabric fabric_of(const std::string& text) {
+  return build_fabric(ClusterRequest{text, {}, {}});
+}
+
+int depth(int tree, int node, int nodes) {
+  int steps = 0;
+  for (auto at = double_tree_place(tree, node, nodes).parent; at;
+       at = double_tree_place(tree, *at, nodes).parent) {
+    if (++steps > nodes) return steps;  // a cycle
+  }
+  return steps;
+}
+
+int children(int tree, int node, int nodes) {
+  const TreePlace place = double_tree_place(tree, node, nodes);
+  return (place.children[0] ? 1 : 0) + (place.children[1] ? 1 : 0);
+}
+
+/// What leaves `route` is where the next link begins: names say "a > b".
+void check_joined(const Fabric& fabric, Route route) {
+  std::string at;
+  for (const LinkId link : fabric.links_of(route)) {
+    const std::string& name = fabric.links[link].name;
+    const std::size_t arrow = name.find(" > ");
+    REQUIRE(arrow != std::string::npos);
+    if (!at.empty()) CHECK(name.substr(0, arrow) == at);
+    at = name.substr(arrow + 3);
+  }
+}
+
+void check_fabric(const Fabric& fabric, const Cluster& cluster) {
+  const auto ranks = static_cast<std::size_t>(cluster.ranks());
+  REQUIRE(fabric.rings.size() == 2 * static_cast<std::size_t>(cluster.ring.channels));
+  REQUIRE(fabric.trees.size() == fabric.rings.size());
+  for (const RingChannel& ring : fabric.rings) {
+    REQUIRE(ring.ranks.size() == ranks);
+    REQUIRE(ring.to_next.size() == ranks);
+    CHECK(std::set(ring.ranks.begin(), ring.ranks.end()).size() == ranks);
+    for (const Route route : ring.to_next) {
+      CHECK((route.count > 0 || ranks == 1));
+      check_joined(fabric, route);
+    }
+  }
+  for (const TreeChannel& tree : fabric.trees) {
+    std::size_t roots = 0;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      const bool root = tree.parent[rank] == rank;
+      roots += root ? 1 : 0;
+      CHECK((tree.up[rank].count > 0) == !root);
+      CHECK(tree.up[rank].count == tree.down[rank].count);
+      check_joined(fabric, tree.up[rank]);
+      check_joined(fabric, tree.down[rank]);
+      std::size_t steps = 0;
+      for (std::uint32_t at = rank; tree.parent[at] != at && steps <= ranks; ++steps) {
+        at = tree.parent[at];
+      }
+      CHECK(steps <= ranks);
+    }
+    CHECK(roots == 1);
+  }
+  for (const Link& link : fabric.links) CHECK(link.bandwidth > Bandwidth());
+}
+
+}  // namespace
+
+TEST_CASE("double tree: valid for 1 to 64 nodes") {
+  for (int nodes = 1; nodes <= 64; ++nodes) {
+    CAPTURE(nodes);
+    int log = 0;
+    while ((1 << log) < nodes) ++log;
+    int inner_twice = 0;
+    for (int node = 0; node < nodes; ++node) {
+      CAPTURE(node);
+      for (const int tree : {0, 1}) {
+        const TreePlace place = double_tree_place(tree, node, nodes);
+        CHECK(depth(tree, node, nodes) <= log);
+        if (place.parent) {  // the parent knows its child, and a child its parent
+          const TreePlace above = double_tree_place(tree, *place.parent, nodes);
+          CHECK((above.children[0] == node) != (above.children[1] == node));
+        }
+        for (const auto& child : place.children) {
+          if (child) CHECK(double_tree_place(tree, *child, nodes).parent == node);
+        }
+      }
+      inner_twice += children(0, node, nodes) > 0 && children(1, node, nodes) > 0 ? 1 : 0;
+    }
+    // Whoever forwards in one tree is a leaf in the other; an odd number leaves one who is neither.
+    CHECK(inner_twice == (nodes > 1 && nodes % 2 == 1 ? 1 : 0));
+  }
+}
+
+TEST_CASE("double tree: eight nodes as NCCL's comment draws them") {
+  const std::vector<int> first = {-1, 2, 4, 2, 0, 6, 4, 6};
+  const std::vector<int> second = {1, 3, 1, 7, 5, 3, 5, -1};
+  for (int node = 0; node < 8; ++node) {
+    CHECK(double_tree_place(0, node, 8).parent.value_or(-1) ==
+          first[static_cast<std::size_t>(node)]);
+    CHECK(double_tree_place(1, node, 8).parent.value_or(-1) ==
+          second[static_cast<std::size_t>(node)]);
+  }
+}
+
+TEST_CASE("fabric: every bundled cluster has whole rings and trees, alone and over nodes") {
+  for (const BundledCluster& bundled : bundled_clusters()) {
+    CAPTURE(bundled.name);
+    const Topology alone = load_topology({bundled.name, {}, {}});
+    check_fabric(build_fabric(alone), alone.cluster);
+    if (alone.cluster.network.kind == NetworkKind::none) continue;
+    for (const int nodes : {2, 3}) {
+      const Topology several = load_topology({bundled.name, nodes, {}});
+      check_fabric(build_fabric(several), several.cluster);
+    }
+  }
+}
+
+TEST_CASE("fabric: no channel asks a link for more than NCCL counts on") {
+  for (const BundledCluster& bundled : bundled_clusters()) {
+    CAPTURE(bundled.name);
+    for (int gpus = 2; gpus <= load_cluster({bundled.name, {}, {}}).gpus_per_node; ++gpus) {
+      CAPTURE(gpus);
+      const Topology topology = load_topology({bundled.name, 1, gpus});
+      const Fabric fabric = build_fabric(topology);
+      std::vector<double> load(fabric.links.size(), 0);
+      for (std::size_t c = 0; c < fabric.rings.size() / 2; ++c) {
+        for (const Route route : fabric.rings[c].to_next) {
+          for (const LinkId link : fabric.links_of(route)) {
+            load[link] += topology.cluster.ring.intra.gigabytes_per_second();
+          }
+        }
+      }
+      for (std::size_t link = 0; link < load.size(); ++link) {
+        CAPTURE(fabric.links[link].name);
+        CHECK(load[link] <=
+              topology.node_types.front().graph.wires[link / 2].nccl.gigabytes_per_second() + 1e-6);
+      }
+    }
+  }
+}
+
+TEST_CASE("fabric: the duplicate half repeats the rings and takes the other tree") {
+  const Fabric fabric = fabric_of("dgxa100@4");
+  REQUIRE(fabric.rings.size() == 16);
+  CHECK(fabric.rings[0].ranks == fabric.rings[8].ranks);
+  CHECK(fabric.trees[0].parent != fabric.trees[8].parent);
+}
+
+TEST_CASE("fabric: a rail keeps every channel on its own switch") {
+  // Channels of a DGX A100 come and go by one NIC each, so a ring never needs a spine.
+  Topology topology = load_topology({"dgxa100@4", {}, {}});
+  topology.switches.kind = SwitchPlan::Kind::rail;
+  topology.switches.nodes_per_leaf = 4;
+  const Fabric fabric = build_fabric(topology);
+  for (const RingChannel& ring : fabric.rings) {
+    for (const Route route : ring.to_next) {
+      for (const LinkId link : fabric.links_of(route)) {
+        CHECK(fabric.links[link].kind != LinkKind::network);
+      }
+    }
+  }
+}
+
+TEST_CASE("fabric: equal routes over spines are shared out by channel, the same every time") {
+  Topology topology = load_topology({"dgxa100@8", {}, {}});
+  topology.switches = {.kind = SwitchPlan::Kind::leaf_spine,
+                       .nodes_per_leaf = 2,
+                       .spines = 4,
+                       .oversubscription = 2};
+  const Fabric fabric = build_fabric(topology);
+  std::vector<int> passes(fabric.links.size(), 0);
+  for (std::size_t c = 0; c < 8; ++c) {
+    for (const Route route : fabric.rings[c].to_next) {
+      for (const LinkId link : fabric.links_of(route)) ++passes[link];
+    }
+  }
+  int used = 0;
+  for (std::size_t i = 0; i < fabric.links.size(); ++i) {
+    if (fabric.links[i].kind != LinkKind::network || passes[i] == 0) continue;
+    ++used;
+    CHECK(passes[i] == 2);  // 8 channels over 4 spines
+    // Two nodes of 8 x 25 GB/s below each leaf, halved, over four spines.
+    CHECK(fabric.links[i].bandwidth.gigabytes_per_second() == doctest::Approx(50));
+  }
+  CHECK(used == 4 * 4 * 2);
+  const Fabric again = build_fabric(topology);
+  CHECK(again.route_links == fabric.route_links);
+}
+
+TEST_CASE("fabric: a degraded link is found by name, in one direction or both") {
+  Topology topology = load_topology({"dgx1v", {}, {}});
+  topology.degraded = {{"node0/gpu0 - node0/gpu3", Bandwidth::gigabytes_per_second(25)},
+                       {"node0/gpu1 > node0/gpu2", Bandwidth::gigabytes_per_second(10)}};
+  const Fabric fabric = build_fabric(topology);
+  for (const Link& link : fabric.links) {
+    const double rate = link.bandwidth.gigabytes_per_second();
+    if (link.name == "node0/gpu0 > node0/gpu3") CHECK(rate == doctest::Approx(25));
+    if (link.name == "node0/gpu3 > node0/gpu0") CHECK(rate == doctest::Approx(25));
+    if (link.name == "node0/gpu1 > node0/gpu2") CHECK(rate == doctest::Approx(10));
+    if (link.name == "node0/gpu2 > node0/gpu1") CHECK(rate == doctest::Approx(50));
+  }
+  topology.degraded = {{"node0/gpu0 > node0/gpu9", Bandwidth::gigabytes_per_second(25)}};
+  CHECK_THROWS_AS(build_fabric(topology), InputError);
+}
+
+TEST_CASE("fabric: a million GPUs are refused in words") {
+  try {
+    build_fabric(ClusterRequest{"dgxa100@125000", {}, {}});
+    FAIL("a fabric of a million GPUs was laid out");
+  } catch (const InputError& error) {
+    CHECK(std::string(error.what()) ==
+          "dgxa100: 1000000 ranks are too many to lay out link by link. At most 65536; --network "
+          "analytic has no such limit");
+  }
+}

@@ -1,0 +1,135 @@
+// A cluster as a graph: what stands in a node, how it is wired, which channels NCCL finds there, and
+// the switches between nodes. `load_topology` answers with plain values; `build_fabric` lays every
+// link of every node out for the flow network.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/fabric.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+
+namespace ddpsim {
+
+enum class VertexKind : std::uint8_t { gpu, nvswitch, pcie_switch, cpu, nic };
+
+struct Vertex {
+  VertexKind kind = VertexKind::gpu;
+  std::string name;  ///< unique in its node: "gpu0"
+  Bandwidth port{};  ///< NICs: rate towards the network, one direction
+};
+
+/// A cable between two vertices of a node, alike in both directions.
+struct Wire {
+  std::uint32_t a = 0;
+  std::uint32_t b = 0;
+  LinkKind kind = LinkKind::nvlink;
+  int lanes = 0;        ///< NVLinks bundled; 0 elsewhere
+  Bandwidth nominal{};  ///< one direction, as the vendor states it
+  Bandwidth nccl{};     ///< what NCCL counts on when it searches channels
+};
+
+/// One node. GPUs and NICs are numbered in the order in which they stand among the vertices.
+struct NodeGraph {
+  std::vector<Vertex> vertices;
+  std::vector<Wire> wires;
+
+  std::vector<std::uint32_t> all(VertexKind kind) const;
+};
+
+/// NCCL's path types inside a node (graph/topo.h), from near to far.
+enum class PathClass : std::uint8_t {
+  nvl,  ///< NVLink, directly or through an NVSwitch
+  nvb,  ///< NVLink by way of another GPU
+  pix,  ///< one PCIe switch
+  pxb,  ///< several PCIe switches
+  phb,  ///< through the CPU
+  sys,  ///< from one CPU to another
+};
+std::string_view name_of(PathClass path);  ///< as NCCL prints it: "NVL"
+
+/// One channel inside a node: GPUs in order, and the NICs by which it comes and goes (none within a
+/// single node).
+struct ChannelOrder {
+  std::vector<std::uint32_t> gpus;
+  std::optional<std::uint32_t> nic_in;
+  std::optional<std::uint32_t> nic_out;
+};
+
+/// Nodes that are all alike.
+struct NodeType {
+  std::string name;
+  int count = 1;
+  GpuModel gpu;
+  CpuVendor cpu = CpuVendor::unknown;
+  NodeGraph graph;
+  std::vector<ChannelOrder> channels;  ///< NCCL's search channels, before doubling
+  PathClass path = PathClass::nvl;     ///< the farthest hop inside the node that a channel takes
+};
+
+/// How nodes reach each other.
+struct SwitchPlan {
+  enum class Kind {
+    one_switch,  ///< every NIC on one switch that never blocks
+    leaf_spine,  ///< nodes on leaves, every leaf on every spine
+    rail,        ///< NIC i of every node of a pod on leaf i of the pod, leaves on spines
+    stated,      ///< a list of nodes and their switches
+  };
+  Kind kind = Kind::one_switch;
+  int nodes_per_leaf = 1;       ///< leaf_spine; rail: nodes per pod
+  int spines = 1;               ///< leaf_spine, rail
+  double oversubscription = 1;  ///< what enters a switch from below over what may leave it upwards
+
+  struct Switch {
+    std::string name;
+    std::optional<std::uint32_t> above;  ///< the switch it hangs on
+  };
+  std::vector<Switch> switches;             ///< stated
+  std::vector<std::string> hosts;           ///< stated: a name per node
+  std::vector<std::uint32_t> leaf_of_host;  ///< stated
+};
+
+struct DegradedLink {
+  std::string link;  ///< "node3/gpu0 > nvswitch", or with " - " both directions
+  Bandwidth bandwidth;
+};
+
+struct Topology {
+  Cluster cluster;
+  std::vector<NodeType> node_types;  ///< nodes are numbered type after type
+  SwitchPlan switches;
+  std::vector<DegradedLink> degraded;
+};
+
+/// Throws InputError.
+Topology load_topology(const ClusterRequest& request);
+
+/// Rings and trees channel by channel with their routes: twice the search channels, as NCCL
+/// connects them; the second half of the rings repeats the first, the second half of the trees is
+/// the other of the two double binary trees. A communicator with more channels starts again at the
+/// first. Throws InputError beyond kMostFabricRanks ranks and for degraded links that do not exist.
+Fabric build_fabric(const Topology& topology);
+Fabric build_fabric(const ClusterRequest& request);
+
+inline constexpr int kMostFabricRanks = 65'536;
+
+/// The link that a large ring all-reduce fills first.
+struct Bottleneck {
+  LinkKind kind = LinkKind::nvlink;
+  std::string link;
+  Bandwidth bandwidth;      ///< nominal, one direction
+  double crossings = 1;     ///< channels that pass it
+  Bandwidth bus_bandwidth;  ///< what an all-reduce could reach at most, as nccl-tests counts it
+  /// The same for the first link of another kind, binding once this one is faster; absent where no
+  /// other link is passed.
+  std::optional<LinkKind> next_kind;
+  Bandwidth next_bus_bandwidth;
+};
+/// Absent where nothing is sent: one rank.
+std::optional<Bottleneck> find_bottleneck(const Fabric& fabric);
+
+}  // namespace ddpsim

@@ -1,0 +1,269 @@
+// Every wire of every node becomes two links, every NIC has two towards its switch, every trunk two
+// between switches. Channels then run over nodes in order, as NCCL connects them:
+//
+//   ring   node after node; in each the channel's own order of GPUs; the last GPU of the last node
+//          leads back to the first
+//   tree   the channel's order is a chain inside each node whose first GPU sends up; chains are
+//          joined by the double binary tree over nodes: the parent's first GPU takes one child, its
+//          second GPU the other (NCCL's balanced tree)
+//
+// Where several switches are equally good for a route, the channel's number chooses among them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/topologies/topology.hpp"
+#include "double_tree.hpp"
+#include "network_graph.hpp"
+#include "node_paths.hpp"
+
+namespace ddpsim {
+namespace {
+
+std::string_view arrow(bool forward) {
+  return forward ? "{} > {}" : "{1} > {0}";
+}
+
+class FabricBuilder {
+ public:
+  explicit FabricBuilder(const Topology& topology) : topology_(topology) {
+    for (const NodeType& type : topology.node_types) paths_.emplace_back(type.graph);
+    lay_nodes();
+    lay_network();
+    degrade();
+  }
+
+  Fabric build() {
+    const std::size_t found = topology_.node_types.front().channels.size();
+    for (std::size_t c = 0; c < 2 * found; ++c) {
+      if (c < found) {
+        fabric_.rings.push_back(ring(c));
+      } else {
+        fabric_.rings.push_back(fabric_.rings[c - found]);
+      }
+      fabric_.trees.push_back(tree(c % found, c < found ? 0 : 1));
+    }
+    return std::move(fabric_);
+  }
+
+ private:
+  struct Node {
+    const NodeType* type = nullptr;
+    const NodePaths* paths = nullptr;
+    LinkId first_link = 0;  ///< of its wires, in the order of arcs
+    LinkId first_port = 0;  ///< of its NICs: out, in
+  };
+
+  void add_cable(LinkKind kind, Bandwidth bandwidth, const std::string& a, const std::string& b) {
+    for (const bool forward : {true, false}) {
+      fabric_.links.push_back(
+          {kind, bandwidth, Duration(), fmt::format(fmt::runtime(arrow(forward)), a, b)});
+    }
+  }
+
+  LinkId next_link() const { return static_cast<LinkId>(fabric_.links.size()); }
+
+  void lay_nodes() {
+    for (std::size_t t = 0; t < topology_.node_types.size(); ++t) {
+      const NodeType& type = topology_.node_types[t];
+      for (int i = 0; i < type.count; ++i) {
+        const std::string prefix = fmt::format("node{}/", nodes_.size());
+        nodes_.push_back({&type, &paths_[t], next_link(), 0});
+        for (const Wire& wire : type.graph.wires) {
+          add_cable(wire.kind, wire.nominal, prefix + type.graph.vertices[wire.a].name,
+                    prefix + type.graph.vertices[wire.b].name);
+        }
+      }
+    }
+  }
+
+  void lay_network() {
+    if (nodes_.size() < 2) return;
+    std::vector<std::vector<Bandwidth>> rates;
+    for (const Node& node : nodes_) {
+      auto& of_node = rates.emplace_back();
+      for (const std::uint32_t nic : node.type->graph.all(VertexKind::nic)) {
+        of_node.push_back(node.type->graph.vertices[nic].port);
+      }
+    }
+    network_ = draw_network(topology_.switches, rates);
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      nodes_[n].first_port = next_link();
+      const auto nics = nodes_[n].type->graph.all(VertexKind::nic);
+      for (std::size_t i = 0; i < nics.size(); ++i) {
+        add_cable(LinkKind::nic, rates[n][i],
+                  fmt::format("node{}/{}", n, nodes_[n].type->graph.vertices[nics[i]].name),
+                  network_.switches[network_.ports[n][i]]);
+      }
+    }
+    first_trunk_ = next_link();
+    for (const Trunk& trunk : network_.trunks) {
+      add_cable(LinkKind::network, trunk.bandwidth, network_.switches[trunk.below],
+                network_.switches[trunk.above]);
+    }
+    switch_routes_.emplace(switch_routes(network_));
+  }
+
+  void degrade() {
+    if (topology_.degraded.empty()) return;
+    std::map<std::string, LinkId> by_name;
+    for (LinkId link = 0; link < fabric_.links.size(); ++link) {
+      by_name.emplace(fabric_.links[link].name, link);
+    }
+    for (const DegradedLink& slow : topology_.degraded) {
+      const std::size_t both = slow.link.find(" - ");
+      std::vector<std::string> names = {slow.link};
+      if (both != std::string::npos) {
+        const std::string a = slow.link.substr(0, both);
+        const std::string b = slow.link.substr(both + 3);
+        names = {a + " > " + b, b + " > " + a};
+      }
+      for (const std::string& name : names) {
+        const auto link = by_name.find(name);
+        if (link == by_name.end()) unknown_link(slow.link);
+        fabric_.links[link->second].bandwidth = slow.bandwidth;
+      }
+    }
+  }
+
+  [[noreturn]] void unknown_link(const std::string& name) const;
+
+  std::uint32_t rank_of(std::size_t node, std::uint32_t gpu) const {
+    return static_cast<std::uint32_t>(node) *
+               static_cast<std::uint32_t>(topology_.cluster.gpus_per_node) +
+           gpu;
+  }
+
+  void add_path(Route& route, const Node& node, const NodePath& path) {
+    for (const ArcId arc : path.arcs) fabric_.route_links.push_back(node.first_link + arc);
+    route.count += static_cast<std::uint32_t>(path.arcs.size());
+  }
+
+  Route begin_route() const { return {static_cast<std::uint32_t>(fabric_.route_links.size()), 0}; }
+
+  Route inside(std::size_t node, std::uint32_t from, std::uint32_t to) {
+    Route route = begin_route();
+    if (from != to) add_path(route, nodes_[node], *nodes_[node].paths->between(from, to));
+    return route;
+  }
+
+  struct Port {
+    std::size_t node = 0;
+    std::uint32_t gpu = 0;
+    std::uint32_t nic = 0;
+  };
+
+  Route across(Port from, Port to, std::size_t channel) {
+    Route route = begin_route();
+    const auto add = [&](LinkId link) {
+      fabric_.route_links.push_back(link);
+      ++route.count;
+    };
+    add_path(route, nodes_[from.node], *nodes_[from.node].paths->to_nic(from.gpu, from.nic));
+    add(nodes_[from.node].first_port + 2 * from.nic);
+    const std::uint32_t leave = network_.ports[from.node][from.nic];
+    const std::uint32_t arrive = network_.ports[to.node][to.nic];
+    for (const std::uint32_t arc :
+         switch_routes_->route(leave, arrive, static_cast<std::uint32_t>(channel))) {
+      add(first_trunk_ + arc);
+    }
+    add(nodes_[to.node].first_port + 2 * to.nic + 1);
+    add_path(route, nodes_[to.node], *nodes_[to.node].paths->from_nic(to.nic, to.gpu));
+    return route;
+  }
+
+  RingChannel ring(std::size_t c) {
+    RingChannel ring;
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      const ChannelOrder& order = nodes_[n].type->channels[c];
+      for (std::size_t i = 0; i < order.gpus.size(); ++i) {
+        ring.ranks.push_back(rank_of(n, order.gpus[i]));
+        if (i + 1 < order.gpus.size()) {
+          ring.to_next.push_back(inside(n, order.gpus[i], order.gpus[i + 1]));
+        } else if (nodes_.size() == 1) {
+          ring.to_next.push_back(inside(n, order.gpus[i], order.gpus.front()));
+        } else {
+          const std::size_t next = (n + 1) % nodes_.size();
+          const ChannelOrder& there = nodes_[next].type->channels[c];
+          ring.to_next.push_back(across({n, order.gpus[i], *order.nic_out},
+                                        {next, there.gpus.front(), *there.nic_in}, c));
+        }
+      }
+    }
+    return ring;
+  }
+
+  /// Where a tree's edge to child 0 or 1 (or, as child 0, to the parent) touches the node.
+  Port tree_port(std::size_t node, std::size_t c, std::size_t child) const {
+    const ChannelOrder& order = nodes_[node].type->channels[c];
+    const bool second = child == 1 && order.gpus.size() > 1;
+    return {node, order.gpus[second ? 1 : 0], *order.nic_in};
+  }
+
+  TreeChannel tree(std::size_t c, int which) {
+    const auto ranks = static_cast<std::size_t>(topology_.cluster.ranks());
+    TreeChannel tree{std::vector<std::uint32_t>(ranks), std::vector<Route>(ranks),
+                     std::vector<Route>(ranks)};
+    const auto nodes = static_cast<int>(nodes_.size());
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      const ChannelOrder& order = nodes_[n].type->channels[c];
+      for (std::size_t i = 1; i < order.gpus.size(); ++i) {
+        const std::uint32_t rank = rank_of(n, order.gpus[i]);
+        tree.parent[rank] = rank_of(n, order.gpus[i - 1]);
+        tree.up[rank] = inside(n, order.gpus[i], order.gpus[i - 1]);
+        tree.down[rank] = inside(n, order.gpus[i - 1], order.gpus[i]);
+      }
+      const std::uint32_t head = rank_of(n, order.gpus.front());
+      const TreePlace place = double_tree_place(which, static_cast<int>(n), nodes);
+      if (!place.parent) {
+        tree.parent[head] = head;
+        continue;
+      }
+      const auto above = static_cast<std::size_t>(*place.parent);
+      const TreePlace parent = double_tree_place(which, *place.parent, nodes);
+      const bool first_child = parent.children[0] == static_cast<int>(n);
+      const Port here = tree_port(n, c, 0);
+      const Port there = tree_port(above, c, first_child ? 0 : 1);
+      tree.parent[head] = rank_of(above, there.gpu);
+      tree.up[head] = across(here, there, c);
+      tree.down[head] = across(there, here, c);
+    }
+    return tree;
+  }
+
+  const Topology& topology_;
+  std::vector<NodePaths> paths_;
+  std::vector<Node> nodes_;
+  NetworkGraph network_;
+  std::optional<ShortestRoutes> switch_routes_;
+  LinkId first_trunk_ = 0;
+  Fabric fabric_;
+};
+
+void FabricBuilder::unknown_link(const std::string& name) const {
+  const std::string example = fabric_.links.empty() ? "" : fabric_.links.front().name;
+  throw InputError({topology_.cluster.name, "/degraded",
+                    fmt::format("no link is called \"{}\"", name),
+                    fmt::format("`ddpsim topo` names them; the first is \"{}\"", example)});
+}
+
+}  // namespace
+
+Fabric build_fabric(const Topology& topology) {
+  const int ranks = topology.cluster.ranks();
+  if (ranks > kMostFabricRanks) {
+    throw InputError(
+        {topology.cluster.name, "",
+         fmt::format("{} ranks are too many to lay out link by link", ranks),
+         fmt::format("At most {}; --network analytic has no such limit", kMostFabricRanks)});
+  }
+  return FabricBuilder(topology).build();
+}
+
+Fabric build_fabric(const ClusterRequest& request) {
+  return build_fabric(load_topology(request));
+}
+
+}  // namespace ddpsim

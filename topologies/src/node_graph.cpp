@@ -1,0 +1,162 @@
+// What is written is how GPUs reach each other and how many NICs there are. The rest of a node is
+// drawn as most servers are built, because channels to and from the network pass it:
+//
+//   nvswitch, nvlink   a PCIe switch for every two GPUs, NICs spread evenly over these switches,
+//                      half of the switches on each of two CPUs; Grace: a CPU for every GPU
+//   pcie               all GPUs and NICs on one switch: the rate written holds between any two
+//
+// PCIe slots have the generation of the GPU unless a rate is written. NVSwitches are drawn as one:
+// their planes are used evenly.
+#include "node_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "link_layout.hpp"
+#include "nccl_rates.hpp"
+
+namespace ddpsim {
+
+std::vector<std::uint32_t> NodeGraph::all(VertexKind kind) const {
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t v = 0; v < vertices.size(); ++v) {
+    if (vertices[v].kind == kind) found.push_back(v);
+  }
+  return found;
+}
+
+double cpu_link_rate(CpuVendor vendor) {
+  switch (vendor) {
+    case CpuVendor::amd:
+      return 16;
+    case CpuVendor::power:
+      return 32;
+    case CpuVendor::arm:
+      return 6;
+    case CpuVendor::intel:
+    case CpuVendor::unknown:
+      break;
+  }
+  return 10;
+}
+
+namespace {
+
+class Wiring {
+ public:
+  explicit Wiring(const NodeDescription& node) : node_(node) {}
+
+  NodeGraph draw() {
+    const int gpus = node_.gpus_in_layout;
+    for (int i = 0; i < gpus; ++i) add(VertexKind::gpu, "gpu", i);
+    join_by_nvlink();
+    hang_on_pcie();
+    return std::move(graph_);
+  }
+
+ private:
+  std::uint32_t add(VertexKind kind, const char* word, int index) {
+    graph_.vertices.push_back({kind, fmt::format("{}{}", word, index), {}});
+    return static_cast<std::uint32_t>(graph_.vertices.size() - 1);
+  }
+
+  void join(std::uint32_t a, std::uint32_t b, LinkKind kind, double nominal, double nccl,
+            int lanes = 0) {
+    graph_.wires.push_back({a, b, kind, lanes, Bandwidth::gigabytes_per_second(nominal),
+                            Bandwidth::gigabytes_per_second(nccl)});
+  }
+
+  void join_by_nvlink() {
+    const InterconnectDescription& links = node_.interconnect;
+    const NvlinkRate rate = nvlink_rate(node_.gpu.compute_capability);
+    const auto gpus = static_cast<std::uint32_t>(node_.gpus_in_layout);
+    if (links.kind == IntraKind::nvswitch) {
+      const double nominal = links.per_gpu.gigabytes_per_second();
+      const auto hub = add(VertexKind::nvswitch, "nvswitch", 0);
+      const auto lanes = static_cast<int>(std::lround(std::min(nominal / rate.nominal, 1e6)));
+      for (std::uint32_t i = 0; i < gpus; ++i) {
+        join(i, hub, LinkKind::nvlink, nominal, nominal * rate.nccl / rate.nominal, lanes);
+      }
+    } else if (links.kind == IntraKind::nvlink) {
+      const double nominal = links.per_link.gigabytes_per_second();
+      for (std::uint32_t a = 0; a < gpus; ++a) {
+        for (std::uint32_t b = a + 1; b < gpus; ++b) {
+          const int lanes = links_between(links, node_.gpus_in_layout, a, b);
+          if (lanes == 0) continue;
+          join(a, b, LinkKind::nvlink, lanes * nominal, lanes * nominal * rate.nccl / rate.nominal,
+               lanes);
+        }
+      }
+    }
+  }
+
+  void hang_on_pcie() {
+    const int gpus = node_.gpus_in_layout;
+    const bool one_switch = node_.interconnect.kind == IntraKind::pcie;
+    const bool grace = node_.gpu.name == "GH200";
+    const int generation = node_.gpu.compute_capability;
+    const double nominal = one_switch ? node_.interconnect.per_gpu.gigabytes_per_second()
+                                      : pcie_nominal_of_generation(generation);
+    const double nccl = one_switch ? pcie_rate(nominal) : pcie_rate_of_generation(generation);
+    const int switches = one_switch ? 1 : grace ? gpus : (gpus + 1) / 2;
+    const int cpus = grace ? gpus : switches > 1 ? 2 : 1;
+    std::vector<std::uint32_t> sockets;
+    for (int i = 0; i < cpus; ++i) sockets.push_back(add(VertexKind::cpu, "cpu", i));
+    const double between = cpu_link_rate(node_.cpu);
+    for (std::size_t a = 0; a < sockets.size() && cpus <= kMostCpusJoined; ++a) {
+      for (std::size_t b = a + 1; b < sockets.size(); ++b) {
+        join(sockets[a], sockets[b], LinkKind::socket, between, between);
+      }
+    }
+    std::vector<std::uint32_t> bridges;
+    for (int i = 0; i < switches; ++i) {
+      bridges.push_back(add(VertexKind::pcie_switch, "pcie", i));
+      join(bridges.back(), sockets[static_cast<std::size_t>(i * cpus / switches)], LinkKind::pcie,
+           nominal, nccl);
+    }
+    for (int i = 0; i < gpus; ++i) {
+      const int at = one_switch ? 0 : grace ? i : i / 2;
+      join(static_cast<std::uint32_t>(i), bridges[static_cast<std::size_t>(at)], LinkKind::pcie,
+           nominal, nccl);
+    }
+    for (int i = 0; i < node_.nics; ++i) {
+      const auto nic = add(VertexKind::nic, "nic", i);
+      graph_.vertices[nic].port = node_.per_nic;
+      join(nic, bridges[static_cast<std::size_t>(i * switches / node_.nics)], LinkKind::pcie,
+           nominal, nccl);
+    }
+  }
+
+  static constexpr int kMostCpusJoined = 64;
+  const NodeDescription& node_;
+  NodeGraph graph_;
+};
+
+}  // namespace
+
+NodeGraph wire_node(const NodeDescription& node) {
+  return node.wiring ? *node.wiring : Wiring(node).draw();
+}
+
+NodeGraph keep_gpus(const NodeGraph& graph, int kept) {
+  NodeGraph out;
+  std::vector<std::optional<std::uint32_t>> renumbered;
+  int gpus = 0;
+  for (const Vertex& vertex : graph.vertices) {
+    const bool drop = vertex.kind == VertexKind::gpu && gpus++ >= kept;
+    renumbered.push_back(drop ? std::nullopt
+                              : std::optional(static_cast<std::uint32_t>(out.vertices.size())));
+    if (!drop) out.vertices.push_back(vertex);
+  }
+  for (Wire wire : graph.wires) {
+    if (!renumbered[wire.a] || !renumbered[wire.b]) continue;
+    wire.a = *renumbered[wire.a];
+    wire.b = *renumbered[wire.b];
+    out.wires.push_back(wire);
+  }
+  return out;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,18 @@
+// A node drawn from the few words of a cluster line or file.
+#pragma once
+
+#include "ddpsim/topologies/topology.hpp"
+#include "description.hpp"
+
+namespace ddpsim {
+
+/// The whole node as described, all GPUs of the layout.
+NodeGraph wire_node(const NodeDescription& node);
+
+/// The node with GPUs 0..kept-1 only; what hung on the others stays, unconnected to them.
+NodeGraph keep_gpus(const NodeGraph& graph, int kept);
+
+/// NCCL's figure for the link between two CPUs, GB/s per direction.
+double cpu_link_rate(CpuVendor vendor);
+
+}  // namespace ddpsim

@@ -1,0 +1,60 @@
+// How GPUs and NICs of one node reach each other, by NCCL's path types.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ddpsim/topologies/topology.hpp"
+#include "shortest_routes.hpp"
+
+namespace ddpsim {
+
+/// One direction of wire w: 2w from a to b, 2w + 1 from b to a.
+using ArcId = std::uint32_t;
+constexpr ArcId opposite(ArcId arc) {
+  return arc ^ 1U;
+}
+
+struct NodePath {
+  PathClass path = PathClass::nvl;
+  std::vector<ArcId> arcs;
+};
+
+class NodePaths {
+ public:
+  explicit NodePaths(const NodeGraph& graph);
+
+  std::uint32_t gpus() const { return gpus_; }
+  std::uint32_t nics() const { return static_cast<std::uint32_t>(ends_.size()) - gpus_; }
+  const NodeGraph& graph() const { return *graph_; }
+
+  /// The nearest type of path from one GPU to another; null when nothing joins them.
+  const NodePath* between(std::uint32_t from_gpu, std::uint32_t to_gpu) const;
+  /// Through PCIe, never over NVLink.
+  const NodePath* to_nic(std::uint32_t gpu, std::uint32_t nic) const;
+  const NodePath* from_nic(std::uint32_t nic, std::uint32_t gpu) const;
+
+ private:
+  /// End points are GPUs, then NICs.
+  const NodePath* remembered(std::uint32_t from_end, std::uint32_t to_end) const;
+  std::optional<NodePath> find(std::uint32_t from, std::uint32_t to) const;
+  std::optional<NodePath> through_gpu(std::uint32_t from, std::uint32_t to) const;
+  PathClass host_class(const std::vector<ArcId>& arcs) const;
+
+  const NodeGraph* graph_;
+  std::vector<std::uint32_t> ends_;  ///< vertices of GPUs, then of NICs
+  std::uint32_t gpus_;
+  std::vector<ArcId> nvlink_arcs_;
+  std::vector<ArcId> host_arcs_;
+  ShortestRoutes nvlink_;
+  ShortestRoutes host_;
+  std::vector<std::vector<ArcId>> direct_;  ///< NVLinks from a GPU straight to another, by vertex
+  struct Remembered {
+    bool known = false;
+    std::optional<NodePath> path;
+  };
+  mutable std::vector<Remembered> known_;  ///< by both ends
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,34 @@
+// Shortest routes in a small graph, and among those the widest.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace ddpsim {
+
+struct Arc {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  double width = 0;  ///< bandwidth in any unit
+};
+
+class ShortestRoutes {
+ public:
+  /// A route may begin and end anywhere but passes only through vertices that are `passable`.
+  ShortestRoutes(std::vector<Arc> arcs, std::vector<bool> passable);
+  ~ShortestRoutes();
+  ShortestRoutes(ShortestRoutes&&) noexcept;
+  ShortestRoutes& operator=(ShortestRoutes&&) noexcept;
+
+  /// Arcs of the route, in order; empty when there is none or when both ends are the same. Where
+  /// several are equally good, `spread` chooses: equal numbers, equal routes.
+  std::vector<std::uint32_t> route(std::uint32_t from, std::uint32_t to,
+                                   std::uint32_t spread = 0) const;
+
+ private:
+  struct Graph;
+  std::unique_ptr<Graph> graph_;
+};
+
+}  // namespace ddpsim
