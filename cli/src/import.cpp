@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "ddpsim/formats/files.hpp"
+#include "ddpsim/traces/rank_group.hpp"
 #include "ddpsim/traces/workload_file.hpp"
 #include "exit_code.hpp"
 #include "terminal.hpp"
@@ -24,14 +25,13 @@ struct Arguments {
 };
 
 int run(const Arguments& arguments) {
-  if (arguments.inputs.size() > 1)
-    throw UsageError(
-        "import: several ranks of one job are not merged in this version; give rank 0");
   ImportOptions options;
   options.iteration = arguments.iteration;
   options.model = arguments.model.value_or("");
   options.gpu = arguments.gpu.value_or("");
-  const Imported imported = import_file(arguments.inputs.front(), options);
+  const std::vector<std::filesystem::path> paths(arguments.inputs.begin(), arguments.inputs.end());
+  const Imported imported =
+      paths.size() == 1 ? import_file(paths.front(), options) : import_ranks(paths, options);
   const std::string document = format_workload(imported.workload);
   for (const std::string& sentence : imported.recognised) print_error(sentence);
   for (const std::string& warning : imported.warnings) print_error("warning: " + warning);
@@ -48,9 +48,13 @@ int run(const Arguments& arguments) {
 
 void add_import(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand(
-      "import", "profiler trace or layer table -> workload, saying what was recognised");
+      "import", "profiler traces or a layer table -> workload, saying what was recognised");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("INPUT", arguments->inputs, "trace (.json, .json.gz), table or workload file")
+  command
+      ->add_option(
+          "INPUT", arguments->inputs,
+          "trace (.json, .json.gz), table or workload file; or the traces of several ranks of one "
+          "job")
       ->required();
   command->add_option("-o,--output", arguments->output, "workload file to write (default: stdout)");
   command

@@ -1,0 +1,21 @@
+// What the joined ranks tell a user: clocks, waits, who was late, what is missing.
+#pragma once
+
+#include <vector>
+
+#include "ddpsim/traces/rank_group.hpp"
+#include "group_collectives.hpp"
+
+namespace ddpsim {
+
+struct JoinedRanks {
+  const std::vector<RankImport>& ranks;  ///< ascending; each with its rank number
+  bool numbered_by_place;                ///< the traces do not say which rank they are
+  const std::vector<GroupCollective>& collectives;
+  const Clocks& clocks;
+};
+
+/// Adds sentences, warnings and provenance to `result`, whose workload is joined already.
+void describe_group(const JoinedRanks& group, Imported& result);
+
+}  // namespace ddpsim

@@ -1,0 +1,210 @@
+#include "ddpsim/traces/rank_group.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "group_collectives.hpp"
+#include "group_report.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kMostRanks = 65'536;
+/// A transfer cannot end on one rank before the last of the others is there. Ends of one collective
+/// differ by tens of microseconds over a network, and clocks are known no better than that.
+constexpr std::int64_t kClockDoubt_ns = 100'000;
+
+bool same(const std::vector<Parameter>& a, const std::vector<Parameter>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Parameter& x, const Parameter& y) {
+                      return x.name == y.name && x.shape == y.shape && x.dtype == y.dtype &&
+                             x.ignored == y.ignored;
+                    });
+}
+
+class RankJoin {
+ public:
+  explicit RankJoin(std::vector<RankImport> ranks) : ranks_(std::move(ranks)) {}
+
+  Imported run() {
+    number_ranks();
+    check_one_job();
+    match();
+    build_workload();
+    describe_group({ranks_, numbered_by_place_, collectives_, clocks_}, result_);
+    return std::move(result_);
+  }
+
+ private:
+  [[noreturn]] void refuse(std::size_t position, std::string message, std::string hint) const {
+    throw InputError({ranks_[position].file, "", std::move(message), std::move(hint)});
+  }
+  const RankTrace& trace(std::size_t position) const {
+    return *ranks_[position].imported.rank_trace;
+  }
+  const Workload& workload(std::size_t position) const {
+    return ranks_[position].imported.workload;
+  }
+  int rank(std::size_t position) const { return static_cast<int>(*trace(position).rank); }
+
+  void number_ranks();
+  void check_one_job() const;
+  void match();
+  void check_causes() const;
+  void build_workload();
+
+  std::vector<RankImport> ranks_;  ///< by rank
+  bool numbered_by_place_ = false;
+  std::vector<GroupCollective> collectives_;
+  Clocks clocks_;
+  Imported result_;
+};
+
+void RankJoin::number_ranks() {
+  if (ranks_.size() > kMostRanks) {
+    refuse(kMostRanks, fmt::format("{} inputs", ranks_.size()),
+           fmt::format("At most {} ranks are joined", kMostRanks));
+  }
+  std::size_t numbered = 0;
+  for (std::size_t k = 0; k < ranks_.size(); ++k) {
+    if (!ranks_[k].imported.rank_trace) {
+      refuse(k, "is not a profiler trace, so it cannot be joined with other ranks",
+             "Several inputs are traces of one step, one per rank; give other files one at a time");
+    }
+    if (trace(k).rank) ++numbered;
+  }
+  numbered_by_place_ = numbered == 0;
+  for (std::size_t k = 0; k < ranks_.size(); ++k) {
+    std::optional<std::int64_t>& rank = ranks_[k].imported.rank_trace->rank;
+    if (numbered_by_place_) rank = static_cast<std::int64_t>(k);
+    if (!rank) {
+      refuse(k, "does not say which rank it is (distributedInfo), but other inputs do",
+             "Give traces of one job, recorded alike");
+    }
+    if (*rank < 0 || *rank >= 1'000'000'000) refuse(k, fmt::format("rank {}", *rank), "");
+  }
+  std::stable_sort(ranks_.begin(), ranks_.end(), [](const RankImport& a, const RankImport& b) {
+    return *a.imported.rank_trace->rank < *b.imported.rank_trace->rank;
+  });
+}
+
+void RankJoin::check_one_job() const {
+  const auto& first_world = trace(0).world_size;
+  for (std::size_t k = 0; k < ranks_.size(); ++k) {
+    if (k > 0 && rank(k) == rank(k - 1)) {
+      refuse(k, fmt::format("is of rank {}, and so is {}", rank(k), ranks_[k - 1].file),
+             "Give each rank of one job once");
+    }
+    if (trace(k).world_size != first_world) {
+      const auto text = [](const std::optional<int>& world) {
+        return world ? std::to_string(*world) : std::string("an unknown number of");
+      };
+      refuse(k,
+             fmt::format("is of a job of {} ranks, but {} is of one of {}",
+                         text(trace(k).world_size), ranks_[0].file, text(first_world)),
+             "Give ranks of one job");
+    }
+    if (first_world && rank(k) >= *first_world) {
+      refuse(k, fmt::format("is of rank {} in a world of {}", rank(k), *first_world),
+             *first_world == 1 ? "Each of these is a job of its own; import them one at a time"
+                               : "Give ranks of one job");
+    }
+    if (trace(k).step != trace(0).step) {
+      refuse(k,
+             fmt::format("holds {}, but {} holds {}", trace(k).step, ranks_[0].file, trace(0).step),
+             "Give traces of the same steps");
+    }
+    if (!same(workload(k).parameters, workload(0).parameters)) {
+      refuse(
+          k,
+          fmt::format("its {} parameters are not the {} of {}: another model, so another job",
+                      workload(k).parameters.size(), workload(0).parameters.size(), ranks_[0].file),
+          "Give ranks of one job");
+    }
+  }
+}
+
+void RankJoin::match() {
+  std::vector<RankTrace> traces;
+  for (std::size_t k = 0; k < ranks_.size(); ++k) traces.push_back(trace(k));
+  CollectiveMatch matched = match_collectives(traces);
+  if (!matched.mismatch.empty()) {
+    refuse(matched.mismatched_rank,
+           fmt::format("its collectives are not those of {}: {}", ranks_[0].file, matched.mismatch),
+           "Give traces of one step of one job, each recorded to the step's end");
+  }
+  collectives_ = std::move(matched.collectives);
+  clocks_ = align_clocks(collectives_, ranks_.size());
+  check_causes();
+  const auto& first = workload(0).recorded_with.collectives;
+  for (std::size_t k = 1; k < ranks_.size(); ++k) {
+    const auto& own = workload(k).recorded_with.collectives;
+    const bool alike = std::equal(own.begin(), own.end(), first.begin(), first.end(),
+                                  [](const RecordedCollective& a, const RecordedCollective& b) {
+                                    return a.bytes == b.bytes;
+                                  });
+    if (!alike) {
+      refuse(k, fmt::format("its buckets are not those of {}", ranks_[0].file),
+             "Give traces of one step of one job");
+    }
+  }
+}
+
+/// Nothing ends before all have begun: else these are steps of different runs.
+void RankJoin::check_causes() const {
+  for (const GroupCollective& one : collectives_) {
+    if (one.operation.find("reduce") == std::string::npos) continue;  // others may leave early
+    for (std::size_t k = 0; k < ranks_.size(); ++k) {
+      const std::int64_t early_ns = one.last_arrival_ns() - one.end_ns[k];
+      if (early_ns <= kClockDoubt_ns) continue;
+      refuse(k,
+             fmt::format(
+                 "its {} ended {:.3f} ms before rank {} had begun it, whatever its clock: it "
+                 "is not of the step of the other inputs",
+                 one.operation, static_cast<double>(early_ns) / 1e6, rank(one.last_to_arrive())),
+             "Give traces of one run, recorded at the same step");
+    }
+  }
+}
+
+void RankJoin::build_workload() {
+  result_.workload = workload(0);
+  Workload& joined = result_.workload;
+  const int world = trace(0).world_size.value_or(rank(ranks_.size() - 1) + 1);
+  joined.recorded_with.world_size = world;
+  for (std::size_t k = 0; k < ranks_.size(); ++k) {
+    RankRecording recording;
+    static_cast<Recorded&>(recording) = workload(k);
+    recording.recorded_with.world_size = world;
+    recording.rank = rank(k);
+    const std::int64_t start_ns = trace(k).forward_start_ns - clocks_.shift_ns[k];
+    recording.offset = Duration::picoseconds((start_ns - trace(0).forward_start_ns) * 1000);
+    joined.ranks.push_back(std::move(recording));
+  }
+  result_.bucket_bytes = ranks_[0].imported.bucket_bytes;
+  result_.rank_trace = trace(0);
+}
+
+}  // namespace
+
+Imported join_ranks(std::vector<RankImport> ranks) {
+  return RankJoin(std::move(ranks)).run();
+}
+
+Imported import_ranks(std::span<const std::filesystem::path> paths, const ImportOptions& options) {
+  std::vector<RankImport> ranks;
+  ImportOptions same_step = options;
+  for (const std::filesystem::path& path : paths) {
+    ranks.push_back({path.string(), import_file(path, same_step)});
+    const auto& trace = ranks.back().imported.rank_trace;
+    if (ranks.size() > 1 || !trace) continue;
+    same_step.step = trace->step;
+    same_step.iteration.reset();
+  }
+  return join_ranks(std::move(ranks));
+}
+
+}  // namespace ddpsim
