@@ -13,6 +13,7 @@
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
+#include "rank_warnings.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -149,7 +150,8 @@ std::vector<std::string> job_warnings(const Workload& workload, const Cluster& c
   if (workload.parameter_order == ParameterOrder::assumed)
     warnings.emplace_back(
         "the order of parameters is assumed, not recorded: construction buckets may differ");
-  if (workload.recorded_with.world_size > 1 && workload.recorded_with.nccl_kernels > 0)
+  if (workload.ranks.empty() && workload.recorded_with.world_size > 1 &&
+      workload.recorded_with.nccl_kernels > 0)
     warnings.push_back(fmt::format(
         "recorded on one of {} ranks: waits for the others cannot be told from transfers",
         workload.recorded_with.world_size));
@@ -318,6 +320,8 @@ Job load_job(const JobArguments& arguments) {
   context.bucket_setting = describe_buckets(job.options.ddp);
   context.warnings = std::move(loaded.warnings);
   for (std::string& warning : job_warnings(job.workload, job.cluster, tuning, scale))
+    context.warnings.push_back(std::move(warning));
+  for (std::string& warning : rank_warnings(job.workload, job.cluster))
     context.warnings.push_back(std::move(warning));
   for (std::string& warning : version_warnings(job.options.ddp))
     context.warnings.push_back(std::move(warning));

@@ -54,7 +54,9 @@ Json trace_of(int rank, std::int64_t clock_us = 0, std::int64_t late_us = 0) {
 }
 
 RankImport rank_import(int rank, std::int64_t clock_us = 0, std::int64_t late_us = 0) {
-  return {"rank" + std::to_string(rank) + ".json", imported(trace_of(rank, clock_us, late_us))};
+  Imported one = imported(trace_of(rank, clock_us, late_us));
+  one.workload.name = "job-rank" + std::to_string(rank);
+  return {"rank" + std::to_string(rank) + ".json", std::move(one)};
 }
 
 std::vector<RankImport> three_ranks() {
@@ -96,6 +98,7 @@ TEST_CASE("rank group: three ranks of one host become one workload that names th
   const Imported joined = join_ranks(three_ranks());
   const Workload& workload = joined.workload;
   REQUIRE(workload.ranks.size() == 3);
+  CHECK(workload.name == "job");  // of job-rank0, job-rank1, job-rank2
   CHECK(static_cast<const Recorded&>(workload.ranks[0]) == workload);
   for (const RankRecording& rank : workload.ranks) CHECK(rank.offset == Duration());
   CHECK(workload.ranks[2].recorded_with.collectives[0].start == 166_us + 45_us);
@@ -115,6 +118,18 @@ TEST_CASE("rank group: three ranks of one host become one workload that names th
   // What was joined is a workload file like any other.
   const std::string text = format_workload(workload);
   CHECK(format_workload(parse_workload(text, "w.json")) == text);
+}
+
+TEST_CASE("rank group: the workload is named by what the traces' names share") {
+  const auto name_of_group = [](const std::vector<std::string>& names) {
+    std::vector<RankImport> ranks = three_ranks();
+    for (std::size_t k = 0; k < ranks.size(); ++k) ranks[k].imported.workload.name = names[k];
+    return join_ranks(std::move(ranks)).workload.name;
+  };
+  CHECK(name_of_group({"a_rank_0", "a_rank_1", "a_rank_2"}) == "a");
+  CHECK(name_of_group({"rank10", "rank11", "rank12"}) == "rank10");  // nothing else is left
+  CHECK(name_of_group({"t.0", "t.1", "t.2"}) == "t");
+  CHECK(name_of_group({"x", "y", "z"}) == "x");
 }
 
 TEST_CASE("rank group: the order of the inputs does not matter, the lowest rank represents") {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "ddpsim/formats/input_error.hpp"
@@ -23,6 +24,28 @@ bool same(const std::vector<Parameter>& a, const std::vector<Parameter>& b) {
                       return x.name == y.name && x.shape == y.shape && x.dtype == y.dtype &&
                              x.ignored == y.ignored;
                     });
+}
+
+/// What the names of all have in front, without the "-rank" before the number; the first name where
+/// that leaves nothing.
+std::string common_name(const std::vector<RankImport>& ranks) {
+  const std::string& first = ranks.front().imported.workload.name;
+  std::string_view common = first;
+  for (const RankImport& rank : ranks) {
+    const std::string& name = rank.imported.workload.name;
+    const auto [end, ignored] =
+        std::mismatch(common.begin(), common.end(), name.begin(), name.end());
+    common = common.substr(0, static_cast<std::size_t>(end - common.begin()));
+  }
+  const auto drop = [&](std::string_view characters) {
+    while (!common.empty() && characters.find(common.back()) != std::string_view::npos)
+      common.remove_suffix(1);
+  };
+  drop("0123456789");
+  drop("-_.");
+  if (common.ends_with("rank")) common.remove_suffix(4);
+  drop("-_.");
+  return common.empty() ? first : std::string(common);
 }
 
 class RankJoin {
@@ -173,6 +196,7 @@ void RankJoin::check_causes() const {
 void RankJoin::build_workload() {
   result_.workload = workload(0);
   Workload& joined = result_.workload;
+  joined.name = common_name(ranks_);
   const int world = trace(0).world_size.value_or(rank(ranks_.size() - 1) + 1);
   joined.recorded_with.world_size = world;
   for (std::size_t k = 0; k < ranks_.size(); ++k) {
