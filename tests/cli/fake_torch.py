@@ -176,6 +176,7 @@ def fake_torch(gpu, version="2.8.0+cu128", device="cuda:0", post_accumulate=True
             return (other.at - self.at) / 1e6
 
     def backward(root):
+        root.fill()  # its own gradient: 1
         for hook in list(root.hooks.values()):
             hook(None)
         root.run()
@@ -196,7 +197,8 @@ def fake_torch(gpu, version="2.8.0+cu128", device="cuda:0", post_accumulate=True
         is_available=lambda: True, is_initialized=lambda: torch.world > 1, get_rank=lambda group: torch.rank,
         get_world_size=lambda group: torch.world)
     torch.rank, torch.world = 0, 1
-    torch.is_grad_enabled = lambda: True
+    torch.grad = True
+    torch.is_grad_enabled = lambda: torch.grad
     torch.enable_grad = contextlib.nullcontext
     torch.autocast = None
     torch.is_autocast_enabled = lambda device_type: torch.autocast is not None
@@ -215,10 +217,14 @@ class Job:
         module.own = {f"weight{i}": torch.nn.Parameter((10, i + 1)) for i in range(layers)}
         module.forward = self.forward
         self.module = module
-        self.ddp = ddp
-        self.model = module if ddp is None else torch.nn.parallel.DistributedDataParallel(module, **ddp)
+        self.ddp, self.model = None, module
+        if ddp is not None:
+            self.under_ddp(ddp)
         self.jitter = itertools.repeat(0)
-        self.unused = set()
+        self.unused, self.twice = set(), set()
+
+    def under_ddp(self, options):
+        self.ddp = self.model = self.torch.nn.parallel.DistributedDataParallel(self.module, **options)
 
     def forward(self, *arguments, **keywords):
         self.gpu.launch(self.FORWARD_US, self.host_us)
@@ -231,14 +237,17 @@ class Job:
             if name not in self.unused:
                 self.gpu.launch(self.GRADIENT_US, self.host_us)
                 parameter.accumulate(copy)
+        for name in self.twice:  # as checkpoints do that run a backward of their own
+            self.gpu.launch(self.GRADIENT_US, self.host_us)
+            self.module.own[name].accumulate(copy)
         if self.ddp is not None:
             self.gpu.launch(self.FINALIZE_US, self.host_us)
 
     def backward(self, output):
         self.gpu.launch(self.LOSS_US, self.host_us)
         loss = self.torch.Tensor(grad_fn=Node("NllLossBackward0", [output.grad_fn]), requires_grad=True)
+        loss.fill = lambda: self.gpu.launch(self.FILL_US, self.host_us)
         loss.run = self.run_backward
-        self.gpu.launch(self.FILL_US, self.host_us)  # the gradient of the loss: 1
         loss.backward()
 
     def step(self, backwards=1):

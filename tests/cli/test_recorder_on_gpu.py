@@ -1,6 +1,7 @@
 """The recorder's CUDA side and its use of torch 2.x, on a fake torch with a GPU whose every instant is known."""
 
 import contextlib
+import gc
 import importlib.util
 import io
 import json
@@ -9,6 +10,7 @@ import sys
 import tempfile
 import types
 import unittest
+import weakref
 
 from command import ROOT, ddpsim
 from fake_torch import Device, Gpu, Job, Node, fake_torch
@@ -138,11 +140,19 @@ class OnGpu(unittest.TestCase):
         self.assertEqual(document["recorded_with"]["exposed_us"], 30)
         self.assertEqual(document["provenance"]["rank"], "2")
 
-    def test_ddp_made_by_a_framework_around_the_model_is_found(self):
-        recording = Recording(self, ddp={})
-        recording.torch.world = 2
-        recording.run(model=recording.job.module)
-        self.assertTrue(recording.document("step-rank0.json")["recorded_with"]["ddp_hooks"])
+    def test_ddp_around_the_model_is_found_whoever_made_it_and_when(self):
+        for before in (True, False):
+            with self.subTest(before_the_recorder=before):
+                recording = Recording(self, ddp={} if before else None)
+                recording.torch.world = 2
+
+                def wrap(k):
+                    if k == 0 and not before:
+                        recording.job.under_ddp({})
+                recording.run(model=recording.job.module, during=wrap)
+                document = recording.document("step-rank0.json")
+                self.assertTrue(document["recorded_with"]["ddp_hooks"])
+                self.assertEqual(document["backward"]["duration_us"], 421)
 
     def test_of_accumulated_backwards_the_last_is_recorded(self):
         recording = Recording(self, backwards=3)
@@ -159,6 +169,26 @@ class OnGpu(unittest.TestCase):
         recording.run()
         self.assertEqual([entry["parameter"] for entry in recording.document()["backward"]["ready"]], [2, 0])
         self.assertIn("1 parameters got no gradient: weight1", recording.said)
+
+    def test_a_gradient_written_twice_is_ready_when_it_is_complete(self):
+        recording = Recording(self)
+        recording.job.twice = {"weight1"}
+        recording.run()
+        self.assertEqual([(entry["parameter"], entry["at_us"]) for entry in recording.document()["backward"]["ready"]],
+                         [(2, 200), (0, 400), (1, 500)])
+        self.assertIn("1 gradients were written again", recording.said)
+
+    def test_an_evaluation_before_the_step_is_no_forward_of_it(self):
+        recording = Recording(self)
+
+        def evaluate(k):
+            recording.torch.grad = False
+            recording.job.model(recording.torch.Tensor((5, 3)))
+            recording.torch.grad = True
+        recording.run(during=evaluate)
+        document = recording.document()
+        self.assertEqual(document["forward"]["duration_us"], 322)
+        self.assertEqual(document["batch_per_gpu"], 32)
 
     def test_autocast_is_asked_as_torch_2_4_wants(self):
         for dtype, precision in (("torch.float16", "amp"), ("torch.bfloat16", "bf16")):
@@ -268,6 +298,28 @@ class Refusals(unittest.TestCase):
         recording = Recording(self, steps=10)
         recording.run(count=7)
         self.assertIn("by backward of 2 recorded", recording.document()["provenance"]["steps"])
+
+    def test_the_model_is_let_go(self):
+        recording = Recording(self)
+        recorder = recording.run()
+        model = weakref.ref(recording.job.module)
+        recording.job = recording.torch = None
+        gc.collect()
+        self.assertTrue(recorder.finished)
+        self.assertIsNone(model(), "the recorder still holds the model")
+
+    def test_nobody_listens(self):
+        recording = Recording(self)
+        listening = sys.stderr
+        closed = io.StringIO()
+        closed.close()
+        sys.stderr = closed
+        try:
+            recorder = recording.recorder.Recorder("no model", recording.folder / "step.json")
+            recorder.step()
+        finally:
+            sys.stderr = listening
+        self.assertIn("expected a torch.nn.Module", recorder.problem)
 
     def test_an_error_out_of_backward_passes_through(self):
         recording = Recording(self)

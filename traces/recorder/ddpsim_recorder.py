@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import copy
 import functools
 import gc
 import importlib
@@ -113,8 +114,8 @@ class Pass:
         self.module = None    # DDP calls the module inside
         self.backward = None  # the first node of backward runs
         self.end = None       # backward() returns
-        self.written = []     # (parameter, mark, host ns) in the order of the hooks
-        self.copied = []      # (parameter, mark), DDP only
+        self.written = []     # (parameter, mark, host ns) when its gradient was written, in the order of the hooks
+        self.copied = []      # the same when it was copied into its bucket, DDP only
 
 
 class Step:
@@ -150,7 +151,7 @@ class Model:
 
     def __init__(self, model):
         if not isinstance(model, torch.nn.Module):
-            raise TypeError(f"expected a torch.nn.Module, got {type(model).__name__}")
+            raise Problem(f"expected a torch.nn.Module, got {type(model).__name__}")
         refuse_sharded(model)
         self.ddp = self._find_ddp(model)
         self.called = self.ddp if self.ddp is not None and without_compile(model) is not self.ddp else model
@@ -348,6 +349,60 @@ class GradientHooks:
 # ---------------------------------------------------------------- the recorder
 
 
+class Job:
+    """What is trained and where; what one look at a step while warming up told about it."""
+
+    def __init__(self, model, path, name, batch):
+        self.model = Model(model)
+        self.device = self.model.device()
+        self.on_gpu = self.device.type == "cuda"
+        self.clock = CudaClock(self.device) if self.on_gpu else HostClock()
+        self.rank, self.world, self.path = 0, 1, path
+        distributed = torch.distributed
+        if distributed.is_available() and distributed.is_initialized():
+            group = self.model.ddp.process_group if self.model.ddp is not None else None
+            self.rank, self.world = distributed.get_rank(group), distributed.get_world_size(group)
+        if self.world > 1:
+            stem, ending = os.path.splitext(path)
+            self.path = f"{stem}-rank{self.rank}{ending}"
+        self.name = name or type(without_compile(self.model.inside)).__name__
+        self.batch = batch
+        self.autocast = None   # dtype
+        self.nodes = set()     # names of the kinds of autograd nodes behind the model's output
+        self.hook_kind = ""    # how a gradient is seen to be written
+
+    def gpu(self):
+        """"V100" of "Tesla V100-SXM2-16GB", as ddpsim compares GPUs by model."""
+        if not self.on_gpu:
+            return "CPU"
+        words = torch.cuda.get_device_name(self.device).replace("-", " ").split()
+        families = ("NVIDIA", "Tesla", "GeForce", "Quadro", "RTX", "GTX", "AMD", "Instinct", "Graphics")
+        first = next((i for i, word in enumerate(words) if word not in families), 0)
+        return words[first] + "".join(word for word in words[first + 1:first + 2] if word in ("Ti", "SUPER"))
+
+    def is_compiled(self):
+        return any(hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None
+                   for module in self.model.called.modules())
+
+    def has_compiled_backward(self):
+        return self.is_compiled() or any("CompiledFunction" in name for name in self.nodes)
+
+    def precision(self):
+        return precision_name(self.model.dtypes, self.autocast)
+
+    def precision_in_full(self):
+        text = "parameters " + ", ".join(dict.fromkeys(self.model.dtypes))
+        if self.autocast is not None:
+            text += f", autocast {str(self.autocast).replace('torch.', '')}"
+        if self.on_gpu:
+            try:
+                text += (f", TF32 {'on' if torch.backends.cuda.matmul.allow_tf32 else 'off'} in products, "
+                         f"{'on' if torch.backends.cudnn.allow_tf32 else 'off'} in convolutions")
+            except RuntimeError:  # 2.9 will not say so once its finer settings were used
+                pass
+        return text
+
+
 class Recorder:
     """Writes `path` (with several ranks, one file each: the rank is added to its name).
 
@@ -359,20 +414,16 @@ class Recorder:
     def __init__(self, model, path, *, warmup=10, steps=10, batch_size=None, name=None):
         self.finished = False
         self.problem = None  # why it gave up, if it did
-        self.path = str(path)
+        self._given = (model, str(path), name, batch_size)
         self._warmup, self._steps = max(2, int(warmup)), max(1, int(steps))
-        self._batch, self._name = batch_size, name
+        self._job = self._clock = None
         self._calls = 0
         self._measured = []
         self._step = self._pass = None
         self._in_backward = False
         self._hooks, self._patched = [], None
-        self._kind = ""
-        self._autocast, self._nodes = None, set()
-        self._notes = []
-        self._rank, self._world = 0, 1
-        self._safely(self._prepare, model)
         atexit.register(self.close)
+        self._safely(lambda: Model(model).device())  # a refusal should not wait for the first step
 
     def step(self):
         """Call once per training step, after optimizer.step()."""
@@ -381,9 +432,8 @@ class Recorder:
 
     def close(self):
         """Ends early: writes what was recorded so far, or says that it was too little."""
-        atexit.unregister(self.close)
         if not self.finished:
-            self._safely(self._close)
+            self._safely(self._finish_early)
 
     def __enter__(self):
         return self
@@ -402,43 +452,28 @@ class Recorder:
     def _give_up(self, error):
         if self.finished:
             return
-        self.finished = True
         self.problem = str(error) if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
-        self._say(f"gave up, training goes on: {' '.join(self.problem.split())}")
+        say(self._job, f"gave up, training goes on: {' '.join(self.problem.split())}")
+        self._leave()
+
+    def _leave(self):
+        """Lets go of everything, the model included."""
+        self.finished = True
         try:
             self._take_out()
         except Exception:  # noqa: BLE001
             pass
-
-    def _say(self, text):
-        rank = f" (rank {self._rank})" if self._world > 1 else ""
-        print(f"ddpsim recorder{rank}: {text}", file=sys.stderr, flush=True)
-
-    def _prepare(self, model):
-        self._model = Model(model)
-        device = self._model.device()
-        self._clock = CudaClock(device) if device.type == "cuda" else HostClock()
-        self._device = device
-        distributed = torch.distributed
-        if distributed.is_available() and distributed.is_initialized():
-            group = self._model.ddp.process_group if self._model.ddp is not None else None
-            self._rank = distributed.get_rank(group)
-            self._world = distributed.get_world_size(group)
-        if self._world > 1:
-            stem, ending = os.path.splitext(self.path)
-            self.path = f"{stem}-rank{self._rank}{ending}"
-            if self._model.ddp is None:
-                self._note(f"{self._world} ranks run, but no DistributedDataParallel wraps this model: it is recorded as "
-                           "if alone")
-        self._name = self._name or type(without_compile(self._model.inside)).__name__
-
-    def _note(self, text):
-        if text not in self._notes:
-            self._notes.append(text)
+        self._given = self._job = self._step = None
+        self._measured = []
+        atexit.unregister(self.close)
 
     # Steps: warm-up, then plain and recorded ones in turn.
 
     def _next_step(self):
+        if self._job is None:  # by the first step DDP is around the model, whoever put it there
+            self._job = Job(*self._given)
+            self._clock = self._job.clock
+            self._clock.anchor()
         now = self._clock.mark()
         if self._step is not None:
             self._step.end = now
@@ -448,25 +483,27 @@ class Recorder:
         self._calls += 1
         if len(self._measured) == 2 * self._steps:
             self._finish()
-            return
-        if self._calls == 1:
-            self._clock.anchor()
-        if self._calls == self._warmup - 1:
+        elif self._calls == self._warmup - 1:
             self._put_in_survey()
-        if self._calls >= self._warmup:
+        elif self._calls >= self._warmup:
             step = Step(recorded=len(self._measured) % 2 == 1)
             if step.recorded:
                 self._put_in_hooks()
             self._step = step
             step.begin = self._clock.mark()
 
-    def _close(self):
-        self._step = None
-        self._take_out()
-        if any(step.recorded for step in self._measured):
-            self._finish()
-        else:
+    def _finish(self):
+        self._clock.anchor()
+        report = Report(self._job, self._measured)
+        write_document(self._job.path, report.document())
+        for line in report.lines():
+            say(self._job, line)
+        self._leave()
+
+    def _finish_early(self):
+        if not any(step.recorded for step in self._measured):
             raise Problem(f"only {self._calls} steps were seen, {self._warmup + 2} are needed; nothing was written")
+        self._finish()
 
     def _take_out(self):
         for hook in self._hooks:
@@ -479,36 +516,6 @@ class Recorder:
                 torch.autograd.backward = original
             self._patched = None
 
-    # Warming up: one look at what is to be recorded.
-
-    def _put_in_survey(self):
-        def before(_, arguments, keywords=None):
-            if torch.is_grad_enabled() and not self._batch:
-                self._batch = first_batch(arguments, keywords or {})
-            note_autocast()
-
-        def note_autocast(*_):
-            self._autocast = self._autocast or autocast_dtype(self._device.type)
-
-        def after(_, __, output):
-            if torch.is_grad_enabled():
-                self._batch = self._batch or first_batch(output)
-                self._nodes |= autograd_nodes(list(tensors_in(output)))
-
-        called = self._model.called
-        self._hooks.append(register_pre_hook(called, self._guarded(before)))
-        self._hooks.append(called.register_forward_hook(self._guarded(after)))
-        # Autocast may begin inside the model's own forward.
-        for module in self._model.inside.modules():
-            if next(module.children(), None) is None and next(module.parameters(), None) is not None:
-                if not self._is_compiled_module():
-                    self._hooks.append(module.register_forward_pre_hook(self._guarded(note_autocast)))
-                break
-
-    def _is_compiled_module(self):
-        return any(hasattr(m, "_orig_mod") or getattr(m, "_compiled_call_impl", None) is not None
-                   for m in self._model.called.modules())
-
     def _guarded(self, function):
         """For torch to call: returns None, never raises."""
         def hook(*arguments):
@@ -516,15 +523,41 @@ class Recorder:
                 self._safely(function, *arguments)
         return hook
 
+    # Warming up: one look at what is to be recorded.
+
+    def _put_in_survey(self):
+        job = self._job
+
+        def before(_, arguments, keywords=None):
+            if torch.is_grad_enabled():
+                job.batch = job.batch or first_batch(arguments, keywords or {})
+                note_autocast()
+
+        def note_autocast(*_):
+            job.autocast = job.autocast or autocast_dtype(job.device.type)
+
+        def after(_, __, output):
+            if torch.is_grad_enabled():
+                job.batch = job.batch or first_batch(output)
+                job.nodes |= autograd_nodes(tensors_in(output))
+
+        self._hooks.append(register_pre_hook(job.model.called, self._guarded(before)))
+        self._hooks.append(job.model.called.register_forward_hook(self._guarded(after)))
+        if not job.is_compiled():  # autocast may begin inside the model's own forward
+            leaf = next((module for module in job.model.inside.modules() if next(module.children(), None) is None
+                         and next(module.parameters(), None) is not None), None)
+            if leaf is not None:
+                self._hooks.append(leaf.register_forward_pre_hook(self._guarded(note_autocast)))
+
     # A recorded step.
 
     def _put_in_hooks(self):
-        ddp = self._model.ddp
-        hooks = GradientHooks(self._model, self._written, self._copied if ddp is not None else None)
+        job, ddp = self._job, self._job.model.ddp
+        hooks = GradientHooks(job.model, self._noting("written"), self._noting("copied") if ddp is not None else None)
         self._hooks.append(hooks)
-        self._kind = hooks.kind
-        self._hooks.append(self._model.called.register_forward_pre_hook(self._guarded(self._forward_begins)))
-        if ddp is not None:
+        job.hook_kind = hooks.kind
+        self._hooks.append(job.model.called.register_forward_pre_hook(self._guarded(self._forward_begins)))
+        if ddp is not None and not job.is_compiled():  # a hook inside would be compiled, or compile anew
             self._hooks.append(ddp.module.register_forward_pre_hook(self._guarded(self._module_begins)))
         original = torch.autograd.backward
 
@@ -533,7 +566,7 @@ class Recorder:
             if self.finished or self._step is None or self._in_backward:  # reentrant checkpoints nest
                 return original(tensors, *arguments, **keywords)
             self._in_backward = True
-            root = self._safely(self._backward_begins, tensors)
+            root_hooks = self._safely(self._backward_begins, tensors)
             try:
                 result = original(tensors, *arguments, **keywords)
             except BaseException:
@@ -543,40 +576,30 @@ class Recorder:
                 raise
             self._in_backward = False
             if not self.finished:
-                self._safely(self._backward_ends, root)
+                self._safely(self._backward_ends, root_hooks)
             return result
 
         torch.autograd.backward = backward
         self._patched = (backward, original)
 
-    def _written(self, i):
-        clock, now = self._clock, time.perf_counter_ns
+    def _noting(self, where):
+        """Hooks that add (parameter, mark, host time) to this list of the pass that runs."""
+        mark, now = self._clock.mark, time.perf_counter_ns
 
-        def hook(*_):
-            current = self._pass
-            if current is None:
-                return
-            try:
-                current.written.append((i, clock.mark(), now()))
-            except Exception as error:  # noqa: BLE001
-                self._give_up(error)
-        return hook
-
-    def _copied(self, i):
-        clock = self._clock
-
-        def hook(*_):
-            current = self._pass
-            if current is None:
-                return
-            try:
-                current.copied.append((i, clock.mark()))
-            except Exception as error:  # noqa: BLE001
-                self._give_up(error)
-        return hook
+        def for_parameter(i):
+            def hook(*_):
+                current = self._pass
+                if current is None:
+                    return
+                try:
+                    getattr(current, where).append((i, mark(), now()))
+                except Exception as error:  # noqa: BLE001
+                    self._give_up(error)
+            return hook
+        return for_parameter
 
     def _new_pass(self):
-        if self._device.type == "cuda" and torch.cuda.is_current_stream_capturing():
+        if self._job.on_gpu and torch.cuda.is_current_stream_capturing():
             raise Problem("a CUDA graph is being captured: its replays run no hooks; record without graphs")
         self._pass = Pass()
         self._step.passes.append(self._pass)
@@ -607,192 +630,20 @@ class Recorder:
 
         roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
         return [root.register_hook(self._guarded(first_node_runs)) for root in roots
-                if root.requires_grad and root.grad_fn is not None]
+                if getattr(root, "requires_grad", False) and root.grad_fn is not None]
 
-    def _backward_ends(self, roots):
+    def _backward_ends(self, root_hooks):
         self._pass.end = self._clock.mark()
-        for root in roots or ():
-            root.remove()
+        for hook in root_hooks or ():
+            hook.remove()
 
-    # From marks to times.
 
-    def _times(self, step):
-        """Times of a recorded step in microseconds; None where its backward was not seen whole."""
-        passes = [one for one in step.passes if one.written and one.end is not None]
-        if step.broken or not passes:
-            return None
-        last, us = passes[-1], self._clock.us
-        zero = last.backward
-        latest = {}  # a parameter used in several checkpointed segments is written more than once
-        for i, mark, host in last.written:
-            latest.pop(i, None)
-            latest[i] = (mark, host)
-        copied = {i: us(zero, mark) for i, mark in last.copied}
-        ready, reached = [], 0.0
-        for i, (mark, host) in latest.items():
-            reached = max(reached, us(zero, mark))  # events of two streams may be out of order by a little
-            ready.append((i, reached, max(copied[i], reached) if i in copied else None,
-                          self._clock.host_us(zero, host)))
-        end = max(us(zero, last.end), reached)
-        backward = max([reached] + [entry[2] for entry in ready if entry[2] is not None]) if copied else end
-        return {
-            "ready": ready,
-            "order": tuple(latest),
-            "backward": backward,
-            "tail": max(0.0, end - backward),
-            "forward": us(last.forward, zero) if last.forward is not None else None,
-            "buffers": us(last.forward, last.module) if last.forward and last.module else None,
-            "optimizer": us(last.end, step.end),
-            "elsewhere": sum(us(one.forward or one.backward, one.end) for one in passes[:-1]),
-            "passes": len(passes),
-            "again": len(last.written) - len(latest),
-        }
-
-    def _finish(self):
-        self._clock.anchor()
-        us = self._clock.us
-        plain = [us(step.begin, step.end) for step in self._measured if not step.recorded]
-        steps = [(us(step.begin, step.end), self._times(step)) for step in self._measured if step.recorded]
-        steps = [(period, times) for period, times in steps if times is not None]
-        if not steps:
-            raise Problem("no gradient hook ran in the recorded steps: is this the model that is trained, does backward() "
-                          "run outside of CUDA graphs, and is recorder.step() called once per step? Nothing was written")
-        times = lower_median(steps, key=lambda entry: entry[1]["backward"])[1]
-        self._describe(times, [entry[1] for entry in steps])
-        document = self._document(times, steps, plain)
-        write_document(self.path, document)
-        self.finished = True
-        self._summarise(times, steps, plain)
-
-    def _describe(self, times, all_times):
-        model = self._model
-        if self._is_compiled_module() or any("Compiled" in name for name in self._nodes):
-            self._note("the backward is compiled: gradients of one graph are seen together when it ends, so ready times "
-                       "are no finer than that and no bucket cap can be recommended from them")
-        if times["again"] and "CheckpointFunctionBackward" in self._nodes:
-            self._note(f"{times['again']} gradients were written again by reentrant checkpoints; the last writing counts")
-        elif times["again"]:
-            self._note(f"{times['again']} gradients were written more than once in a backward; the last writing counts")
-        unused = [model.names[i] for i in range(len(model.names)) if i not in set(times["order"])]
-        if unused:
-            self._note(f"{len(unused)} parameters got no gradient: {some(unused)}")
-        others = sum(one["order"] != times["order"] for one in all_times)
-        if others:
-            self._note(f"the order of gradients was another in {others} of {len(all_times)} steps")
-        if times["forward"] is None:
-            self._note("the model was not called through the module given to the recorder: no forward time")
-        if not self._batch:
-            self._note("the batch size was not seen: pass batch_size=")
-        if model.ddp is not None and self._world > 1:
-            self._note(f"recorded beside {self._world - 1} other ranks: exposed_us holds waits and copies out alike, and "
-                       "compute slowed by the collectives is recorded slow; one rank alone records cleaner")
-
-    def _document(self, times, steps, plain):
-        model, ddp = self._model, self._model.ddp
-        plain_us = lower_median(plain) if plain else None
-        recorded = {"ddp_hooks": ddp is not None, "world_size": self._world, "nccl_kernels": 0}
-        provenance = {
-            "source": "ddpsim_recorder.py " + VERSION,
-            "kind": "recorder",
-            "clock": self._clock.name,
-            "ready": self._kind,
-            "steps": f"the lower median by backward of {len(steps)} recorded steps",
-            "precision": self._precision_text(),
-        }
-        if plain_us is not None:
-            with_us = lower_median([period for period, _ in steps])
-            provenance["step_us"] = f"{number(plain_us)} without the recorder, {number(with_us)} with it"
-        if self._device.type == "cuda":
-            provenance["gpu_name"] = torch.cuda.get_device_name(self._device)
-        if self._world > 1:
-            provenance["rank"] = str(self._rank)
-        if times["passes"] > 1:
-            provenance["accumulation"] = (f"{times['passes']} backwards a step: the last is recorded, the others' "
-                                          f"{number(times['elsewhere'])} us are not in the iteration")
-        provenance.update(model.provenance())
-        if ddp is not None:
-            provenance["ddp_options"] = ddp_options(ddp) or "defaults"
-            buckets = ddp_buckets(ddp)
-            if buckets:
-                provenance["bucket_bytes"] = " ".join(map(str, buckets))
-                if self._device.type == "cuda" and self._world > 1:
-                    broadcasts = len(model.buffer_entries()) if getattr(ddp, "broadcast_buffers", False) else 0
-                    recorded["nccl_kernels"] = len(buckets) + broadcasts
-            if self._world > 1:
-                recorded["exposed_us"] = times["tail"]
-            else:
-                recorded["finalize_us"] = times["tail"]
-            if times["buffers"] is not None and model.buffers and getattr(ddp, "broadcast_buffers", False):
-                recorded["buffer_broadcast_us"] = times["buffers"]
-        for k, note in enumerate(self._notes):
-            provenance[f"note_{k + 1}"] = note
-
-        document = head_of_document(self._name)
-        document["gpu"] = gpu_model(self._device)
-        document["precision"] = precision_name(model.dtypes, self._autocast)
-        if self._batch:
-            document["batch_per_gpu"] = int(self._batch)
-            document["samples_per_step"] = int(self._batch) * self._world * times["passes"]
-        document["torch"] = str(torch.__version__)
-        document["parameter_order"] = "definition"
-        document["parameters"] = model.parameter_entries()
-        if times["forward"] is not None:
-            document["forward"] = {"duration_us": times["forward"]}
-        ready = []
-        for i, at, copied, _ in times["ready"]:
-            entry = {"parameter": i, "at_us": at}
-            if copied is not None:
-                entry["copied_at_us"] = copied
-            ready.append(entry)
-        document["backward"] = {"duration_us": times["backward"], "ready": ready}
-        document["optimizer"] = {"duration_us": times["optimizer"]}
-        if plain_us is not None:
-            document["iteration"] = {"duration_us": plain_us - times["elsewhere"]}
-        document["host"] = {"ready_us": [host for _, _, _, host in times["ready"]]}
-        if model.buffers:
-            document["buffers"] = model.buffer_entries()
-        document["recorded_with"] = recorded
-        document["provenance"] = provenance
-        return document
-
-    def _precision_text(self):
-        text = "parameters " + ", ".join(dict.fromkeys(self._model.dtypes))
-        text += f", autocast {str(self._autocast).replace('torch.', '')}" if self._autocast is not None else ""
-        if self._device.type == "cuda":
-            text += (f", TF32 {'on' if torch.backends.cuda.matmul.allow_tf32 else 'off'} in products, "
-                     f"{'on' if torch.backends.cudnn.allow_tf32 else 'off'} in convolutions")
-        return text
-
-    def _summarise(self, times, steps, plain):
-        for note in self._notes:
-            self._say("note: " + note)
-        if self._rank != 0:
-            return
-        model = self._model
-        backwards = sorted(one["backward"] for _, one in steps)
-        spread = 100 * (backwards[-1] / backwards[0] - 1) if backwards[0] > 0 else 0
-        forward = f"forward {times['forward'] / 1000:.4g} ms, " if times["forward"] is not None else ""
-        self._say(f"wrote {self.path}: {self._name}, {len(model.parameters)} parameters, "
-                  f"{model.gradient_bytes() / 2**20:.1f} MiB of gradients, {gpu_model(self._device)}, "
-                  f"{precision_name(model.dtypes, self._autocast)}, batch {self._batch or 'unknown'}")
-        self._say(f"{forward}backward {times['backward'] / 1000:.4g} ms (lower median of {len(steps)}, {spread:.1f} % from "
-                  f"fastest to slowest), optimizer {times['optimizer'] / 1000:.4g} ms")
-        if not plain:
-            return
-        without, with_it = lower_median(plain), lower_median([period for period, _ in steps])
-        self._say(f"step without the recorder {without / 1000:.4g} ms, with it {with_it / 1000:.4g} ms "
-                  f"({100 * (with_it / without - 1):+.1f} %)")
-        major, minor = torch_release()
-        options = [f"--torch {major}.{minor}"]
-        if self._device.type == "cpu":
-            options.append("--compute-scale 1")
-        if model.ddp is not None:
-            options.append(ddp_options(model.ddp))
-        if times["passes"] > 1:
-            options.append(f"--accumulate {times['passes']}")
-        if self._world > 1:  # today's step on today's cluster
-            options.append(f"--measured-step {without / 1000:.4g}ms")
-        self._say(" ".join(["next: ddpsim tune", self.path, "CLUSTER", *filter(None, options)]))
+def say(job, text):
+    rank = f" (rank {job.rank})" if job is not None and job.world > 1 else ""
+    try:
+        print(f"ddpsim recorder{rank}: {text}", file=sys.stderr, flush=True)
+    except (OSError, ValueError):  # nobody listens any more
+        pass
 
 
 def register_pre_hook(module, hook):
@@ -802,25 +653,196 @@ def register_pre_hook(module, hook):
         return module.register_forward_pre_hook(hook)
 
 
+# ---------------------------------------------------------------- from marks to times, a file, a few lines
+
+
+class Times:
+    """Times of a recorded step in microseconds; of several backwards, those of the last."""
+
+    def __init__(self, clock, step):
+        us = clock.us
+        passes = seen_whole(step)
+        last = passes[-1]
+        zero = last.backward
+        latest = {}  # a parameter used in several checkpointed segments is written more than once
+        for i, mark, host in last.written:
+            latest.pop(i, None)
+            latest[i] = (mark, host)
+        self.written_again = len(last.written) - len(latest)
+        self.order = tuple(latest)
+        self.host = [clock.host_us(zero, host) for _, host in latest.values()]
+        copied = {i: us(zero, mark) for i, mark, _ in last.copied}
+        self.ready, reached = [], 0.0  # (parameter, written, copied or None)
+        for i, (mark, _) in latest.items():
+            reached = max(reached, us(zero, mark))  # events of two streams may be out of order by a little
+            self.ready.append((i, reached, max(copied[i], reached) if i in copied else None))
+        end = max(us(zero, last.end), reached)
+        self.backward = max([reached] + [at for _, _, at in self.ready if at is not None]) if copied else end
+        self.tail = end - self.backward  # DDP waits for the last buckets and copies out
+        self.forward = us(last.forward, zero) if last.forward is not None else None
+        self.buffers = us(last.forward, last.module) if last.forward and last.module else None
+        self.optimizer = us(last.end, step.end)
+        self.passes = len(passes)
+        self.other_passes = sum(us(one.forward or one.backward, one.end) for one in passes[:-1])
+        self.step = us(step.begin, step.end)
+
+
+def seen_whole(step):
+    return [] if step.broken else [one for one in step.passes if one.written and one.end is not None]
+
+
 def lower_median(values, key=None):
     return sorted(values, key=key)[(len(values) - 1) // 2]
 
 
+class Report:
+    """The recorded step to write, of all measured ones: the lower median by backward."""
+
+    def __init__(self, job, measured):
+        self.job, self.model, self.ddp = job, job.model, job.model.ddp
+        self.all = [Times(job.clock, step) for step in measured if seen_whole(step)]
+        if not self.all:
+            raise Problem("no gradient hook ran in the recorded steps: is this the model that is trained, does backward() "
+                          "run outside of CUDA graphs, and is recorder.step() called once per step? Nothing was written")
+        self.times = lower_median(self.all, key=lambda times: times.backward)
+        # The first measured step is a plain one, so there is one wherever one was recorded.
+        self.step = lower_median([job.clock.us(step.begin, step.end) for step in measured if not step.recorded])
+        self.recorded_step = lower_median([times.step for times in self.all])
+
+    def lines(self):
+        """What is said when the file is written; on ranks other than 0 only what is unusual."""
+        for note in self.notes():
+            yield "note: " + note
+        if self.job.rank == 0:
+            yield from self.summary()
+
+    def summary(self):
+        job, times = self.job, self.times
+        yield (f"wrote {job.path}: {job.name}, {len(self.model.parameters)} parameters, "
+               f"{self.model.gradient_bytes() / 2**20:.1f} MiB of gradients, {job.gpu()}, {job.precision()}, "
+               f"batch {job.batch or 'unknown'}")
+        backwards = sorted(one.backward for one in self.all)
+        spread = 100 * (backwards[-1] / backwards[0] - 1) if backwards[0] > 0 else 0
+        forward = f"forward {times.forward / 1000:.4g} ms, " if times.forward is not None else ""
+        yield (f"{forward}backward {times.backward / 1000:.4g} ms (lower median of {len(self.all)}, {spread:.1f} % from "
+               f"fastest to slowest), optimizer {times.optimizer / 1000:.4g} ms")
+        yield (f"step without the recorder {self.step / 1000:.4g} ms, with it {self.recorded_step / 1000:.4g} ms "
+               f"({100 * (self.recorded_step / self.step - 1):+.1f} %)")
+        yield f"next: ddpsim tune {job.path} CLUSTER {' '.join(self.options())}"
+
+    def options(self):
+        """How ddpsim is told what this job was told."""
+        major, minor = torch_release()
+        yield f"--torch {major}.{minor}"
+        if not self.job.on_gpu:
+            yield "--compute-scale 1"
+        if self.ddp is not None:
+            yield from ddp_options(self.ddp)
+        if self.times.passes > 1:
+            yield f"--accumulate {self.times.passes}"
+        if self.job.world > 1:  # today's step on today's cluster
+            yield f"--measured-step {self.step / 1000:.4g}ms"
+
+    def notes(self):
+        job, times = self.job, self.times
+        if job.has_compiled_backward():
+            yield ("the backward is compiled: gradients of one graph are seen together when it ends, so ready times are no "
+                   "finer than that and no bucket cap can be recommended from them")
+        if times.written_again:
+            by = "by reentrant checkpoints" if "CheckpointFunctionBackward" in job.nodes else "within a backward"
+            yield f"{times.written_again} gradients were written again {by}; the last writing counts"
+        unused = [name for i, name in enumerate(self.model.names) if i not in set(times.order)]
+        if unused:
+            yield f"{len(unused)} parameters got no gradient: {some(unused)}"
+        others = sum(one.order != times.order for one in self.all)
+        if others:
+            yield f"the order of gradients was another in {others} of {len(self.all)} steps"
+        if times.forward is None:
+            yield "the model was not called through the module given to the recorder: no forward time"
+        if not job.batch:
+            yield "the batch size was not seen: pass batch_size="
+        if job.world > 1 and self.ddp is None:
+            yield f"{job.world} ranks run, but no DistributedDataParallel wraps this model: it is recorded as if alone"
+        elif job.world > 1:
+            yield (f"recorded beside {job.world - 1} other ranks: exposed_us holds waits and copies out alike, and compute "
+                   "slowed by the collectives is recorded slow; one rank alone records cleaner")
+
+    def document(self):
+        job, model, times = self.job, self.model, self.times
+        document = head_of_document(job.name)
+        document["gpu"] = job.gpu()
+        document["precision"] = job.precision()
+        if job.batch:
+            document["batch_per_gpu"] = int(job.batch)
+            document["samples_per_step"] = int(job.batch) * job.world * times.passes
+        document["torch"] = str(torch.__version__)
+        document["parameter_order"] = "definition"
+        document["parameters"] = model.parameter_entries()
+        if times.forward is not None:
+            document["forward"] = {"duration_us": times.forward}
+        ready = [{"parameter": i, "at_us": at, **({"copied_at_us": copied} if copied is not None else {})}
+                 for i, at, copied in times.ready]
+        document["backward"] = {"duration_us": times.backward, "ready": ready}
+        document["optimizer"] = {"duration_us": times.optimizer}
+        document["iteration"] = {"duration_us": self.step - times.other_passes}
+        if job.on_gpu:  # on a CPU host and compute are one
+            document["host"] = {"ready_us": times.host}
+        if model.buffers:
+            document["buffers"] = model.buffer_entries()
+        document["recorded_with"] = self.recorded_with()
+        document["provenance"] = self.provenance()
+        return document
+
+    def recorded_with(self):
+        job, ddp, times = self.job, self.ddp, self.times
+        facts = {"ddp_hooks": ddp is not None, "world_size": job.world, "nccl_kernels": 0}
+        if ddp is None:
+            return facts
+        broadcasts = len(self.model.buffer_entries()) if getattr(ddp, "broadcast_buffers", False) else 0
+        if job.on_gpu and job.world > 1:
+            facts["nccl_kernels"] = len(ddp_buckets(ddp)) + broadcasts
+        facts["exposed_us" if job.world > 1 else "finalize_us"] = times.tail
+        if times.buffers is not None and broadcasts:
+            facts["buffer_broadcast_us"] = times.buffers
+        return facts
+
+    def provenance(self):
+        job, times = self.job, self.times
+        facts = {"source": "ddpsim_recorder.py " + VERSION, "kind": "recorder", "clock": job.clock.name,
+                 "ready": job.hook_kind, "precision": job.precision_in_full(),
+                 "steps": f"the lower median by backward of {len(self.all)} recorded steps",
+                 "step_us": f"{number(self.step)} without the recorder, {number(self.recorded_step)} with it"}
+        if job.on_gpu:
+            facts["gpu_name"] = torch.cuda.get_device_name(job.device)
+        if job.world > 1:
+            facts["rank"] = str(job.rank)
+        if times.passes > 1:
+            facts["accumulation"] = (f"{times.passes} backwards a step: the last is recorded, the others' "
+                                     f"{number(times.other_passes)} us are not in the iteration")
+        facts.update(self.model.provenance())
+        if self.ddp is not None:
+            facts["ddp_options"] = " ".join(ddp_options(self.ddp)) or "defaults"
+            buckets = ddp_buckets(self.ddp)
+            if buckets:
+                facts["bucket_bytes"] = " ".join(map(str, buckets))
+        if job.has_compiled_backward():
+            facts["compiled_backward"] = "gradients of one graph are seen together when it ends"
+        facts.update((f"note_{k + 1}", note) for k, note in enumerate(self.notes()))
+        return facts
+
+
 def ddp_options(ddp):
-    """How ddpsim is told what this DistributedDataParallel was told."""
-    options = []
     cap = getattr(ddp, "bucket_bytes_cap", None)
     default = getattr(ddp, "bucket_bytes_cap_default", cap == 25 * 2**20)  # 2.5 knows whether it was given
     if cap is not None and not default:
         mib = cap / 2**20  # exact, so that the same bytes come out again
-        options.append(f"--bucket-cap-mb {int(mib) if mib == int(mib) else mib!r}")
+        yield f"--bucket-cap-mb {int(mib) if mib == int(mib) else mib!r}"
     for attribute, wanted, option in (("find_unused_parameters", True, "--find-unused-parameters"),
                                       ("static_graph", True, "--static-graph"),
                                       ("gradient_as_bucket_view", True, "--gradient-as-bucket-view"),
                                       ("broadcast_buffers", False, "--no-broadcast-buffers")):
         if getattr(ddp, attribute, not wanted) == wanted:
-            options.append(option)
-    return " ".join(options)
+            yield option
 
 
 def ddp_buckets(ddp):
@@ -838,19 +860,6 @@ def ddp_buckets(ddp):
 
 def head_of_document(name):
     return {"schema": "ddpsim.workload/1", "name": name}
-
-
-def gpu_model(device):
-    """"V100" of "Tesla V100-SXM2-16GB", as ddpsim compares GPUs by model."""
-    if device.type != "cuda":
-        return "CPU"
-    name = torch.cuda.get_device_name(device)
-    words = [word for part in name.split() for word in part.split("-")]
-    for i, word in enumerate(words):
-        if word in ("NVIDIA", "Tesla", "GeForce", "Quadro", "RTX", "GTX", "AMD", "Instinct", "Graphics"):
-            continue
-        return word + (words[i + 1] if words[i + 1:i + 2] in (["Ti"], ["SUPER"]) else "")
-    return name
 
 
 def number(value):
@@ -907,7 +916,7 @@ def record_meta(model, inputs=None, path=None, *, name=None, device=None):
 
     inputs: a tensor, or a tuple or dict of arguments for the model; None records names and shapes alone. The order is
     seen in one real backward on the CPU, or, where its memory does not suffice (or device="meta"), in one on torch's
-    meta device, which computes shapes alone. All outputs are summed to make a loss.
+    meta device, which computes shapes alone. All outputs are summed to make a loss; gradients are cleared afterwards.
     """
     described = Model(model)
     order, how = None, "not recorded: no inputs were given"
@@ -946,11 +955,21 @@ def order_of_gradients(model, inputs, device=None):
 def order_on_meta(model, inputs, because):
     reason = ", memory not sufficing for the CPU" if because else ""
     try:
-        order = one_backward(model.to("meta"), moved(inputs, "meta"))
+        order = one_backward(without_values(model), moved(inputs, "meta"))
         return order, "one backward on the meta device" + reason
     except (NotImplementedError, RuntimeError, TypeError) as error:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         return None, f"not recorded{reason}: the meta device of torch {torch.__version__} cannot run it ({first})"
+
+
+def without_values(model):
+    """A copy on the meta device; what it is copied from stays as it is."""
+    empty = {}
+    for tensor in [*model.parameters(), *model.buffers()]:
+        shape = torch.empty_like(tensor, device="meta")
+        is_parameter = isinstance(tensor, torch.nn.Parameter)
+        empty[id(tensor)] = torch.nn.Parameter(shape, tensor.requires_grad) if is_parameter else shape
+    return copy.deepcopy(model, empty)
 
 
 def one_backward(model, inputs):
