@@ -6,14 +6,15 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "ddp_arguments.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "exit_code.hpp"
-#include "job_arguments.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
+#include "workload_source.hpp"
 
 namespace ddpsim {
 namespace {
@@ -111,7 +112,7 @@ void add_buckets(CLI::App& app, std::function<int()>& action) {
   const auto arguments = std::make_shared<Arguments>();
   command
       ->add_option("WORKLOAD", arguments->workload,
-                   "workload file, trace, bundled name, or a model's name")
+                   "workload file, trace, bundled name, estimate, or a model's name")
       ->required();
   add_bucket_options(*command, arguments->ddp);
   command->add_option("--model", arguments->model, "parameter list for traces without shapes");

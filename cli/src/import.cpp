@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "commands.hpp"
 #include "ddpsim/formats/files.hpp"
@@ -12,6 +14,7 @@
 #include "exit_code.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
+#include "workload_source.hpp"
 
 namespace ddpsim {
 namespace {
@@ -24,14 +27,27 @@ struct Arguments {
   std::optional<std::string> gpu;
 };
 
+/// A file, or an estimate to be kept as one.
+Imported import_any(const std::string& input, const ImportOptions& options) {
+  std::error_code error;
+  if (input.find('@') == std::string::npos || std::filesystem::exists(input, error))
+    return import_file(input, options);
+  LoadedWorkload loaded = load_workload(input, std::nullopt);
+  Imported imported;
+  imported.recognised.push_back(fmt::format("an estimate: {}", loaded.workload.name));
+  imported.workload = std::move(loaded.workload);
+  imported.warnings = std::move(loaded.warnings);
+  return imported;
+}
+
 int run(const Arguments& arguments) {
   ImportOptions options;
   options.iteration = arguments.iteration;
   options.model = arguments.model.value_or("");
   options.gpu = arguments.gpu.value_or("");
   const std::vector<std::filesystem::path> paths(arguments.inputs.begin(), arguments.inputs.end());
-  const Imported imported =
-      paths.size() == 1 ? import_file(paths.front(), options) : import_ranks(paths, options);
+  const Imported imported = paths.size() == 1 ? import_any(arguments.inputs.front(), options)
+                                              : import_ranks(paths, options);
   const std::string document = format_workload(imported.workload);
   for (const std::string& sentence : imported.recognised) print_error(sentence);
   for (const std::string& warning : imported.warnings) print_error("warning: " + warning);
@@ -48,13 +64,14 @@ int run(const Arguments& arguments) {
 
 void add_import(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand(
-      "import", "profiler traces or a layer table -> workload, saying what was recognised");
+      "import",
+      "profiler traces, a layer table or an estimate -> workload, saying what was recognised");
   const auto arguments = std::make_shared<Arguments>();
   command
-      ->add_option(
-          "INPUT", arguments->inputs,
-          "trace (.json, .json.gz), table or workload file; or the traces of several ranks of one "
-          "job")
+      ->add_option("INPUT", arguments->inputs,
+                   "trace (.json, .json.gz), table, workload file, or an estimate "
+                   "MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16]; or the traces of several ranks "
+                   "of one job")
       ->required();
   command->add_option("-o,--output", arguments->output, "workload file to write (default: stdout)");
   command

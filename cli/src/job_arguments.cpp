@@ -6,15 +6,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
-#include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/models/estimate.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
-#include "ddpsim/traces/import.hpp"
 #include "rank_warnings.hpp"
 #include "usage_error.hpp"
+#include "workload_source.hpp"
 
 namespace ddpsim {
 namespace {
@@ -169,7 +168,7 @@ std::vector<std::string> job_warnings(const Workload& workload, const Cluster& c
   if (tuning.nccl < NcclVersion{2, 7, 0})
     warnings.push_back(fmt::format("NCCL {} is older than the oldest tuning table here (2.7.8)",
                                    to_string(tuning.nccl)));
-  if (scale.range)
+  if (scale.range && scale.factor != 1)
     warnings.push_back(
         fmt::format("compute is scaled by {:.3g} ({:.3g} to {:.3g}), which no measurement of this "
                     "workload confirms",
@@ -186,7 +185,8 @@ std::vector<std::string> job_warnings(const Workload& workload, const Cluster& c
 void add_job_options(CLI::App& command, JobArguments& arguments) {
   command
       .add_option("WORKLOAD", arguments.workload,
-                  "workload file, profiler trace, layer table or bundled name")
+                  "workload file, profiler trace, layer table, bundled name, or an "
+                  "estimate: MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16]")
       ->required();
   command
       .add_option("CLUSTER", arguments.cluster,
@@ -256,33 +256,6 @@ std::string command_line(const std::string& command, const JobArguments& argumen
   return line;
 }
 
-LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model) {
-  if (std::optional<Workload> bundled = bundled_workload(text)) return {std::move(*bundled), {}};
-  std::error_code error;
-  if (!std::filesystem::exists(text, error)) {
-    const std::size_t at = text.find('@');
-    if (at != std::string::npos && at > 0)
-      throw InputError({.file = text,
-                        .where = "",
-                        .message =
-                            "no such file, and estimates of the form MODEL@GPU are not part of "
-                            "this version",
-                        .hint = "Record a trace, or use a bundled workload (`ddpsim list`)"});
-    std::vector<std::string> names;
-    for (const BundledWorkload& bundled : bundled_workloads()) names.push_back(bundled.name);
-    const std::optional<std::string> near = nearest(text, names);
-    throw InputError({.file = text,
-                      .where = "",
-                      .message = "no such file and no bundled workload of that name",
-                      .hint = near ? fmt::format("Did you mean \"{}\"?", *near)
-                                   : "`ddpsim list` shows what is bundled"});
-  }
-  ImportOptions options;
-  options.model = model.value_or("");
-  Imported imported = import_file(text, options);
-  return {std::move(imported.workload), std::move(imported.warnings)};
-}
-
 Job load_job(const JobArguments& arguments) {
   Job job;
   if (arguments.network != "analytic")
@@ -299,7 +272,8 @@ Job load_job(const JobArguments& arguments) {
   job.cluster = load_cluster({.text = arguments.cluster,
                               .nodes = arguments.nodes,
                               .gpus_per_node = arguments.gpus_per_node});
-  const ComputeScale scale = compute_scale_for(arguments, job.workload, job.cluster);
+  ComputeScale scale = compute_scale_for(arguments, job.workload, job.cluster);
+  if (is_estimate(job.workload) && !scale.range) scale.range = kEstimateSpeedRange;
   job.options.compute_scale = scale.factor;
   job.options.compute_scale_range = scale.range;
   if (const auto recorded_on = find_gpu(job.workload.gpu))

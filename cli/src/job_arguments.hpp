@@ -52,11 +52,4 @@ Job load_job(const JobArguments& arguments);
 /// Refuses options the PyTorch version lacks and workloads that cannot be simulated.
 void require_simulatable(const Job& job);
 
-/// A bundled name or a file of any kind `import` reads.
-struct LoadedWorkload {
-  Workload workload;
-  std::vector<std::string> warnings;
-};
-LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model);
-
 }  // namespace ddpsim

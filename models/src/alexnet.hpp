@@ -4,6 +4,7 @@
 // networks" (2014), the one-tower variant, 1000 classes and a 6x6 pooled map.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "ddpsim/models/catalogue.hpp"
@@ -12,6 +13,7 @@ namespace ddpsim {
 
 struct AlexNetShape {};
 
-Model build_model(const std::string& name, const AlexNetShape& shape);
+/// `size`: pixels a side of an image.
+Model build_model(const std::string& name, const AlexNetShape& shape, std::int64_t size);
 
 }  // namespace ddpsim

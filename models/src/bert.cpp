@@ -8,36 +8,49 @@
 namespace ddpsim {
 namespace {
 
+constexpr std::int64_t kHead = 64;  // features of one attention head
+
 void encoder_layer(ModuleRecorder& model, const std::string& prefix, std::int64_t hidden) {
+  const Activation tokens = model.activation();
   for (const char* projection : {"query", "key", "value"})
-    model.linear(prefix + "attention.self." + projection, hidden, hidden);
-  model.linear(prefix + "attention.output.dense", hidden, hidden);
-  model.layer_norm(prefix + "attention.output.LayerNorm", hidden);
-  model.linear(prefix + "intermediate.dense", hidden, 4 * hidden);
-  model.linear(prefix + "output.dense", 4 * hidden, hidden);
-  model.layer_norm(prefix + "output.LayerNorm", hidden);
+    model.linear(prefix + "attention.self." + projection, hidden);
+  model.attention(prefix + "attention.self", hidden / kHead, tokens.positions());
+  model.linear(prefix + "attention.output.dense", hidden);
+  model.dropout(prefix + "attention.output.dropout");
+  model.add(prefix + "attention.output.add");
+  model.layer_norm(prefix + "attention.output.LayerNorm");
+  model.linear(prefix + "intermediate.dense", 4 * hidden);
+  model.relu(prefix + "intermediate.gelu");  // one kernel each way, as a ReLU
+  model.linear(prefix + "output.dense", hidden);
+  model.dropout(prefix + "output.dropout");
+  model.add(prefix + "output.add");
+  model.layer_norm(prefix + "output.LayerNorm");
 }
 
 }  // namespace
 
-Model build_model(const std::string& name, const BertShape& shape) {
+Model build_model(const std::string& name, const BertShape& shape, std::int64_t tokens) {
   constexpr std::int64_t kVocabulary = 30522;
-  constexpr std::int64_t kPositions = 512;
   constexpr std::int64_t kSegments = 2;
-  ModuleRecorder model(name);
+  ModuleRecorder model(name, {.height = tokens});
   const std::size_t words =
       model.embedding("embeddings.word_embeddings", kVocabulary, shape.hidden);
   const std::size_t positions =
-      model.embedding("embeddings.position_embeddings", kPositions, shape.hidden);
+      model.embedding("embeddings.position_embeddings", kBertPositions, shape.hidden);
   const std::size_t segments =
       model.embedding("embeddings.token_type_embeddings", kSegments, shape.hidden);
   model.look_up(words);
   model.look_up(segments);
+  model.add("embeddings.add_segments");
   model.look_up(positions);
-  model.layer_norm("embeddings.LayerNorm", shape.hidden);
+  model.add("embeddings.add_positions");
+  model.layer_norm("embeddings.LayerNorm");
+  model.dropout("embeddings.dropout");
   for (int layer = 0; layer < shape.layers; ++layer)
     encoder_layer(model, "encoder.layer." + std::to_string(layer) + ".", shape.hidden);
-  model.linear("pooler.dense", shape.hidden, shape.hidden);
+  model.continue_from({.channels = shape.hidden});  // the first token
+  model.linear("pooler.dense", shape.hidden);
+  model.relu("pooler.tanh");
   return std::move(model).finish();
 }
 

@@ -13,11 +13,14 @@
 
 namespace ddpsim {
 
+inline constexpr std::int64_t kBertPositions = 512;
+
 struct BertShape {
   int layers = 0;
   std::int64_t hidden = 0;  ///< the feed-forward layer is four times as wide
 };
 
-Model build_model(const std::string& name, const BertShape& shape);
+/// `tokens`: tokens of a sequence.
+Model build_model(const std::string& name, const BertShape& shape, std::int64_t tokens);
 
 }  // namespace ddpsim

@@ -8,37 +8,47 @@
 namespace ddpsim {
 namespace {
 
-void dense_layer(ModuleRecorder& model, const std::string& prefix, std::int64_t in,
-                 std::int64_t growth) {
-  const std::int64_t bottleneck = 4 * growth;
-  model.batch_norm(prefix + "norm1", in);
-  model.conv2d(prefix + "conv1", in, bottleneck, 1);
-  model.batch_norm(prefix + "norm2", bottleneck);
-  model.conv2d(prefix + "conv2", bottleneck, growth, 3);
+/// Its input, the concatenation of all features of the block so far, is copied; backward sums what
+/// this layer and all later ones say about each of them.
+void dense_layer(ModuleRecorder& model, const std::string& prefix, std::int64_t growth) {
+  const Activation features = model.activation();
+  model.elementwise(prefix + "concat", {.forward = 2, .backward = 3});
+  model.batch_norm(prefix + "norm1");
+  model.relu(prefix + "relu1");
+  model.conv2d(prefix + "conv1", {.out = 4 * growth});
+  model.batch_norm(prefix + "norm2");
+  model.relu(prefix + "relu2");
+  model.conv2d(prefix + "conv2", {.out = growth, .kernel = {3, 3}, .padding = {1, 1}});
+  model.continue_from(
+      {.channels = features.channels + growth, .height = features.height, .width = features.width});
 }
 
 }  // namespace
 
-Model build_model(const std::string& name, const DenseNetShape& shape) {
-  std::int64_t channels = 2 * shape.growth;
-  ModuleRecorder model(name);
-  model.conv2d("features.conv0", 3, channels, 7);
-  model.batch_norm("features.norm0", channels);
+Model build_model(const std::string& name, const DenseNetShape& shape, std::int64_t size) {
+  ModuleRecorder model(name, {.channels = 3, .height = size, .width = size});
+  model.conv2d("features.conv0",
+               {.out = 2 * shape.growth, .kernel = {7, 7}, .stride = 2, .padding = {3, 3}});
+  model.batch_norm("features.norm0");
+  model.relu("features.relu0");
+  model.max_pool("features.pool0", {.size = 3, .stride = 2, .padding = 1});
   for (std::size_t block = 0; block < shape.layers_per_block.size(); ++block) {
     const std::string number = std::to_string(block + 1);
-    for (int layer = 1; layer <= shape.layers_per_block[block]; ++layer) {
+    for (int layer = 1; layer <= shape.layers_per_block[block]; ++layer)
       dense_layer(model,
                   "features.denseblock" + number + ".denselayer" + std::to_string(layer) + ".",
-                  channels, shape.growth);
-      channels += shape.growth;
-    }
+                  shape.growth);
     if (block + 1 == shape.layers_per_block.size()) break;
-    model.batch_norm("features.transition" + number + ".norm", channels);
-    model.conv2d("features.transition" + number + ".conv", channels, channels / 2, 1);
-    channels /= 2;
+    const std::string transition = "features.transition" + number;
+    model.batch_norm(transition + ".norm");
+    model.relu(transition + ".relu");
+    model.conv2d(transition + ".conv", {.out = model.activation().channels / 2});
+    model.average_pool(transition + ".pool", {.size = 2, .stride = 2});
   }
-  model.batch_norm("features.norm5", channels);
-  model.linear("classifier", channels, 1000);
+  model.batch_norm("features.norm5");
+  model.relu("relu");
+  model.adaptive_average_pool("avgpool", 1);
+  model.linear("classifier", 1000);
   return std::move(model).finish();
 }
 

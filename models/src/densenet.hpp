@@ -18,6 +18,7 @@ struct DenseNetShape {
   std::array<int, 4> layers_per_block = {};
 };
 
-Model build_model(const std::string& name, const DenseNetShape& shape);
+/// `size`: pixels a side of an image.
+Model build_model(const std::string& name, const DenseNetShape& shape, std::int64_t size);
 
 }  // namespace ddpsim

@@ -8,29 +8,41 @@
 namespace ddpsim {
 namespace {
 
+constexpr std::int64_t kHead = 64;  // features of one attention head
+
 void block(ModuleRecorder& model, const std::string& prefix, std::int64_t hidden) {
-  model.layer_norm(prefix + "ln_1", hidden);
-  model.conv1d_addmm(prefix + "attn.c_attn", hidden, 3 * hidden);
-  model.conv1d_addmm(prefix + "attn.c_proj", hidden, hidden);
-  model.layer_norm(prefix + "ln_2", hidden);
-  model.conv1d_addmm(prefix + "mlp.c_fc", hidden, 4 * hidden);
-  model.conv1d_addmm(prefix + "mlp.c_proj", 4 * hidden, hidden);
+  model.layer_norm(prefix + "ln_1");
+  model.conv1d_addmm(prefix + "attn.c_attn", 3 * hidden);
+  model.continue_from({.channels = hidden, .height = model.activation().height});
+  model.attention(prefix + "attn", hidden / kHead, model.activation().positions());
+  model.conv1d_addmm(prefix + "attn.c_proj", hidden);
+  model.dropout(prefix + "attn.dropout");
+  model.add(prefix + "attn.add");
+  model.layer_norm(prefix + "ln_2");
+  model.conv1d_addmm(prefix + "mlp.c_fc", 4 * hidden);
+  // The tanh approximation written out: cube, two sums, three products, tanh, one more product.
+  model.elementwise(prefix + "mlp.act", {.forward = 18, .backward = 24, .kernels = 8});
+  model.conv1d_addmm(prefix + "mlp.c_proj", hidden);
+  model.dropout(prefix + "mlp.dropout");
+  model.add(prefix + "mlp.add");
 }
 
 }  // namespace
 
-Model build_model(const std::string& name, const Gpt2Shape& shape) {
+Model build_model(const std::string& name, const Gpt2Shape& shape, std::int64_t sequence) {
   constexpr std::int64_t kVocabulary = 50257;
-  constexpr std::int64_t kPositions = 1024;
-  ModuleRecorder model(name);
+  ModuleRecorder model(name, {.height = sequence});
   const std::size_t tokens = model.embedding("transformer.wte", kVocabulary, shape.hidden);
-  const std::size_t positions = model.embedding("transformer.wpe", kPositions, shape.hidden);
+  const std::size_t positions = model.embedding("transformer.wpe", kGpt2Positions, shape.hidden);
   model.look_up(tokens);
   model.look_up(positions);
+  model.add("transformer.add");
+  model.dropout("transformer.drop");
   for (int layer = 0; layer < shape.layers; ++layer)
     block(model, "transformer.h." + std::to_string(layer) + ".", shape.hidden);
-  model.layer_norm("transformer.ln_f", shape.hidden);
+  model.layer_norm("transformer.ln_f");
   model.tied_linear(tokens);
+  model.cross_entropy("loss");
   return std::move(model).finish();
 }
 

@@ -12,11 +12,14 @@
 
 namespace ddpsim {
 
+inline constexpr std::int64_t kGpt2Positions = 1024;
+
 struct Gpt2Shape {
   int layers = 0;
   std::int64_t hidden = 0;
 };
 
-Model build_model(const std::string& name, const Gpt2Shape& shape);
+/// `tokens`: tokens of a sequence.
+Model build_model(const std::string& name, const Gpt2Shape& shape, std::int64_t tokens);
 
 }  // namespace ddpsim

@@ -7,6 +7,7 @@
 // and Mixed_6e's.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "ddpsim/models/catalogue.hpp"
@@ -15,6 +16,7 @@ namespace ddpsim {
 
 struct InceptionV3Shape {};
 
-Model build_model(const std::string& name, const InceptionV3Shape& shape);
+/// `size`: pixels a side of an image.
+Model build_model(const std::string& name, const InceptionV3Shape& shape, std::int64_t size);
 
 }  // namespace ddpsim

@@ -7,11 +7,14 @@
 // Conv1D, whose bias is the first input of its addmm, does too; a convolution, BatchNorm and
 // LayerNorm finish weight, then bias. A parameter used twice (an output layer tied to the
 // embedding) is ready once, when both contributions are summed: at its first use, which backward
-// reaches last. The rules reproduce the orders measured of ResNet-18 and 50, VGG-16, BERT-base and
-// GPT-2; those of the other models follow from them.
+// reaches last. The rules reproduce the orders measured of every model of the catalogue.
 //
 // A call both defines a module's parameters and runs it, because these models define their modules
 // in the order forward runs them. Embeddings, which some look up in another order, take two calls.
+//
+// Each call takes the activation the last one left, so that sizes follow too: what a module
+// multiplies and what it moves, for one sample of the size the recorder was made for. A branch
+// returns to its fork with continue_from.
 #pragma once
 
 #include <cstddef>
@@ -23,43 +26,95 @@
 
 namespace ddpsim {
 
-struct Kernel {
+/// What flows between modules, per sample: a map of channels, or a sequence of features.
+struct Activation {
+  std::int64_t channels = 0;
   std::int64_t height = 1;
   std::int64_t width = 1;
+
+  std::int64_t positions() const { return height * width; }
+  std::int64_t elements() const { return channels * positions(); }
+};
+
+struct Convolution {
+  std::int64_t out = 0;
+  Kernel kernel;
+  std::int64_t stride = 1;
+  Kernel padding = {0, 0};
+  std::int64_t groups = 1;
+  bool bias = false;
+};
+
+struct Window {
+  std::int64_t size = 0;
+  std::int64_t stride = 0;
+  std::int64_t padding = 0;
 };
 
 class ModuleRecorder {
  public:
-  explicit ModuleRecorder(std::string model_name);
+  ModuleRecorder(std::string model_name, Activation input);
 
-  /// Convolutions without a bias. Each of `groups` sees its share of the input channels.
-  void conv2d(const std::string& name, std::int64_t in, std::int64_t out, std::int64_t kernel,
-              std::int64_t groups = 1);
-  void conv2d(const std::string& name, std::int64_t in, std::int64_t out, Kernel kernel);
-  /// Square kernel.
-  void conv2d_with_bias(const std::string& name, std::int64_t in, std::int64_t out,
-                        std::int64_t kernel);
+  const Activation& activation() const { return activation_; }
+  void continue_from(const Activation& activation) { activation_ = activation; }
+
+  void conv2d(const std::string& name, const Convolution& convolution);
   /// Affine, with running statistics (buffers).
-  void batch_norm(const std::string& name, std::int64_t channels);
-  void layer_norm(const std::string& name, std::int64_t features);
-  void linear(const std::string& name, std::int64_t in, std::int64_t out);
+  void batch_norm(const std::string& name);
+  void layer_norm(const std::string& name);
+  void linear(const std::string& name, std::int64_t out);
   /// A Linear that stores its weight as [in, out].
-  void conv1d_addmm(const std::string& name, std::int64_t in, std::int64_t out);
+  void conv1d_addmm(const std::string& name, std::int64_t out);
   /// Defines a weight that look_up and tied_linear run.
   std::size_t embedding(const std::string& name, std::int64_t rows, std::int64_t features);
+  /// One row per position of the activation.
   void look_up(std::size_t embedding);
   /// A bias-free Linear whose weight is the embedding's.
   void tied_linear(std::size_t embedding);
+
+  /// Query, key and value as fairseq's MultiheadAttention computes them: defined k, v, q; the three
+  /// biases concatenated before the products, so their gradients come after the three weights'.
+  void fairseq_projections(const std::string& name, const Activation& memory);
+  /// Scores, softmax and weighted sum of `heads` heads over `keys` positions, each function a
+  /// kernel of its own (no fused attention).
+  void attention(const std::string& name, std::int64_t heads, std::int64_t keys);
+
+  /// Kernels over the activation that read and write it this often in all.
+  struct Passes {
+    std::int64_t forward = 0;
+    std::int64_t backward = 0;
+    int kernels = 1;
+    bool single_precision = false;
+  };
+  void elementwise(const std::string& name, Passes passes);
+  void relu(const std::string& name) { elementwise(name, {.forward = 2, .backward = 3}); }
+  void dropout(const std::string& name) { elementwise(name, {.forward = 2, .backward = 2}); }
+  /// Sum with a branch; backward sums the gradients of the two uses of the branch point.
+  void add(const std::string& name) { elementwise(name, {.forward = 3, .backward = 3}); }
+  /// Softmax, logarithm and mean over the channels of every position.
+  void cross_entropy(const std::string& name) {
+    elementwise(name, {.forward = 4, .backward = 3, .single_precision = true});
+  }
+  void max_pool(const std::string& name, const Window& window);
+  void average_pool(const std::string& name, const Window& window);
+  /// To one side, by averaging windows that do not overlap.
+  void adaptive_average_pool(const std::string& name, std::int64_t side);
+  /// Joins `channels` in all of the activation's map: a copy.
+  void concatenate(const std::string& name, std::int64_t channels);
+  void flatten() { activation_ = {.channels = activation_.elements()}; }
 
   Model finish() &&;
 
  private:
   std::size_t define(std::string name, std::vector<std::int64_t> shape);
   /// The module ran; its gradients come in this order among themselves.
-  void ran(std::vector<std::size_t> gradient_order);
+  Layer& ran(const std::string& name, LayerKind kind, std::vector<std::size_t> gradient_order);
+  void pool(const std::string& name, const Window& window, std::int64_t index_elements);
+  Product product_to(std::int64_t out) const;
+  void addmm(const std::string& name, std::vector<std::int64_t> weight_shape, std::int64_t out);
 
   Model model_;
-  std::vector<std::vector<std::size_t>> execution_;  ///< per module, in forward order
+  Activation activation_;
   std::int64_t running_elements_ = 0;
   std::int64_t batch_norms_ = 0;
 };

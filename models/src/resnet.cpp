@@ -16,41 +16,50 @@ std::int64_t expansion(ResidualBlock block) {
 }
 
 struct BlockChannels {
-  std::int64_t in = 0;
   std::int64_t width = 0;
   std::int64_t out = 0;
   std::int64_t groups = 1;
+  std::int64_t stride = 1;  ///< of the 3x3 convolution that shrinks the map
   bool downsample = false;
 };
 
+Convolution conv3x3(std::int64_t out, std::int64_t stride = 1, std::int64_t groups = 1) {
+  return {.out = out, .kernel = {3, 3}, .stride = stride, .padding = {1, 1}, .groups = groups};
+}
+
 void residual_block(ModuleRecorder& model, const std::string& prefix, ResidualBlock block,
                     const BlockChannels& channels) {
+  const Activation input = model.activation();
+  const auto unit = [&](const std::string& number, const Convolution& convolution, bool last) {
+    model.conv2d(prefix + "conv" + number, convolution);
+    model.batch_norm(prefix + "bn" + number);
+    if (!last) model.relu(prefix + "relu" + number);
+  };
   if (block == ResidualBlock::basic) {
-    model.conv2d(prefix + "conv1", channels.in, channels.width, 3);
-    model.batch_norm(prefix + "bn1", channels.width);
-    model.conv2d(prefix + "conv2", channels.width, channels.out, 3);
-    model.batch_norm(prefix + "bn2", channels.out);
+    unit("1", conv3x3(channels.width, channels.stride), false);
+    unit("2", conv3x3(channels.out), true);
   } else {
-    model.conv2d(prefix + "conv1", channels.in, channels.width, 1);
-    model.batch_norm(prefix + "bn1", channels.width);
-    model.conv2d(prefix + "conv2", channels.width, channels.width, 3, channels.groups);
-    model.batch_norm(prefix + "bn2", channels.width);
-    model.conv2d(prefix + "conv3", channels.width, channels.out, 1);
-    model.batch_norm(prefix + "bn3", channels.out);
+    unit("1", {.out = channels.width}, false);
+    unit("2", conv3x3(channels.width, channels.stride, channels.groups), false);
+    unit("3", {.out = channels.out}, true);
   }
   if (channels.downsample) {
-    model.conv2d(prefix + "downsample.0", channels.in, channels.out, 1);
-    model.batch_norm(prefix + "downsample.1", channels.out);
+    model.continue_from(input);
+    model.conv2d(prefix + "downsample.0", {.out = channels.out, .stride = channels.stride});
+    model.batch_norm(prefix + "downsample.1");
   }
+  model.add(prefix + "add");
+  model.relu(prefix + "relu");
 }
 
 }  // namespace
 
-Model build_model(const std::string& name, const ResNetShape& shape) {
-  ModuleRecorder model(name);
-  model.conv2d("conv1", 3, kStemChannels, 7);
-  model.batch_norm("bn1", kStemChannels);
-  std::int64_t in = kStemChannels;
+Model build_model(const std::string& name, const ResNetShape& shape, std::int64_t size) {
+  ModuleRecorder model(name, {.channels = 3, .height = size, .width = size});
+  model.conv2d("conv1", {.out = kStemChannels, .kernel = {7, 7}, .stride = 2, .padding = {3, 3}});
+  model.batch_norm("bn1");
+  model.relu("relu");
+  model.max_pool("maxpool", {.size = 3, .stride = 2, .padding = 1});
   for (std::size_t stage = 0; stage < shape.blocks_per_stage.size(); ++stage) {
     const std::int64_t planes = kStemChannels << stage;
     const std::int64_t width = (shape.groups * shape.width_per_group) << stage;
@@ -59,15 +68,15 @@ Model build_model(const std::string& name, const ResNetShape& shape) {
       const bool strided = block == 0 && stage > 0;
       residual_block(model, "layer" + std::to_string(stage + 1) + "." + std::to_string(block) + ".",
                      shape.block,
-                     {.in = in,
-                      .width = width,
+                     {.width = width,
                       .out = out,
                       .groups = shape.groups,
-                      .downsample = strided || in != out});
-      in = out;
+                      .stride = strided ? 2 : 1,
+                      .downsample = strided || model.activation().channels != out});
     }
   }
-  model.linear("fc", in, kClasses);
+  model.adaptive_average_pool("avgpool", 1);
+  model.linear("fc", kClasses);
   return std::move(model).finish();
 }
 

@@ -24,6 +24,7 @@ struct ResNetShape {
   std::int64_t width_per_group = 64;  ///< its channels per group in the first stage
 };
 
-Model build_model(const std::string& name, const ResNetShape& shape);
+/// `size`: pixels a side of an image.
+Model build_model(const std::string& name, const ResNetShape& shape, std::int64_t size);
 
 }  // namespace ddpsim

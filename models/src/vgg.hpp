@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 
 #include "ddpsim/models/catalogue.hpp"
@@ -17,6 +18,7 @@ struct VggShape {
   std::array<int, 5> convolutions_per_stage = {};
 };
 
-Model build_model(const std::string& name, const VggShape& shape);
+/// `size`: pixels a side of an image.
+Model build_model(const std::string& name, const VggShape& shape, std::int64_t size);
 
 }  // namespace ddpsim

@@ -189,7 +189,9 @@ class BadInput(unittest.TestCase):
         with empty_folder() as folder:
             for name, fragments in [("resnet50-v100-b3", ['Did you mean "resnet50-v100-b32"?']),
                                     ("missing.json", ["no such file"]),
-                                    ("resnet50@V100", ["MODEL@GPU"]),
+                                    ("resnet50@V10", ['Did you mean "V100"?']),
+                                    ("resnet5@V100", ['Did you mean "resnet50"?']),
+                                    ("resnet50", ["resnet50@V100"]),
                                     (".", ["directory"])]:
                 self.refused(["simulate", name, "2xv100-nvlink"], BAD_INPUT, [name, *fragments],
                              folder)

@@ -107,8 +107,10 @@ TEST_CASE("catalogue: every model has its known number of parameters, each ready
       {"resnet101", 314, 44'549'160},
       {"resnet152", 467, 60'192'808},
       {"resnext50_32x4d", 161, 25'028'904},
+      {"resnext101_32x4d", 314, 44'177'704},
       {"resnext101_32x8d", 314, 88'791'336},
       {"vgg11", 22, 132'863'336},
+      {"vgg13", 26, 133'047'848},
       {"vgg16", 32, 138'357'544},
       {"vgg19", 38, 143'667'240},
       {"alexnet", 16, 61'100'840},
@@ -120,6 +122,8 @@ TEST_CASE("catalogue: every model has its known number of parameters, each ready
       {"gpt2-medium", 292, 354'823'168},
       {"gpt2-large", 436, 774'030'080},
       {"gpt2-xl", 580, 1'557'611'200},
+      {"transformer-base", 253, 60'915'712},
+      {"transformer-big", 253, 209'911'808},
   };
   CHECK(model_names().size() == std::size(known));
   for (const Known& row : known) {

@@ -16,23 +16,26 @@ struct Row {
   int sms;
   double memory_gbps;  ///< GB/s, peak
   double fp32_tflops;  ///< outside the tensor cores, at boost clock
+  double tf32_tflops;  ///< dense; data sheets that print it with sparsity are halved
+  double half_tflops;  ///< dense, fp16 summed in fp32 (half of the fp16 figure on GeForce cards)
+  int memory_gib;      ///< of the largest card
 };
 
 constexpr std::array kCatalogue = {
-    Row{"P100", 60, 56, 732, 10.6},       // Tesla P100 data sheet, SXM2
-    Row{"V100", 70, 80, 900, 15.7},       // Tesla V100 data sheet, SXM2
-    Row{"T4", 75, 40, 320, 8.1},          // T4 data sheet
-    Row{"RTX2080Ti", 75, 68, 616, 13.4},  // Turing architecture white paper, reference card
-    Row{"A100", 80, 108, 2039, 19.5},     // A100 data sheet, 80 GB SXM (40 GB: 1555 GB/s)
-    Row{"A10", 86, 72, 600, 31.2},        // A10 data sheet
-    Row{"RTX3090", 86, 82, 936, 35.6},    // GA102 architecture white paper
-    Row{"L40S", 89, 142, 864, 91.6},      // L40S data sheet
-    Row{"RTX4090", 89, 128, 1008, 82.6},  // Ada architecture white paper
-    Row{"H100", 90, 132, 3350, 67},       // H100 data sheet, SXM5
-    Row{"H800", 90, 132, 3350, 67},       // as H100, with fewer NVLinks (export version)
-    Row{"H200", 90, 132, 4800, 67},       // H200 data sheet, SXM
-    Row{"GH200", 90, 132, 4000, 67},      // GH200 data sheet, 96 GB HBM3
-    Row{"B200", 100, 148, 8000, 80},      // HGX B200 data sheet
+    Row{"P100", 60, 56, 732, 10.6, 0, 21.2, 16},           // Tesla P100 data sheet, SXM2
+    Row{"V100", 70, 80, 900, 15.7, 0, 125, 32},            // Tesla V100 data sheet, SXM2
+    Row{"T4", 75, 40, 320, 8.1, 0, 65, 16},                // T4 data sheet
+    Row{"RTX2080Ti", 75, 68, 616, 13.4, 0, 53.8, 11},      // Turing white paper, reference card
+    Row{"A100", 80, 108, 2039, 19.5, 156, 312, 80},        // A100 data sheet, 80 GB SXM
+    Row{"A10", 86, 72, 600, 31.2, 62.5, 125, 24},          // A10 data sheet
+    Row{"RTX3090", 86, 82, 936, 35.6, 35.6, 71, 24},       // GA102 architecture white paper
+    Row{"L40S", 89, 142, 864, 91.6, 183, 362, 48},         // L40S data sheet
+    Row{"RTX4090", 89, 128, 1008, 82.6, 82.6, 165.2, 24},  // Ada architecture white paper
+    Row{"H100", 90, 132, 3350, 67, 494.5, 989, 80},        // H100 data sheet, SXM5
+    Row{"H800", 90, 132, 3350, 67, 494.5, 989, 80},        // as H100, with fewer NVLinks
+    Row{"H200", 90, 132, 4800, 67, 494.5, 989, 141},       // H200 data sheet, SXM
+    Row{"GH200", 90, 132, 4000, 67, 494.5, 989, 96},       // GH200 data sheet, 96 GB HBM3
+    Row{"B200", 100, 148, 8000, 80, 1125, 2250, 180},      // HGX B200 data sheet
 };
 
 std::string upper(std::string_view text) {
@@ -93,7 +96,10 @@ std::optional<GpuModel> find_gpu(std::string_view name) {
                   .compute_capability = row->compute_capability,
                   .sms = row->sms,
                   .memory_bandwidth = Bandwidth::gigabytes_per_second(row->memory_gbps),
-                  .fp32_tflops = row->fp32_tflops};
+                  .fp32_tflops = row->fp32_tflops,
+                  .tf32_tflops = row->tf32_tflops,
+                  .half_tflops = row->half_tflops,
+                  .memory = Bytes(static_cast<std::int64_t>(row->memory_gib) << 30)};
 }
 
 std::vector<std::string> gpu_names() {

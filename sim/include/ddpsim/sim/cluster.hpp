@@ -16,7 +16,10 @@ struct GpuModel {
   int compute_capability = 0;  ///< 70 for sm_70
   int sms = 0;
   Bandwidth memory_bandwidth;  ///< peak, read plus write
-  double fp32_tflops = 0;
+  double fp32_tflops = 0;      ///< outside the tensor cores
+  double tf32_tflops = 0;      ///< tensor cores, dense; 0: has no TensorFloat-32
+  double half_tflops = 0;      ///< fp16 products summed in fp32, dense; bfloat16 as well from sm_80
+  Bytes memory;                ///< of the largest card of that name
 };
 
 /// How GPUs of one node reach each other.

@@ -1,0 +1,75 @@
+#include "workload_source.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/models/estimate.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/traces/import.hpp"
+
+namespace ddpsim {
+namespace {
+
+LoadedWorkload load_estimate(const std::string& text) {
+  const EstimateSpec spec = parse_estimate_spec(text);
+  const std::optional<GpuModel> gpu = find_gpu(spec.gpu);
+  if (!gpu) {
+    const std::vector<std::string> known = gpu_names();
+    const std::optional<std::string> near = nearest(spec.gpu, known);
+    throw InputError({.file = in_quotes(text),
+                      .where = "",
+                      .message = fmt::format("there is no GPU {}", in_quotes(spec.gpu)),
+                      .hint = near ? fmt::format("Did you mean \"{}\"?", *near)
+                                   : fmt::format("Known: {}", fmt::join(known, ", "))});
+  }
+  return {estimate_workload(spec, *gpu), estimate_warnings(spec, *gpu)};
+}
+
+[[noreturn]] void refuse_unknown(const std::string& text) {
+  std::vector<std::string> names = model_names();
+  for (const std::string& model : names) {
+    if (model == text)
+      throw InputError({.file = text,
+                        .where = "",
+                        .message = "a model alone has no times",
+                        .hint = fmt::format("Estimate them for a GPU: {}@V100", text)});
+  }
+  for (const BundledWorkload& bundled : bundled_workloads()) names.push_back(bundled.name);
+  const std::optional<std::string> near = nearest(text, names);
+  throw InputError({.file = text,
+                    .where = "",
+                    .message = "no such file and no bundled workload of that name",
+                    .hint = near ? fmt::format("Did you mean \"{}\"?", *near)
+                                 : "`ddpsim list` shows what is bundled"});
+}
+
+}  // namespace
+
+LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model) {
+  LoadedWorkload loaded;
+  std::error_code error;
+  if (std::optional<Workload> bundled = bundled_workload(text)) {
+    loaded.workload = std::move(*bundled);
+  } else if (std::filesystem::exists(text, error)) {
+    ImportOptions options;
+    options.model = model.value_or("");
+    Imported imported = import_file(text, options);
+    loaded = {std::move(imported.workload), std::move(imported.warnings)};
+  } else if (text.find('@') != std::string::npos) {
+    loaded = load_estimate(text);
+  } else {
+    refuse_unknown(text);
+  }
+  if (is_estimate(loaded.workload))
+    loaded.warnings.insert(
+        loaded.warnings.begin(),
+        "an estimate: nobody measured this workload; record one as soon as you have the GPU");
+  return loaded;
+}
+
+}  // namespace ddpsim

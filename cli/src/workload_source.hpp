@@ -1,0 +1,22 @@
+// A WORKLOAD argument -> workload: a bundled name, an estimate MODEL@GPU, or a file of any kind
+// `import` reads.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/sim/workload.hpp"
+
+namespace ddpsim {
+
+struct LoadedWorkload {
+  Workload workload;
+  std::vector<std::string> warnings;
+};
+
+/// `model`: parameter list for traces without shapes. Throws InputError.
+LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model);
+
+}  // namespace ddpsim

@@ -1,0 +1,41 @@
+// A workload without a recording: MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16].
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/models/layer_cost.hpp"
+
+namespace ddpsim {
+
+struct EstimateSpec {
+  std::string model;  ///< of the catalogue
+  std::string gpu;    ///< as written
+  std::optional<std::int64_t> batch;
+  std::optional<std::int64_t> tokens;
+  Precision precision = Precision::fp32;
+};
+
+/// Throws InputError. Whether the GPU is known is for others to say.
+EstimateSpec parse_estimate_spec(std::string_view text);
+
+/// The step of that model on that GPU. Its provenance has the key "estimate". Throws InputError
+/// where the GPU cannot compute in the precision.
+Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu);
+
+/// What a reader must know of this very estimate beside that it is one: that the host or the memory
+/// of the GPU would not keep up.
+std::vector<std::string> estimate_warnings(const EstimateSpec& spec, const GpuModel& gpu);
+
+/// True of what estimate_workload made, also after it was written to a file and read again.
+bool is_estimate(const Workload& workload);
+
+/// Measured over estimated speed of whole steps, the middle 80 %: what an estimate's compute may be
+/// scaled by.
+inline constexpr std::pair<double, double> kEstimateSpeedRange = {0.8, 1.25};
+
+}  // namespace ddpsim

@@ -1,0 +1,67 @@
+// What one module or function of a forward pass computes: matrix products and memory traffic, per
+// sample. `layer_cost` turns it into time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddpsim {
+
+enum class LayerKind {
+  convolution,
+  linear,
+  attention,      ///< a batched product of activations; has no parameters
+  normalization,  ///< BatchNorm, LayerNorm
+  elementwise,    ///< activation, residual sum, dropout, softmax, loss
+  pooling,
+  embedding,
+};
+
+struct Kernel {
+  std::int64_t height = 1;
+  std::int64_t width = 1;
+};
+
+/// `groups` independent products. Forward multiplies, for each sample, a matrix of `positions_out`
+/// rows and `in` * kernel columns by one of `out` columns; a Linear is a 1x1 convolution.
+struct Product {
+  std::int64_t groups = 1;
+  std::int64_t in = 0;   ///< channels of one group
+  std::int64_t out = 0;  ///< channels of one group
+  Kernel kernel;
+  std::int64_t stride = 1;
+  std::int64_t positions_in = 1;  ///< pixels, or tokens
+  std::int64_t out_height = 1;
+  std::int64_t out_width = 1;
+
+  std::int64_t positions_out() const { return out_height * out_width; }
+  std::int64_t kernel_size() const { return kernel.height * kernel.width; }
+  std::int64_t inputs() const { return groups * in * positions_in; }       ///< per sample
+  std::int64_t outputs() const { return groups * out * positions_out(); }  ///< per sample
+  /// Of forward, per sample; either gradient takes as many.
+  double multiply_adds() const {
+    return static_cast<double>(outputs()) * static_cast<double>(in * kernel_size());
+  }
+};
+
+struct Layer {
+  std::string name;  ///< the module's, or the function's after its module's: "layer1.0.conv1"
+  LayerKind kind = LayerKind::elementwise;
+  std::vector<std::size_t> parameters;  ///< indices, in the order their gradients are written
+  std::optional<Product> product;
+  std::int64_t weights = 0;  ///< elements of its parameters
+  /// Elements read and written per sample beside the product's own operands: every pass of every
+  /// kernel, and in backward also the sum of gradients where its output is used several times.
+  std::int64_t forward_elements = 0;
+  std::int64_t backward_elements = 0;
+  int forward_kernels = 1;
+  int backward_kernels = 1;
+  std::int64_t outputs = 0;   ///< elements per sample kept for backward
+  bool data_gradient = true;  ///< false for the first layer: nobody asks for the input's gradient
+  bool single_precision = false;  ///< autocast keeps it in fp32 (LayerNorm, softmax, loss)
+};
+
+}  // namespace ddpsim

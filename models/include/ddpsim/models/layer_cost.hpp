@@ -1,0 +1,56 @@
+// How long a GPU takes for a layer, estimated from its specification: an explainable roofline, not
+// a measurement.
+//
+//   product   flops / (peak * efficiency * filled)  +  bytes / (bandwidth * efficiency)
+//   the rest  bytes / (bandwidth * efficiency)
+//   each kernel takes a few microseconds more, however small it is
+//
+// Arithmetic and memory time add up: a kernel begins and ends by moving data alone. `filled` is the
+// part of the multiprocessors and of the 64-wide output tiles that a small product occupies. A
+// 3x3 or 5x5 convolution in fp32 is computed the way of Winograd (fewer products, more memory
+// traffic) where that is faster, as cuDNN does. A backward product is run twice, for the gradient
+// of its input and that of its weight.
+//
+// Source of the form: Williams et al., "Roofline" (2009); Lavin and Gray, "Fast Algorithms for
+// Convolutional Neural Networks" (2016). The efficiencies and their evidence are in
+// src/layer_cost_constants.hpp; tests/unit/models_layer_cost_data.cpp shows the errors.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "ddpsim/models/catalogue.hpp"
+#include "ddpsim/sim/cluster.hpp"
+
+namespace ddpsim {
+
+/// How products are computed; parameters and their gradients are fp32 in each.
+enum class Precision {
+  fp32,  ///< as PyTorch does by default: from sm_80 convolutions in TF32, matrix products in fp32
+  tf32,  ///< fp32 with allow_tf32: from sm_80 matrix products in TF32, too
+  amp,   ///< autocast to fp16
+  bf16,  ///< autocast to bfloat16; from sm_80
+};
+std::string_view name_of(Precision precision);
+std::optional<Precision> precision_from_name(std::string_view name);
+
+struct ComputeSetting {
+  GpuModel gpu;
+  Precision precision = Precision::fp32;
+  std::int64_t batch = 0;  ///< samples per GPU
+};
+
+struct LayerCost {
+  Duration forward;
+  Duration data_gradient;    ///< runs first
+  Duration weight_gradient;  ///< then all gradients of the layer's parameters are written
+  Duration backward() const { return data_gradient + weight_gradient; }
+};
+LayerCost layer_cost(const Layer& layer, const ComputeSetting& setting);
+
+/// SGD with momentum for models of images, Adam for those of sequences; parameters in groups of
+/// kernels (foreach).
+Duration optimizer_cost(const Model& model, const GpuModel& gpu);
+
+}  // namespace ddpsim

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/models/estimate.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Far above any batch that fits a GPU, far below what would overflow.
+constexpr std::int64_t kMostSamples = 1'000'000;
+
+[[noreturn]] void refuse(std::string_view spec, std::string message, std::string hint = "") {
+  throw InputError({.file = in_quotes(spec),
+                    .where = "",
+                    .message = std::move(message),
+                    .hint = std::move(hint)});
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
+  if (const std::optional<std::string> near = nearest(word, known))
+    return fmt::format("Did you mean \"{}\"?", *near);
+  return fmt::format("Known: {}", fmt::join(known, ", "));
+}
+
+std::int64_t count_after(std::string_view spec, std::string_view part, const char* what,
+                         std::int64_t most) {
+  const std::string_view digits = part.substr(1);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool whole = error != std::errc::invalid_argument && end == digits.data() + digits.size() &&
+                     !digits.empty();
+  if (!whole || (error == std::errc() && value < 1) || digits.front() == '-')
+    refuse(spec, fmt::format("{} is not a {}", in_quotes(part), what),
+           fmt::format("Expected a whole number from 1, such as {}32", part.front()));
+  if (error != std::errc() || value > most)
+    refuse(spec, fmt::format("{} is beyond the largest {}, {}", in_quotes(part), what, most));
+  return value;
+}
+
+}  // namespace
+
+EstimateSpec parse_estimate_spec(std::string_view text) {
+  const std::size_t at = text.find('@');
+  if (at == std::string_view::npos)
+    refuse(text, "is no estimate", "Write MODEL@GPU, such as resnet50@V100:b32");
+  EstimateSpec spec;
+  spec.model = text.substr(0, at);
+  const std::vector<std::string> models = model_names();
+  if (std::find(models.begin(), models.end(), spec.model) == models.end())
+    refuse(text, fmt::format("there is no model {}", in_quotes(spec.model)),
+           did_you_mean(spec.model, models));
+  std::string_view rest = text.substr(at + 1);
+  const auto next_part = [&] {
+    const std::size_t colon = rest.find(':');
+    const std::string_view part = rest.substr(0, colon);
+    rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
+    return part;
+  };
+  const bool ends_in_colon = text.back() == ':';
+  spec.gpu = next_part();
+  if (spec.gpu.empty()) refuse(text, "names no GPU", "Write " + spec.model + "@V100");
+  bool has_precision = false;
+  while (!rest.empty()) {
+    const std::string_view part = next_part();
+    const auto once = [&](bool given) {
+      if (given) refuse(text, fmt::format("{} says again what stands before it", in_quotes(part)));
+    };
+    if (const auto precision = precision_from_name(part)) {
+      once(has_precision);
+      spec.precision = *precision;
+      has_precision = true;
+    } else if (part.size() > 1 && part.front() == 'b') {
+      once(spec.batch.has_value());
+      spec.batch = count_after(text, part, "batch size", kMostSamples);
+    } else if (part.size() > 1 && part.front() == 's') {
+      once(spec.tokens.has_value());
+      const std::optional<std::int64_t> most = most_tokens(spec.model);
+      if (!most)
+        refuse(text, fmt::format("{} takes images: it has no sequence length", spec.model),
+               "Leave out " + std::string(in_quotes(part)));
+      spec.tokens = count_after(text, part, "sequence length", *most);
+    } else {
+      refuse(text, fmt::format("{} is not understood", in_quotes(part)),
+             "After the GPU come bBATCH, sSEQ, and one of fp32, tf32, amp, bf16: "
+             "bert-large@A100:b8:s512:amp");
+    }
+  }
+  if (ends_in_colon) refuse(text, "ends in a colon", "Leave it out, or say what follows");
+  return spec;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,211 @@
+#include "ddpsim/models/layer_cost.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "layer_cost_constants.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::array kPrecisions = {Precision::fp32, Precision::tf32, Precision::amp,
+                                    Precision::bf16};
+
+/// Output tile of one thread block, and the depth a block keeps when a product is split for more
+/// blocks: usual sizes of cuBLAS and cuDNN kernels.
+constexpr double kTileRows = 128;
+constexpr double kTileColumns = 64;
+constexpr double kLeastDepth = 256;
+
+enum class Pass { forward, data_gradient, weight_gradient };
+
+class CostLaw {
+ public:
+  CostLaw(const Layer& layer, const ComputeSetting& setting, const LayerCostConstants& constants)
+      : layer_(layer),
+        constants_(constants),
+        gpu_(setting.gpu),
+        batch_(static_cast<double>(setting.batch)),
+        bandwidth_(gpu_.memory_bandwidth.bytes_per_second()),
+        element_(half(setting.precision) && !layer.single_precision ? 2 : 4),
+        tensor_tflops_(tensor_tflops(setting.precision)) {}
+
+  LayerCost cost() const {
+    LayerCost cost;
+    cost.forward = seconds(moving(layer_.forward_elements) + kernels(layer_.forward_kernels) +
+                           product(Pass::forward));
+    cost.data_gradient =
+        seconds(moving(layer_.backward_elements) + kernels(layer_.backward_kernels) +
+                (layer_.data_gradient ? product(Pass::data_gradient) : 0));
+    cost.weight_gradient = seconds(product(Pass::weight_gradient) + writing_lookups());
+    return cost;
+  }
+
+ private:
+  static Duration seconds(double value) { return Duration::seconds(value); }
+  static bool half(Precision precision) {
+    return precision == Precision::amp || precision == Precision::bf16;
+  }
+
+  /// 0: outside the tensor cores.
+  double tensor_tflops(Precision precision) const {
+    if (half(precision)) return gpu_.half_tflops;
+    if (layer_.kind == LayerKind::convolution || precision == Precision::tf32)
+      return gpu_.tf32_tflops;
+    return 0;
+  }
+
+  double memory_seconds(double bytes) const { return bytes / (bandwidth_ * constants_.memory); }
+  double moving(std::int64_t elements) const {
+    return memory_seconds(static_cast<double>(elements) * batch_ * element_);
+  }
+  double kernels(int count) const { return count * constants_.kernel_us * 1e-6; }
+
+  /// The gradient of an embedding is dense: all rows are written, most of them zero.
+  double writing_lookups() const {
+    if (layer_.kind != LayerKind::embedding) return 0;
+    return memory_seconds(4.0 * static_cast<double>(layer_.weights));
+  }
+
+  double efficiency(Pass pass) const {
+    if (tensor_tflops_ > 0)
+      return layer_.kind == LayerKind::convolution ? constants_.tensor_convolution
+                                                   : constants_.tensor_linear;
+    if (pass == Pass::forward) return constants_.fp32_forward;
+    const bool strided = pass == Pass::data_gradient && layer_.product->stride > 1;
+    return constants_.fp32_backward * (strided ? constants_.strided_gradient : 1);
+  }
+
+  /// `count` products of rows x depth by depth x columns.
+  double multiplying(double count, double rows, double columns, double depth,
+                     double efficiency) const {
+    const double wide = std::ceil(columns / kTileColumns);
+    const double tiles = count * std::ceil(rows / kTileRows) * wide;
+    const double blocks = tiles * std::max(1.0, std::floor(depth / kLeastDepth));
+    const double filled = columns / (wide * kTileColumns) * std::min(1.0, blocks / gpu_.sms);
+    const double tflops = tensor_tflops_ > 0 ? tensor_tflops_ : gpu_.fp32_tflops;
+    return 2 * count * rows * columns * depth / (tflops * 1e12 * efficiency * filled);
+  }
+
+  double product(Pass pass) const {
+    if (!layer_.product) return 0;
+    const Product& p = *layer_.product;
+    const auto in = static_cast<double>(p.in);
+    const auto out = static_cast<double>(p.out);
+    const auto size = static_cast<double>(p.kernel_size());
+    const double out_rows = static_cast<double>(p.positions_out()) * batch_;
+    const auto groups = static_cast<double>(p.groups);
+    // In an attention product both operands belong to a sample, so each has a product of its own.
+    const bool per_sample = layer_.kind == LayerKind::attention;
+    const double count = per_sample ? groups * batch_ : groups;
+    const double share = per_sample ? batch_ : 1;
+    const double e = efficiency(pass);
+    double arithmetic = 0;
+    switch (pass) {
+      case Pass::forward:
+        arithmetic = multiplying(count, out_rows / share, out, in * size, e);
+        break;
+      case Pass::data_gradient:
+        // One product over the output's pixels: what a stride skips is not multiplied.
+        arithmetic = multiplying(count, out_rows / share * size, in, out, e);
+        break;
+      case Pass::weight_gradient:
+        arithmetic = multiplying(count, in * size, out, out_rows / share, e);
+        break;
+    }
+    double operands = static_cast<double>(p.inputs() + p.outputs()) * batch_;
+    if (per_sample) operands += groups * in * out * batch_;
+    const double weights = static_cast<double>(layer_.weights);
+    const double direct =
+        arithmetic + memory_seconds((operands + weights) * element_ + casts(weights));
+    return std::min(direct, winograd(pass));
+  }
+
+  /// Autocast makes a half-precision copy of each weight, and a fp32 one of its gradient.
+  double casts(double weights) const { return element_ == 4 ? 0 : weights * 6; }
+
+  /// Tiles of 4x4 outputs from (4 + k - 1)^2 inputs: inputs and outputs are transformed in memory,
+  /// then one product per place of the tile runs over the channels.
+  double winograd(Pass pass) const {
+    const Product& p = *layer_.product;
+    const bool square = p.kernel.height == p.kernel.width;
+    const bool suits = tensor_tflops_ == 0 && square && p.stride == 1 && p.groups == 1 &&
+                       (p.kernel.height == 3 || p.kernel.height == 5);
+    if (!suits) return std::numeric_limits<double>::infinity();
+    constexpr double kTile = 4;
+    const auto side = [&](std::int64_t places) {
+      return std::ceil(static_cast<double>(places) / kTile);
+    };
+    const double tiles = side(p.out_height) * side(p.out_width) * batch_;
+    const double places = std::pow(kTile + static_cast<double>(p.kernel.height) - 1, 2);
+    const auto in = static_cast<double>(p.in);
+    const auto out = static_cast<double>(p.out);
+    const double e = constants_.winograd_product;
+    const double arithmetic = pass == Pass::forward ? multiplying(places, tiles, out, in, e)
+                              : pass == Pass::data_gradient
+                                  ? multiplying(places, tiles, in, out, e)
+                                  : multiplying(places, in, out, tiles, e);
+    const double moved =
+        static_cast<double>(p.inputs() + p.outputs()) * batch_ + 2 * tiles * places * (in + out);
+    return arithmetic + moved * element_ / (bandwidth_ * constants_.winograd_memory);
+  }
+
+  const Layer& layer_;
+  const LayerCostConstants& constants_;
+  const GpuModel& gpu_;
+  double batch_;
+  double bandwidth_;
+  int element_;  ///< bytes
+  double tensor_tflops_;
+};
+
+}  // namespace
+
+std::string_view name_of(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return "fp32";
+    case Precision::tf32:
+      return "tf32";
+    case Precision::amp:
+      return "amp";
+    case Precision::bf16:
+      return "bf16";
+  }
+  return "";
+}
+
+std::optional<Precision> precision_from_name(std::string_view name) {
+  for (const Precision precision : kPrecisions)
+    if (name_of(precision) == name) return precision;
+  return std::nullopt;
+}
+
+LayerCost layer_cost(const Layer& layer, const ComputeSetting& setting,
+                     const LayerCostConstants& constants) {
+  return CostLaw(layer, setting, constants).cost();
+}
+
+LayerCost layer_cost(const Layer& layer, const ComputeSetting& setting) {
+  return layer_cost(layer, setting, LayerCostConstants());
+}
+
+Duration optimizer_cost(const Model& model, const GpuModel& gpu) {
+  // SGD reads gradient, weight and momentum and writes two of them; Adam has one state more.
+  const int passes = model.sample == SampleKind::image ? 5 : 7;
+  double elements = 0;
+  for (const Parameter& parameter : model.parameters)
+    elements += static_cast<double>(gradient_bytes(parameter)->count()) /
+                static_cast<double>(element_size(parameter.dtype));
+  const LayerCostConstants constants;
+  const double bytes = passes * elements * static_cast<double>(element_size(Dtype::float32));
+  constexpr double kTensorsPerKernel = 30;  // of PyTorch's foreach kernels, about
+  const double kernels =
+      std::ceil(static_cast<double>(model.parameters.size()) / kTensorsPerKernel) * passes;
+  return Duration::seconds(bytes / (gpu.memory_bandwidth.bytes_per_second() * constants.memory) +
+                           kernels * constants.kernel_us * 1e-6);
+}
+
+}  // namespace ddpsim

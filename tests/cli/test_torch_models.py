@@ -1,0 +1,52 @@
+"""The catalogue against PyTorch: names, shapes, definition order, and the order in which one real
+backward finishes the gradients, for every model the python3 here can build."""
+
+import json
+import pathlib
+import subprocess
+import unittest
+
+from command import answer, ddpsim
+from test_real_torch import python_with_torch
+
+BUILDER = pathlib.Path(__file__).with_name("torch_models.py")
+FIXED = {30522, 50257, 32768, 512, 1024, 2}  # rows of embeddings, which narrowing leaves alone
+
+
+def parameters_of(model):
+    outcome = ddpsim("import", f"{model}@V100:b1")
+    assert outcome.code == 0, outcome.err
+    return outcome.json()
+
+
+class TorchModels(unittest.TestCase):
+    def test_every_model(self):
+        python = python_with_torch()
+        if python is None:
+            self.skipTest("no python3 here has PyTorch")
+        models = [row["name"] for row in answer("list")["models"]]
+        vision = subprocess.run([python, "-c", "import torchvision"], capture_output=True)
+        if vision.returncode != 0:
+            models = [name for name in models if name.startswith(("bert", "gpt2", "transformer"))]
+        built = subprocess.run([python, str(BUILDER), *models], capture_output=True, text=True,
+                               check=True)
+        lines = built.stdout.splitlines()
+        self.assertEqual(len(lines), len(models))
+        for line in lines:
+            truth = json.loads(line)
+            with self.subTest(model=truth["name"]):
+                ours = parameters_of(truth["name"])
+                self.assertEqual([p["name"] for p in ours["parameters"]], truth["names"])
+                for parameter, shape in zip(ours["parameters"], truth["shapes"]):
+                    rows_fixed = "embed" in parameter["name"] or ".wte" in parameter["name"] \
+                        or ".wpe" in parameter["name"]
+                    widened = [d if truth["narrow"] == 1 or (
+                        rows_fixed and k == 0 and len(shape) == 2 and d in FIXED)
+                        else d * truth["narrow"] for k, d in enumerate(shape)]
+                    self.assertEqual(parameter["shape"], widened, parameter["name"])
+                self.assertEqual([r["parameter"] for r in ours["backward"]["ready"]],
+                                 truth["ready"])
+
+
+if __name__ == "__main__":
+    unittest.main()
