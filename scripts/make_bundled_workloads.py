@@ -1,23 +1,32 @@
 #!/usr/bin/env python3
-"""Writes the bundled ResNet-50 workloads in traces/data from published measurements.
+"""Writes the bundled workloads in traces/data from published V100 measurements.
 
-    scripts/make_bundled_workloads.py PARAM_READY.csv BUCKET_CASES.json traces/data
+    scripts/make_bundled_workloads.py DDPSIM V100_TABLES traces/data
 
-PARAM_READY.csv holds, for 161 gradients in the order they appear, the time from the first backward
-kernel until each was written (columns ready_us_1xV100 and ready_us_ddp1xV100, means over iterations
-2..n). BUCKET_CASES.json holds ResNet-50's parameters in definition order and the order in which
-autograd finishes their gradients, measured with PyTorch 1.13. The k-th time belongs to the k-th
-entry of that order.
+DDPSIM is the program itself: its catalogue says which parameters a model has and in which order
+their gradients are finished. V100_TABLES is a folder with two kinds of table.
 
-The times are facts derived from two open traces, not copies of them:
+resnet50-fp32-bs32-param-ready.csv: for 161 gradients in the order they appear, the time from the
+first backward kernel until each was written (columns ready_us_1xV100 and ready_us_ddp1xV100, means
+over iterations 2..n). The k-th time belongs to the k-th gradient of the catalogue's order.
   ddp1xV100  facebookresearch/HolisticTraceAnalysis, tests/data/ns_resolution_trace (MIT):
              DDP with one rank on a Tesla V100-SXM2-32GB
   1xV100     pytorch/kineto, tb_plugin/samples/resnet50_num_workers_0 (BSD-3-Clause):
              no DDP, on a Tesla V100-DGXS-32GB
+
+pipedream-MODEL.csv: forward and backward time of every module, in forward order
+(msr-fiddle/pipedream, profiler output, MIT; one GPU, fp32). Backward is laid end to end from the
+last row to the first. A row with parameters ends with their gradients written: the next of the
+catalogue's order, whose bytes must be the row's. Nothing is added and nothing left out but the
+`Input` row, which is data loading, so forward and backward are the table's sums.
+
+The times are facts derived from these sources, not copies of them.
 """
 
 import csv
 import json
+import math
+import subprocess
 import sys
 
 RECORDINGS = {
@@ -55,9 +64,36 @@ RECORDINGS = {
         },
     },
 }
-NAMES = ("Parameter names follow torchvision; the order is the one autograd finishes gradients in, "
-         "measured with PyTorch 1.13; times derived from the source, which is not included")
-BUFFERS = [("float32", 53120 * 4, 106), ("int64", 53 * 8, 53)]  # BatchNorm's statistics, counters
+RECORDED_NAMES = (
+    "Parameter names follow torchvision; the order is the one autograd finishes gradients in, "
+    "measured with PyTorch 1.13; times derived from the source, which is not included")
+
+PROFILES = {  # table: model of the catalogue, its title, batch
+    "alexnet": ("alexnet", "AlexNet", 256),
+    "densenet121": ("densenet121", "DenseNet-121", 64),
+    "inception_v3": ("inception_v3", "Inception-v3", 128),
+    "resnet18": ("resnet18", "ResNet-18", 256),
+    "resnet50": ("resnet50", "ResNet-50", 128),
+    "resnet101": ("resnet101", "ResNet-101", 64),
+    "resnext101": ("resnext101_32x4d", "ResNeXt-101 32x4d", 64),
+    "vgg16": ("vgg16", "VGG-16", 128),
+}
+PROFILED_TIMES = (
+    "sums of module times, the GPU waited for after each: forward is too long by up to 0.3 ms a "
+    "module, backward by 0.03 ms; no optimizer and no iteration were measured; the source does not "
+    "name the GPU, a V100 of 2019 fits its times (within 15 %)")
+PROFILED_NAMES = (
+    "Parameter names follow torchvision; a module's gradients are written when its row ends; times "
+    "derived from the source, which is not included")
+
+
+def model_of(ddpsim, name):
+    """The catalogue's parameters, ready order and buffers."""
+    estimate = subprocess.run([ddpsim, "import", "%s@V100:b1" % name], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=True).stdout
+    document = json.loads(estimate)
+    return {"parameters": document["parameters"], "buffers": document.get("buffers", []),
+            "order": [event["parameter"] for event in document["backward"]["ready"]]}
 
 
 def number(text):
@@ -73,48 +109,90 @@ def phase(duration):
     return '{"duration_us": %s}' % duration
 
 
-def workload(name, recording, rows, model):
-    order = model["gradient_ready_order"]
-    assert len(rows) == len(order) == len(model["names"])
-    for row, index in zip(rows, order):  # shapes agree at every place, or the table is another one
-        assert [int(d) for d in row["shape"].split("x")] == model["shapes"][index], row
-    parameters = [json.dumps({"name": n, "shape": s, "dtype": "float32"})
-                  for n, s in zip(model["names"], model["shapes"])]
-    ready = ['{"parameter": %d, "at_us": %s}' % (index, number(row[recording["column"]]))
-             for row, index in zip(rows, order)]
+def document(name, batch, model, times, recording):
+    """`times`: one text per gradient of the ready order; `recording`: phases, recorded_with, provenance."""
+    parameters = [json.dumps(parameter) for parameter in model["parameters"]]
+    ready = ['{"parameter": %d, "at_us": %s}' % event for event in zip(model["order"], times)]
     fields = [
         '"schema": "ddpsim.workload/1"',
         '"name": "%s"' % name,
         '"gpu": "V100"',
         '"precision": "fp32"',
-        '"batch_per_gpu": 32',
-        '"samples_per_step": 32',
+        '"batch_per_gpu": %d' % batch,
+        '"samples_per_step": %d' % batch,
         '"parameter_order": "definition"',
         '"parameters": ' + block("[", parameters, "]", "  "),
         '"forward": ' + phase(recording["forward"]),
         '"backward": ' + block("{", ['"duration_us": ' + recording["backward"],
                                      '"ready": ' + block("[", ready, "]", "    ")], "}", "  "),
-        '"optimizer": ' + phase(recording["optimizer"]),
     ]
-    if recording["iteration"]:
-        fields.append('"iteration": ' + phase(recording["iteration"]))
-    fields.append('"buffers": ' + block(
-        "[", [json.dumps({"dtype": d, "bytes": b, "tensors": t}) for d, b, t in BUFFERS], "]", "  "))
-    for key, values in (("recorded_with", recording["recorded_with"]),
-                        ("provenance", {**recording["provenance"], "names": NAMES})):
-        lines = ["%s: %s" % (json.dumps(k), json.dumps(v)) for k, v in values.items()]
+    for phase_name in ("optimizer", "iteration"):
+        if recording.get(phase_name):
+            fields.append('"%s": ' % phase_name + phase(recording[phase_name]))
+    if model["buffers"]:
+        buffers = [json.dumps(buffer) for buffer in model["buffers"]]
+        fields.append('"buffers": ' + block("[", buffers, "]", "  "))
+    for key in ("recorded_with", "provenance"):
+        lines = ["%s: %s" % (json.dumps(k), json.dumps(v)) for k, v in recording[key].items()]
         fields.append('"%s": ' % key + block("{", lines, "}", "  "))
     return block("{", fields, "}", "") + "\n"
 
 
-def main(table, cases, folder):
-    with open(table, newline="") as source:
-        rows = list(csv.DictReader(source))
-    with open(cases) as source:
-        model = json.load(source)["param_lists"]["resnet50"]
-    for name, recording in RECORDINGS.items():
+def recorded(name, recording, rows, model):
+    for row, index in zip(rows, model["order"]):  # shapes agree, or the table is another one
+        assert [int(d) for d in row["shape"].split("x")] == model["parameters"][index]["shape"], row
+    assert len(rows) == len(model["order"])
+    provenance = {**recording["provenance"], "names": RECORDED_NAMES}
+    times = [number(row[recording["column"]]) for row in rows]
+    return document(name, 32, model, times, {**recording, "provenance": provenance})
+
+
+def microseconds(milliseconds):
+    return round(1000 * float(milliseconds))  # the tables have three decimals
+
+
+def profiled(name, title, batch, rows, model):
+    gradients = iter(model["order"])
+    at = 0
+    times = []
+    for row in reversed(rows):
+        at += microseconds(row["backward_ms"])
+        left = int(row["param_bytes"])
+        while left > 0:
+            left -= 4 * math.prod(model["parameters"][next(gradients)]["shape"])
+            times.append(str(at))
+        assert left == 0, row
+    assert next(gradients, None) is None
+    return document(name, batch, model, times, {
+        "forward": str(sum(microseconds(row["forward_ms"]) for row in rows)),
+        "backward": str(at),
+        "recorded_with": {"ddp_hooks": False, "world_size": 1, "nccl_kernels": 0},
+        "provenance": {
+            "summary": "%s, fp32, batch %d on one V100: module times of a profiler, added up"
+                       % (title, batch),
+            "source": "msr-fiddle/pipedream, profiles of image_classification models (MIT)",
+            "times": PROFILED_TIMES,
+            "names": PROFILED_NAMES,
+        },
+    })
+
+
+def main(ddpsim, tables, folder):
+    def rows_of(table):
+        with open("%s/%s.csv" % (tables, table), newline="") as source:
+            return list(csv.DictReader(source))
+
+    def write(name, text):
         with open("%s/%s.json" % (folder, name), "w") as out:
-            out.write(workload(name, recording, rows, model))
+            out.write(text)
+
+    resnet50 = model_of(ddpsim, "resnet50")
+    for name, recording in RECORDINGS.items():
+        write(name, recorded(name, recording, rows_of("resnet50-fp32-bs32-param-ready"), resnet50))
+    for table, (model, title, batch) in PROFILES.items():
+        name = "%s-v100-b%d" % (model, batch)
+        rows = [row for row in rows_of("pipedream-" + table) if row["layer"] != "Input"]
+        write(name, profiled(name, title, batch, rows, model_of(ddpsim, model)))
 
 
 if __name__ == "__main__":

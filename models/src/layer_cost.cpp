@@ -19,6 +19,11 @@ constexpr double kTileRows = 128;
 constexpr double kTileColumns = 64;
 constexpr double kLeastDepth = 256;
 
+/// Convolutions of the tensor cores work on NHWC, and PyTorch's default is NCHW: kernels of their
+/// own convert, reading and writing, four of the six operands of the three products (traces of a
+/// ResNet-50 on an A100 and a VGG-13 on an H100: three to and one from NHWC per convolution).
+constexpr double kLayoutPasses = 4.0 / 3;
+
 enum class Pass { forward, data_gradient, weight_gradient };
 
 class CostLaw {
@@ -117,7 +122,8 @@ class CostLaw {
     }
     double operands = static_cast<double>(p.inputs() + p.outputs()) * batch_;
     if (per_sample) operands += groups * in * out * batch_;
-    const double weights = static_cast<double>(layer_.weights);
+    if (tensor_tflops_ > 0 && layer_.kind == LayerKind::convolution) operands *= 1 + kLayoutPasses;
+    const auto weights = static_cast<double>(layer_.weights);
     const double direct =
         arithmetic + memory_seconds((operands + weights) * element_ + casts(weights));
     return std::min(direct, winograd(pass));

@@ -1,0 +1,39 @@
+// A recorded workload as another GPU, or another batch, would run it: every layer's share of the
+// recording is scaled by the ratio of its estimated costs, so a product may gain six times what a
+// copy gains. The ratio of two estimates is surer than either: what the law misses of a layer it
+// mostly misses on both sides.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/models/layer_cost.hpp"
+
+namespace ddpsim {
+
+/// The model of the catalogue with these parameters, by their shapes in definition order; absent
+/// when none has them.
+std::optional<Model> recognised_model(const Workload& workload);
+
+struct Transfer {
+  ComputeSetting from;
+  ComputeSetting to;
+};
+
+/// Forward, gradients, copies and optimizer rescaled, of every recorded rank; gpu, batch and
+/// samples renamed. The host is as fast as before: no gradient comes before the host reached it.
+/// What a step waits for beside compute and copies (data, other ranks) stays as long.
+Workload transferred(Workload workload, const Model& model, const Transfer& transfer);
+
+/// How much faster all of the step's compute gets.
+double speedup(const Model& model, const Transfer& transfer);
+
+/// Measured over predicted speed after a transfer. To another GPU: eight published pairs from V100
+/// to A100 and H100 lie within 0.90 and 1.11. To another batch on the same GPU: ResNet-50 on V100
+/// between 32 and 128 within 0.94 and 1.07.
+inline constexpr std::pair<double, double> kOtherGpuSpeedRange = {0.85, 1.18};
+inline constexpr std::pair<double, double> kOtherBatchSpeedRange = {0.93, 1.08};
+
+}  // namespace ddpsim

@@ -1,0 +1,163 @@
+#include "ddpsim/models/transfer.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace ddpsim {
+namespace {
+
+/// Ratios of times, new over old.
+struct Ratios {
+  double forward = 1;
+  double optimizer = 1;
+  double copies = 1;              ///< bound by memory, whatever the batch
+  std::vector<double> gradients;  ///< per parameter: of the part of backward that ends with it
+};
+
+Duration compute_time(const Model& model, const ComputeSetting& setting) {
+  Duration total = optimizer_cost(model, setting.gpu);
+  for (const Layer& layer : model.layers) {
+    const LayerCost cost = layer_cost(layer, setting);
+    total += cost.forward + cost.backward();
+  }
+  return total;
+}
+
+/// Backward is cut where gradients are written: a part is a layer with parameters and the layers
+/// without that backward runs before it.
+std::vector<double> gradient_ratios(const Model& model, const Transfer& transfer) {
+  std::vector<double> ratios(model.parameters.size(), 1);
+  Duration from;
+  Duration to;
+  for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) {
+    from += layer_cost(*layer, transfer.from).backward();
+    to += layer_cost(*layer, transfer.to).backward();
+    if (layer->parameters.empty()) continue;
+    for (const std::size_t parameter : layer->parameters) ratios[parameter] = to / from;
+    from = {};
+    to = {};
+  }
+  return ratios;
+}
+
+Ratios ratios_of(const Model& model, const Transfer& transfer) {
+  Ratios ratios;
+  Duration from;
+  Duration to;
+  for (const Layer& layer : model.layers) {
+    from += layer_cost(layer, transfer.from).forward;
+    to += layer_cost(layer, transfer.to).forward;
+  }
+  ratios.forward = to / from;
+  ratios.optimizer =
+      optimizer_cost(model, transfer.to.gpu) / optimizer_cost(model, transfer.from.gpu);
+  ratios.copies = transfer.from.gpu.memory_bandwidth / transfer.to.gpu.memory_bandwidth;
+  ratios.gradients = gradient_ratios(model, transfer);
+  return ratios;
+}
+
+/// New times of the recording's clock, from those of its gradients; between two of them in
+/// proportion.
+class Clock {
+ public:
+  void add(Duration before, Duration now) { marks_.push_back({before, now}); }
+  Duration at(Duration time) const {
+    if (time <= marks_.front().before) return time;
+    const auto next = std::find_if(marks_.begin(), marks_.end(),
+                                   [&](const Mark& mark) { return mark.before >= time; });
+    if (next == marks_.end()) return time - marks_.back().before + marks_.back().now;
+    const Mark& last = *(next - 1);
+    const double share = (time - last.before) / (next->before - last.before);
+    return last.now + (next->now - last.now).scaled(share);
+  }
+
+ private:
+  struct Mark {
+    Duration before;
+    Duration now;
+  };
+  std::vector<Mark> marks_ = {{}};
+};
+
+void rescale_backward(Recorded& recorded, const Ratios& ratios, Duration forward_saved) {
+  if (!recorded.backward) return;
+  Backward& backward = *recorded.backward;
+  Clock clock;
+  Duration before;
+  Duration now;
+  double ratio = 1;
+  for (std::size_t k = 0; k < backward.ready.size(); ++k) {
+    ReadyEvent& event = backward.ready[k];
+    ratio = ratios.gradients[event.parameter];
+    now += (event.at - before).scaled(ratio);
+    before = event.at;
+    if (!recorded.host_ready.empty()) {
+      // The host is no faster; forward ends sooner, so on backward's clock it comes later.
+      recorded.host_ready[k] += forward_saved;
+      now = std::max(now, recorded.host_ready[k]);
+    }
+    if (event.copied_at)
+      event.copied_at = now + (*event.copied_at - event.at).scaled(ratios.copies);
+    event.at = now;
+    clock.add(before, now);
+  }
+  // The copies into buckets, if recorded, end with the last of them; other work after the last
+  // gradient scales as the layer before it did.
+  backward.duration = now + (backward.duration - before).scaled(ratio);
+  clock.add(before + (backward.duration - now).scaled(1 / ratio), backward.duration);
+  for (RecordedCollective& collective : recorded.recorded_with.collectives) {
+    collective.launch = clock.at(collective.launch);
+    collective.start = clock.at(collective.start);
+  }
+}
+
+void rescale(Recorded& recorded, const Ratios& ratios) {
+  const std::optional<Duration> stall_before = stall(recorded);
+  const auto scale = [](std::optional<Duration>& time, double ratio) {
+    if (time) time = time->scaled(ratio);
+  };
+  const Duration forward_before = recorded.forward.value_or(Duration());
+  scale(recorded.forward, ratios.forward);
+  rescale_backward(recorded, ratios, forward_before - recorded.forward.value_or(Duration()));
+  scale(recorded.optimizer, ratios.optimizer);
+  scale(recorded.recorded_with.finalize, ratios.copies);
+  if (stall_before) {
+    const RecordedWith& with = recorded.recorded_with;
+    recorded.iteration = recorded.forward.value_or(Duration()) +
+                         (recorded.backward ? recorded.backward->duration : Duration()) +
+                         with.exposed.value_or(Duration()) + with.finalize.value_or(Duration()) +
+                         recorded.optimizer.value_or(Duration()) + *stall_before;
+  }
+}
+
+}  // namespace
+
+std::optional<Model> recognised_model(const Workload& workload) {
+  for (const std::string& name : model_names()) {
+    std::optional<Model> model = find_model(name);
+    const bool same =
+        std::equal(workload.parameters.begin(), workload.parameters.end(),
+                   model->parameters.begin(), model->parameters.end(),
+                   [](const Parameter& a, const Parameter& b) { return a.shape == b.shape; });
+    if (same) return model;
+  }
+  return std::nullopt;
+}
+
+Workload transferred(Workload workload, const Model& model, const Transfer& transfer) {
+  const Ratios ratios = ratios_of(model, transfer);
+  rescale(workload, ratios);
+  for (RankRecording& rank : workload.ranks) rescale(rank, ratios);
+  workload.gpu = transfer.to.gpu.name;
+  workload.batch_per_gpu = transfer.to.batch;
+  if (workload.samples_per_step)
+    *workload.samples_per_step *=
+        static_cast<double>(transfer.to.batch) / static_cast<double>(transfer.from.batch);
+  return workload;
+}
+
+double speedup(const Model& model, const Transfer& transfer) {
+  return compute_time(model, transfer.from) / compute_time(model, transfer.to);
+}
+
+}  // namespace ddpsim
