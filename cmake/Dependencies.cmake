@@ -20,6 +20,7 @@ ddpsim_dependency(fmt fmtlib/fmt a33701196adfad74917046096bf5a2aa0ab0bb50 9.1)
 ddpsim_dependency(nlohmann_json nlohmann/json bc889afb4c5bf1c0d8ee29ef35eaaf4c8bef8a5d 3.11)
 ddpsim_dependency(CLI11 CLIUtils/CLI11 70f8072f9dd2292fd0b9f9e5f58e279f60483ed3 2.1)
 ddpsim_dependency(simdjson simdjson/simdjson 0d2455029d845e801809dd54b01ae47173d7d8e8 3.0)
+ddpsim_dependency(pugixml zeux/pugixml a0e064336317c9347a91224112af9933598714e9 1.13)
 find_package(ZLIB REQUIRED)
 
 # Headers alone, and only inside topologies/src: shortest routes are Boost.Graph's.

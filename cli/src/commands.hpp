@@ -15,6 +15,7 @@ void add_simulate(CLI::App& app, std::function<int()>& action);
 void add_tune(CLI::App& app, std::function<int()>& action);
 void add_buckets(CLI::App& app, std::function<int()>& action);
 void add_import(CLI::App& app, std::function<int()>& action);
+void add_topo(CLI::App& app, std::function<int()>& action);
 void add_list(CLI::App& app, std::function<int()>& action);
 
 }  // namespace ddpsim

@@ -7,19 +7,28 @@
 //                           | {"kind": "nvswitch|pcie", "per_gpu": "300GBps"} | {"kind": "none"}},
 //    "network": {"kind": "ib|roce|tcp|efa|slingshot", "nics_per_node": 4, "per_nic": "100Gbps",
 //                "latency": "1.5us", "oversubscription": 1, "gpudirect": true, "collnet": false},
+//    "switches": {…}, "degraded": […],
 //    "nccl": {"search_channels": 6, "per_channel": "20GBps"},
 //    "sources": ["…"], "verified": true | [NODES, …],
 //    "prices": [{"usd": 32.77, "per": "node_hour|node", "terms": "…", "as_of": "…", "source": "…"}]}
 //
 // Bandwidth per direction. `network` may be absent for one node, `nccl` overrides the derivation.
+// A node may instead say link by link how it is wired: "wiring" in place of "gpus" and
+// "interconnect"; that form, "switches" and "degraded" are described in wiring_file.hpp. Where nodes
+// differ, "node_types": [{"name": "…", "count": 4, "node": {…}, "nics_per_node": 4, "per_nic": "…"}]
+// stands in place of "nodes" and "node"; NICs not stated there are those of the network.
 // `verified`: a log stands behind the cluster as written, or at these numbers of nodes.
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "description.hpp"
+#include "node_graph.hpp"
+#include "wiring_file.hpp"
 
 namespace ddpsim {
 namespace {
@@ -91,8 +100,24 @@ InterconnectDescription read_interconnect(const Cursor& cursor, int gpus) {
   return out;
 }
 
+void read_wired_node(const Object& node, const Cursor& wiring, NodeDescription& out) {
+  for (const char* key : {"gpus", "interconnect"}) {
+    if (const auto other = node.optional(key)) {
+      other->fail("is given as well as \"wiring\"", "The wiring says it already: keep one of them");
+    }
+  }
+  if (const auto cpu = node.optional("cpu")) out.cpu = read_cpu(*cpu);
+  out.gpu = read_gpu(node.required("gpu"));
+  out.wiring = read_wiring(wiring, out.gpu);
+  const auto gpus = out.wiring->all(VertexKind::gpu).size();
+  if (gpus == 0) wiring.fail("no GPU among the vertices");
+  if (gpus > kMostGpusPerNode) wiring.fail(fmt::format("more than {} GPUs", kMostGpusPerNode));
+  out.gpus_per_node = out.gpus_in_layout = static_cast<int>(gpus);
+}
+
 void read_node(const Cursor& cursor, NodeDescription& out) {
-  const Object node = cursor.object({"gpus", "gpu", "cpu", "interconnect"});
+  const Object node = cursor.object({"gpus", "gpu", "cpu", "interconnect", "wiring"});
+  if (const auto wiring = node.optional("wiring")) return read_wired_node(node, *wiring, out);
   const auto gpus = node.optional("gpus");
   if (gpus) out.gpus_per_node = static_cast<int>(gpus->integer(1, kMostGpusPerNode));
   out.gpus_in_layout = out.gpus_per_node;
@@ -105,9 +130,14 @@ void read_node(const Cursor& cursor, NodeDescription& out) {
   if (out.gpus_per_node > 1) node.required("interconnect");
 }
 
-void read_network(const Cursor& cursor, ClusterDescription& cluster) {
-  Network& out = cluster.network;
-  NodeDescription& node = cluster.types.front();
+/// NICs of nodes that do not state their own.
+struct Nics {
+  int count = 0;
+  Bandwidth rate;
+};
+
+Nics read_network(const Cursor& cursor, Network& out, bool nics_needed) {
+  Nics nics;
   const Object network = cursor.object(
       {"kind", "nics_per_node", "per_nic", "latency", "oversubscription", "gpudirect", "collnet"});
   if (const auto direct = network.optional("gpudirect")) out.gpudirect = direct->boolean();
@@ -121,14 +151,17 @@ void read_network(const Cursor& cursor, ClusterDescription& cluster) {
   if (const auto ratio = network.optional("oversubscription")) {
     out.oversubscription = ratio->number(1, kMostOversubscription);
   }
-  if (const auto nics = network.optional("nics_per_node")) {
-    node.nics = static_cast<int>(nics->integer(1, kMostNicsPerNode));
+  if (const auto count = network.optional("nics_per_node")) {
+    nics.count = static_cast<int>(count->integer(1, kMostNicsPerNode));
   }
-  if (const auto rate = network.optional("per_nic")) node.per_nic = rate->bandwidth();
+  if (const auto rate = network.optional("per_nic")) nics.rate = rate->bandwidth();
   out.kind =
       *network_kind(network.required("kind").choice({"ib", "roce", "tcp", "efa", "slingshot"}));
-  network.required("nics_per_node");
-  network.required("per_nic").bandwidth();
+  if (nics_needed) {
+    network.required("nics_per_node");
+    network.required("per_nic").bandwidth();
+  }
+  return nics;
 }
 
 StatedChannels read_stated(const Cursor& cursor) {
@@ -165,14 +198,71 @@ void read_verified(const Cursor& cursor, ClusterDescription& out) {
   }
 }
 
+bool states_nics(const NodeDescription& node) {
+  if (!node.wiring) return node.nics > 0;
+  const auto& vertices = node.wiring->vertices;
+  bool any = false;
+  for (const Vertex& vertex : vertices) {
+    if (vertex.kind != VertexKind::nic) continue;
+    if (!(vertex.port > Bandwidth())) return false;
+    any = true;
+  }
+  return any;
+}
+
+void read_node_types(const Object& root, const Cursor& cursor, ClusterDescription& out) {
+  constexpr std::size_t kMostTypes = 64;
+  for (const char* key : {"node", "nodes"}) {
+    if (const auto other = root.optional(key)) {
+      other->fail("is given as well as \"node_types\"", "Keep one of them");
+    }
+  }
+  out.types.clear();
+  std::int64_t nodes = 0;
+  for (const Cursor& item : cursor.array()) {
+    if (out.types.size() == kMostTypes) item.fail("more than 64 types of nodes");
+    const Object fields = item.object({"name", "count", "node", "nics_per_node", "per_nic"});
+    NodeDescription node;
+    if (const auto nics = fields.optional("nics_per_node")) {
+      node.nics = static_cast<int>(nics->integer(1, kMostNicsPerNode));
+      node.per_nic = fields.required("per_nic").bandwidth();
+    }
+    node.count = static_cast<int>(fields.required("count").integer(1, kMostNodes));
+    nodes += node.count;
+    if (nodes > kMostNodes) item.fail(fmt::format("more than {} nodes", kMostNodes));
+    read_node(fields.required("node"), node);
+    node.name = fields.required("name").string();
+    for (const NodeDescription& other : out.types) {
+      if (other.name == node.name) {
+        item.fail(fmt::format("two types are called {}", in_quotes(node.name)));
+      }
+    }
+    out.types.push_back(std::move(node));
+  }
+  if (out.types.empty()) cursor.fail("is empty; expected at least one type of node");
+}
+
+void give_nics(const Cursor& network, const Nics& nics, ClusterDescription& out) {
+  for (NodeDescription& node : out.types) {
+    if (states_nics(node)) continue;
+    node.nics = nics.count;
+    node.per_nic = nics.rate;
+    if (node.wiring && !set_nics(*node.wiring, nics.count, nics.rate)) {
+      network.fail(fmt::format("{} NICs per node, where the wiring has {}", nics.count,
+                               node.wiring->all(VertexKind::nic).size()));
+    }
+  }
+}
+
 }  // namespace
 
 ClusterDescription describe_file(std::string_view text, const std::string& file) {
   const Document document = Document::parse(text, file);
   const Cursor cursor = document.root();
   check_schema(cursor);
-  const Object root = cursor.object({"schema", "name", "summary", "nodes", "node", "network",
-                                     "nccl", "sources", "verified", "prices"});
+  const Object root =
+      cursor.object({"schema", "name", "summary", "nodes", "node", "network", "nccl", "sources",
+                     "verified", "prices", "node_types", "switches", "degraded"});
   ClusterDescription out;
   out.file = file;
   if (const auto name = root.optional("name")) out.name = name->string();
@@ -181,7 +271,15 @@ ClusterDescription describe_file(std::string_view text, const std::string& file)
     out.types.front().count = static_cast<int>(nodes->integer(1, kMostNodes));
   }
   if (const auto node = root.optional("node")) read_node(*node, out.types.front());
-  if (const auto network = root.optional("network")) read_network(*network, out);
+  if (const auto types = root.optional("node_types")) read_node_types(root, *types, out);
+  if (const auto network = root.optional("network")) {
+    const bool stated = std::all_of(out.types.begin(), out.types.end(), states_nics);
+    give_nics(*network, read_network(*network, out.network, !stated), out);
+  }
+  if (const auto switches = root.optional("switches")) {
+    out.switches = read_switches(*switches, file);
+  }
+  if (const auto degraded = root.optional("degraded")) out.degraded = read_degraded(*degraded);
   if (const auto stated = root.optional("nccl")) out.stated = read_stated(*stated);
   if (const auto sources = root.optional("sources")) {
     for (const Cursor& source : sources->array()) out.sources.push_back(source.string());
@@ -190,7 +288,8 @@ ClusterDescription describe_file(std::string_view text, const std::string& file)
   if (const auto prices = root.optional("prices")) {
     for (const Cursor& price : prices->array()) out.prices.push_back(read_price(price));
   }
-  for (const char* key : {"name", "node"}) root.required(key);
+  root.required("name");
+  if (!root.has("node_types")) root.required("node");
   return out;
 }
 

@@ -43,6 +43,18 @@ bool is_line(std::string_view text) {
   return false;
 }
 
+/// "topo.xml node:8 nic:200Gbps" -> "topo.xml" and the words beside it. A text that has none, or is
+/// all words, comes back whole.
+std::pair<std::string, std::string> split_first(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  const std::size_t space = text.find_first_of(" \t\r\n", begin);
+  if (begin == text.npos || space == text.npos) return {text, ""};
+  const std::string first = text.substr(begin, space - begin);
+  const bool is_word = first.find(':') != first.npos;
+  if (is_word && is_line(text)) return {text, ""};
+  return {first, text.substr(space)};
+}
+
 /// "dgx1v@16" -> "dgx1v" and 16. A text without '@' comes back as it is.
 std::pair<std::string, std::optional<int>> split_nodes(const std::string& text) {
   const std::size_t at = text.rfind('@');
@@ -65,14 +77,14 @@ const EmbeddedFile* find_bundled(const std::string& name) {
   return nullptr;
 }
 
-ClusterDescription describe_named(const std::string& name) {
+ClusterDescription describe_named(const std::string& name, std::string_view words) {
   if (const EmbeddedFile* file = find_bundled(name)) {
-    return describe_file(file->text, std::string(file->name));
+    return describe_source(file->text, std::string(file->name), words);
   }
   const bool path = name.find('/') != name.npos || name.find('.') != name.npos;
   std::error_code error;
   if (path || std::filesystem::exists(name, error)) {
-    return describe_file(read_file(name, kLargestFile), name);
+    return describe_source(read_file(name, kLargestFile), name, words);
   }
   std::vector<std::string> names;
   std::string all;
@@ -93,12 +105,12 @@ Topology load_topology(const ClusterRequest& request) {
   std::optional<int> nodes = request.nodes;
   std::error_code error;
   if (std::filesystem::is_regular_file(request.text, error)) {
-    description = describe_named(request.text);  // a file may have '@' and spaces in its name
-  } else if (is_line(request.text)) {
+    description = describe_named(request.text, "");  // a file may have '@' and spaces in its name
+  } else if (const auto [first, words] = split_first(request.text); is_line(first)) {
     description = describe_line(request.text);
   } else {
-    const auto [name, suffix] = split_nodes(request.text);
-    description = describe_named(name);
+    const auto [name, suffix] = split_nodes(first);
+    description = describe_named(name, words);
     if (suffix && nodes && *suffix != *nodes) {
       fail(fmt::format("{} and --nodes {} disagree", in_quotes(request.text), *nodes),
            "Keep one of them");

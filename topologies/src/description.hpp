@@ -79,7 +79,12 @@ NvlinkLayout default_layout(int gpus);
 std::optional<NetworkKind> network_kind(const std::string& word);
 std::vector<std::string> network_words();
 
+/// ddpsim.cluster/1.
 ClusterDescription describe_file(std::string_view text, const std::string& file);
+/// A file of any kind read here, recognised by its content and completed by the words beside it:
+/// node:COUNT gpu:MODEL nic:[COUNTx]BW[:KIND] oversubscription:R latency:T switches:FILE.
+ClusterDescription describe_source(std::string_view text, const std::string& file,
+                                   std::string_view words);
 ClusterDescription describe_line(std::string_view line);
 
 /// Applies --nodes and --gpus-per-node. Throws InputError.

@@ -1,5 +1,7 @@
 #include "double_tree.hpp"
 
+#include "ddpsim/topologies/topology.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -35,6 +37,14 @@ TreePlace double_tree_place(int tree, int node, int nodes) {
     if (child) child = back(*child);
   }
   return place;
+}
+
+NodeTree node_tree(int tree, int nodes) {
+  NodeTree parents;
+  for (int node = 0; node < nodes; ++node) {
+    parents.push_back(double_tree_place(tree, node, nodes).parent);
+  }
+  return parents;
 }
 
 }  // namespace ddpsim

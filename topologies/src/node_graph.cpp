@@ -140,6 +140,34 @@ NodeGraph wire_node(const NodeDescription& node) {
   return node.wiring ? *node.wiring : Wiring(node).draw();
 }
 
+bool set_nics(NodeGraph& graph, int count, Bandwidth rate) {
+  const auto nics = graph.all(VertexKind::nic);
+  if (!nics.empty()) {
+    if (count != 0 && static_cast<std::size_t>(count) != nics.size()) return false;
+    for (const std::uint32_t nic : nics) {
+      if (!(graph.vertices[nic].port > Bandwidth())) graph.vertices[nic].port = rate;
+    }
+    return true;
+  }
+  auto places = graph.all(VertexKind::pcie_switch);
+  if (places.empty()) places = graph.all(VertexKind::cpu);
+  for (int i = 0; i < count && !places.empty(); ++i) {
+    const std::size_t at =
+        static_cast<std::size_t>(i) * places.size() / static_cast<std::size_t>(count);
+    // The slot is like the others there.
+    const auto beside = std::find_if(graph.wires.begin(), graph.wires.end(), [&](const Wire& wire) {
+      return wire.kind == LinkKind::pcie && (wire.a == places[at] || wire.b == places[at]);
+    });
+    if (beside == graph.wires.end()) return false;
+    Wire slot = *beside;
+    graph.vertices.push_back({VertexKind::nic, fmt::format("nic{}", i), rate});
+    slot.a = static_cast<std::uint32_t>(graph.vertices.size() - 1);
+    slot.b = places[at];
+    graph.wires.push_back(slot);
+  }
+  return true;
+}
+
 NodeGraph keep_gpus(const NodeGraph& graph, int kept) {
   NodeGraph out;
   std::vector<std::optional<std::uint32_t>> renumbered;

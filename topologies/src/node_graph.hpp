@@ -12,6 +12,11 @@ NodeGraph wire_node(const NodeDescription& node);
 /// The node with GPUs 0..kept-1 only; what hung on the others stays, unconnected to them.
 NodeGraph keep_gpus(const NodeGraph& graph, int kept);
 
+/// Gives every NIC port without a rate this one. A node without any NIC gets `count` of them, spread
+/// over its PCIe switches, or its CPUs where there are none. False when there are NICs, but not
+/// `count` of them (0: any number will do).
+bool set_nics(NodeGraph& graph, int count, Bandwidth rate);
+
 /// NCCL's figure for the link between two CPUs, GB/s per direction.
 double cpu_link_rate(CpuVendor vendor);
 

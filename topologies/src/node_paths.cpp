@@ -94,6 +94,14 @@ std::optional<NodePath> NodePaths::find(std::uint32_t from, std::uint32_t to) co
   auto nvlink = chosen(nvlink_arcs_, nvlink_.route(from, to));
   if (!nvlink.empty()) return NodePath{PathClass::nvl, std::move(nvlink)};
   if (auto bridged = through_gpu(from, to)) return bridged;
+  return host_path(from, to);
+}
+
+std::optional<NodePath> NodePaths::over_host(std::uint32_t from_end, std::uint32_t to_end) const {
+  return host_path(ends_[from_end], ends_[to_end]);
+}
+
+std::optional<NodePath> NodePaths::host_path(std::uint32_t from, std::uint32_t to) const {
   auto host = chosen(host_arcs_, host_.route(from, to));
   if (host.empty()) return std::nullopt;
   const PathClass path = host_class(host);

@@ -34,11 +34,14 @@ class NodePaths {
   /// Through PCIe, never over NVLink.
   const NodePath* to_nic(std::uint32_t gpu, std::uint32_t nic) const;
   const NodePath* from_nic(std::uint32_t nic, std::uint32_t gpu) const;
+  /// Without NVLink; end points are GPUs, then NICs.
+  std::optional<NodePath> over_host(std::uint32_t from_end, std::uint32_t to_end) const;
 
  private:
   /// End points are GPUs, then NICs.
   const NodePath* remembered(std::uint32_t from_end, std::uint32_t to_end) const;
   std::optional<NodePath> find(std::uint32_t from, std::uint32_t to) const;
+  std::optional<NodePath> host_path(std::uint32_t from, std::uint32_t to) const;
   std::optional<NodePath> through_gpu(std::uint32_t from, std::uint32_t to) const;
   PathClass host_class(const std::vector<ArcId>& arcs) const;
 

@@ -76,11 +76,6 @@ void resize(ClusterDescription& description, std::optional<int> nodes,
              fmt::format("{} has {} types of nodes", description.name, description.types.size()),
              "Change their counts in the file");
     }
-    if (description.switches && !description.switches->hosts.empty() &&
-        static_cast<std::size_t>(*nodes) > description.switches->hosts.size()) {
-      misfit("--nodes", fmt::format("{} is more than the switch list has", *nodes),
-             fmt::format("It names {} nodes", description.switches->hosts.size()));
-    }
     // Channels stated for one node say nothing about several, and the other way round.
     if ((*nodes == 1) != (description.nodes() == 1)) description.stated.reset();
     description.types.front().count = *nodes;
@@ -109,6 +104,13 @@ void check_size(const ClusterDescription& description) {
         {description.file, "",
          fmt::format("nodes of {} and of {} GPUs in one cluster", gpus, type.gpus_per_node),
          "Ranks are counted node by node: give every type as many GPUs"});
+  }
+  if (description.switches && !description.switches->hosts.empty() &&
+      static_cast<std::size_t>(nodes) > description.switches->hosts.size()) {
+    throw InputError({description.file, "",
+                      fmt::format("{} nodes, where the switch list names {}", nodes,
+                                  description.switches->hosts.size()),
+                      "Ask for fewer, or name them all"});
   }
   if (nodes > 1 && description.network.kind == NetworkKind::none) {
     throw InputError(
@@ -157,6 +159,7 @@ Topology seal(const ClusterDescription& description) {
   Topology topology;
   Cluster& cluster = topology.cluster;
   cluster.name = description.name;
+  topology.summary = description.summary;
   cluster.nodes = description.nodes();
   cluster.gpus_per_node = description.types.front().gpus_per_node;
   cluster.network = description.network;
@@ -171,10 +174,20 @@ Topology seal(const ClusterDescription& description) {
     type.count = node.count;
     type.gpu = node.gpu;
     type.cpu = node.cpu;
+    type.pcie_assumed = !node.wiring;
     type.graph = keep_gpus(wire_node(node), node.gpus_per_node);
     if (cluster.nodes > 1 && type.graph.all(VertexKind::nic).empty()) {
-      throw InputError({description.file, "", fmt::format("a {} has no NIC", type.name),
+      throw InputError({description.file, "",
+                        type.name == "node" ? "a node has no NIC"
+                                            : fmt::format("a {} node has no NIC", type.name),
                         "Nodes reach each other through NICs"});
+    }
+    for (const Vertex& vertex : type.graph.vertices) {
+      if (cluster.nodes == 1 || vertex.kind != VertexKind::nic || vertex.port > Bandwidth())
+        continue;
+      throw InputError({description.file, "",
+                        fmt::format("the rate of {} is not stated", vertex.name),
+                        "Add it: \"nic:200Gbps:ib\" beside the file, or \"per_nic\" within"});
     }
     topology.node_types.push_back(std::move(type));
   }

@@ -67,6 +67,7 @@ struct NodeType {
   GpuModel gpu;
   CpuVendor cpu = CpuVendor::unknown;
   NodeGraph graph;
+  bool pcie_assumed = false;  ///< nobody said how PCIe is laid out: as most servers have it
   std::vector<ChannelOrder> channels;  ///< NCCL's search channels, before doubling
   PathClass path = PathClass::nvl;     ///< the farthest hop inside the node that a channel takes
 };
@@ -100,10 +101,23 @@ struct DegradedLink {
 
 struct Topology {
   Cluster cluster;
+  std::string summary;               ///< one line about it
   std::vector<NodeType> node_types;  ///< nodes are numbered type after type
   SwitchPlan switches;
   std::vector<DegradedLink> degraded;
 };
+
+/// Who is how near to whom in a node, in nvidia-smi's words: GPUs, then NICs; "-" where nothing joins
+/// two.
+struct ConnectionMatrix {
+  std::vector<std::string> devices;
+  std::vector<std::vector<std::string>> cells;
+};
+ConnectionMatrix connection_matrix(const NodeGraph& graph);
+
+/// NCCL's two trees over the nodes: the parent of each, absent for the root.
+using NodeTree = std::vector<std::optional<int>>;
+NodeTree node_tree(int tree, int nodes);
 
 /// Throws InputError.
 Topology load_topology(const ClusterRequest& request);

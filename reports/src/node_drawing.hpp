@@ -1,0 +1,16 @@
+// One node as a drawn tree: CPUs, what hangs on them, and who NVLink joins.
+#pragma once
+
+#include <string>
+
+#include "ddpsim/reports/reports.hpp"
+#include "ddpsim/topologies/topology.hpp"
+
+namespace ddpsim {
+
+std::string draw_node(const NodeGraph& graph, const TerminalStyle& style);
+
+/// "12.5 GB/s"
+std::string rate_text(Bandwidth rate);
+
+}  // namespace ddpsim

@@ -1,0 +1,229 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "ddpsim/reports/topo_report.hpp"
+#include "node_drawing.hpp"
+#include "text_layout.hpp"
+#include "topo_words.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kWidestMatrix = 24;  // devices
+constexpr int kMostNodesDrawn = 32;
+constexpr std::size_t kMostOrders = 16;
+constexpr std::size_t kLabel = 12;
+
+std::string labelled(std::string_view label, const std::string& text, const TerminalStyle& style) {
+  return fmt::format("  {}{}{}", dim(label, style), std::string(kLabel - label.size(), ' '),
+                     wrapped(text, style.width - static_cast<int>(kLabel) - 2, kLabel + 2));
+}
+
+std::string heading(std::string_view text, const TerminalStyle& style) {
+  return '\n' + bold(text, style) + '\n';
+}
+
+std::string verdict(const TopoReport& report) {
+  const Cluster& cluster = report.topology.cluster;
+  std::string text = fmt::format("{}: {}", printable(cluster.name),
+                                 counted(static_cast<std::uint64_t>(cluster.ranks()), "GPU"));
+  if (cluster.nodes > 1) text += fmt::format(" in {} nodes", cluster.nodes);
+  if (report.bottleneck) {
+    text += fmt::format(", bound by {} at {} of bus bandwidth",
+                        kind_words(report.bottleneck->kind, cluster),
+                        rate_text(report.bottleneck->bus_bandwidth));
+  }
+  return text + '.';
+}
+
+std::string price_text(const Price& price) {
+  const char* per = price.per == Price::Per::node ? "per node" : "per node and hour";
+  return fmt::format("{} USD {} ({}, {}; {})", significant(price.usd, 4), per,
+                     printable(price.terms), printable(price.as_of), printable(price.source));
+}
+
+std::string summary(const Topology& topology, const TerminalStyle& style) {
+  const Cluster& cluster = topology.cluster;
+  std::string text;
+  for (const NodeType& type : topology.node_types) {
+    const std::string who =
+        topology.node_types.size() > 1
+            ? fmt::format("{} ({}): ", printable(type.name),
+                          counted(static_cast<std::uint64_t>(type.count), "node"))
+            : "";
+    text += labelled("GPUs",
+                     fmt::format("{}{} × {} per node, sm_{}, {} SMs, memory {}", who,
+                                 cluster.gpus_per_node, type.gpu.name, type.gpu.compute_capability,
+                                 type.gpu.sms, rate_text(type.gpu.memory_bandwidth)),
+                     style);
+  }
+  if (cluster.gpus_per_node > 1) text += labelled("joined by", joined_words(cluster), style);
+  if (cluster.nodes > 1) text += labelled("network", network_words(topology), style);
+  text += labelled("rates", "nominal, one direction", style);
+  for (const Price& price : cluster.prices) text += labelled("price", price_text(price), style);
+  text += labelled("evidence",
+                   cluster.verified ? "an nccl-tests log was taken at this size"
+                                    : "unverified at this size: figures from specifications",
+                   style);
+  for (const std::string& source : cluster.sources) {
+    text += labelled("source", printable(source), style);
+  }
+  return text;
+}
+
+std::string matrix(const NodeGraph& graph, const TerminalStyle& style) {
+  const ConnectionMatrix matrix = connection_matrix(graph);
+  if (matrix.devices.size() > kWidestMatrix) {
+    return fmt::format("  {} devices are too many for a page; --json has them all\n",
+                       matrix.devices.size());
+  }
+  std::vector<Column> columns = {{""}};
+  for (const std::string& device : matrix.devices) columns.push_back({device});
+  Table table(std::move(columns));
+  for (std::size_t row = 0; row < matrix.devices.size(); ++row) {
+    std::vector<std::string> cells = {matrix.devices[row]};
+    for (const std::string& cell : matrix.cells[row]) cells.push_back(cell);
+    table.add_row(std::move(cells));
+  }
+  return table.text({.width = std::max(style.width, 400), .colour = style.colour});
+}
+
+std::string order_text(const ChannelOrder& order, const NodeGraph& graph) {
+  const auto nics = graph.all(VertexKind::nic);
+  const auto nic = [&](std::uint32_t index) { return printable(graph.vertices[nics[index]].name); };
+  std::string text;
+  if (order.nic_in) text += nic(*order.nic_in) + " > ";
+  for (const std::uint32_t gpu : order.gpus) text += fmt::format("{} ", gpu);
+  if (order.nic_out) return text + "> " + nic(*order.nic_out);
+  return order.gpus.size() > 1 ? fmt::format("{}{}", text, order.gpus.front()) : text;
+}
+
+/// Equal orders once, with how many channels take them.
+std::string orders(const NodeType& type) {
+  std::vector<std::pair<std::string, int>> distinct;
+  for (const ChannelOrder& channel : type.channels) {
+    const std::string text = order_text(channel, type.graph);
+    const auto known = std::find_if(distinct.begin(), distinct.end(),
+                                    [&](const auto& entry) { return entry.first == text; });
+    if (known == distinct.end()) {
+      distinct.emplace_back(text, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  std::string out;
+  for (std::size_t i = 0; i < std::min(distinct.size(), kMostOrders); ++i) {
+    out += fmt::format("  {:>2} ×  {}\n", distinct[i].second, distinct[i].first);
+  }
+  if (distinct.size() > kMostOrders) {
+    out += fmt::format("  and {} further orders\n", distinct.size() - kMostOrders);
+  }
+  return out;
+}
+
+/// "0-(4-(2-(1,3),6-(5,7)))"
+std::string subtree(const NodeTree& tree, int root) {
+  std::string children;
+  for (int node = 0; node < static_cast<int>(tree.size()); ++node) {
+    if (tree[static_cast<std::size_t>(node)] != root) continue;
+    children += (children.empty() ? "" : ",") + subtree(tree, node);
+  }
+  return children.empty() ? std::to_string(root) : fmt::format("{}-({})", root, children);
+}
+
+std::string channels(const Topology& topology, const TerminalStyle& style) {
+  const Cluster& cluster = topology.cluster;
+  if (cluster.ranks() == 1) return "  one GPU: nothing to send\n";
+  std::string text =
+      labelled("rings",
+               fmt::format("{} of {} (NCCL's figure), {} bus bandwidth; NCCL connects each twice",
+                           cluster.ring.channels, rate_text(cluster.ring.inter),
+                           rate_text(cluster.ring.inter * cluster.ring.channels)),
+               style);
+  const std::string pace =
+      cluster.tree.intra == cluster.tree.inter
+          ? rate_text(cluster.tree.intra)
+          : fmt::format("{} inside a node, {} between nodes", rate_text(cluster.tree.intra),
+                        rate_text(cluster.tree.inter));
+  text += labelled("trees",
+                   fmt::format("{} of {}; the same orders, each a chain below its first GPU",
+                               cluster.tree.channels, pace),
+                   style);
+  if (cluster.nvls_channels > 0) {
+    text += labelled(
+        "NVLS", fmt::format("{} channels reduce in the NVSwitch", cluster.nvls_channels), style);
+  }
+  if (cluster.network.collnet)
+    text += labelled("CollNet", "network switches reduce (SHARP)", style);
+  for (const NodeType& type : topology.node_types) {
+    if (topology.node_types.size() > 1) text += fmt::format("  {}\n", printable(type.name));
+    text += orders(type);
+  }
+  if (cluster.nodes > 1 && cluster.nodes <= kMostNodesDrawn) {
+    for (const int which : {0, 1}) {
+      const NodeTree tree = node_tree(which, cluster.nodes);
+      const auto root = std::find(tree.begin(), tree.end(), std::nullopt) - tree.begin();
+      text += labelled(which == 0 ? "nodes, one" : "the other",
+                       subtree(tree, static_cast<int>(root)), style);
+    }
+  }
+  return text;
+}
+
+std::string bottleneck_text(const TopoReport& report, const TerminalStyle& style) {
+  const Cluster& cluster = report.topology.cluster;
+  if (!report.bottleneck) {
+    return cluster.ranks() == 1
+               ? ""
+               : heading("bottleneck", style) +
+                     fmt::format("  {} ranks are too many to lay out link by link (at most {})\n",
+                                 cluster.ranks(), kMostFabricRanks);
+  }
+  const Bottleneck& found = *report.bottleneck;
+  std::string text = fmt::format(
+      "A large ring all-reduce fills {} first: {} in one direction, passed by {:.3g} % of the "
+      "channels' "
+      "traffic, so at most {} of bus bandwidth, before what protocols take.",
+      printable(found.link), rate_text(found.bandwidth), found.crossings * 100,
+      rate_text(found.bus_bandwidth));
+  if (found.next_kind) {
+    text += fmt::format(
+        " Raising it pays up to {} times its rate; from {} of bus bandwidth on {} binds.",
+        significant(found.next_bus_bandwidth / found.bus_bandwidth, 3),
+        rate_text(found.next_bus_bandwidth), kind_words(*found.next_kind, cluster));
+  } else {
+    text += " No other kind of link is passed: what raises it raises the all-reduce.";
+  }
+  return heading("bottleneck", style) + "  " + wrapped(text, style.width - 2, 2);
+}
+
+}  // namespace
+
+std::string topo_text(const TopoReport& report, const TerminalStyle& style) {
+  const Topology& topology = report.topology;
+  std::string text = bold(verdict(report), style) + '\n';
+  if (!topology.summary.empty())
+    text += "  " + wrapped(printable(topology.summary), style.width - 2, 2);
+  text += '\n' + summary(topology, style);
+  for (const NodeType& type : topology.node_types) {
+    const std::string who = topology.node_types.size() > 1 ? " of " + printable(type.name) : "";
+    text += heading("matrix" + who, style) + matrix(type.graph, style);
+    text += heading("node" + who, style);
+    if (type.pcie_assumed)
+      text += dim("  PCIe as most such servers have it; a topology file would say\n", style);
+    text += draw_node(type.graph, style);
+  }
+  text += heading("channels", style) + channels(topology, style);
+  text += bottleneck_text(report, style);
+  if (topology.cluster.degraded_links > 0) {
+    text += fmt::format(
+        "\n  {} below its rate: --network flow takes it into account, the analytic "
+        "law does not\n",
+        counted(static_cast<std::uint64_t>(topology.cluster.degraded_links), "link"));
+  }
+  return text;
+}
+
+}  // namespace ddpsim

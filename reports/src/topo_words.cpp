@@ -1,0 +1,151 @@
+#include "topo_words.hpp"
+
+#include <fmt/format.h>
+
+#include "node_drawing.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+
+std::string_view kind_word(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::nvlink:
+      return "nvlink";
+    case LinkKind::pcie:
+      return "pcie";
+    case LinkKind::socket:
+      return "socket";
+    case LinkKind::nic:
+      return "nic";
+    case LinkKind::network:
+      return "network";
+  }
+  return "";
+}
+
+std::string kind_words(LinkKind kind, const Cluster& cluster) {
+  switch (kind) {
+    case LinkKind::nvlink:
+      return "NVLink";
+    case LinkKind::pcie:
+      return "PCIe";
+    case LinkKind::socket:
+      return "the link between CPUs";
+    case LinkKind::nic:
+      return cluster.network.nics_per_node == 1 ? "the NIC" : "the NICs";
+    case LinkKind::network:
+      return "the links between switches";
+  }
+  return "";
+}
+
+std::string_view kind_word(VertexKind kind) {
+  switch (kind) {
+    case VertexKind::gpu:
+      return "gpu";
+    case VertexKind::nvswitch:
+      return "nvswitch";
+    case VertexKind::pcie_switch:
+      return "pcie-switch";
+    case VertexKind::cpu:
+      return "cpu";
+    case VertexKind::nic:
+      return "nic";
+  }
+  return "";
+}
+
+std::string_view kind_word(NetworkKind kind) {
+  switch (kind) {
+    case NetworkKind::none:
+      return "none";
+    case NetworkKind::infiniband:
+      return "ib";
+    case NetworkKind::roce:
+      return "roce";
+    case NetworkKind::tcp:
+      return "tcp";
+    case NetworkKind::efa:
+      return "efa";
+    case NetworkKind::slingshot:
+      return "slingshot";
+  }
+  return "";
+}
+
+std::string_view kind_word(IntraKind kind) {
+  switch (kind) {
+    case IntraKind::none:
+      return "none";
+    case IntraKind::nvswitch:
+      return "nvswitch";
+    case IntraKind::nvlink:
+      return "nvlink";
+    case IntraKind::pcie:
+      return "pcie";
+  }
+  return "";
+}
+
+std::string_view kind_word(SwitchPlan::Kind kind) {
+  switch (kind) {
+    case SwitchPlan::Kind::one_switch:
+      return "one-switch";
+    case SwitchPlan::Kind::leaf_spine:
+      return "leaf-spine";
+    case SwitchPlan::Kind::rail:
+      return "rail";
+    case SwitchPlan::Kind::stated:
+      return "list";
+  }
+  return "";
+}
+
+std::string joined_words(const Cluster& cluster) {
+  const std::string rate = rate_text(cluster.intra.per_gpu);
+  const auto links = static_cast<std::uint64_t>(cluster.intra.links_per_gpu);
+  switch (cluster.intra.kind) {
+    case IntraKind::none:
+      return "nothing";
+    case IntraKind::nvswitch:
+      return fmt::format("NVSwitch, {} per GPU ({})", rate, counted(links, "NVLink"));
+    case IntraKind::nvlink:
+      return fmt::format("NVLink, {} per GPU that rings can use ({})", rate,
+                         counted(links, "link"));
+    case IntraKind::pcie:
+      return fmt::format("PCIe, {} per GPU", rate);
+  }
+  return "";
+}
+
+std::string network_words(const Topology& topology) {
+  const Network& network = topology.cluster.network;
+  std::string text = fmt::format("{} × {} {} per node", network.nics_per_node,
+                                 rate_text(network.per_nic), kind_word(network.kind));
+  const SwitchPlan& plan = topology.switches;
+  switch (plan.kind) {
+    case SwitchPlan::Kind::one_switch:
+      text += ", one switch";
+      break;
+    case SwitchPlan::Kind::leaf_spine:
+      text += fmt::format(", {} per leaf, {}",
+                          counted(static_cast<std::uint64_t>(plan.nodes_per_leaf), "node"),
+                          counted(static_cast<std::uint64_t>(plan.spines), "spine"));
+      break;
+    case SwitchPlan::Kind::rail:
+      text += fmt::format(", a switch per rail and pod of {}, {}",
+                          counted(static_cast<std::uint64_t>(plan.nodes_per_leaf), "node"),
+                          counted(static_cast<std::uint64_t>(plan.spines), "spine"));
+      break;
+    case SwitchPlan::Kind::stated:
+      text += fmt::format(", {} switches as listed", plan.switches.size());
+      break;
+  }
+  if (plan.oversubscription > 1) {
+    text += fmt::format(", oversubscribed {:.4g}:1", plan.oversubscription);
+  }
+  if (!network.gpudirect) text += ", no GPUDirect";
+  return text;
+}
+
+}  // namespace ddpsim

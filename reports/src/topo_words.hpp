@@ -1,0 +1,21 @@
+// How a cluster's links are called in sentences.
+#pragma once
+
+#include <string>
+
+#include "ddpsim/topologies/topology.hpp"
+
+namespace ddpsim {
+
+std::string_view kind_word(LinkKind kind);  ///< "nvlink"
+/// "the NICs", "the PCIe slots"
+std::string kind_words(LinkKind kind, const Cluster& cluster);
+std::string_view kind_word(VertexKind kind);        ///< "pcie-switch"
+std::string_view kind_word(NetworkKind kind);       ///< "ib"
+std::string_view kind_word(IntraKind kind);         ///< "nvswitch"
+std::string_view kind_word(SwitchPlan::Kind kind);  ///< "leaf-spine"
+
+std::string joined_words(const Cluster& cluster);
+std::string network_words(const Topology& topology);
+
+}  // namespace ddpsim

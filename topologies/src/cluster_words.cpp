@@ -1,0 +1,153 @@
+#include "cluster_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+
+#include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "switch_list.hpp"
+
+namespace ddpsim {
+
+void ClusterWord::fail(std::string message, std::string hint) const {
+  const std::string shown = in_quotes(text);
+  throw InputError(
+      {"cluster", shown.substr(1, shown.size() - 2), std::move(message), std::move(hint)});
+}
+
+std::int64_t ClusterWord::integer(std::string_view digits, const char* what,
+                                  std::int64_t high) const {
+  std::int64_t number = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto result = std::from_chars(digits.data(), end, number);
+  const bool whole = result.ptr == end && !digits.empty();
+  if (!whole || result.ec == std::errc::invalid_argument) {
+    fail(fmt::format("{} is not a number of {}", in_quotes(digits), what));
+  }
+  if (result.ec != std::errc() || number < 1 || number > high) {
+    fail(fmt::format("{} is out of range; expected 1 to {} {}", in_quotes(digits), high, what));
+  }
+  return number;
+}
+
+Bandwidth ClusterWord::bandwidth(std::string_view written) const {
+  const auto parsed = parse_bandwidth(written);
+  if (!parsed.value) fail(parsed.problem);
+  return *parsed.value;
+}
+
+std::pair<std::string_view, std::string_view> ClusterWord::counted(std::string_view written,
+                                                                   const char* form) const {
+  const std::size_t cross = written.find('x');
+  if (cross == written.npos || cross == 0 || cross + 1 == written.size()) {
+    fail(fmt::format("{} is not {}", in_quotes(written), form));
+  }
+  return {written.substr(0, cross), written.substr(cross + 1)};
+}
+
+std::string nearest_of(std::string_view written, const std::vector<std::string>& known,
+                       const char* known_are) {
+  if (const auto near = nearest(written, known)) return fmt::format("Did you mean \"{}\"?", *near);
+  std::string all;
+  for (const std::string& word : known) all += (all.empty() ? "" : ", ") + word;
+  return fmt::format("{}: {}", known_are, all);
+}
+
+ClusterWords split_words(std::string_view line, const std::vector<std::string>& known) {
+  ClusterWords words;
+  constexpr std::string_view kSpace = " \t\r\n";
+  for (std::size_t at = line.find_first_not_of(kSpace); at < line.size();) {
+    const std::size_t end = std::min(line.find_first_of(kSpace, at), line.size());
+    ClusterWord word;
+    word.text = line.substr(at, end - at);
+    const std::size_t colon = word.text.find(':');
+    word.key = word.text.substr(0, colon);
+    if (std::find(known.begin(), known.end(), word.key) == known.end()) {
+      word.fail("unknown key " + in_quotes(word.key), nearest_of(word.key, known, "Known keys"));
+    }
+    if (colon == word.text.npos || colon + 1 == word.text.size()) {
+      word.fail(fmt::format("\"{}\" has no value; expected {}:…", word.key, word.key));
+    }
+    word.value = word.text.substr(colon + 1);
+    if (words.count(word.key) != 0) word.fail(fmt::format("\"{}\" is given twice", word.key));
+    words.emplace(word.key, word);
+    at = line.find_first_not_of(kSpace, end);
+  }
+  return words;
+}
+
+const ClusterWord* find_word(const ClusterWords& words, const std::string& key) {
+  const auto found = words.find(key);
+  return found == words.end() ? nullptr : &found->second;
+}
+
+GpuModel read_gpu_model(const ClusterWord& word, std::string_view name) {
+  if (auto gpu = find_gpu(name)) return *gpu;
+  word.fail("unknown GPU " + in_quotes(name), nearest_of(name, gpu_names(), "Known GPUs"));
+}
+
+NicWord read_nics(const ClusterWord& word, bool count_needed) {
+  constexpr const char* kForm = "PER_NODExBANDWIDTH, such as \"8x200Gbps\"";
+  NicWord out;
+  std::string_view written = word.value;
+  const std::size_t colon = written.find(':');
+  std::string kind = "ib";
+  if (colon != written.npos) {
+    kind = written.substr(colon + 1);
+    written = written.substr(0, colon);
+  }
+  if (count_needed || written.find('x') != written.npos) {
+    const auto [count, rate] = word.counted(written, kForm);
+    out.count = static_cast<int>(word.integer(count, "NICs per node", kMostNicsPerNode));
+    written = rate;
+  }
+  out.rate = word.bandwidth(written);
+  const auto known = network_kind(kind);
+  if (!known) {
+    const auto near = nearest(kind, network_words());
+    word.fail(fmt::format("{} is not a network; expected ib, roce, tcp, efa or slingshot",
+                          in_quotes(kind)),
+              near ? fmt::format("Did you mean \"{}\"?", *near) : "");
+  }
+  out.kind = *known;
+  return out;
+}
+
+void read_network_words(const ClusterWords& words, bool has_network, ClusterDescription& out) {
+  if (const ClusterWord* word = find_word(words, "oversubscription")) {
+    double ratio = 0;
+    const char* const end = word->value.data() + word->value.size();
+    const auto result = std::from_chars(word->value.data(), end, ratio);
+    if (result.ec != std::errc() || result.ptr != end || !(ratio >= 1) ||
+        !(ratio <= kMostOversubscription)) {
+      word->fail(in_quotes(word->value) + " is not a ratio from 1 (none) to 1000");
+    }
+    out.network.oversubscription = ratio;
+  }
+  if (const ClusterWord* word = find_word(words, "latency")) {
+    const auto parsed = parse_duration(word->value);
+    if (!parsed.value) word->fail(parsed.problem);
+    if (*parsed.value > Duration::seconds(1)) {
+      word->fail(in_quotes(word->value) + " is out of range; expected at most 1s, one way");
+    }
+    out.network.latency = *parsed.value;
+  }
+  if (const ClusterWord* word = find_word(words, "switches")) {
+    out.switches = parse_switch_list(read_file(word->value, kLargestSwitchList), word->value);
+  }
+  for (const char* key : {"oversubscription", "latency", "switches"}) {
+    const ClusterWord* word = find_word(words, key);
+    if (word != nullptr && !has_network) {
+      word->fail("describes the network, and there is none",
+                 "Add one, such as \"nic:1x100Gbps:ib\"");
+    }
+  }
+}
+
+}  // namespace ddpsim

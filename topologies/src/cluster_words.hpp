@@ -1,0 +1,55 @@
+// `key:value` words on the command line: the one-line cluster, and what completes a file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/formats/suggest.hpp"
+#include "description.hpp"
+
+namespace ddpsim {
+
+/// One word. Messages place themselves at it: "cluster:nic:8x200Gb: …".
+struct ClusterWord {
+  std::string text;
+  std::string key;
+  std::string value;
+
+  [[noreturn]] void fail(std::string message, std::string hint = "") const;
+  std::int64_t integer(std::string_view digits, const char* what, std::int64_t high) const;
+  Bandwidth bandwidth(std::string_view written) const;
+  /// "8x200Gbps" -> {"8", "200Gbps"}; `form` says what was expected.
+  std::pair<std::string_view, std::string_view> counted(std::string_view written,
+                                                        const char* form) const;
+};
+
+using ClusterWords = std::map<std::string, ClusterWord>;
+
+/// Keys outside `known` and keys given twice are errors.
+ClusterWords split_words(std::string_view line, const std::vector<std::string>& known);
+
+const ClusterWord* find_word(const ClusterWords& words, const std::string& key);
+
+/// "Did you mean", or all there are.
+std::string nearest_of(std::string_view written, const std::vector<std::string>& known,
+                       const char* known_are);
+
+GpuModel read_gpu_model(const ClusterWord& word, std::string_view name);
+
+/// "COUNTxRATE[:KIND]"; without "COUNTx" the count is 0: as many as the node has.
+struct NicWord {
+  int count = 0;
+  Bandwidth rate;
+  NetworkKind kind = NetworkKind::infiniband;
+};
+NicWord read_nics(const ClusterWord& word, bool count_needed);
+
+/// oversubscription, latency and switches; `has_network`: they describe something.
+void read_network_words(const ClusterWords& words, bool has_network, ClusterDescription& out);
+
+}  // namespace ddpsim

@@ -1,0 +1,17 @@
+// The matrix of `nvidia-smi topo -m`.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ddpsim/topologies/topology.hpp"
+
+namespace ddpsim {
+
+bool looks_like_nvidia_matrix(std::string_view text);
+
+/// The node it shows. The matrix names neither GPU model nor rates: NVLinks get those of `gpu`, PCIe
+/// slots those of its generation, NIC ports none. Throws InputError.
+NodeGraph parse_nvidia_matrix(std::string_view text, const std::string& file, const GpuModel& gpu);
+
+}  // namespace ddpsim

@@ -1,0 +1,160 @@
+#include "wiring_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/suggest.hpp"
+#include "nccl_rates.hpp"
+#include "switch_list.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kMostVertices = 1024;
+constexpr std::size_t kMostWires = 65'536;
+
+VertexKind read_kind(const Cursor& cursor) {
+  const std::string word = cursor.choice({"gpu", "nvswitch", "pcie-switch", "cpu", "nic"});
+  if (word == "gpu") return VertexKind::gpu;
+  if (word == "nvswitch") return VertexKind::nvswitch;
+  if (word == "pcie-switch") return VertexKind::pcie_switch;
+  return word == "cpu" ? VertexKind::cpu : VertexKind::nic;
+}
+
+Vertex read_vertex(const Cursor& cursor) {
+  const Object fields = cursor.object({"name", "kind", "rate"});
+  Vertex out;
+  if (const auto kind = fields.optional("kind")) out.kind = read_kind(*kind);
+  if (const auto rate = fields.optional("rate")) {
+    out.port = rate->bandwidth();
+    if (out.kind != VertexKind::nic) rate->fail("only a NIC has a rate of its own");
+  }
+  fields.required("kind");
+  out.name = fields.required("name").string();
+  const bool plain = !out.name.empty() && out.name.find_first_not_of(
+                                              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW"
+                                              "XYZ0123456789_.-") == std::string::npos;
+  if (!plain) {
+    fields.required("name").fail(in_quotes(out.name) + " is not a name",
+                                 "Letters, digits, '_', '-' and '.'");
+  }
+  return out;
+}
+
+using Places = std::map<std::string, std::uint32_t>;
+
+std::uint32_t place_of(const Cursor& cursor, const Places& places) {
+  const std::string name = cursor.string();
+  const auto found = places.find(name);
+  if (found != places.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& entry : places) names.push_back(entry.first);
+  const auto near = nearest(name, names);
+  cursor.fail("no vertex is called " + in_quotes(name),
+              near ? fmt::format("Did you mean \"{}\"?", *near) : "");
+}
+
+Wire read_link(const Cursor& cursor, const Places& places, const GpuModel& gpu) {
+  Wire out;
+  const std::string kind =
+      cursor.free_object().required("kind").choice({"nvlink", "pcie", "socket"});
+  const bool nvlink = kind == "nvlink";
+  const Object fields = nvlink ? cursor.object({"between", "kind", "links", "per_link"})
+                               : cursor.object({"between", "kind", "rate"});
+  if (nvlink) {
+    out.kind = LinkKind::nvlink;
+    const auto links = fields.optional("links");
+    out.lanes = links ? static_cast<int>(links->integer(1, kMostLinksPerGpu)) : 1;
+    const NvlinkRate rate = nvlink_rate(gpu.compute_capability);
+    out.nominal = fields.required("per_link").bandwidth() * out.lanes;
+    out.nccl = out.nominal * (rate.nccl / rate.nominal);
+  } else {
+    out.kind = kind == "pcie" ? LinkKind::pcie : LinkKind::socket;
+    out.nominal = fields.required("rate").bandwidth();
+    out.nccl = kind == "pcie"
+                   ? Bandwidth::gigabytes_per_second(pcie_rate(out.nominal.gigabytes_per_second()))
+                   : out.nominal;
+  }
+  const Cursor between = fields.required("between");
+  const auto ends = between.array();
+  if (ends.size() != 2) {
+    between.fail(fmt::format("{} ends; expected two names", ends.size()));
+  }
+  out.a = place_of(ends[0], places);
+  out.b = place_of(ends[1], places);
+  if (out.a == out.b) between.fail("a link from a vertex to itself");
+  return out;
+}
+
+}  // namespace
+
+NodeGraph read_wiring(const Cursor& cursor, const GpuModel& gpu) {
+  const Object fields = cursor.object({"vertices", "links"});
+  NodeGraph out;
+  Places places;
+  for (const Cursor& item : fields.required("vertices").array()) {
+    if (out.vertices.size() == kMostVertices) item.fail("more than 1024 vertices in a node");
+    const Vertex vertex = read_vertex(item);
+    if (!places.emplace(vertex.name, static_cast<std::uint32_t>(out.vertices.size())).second) {
+      item.fail(fmt::format("two vertices are called {}", in_quotes(vertex.name)));
+    }
+    out.vertices.push_back(vertex);
+  }
+  std::set<std::pair<std::uint32_t, std::uint32_t>> joined;
+  for (const Cursor& item : fields.required("links").array()) {
+    if (out.wires.size() == kMostWires) item.fail("more than 65536 links in a node");
+    const Wire wire = read_link(item, places, gpu);
+    if (!joined.insert(std::minmax(wire.a, wire.b)).second) {
+      item.fail(fmt::format("{} and {} are joined twice", in_quotes(out.vertices[wire.a].name),
+                            in_quotes(out.vertices[wire.b].name)),
+                "Bundle them: \"links\": 2");
+    }
+    out.wires.push_back(wire);
+  }
+  return out;
+}
+
+SwitchPlan read_switches(const Cursor& cursor, const std::string& file) {
+  constexpr std::int64_t kMostPerLeaf = 65'536;
+  constexpr std::int64_t kMostSpines = 1'024;
+  if (cursor.free_object().has("list")) {
+    const std::string name = cursor.object({"list"}).required("list").string();
+    const auto path = std::filesystem::path(file).parent_path() / name;
+    return parse_switch_list(read_file(path, kLargestSwitchList), path.string());
+  }
+  SwitchPlan out;
+  const std::string kind =
+      cursor.free_object().required("kind").choice({"one-switch", "leaf-spine", "rail"});
+  if (kind == "one-switch") {
+    cursor.object({"kind"});
+    return out;
+  }
+  out.kind = kind == "rail" ? SwitchPlan::Kind::rail : SwitchPlan::Kind::leaf_spine;
+  const Object fields = cursor.object({"kind", "nodes_per_leaf", "spines"});
+  if (const auto spines = fields.optional("spines")) {
+    out.spines = static_cast<int>(spines->integer(1, kMostSpines));
+  }
+  out.nodes_per_leaf = static_cast<int>(fields.required("nodes_per_leaf").integer(1, kMostPerLeaf));
+  return out;
+}
+
+std::vector<DegradedLink> read_degraded(const Cursor& cursor) {
+  std::vector<DegradedLink> out;
+  for (const Cursor& item : cursor.array()) {
+    const Object fields = item.object({"link", "rate"});
+    DegradedLink link;
+    if (const auto rate = fields.optional("rate")) link.bandwidth = rate->bandwidth();
+    link.link = fields.required("link").string();
+    fields.required("rate");
+    out.push_back(link);
+  }
+  return out;
+}
+
+}  // namespace ddpsim
