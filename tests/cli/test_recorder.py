@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -66,13 +67,11 @@ class Trainings(unittest.TestCase):
                 self.assertEqual(self.document(case)["provenance"]["bucket_bytes"], logged)
 
     def test_ready_times_are_those_of_a_backward_with_deadlines(self):
-        document, facts = self.document("deadlines"), self.facts["deadlines"]
-        recorded = [entry["at_us"] for entry in document["backward"]["ready"]]
-        self.assertEqual([entry["parameter"] for entry in document["backward"]["ready"]], [5, 4, 3, 2, 1, 0])
-        errors = [max(abs(a - b) / b for a, b in zip(recorded, done)) for done in facts["done_us"]]
-        self.assertLess(min(errors), 0.01, f"{recorded} is none of {facts['done_us']}")
-        for at, deadline in zip(recorded, facts["deadlines_us"]):
-            self.assertGreaterEqual(at, deadline)
+        document = self.document("deadlines")
+        self.assertEqual([(entry["parameter"], entry["at_us"]) for entry in document["backward"]["ready"]],
+                         [(5, 20000), (4, 20500), (3, 22000), (2, 30000), (1, 34000), (0, 50000)])
+        self.assertEqual([document[part]["duration_us"] for part in ("forward", "backward", "optimizer", "iteration")],
+                         [5000, 50000, 0, 55000])
 
     def test_the_file_goes_through_every_command_unchanged(self):
         for case in ("resnet18", "plain", "accumulated"):
@@ -130,8 +129,9 @@ class Trainings(unittest.TestCase):
         self.assertEqual(document["samples_per_step"], 6)
         for entry in document["backward"]["ready"]:  # without no_sync: copies are there
             self.assertGreater(entry["copied_at_us"], entry["at_us"])
-        parts = document["forward"]["duration_us"] + document["backward"]["duration_us"]
-        self.assertLess(document["iteration"]["duration_us"], 3 * parts)
+        step = float(document["provenance"]["step_us"].split()[0])
+        others = float(re.search(r"others' ([0-9.]+) us", document["provenance"]["accumulation"]).group(1))
+        self.assertAlmostEqual(document["iteration"]["duration_us"], step - others, places=2)
         self.assertIn("--accumulate 3", self.said)
 
     def test_checkpoints_write_a_gradient_when_it_is_complete(self):

@@ -1,23 +1,28 @@
 #!/usr/bin/env python3
-"""What recording costs a training step, with and without hooks in turn so that a busy machine hits both alike.
+"""What recording costs a training step, and how right the times are.
 
-    tests/bench/recorder_overhead.py [PAIRS]
+    tests/bench/recorder.py [PAIRS]
 
-ResNet-50 on the CPU, one thread, alone and under DDP (gloo, one rank): PAIRS (default 20) plain steps and as many
-recorded ones, every other one. Timed from outside, calls of recorder.step() included."""
+Cost: ResNet-50 on the CPU, one thread, alone and under DDP (gloo, one rank): PAIRS (default 20) plain steps and as many
+recorded ones, in turn so that a busy machine hits both alike; timed from outside, calls of recorder.step() included.
+Times: a backward that waits for set deadlines, recorded against these and against when the waits ended (later, where
+others hold the processor)."""
 
+import json
 import pathlib
 import statistics
 import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "traces" / "recorder"))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "cli"), str(TESTS.parent / "traces" / "recorder")]
 
 import torch  # noqa: E402
 import torchvision  # noqa: E402
 
 from ddpsim_recorder import Recorder  # noqa: E402
+from recorder_trainings import ROWS, Deadlines, WallClock  # noqa: E402
 
 WARMUP = 3
 
@@ -56,10 +61,26 @@ def measure(title, model, pairs, folder):
               f"({100 * around / step:.2f} %)")
 
 
+def compare_with_deadlines(folder):
+    model = Deadlines(WallClock())
+    recorder = Recorder(model, pathlib.Path(folder) / "deadlines.json", warmup=WARMUP)
+    while not recorder.finished:
+        model(ROWS).sum().backward()
+        recorder.step()
+    document = json.loads((pathlib.Path(folder) / "deadlines.json").read_text())
+    recorded = [entry["at_us"] for entry in document["backward"]["ready"]]
+    ended = [[(at - start) / 1000 for at in times] for start, *times in model.done]
+    ended = min(ended, key=lambda times: abs(times[-1] - recorded[-1]))  # the waits of the step that was written
+    for name, truth in (("their deadlines", model.AT_US), ("when the waits ended", ended)):
+        errors = ", ".join(f"{100 * (at / true - 1):+.3f} %" for at, true in zip(recorded, truth))
+        print(f"deadlines    recorded ready times differ from {name} by {errors}")
+
+
 def main():
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
+        compare_with_deadlines(folder)
         measure("alone", torchvision.models.resnet50(), pairs, folder)
         torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=0, world_size=1)
         measure("under DDP", torch.nn.parallel.DistributedDataParallel(torchvision.models.resnet50()), pairs, folder)
