@@ -170,8 +170,8 @@ def under_ddp(make, inputs, ddp=None, **options):
 
 
 def frozen():
-    model = resnet(18)
-    for parameter in model.layer1.parameters():
+    model = Transformer()
+    for parameter in [model.words.weight, *model.layers.layers[0].parameters()]:
         parameter.requires_grad = False
     return model
 
@@ -266,12 +266,12 @@ def unwritable(folder, case):
 CASES = {
     "resnet18": under_ddp(lambda: resnet(18), IMAGES, steps=2),
     "resnet50": under_ddp(lambda: resnet(50), IMAGES, ddp={"bucket_cap_mb": 10}),
-    "frozen": under_ddp(frozen, IMAGES),
+    "frozen": under_ddp(frozen, TOKENS),
     "transformer": under_ddp(Transformer, TOKENS, ddp={"bucket_cap_mb": 1.5, "gradient_as_bucket_view": True}),
     "unused": under_ddp(Branches, ROWS, ddp={"find_unused_parameters": True}),
     "ignored": under_ddp(ignoring, ROWS),
     "sparse": under_ddp(sparse, TOKENS),
-    "accumulated": under_ddp(lambda: resnet(18), IMAGES, backwards=3),
+    "accumulated": under_ddp(Transformer, TOKENS, backwards=3),
     "plain": alone(lambda: resnet(18), IMAGES),
     "reentrant": alone(lambda: Checkpointed(True), ROWS),
     "checkpointed": alone(lambda: Checkpointed(False), ROWS),

@@ -46,7 +46,12 @@ import os
 import sys
 import time
 
-import torch
+try:
+    import torch
+except ImportError as error:
+    if __name__ != "__main__":
+        raise
+    sys.exit(f"ddpsim recorder: {error}; run it with the Python that has PyTorch")
 
 VERSION = "1"
 DTYPES = ("float32", "float16", "bfloat16", "float64", "int8", "uint8", "int16", "int32", "int64", "bool",
@@ -735,7 +740,7 @@ class Report:
         major, minor = torch_release()
         yield f"--torch {major}.{minor}"
         if not self.job.on_gpu:
-            yield "--compute-scale 1"
+            yield "--compute-scale RATIO"  # how much faster the GPU of the cluster is
         if self.ddp is not None:
             yield from ddp_options(self.ddp)
         if self.times.passes > 1:
