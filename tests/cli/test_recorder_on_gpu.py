@@ -129,6 +129,9 @@ class OnGpu(unittest.TestCase):
         explicit = Recording(self, ddp={"bucket_bytes_cap_default": False})  # 25 given is not 25 by default
         explicit.run()
         self.assertIn("--bucket-cap-mb 25", explicit.said)
+        several = Recording(self, ddp={"bucket_bytes_cap_list": [2**19, 2**25], "bucket_bytes_cap_default": False})
+        several.run()
+        self.assertIn("--bucket-cap-mb-list 0.5,32\n", several.said)
 
     def test_a_rank_of_several_has_a_file_of_its_own(self):
         recording = Recording(self, ddp={})

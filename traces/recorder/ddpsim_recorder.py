@@ -837,11 +837,16 @@ class Report:
 
 
 def ddp_options(ddp):
+    def mib(count):  # exact, so that the same bytes come out again
+        return repr(count / 2**20) if count % 2**20 else str(count // 2**20)
+
     cap = getattr(ddp, "bucket_bytes_cap", None)
+    caps = getattr(ddp, "bucket_bytes_cap_list", None)  # 2.11
     default = getattr(ddp, "bucket_bytes_cap_default", cap == 25 * 2**20)  # 2.5 knows whether it was given
-    if cap is not None and not default:
-        mib = cap / 2**20  # exact, so that the same bytes come out again
-        yield f"--bucket-cap-mb {int(mib) if mib == int(mib) else mib!r}"
+    if caps:
+        yield "--bucket-cap-mb-list " + ",".join(map(mib, caps))
+    elif cap is not None and not default:
+        yield "--bucket-cap-mb " + mib(cap)
     for attribute, wanted, option in (("find_unused_parameters", True, "--find-unused-parameters"),
                                       ("static_graph", True, "--static-graph"),
                                       ("gradient_as_bucket_view", True, "--gradient-as-bucket-view"),
