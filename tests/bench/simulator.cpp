@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "bucketing_search.hpp"
-#include "ddpsim/sim/event_queue.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
@@ -79,24 +78,6 @@ void BM_EnumerateBucketings(benchmark::State& state) {
   state.counters["bucketings"] = static_cast<double>(count);
 }
 BENCHMARK(BM_EnumerateBucketings)->Unit(benchmark::kMillisecond);
-
-/// Fills the queue with instants from a fixed generator, then empties it.
-void BM_EventQueue_PushPop(benchmark::State& state) {
-  const std::int64_t count = state.range(0);
-  for (auto _ : state) {
-    EventQueue<std::uint32_t> queue;
-    std::uint64_t random = 88172645463325252;
-    for (std::int64_t i = 0; i < count; ++i) {
-      random ^= random << 13;
-      random ^= random >> 7;
-      random ^= random << 17;
-      queue.push(TimePoint(Duration::picoseconds(static_cast<std::int64_t>(random >> 24))), 0);
-    }
-    while (!queue.empty()) benchmark::DoNotOptimize(queue.pop());
-  }
-  state.SetItemsProcessed(state.iterations() * count);
-}
-BENCHMARK(BM_EventQueue_PushPop)->RangeMultiplier(10)->Range(1000, 1'000'000);
 
 }  // namespace
 }  // namespace ddpsim

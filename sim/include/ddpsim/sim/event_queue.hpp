@@ -1,13 +1,23 @@
 // The future, in total order: events leave by (time, sequence), so two events at one instant leave
-// in the order they were scheduled. A binary heap; the three functions are all the simulator knows
-// of it.
+// in the order they were scheduled.
+//
+// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan: Faster algorithms for the shortest path problem,
+// 1990): simulated time never runs backwards, so an event is kept by the highest digit in which its
+// time differs from the time of the last event that left, and by the value of that digit. Events of
+// one time always share a bucket and stay there in order, so no sequence number is stored. When the
+// first bucket's turn comes, its events move to buckets of lower digits, at most once per digit:
+// the cost does not grow with the number of events pending.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "ddpsim/sim/assert.hpp"
 #include "ddpsim/sim/units.hpp"
 
 namespace ddpsim {
@@ -15,32 +25,75 @@ namespace ddpsim {
 template <typename Payload>
 class EventQueue {
  public:
+  /// Precondition: `time` is not before the last event that left.
   void push(TimePoint time, Payload payload) {
-    heap_.push_back(Entry{time, next_sequence_++, std::move(payload)});
-    std::push_heap(heap_.begin(), heap_.end(), later);
+    const auto at = static_cast<std::uint64_t>(time.since_start().picoseconds());
+    DDPSIM_ASSERT(at >= now_, "an event lies in the past");
+    put({at, std::move(payload)});
   }
 
   /// Removes and returns the earliest event. Precondition: !empty().
   std::pair<TimePoint, Payload> pop() {
-    std::pop_heap(heap_.begin(), heap_.end(), later);
-    Entry entry = std::move(heap_.back());
-    heap_.pop_back();
-    return {entry.time, std::move(entry.payload)};
+    if (next_due_ == due_.size()) refill();
+    Entry& entry = due_[next_due_++];
+    return {instant(entry.time), std::move(entry.payload)};
   }
 
-  bool empty() const { return heap_.empty(); }
+  /// Whether another event of the instant that was popped last is waiting.
+  bool more_now() const { return next_due_ != due_.size(); }
+
+  bool empty() const { return next_due_ == due_.size() && levels_ == 0; }
 
  private:
+  static constexpr std::size_t kBits = 4;  ///< per digit
+  static constexpr std::size_t kDigits = std::size_t{1} << kBits;
+  static constexpr std::size_t kLevels = 63 / kBits + 1;  ///< times use 63 bits
+
   struct Entry {
-    TimePoint time;
-    std::uint64_t sequence;
+    std::uint64_t time;
     Payload payload;
   };
-  static bool later(const Entry& a, const Entry& b) {
-    return a.time != b.time ? a.time > b.time : a.sequence > b.sequence;
+
+  static TimePoint instant(std::uint64_t picoseconds) {
+    return TimePoint(Duration::picoseconds(static_cast<std::int64_t>(picoseconds)));
   }
-  std::vector<Entry> heap_;
-  std::uint64_t next_sequence_ = 0;
+
+  void put(Entry entry) {
+    const std::uint64_t differs = entry.time ^ now_;
+    if (differs == 0) {
+      due_.push_back(std::move(entry));
+      return;
+    }
+    const std::size_t level = (static_cast<std::size_t>(std::bit_width(differs)) - 1) / kBits;
+    const std::size_t digit = (entry.time >> (level * kBits)) % kDigits;
+    levels_ |= std::uint64_t{1} << level;
+    digits_[level] |= std::uint32_t{1} << digit;
+    buckets_[level * kDigits + digit].push_back(std::move(entry));
+  }
+
+  /// Brings the earliest events, all of one time, to due_, which is empty.
+  void refill() {
+    due_.clear();
+    next_due_ = 0;
+    const auto level = static_cast<std::size_t>(std::countr_zero(levels_));
+    std::uint32_t& digits = digits_[level];
+    const auto digit = static_cast<std::size_t>(std::countr_zero(digits));
+    digits &= digits - 1;
+    if (digits == 0) levels_ &= levels_ - 1;
+    std::vector<Entry>& bucket = buckets_[level * kDigits + digit];
+    std::uint64_t earliest = bucket.front().time;
+    for (const Entry& entry : bucket) earliest = std::min(earliest, entry.time);
+    now_ = earliest;
+    for (Entry& entry : bucket) put(std::move(entry));
+    bucket.clear();
+  }
+
+  std::vector<Entry> due_;  ///< at now_
+  std::size_t next_due_ = 0;
+  std::uint64_t now_ = 0;  ///< time of the last event that left
+  std::array<std::vector<Entry>, kLevels * kDigits> buckets_;
+  std::array<std::uint32_t, kLevels> digits_{};  ///< by level, a bit per bucket that is not empty
+  std::uint64_t levels_ = 0;                     ///< a bit per level that is not empty
 };
 
 }  // namespace ddpsim
