@@ -1,6 +1,8 @@
 // Names, and the one road from a collective model to a duration.
 #include "ddpsim/sim/collective.hpp"
 
+#include "flow_planner.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -12,6 +14,13 @@ struct Planner {
   CollectivePlan operator()(const AnalyticModel& model) const {
     const CollectiveChoice choice = choose(kind, size, model.cluster, model.tuning);
     const Duration transfer = cost(kind, choice, size, model.cluster);
+    return {transfer.scaled(model.duration_scale), choice, choice.channels};
+  }
+  CollectivePlan operator()(const FlowModel& model) const {
+    const CollectiveChoice choice = choose(kind, size, model.cluster, model.tuning);
+    const Duration transfer = model.network->has_channels(kind, choice)
+                                  ? model.network->alone(kind, choice, size)
+                                  : cost(kind, choice, size, model.cluster);
     return {transfer.scaled(model.duration_scale), choice, choice.channels};
   }
   CollectivePlan operator()(const RecordedModel& model) const {
@@ -37,6 +46,13 @@ std::string_view name_of(Protocol protocol) {
       break;
   }
   return "Simple";
+}
+
+FlowModel flow_model(const Cluster& cluster, const CollectiveTuning& tuning, Fabric fabric,
+                     const Background& background) {
+  return {.cluster = cluster,
+          .tuning = tuning,
+          .network = std::make_shared<FlowPlanner>(cluster, std::move(fabric), background)};
 }
 
 CollectivePlan plan(const CollectiveModel& model, CollectiveKind kind, Bytes size,

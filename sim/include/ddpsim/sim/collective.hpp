@@ -6,16 +6,18 @@
 //       our pipeline law
 //
 // NCCL's time estimate selects; it does not predict. A CollectiveModel bundles the two (or replaces
-// them) as a value the step simulator asks once per collective. Flow simulation, NVLS and CollNet
-// join here as further alternatives of the variant and further enumerators.
+// them) as a value the step simulator asks once per collective. NVLS and CollNet join here as
+// further enumerators.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "ddpsim/sim/background.hpp"
 #include "ddpsim/sim/cluster.hpp"
 #include "ddpsim/sim/units.hpp"
 #include "ddpsim/sim/versions.hpp"
@@ -68,10 +70,23 @@ struct RecordedModel {
 /// Collectives take no time and no SMs: the lower bound.
 struct FreeModel {};
 
-using CollectiveModel = std::variant<AnalyticModel, RecordedModel, FreeModel>;
+class FlowPlanner;
+
+/// choose, then the pipeline chunk by chunk over the links of a fabric, beside background traffic.
+/// Algorithms the fabric has no channels for take what the law says.
+struct FlowModel {
+  Cluster cluster;
+  CollectiveTuning tuning;
+  std::shared_ptr<FlowPlanner> network;
+  double duration_scale = 1;  ///< named uncertainty: every transfer times this factor
+};
+FlowModel flow_model(const Cluster& cluster, const CollectiveTuning& tuning, Fabric fabric,
+                     const Background& background = {});
+
+using CollectiveModel = std::variant<AnalyticModel, RecordedModel, FreeModel, FlowModel>;
 
 struct CollectivePlan {
-  Duration transfer;                       ///< last arrival to end
+  Duration transfer;                       ///< last arrival to end, without background traffic
   std::optional<CollectiveChoice> choice;  ///< absent where the model does not choose
   int channels = 0;                        ///< SMs the kernel holds while it is resident
 };

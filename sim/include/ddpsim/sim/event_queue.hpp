@@ -27,16 +27,16 @@ class EventQueue {
  public:
   /// Precondition: `time` is not before the last event that left.
   void push(TimePoint time, Payload payload) {
-    const auto at = static_cast<std::uint64_t>(time.since_start().picoseconds());
-    DDPSIM_ASSERT(at >= now_, "an event lies in the past");
-    put({at, std::move(payload)});
+    const std::uint64_t key = static_cast<std::uint64_t>(time.since_start().picoseconds()) ^ kSign;
+    DDPSIM_ASSERT(key >= now_, "an event lies in the past");
+    put({key, std::move(payload)});
   }
 
   /// Removes and returns the earliest event. Precondition: !empty().
   std::pair<TimePoint, Payload> pop() {
     if (next_due_ == due_.size()) refill();
     Entry& entry = due_[next_due_++];
-    return {instant(entry.time), std::move(entry.payload)};
+    return {instant(entry.key), std::move(entry.payload)};
   }
 
   /// Whether another event of the instant that was popped last is waiting.
@@ -47,25 +47,27 @@ class EventQueue {
  private:
   static constexpr std::size_t kBits = 4;  ///< per digit
   static constexpr std::size_t kDigits = std::size_t{1} << kBits;
-  static constexpr std::size_t kLevels = 63 / kBits + 1;  ///< times use 63 bits
+  static constexpr std::size_t kLevels = 64 / kBits;
+  /// Turns the order of signed numbers into that of unsigned ones.
+  static constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
 
   struct Entry {
-    std::uint64_t time;
+    std::uint64_t key;  ///< time
     Payload payload;
   };
 
-  static TimePoint instant(std::uint64_t picoseconds) {
-    return TimePoint(Duration::picoseconds(static_cast<std::int64_t>(picoseconds)));
+  static TimePoint instant(std::uint64_t key) {
+    return TimePoint(Duration::picoseconds(static_cast<std::int64_t>(key ^ kSign)));
   }
 
   void put(Entry entry) {
-    const std::uint64_t differs = entry.time ^ now_;
+    const std::uint64_t differs = entry.key ^ now_;
     if (differs == 0) {
       due_.push_back(std::move(entry));
       return;
     }
     const std::size_t level = (static_cast<std::size_t>(std::bit_width(differs)) - 1) / kBits;
-    const std::size_t digit = (entry.time >> (level * kBits)) % kDigits;
+    const std::size_t digit = (entry.key >> (level * kBits)) % kDigits;
     levels_ |= std::uint64_t{1} << level;
     digits_[level] |= std::uint32_t{1} << digit;
     buckets_[level * kDigits + digit].push_back(std::move(entry));
@@ -81,8 +83,8 @@ class EventQueue {
     digits &= digits - 1;
     if (digits == 0) levels_ &= levels_ - 1;
     std::vector<Entry>& bucket = buckets_[level * kDigits + digit];
-    std::uint64_t earliest = bucket.front().time;
-    for (const Entry& entry : bucket) earliest = std::min(earliest, entry.time);
+    std::uint64_t earliest = bucket.front().key;
+    for (const Entry& entry : bucket) earliest = std::min(earliest, entry.key);
     now_ = earliest;
     for (Entry& entry : bucket) put(std::move(entry));
     bucket.clear();
@@ -90,7 +92,7 @@ class EventQueue {
 
   std::vector<Entry> due_;  ///< at now_
   std::size_t next_due_ = 0;
-  std::uint64_t now_ = 0;  ///< time of the last event that left
+  std::uint64_t now_ = 0;  ///< key of the last event that left; 0: none did
   std::array<std::vector<Entry>, kLevels * kDigits> buckets_;
   std::array<std::uint32_t, kLevels> digits_{};  ///< by level, a bit per bucket that is not empty
   std::uint64_t levels_ = 0;                     ///< a bit per level that is not empty

@@ -1,0 +1,145 @@
+#include "chunk_pipeline.hpp"
+
+#include <algorithm>
+
+namespace ddpsim {
+namespace {
+
+class ShapeBuilder {
+ public:
+  ShapeBuilder(std::uint32_t lag, int gpus_per_node)
+      : gpus_per_node_(static_cast<std::uint32_t>(std::max(1, gpus_per_node))) {
+    shape_.lag = lag;
+  }
+
+  std::uint32_t hop(std::uint32_t from, std::uint32_t to, Route route) {
+    shape_.hops.push_back({.route = route,
+                           .between_nodes = from / gpus_per_node_ != to / gpus_per_node_,
+                           .waits_for = {},
+                           .feeds = {}});
+    waits_for_.emplace_back();
+    return static_cast<std::uint32_t>(shape_.hops.size() - 1);
+  }
+  void wait(std::uint32_t hop, std::uint32_t for_hop) { waits_for_[hop].push_back(for_hop); }
+
+  PipelineShape build() {
+    std::vector<std::vector<std::uint32_t>> feeds(shape_.hops.size());
+    for (std::uint32_t hop = 0; hop < waits_for_.size(); ++hop)
+      for (const std::uint32_t other : waits_for_[hop]) feeds[other].push_back(hop);
+    for (std::size_t hop = 0; hop < shape_.hops.size(); ++hop) {
+      shape_.hops[hop].waits_for = store(waits_for_[hop]);
+      shape_.hops[hop].feeds = store(feeds[hop]);
+    }
+    return std::move(shape_);
+  }
+
+ private:
+  Slice store(const std::vector<std::uint32_t>& hops) {
+    const auto first = static_cast<std::uint32_t>(shape_.hop_lists.size());
+    shape_.hop_lists.insert(shape_.hop_lists.end(), hops.begin(), hops.end());
+    return {first, static_cast<std::uint32_t>(hops.size())};
+  }
+
+  PipelineShape shape_;
+  std::uint32_t gpus_per_node_;
+  std::vector<std::vector<std::uint32_t>> waits_for_;
+};
+
+/// With more channels than the fabric has, they wrap, as NCCL repeats the channels it found.
+template <typename Channel>
+const Channel& channel_of(const std::vector<Channel>& channels, int channel) {
+  return channels[static_cast<std::size_t>(channel) % channels.size()];
+}
+
+/// Ranks of a tree, every one behind its parent.
+std::vector<std::uint32_t> from_the_root(const TreeChannel& tree) {
+  const auto ranks = static_cast<std::uint32_t>(tree.parent.size());
+  std::vector<std::vector<std::uint32_t>> children(ranks);
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    if (tree.parent[rank] == rank) {
+      order.push_back(rank);
+    } else {
+      children[tree.parent[rank]].push_back(rank);
+    }
+  }
+  for (std::size_t next = 0; next < order.size(); ++next) {
+    const std::vector<std::uint32_t>& below = children[order[next]];
+    order.insert(order.end(), below.begin(), below.end());
+  }
+  return order;
+}
+
+}  // namespace
+
+PipelineShape ring_all_reduce_shape(const Fabric& fabric, int channels, int gpus_per_node) {
+  ShapeBuilder builder(1, gpus_per_node);
+  for (int channel = 0; channel < channels; ++channel) {
+    const RingChannel& ring = channel_of(fabric.rings, channel);
+    const std::size_t n = ring.ranks.size();
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint32_t hop =
+          builder.hop(ring.ranks[i], ring.ranks[(i + 1) % n], ring.to_next[i]);
+      if (i == 0) {
+        first = hop;
+      } else {
+        builder.wait(hop, last);
+      }
+      last = hop;
+    }
+    if (n > 0) builder.wait(first, last);
+  }
+  return builder.build();
+}
+
+PipelineShape ring_broadcast_shape(const Fabric& fabric, int channels, int gpus_per_node) {
+  ShapeBuilder builder(0, gpus_per_node);
+  for (int channel = 0; channel < channels; ++channel) {
+    const RingChannel& ring = channel_of(fabric.rings, channel);
+    const std::size_t n = ring.ranks.size();
+    const auto root = static_cast<std::size_t>(
+        std::min_element(ring.ranks.begin(), ring.ranks.end()) - ring.ranks.begin());
+    std::uint32_t before = 0;
+    for (std::size_t step = 0; step + 1 < n; ++step) {
+      const std::size_t i = (root + step) % n;
+      const std::uint32_t hop =
+          builder.hop(ring.ranks[i], ring.ranks[(i + 1) % n], ring.to_next[i]);
+      if (step > 0) builder.wait(hop, before);
+      before = hop;
+    }
+  }
+  return builder.build();
+}
+
+PipelineShape tree_all_reduce_shape(const Fabric& fabric, int channels, int gpus_per_node) {
+  ShapeBuilder builder(0, gpus_per_node);
+  for (int channel = 0; channel < channels; ++channel) {
+    const TreeChannel& tree = channel_of(fabric.trees, channel);
+    const std::vector<std::uint32_t> order = from_the_root(tree);
+    std::vector<std::uint32_t> up(order.size());
+    std::vector<std::uint32_t> down(order.size());
+    std::vector<std::vector<std::uint32_t>> arriving(order.size());  // up hops, by rank reached
+    for (std::size_t i = order.size(); i-- > 1;) {
+      const std::uint32_t rank = order[i];
+      const std::uint32_t parent = tree.parent[rank];
+      up[rank] = builder.hop(rank, parent, tree.up[rank]);
+      for (const std::uint32_t hop : arriving[rank]) builder.wait(up[rank], hop);
+      arriving[parent].push_back(up[rank]);
+    }
+    for (std::size_t i = 1; i < order.size(); ++i) {
+      const std::uint32_t rank = order[i];
+      const std::uint32_t parent = tree.parent[rank];
+      down[rank] = builder.hop(parent, rank, tree.down[rank]);
+      if (parent != order[0]) {
+        builder.wait(down[rank], down[parent]);
+      } else {
+        for (const std::uint32_t hop : arriving[parent]) builder.wait(down[rank], hop);
+      }
+    }
+  }
+  return builder.build();
+}
+
+}  // namespace ddpsim

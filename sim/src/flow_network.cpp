@@ -1,0 +1,239 @@
+#include "flow_network.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "ddpsim/sim/assert.hpp"
+
+namespace ddpsim {
+
+FlowNetwork::FlowNetwork(const NetworkLinks& links, std::vector<NetworkJob> jobs)
+    : links_(links), booked_(links.capacities.size(), 0), solver_(links.capacities) {
+  std::uint32_t hops = 0;
+  for (NetworkJob& job : jobs) {
+    LiveJob live;
+    live.pipelines = std::move(job.pipelines);
+    live.recurrence = job.recurrence;
+    live.first_hop = hops;
+    std::size_t most = 0;
+    for (const ChunkPipeline& pipeline : live.pipelines)
+      most = std::max(most, pipeline.shape->hops.size());
+    hops += static_cast<std::uint32_t>(most);
+    jobs_.push_back(std::move(live));
+  }
+  hops_.resize(hops);
+  flows_.resize(hops);
+  book_all();
+  for (std::uint32_t job = 0; job < jobs_.size(); ++job)
+    if (jobs_[job].recurrence) push(jobs_[job].recurrence->first, job, What::recur);
+}
+
+void FlowNetwork::start(std::size_t job, std::size_t pipeline, TimePoint at) {
+  DDPSIM_ASSERT(!jobs_[job].running, "a job starts a pipeline while it runs one");
+  const auto index = static_cast<std::uint32_t>(job);
+  set_up(index, jobs_[job].pipelines[pipeline]);
+  push(at + jobs_[job].pipeline->start, index, What::start);
+}
+
+TimePoint FlowNetwork::run(std::size_t job) {
+  while (jobs_[job].running) DDPSIM_ASSERT(step(), "a pipeline never finished");
+  return jobs_[job].end;
+}
+
+std::optional<TimePoint> FlowNetwork::step() {
+  if (queue_.empty()) return std::nullopt;
+  do {
+    const auto [time, wakeup] = queue_.pop();
+    now_ = time;
+    ++events_;
+    handle(wakeup);
+  } while (queue_.more_now());
+  if (!solver_.settled()) settle();
+  return now_;
+}
+
+void FlowNetwork::push(TimePoint time, std::uint32_t index, What what, std::uint32_t version) {
+  queue_.push(time, {index, static_cast<std::uint32_t>(what) | version << kWhatBits});
+}
+
+void FlowNetwork::handle(const Wakeup& wakeup) {
+  const std::uint32_t index = wakeup.index;
+  switch (static_cast<What>(wakeup.what & ((1U << kWhatBits) - 1))) {
+    case What::delivered:
+      delivered(index);
+      break;
+    case What::free:
+      hops_[index].wakeup = false;
+      advance(index);
+      break;
+    case What::sent:
+      if (hops_[index].sending &&
+          flows_[index].version << kWhatBits >> kWhatBits == wakeup.what >> kWhatBits)
+        flow_sent(index);
+      break;
+    case What::start:
+      begin(index);
+      break;
+    case What::recur:
+      if (jobs_[index].running) {
+        jobs_[index].late = true;
+        break;
+      }
+      set_up(index, jobs_[index].pipelines[0]);
+      push(now_ + jobs_[index].pipeline->start, index, What::start);
+      if (jobs_[index].recurrence->period > Duration())
+        push(now_ + jobs_[index].recurrence->period, index, What::recur);
+      break;
+  }
+}
+
+void FlowNetwork::set_up(std::uint32_t index, const ChunkPipeline& pipeline) {
+  LiveJob& job = jobs_[index];
+  job.running = true;
+  job.pipeline = &pipeline;
+  const std::vector<Hop>& hops = pipeline.shape->hops;
+  job.missing = std::uint64_t{pipeline.chunks} * hops.size();
+  for (std::size_t i = 0; i < hops.size(); ++i) {
+    LiveHop& live = hops_[job.first_hop + i];
+    Flow& flow = flows_[job.first_hop + i];
+    const HopPace pace = pace_of(pipeline, hops[i], links_);
+    live = LiveHop{.send = pace.send,
+                   .latency = pace.latency,
+                   .most_under_way = pace.most_under_way,
+                   .job = index};
+    live.held_back = pace.send > Duration() && !never_held_back(hops[i].route, links_, booked_);
+    flow.ceiling = pace.ceiling;
+  }
+}
+
+void FlowNetwork::begin(std::uint32_t index) {
+  LiveJob& job = jobs_[index];
+  const auto hops = static_cast<std::uint32_t>(job.pipeline->shape->hops.size());
+  if (job.missing == 0) return finish(job);
+  for (std::uint32_t hop = 0; hop < hops; ++hop) advance(job.first_hop + hop);
+}
+
+void FlowNetwork::finish(LiveJob& job) {
+  job.running = false;
+  job.end = now_;
+  if (std::exchange(job.late, false))
+    push(now_, static_cast<std::uint32_t>(&job - jobs_.data()), What::recur);
+}
+
+void FlowNetwork::delivered(std::uint32_t index) {
+  LiveHop& hop = hops_[index];
+  ++hop.delivered;
+  LiveJob& job = jobs_[hop.job];
+  if (--job.missing == 0) return finish(job);
+  const PipelineShape& shape = *job.pipeline->shape;
+  for (const std::uint32_t next : shape.list(shape.hops[index - job.first_hop].feeds))
+    advance(job.first_hop + next);
+  advance(index);
+}
+
+void FlowNetwork::advance(std::uint32_t index) {
+  LiveHop& hop = hops_[index];
+  while (ready(hop, index)) {
+    if (hop.held_back) {
+      if (!hop.sending) send_flow(index);
+      return;
+    }
+    if (now_ < hop.free) {
+      if (!std::exchange(hop.wakeup, true)) push(hop.free, index, What::free);
+      return;
+    }
+    ++hop.sent;
+    hop.free = now_ + hop.send;
+    push(hop.free + hop.latency, index, What::delivered);
+  }
+}
+
+bool FlowNetwork::ready(const LiveHop& hop, std::uint32_t index) const {
+  const LiveJob& job = jobs_[hop.job];
+  const ChunkPipeline& pipeline = *job.pipeline;
+  if (hop.sent == pipeline.chunks || hop.sent - hop.delivered >= hop.most_under_way) return false;
+  const PipelineShape& shape = *pipeline.shape;
+  for (const std::uint32_t before : shape.list(shape.hops[index - job.first_hop].waits_for))
+    if (hops_[job.first_hop + before].delivered + shape.lag <= hop.sent) return false;
+  return true;
+}
+
+void FlowNetwork::send_flow(std::uint32_t index) {
+  LiveHop& hop = hops_[index];
+  const LiveJob& job = jobs_[hop.job];
+  ++hop.sent;
+  hop.sending = true;
+  Flow& flow = flows_[index];
+  flow.left = chunk_amount(*job.pipeline);
+  flow.since = now_;
+  flow.rate = 0;
+  solver_.add(index, links_.of(job.pipeline->shape->hops[index - job.first_hop].route),
+              flow.ceiling);
+}
+
+void FlowNetwork::flow_sent(std::uint32_t index) {
+  LiveHop& hop = hops_[index];
+  hop.sending = false;
+  solver_.remove(index);
+  push(now_ + hop.latency, index, What::delivered);
+  advance(index);
+}
+
+void FlowNetwork::settle() {
+  for (const std::uint32_t index : solver_.settle()) {
+    Flow& flow = flows_[index];
+    const auto elapsed = static_cast<TransferAmount>((now_ - flow.since).picoseconds());
+    const TransferAmount done = static_cast<TransferAmount>(flow.rate) * elapsed;
+    flow.left -= std::min(flow.left, done);
+    flow.since = now_;
+    flow.rate = solver_.rate(index);
+    ++flow.version;
+    // Far beyond any step, and far inside 63 bits.
+    constexpr TransferAmount kLongest = TransferAmount{1} << 61;
+    const auto rate = static_cast<TransferAmount>(flow.rate);
+    const TransferAmount time = std::min(kLongest, (flow.left + rate - 1) / rate);
+    push(now_ + Duration::picoseconds(static_cast<std::int64_t>(time)), index, What::sent,
+         flow.version);
+  }
+}
+
+std::int64_t FlowNetwork::load(LinkId link) const {
+  std::int64_t sum = 0;
+  for (const LiveJob& job : jobs_) {
+    if (!job.running) continue;
+    const std::vector<Hop>& hops = job.pipeline->shape->hops;
+    for (std::size_t i = 0; i < hops.size(); ++i) {
+      const std::size_t index = job.first_hop + i;
+      const LiveHop& live = hops_[index];
+      const std::span<const LinkId> route = links_.of(hops[i].route);
+      if (std::find(route.begin(), route.end(), link) == route.end()) continue;
+      if (live.held_back) {
+        if (live.sending) sum += flows_[index].rate;
+      } else if (now_ < live.free) {
+        sum += flows_[index].ceiling;
+      }
+    }
+  }
+  return sum;
+}
+
+/// Of each job the pipeline that would take most of a link, all sending at once.
+void FlowNetwork::book_all() {
+  std::vector<std::int64_t> most(booked_.size());
+  std::vector<std::int64_t> one(booked_.size());
+  for (const LiveJob& job : jobs_) {
+    std::fill(most.begin(), most.end(), 0);
+    for (const ChunkPipeline& pipeline : job.pipelines) {
+      std::fill(one.begin(), one.end(), 0);
+      book(pipeline, links_, one);
+      for (std::size_t link = 0; link < one.size(); ++link)
+        most[link] = std::max(most[link], one[link]);
+    }
+    for (std::size_t link = 0; link < most.size(); ++link)
+      if (__builtin_add_overflow(booked_[link], most[link], &booked_[link]))
+        booked_[link] = std::numeric_limits<std::int64_t>::max();
+  }
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,116 @@
+// Chunk pipelines on shared links, event by event.
+//
+// Every chunk on its way over a route is a flow. Rates are max-min fair (max_min.hpp), bounded by
+// the pipeline's own ceiling. A hop whose links could carry at their ceilings everything that may
+// ever be sent over them is never held back: its chunks take a known time and need one event each.
+// Chunks of other hops are flows whose rate changes as others come and go; what is left of them is
+// kept exactly, in bytes times picoseconds per second.
+//
+// Jobs share the network. A job has pipelines it may run, one at a time; jobs with a period start
+// theirs by themselves, again and again, late when the last one has not ended. Time only goes
+// forward: run() leaves the network at the end of the pipeline asked for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ddpsim/sim/event_queue.hpp"
+#include "max_min.hpp"
+#include "network_links.hpp"
+
+namespace ddpsim {
+
+/// A pipeline that starts by itself.
+struct Recurrence {
+  TimePoint first;
+  Duration period;  ///< zero: once
+};
+
+struct NetworkJob {
+  std::vector<ChunkPipeline> pipelines;
+  std::optional<Recurrence> recurrence;  ///< of pipelines[0]
+};
+
+class FlowNetwork {
+ public:
+  FlowNetwork(const NetworkLinks& links, std::vector<NetworkJob> jobs);
+
+  /// Starts pipeline `pipeline` of a job without recurrence. Precondition: the job is idle and the
+  /// network has not passed `at`.
+  void start(std::size_t job, std::size_t pipeline, TimePoint at);
+  /// Runs until the job is idle; returns when its last chunk arrived. Precondition: it was started.
+  TimePoint run(std::size_t job);
+
+  /// Runs the events of one instant and returns it; nothing when no event is left.
+  std::optional<TimePoint> step();
+  bool idle(std::size_t job) const { return !jobs_[job].running; }
+  /// Bytes per second over a link right now.
+  std::int64_t load(LinkId link) const;
+  std::uint64_t events() const { return events_; }
+
+ private:
+  struct LiveHop {
+    TimePoint free;  ///< when the chunk being sent has left
+    Duration send;   ///< of one chunk at the ceiling
+    Duration latency;
+    std::uint32_t sent = 0;  ///< chunks begun
+    std::uint32_t delivered = 0;
+    std::uint32_t most_under_way = 1;
+    std::uint32_t job = 0;
+    bool held_back = false;  ///< its chunks are flows of the solver
+    bool sending = false;    ///< such a flow is there now
+    bool wakeup = false;     ///< an event at `free` is pending
+  };
+  /// What a hop that may be held back is sending.
+  struct Flow {
+    TransferAmount left = 0;
+    TimePoint since;  ///< instant `left` was true
+    std::int64_t rate = 0;
+    std::int64_t ceiling = 0;
+    std::uint32_t version = 0;  ///< of the predicted end; older predictions are stale
+  };
+  struct LiveJob {
+    std::vector<ChunkPipeline> pipelines;
+    std::optional<Recurrence> recurrence;
+    const ChunkPipeline* pipeline = nullptr;  ///< running, or run last
+    std::uint32_t first_hop = 0;              ///< its place among all live hops
+    std::uint64_t missing = 0;                ///< chunks to deliver
+    bool running = false;
+    bool late = false;  ///< due again before it ended
+    TimePoint end;
+  };
+  enum class What : std::uint32_t { delivered, free, sent, start, recur };
+  struct Wakeup {
+    std::uint32_t index;  ///< live hop, or job
+    std::uint32_t what;   ///< What, and the version of a flow above it
+  };
+  static constexpr std::uint32_t kWhatBits = 3;
+
+  void push(TimePoint time, std::uint32_t index, What what, std::uint32_t version = 0);
+  void handle(const Wakeup& wakeup);
+  void set_up(std::uint32_t job, const ChunkPipeline& pipeline);
+  void begin(std::uint32_t job);
+  void finish(LiveJob& job);
+  void delivered(std::uint32_t index);
+  void advance(std::uint32_t index);
+  bool ready(const LiveHop& hop, std::uint32_t index) const;
+  void send_flow(std::uint32_t index);
+  void flow_sent(std::uint32_t index);
+  void settle();
+  void book_all();
+
+  const NetworkLinks& links_;
+  std::vector<LiveJob> jobs_;
+  std::vector<LiveHop> hops_;
+  std::vector<Flow> flows_;           ///< by live hop
+  std::vector<std::int64_t> booked_;  ///< by link: the most that may ever be sent over it
+  MaxMin solver_;
+  EventQueue<Wakeup> queue_;
+  TimePoint now_;
+  std::uint64_t events_ = 0;
+};
+
+}  // namespace ddpsim

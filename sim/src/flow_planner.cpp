@@ -1,0 +1,166 @@
+#include "flow_planner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "law_pipeline.hpp"
+#include "steady_state.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Whole bytes per second, at least one.
+std::int64_t whole(double bytes_per_second) {
+  constexpr double kMost = 1e18;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(kMost, bytes_per_second)));
+}
+
+NetworkLinks links_of(const Fabric& fabric, const Cluster& cluster) {
+  NetworkLinks links;
+  links.route_links = fabric.route_links;
+  for (const Link& link : fabric.links) {
+    // Rounded up, where a pipeline's ceiling is rounded down: channels that share a link evenly
+    // must not find it short of a byte per second.
+    links.capacities.push_back(
+        whole(std::ceil(link.bandwidth.bytes_per_second() * wire_share(link.kind, cluster))));
+    links.latencies.push_back(link.latency);
+  }
+  return links;
+}
+
+Recurrence recurrence_of(const Repetition& when) {
+  return {.first = when.first, .period = when.period};
+}
+
+/// As many nodes and GPUs of the same kind as the ring passes.
+Cluster cluster_of(const RingChannel& ring, const Cluster& like) {
+  const auto gpus = static_cast<std::uint32_t>(std::max(1, like.gpus_per_node));
+  std::set<std::uint32_t> nodes;
+  for (const std::uint32_t rank : ring.ranks) nodes.insert(rank / gpus);
+  Cluster cluster = like;
+  cluster.nodes = static_cast<int>(nodes.size());
+  cluster.gpus_per_node = static_cast<int>(ring.ranks.size() / nodes.size());
+  return cluster;
+}
+
+}  // namespace
+
+FlowPlanner::FlowPlanner(Cluster cluster, Fabric fabric, Background background)
+    : cluster_(std::move(cluster)),
+      fabric_(std::move(fabric)),
+      links_(links_of(fabric_, cluster_)) {
+  add_background(background);
+}
+
+bool FlowPlanner::has_channels(CollectiveKind kind, const CollectiveChoice& choice) const {
+  if (cluster_.ranks() <= 1) return false;
+  if (kind == CollectiveKind::broadcast || choice.algorithm == Algorithm::ring)
+    return !fabric_.rings.empty();
+  return choice.algorithm == Algorithm::tree && !fabric_.trees.empty();
+}
+
+ChunkPipeline FlowPlanner::pipeline(CollectiveKind kind, const CollectiveChoice& choice,
+                                    Bytes size) {
+  const PipelineTerms terms = pipeline_terms(kind, choice, size, cluster_);
+  const ShapeKind shape_kind = kind == CollectiveKind::broadcast     ? ShapeKind::broadcast
+                               : choice.algorithm == Algorithm::ring ? ShapeKind::ring
+                                                                     : ShapeKind::tree;
+  return law_pipeline(shape(shape_kind, choice.channels), terms,
+                      load_of(kind, choice, cluster_, size, terms));
+}
+
+Duration FlowPlanner::alone(CollectiveKind kind, const CollectiveChoice& choice, Bytes size) {
+  const Question question{kind, choice.algorithm, choice.protocol, choice.channels, size.count()};
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = alone_.find(question);
+    if (known != alone_.end()) return known->second;
+  }
+  const ChunkPipeline asked = pipeline(kind, choice, size);
+  std::optional<Duration> duration = uncontended_duration(asked, links_);
+  if (!duration) {
+    FlowNetwork network(links_, {{.pipelines = {asked}, .recurrence = {}}});
+    network.start(0, 0, TimePoint());
+    duration = network.run(0).since_start();
+  }
+  const std::lock_guard lock(mutex_);
+  alone_.emplace(question, *duration);
+  return *duration;
+}
+
+const PipelineShape& FlowPlanner::shape(ShapeKind kind, int channels) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<PipelineShape>& known = shapes_[{kind, channels}];
+  if (!known) {
+    const int gpus = cluster_.gpus_per_node;
+    known = std::make_unique<PipelineShape>(
+        kind == ShapeKind::ring        ? ring_all_reduce_shape(fabric_, channels, gpus)
+        : kind == ShapeKind::broadcast ? ring_broadcast_shape(fabric_, channels, gpus)
+                                       : tree_all_reduce_shape(fabric_, channels, gpus));
+  }
+  return *known;
+}
+
+void FlowPlanner::add_background(const Background& background) {
+  for (const BackgroundTransfer& transfer : background.transfers) {
+    auto shape = std::make_unique<PipelineShape>();
+    const Route route{static_cast<std::uint32_t>(links_.route_links.size()),
+                      static_cast<std::uint32_t>(transfer.links.size())};
+    links_.route_links.insert(links_.route_links.end(), transfer.links.begin(),
+                              transfer.links.end());
+    shape->hops.push_back({.route = route, .between_nodes = false, .waits_for = {}, .feeds = {}});
+    std::int64_t ceiling = whole(transfer.rate.bytes_per_second());
+    for (const LinkId link : transfer.links) ceiling = std::min(ceiling, links_.capacities[link]);
+    const auto rate = Bandwidth::bytes_per_second(static_cast<double>(ceiling));
+    const ChunkPipeline pipeline{
+        .shape = shape.get(), .chunks = 1, .ceiling = ceiling, .chunk_time = transfer.size / rate};
+    background_shapes_.push_back(std::move(shape));
+    background_.push_back({.pipelines = {pipeline}, .recurrence = recurrence_of(transfer.when)});
+  }
+  for (const BackgroundJob& job : background.jobs) {
+    Fabric own;
+    own.rings = job.rings;
+    const auto channels = static_cast<int>(job.rings.size());
+    auto shape = std::make_unique<PipelineShape>(
+        ring_all_reduce_shape(own, channels, cluster_.gpus_per_node));
+    const Cluster cluster = cluster_of(job.rings.front(), cluster_);
+    const CollectiveChoice choice{.algorithm = Algorithm::ring,
+                                  .protocol = Protocol::simple,
+                                  .channels = channels,
+                                  .nccl_estimate = {}};
+    const PipelineTerms terms =
+        pipeline_terms(CollectiveKind::all_reduce, choice, job.size, cluster);
+    const PipelineLoad load = load_of(CollectiveKind::all_reduce, choice, cluster, job.size, terms);
+    background_.push_back(
+        {.pipelines = {law_pipeline(*shape, terms, load)}, .recurrence = recurrence_of(job.when)});
+    background_shapes_.push_back(std::move(shape));
+  }
+}
+
+SharedNetworkRun::SharedNetworkRun(FlowPlanner& planner, std::span<const Collective> collectives)
+    : network_(planner.links(), [&] {
+        std::vector<NetworkJob> jobs(1);
+        for (const Collective& collective : collectives) {
+          alone_.push_back(collective.alone);
+          if (!collective.choice || !planner.has_channels(collective.kind, *collective.choice)) {
+            pipelines_.emplace_back();
+            continue;
+          }
+          pipelines_.emplace_back(jobs[0].pipelines.size());
+          jobs[0].pipelines.push_back(
+              planner.pipeline(collective.kind, *collective.choice, collective.size));
+        }
+        jobs.insert(jobs.end(), planner.background().begin(), planner.background().end());
+        return jobs;
+      }()) {}
+
+Duration SharedNetworkRun::transfer(std::size_t collective, TimePoint at) {
+  const std::optional<std::size_t> pipeline = pipelines_[collective];
+  if (!pipeline) return alone_[collective];
+  network_.start(0, *pipeline, at);
+  return network_.run(0) - at;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,24 @@
+// The pipeline law as a chunk pipeline: the same start, the same pace, and the law's latency and
+// fill shared out over the hops of the shape's longest way, so that alone on the network the
+// pipeline takes what the law says.
+#pragma once
+
+#include "chunk_pipeline.hpp"
+#include "pipeline_law.hpp"
+
+namespace ddpsim {
+
+struct PipelineLoad {
+  double wire_bytes = 0;     ///< over each hop, all chunks together
+  std::uint32_t chunks = 0;  ///< per hop; 0: as many as keep the pipeline's own fill small
+};
+
+/// `shape` must outlive the pipeline.
+ChunkPipeline law_pipeline(const PipelineShape& shape, const PipelineTerms& terms,
+                           const PipelineLoad& load);
+
+/// What one operation of `size` bytes sends over each hop.
+PipelineLoad load_of(CollectiveKind kind, const CollectiveChoice& choice, const Cluster& cluster,
+                     Bytes size, const PipelineTerms& terms);
+
+}  // namespace ddpsim

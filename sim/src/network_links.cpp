@@ -1,0 +1,61 @@
+#include "network_links.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace ddpsim {
+namespace {
+
+/// Enough that a hop sends without a pause: one chunk leaves while others are on their way. In a
+/// rendezvous only one is.
+std::uint32_t most_under_way(const ChunkPipeline& pipeline, Duration send, Duration latency) {
+  if (pipeline.rendezvous) return 1;
+  if (send <= Duration()) return std::max(1U, pipeline.chunks);
+  const std::int64_t on_the_way =
+      (latency.picoseconds() + send.picoseconds() - 1) / send.picoseconds();
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(1 + on_the_way, 1U << 30));
+}
+
+}  // namespace
+
+TransferAmount chunk_amount(const ChunkPipeline& pipeline) {
+  return static_cast<TransferAmount>(pipeline.ceiling) *
+         static_cast<TransferAmount>(pipeline.chunk_time.picoseconds());
+}
+
+HopPace pace_of(const ChunkPipeline& pipeline, const Hop& hop, const NetworkLinks& links) {
+  HopPace pace{.ceiling = pipeline.ceiling,
+               .send = pipeline.chunk_time,
+               .latency = hop.between_nodes ? pipeline.network_latency : pipeline.local_latency,
+               .most_under_way = 1};
+  for (const LinkId link : links.of(hop.route)) {
+    pace.ceiling = std::min(pace.ceiling, links.capacities[link]);
+    pace.latency += links.latencies[link];
+  }
+  if (pace.ceiling < pipeline.ceiling) {
+    const auto rate = static_cast<TransferAmount>(pace.ceiling);
+    const TransferAmount time = (chunk_amount(pipeline) + rate - 1) / rate;
+    pace.send = Duration::picoseconds(static_cast<std::int64_t>(time));
+  }
+  pace.most_under_way = most_under_way(pipeline, pace.send, pace.latency);
+  return pace;
+}
+
+void book(const ChunkPipeline& pipeline, const NetworkLinks& links,
+          std::vector<std::int64_t>& booked) {
+  for (const Hop& hop : pipeline.shape->hops) {
+    const std::int64_t ceiling = pace_of(pipeline, hop, links).ceiling;
+    for (const LinkId link : links.of(hop.route))
+      if (__builtin_add_overflow(booked[link], ceiling, &booked[link]))
+        booked[link] = std::numeric_limits<std::int64_t>::max();
+  }
+}
+
+bool never_held_back(Route route, const NetworkLinks& links,
+                     const std::vector<std::int64_t>& booked) {
+  const std::span<const LinkId> passed = links.of(route);
+  return std::all_of(passed.begin(), passed.end(),
+                     [&](LinkId link) { return booked[link] <= links.capacities[link]; });
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,118 @@
+#include "steady_state.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace ddpsim {
+namespace {
+
+/// Picoseconds, by hop.
+struct Paces {
+  std::vector<std::int64_t> again;    ///< from one chunk to the next of the same hop
+  std::vector<std::int64_t> deliver;  ///< from leaving to delivery
+};
+
+Paces paces_of(const ChunkPipeline& pipeline, const NetworkLinks& links) {
+  Paces paces;
+  for (const Hop& hop : pipeline.shape->hops) {
+    const HopPace pace = pace_of(pipeline, hop, links);
+    const std::int64_t deliver = (pace.send + pace.latency).picoseconds();
+    paces.deliver.push_back(deliver);
+    paces.again.push_back(pipeline.rendezvous ? deliver : pace.send.picoseconds());
+  }
+  return paces;
+}
+
+/// Instants at which one chunk leaves each hop, from those of the chunk before.
+class Recurrence {
+ public:
+  Recurrence(const PipelineShape& shape, Paces paces)
+      : shape_(shape), paces_(std::move(paces)), leave_(shape.hops.size(), 0), before_(leave_) {}
+
+  /// The first chunk: nothing came before it; with lag 1 nothing needs to have arrived.
+  void first() {
+    if (shape_.lag > 0) return;
+    for (std::size_t h = 0; h < leave_.size(); ++h) leave_[h] = arrivals(h, leave_);
+  }
+  void next() {
+    before_.swap(leave_);
+    const std::vector<std::int64_t>& arrived = shape_.lag > 0 ? before_ : leave_;
+    for (std::size_t h = 0; h < leave_.size(); ++h)
+      leave_[h] = std::max(before_[h] + paces_.again[h], arrivals(h, arrived));
+  }
+  void skip(std::int64_t later) {
+    for (std::int64_t& instant : leave_) instant += later;
+  }
+  const std::vector<std::int64_t>& leave() const { return leave_; }
+  std::int64_t end() const {
+    std::int64_t end = 0;
+    for (std::size_t h = 0; h < leave_.size(); ++h)
+      end = std::max(end, leave_[h] + paces_.deliver[h]);
+    return end;
+  }
+
+ private:
+  /// When everything the hop waits for is there.
+  std::int64_t arrivals(std::size_t hop, const std::vector<std::int64_t>& leave) const {
+    std::int64_t latest = 0;
+    for (const std::uint32_t before : shape_.list(shape_.hops[hop].waits_for))
+      latest = std::max(latest, leave[before] + paces_.deliver[before]);
+    return latest;
+  }
+
+  const PipelineShape& shape_;
+  Paces paces_;
+  std::vector<std::int64_t> leave_;
+  std::vector<std::int64_t> before_;
+};
+
+/// How much later every hop is than in `earlier`, when that is the same for all.
+std::optional<std::int64_t> same_shift(const std::vector<std::int64_t>& now,
+                                       const std::vector<std::int64_t>& earlier) {
+  const std::int64_t shift = now[0] - earlier[0];
+  for (std::size_t h = 1; h < now.size(); ++h)
+    if (now[h] - earlier[h] != shift) return std::nullopt;
+  return shift;
+}
+
+}  // namespace
+
+std::optional<Duration> uncontended_duration(const ChunkPipeline& pipeline,
+                                             const NetworkLinks& links) {
+  const PipelineShape& shape = *pipeline.shape;
+  if (shape.hops.empty() || pipeline.chunks == 0) return pipeline.start;
+  std::vector<std::int64_t> booked(links.capacities.size(), 0);
+  book(pipeline, links, booked);
+  for (const Hop& hop : shape.hops)
+    if (!never_held_back(hop.route, links, booked)) return std::nullopt;
+
+  Recurrence recurrence(shape, paces_of(pipeline, links));
+  recurrence.first();
+  // Brent's search for a period: compare with the chunk of the last power of two.
+  std::vector<std::int64_t> earlier = recurrence.leave();
+  std::uint32_t earlier_chunk = 0;
+  std::uint32_t next_reference = 1;
+  std::uint32_t chunk = 0;
+  while (chunk + 1 < pipeline.chunks) {
+    recurrence.next();
+    ++chunk;
+    if (const auto shift = same_shift(recurrence.leave(), earlier)) {
+      const std::uint32_t period = chunk - earlier_chunk;
+      const std::uint32_t periods = (pipeline.chunks - 1 - chunk) / period;
+      recurrence.skip(*shift * periods);
+      chunk += periods * period;
+      while (++chunk < pipeline.chunks) recurrence.next();
+      break;
+    }
+    if (chunk == next_reference) {
+      earlier = recurrence.leave();
+      earlier_chunk = chunk;
+      next_reference *= 2;
+    }
+  }
+  return pipeline.start + Duration::picoseconds(recurrence.end());
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,59 @@
+// Alone on its links, a flow pipeline takes what the analytic law says.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "fabrics.hpp"
+#include "flow_planner.hpp"
+#include "pipeline_law.hpp"
+#include "steady_state.hpp"
+#include "worlds.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+Cluster machine(int nodes, int gpus) {
+  Cluster cluster = worlds::node(gpus, 300);
+  cluster.nodes = nodes;
+  cluster.gpu.compute_capability = 80;
+  if (gpus == 1) cluster.intra.kind = IntraKind::none;
+  if (nodes > 1)
+    cluster.network = {
+        .kind = NetworkKind::infiniband, .nics_per_node = 4, .per_nic = 25_GBps, .latency = {}};
+  return cluster;
+}
+
+double error_of(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
+                const Cluster& cluster, FlowPlanner& planner) {
+  const Duration law = cost(kind, choice, size, cluster);
+  return std::abs((planner.alone(kind, choice, size) - law) / law);
+}
+
+}  // namespace
+
+TEST_CASE("flow: alone it takes what the law says, within a thousandth") {
+  double worst = 0;
+  for (const auto& [nodes, gpus] :
+       {std::pair(1, 2), {1, 3}, {1, 8}, {2, 1}, {2, 8}, {3, 5}, {4, 4}, {7, 2}, {8, 1}, {16, 2}}) {
+    const Cluster cluster = machine(nodes, gpus);
+    FlowPlanner planner(cluster, fabrics::switched(cluster, 8), {});
+    for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple})
+      for (const std::int64_t size : {0, 1, 4099, 65'536, 1'048'576, 26'214'400, 1 << 30})
+        for (const int channels : {2, 8}) {
+          for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring}) {
+            const CollectiveChoice choice{algorithm, protocol, channels, {}};
+            INFO(nodes, "x", gpus, " ", name_of(algorithm), " ", name_of(protocol), " ", size);
+            const double error =
+                error_of(CollectiveKind::all_reduce, choice, Bytes(size), cluster, planner);
+            CHECK(error < 1e-3);
+            worst = std::max(worst, error);
+          }
+          const CollectiveChoice choice{Algorithm::ring, protocol, channels, {}};
+          CHECK(error_of(CollectiveKind::broadcast, choice, Bytes(size), cluster, planner) < 1e-3);
+        }
+  }
+  MESSAGE("worst difference between flow and law: ", worst);
+}
