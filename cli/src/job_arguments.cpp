@@ -11,6 +11,7 @@
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/topology.hpp"
 #include "rank_warnings.hpp"
 #include "usage_error.hpp"
 #include "workload_source.hpp"
@@ -200,7 +201,10 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
   command.add_option("--gpus-per-node", arguments.gpus_per_node, "use GPUs 0..G-1 of each node")
       ->check(CLI::Range(1, 1000));
   command.add_option("--nccl", arguments.nccl, "NCCL version (default: the one PyTorch ships)");
-  command.add_option("--network", arguments.network, "how collectives are timed: analytic")
+  command
+      .add_option("--network", arguments.network,
+                  "how collectives are timed: analytic (a law, alone on the network) or flow "
+                  "(chunk by chunk over the links)")
       ->capture_default_str();
   command.add_option("--algorithm", arguments.algorithm, "force ring or tree (NCCL_ALGO)");
   command.add_option("--protocol", arguments.protocol, "force LL, LL128 or Simple (NCCL_PROTO)");
@@ -248,6 +252,7 @@ std::string command_line(const std::string& command, const JobArguments& argumen
   option("--nodes", number(arguments.nodes));
   option("--gpus-per-node", number(arguments.gpus_per_node));
   option("--nccl", arguments.nccl);
+  if (arguments.network != JobArguments{}.network) option("--network", arguments.network);
   option("--algorithm", arguments.algorithm);
   option("--protocol", arguments.protocol);
   option("--measured-step", arguments.measured_step);
@@ -258,9 +263,10 @@ std::string command_line(const std::string& command, const JobArguments& argumen
 
 Job load_job(const JobArguments& arguments) {
   Job job;
-  if (arguments.network != "analytic")
-    throw UsageError(fmt::format("--network: \"{}\" is not available; this version has analytic",
-                                 arguments.network));
+  const bool flow = arguments.network == "flow";
+  if (!flow && arguments.network != "analytic")
+    throw UsageError(
+        fmt::format("--network: \"{}\" is not one of analytic, flow", arguments.network));
   job.options.ddp = ddp_options(arguments.ddp);
   const CollectiveTuning tuning = tuning_for(arguments, job.options.ddp.torch);
   if (arguments.measured_step) job.measured_step = parse_measured_step(*arguments.measured_step);
@@ -269,16 +275,21 @@ Job load_job(const JobArguments& arguments) {
   LoadedWorkload loaded = load_workload(arguments.workload, arguments.model);
   job.workload = std::move(loaded.workload);
   job.workload_source = arguments.workload;
-  job.cluster = load_cluster({.text = arguments.cluster,
-                              .nodes = arguments.nodes,
-                              .gpus_per_node = arguments.gpus_per_node});
+  const ClusterRequest request{.text = arguments.cluster,
+                               .nodes = arguments.nodes,
+                               .gpus_per_node = arguments.gpus_per_node};
+  job.cluster = load_cluster(request);
   ComputeScale scale = compute_scale_for(arguments, job.workload, job.cluster);
   if (is_estimate(job.workload) && !scale.range) scale.range = kEstimateSpeedRange;
   job.options.compute_scale = scale.factor;
   job.options.compute_scale_range = scale.range;
   if (const auto recorded_on = find_gpu(job.workload.gpu))
     job.options.recorded_sms = recorded_on->sms;
-  job.model = AnalyticModel{.cluster = job.cluster, .tuning = tuning};
+  if (flow) {
+    job.model = flow_model(job.cluster, tuning, build_fabric(request));
+  } else {
+    job.model = AnalyticModel{.cluster = job.cluster, .tuning = tuning};
+  }
 
   ReportContext& context = job.context;
   context.workload = job.workload.name.empty() ? arguments.workload : job.workload.name;

@@ -50,9 +50,17 @@ std::string_view name_of(Protocol protocol) {
 
 FlowModel flow_model(const Cluster& cluster, const CollectiveTuning& tuning, Fabric fabric,
                      const Background& background) {
-  return {.cluster = cluster,
-          .tuning = tuning,
-          .network = std::make_shared<FlowPlanner>(cluster, std::move(fabric), background)};
+  return {{.cluster = cluster, .tuning = tuning},
+          std::make_shared<FlowPlanner>(cluster, std::move(fabric), background)};
+}
+
+const AnalyticModel* chooser_of(const CollectiveModel& model) {
+  if (const AnalyticModel* analytic = std::get_if<AnalyticModel>(&model)) return analytic;
+  return std::get_if<FlowModel>(&model);
+}
+
+AnalyticModel* chooser_of(CollectiveModel& model) {
+  return const_cast<AnalyticModel*>(chooser_of(std::as_const(model)));
 }
 
 CollectivePlan plan(const CollectiveModel& model, CollectiveKind kind, Bytes size,

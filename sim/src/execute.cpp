@@ -99,9 +99,10 @@ struct Wakeup {
 
 class Executor {
  public:
-  Executor(const Schedule& schedule, const Rates& rates)
+  Executor(const Schedule& schedule, const Rates& rates, const TransferTime& transfer_time)
       : schedule_(schedule),
         rates_(rates),
+        transfer_time_(transfer_time),
         transfer_beside_compute_(rates.communication),
         now_(schedule.start) {
     const std::size_t ranks = schedule.ranks.size();
@@ -247,7 +248,9 @@ class Executor {
     update_compute_rate(rank);
     if (++collective.arrived < states_.size()) return;
     transferring_ = index;
-    collective.transfer.start(schedule_.collectives[index].transfer, transfer_rate(), now_);
+    const Duration transfer =
+        transfer_time_ ? transfer_time_(index, now_) : schedule_.collectives[index].transfer;
+    collective.transfer.start(transfer, transfer_rate(), now_);
     predict_transfer(index);
   }
 
@@ -300,6 +303,7 @@ class Executor {
 
   const Schedule& schedule_;
   const Rates& rates_;
+  const TransferTime& transfer_time_;
   const Rate transfer_beside_compute_;
   TimePoint now_;
   EventQueue<Wakeup> queue_;
@@ -356,8 +360,8 @@ std::string_view name_of(Track track) {
   return "";
 }
 
-Execution execute(const Schedule& schedule, const Rates& rates) {
-  return Executor(schedule, rates).run();
+Execution execute(const Schedule& schedule, const Rates& rates, const TransferTime& transfer_time) {
+  return Executor(schedule, rates, transfer_time).run();
 }
 
 }  // namespace ddpsim

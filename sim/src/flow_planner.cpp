@@ -139,28 +139,35 @@ void FlowPlanner::add_background(const Background& background) {
   }
 }
 
-SharedNetworkRun::SharedNetworkRun(FlowPlanner& planner, std::span<const Collective> collectives)
-    : network_(planner.links(), [&] {
+SharedNetworkRun::SharedNetworkRun(FlowPlanner& planner,
+                                   std::span<const ScheduledCollective> collectives,
+                                   std::span<const std::optional<CollectiveChoice>> choices,
+                                   double duration_scale)
+    : duration_scale_(duration_scale), network_(planner.links(), [&] {
         std::vector<NetworkJob> jobs(1);
-        for (const Collective& collective : collectives) {
-          alone_.push_back(collective.alone);
-          if (!collective.choice || !planner.has_channels(collective.kind, *collective.choice)) {
+        for (std::size_t i = 0; i < collectives.size(); ++i) {
+          const ScheduledCollective& collective = collectives[i];
+          law_.push_back(collective.transfer);
+          if (!choices[i] || !planner.has_channels(collective.kind, *choices[i])) {
             pipelines_.emplace_back();
             continue;
           }
           pipelines_.emplace_back(jobs[0].pipelines.size());
           jobs[0].pipelines.push_back(
-              planner.pipeline(collective.kind, *collective.choice, collective.size));
+              planner.pipeline(collective.kind, *choices[i], collective.size));
         }
         jobs.insert(jobs.end(), planner.background().begin(), planner.background().end());
         return jobs;
       }()) {}
 
-Duration SharedNetworkRun::transfer(std::size_t collective, TimePoint at) {
+Duration SharedNetworkRun::transfer(std::size_t collective, TimePoint last_arrival) {
   const std::optional<std::size_t> pipeline = pipelines_[collective];
-  if (!pipeline) return alone_[collective];
-  network_.start(0, *pipeline, at);
-  return network_.run(0) - at;
+  if (!pipeline) return law_[collective];
+  // A scaled transfer may end before its links are free.
+  const TimePoint start = std::max(now_, last_arrival);
+  network_.start(0, *pipeline, start);
+  now_ = network_.run(0);
+  return (now_ - start).scaled(duration_scale_);
 }
 
 }  // namespace ddpsim

@@ -54,24 +54,24 @@ class FlowPlanner {
 
 /// The collectives of one schedule, in time, on a network with background traffic. Between two of
 /// them the background goes on. A stream has one transfer at a time, and nothing but transfers and
-/// background uses the links, so the network may run ahead to the end of each transfer.
+/// background uses the links, so the network may run ahead to the end of each transfer. (A transfer
+/// that compute slows, or that an uncertainty scales, keeps its links no longer than this.)
 class SharedNetworkRun {
  public:
-  struct Collective {
-    CollectiveKind kind;
-    Bytes size;
-    std::optional<CollectiveChoice> choice;
-    Duration alone;  ///< where the network knows no better
-  };
-  SharedNetworkRun(FlowPlanner& planner, std::span<const Collective> collectives);
+  /// `choices` by collective; `planner` must outlive the run.
+  SharedNetworkRun(FlowPlanner& planner, std::span<const ScheduledCollective> collectives,
+                   std::span<const std::optional<CollectiveChoice>> choices,
+                   double duration_scale = 1);
 
-  /// Precondition: not before the end of the last transfer.
-  Duration transfer(std::size_t collective, TimePoint at);
+  /// From the last arrival to the end. Asked in the order of time.
+  Duration transfer(std::size_t collective, TimePoint last_arrival);
 
  private:
   std::vector<std::optional<std::size_t>> pipelines_;  ///< by collective, of job 0
-  std::vector<Duration> alone_;
+  std::vector<Duration> law_;                          ///< where the fabric has no channels
+  double duration_scale_;
   FlowNetwork network_;
+  TimePoint now_ = TimePoint() - Duration::max();
 };
 
 }  // namespace ddpsim

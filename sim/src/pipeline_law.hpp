@@ -79,8 +79,8 @@ struct PipelineTerms {
 PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
                              const Cluster& cluster);
 
-/// Share of a link's nominal rate that carries data and protocol flags, headers and credits
-/// excluded.
+/// Share of a link's nominal rate that traffic of any kind can fill: headers and credits excluded.
+/// What one GPU reaches through it may be less, and is the law's business.
 double wire_share(LinkKind kind, const Cluster& cluster);
 
 }  // namespace ddpsim

@@ -78,7 +78,7 @@ class StepScheduler {
     std::size_t broadcasts = 0;
     const auto add = [&](CollectiveKind kind, Bytes bytes, std::size_t index) {
       const CollectivePlan planned = plan(model_, kind, bytes, index);
-      schedule.collectives.push_back({planned.transfer, planned.channels});
+      schedule.collectives.push_back({planned.transfer, planned.channels, kind, bytes});
       result_.choices.push_back(planned.choice);
       return static_cast<std::uint32_t>(schedule.collectives.size() - 1);
     };

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ddpsim/sim/assert.hpp"
+#include "flow_planner.hpp"
 #include "reducer.hpp"
 #include "summary.hpp"
 
@@ -22,6 +23,18 @@ Rates rates_of(const SimulationOptions& options, const Cluster& cluster) {
           .communication = options.interference.communication_rate};
 }
 
+/// Given only where a transfer takes longer at one time than at another.
+TransferTime transfers_beside_background(const CollectiveModel& model,
+                                         const ReducerSchedule& planned) {
+  const FlowModel* flow = std::get_if<FlowModel>(&model);
+  if (flow == nullptr || !flow->network->has_background()) return {};
+  const auto run = std::make_shared<SharedNetworkRun>(*flow->network, planned.schedule.collectives,
+                                                      planned.choices, flow->duration_scale);
+  return [run](std::uint32_t collective, TimePoint last_arrival) {
+    return run->transfer(collective, last_arrival);
+  };
+}
+
 struct SimulatedStep {
   ReducerSchedule planned;
   Execution execution;
@@ -33,7 +46,8 @@ SimulatedStep run_step(const Workload& workload, const Cluster& cluster,
                        const std::vector<Bucket>& buckets, const StepKind& kind) {
   SimulatedStep step;
   step.planned = schedule_step(workload, cluster, options, model, buckets, kind);
-  step.execution = execute(step.planned.schedule, rates_of(options, cluster));
+  step.execution = execute(step.planned.schedule, rates_of(options, cluster),
+                           transfers_beside_background(model, step.planned));
   step.result.times = book_times(step.planned, step.execution, workload, options);
   step.result.events = step.execution.events;
   return step;

@@ -19,7 +19,7 @@ constexpr Band kOnePcieNode{0.82, 1.93};
 constexpr Band kNetwork{0.66, 1.57};
 
 Band band_for(const CollectiveModel& model) {
-  const AnalyticModel* analytic = std::get_if<AnalyticModel>(&model);
+  const AnalyticModel* analytic = chooser_of(model);
   if (analytic == nullptr) return {1, 1};
   if (analytic->cluster.nodes > 1) return kNetwork;
   return analytic->cluster.intra.kind == IntraKind::pcie ? kOnePcieNode : kOneNvlinkNode;
@@ -33,8 +33,7 @@ constexpr double kCostsLow = 0.7;
 constexpr double kCostsHigh = 1.5;
 
 CollectiveModel scaled_collectives(CollectiveModel model, double factor) {
-  if (AnalyticModel* analytic = std::get_if<AnalyticModel>(&model))
-    analytic->duration_scale *= factor;
+  if (AnalyticModel* analytic = chooser_of(model)) analytic->duration_scale *= factor;
   return model;
 }
 

@@ -62,7 +62,7 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--nccl", "two"], ["--nccl", '"two"']),
     ([*SIMULATE, "--algorithm", "rings"], ["--algorithm", '"rings"', "ring, tree"]),
     ([*SIMULATE, "--protocol", "LL64"], ["--protocol", '"LL64"', "LL128"]),
-    ([*SIMULATE, "--network", "flow"], ["--network", '"flow"', "analytic"]),
+    ([*SIMULATE, "--network", "torus"], ["--network", '"torus"', "analytic, flow"]),
     ([*SIMULATE, "--measured-step", "104"], ["--measured-step", '"104"', "unit"]),
     ([*SIMULATE, "--measured-step", "0ms"], ["--measured-step", "zero"]),
     ([*SIMULATE, "--measured-step=-4ms"], ["--measured-step", "-4ms"]),

@@ -74,16 +74,17 @@ class FlowPlanner;
 
 /// choose, then the pipeline chunk by chunk over the links of a fabric, beside background traffic.
 /// Algorithms the fabric has no channels for take what the law says.
-struct FlowModel {
-  Cluster cluster;
-  CollectiveTuning tuning;
+struct FlowModel : AnalyticModel {
   std::shared_ptr<FlowPlanner> network;
-  double duration_scale = 1;  ///< named uncertainty: every transfer times this factor
 };
 FlowModel flow_model(const Cluster& cluster, const CollectiveTuning& tuning, Fabric fabric,
                      const Background& background = {});
 
 using CollectiveModel = std::variant<AnalyticModel, RecordedModel, FreeModel, FlowModel>;
+
+/// The part of a model that chooses algorithms for a cluster; none where nothing is chosen.
+const AnalyticModel* chooser_of(const CollectiveModel& model);
+AnalyticModel* chooser_of(CollectiveModel& model);
 
 struct CollectivePlan {
   Duration transfer;                       ///< last arrival to end, without background traffic

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -66,6 +67,8 @@ struct RankPrograms {
 struct ScheduledCollective {
   Duration transfer;  ///< last arrival to end, at full rate
   int channels = 0;   ///< SMs the kernel holds while it is resident
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  Bytes size;
 };
 
 struct Schedule {
@@ -105,8 +108,14 @@ struct Execution {
   std::uint64_t events = 0;
 };
 
+/// From the last arrival at a collective to its end, at full rate, when that is then; asked once for
+/// each, in the order of time.
+using TransferTime = std::function<Duration(std::uint32_t collective, TimePoint last_arrival)>;
+
 /// Runs a schedule to its end. Every event waited for must be recorded, and every rank must reach
 /// the collectives in one order: a schedule that cannot end is an internal error.
-Execution execute(const Schedule& schedule, const Rates& rates);
+/// Transfers take what the schedule says unless `transfer_time` is given.
+Execution execute(const Schedule& schedule, const Rates& rates,
+                  const TransferTime& transfer_time = {});
 
 }  // namespace ddpsim

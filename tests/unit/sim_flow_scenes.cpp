@@ -1,0 +1,145 @@
+// Scenes whose answer is known beforehand.
+#include <doctest/doctest.h>
+
+#include "fabrics.hpp"
+#include "flow_planner.hpp"
+#include "law_pipeline.hpp"
+#include "pipeline_law.hpp"
+#include "worlds.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+constexpr CollectiveKind kAllReduce = CollectiveKind::all_reduce;
+constexpr CollectiveChoice kRing{
+    .algorithm = Algorithm::ring, .protocol = Protocol::simple, .channels = 1};
+
+/// Nodes of two GPUs with one 25 GB/s NIC.
+Cluster pairs(int nodes) {
+  Cluster cluster = worlds::node(2, 300);
+  cluster.nodes = nodes;
+  cluster.network = {
+      .kind = NetworkKind::infiniband, .nics_per_node = 1, .per_nic = 25_GBps, .latency = {}};
+  return cluster;
+}
+
+/// A ring through both GPUs of each of these nodes, in this order.
+RingChannel ring_of_pairs(fabrics::LeafSpine& network, const std::vector<std::uint32_t>& nodes) {
+  RingChannel ring;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const LinkId wire = network.builder.link(LinkKind::nvlink, 300_GBps);
+    ring.ranks.push_back(2 * nodes[i]);
+    ring.to_next.push_back(network.builder.route({wire}));
+    ring.ranks.push_back(2 * nodes[i] + 1);
+    ring.to_next.push_back(
+        network.builder.route(network.path(nodes[i], nodes[(i + 1) % nodes.size()])));
+  }
+  return ring;
+}
+
+/// One all-reduce whose last rank arrives at that instant, beside the planner's background.
+Duration transfer_at(TimePoint instant, Bytes size, FlowPlanner& planner) {
+  const std::vector<ScheduledCollective> collectives{{.size = size}};
+  const std::vector<std::optional<CollectiveChoice>> choices{kRing};
+  return SharedNetworkRun(planner, collectives, choices).transfer(0, instant);
+}
+
+double transfer_us(Bytes size, const Cluster& cluster) {
+  return pipeline_terms(kAllReduce, kRing, size, cluster).transfer_us;
+}
+
+}  // namespace
+
+TEST_CASE("scene: a leaf-spine network oversubscribed two to one") {
+  // Two leaves with four nodes each, two spines: four NICs of 25 GB/s share two cables up.
+  const Cluster cluster = pairs(8);
+  const Bytes size = 1024_MiB;
+  fabrics::LeafSpine network(8, 4, 2, 25_GBps, Duration());
+
+  SUBCASE("a ring that stays under its leaf as long as it can is not held back") {
+    // One hop leaves each leaf, and one cable carries it: what the law says for a flat network.
+    network.builder.fabric.rings.push_back(ring_of_pairs(network, {0, 1, 2, 3, 4, 5, 6, 7}));
+    FlowPlanner planner(cluster, network.builder.fabric, {});
+    const Duration law = cost(kAllReduce, kRing, size, cluster);
+    CHECK(planner.alone(kAllReduce, kRing, size) / law == doctest::Approx(1).epsilon(0.001));
+  }
+  SUBCASE("a ring that crosses with every hop takes twice the transfer") {
+    // All four NICs of a leaf send across at once, two over each cable: half the rate for every
+    // chunk that crosses, and the ring goes at the pace of its slowest hop. Latency, 4 us against
+    // 90 us for a chunk, is not doubled.
+    network.builder.fabric.rings.push_back(ring_of_pairs(network, {0, 4, 1, 5, 2, 6, 3, 7}));
+    FlowPlanner planner(cluster, network.builder.fabric, {});
+    const double us = planner.alone(kAllReduce, kRing, size).microseconds();
+    CHECK(us / transfer_us(size, cluster) == doctest::Approx(2).epsilon(0.002));
+  }
+}
+
+TEST_CASE("scene: one NVLink of a ring at half its rate") {
+  // Every chunk of the all-reduce passes every link, so the weak one sends all K chunks one after
+  // the other, each in twice the time; the other links keep up and wait. Only the last delivery
+  // adds a latency: start + K * 2 * chunk + latency, to the picosecond.
+  const Cluster cluster = worlds::node(8, 25);
+  const Bytes size = 256_MiB;
+  Fabric fabric = fabrics::ring(8, 25_GBps, Duration(), LinkKind::nvlink);
+  FlowPlanner whole(cluster, fabric, {});
+  const ChunkPipeline pipeline = whole.pipeline(kAllReduce, kRing, size);
+  fabric.links[5].bandwidth = 12.5_GBps;
+  FlowPlanner weak(cluster, fabric, {});
+  const auto half = static_cast<TransferAmount>(weak.links().capacities[5]);
+  const auto chunk =
+      Duration::picoseconds(static_cast<std::int64_t>((chunk_amount(pipeline) + half - 1) / half));
+  CHECK(chunk / pipeline.chunk_time == doctest::Approx(2).epsilon(1e-6));
+  const Duration expected = pipeline.start + pipeline.chunks * chunk + pipeline.local_latency;
+  CHECK(weak.alone(kAllReduce, kRing, size) == expected);
+}
+
+TEST_CASE("scene: two jobs across one spine") {
+  // Each job has two nodes under either leaf and crosses the one cable once in each direction. A
+  // chunk of each on the cable: half the rate for both.
+  const Cluster cluster = pairs(4);
+  const Bytes size = 1024_MiB;
+  fabrics::LeafSpine network(8, 4, 1, 25_GBps, Duration());
+  network.builder.fabric.rings.push_back(ring_of_pairs(network, {0, 1, 4, 5}));
+  const RingChannel other = ring_of_pairs(network, {2, 3, 6, 7});
+  const double alone = transfer_us(size, cluster);
+  const auto beside = [&](Bytes of_other, Duration first, Duration period) {
+    Background background;
+    background.jobs.push_back(
+        {.rings = {other}, .size = of_other, .when = {TimePoint(first), period}});
+    FlowPlanner planner(cluster, network.builder.fabric, background);
+    return transfer_at(TimePoint(), size, planner).microseconds() / alone;
+  };
+  SUBCASE("side by side for ever, both take twice as long") {
+    CHECK(beside(size, {}, Duration::microseconds(1)) == doctest::Approx(2).epsilon(0.01));
+  }
+  // Alone, latency shows: a twentieth of the transfer.
+  const double undisturbed = cost(kAllReduce, kRing, size, cluster).microseconds() / alone;
+  SUBCASE("beside a job of half the size, one and a half times as long") {
+    // Together, at two transfers per chunk, until the other has sent its half and with it we ours;
+    // then the other half at the pace of a job alone.
+    CHECK(beside(512_MiB, {}, {}) == doctest::Approx(1 + undisturbed / 2).epsilon(0.002));
+  }
+  SUBCASE("a job that begins later than ours ends changes nothing") {
+    CHECK(beside(size, Duration::seconds(10), {}) == doctest::Approx(undisturbed).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("scene: background traffic takes its share of a link and no more") {
+  // Half the ring's rate is taken for the first 20 ms: ten of them are lost.
+  const Cluster cluster = worlds::node(8, 25);
+  const Bytes size = 1024_MiB;
+  Fabric fabric = fabrics::ring(8, 25_GBps, Duration(), LinkKind::nvlink);
+  FlowPlanner quiet(cluster, fabric, {});
+  const Duration alone = quiet.alone(kAllReduce, kRing, size);
+  const double rate = static_cast<double>(quiet.links().capacities[3]) / 2;
+  Background background;
+  background.transfers.push_back({.links = {3},
+                                  .size = Bytes(static_cast<std::int64_t>(rate * 0.020)),
+                                  .rate = Bandwidth::bytes_per_second(rate),
+                                  .when = {}});
+  FlowPlanner planner(cluster, fabric, background);
+  const Duration lost = transfer_at(TimePoint(), size, planner) - alone;
+  CHECK(lost.milliseconds() == doctest::Approx(10).epsilon(0.05));
+}
