@@ -10,6 +10,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/models/estimate.hpp"
+#include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "rank_warnings.hpp"
@@ -206,6 +207,8 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
                   "how collectives are timed: analytic (a law, alone on the network) or flow "
                   "(chunk by chunk over the links)")
       ->capture_default_str();
+  command.add_option("--background", arguments.background,
+                     "what others send over the links (ddpsim.background/1); needs --network flow");
   command.add_option("--algorithm", arguments.algorithm, "force ring or tree (NCCL_ALGO)");
   command.add_option("--protocol", arguments.protocol, "force LL, LL128 or Simple (NCCL_PROTO)");
   command.add_option("--measured-step", arguments.measured_step,
@@ -253,6 +256,7 @@ std::string command_line(const std::string& command, const JobArguments& argumen
   option("--gpus-per-node", number(arguments.gpus_per_node));
   option("--nccl", arguments.nccl);
   if (arguments.network != JobArguments{}.network) option("--network", arguments.network);
+  option("--background", arguments.background);
   option("--algorithm", arguments.algorithm);
   option("--protocol", arguments.protocol);
   option("--measured-step", arguments.measured_step);
@@ -267,6 +271,8 @@ Job load_job(const JobArguments& arguments) {
   if (!flow && arguments.network != "analytic")
     throw UsageError(
         fmt::format("--network: \"{}\" is not one of analytic, flow", arguments.network));
+  if (arguments.background && !flow)
+    throw UsageError("--background: only --network flow knows of other traffic; add it");
   job.options.ddp = ddp_options(arguments.ddp);
   const CollectiveTuning tuning = tuning_for(arguments, job.options.ddp.torch);
   if (arguments.measured_step) job.measured_step = parse_measured_step(*arguments.measured_step);
@@ -286,7 +292,10 @@ Job load_job(const JobArguments& arguments) {
   if (const auto recorded_on = find_gpu(job.workload.gpu))
     job.options.recorded_sms = recorded_on->sms;
   if (flow) {
-    job.model = flow_model(job.cluster, tuning, build_fabric(request));
+    SharedFabric shared = arguments.background
+                              ? load_background(*arguments.background, request)
+                              : SharedFabric{.fabric = build_fabric(request), .background = {}};
+    job.model = flow_model(job.cluster, tuning, std::move(shared.fabric), shared.background);
   } else {
     job.model = AnalyticModel{.cluster = job.cluster, .tuning = tuning};
   }

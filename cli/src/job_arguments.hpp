@@ -23,6 +23,7 @@ struct JobArguments {
   std::optional<int> gpus_per_node;
   std::optional<std::string> nccl;
   std::string network = "analytic";
+  std::optional<std::string> background;
   std::optional<std::string> algorithm;
   std::optional<std::string> protocol;
   std::optional<std::string> measured_step;

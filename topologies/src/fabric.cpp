@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <span>
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/topologies/topology.hpp"
@@ -28,7 +30,8 @@ std::string_view arrow(bool forward) {
 
 class FabricBuilder {
  public:
-  explicit FabricBuilder(const Topology& topology) : topology_(topology) {
+  FabricBuilder(const Topology& topology, std::span<const std::uint32_t> job)
+      : topology_(topology), job_(job) {
     for (const NodeType& type : topology.node_types) paths_.emplace_back(type.graph);
     lay_nodes();
     lay_network();
@@ -130,8 +133,9 @@ class FabricBuilder {
 
   [[noreturn]] void unknown_link(const std::string& name) const;
 
-  std::uint32_t rank_of(std::size_t node, std::uint32_t gpu) const {
-    return static_cast<std::uint32_t>(node) *
+  /// `place`: of the node among the job's.
+  std::uint32_t rank_of(std::size_t place, std::uint32_t gpu) const {
+    return static_cast<std::uint32_t>(place) *
                static_cast<std::uint32_t>(topology_.cluster.gpus_per_node) +
            gpu;
   }
@@ -176,16 +180,17 @@ class FabricBuilder {
 
   RingChannel ring(std::size_t c) {
     RingChannel ring;
-    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    for (std::size_t place = 0; place < job_.size(); ++place) {
+      const std::size_t n = job_[place];
       const ChannelOrder& order = nodes_[n].type->channels[c];
       for (std::size_t i = 0; i < order.gpus.size(); ++i) {
-        ring.ranks.push_back(rank_of(n, order.gpus[i]));
+        ring.ranks.push_back(rank_of(place, order.gpus[i]));
         if (i + 1 < order.gpus.size()) {
           ring.to_next.push_back(inside(n, order.gpus[i], order.gpus[i + 1]));
-        } else if (nodes_.size() == 1) {
+        } else if (job_.size() == 1) {
           ring.to_next.push_back(inside(n, order.gpus[i], order.gpus.front()));
         } else {
-          const std::size_t next = (n + 1) % nodes_.size();
+          const std::size_t next = job_[(place + 1) % job_.size()];
           const ChannelOrder& there = nodes_[next].type->channels[c];
           ring.to_next.push_back(across({n, order.gpus[i], *order.nic_out},
                                         {next, there.gpus.front(), *there.nic_in}, c));
@@ -203,29 +208,30 @@ class FabricBuilder {
   }
 
   TreeChannel tree(std::size_t c, int which) {
-    const auto ranks = static_cast<std::size_t>(topology_.cluster.ranks());
+    const auto nodes = static_cast<int>(job_.size());
+    const std::size_t ranks = rank_of(job_.size(), 0);
     TreeChannel tree{std::vector<std::uint32_t>(ranks), std::vector<Route>(ranks),
                      std::vector<Route>(ranks)};
-    const auto nodes = static_cast<int>(nodes_.size());
-    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    for (std::size_t at = 0; at < job_.size(); ++at) {
+      const std::size_t n = job_[at];
       const ChannelOrder& order = nodes_[n].type->channels[c];
       for (std::size_t i = 1; i < order.gpus.size(); ++i) {
-        const std::uint32_t rank = rank_of(n, order.gpus[i]);
-        tree.parent[rank] = rank_of(n, order.gpus[i - 1]);
+        const std::uint32_t rank = rank_of(at, order.gpus[i]);
+        tree.parent[rank] = rank_of(at, order.gpus[i - 1]);
         tree.up[rank] = inside(n, order.gpus[i], order.gpus[i - 1]);
         tree.down[rank] = inside(n, order.gpus[i - 1], order.gpus[i]);
       }
-      const std::uint32_t head = rank_of(n, order.gpus.front());
-      const TreePlace place = double_tree_place(which, static_cast<int>(n), nodes);
+      const std::uint32_t head = rank_of(at, order.gpus.front());
+      const TreePlace place = double_tree_place(which, static_cast<int>(at), nodes);
       if (!place.parent) {
         tree.parent[head] = head;
         continue;
       }
       const auto above = static_cast<std::size_t>(*place.parent);
       const TreePlace parent = double_tree_place(which, *place.parent, nodes);
-      const bool first_child = parent.children[0] == static_cast<int>(n);
+      const bool first_child = parent.children[0] == static_cast<int>(at);
       const Port here = tree_port(n, c, 0);
-      const Port there = tree_port(above, c, first_child ? 0 : 1);
+      const Port there = tree_port(job_[above], c, first_child ? 0 : 1);
       tree.parent[head] = rank_of(above, there.gpu);
       tree.up[head] = across(here, there, c);
       tree.down[head] = across(there, here, c);
@@ -234,6 +240,7 @@ class FabricBuilder {
   }
 
   const Topology& topology_;
+  std::span<const std::uint32_t> job_;  ///< nodes, in the order of ranks
   std::vector<NodePaths> paths_;
   std::vector<Node> nodes_;
   NetworkGraph network_;
@@ -251,7 +258,7 @@ void FabricBuilder::unknown_link(const std::string& name) const {
 
 }  // namespace
 
-Fabric build_fabric(const Topology& topology) {
+Fabric build_fabric(const Topology& topology, std::span<const std::uint32_t> nodes) {
   const int ranks = topology.cluster.ranks();
   if (ranks > kMostFabricRanks) {
     throw InputError(
@@ -259,7 +266,13 @@ Fabric build_fabric(const Topology& topology) {
          fmt::format("{} ranks are too many to lay out link by link", ranks),
          fmt::format("At most {}; --network analytic has no such limit", kMostFabricRanks)});
   }
-  return FabricBuilder(topology).build();
+  return FabricBuilder(topology, nodes).build();
+}
+
+Fabric build_fabric(const Topology& topology) {
+  std::vector<std::uint32_t> all(static_cast<std::size_t>(topology.cluster.nodes));
+  std::iota(all.begin(), all.end(), 0U);
+  return build_fabric(topology, all);
 }
 
 Fabric build_fabric(const ClusterRequest& request) {

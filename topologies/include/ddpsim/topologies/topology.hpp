@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -128,6 +129,9 @@ Topology load_topology(const ClusterRequest& request);
 /// first. Throws InputError beyond kMostFabricRanks ranks and for degraded links that do not exist.
 Fabric build_fabric(const Topology& topology);
 Fabric build_fabric(const ClusterRequest& request);
+/// Every link of the topology, channels of a job on some of its nodes, in the order of its ranks:
+/// the same links for every job.
+Fabric build_fabric(const Topology& topology, std::span<const std::uint32_t> nodes);
 
 inline constexpr int kMostFabricRanks = 65'536;
 

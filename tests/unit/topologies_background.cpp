@@ -1,0 +1,113 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/topologies/background_file.hpp"
+#include "ddpsim/topologies/topology.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+const ClusterRequest kCluster{.text = "node:4 gpu:2xV100 nvswitch:150GBps nic:1x100Gbps:ib"};
+
+SharedFabric parse(const std::string& text) {
+  return parse_background(text, "others.json", kCluster);
+}
+
+std::string background(const std::string& entries) {
+  return R"({"schema":"ddpsim.background/1",)" + entries + "}";
+}
+
+std::string problem_of(const std::string& text) {
+  try {
+    parse(text);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("background: a job on nodes beyond ours shares the network and none of our ports") {
+  const SharedFabric shared = parse(
+      background(R"("jobs":[{"nodes":[4,6],"all_reduce":"100MiB","first":"2ms","every":"50ms"}])"));
+  REQUIRE(shared.background.jobs.size() == 1);
+  const BackgroundJob& job = shared.background.jobs[0];
+  CHECK(job.size == Bytes(100 << 20));
+  CHECK(job.when.first == TimePoint(Duration::milliseconds(2)));
+  CHECK(job.when.period == Duration::milliseconds(50));
+  // Our rings are those of four nodes; the other job's have two of two GPUs.
+  const Fabric ours = build_fabric(kCluster);
+  REQUIRE(shared.fabric.rings.size() == ours.rings.size());
+  CHECK(shared.fabric.rings[0].ranks == ours.rings[0].ranks);
+  CHECK(job.rings.front().ranks.size() == 4);
+  std::set<std::string> passed;
+  for (const Route& route : job.rings.front().to_next)
+    for (const LinkId link : shared.fabric.links_of(route))
+      passed.insert(shared.fabric.links[link].name);
+  const auto on_node = [&](const std::string& node) {
+    return std::any_of(passed.begin(), passed.end(), [&](const std::string& name) {
+      return name.find(node + "/") != std::string::npos;
+    });
+  };
+  CHECK(on_node("node4"));
+  CHECK(on_node("node6"));
+  for (const char* other : {"node0", "node1", "node2", "node3", "node5"})
+    CHECK_FALSE(on_node(other));
+}
+
+TEST_CASE("background: transfers name their links") {
+  const Fabric fabric = build_fabric(kCluster);
+  const std::string name = fabric.links[3].name;
+  const SharedFabric shared = parse(
+      background(R"("transfers":[{"links":[")" + name + R"("],"size":"1GiB","rate":"5GBps"}])"));
+  REQUIRE(shared.background.transfers.size() == 1);
+  CHECK(shared.background.transfers[0].links == std::vector<LinkId>{3});
+  CHECK(shared.background.transfers[0].rate == Bandwidth::gigabytes_per_second(5));
+  CHECK(shared.background.transfers[0].when.period == Duration());
+}
+
+TEST_CASE("background: bad files say what is wrong and what would be right") {
+  const std::string name = build_fabric(kCluster).links[0].name;
+  const auto job = [](const std::string& fields) {
+    return background("\"jobs\":[{" + fields + "}]");
+  };
+  const auto transfer = [](const std::string& fields) {
+    return background("\"transfers\":[{" + fields + "}]");
+  };
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"", "others.json"},
+      {"[]", "others.json"},
+      {"{}", "missing \"schema\""},
+      {R"({"schema":"ddpsim.cluster/1"})", "is not background traffic"},
+      {background(R"("job":[])"), "Did you mean \"jobs\""},
+      {job(R"("nodes":[0,1])"), "all_reduce"},
+      {job(R"("all_reduce":"1MiB")"), "nodes"},
+      {job(R"("nodes":[5],"all_reduce":"1MiB")"), "fewer than two nodes"},
+      {job(R"("nodes":[5,5],"all_reduce":"1MiB")"), "named twice"},
+      {job(R"("nodes":[5,-1],"all_reduce":"1MiB")"), "/jobs/0/nodes/1"},
+      {job(R"("nodes":[5,65535],"all_reduce":"1MiB")"), "/jobs/0/nodes/1"},
+      {job(R"("nodes":[4,5],"all_reduce":"1GBps")"), "is a rate"},
+      {job(R"("nodes":[4,5],"all_reduce":"0B")"), "out of range"},
+      {job(R"("nodes":[4,5],"all_reduce":"1MiB","every":"1us")"), "10 us"},
+      {job(R"("nodes":[4,5],"all_reduce":"1MiB","first":"-1ms")"), "first"},
+      {transfer(R"("links":[],"size":"1MiB")"), "0 links"},
+      {transfer(R"("links":["nowhere"],"size":"1MiB")"), "no link is called \"nowhere\""},
+      {transfer("\"links\":[\"" + name + "\",\"" + name + R"("],"size":"1MiB")"), "named twice"},
+      {transfer("\"links\":[\"" + name.substr(0, name.size() - 1) + R"("],"size":"1MiB")"),
+       "Did you mean \"" + name},
+      {transfer("\"links\":[\"" + name + R"("],"size":"1MiB","rate":"0GBps")"), "rate"},
+  };
+  for (const auto& [text, expected] : cases) {
+    INFO(text);
+    const std::string problem = problem_of(text);
+    INFO(problem);
+    CHECK(problem.find(expected) != std::string::npos);
+  }
+}

@@ -1,0 +1,198 @@
+#include "ddpsim/topologies/background_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include "ddpsim/formats/decoder.hpp"
+#include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/topologies/topology.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::string_view kSchema = "ddpsim.background/1";
+constexpr std::int64_t kLargestFile = 4 << 20;
+constexpr std::size_t kMostEntries = 1000;  ///< jobs and transfers together
+constexpr std::size_t kMostLinks = 64;      ///< of one transfer
+constexpr std::int64_t kMostNodes = 4096;
+constexpr Bytes kLargest = Bytes(std::int64_t{1} << 44);
+constexpr Duration kLongest = Duration::seconds(1e5);
+/// Shorter repetitions would be simulated for ever.
+constexpr Duration kShortestPeriod = Duration::microseconds(10);
+
+struct JobEntry {
+  std::vector<std::uint32_t> nodes;
+  Bytes size;
+  Repetition when;
+};
+
+struct TransferEntry {
+  Cursor links;
+  Bytes size;
+  std::optional<Bandwidth> rate;
+  Repetition when;
+};
+
+Bytes read_size(const Cursor& cursor) {
+  const Bytes size = cursor.bytes();
+  if (size < Bytes(1) || size > kLargest) cursor.fail("is out of range; expected 1 B to 16 TiB");
+  return size;
+}
+
+Repetition read_when(const Object& entry) {
+  Repetition when;
+  if (const auto first = entry.optional("first")) {
+    const Duration time = first->duration();
+    if (time < Duration() || time > kLongest)
+      first->fail("is out of range; expected 0 s to 100000 s after the start of the step");
+    when.first = TimePoint(time);
+  }
+  if (const auto every = entry.optional("every")) {
+    when.period = every->duration();
+    if (when.period < kShortestPeriod || when.period > kLongest)
+      every->fail("is out of range; expected 10 us to 100000 s");
+  }
+  return when;
+}
+
+JobEntry read_job(const Cursor& cursor) {
+  const Object entry = cursor.object({"nodes", "all_reduce", "first", "every"});
+  JobEntry job;
+  job.when = read_when(entry);
+  if (const auto size = entry.optional("all_reduce")) job.size = read_size(*size);
+  const Cursor nodes = entry.required("nodes");
+  std::set<std::uint32_t> seen;
+  for (const Cursor& node : nodes.array()) {
+    const auto number = static_cast<std::uint32_t>(node.integer(0, kMostNodes - 1));
+    if (!seen.insert(number).second) node.fail(fmt::format("node {} is named twice", number));
+    job.nodes.push_back(number);
+  }
+  if (job.nodes.size() < 2)
+    nodes.fail("names fewer than two nodes; a job on one node sends nothing over the network");
+  read_size(entry.required("all_reduce"));
+  return job;
+}
+
+TransferEntry read_transfer(const Cursor& cursor) {
+  const Object entry = cursor.object({"links", "size", "rate", "first", "every"});
+  const auto rate = entry.optional("rate");
+  const Repetition when = read_when(entry);
+  if (const auto size = entry.optional("size")) read_size(*size);
+  const Cursor links = entry.required("links");
+  const std::size_t count = links.array().size();
+  if (count < 1 || count > kMostLinks)
+    links.fail(fmt::format("names {} links; expected 1 to {}", count, kMostLinks));
+  return {.links = links,
+          .size = read_size(entry.required("size")),
+          .rate = rate ? std::optional(rate->bandwidth()) : std::nullopt,
+          .when = when};
+}
+
+class LinkNames {
+ public:
+  explicit LinkNames(const Fabric& fabric) {
+    for (LinkId link = 0; link < fabric.links.size(); ++link)
+      by_name_.emplace(fabric.links[link].name, link);
+  }
+  LinkId find(const Cursor& cursor) const {
+    const std::string name = cursor.string();
+    const auto found = by_name_.find(name);
+    if (found != by_name_.end()) return found->second;
+    std::vector<std::string> names;
+    for (const auto& [known, link] : by_name_) names.push_back(known);
+    const auto near = nearest(name, names);
+    cursor.fail("no link is called " + in_quotes(name),
+                near ? fmt::format("Did you mean \"{}\"?", *near)
+                     : "`ddpsim topo` names the links of a cluster");
+  }
+
+ private:
+  std::map<std::string, LinkId> by_name_;
+};
+
+std::vector<LinkId> read_links(const TransferEntry& entry, const LinkNames& names) {
+  std::vector<LinkId> links;
+  for (const Cursor& name : entry.links.array()) {
+    links.push_back(names.find(name));
+    if (std::count(links.begin(), links.end(), links.back()) > 1)
+      name.fail("the link is named twice");
+  }
+  return links;
+}
+
+/// The same cluster with more nodes; a number of nodes in its name gives way.
+ClusterRequest grown(ClusterRequest request, int nodes) {
+  if (const std::size_t at = request.text.rfind('@');
+      at != std::string::npos &&
+      request.text.find_first_not_of("0123456789", at + 1) == std::string::npos)
+    request.text.resize(at);
+  request.nodes = nodes;
+  return request;
+}
+
+/// Rings of another job with routes among those of `fabric`, which has the same links.
+std::vector<RingChannel> add_rings(const Topology& topology, const JobEntry& job, Fabric& fabric) {
+  Fabric other = build_fabric(topology, job.nodes);
+  const auto shift = static_cast<std::uint32_t>(fabric.route_links.size());
+  fabric.route_links.insert(fabric.route_links.end(), other.route_links.begin(),
+                            other.route_links.end());
+  for (RingChannel& ring : other.rings)
+    for (Route& route : ring.to_next) route.first += shift;
+  return std::move(other.rings);
+}
+
+}  // namespace
+
+SharedFabric parse_background(std::string_view text, const std::string& file,
+                              const ClusterRequest& request) {
+  const Document document = Document::parse(text, file);
+  const Cursor root = document.root();
+  const auto schema = root.free_object().optional("schema");
+  if (!schema) root.fail(fmt::format("missing \"schema\"; expected \"schema\": \"{}\"", kSchema));
+  if (schema->string() != kSchema)
+    schema->fail(fmt::format("{} is not background traffic; expected \"{}\"",
+                             in_quotes(schema->string()), kSchema));
+  const Object fields = root.object({"schema", "jobs", "transfers"});
+  std::vector<JobEntry> jobs;
+  std::vector<TransferEntry> transfers;
+  if (const auto list = fields.optional("jobs"))
+    for (const Cursor& entry : list->array()) jobs.push_back(read_job(entry));
+  if (const auto list = fields.optional("transfers"))
+    for (const Cursor& entry : list->array()) transfers.push_back(read_transfer(entry));
+  if (jobs.size() + transfers.size() > kMostEntries)
+    root.fail(fmt::format("has {} jobs and transfers; at most {} are simulated",
+                          jobs.size() + transfers.size(), kMostEntries));
+
+  const int own_nodes = load_cluster(request).nodes;
+  int nodes = own_nodes;
+  for (const JobEntry& job : jobs)
+    nodes = std::max(nodes, static_cast<int>(std::ranges::max(job.nodes)) + 1);
+  const Topology topology = load_topology(nodes > own_nodes ? grown(request, nodes) : request);
+  std::vector<std::uint32_t> own(static_cast<std::size_t>(own_nodes));
+  std::iota(own.begin(), own.end(), 0U);
+  SharedFabric shared{.fabric = build_fabric(topology, own), .background = {}};
+  for (const JobEntry& job : jobs)
+    shared.background.jobs.push_back(
+        {.rings = add_rings(topology, job, shared.fabric), .size = job.size, .when = job.when});
+  const LinkNames names(shared.fabric);
+  for (const TransferEntry& entry : transfers) {
+    BackgroundTransfer transfer{.links = read_links(entry, names), .size = entry.size};
+    if (entry.rate) transfer.rate = *entry.rate;
+    transfer.when = entry.when;
+    shared.background.transfers.push_back(std::move(transfer));
+  }
+  return shared;
+}
+
+SharedFabric load_background(const std::string& path, const ClusterRequest& request) {
+  return parse_background(read_file(path, kLargestFile), path, request);
+}
+
+}  // namespace ddpsim
