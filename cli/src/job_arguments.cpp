@@ -4,12 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
+#include "compute_transfer.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
-#include "ddpsim/models/estimate.hpp"
 #include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/topology.hpp"
@@ -19,82 +17,6 @@
 
 namespace ddpsim {
 namespace {
-
-/// How much faster the cluster's GPU runs the recorded compute, and how far off that may be.
-struct ComputeScale {
-  double factor = 1;
-  std::optional<std::pair<double, double>> range;
-};
-
-/// "2.3", "2.3±0.2", "2.3+-0.2"
-ComputeScale parse_compute_scale(const std::string& text) {
-  const auto fail = [&] {
-    return UsageError(
-        fmt::format("--compute-scale: \"{}\" is not a ratio such as 2.3 or 2.3±0.2 (2 means twice "
-                    "as fast as the "
-                    "recording's GPU)",
-                    text));
-  };
-  std::string_view rest = text;
-  const auto number = [&]() {
-    double value = 0;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-    if (error != std::errc() || !std::isfinite(value)) throw fail();
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-    return value;
-  };
-  ComputeScale scale;
-  double error = 0;
-  scale.factor = number();
-  for (const std::string_view sign : {"±", "+-", "+/-"}) {
-    if (!rest.starts_with(sign)) continue;
-    rest.remove_prefix(sign.size());
-    error = number();
-    break;
-  }
-  constexpr double kLeast = 1e-3;
-  constexpr double kMost = 1e3;
-  if (!rest.empty() || error < 0 || scale.factor - error < kLeast || scale.factor + error > kMost)
-    throw fail();
-  if (error > 0) scale.range = {scale.factor - error, scale.factor + error};
-  return scale;
-}
-
-/// From the catalogue: kernels bound by arithmetic gain the ratio of peak fp32 rates, kernels bound
-/// by memory that of memory bandwidths; the truth for a whole model lies between.
-ComputeScale catalogue_scale(const GpuModel& from, const GpuModel& to) {
-  const double arithmetic = to.fp32_tflops / from.fp32_tflops;
-  const double memory = to.memory_bandwidth / from.memory_bandwidth;
-  const double low = std::min(arithmetic, memory);
-  const double high = std::max(arithmetic, memory);
-  return {.factor = std::sqrt(low * high), .range = {{low, high}}};
-}
-
-ComputeScale compute_scale_for(const JobArguments& arguments, const Workload& workload,
-                               const Cluster& cluster) {
-  if (arguments.compute_scale) return parse_compute_scale(*arguments.compute_scale);
-  const std::string recorded = gpu_model_name(workload.gpu);
-  if (workload.gpu.empty() || recorded == cluster.gpu.name) return {};
-  const std::string hint = fmt::format(
-      "Say how much faster {} runs it: --compute-scale 2.3±0.2, or let the catalogue estimate it: "
-      "--gpu {}",
-      cluster.gpu.name, cluster.gpu.name);
-  if (!arguments.gpu)
-    throw InputError({.file = arguments.workload,
-                      .where = "/gpu",
-                      .message = fmt::format("recorded on {}, but the cluster has {}", recorded,
-                                             cluster.gpu.name),
-                      .hint = hint});
-  if (gpu_model_name(*arguments.gpu) != cluster.gpu.name)
-    throw UsageError(fmt::format("--gpu {}: the cluster has {}", *arguments.gpu, cluster.gpu.name));
-  const std::optional<GpuModel> from = find_gpu(recorded);
-  if (!from)
-    throw InputError({.file = arguments.workload,
-                      .where = "/gpu",
-                      .message = fmt::format("\"{}\" is not in the GPU catalogue", workload.gpu),
-                      .hint = "Give the ratio yourself: --compute-scale 2.3±0.2"});
-  return catalogue_scale(*from, cluster.gpu);
-}
 
 template <typename Enum, std::size_t N>
 Enum parse_name(const std::string& text, const std::string& option,
@@ -170,11 +92,6 @@ std::vector<std::string> job_warnings(const Workload& workload, const Cluster& c
   if (tuning.nccl < NcclVersion{2, 7, 0})
     warnings.push_back(fmt::format("NCCL {} is older than the oldest tuning table here (2.7.8)",
                                    to_string(tuning.nccl)));
-  if (scale.range && scale.factor != 1)
-    warnings.push_back(
-        fmt::format("compute is scaled by {:.3g} ({:.3g} to {:.3g}), which no measurement of this "
-                    "workload confirms",
-                    scale.factor, scale.range->first, scale.range->second));
   if (scale.factor != 1 && 2 * behind > workload.host_ready.size())
     warnings.emplace_back(
         "compute is scaled as a whole, but a recording bound by the host hardly gets faster with "
@@ -214,7 +131,11 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
   command.add_option("--measured-step", arguments.measured_step,
                      "today's unprofiled step (104ms): replayed first, residual carried along");
   command.add_option("--gpu", arguments.gpu,
-                     "accept the cluster's GPU and estimate its speed from the catalogue");
+                     "accept the cluster's GPU: the workload is carried over layer by layer");
+  command
+      .add_option("--batch", arguments.batch,
+                  "samples per GPU, where not the recorded ones: carried over layer by layer")
+      ->check(CLI::Range(1, 1000000));
   command.add_option("--compute-scale", arguments.compute_scale,
                      "speed of the cluster's GPU relative to the recording's: 2.3±0.2");
 }
@@ -262,6 +183,7 @@ std::string command_line(const std::string& command, const JobArguments& argumen
   option("--measured-step", arguments.measured_step);
   option("--gpu", arguments.gpu);
   option("--compute-scale", arguments.compute_scale);
+  if (arguments.batch) line += fmt::format(" --batch {}", *arguments.batch);
   return line;
 }
 
@@ -285,10 +207,14 @@ Job load_job(const JobArguments& arguments) {
                                .nodes = arguments.nodes,
                                .gpus_per_node = arguments.gpus_per_node};
   job.cluster = load_cluster(request);
-  ComputeScale scale = compute_scale_for(arguments, job.workload, job.cluster);
-  if (is_estimate(job.workload) && !scale.range) scale.range = kEstimateSpeedRange;
-  job.options.compute_scale = scale.factor;
-  job.options.compute_scale_range = scale.range;
+  ComputeTransfer compute = transfer_compute(job.workload,
+                                             {.workload = arguments.workload,
+                                              .gpu = arguments.gpu,
+                                              .compute_scale = arguments.compute_scale,
+                                              .batch = arguments.batch},
+                                             job.cluster);
+  job.options.compute_scale = compute.scale.factor;
+  job.options.compute_scale_range = compute.scale.range;
   if (const auto recorded_on = find_gpu(job.workload.gpu))
     job.options.recorded_sms = recorded_on->sms;
   if (flow) {
@@ -306,14 +232,15 @@ Job load_job(const JobArguments& arguments) {
   context.ranks = job.cluster.ranks();
   context.torch = job.options.ddp.torch;
   context.nccl = tuning.nccl;
-  context.compute_scale = scale.factor;
+  context.compute_scale = compute.scale.factor;
   if (job.workload.batch_per_gpu)
     context.samples_per_step = static_cast<double>(*job.workload.batch_per_gpu) *
                                job.cluster.ranks() * job.options.ddp.accumulate;
   context.batch_per_gpu = job.workload.batch_per_gpu;
   context.bucket_setting = describe_buckets(job.options.ddp);
   context.warnings = std::move(loaded.warnings);
-  for (std::string& warning : job_warnings(job.workload, job.cluster, tuning, scale))
+  for (std::string& warning : compute.warnings) context.warnings.push_back(std::move(warning));
+  for (std::string& warning : job_warnings(job.workload, job.cluster, tuning, compute.scale))
     context.warnings.push_back(std::move(warning));
   for (std::string& warning : rank_warnings(job.workload, job.cluster))
     context.warnings.push_back(std::move(warning));

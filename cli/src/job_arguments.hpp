@@ -1,6 +1,7 @@
 // WORKLOAD and CLUSTER and what relates them: read, checked against each other, ready to simulate.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ struct JobArguments {
   std::optional<std::string> measured_step;
   std::optional<std::string> gpu;
   std::optional<std::string> compute_scale;
+  std::optional<std::int64_t> batch;
   DdpArguments ddp;
 };
 

@@ -29,7 +29,9 @@ std::string summary_of(const Model& model) {
   std::int64_t bytes = 0;
   for (const Parameter& parameter : model.parameters)
     bytes += gradient_bytes(parameter).value_or(Bytes()).count();
-  return fmt::format("{} parameters, {} bytes of fp32 gradients", model.parameters.size(), bytes);
+  return fmt::format("{} parameters, {} bytes of fp32 gradients; estimates: batch {} of {} {}",
+                     model.parameters.size(), bytes, model.default_batch, model.sample_size,
+                     model.sample == SampleKind::image ? "pixels a side" : "tokens");
 }
 
 std::vector<Section> bundled() {

@@ -23,17 +23,26 @@ Duration compute_time(const Model& model, const ComputeSetting& setting) {
   return total;
 }
 
-/// Backward is cut where gradients are written: a part is a layer with parameters and the layers
-/// without that backward runs before it.
+/// Backward is cut where gradients are written: a part is a layer that completes gradients and
+/// what backward runs before it since the last such layer. A weight used twice is complete at its
+/// first use in forward, which comes last.
 std::vector<double> gradient_ratios(const Model& model, const Transfer& transfer) {
+  std::vector<const Layer*> first_use(model.parameters.size());
+  for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer)
+    for (const std::size_t parameter : layer->parameters) first_use[parameter] = &*layer;
   std::vector<double> ratios(model.parameters.size(), 1);
   Duration from;
   Duration to;
   for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) {
     from += layer_cost(*layer, transfer.from).backward();
     to += layer_cost(*layer, transfer.to).backward();
-    if (layer->parameters.empty()) continue;
-    for (const std::size_t parameter : layer->parameters) ratios[parameter] = to / from;
+    bool completes = false;
+    for (const std::size_t parameter : layer->parameters) {
+      if (first_use[parameter] != &*layer) continue;
+      ratios[parameter] = to / from;
+      completes = true;
+    }
+    if (!completes) continue;
     from = {};
     to = {};
   }

@@ -30,10 +30,10 @@ Workload transferred(Workload workload, const Model& model, const Transfer& tran
 /// How much faster all of the step's compute gets.
 double speedup(const Model& model, const Transfer& transfer);
 
-/// Measured over predicted speed after a transfer. To another GPU: eight published pairs from V100
-/// to A100 and H100 lie within 0.90 and 1.11. To another batch on the same GPU: ResNet-50 on V100
+/// Measured over predicted speed after a transfer. To another GPU: eight published pairs, V100 to
+/// A100 and H100, lie within 0.91 and 1.17. To another batch on the same GPU: ResNet-50 on V100
 /// between 32 and 128 within 0.94 and 1.07.
-inline constexpr std::pair<double, double> kOtherGpuSpeedRange = {0.85, 1.18};
+inline constexpr std::pair<double, double> kOtherGpuSpeedRange = {0.85, 1.2};
 inline constexpr std::pair<double, double> kOtherBatchSpeedRange = {0.93, 1.08};
 
 }  // namespace ddpsim

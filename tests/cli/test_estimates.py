@@ -1,0 +1,120 @@
+"""Workloads nobody recorded: estimates, other GPUs, other batches."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+from command import answer, ddpsim, workload, write_json
+
+A100 = "node:1 gpu:8xA100 nvswitch:300GBps"
+H100 = "node:1 gpu:8xH100 nvswitch:450GBps"
+
+
+def warned(document, part):
+    return any(part in warning for warning in document["warnings"])
+
+
+class Estimates(unittest.TestCase):
+    def test_says_that_it_is_one(self):
+        document = answer("simulate", "resnet50@V100:b32", "2xv100-nvlink")
+        self.assertTrue(document["workload"].startswith("estimate resnet50@V100:b32"))
+        self.assertTrue(warned(document, "an estimate"))
+        self.assertEqual(document["confidence"]["grade"], "C")
+        low, high = document["confidence"]["interval_percent"]
+        self.assertLess(low, -15)
+        self.assertGreater(high, 15)
+        text = ddpsim("simulate", "resnet50@V100:b32", "2xv100-nvlink")
+        self.assertTrue(text.out.startswith("estimate resnet50@V100:b32:fp32 on 2xv100-nvlink"))
+
+    def test_every_command_takes_one(self):
+        spec = "bert-base@A100:b8:s128:amp"
+        for command in (["simulate", spec, A100], ["tune", spec, A100, "--caps", "25,50"],
+                        ["buckets", spec]):
+            with self.subTest(command=command):
+                self.assertEqual(ddpsim(*command, "--json").code, 0)
+
+    def test_kept_as_a_file_it_stays_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "estimate.json"
+            self.assertEqual(ddpsim("import", "vgg16@V100:b16", "-o", path).code, 0)
+            kept = answer("simulate", path, "2xv100-nvlink")
+            self.assertTrue(warned(kept, "an estimate"))
+            self.assertEqual(kept["iteration_us"],
+                             answer("simulate", "vgg16@V100:b16", "2xv100-nvlink")["iteration_us"])
+
+    def test_for_another_gpu_it_is_estimated_anew(self):
+        outcome = ddpsim("simulate", "resnet50@V100", A100)
+        self.assertEqual(outcome.code, 3)
+        self.assertIn("resnet50@A100", outcome.err)
+
+    def test_close_to_the_recording_of_the_same_step(self):
+        measured = answer("simulate", "resnet50-v100-b32", "2xv100-nvlink")
+        estimate = answer("simulate", "resnet50@V100:b32", "2xv100-nvlink")
+        ratio = estimate["iteration_us"] / measured["iteration_us"]
+        self.assertTrue(0.9 < ratio < 1.1, ratio)
+
+
+class Transfers(unittest.TestCase):
+    def test_to_another_gpu_layer_by_layer(self):
+        document = answer("simulate", "resnet50-v100-b32", A100, "--gpu", "A100")
+        self.assertTrue(warned(document, "layer by layer (resnet50)"))
+        recorded = answer("simulate", "resnet50-v100-b32", "2xv100-nvlink")
+        speedup = recorded["backward_compute_us"] / document["backward_compute_us"]
+        self.assertTrue(2 < speedup < 3.5, speedup)  # kernels of an A100 trace: 2.5
+
+    def test_to_another_batch(self):
+        small = answer("simulate", "resnet50-v100-b32", "2xv100-nvlink")
+        large = answer("simulate", "resnet50-v100-b32", "2xv100-nvlink", "--batch", "64")
+        self.assertTrue(warned(large, "from batch 32 to 64"))
+        ratio = large["backward_compute_us"] / small["backward_compute_us"]
+        self.assertTrue(1.8 < ratio <= 2.0, ratio)
+        same = answer("simulate", "resnet50-v100-b32", "2xv100-nvlink", "--batch", "32")
+        self.assertEqual(same["iteration_us"], small["iteration_us"])
+
+    def test_both_widen_the_interval(self):
+        def width(*options):
+            interval = answer("simulate", "resnet50-v100-b32", A100,
+                              *options)["confidence"]["interval_percent"]
+            return interval[1] - interval[0]
+        one = width("--gpu", "A100")
+        self.assertGreater(one, 15)
+        self.assertGreater(width("--gpu", "A100", "--batch", "256"), one)
+
+    def test_a_model_nobody_knows_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            document = workload([{"name": "w", "shape": [7, 9], "dtype": "float32"}], [0])
+            document.update(gpu="V100", forward={"duration_us": 10}, batch_per_gpu=4)
+            path = write_json(pathlib.Path(folder) / "own.json", document)
+            for options in (["--gpu", "A100"], ["--gpu", "A100", "--batch", "8"]):
+                outcome = ddpsim("simulate", path, A100, *options)
+                self.assertEqual(outcome.code, 3, outcome.err)
+                self.assertIn("--compute-scale", outcome.err)
+            scaled = answer("simulate", path, A100, "--compute-scale", "2±0.2")
+            self.assertTrue(warned(scaled, "scaled by 2"))
+
+    def test_an_unknown_batch_cannot_be_changed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = ddpsim("import", "alexnet@V100")
+            document = json.loads(source.out)
+            del document["batch_per_gpu"]
+            path = write_json(pathlib.Path(folder) / "alexnet.json", document)
+            outcome = ddpsim("simulate", path, "2xv100-nvlink", "--batch", "8")
+            self.assertEqual(outcome.code, 3)
+            self.assertIn("batch_per_gpu", outcome.err)
+
+
+class BundledProfiles(unittest.TestCase):
+    def test_every_v100_table_is_there(self):
+        names = [row["name"] for row in answer("list")["workloads"]]
+        for name in ("alexnet-v100-b256", "densenet121-v100-b64", "inception_v3-v100-b128",
+                     "resnet18-v100-b256", "resnet50-v100-b128", "resnet101-v100-b64",
+                     "resnext101_32x4d-v100-b64", "vgg16-v100-b128"):
+            with self.subTest(name=name):
+                self.assertIn(name, names)
+                result = answer("simulate", name, "2xv100-nvlink")
+                self.assertGreater(result["iteration_us"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
