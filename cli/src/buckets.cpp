@@ -12,6 +12,7 @@
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "exit_code.hpp"
+#include "logged_buckets.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 #include "workload_source.hpp"
@@ -59,23 +60,33 @@ int run(const Arguments& arguments) {
     throw UsageError(
         fmt::format("--order: \"{}\" is not one of ready, definition", arguments.order));
   const bool in_ready_order = arguments.order == "ready";
-  const DdpOptions options = ddp_options(arguments.ddp);
+  DdpOptions options = ddp_options(arguments.ddp);
   require_supported(options);
   std::optional<std::vector<Bytes>> limits;
   if (arguments.limits) limits = parse_limits(*arguments.limits);
 
   std::vector<std::string> warnings = version_warnings(options);
+  std::optional<DdpLog> log;
   Workload workload;
   if (std::optional<Workload> model = workload_of_model(arguments.workload)) {
     workload = std::move(*model);
   } else {
     LoadedWorkload loaded = load_workload(arguments.workload, arguments.model);
     workload = std::move(loaded.workload);
+    log = std::move(loaded.ddp_log);
     warnings.insert(warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
   }
   if (const std::optional<std::string> problem = cannot_assign(workload))
     throw InputError({.file = arguments.workload, .where = "", .message = *problem, .hint = ""});
 
+  std::optional<LoggedBuckets> logged;
+  if (log && !limits) {
+    DdpArguments as_logged = arguments.ddp;
+    adopt_logged_options(*log, as_logged);
+    options = ddp_options(as_logged);
+    require_supported(options);
+    logged = logged_buckets(*log, workload, options, in_ready_order);
+  }
   const BucketLimits derived = bucket_limits(options);
   std::vector<Bucket> buckets;
   if (limits) {
@@ -96,9 +107,9 @@ int run(const Arguments& arguments) {
 
   if (arguments.output.csv) write_file(*arguments.output.csv, buckets_csv(buckets));
   if (arguments.output.json) {
-    print(buckets_json(buckets, warnings, options.torch));
+    print(buckets_json(buckets, warnings, options.torch, logged));
   } else {
-    print(buckets_text(buckets, workload, terminal_style()));
+    print(buckets_text(buckets, workload, terminal_style(), logged));
     for (const std::string& warning : warnings) print_error("warning: " + warning);
   }
   return kOk;
@@ -112,7 +123,8 @@ void add_buckets(CLI::App& app, std::function<int()>& action) {
   const auto arguments = std::make_shared<Arguments>();
   command
       ->add_option("WORKLOAD", arguments->workload,
-                   "workload file, trace, bundled name, estimate, or a model's name")
+                   "workload file, trace, DDP logging data, bundled name, estimate, or a model's "
+                   "name")
       ->required();
   add_bucket_options(*command, arguments->ddp);
   command->add_option("--model", arguments->model, "parameter list for traces without shapes");

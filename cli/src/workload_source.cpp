@@ -59,7 +59,8 @@ LoadedWorkload load_workload(const std::string& text, const std::optional<std::s
     ImportOptions options;
     options.model = model.value_or("");
     Imported imported = import_file(text, options);
-    loaded = {std::move(imported.workload), std::move(imported.warnings)};
+    loaded = {std::move(imported.workload), std::move(imported.warnings),
+              std::move(imported.ddp_log)};
   } else if (text.find('@') != std::string::npos) {
     loaded = load_estimate(text);
   } else {

@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "ddpsim/sim/workload.hpp"
+#include "ddpsim/traces/import.hpp"
 
 namespace ddpsim {
 
 struct LoadedWorkload {
   Workload workload;
   std::vector<std::string> warnings;
+  std::optional<DdpLog> ddp_log;  ///< where the file is one
 };
 
 /// `model`: parameter list for traces without shapes. Throws InputError.

@@ -4,7 +4,8 @@
 namespace ddpsim {
 
 std::string buckets_json(const std::vector<Bucket>& buckets,
-                         const std::vector<std::string>& warnings, TorchVersion torch) {
+                         const std::vector<std::string>& warnings, TorchVersion torch,
+                         const std::optional<LoggedBuckets>& logged) {
   JsonWriter json;
   json.begin_object();
   json.key("schema").string("ddpsim.buckets/1");
@@ -22,6 +23,16 @@ std::string buckets_json(const std::vector<Bucket>& buckets,
     json.end_object();
   }
   json.end_array();
+  if (logged) {
+    const std::optional<std::size_t> differs = first_difference(buckets, logged->bytes);
+    json.key("logged").begin_object();
+    json.key("match").boolean(!differs);
+    if (differs) json.key("first_difference").count(*differs);
+    json.key("bytes").begin_array();
+    for (const Bytes bytes : logged->bytes) json.integer(bytes.count());
+    json.end_array();
+    json.end_object();
+  }
   json.key("warnings").strings(warnings);
   json.end_object();
   return std::move(json).finish();

@@ -47,11 +47,27 @@ std::string verdict(const std::vector<Bucket>& buckets) {
                      mebibytes(bytes), bytes.count());
 }
 
+std::string beside_logged(const std::vector<Bucket>& buckets, const LoggedBuckets& logged) {
+  const std::optional<std::size_t> differs = first_difference(buckets, logged.bytes);
+  if (!differs)
+    return fmt::format("They match the {} DDP logged.", counted(logged.bytes.size(), "bucket"));
+  const auto size = [&](bool here) {
+    const std::size_t count = here ? buckets.size() : logged.bytes.size();
+    if (*differs >= count) return std::string("none");
+    const Bytes bytes = here ? buckets[*differs].bytes : logged.bytes[*differs];
+    return fmt::format("{} bytes", bytes.count());
+  };
+  return fmt::format("They differ from the {} DDP logged, first in bucket {}: {} here, {} there.{}",
+                     counted(logged.bytes.size(), "bucket"), *differs, size(true), size(false),
+                     logged.remedy.empty() ? "" : " " + logged.remedy);
+}
+
 }  // namespace
 
 std::string buckets_text(const std::vector<Bucket>& buckets, const Workload& workload,
-                         const TerminalStyle& style) {
+                         const TerminalStyle& style, const std::optional<LoggedBuckets>& logged) {
   std::string text = bold(verdict(buckets), style) + '\n';
+  if (logged) text += bold(beside_logged(buckets, *logged), style) + '\n';
   if (buckets.empty()) return text;
   const bool mixed = std::any_of(buckets.begin(), buckets.end(), [&](const Bucket& bucket) {
     return bucket.dtype != buckets.front().dtype;

@@ -153,4 +153,13 @@ std::vector<std::size_t> ready_order(const Workload& workload) {
   return order;
 }
 
+std::optional<std::size_t> first_difference(std::span<const Bucket> buckets,
+                                            std::span<const Bytes> sizes) {
+  const std::size_t shared = std::min(buckets.size(), sizes.size());
+  for (std::size_t b = 0; b < shared; ++b)
+    if (buckets[b].bytes != sizes[b]) return b;
+  if (buckets.size() != sizes.size()) return shared;
+  return std::nullopt;
+}
+
 }  // namespace ddpsim

@@ -10,6 +10,7 @@
 #include "byte_sources.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/traces/ddp_log.hpp"
 #include "ddpsim/traces/layer_table.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"
 #include "ddpsim/traces/workload_file.hpp"
@@ -61,6 +62,14 @@ Imported import_workload(const std::filesystem::path& path, const ByteSource& so
   return result;
 }
 
+Imported import_ddp_log(const std::filesystem::path& path, const ByteSource& source,
+                        const ImportOptions& options) {
+  if (options.iteration) {
+    refuse(path, "DDP logging data hold one iteration, the last sampled", "Leave out --iteration");
+  }
+  return parse_ddp_log(whole_text(path, source), path.string(), options);
+}
+
 }  // namespace
 
 Imported import_file(const std::filesystem::path& path, const ImportOptions& options) {
@@ -87,6 +96,9 @@ Imported import_file(const std::filesystem::path& path, const ImportOptions& opt
       break;
     case Recognition::Kind::layer_table:
       result = parse_layer_table(whole_text(path, source), path.string());
+      break;
+    case Recognition::Kind::ddp_log:
+      result = import_ddp_log(path, source, options);
       break;
     case Recognition::Kind::other:
       refuse(path,

@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "chakra.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -78,8 +80,11 @@ Recognition recognise_object(std::string_view text) {
   constexpr std::array<std::string_view, 6> kBesideEvents = {"schemaVersion",   "deviceProperties",
                                                              "distributedInfo", "traceName",
                                                              "displayTimeUnit", "with_stack"};
-  if (has_any(std::array<std::string_view, 2>{"nodes", "globals"}) && value_of("nodes")) {
-    return other("a Chakra or execution trace: operators without times on the GPU", kHowToRecord);
+  constexpr std::array<std::string_view, 3> kOfDdpLog = {"bucket_cap_bytes", "rebuilt_bucket_sizes",
+                                                         "num_parameter_tensors"};
+  if (has_any(kOfDdpLog)) return {Recognition::Kind::ddp_log, "", ""};
+  if (std::string form = chakra_json_form(text); !form.empty()) {
+    return other(std::move(form), kInsteadOfChakra);
   }
   if (has_any(kBesideEvents)) return {Recognition::Kind::profiler_trace, "", ""};
   if (value_of("schema")) return {Recognition::Kind::workload, "", ""};
@@ -96,6 +101,9 @@ Recognition recognise(std::string_view head, bool whole) {
   }
   if (head.substr(0, 4) == "PK\x03\x04") {
     return other("a zip archive", "Unpack it and give the trace inside");
+  }
+  if (is_chakra_protobuf(head)) {
+    return other("a Chakra execution trace (protobuf)", kInsteadOfChakra);
   }
   const std::string_view text = trimmed(head);
   if (text.empty()) return other(whole ? "an empty file" : "white space", kHowToRecord);

@@ -7,7 +7,7 @@
 namespace ddpsim {
 
 struct Recognition {
-  enum class Kind { workload, profiler_trace, layer_table, other };
+  enum class Kind { workload, profiler_trace, layer_table, ddp_log, other };
   Kind kind = Kind::other;
   std::string looks_like;  ///< other: "an nccl-tests log"; empty when nothing is known
   std::string hint;        ///< other: what to do with it

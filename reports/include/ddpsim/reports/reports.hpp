@@ -39,19 +39,27 @@ struct TerminalStyle {
   bool colour = false;
 };
 
+/// Buckets that DDP itself logged, laid beside those assigned here.
+struct LoggedBuckets {
+  std::vector<Bytes> bytes;  ///< launch order
+  std::string remedy;        ///< where they differ: what would make them alike
+};
+
 // One document each, two-space indented, newline at the end; times printed from integer picoseconds
 // with at most 6 decimals, sizes as integers.
 std::string result_json(const SimulationResult& result, const ReportContext& context);
 std::string tune_json(const TuneResult& result, const ReportContext& context);
 std::string buckets_json(const std::vector<Bucket>& buckets,
-                         const std::vector<std::string>& warnings, TorchVersion torch);
+                         const std::vector<std::string>& warnings, TorchVersion torch,
+                         const std::optional<LoggedBuckets>& logged = std::nullopt);
 
 std::string result_text(const SimulationResult& result, const ReportContext& context,
                         const Workload& workload, const TerminalStyle& style);
 std::string tune_text(const TuneResult& result, const ReportContext& context,
                       const TerminalStyle& style);
 std::string buckets_text(const std::vector<Bucket>& buckets, const Workload& workload,
-                         const TerminalStyle& style);
+                         const TerminalStyle& style,
+                         const std::optional<LoggedBuckets>& logged = std::nullopt);
 
 /// Columns with units in their names; one row per bucket, one row per point of the curve.
 std::string result_csv(const SimulationResult& result);

@@ -65,4 +65,9 @@ std::vector<Bucket> steady_buckets(const Workload& workload, const DdpOptions& o
 /// DDP's parameters in gradient-ready order (recorded, or reverse definition order).
 std::vector<std::size_t> ready_order(const Workload& workload);
 
+/// Position of the first bucket whose bytes are not those of `sizes`, or where one list ends before
+/// the other; absent where they are alike.
+std::optional<std::size_t> first_difference(std::span<const Bucket> buckets,
+                                            std::span<const Bytes> sizes);
+
 }  // namespace ddpsim

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ddpsim/sim/ddp_options.hpp"
 #include "ddpsim/sim/workload.hpp"
 #include "ddpsim/traces/rank_trace.hpp"
 
@@ -21,12 +22,20 @@ struct ImportOptions {
   std::string step;   ///< marker of the step to take, "ProfilerStep#10"; empty: as `iteration` says
 };
 
+/// What DDP noted of its own buckets.
+struct DdpLog {
+  DdpOptions options;                     ///< as far as the log tells them: never the version
+  std::vector<Bytes> construction_bytes;  ///< in launch order
+  std::vector<Bytes> rebuilt_bytes;       ///< empty: not rebuilt
+};
+
 struct Imported {
   Workload workload;
   std::vector<std::string> recognised;  ///< one sentence each, for the user
   std::vector<std::string> warnings;    ///< what was not, and what that means
   std::vector<Bytes> bucket_bytes;      ///< gradients per recorded all-reduce call, in launch order
   std::optional<RankTrace> rank_trace;  ///< of a profiler trace
+  std::optional<DdpLog> ddp_log;        ///< of DDP logging data
 };
 
 /// Reads a workload file, a profiler trace (.json or gzip) or a layer table. Throws InputError.
