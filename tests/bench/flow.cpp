@@ -1,0 +1,75 @@
+// How long do max-min sharing and collectives on shared links take?
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/tune.hpp"
+#include "ddpsim/topologies/topology.hpp"
+#include "ddpsim/traces/import.hpp"
+#include "max_min.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Flows over two of many links each; every round one leaves and one joins.
+void BM_MaxMin_Change(benchmark::State& state) {
+  const auto flows = static_cast<std::uint32_t>(state.range(0));
+  const std::uint32_t links = flows / 2;
+  std::uint64_t random = 88172645463325252;
+  const auto draw = [&] {
+    random ^= random << 13;
+    random ^= random >> 7;
+    random ^= random << 17;
+    return static_cast<LinkId>(random % links);
+  };
+  std::vector<std::vector<LinkId>> routes(flows);
+  MaxMin solver(std::vector<std::int64_t>(links, 50'000'000'000));
+  for (std::uint32_t flow = 0; flow < flows; ++flow) {
+    const LinkId first = draw();
+    routes[flow] = {first, (first + 1) % links};
+    solver.add(flow, routes[flow], 20'000'000'000);
+  }
+  solver.settle();
+  std::uint32_t next = 0;
+  for (auto _ : state) {
+    solver.remove(next);
+    solver.add(next, routes[next], 20'000'000'000);
+    benchmark::DoNotOptimize(solver.settle());
+    next = (next + 1) % flows;
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_MaxMin_Change)->ArgName("flows")->Arg(16)->Arg(256)->Arg(4096);
+
+ClusterRequest v100s(std::int64_t ranks) {
+  return {.text = "node:" + std::to_string(ranks / 8) +
+                  " gpu:8xV100 nvswitch:150GBps nic:4x100Gbps:ib"};
+}
+
+/// The curve over 1000 caps on the links of the cluster; compare BM_Tune1000Caps.
+void BM_TuneFlow1000Caps(benchmark::State& state) {
+  const Workload workload = *bundled_workload("resnet50-v100-b32");
+  const ClusterRequest request = v100s(state.range(0));
+  const Cluster cluster = load_cluster(request);
+  const Fabric fabric = build_fabric(request);
+  TuneOptions tuning;
+  for (int i = 1; i <= 1000; ++i) tuning.caps.push_back(i * 0.1);
+  for (auto _ : state) {
+    // A fresh model: nothing is remembered from the round before.
+    const CollectiveModel model =
+        flow_model(cluster, {.nccl = bundled_nccl(DdpOptions{}.torch)}, fabric);
+    benchmark::DoNotOptimize(tune(workload, cluster, SimulationOptions{}, model, tuning));
+  }
+  state.SetItemsProcessed(state.iterations() * 1000);
+}
+BENCHMARK(BM_TuneFlow1000Caps)
+    ->ArgName("ranks")
+    ->Arg(8)
+    ->Arg(1024)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+}  // namespace
+}  // namespace ddpsim
