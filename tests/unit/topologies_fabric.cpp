@@ -176,6 +176,22 @@ TEST_CASE("fabric: a rail keeps every channel on its own switch") {
   }
 }
 
+TEST_CASE("fabric: data for a far NIC go over NVLink to a GPU beside it") {
+  // A tree's second GPU may sit on the other CPU; NCCL relays (PXN) rather than cross the sockets.
+  for (const char* cluster : {"dgxh100@4", "alps-gh200@3"}) {
+    const Fabric fabric = fabric_of(cluster);
+    for (const TreeChannel& tree : fabric.trees) {
+      for (const auto* routes : {&tree.up, &tree.down}) {
+        for (const Route route : *routes) {
+          for (const LinkId link : fabric.links_of(route)) {
+            CHECK(fabric.links[link].kind != LinkKind::socket);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("fabric: equal routes over spines are shared out by channel, the same every time") {
   Topology topology = load_topology({"dgxa100@8", {}, {}});
   topology.switches = {.kind = SwitchPlan::Kind::leaf_spine,
@@ -216,6 +232,14 @@ TEST_CASE("fabric: a degraded link is found by name, in one direction or both") 
   }
   topology.degraded = {{"node0/gpu0 > node0/gpu9", Bandwidth::gigabytes_per_second(25)}};
   CHECK_THROWS_AS(build_fabric(topology), InputError);
+}
+
+TEST_CASE("fabric: the largest that is laid out, on as many leaves, takes no time to speak of") {
+  Topology topology = load_topology({"node:16384 gpu:4xA100 pcie:31.5GBps nic:1x100Gbps", {}, {}});
+  topology.switches.kind = SwitchPlan::Kind::leaf_spine;
+  topology.switches.spines = 2;
+  const Fabric fabric = build_fabric(topology);
+  CHECK(fabric.rings.front().ranks.size() == 65'536);
 }
 
 TEST_CASE("fabric: a million GPUs are refused in words") {

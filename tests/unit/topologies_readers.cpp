@@ -130,6 +130,15 @@ TEST_CASE("NCCL topology XML: a user's file without <gpu> elements needs the mod
   CHECK(node.graph.wires.front().nccl.gigabytes_per_second() == doctest::Approx(12));  // Gen3 x16
 }
 
+TEST_CASE("NCCL topology XML: no NVLinks are none") {
+  const std::string text =
+      R"(<system><cpu arch="x86_64"><pci busid="1" class="0x030200"><gpu sm="80" dev="0">)"
+      R"(<nvlink target="2" count="0"/></gpu></pci><pci busid="2" class="0x030200">)"
+      R"(<gpu sm="80" dev="1"><nvlink target="1" count="0"/></gpu></pci></cpu></system>)";
+  const XmlNode node = parse_nccl_xml(text, "t.xml", {});
+  for (const Wire& wire : node.graph.wires) CHECK(wire.nominal > Bandwidth());
+}
+
 TEST_CASE("switch list: both forms say the same") {
   const SwitchPlan plain = parse_switch_list(read_file(fixture("racks.txt"), 1 << 20), "racks.txt");
   const SwitchPlan slurm =

@@ -106,7 +106,7 @@ class FabricBuilder {
       add_cable(LinkKind::network, trunk.bandwidth, network_.switches[trunk.below],
                 network_.switches[trunk.above]);
     }
-    switch_routes_.emplace(switch_routes(network_));
+    switch_routes_.emplace(network_);
   }
 
   void degrade() {
@@ -140,16 +140,16 @@ class FabricBuilder {
            gpu;
   }
 
-  void add_path(Route& route, const Node& node, const NodePath& path) {
-    for (const ArcId arc : path.arcs) fabric_.route_links.push_back(node.first_link + arc);
-    route.count += static_cast<std::uint32_t>(path.arcs.size());
+  void add_path(Route& route, const Node& node, const std::vector<ArcId>& arcs) {
+    for (const ArcId arc : arcs) fabric_.route_links.push_back(node.first_link + arc);
+    route.count += static_cast<std::uint32_t>(arcs.size());
   }
 
   Route begin_route() const { return {static_cast<std::uint32_t>(fabric_.route_links.size()), 0}; }
 
   Route inside(std::size_t node, std::uint32_t from, std::uint32_t to) {
     Route route = begin_route();
-    if (from != to) add_path(route, nodes_[node], *nodes_[node].paths->between(from, to));
+    if (from != to) add_path(route, nodes_[node], nodes_[node].paths->between(from, to)->arcs);
     return route;
   }
 
@@ -165,7 +165,7 @@ class FabricBuilder {
       fabric_.route_links.push_back(link);
       ++route.count;
     };
-    add_path(route, nodes_[from.node], *nodes_[from.node].paths->to_nic(from.gpu, from.nic));
+    add_path(route, nodes_[from.node], nodes_[from.node].paths->arcs_to_nic(from.gpu, from.nic));
     add(nodes_[from.node].first_port + 2 * from.nic);
     const std::uint32_t leave = network_.ports[from.node][from.nic];
     const std::uint32_t arrive = network_.ports[to.node][to.nic];
@@ -174,7 +174,7 @@ class FabricBuilder {
       add(first_trunk_ + arc);
     }
     add(nodes_[to.node].first_port + 2 * to.nic + 1);
-    add_path(route, nodes_[to.node], *nodes_[to.node].paths->from_nic(to.nic, to.gpu));
+    add_path(route, nodes_[to.node], nodes_[to.node].paths->arcs_from_nic(to.nic, to.gpu));
     return route;
   }
 
@@ -244,7 +244,7 @@ class FabricBuilder {
   std::vector<NodePaths> paths_;
   std::vector<Node> nodes_;
   NetworkGraph network_;
-  std::optional<ShortestRoutes> switch_routes_;
+  std::optional<SwitchRoutes> switch_routes_;
   LinkId first_trunk_ = 0;
   Fabric fabric_;
 };

@@ -319,6 +319,7 @@ class XmlReader {
     for (const Gpu& gpu : gpus_) {
       for (const pugi::xml_node& link : gpu.pci.child("gpu").children("nvlink")) {
         const auto count = static_cast<int>(number(link, "count", 1, kMostLinksPerGpu));
+        if (count == 0) continue;  // a link that is down
         const std::string target = link.attribute("target").value();
         const std::string_view device = link.attribute("tclass").value();
         const auto peer = bus_.find(target);

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "ddpsim/sim/assert.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -107,14 +109,28 @@ NetworkGraph draw_network(const SwitchPlan& plan, const Rates& nic_rates) {
   return one_switch(nic_rates);
 }
 
-ShortestRoutes switch_routes(const NetworkGraph& network) {
-  std::vector<Arc> arcs;
-  for (const Trunk& trunk : network.trunks) {
-    const double width = trunk.bandwidth.bytes_per_second();
-    arcs.push_back({trunk.below, trunk.above, width});
-    arcs.push_back({trunk.above, trunk.below, width});
+SwitchRoutes::SwitchRoutes(const NetworkGraph& network)
+    : trunks_(network.trunks), up_(network.switches.size()), level_(network.switches.size(), 0) {
+  for (std::uint32_t t = 0; t < trunks_.size(); ++t) up_[trunks_[t].below].push_back(t);
+  for (std::uint32_t s = 0; s < up_.size(); ++s) {
+    for (std::uint32_t at = s; !up_[at].empty(); at = trunks_[up_[at].front()].above) ++level_[s];
   }
-  return {std::move(arcs), std::vector<bool>(network.switches.size(), true)};
+}
+
+std::vector<std::uint32_t> SwitchRoutes::route(std::uint32_t from, std::uint32_t to,
+                                               std::uint32_t spread) const {
+  std::vector<std::uint32_t> route;
+  std::vector<std::uint32_t> down;
+  while (from != to) {
+    const bool climb = level_[from] >= level_[to];
+    std::uint32_t& low = climb ? from : to;
+    DDPSIM_ASSERT(!up_[low].empty(), "no way between two switches");
+    const std::uint32_t trunk = up_[low][spread % up_[low].size()];
+    (climb ? route : down).push_back(climb ? 2 * trunk : 2 * trunk + 1);
+    low = trunks_[trunk].above;
+  }
+  route.insert(route.end(), down.rbegin(), down.rend());
+  return route;
 }
 
 }  // namespace ddpsim

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "ddpsim/topologies/topology.hpp"
-#include "shortest_routes.hpp"
 
 namespace ddpsim {
 
@@ -28,7 +27,20 @@ struct NetworkGraph {
 NetworkGraph draw_network(const SwitchPlan& plan,
                           const std::vector<std::vector<Bandwidth>>& nic_rates);
 
-/// Routes between switches over trunks; arc 2t goes up trunk t, 2t + 1 down.
-ShortestRoutes switch_routes(const NetworkGraph& network);
+/// Shortest ways between switches: up as far as needed, then down. Of several switches above, which
+/// are equally good, `spread` chooses: equal numbers, equal ways.
+class SwitchRoutes {
+ public:
+  explicit SwitchRoutes(const NetworkGraph& network);
+
+  /// Trunk t is 2t on the way up, 2t + 1 on the way down.
+  std::vector<std::uint32_t> route(std::uint32_t from, std::uint32_t to,
+                                   std::uint32_t spread) const;
+
+ private:
+  std::vector<Trunk> trunks_;
+  std::vector<std::vector<std::uint32_t>> up_;  ///< by switch: trunks to those above
+  std::vector<int> level_;                      ///< by switch: steps to the top
+};
 
 }  // namespace ddpsim

@@ -81,6 +81,27 @@ const NodePath* NodePaths::from_nic(std::uint32_t nic, std::uint32_t gpu) const 
   return remembered(gpus_ + nic, gpu);
 }
 
+std::vector<ArcId> NodePaths::arcs_to_nic(std::uint32_t gpu, std::uint32_t nic) const {
+  const NodePath& straight = *to_nic(gpu, nic);
+  for (std::uint32_t relay = 0; relay < gpus() && straight.path > PathClass::pxb; ++relay) {
+    if (relay == gpu || to_nic(relay, nic)->path > PathClass::pxb) continue;
+    const NodePath* hop = between(gpu, relay);
+    if (hop == nullptr || hop->path != PathClass::nvl) continue;
+    std::vector<ArcId> arcs = hop->arcs;
+    const std::vector<ArcId>& rest = to_nic(relay, nic)->arcs;
+    arcs.insert(arcs.end(), rest.begin(), rest.end());
+    return arcs;
+  }
+  return straight.arcs;
+}
+
+std::vector<ArcId> NodePaths::arcs_from_nic(std::uint32_t nic, std::uint32_t gpu) const {
+  std::vector<ArcId> arcs = arcs_to_nic(gpu, nic);
+  std::reverse(arcs.begin(), arcs.end());
+  for (ArcId& arc : arcs) arc = opposite(arc);
+  return arcs;
+}
+
 const NodePath* NodePaths::remembered(std::uint32_t from_end, std::uint32_t to_end) const {
   Remembered& entry = known_[from_end * ends_.size() + to_end];
   if (!entry.known) {

@@ -34,6 +34,10 @@ class NodePaths {
   /// Through PCIe, never over NVLink.
   const NodePath* to_nic(std::uint32_t gpu, std::uint32_t nic) const;
   const NodePath* from_nic(std::uint32_t nic, std::uint32_t gpu) const;
+  /// As data for the network travel: where no PCIe switch joins GPU and NIC, over NVLink to a GPU
+  /// beside the NIC if there is one (NCCL's PXN).
+  std::vector<ArcId> arcs_to_nic(std::uint32_t gpu, std::uint32_t nic) const;
+  std::vector<ArcId> arcs_from_nic(std::uint32_t nic, std::uint32_t gpu) const;
   /// Without NVLink; end points are GPUs, then NICs.
   std::optional<NodePath> over_host(std::uint32_t from_end, std::uint32_t to_end) const;
 

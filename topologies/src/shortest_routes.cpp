@@ -38,24 +38,21 @@ struct Extended {
 using Csr = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, std::uint32_t>;
 using Edge = boost::graph_traits<Csr>::edge_descriptor;
 
+constexpr std::uint32_t kNoArc = std::numeric_limits<std::uint32_t>::max();
+
 }  // namespace
 
-/// Per source, computed when first asked for: the arcs by which a best route may arrive.
 struct ShortestRoutes::Graph {
-  std::vector<Arc> arcs;  ///< as given
+  std::vector<Arc> arcs;
   std::vector<bool> passable;
   Csr csr;
-  struct Row {
-    bool known = false;
-    std::vector<std::uint32_t> begin;     ///< by vertex, into `arrivals`; one more at the end
-    std::vector<std::uint32_t> arrivals;  ///< arcs, ascending
-  };
-  std::vector<Row> rows;
+  /// By source, computed when first asked for; by vertex: the arc by which the best route arrives.
+  std::vector<std::vector<std::uint32_t>> arrivals;
 
   bool blocked(const Arc& arc, std::uint32_t source) const {
     return arc.from != source && !passable[arc.from];
   }
-  const Row& row(std::uint32_t source);
+  const std::vector<std::uint32_t>& arrivals_from(std::uint32_t source);
 };
 
 ShortestRoutes::ShortestRoutes(std::vector<Arc> arcs, std::vector<bool> passable)
@@ -63,7 +60,7 @@ ShortestRoutes::ShortestRoutes(std::vector<Arc> arcs, std::vector<bool> passable
   Graph& graph = *graph_;
   graph.arcs = std::move(arcs);
   graph.passable = std::move(passable);
-  graph.rows.resize(graph.passable.size());
+  graph.arrivals.resize(graph.passable.size());
   std::vector<std::uint32_t> order(graph.arcs.size());
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -81,9 +78,9 @@ ShortestRoutes::~ShortestRoutes() = default;
 ShortestRoutes::ShortestRoutes(ShortestRoutes&&) noexcept = default;
 ShortestRoutes& ShortestRoutes::operator=(ShortestRoutes&&) noexcept = default;
 
-const ShortestRoutes::Graph::Row& ShortestRoutes::Graph::row(std::uint32_t source) {
-  Row& row = rows[source];
-  if (row.known) return row;
+const std::vector<std::uint32_t>& ShortestRoutes::Graph::arrivals_from(std::uint32_t source) {
+  std::vector<std::uint32_t>& arrival = arrivals[source];
+  if (!arrival.empty()) return arrival;
   std::vector<Length> length(passable.size(), kInfinite);
   const auto weight = boost::make_function_property_map<Edge>([&](const Edge& edge) {
     const Arc& arc = arcs[csr[edge]];
@@ -97,33 +94,22 @@ const ShortestRoutes::Graph::Row& ShortestRoutes::Graph::row(std::uint32_t sourc
                                      .distance_combine(Extended())
                                      .distance_inf(kInfinite)
                                      .distance_zero(Length{}));
-  const auto arrives = [&](const Arc& arc) {
-    if (arc.to == source || blocked(arc, source)) return false;
-    const Length by_arc = Extended()(length[arc.from], {1, arc.width});
-    return by_arc.hops != kUnreachable && by_arc == length[arc.to];
-  };
-  row.begin.assign(passable.size() + 1, 0);
-  for (const Arc& arc : arcs) row.begin[arc.to + 1] += arrives(arc) ? 1U : 0U;
-  for (std::size_t v = 1; v < row.begin.size(); ++v) row.begin[v] += row.begin[v - 1];
-  row.arrivals.resize(row.begin.back());
-  std::vector<std::uint32_t> next(row.begin.begin(), row.begin.end() - 1);
+  arrival.assign(passable.size(), kNoArc);
   for (std::uint32_t i = 0; i < arcs.size(); ++i) {
-    if (arrives(arcs[i])) row.arrivals[next[arcs[i].to]++] = i;
+    const Arc& arc = arcs[i];
+    if (arc.to == source || arrival[arc.to] != kNoArc || blocked(arc, source)) continue;
+    const Length by_arc = Extended()(length[arc.from], {1, arc.width});
+    if (by_arc.hops != kUnreachable && by_arc == length[arc.to]) arrival[arc.to] = i;
   }
-  row.known = true;
-  return row;
+  return arrival;
 }
 
-std::vector<std::uint32_t> ShortestRoutes::route(std::uint32_t from, std::uint32_t to,
-                                                 std::uint32_t spread) const {
-  const Graph::Row& row = graph_->row(from);
+std::vector<std::uint32_t> ShortestRoutes::route(std::uint32_t from, std::uint32_t to) const {
+  const std::vector<std::uint32_t>& arrival = graph_->arrivals_from(from);
   std::vector<std::uint32_t> route;
-  for (std::uint32_t at = to; at != from;) {
-    const std::uint32_t choices = row.begin[at + 1] - row.begin[at];
-    if (choices == 0) return {};
-    const std::uint32_t arc = row.arrivals[row.begin[at] + spread % choices];
-    route.push_back(arc);
-    at = graph_->arcs[arc].from;
+  for (std::uint32_t at = to; at != from; at = graph_->arcs[route.back()].from) {
+    if (arrival[at] == kNoArc) return {};
+    route.push_back(arrival[at]);
   }
   std::reverse(route.begin(), route.end());
   return route;

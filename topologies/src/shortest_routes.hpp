@@ -22,9 +22,8 @@ class ShortestRoutes {
   ShortestRoutes& operator=(ShortestRoutes&&) noexcept;
 
   /// Arcs of the route, in order; empty when there is none or when both ends are the same. Where
-  /// several are equally good, `spread` chooses: equal numbers, equal routes.
-  std::vector<std::uint32_t> route(std::uint32_t from, std::uint32_t to,
-                                   std::uint32_t spread = 0) const;
+  /// several are equally good, the arcs given first are taken.
+  std::vector<std::uint32_t> route(std::uint32_t from, std::uint32_t to) const;
 
  private:
   struct Graph;

@@ -1,0 +1,12 @@
+// Any bytes as NCCL's topology XML: a cluster with channels or an InputError, never anything else.
+#include "description.hpp"
+#include "fuzz_topology.hpp"
+#include "nccl_xml.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (!ddpsim::looks_like_xml(text)) return 0;
+  return ddpsim::survives([&] {
+    return ddpsim::seal(ddpsim::describe_source(text, "fuzz.xml", "gpu:A100 node:2 nic:100Gbps"));
+  });
+}

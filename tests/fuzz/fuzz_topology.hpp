@@ -1,0 +1,32 @@
+// What every topology must be able to do, whatever it was read from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/topologies/topology.hpp"
+
+namespace ddpsim {
+
+/// Reads, lays out, checks. An InputError is an answer; anything else ends the run.
+template <typename Read>
+int survives(Read read) {
+  constexpr int kMostLaidOut = 512;  // the rest is more of the same
+  try {
+    const Topology topology = read();
+    const Cluster& cluster = topology.cluster;
+    if (cluster.ranks() < 1 || cluster.ring.channels < 1) __builtin_trap();
+    if (!(cluster.ring.intra.bytes_per_second() > 0)) __builtin_trap();
+    if (cluster.ranks() > kMostLaidOut) return 0;
+    const Fabric fabric = build_fabric(topology);
+    for (const RingChannel& ring : fabric.rings) {
+      if (ring.ranks.size() != static_cast<std::size_t>(cluster.ranks())) __builtin_trap();
+    }
+  } catch (const InputError&) {
+  }
+  return 0;
+}
+
+}  // namespace ddpsim
