@@ -187,7 +187,7 @@ std::string command_line(const std::string& command, const JobArguments& argumen
   return line;
 }
 
-Job load_job(const JobArguments& arguments) {
+Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) {
   Job job;
   const bool flow = arguments.network == "flow";
   if (!flow && arguments.network != "analytic")
@@ -200,7 +200,8 @@ Job load_job(const JobArguments& arguments) {
   if (arguments.measured_step) job.measured_step = parse_measured_step(*arguments.measured_step);
   if (arguments.compute_scale) parse_compute_scale(*arguments.compute_scale);
 
-  LoadedWorkload loaded = load_workload(arguments.workload, arguments.model);
+  LoadedWorkload loaded =
+      read ? std::move(*read) : load_workload(arguments.workload, arguments.model);
   job.workload = std::move(loaded.workload);
   job.workload_source = arguments.workload;
   const ClusterRequest request{.text = arguments.cluster,

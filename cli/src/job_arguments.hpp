@@ -9,6 +9,7 @@
 #include "ddp_arguments.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/step.hpp"
+#include "workload_source.hpp"
 
 namespace CLI {
 class App;
@@ -49,8 +50,8 @@ struct Job {
 /// The same job for another command, as one would type it.
 std::string command_line(const std::string& command, const JobArguments& arguments);
 
-/// Throws UsageError or InputError.
-Job load_job(const JobArguments& arguments);
+/// `read`: the workload where it was read already. Throws UsageError or InputError.
+Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read = std::nullopt);
 
 /// Refuses options the PyTorch version lacks and workloads that cannot be simulated.
 void require_simulatable(const Job& job);

@@ -77,6 +77,34 @@ std::string tune_csv(const TuneResult& result) {
   return csv;
 }
 
+std::string compare_csv(const Comparison& comparison, const std::vector<ReportContext>& contexts) {
+  std::string csv =
+      "cluster,ranks,compute_scale,iteration_us,low_us,high_us,alone_us,scaling_efficiency,"
+      "samples_per_second,exposed_communication_us,grade,best_cap_mb,gain_us,behind_percent,"
+      "behind_low_percent,behind_high_percent\n";
+  for (std::size_t i = 0; i < comparison.jobs.size(); ++i) {
+    const ComparedJob& job = comparison.jobs[i];
+    const ReportContext& context = contexts[i];
+    const Duration step = job.times.iteration;
+    const auto bound = [&](double percent) {
+      return microseconds_token(step.scaled(1 + percent / 100));
+    };
+    const bool set = job.best_cap && job.best_cap->set;
+    add_row(
+        csv,
+        {context.cluster, std::to_string(context.ranks), number_token(context.compute_scale),
+         microseconds_token(step), bound(job.confidence.low_percent),
+         bound(job.confidence.high_percent), microseconds_token(job.alone),
+         ratio_token(job.efficiency),
+         context.samples_per_step ? ratio_token(*context.samples_per_step / step.seconds()) : "",
+         microseconds_token(job.times.exposed_communication),
+         std::string(name_of(job.confidence.grade)), set ? text(job.best_cap->bucket_cap_mb) : "",
+         set ? microseconds_token(job.best_cap->gain.value) : "", ratio_token(job.behind.percent),
+         ratio_token(job.behind.low_percent), ratio_token(job.behind.high_percent)});
+  }
+  return csv;
+}
+
 std::string buckets_csv(const std::vector<Bucket>& buckets) {
   std::string csv = "bucket,bytes,tensors,limit_bytes,closed_by,dtype,parameter_indices\n";
   for (std::size_t i = 0; i < buckets.size(); ++i) {

@@ -3,17 +3,6 @@
 namespace ddpsim {
 namespace {
 
-void write_confidence(JsonWriter& json, const Confidence& confidence) {
-  json.begin_object();
-  json.key("grade").string(name_of(confidence.grade));
-  json.key("interval_percent").begin_array(JsonWriter::Layout::line);
-  json.ratio(confidence.low_percent);
-  json.ratio(confidence.high_percent);
-  json.end_array();
-  json.key("because").strings(confidence.because);
-  json.end_object();
-}
-
 void write_replay(JsonWriter& json, const Replay& replay) {
   json.begin_object();
   json.key("measured_us").time(replay.measured);
@@ -24,6 +13,17 @@ void write_replay(JsonWriter& json, const Replay& replay) {
 }
 
 }  // namespace
+
+void write_confidence(JsonWriter& json, const Confidence& confidence) {
+  json.begin_object();
+  json.key("grade").string(name_of(confidence.grade));
+  json.key("interval_percent").begin_array(JsonWriter::Layout::line);
+  json.ratio(confidence.low_percent);
+  json.ratio(confidence.high_percent);
+  json.end_array();
+  json.key("because").strings(confidence.because);
+  json.end_object();
+}
 
 void write_setting(JsonWriter& json, const ReportContext& context) {
   json.key("workload").string(context.workload);

@@ -11,6 +11,10 @@ namespace ddpsim {
 /// workload, cluster, ranks, torch, nccl, network, compute_scale, bucket_setting.
 void write_setting(JsonWriter& json, const ReportContext& context);
 
+void write_confidence(JsonWriter& json, const Confidence& confidence);
+/// What `tune` advises.
+void write_recommendation(JsonWriter& json, const Recommendation& recommended);
+
 /// confidence, warnings, and the replay where today's step was measured.
 void write_trust(JsonWriter& json, const ReportContext& context);
 

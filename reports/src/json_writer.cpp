@@ -40,10 +40,10 @@ JsonWriter& JsonWriter::key(std::string_view name) {
   return *this;
 }
 
-void JsonWriter::ratio(double value) {
+std::string ratio_token(double value) {
   constexpr double kMillion = 1e6;
   const double rounded = std::round(value * kMillion) / kMillion;
-  number(std::isfinite(rounded) ? rounded : value);
+  return number_token(std::isfinite(rounded) ? rounded : value);
 }
 
 void JsonWriter::strings(const std::vector<std::string>& texts) {

@@ -18,6 +18,9 @@ std::string microseconds_token(Duration duration);
 /// The shortest text that reads back as the same double. Infinities and NaN have no JSON: "null".
 std::string number_token(double value);
 
+/// A ratio or percentage, rounded to six decimals.
+std::string ratio_token(double value);
+
 /// A quoted JSON string; control characters are escaped, bytes that are no UTF-8 are replaced.
 std::string string_token(std::string_view text);
 
@@ -36,8 +39,7 @@ class JsonWriter {
   void integer(std::int64_t value) { token(std::to_string(value)); }
   void count(std::uint64_t value) { token(std::to_string(value)); }
   void number(double value) { token(number_token(value)); }
-  /// A ratio or percentage, rounded to six decimals.
-  void ratio(double value);
+  void ratio(double value) { token(ratio_token(value)); }
   void time(Duration duration) { token(microseconds_token(duration)); }
   void time(TimePoint instant) { time(instant.since_start()); }
   void boolean(bool value) { token(value ? "true" : "false"); }

@@ -28,6 +28,19 @@ void write_point(JsonWriter& json, const CurvePoint& point) {
   json.end_object();
 }
 
+void write_partition(JsonWriter& json, const BestPartition& partition) {
+  json.begin_object();
+  json.key("bucket_bytes").begin_array(Layout::line);
+  for (const Bucket& bucket : partition.buckets) json.integer(bucket.bytes.count());
+  json.end_array();
+  json.key("iteration_us").time(partition.iteration);
+  json.key("reachable").boolean(partition.reachable);
+  json.key("buckets").count(partition.buckets.size());
+  json.end_object();
+}
+
+}  // namespace
+
 void write_recommendation(JsonWriter& json, const Recommendation& recommended) {
   json.begin_object();
   json.key("action").string(recommended.set ? "set" : "keep default");
@@ -47,19 +60,6 @@ void write_recommendation(JsonWriter& json, const Recommendation& recommended) {
   json.key("reason").string(recommended.reason);
   json.end_object();
 }
-
-void write_partition(JsonWriter& json, const BestPartition& partition) {
-  json.begin_object();
-  json.key("bucket_bytes").begin_array(Layout::line);
-  for (const Bucket& bucket : partition.buckets) json.integer(bucket.bytes.count());
-  json.end_array();
-  json.key("iteration_us").time(partition.iteration);
-  json.key("reachable").boolean(partition.reachable);
-  json.key("buckets").count(partition.buckets.size());
-  json.end_object();
-}
-
-}  // namespace
 
 std::string tune_json(const TuneResult& result, const ReportContext& context) {
   JsonWriter json;

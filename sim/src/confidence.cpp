@@ -12,9 +12,6 @@ namespace {
 
 /// A source that moves the step by less is not worth a reader's time.
 constexpr double kWorthNaming = 0.001;
-/// PyTorch's own DDP benchmark (ResNet-50 and cap 25 on 1 to 16 V100s) took 0.8 to 4.5 % longer than
-/// predicted, and nobody knows why. Unless today's step shows otherwise, so may any step.
-constexpr double kUnexplained = 0.05;
 
 }  // namespace
 
@@ -34,14 +31,15 @@ Confidence assess(const Workload& workload, const Cluster& cluster,
                   const SimulationOptions& options, const CollectiveModel& model,
                   Duration predicted, const std::optional<Replay>& replay) {
   const std::vector<Scenario> worlds = scenarios(options, model);
-  std::vector<Duration> deviations;
+  std::vector<Deviation> deviations;
   for (const Scenario& world : worlds)
-    deviations.push_back(simulate_times(workload, cluster, world.options, world.model).iteration -
-                         predicted);
+    deviations.push_back(
+        {world.source,
+         simulate_times(workload, cluster, world.options, world.model).iteration - predicted});
   std::vector<Duration> extra = {predicted.scaled(-kMeasurementNoise),
                                  predicted.scaled(kMeasurementNoise)};
   extra.push_back(replay ? replay->residual() : predicted.scaled(kUnexplained));
-  const Spread spread = combine(worlds, deviations, extra);
+  const Spread spread = combine(deviations, extra);
 
   Confidence confidence;
   confidence.grade = Grade::c;
@@ -50,8 +48,8 @@ Confidence assess(const Workload& workload, const Cluster& cluster,
   confidence.because.push_back(
       "the cluster is not calibrated: collective times come from its specification");
   for (std::size_t i = 0; i + 1 < worlds.size(); i += 2) {
-    const double low = std::min({deviations[i], deviations[i + 1], Duration()}) / predicted;
-    const double high = std::max({deviations[i], deviations[i + 1], Duration()}) / predicted;
+    const double low = std::min({deviations[i].by, deviations[i + 1].by, Duration()}) / predicted;
+    const double high = std::max({deviations[i].by, deviations[i + 1].by, Duration()}) / predicted;
     if (high - low >= kWorthNaming)
       confidence.because.push_back(fmt::format("{} may move the step by {:+.1f} % to {:+.1f} %",
                                                worlds[i].source, 100 * low, 100 * high));

@@ -3,32 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <thread>
 
 #include "best_partition.hpp"
 #include "bucketing_search.hpp"
+#include "parallel.hpp"
 #include "uncertainty.hpp"
 
 namespace ddpsim {
 namespace {
 
-/// Calls body(i) for every i below `count`, on several threads; results are stored by index, so the
-/// number of threads shows nowhere.
-template <typename Body>
-void for_each_index(std::size_t count, int threads, Body body) {
-  const unsigned available = std::max(1U, std::thread::hardware_concurrency());
-  const std::size_t wanted = threads > 0 ? static_cast<std::size_t>(threads) : available;
-  const std::size_t used = std::min(wanted, std::max<std::size_t>(1, count / 8));
-  std::atomic<std::size_t> next{0};
-  const auto run = [&] {
-    for (std::size_t i = next++; i < count; i = next++) body(i);
-  };
-  std::vector<std::jthread> workers;
-  for (std::size_t t = 1; t < used; ++t) workers.emplace_back(run);
-  run();
-}
+/// A bucketing is simulated in well under a millisecond: fewer are not worth a thread.
+constexpr std::size_t kPointsPerThread = 8;
 
 class Tuner {
  public:
@@ -40,7 +26,7 @@ class Tuner {
     const Bucketing standard = evaluated(default_bucketing(workload_, options_.ddp));
     BucketingSearch search = search_bucketings(workload_, options_.ddp, tuning_.caps);
     std::vector<Bucketing>& found = search.found;
-    for_each_index(found.size(), tuning_.threads,
+    for_each_index(found.size(), tuning_.threads, kPointsPerThread,
                    [&](std::size_t i) { found[i] = evaluated(std::move(found[i])); });
 
     TuneResult result;
@@ -188,7 +174,7 @@ class Tuner {
     });
     const std::size_t stride = (candidates.size() + kExamined - 1) / kExamined;
     std::vector<Setting> examined((candidates.size() + stride - 1) / stride);
-    for_each_index(examined.size(), tuning_.threads, [&](std::size_t i) {
+    for_each_index(examined.size(), tuning_.threads, kPointsPerThread, [&](std::size_t i) {
       const std::size_t index = candidates[i * stride];
       examined[i] = {index, found[index].point.bucket_cap_mb, gain(standard, found[index])};
     });
@@ -246,13 +232,13 @@ class Tuner {
     const std::vector<Scenario> worlds = scenarios(options_, model_);
     const std::vector<Bucket> before = buckets_of(standard);
     const std::vector<Bucket> after = buckets_of(chosen);
-    std::vector<Duration> deviations;
+    std::vector<Deviation> deviations;
     for (const Scenario& world : worlds) {
       const auto time = [&](const std::vector<Bucket>& buckets) {
         return simulate_times(workload_, cluster_, with(buckets, world.options), world.model)
             .iteration;
       };
-      deviations.push_back(time(before) - time(after) - value);
+      deviations.push_back({world.source, time(before) - time(after) - value});
     }
     std::vector<Duration> extra;
     if (tuning_.replay) {
@@ -260,7 +246,7 @@ class Tuner {
       const double residual = tuning_.replay->residual() / tuning_.replay->predicted;
       extra = {value.scaled(residual), value.scaled(-residual)};
     }
-    const Spread spread = combine(worlds, deviations, extra);
+    const Spread spread = combine(deviations, extra);
     return {.value = value, .low = value + spread.low, .high = value + spread.high};
   }
 

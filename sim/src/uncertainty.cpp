@@ -62,8 +62,8 @@ SimulationOptions with_costs(SimulationOptions options, double factor) {
 std::vector<Scenario> scenarios(const SimulationOptions& options, const CollectiveModel& model) {
   const Band band = band_for(model);
   std::vector<Scenario> worlds = {
-      {"collective times", options, scaled_collectives(model, band.faster)},
-      {"collective times", options, scaled_collectives(model, band.slower)},
+      {kCollectiveTimes, options, scaled_collectives(model, band.faster)},
+      {kCollectiveTimes, options, scaled_collectives(model, band.slower)},
       {"interference", with_interference(options, kNoInterference), model},
       {"interference", with_interference(options, kStrongInterference), model},
       {"copies and host costs", with_costs(options, kCostsLow), model},
@@ -71,19 +71,18 @@ std::vector<Scenario> scenarios(const SimulationOptions& options, const Collecti
   };
   if (options.compute_scale_range) {
     const auto [slowest, fastest] = *options.compute_scale_range;
-    worlds.push_back({"compute scale", with_compute(options, fastest), model});
-    worlds.push_back({"compute scale", with_compute(options, slowest), model});
+    worlds.push_back({kComputeScale, with_compute(options, fastest), model});
+    worlds.push_back({kComputeScale, with_compute(options, slowest), model});
   }
   return worlds;
 }
 
-Spread combine(const std::vector<Scenario>& sources, const std::vector<Duration>& deviations,
-               const std::vector<Duration>& extra) {
+Spread combine(const std::vector<Deviation>& deviations, const std::vector<Duration>& extra) {
   std::map<std::string, Spread> worst;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    Spread& spread = worst[sources[i].source];
-    spread.low = std::min(spread.low, deviations[i]);
-    spread.high = std::max(spread.high, deviations[i]);
+  for (const Deviation& deviation : deviations) {
+    Spread& spread = worst[deviation.source];
+    spread.low = std::min(spread.low, deviation.by);
+    spread.high = std::max(spread.high, deviation.by);
   }
   double low = 0;
   double high = 0;

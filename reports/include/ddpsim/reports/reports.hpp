@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/compare.hpp"
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/result.hpp"
 #include "ddpsim/sim/tune.hpp"
@@ -49,6 +50,8 @@ struct LoggedBuckets {
 // with at most 6 decimals, sizes as integers.
 std::string result_json(const SimulationResult& result, const ReportContext& context);
 std::string tune_json(const TuneResult& result, const ReportContext& context);
+/// `contexts` holds one entry per job; what all jobs share, and warnings, stand in the first.
+std::string compare_json(const Comparison& comparison, const std::vector<ReportContext>& contexts);
 std::string buckets_json(const std::vector<Bucket>& buckets,
                          const std::vector<std::string>& warnings, TorchVersion torch,
                          const std::optional<LoggedBuckets>& logged = std::nullopt);
@@ -57,13 +60,16 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
                         const Workload& workload, const TerminalStyle& style);
 std::string tune_text(const TuneResult& result, const ReportContext& context,
                       const TerminalStyle& style);
+std::string compare_text(const Comparison& comparison, const std::vector<ReportContext>& contexts,
+                         const TerminalStyle& style);
 std::string buckets_text(const std::vector<Bucket>& buckets, const Workload& workload,
                          const TerminalStyle& style,
                          const std::optional<LoggedBuckets>& logged = std::nullopt);
 
-/// Columns with units in their names; one row per bucket, one row per point of the curve.
+/// Columns with units in their names; one row per bucket, per point of the curve, per job.
 std::string result_csv(const SimulationResult& result);
 std::string tune_csv(const TuneResult& result);
+std::string compare_csv(const Comparison& comparison, const std::vector<ReportContext>& contexts);
 std::string buckets_csv(const std::vector<Bucket>& buckets);
 
 /// ddpsim.timeline/1

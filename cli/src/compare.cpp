@@ -1,0 +1,190 @@
+#include "ddpsim/sim/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "commands.hpp"
+#include "ddpsim/formats/files.hpp"
+#include "ddpsim/topologies/cluster_sizes.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "exit_code.hpp"
+#include "job_arguments.hpp"
+#include "terminal.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct Arguments {
+  JobArguments job;
+  OutputArguments output;
+  std::vector<std::string> clusters;
+  std::vector<std::string> gpus;
+  std::vector<std::string> compute_scales;
+  int threads = 0;
+};
+
+/// What was said about GPUs the workload was not recorded on, by GPU.
+class GpuSettings {
+ public:
+  explicit GpuSettings(const Arguments& arguments) {
+    for (const std::string& text : arguments.compute_scales) {
+      const std::size_t colon = text.find(':');
+      const std::string gpu =
+          colon == std::string::npos ? "" : gpu_model_name(text.substr(0, colon));
+      const std::string ratio = colon == std::string::npos ? text : text.substr(colon + 1);
+      if (!scales_.emplace(gpu, Scale{ratio}).second)
+        throw UsageError(gpu.empty()
+                             ? "--compute-scale: given twice; say which GPU each is for, as in "
+                               "--compute-scale A100:2.3±0.2"
+                             : fmt::format("--compute-scale: {} is given twice", gpu));
+    }
+    for (const std::string& text : arguments.gpus) accepted_.emplace(gpu_model_name(text), false);
+  }
+
+  /// Sets in `arguments` what holds for this cluster.
+  void apply(const Workload& workload, const Cluster& cluster, JobArguments& arguments) {
+    const std::string& gpu = cluster.gpu.name;
+    const bool differs = workload.gpu.empty() || gpu_model_name(workload.gpu) != gpu;
+    if (const auto own = scales_.find(gpu); own != scales_.end()) {
+      use(own->second, gpu, arguments);
+    } else if (const auto any = scales_.find(""); any != scales_.end() && differs) {
+      if (!any->second.gpu.empty() && any->second.gpu != gpu)
+        throw UsageError(
+            fmt::format("--compute-scale {}: the clusters have {} and {}; give each its own, as in "
+                        "--compute-scale {}:{}",
+                        any->second.ratio, any->second.gpu, gpu, gpu, any->second.ratio));
+      use(any->second, gpu, arguments);
+    }
+    if (const auto accepted = accepted_.find(gpu); accepted != accepted_.end()) {
+      accepted->second = true;
+      if (differs) arguments.gpu = gpu;
+    }
+  }
+
+  void require_all_used() const {
+    for (const auto& [gpu, scale] : scales_)
+      if (scale.gpu.empty())
+        throw UsageError(gpu.empty()
+                             ? "--compute-scale: every cluster has the GPU recorded on"
+                             : fmt::format("--compute-scale {}: no cluster has that GPU", gpu));
+    for (const auto& [gpu, used] : accepted_)
+      if (!used) throw UsageError(fmt::format("--gpu {}: no cluster has that GPU", gpu));
+  }
+
+ private:
+  struct Scale {
+    std::string ratio;
+    std::string gpu = {};  ///< of the clusters it was used for; empty: of none
+  };
+  static void use(Scale& scale, const std::string& gpu, JobArguments& arguments) {
+    scale.gpu = gpu;
+    arguments.compute_scale = scale.ratio;
+  }
+  std::map<std::string, Scale> scales_;  ///< "": whatever GPU differs
+  std::map<std::string, bool> accepted_;
+};
+
+/// Each warning once; one that neither holds for all nor names its cluster says for which it does.
+std::vector<std::string> common_warnings(const std::vector<Job>& jobs) {
+  std::vector<std::string> texts;
+  std::map<std::string, std::vector<std::string>> clusters;
+  std::map<std::string, bool> named;
+  for (const Job& job : jobs) {
+    for (const std::string& warning : job.context.warnings) {
+      std::vector<std::string>& names = clusters[warning];
+      if (names.empty()) texts.push_back(warning);
+      named[warning] = warning.find(job.cluster.name) != std::string::npos;
+      if (names.empty() || names.back() != job.context.cluster)
+        names.push_back(job.context.cluster);
+    }
+  }
+  for (std::string& text : texts) {
+    const std::vector<std::string>& names = clusters[text];
+    if (names.size() == jobs.size() || named[text]) continue;
+    text = names.size() == 1
+               ? fmt::format("{}: {}", names.front(), text)
+               : fmt::format("{} and {} more: {}", names.front(), names.size() - 1, text);
+  }
+  return texts;
+}
+
+int run(const Arguments& arguments) {
+  std::vector<std::string> clusters;
+  for (const std::string& text : arguments.clusters)
+    for (std::string& size : cluster_sizes(text)) clusters.push_back(std::move(size));
+  GpuSettings gpus(arguments);
+  const LoadedWorkload loaded = load_workload(arguments.job.workload, arguments.job.model);
+
+  // Everything is read and checked before anything is simulated: one bad cluster is one message.
+  std::vector<JobArguments> settings;
+  std::vector<Job> jobs;
+  for (const std::string& cluster : clusters) {
+    JobArguments& own = settings.emplace_back(arguments.job);
+    own.cluster = cluster;
+    gpus.apply(
+        loaded.workload,
+        load_cluster({.text = cluster, .nodes = own.nodes, .gpus_per_node = own.gpus_per_node}),
+        own);
+    Job& job = jobs.emplace_back(load_job(own, loaded));
+    job.context.cluster = cluster;
+    require_supported(job.options.ddp);
+    require_simulatable(job);
+  }
+  gpus.require_all_used();
+
+  std::vector<Candidate> candidates;
+  std::vector<ReportContext> contexts;
+  for (const Job& job : jobs) {
+    candidates.push_back({job.workload, job.cluster, job.options, job.model});
+    contexts.push_back(job.context);
+  }
+  contexts.front().warnings = common_warnings(jobs);
+  const bool tune = jobs.front().options.ddp.bucket_cap_mb_list.empty();
+  const Comparison comparison = compare(candidates, {.threads = arguments.threads, .tune = tune});
+  contexts.front().next_command = command_line("tune", settings[comparison.by_speed.front()]);
+
+  if (arguments.output.csv) write_file(*arguments.output.csv, compare_csv(comparison, contexts));
+  print(arguments.output.json ? compare_json(comparison, contexts)
+                              : compare_text(comparison, contexts, terminal_style()));
+  return kOk;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command = app.add_subcommand(
+      "compare", "one workload on several clusters and sizes: which trains faster, and how surely");
+  const auto arguments = std::make_shared<Arguments>();
+  add_job_options(*command, arguments->job);
+  // What one job has once, a comparison has for each cluster or for each GPU.
+  for (const char* name : {"CLUSTER", "--gpu", "--compute-scale", "--measured-step"})
+    command->remove_option(command->get_option(name));
+  command
+      ->add_option("CLUSTER", arguments->clusters,
+                   "clusters as elsewhere, also in several sizes: dgxa100@1..16*2")
+      ->required()
+      ->take_all();
+  const auto repeatable = [&](const char* name, std::vector<std::string>& values,
+                              const char* help) {
+    command->add_option(name, values, help)->expected(1)->take_all();
+  };
+  repeatable("--gpu", arguments->gpus,
+             "accept this GPU of a cluster and estimate its speed from the catalogue; repeatable");
+  repeatable(
+      "--compute-scale", arguments->compute_scales,
+      "speed of a GPU relative to the recording's, A100:2.3±0.2; repeatable. Without a name: "
+      "of whichever GPU differs");
+  command
+      ->add_option("--threads", arguments->threads,
+                   "threads (default: all); the result does not depend on it")
+      ->check(CLI::Range(1, 1024));
+  add_output_options(*command, arguments->output, false);
+  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,72 @@
+#include "ddpsim/reports/reports.hpp"
+#include "json_parts.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Layout = JsonWriter::Layout;
+
+void write_lead(JsonWriter& json, const Lead& lead) {
+  json.begin_object(Layout::line);
+  json.key("value").ratio(lead.percent);
+  json.key("low").ratio(lead.low_percent);
+  json.key("high").ratio(lead.high_percent);
+  json.end_object();
+}
+
+void write_job(JsonWriter& json, const ComparedJob& job, const ReportContext& context) {
+  const StepTimes& times = job.times;
+  json.begin_object();
+  json.key("cluster").string(context.cluster);
+  json.key("ranks").integer(context.ranks);
+  json.key("compute_scale").number(context.compute_scale);
+  json.key("iteration_us").time(times.iteration);
+  json.key("alone_us").time(job.alone);
+  json.key("scaling_efficiency").ratio(job.efficiency);
+  json.key("samples_per_second");
+  if (context.samples_per_step)
+    json.ratio(*context.samples_per_step / times.iteration.seconds());
+  else
+    json.null();
+  json.key("exposed_communication_us").time(times.exposed_communication);
+  json.key("exposed_share").ratio(times.exposed_communication / times.iteration);
+  json.key("best_cap");
+  if (job.best_cap)
+    write_recommendation(json, *job.best_cap);
+  else
+    json.null();
+  json.key("confidence");
+  write_confidence(json, job.confidence);
+  json.key("behind_percent");
+  write_lead(json, job.behind);
+  json.end_object();
+}
+
+}  // namespace
+
+std::string compare_json(const Comparison& comparison, const std::vector<ReportContext>& contexts) {
+  const ReportContext& shared = contexts.front();
+  JsonWriter json;
+  json.begin_object();
+  json.key("schema").string("ddpsim.compare/1");
+  json.key("workload").string(shared.workload);
+  json.key("torch").string(to_string(shared.torch));
+  json.key("nccl").string(to_string(shared.nccl));
+  json.key("network").string(shared.network);
+  json.key("bucket_setting").string(shared.bucket_setting);
+  json.key("rows").begin_array();
+  for (std::size_t i = 0; i < comparison.jobs.size(); ++i)
+    write_job(json, comparison.jobs[i], contexts[i]);
+  json.end_array();
+  json.key("by_speed").indices(comparison.by_speed);
+  // Whether the fastest is so in every world that may be the true one.
+  bool certain = true;
+  for (std::size_t k = 1; k < comparison.by_speed.size(); ++k)
+    certain = certain && comparison.jobs[comparison.by_speed[k]].behind.certain();
+  json.key("fastest_is_certain").boolean(certain);
+  json.key("warnings").strings(shared.warnings);
+  json.end_object();
+  return std::move(json).finish();
+}
+
+}  // namespace ddpsim

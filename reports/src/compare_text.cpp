@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ddpsim/reports/reports.hpp"
+#include "report_lines.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kIndent = 2;
+
+using Contexts = std::vector<ReportContext>;
+
+/// "dgxa100@4 (32 GPUs)"
+std::string name_of_job(const ReportContext& context) {
+  return fmt::format("{} ({})", printable(context.cluster),
+                     counted(static_cast<std::uint64_t>(context.ranks), "GPU"));
+}
+
+std::string percent_of_speed(double percent) {
+  return significant(std::abs(percent), 2) + " %";
+}
+
+/// One bound of a lead: "3 % slower", "12 % faster".
+std::string bound_text(double percent) {
+  return percent_of_speed(percent) + (percent < 0 ? " slower" : " faster");
+}
+
+/// A lead of this and more reads better as a factor.
+constexpr double kAsFactor = 50;
+
+std::string factor_text(double percent) {
+  return significant(1 + percent / 100, 2);
+}
+
+std::string certain_lead(const Lead& lead, const std::string& fastest, const std::string& other) {
+  if (lead.percent < kAsFactor)
+    return fmt::format("{} trains {} faster than {} ({} to {}).", fastest,
+                       percent_of_speed(lead.percent), other, percent_of_speed(lead.low_percent),
+                       percent_of_speed(lead.high_percent));
+  return fmt::format("{} trains {} times as fast as {} ({} to {}).", fastest,
+                     factor_text(lead.percent), other, factor_text(lead.low_percent),
+                     factor_text(lead.high_percent));
+}
+
+std::string open_lead(const Lead& lead, const std::string& fastest, const std::string& other) {
+  if (lead.percent < 0.05)
+    return fmt::format("{} and {} train equally fast, as far as is known: {} to {}.", fastest,
+                       other, bound_text(lead.low_percent), bound_text(lead.high_percent));
+  return fmt::format("Not decided: {} is predicted to train {} than {}, but it may be {} to {}.",
+                     fastest, bound_text(lead.percent), other, bound_text(lead.low_percent),
+                     bound_text(lead.high_percent));
+}
+
+/// The fastest against the next one, which is all that a choice hangs on.
+std::string verdict(const Comparison& comparison, const Contexts& contexts) {
+  const std::size_t first = comparison.by_speed.front();
+  if (comparison.by_speed.size() == 1) {
+    const ComparedJob& job = comparison.jobs[first];
+    return fmt::format("{}: {} a step, scaling efficiency {}.", subject(contexts[first]),
+                       time_text(job.times.iteration, digits_of(job.confidence.grade)),
+                       percent_text(100 * job.efficiency));
+  }
+  const std::size_t second = comparison.by_speed[1];
+  const Lead& lead = comparison.jobs[second].behind;
+  const std::string fastest = name_of_job(contexts[first]);
+  const std::string other = name_of_job(contexts[second]);
+  return lead.certain() ? certain_lead(lead, fastest, other) : open_lead(lead, fastest, other);
+}
+
+std::string lead_text(const Lead& lead) {
+  if (lead.percent >= kAsFactor)
+    return fmt::format("x{} ({} to {})", factor_text(lead.percent), factor_text(lead.low_percent),
+                       factor_text(lead.high_percent));
+  return fmt::format("{:.0f} % ({:.0f} to {:.0f})", lead.percent, lead.low_percent,
+                     lead.high_percent);
+}
+
+std::string best_cap_text(const ComparedJob& job, TimeUnit unit) {
+  if (!job.best_cap) return "";
+  if (!job.best_cap->set) return "default";
+  const std::string cap =
+      job.best_cap->bucket_cap_mb
+          ? cap_text(*job.best_cap->bucket_cap_mb)
+          : fmt::format("first bucket {}", cap_text(*job.best_cap->first_bucket_mb));
+  return fmt::format("{} (-{})", cap,
+                     time_text(job.best_cap->gain.value, digits_of(job.confidence.grade), unit));
+}
+
+std::string table_of_jobs(const Comparison& comparison, const Contexts& contexts,
+                          const TerminalStyle& style) {
+  constexpr std::size_t kNameWidth = 28;
+  Duration longest;
+  for (const ComparedJob& job : comparison.jobs) longest = std::max(longest, job.times.iteration);
+  const TimeUnit unit = unit_for(longest);
+  const bool scaled = std::any_of(contexts.begin(), contexts.end(),
+                                  [](const ReportContext& c) { return c.compute_scale != 1; });
+  const bool tuned = comparison.jobs.front().best_cap.has_value();
+  const bool counted_samples = contexts.front().samples_per_step.has_value();
+
+  std::vector<Column> columns = {{"cluster"}, {"GPUs", Align::right}};
+  if (scaled) columns.push_back({"compute", Align::right, 3});
+  columns.push_back({fmt::format("step {}", name_of(unit)), Align::decimal});
+  columns.push_back({"may be", Align::left, 4});
+  if (counted_samples) columns.push_back({"samples/s", Align::right});
+  columns.push_back({"efficiency", Align::right});
+  columns.push_back({"exposed", Align::right, 1});
+  if (tuned) columns.push_back({"best cap", Align::left, 2});
+  columns.push_back({"behind by", Align::left});
+  Table table(std::move(columns));
+
+  for (const std::size_t i : comparison.by_speed) {
+    const ComparedJob& job = comparison.jobs[i];
+    const ReportContext& context = contexts[i];
+    const Duration step = job.times.iteration;
+    const int digits = digits_of(job.confidence.grade);
+    const auto bound = [&](double percent) {
+      return time_number(step.scaled(1 + percent / 100), digits, unit);
+    };
+    std::vector<std::string> cells = {shortened_middle(printable(context.cluster), kNameWidth),
+                                      std::to_string(context.ranks)};
+    if (scaled) cells.push_back("x" + significant(context.compute_scale, 3));
+    cells.push_back(time_number(step, digits, unit));
+    cells.push_back(fmt::format("{} to {}", bound(job.confidence.low_percent),
+                                bound(job.confidence.high_percent)));
+    if (counted_samples)
+      cells.push_back(significant(*context.samples_per_step / step.seconds(), digits));
+    cells.push_back(percent_text(100 * job.efficiency));
+    cells.push_back(percent_text(100 * (job.times.exposed_communication / step)));
+    if (tuned) cells.push_back(best_cap_text(job, unit));
+    cells.push_back(i == comparison.by_speed.front() ? "" : lead_text(job.behind));
+    table.add_row(std::move(cells));
+  }
+  return table.text(style);
+}
+
+}  // namespace
+
+std::string compare_text(const Comparison& comparison, const std::vector<ReportContext>& contexts,
+                         const TerminalStyle& style) {
+  ReportContext shared = contexts.front();
+  shared.compute_scale = 1;  // each job has its own, in the table
+  const std::size_t first = comparison.by_speed.front();
+  const ComparedJob& fastest_job = comparison.jobs[first];
+  ReportContext fastest = contexts[first];
+  fastest.confidence = fastest_job.confidence;
+  std::string text = bold(verdict(comparison, contexts), style) + '\n';
+  text += dim(printable(shared.workload), style) + '\n';
+  text += setting_line(shared, style);
+  text += '\n' + table_of_jobs(comparison, contexts, style);
+  text += wrapped(
+      "Efficiency: step of one GPU by itself, without DDP, over the step of the job. Behind by: "
+      "how "
+      "much faster the first trains, at the same batch per GPU. Best cap: bucket_cap_mb worth "
+      "setting, and what it saves.",
+      style.width, kIndent);
+  text += '\n' + wrapped(fmt::format("Of the fastest, {}:", printable(fastest.cluster)),
+                         style.width, kIndent);
+  text += confidence_line(fastest, fastest_job.times.iteration, style);
+  text += warning_lines(shared, style);
+  return text + hint_line(shared, style);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,66 @@
+// One workload on several clusters: how long a step takes on each, which trains faster, and whether
+// the difference is larger than what is not known.
+//
+// Every job takes the same batch per GPU, so a cluster trains at the speed  ranks / step.  The
+// scaling efficiency is the step of one of its GPUs working alone over the step of the job:
+//
+//   efficiency = alone / step,   alone = forward + backward compute + optimizer + recorded stall,
+//
+// without any of DDP's work (no copies into buckets, hooks, broadcasts or collectives). 1 would be a
+// job of N GPUs that trains N times as fast as one of them.
+//
+// Two jobs are compared world by world (the scenarios of `tune`): interference and the costs of DDP
+// are drawn alike for both, since PyTorch is the same on both; how fast collectives are is drawn
+// alike for two sizes of one cluster, but for each apart where the clusters differ or only one of
+// them has a network in use; the speed of a GPU that was not recorded on is drawn alike for clusters
+// with that same GPU.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "ddpsim/sim/tune.hpp"
+
+namespace ddpsim {
+
+/// A job to compare; what it refers to must outlive the comparison.
+struct Candidate {
+  const Workload& workload;
+  const Cluster& cluster;
+  const SimulationOptions& options;
+  const CollectiveModel& model;
+};
+
+struct CompareOptions {
+  int threads = 0;   ///< 0: as many as the machine has; the result does not depend on it
+  bool tune = true;  ///< search the best cap of every candidate
+};
+
+/// By how much one job trains faster than another, in percent of the other's speed.
+struct Lead {
+  double percent = 0;
+  double low_percent = 0;
+  double high_percent = 0;
+  /// Faster in whatever world, not only in the likeliest.
+  bool certain() const { return low_percent > 0; }
+};
+
+struct ComparedJob {
+  StepTimes times;
+  Duration alone;  ///< step of one GPU by itself, without DDP
+  double efficiency = 0;
+  Confidence confidence;
+  std::optional<Recommendation> best_cap;  ///< absent where not searched
+  Lead behind;  ///< lead of the fastest job over this one; all 0 for the fastest itself
+};
+
+struct Comparison {
+  std::vector<ComparedJob> jobs;      ///< as the candidates stand
+  std::vector<std::size_t> by_speed;  ///< indices of `jobs`, fastest training first
+};
+
+/// Every candidate must be simulatable; there must be at least one.
+Comparison compare(const std::vector<Candidate>& candidates, const CompareOptions& options);
+
+}  // namespace ddpsim

@@ -1,0 +1,81 @@
+// What `ddpsim compare` says first: who trains faster, and whether that is certain.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "ddpsim/reports/reports.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+ReportContext on(const std::string& cluster, int ranks) {
+  ReportContext context;
+  context.workload = "tiny";
+  context.cluster = cluster;
+  context.ranks = ranks;
+  context.samples_per_step = 32.0 * ranks;
+  return context;
+}
+
+ComparedJob job(Duration step, Lead behind = {}) {
+  ComparedJob job;
+  job.times.iteration = step;
+  job.times.exposed_communication = step.scaled(0.125);
+  job.alone = step.scaled(0.8);
+  job.efficiency = 0.8;
+  job.behind = behind;
+  return job;
+}
+
+/// Text about "near", the faster, and "far", with this lead of the one over the other.
+std::string text_with(const Lead& lead) {
+  const Comparison comparison{.jobs = {job(120_ms, lead), job(100_ms)}, .by_speed = {1, 0}};
+  return compare_text(comparison, {on("far", 8), on("near", 8)}, {});
+}
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
+TEST_CASE("compare text: a certain lead is a percentage, a large one a factor") {
+  CHECK(first_line(text_with({20, 12, 28})) ==
+        "near (8 GPUs) trains 20 % faster than far (8 GPUs) (12 % to 28 %).");
+  CHECK(first_line(text_with({130, 90, 170})) ==
+        "near (8 GPUs) trains 2.3 times as fast as far (8 GPUs) (1.9 to 2.7).");
+}
+
+TEST_CASE("compare text: a lead that some world takes away decides nothing") {
+  CHECK(
+      first_line(text_with({3, -4.2, 9})) ==
+      "Not decided: near (8 GPUs) is predicted to train 3.0 % faster than far (8 GPUs), but it may "
+      "be 4.2 % slower to 9.0 % faster.");
+  CHECK(first_line(text_with({0, -5, 5})) ==
+        "near (8 GPUs) and far (8 GPUs) train equally fast, as far as is known: 5.0 % slower to "
+        "5.0 % "
+        "faster.");
+}
+
+TEST_CASE("compare text: rows stand by speed, JSON and CSV as asked for") {
+  const Comparison comparison{.jobs = {job(120_ms, {20, 12, 28}), job(100_ms)}, .by_speed = {1, 0}};
+  const std::vector<ReportContext> contexts = {on("far", 8), on("near", 8)};
+  const std::string text = compare_text(comparison, contexts, {});
+  CHECK(text.find("\n  near") < text.find("\n  far"));
+  CHECK(text.find("20 % (12 to 28)") != std::string::npos);
+  CHECK(text.find("2600") != std::string::npos);  // 256 samples in 100 ms, two digits
+  const std::string json = compare_json(comparison, contexts);
+  CHECK(json.find("\"far\"") < json.find("\"near\""));
+  CHECK(json.find("\"by_speed\": [1, 0]") != std::string::npos);
+  CHECK(json.find("\"fastest_is_certain\": true") != std::string::npos);
+  CHECK(compare_csv(comparison, contexts).find("\nfar,8,1,120000,") != std::string::npos);
+}
+
+TEST_CASE("compare text: one job alone is described, names cannot steer the terminal") {
+  const Comparison comparison{.jobs = {job(100_ms)}, .by_speed = {0}};
+  CHECK(first_line(compare_text(comparison, {on("near", 8)}, {})) ==
+        "tiny on near, 8 GPUs: 100 ms a step, scaling efficiency 80 %.");
+  CHECK(compare_text(comparison, {on("ne\033ar", 8)}, {}).find('\033') == std::string::npos);
+}
