@@ -138,6 +138,7 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
       ->check(CLI::Range(1, 1000000));
   command.add_option("--compute-scale", arguments.compute_scale,
                      "speed of the cluster's GPU relative to the recording's: 2.3±0.2");
+  add_variation_options(command, arguments.variation);
 }
 
 std::string command_line(const std::string& command, const JobArguments& arguments) {
@@ -184,6 +185,8 @@ std::string command_line(const std::string& command, const JobArguments& argumen
   option("--gpu", arguments.gpu);
   option("--compute-scale", arguments.compute_scale);
   if (arguments.batch) line += fmt::format(" --batch {}", *arguments.batch);
+  for (const std::string& straggler : arguments.variation.stragglers)
+    option("--straggler", straggler);
   return line;
 }
 
@@ -216,6 +219,8 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
                                              job.cluster);
   job.options.compute_scale = compute.scale.factor;
   job.options.compute_scale_range = compute.scale.range;
+  job.options.iterations = arguments.iterations;
+  job.options.variation = rank_variation(arguments.variation, job.cluster, arguments.iterations);
   if (const auto recorded_on = find_gpu(job.workload.gpu))
     job.options.recorded_sms = recorded_on->sms;
   if (flow) {
@@ -234,6 +239,7 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
   context.torch = job.options.ddp.torch;
   context.nccl = tuning.nccl;
   context.compute_scale = compute.scale.factor;
+  context.variation = job.options.variation;
   if (job.workload.batch_per_gpu)
     context.samples_per_step = static_cast<double>(*job.workload.batch_per_gpu) *
                                job.cluster.ranks() * job.options.ddp.accumulate;

@@ -9,6 +9,7 @@
 #include "ddp_arguments.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/step.hpp"
+#include "variation_arguments.hpp"
 #include "workload_source.hpp"
 
 namespace CLI {
@@ -33,6 +34,8 @@ struct JobArguments {
   std::optional<std::string> compute_scale;
   std::optional<std::int64_t> batch;
   DdpArguments ddp;
+  VariationArguments variation;
+  int iterations = 0;  ///< to be simulated; 0: the steady step
 };
 
 void add_job_options(CLI::App& command, JobArguments& arguments);

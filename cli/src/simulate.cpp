@@ -16,23 +16,29 @@ namespace {
 struct Arguments {
   JobArguments job;
   OutputArguments output;
-  int iterations = 0;
 };
 
 int run(const Arguments& arguments) {
   Job job = load_job(arguments.job);
   require_supported(job.options.ddp);
   require_simulatable(job);
-  job.options.iterations = arguments.iterations;
   const SimulationResult result = simulate(job.workload, job.cluster, job.options, job.model);
 
   SimulationOptions steady = job.options;
   steady.iterations = 0;
+  steady.variation.jitter = 0;
+  steady.variation.stagger = Duration();
   const Duration predicted =
-      arguments.iterations == 0
+      arguments.job.iterations == 0
           ? result.step.times.iteration
           : simulate_times(job.workload, job.cluster, steady, job.model).iteration;
   ReportContext& context = job.context;
+  if (!job.options.variation.empty()) {
+    SimulationOptions alike = steady;
+    alike.variation = {};
+    context.iteration_if_alike =
+        simulate_times(job.workload, job.cluster, alike, job.model).iteration;
+  }
   if (job.measured_step) context.replay = Replay{*job.measured_step, predicted};
   context.confidence =
       assess(job.workload, job.cluster, steady, job.model, predicted, context.replay);
@@ -59,7 +65,7 @@ void add_simulate(CLI::App& app, std::function<int()>& action) {
   const auto arguments = std::make_shared<Arguments>();
   add_job_options(*command, arguments->job);
   command
-      ->add_option("--iterations", arguments->iterations,
+      ->add_option("--iterations", arguments->job.iterations,
                    "simulate this many steps from the first of a training run (default: the "
                    "steady step)")
       ->check(CLI::Range(1, 10000));

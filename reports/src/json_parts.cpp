@@ -12,6 +12,22 @@ void write_replay(JsonWriter& json, const Replay& replay) {
   json.end_object();
 }
 
+void write_variation(JsonWriter& json, const RankVariation& variation) {
+  json.key("variation").begin_object();
+  json.key("stragglers").begin_array();
+  for (const Straggler& straggler : variation.stragglers) {
+    json.begin_object(JsonWriter::Layout::line);
+    json.key("rank").integer(straggler.rank);
+    json.key("slowdown").number(straggler.slowdown);
+    json.end_object();
+  }
+  json.end_array();
+  json.key("jitter").number(variation.jitter);
+  json.key("stagger_us").time(variation.stagger);
+  json.key("seed").count(variation.seed);
+  json.end_object();
+}
+
 }  // namespace
 
 void write_confidence(JsonWriter& json, const Confidence& confidence) {
@@ -33,6 +49,7 @@ void write_setting(JsonWriter& json, const ReportContext& context) {
   json.key("nccl").string(to_string(context.nccl));
   json.key("network").string(context.network);
   json.key("compute_scale").number(context.compute_scale);
+  if (!context.variation.empty()) write_variation(json, context.variation);
   if (!context.bucket_setting.empty()) json.key("bucket_setting").string(context.bucket_setting);
 }
 

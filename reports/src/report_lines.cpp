@@ -31,6 +31,13 @@ std::string setting_line(const ReportContext& context, const TerminalStyle& styl
     text += fmt::format("; compute {} times as fast as recorded",
                         significant(context.compute_scale, 3));
   }
+  for (const Straggler& straggler : context.variation.stragglers)
+    text += fmt::format("; rank {} takes {} times as long", straggler.rank, straggler.slowdown);
+  if (context.variation.stagger > Duration())
+    text += fmt::format("; starts staggered over {}", time_text(context.variation.stagger, 3));
+  if (context.variation.jitter > 0)
+    text += fmt::format("; jitter {} of each rank's compute, log-normal, seed {}",
+                        percent_text(100 * context.variation.jitter), context.variation.seed);
   std::string lines = wrapped(text, style.width, kIndent);
   lines.pop_back();
   return dim(lines, style) + '\n';

@@ -68,6 +68,38 @@ void write_step(JsonWriter& json, const StepResult& step) {
   json.key("events").count(step.events);
 }
 
+void write_statistics(JsonWriter& json, const IterationStatistics& statistics) {
+  const auto time = [&](const char* key, const std::optional<Duration>& value) {
+    json.key(key);
+    if (value) {
+      json.time(*value);
+    } else {
+      json.null();
+    }
+  };
+  json.key("iteration_statistics").begin_object();
+  json.key("first_iteration").integer(statistics.first);
+  json.key("count").integer(statistics.count);
+  time("mean_us", statistics.mean);
+  time("p50_us", statistics.p50);
+  time("p95_us", statistics.p95);
+  time("p99_us", statistics.p99);
+  json.end_object();
+}
+
+void write_ranks(JsonWriter& json, const std::vector<RankWait>& ranks) {
+  json.key("ranks").begin_array();
+  for (const RankWait& rank : ranks) {
+    json.begin_object(JsonWriter::Layout::line);
+    json.key("rank").integer(rank.rank);
+    json.key("wait_us").time(rank.wait);
+    json.key("times_last").integer(rank.times_last);
+    json.key("caused_wait_us").time(rank.caused);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 }  // namespace
 
 std::string result_json(const SimulationResult& result, const ReportContext& context) {
@@ -77,6 +109,10 @@ std::string result_json(const SimulationResult& result, const ReportContext& con
   write_setting(json, context);
   write_step(json, result.step);
   write_trust(json, context);
+  if (context.iteration_if_alike)
+    json.key("iteration_if_alike_us").time(*context.iteration_if_alike);
+  if (result.statistics) write_statistics(json, *result.statistics);
+  if (!result.ranks.empty()) write_ranks(json, result.ranks);
   if (!result.iterations.empty()) {
     json.key("iterations").begin_array();
     for (const StepResult& step : result.iterations) {

@@ -4,6 +4,7 @@
 
 #include "ddpsim/reports/reports.hpp"
 #include "overlap_drawing.hpp"
+#include "rank_lines.hpp"
 #include "report_lines.hpp"
 #include "text_layout.hpp"
 
@@ -153,6 +154,7 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
   const StepTimes& times = result.step.times;
   const int digits = digits_of(context.confidence.grade);
   std::string text = bold(verdict(times, context), style) + '\n';
+  text += rank_lines(result, context, digits, style);
   text += replay_line(context, style);
   text += confidence_line(context, times.iteration, style);
   text += throughput_line(times, context);

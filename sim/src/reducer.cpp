@@ -15,6 +15,8 @@
 #include "reducer.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "ddpsim/sim/assert.hpp"
 #include "recording.hpp"
@@ -31,13 +33,14 @@ class StepScheduler {
  public:
   StepScheduler(const Workload& workload, const Cluster& cluster, const SimulationOptions& options,
                 const CollectiveModel& model, const std::vector<Bucket>& buckets,
-                const StepKind& kind)
+                const StepKind& kind, const std::vector<RankState>& states)
       : workload_(workload),
         options_(options),
         costs_(options.costs),
         model_(model),
         buckets_(buckets),
         kind_(kind),
+        states_(states),
         cluster_(cluster),
         kernels_(options.costs, cluster.gpu) {
     bucket_of_.assign(workload_.parameters.size(), -1);
@@ -54,8 +57,8 @@ class StepScheduler {
       recording_.emplace(workload_, recorded, options_, cluster_);
       recorded_launches_ = recording_->launches(buckets_);
       scale_ = options_.compute_scale;
-      offset_ = alike.recording ? scaled(workload_.ranks[*alike.recording].offset) : Duration();
-      scale_ *= alike.factor;
+      offset_ = alike.state ? alike.state->start : recorded_offset(alike);
+      if (alike.state) scale_ /= alike.state->slowdown;
       programs_ = RankPrograms{.rank = alike.rank, .host = {}, .compute = {}, .communication = {}};
       if (result_.schedule.ranks.empty()) plan_collectives();
       step();
@@ -70,7 +73,7 @@ class StepScheduler {
   struct RankClass {
     int rank = 0;                          ///< the lowest of them
     std::optional<std::size_t> recording;  ///< into Workload::ranks; absent: the only one
-    double factor = 1;
+    const RankState* state = nullptr;      ///< absent: as recorded
   };
 
   void plan_collectives() {
@@ -99,27 +102,31 @@ class StepScheduler {
   }
 
   /// By lowest rank, so that rank 0 comes first.
-  std::vector<RankClass> rank_classes() const {
-    const std::vector<double>& factors = options_.rank_compute_scale;
-    if (factors.empty() && workload_.ranks.empty()) return {{}};
-    const int ranks = workload_.ranks.empty() ? static_cast<int>(factors.size()) : cluster_.ranks();
+  std::vector<RankClass> rank_classes() {
+    if (states_.empty() && workload_.ranks.empty()) return {{}};
+    using Key = std::tuple<std::optional<std::size_t>, double, Duration>;
+    std::map<Key, std::size_t> known;
     std::vector<RankClass> classes;
-    for (int rank = 0; rank < ranks; ++rank) {
-      if (factors.empty() && classes.size() == workload_.ranks.size()) break;  // all are there
+    // Beyond that many ranks there are no states, and recordings repeat.
+    for (int rank = 0; rank < std::min(cluster_.ranks(), kMostDifferentRanks); ++rank) {
       const auto index = static_cast<std::size_t>(rank);
       const RankClass own{.rank = rank,
                           .recording = recording_of(workload_, rank),
-                          .factor = index < factors.size() ? factors[index] : 1};
-      const bool known = std::any_of(classes.begin(), classes.end(), [&](const RankClass& other) {
-        return other.recording == own.recording && other.factor == own.factor;
-      });
-      if (!known) classes.push_back(own);
+                          .state = states_.empty() ? nullptr : &states_[index]};
+      const RankState state = own.state ? *own.state : RankState{};
+      const auto [entry, is_new] =
+          known.emplace(Key{own.recording, state.slowdown, state.start}, classes.size());
+      if (is_new) classes.push_back(own);
+      result_.program_of_rank.push_back(entry->second);
     }
     return classes;
   }
   const Recorded& recorded_by(const RankClass& alike) const {
     return alike.recording ? static_cast<const Recorded&>(workload_.ranks[*alike.recording])
                            : workload_;
+  }
+  Duration recorded_offset(const RankClass& alike) const {
+    return alike.recording ? scaled(workload_.ranks[*alike.recording].offset) : Duration();
   }
 
   std::int64_t ddp_parameters() const {
@@ -194,7 +201,7 @@ class StepScheduler {
   /// Ranks of one job do not begin their forwards together: data loading and what follows the last
   /// all-reduce differ, and nobody waits for anybody in between.
   void start_at_offset() {
-    if (workload_.ranks.empty()) return;
+    if (workload_.ranks.empty() && states_.empty()) return;
     for (Program* program : {&programs_.host, &programs_.compute})
       program->push_back(
           {.action = Action::wait_until, .purpose = Purpose::forward, .duration = offset_});
@@ -418,6 +425,7 @@ class StepScheduler {
   const CollectiveModel& model_;
   const std::vector<Bucket>& buckets_;
   const StepKind kind_;
+  const std::vector<RankState>& states_;
   const Cluster& cluster_;
   const KernelCosts kernels_;
 
@@ -440,9 +448,10 @@ class StepScheduler {
 
 ReducerSchedule schedule_step(const Workload& workload, const Cluster& cluster,
                               const SimulationOptions& options, const CollectiveModel& model,
-                              const std::vector<Bucket>& buckets, const StepKind& kind) {
+                              const std::vector<Bucket>& buckets, const StepKind& kind,
+                              const std::vector<RankState>& states) {
   DDPSIM_ASSERT(workload.backward.has_value(), "a schedule needs backward timing");
-  return StepScheduler(workload, cluster, options, model, buckets, kind).build();
+  return StepScheduler(workload, cluster, options, model, buckets, kind, states).build();
 }
 
 }  // namespace ddpsim

@@ -16,9 +16,17 @@ struct StepKind {
   bool delay_launch = false;  ///< static_graph's first iteration: everything after backward
 };
 
+/// How one rank takes part in a step.
+struct RankState {
+  double slowdown = 1;  ///< factor on its compute time
+  Duration start;       ///< of its forward, counted from that of rank 0
+};
+
 /// Where the reducer's collectives stand in the schedule.
 struct ReducerSchedule {
   Schedule schedule;
+  /// By rank: the entry of Schedule::ranks it runs. Empty where all are alike.
+  std::vector<std::size_t> program_of_rank;
   std::vector<std::uint32_t> bucket_collectives;         ///< by bucket
   std::vector<std::optional<CollectiveChoice>> choices;  ///< by collective
   std::optional<std::uint32_t> local_used_map;
@@ -28,9 +36,11 @@ struct ReducerSchedule {
   std::vector<std::size_t> launch_operation;
 };
 
-/// Ranks that compute alike share one entry of Schedule::ranks.
+/// Ranks that compute alike share one entry of Schedule::ranks. `states` holds one entry per rank of
+/// the cluster; empty: every rank computes as recorded, from the start that was recorded with it.
 ReducerSchedule schedule_step(const Workload& workload, const Cluster& cluster,
                               const SimulationOptions& options, const CollectiveModel& model,
-                              const std::vector<Bucket>& buckets, const StepKind& kind);
+                              const std::vector<Bucket>& buckets, const StepKind& kind,
+                              const std::vector<RankState>& states);
 
 }  // namespace ddpsim

@@ -7,6 +7,7 @@
 
 #include "ddpsim/sim/assert.hpp"
 #include "flow_planner.hpp"
+#include "rank_states.hpp"
 #include "reducer.hpp"
 #include "summary.hpp"
 
@@ -43,14 +44,31 @@ struct SimulatedStep {
 
 SimulatedStep run_step(const Workload& workload, const Cluster& cluster,
                        const SimulationOptions& options, const CollectiveModel& model,
-                       const std::vector<Bucket>& buckets, const StepKind& kind) {
+                       const std::vector<Bucket>& buckets, const StepKind& kind,
+                       const std::vector<RankState>& states) {
   SimulatedStep step;
-  step.planned = schedule_step(workload, cluster, options, model, buckets, kind);
+  step.planned = schedule_step(workload, cluster, options, model, buckets, kind, states);
   step.execution = execute(step.planned.schedule, rates_of(options, cluster),
                            transfers_beside_background(model, step.planned));
   step.result.times = book_times(step.planned, step.execution, workload, options);
   step.result.events = step.execution.events;
   return step;
+}
+
+/// The steady step. Where ranks differ it is the one in which every rank begins as far from rank 0
+/// as it ends: found by running step after step, as a training run does.
+SimulatedStep run_steady_step(const Workload& workload, const Cluster& cluster,
+                              const SimulationOptions& options, const CollectiveModel& model,
+                              const std::vector<Bucket>& buckets) {
+  RankStates ranks(workload, cluster, options);
+  if (options.variation.empty())
+    return run_step(workload, cluster, options, model, buckets, StepKind{}, {});
+  constexpr int kMostSteps = 16;  // a start depends on the step before alone: two or three do
+  for (int step = 1;; ++step) {
+    SimulatedStep run =
+        run_step(workload, cluster, options, model, buckets, StepKind{}, ranks.steady());
+    if (!ranks.advance(run.planned, run.execution) || step == kMostSteps) return run;
+  }
 }
 
 /// Iteration 0 is the steady one.
@@ -100,8 +118,9 @@ double seconds_at_most(const Workload& workload, const Cluster& cluster,
   double slowest = options.compute_scale;
   if (options.compute_scale_range) slowest = std::min(slowest, options.compute_scale_range->first);
   double slowest_rank = slowest;
-  for (const double factor : options.rank_compute_scale)
-    slowest_rank = std::min(slowest_rank, slowest * factor);
+  for (const Straggler& straggler : options.variation.stragglers)
+    slowest_rank = std::min(slowest_rank, slowest / straggler.slowdown);
+  slowest_rank /= 1 + 10 * options.variation.jitter;
   double recorded = recorded_seconds(workload);
   for (const RankRecording& rank : workload.ranks)
     recorded = std::max(recorded, recorded_seconds(rank) + std::abs(rank.offset.seconds()));
@@ -121,7 +140,7 @@ double seconds_at_most(const Workload& workload, const Cluster& cluster,
   constexpr double kSlowestBytesPerSecond = 1e9;
   constexpr double kSecondsPerTensor = 1e-3;
   return (recorded / slowest_rank + tensors * kSecondsPerTensor) * options.ddp.accumulate +
-         passes / kSlowestBytesPerSecond + 4 * transfers;
+         passes / kSlowestBytesPerSecond + 4 * transfers + options.variation.stagger.seconds();
 }
 
 }  // namespace
@@ -142,6 +161,11 @@ std::optional<std::string> cannot_simulate(const Workload& workload, const Clust
     if (auto problem =
             cannot_replay(rank, workload, options.ddp, fmt::format(" on rank {}", rank.rank)))
       return problem;
+  const bool carries_ranks =
+      !options.variation.empty() || (!workload.ranks.empty() && options.iterations > 0);
+  if (carries_ranks && cluster.ranks() > kMostDifferentRanks)
+    return fmt::format("ranks that differ are simulated one by one: at most {}, not {}",
+                       kMostDifferentRanks, cluster.ranks());
   std::int64_t buffers = 0;
   for (const BufferGroup& group : workload.buffers)
     if (__builtin_add_overflow(buffers, group.bytes.count(), &buffers)) buffers = kMostBytes + 1;
@@ -159,12 +183,19 @@ SimulationResult simulate(const Workload& workload, const Cluster& cluster,
                           const SimulationOptions& options, const CollectiveModel& model) {
   const BucketLimits limits = bucket_limits(options.ddp);
   SimulationResult result;
+  WaitBook waits;
+  RankStates ranks(workload, cluster, options);
   const int first = options.iterations > 0 ? 1 : 0;
   for (int iteration = first; iteration <= options.iterations; ++iteration) {
     const std::vector<Bucket> buckets = buckets_for(workload, options, iteration);
     const StepKind kind{.rebuild = iteration > 0 && limits.rebuilt_from == iteration,
                         .delay_launch = iteration == 1 && options.ddp.static_graph};
-    SimulatedStep step = run_step(workload, cluster, options, model, buckets, kind);
+    SimulatedStep step = iteration == 0
+                             ? run_steady_step(workload, cluster, options, model, buckets)
+                             : run_step(workload, cluster, options, model, buckets, kind,
+                                        ranks.of_iteration(iteration));
+    ranks.advance(step.planned, step.execution);
+    waits.add(step.planned, step.execution);
     step.result.iteration = iteration;
     step.result.buckets = describe_buckets(step.planned, step.execution, buckets);
     if (iteration == options.iterations)
@@ -172,13 +203,15 @@ SimulationResult simulate(const Workload& workload, const Cluster& cluster,
     if (iteration > 0) result.iterations.push_back(step.result);
     result.step = std::move(step.result);
   }
+  result.statistics = statistics_of(result.iterations, limits.rebuilt_from.value_or(1) + 1);
+  result.ranks = std::move(waits).finish();
   return result;
 }
 
 StepTimes simulate_times(const Workload& workload, const Cluster& cluster,
                          const SimulationOptions& options, const CollectiveModel& model) {
   const std::vector<Bucket> buckets = buckets_for(workload, options, 0);
-  return run_step(workload, cluster, options, model, buckets, StepKind{}).result.times;
+  return run_steady_step(workload, cluster, options, model, buckets).result.times;
 }
 
 }  // namespace ddpsim

@@ -80,6 +80,32 @@ class Step(unittest.TestCase):
         self.assertEqual(step["iterations"][-1]["buckets"], step["buckets"])
 
 
+class RanksThatDiffer(unittest.TestCase):
+    JITTER = ["simulate", *JOB, "--jitter", "5%", "--iterations", "40"]
+
+    def test_the_straggler_is_named_and_paid_for(self):
+        arguments = ["simulate", *JOB, "--straggler", "1:1.2"]
+        result = answer(*arguments)
+        self.assertGreater(result["iteration_us"], 1.15 * result["iteration_if_alike_us"])
+        self.assertEqual({bucket["last_rank"] for bucket in result["buckets"]}, {1})
+        self.assertGreater(result["ranks"][1]["caused_wait_us"], 0)
+        self.assertEqual(result["ranks"][0]["caused_wait_us"], 0)
+        self.assertEqual(result["variation"]["stragglers"], [{"rank": 1, "slowdown": 1.2}])
+        lines = ddpsim(*arguments).out.splitlines()[:6]
+        self.assertIn("rank 1 causes 100 % of it", " ".join(" ".join(lines).split()))
+
+    def test_jitter_spreads_iterations_and_a_seed_repeats_them(self):
+        first = ddpsim(*self.JITTER, "--json").out
+        self.assertEqual(first, ddpsim(*self.JITTER, "--json").out)
+        self.assertNotEqual(first, ddpsim(*self.JITTER, "--json", "--seed", "2").out)
+        result = answer(*self.JITTER)
+        statistics = result["iteration_statistics"]
+        self.assertEqual((statistics["first_iteration"], statistics["count"]), (3, 38))
+        self.assertLess(statistics["p50_us"], statistics["p95_us"])
+        self.assertIsNone(statistics["p99_us"])
+        self.assertEqual(result["variation"]["seed"], 1)
+
+
 class Keys(unittest.TestCase):
     def check_confidence(self, document):
         self.assertEqual(list(document["confidence"]), ["grade", "interval_percent", "because"])

@@ -202,12 +202,12 @@ TEST_CASE("step: a straggler makes the others wait, and only wait") {
   const Workload workload = worlds::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
   SimulationOptions options = worlds::bare();
   options.ddp.bucket_cap_mb = 1;
-  options.rank_compute_scale = {1, 1, 1 / 1.2, 1};
+  options.variation.stragglers = {{.rank = 2, .slowdown = 1.2}};
   const StepTimes times = run(workload, options, taking({30_us, 30_us}), 4).step.times;
   // Rank 2 ends backward at 180 us instead of 150; the last all-reduce ends 30 us later.
   CHECK(times.iteration == 210_us);
   CHECK(times.wait > 29_us);
-  options.rank_compute_scale = {1, 1 / 1.2, 1, 1};
+  options.variation.stragglers = {{.rank = 1, .slowdown = 1.2}};
   CHECK(run(workload, options, taking({30_us, 30_us}), 4).step.times.iteration == times.iteration);
 }
 

@@ -9,6 +9,7 @@
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/compare.hpp"
 #include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/rank_variation.hpp"
 #include "ddpsim/sim/result.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "ddpsim/sim/workload.hpp"
@@ -24,6 +25,8 @@ struct ReportContext {
   NcclVersion nccl;
   std::string network = "analytic";
   double compute_scale = 1;  ///< 2: twice as fast as recorded
+  RankVariation variation;
+  std::optional<Duration> iteration_if_alike;  ///< the steady step without `variation`
   /// Samples that all ranks together take in one step; absent: no throughput is printed.
   std::optional<double> samples_per_step;
   std::optional<std::int64_t> batch_per_gpu;

@@ -52,10 +52,31 @@ struct StepResult {
   std::uint64_t events = 0;           ///< processed by the event queue
 };
 
+/// Who waited for whom at collectives, buffer broadcasts included, summed over the steps simulated.
+struct RankWait {
+  int rank = 0;
+  Duration wait;                ///< spent waiting for the last rank
+  std::int64_t times_last = 0;  ///< collectives at which the others waited for this rank
+  /// What the other ranks together waited for it; ranks that arrive last alike share it evenly.
+  Duration caused;
+};
+
+/// Iteration times of rank 0 once buckets are rebuilt; percentiles by nearest rank.
+struct IterationStatistics {
+  int first = 0;  ///< number of the first iteration counted
+  std::int64_t count = 0;
+  Duration mean;
+  Duration p50;
+  std::optional<Duration> p95;  ///< absent below 20 iterations
+  std::optional<Duration> p99;  ///< absent below 100
+};
+
 struct SimulationResult {
-  StepResult step;                     ///< the steady step, or the last of `iterations`
-  std::vector<StepResult> iterations;  ///< empty unless asked for
-  Timeline timeline;                   ///< of `step`
+  StepResult step;                                ///< the steady step, or the last of `iterations`
+  std::vector<StepResult> iterations;             ///< empty unless asked for
+  std::optional<IterationStatistics> statistics;  ///< absent without steady `iterations`
+  std::vector<RankWait> ranks;                    ///< by rank; empty where ranks are alike
+  Timeline timeline;                              ///< of `step`
 };
 
 }  // namespace ddpsim

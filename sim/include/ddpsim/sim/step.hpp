@@ -12,6 +12,7 @@
 #include "ddpsim/sim/collective.hpp"
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/ddp_options.hpp"
+#include "ddpsim/sim/rank_variation.hpp"
 #include "ddpsim/sim/result.hpp"
 #include "ddpsim/sim/workload.hpp"
 
@@ -49,6 +50,9 @@ struct Interference {
   double communication_rate = 1;
 };
 
+/// Ranks that differ are simulated one by one: no more of them than this.
+inline constexpr int kMostDifferentRanks = 65536;
+
 /// Everything that decides a step beside workload and machine.
 struct SimulationOptions {
   DdpOptions ddp;
@@ -61,9 +65,8 @@ struct SimulationOptions {
   /// SMs of the GPU recorded on, which NCCL kernels in the recording took their share of; 0: as many as
   /// the cluster's.
   int recorded_sms = 0;
-  /// A further factor per rank, by rank (1.2: a fifth faster); empty: all ranks alike. Ranks with
-  /// equal factors run one program and are simulated once.
-  std::vector<double> rank_compute_scale;
+  /// Ranks that differ: stragglers, jitter, staggered starts. Each is then simulated on its own.
+  RankVariation variation;
   /// Iterations to run from the first one of a training run; 0: the steady step.
   int iterations = 0;
   /// Buckets to use in place of the reducer's own (a partition under study).

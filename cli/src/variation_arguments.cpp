@@ -1,0 +1,102 @@
+#include "variation_arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "ddpsim/formats/quantity.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+template <typename Number>
+std::optional<Number> whole_number_of(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// "3:1.2"
+Straggler parse_straggler(const std::string& text, const Cluster& cluster) {
+  constexpr double kLeast = 0.01;
+  constexpr double kMost = 100;
+  const std::size_t colon = text.find(':');
+  const auto rank = whole_number_of<int>(std::string_view(text).substr(0, colon));
+  const auto slowdown = colon == std::string::npos
+                            ? std::nullopt
+                            : whole_number_of<double>(std::string_view(text).substr(colon + 1));
+  if (!rank || !slowdown || *rank < 0 || !(*slowdown >= kLeast && *slowdown <= kMost))
+    throw UsageError(
+        fmt::format("--straggler: \"{}\" is not RANK:FACTOR such as 3:1.2 (rank 3 takes 1.2 times "
+                    "as long; factors from {} to {})",
+                    text, kLeast, kMost));
+  if (*rank >= cluster.ranks())
+    throw UsageError(fmt::format("--straggler: the cluster has ranks 0 to {}, no rank {}",
+                                 cluster.ranks() - 1, *rank));
+  return {*rank, *slowdown};
+}
+
+/// "2%"
+double parse_jitter(const std::string& text) {
+  const bool percent = text.ends_with('%');
+  const auto value =
+      percent ? whole_number_of<double>(std::string_view(text).substr(0, text.size() - 1))
+              : std::nullopt;
+  if (!value || !(*value >= 0 && *value < 100))
+    throw UsageError(
+        fmt::format("--jitter: \"{}\" is not a share of the compute time such as 2%", text));
+  return *value / 100;
+}
+
+Duration parse_stagger(const std::string& text) {
+  const Parsed<Duration> parsed = parse_duration(text);
+  if (!parsed.value) throw UsageError("--stagger: " + parsed.problem);
+  if (*parsed.value < Duration()) throw UsageError("--stagger: must not be negative");
+  return *parsed.value;
+}
+
+}  // namespace
+
+void add_variation_options(CLI::App& command, VariationArguments& arguments) {
+  command.add_option("--straggler", arguments.stragglers,
+                     "RANK:FACTOR, repeatable: 3:1.2 has rank 3 take 1.2 times as long");
+  command.add_option(
+      "--jitter", arguments.jitter,
+      "spread of each rank's compute time from step to step: 2% (with --iterations)");
+  command.add_option("--stagger", arguments.stagger,
+                     "the last rank begins training this much after the first: 5ms (with "
+                     "--iterations)");
+  command.add_option("--seed", arguments.seed, "of --jitter")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+RankVariation rank_variation(const VariationArguments& arguments, const Cluster& cluster,
+                             int iterations) {
+  RankVariation variation;
+  for (const std::string& text : arguments.stragglers) {
+    const Straggler straggler = parse_straggler(text, cluster);
+    for (const Straggler& other : variation.stragglers)
+      if (other.rank == straggler.rank)
+        throw UsageError(fmt::format("--straggler: rank {} is given twice", other.rank));
+    variation.stragglers.push_back(straggler);
+  }
+  if (arguments.jitter) variation.jitter = parse_jitter(*arguments.jitter);
+  if (arguments.stagger) variation.stagger = parse_stagger(*arguments.stagger);
+  variation.seed = arguments.seed;
+  if (iterations == 0 && variation.jitter > 0)
+    throw UsageError(
+        "--jitter draws steps that differ: say how many, with `simulate --iterations 200`");
+  if (iterations == 0 && variation.stagger > Duration())
+    throw UsageError(
+        "--stagger shows in the first steps of a run: ask for them with `simulate --iterations "
+        "10`");
+  return variation;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,79 @@
+#include "rank_lines.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+std::string spread_line(const IterationStatistics& spread, int digits, const TerminalStyle& style) {
+  std::string text =
+      fmt::format("Iterations {} to {}: median {}", spread.first,
+                  spread.first + static_cast<int>(spread.count) - 1, time_text(spread.p50, digits));
+  if (spread.p95) text += fmt::format(", p95 {}", time_text(*spread.p95, digits));
+  if (spread.p99) text += fmt::format(", p99 {}", time_text(*spread.p99, digits));
+  if (!spread.p95)
+    text += " (p95 needs 20 iterations, p99 100)";
+  else if (!spread.p99)
+    text += " (p99 needs 100 iterations)";
+  return wrapped(text + '.', style.width, 2);
+}
+
+/// The culprit first; a table where waiting has several causes.
+std::string wait_lines(std::vector<RankWait> ranks, std::size_t steps, int digits,
+                       const TerminalStyle& style) {
+  constexpr std::size_t kMostRows = 5;
+  constexpr double kAlone = 0.9;
+  Duration total;
+  for (const RankWait& rank : ranks) total += rank.caused;
+  if (total <= Duration()) return "";
+  std::stable_sort(ranks.begin(), ranks.end(),
+                   [](const RankWait& a, const RankWait& b) { return a.caused > b.caused; });
+  const auto per_step = [&](Duration sum) {
+    return Duration::picoseconds(sum.picoseconds() / static_cast<std::int64_t>(steps));
+  };
+  const RankWait& worst = ranks.front();
+  const Duration each = per_step(
+      Duration::picoseconds(total.picoseconds() / static_cast<std::int64_t>(ranks.size())));
+  const double share = worst.caused / total;
+  std::string lines = wrapped(
+      fmt::format("A rank waits {} a step for the last one, on average; rank {} causes {} of it, "
+                  "last to arrive at {}.",
+                  time_text(each, digits), worst.rank, percent_text(100 * share),
+                  counted(static_cast<std::uint64_t>(worst.times_last), "collective")),
+      style.width, 2);
+  if (share >= kAlone) return lines;
+  Table table({{"rank", Align::right},
+               {"times last", Align::right},
+               {"others waited for it, a step", Align::right},
+               {"it waited, a step", Align::right}});
+  for (std::size_t i = 0; i < std::min(kMostRows, ranks.size()); ++i)
+    if (ranks[i].caused > Duration())
+      table.add_row({std::to_string(ranks[i].rank), std::to_string(ranks[i].times_last),
+                     time_text(per_step(ranks[i].caused), digits),
+                     time_text(per_step(ranks[i].wait), digits)});
+  return lines + table.text(style);
+}
+
+}  // namespace
+
+std::string rank_lines(const SimulationResult& result, const ReportContext& context, int digits,
+                       const TerminalStyle& style) {
+  if (result.ranks.empty()) return "";
+  std::string lines;
+  const Duration time = result.statistics ? result.statistics->mean : result.step.times.iteration;
+  if (context.iteration_if_alike && time > *context.iteration_if_alike)
+    lines = wrapped(fmt::format("Ranks that differ cost {} a step on average: it takes {} when all "
+                                "compute alike.",
+                                time_text(time - *context.iteration_if_alike, digits),
+                                time_text(*context.iteration_if_alike, digits)),
+                    style.width, 2);
+  const std::size_t steps = std::max<std::size_t>(1, result.iterations.size());
+  if (result.statistics) lines += spread_line(*result.statistics, digits, style);
+  return lines + wait_lines(result.ranks, steps, digits, style);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,58 @@
+#include "ddpsim/sim/rank_variation.hpp"
+
+#include <cmath>
+#include <numbers>
+
+namespace ddpsim {
+namespace {
+
+/// SplitMix64's finalizer (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014):
+/// a bijection of 64 bits in which every input bit reaches every output bit.
+std::uint64_t mixed(std::uint64_t bits) {
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+  return bits ^ (bits >> 31);
+}
+
+/// 53 random bits of a counter, strictly between 0 and 1.
+double uniform(std::uint64_t seed, std::uint64_t rank, std::uint64_t iteration,
+               std::uint64_t draw) {
+  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
+  std::uint64_t bits = mixed(seed + kGolden);
+  for (const std::uint64_t word : {rank, iteration, draw})
+    bits = mixed(bits + kGolden * (word + 1));
+  return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
+}
+
+/// Box and Muller's transform of two of them.
+double standard_normal(const RankVariation& variation, int rank, int iteration) {
+  const auto draw = [&](std::uint64_t which) {
+    return uniform(variation.seed, static_cast<std::uint64_t>(rank),
+                   static_cast<std::uint64_t>(iteration), which);
+  };
+  return std::sqrt(-2 * std::log(draw(0))) * std::cos(2 * std::numbers::pi * draw(1));
+}
+
+}  // namespace
+
+double steady_slowdown(const RankVariation& variation, int rank) {
+  for (const Straggler& straggler : variation.stragglers)
+    if (straggler.rank == rank) return straggler.slowdown;
+  return 1;
+}
+
+double slowdown(const RankVariation& variation, int rank, int iteration) {
+  const double steady = steady_slowdown(variation, rank);
+  if (variation.jitter == 0) return steady;
+  const double variance = std::log1p(variation.jitter * variation.jitter);
+  const double exponent =
+      std::sqrt(variance) * standard_normal(variation, rank, iteration) - variance / 2;
+  return steady * std::round(std::exp(exponent) * 1e6) / 1e6;
+}
+
+Duration first_start(const RankVariation& variation, int rank, int ranks) {
+  if (ranks <= 1) return Duration();
+  return variation.stagger.scaled(static_cast<double>(rank) / (ranks - 1));
+}
+
+}  // namespace ddpsim
