@@ -310,10 +310,6 @@ void check_against_truth(const std::string& slug) {
 
 }  // namespace
 
-TEST_CASE("profiler trace: every iteration of ResNet-50 under DDP on one V100 is as published") {
-  check_against_truth("r50-ddp-1xV100-rank0");
-}
-
 TEST_CASE("profiler trace: every iteration of ResNet-50 under DDP on two A100 is as published") {
   check_against_truth("r50-ddp-2xA100-rank0");
 }

@@ -9,6 +9,8 @@
 #include <string>
 
 #include "ddpsim/formats/quote.hpp"
+#include "recorded_collective.hpp"
+#include "trace_names.hpp"
 
 namespace ddpsim {
 
@@ -73,11 +75,16 @@ std::optional<std::int64_t> first_number(ondemand::value value) {
   return std::nullopt;
 }
 
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+/// Names of 2021 (Kineto's first year, with capitals) and since; GPUs other than NVIDIA's bring
+/// runtimes of their own.
 EventKind kind_of(std::string_view category) {
   if (category == "cpu_op" || category == "Operator") return EventKind::cpu_op;
   if (category == "kernel" || category == "Kernel") return EventKind::kernel;
-  if (category == "cuda_runtime" || category == "cuda_driver" || category == "Runtime" ||
-      category == "hip_runtime") {
+  if (category == "Runtime" || ends_with(category, "_runtime") || ends_with(category, "_driver")) {
     return EventKind::runtime;
   }
   if (category == "gpu_memcpy" || category == "gpu_memset" || category == "Memcpy" ||
@@ -86,6 +93,13 @@ EventKind kind_of(std::string_view category) {
   }
   if (category == "user_annotation") return EventKind::annotation;
   return EventKind::other;
+}
+
+/// A list as written; nothing for anything else.
+std::string_view written_list(ondemand::value value) {
+  if (value.type() != ondemand::json_type::array) return {};
+  ondemand::array list = value.get_array();
+  return list.raw_json();
 }
 
 /// A key of the batch is found by what lies at `key`, which the parser has checked to end in a
@@ -113,10 +127,28 @@ void read_arguments(ondemand::object arguments, TraceEvent& event) {
         break;
       case 'I':
         if (is(key, "In msg nelems")) event.elements = whole_number(written(field.value()));
+        if (is(key, "Input Dims")) event.dims = written_list(field.value());
+        if (is(key, "Input type")) event.types = written_list(field.value());
         break;
       default:
         break;
     }
+  }
+}
+
+/// Arguments of everything else are skipped unread; most of a trace's bytes are there.
+bool has_wanted_arguments(const TraceEvent& event) {
+  switch (event.kind) {
+    case EventKind::runtime:
+    case EventKind::kernel:
+    case EventKind::memory:
+      return true;
+    case EventKind::cpu_op:
+    case EventKind::annotation:
+      return event.name == kCommsOperation || event.name == kAccumulateGrad ||
+             is_nccl_call(event.name);
+    default:
+      return false;
   }
 }
 
@@ -131,11 +163,13 @@ struct Fields {
 Fields read_fields(ondemand::object object) {
   Fields fields;
   bool kind_known = false;
+  std::string_view process;
   for (auto field : object) {
     const ondemand::raw_json_string key = field.key();
     switch (*key.raw()) {
       case 'p':
         if (is(key, "ph")) fields.phase = written(field.value());
+        if (is(key, "pid")) process = written(field.value());
         break;
       case 'c':
         if (is(key, "cat")) {
@@ -155,12 +189,7 @@ Fields read_fields(ondemand::object object) {
         break;
       case 'a': {
         if (!is(key, "args")) break;
-        // Arguments of everything else are skipped unread; most of a trace's bytes are there.
-        const bool wanted =
-            !kind_known || fields.event.kind == EventKind::runtime ||
-            fields.event.kind == EventKind::kernel || fields.event.kind == EventKind::memory ||
-            (fields.event.kind == EventKind::cpu_op && fields.event.name == "record_param_comms");
-        if (!wanted) break;
+        if (kind_known && !has_wanted_arguments(fields.event)) break;
         ondemand::value value = field.value();
         if (value.type() == ondemand::json_type::object) {
           read_arguments(value.get_object(), fields.event);
@@ -170,6 +199,9 @@ Fields read_fields(ondemand::object object) {
       default:
         break;
     }
+  }
+  if (!kind_known && (process == "CPU functions" || process == "CUDA functions")) {
+    fields.event.kind = EventKind::legacy;
   }
   return fields;
 }

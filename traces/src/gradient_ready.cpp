@@ -52,25 +52,38 @@ class LatestEnd {
   std::vector<std::int64_t> ends_;
 };
 
-/// The outer event around an inner AccumulateGrad; both lists are in order of start.
-const HostSpan* enclosing(const std::vector<HostSpan>& outer, const HostSpan& inner) {
+/// The last span of that thread that starts at or before an instant; `spans` are in order of start.
+const HostSpan* last_before(const std::vector<HostSpan>& spans, std::int64_t time_ns,
+                            std::uint16_t thread) {
   auto at = std::upper_bound(
-      outer.begin(), outer.end(), inner.start_ns,
-      [](std::int64_t start, const HostSpan& span) { return start < span.start_ns; });
-  while (at != outer.begin()) {
+      spans.begin(), spans.end(), time_ns,
+      [](std::int64_t time, const HostSpan& span) { return time < span.start_ns; });
+  while (at != spans.begin()) {
     --at;
-    if (at->thread == inner.thread) return at->end_ns >= inner.end_ns ? &*at : nullptr;
+    if (at->thread == thread) return &*at;
   }
   return nullptr;
+}
+
+/// The outer event around an inner AccumulateGrad.
+const HostSpan* enclosing(const std::vector<HostSpan>& outer, const HostSpan& inner) {
+  const HostSpan* span = last_before(outer, inner.start_ns, inner.thread);
+  return span != nullptr && span->end_ns >= inner.end_ns ? span : nullptr;
 }
 
 std::vector<RecordedGradient> gradients_of(const TraceRecords& records, const HostSpan& span,
                                            const LatestEnd& latest, std::int64_t start_ns) {
   const auto outer = records.nodes(Node::gradient_with_hooks, span.start_ns, span.end_ns);
+  const auto nodes = records.nodes(Node::any, span.start_ns, span.end_ns);
+  const auto compiled = records.nodes(Node::compiled, span.start_ns, span.end_ns);
   std::vector<RecordedGradient> gradients;
   for (const HostSpan& inner : records.nodes(Node::gradient, span.start_ns, span.end_ns)) {
     RecordedGradient gradient;
     gradient.host_ns = inner.end_ns;
+    gradient.tensor = records.shape(inner);
+    const HostSpan* node = last_before(nodes, inner.start_ns, inner.thread);
+    const HostSpan* whole = last_before(compiled, inner.start_ns, inner.thread);
+    gradient.compiled = whole != nullptr && node->start_ns == whole->start_ns;
     // Nodes of several threads may overlap; a gradient is never ready before the one before it.
     gradient.ready_ns = std::max(latest.launched_before(inner.end_ns).value_or(start_ns),
                                  gradients.empty() ? start_ns : gradients.back().ready_ns);
@@ -84,13 +97,21 @@ std::vector<RecordedGradient> gradients_of(const TraceRecords& records, const Ho
 }
 
 void add_collectives(const TraceRecords& records, const HostSpan& span, RecordedStep& step) {
+  const auto nodes = records.nodes(Node::any, span.start_ns, span.end_ns);
+  const auto is_reducers = [&](const Collective& one, std::int64_t called_ns) {
+    if (one.operation != "allreduce" || one.integers) return false;
+    const HostSpan* node = last_before(nodes, called_ns, one.thread);
+    return node == nullptr || called_ns >= node->end_ns;
+  };
   for (const Collective& kernel : records.kernels()) {
     if (kernel.launch_ns < span.start_ns || kernel.launch_ns >= span.end_ns) continue;
     ++step.nccl_kernels;
     step.collectives.push_back(kernel);
     const bool by_autograd = records.is_autograd_thread(kernel.thread);
-    if (by_autograd && kernel.operation == "allreduce" && !kernel.integers) {
+    if (by_autograd && is_reducers(kernel, kernel.launch_ns)) {
       step.reducer.push_back(kernel);
+    } else if (by_autograd && kernel.operation == "allreduce") {
+      step.other_all_reduces += kernel.integers ? 0 : 1;
     } else if (!by_autograd && kernel.operation == "broadcast" &&
                kernel.start_ns < step.backward_start_ns) {
       step.broadcasts.push_back(kernel);
@@ -99,15 +120,9 @@ void add_collectives(const TraceRecords& records, const HostSpan& span, Recorded
   std::vector<Collective> calls;
   for (const Collective& call : records.calls()) {
     if (call.start_ns < span.start_ns || call.start_ns >= span.end_ns) continue;
-    if (call.operation == "allreduce" && call.bytes && !call.integers &&
-        records.is_autograd_thread(call.thread)) {
-      calls.push_back(call);
-    }
-  }
-  // Kernels of older recordings carry no size; the calls that launched them may.
-  if (calls.size() == step.reducer.size()) {
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      if (!step.reducer[i].bytes) step.reducer[i].bytes = calls[i].bytes;
+    if (records.is_autograd_thread(call.thread) && is_reducers(call, call.start_ns)) {
+      step.last_bucket_ns = call.start_ns;
+      if (call.bytes) calls.push_back(call);
     }
   }
   for (const Collective& one : calls.empty() ? step.reducer : calls) {
@@ -135,7 +150,9 @@ std::optional<RecordedStep> recorded_step(const TraceRecords& records, std::size
   std::int64_t last_node_ns = marker.span.start_ns;
   for (const Node kind : {Node::any, Node::gradient_with_hooks, Node::gradient}) {
     for (const HostSpan& node : records.nodes(kind, marker.span.start_ns, marker.span.end_ns)) {
-      last_node_ns = std::max(last_node_ns, node.end_ns);
+      if (records.is_autograd_thread(node.thread)) {
+        last_node_ns = std::max(last_node_ns, node.end_ns);
+      }
     }
   }
   const LatestEnd latest(backward);
@@ -159,6 +176,7 @@ std::optional<RecordedStep> recorded_step(const TraceRecords& records, std::size
   step.backward_end_ns = *compute_end;
   step.gradients = gradients_of(records, marker.span, latest, step.backward_start_ns);
   if (step.gradients.empty()) return std::nullopt;
+  step.busy = BusyTime(all);
   add_collectives(records, marker.span, step);
   return step;
 }

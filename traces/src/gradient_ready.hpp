@@ -2,15 +2,24 @@
 //
 // The rules, which the published ground truth of the open traces follows to the nanosecond:
 //   A GPU activity belongs to the step whose ProfilerStep span holds its launch.
-//   Backward compute: activities other than NCCL launched by an autograd thread, the thread that
-//   runs `autograd::engine::evaluate_function`. It starts with the first of them and ends with the
+//   Without markers a step goes from the end of one Optimizer.step to the end of the next; with at
+//   most one of those, the whole trace is a step.
+//   Backward compute: activities other than NCCL launched by an autograd thread, a thread that runs
+//   `autograd::engine::evaluate_function` (before PyTorch 1.10: AccumulateGrad and operations named
+//   …Backward). The thread that called backward() runs the nodes of CPU tensors and is none, unless no
+//   other thread ran any. Backward starts with the first of them and ends with the
 //   last one launched before the end of the last autograd node; what that thread launches later are
 //   copies out of the buckets. A gradient is ready on the host when the inner AccumulateGrad ends,
 //   and on the device when the last activity launched by then has ended. With DDP hooks the outer
 //   event also holds the copy into the bucket: the same rule, with the outer end, says when that
 //   copy is done.
-// It stops being true where backward work is launched by another thread (reentrant checkpointing
-// runs nodes on the calling thread) and where one node holds the whole backward (torch.compile).
+//   The reducer's all-reduces are those an autograd thread calls in the hooks of AccumulateGrad or
+//   after the last node: one inside another node is that node's own (SyncBatchNorm, tensor
+//   parallelism), and integers are never gradients.
+//   A gradient comes out of a compiled node when no other node ran between that one and its
+//   AccumulateGrad: torch.compile's backward hands all its gradients over when it has ended.
+// It stops being true where backward work is launched by another thread (reentrant checkpointing on
+// the calling thread).
 #pragma once
 
 #include <cstddef>
@@ -19,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "busy_time.hpp"
 #include "trace_records.hpp"
 
 namespace ddpsim {
@@ -27,6 +37,8 @@ struct RecordedGradient {
   std::int64_t host_ns = 0;
   std::int64_t ready_ns = 0;
   std::optional<std::int64_t> copied_ns;  ///< absent without the outer event
+  const RecordedTensor* tensor = nullptr;  ///< null where shapes were not recorded
+  bool compiled = false;                   ///< came out of a compiled node
 };
 
 struct RecordedStep {
@@ -39,9 +51,12 @@ struct RecordedStep {
   std::vector<RecordedGradient> gradients;  ///< in execution order
   std::int64_t nccl_kernels = 0;
   std::vector<Collective> collectives;  ///< every NCCL kernel, in order of launch
-  std::vector<Collective> reducer;      ///< all-reduces launched by the autograd threads
+  std::vector<Collective> reducer;      ///< the reducer's all-reduces
+  std::int64_t other_all_reduces = 0;   ///< of backward: inside nodes
+  std::optional<std::int64_t> last_bucket_ns;  ///< the host calls the reducer's last all-reduce
   std::vector<Collective> broadcasts;   ///< launched by other threads before backward
   std::vector<Bytes> bucket_bytes;      ///< of the reducer's calls; empty where not recorded
+  BusyTime busy;
 };
 
 /// First GPU activity launched in a step; absent where there is none.

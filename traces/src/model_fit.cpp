@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "ddpsim/formats/input_error.hpp"
@@ -32,6 +33,20 @@ std::vector<std::string> fitting_models(std::size_t gradients,
     names.push_back(name);
   }
   return names;
+}
+
+std::optional<Model> model_of_shapes(std::span<const std::vector<std::int64_t>> shapes) {
+  for (const std::string& name : model_names()) {
+    std::optional<Model> model = find_model(name);
+    const auto has_shape = [&](std::size_t parameter, const std::vector<std::int64_t>& shape) {
+      return model->parameters[parameter].shape == shape;
+    };
+    if (std::equal(model->ready_order.begin(), model->ready_order.end(), shapes.begin(),
+                   shapes.end(), has_shape)) {
+      return model;
+    }
+  }
+  return std::nullopt;
 }
 
 Model named_model(const std::string& name, std::size_t gradients, const std::string& file) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,9 @@ bool buckets_fit(const Model& model, std::span<const Bytes> bucket_bytes);
 
 /// Names of the bundled models with that many gradients and fitting buckets.
 std::vector<std::string> fitting_models(std::size_t gradients, std::span<const Bytes> bucket_bytes);
+
+/// The bundled model whose gradients have exactly these shapes in ready order.
+std::optional<Model> model_of_shapes(std::span<const std::vector<std::int64_t>> shapes);
 
 /// The model of that name. Throws InputError with a suggestion, or when its number of gradients
 /// differs from the recording's.

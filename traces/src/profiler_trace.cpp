@@ -14,7 +14,7 @@
 #include "event_reader.hpp"
 #include "gradient_ready.hpp"
 #include "json_splitter.hpp"
-#include "model_fit.hpp"
+#include "recorded_parameters.hpp"
 #include "trace_header.hpp"
 #include "trace_limits.hpp"
 #include "trace_records.hpp"
@@ -42,6 +42,11 @@ class TraceImport {
   Imported run(const ByteSource& source);
 
  private:
+  bool compacted() const { return options_.timing == Timing::compacted; }
+  /// Duration of a window of the step, on the clock asked for.
+  Duration window(const RecordedStep& step, std::int64_t from_ns, std::int64_t to_ns) const {
+    return compacted() ? span(0, step.busy.between(from_ns, to_ns)) : span(from_ns, to_ns);
+  }
   [[noreturn]] void refuse(std::string message, std::string hint) const {
     throw InputError({file_, "", std::move(message), std::move(hint)});
   }
@@ -50,6 +55,9 @@ class TraceImport {
   Candidate choose(std::vector<Candidate> candidates);
   void describe(const TraceHeader& header);
   void assign_parameters(const RecordedStep& step);
+  void fill_gradients(const RecordedStep& step, const std::vector<std::size_t>& parameters);
+  void note_compiled(const RecordedStep& step);
+  void note_idle(const RecordedStep& step);
   void fill_times(const RecordedStep& step, std::size_t index);
   void fill_after_backward(const RecordedStep& step);
   void fill_collectives(const RecordedStep& step);
@@ -81,6 +89,8 @@ Imported TraceImport::run(const ByteSource& source) {
   describe(header);
   result_.workload.provenance.emplace_back("step", step.name);
   assign_parameters(step);
+  note_compiled(step);
+  note_idle(step);
   fill_times(step, chosen.step);
   fill_after_backward(step);
   fill_collectives(step);
@@ -105,6 +115,12 @@ void TraceImport::check_structure() const {
     refuse("there is no event of a PyTorch profiler in it",
            "Expected events with \"ph\": \"X\" and categories such as cpu_op and kernel");
   }
+  if (records_.events() == records_.legacy_events()) {
+    refuse(
+        "recorded by a PyTorch build without Kineto: it holds names and host times of operations, "
+        "but no GPU activities, no launches, no categories and no shapes",
+        "Record with torch.profiler of a CUDA or ROCm build");
+  }
   if (records_.gpu_activities() == 0) {
     refuse("no GPU activity: the profiler recorded the host only",
            "Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
@@ -113,23 +129,12 @@ void TraceImport::check_structure() const {
     refuse("no launch belongs to any GPU activity (cuda_runtime events with correlation numbers)",
            "Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
   }
-  if (records_.steps().empty()) {
-    refuse("no ProfilerStep markers, which say where a training step begins",
-           "Call prof.step() after each step while recording");
-  }
-  if (records_.compiled()) {
-    refuse(
-        "compiled backward: one autograd node computes many layers, so that their gradients appear "
-        "together at its end and none of their own times is known",
-        "Record the model without torch.compile");
-  }
   if (records_.node_count(Node::gradient) == 0) {
-    if (records_.node_count(Node::any) == 0) {
-      refuse("no autograd::engine::evaluate_function events, by which backward is recognised",
-             "Record training steps, with ProfilerActivity.CPU, under PyTorch 1.9 or later");
-    }
     refuse("no AccumulateGrad events, so no gradient is known to be ready",
-           "Record steps that run loss.backward() on leaf parameters");
+           records_.graph_launches()
+               ? "A backward that was captured in a CUDA graph shows no gradients; record it without"
+               : "Record steps that run loss.backward() on leaf parameters, with "
+                 "ProfilerActivity.CPU");
   }
 }
 
@@ -148,7 +153,7 @@ std::vector<Candidate> TraceImport::complete_steps() {
   candidates.erase(cut, candidates.end());
   if (candidates.empty()) {
     refuse("no complete step: none holds both AccumulateGrad events and the GPU work they launched",
-           "Record at least one whole step between two calls of prof.step()");
+           "Record at least one whole step: call prof.step() after each");
   }
   if (candidates.size() < records_.steps().size()) {
     result_.warnings.push_back(fmt::format("{} of {} steps are not complete and were left out",
@@ -226,6 +231,13 @@ void TraceImport::describe(const TraceHeader& header) {
         fmt::format("activities on {} GPUs; a DDP rank uses one, so times may mix several",
                     records_.devices()));
   }
+  if (records_.step_source() == TraceRecords::StepSource::optimizer) {
+    result_.recognised.push_back(
+        "no ProfilerStep markers: a step goes from the end of Optimizer.step to the end of the next");
+  } else if (records_.step_source() == TraceRecords::StepSource::whole) {
+    result_.warnings.push_back(
+        "neither ProfilerStep markers nor two optimizer steps: the whole trace is taken as one step");
+  }
   if (records_.unlaunched() > 0) {
     result_.warnings.push_back(
         fmt::format("{} of {} GPU activities have no recorded launch and were left out",
@@ -235,83 +247,95 @@ void TraceImport::describe(const TraceHeader& header) {
 
 void TraceImport::assign_parameters(const RecordedStep& step) {
   Workload& workload = result_.workload;
-  const std::size_t count = step.gradients.size();
-  Bytes total;
-  std::string sizes;
-  for (const Bytes bytes : step.bucket_bytes) {
-    total += bytes;
-    sizes += (sizes.empty() ? "" : " ") + std::to_string(bytes.count());
-  }
   result_.bucket_bytes = step.bucket_bytes;
-  if (!sizes.empty()) {
+  if (!step.bucket_bytes.empty()) {
+    Bytes total;
+    std::string sizes;
+    for (const Bytes bytes : step.bucket_bytes) {
+      total += bytes;
+      sizes += (sizes.empty() ? "" : " ") + std::to_string(bytes.count());
+    }
     workload.provenance.emplace_back("bucket_bytes", sizes);
     result_.recognised.push_back(fmt::format("{} buckets recorded: {} bytes, {} in all",
                                              step.bucket_bytes.size(), sizes, total.count()));
   }
-
-  std::optional<Model> model;
-  std::vector<std::string> fitting;
-  if (!options_.model.empty()) {
-    model = named_model(options_.model, count, file_);
-    result_.recognised.push_back(fmt::format("shapes of {}, as asked", model->name));
-    if (!step.bucket_bytes.empty() && !buckets_fit(*model, step.bucket_bytes)) {
-      result_.warnings.push_back(
-          fmt::format("the recorded bucket bytes do not fit {} in ready order; its shapes may be "
-                      "wrong for this recording",
-                      model->name));
-    }
-  } else {
-    fitting = fitting_models(count, step.bucket_bytes);
-    if (fitting.size() == 1) {
-      model = find_model(fitting.front());
-      result_.recognised.push_back(fmt::format(
-          "shapes are not recorded; took those of {}: it has {} gradients{}", model->name, count,
-          step.bucket_bytes.empty() ? " (no bucket bytes are recorded to check it by)"
-                                    : ", and the recorded buckets end exactly at them"));
-    }
+  RecordedParameters parameters = recorded_parameters(step, options_.model, file_);
+  if (!parameters.shapes_from.empty()) {
+    workload.provenance.emplace_back("shapes", std::move(parameters.shapes_from));
   }
+  workload.parameter_order = parameters.order;
+  workload.parameters = std::move(parameters.parameters);
+  workload.buffers = std::move(parameters.buffers);
+  for (std::string& one : parameters.recognised) result_.recognised.push_back(std::move(one));
+  for (std::string& one : parameters.warnings) result_.warnings.push_back(std::move(one));
+  fill_gradients(step, parameters.ready_order);
+}
 
-  std::vector<std::size_t> order;
-  if (model) {
-    workload.provenance.emplace_back("shapes", "bundled model " + model->name);
-    workload.parameters = std::move(model->parameters);
-    workload.buffers = std::move(model->buffers);
-    order = std::move(model->ready_order);
-  } else {
-    // Which gradient is which parameter is unknown: definition order is taken to be the reverse.
-    workload.parameter_order = ParameterOrder::assumed;
-    workload.parameters.resize(count);
-    for (std::size_t k = 0; k < count; ++k) {
-      order.push_back(count - 1 - k);
-      workload.parameters[k].name = fmt::format("parameter_{}", k);
-    }
-    result_.warnings.push_back(
-        fitting.empty()
-            ? fmt::format("shapes are not recorded, and no bundled model fits {} gradients{}; they "
-                          "stay unknown: name the model with --model",
-                          count, sizes.empty() ? "" : " and these buckets")
-            : fmt::format("shapes are not recorded and stay unknown, since {} all have {} "
-                          "gradients: name the one recorded with --model",
-                          fmt::join(fitting, ", "), count));
-  }
+void TraceImport::fill_gradients(const RecordedStep& step,
+                                 const std::vector<std::size_t>& parameters) {
+  Workload& workload = result_.workload;
   workload.backward.emplace();
-  for (std::size_t k = 0; k < count; ++k) {
+  for (std::size_t k = 0; k < step.gradients.size(); ++k) {
     const RecordedGradient& gradient = step.gradients[k];
     ReadyEvent event;
-    event.parameter = order[k];
-    event.at = span(step.backward_start_ns, gradient.ready_ns);
+    event.parameter = parameters[k];
+    event.at = window(step, step.backward_start_ns, gradient.ready_ns);
     if (records_.ddp_hooks() && gradient.copied_ns) {
-      event.copied_at = span(step.backward_start_ns, *gradient.copied_ns);
+      event.copied_at = window(step, step.backward_start_ns, *gradient.copied_ns);
     }
     workload.backward->ready.push_back(event);
-    workload.host_ready.push_back(span(step.backward_start_ns, gradient.host_ns));
+    if (!compacted()) {
+      workload.host_ready.push_back(span(step.backward_start_ns, gradient.host_ns));
+    }
+  }
+}
+
+void TraceImport::note_compiled(const RecordedStep& step) {
+  const auto compiled =
+      std::count_if(step.gradients.begin(), step.gradients.end(),
+                    [](const RecordedGradient& gradient) { return gradient.compiled; });
+  result_.workload.recorded_with.compiled_gradients = compiled;
+  if (compiled > 0) {
+    result_.warnings.push_back(
+        fmt::format("compiled backward: {} of {} gradients come out of one node of torch.compile "
+                    "together, when it has ended; `tune` recommends no cap for it",
+                    compiled, step.gradients.size()));
+  }
+  if (step.other_all_reduces > 0) {
+    result_.warnings.push_back(
+        fmt::format("{} all-reduces inside autograd nodes are not the reducer's and were left out",
+                    step.other_all_reduces));
+  }
+}
+
+/// The open traces that are bound by the GPU idle in 0 to 20 % of backward, those bound by the host in
+/// half of it and more.
+void TraceImport::note_idle(const RecordedStep& step) {
+  constexpr double kLaunchBound = 0.3;
+  const auto idle = [&](std::int64_t from_ns, std::int64_t to_ns) {
+    if (to_ns <= from_ns) return 0.0;
+    const auto busy = static_cast<double>(step.busy.between(from_ns, to_ns));
+    return 1 - busy / static_cast<double>(to_ns - from_ns);
+  };
+  const double forward = idle(step.first_ns, step.backward_start_ns);
+  const double backward = idle(step.backward_start_ns, step.backward_end_ns);
+  result_.recognised.push_back(
+      fmt::format("the GPU was idle in {:.1f} % of forward and {:.1f} % of backward{}",
+                  100 * forward, 100 * backward, compacted() ? "; these gaps are left out" : ""));
+  if (compacted()) {
+    result_.workload.provenance.emplace_back("timing", "compacted");
+  } else if (backward > kLaunchBound) {
+    result_.warnings.push_back(
+        "launch-bound: for much of backward the GPU waited for the host (small kernels, or the "
+        "profiler's own cost); --timing compacted takes the gaps out");
   }
 }
 
 void TraceImport::fill_times(const RecordedStep& step, std::size_t index) {
   Workload& workload = result_.workload;
-  workload.forward = span(step.first_ns, step.backward_start_ns);
-  workload.backward->duration = span(step.backward_start_ns, step.backward_end_ns);
+  workload.forward = window(step, step.first_ns, step.backward_start_ns);
+  workload.backward->duration = window(step, step.backward_start_ns, step.backward_end_ns);
+  if (compacted()) return;
   if (index + 1 < records_.steps().size()) {
     if (const auto next = first_activity(records_, index + 1); next && *next > step.first_ns) {
       workload.iteration = span(step.first_ns, *next);
@@ -325,6 +349,12 @@ void TraceImport::fill_times(const RecordedStep& step, std::size_t index) {
 
 void TraceImport::fill_after_backward(const RecordedStep& step) {
   RecordedWith& recorded = result_.workload.recorded_with;
+  if (compacted()) {
+    const Duration copies = window(step, step.backward_end_ns, step.copies_end_ns);
+    if (records_.ddp_hooks()) recorded.finalize = copies;
+    result_.workload.optimizer = window(step, step.copies_end_ns, step.last_ns);
+    return;
+  }
   std::int64_t tail_ns = 0;
   if (!step.reducer.empty()) {
     std::int64_t end_ns = step.reducer.front().end_ns;
@@ -353,6 +383,7 @@ void TraceImport::fill_after_backward(const RecordedStep& step) {
 void TraceImport::fill_collectives(const RecordedStep& step) {
   RecordedWith& recorded = result_.workload.recorded_with;
   recorded.nccl_kernels = step.nccl_kernels;
+  if (compacted()) return;
   if (!step.broadcasts.empty()) {
     std::int64_t from_ns = step.broadcasts.front().start_ns;
     std::int64_t to_ns = step.broadcasts.front().end_ns;
@@ -381,6 +412,11 @@ void TraceImport::fill_collectives(const RecordedStep& step) {
           ? std::string("no NCCL kernel ran")
           : fmt::format("{} NCCL kernels in the step, {} of them the reducer's all-reduces",
                         step.nccl_kernels, step.reducer.size()));
+  if (recorded.world_size > 1 && !recorded.collectives.empty()) {
+    result_.recognised.push_back(
+        "one rank's recording: the duration of a collective holds the wait for the slowest rank, so "
+        "it is an upper bound of the transfer");
+  }
 }
 
 }  // namespace

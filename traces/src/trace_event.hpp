@@ -12,9 +12,10 @@ enum class EventKind {
   other,
   cpu_op,
   annotation,  ///< user_annotation, on the host
-  runtime,     ///< cuda_runtime, cuda_driver (and hip_*): the host enqueues
+  runtime,     ///< cuda_runtime, cuda_driver, hip_runtime: the host enqueues
   kernel,
-  memory,  ///< gpu_memcpy, gpu_memset
+  memory,      ///< gpu_memcpy, gpu_memset
+  legacy,      ///< no category: the exporter of PyTorch builds without Kineto
 };
 
 struct TraceEvent {
@@ -28,6 +29,8 @@ struct TraceEvent {
   std::string_view collective;           ///< "Collective name"
   std::optional<std::int64_t> elements;  ///< "In msg nelems"
   std::string_view dtype;                ///< "Float", "Half", …
+  std::string_view dims;                 ///< "Input Dims" as written; with `types` only where wanted
+  std::string_view types;                ///< "Input type" as written
   std::optional<std::int64_t> blocks;    ///< first of "grid": NCCL runs one thread block a channel
 
   std::int64_t end_ns() const { return start_ns + duration_ns; }

@@ -4,14 +4,19 @@
 #include <stdexcept>
 
 #include "trace_limits.hpp"
+#include "trace_names.hpp"
 
 namespace ddpsim {
 namespace {
 
-constexpr std::uint16_t kNccl = 1;
-constexpr std::uint16_t kInMicroseconds = 2;
+// Above the thread of a packed activity.
+constexpr std::uint16_t kNccl = 0x8000;
+constexpr std::uint16_t kLongDuration = 0x4000;
+constexpr std::uint16_t kLongDelay = 0x2000;
+constexpr std::uint16_t kThread = 0x1fff;
+constexpr std::size_t kMostThreads = kThread;
+
 constexpr std::uint16_t kNodeInMicroseconds = 0x8000;
-constexpr std::size_t kMostThreads = 0x7fff;
 
 bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
@@ -21,61 +26,24 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-bool is_nccl_kernel(std::string_view name) {
-  return starts_with(name, "nccl") || starts_with(name, "void nccl");
-}
-
-/// "ncclKernel_AllReduce_RING_LL_Sum_float(…)", "ncclDevKernel_Broadcast_…"
-std::string operation_of_kernel(std::string_view name) {
-  if (contains(name, "AllReduce")) return "allreduce";
-  if (contains(name, "Broadcast")) return "broadcast";
-  if (contains(name, "AllGather")) return "allgather";
-  if (contains(name, "ReduceScatter")) return "reduce_scatter";
-  if (contains(name, "SendRecv")) return "sendrecv";
-  return "other";
-}
-
-struct CommsType {
-  std::string_view name;  ///< c10's ScalarType
-  std::int64_t size;
-  bool integer;
-};
-constexpr CommsType kCommsTypes[] = {
-    {"Float", 4, false}, {"Half", 2, false}, {"BFloat16", 2, false},     {"Double", 8, false},
-    {"Long", 8, true},   {"Int", 4, true},   {"Short", 2, true},         {"Char", 1, true},
-    {"Byte", 1, true},   {"Bool", 1, true},  {"ComplexFloat", 8, false},
-};
-
-constexpr std::int64_t kMostChannels = 1024;  // NCCL has had at most 64
-
-Collective collective_of(const TraceEvent& event) {
-  Collective result;
-  result.operation = event.collective;
-  for (const CommsType& type : kCommsTypes) {
-    if (type.name != event.dtype) continue;
-    result.integers = type.integer;
-    std::int64_t bytes = 0;
-    if (event.elements && *event.elements >= 0 &&
-        !__builtin_mul_overflow(*event.elements, type.size, &bytes)) {
-      result.bytes = Bytes(bytes);
-    }
-  }
-  result.channels = std::clamp<std::int64_t>(event.blocks.value_or(0), 0, kMostChannels);
-  result.start_ns = event.start_ns;
-  result.end_ns = event.end_ns();
-  return result;
-}
-
 std::uint32_t short_duration(std::int64_t ns, bool& in_microseconds) {
   in_microseconds = ns > std::int64_t{UINT32_MAX};
   const std::int64_t value = in_microseconds ? ns / 1000 : ns;
   return static_cast<std::uint32_t>(std::min(value, std::int64_t{UINT32_MAX}));
 }
 
-template <typename List>
-void sort_by_start(List& list) {
+/// "AddmmBackward", "AddmmBackward0": how nodes show where evaluate_function does not.
+bool is_backward_operation(std::string_view name) {
+  constexpr std::string_view kBackward = "Backward";
+  const std::size_t behind = name.find_last_not_of("0123456789");
+  if (behind == std::string_view::npos || behind + 1 < kBackward.size()) return false;
+  return name.substr(behind + 1 - kBackward.size(), kBackward.size()) == kBackward;
+}
+
+template <typename List, typename Key>
+void sort_by(List& list, Key key) {
   std::stable_sort(list.begin(), list.end(),
-                   [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+                   [&](const auto& a, const auto& b) { return key(a) < key(b); });
 }
 
 }  // namespace
@@ -84,15 +52,12 @@ void TraceRecords::add(const TraceEvent& event) {
   ++events_;
   packed(event.start_ns);  // refuses what the records cannot hold
   packed(event.end_ns());
+  first_ns_ = std::min(first_ns_, event.start_ns);
+  last_ns_ = std::max(last_ns_, event.end_ns());
   switch (event.kind) {
     case EventKind::cpu_op:
-      add_host_operation(event);
-      break;
     case EventKind::annotation:
-      if (starts_with(event.name, "ProfilerStep")) {
-        steps_.push_back({std::string(event.name),
-                          {event.start_ns, event.end_ns(), thread_index(event.thread)}});
-      }
+      add_host_operation(event);
       break;
     case EventKind::runtime:
       add_launch(event);
@@ -101,34 +66,50 @@ void TraceRecords::add(const TraceEvent& event) {
     case EventKind::memory:
       add_gpu_activity(event);
       break;
+    case EventKind::legacy:
+      ++legacy_events_;
+      break;
     case EventKind::other:
       break;
   }
 }
 
 void TraceRecords::add_host_operation(const TraceEvent& event) {
-  constexpr std::string_view kNode = "autograd::engine::evaluate_function: ";
-  constexpr std::string_view kAccumulate = "torch::autograd::AccumulateGrad";
-  if (starts_with(event.name, kNode)) {
-    const std::string_view node = event.name.substr(kNode.size());
-    const PackedNode record = pack_node(event);
-    autograd_threads_[record.thread & ~kNodeInMicroseconds] = true;
-    if (node == kAccumulate) {
-      gradients_with_hooks_.push_back(record);
-    } else {
-      any_.push_back(record);
-      if (starts_with(node, "CompiledFunctionBackward")) compiled_ = true;
-    }
-  } else if (event.name == kAccumulate) {
-    gradients_.push_back(pack_node(event));
-  } else if (event.name == "record_param_comms") {
-    Collective call = collective_of(event);
+  const std::string_view name = event.name;
+  if (starts_with(name, kEvaluate)) {
+    note_node(event, name.substr(kEvaluate.size()));
+  } else if (name == kAccumulateGrad) {
+    gradients_.push_back({pack_node(event), shapes_.index(event.dims, event.types)});
+  } else if (starts_with(name, kStepMarker)) {
+    steps_.push_back({std::string(name),
+                      {event.start_ns, event.end_ns(), thread_index(event.thread)}});
+    calling_threads_[steps_.back().span.thread] = true;
+  } else if (starts_with(name, kOptimizerStep)) {
+    optimizers_.push_back({event.start_ns, event.end_ns(), thread_index(event.thread)});
+    calling_threads_[optimizers_.back().thread] = true;
+  } else if (name == kCommsOperation || is_nccl_call(name)) {
+    Collective call = collective_of_call(event);
+    if (call.operation.empty()) return;  // an older record_param_comms, which says nothing
     call.thread = thread_index(event.thread);
     calls_.push_back(std::move(call));
-  } else if (starts_with(event.name, "torch::distributed::reducer::") ||
-             event.name == "torch.distributed.ddp.reducer::copy_bucket_to_grad") {
+  } else if (starts_with(name, kReducerPrefix) || name == kCopyOut || name == kDdpForward) {
     ddp_hooks_ = true;
+  } else if (!evaluate_seen_ && is_backward_operation(name)) {
+    any_.push_back(pack_node(event));
   }
+}
+
+void TraceRecords::note_node(const TraceEvent& event, std::string_view node) {
+  // Since there is evaluate_function, nodes need not be known by their operations.
+  if (!evaluate_seen_) any_.clear();
+  evaluate_seen_ = true;
+  const PackedNode record = pack_node(event);
+  if (node == kAccumulateGrad) {
+    gradients_with_hooks_.push_back(record);
+    return;
+  }
+  any_.push_back(record);
+  if (starts_with(node, kCompiledBackward)) compiled_.push_back(record);
 }
 
 void TraceRecords::add_launch(const TraceEvent& event) {
@@ -145,6 +126,7 @@ void TraceRecords::add_launch(const TraceEvent& event) {
   for (auto orphan = first; orphan != last; ++orphan) join(launch, orphan->second);
   const bool joined = first != last;
   orphans_.erase(first, last);
+  graph_launched_ = graph_launched_ || graph;
   if (graph) {
     graph_launches_.emplace(correlation, launch);
   } else if (!joined) {
@@ -165,10 +147,7 @@ void TraceRecords::add_gpu_activity(const TraceEvent& event) {
   Orphan gpu{event.start_ns, event.duration_ns, std::nullopt};
   if (event.kind == EventKind::kernel && is_nccl_kernel(event.name)) {
     gpu.kernel = kernels_.size();
-    kernels_.push_back(collective_of(event));
-    if (kernels_.back().operation.empty()) {
-      kernels_.back().operation = operation_of_kernel(event.name);
-    }
+    kernels_.push_back(collective_of_kernel(event));
   }
   if (const auto launch = launches_.find(*event.correlation); launch != launches_.end()) {
     join(launch->second, gpu);
@@ -183,17 +162,21 @@ void TraceRecords::add_gpu_activity(const TraceEvent& event) {
 
 void TraceRecords::join(const Launch& launch, const Orphan& gpu) {
   const std::uint64_t launched = packed(launch.start_ns);
-  const std::uint64_t started = packed(gpu.start_ns);
-  bool in_microseconds = false;
+  bool long_duration = false;
+  const std::int64_t delay_ns = gpu.start_ns - launch.start_ns;  // both lie within 39 hours
+  const bool long_delay = delay_ns > INT32_MAX || delay_ns < INT32_MIN;
+  const std::int64_t delay = long_delay ? delay_ns / 1000 : delay_ns;
+  if (delay > INT32_MAX || delay < INT32_MIN) {
+    throw TraceLimit("a GPU activity starts more than 35 minutes away from its launch");
+  }
   PackedActivity record{};
   record.launch_low = static_cast<std::uint32_t>(launched);
   record.launch_high = static_cast<std::uint16_t>(launched >> 32);
-  record.start_low = static_cast<std::uint32_t>(started);
-  record.start_high = static_cast<std::uint16_t>(started >> 32);
-  record.duration = short_duration(gpu.duration_ns, in_microseconds);
-  record.thread = launch.thread;
-  record.flags = static_cast<std::uint16_t>((gpu.kernel ? kNccl : 0) |
-                                            (in_microseconds ? kInMicroseconds : 0));
+  record.delay = static_cast<std::int32_t>(delay);
+  record.duration = short_duration(gpu.duration_ns, long_duration);
+  record.thread_and_flags = static_cast<std::uint16_t>(
+      launch.thread | (gpu.kernel ? kNccl : 0) | (long_duration ? kLongDuration : 0) |
+      (long_delay ? kLongDelay : 0));
   activities_.push_back(record);
   if (gpu.kernel) {
     kernels_[*gpu.kernel].launch_ns = launch.start_ns;
@@ -220,61 +203,112 @@ void TraceRecords::finish() {
   const auto launch_key = [](const PackedActivity& a) {
     return static_cast<std::uint64_t>(a.launch_high) << 32 | a.launch_low;
   };
-  const auto start_key = [](const PackedActivity& a) {
-    return static_cast<std::uint64_t>(a.start_high) << 32 | a.start_low;
-  };
+  // In place: a stable sort would take half as much memory again.
   std::sort(activities_.begin(), activities_.end(),
             [&](const PackedActivity& a, const PackedActivity& b) {
               if (launch_key(a) != launch_key(b)) return launch_key(a) < launch_key(b);
-              return start_key(a) < start_key(b);
+              return a.delay < b.delay;
             });
-  for (std::deque<PackedNode>* list : {&any_, &gradients_, &gradients_with_hooks_}) {
-    std::sort(list->begin(), list->end(), [&](const PackedNode& a, const PackedNode& b) {
-      if (a.start_high != b.start_high) return a.start_high < b.start_high;
-      return a.start_low < b.start_low;
-    });
+  const auto node_key = [](const PackedNode& node) {
+    return static_cast<std::uint64_t>(node.start_high) << 32 | node.start_low;
+  };
+  const auto by_start = [&](const PackedNode& a, const PackedNode& b) {
+    return node_key(a) < node_key(b);
+  };
+  for (std::deque<PackedNode>* list : {&any_, &compiled_, &gradients_with_hooks_}) {
+    std::sort(list->begin(), list->end(), by_start);
   }
-  std::stable_sort(steps_.begin(), steps_.end(), [](const StepMarker& a, const StepMarker& b) {
-    return a.span.start_ns < b.span.start_ns;
-  });
-  std::stable_sort(kernels_.begin(), kernels_.end(), [](const Collective& a, const Collective& b) {
-    return a.launch_ns < b.launch_ns;
-  });
-  sort_by_start(calls_);
+  std::sort(gradients_.begin(), gradients_.end(), by_start);
+  sort_by(kernels_, [](const Collective& one) { return one.launch_ns; });
+  sort_by(calls_, [](const Collective& one) { return one.start_ns; });
+  calls_ = joined_calls(std::move(calls_));
+  describe_kernels(kernels_, calls_);
+  find_autograd_threads();
+  find_steps();
+}
+
+void TraceRecords::find_autograd_threads() {
+  bool others = false;
+  const auto note = [&](const auto& list) {
+    for (const PackedNode& node : list) {
+      const auto thread = static_cast<std::uint16_t>(node.thread & ~kNodeInMicroseconds);
+      autograd_threads_[thread] = true;
+      others = others || !calling_threads_[thread];
+    }
+  };
+  note(any_);
+  note(gradients_);
+  note(gradients_with_hooks_);
+  if (!others) return;
+  for (std::size_t i = 0; i < calling_threads_.size(); ++i) {
+    if (calling_threads_[i]) autograd_threads_[i] = false;
+  }
+}
+
+void TraceRecords::find_steps() {
+  sort_by(steps_, [](const StepMarker& step) { return step.span.start_ns; });
+  if (!steps_.empty() || events_ == 0) return;
+  sort_by(optimizers_, [](const HostSpan& span) { return span.end_ns; });
+  // A step may run several optimizers: its end is that of the last one before gradients come again.
+  std::vector<std::int64_t> ends;
+  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
+    const std::int64_t end = optimizers_[i].end_ns;
+    const bool last = i + 1 == optimizers_.size();
+    if (last || !nodes(Node::gradient, end, optimizers_[i + 1].end_ns).empty()) ends.push_back(end);
+  }
+  for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+    steps_.push_back({"step " + std::to_string(i), {ends[i], ends[i + 1], 0}});
+  }
+  step_source_ = steps_.empty() ? StepSource::whole : StepSource::optimizer;
+  if (steps_.empty()) steps_.push_back({"the whole trace", {first_ns_, last_ns_ + 1, 0}});
 }
 
 Activity TraceRecords::activity(std::size_t index) const {
   const PackedActivity& record = activities_[index];
+  const auto in_ns = [&](std::uint16_t flag, std::int64_t value) {
+    return (record.thread_and_flags & flag) != 0 ? value * 1000 : value;
+  };
   Activity result;
   result.launch_ns = unpacked(record.launch_low, record.launch_high);
-  result.start_ns = unpacked(record.start_low, record.start_high);
-  const std::int64_t unit = (record.flags & kInMicroseconds) != 0 ? 1000 : 1;
-  result.end_ns = result.start_ns + unit * std::int64_t{record.duration};
-  result.thread = record.thread;
-  result.nccl = (record.flags & kNccl) != 0;
+  result.start_ns = result.launch_ns + in_ns(kLongDelay, record.delay);
+  result.end_ns = result.start_ns + in_ns(kLongDuration, record.duration);
+  result.thread = record.thread_and_flags & kThread;
+  result.nccl = (record.thread_and_flags & kNccl) != 0;
   return result;
+}
+
+template <typename Visit>
+auto TraceRecords::visit(Node kind, Visit visit_list) const {
+  switch (kind) {
+    case Node::gradient:
+      return visit_list(gradients_);
+    case Node::gradient_with_hooks:
+      return visit_list(gradients_with_hooks_);
+    case Node::compiled:
+      return visit_list(compiled_);
+    case Node::any:
+      break;
+  }
+  return visit_list(any_);
 }
 
 std::vector<HostSpan> TraceRecords::nodes(Node kind, std::int64_t from_ns,
                                           std::int64_t to_ns) const {
-  const std::deque<PackedNode>& list = list_of(kind);
-  const auto start_of = [&](const PackedNode& node) {
-    return unpacked(node.start_low, node.start_high);
-  };
-  auto at = std::partition_point(list.begin(), list.end(),
-                                 [&](const PackedNode& node) { return start_of(node) < from_ns; });
-  std::vector<HostSpan> found;
-  for (; at != list.end() && start_of(*at) < to_ns; ++at) found.push_back(unpack_node(*at));
-  return found;
+  return visit(kind, [&](const auto& list) {
+    const auto start_of = [&](const PackedNode& node) {
+      return unpacked(node.start_low, node.start_high);
+    };
+    auto at = std::partition_point(list.begin(), list.end(), [&](const PackedNode& node) {
+      return start_of(node) < from_ns;
+    });
+    std::vector<HostSpan> found;
+    for (; at != list.end() && start_of(*at) < to_ns; ++at) found.push_back(unpack_node(*at));
+    return found;
+  });
 }
 
 std::size_t TraceRecords::node_count(Node kind) const {
-  return list_of(kind).size();
-}
-
-const std::deque<TraceRecords::PackedNode>& TraceRecords::list_of(Node kind) const {
-  if (kind == Node::gradient) return gradients_;
-  return kind == Node::gradient_with_hooks ? gradients_with_hooks_ : any_;
+  return visit(kind, [](const auto& list) { return list.size(); });
 }
 
 std::optional<std::int64_t> TraceRecords::first_device() const {
@@ -288,9 +322,10 @@ std::uint16_t TraceRecords::thread_index(std::string_view written) {
   const auto found = std::find(threads_.begin(), threads_.end(), written);
   const auto index = static_cast<std::size_t>(found - threads_.begin());
   if (found == threads_.end()) {
-    if (threads_.size() == kMostThreads) throw TraceLimit("more than 32767 host threads");
+    if (threads_.size() == kMostThreads) throw TraceLimit("more than 8191 host threads");
     threads_.emplace_back(written);
     autograd_threads_.push_back(false);
+    calling_threads_.push_back(false);
   }
   last_thread_ = static_cast<std::uint16_t>(index);
   return last_thread_;
@@ -329,6 +364,12 @@ HostSpan TraceRecords::unpack_node(const PackedNode& node) const {
   const std::int64_t unit = (node.thread & kNodeInMicroseconds) != 0 ? 1000 : 1;
   return {start, start + unit * std::int64_t{node.duration},
           static_cast<std::uint16_t>(node.thread & ~kNodeInMicroseconds)};
+}
+
+HostSpan TraceRecords::unpack_node(const PackedGradient& node) const {
+  HostSpan span = unpack_node(static_cast<const PackedNode&>(node));
+  span.shape = node.shape;
+  return span;
 }
 
 }  // namespace ddpsim

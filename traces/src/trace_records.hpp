@@ -14,7 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ddpsim/sim/units.hpp"
+#include "recorded_collective.hpp"
+#include "recorded_tensor.hpp"
 #include "trace_event.hpp"
 
 namespace ddpsim {
@@ -33,23 +34,12 @@ struct HostSpan {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::uint16_t thread = 0;
+  std::uint16_t shape = ShapeTable::kNotRecorded;  ///< of AccumulateGrad's gradient
 };
 
 struct StepMarker {
   std::string name;  ///< "ProfilerStep#102"
   HostSpan span;
-};
-
-/// A collective as an NCCL kernel or as the host's record_param_comms shows it.
-struct Collective {
-  std::string operation;       ///< "allreduce"; from the kernel's name where it does not say
-  std::optional<Bytes> bytes;  ///< absent where elements or dtype were not recorded
-  bool integers = false;       ///< DDP's map of used parameters, for one, but never a gradient
-  std::int64_t start_ns = 0;
-  std::int64_t end_ns = 0;
-  std::int64_t launch_ns = 0;  ///< kernels only
-  std::uint16_t thread = 0;    ///< kernels: the launching thread
-  std::int64_t channels = 0;   ///< kernels: thread blocks, one a channel; 0 where not recorded
 };
 
 class TraceRecords {
@@ -64,32 +54,42 @@ class TraceRecords {
   std::size_t activity_count() const { return activities_.size(); }
   const std::deque<StepMarker>& steps() const { return steps_; }
   const std::deque<Collective>& kernels() const { return kernels_; }  ///< NCCL only
-  const std::deque<Collective>& calls() const { return calls_; }      ///< host: record_param_comms
+  const std::deque<Collective>& calls() const { return calls_; }
 
-  /// One of the lists of autograd nodes.
-  enum class Node { any, gradient, gradient_with_hooks };
+  /// Where the steps come from: markers; without them, from the end of one Optimizer.step to the end
+  /// of the next; with at most one of those, the whole trace is one step.
+  enum class StepSource { markers, optimizer, whole };
+  StepSource step_source() const { return step_source_; }
+
+  /// One of the lists of autograd nodes: AccumulateGrad, the same with the hooks behind it, those
+  /// torch.compile made, and every node but AccumulateGrad.
+  enum class Node { any, compiled, gradient, gradient_with_hooks };
   std::vector<HostSpan> nodes(Node kind, std::int64_t from_ns, std::int64_t to_ns) const;
   std::size_t node_count(Node kind) const;
+  /// Threads that run backward's GPU work. The thread that calls backward() runs the nodes of CPU
+  /// tensors; it counts only where no other thread runs any node.
   bool is_autograd_thread(std::uint16_t thread) const { return autograd_threads_.at(thread); }
+  /// Null where the gradient's shape was not recorded.
+  const RecordedTensor* shape(const HostSpan& gradient) const { return shapes_.find(gradient.shape); }
 
   std::int64_t unlaunched() const { return unlaunched_; }  ///< activities whose launch is not there
   bool ddp_hooks() const { return ddp_hooks_; }
-  bool compiled() const { return compiled_; }
   std::int64_t devices() const { return static_cast<std::int64_t>(devices_.size()); }
   std::optional<std::int64_t> first_device() const;
   std::int64_t events() const { return events_; }
+  std::int64_t legacy_events() const { return legacy_events_; }
+  bool graph_launches() const { return graph_launched_; }
   std::int64_t gpu_activities() const { return gpu_activities_; }
 
  private:
-  /// 20 bytes, without padding. A duration beyond 4.2 s is kept in microseconds.
+  /// 16 bytes, without padding. A duration beyond 4.2 s, or a start more than 2.1 s away from its
+  /// launch, is kept in microseconds.
   struct PackedActivity {
     std::uint32_t launch_low;
-    std::uint32_t start_low;
-    std::uint16_t launch_high;
-    std::uint16_t start_high;
     std::uint32_t duration;
-    std::uint16_t thread;
-    std::uint16_t flags;
+    std::int32_t delay;  ///< from launch to start
+    std::uint16_t launch_high;
+    std::uint16_t thread_and_flags;
   };
   /// 12 bytes. The top bit of `thread` says that the duration is in microseconds.
   struct PackedNode {
@@ -97,6 +97,10 @@ class TraceRecords {
     std::uint16_t start_high;
     std::uint16_t thread;
     std::uint32_t duration;
+  };
+  /// 16 bytes.
+  struct PackedGradient : PackedNode {
+    std::uint16_t shape;
   };
   struct Launch {
     std::int64_t start_ns = 0;
@@ -117,14 +121,23 @@ class TraceRecords {
   std::int64_t unpacked(std::uint32_t low, std::uint16_t high) const;
   PackedNode pack_node(const TraceEvent& event);
   HostSpan unpack_node(const PackedNode& node) const;
-  const std::deque<PackedNode>& list_of(Node kind) const;
+  HostSpan unpack_node(const PackedGradient& node) const;
+  template <typename Visit>
+  auto visit(Node kind, Visit visit_list) const;
+  void note_node(const TraceEvent& event, std::string_view node);
+  void find_autograd_threads();
+  void find_steps();
 
   std::optional<std::int64_t> origin_ns_;
   std::deque<PackedActivity> activities_;
   std::deque<PackedNode> any_;
-  std::deque<PackedNode> gradients_;
+  std::deque<PackedNode> compiled_;
+  std::deque<PackedGradient> gradients_;
   std::deque<PackedNode> gradients_with_hooks_;
   std::deque<StepMarker> steps_;
+  std::deque<HostSpan> optimizers_;
+  StepSource step_source_ = StepSource::markers;
+  ShapeTable shapes_;
   std::deque<Collective> kernels_;
   std::deque<Collective> calls_;
   std::unordered_map<std::int64_t, Launch> launches_;
@@ -132,13 +145,18 @@ class TraceRecords {
   std::unordered_multimap<std::int64_t, Orphan> orphans_;
   std::vector<std::string> threads_;
   std::vector<bool> autograd_threads_;
+  std::vector<bool> calling_threads_;  ///< ran a step marker or the optimizer
   std::uint16_t last_thread_ = 0;
   std::vector<std::int64_t> devices_;
   std::int64_t unlaunched_ = 0;
   std::int64_t events_ = 0;
   std::int64_t gpu_activities_ = 0;
+  std::int64_t legacy_events_ = 0;
+  std::int64_t first_ns_ = INT64_MAX;
+  std::int64_t last_ns_ = INT64_MIN;
+  bool evaluate_seen_ = false;
+  bool graph_launched_ = false;
   bool ddp_hooks_ = false;
-  bool compiled_ = false;
 };
 
 }  // namespace ddpsim

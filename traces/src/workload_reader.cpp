@@ -330,13 +330,17 @@ void WorkloadReader::read_buffers(const Cursor& list) {
 
 void WorkloadReader::read_recorded_with(const Cursor& cursor, RecordedWith& recorded) {
   const Object object = cursor.object({"ddp_hooks", "world_size", "nccl_kernels", "exposed_us",
-                                       "finalize_us", "buffer_broadcast_us", "collectives"});
+                                       "finalize_us", "buffer_broadcast_us", "compiled_gradients",
+                                       "collectives"});
   if (const auto hooks = object.optional("ddp_hooks")) recorded.ddp_hooks = hooks->boolean();
   if (const auto world = object.optional("world_size")) {
     recorded.world_size = static_cast<int>(world->integer(1, 1'000'000'000));
   }
   if (const auto kernels = object.optional("nccl_kernels")) {
     recorded.nccl_kernels = kernels->integer(0, 1'000'000'000'000);
+  }
+  if (const auto compiled = object.optional("compiled_gradients")) {
+    recorded.compiled_gradients = compiled->integer(0, kMostCount);
   }
   recorded.exposed = optional_time(object, "exposed_us");
   recorded.finalize = optional_time(object, "finalize_us");

@@ -110,6 +110,9 @@ std::string recorded_with_text(const RecordedWith& recorded, const std::string& 
   time("exposed_us", recorded.exposed);
   time("finalize_us", recorded.finalize);
   time("buffer_broadcast_us", recorded.buffer_broadcast);
+  if (recorded.compiled_gradients > 0) {
+    fields.push_back(field("compiled_gradients", std::to_string(recorded.compiled_gradients)));
+  }
   if (!recorded.collectives.empty()) {
     fields.push_back(field("collectives", collectives_text(recorded.collectives, indent + "  ")));
   }

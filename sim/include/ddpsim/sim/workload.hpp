@@ -85,6 +85,8 @@ struct RecordedWith {
   std::optional<Duration> finalize;  ///< copies out of the buckets
   std::optional<Duration> buffer_broadcast;     ///< the part of forward spent in it
   std::vector<RecordedCollective> collectives;  ///< the reducer's, in launch order
+  /// Gradients that came out of compiled autograd nodes (torch.compile), each node's at its end.
+  std::int64_t compiled_gradients = 0;
   bool operator==(const RecordedWith&) const = default;
 };
 

@@ -14,12 +14,17 @@
 
 namespace ddpsim {
 
+/// What times of a profiler trace mean: as recorded, or without the gaps in which the GPU waited for
+/// the host (the rule stands in traces/src/busy_time.hpp).
+enum class Timing { recorded, compacted };
+
 struct ImportOptions {
   std::optional<std::int64_t>
       iteration;  ///< complete iterations counted from 0; default: lower median by backward window
   std::string model;  ///< parameter list for traces without shapes; empty: find the one that fits
   std::string gpu;    ///< when the source does not say
   std::string step;   ///< marker of the step to take, "ProfilerStep#10"; empty: as `iteration` says
+  Timing timing = Timing::recorded;  ///< compacted: profiler traces only
 };
 
 /// What DDP noted of its own buckets.

@@ -1,0 +1,122 @@
+#include "recorded_collective.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "recorded_tensor.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::string_view kCallPrefix = "nccl:";
+constexpr std::int64_t kMostChannels = 1024;  // NCCL has had at most 64
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+/// One spelling of "all_reduce", "allreduce", "_all_gather_base".
+std::string operation_of(std::string_view name) {
+  std::string operation;
+  for (const char c : name) {
+    if (c != '_') operation += c;
+  }
+  return operation;
+}
+
+std::string operation_of_kernel(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kOperations[] = {
+      {"AllReduce", "allreduce"}, {"Broadcast", "broadcast"},         {"AllGather", "allgather"},
+      {"Reduce_", "reduce"},      {"ReduceScatter", "reducescatter"}, {"SendRecv", "sendrecv"}};
+  for (const auto& [part, operation] : kOperations) {
+    if (name.find(part) != std::string_view::npos) return std::string(operation);
+  }
+  return "other";
+}
+
+Collective collective_of(const TraceEvent& event) {
+  Collective result;
+  result.operation = operation_of(event.collective);
+  result.start_ns = event.start_ns;
+  result.end_ns = event.end_ns();
+  if (const auto dtype = dtype_from_recorded(event.dtype)) {
+    result.integers = is_integer(*dtype);
+    if (event.elements && *event.elements >= 0) {
+      result.bytes = bytes_of({{*event.elements}, dtype});
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+bool is_nccl_kernel(std::string_view name) {
+  return starts_with(name, "nccl") || starts_with(name, "void nccl") || starts_with(name, "rccl");
+}
+
+bool is_nccl_call(std::string_view name) {
+  return starts_with(name, kCallPrefix);
+}
+
+Collective collective_of_kernel(const TraceEvent& event) {
+  Collective result = collective_of(event);
+  if (result.operation.empty()) result.operation = operation_of_kernel(event.name);
+  result.channels = std::clamp<std::int64_t>(event.blocks.value_or(0), 0, kMostChannels);
+  return result;
+}
+
+Collective collective_of_call(const TraceEvent& event) {
+  Collective result = collective_of(event);
+  if (!is_nccl_call(event.name)) return result;
+  result.operation = operation_of(event.name.substr(kCallPrefix.size()));
+  if (const auto tensor = first_input(event.dims, event.types); tensor && tensor->dtype) {
+    result.bytes = bytes_of(*tensor);
+    result.integers = is_integer(*tensor->dtype);
+  }
+  return result;
+}
+
+std::deque<Collective> joined_calls(std::deque<Collective> calls) {
+  std::deque<Collective> joined;
+  std::vector<std::optional<std::size_t>> last;  // by thread
+  for (Collective& call : calls) {
+    if (last.size() <= call.thread) last.resize(std::size_t{call.thread} + 1);
+    if (const auto before = last[call.thread]; before && call.end_ns <= joined[*before].end_ns) {
+      Collective& outer = joined[*before];
+      if (outer.operation == call.operation) {
+        if (!outer.bytes) outer.bytes = call.bytes;
+        outer.integers = outer.integers || call.integers;
+        continue;
+      }
+    }
+    last[call.thread] = joined.size();
+    joined.push_back(std::move(call));
+  }
+  return joined;
+}
+
+void describe_kernels(std::deque<Collective>& kernels, const std::deque<Collective>& calls) {
+  std::vector<bool> used(calls.size());
+  for (Collective& kernel : kernels) {
+    auto call = std::upper_bound(
+        calls.begin(), calls.end(), kernel.launch_ns,
+        [](std::int64_t launch, const Collective& one) { return launch < one.start_ns; });
+    while (call != calls.begin() && (--call)->thread != kernel.thread) {
+    }
+    if (call == calls.end() || call->thread != kernel.thread || call->start_ns > kernel.launch_ns ||
+        call->end_ns < kernel.launch_ns) {
+      continue;
+    }
+    const auto index = static_cast<std::size_t>(call - calls.begin());
+    if (!used[index]) {  // a call of several kernels has its bytes once
+      kernel.operation = call->operation;
+      if (!kernel.bytes) kernel.bytes = call->bytes;
+      kernel.integers = kernel.integers || call->integers;
+    }
+    used[index] = true;
+  }
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,170 @@
+#include "recorded_parameters.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "model_fit.hpp"
+
+namespace ddpsim {
+namespace {
+
+Bytes sum(const std::vector<Bytes>& sizes) {
+  Bytes total;
+  for (const Bytes bytes : sizes) total += bytes;
+  return total;
+}
+
+class Assignment {
+ public:
+  Assignment(const RecordedStep& step, const std::string& file) : step_(step), file_(file) {
+    shapes_recorded_ =
+        std::all_of(step.gradients.begin(), step.gradients.end(),
+                    [](const RecordedGradient& gradient) { return gradient.tensor != nullptr; });
+  }
+
+  RecordedParameters run(const std::string& asked) {
+    note_ignored();
+    if (std::optional<Model> model = asked.empty() ? fitting_model() : asked_model(asked)) {
+      result_.shapes_from = "bundled model " + model->name;
+      result_.parameters = std::move(model->parameters);
+      result_.buffers = std::move(model->buffers);
+      result_.ready_order = std::move(model->ready_order);
+    } else {
+      take_recorded();
+    }
+    return std::move(result_);
+  }
+
+ private:
+  std::size_t count() const { return step_.gradients.size(); }
+
+  /// Outside DDP are gradients that stayed undefined, and those that came after the reducer had called
+  /// its last all-reduce; taken as true only where the rest then fills the recorded buckets exactly.
+  void note_ignored() {
+    ignored_.assign(count(), false);
+    if (!shapes_recorded_) return;
+    Bytes in_ddp;
+    std::vector<bool> late(count());
+    for (std::size_t k = 0; k < count(); ++k) {
+      const RecordedGradient& gradient = step_.gradients[k];
+      ignored_[k] = !gradient.tensor->dtype;
+      late[k] = step_.last_bucket_ns && gradient.host_ns > *step_.last_bucket_ns;
+      if (!late[k] && !ignored_[k]) in_ddp += bytes_of(*gradient.tensor).value_or(Bytes());
+    }
+    const Bytes buckets = sum(step_.bucket_bytes);
+    if (step_.bucket_bytes.empty()) return;
+    if (in_ddp == buckets) {
+      for (std::size_t k = 0; k < count(); ++k) ignored_[k] = ignored_[k] || late[k];
+    } else {
+      result_.warnings.push_back(
+          fmt::format("the recorded buckets hold {} bytes, the gradients before the last of them {}: "
+                      "which parameters are under DDP is not certain",
+                      buckets.count(), in_ddp.count()));
+    }
+    const auto outside = std::count(ignored_.begin(), ignored_.end(), true);
+    if (outside > 0) {
+      result_.recognised.push_back(
+          fmt::format("{} of {} gradients are outside DDP: undefined, or later than the last bucket",
+                      outside, count()));
+    }
+  }
+
+  Model asked_model(const std::string& asked) {
+    Model model = named_model(asked, count(), file_);
+    for (std::size_t k = 0; shapes_recorded_ && k < count(); ++k) {
+      const auto& shape = model.parameters[model.ready_order[k]].shape;
+      if (shape == step_.gradients[k].tensor->shape) continue;
+      throw InputError({file_, "",
+                        fmt::format("gradient {} was recorded with shape [{}], but {} has {} [{}] there",
+                                    k, fmt::join(step_.gradients[k].tensor->shape, ", "), asked,
+                                    model.parameters[model.ready_order[k]].name,
+                                    fmt::join(shape.value(), ", ")),
+                        "Leave out --model: the shapes are recorded"});
+    }
+    result_.recognised.push_back(fmt::format("shapes of {}, as asked", model.name));
+    if (!step_.bucket_bytes.empty() && !buckets_fit(model, step_.bucket_bytes)) {
+      result_.warnings.push_back(
+          fmt::format("the recorded bucket bytes do not fit {} in ready order; its shapes may be "
+                      "wrong for this recording",
+                      model.name));
+    }
+    return model;
+  }
+
+  std::optional<Model> fitting_model() {
+    if (shapes_recorded_) {
+      std::vector<std::vector<std::int64_t>> shapes;
+      for (const RecordedGradient& gradient : step_.gradients) {
+        shapes.push_back(gradient.tensor->shape);
+      }
+      std::optional<Model> model = model_of_shapes(shapes);
+      if (model) {
+        result_.recognised.push_back(fmt::format(
+            "the {} recorded shapes are those of {}, in ready order", count(), model->name));
+      }
+      return model;
+    }
+    fitting_ = fitting_models(count(), step_.bucket_bytes);
+    if (fitting_.size() != 1) return std::nullopt;
+    result_.recognised.push_back(fmt::format(
+        "shapes are not recorded; took those of {}: it has {} gradients{}", fitting_.front(), count(),
+        step_.bucket_bytes.empty() ? " (no bucket bytes are recorded to check it by)"
+                                   : ", and the recorded buckets end exactly at them"));
+    return find_model(fitting_.front());
+  }
+
+  /// Which gradient is which parameter is unknown: definition order is taken to be the reverse.
+  void take_recorded() {
+    result_.order = ParameterOrder::assumed;
+    result_.parameters.resize(count());
+    for (std::size_t k = 0; k < count(); ++k) {
+      const std::size_t index = count() - 1 - k;
+      Parameter& parameter = result_.parameters[index];
+      parameter.name = fmt::format("parameter_{}", index);
+      parameter.ignored = ignored_[k];
+      result_.ready_order.push_back(index);
+      const RecordedTensor* tensor = step_.gradients[k].tensor;
+      if (tensor == nullptr || !tensor->dtype) continue;
+      parameter.shape = tensor->shape;
+      parameter.dtype = *tensor->dtype;
+    }
+    if (shapes_recorded_) {
+      result_.shapes_from = "recorded";
+      result_.warnings.push_back(
+          fmt::format("no bundled model has these {} shapes: parameters are numbered, and their "
+                      "definition order is taken to be the reverse of the gradients'",
+                      count()));
+    } else if (fitting_.empty()) {
+      result_.warnings.push_back(
+          fmt::format("shapes are not recorded, and no bundled model fits {} gradients{}; they stay "
+                      "unknown: name the model with --model",
+                      count(), step_.bucket_bytes.empty() ? "" : " and these buckets"));
+    } else {
+      result_.warnings.push_back(
+          fmt::format("shapes are not recorded and stay unknown, since {} all have {} gradients: "
+                      "name the one recorded with --model",
+                      fmt::join(fitting_, ", "), count()));
+    }
+  }
+
+  const RecordedStep& step_;
+  const std::string& file_;
+  bool shapes_recorded_ = false;
+  std::vector<bool> ignored_;         ///< by gradient
+  std::vector<std::string> fitting_;  ///< models with as many gradients
+  RecordedParameters result_;
+};
+
+}  // namespace
+
+RecordedParameters recorded_parameters(const RecordedStep& step, const std::string& model,
+                                       const std::string& file) {
+  return Assignment(step, file).run(model);
+}
+
+}  // namespace ddpsim

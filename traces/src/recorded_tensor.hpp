@@ -1,0 +1,47 @@
+// Tensors as the profiler writes them with record_shapes: "Input Dims": [[1000, 2048]] beside
+// "Input type": ["float"].
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ddpsim/sim/workload.hpp"
+
+namespace ddpsim {
+
+struct RecordedTensor {
+  std::vector<std::int64_t> shape;
+  std::optional<Dtype> dtype;  ///< absent: there was no tensor (a gradient that stayed undefined)
+};
+
+/// c10's name of a type, as NCCL events have it ("Float", "Half"), or C++'s, as shapes have it
+/// ("float", "c10::Half").
+std::optional<Dtype> dtype_from_recorded(std::string_view name);
+
+bool is_integer(Dtype dtype);
+
+/// Elements times size. Absent where they leave 63 bits.
+std::optional<Bytes> bytes_of(const RecordedTensor& tensor);
+
+/// The first input of "Input Dims" and "Input type", as written. Absent where they are not such lists.
+std::optional<RecordedTensor> first_input(std::string_view dims, std::string_view types);
+
+/// A few distinct shapes stand for all gradients of a trace: each is kept once.
+class ShapeTable {
+ public:
+  static constexpr std::uint16_t kNotRecorded = 0;
+
+  std::uint16_t index(std::string_view dims, std::string_view types);
+  /// Null for kNotRecorded.
+  const RecordedTensor* find(std::uint16_t index) const;
+
+ private:
+  std::unordered_map<std::string, std::uint16_t> index_;
+  std::vector<RecordedTensor> tensors_;
+};
+
+}  // namespace ddpsim

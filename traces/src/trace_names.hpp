@@ -1,0 +1,20 @@
+// Names of events on the host by which a training step is recognised.
+#pragma once
+
+#include <string_view>
+
+namespace ddpsim {
+
+inline constexpr std::string_view kStepMarker = "ProfilerStep";
+inline constexpr std::string_view kOptimizerStep = "Optimizer.step";
+inline constexpr std::string_view kDdpForward = "DistributedDataParallel.forward";
+inline constexpr std::string_view kCommsOperation = "record_param_comms";
+inline constexpr std::string_view kAccumulateGrad = "torch::autograd::AccumulateGrad";
+/// Around every autograd node since PyTorch 1.10, hooks included.
+inline constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
+/// The one node of a backward that torch.compile made.
+inline constexpr std::string_view kCompiledBackward = "CompiledFunctionBackward";
+inline constexpr std::string_view kReducerPrefix = "torch::distributed::reducer::";
+inline constexpr std::string_view kCopyOut = "torch.distributed.ddp.reducer::copy_bucket_to_grad";
+
+}  // namespace ddpsim
