@@ -12,6 +12,7 @@
 #include "ddpsim/traces/rank_group.hpp"
 #include "ddpsim/traces/workload_file.hpp"
 #include "exit_code.hpp"
+#include "job_arguments.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 #include "workload_source.hpp"
@@ -25,6 +26,7 @@ struct Arguments {
   std::optional<std::int64_t> iteration;
   std::optional<std::string> model;
   std::optional<std::string> gpu;
+  Timing timing = Timing::recorded;
 };
 
 /// A file, or an estimate to be kept as one.
@@ -45,6 +47,9 @@ int run(const Arguments& arguments) {
   options.iteration = arguments.iteration;
   options.model = arguments.model.value_or("");
   options.gpu = arguments.gpu.value_or("");
+  options.timing = arguments.timing;
+  if (arguments.inputs.size() > 1 && options.timing == Timing::compacted)
+    throw UsageError("--timing compacted: several ranks are joined on the clock they recorded");
   const std::vector<std::filesystem::path> paths(arguments.inputs.begin(), arguments.inputs.end());
   const Imported imported = paths.size() == 1 ? import_any(arguments.inputs.front(), options)
                                               : import_ranks(paths, options);
@@ -79,6 +84,7 @@ void add_import(CLI::App& app, std::function<int()>& action) {
                    "which complete iteration, from 0 (default: lower median by backward)")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--model", arguments->model, "parameter list for traces without shapes");
+  add_timing_option(*command, arguments->timing);
   command->add_option("--gpu", arguments->gpu, "GPU model, where the trace does not say");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }

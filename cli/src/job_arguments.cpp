@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 
 #include "compute_transfer.hpp"
 #include "ddpsim/formats/input_error.hpp"
@@ -78,12 +79,20 @@ std::vector<std::string> job_warnings(const Workload& workload, const Cluster& c
     warnings.push_back(fmt::format(
         "recorded on one of {} ranks: waits for the others cannot be told from transfers",
         workload.recorded_with.world_size));
+  if (const std::int64_t compiled = workload.recorded_with.compiled_gradients; compiled > 0)
+    warnings.push_back(
+        fmt::format("compiled backward: {} of {} gradients came out of one compiled node together, "
+                    "when it had ended; torch.compile cuts its graph where buckets end, so other "
+                    "buckets would have moved them: read the result for the recorded buckets only",
+                    compiled, workload.backward ? workload.backward->ready.size() : 0));
   const std::size_t behind = gradients_behind_host(workload);
   if (2 * behind > workload.host_ready.size())
     warnings.push_back(
         fmt::format("the recording is bound by the host ({} of {} gradients waited for it), as "
                     "profilers make it: "
-                    "a step without the profiler is likely shorter; check with --measured-step",
+                    "a step without the profiler is likely shorter; check with --measured-step, or "
+                    "give the trace with "
+                    "--timing compacted",
                     behind, workload.host_ready.size()));
   if (!cluster.verified)
     warnings.push_back(fmt::format(
@@ -114,6 +123,7 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
   add_bucket_options(command, arguments.ddp);
   add_step_options(command, arguments.ddp);
   command.add_option("--model", arguments.model, "parameter list for traces without shapes");
+  add_timing_option(command, arguments.timing);
   command.add_option("--nodes", arguments.nodes, "resize the cluster")
       ->check(CLI::Range(1, 1000000));
   command.add_option("--gpus-per-node", arguments.gpus_per_node, "use GPUs 0..G-1 of each node")
@@ -139,6 +149,17 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
   command.add_option("--compute-scale", arguments.compute_scale,
                      "speed of the cluster's GPU relative to the recording's: 2.3±0.2");
   add_variation_options(command, arguments.variation);
+}
+
+void add_timing_option(CLI::App& command, Timing& timing) {
+  const std::map<std::string, Timing> choices = {{"recorded", Timing::recorded},
+                                                 {"compacted", Timing::compacted}};
+  command
+      .add_option("--timing", timing,
+                  "of a trace: recorded (default), or compacted: without the gaps in which the GPU "
+                  "waited for the host")
+      ->transform(CLI::CheckedTransformer(choices))
+      ->option_text("recorded|compacted");
 }
 
 std::string command_line(const std::string& command, const JobArguments& arguments) {
@@ -174,6 +195,7 @@ std::string command_line(const std::string& command, const JobArguments& argumen
   flag("--no-broadcast-buffers", ddp.no_broadcast_buffers);
   if (ddp.accumulate != standard.accumulate) option("--accumulate", number(ddp.accumulate));
   option("--model", arguments.model);
+  if (arguments.timing == Timing::compacted) option("--timing", "compacted");
   option("--nodes", number(arguments.nodes));
   option("--gpus-per-node", number(arguments.gpus_per_node));
   option("--nccl", arguments.nccl);
@@ -204,7 +226,8 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
   if (arguments.compute_scale) parse_compute_scale(*arguments.compute_scale);
 
   LoadedWorkload loaded =
-      read ? std::move(*read) : load_workload(arguments.workload, arguments.model);
+      read ? std::move(*read)
+           : load_workload(arguments.workload, arguments.model, arguments.timing);
   job.workload = std::move(loaded.workload);
   job.workload_source = arguments.workload;
   const ClusterRequest request{.text = arguments.cluster,

@@ -9,6 +9,7 @@
 #include "ddp_arguments.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/step.hpp"
+#include "ddpsim/traces/import.hpp"
 #include "variation_arguments.hpp"
 #include "workload_source.hpp"
 
@@ -32,6 +33,7 @@ struct JobArguments {
   std::optional<std::string> measured_step;
   std::optional<std::string> gpu;
   std::optional<std::string> compute_scale;
+  Timing timing = Timing::recorded;
   std::optional<std::int64_t> batch;
   DdpArguments ddp;
   VariationArguments variation;
@@ -39,6 +41,9 @@ struct JobArguments {
 };
 
 void add_job_options(CLI::App& command, JobArguments& arguments);
+
+/// --timing, of every command that reads a trace.
+void add_timing_option(CLI::App& command, Timing& timing);
 
 struct Job {
   Workload workload;

@@ -40,7 +40,14 @@ int run(const Arguments& arguments) {
       simulate_times(job.workload, job.cluster, job.options, job.model).iteration;
   if (job.measured_step) context.replay = Replay{*job.measured_step, today};
   tuning.replay = context.replay;
-  const TuneResult result = tune(job.workload, job.cluster, job.options, job.model, tuning);
+  TuneResult result = tune(job.workload, job.cluster, job.options, job.model, tuning);
+  if (job.workload.recorded_with.compiled_gradients > 0) {
+    context.no_cap_because =
+        "the backward was compiled: its gradients are ready together, where torch.compile cut the "
+        "graph, and with another cap it would have cut elsewhere; record one step for each cap you "
+        "consider";
+    result.recommended.set = false;  // no point of the curve is marked
+  }
   if (!result.left_out.empty()) context.warnings.push_back(result.left_out);
   if (job.options.ddp.bucket_cap_mb)
     context.warnings.push_back(

@@ -50,14 +50,22 @@ LoadedWorkload load_estimate(const std::string& text) {
 
 }  // namespace
 
-LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model) {
+LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model,
+                             Timing timing) {
   LoadedWorkload loaded;
   std::error_code error;
+  const bool file = std::filesystem::exists(text, error);
+  if (timing == Timing::compacted && (!file || bundled_workload(text)))
+    throw InputError({.file = text,
+                      .where = "",
+                      .message = "only a profiler trace can be compacted",
+                      .hint = "Leave out --timing compacted, or give the trace"});
   if (std::optional<Workload> bundled = bundled_workload(text)) {
     loaded.workload = std::move(*bundled);
-  } else if (std::filesystem::exists(text, error)) {
+  } else if (file) {
     ImportOptions options;
     options.model = model.value_or("");
+    options.timing = timing;
     Imported imported = import_file(text, options);
     loaded = {std::move(imported.workload), std::move(imported.warnings),
               std::move(imported.ddp_log)};

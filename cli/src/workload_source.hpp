@@ -18,7 +18,8 @@ struct LoadedWorkload {
   std::optional<DdpLog> ddp_log;  ///< where the file is one
 };
 
-/// `model`: parameter list for traces without shapes. Throws InputError.
-LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model);
+/// `model`: parameter list for traces without shapes. `timing`: of a trace. Throws InputError.
+LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model,
+                             Timing timing = Timing::recorded);
 
 }  // namespace ddpsim

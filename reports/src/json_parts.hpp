@@ -13,7 +13,9 @@ void write_setting(JsonWriter& json, const ReportContext& context);
 
 void write_confidence(JsonWriter& json, const Confidence& confidence);
 /// What `tune` advises.
-void write_recommendation(JsonWriter& json, const Recommendation& recommended);
+/// `no_cap_because`: why no cap can be recommended at all; empty when one can.
+void write_recommendation(JsonWriter& json, const Recommendation& recommended,
+                          const std::string& no_cap_because = "");
 
 /// confidence, warnings, and the replay where today's step was measured.
 void write_trust(JsonWriter& json, const ReportContext& context);

@@ -41,8 +41,15 @@ void write_partition(JsonWriter& json, const BestPartition& partition) {
 
 }  // namespace
 
-void write_recommendation(JsonWriter& json, const Recommendation& recommended) {
+void write_recommendation(JsonWriter& json, const Recommendation& recommended,
+                          const std::string& no_cap_because) {
   json.begin_object();
+  if (!no_cap_because.empty()) {
+    json.key("action").string("none");
+    json.key("reason").string(no_cap_because);
+    json.end_object();
+    return;
+  }
   json.key("action").string(recommended.set ? "set" : "keep default");
   json.key("bucket_cap_mb");
   write_optional(json, recommended.bucket_cap_mb);
@@ -71,7 +78,7 @@ std::string tune_json(const TuneResult& result, const ReportContext& context) {
   json.key("best");
   write_point(json, result.best);
   json.key("recommended");
-  write_recommendation(json, result.recommended);
+  write_recommendation(json, result.recommended, context.no_cap_because);
   json.key("curve").begin_array();
   for (const CurvePoint& point : result.curve) write_point(json, point);
   json.end_array();

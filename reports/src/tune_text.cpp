@@ -202,10 +202,16 @@ std::string tune_text(const TuneResult& result, const ReportContext& context,
                       const TerminalStyle& style) {
   const int digits = digits_of(context.confidence.grade);
   const TimeUnit unit = unit_for(result.default_setting.iteration);
-  const std::string verdict = result.recommended.set ? set_verdict(result, digits, unit)
-                                                     : keep_verdict(result, digits, unit);
-  std::string text = bold(verdict, style) + '\n';
-  text += recommendation_lines(result, digits, unit, style);
+  std::string text;
+  if (context.no_cap_because.empty()) {
+    text += bold(result.recommended.set ? set_verdict(result, digits, unit)
+                                        : keep_verdict(result, digits, unit),
+                 style) +
+            '\n' + recommendation_lines(result, digits, unit, style);
+  } else {
+    text += bold("No cap is recommended.", style) + '\n' +
+            wrapped(fmt::format("Why: {}.", context.no_cap_because), style.width, 2);
+  }
   text += dim(subject(context), style) + '\n';
   text += replay_line(context, style);
   text += confidence_line(context, result.default_setting.iteration, style);

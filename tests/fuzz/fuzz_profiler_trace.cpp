@@ -18,9 +18,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     at += count;
     return count;
   };
+  ddpsim::ImportOptions options;
+  if (size % 2 == 1) options.timing = ddpsim::Timing::compacted;
   std::string text;
   try {
-    text = ddpsim::format_workload(ddpsim::import_profiler_trace(source, "fuzz", {}).workload);
+    text = ddpsim::format_workload(ddpsim::import_profiler_trace(source, "fuzz", options).workload);
   } catch (const ddpsim::InputError&) {
     return 0;
   }

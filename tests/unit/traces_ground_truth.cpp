@@ -125,7 +125,8 @@ TEST_CASE("profiler trace: every iteration of every open trace is as published")
   }
   Errors errors;
   int steps = 0;
-  for (const nlohmann::json& entry : json_of(kFolder / "index.json").at("traces")) {
+  const nlohmann::json index = json_of(kFolder / "index.json");
+  for (const nlohmann::json& entry : index.at("traces")) {
     const std::string slug = entry.at("slug");
     CAPTURE(slug);
     const nlohmann::json truth = json_of(kFolder / (slug + ".gt.json"));

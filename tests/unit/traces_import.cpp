@@ -129,7 +129,7 @@ TEST_CASE("import: what is not a workload says what it looks like") {
       {std::string("\x7f"
                    "ELF\0\0",
                    6),
-       "a binary file"},
+       "a program"},
       {packed.substr(0, packed.size() / 2), "the gzip data ends early"},
       {packed.substr(0, 40) + "damage" + packed.substr(46), "gzip data"},
       {packed + "trailing", "gzip data is damaged"},

@@ -54,11 +54,20 @@ class Inflater {
              "Copy the file again");
       }
     }
+    inflated_ += room - stream_.avail_out;
+    if (inflated_ > kSmallEnough && inflated_ / kMostRatio > consumed_) {
+      fail(fmt::format("inflates to more than {} times its size, which no recording does",
+                       kMostRatio),
+           "Not a compressed trace; nothing of it was kept");
+    }
     return room - stream_.avail_out;
   }
 
  private:
   static constexpr std::size_t kPiece = std::size_t{128} << 10;
+  /// The open traces inflate to 10 to 35 times their size; deflate itself ends at 1032.
+  static constexpr std::uint64_t kMostRatio = 250;
+  static constexpr std::uint64_t kSmallEnough = std::uint64_t{32} << 20;
 
   bool fill() {
     const std::size_t got = compressed_(input_.data(), input_.size());
@@ -90,6 +99,7 @@ class Inflater {
   std::vector<char> input_;
   z_stream stream_ = {};
   std::uint64_t consumed_ = 0;  ///< compressed bytes read
+  std::uint64_t inflated_ = 0;
   bool between_members_ = false;
   bool ended_ = false;
 };

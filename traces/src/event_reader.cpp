@@ -212,7 +212,7 @@ struct EventReader::Parser {
   ondemand::parser parser;
 };
 
-EventReader::EventReader(const JsonSplitter& splitter)
+EventReader::EventReader(JsonSplitter& splitter)
     : splitter_(splitter), parser_(std::make_unique<Parser>()) {}
 
 EventReader::~EventReader() = default;
@@ -225,8 +225,16 @@ void EventReader::read(const EventBatch& batch,
     return batch.offset + static_cast<std::uint64_t>(event_at - batch.text.data());
   };
   try {
-    ondemand::document document = parser_->parser.iterate(
-        batch.text.data(), batch.text.size(), batch.text.size() + JsonSplitter::kPadding);
+    const auto iterate = [&] {
+      return parser_->parser.iterate(batch.text.data(), batch.text.size(),
+                                     batch.text.size() + JsonSplitter::kPadding);
+    };
+    auto begun = iterate();
+    if (begun.error() == simdjson::UTF8_ERROR || begun.error() == simdjson::UNESCAPED_CHARS) {
+      splitter_.mend(batch);
+      begun = iterate();
+    }
+    ondemand::document document = std::move(begun).take_value();
     for (auto element : document.get_array()) {
       ++index;
       ondemand::object object = element.get_object();

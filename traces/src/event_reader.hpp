@@ -12,7 +12,7 @@ namespace ddpsim {
 
 class EventReader {
  public:
-  explicit EventReader(const JsonSplitter& splitter);
+  explicit EventReader(JsonSplitter& splitter);
   ~EventReader();
   EventReader(const EventReader&) = delete;
   EventReader& operator=(const EventReader&) = delete;
@@ -22,7 +22,7 @@ class EventReader {
 
  private:
   struct Parser;
-  const JsonSplitter& splitter_;
+  JsonSplitter& splitter_;
   std::unique_ptr<Parser> parser_;
 };
 

@@ -36,7 +36,7 @@ namespace ddpsim {
 struct RecordedGradient {
   std::int64_t host_ns = 0;
   std::int64_t ready_ns = 0;
-  std::optional<std::int64_t> copied_ns;  ///< absent without the outer event
+  std::optional<std::int64_t> copied_ns;   ///< absent without the outer event
   const RecordedTensor* tensor = nullptr;  ///< null where shapes were not recorded
   bool compiled = false;                   ///< came out of a compiled node
 };
@@ -50,12 +50,12 @@ struct RecordedStep {
   std::int64_t copies_end_ns = 0;           ///< end of the last activity of the autograd threads
   std::vector<RecordedGradient> gradients;  ///< in execution order
   std::int64_t nccl_kernels = 0;
-  std::vector<Collective> collectives;  ///< every NCCL kernel, in order of launch
-  std::vector<Collective> reducer;      ///< the reducer's all-reduces
-  std::int64_t other_all_reduces = 0;   ///< of backward: inside nodes
+  std::vector<Collective> collectives;         ///< every NCCL kernel, in order of launch
+  std::vector<Collective> reducer;             ///< the reducer's all-reduces
+  std::int64_t other_all_reduces = 0;          ///< of backward: inside nodes
   std::optional<std::int64_t> last_bucket_ns;  ///< the host calls the reducer's last all-reduce
-  std::vector<Collective> broadcasts;   ///< launched by other threads before backward
-  std::vector<Bytes> bucket_bytes;      ///< of the reducer's calls; empty where not recorded
+  std::vector<Collective> broadcasts;          ///< launched by other threads before backward
+  std::vector<Bytes> bucket_bytes;             ///< of the reducer's calls; empty where not recorded
   BusyTime busy;
 };
 

@@ -83,8 +83,7 @@ Imported import_file(const std::filesystem::path& path, const ImportOptions& opt
   const Recognition recognised = recognise(head, head.size() < kHead);
   source = with_head(std::move(head), std::move(source));
 
-  if (options.timing == Timing::compacted &&
-      recognised.kind != Recognition::Kind::profiler_trace) {
+  if (options.timing == Timing::compacted && recognised.kind != Recognition::Kind::profiler_trace) {
     refuse(path, "only a profiler trace can be compacted: this file does not hold the GPU's gaps",
            "Leave out --timing compacted, or give the trace");
   }

@@ -14,6 +14,8 @@ namespace {
 
 /// Large enough that the work per batch vanishes, small enough to stay in a second-level cache.
 constexpr std::size_t kWindow = std::size_t{512} << 10;
+/// Until more than this was read: small files need no large window.
+constexpr std::size_t kFirstWindow = std::size_t{8} << 10;
 /// No event of a real trace comes near; a file that is one endless string must not fill the memory.
 constexpr std::size_t kLongestEvent = std::size_t{64} << 20;
 constexpr std::size_t kLongestMember = std::size_t{4} << 20;
@@ -30,7 +32,7 @@ bool is_space(char c) {
 }  // namespace
 
 JsonSplitter::JsonSplitter(const ByteSource& source, std::string file)
-    : source_(source), file_(std::move(file)), window_(kFirst + kWindow + kPadding) {}
+    : source_(source), file_(std::move(file)), window_(kFirst + kFirstWindow + kPadding) {}
 
 void JsonSplitter::fail(std::uint64_t offset, std::string message, std::string hint) const {
   throw InputError({file_, fmt::format("byte {}", offset), std::move(message), std::move(hint)});
@@ -52,6 +54,16 @@ EventBatch JsonSplitter::next() {
   return {};
 }
 
+void JsonSplitter::mend(const EventBatch& batch) {
+  mended_ = true;
+  char* const begin = window_.data() + (batch.text.data() - window_.data());
+  for (char* at = begin; at != begin + batch.text.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(*at);
+    if (byte < 0x20) *at = ' ';
+    if (byte >= 0x80) *at = '?';
+  }
+}
+
 std::string_view JsonSplitter::member(std::string_view name) const {
   for (const auto& [key, text] : members_) {
     if (key == name) return text;
@@ -69,6 +81,9 @@ bool JsonSplitter::refill() {
     scanned_ = scanned_ > at_ ? scanned_ - taken : kFirst;
     at_ = kFirst;
     filled_ = kFirst + left;
+  }
+  if (consumed_ > 0 && window_.size() < kFirst + kWindow + kPadding) {
+    window_.resize(kFirst + kWindow + kPadding);
   }
   std::size_t capacity = window_.size() - kPadding;
   if (filled_ == capacity) {

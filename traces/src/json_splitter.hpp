@@ -36,6 +36,11 @@ class JsonSplitter {
   /// The next events, or an empty text after the last. Throws InputError on broken structure.
   EventBatch next();
 
+  /// Makes the batch readable where older exporters wrote raw control characters into strings, or
+  /// bytes that are not UTF-8: they become spaces and question marks. No name we look for has any.
+  void mend(const EventBatch& batch);
+  bool mended() const { return mended_; }
+
   /// Text of a kept top-level member; empty when absent. Complete after the last batch.
   std::string_view member(std::string_view name) const;
 
@@ -78,6 +83,7 @@ class JsonSplitter {
   std::size_t scanned_ = kFirst;
   char behind_batch_ = 0;  ///< the byte that the batch's closing bracket replaced
   bool must_restore_ = false;
+  bool mended_ = false;
   std::vector<std::pair<std::string, std::string>> members_;
 };
 

@@ -87,6 +87,11 @@ Imported TraceImport::run(const ByteSource& source) {
   const RecordedStep step = recorded_step(records_, chosen.step).value();
   const TraceHeader header = read_trace_header(splitter, records_.first_device());
   describe(header);
+  if (splitter.mended()) {
+    result_.warnings.push_back(
+        "some texts in it are not valid JSON strings (raw control characters, or not UTF-8); they "
+        "were read with those characters replaced");
+  }
   result_.workload.provenance.emplace_back("step", step.name);
   assign_parameters(step);
   note_compiled(step);
@@ -130,11 +135,12 @@ void TraceImport::check_structure() const {
            "Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
   }
   if (records_.node_count(Node::gradient) == 0) {
-    refuse("no AccumulateGrad events, so no gradient is known to be ready",
-           records_.graph_launches()
-               ? "A backward that was captured in a CUDA graph shows no gradients; record it without"
-               : "Record steps that run loss.backward() on leaf parameters, with "
-                 "ProfilerActivity.CPU");
+    refuse(
+        "no AccumulateGrad events, so no gradient is known to be ready",
+        records_.graph_launches()
+            ? "A backward that was captured in a CUDA graph shows no gradients; record it without"
+            : "Record steps that run loss.backward() on leaf parameters, with "
+              "ProfilerActivity.CPU");
   }
 }
 
@@ -195,8 +201,9 @@ Candidate TraceImport::choose(std::vector<Candidate> candidates) {
       [](const Candidate& a, const Candidate& b) { return a.backward_ns < b.backward_ns; });
   Candidate chosen = candidates[(count - 1) / 2];
   result_.recognised.push_back(fmt::format(
-      "{} complete iterations ({}); took {}, the lower median by backward window ({:.3f} ms)",
-      count, names, chosen.name, static_cast<double>(chosen.backward_ns) / 1e6));
+      "{} complete iteration{} ({}); took {}, the lower median by backward window ({:.3f} ms)",
+      count, count == 1 ? "" : "s", names, chosen.name,
+      static_cast<double>(chosen.backward_ns) / 1e6));
   return chosen;
 }
 
@@ -233,10 +240,18 @@ void TraceImport::describe(const TraceHeader& header) {
   }
   if (records_.step_source() == TraceRecords::StepSource::optimizer) {
     result_.recognised.push_back(
-        "no ProfilerStep markers: a step goes from the end of Optimizer.step to the end of the next");
+        "no ProfilerStep markers: a step goes from the end of Optimizer.step to the end of the "
+        "next");
   } else if (records_.step_source() == TraceRecords::StepSource::whole) {
     result_.warnings.push_back(
-        "neither ProfilerStep markers nor two optimizer steps: the whole trace is taken as one step");
+        "neither ProfilerStep markers nor two optimizer steps: the whole trace is taken as one "
+        "step");
+  }
+  if (10 * records_.early() > static_cast<std::int64_t>(records_.activity_count())) {
+    result_.warnings.push_back(fmt::format(
+        "{} of {} GPU activities start before the host launched them: the two clocks do "
+        "not agree, or one of them jumped; times across host and GPU are off",
+        records_.early(), records_.activity_count()));
   }
   if (records_.unlaunched() > 0) {
     result_.warnings.push_back(
@@ -296,7 +311,7 @@ void TraceImport::note_compiled(const RecordedStep& step) {
                     [](const RecordedGradient& gradient) { return gradient.compiled; });
   result_.workload.recorded_with.compiled_gradients = compiled;
   if (compiled > 0) {
-    result_.warnings.push_back(
+    result_.recognised.push_back(
         fmt::format("compiled backward: {} of {} gradients come out of one node of torch.compile "
                     "together, when it has ended; `tune` recommends no cap for it",
                     compiled, step.gradients.size()));
@@ -325,7 +340,7 @@ void TraceImport::note_idle(const RecordedStep& step) {
   if (compacted()) {
     result_.workload.provenance.emplace_back("timing", "compacted");
   } else if (backward > kLaunchBound) {
-    result_.warnings.push_back(
+    result_.recognised.push_back(
         "launch-bound: for much of backward the GPU waited for the host (small kernels, or the "
         "profiler's own cost); --timing compacted takes the gaps out");
   }
@@ -414,7 +429,8 @@ void TraceImport::fill_collectives(const RecordedStep& step) {
                         step.nccl_kernels, step.reducer.size()));
   if (recorded.world_size > 1 && !recorded.collectives.empty()) {
     result_.recognised.push_back(
-        "one rank's recording: the duration of a collective holds the wait for the slowest rank, so "
+        "one rank's recording: the duration of a collective holds the wait for the slowest rank, "
+        "so "
         "it is an upper bound of the transfer");
   }
 }

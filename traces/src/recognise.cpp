@@ -86,22 +86,89 @@ Recognition recognise_object(std::string_view text) {
   if (std::string form = chakra_json_form(text); !form.empty()) {
     return other(std::move(form), kInsteadOfChakra);
   }
+  if (value_of("device_traces") || value_of("segments")) {
+    return other("a CUDA memory snapshot", kHowToRecord);
+  }
+  if (value_of("entries") && value_of("pg_config")) {
+    return other("an NCCL flight recorder dump", kHowToRecord);
+  }
   if (has_any(kBesideEvents)) return {Recognition::Kind::profiler_trace, "", ""};
   if (value_of("schema")) return {Recognition::Kind::workload, "", ""};
   return other("a JSON object without \"traceEvents\" or \"parameters\"", kHowToRecord);
+}
+
+struct Mark {
+  std::string_view text;
+  const char* looks_like;
+  const char* hint;
+};
+
+constexpr const char* kUnpack = "Unpack it and give the trace inside";
+constexpr const char* kUseProfiler = "Record with torch.profiler instead, and give its trace";
+
+std::optional<Recognition> recognise_magic(std::string_view head) {
+  using namespace std::string_view_literals;
+  static constexpr Mark kMagics[] = {
+      {"SQLite format 3"sv, "an Nsight Systems database (SQLite)", kUseProfiler},
+      {"PK\x03\x04"sv, "a zip archive", kUnpack},
+      {"BZh"sv, "a bzip2 archive", kUnpack},
+      {"\xFD"
+       "7zXZ"sv,
+       "an xz archive", kUnpack},
+      {"\x28\xB5\x2F\xFD"sv, "a zstd archive", kUnpack},
+      {"7z\xBC\xAF"sv, "a 7-Zip archive", kUnpack},
+      {"\x7F"
+       "ELF"sv,
+       "a program", kHowToRecord},
+      {"%PDF"sv, "a PDF", kHowToRecord},
+      {"\x89PNG"sv, "a picture", kHowToRecord},
+      {"PAR1"sv, "a Parquet table", kHowToRecord},
+      {"\x93NUMPY"sv, "a NumPy array", kHowToRecord},
+      {"\x80\x02"sv, "a Python pickle", kHowToRecord},
+      {"\x80\x04"sv, "a Python pickle", kHowToRecord},
+      {"\xFF\xFE"sv, "UTF-16 text", "Save it as UTF-8"},
+      {"\xFE\xFF"sv, "UTF-16 text", "Save it as UTF-8"},
+  };
+  for (const Mark& mark : kMagics) {
+    if (head.substr(0, mark.text.size()) == mark.text) return other(mark.looks_like, mark.hint);
+  }
+  constexpr std::size_t kTarMark = 257;
+  if (head.size() > kTarMark && head.substr(kTarMark, 5) == "ustar") {
+    return other("a tar archive", kUnpack);
+  }
+  if (contains(head.substr(0, 64), "brain.Event:")) {
+    return other("TensorBoard's event file",
+                 "Give the .pt.trace.json beside it, which its profiler plugin reads");
+  }
+  return std::nullopt;
+}
+
+/// Tables and logs of other tools, by what stands in their first lines.
+std::optional<Recognition> recognise_text(std::string_view text) {
+  static constexpr Mark kMarks[] = {
+      {"NVPROF is profiling", "an nvprof log", kUseProfiler},
+      {"==PROF==", "an Nsight Compute log", kUseProfiler},
+      {"Total Time (ns)", "a table of nsys stats", kUseProfiler},
+      {"\"Time(%)\"", "an nvprof table", kUseProfiler},
+      {"TotalDurationNs", "a rocprof table", kUseProfiler},
+      {"Self CPU %", "the table of key_averages(), which has no times of single gradients",
+       "Give the trace: prof.export_chrome_trace(…)"},
+      {"Traceback (most recent call last)", "a Python traceback", kHowToRecord},
+      {"NVIDIA-SMI", "the output of nvidia-smi", kHowToRecord},
+      {"version https://git-lfs", "a Git LFS pointer, not the file itself",
+       "Fetch it: git lfs pull"},
+  };
+  for (const Mark& mark : kMarks) {
+    if (contains(text.substr(0, 2048), mark.text)) return other(mark.looks_like, mark.hint);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 Recognition recognise(std::string_view head, bool whole) {
   if (head.substr(0, 3) == "\xEF\xBB\xBF") head.remove_prefix(3);
-  if (head.substr(0, 15) == "SQLite format 3") {
-    return other("an Nsight Systems database (SQLite)",
-                 "Record with torch.profiler instead, and give its trace");
-  }
-  if (head.substr(0, 4) == "PK\x03\x04") {
-    return other("a zip archive", "Unpack it and give the trace inside");
-  }
+  if (auto known = recognise_magic(head)) return *known;
   if (is_chakra_protobuf(head)) {
     return other("a Chakra execution trace (protobuf)", kInsteadOfChakra);
   }
@@ -109,6 +176,7 @@ Recognition recognise(std::string_view head, bool whole) {
   if (text.empty()) return other(whole ? "an empty file" : "white space", kHowToRecord);
   if (text.front() == '{') return recognise_object(text);
   if (text.front() == '[') return {Recognition::Kind::profiler_trace, "", ""};
+  if (auto known = recognise_text(text)) return *known;
   if (text.front() == '<') return other("HTML or XML", kHowToRecord);
   if (contains(head, "busbw") || contains(head, "nccl-tests") || contains(head, "# nThread")) {
     return other("an nccl-tests log", "Give it to: ddpsim calibrate LOG --cluster CLUSTER");

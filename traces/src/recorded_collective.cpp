@@ -71,6 +71,8 @@ Collective collective_of_call(const TraceEvent& event) {
   Collective result = collective_of(event);
   if (!is_nccl_call(event.name)) return result;
   result.operation = operation_of(event.name.substr(kCallPrefix.size()));
+  if (starts_with(result.operation, "alltoall"))
+    return result;  // its parts differ from rank to rank
   if (const auto tensor = first_input(event.dims, event.types); tensor && tensor->dtype) {
     result.bytes = bytes_of(*tensor);
     result.integers = is_integer(*tensor->dtype);

@@ -61,16 +61,16 @@ class Assignment {
     if (in_ddp == buckets) {
       for (std::size_t k = 0; k < count(); ++k) ignored_[k] = ignored_[k] || late[k];
     } else {
-      result_.warnings.push_back(
-          fmt::format("the recorded buckets hold {} bytes, the gradients before the last of them {}: "
-                      "which parameters are under DDP is not certain",
-                      buckets.count(), in_ddp.count()));
+      result_.warnings.push_back(fmt::format(
+          "the recorded buckets hold {} bytes, the gradients before the last of them {}: "
+          "which parameters are under DDP is not certain",
+          buckets.count(), in_ddp.count()));
     }
     const auto outside = std::count(ignored_.begin(), ignored_.end(), true);
     if (outside > 0) {
-      result_.recognised.push_back(
-          fmt::format("{} of {} gradients are outside DDP: undefined, or later than the last bucket",
-                      outside, count()));
+      result_.recognised.push_back(fmt::format(
+          "{} of {} gradients are outside DDP: undefined, or later than the last bucket", outside,
+          count()));
     }
   }
 
@@ -79,12 +79,12 @@ class Assignment {
     for (std::size_t k = 0; shapes_recorded_ && k < count(); ++k) {
       const auto& shape = model.parameters[model.ready_order[k]].shape;
       if (shape == step_.gradients[k].tensor->shape) continue;
-      throw InputError({file_, "",
-                        fmt::format("gradient {} was recorded with shape [{}], but {} has {} [{}] there",
-                                    k, fmt::join(step_.gradients[k].tensor->shape, ", "), asked,
-                                    model.parameters[model.ready_order[k]].name,
-                                    fmt::join(shape.value(), ", ")),
-                        "Leave out --model: the shapes are recorded"});
+      throw InputError(
+          {file_, "",
+           fmt::format("gradient {} was recorded with shape [{}], but {} has {} [{}] there", k,
+                       fmt::join(step_.gradients[k].tensor->shape, ", "), asked,
+                       model.parameters[model.ready_order[k]].name, fmt::join(shape.value(), ", ")),
+           "Leave out --model: the shapes are recorded"});
     }
     result_.recognised.push_back(fmt::format("shapes of {}, as asked", model.name));
     if (!step_.bucket_bytes.empty() && !buckets_fit(model, step_.bucket_bytes)) {
@@ -111,10 +111,11 @@ class Assignment {
     }
     fitting_ = fitting_models(count(), step_.bucket_bytes);
     if (fitting_.size() != 1) return std::nullopt;
-    result_.recognised.push_back(fmt::format(
-        "shapes are not recorded; took those of {}: it has {} gradients{}", fitting_.front(), count(),
-        step_.bucket_bytes.empty() ? " (no bucket bytes are recorded to check it by)"
-                                   : ", and the recorded buckets end exactly at them"));
+    result_.recognised.push_back(
+        fmt::format("shapes are not recorded; took those of {}: it has {} gradients{}",
+                    fitting_.front(), count(),
+                    step_.bucket_bytes.empty() ? " (no bucket bytes are recorded to check it by)"
+                                               : ", and the recorded buckets end exactly at them"));
     return find_model(fitting_.front());
   }
 
@@ -140,10 +141,10 @@ class Assignment {
                       "definition order is taken to be the reverse of the gradients'",
                       count()));
     } else if (fitting_.empty()) {
-      result_.warnings.push_back(
-          fmt::format("shapes are not recorded, and no bundled model fits {} gradients{}; they stay "
-                      "unknown: name the model with --model",
-                      count(), step_.bucket_bytes.empty() ? "" : " and these buckets"));
+      result_.warnings.push_back(fmt::format(
+          "shapes are not recorded, and no bundled model fits {} gradients{}; they stay "
+          "unknown: name the model with --model",
+          count(), step_.bucket_bytes.empty() ? "" : " and these buckets"));
     } else {
       result_.warnings.push_back(
           fmt::format("shapes are not recorded and stay unknown, since {} all have {} gradients: "

@@ -14,8 +14,8 @@ enum class EventKind {
   annotation,  ///< user_annotation, on the host
   runtime,     ///< cuda_runtime, cuda_driver, hip_runtime: the host enqueues
   kernel,
-  memory,      ///< gpu_memcpy, gpu_memset
-  legacy,      ///< no category: the exporter of PyTorch builds without Kineto
+  memory,  ///< gpu_memcpy, gpu_memset
+  legacy,  ///< no category: the exporter of PyTorch builds without Kineto
 };
 
 struct TraceEvent {
@@ -29,9 +29,9 @@ struct TraceEvent {
   std::string_view collective;           ///< "Collective name"
   std::optional<std::int64_t> elements;  ///< "In msg nelems"
   std::string_view dtype;                ///< "Float", "Half", …
-  std::string_view dims;                 ///< "Input Dims" as written; with `types` only where wanted
-  std::string_view types;                ///< "Input type" as written
-  std::optional<std::int64_t> blocks;    ///< first of "grid": NCCL runs one thread block a channel
+  std::string_view dims;               ///< "Input Dims" as written; with `types` only where wanted
+  std::string_view types;              ///< "Input type" as written
+  std::optional<std::int64_t> blocks;  ///< first of "grid": NCCL runs one thread block a channel
 
   std::int64_t end_ns() const { return start_ns + duration_ns; }
 };

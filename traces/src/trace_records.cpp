@@ -81,8 +81,8 @@ void TraceRecords::add_host_operation(const TraceEvent& event) {
   } else if (name == kAccumulateGrad) {
     gradients_.push_back({pack_node(event), shapes_.index(event.dims, event.types)});
   } else if (starts_with(name, kStepMarker)) {
-    steps_.push_back({std::string(name),
-                      {event.start_ns, event.end_ns(), thread_index(event.thread)}});
+    steps_.push_back(
+        {std::string(name), {event.start_ns, event.end_ns(), thread_index(event.thread)}});
     calling_threads_[steps_.back().span.thread] = true;
   } else if (starts_with(name, kOptimizerStep)) {
     optimizers_.push_back({event.start_ns, event.end_ns(), thread_index(event.thread)});
@@ -169,14 +169,16 @@ void TraceRecords::join(const Launch& launch, const Orphan& gpu) {
   if (delay > INT32_MAX || delay < INT32_MIN) {
     throw TraceLimit("a GPU activity starts more than 35 minutes away from its launch");
   }
+  constexpr std::int64_t kClockError_ns = 1000;  // timestamps may be whole microseconds
+  if (delay_ns < -kClockError_ns) ++early_;
   PackedActivity record{};
   record.launch_low = static_cast<std::uint32_t>(launched);
   record.launch_high = static_cast<std::uint16_t>(launched >> 32);
   record.delay = static_cast<std::int32_t>(delay);
   record.duration = short_duration(gpu.duration_ns, long_duration);
-  record.thread_and_flags = static_cast<std::uint16_t>(
-      launch.thread | (gpu.kernel ? kNccl : 0) | (long_duration ? kLongDuration : 0) |
-      (long_delay ? kLongDelay : 0));
+  record.thread_and_flags = static_cast<std::uint16_t>(launch.thread | (gpu.kernel ? kNccl : 0) |
+                                                       (long_duration ? kLongDuration : 0) |
+                                                       (long_delay ? kLongDelay : 0));
   activities_.push_back(record);
   if (gpu.kernel) {
     kernels_[*gpu.kernel].launch_ns = launch.start_ns;
@@ -298,9 +300,8 @@ std::vector<HostSpan> TraceRecords::nodes(Node kind, std::int64_t from_ns,
     const auto start_of = [&](const PackedNode& node) {
       return unpacked(node.start_low, node.start_high);
     };
-    auto at = std::partition_point(list.begin(), list.end(), [&](const PackedNode& node) {
-      return start_of(node) < from_ns;
-    });
+    auto at = std::partition_point(
+        list.begin(), list.end(), [&](const PackedNode& node) { return start_of(node) < from_ns; });
     std::vector<HostSpan> found;
     for (; at != list.end() && start_of(*at) < to_ns; ++at) found.push_back(unpack_node(*at));
     return found;

@@ -70,9 +70,12 @@ class TraceRecords {
   /// tensors; it counts only where no other thread runs any node.
   bool is_autograd_thread(std::uint16_t thread) const { return autograd_threads_.at(thread); }
   /// Null where the gradient's shape was not recorded.
-  const RecordedTensor* shape(const HostSpan& gradient) const { return shapes_.find(gradient.shape); }
+  const RecordedTensor* shape(const HostSpan& gradient) const {
+    return shapes_.find(gradient.shape);
+  }
 
   std::int64_t unlaunched() const { return unlaunched_; }  ///< activities whose launch is not there
+  std::int64_t early() const { return early_; }  ///< activities that start before their launch
   bool ddp_hooks() const { return ddp_hooks_; }
   std::int64_t devices() const { return static_cast<std::int64_t>(devices_.size()); }
   std::optional<std::int64_t> first_device() const;
@@ -152,6 +155,7 @@ class TraceRecords {
   std::int64_t events_ = 0;
   std::int64_t gpu_activities_ = 0;
   std::int64_t legacy_events_ = 0;
+  std::int64_t early_ = 0;
   std::int64_t first_ns_ = INT64_MAX;
   std::int64_t last_ns_ = INT64_MIN;
   bool evaluate_seen_ = false;

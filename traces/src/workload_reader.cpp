@@ -329,9 +329,9 @@ void WorkloadReader::read_buffers(const Cursor& list) {
 }
 
 void WorkloadReader::read_recorded_with(const Cursor& cursor, RecordedWith& recorded) {
-  const Object object = cursor.object({"ddp_hooks", "world_size", "nccl_kernels", "exposed_us",
-                                       "finalize_us", "buffer_broadcast_us", "compiled_gradients",
-                                       "collectives"});
+  const Object object =
+      cursor.object({"ddp_hooks", "world_size", "nccl_kernels", "exposed_us", "finalize_us",
+                     "buffer_broadcast_us", "compiled_gradients", "collectives"});
   if (const auto hooks = object.optional("ddp_hooks")) recorded.ddp_hooks = hooks->boolean();
   if (const auto world = object.optional("world_size")) {
     recorded.world_size = static_cast<int>(world->integer(1, 1'000'000'000));

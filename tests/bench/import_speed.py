@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""How fast is a large trace imported, and how much memory does it take?
+
+Grows a trace by repeating its events, shifted in time and with correlation numbers of their own, until
+it has the size asked for; imports two sizes and the compressed larger one, and reads the larger one with
+Python's json for comparison. The grown traces are deterministic and go away afterwards.
+
+    tests/bench/import_speed.py build/release/cli/ddpsim TRACE.json.gz [--megabytes 1024] [--no-json]
+"""
+import argparse
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+GPU = {"kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset"}
+
+
+def templates(events):
+    """Each event as text with places for time and correlation, and what stood there."""
+    parts = []
+    number = re.compile(r'"(ts|correlation)": (-?[0-9.]+)')
+    marker = re.compile(r'"ProfilerStep#(\d+)"')
+    for event in events:
+        text = json.dumps(event)
+        pieces, values, at = [], [], 0
+        found = [(m.span(2), m.group(1), m.group(2)) for m in number.finditer(text)]
+        found += [(m.span(1), "step", m.group(1)) for m in marker.finditer(text)]
+        for (start, end), kind, value in sorted(found):
+            pieces.append(text[at:start])
+            # Nanoseconds as integers: no rounding, however often repeated.
+            values.append((kind, round(float(value) * 1000) if kind == "ts" else int(value)))
+            at = end
+        parts.append((pieces, values, text[at:]))
+    return parts
+
+
+def grow(document, path, megabytes):
+    """Writes the grown trace; returns how many kernels and GPU activities it holds."""
+    events = [e for e in document["traceEvents"] if e.get("ph") == "X" and e.get("cat") != "Trace"]
+    times = [e["ts"] for e in events]
+    period = round((max(e["ts"] + e["dur"] for e in events) - min(times)) * 1000) + 1_000_000
+    correlations = 1 + max(e.get("args", {}).get("correlation", 0) for e in events)
+    steps = sum(e["name"].startswith("ProfilerStep") for e in events)
+    parts = templates(events)
+    rest = {k: v for k, v in document.items() if k != "traceEvents"}
+    written = copies = 0
+    with open(path, "w") as out:
+        out.write(json.dumps(rest)[:-1] + ',\n"traceEvents": [\n')
+        while written < megabytes << 20:
+            lines = []
+            for pieces, values, tail in parts:
+                text = ""
+                for piece, (kind, value) in zip(pieces, values):
+                    if kind == "ts":
+                        shifted = value + copies * period
+                        text += f"{piece}{shifted // 1000}.{shifted % 1000:03}"
+                    else:
+                        text += f"{piece}{value + copies * (steps if kind == 'step' else correlations)}"
+                lines.append(text + tail)
+            chunk = (",\n" if copies else "") + ",\n".join(lines)
+            out.write(chunk)
+            written += len(chunk)
+            copies += 1
+        out.write("\n]}\n")
+    kernels = copies * sum(e.get("cat") in ("kernel", "Kernel") for e in events)
+    return kernels, copies * sum(e.get("cat") in GPU for e in events)
+
+
+def measured(command):
+    """Wall seconds and peak resident MiB of a command."""
+    begin = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    message = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        sys.exit(f"{command[0]} failed: {message.decode()}")
+    return time.monotonic() - begin, usage.ru_maxrss / 1024
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("ddpsim")
+    parser.add_argument("trace")
+    parser.add_argument("--megabytes", type=int, default=1024)
+    parser.add_argument("--no-json", action="store_true", help="leave Python's json out (it takes 10 GiB)")
+    arguments = parser.parse_args()
+    opener = gzip.open if arguments.trace.endswith(".gz") else open
+    with opener(arguments.trace, "rt") as file:
+        document = json.load(file)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        sizes = []
+        for megabytes in (arguments.megabytes // 4, arguments.megabytes):
+            path = os.path.join(folder, f"{megabytes}.json")
+            kernels, launches = grow(document, path, megabytes)
+            sizes.append((path, kernels, launches))
+        results = []
+        for path, kernels, launches in sizes:
+            results.append(measured([arguments.ddpsim, "import", path]))
+            rows.append(("ddpsim import", os.path.getsize(path), launches, *results[-1]))
+        path = sizes[-1][0]
+        if not arguments.no_json:
+            code = "import json,sys; json.load(open(sys.argv[1]))"
+            rows.append(("python json", os.path.getsize(path), sizes[-1][2],
+                         *measured([sys.executable, "-c", code, path])))
+        with open(path, "rb") as raw, gzip.open(path + ".gz", "wb", 1) as out:
+            while piece := raw.read(1 << 20):
+                out.write(piece)
+        rows.append(("ddpsim import .gz", os.path.getsize(path + ".gz"), sizes[-1][2],
+                     *measured([arguments.ddpsim, "import", path + ".gz"])))
+    print(f"{'':18} {'MiB':>8} {'launches':>10} {'s':>8} {'MiB/s':>8} {'peak MiB':>9}")
+    for name, size, launches, seconds, peak in rows:
+        print(f"{name:18} {size / 2**20:8.0f} {launches:10} {seconds:8.2f} "
+              f"{size / 2**20 / seconds:8.0f} {peak:9.1f}")
+    more = (results[1][1] - results[0][1]) * 2**20
+    print(f"growth: {more / (sizes[1][2] - sizes[0][2]):.1f} bytes per launch (kernels, copies, sets), "
+          f"{more / (sizes[1][1] - sizes[0][1]):.1f} per kernel")
+
+
+if __name__ == "__main__":
+    main()

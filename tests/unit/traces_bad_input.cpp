@@ -1,0 +1,312 @@
+// Files that are no trace, or a broken, hostile or useless one: each gets one message that names it.
+#include <doctest/doctest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "byte_sources.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/traces/import.hpp"
+#include "ddpsim/traces/profiler_trace.hpp"
+
+using namespace ddpsim;
+using namespace std::string_literals;
+
+namespace {
+
+std::string tiny_trace() {
+  std::ifstream in(DDPSIM_FIXTURES "/tiny-ddp-trace.json", std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+ByteSource source_of(std::string text) {
+  return [text = std::move(text), at = std::size_t{0}](char* buffer, std::size_t capacity) mutable {
+    const std::size_t count = std::min(capacity, text.size() - at);
+    std::memcpy(buffer, text.data() + at, count);
+    at += count;
+    return count;
+  };
+}
+
+/// `head`, then `count` times `filler`, never all of it in memory.
+ByteSource endless(std::string head, char filler, std::size_t count) {
+  return with_head(std::move(head), [filler, count](char* buffer, std::size_t capacity) mutable {
+    const std::size_t now = std::min(capacity, count);
+    std::memset(buffer, filler, now);
+    count -= now;
+    return now;
+  });
+}
+
+template <typename Run>
+std::string complaint(Run run) {
+  try {
+    run();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string complaint_of(const ByteSource& source) {
+  return complaint([&] { import_profiler_trace(source, "t.json", {}); });
+}
+
+std::string complaint_of_file(const std::string& content) {
+  std::string name = (std::filesystem::temp_directory_path() / "ddpsim-bad-XXXXXX").string();
+  const int descriptor = mkstemp(name.data());
+  REQUIRE(descriptor >= 0);
+  close(descriptor);
+  std::ofstream(name, std::ios::binary) << content;
+  const std::string message = complaint([&] { import_file(name, {}); });
+  std::filesystem::remove(name);
+  return message.find(name) == 0 ? message : "without the file's name: " + message;
+}
+
+std::string gzipped(std::string text) {
+  z_stream stream = {};
+  REQUIRE(deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string out(text.size() + 1024, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(text.data());
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  out.resize(out.size() - stream.avail_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+/// One complete event in a list, with these fields beside "ph".
+std::string event(const std::string& fields) {
+  return "{\"traceEvents\":[{\"ph\":\"X\"," + fields + "}]}";
+}
+
+std::string kernel(const std::string& fields) {
+  return event("\"cat\":\"kernel\",\"name\":\"k\"," + fields);
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  REQUIRE(text.find(what) != std::string::npos);
+  for (std::size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + by.size())) {
+    text.replace(at, what.size(), by);
+  }
+  return text;
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+struct Bad {
+  std::string content;
+  const char* message;
+};
+
+}  // namespace
+
+TEST_CASE("bad input: files of other tools are named for what they are") {
+  const std::vector<Bad> files = {
+      {"SQLite format 3\0....", "Nsight Systems database"},
+      {"PK\x03\x04...", "a zip archive"},
+      {"BZh91AY&SY", "a bzip2 archive"},
+      {"\xFD"
+       "7zXZ\0"s,
+       "an xz archive"},
+      {"\x28\xB5\x2F\xFD..."s, "a zstd archive"},
+      {"7z\xBC\xAF\x27\x1C"s, "a 7-Zip archive"},
+      {std::string(257, 'x') + "ustar\0"s, "a tar archive"},
+      {"\x7F"
+       "ELF\x02\x01"s,
+       "a program"},
+      {"%PDF-1.7\n", "a PDF"},
+      {"\x89PNG\r\n"s, "a picture"},
+      {"PAR1....", "a Parquet table"},
+      {"\x93NUMPY\x01"s, "a NumPy array"},
+      {"\x80\x02}q\x01."s, "a Python pickle"},
+      {"\x80\x04\x95"s, "a Python pickle"},
+      {"\xFF\xFE{\0"s, "UTF-16 text"},
+      {"\xFE\xFF\0{"s, "UTF-16 text"},
+      {"\x18\0\0\0\0\0\0\0\xA3\x7F\x4B\x22\x09\0\0\0\0\0\0\0\0\x1A\x0D"
+       "brain.Event:2"s,
+       "TensorBoard's event file"},
+      {"\x0A\x05\0\x01\x02"s, "a binary file"},
+      {"<!DOCTYPE html><html>", "HTML or XML"},
+      {"<?xml version=\"1.0\"?>", "HTML or XML"},
+      {"==4711== NVPROF is profiling process 4711, command: python train.py\n", "an nvprof log"},
+      {"\"Type\",\"Time(%)\",\"Time\",\"Calls\"\n", "an nvprof table"},
+      {"Time (%),Total Time (ns),Instances,Name\n", "a table of nsys stats"},
+      {"==PROF== Connected to process 1\n", "an Nsight Compute log"},
+      {"\"Name\",\"Calls\",\"TotalDurationNs\"\n", "a rocprof table"},
+      {"-------  ------------\n   Name   Self CPU %\n", "the table of key_averages()"},
+      {"Traceback (most recent call last):\n", "a Python traceback"},
+      {"| NVIDIA-SMI 550.54 |\n", "the output of nvidia-smi"},
+      {"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"},
+      {"#  busbw\n# nThread 1\n", "an nccl-tests log"},
+      {R"({"segments": [], "device_traces": []})", "a CUDA memory snapshot"},
+      {R"({"version": "2.4", "pg_config": {}, "entries": []})", "an NCCL flight recorder dump"},
+      {R"({"schema": "ddpsim.result/1"})", "a ddpsim.result/1 file"},
+      {R"({"loss": 3.5})", "a JSON object without"},
+      {"", "an empty file"},
+      {"\n \t\n", "an empty file"},
+      {"just words\n", "the format was not recognised"},
+  };
+  for (const Bad& one : files) {
+    const std::string message = complaint_of_file(one.content);
+    CAPTURE(one.content.substr(0, 60));
+    CAPTURE(message);
+    CHECK(message.find(one.message) != std::string::npos);
+  }
+}
+
+TEST_CASE("bad input: damaged and hostile archives end in a message") {
+  const std::string whole = gzipped(tiny_trace());
+  std::string checksum = whole;
+  checksum[checksum.size() - 6] ^= 1;
+  std::string middle = whole;
+  middle[middle.size() / 2] ^= 0x55;
+  const std::vector<Bad> files = {
+      {"\x1f\x8b", "ends early"},
+      {whole.substr(0, 9), "ends early"},
+      {whole.substr(0, whole.size() / 2), "ends early"},
+      {whole.substr(0, whole.size() - 1), "ends early"},
+      {checksum, "the gzip data is damaged"},
+      {middle, "the gzip data is damaged"},
+      {whole + "trailing", "the gzip data is damaged"},
+      {"\x1f\x8b\x07" + whole.substr(3), "the gzip data is damaged"},
+      {gzipped(""), "an empty file"},
+      {gzipped("PK\x03\x04"), "a zip archive"},
+      {gzipped("{\"traceEvents\":[" + std::string(std::size_t{40} << 20, ' ')),
+       "inflates to more than 250 times"},
+      {gzipped("{\"a\":\"" + std::string(std::size_t{40} << 20, '{')), "a JSON object without"},
+  };
+  for (const Bad& one : files) {
+    const std::string message = complaint_of_file(one.content);
+    CAPTURE(one.content.size());
+    CAPTURE(message);
+    CHECK(message.find(one.message) != std::string::npos);
+  }
+}
+
+TEST_CASE("bad input: hostile JSON ends in a message") {
+  const std::string tiny = tiny_trace();
+  const std::vector<Bad> traces = {
+      {kernel("\"ts\":NaN,\"dur\":1"), "no usable \"ts\" (\"NaN\")"},
+      {kernel("\"ts\":1,\"dur\":NaN"), "no usable \"dur\" (\"NaN\")"},
+      {kernel("\"ts\":1,\"dur\":Infinity"), "no usable \"dur\" (\"Infinity\")"},
+      {kernel("\"ts\":-Infinity,\"dur\":1"), "no usable \"ts\" (\"-Infinity\")"},
+      {kernel("\"ts\":1,\"dur\":inf"), "no usable \"dur\" (\"inf\")"},
+      {kernel("\"ts\":null,\"dur\":1"), "no usable \"ts\" (\"null\")"},
+      {kernel("\"ts\":true,\"dur\":1"), "no usable \"ts\" (\"true\")"},
+      {kernel("\"ts\":\"\",\"dur\":1"), "no usable \"ts\""},
+      {kernel("\"ts\":0x10,\"dur\":1"), "no usable \"ts\""},
+      {kernel("\"ts\":1e400,\"dur\":1"), "no usable \"ts\""},
+      {kernel("\"ts\":1e30,\"dur\":1"), "no usable \"ts\""},
+      {kernel("\"ts\":--1,\"dur\":1"), "no usable \"ts\""},
+      {kernel("\"ts\":1.2.3,\"dur\":1"), "no usable \"ts\""},
+      {kernel("\"ts\":" + std::string(400, '9') + ",\"dur\":1"), "no usable \"ts\""},
+      {kernel("\"ts\":1,\"dur\":" + std::string(100'000, '9')), "no usable \"dur\""},
+      {kernel("\"ts\":1,\"dur\":-0.001"), "no usable \"dur\""},
+      {kernel("\"ts\":1,\"dur\":-1e9"), "no usable \"dur\""},
+      {kernel("\"ts\":1,\"dur\":5,\"dur\":-5"), "no usable \"dur\" (\"-5\")"},
+      {kernel("\"ts\":1,\"ts\":\"late\",\"dur\":5"), "no usable \"ts\" (\"late\")"},
+      {kernel("\"dur\":5"), "no usable \"ts\""},
+      {kernel("\"ts\":[1],\"dur\":5"), "no usable \"ts\""},
+      {kernel("\"ts\":{},\"dur\":5"), "no usable \"ts\""},
+      {kernel("\"ts\":9223372036854775,\"dur\":1"), "no usable \"ts\""},
+      {event("\"cat\":\"kernel\" \"name\":\"k\""), "broken JSON near here"},
+      {event("\"cat\":\"kernel\",,"), "broken JSON near here"},
+      {event("\"cat\":"), "broken JSON near here"},
+      {event("cat:\"kernel\""), "broken JSON near here"},
+      {kernel("\"ts\":1,\"dur\":1,\"args\":{\"correlation\":1,}"), "broken JSON near here"},
+      {"{\"traceEvents\":[{\"name\":\"C:\\dir\\\"},{\"a\":1}]}", "the trace ends in the middle"},
+      {"{\"traceEvents\":[{\"name\":\"no end}]}", "the trace ends in the middle"},
+      {"{\"traceEvents\":[" + repeated("{\"a\":", 100'000), "the trace ends in the middle"},
+      {"{\"traceEvents\":[" + repeated("[", 1000), "between two events"},
+      {"{\"traceEvents\":[{}]]}", "where a comma or the closing brace was expected"},
+      {"{\"traceEvents\":[{}],}", "where a name in quotes was expected"},
+      {"{\"traceEvents\":\"none\"}", "where the list of events was expected"},
+      {"{\"traceEvents\":null}", "where the list of events was expected"},
+      {"{\"traceEvents\":[{}],\"deviceProperties\":[", "the trace ends in the middle"},
+      {"{\"traceEvents\":[null]}", "between two events"},
+      {"[{}] {}", "after the end of the trace"},
+      {replaced(tiny, "\"correlation\"", "\"correlated\""),
+       "no launch belongs to any GPU activity"},
+      {replaced(tiny, "cudaLaunchKernel", "cudaEventQuery"),
+       "no launch belongs to any GPU activity"},
+      {replaced(replaced(tiny, "\"cat\": \"kernel\"", "\"cat\": \"xpu_kernel\""), "gpu_memcpy",
+                "xpu_memcpy"),
+       "no GPU activity"},
+      {replaced(tiny, "\"ph\": \"X\"", "\"ph\": \"B\""), "no event of a PyTorch profiler"},
+      {replaced(tiny, "ProfilerStep#", "ProfilerStop#"), ""},
+      {R"([{"name": "aten::add", "ph": "X", "ts": 1, "dur": 1, "tid": 1, "pid": "CPU functions", "args": {}}])",
+       "a PyTorch build without Kineto"},
+      {R"([{"name": "aten::add", "ph": "X", "ts": 1, "dur": 1, "tid": 0, "pid": "CUDA functions", "args": {}}])",
+       "a PyTorch build without Kineto"},
+  };
+  for (const Bad& one : traces) {
+    const std::string message = complaint_of(source_of(one.content));
+    CAPTURE(one.content.substr(0, 100));
+    CAPTURE(message);
+    if (*one.message == '\0') {
+      CHECK(message == "");
+      continue;
+    }
+    CHECK(message.find("t.json") == 0);
+    CHECK(message.find(one.message) != std::string::npos);
+    CHECK(message.size() < 1000);
+  }
+}
+
+TEST_CASE("bad input: what has no end stops at a limit") {
+  constexpr std::size_t kMuch = std::size_t{80} << 20;
+  CHECK(
+      complaint_of(endless("[{\"name\":\"", 'x', kMuch)).find("one event is longer than 64 MiB") !=
+      std::string::npos);
+  CHECK(complaint_of(endless("{\"deviceProperties\":[\"", 'x', kMuch))
+            .find("this member is longer than 4 MiB") != std::string::npos);
+  CHECK(complaint_of(endless("{\"", 'x', kMuch)).find("this name does not end") !=
+        std::string::npos);
+}
+
+TEST_CASE("bad input: clocks that jump are refused or told") {
+  const std::string tiny = tiny_trace();
+  // A GPU clock an hour ahead of the host's, and one a millisecond behind it.
+  const std::string kernels = "\"ph\": \"X\", \"cat\": \"kernel\"";
+  REQUIRE(tiny.find(kernels) != std::string::npos);
+  std::string ahead;
+  std::string behind;
+  std::istringstream lines(tiny);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t at = line.find("\"ts\": 17121954955");
+    if (line.find("\"cat\": \"kernel\"") == std::string::npos || at == std::string::npos) {
+      ahead += line + '\n';
+      behind += line + '\n';
+      continue;
+    }
+    const std::size_t digits = at + 6;
+    const std::int64_t time = std::stoll(line.substr(digits, 16));
+    ahead += line.substr(0, digits) + std::to_string(time + 3'600'000'000) +
+             line.substr(digits + 16) + '\n';
+    behind +=
+        line.substr(0, digits) + std::to_string(time - 1'000) + line.substr(digits + 16) + '\n';
+  }
+  CHECK(complaint_of(source_of(ahead)).find("more than 35 minutes away from its launch") !=
+        std::string::npos);
+  const Imported imported = import_profiler_trace(source_of(behind), "t.json", {});
+  CHECK(std::any_of(imported.warnings.begin(), imported.warnings.end(), [](const std::string& one) {
+    return one.find("start before the host launched them") != std::string::npos;
+  }));
+}
