@@ -46,7 +46,7 @@ int run(const Arguments& arguments) {
         "the backward was compiled: its gradients are ready together, where torch.compile cut the "
         "graph, and with another cap it would have cut elsewhere; record one step for each cap you "
         "consider";
-    result.recommended.set = false;  // no point of the curve is marked
+    result.recommended = {};  // no point of the curve is marked, no command hinted at
   }
   if (!result.left_out.empty()) context.warnings.push_back(result.left_out);
   if (job.options.ddp.bucket_cap_mb)

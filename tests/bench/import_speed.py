@@ -39,8 +39,10 @@ def templates(events):
     return parts
 
 
-def grow(document, path, megabytes):
+def grow(trace, path, megabytes):
     """Writes the grown trace; returns how many kernels and GPU activities it holds."""
+    with (gzip.open if trace.endswith(".gz") else open)(trace, "rt") as file:
+        document = json.load(file)
     events = [e for e in document["traceEvents"] if e.get("ph") == "X" and e.get("cat") != "Trace"]
     times = [e["ts"] for e in events]
     period = round((max(e["ts"] + e["dur"] for e in events) - min(times)) * 1000) + 1_000_000
@@ -72,14 +74,22 @@ def grow(document, path, megabytes):
 
 
 def measured(command):
-    """Wall seconds and peak resident MiB of a command."""
+    """Wall seconds and peak resident MiB of a command. (What wait4 tells would count the memory of this
+    process, from which the command is forked.)"""
     begin = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    message = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    if status != 0:
-        sys.exit(f"{command[0]} failed: {message.decode()}")
-    return time.monotonic() - begin, usage.ru_maxrss / 1024
+    peak = 0
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
+        while process.poll() is None:
+            with open(f"/proc/{process.pid}/status") as status:
+                found = re.search(r"VmHWM:\s+(\d+)", status.read())
+            peak = max(peak, int(found.group(1)) if found else 0)
+            time.sleep(0.002)
+        seconds = time.monotonic() - begin
+        if process.returncode != 0:
+            said.seek(0)
+            sys.exit(f"{command[0]} failed: {said.read().decode()}")
+    return seconds, peak / 1024
 
 
 def main():
@@ -87,17 +97,14 @@ def main():
     parser.add_argument("ddpsim")
     parser.add_argument("trace")
     parser.add_argument("--megabytes", type=int, default=1024)
-    parser.add_argument("--no-json", action="store_true", help="leave Python's json out (it takes 10 GiB)")
+    parser.add_argument("--no-json", action="store_true", help="leave Python's json out (it takes 5 GiB)")
     arguments = parser.parse_args()
-    opener = gzip.open if arguments.trace.endswith(".gz") else open
-    with opener(arguments.trace, "rt") as file:
-        document = json.load(file)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         sizes = []
         for megabytes in (arguments.megabytes // 4, arguments.megabytes):
             path = os.path.join(folder, f"{megabytes}.json")
-            kernels, launches = grow(document, path, megabytes)
+            kernels, launches = grow(arguments.trace, path, megabytes)
             sizes.append((path, kernels, launches))
         results = []
         for path, kernels, launches in sizes:

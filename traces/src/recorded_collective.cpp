@@ -80,20 +80,24 @@ Collective collective_of_call(const TraceEvent& event) {
   return result;
 }
 
+bool absorb(Collective& outer, const Collective& call) {
+  if (outer.thread != call.thread || outer.operation != call.operation ||
+      call.start_ns < outer.start_ns || call.end_ns > outer.end_ns) {
+    return false;
+  }
+  if (!outer.bytes) outer.bytes = call.bytes;
+  outer.integers = outer.integers || call.integers;
+  return true;
+}
+
 std::deque<Collective> joined_calls(std::deque<Collective> calls) {
   std::deque<Collective> joined;
   std::vector<std::optional<std::size_t>> last;  // by thread
   for (Collective& call : calls) {
     if (last.size() <= call.thread) last.resize(std::size_t{call.thread} + 1);
-    if (const auto before = last[call.thread]; before && call.end_ns <= joined[*before].end_ns) {
-      Collective& outer = joined[*before];
-      if (outer.operation == call.operation) {
-        if (!outer.bytes) outer.bytes = call.bytes;
-        outer.integers = outer.integers || call.integers;
-        continue;
-      }
-    }
-    last[call.thread] = joined.size();
+    std::optional<std::size_t>& before = last[call.thread];
+    if (before && absorb(joined[*before], call)) continue;
+    before = joined.size();
     joined.push_back(std::move(call));
   }
   return joined;

@@ -34,6 +34,9 @@ bool is_nccl_call(std::string_view name);
 Collective collective_of_kernel(const TraceEvent& event);
 Collective collective_of_call(const TraceEvent& event);
 
+/// Takes a call into the one around it, when it is the same seen twice; false when it is not.
+bool absorb(Collective& outer, const Collective& call);
+
 /// Makes one of each pair of nested calls: newer versions tell the size on the outer, older ones on
 /// the inner. `calls` are in order of start.
 std::deque<Collective> joined_calls(std::deque<Collective> calls);

@@ -89,8 +89,10 @@ void TraceRecords::add_host_operation(const TraceEvent& event) {
     calling_threads_[optimizers_.back().thread] = true;
   } else if (name == kCommsOperation || is_nccl_call(name)) {
     Collective call = collective_of_call(event);
-    if (call.operation.empty()) return;  // an older record_param_comms, which says nothing
+    // An older record_param_comms says nothing, and waiting is no collective.
+    if (call.operation.empty() || call.operation == "wait") return;
     call.thread = thread_index(event.thread);
+    if (!calls_.empty() && absorb(calls_.back(), call)) return;
     calls_.push_back(std::move(call));
   } else if (starts_with(name, kReducerPrefix) || name == kCopyOut || name == kDdpForward) {
     ddp_hooks_ = true;
