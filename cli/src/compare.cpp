@@ -118,7 +118,8 @@ int run(const Arguments& arguments) {
   for (const std::string& text : arguments.clusters)
     for (std::string& size : cluster_sizes(text)) clusters.push_back(std::move(size));
   GpuSettings gpus(arguments);
-  const LoadedWorkload loaded = load_workload(arguments.job.workload, arguments.job.model);
+  const LoadedWorkload loaded =
+      load_workload(arguments.job.workload, arguments.job.model, arguments.job.timing);
 
   // Everything is read and checked before anything is simulated: one bad cluster is one message.
   std::vector<JobArguments> settings;
@@ -144,7 +145,9 @@ int run(const Arguments& arguments) {
     contexts.push_back(job.context);
   }
   contexts.front().warnings = common_warnings(jobs);
-  const bool tune = jobs.front().options.ddp.bucket_cap_mb_list.empty();
+  // A compiled backward was cut by the cap it was recorded with: none can be recommended.
+  const bool tune = jobs.front().options.ddp.bucket_cap_mb_list.empty() &&
+                    loaded.workload.recorded_with.compiled_gradients == 0;
   const Comparison comparison = compare(candidates, {.threads = arguments.threads, .tune = tune});
   contexts.front().next_command = command_line("tune", settings[comparison.by_speed.front()]);
 
