@@ -17,40 +17,7 @@
 #include "workload_source.hpp"
 
 namespace ddpsim {
-namespace {
-
-template <typename Enum, std::size_t N>
-Enum parse_name(const std::string& text, const std::string& option,
-                const std::array<Enum, N>& all) {
-  std::vector<std::string> names;
-  for (const Enum value : all) {
-    names.emplace_back(name_of(value));
-    if (std::equal(text.begin(), text.end(), names.back().begin(), names.back().end(),
-                   [](char a, char b) { return std::tolower(a) == std::tolower(b); }))
-      return value;
-  }
-  std::string choices;
-  for (const std::string& name : names) choices += (choices.empty() ? "" : ", ") + name;
-  throw UsageError(fmt::format("{}: \"{}\" is not one of {}", option, text, choices));
-}
-
-CollectiveTuning tuning_for(const JobArguments& arguments, TorchVersion torch) {
-  CollectiveTuning tuning{.nccl = bundled_nccl(torch), .algorithm = {}, .protocol = {}};
-  if (arguments.nccl) {
-    const std::optional<NcclVersion> nccl = parse_nccl_version(*arguments.nccl);
-    if (!nccl)
-      throw UsageError(
-          fmt::format("--nccl: \"{}\" is not a version such as 2.27.3", *arguments.nccl));
-    tuning.nccl = *nccl;
-  }
-  if (arguments.algorithm)
-    tuning.algorithm = parse_name(*arguments.algorithm, "--algorithm",
-                                  std::array{Algorithm::ring, Algorithm::tree});
-  if (arguments.protocol)
-    tuning.protocol = parse_name(*arguments.protocol, "--protocol",
-                                 std::array{Protocol::ll, Protocol::ll128, Protocol::simple});
-  return tuning;
-}
+namespace {}
 
 Duration parse_measured_step(const std::string& text) {
   const Parsed<Duration> parsed = parse_duration(text);
@@ -98,9 +65,7 @@ std::vector<std::string> job_warnings(const Workload& workload, const Cluster& c
     warnings.push_back(fmt::format(
         "no measurement stands behind cluster \"{}\": its figures are its specification",
         cluster.name));
-  if (tuning.nccl < NcclVersion{2, 7, 0})
-    warnings.push_back(fmt::format("NCCL {} is older than the oldest tuning table here (2.7.8)",
-                                   to_string(tuning.nccl)));
+  for (std::string& warning : nccl_warnings(tuning)) warnings.push_back(std::move(warning));
   if (scale.factor != 1 && 2 * behind > workload.host_ready.size())
     warnings.emplace_back(
         "compute is scaled as a whole, but a recording bound by the host hardly gets faster with "
@@ -116,19 +81,12 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
                   "workload file, profiler trace, layer table, bundled name, or an "
                   "estimate: MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16]")
       ->required();
-  command
-      .add_option("CLUSTER", arguments.cluster,
-                  "bundled name, cluster file, or one line: \"node:2 gpu:8xV100 …\"")
-      ->required();
+  add_cluster_options(command, arguments.cluster);
   add_bucket_options(command, arguments.ddp);
   add_step_options(command, arguments.ddp);
   command.add_option("--model", arguments.model, "parameter list for traces without shapes");
   add_timing_option(command, arguments.timing);
-  command.add_option("--nodes", arguments.nodes, "resize the cluster")
-      ->check(CLI::Range(1, 1000000));
-  command.add_option("--gpus-per-node", arguments.gpus_per_node, "use GPUs 0..G-1 of each node")
-      ->check(CLI::Range(1, 1000));
-  command.add_option("--nccl", arguments.nccl, "NCCL version (default: the one PyTorch ships)");
+  add_nccl_options(command, arguments.cluster);
   command
       .add_option("--network", arguments.network,
                   "how collectives are timed: analytic (a law, alone on the network) or flow "
@@ -136,8 +94,6 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
       ->capture_default_str();
   command.add_option("--background", arguments.background,
                      "what others send over the links (ddpsim.background/1); needs --network flow");
-  command.add_option("--algorithm", arguments.algorithm, "force ring or tree (NCCL_ALGO)");
-  command.add_option("--protocol", arguments.protocol, "force LL, LL128 or Simple (NCCL_PROTO)");
   command.add_option("--measured-step", arguments.measured_step,
                      "today's unprofiled step (104ms): replayed first, residual carried along");
   command.add_option("--gpu", arguments.gpu,
@@ -173,7 +129,7 @@ std::string command_line(const std::string& command, const JobArguments& argumen
     return text + "'";
   };
   std::string line =
-      "ddpsim " + command + " " + quoted(arguments.workload) + " " + quoted(arguments.cluster);
+      "ddpsim " + command + " " + quoted(arguments.workload) + " " + quoted(arguments.cluster.text);
   const auto option = [&](const char* name, const std::optional<std::string>& value) {
     if (value) line += fmt::format(" {} {}", name, quoted(*value));
   };
@@ -196,13 +152,10 @@ std::string command_line(const std::string& command, const JobArguments& argumen
   if (ddp.accumulate != standard.accumulate) option("--accumulate", number(ddp.accumulate));
   option("--model", arguments.model);
   if (arguments.timing == Timing::compacted) option("--timing", "compacted");
-  option("--nodes", number(arguments.nodes));
-  option("--gpus-per-node", number(arguments.gpus_per_node));
-  option("--nccl", arguments.nccl);
+  for (const auto& [name, value] : typed_options(arguments.cluster))
+    line += value ? fmt::format(" {} {}", name, quoted(*value)) : " " + name;
   if (arguments.network != JobArguments{}.network) option("--network", arguments.network);
   option("--background", arguments.background);
-  option("--algorithm", arguments.algorithm);
-  option("--protocol", arguments.protocol);
   option("--measured-step", arguments.measured_step);
   option("--gpu", arguments.gpu);
   option("--compute-scale", arguments.compute_scale);
@@ -221,7 +174,7 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
   if (arguments.background && !flow)
     throw UsageError("--background: only --network flow knows of other traffic; add it");
   job.options.ddp = ddp_options(arguments.ddp);
-  const CollectiveTuning tuning = tuning_for(arguments, job.options.ddp.torch);
+  const CollectiveTuning tuning = collective_tuning(arguments.cluster, job.options.ddp.torch);
   if (arguments.measured_step) job.measured_step = parse_measured_step(*arguments.measured_step);
   if (arguments.compute_scale) parse_compute_scale(*arguments.compute_scale);
 
@@ -230,10 +183,9 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
            : load_workload(arguments.workload, arguments.model, arguments.timing);
   job.workload = std::move(loaded.workload);
   job.workload_source = arguments.workload;
-  const ClusterRequest request{.text = arguments.cluster,
-                               .nodes = arguments.nodes,
-                               .gpus_per_node = arguments.gpus_per_node};
+  const ClusterRequest request = cluster_request(arguments.cluster);
   job.cluster = load_cluster(request);
+  require_choice(arguments.cluster, job.cluster, tuning);
   ComputeTransfer compute = transfer_compute(job.workload,
                                              {.workload = arguments.workload,
                                               .gpu = arguments.gpu,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster_arguments.hpp"
 #include "ddp_arguments.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/step.hpp"
@@ -21,15 +22,10 @@ namespace ddpsim {
 
 struct JobArguments {
   std::string workload;
-  std::string cluster;
+  ClusterArguments cluster;
   std::optional<std::string> model;
-  std::optional<int> nodes;
-  std::optional<int> gpus_per_node;
-  std::optional<std::string> nccl;
   std::string network = "analytic";
   std::optional<std::string> background;
-  std::optional<std::string> algorithm;
-  std::optional<std::string> protocol;
   std::optional<std::string> measured_step;
   std::optional<std::string> gpu;
   std::optional<std::string> compute_scale;

@@ -33,7 +33,21 @@ struct Planner {
 }  // namespace
 
 std::string_view name_of(Algorithm algorithm) {
-  return algorithm == Algorithm::tree ? "tree" : "ring";
+  switch (algorithm) {
+    case Algorithm::tree:
+      return "tree";
+    case Algorithm::ring:
+      break;
+    case Algorithm::collnet_direct:
+      return "collnetdirect";
+    case Algorithm::collnet_chain:
+      return "collnetchain";
+    case Algorithm::nvls:
+      return "nvls";
+    case Algorithm::nvls_tree:
+      return "nvlstree";
+  }
+  return "ring";
 }
 
 std::string_view name_of(Protocol protocol) {

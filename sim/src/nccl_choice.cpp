@@ -1,4 +1,5 @@
-// Which algorithm and protocol NCCL takes: the smallest of its own estimates.
+// Which algorithm and protocol NCCL takes: the smallest of its own estimates. Rings and trees are here,
+// what switches reduce is in in_switch_tuning.cpp.
 //
 // n ranks, N nodes, ring steps s = 2(n - 1) for an all-reduce and n for a broadcast, of which the
 // network carries 2(N - 1), or N for a broadcast.
@@ -14,13 +15,6 @@
 namespace ddpsim {
 namespace {
 
-/// Floor of the base-2 logarithm; 0 for 0, as in NCCL.
-int log2_floor(std::int64_t n) {
-  int log = 0;
-  while ((n >>= 1) != 0) ++log;
-  return log;
-}
-
 std::size_t at(Algorithm algorithm) {
   return static_cast<std::size_t>(algorithm);
 }
@@ -30,20 +24,6 @@ std::size_t at(Protocol protocol) {
 
 const SearchGraph& graph_of(Algorithm algorithm, const Cluster& cluster) {
   return algorithm == Algorithm::ring ? cluster.ring : cluster.tree;
-}
-
-/// Row of the generation tables: Volta, Ampere, Hopper, Blackwell.
-std::size_t generation(const Cluster& cluster, const NcclTuning& table) {
-  const int capability = cluster.gpu.compute_capability;
-  if (table.only_known_generations) return capability == 80 ? 1 : 0;
-  if (capability >= 100) return 3;
-  if (capability >= 90) return 2;
-  return capability >= 80 ? 1 : 0;
-}
-
-/// Column of the generation tables: one node, two, more.
-std::size_t nodes_column(const Cluster& cluster) {
-  return static_cast<std::size_t>(std::clamp(cluster.nodes, 1, 3) - 1);
 }
 
 int ring_steps(CollectiveKind kind, int ranks) {
@@ -71,7 +51,7 @@ float ring_bus(CollectiveKind kind, Protocol protocol, const Cluster& cluster,
   if (table.cap_ampere && cluster.gpu.compute_capability == 80) bus = std::min(bus, 235.0f);
   const bool old = table.era == TuningEra::v2_7;
   const std::size_t column = nodes_column(cluster);
-  const std::size_t row = generation(cluster, table);
+  const std::size_t row = generation_row(cluster, table);
   const double factor =
       table.ring_ll_factor > 0 ? table.ring_ll_factor : old_ring_ll_factor(kind, cluster);
   const double channels = cluster.ring.channels;
@@ -118,7 +98,7 @@ float tree_bus(Protocol protocol, const Cluster& cluster, const NcclTuning& tabl
   if (table.cap_ampere && cluster.gpu.compute_capability == 80) bus = std::min(bus, 235.0f);
   if (table.era == TuningEra::v2_7) return tree_bus_2_7(protocol, cluster, bus);
   const std::size_t column = nodes_column(cluster);
-  const std::size_t row = generation(cluster, table);
+  const std::size_t row = generation_row(cluster, table);
   const double channels = cluster.tree.channels;
   const float tree = cut(static_cast<double>(bus) * .92, channels * table.tree[row][column]);
   switch (protocol) {
@@ -138,10 +118,7 @@ float tree_bus(Protocol protocol, const Cluster& cluster, const NcclTuning& tabl
 
 float bandwidth(CollectiveKind kind, Algorithm algorithm, Protocol protocol, const Cluster& cluster,
                 const NcclTuning& table) {
-  if (algorithm == Algorithm::tree) {
-    if (kind == CollectiveKind::broadcast) return 0;
-    return tree_bus(protocol, cluster, table) * 0.5f;
-  }
+  if (algorithm == Algorithm::tree) return tree_bus(protocol, cluster, table) * 0.5f;
   const float ratio =
       static_cast<float>((1.0 * cluster.ranks()) / ring_steps(kind, cluster.ranks()));
   return ring_bus(kind, protocol, cluster, table) * ratio;
@@ -210,13 +187,21 @@ float tree_latency(Protocol protocol, const Cluster& cluster, const NcclTuning& 
                                             static_cast<float>(log2_floor(cluster.nodes)) * inter);
 }
 
+/// NCCL's path from GPU to NIC crosses no host bridge and the NIC reaches GPU memory. Slingshot's NICs
+/// sit at the processor; the first generation of EFA (Volta's) stages in host memory.
+bool nic_beside_gpu(const Cluster& cluster) {
+  const Network& network = cluster.network;
+  if (network.kind == NetworkKind::tcp || network.kind == NetworkKind::slingshot) return false;
+  if (network.kind == NetworkKind::efa && cluster.gpu.compute_capability < 80) return false;
+  return network.gpudirect;
+}
+
 /// LL128 needs 128-byte stores that arrive whole: NVLink inside, GPUDirect outside.
 bool ll128_works(Algorithm algorithm, const Cluster& cluster, const NcclTuning& table) {
   if (graph_of(algorithm, cluster).intra_path != PathKind::nvlink && cluster.gpus_per_node > 1) {
     return false;
   }
-  const bool direct = cluster.network.gpudirect && cluster.network.kind != NetworkKind::tcp;
-  if (cluster.nodes > 1 && !direct) return false;
+  if (cluster.nodes > 1 && !nic_beside_gpu(cluster)) return false;
   const int capability = cluster.gpu.compute_capability;
   if (table.ll128_max_capability == 0) return capability >= 70;
   return capability >= 70 && capability <= table.ll128_max_capability && capability % 10 == 0;
@@ -224,15 +209,57 @@ bool ll128_works(Algorithm algorithm, const Cluster& cluster, const NcclTuning& 
 
 bool enabled(CollectiveKind kind, Algorithm algorithm, Protocol protocol, const Cluster& cluster,
              const CollectiveTuning& tuning, const NcclTuning& table) {
+  if (!algorithm_exists(kind, algorithm, cluster, tuning, table)) return false;
   // Collectives with one algorithm ignore NCCL_ALGO.
-  if (kind == CollectiveKind::all_reduce && tuning.algorithm && *tuning.algorithm != algorithm) {
+  if (kind == CollectiveKind::all_reduce && tuning.algorithms &&
+      !tuning.algorithms->has(algorithm)) {
     return false;
   }
-  if (tuning.protocol) return *tuning.protocol == protocol;
+  if (tuning.protocols) return tuning.protocols->has(protocol);
   return protocol != Protocol::ll128 || ll128_works(algorithm, cluster, table);
 }
 
+/// Latency and bandwidth, whether or not the cell may be used.
+TuningEntry entry_of(CollectiveKind kind, Algorithm algorithm, Protocol protocol,
+                     const Cluster& cluster, const NcclTuning& table) {
+  switch (algorithm) {
+    case Algorithm::tree:
+      return {tree_latency(protocol, cluster, table),
+              bandwidth(kind, algorithm, protocol, cluster, table)};
+    case Algorithm::ring:
+      return {ring_latency(kind, protocol, cluster, table),
+              bandwidth(kind, algorithm, protocol, cluster, table)};
+    default:
+      return in_switch_entry(algorithm, protocol, cluster, table);
+  }
+}
+
+/// Blackwell's trees of switches bend like trees of GPUs, on x86.
+bool bends_like_tree(Algorithm algorithm, const Cluster& cluster, const NcclTuning& table) {
+  if (algorithm == Algorithm::tree) return true;
+  return algorithm == Algorithm::nvls_tree && table.nvls == NvlsEra::v2_28 &&
+         cluster.gpu.compute_capability >= 100 && cluster.cpu != CpuVendor::arm;
+}
+
 }  // namespace
+
+int log2_floor(std::int64_t n) {
+  int log = 0;
+  while ((n >>= 1) != 0) ++log;
+  return log;
+}
+
+std::size_t generation_row(const Cluster& cluster, const NcclTuning& table) {
+  const int capability = cluster.gpu.compute_capability;
+  if (table.only_known_generations) return capability == 80 ? 1 : 0;
+  if (capability >= 100) return 3;
+  if (capability >= 90) return 2;
+  return capability >= 80 ? 1 : 0;
+}
+
+std::size_t nodes_column(const Cluster& cluster) {
+  return static_cast<std::size_t>(std::clamp(cluster.nodes, 1, 3) - 1);
+}
 
 TuningEntries tuning_entries(CollectiveKind kind, const Cluster& cluster,
                              const CollectiveTuning& tuning) {
@@ -243,34 +270,35 @@ TuningEntries tuning_entries(CollectiveKind kind, const Cluster& cluster,
       const auto algorithm = static_cast<Algorithm>(a);
       const auto protocol = static_cast<Protocol>(p);
       TuningEntry& entry = entries[at(algorithm)][at(protocol)];
-      entry.latency_us = algorithm == Algorithm::ring ? ring_latency(kind, protocol, cluster, table)
-                                                      : tree_latency(protocol, cluster, table);
-      if (enabled(kind, algorithm, protocol, cluster, tuning, table)) {
-        entry.bandwidth_gbps = bandwidth(kind, algorithm, protocol, cluster, table);
-      }
+      entry = entry_of(kind, algorithm, protocol, cluster, table);
+      if (!enabled(kind, algorithm, protocol, cluster, tuning, table)) entry.bandwidth_gbps = 0;
     }
   }
   return entries;
 }
 
-int communicator_channels(const Cluster& cluster, const NcclTuning& table) {
+int communicator_channels(const Cluster& cluster, const CollectiveTuning& tuning) {
+  const NcclTuning& table = nccl_tuning(tuning.nccl);
   const SearchGraph& ring = cluster.ring;
   int channels = std::min(table.max_channels, 2 * std::max(1, ring.channels));
   if (table.double_hopper_channels && cluster.gpu.compute_capability >= 90 && cluster.nodes > 1 &&
       ring.intra.gigabytes_per_second() > 45 && channels < 16) {
     channels = std::min(table.max_channels, 2 * channels);
   }
-  return channels;
+  if (tuning.max_channels) channels = std::min(channels, *tuning.max_channels);
+  if (tuning.min_channels) channels = std::max(channels, *tuning.min_channels);
+  return std::clamp(channels, 1, table.max_channels);
 }
 
 float estimate_us(CollectiveKind kind, Algorithm algorithm, Protocol protocol,
                   const TuningEntry& entry, Bytes size, const Cluster& cluster,
-                  const NcclTuning& table) {
+                  const CollectiveTuning& tuning) {
+  const NcclTuning& table = nccl_tuning(tuning.nccl);
   if (!(entry.bandwidth_gbps > 0)) return -1;
   float bandwidth = entry.bandwidth_gbps;
   float latency = entry.latency_us;
   const std::int64_t bytes = size.count();
-  if (algorithm == Algorithm::tree && kind == CollectiveKind::all_reduce) {
+  if (bends_like_tree(algorithm, cluster, table) && kind == CollectiveKind::all_reduce) {
     const auto power = static_cast<std::size_t>(log2_floor(bytes >> 6));
     const auto& correction = table.tree_correction[at(protocol)];
     if (power < correction.size()) bandwidth *= correction[power];
@@ -280,7 +308,7 @@ float estimate_us(CollectiveKind kind, Algorithm algorithm, Protocol protocol,
     const int ranks = cluster.ranks();
     if (table.plateau_by_ranks) {
       if (static_cast<double>(bytes) >= ranks / 16.0 * 65536) latency *= 1.9f;
-    } else if (bytes / (std::int64_t{communicator_channels(cluster, table)} * ranks) >= 64) {
+    } else if (bytes / (std::int64_t{communicator_channels(cluster, tuning)} * ranks) >= 64) {
       latency *= cluster.gpu.compute_capability < 80 ? 1.9f : 1.4f;
     }
   }
@@ -288,11 +316,18 @@ float estimate_us(CollectiveKind kind, Algorithm algorithm, Protocol protocol,
 }
 
 int operation_channels(Algorithm algorithm, Protocol protocol, Bytes size, const Cluster& cluster,
-                       const NcclTuning& table) {
+                       const CollectiveTuning& tuning) {
+  if (algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree) {
+    return std::max(1, cluster.nvls_channels);  // whatever the size
+  }
   constexpr double kPcieWidth = 12;  // GB/s: a slower ring gets fewer threads
   const bool ring = algorithm == Algorithm::ring;
   std::int64_t threads = 512;
   std::int64_t bytes_per_thread = 64;
+  if (algorithm == Algorithm::collnet_direct || algorithm == Algorithm::collnet_chain) {
+    threads = 640;
+    bytes_per_thread = 512;
+  }
   if (protocol == Protocol::ll) bytes_per_thread = ring ? 8 * std::int64_t{cluster.ranks()} : 8;
   if (protocol == Protocol::ll128) {
     threads = 640;
@@ -303,7 +338,7 @@ int operation_channels(Algorithm algorithm, Protocol protocol, Bytes size, const
       graph.intra.gigabytes_per_second() * graph.channels <= kPcieWidth) {
     threads = 256;
   }
-  std::int64_t channels = communicator_channels(cluster, table);
+  std::int64_t channels = communicator_channels(cluster, tuning);
   while (channels >= 2 && size.count() < channels * threads * bytes_per_thread) --channels;
   return static_cast<int>(channels);
 }
@@ -311,8 +346,8 @@ int operation_channels(Algorithm algorithm, Protocol protocol, Bytes size, const
 CollectiveChoice choose(CollectiveKind kind, Bytes size, const Cluster& cluster,
                         const CollectiveTuning& tuning) {
   CollectiveChoice best;
+  best.buffer = tuning.buffer;
   if (cluster.ranks() <= 1) return best;
-  const NcclTuning& table = nccl_tuning(tuning.nccl);
   const TuningEntries entries = tuning_entries(kind, cluster, tuning);
   float best_us = -1;
   for (int a = 0; a < kAlgorithms; ++a) {
@@ -320,16 +355,26 @@ CollectiveChoice choose(CollectiveKind kind, Bytes size, const Cluster& cluster,
       const auto algorithm = static_cast<Algorithm>(a);
       const auto protocol = static_cast<Protocol>(p);
       const float us = estimate_us(kind, algorithm, protocol, entries[at(algorithm)][at(protocol)],
-                                   size, cluster, table);
+                                   size, cluster, tuning);
       if (us < 0 || (best_us >= 0 && us >= best_us)) continue;
       best_us = us;
       best.algorithm = algorithm;
       best.protocol = protocol;
     }
   }
-  best.channels = operation_channels(best.algorithm, best.protocol, size, cluster, table);
+  best.channels = operation_channels(best.algorithm, best.protocol, size, cluster, tuning);
   best.nccl_estimate = Duration::microseconds(static_cast<double>(std::max(best_us, 0.0f)));
   return best;
+}
+
+bool can_choose(const Cluster& cluster, const CollectiveTuning& tuning) {
+  if (cluster.ranks() <= 1) return true;
+  for (const auto& row : tuning_entries(CollectiveKind::all_reduce, cluster, tuning)) {
+    for (const TuningEntry& entry : row) {
+      if (entry.bandwidth_gbps > 0) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace ddpsim

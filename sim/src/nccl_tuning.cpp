@@ -3,8 +3,27 @@
 namespace ddpsim {
 namespace {
 
-constexpr PairTable pairs(std::array<float, 3> tree, std::array<float, 3> ring) {
-  return {tree, ring};
+using Row = std::array<float, kProtocols>;
+/// In-switch algorithms run with Simple only, but for the oldest CollNet.
+struct InSwitchRows {
+  Row collnet_direct{};
+  Row collnet_chain{};
+  Row nvls{};
+  Row nvls_tree{};
+};
+constexpr PairTable pairs(Row tree, Row ring, const InSwitchRows& in_switch) {
+  return {tree,
+          ring,
+          in_switch.collnet_direct,
+          in_switch.collnet_chain,
+          in_switch.nvls,
+          in_switch.nvls_tree};
+}
+constexpr Row simple(float us) {
+  return {0, 0, us};
+}
+constexpr void set_in_switch(PairTable& table, const InSwitchRows& rows) {
+  table = pairs(table[0], table[1], rows);
 }
 constexpr GenerationTable every(double value) {
   constexpr auto row = [](double v) { return NodesRow{v, v, v}; };
@@ -43,10 +62,15 @@ constexpr NcclTuning tuning_2_7() {
   NcclTuning t;
   t.version = {2, 7, 8};
   t.era = TuningEra::v2_7;
-  t.base_latency = pairs({4.4f, 4.4f, 0.0f}, {3.6f, 10.0f, 8.4f});
-  t.nvlink_latency = pairs({.52f, 1.2f, 28.0f}, {.47f, 1.9f, 3.4f});
-  t.pcie_latency = pairs({1.0f, 1.9f, 28.0f}, {1.0f, 2.5f, 5.7f});
-  t.network_latency = pairs({5.0f, 8.5f, 50.0f}, {2.7f, 4.0f, 9.6f});
+  t.base_latency =
+      pairs({4.4f, 4.4f, 0.0f}, {3.6f, 10.0f, 8.4f}, {.collnet_chain = {4.4f, 4.4f, 0.0f}});
+  t.nvlink_latency =
+      pairs({.52f, 1.2f, 28.0f}, {.47f, 1.9f, 3.4f}, {.collnet_chain = {.5f, 1.2f, 4.0f}});
+  t.pcie_latency =
+      pairs({1.0f, 1.9f, 28.0f}, {1.0f, 2.5f, 5.7f}, {.collnet_chain = {1.0f, 1.9f, 5.5f}});
+  t.network_latency =
+      pairs({5.0f, 8.5f, 50.0f}, {2.7f, 4.0f, 9.6f}, {.collnet_chain = {5.0f, 5.0f, 10.7f}});
+  t.one_collnet = true;
   t.only_known_generations = true;
   t.ring_ll_factor = 0;
   t.ring_ll128_single_rank = true;
@@ -68,6 +92,7 @@ constexpr NcclTuning tuning_2_10() {
   t.era = TuningEra::v2_10;
   t.nvlink_latency[0][1] = 1.25f;
   t.network_latency[0][2] = 28.0f;
+  t.nvlink_latency[3][2] = t.pcie_latency[3][2] = 8.0f;
   t.ll_max = {kVoltaLl, kAmpereLl, kAmpereLl, kAmpereLl};
   t.ring_ll128 = every(20.0);
   t.tree_ll128 = every(20.0);
@@ -80,16 +105,36 @@ constexpr NcclTuning tuning_2_14() {
   NcclTuning t = tuning_2_10();
   t.version = {2, 14, 3};
   t.inter_steps_twice_nodes = true;
+  t.one_collnet = false;
+  set_in_switch(t.base_latency, {{4.4f, 4.4f, 0.0f}, {4.4f, 4.4f, 0.0f}, {}, {}});
+  set_in_switch(t.nvlink_latency, {simple(8.0f), simple(4.75f), {}, {}});
+  set_in_switch(t.pcie_latency, {simple(8.0f), simple(8.0f), {}, {}});
+  set_in_switch(t.network_latency, {simple(10.7f), simple(14.0f), {}, {}});
+  return t;
+}
+
+/// The first version with NVLS; its other constants were not to be had and stay those of 2.14.
+constexpr NcclTuning tuning_2_17() {
+  NcclTuning t = tuning_2_14();
+  t.version = {2, 17, 1};
+  t.nvls = NvlsEra::v2_17;
+  t.base_latency[4] = t.base_latency[5] = simple(23.0f);
+  t.network_latency[4] = simple(18.0f);
+  t.network_latency[5] = simple(19.0f);
   return t;
 }
 
 constexpr NcclTuning tuning_2_18() {
-  NcclTuning t = tuning_2_14();
+  NcclTuning t = tuning_2_17();
   t.version = {2, 18, 3};
-  t.base_latency = pairs({6.8f, 14.0f, 0.0f}, {6.6f, 14.0f, 8.4f});
-  t.nvlink_latency = pairs({.6f, 1.25f, 4.0f}, {.6f, 1.9f, 3.4f});
-  t.pcie_latency = pairs({1.0f, 1.9f, 6.0f}, {1.0f, 2.5f, 5.7f});
-  t.network_latency = pairs({5.0f, 8.5f, 14.0f}, {2.7f, 4.0f, 14.0f});
+  t.base_latency = pairs({6.8f, 14.0f, 0.0f}, {6.6f, 14.0f, 8.4f},
+                         {{6.8f, 14.0f, 0.0f}, {6.8f, 14.0f, 0.0f}, simple(23.0f), simple(23.0f)});
+  t.nvlink_latency =
+      pairs({.6f, 1.25f, 4.0f}, {.6f, 1.9f, 3.4f}, {simple(8.0f), simple(4.75f), {}, {}});
+  t.pcie_latency =
+      pairs({1.0f, 1.9f, 6.0f}, {1.0f, 2.5f, 5.7f}, {simple(8.0f), simple(8.0f), {}, {}});
+  t.network_latency = pairs({5.0f, 8.5f, 14.0f}, {2.7f, 4.0f, 14.0f},
+                            {simple(10.7f), simple(14.0f), simple(18.0f), simple(19.0f)});
   t.ll_max = {kVoltaLl, kAmpereLl, kAmpereLl, kAmpereLl};
   t.ring_ll128 = {kTwenty, kTwenty, kHopperRingLl128, kHopperRingLl128};
   t.tree_ll128 = {kTwenty, kTwenty, kHopperTreeLl128, kHopperTreeLl128};
@@ -110,6 +155,11 @@ constexpr NcclTuning tuning_2_21() {
   t.nvlink_latency[0][2] = 28.0f;
   t.pcie_latency[0][2] = 28.0f;
   t.network_latency[0][2] = 28.0f;
+  set_in_switch(t.base_latency, {});
+  set_in_switch(t.nvlink_latency, {simple(3.7f), simple(2.8f), simple(25.0f), simple(25.0f)});
+  set_in_switch(t.pcie_latency, {simple(3.7f), simple(2.8f), {}, {}});
+  set_in_switch(t.network_latency, {simple(31.0f), simple(30.0f), simple(18.0f), simple(14.0f)});
+  t.nvls = NvlsEra::v2_21;
   t.ll_max = {kVoltaLl, kAmpereLl, kHopperLl, kHopperLl};
   t.ring_ll_factor = 0.5;
   t.ring_ll128_single_rank = false;
@@ -140,6 +190,9 @@ constexpr NcclTuning tuning_2_28() {
   t.ring_ll128[3] = {73.4, 34.6, 73.4};
   t.tree_ll128[3] = {55.6, 31.67, 20.0};
   t.tree[3] = {70.0, 42.8, 24.0};
+  t.nvls = NvlsEra::v2_28;
+  t.nvls_tree = {kVoltaTree, kAmpereTree, {0.0, 57.7, 45.5}, {0.0, 96.0, 43.8}};
+  t.network_latency[5][2] = 20.9f;
   return t;
 }
 
@@ -147,11 +200,13 @@ constexpr NcclTuning tuning_2_30() {
   NcclTuning t = tuning_2_28();
   t.version = {2, 30, 7};
   t.ring_ll128[3] = {40.0, 40.0, 40.0};
+  t.nvls_tree[3] = {0.0, 96.0, 80.0};
   return t;
 }
 
-constexpr std::array kTables{tuning_2_7(),  tuning_2_10(), tuning_2_14(), tuning_2_18(),
-                             tuning_2_21(), tuning_2_27(), tuning_2_28(), tuning_2_30()};
+constexpr std::array kTables{tuning_2_7(),  tuning_2_10(), tuning_2_14(),
+                             tuning_2_17(), tuning_2_18(), tuning_2_21(),
+                             tuning_2_27(), tuning_2_28(), tuning_2_30()};
 
 }  // namespace
 

@@ -7,8 +7,8 @@
 // are those of NCCL's graph/tuning.cc, and the arithmetic keeps its single precision so that close
 // decisions fall the same way.
 //
-// Not modelled: CollNet, NVLS and PAT (further rows and enumerators when they come), the penalty
-// for trees whose network traffic sits on one GPU, mixed GPUs, tuner plugins.
+// Not modelled: the penalty for trees whose network traffic sits on one GPU, mixed GPUs, tuner
+// plugins. CollNet has no search of its own here: its heads are the tree's channels.
 #pragma once
 
 #include <array>
@@ -16,9 +16,6 @@
 #include "ddpsim/sim/collective.hpp"
 
 namespace ddpsim {
-
-inline constexpr int kAlgorithms = 2;
-inline constexpr int kProtocols = 3;
 
 /// Microseconds or GB/s by [algorithm][protocol], in NCCL's index order.
 using PairTable = std::array<std::array<float, kProtocols>, kAlgorithms>;
@@ -33,6 +30,14 @@ enum class TuningEra {
   v2_10,  ///< caps per channel by generation
 };
 
+/// How one version rates NVLS and NVLSTree.
+enum class NvlsEra {
+  none,   ///< before 2.17
+  v2_17,  ///< a share of the heads' bandwidth; a tree latency linear in the nodes
+  v2_21,  ///< the tree by the logarithm of the nodes, half the network beyond two
+  v2_28,  ///< an efficiency by generation, as ring bandwidth
+};
+
 /// What differs between versions of the model.
 struct NcclTuning {
   NcclVersion version;
@@ -41,10 +46,13 @@ struct NcclTuning {
   PairTable nvlink_latency{};
   PairTable pcie_latency{};
   PairTable network_latency{};
-  GenerationTable ll_max{};              ///< whole operation, not per channel
-  GenerationTable ring_ll128{};          ///< per channel
-  GenerationTable tree_ll128{};          ///< per channel
-  GenerationTable tree{};                ///< per channel
+  GenerationTable ll_max{};      ///< whole operation, not per channel
+  GenerationTable ring_ll128{};  ///< per channel
+  GenerationTable tree_ll128{};  ///< per channel
+  GenerationTable tree{};        ///< per channel
+  GenerationTable nvls_tree{};   ///< per channel; only since 2.28
+  NvlsEra nvls = NvlsEra::none;
+  bool one_collnet = false;              ///< CollNet was one algorithm, a chain, with LL too
   bool only_known_generations = false;   ///< sm_80 exactly is Ampere, everything else Volta
   double ring_ll_factor = 0.5;           ///< 0: one quarter, or one third for a local broadcast
   bool ring_ll128_single_rank = false;   ///< factor 0.7 instead of 0.92 with one rank per node
@@ -79,13 +87,29 @@ TuningEntries tuning_entries(CollectiveKind kind, const Cluster& cluster,
 /// NCCL's time for one cell in microseconds; negative when the cell is disabled.
 float estimate_us(CollectiveKind kind, Algorithm algorithm, Protocol protocol,
                   const TuningEntry& entry, Bytes size, const Cluster& cluster,
-                  const NcclTuning& table);
+                  const CollectiveTuning& tuning);
 
-/// Channels of the communicator: the search's, doubled.
-int communicator_channels(const Cluster& cluster, const NcclTuning& table);
+/// Whether the version and the cluster have the algorithm at all, whatever NCCL_ALGO says.
+bool algorithm_exists(CollectiveKind kind, Algorithm algorithm, const Cluster& cluster,
+                      const CollectiveTuning& tuning, const NcclTuning& table);
+
+/// Rows of the algorithms that reduce inside switches: a latency in microseconds and an algorithm
+/// bandwidth in GB/s, 0 for protocols they do not run with.
+TuningEntry in_switch_entry(Algorithm algorithm, Protocol protocol, const Cluster& cluster,
+                            const NcclTuning& table);
+
+/// Row of the generation tables: Volta, Ampere, Hopper, Blackwell.
+std::size_t generation_row(const Cluster& cluster, const NcclTuning& table);
+/// Their column: one node, two, more.
+std::size_t nodes_column(const Cluster& cluster);
+/// Floor of the base-2 logarithm; 0 for 0, as in NCCL.
+int log2_floor(std::int64_t n);
+
+/// Channels of the communicator's rings and trees: the search's, doubled, then bounded by the user.
+int communicator_channels(const Cluster& cluster, const CollectiveTuning& tuning);
 
 /// Channels that an operation of `size` uses.
 int operation_channels(Algorithm algorithm, Protocol protocol, Bytes size, const Cluster& cluster,
-                       const NcclTuning& table);
+                       const CollectiveTuning& tuning);
 
 }  // namespace ddpsim

@@ -213,7 +213,7 @@ TEST_CASE("nccl choice: LL128 needs NVLink, GPUDirect and a GPU known to store 1
 TEST_CASE("nccl choice: forced algorithm and protocol are obeyed") {
   const Cluster dgx1 = nvlink(1, 8, 70, graph(6, 20));
   const CollectiveTuning forced{
-      .nccl = {2, 30, 7}, .algorithm = Algorithm::tree, .protocol = Protocol::simple};
+      .nccl = {2, 30, 7}, .algorithms = Algorithm::tree, .protocols = Protocol::simple};
   const CollectiveChoice choice = choose(CollectiveKind::all_reduce, 4_KiB, dgx1, forced);
   CHECK(choice.algorithm == Algorithm::tree);
   CHECK(choice.protocol == Protocol::simple);
@@ -245,18 +245,17 @@ TEST_CASE("nccl choice: one rank runs no tuning") {
 
 TEST_CASE("nccl choice: channels shrink with the size and reach the communicator's") {
   const Cluster dgx1 = nvlink(1, 8, 70, graph(6, 20));
-  const NcclTuning& table = nccl_tuning({2, 30, 7});
-  CHECK(communicator_channels(dgx1, table) == 12);
+  CHECK(communicator_channels(dgx1, kNewest) == 12);
   const auto channels = [&](Protocol protocol, Bytes size) {
-    return operation_channels(Algorithm::ring, protocol, size, dgx1, table);
+    return operation_channels(Algorithm::ring, protocol, size, dgx1, kNewest);
   };
   CHECK(channels(Protocol::simple, Bytes(393'216)) == 12);
   CHECK(channels(Protocol::simple, Bytes(393'215)) == 11);
   CHECK(channels(Protocol::ll, Bytes(0)) == 1);
   CHECK(channels(Protocol::ll, 64_KiB) == 2);  // 512 threads x 8 bytes x 8 ranks each
   // Hopper across nodes with fast rings and few channels doubles twice.
-  CHECK(communicator_channels(nvlink(4, 8, 90, graph(4, 48)), table) == 16);
-  CHECK(communicator_channels(nvlink(4, 8, 80, graph(4, 48)), table) == 8);
+  CHECK(communicator_channels(nvlink(4, 8, 90, graph(4, 48)), kNewest) == 16);
+  CHECK(communicator_channels(nvlink(4, 8, 80, graph(4, 48)), kNewest) == 8);
 }
 
 TEST_CASE("nccl choice: awkward sizes and rank counts always give an enabled choice") {

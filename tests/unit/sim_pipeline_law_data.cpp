@@ -85,7 +85,7 @@ std::vector<Log> logs() {
   constexpr auto node = Kind::nvlink_node;
   constexpr auto net = Kind::network;
   constexpr auto in_switch = Kind::in_switch;
-  const CollectiveTuning ring = {.nccl = {2, 10, 3}, .algorithm = Algorithm::ring};
+  const CollectiveTuning ring = {.nccl = {2, 10, 3}, .algorithms = Algorithm::ring};
   return {
       {"v100-sxm2-32gb-n1g8", node, nccl(12, 10), nvlink(1, 8, 70, 150, 6, 20, mesh)},
       {"abci-v100-n1g4", node, nccl(8, 4), nvlink(1, 4, 70, 150, 6, 21, mesh)},

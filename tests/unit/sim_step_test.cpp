@@ -249,7 +249,7 @@ TEST_CASE("step: random worlds keep the sums, and a faster network is never slow
       const Cluster cluster = worlds::node(ranks, rate);
       const CollectiveModel model =
           AnalyticModel{.cluster = cluster,
-                        .tuning = {.algorithm = Algorithm::ring, .protocol = Protocol::simple}};
+                        .tuning = {.algorithms = Algorithm::ring, .protocols = Protocol::simple}};
       const StepTimes times = simulate(workload, cluster, options, model).step.times;
       check_sums(times);
       CHECK(times.iteration <= before);

@@ -136,7 +136,7 @@ TEST_CASE("tune: keeps the default when nothing measurable can be won, sets a ca
                           .oversubscription = 1};
   slow.model =
       AnalyticModel{.cluster = slow.cluster,
-                    .tuning = {.algorithm = Algorithm::ring, .protocol = Protocol::simple}};
+                    .tuning = {.algorithms = Algorithm::ring, .protocols = Protocol::simple}};
   const Recommendation verdict = slow.tune().recommended;
   CHECK(verdict.set);
   CHECK(verdict.gain.low > Duration());

@@ -27,6 +27,7 @@
 #include "nccl_rates.hpp"
 #include "node_graph.hpp"
 #include "node_paths.hpp"
+#include "nvls_heads.hpp"
 
 namespace ddpsim {
 namespace {
@@ -242,13 +243,6 @@ bool splits_channels(int count, double speed, int compute_capability) {
   return !(compute_capability >= 90 && speed < 50 && count > 4);
 }
 
-int nvls_channels(const Cluster& cluster) {
-  const bool multicast = cluster.intra.kind == IntraKind::nvswitch;
-  if (!multicast || cluster.gpu.compute_capability < 90) return 0;
-  if (cluster.gpu.compute_capability < 100) return 16;
-  return cluster.nodes == 1 ? 24 : 32;
-}
-
 SearchGraph graph(std::size_t channels, double intra, double inter, PathKind path) {
   return {static_cast<int>(channels), Bandwidth::gigabytes_per_second(intra),
           Bandwidth::gigabytes_per_second(inter), path};
@@ -285,7 +279,7 @@ void derive_channels(const ClusterDescription& description, Topology& topology) 
     type.channels = std::move(ring.channels);
     type.path = ring.path;
   }
-  cluster.nvls_channels = nvls_channels(cluster);
+  derive_nvls(cluster);
   // One GPU per node counts as PCIe in NCCL's tuning: its path class is not "NVLink".
   const bool nvlink = cluster.gpus_per_node > 1 && farthest == PathClass::nvl;
   const PathKind path = nvlink ? PathKind::nvlink : PathKind::pcie;

@@ -7,7 +7,7 @@
 
 namespace ddpsim {
 
-/// Fills intra, ring, tree and nvls_channels of `topology.cluster` and the channels of its node
+/// Fills intra, ring, tree, nvls and nvls_channels of `topology.cluster` and the channels of its node
 /// types, whose other fields are set. Throws InputError where GPUs or NICs are not connected.
 void derive_channels(const ClusterDescription& description, Topology& topology);
 

@@ -81,9 +81,10 @@ struct Cluster {
   CpuVendor cpu = CpuVendor::unknown;
   SearchGraph ring;
   SearchGraph tree;
-  int nvls_channels = 0;   ///< 0: no NVLink SHARP
-  int degraded_links = 0;  ///< links below their rate: only the flow network sees them
-  bool verified = false;   ///< a log stands behind the figures
+  SearchGraph nvls{.channels = 0};  ///< one channel per GPU of a node, its head; 0: no NVLink SHARP
+  int nvls_channels = 0;            ///< thread blocks of an NVLS operation; 0: no NVLink SHARP
+  int degraded_links = 0;           ///< links below their rate: only the flow network sees them
+  bool verified = false;            ///< a log stands behind the figures
   std::vector<std::string> sources;
   std::vector<Price> prices;  ///< latest first; empty where none is known
 

@@ -6,8 +6,7 @@
 //       our pipeline law
 //
 // NCCL's time estimate selects; it does not predict. A CollectiveModel bundles the two (or replaces
-// them) as a value the step simulator asks once per collective. NVLS and CollNet join here as
-// further enumerators.
+// them) as a value the step simulator asks once per collective.
 #pragma once
 
 #include <cstdint>
@@ -25,30 +24,77 @@
 namespace ddpsim {
 
 enum class CollectiveKind { all_reduce, broadcast };
-enum class Algorithm { tree, ring };        // in NCCL's index order
+/// In NCCL's index order. Its last one, PAT, reduces nothing and is left out.
+enum class Algorithm {
+  tree,            ///< double binary tree over the nodes, a chain inside each
+  ring,            ///< one ring per channel through all ranks
+  collnet_direct,  ///< the network's switches reduce; every GPU talks to the heads of its node
+  collnet_chain,   ///< the network's switches reduce; a chain inside each node
+  nvls,            ///< the NVSwitches of one node reduce
+  nvls_tree,       ///< the NVSwitches reduce inside nodes, a double binary tree between them
+};
 enum class Protocol { ll, ll128, simple };  // in NCCL's index order
+inline constexpr int kAlgorithms = 6;
+inline constexpr int kProtocols = 3;
 
-std::string_view name_of(Algorithm algorithm);  ///< "tree", "ring"
+std::string_view name_of(Algorithm algorithm);  ///< "tree", "ring", "collnetdirect", …, "nvlstree"
 std::string_view name_of(Protocol protocol);    ///< "LL", "LL128", "Simple"
 
+/// Enumerators that are allowed. One alone converts: `.algorithms = Algorithm::ring`.
+template <typename Enum, int kCount>
+class SetOf {
+ public:
+  constexpr SetOf() = default;
+  constexpr SetOf(Enum only) { add(only); }  // NOLINT(google-explicit-constructor)
+  static constexpr SetOf all() {
+    SetOf set;
+    set.bits_ = (1U << kCount) - 1;
+    return set;
+  }
+  constexpr bool has(Enum value) const { return (bits_ & bit(value)) != 0; }
+  constexpr void add(Enum value) { bits_ |= bit(value); }
+  constexpr void remove(Enum value) { bits_ &= ~bit(value); }
+  constexpr bool empty() const { return bits_ == 0; }
+  constexpr bool operator==(const SetOf&) const = default;
+
+ private:
+  static constexpr unsigned bit(Enum value) { return 1U << static_cast<unsigned>(value); }
+  unsigned bits_ = 0;
+};
+using AlgorithmSet = SetOf<Algorithm, kAlgorithms>;
+using ProtocolSet = SetOf<Protocol, kProtocols>;
+
+/// What a user can set of NCCL, by the name of its environment variable.
 struct CollectiveTuning {
   NcclVersion nccl{};
-  std::optional<Algorithm> algorithm{};  ///< NCCL_ALGO: forced
-  std::optional<Protocol> protocol{};    ///< NCCL_PROTO: forced
+  std::optional<AlgorithmSet> algorithms{};  ///< NCCL_ALGO; broadcasts ignore it
+  std::optional<ProtocolSet> protocols{};    ///< NCCL_PROTO; lists LL128 even where NCCL would not
+  std::optional<int> min_channels{};         ///< NCCL_MIN_NCHANNELS, of rings and trees
+  std::optional<int> max_channels{};         ///< NCCL_MAX_NCHANNELS, of rings and trees
+  Bytes buffer = kDefaultBuffer;             ///< NCCL_BUFFSIZE: per channel and peer, Simple's
+  bool nvls = true;                          ///< NCCL_NVLS_ENABLE
+  bool collnet = false;                      ///< NCCL_COLLNET_ENABLE; needs switches that reduce
+
+  static constexpr Bytes kDefaultBuffer{4 * 1'048'576};
 };
 
 struct CollectiveChoice {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
-  int channels = 1;        ///< channels this operation uses; one thread block (SM) each
-  Duration nccl_estimate;  ///< NCCL's own time for it: a selector, not a prediction
+  int channels = 1;          ///< channels this operation uses; one thread block (SM) each
+  Duration nccl_estimate{};  ///< NCCL's own time for it: a selector, not a prediction
+  Bytes buffer = CollectiveTuning::kDefaultBuffer;  ///< sets the chunks of the Simple protocol
 };
 
 /// NCCL's selection for one operation of `size` bytes per rank over all ranks of the cluster.
 /// Ties go to the lower algorithm index, then protocol index, as in NCCL's loops. With one rank
-/// NCCL runs no tuning: the choice is ring/Simple/1 channel with estimate 0.
+/// NCCL runs no tuning: the choice is ring/Simple/1 channel with estimate 0. So it is, with all
+/// channels, where the tuning leaves nothing that works on this cluster; see can_choose.
 CollectiveChoice choose(CollectiveKind kind, Bytes size, const Cluster& cluster,
                         const CollectiveTuning& tuning);
+
+/// Whether an all-reduce has any algorithm and protocol left that the version and the cluster allow.
+bool can_choose(const Cluster& cluster, const CollectiveTuning& tuning);
 
 /// Duration of the kernel from the last arrival to the end, without contention.
 Duration cost(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,

@@ -1,0 +1,189 @@
+#include "cluster_arguments.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "ddp_arguments.hpp"
+#include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/formats/suggest.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::array kEveryAlgorithm{Algorithm::ring,           Algorithm::tree,
+                                     Algorithm::collnet_direct, Algorithm::collnet_chain,
+                                     Algorithm::nvls,           Algorithm::nvls_tree};
+constexpr std::array kEveryProtocol{Protocol::ll, Protocol::ll128, Protocol::simple};
+
+bool same_word(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
+/// "ring,tree", or "^ring" for all but those, as NCCL_ALGO and NCCL_PROTO are written.
+template <typename Set, typename Enum, std::size_t kCount>
+Set parse_list(std::string_view text, const std::string& option,
+               const std::array<Enum, kCount>& every) {
+  const bool except = text.starts_with('^');
+  if (except) text.remove_prefix(1);
+  Set set = except ? Set::all() : Set();
+  for (const std::string_view word : comma_list(text)) {
+    const auto named = std::find_if(every.begin(), every.end(),
+                                    [&](Enum value) { return same_word(word, name_of(value)); });
+    if (named == every.end()) {
+      std::vector<std::string> names;
+      for (const Enum value : every) names.emplace_back(name_of(value));
+      const std::optional<std::string> near = nearest(std::string(word), names);
+      throw UsageError(fmt::format("{}: \"{}\" is not one of {}{}", option, word,
+                                   fmt::join(names, ", "),
+                                   near ? fmt::format(". Did you mean \"{}\"?", *near) : ""));
+    }
+    if (except) {
+      set.remove(*named);
+    } else {
+      set.add(*named);
+    }
+  }
+  if (set.empty()) throw UsageError(option + ": nothing is left to choose from");
+  return set;
+}
+
+Bytes parse_buffer(const std::string& text) {
+  constexpr Bytes kLeast{8 * 1024};
+  constexpr Bytes kMost{1024 * 1'048'576};
+  const Parsed<Bytes> parsed = parse_bytes(text);
+  if (!parsed.value) throw UsageError("--buffer-size: " + parsed.problem);
+  if (*parsed.value < kLeast || *parsed.value > kMost)
+    throw UsageError(
+        fmt::format("--buffer-size: \"{}\" is out of range; expected 8KiB to 1GiB (NCCL "
+                    "takes 4MiB by default)",
+                    text));
+  return *parsed.value;
+}
+
+void require_version(const char* option, bool used, const CollectiveTuning& tuning,
+                     NcclVersion since) {
+  if (used && tuning.nccl < since)
+    throw UsageError(fmt::format("{}: NCCL {} does not have it yet; it came with {}", option,
+                                 to_string(tuning.nccl), to_string(since)));
+}
+
+}  // namespace
+
+void add_cluster_options(CLI::App& command, ClusterArguments& arguments) {
+  command
+      .add_option("CLUSTER", arguments.text,
+                  "bundled name, cluster file, or one line: \"node:2 gpu:8xV100 …\"")
+      ->required();
+  command.add_option("--nodes", arguments.nodes, "resize the cluster")
+      ->check(CLI::Range(1, 1000000));
+  command.add_option("--gpus-per-node", arguments.gpus_per_node, "use GPUs 0..G-1 of each node")
+      ->check(CLI::Range(1, 1000));
+}
+
+void add_nccl_options(CLI::App& command, ClusterArguments& arguments) {
+  constexpr int kMostChannels = 64;
+  command.add_option("--nccl", arguments.nccl, "NCCL version (default: the one PyTorch ships)");
+  command.add_option(
+      "--algorithm", arguments.algorithm,
+      "allow only these, or all but ^these: ring, tree, collnetdirect, collnetchain, "
+      "nvls, nvlstree (NCCL_ALGO)");
+  command.add_option("--protocol", arguments.protocol,
+                     "allow only these, or all but ^these: LL, LL128, Simple (NCCL_PROTO)");
+  command
+      .add_option("--min-channels", arguments.min_channels,
+                  "at least so many channels for rings and trees (NCCL_MIN_NCHANNELS)")
+      ->check(CLI::Range(1, kMostChannels));
+  command
+      .add_option("--max-channels", arguments.max_channels,
+                  "at most so many channels for rings and trees (NCCL_MAX_NCHANNELS)")
+      ->check(CLI::Range(1, kMostChannels));
+  command.add_option("--buffer-size", arguments.buffer_size,
+                     "buffer per channel and peer of the Simple protocol: 4MiB (NCCL_BUFFSIZE)");
+  command.add_flag("--no-nvls", arguments.no_nvls,
+                   "do not reduce in NVSwitches (NCCL_NVLS_ENABLE=0)");
+  command.add_flag("--collnet", arguments.collnet,
+                   "reduce in the network's switches where the cluster has SHARP "
+                   "(NCCL_COLLNET_ENABLE=1)");
+}
+
+Cluster load_cluster(const ClusterArguments& arguments) {
+  return load_cluster(ClusterRequest{
+      .text = arguments.text, .nodes = arguments.nodes, .gpus_per_node = arguments.gpus_per_node});
+}
+
+CollectiveTuning collective_tuning(const ClusterArguments& arguments, TorchVersion torch) {
+  CollectiveTuning tuning;
+  tuning.nccl = bundled_nccl(torch);
+  if (arguments.nccl) {
+    const std::optional<NcclVersion> nccl = parse_nccl_version(*arguments.nccl);
+    if (!nccl)
+      throw UsageError(
+          fmt::format("--nccl: \"{}\" is not a version such as 2.27.3", *arguments.nccl));
+    tuning.nccl = *nccl;
+  }
+  if (arguments.algorithm)
+    tuning.algorithms =
+        parse_list<AlgorithmSet>(*arguments.algorithm, "--algorithm", kEveryAlgorithm);
+  if (arguments.protocol)
+    tuning.protocols = parse_list<ProtocolSet>(*arguments.protocol, "--protocol", kEveryProtocol);
+  tuning.min_channels = arguments.min_channels;
+  tuning.max_channels = arguments.max_channels;
+  if (tuning.min_channels && tuning.max_channels && *tuning.min_channels > *tuning.max_channels)
+    throw UsageError(fmt::format("--min-channels {} is more than --max-channels {}",
+                                 *tuning.min_channels, *tuning.max_channels));
+  if (arguments.buffer_size) tuning.buffer = parse_buffer(*arguments.buffer_size);
+  tuning.nvls = !arguments.no_nvls;
+  tuning.collnet = arguments.collnet;
+  require_version("--no-nvls", arguments.no_nvls, tuning, {2, 17, 0});
+  require_version("--collnet", arguments.collnet, tuning, {2, 6, 0});
+  return tuning;
+}
+
+void require_choice(const ClusterArguments& arguments, const Cluster& cluster,
+                    const CollectiveTuning& tuning) {
+  if (!arguments.algorithm && !arguments.protocol) return;
+  if (can_choose(cluster, tuning)) return;
+  throw UsageError(fmt::format(
+      "NCCL {} has no way to all-reduce on {} with{}{}; in-switch algorithms need Simple, nvls an "
+      "NVSwitch of sm_90 or later, nvlstree several such nodes, collnet --collnet and SHARP",
+      to_string(tuning.nccl), cluster.name,
+      arguments.algorithm ? " --algorithm " + *arguments.algorithm : "",
+      arguments.protocol ? " --protocol " + *arguments.protocol : ""));
+}
+
+std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning) {
+  if (tuning.nccl >= NcclVersion{2, 7, 0}) return {};
+  return {fmt::format("NCCL {} is older than the oldest tuning table here (2.7.8)",
+                      to_string(tuning.nccl))};
+}
+
+std::vector<TypedOption> typed_options(const ClusterArguments& arguments) {
+  std::vector<TypedOption> typed;
+  const auto option = [&](const char* name, const auto& value) {
+    if (value) typed.emplace_back(name, fmt::format("{}", *value));
+  };
+  const auto flag = [&](const char* name, bool set) {
+    if (set) typed.emplace_back(name, std::nullopt);
+  };
+  option("--nodes", arguments.nodes);
+  option("--gpus-per-node", arguments.gpus_per_node);
+  option("--nccl", arguments.nccl);
+  option("--algorithm", arguments.algorithm);
+  option("--protocol", arguments.protocol);
+  option("--min-channels", arguments.min_channels);
+  option("--max-channels", arguments.max_channels);
+  option("--buffer-size", arguments.buffer_size);
+  flag("--no-nvls", arguments.no_nvls);
+  flag("--collnet", arguments.collnet);
+  return typed;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,53 @@
+// CLUSTER and what one may set of NCCL on it, spelled alike in every command.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/sim/collective.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace ddpsim {
+
+struct ClusterArguments {
+  std::string text;
+  std::optional<int> nodes;
+  std::optional<int> gpus_per_node;
+  std::optional<std::string> nccl;
+  std::optional<std::string> algorithm;
+  std::optional<std::string> protocol;
+  std::optional<int> min_channels;
+  std::optional<int> max_channels;
+  std::optional<std::string> buffer_size;
+  bool no_nvls = false;
+  bool collnet = false;
+};
+
+/// CLUSTER, --nodes, --gpus-per-node.
+void add_cluster_options(CLI::App& command, ClusterArguments& arguments);
+/// --nccl and what NCCL's environment variables set.
+void add_nccl_options(CLI::App& command, ClusterArguments& arguments);
+
+ClusterRequest cluster_request(const ClusterArguments& arguments);
+
+/// Throws UsageError, also for an option the version lacks.
+CollectiveTuning collective_tuning(const ClusterArguments& arguments, TorchVersion torch);
+
+/// Throws UsageError when the cluster has nothing of what the options allow.
+void require_choice(const ClusterArguments& arguments, const Cluster& cluster,
+                    const CollectiveTuning& tuning);
+
+/// Sentences about a version whose tables are not known here.
+std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning);
+
+/// Options and values as typed, in the order of `--help`; flags have no value.
+using TypedOption = std::pair<std::string, std::optional<std::string>>;
+std::vector<TypedOption> typed_options(const ClusterArguments& arguments);
+
+}  // namespace ddpsim
