@@ -17,7 +17,7 @@
 #include "workload_source.hpp"
 
 namespace ddpsim {
-namespace {}
+namespace {
 
 Duration parse_measured_step(const std::string& text) {
   const Parsed<Duration> parsed = parse_duration(text);

@@ -117,4 +117,19 @@ std::string buckets_csv(const std::vector<Bucket>& buckets) {
   return csv;
 }
 
+std::string allreduce_csv(const AllReduceTable& table) {
+  std::string csv =
+      "size_bytes,time_us,low_us,high_us,algbw_gbps,busbw_gbps,algorithm,protocol,channels,"
+      "nccl_estimate_us\n";
+  for (const AllReduceRow& row : table.rows) {
+    add_row(csv,
+            {text(row.size.count()), microseconds_token(row.time), microseconds_token(row.low),
+             microseconds_token(row.high), number_token(algbw_gbps(row.size, row.time)),
+             number_token(busbw_gbps(row.size, row.time, table.ranks)),
+             std::string(name_of(row.choice.algorithm)), std::string(name_of(row.choice.protocol)),
+             std::to_string(row.choice.channels), microseconds_token(row.choice.nccl_estimate)});
+  }
+  return csv;
+}
+
 }  // namespace ddpsim

@@ -39,7 +39,10 @@ float nvls_bandwidth(Algorithm algorithm, const Cluster& cluster, const NcclTuni
   const bool tree = algorithm == Algorithm::nvls_tree;
   const auto count = static_cast<float>(heads.channels);
   const float intra = gigabytes(heads.intra);
-  const float inter = cluster.nodes == 1 ? intra : gigabytes(heads.inter);
+  // One node has no network to wait for. Read to the letter, 2.28 would bound it by the search's
+  // speed all the same and never take NVLS for large sizes on Hopper, which it does.
+  const float inter =
+      cluster.nodes == 1 ? std::numeric_limits<float>::max() : gigabytes(heads.inter);
   if (table.nvls == NvlsEra::v2_28) {
     if (heads.channels < 2) return 0;
     const std::size_t row = generation_row(cluster, table);

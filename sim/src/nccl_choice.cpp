@@ -30,9 +30,11 @@ int ring_steps(CollectiveKind kind, int ranks) {
   return kind == CollectiveKind::all_reduce ? 2 * (ranks - 1) : ranks;
 }
 
-float bus_bandwidth(Algorithm algorithm, const Cluster& cluster) {
+float bus_bandwidth(Algorithm algorithm, const Cluster& cluster, const NcclTuning& table) {
   const SearchGraph& graph = graph_of(algorithm, cluster);
-  const Bandwidth channel = cluster.nodes <= 2 ? graph.intra : graph.inter;
+  // Logs of 2.8 and 2.9 on two nodes run rings where a tree twice as fast inside would have won.
+  const bool inside = cluster.nodes == 1 || (cluster.nodes == 2 && table.fast_trees);
+  const Bandwidth channel = inside ? graph.intra : std::min(graph.intra, graph.inter);
   return static_cast<float>(graph.channels) * static_cast<float>(channel.gigabytes_per_second());
 }
 
@@ -47,7 +49,7 @@ double old_ring_ll_factor(CollectiveKind kind, const Cluster& cluster) {
 
 float ring_bus(CollectiveKind kind, Protocol protocol, const Cluster& cluster,
                const NcclTuning& table) {
-  float bus = bus_bandwidth(Algorithm::ring, cluster);
+  float bus = bus_bandwidth(Algorithm::ring, cluster, table);
   if (table.cap_ampere && cluster.gpu.compute_capability == 80) bus = std::min(bus, 235.0f);
   const bool old = table.era == TuningEra::v2_7;
   const std::size_t column = nodes_column(cluster);
@@ -94,7 +96,7 @@ float tree_bus_2_7(Protocol protocol, const Cluster& cluster, float bus) {
 }
 
 float tree_bus(Protocol protocol, const Cluster& cluster, const NcclTuning& table) {
-  float bus = bus_bandwidth(Algorithm::tree, cluster);
+  float bus = bus_bandwidth(Algorithm::tree, cluster, table);
   if (table.cap_ampere && cluster.gpu.compute_capability == 80) bus = std::min(bus, 235.0f);
   if (table.era == TuningEra::v2_7) return tree_bus_2_7(protocol, cluster, bus);
   const std::size_t column = nodes_column(cluster);

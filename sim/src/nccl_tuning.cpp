@@ -71,6 +71,7 @@ constexpr NcclTuning tuning_2_7() {
   t.network_latency =
       pairs({5.0f, 8.5f, 50.0f}, {2.7f, 4.0f, 9.6f}, {.collnet_chain = {5.0f, 5.0f, 10.7f}});
   t.one_collnet = true;
+  t.fast_trees = false;
   t.only_known_generations = true;
   t.ring_ll_factor = 0;
   t.ring_ll128_single_rank = true;
@@ -106,6 +107,7 @@ constexpr NcclTuning tuning_2_14() {
   t.version = {2, 14, 3};
   t.inter_steps_twice_nodes = true;
   t.one_collnet = false;
+  t.fast_trees = true;
   set_in_switch(t.base_latency, {{4.4f, 4.4f, 0.0f}, {4.4f, 4.4f, 0.0f}, {}, {}});
   set_in_switch(t.nvlink_latency, {simple(8.0f), simple(4.75f), {}, {}});
   set_in_switch(t.pcie_latency, {simple(8.0f), simple(8.0f), {}, {}});

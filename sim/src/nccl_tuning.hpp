@@ -52,6 +52,7 @@ struct NcclTuning {
   GenerationTable tree{};        ///< per channel
   GenerationTable nvls_tree{};   ///< per channel; only since 2.28
   NvlsEra nvls = NvlsEra::none;
+  bool fast_trees = true;                ///< a tree may be faster inside two nodes than between
   bool one_collnet = false;              ///< CollNet was one algorithm, a chain, with LL too
   bool only_known_generations = false;   ///< sm_80 exactly is Ampere, everything else Volta
   double ring_ll_factor = 0.5;           ///< 0: one quarter, or one third for a local broadcast

@@ -16,48 +16,64 @@ using ProtocolLatency = std::array<double, 3>;
 /// By GPU generation: before sm_80, sm_80 to sm_89, sm_90 and later.
 using GenerationRate = std::array<double, 3>;
 
+/// How long one kind of network takes from GPU to GPU, in microseconds.
+struct NetworkLatency {
+  ProtocolLatency hop_us{};  ///< proxy threads, NIC and wire, by protocol
+  double rendezvous_us = 0;  ///< more for messages from 64 KiB on, which the provider negotiates
+  double wire_us = 0;        ///< of the above the wire and its switches, one way: what a cluster's
+                             ///< stated latency replaces
+};
+
 struct PipelineConstants {
   /// us. Kernel launch and rendezvous of all ranks. All logs of one process per GPU; V100, GH200.
   double launch_us = 7.2;
   /// us by protocol, beside the launch: first round of buffer handshakes. NVLink logs, 2 to 8 GPUs.
-  ProtocolLatency start_us{0, 36, 39.5};
+  ProtocolLatency start_us{0, 38, 41};
+  /// The same of NVLS, and us per wave of chunks through the switch. DGX H100 and an H200 node.
+  double nvls_start_us = 35.5;
+  double nvls_wave_us = 1.5;
   /// us per hop between two GPUs of a node by NVLink. V100 and A100 logs.
-  ProtocolLatency nvlink_us{0.79, 2.2, 4.3};
+  ProtocolLatency nvlink_us{0.82, 2.0, 2.8};
   /// The same through PCIe (LL128 does not run there). RTX 4090 and A100 PCIe logs.
-  ProtocolLatency pcie_us{4.1, 4.0, 4.0};
+  ProtocolLatency pcie_us{4.1, 2.0, 2.0};
   /// Factor on start and local hops since sm_90: faster fences and polling. H100, GH200, H800 logs.
-  double hopper_latency = 0.41;
-  /// us per hop between nodes: proxy threads, NIC, wire. InfiniBand and RoCE: ABCI, DGX A100, GKE.
-  ProtocolLatency rdma_us{6.2, 20, 4.0};
-  /// The same through libfabric, with its rendezvous: EFA on p3dn and p4d, Slingshot on three
-  /// sites.
-  ProtocolLatency fabric_us{20, 105, 105};
-  /// The same through sockets: p3dn, Polaris and a 10 Gb/s log.
-  ProtocolLatency socket_us{23, 113, 113};
-  /// us of the above that are the wire and its switches, one way: a stated latency replaces them.
-  double rdma_wire_us = 1.5;
-  double fabric_wire_us = 2.5;
-  double socket_wire_us = 15;
+  double hopper_latency = 0.45;
+  /// InfiniBand and RoCE: ABCI, DGX A100, a B200 pair, GKE.
+  NetworkLatency rdma{.hop_us = {5.7, 19, 31}, .rendezvous_us = 0, .wire_us = 1.5};
+  /// EFA on p3dn, p4d and p5.
+  NetworkLatency efa{.hop_us = {60, 34, 34}, .rendezvous_us = 130, .wire_us = 2.5};
+  /// Slingshot on three sites.
+  NetworkLatency slingshot{.hop_us = {12, 105, 105}, .rendezvous_us = 0, .wire_us = 2.5};
+  /// Sockets: p3dn, Polaris and a 10 Gb/s log.
+  NetworkLatency socket{.hop_us = {20, 142, 142}, .rendezvous_us = 0, .wire_us = 15};
+  /// How latencies between nodes hide behind the transfer: 1 adds them up, infinity hides the
+  /// shorter wholly. Proxies work beside the kernel, but every chunk waits for the one before.
+  double overlap = 1.3;
   /// Share of NVLink's nominal rate that carries payload, by generation: headers, credits, switch.
   /// V100 (DGX-1, ABCI), A100 (six logs), H100, GH200 and H800.
-  GenerationRate nvlink_share{0.92, 0.78, 0.82};
+  GenerationRate nvlink_share{0.90, 0.76, 0.82};
+  /// The same with every stream through the switch's reduction: Hopper, Blackwell.
+  std::array<double, 2> nvls_share{0.69, 0.60};
   /// The same of PCIe between two GPUs. RTX 4090 and A100 PCIe logs.
-  double pcie_share = 0.49;
-  /// Share of a NIC's nominal rate that carries payload. DGX A100 and ABCI; libfabric: p4d and
-  /// three Slingshot sites; sockets: a 10 Gb/s log.
+  double pcie_share = 0.44;
+  /// Share of a NIC's nominal rate that carries payload. DGX A100 and ABCI; p4d and p5; three
+  /// Slingshot sites; sockets: a 10 Gb/s log.
   double rdma_share = 0.94;
-  double fabric_share = 0.90;
-  double socket_share = 0.73;
+  double efa_share = 0.82;
+  double slingshot_share = 0.94;
+  double socket_share = 0.71;
   /// GB/s of one NIC at most through sockets: the processor copies. p3dn and Polaris.
-  double socket_gbps = 4.9;
+  double socket_gbps = 4.6;
+  /// GB/s of one NIC at most where GPUs on PCIe 4 reach it through the processor. Polaris.
+  double host_bridge_gbps = 18.5;
   /// Factor where one GPU feeds and drains all NICs of its node. GKE and p3dn.
-  double lone_gpu = 0.68;
-  /// Factor where data passes host memory on its way to the NIC. p3dn and ABCI's A100 nodes.
-  double staged = 0.48;
+  double lone_gpu = 0.66;
+  /// Factor where data passes host memory on its way to the NIC. p3dn.
+  double staged = 0.49;
   /// GB/s of payload one thread block moves with LL, with LL128, by generation. (With Simple the
   /// links bind first.) V100, A100, H100 and GH200 logs below 32 MiB.
-  GenerationRate ll_gbps{2.9, 1.6, 5.6};
-  GenerationRate ll128_gbps{5.6, 8.0, 15};
+  GenerationRate ll_gbps{3.0, 1.5, 5.7};
+  GenerationRate ll128_gbps{5.8, 8.0, 15};
 };
 
 /// The terms of the law for one operation; `cost` is their sum, and the flow network runs a

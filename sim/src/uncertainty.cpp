@@ -1,5 +1,7 @@
 #include "uncertainty.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -7,22 +9,29 @@
 namespace ddpsim {
 namespace {
 
-/// Measured over predicted time of uncalibrated collectives from 1 MiB: the middle 80 % over all
-/// open nccl-tests logs, each family of clusters predicted by constants learned from the others
-/// (tests/accuracy/fit_pipeline_law.py --leave-one-out).
-struct Band {
-  double faster;
-  double slower;
+/// Measured over predicted time of uncalibrated all-reduces: the middle 80 % over all open nccl-tests
+/// logs, each family of clusters predicted by constants learned from the others
+/// (tests/accuracy/fit_pipeline_law.py --leave-one-out). Sizes below `kSmall` are latency, from
+/// `kLarge` on what gradients are made of.
+struct Evidence {
+  Band small;
+  Band large;
+  const char* logs;
 };
-constexpr Band kOneNvlinkNode{0.91, 1.21};
-constexpr Band kOnePcieNode{0.82, 1.93};
-constexpr Band kNetwork{0.66, 1.57};
+constexpr Evidence kOneNvlinkNode{{0.6, 1.9}, {0.91, 1.21}, "14 logs of NVLink nodes"};
+constexpr Evidence kOnePcieNode{{0.6, 1.9}, {0.82, 1.93}, "3 logs of PCIe nodes"};
+constexpr Evidence kNetwork{{0.6, 1.9}, {0.66, 1.57}, "22 logs over networks"};
+constexpr Bytes kSmall{64 * 1024};
+constexpr Bytes kLarge{1'048'576};
+
+const Evidence& evidence_for(const Cluster& cluster) {
+  if (cluster.nodes > 1) return kNetwork;
+  return cluster.intra.kind == IntraKind::pcie ? kOnePcieNode : kOneNvlinkNode;
+}
 
 Band band_for(const CollectiveModel& model) {
   const AnalyticModel* analytic = chooser_of(model);
-  if (analytic == nullptr) return {1, 1};
-  if (analytic->cluster.nodes > 1) return kNetwork;
-  return analytic->cluster.intra.kind == IntraKind::pcie ? kOnePcieNode : kOneNvlinkNode;
+  return analytic == nullptr ? Band{} : duration_band(analytic->cluster, kLarge);
 }
 
 /// No SM lost at all, or twice the share (memory traffic on top of thread blocks).
@@ -58,6 +67,25 @@ SimulationOptions with_costs(SimulationOptions options, double factor) {
 }
 
 }  // namespace
+
+Band duration_band(const Cluster& cluster, Bytes size) {
+  if (cluster.ranks() <= 1) return {};
+  const Evidence& evidence = evidence_for(cluster);
+  const auto bytes = static_cast<double>(std::clamp(size, kSmall, kLarge).count());
+  const auto small = static_cast<double>(kSmall.count());
+  const double share =
+      std::log2(bytes / small) / std::log2(static_cast<double>(kLarge.count()) / small);
+  const auto between = [&](double a, double b) { return a + (b - a) * share; };
+  return {between(evidence.small.faster, evidence.large.faster),
+          between(evidence.small.slower, evidence.large.slower)};
+}
+
+std::string band_evidence(const Cluster& cluster) {
+  return fmt::format(
+      "low and high are what the middle 80 % of {} left, each cluster predicted without "
+      "its own",
+      evidence_for(cluster).logs);
+}
 
 std::vector<Scenario> scenarios(const SimulationOptions& options, const CollectiveModel& model) {
   const Band band = band_for(model);

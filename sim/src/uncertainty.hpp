@@ -8,6 +8,17 @@
 
 namespace ddpsim {
 
+/// Factors on a collective's predicted time between which measured ones lay.
+struct Band {
+  double faster = 1;
+  double slower = 1;
+};
+
+/// For an uncalibrated all-reduce of `size` on this kind of cluster.
+Band duration_band(const Cluster& cluster, Bytes size);
+/// What the band rests on, as a sentence without a full stop.
+std::string band_evidence(const Cluster& cluster);
+
 /// One way the world may differ from the model.
 struct Scenario {
   std::string source;  ///< scenarios of one source are alternatives of each other

@@ -180,6 +180,118 @@ TEST_CASE("nccl choice: Blackwell's rows since 2.27, by hand") {
   check_entry(b200, {2, 21, 5}, ring, ll128, 14 + 14 * 1.9, 0);  // not enabled on sm_100 yet
 }
 
+namespace {
+
+/// A node of eight Hoppers or Blackwells whose NVSwitches reduce; heads x GB/s as NCCL's search has it.
+Cluster switched(int nodes, int capability, double inside, double between) {
+  Cluster cluster = nvlink(nodes, 8, capability, capability < 100 ? graph(8, 48) : graph(16, 45));
+  cluster.nvls = graph(8, inside);
+  cluster.nvls.inter = Bandwidth::gigabytes_per_second(between);
+  cluster.nvls_channels = 16;
+  return cluster;
+}
+
+}  // namespace
+
+TEST_CASE("nccl choice: NVLS by version on one H100 node, by hand") {
+  const Cluster node = switched(1, 90, 40, 40);
+  const auto nvls = Algorithm::nvls;
+  const auto simple = Protocol::simple;
+  check_entry(node, {2, 16, 2}, nvls, simple, 0, 0);  // not there yet
+  check_entry(node, {2, 18, 3}, nvls, simple, 23, 8 * 40 * 5.0 / 6);
+  check_entry(node, {2, 21, 5}, nvls, simple, 25, 8 * 40 * 5.0 / 6);
+  check_entry(node, {2, 27, 7}, nvls, simple, 25, 8 * 40 * 5.0 / 6);
+  check_entry(node, {2, 30, 7}, nvls, simple, 25, 8 * (40 * .85 * 7 / 8 * 2) * 8 / 14);
+  check_entry(node, {2, 30, 7}, nvls, Protocol::ll, 0, 0);
+  check_entry(node, {2, 30, 7}, Algorithm::nvls_tree, simple, 25, 0);  // one node
+  const Cluster b200 = switched(1, 100, 80, 80);
+  check_entry(b200, {2, 30, 7}, nvls, simple, 25, 8 * (80 * .74 * 7 / 8 * 2) * 8 / 14);
+  CHECK(choose(CollectiveKind::all_reduce, 100_MiB, node, kNewest).algorithm == nvls);
+  CHECK(choose(CollectiveKind::all_reduce, 100_MiB, node, kNewest).channels == 16);
+  CHECK(choose(CollectiveKind::broadcast, 100_MiB, node, kNewest).algorithm == Algorithm::ring);
+}
+
+TEST_CASE("nccl choice: NVLSTree by version on two and four H100 nodes, by hand") {
+  const auto tree = Algorithm::nvls_tree;
+  const auto simple = Protocol::simple;
+  const Cluster two = switched(2, 90, 40, 40);
+  const Cluster four = switched(4, 90, 40, 40);
+  check_entry(two, {2, 17, 1}, tree, simple, 23 + 2 * 19, 0);  // came with 2.18
+  check_entry(two, {2, 18, 3}, tree, simple, 23 + 2 * 19, 320 * .70 * 2 / 2);
+  check_entry(four, {2, 18, 3}, tree, simple, 23 + 2 * 3 * 19, 320 * .70 * 4 / 6);
+  check_entry(two, {2, 21, 5}, tree, simple, 25 + 2 * 14, 320 * 5.0 / 6);
+  check_entry(four, {2, 21, 5}, tree, simple, 25 + 2 * 2 * 14, 160 * 5.0 / 6);
+  check_entry(two, {2, 30, 7}, tree, simple, 25 + 2 * 20.9, 8 * 57.7 * 16 / 30);
+  check_entry(four, {2, 30, 7}, tree, simple, 25 + 2 * 2 * 20.9, 320.0 * 32 / 62);
+  const Cluster blackwell = switched(4, 100, 80, 48);
+  check_entry(blackwell, {2, 28, 9}, tree, simple, 25 + 4 * 20.9, 8 * 43.8 * 32 / 62);
+  check_entry(blackwell, {2, 30, 7}, tree, simple, 25 + 4 * 20.9, 8 * 48.0 * 32 / 62);
+  check_entry(two, {2, 30, 7}, Algorithm::nvls, simple, 25 + 18, 0);  // several nodes need CollNet
+}
+
+TEST_CASE("nccl choice: CollNet needs SHARP, the user's word and an NVSwitch for its direct form") {
+  Cluster cluster = nvlink(4, 8, 80, graph(8, 24));
+  cluster.network.collnet = true;
+  const auto bandwidth = [&](Algorithm algorithm, NcclVersion version, bool asked) {
+    const TuningEntries entries =
+        tuning_entries(CollectiveKind::all_reduce, cluster, {.nccl = version, .collnet = asked});
+    return static_cast<double>(entries[static_cast<std::size_t>(algorithm)][2].bandwidth_gbps);
+  };
+  const auto direct = Algorithm::collnet_direct;
+  const auto chain = Algorithm::collnet_chain;
+  CHECK(bandwidth(direct, {2, 30, 7}, true) == doctest::Approx(192 * .5));
+  CHECK(bandwidth(chain, {2, 30, 7}, true) == doctest::Approx(192 * .5));
+  CHECK(bandwidth(direct, {2, 30, 7}, false) == 0);
+  CHECK(bandwidth(direct, {2, 7, 8}, true) == 0);  // one CollNet, a chain
+  CHECK(bandwidth(chain, {2, 7, 8}, true) == doctest::Approx(192 * .9 * .5));
+  cluster.intra.kind = IntraKind::nvlink;
+  CHECK(bandwidth(direct, {2, 30, 7}, true) == 0);
+  CHECK(bandwidth(chain, {2, 30, 7}, true) > 0);
+  cluster.network.collnet = false;
+  CHECK(bandwidth(chain, {2, 30, 7}, true) == 0);
+}
+
+TEST_CASE("nccl choice: CollNet's latencies, by hand") {
+  Cluster cluster = nvlink(4, 8, 90, graph(8, 48));
+  cluster.network.collnet = true;
+  const CollectiveTuning asked{.nccl = {2, 30, 7}, .collnet = true};
+  const TuningEntries entries = tuning_entries(CollectiveKind::all_reduce, cluster, asked);
+  CHECK(static_cast<double>(entries[2][2].latency_us) == doctest::Approx(2 * (3.7 + 7 * .4) + 31));
+  CHECK(static_cast<double>(entries[3][2].latency_us) == doctest::Approx(2 * 7 * 2.8 + 30));
+  CHECK(static_cast<double>(entries[2][2].bandwidth_gbps) == doctest::Approx(384 * .85 * .5));
+}
+
+TEST_CASE("nccl choice: sets leave out what they exclude, and say when nothing is left") {
+  const Cluster node = switched(1, 90, 40, 40);
+  CollectiveTuning tuning = kNewest;
+  tuning.algorithms = AlgorithmSet::all();
+  tuning.algorithms->remove(Algorithm::nvls);
+  CHECK(choose(CollectiveKind::all_reduce, 100_MiB, node, tuning).algorithm == Algorithm::ring);
+  CHECK(can_choose(node, tuning));
+  CollectiveTuning without = kNewest;
+  without.nvls = false;
+  CHECK(choose(CollectiveKind::all_reduce, 100_MiB, node, without).algorithm == Algorithm::ring);
+  CollectiveTuning impossible = kNewest;
+  impossible.algorithms = Algorithm::nvls_tree;  // one node has none
+  CHECK_FALSE(can_choose(node, impossible));
+  CHECK(choose(CollectiveKind::all_reduce, 1_MiB, node, impossible).algorithm == Algorithm::ring);
+  impossible = {.nccl = {2, 30, 7}, .algorithms = Algorithm::nvls, .protocols = Protocol::ll};
+  CHECK_FALSE(can_choose(node, impossible));
+}
+
+TEST_CASE("nccl choice: channel bounds hold for rings, not for NVLS") {
+  const Cluster node = switched(1, 90, 40, 40);
+  CollectiveTuning tuning = kNewest;
+  tuning.max_channels = 4;
+  CHECK(communicator_channels(node, tuning) == 4);
+  CHECK(choose(CollectiveKind::all_reduce, 100_MiB, node, tuning).channels == 16);
+  tuning.max_channels.reset();
+  tuning.min_channels = 32;
+  CHECK(communicator_channels(node, tuning) == 32);
+  tuning.min_channels = 1000;
+  CHECK(communicator_channels(node, tuning) == 64);
+}
+
 TEST_CASE("nccl choice: a version uses the newest table not newer than it") {
   CHECK(nccl_tuning({2, 9, 9}).version == NcclVersion{2, 7, 8});
   CHECK(nccl_tuning({2, 20, 5}).version == NcclVersion{2, 18, 3});

@@ -21,12 +21,16 @@ Cluster machine(int nodes, int gpus, int capability = 80) {
   cluster.network.nics_per_node = nodes > 1 ? 4 : 0;
   cluster.network.per_nic = 25_GBps;
   cluster.ring = cluster.tree = {12, 20_GBps, 20_GBps, PathKind::nvlink};
+  cluster.nvls = {gpus, 20_GBps, 20_GBps, PathKind::nvlink};
+  cluster.nvls_channels = 16;
   return cluster;
 }
 
 std::vector<CollectiveChoice> every_choice(int channels = 24) {
   std::vector<CollectiveChoice> choices;
-  for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring}) {
+  for (const Algorithm algorithm :
+       {Algorithm::tree, Algorithm::ring, Algorithm::collnet_direct, Algorithm::collnet_chain,
+        Algorithm::nvls, Algorithm::nvls_tree}) {
     for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
       choices.push_back({algorithm, protocol, channels, Duration()});
     }
@@ -120,6 +124,67 @@ TEST_CASE("pipeline law: between two nodes a tree carries half of what a ring do
   const Cluster many = machine(64, 8);
   CHECK(cost(kAllReduce, ring, 16384_MiB, many) / cost(kAllReduce, tree, 16384_MiB, many) ==
         doctest::Approx(1.0).epsilon(0.1));
+}
+
+TEST_CASE(
+    "pipeline law: a switch that reduces beats a ring, and no link carries more than it can") {
+  Cluster node = machine(1, 8, 90);
+  node.intra.per_gpu = 450_GBps;
+  const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 24};
+  const CollectiveChoice nvls{Algorithm::nvls, Protocol::simple, 16};
+  const Bytes size = 16384_MiB;
+  const Duration reduced = cost(kAllReduce, nvls, size, node);
+  CHECK(reduced < cost(kAllReduce, ring, size, node));
+  const double carried = (1 + 1.0 / 8) * static_cast<double>(size.count()) / reduced.seconds();
+  CHECK(carried < 450e9);
+  CHECK(carried > 0.65 * 450e9);
+}
+
+TEST_CASE("pipeline law: between two nodes NVLSTree is bound by the slower of switch and NICs") {
+  Cluster two = machine(2, 8, 90);
+  two.intra.per_gpu = 450_GBps;
+  const CollectiveChoice tree{Algorithm::nvls_tree, Protocol::simple, 16};
+  const Bytes size = 16384_MiB;
+  const auto algbw = [&] {
+    return static_cast<double>(size.count()) / cost(kAllReduce, tree, size, two).seconds() / 1e9;
+  };
+  CHECK(algbw() == doctest::Approx(100 * 0.94).epsilon(0.02));  // four NICs of 25 GB/s
+  two.network.nics_per_node = 32;
+  CHECK(algbw() == doctest::Approx(450 * 0.69 / 1.125).epsilon(0.06));
+}
+
+TEST_CASE("pipeline law: no jump in time where chunks, loops or waves change") {
+  for (const Cluster& cluster : machines()) {
+    for (const CollectiveChoice& choice : every_choice()) {
+      for (std::int64_t size = 4096; size < std::int64_t{1} << 34; size += size / 64) {
+        const Duration now = cost(kAllReduce, choice, Bytes(size), cluster);
+        const Duration next = cost(kAllReduce, choice, Bytes(size + size / 64), cluster);
+        REQUIRE(next / now < 1.05);
+      }
+    }
+  }
+}
+
+TEST_CASE(
+    "pipeline law: a smaller buffer makes smaller chunks, which fill sooner and walk oftener") {
+  const Cluster two = machine(2, 8);
+  CollectiveChoice ring{Algorithm::ring, Protocol::simple, 16};
+  const Duration standard = cost(kAllReduce, ring, 1024_MiB, two);
+  ring.buffer = 8_KiB;
+  CHECK(cost(kAllReduce, ring, 1024_MiB, two) > standard);
+  CollectiveChoice broadcast{Algorithm::ring, Protocol::simple, 16};
+  const Duration whole = cost(kBroadcast, broadcast, 64_MiB, two);
+  broadcast.buffer = 128_KiB;
+  CHECK(cost(kBroadcast, broadcast, 64_MiB, two) < whole);
+}
+
+TEST_CASE("pipeline law: large messages over EFA pay the rendezvous, small ones do not") {
+  Cluster two = machine(2, 1);
+  two.network.kind = NetworkKind::efa;
+  const CollectiveChoice ring{Algorithm::ring, Protocol::ll, 1};
+  const double small = cost(kAllReduce, ring, 4_KiB, two).microseconds();
+  const double large = cost(kAllReduce, ring, 64_KiB, two).microseconds();
+  CHECK(large - small > 150);  // two hops of more than 100 us each
 }
 
 TEST_CASE("pipeline law: LL moves half the payload, and few channels bind small operations") {

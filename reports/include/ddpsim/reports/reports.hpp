@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ddpsim/sim/allreduce_table.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/compare.hpp"
 #include "ddpsim/sim/confidence.hpp"
@@ -61,6 +62,8 @@ std::string buckets_json(const std::vector<Bucket>& buckets,
                          const std::vector<std::string>& warnings, TorchVersion torch,
                          const std::optional<LoggedBuckets>& logged = std::nullopt);
 
+std::string allreduce_json(const AllReduceTable& table, const ReportContext& context);
+
 std::string result_text(const SimulationResult& result, const ReportContext& context,
                         const Workload& workload, const TerminalStyle& style);
 std::string tune_text(const TuneResult& result, const ReportContext& context,
@@ -71,11 +74,16 @@ std::string buckets_text(const std::vector<Bucket>& buckets, const Workload& wor
                          const TerminalStyle& style,
                          const std::optional<LoggedBuckets>& logged = std::nullopt);
 
+/// all_reduce_perf's table with its columns, what is ours behind them; every other line begins with "#".
+std::string allreduce_text(const AllReduceTable& table, const ReportContext& context,
+                           const TerminalStyle& style);
+
 /// Columns with units in their names; one row per bucket, per point of the curve, per job.
 std::string result_csv(const SimulationResult& result);
 std::string tune_csv(const TuneResult& result);
 std::string compare_csv(const Comparison& comparison, const std::vector<ReportContext>& contexts);
 std::string buckets_csv(const std::vector<Bucket>& buckets);
+std::string allreduce_csv(const AllReduceTable& table);
 
 /// ddpsim.timeline/1
 std::string timeline_json(const Timeline& timeline);

@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <memory>
+
+#include "cluster_arguments.hpp"
+#include "commands.hpp"
+#include "ddp_arguments.hpp"
+#include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/quantity.hpp"
+#include "exit_code.hpp"
+#include "terminal.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr int kMostRows = 10'000;
+
+struct Arguments {
+  ClusterArguments cluster;
+  std::string begin = "8";
+  std::string end = "1G";
+  std::optional<double> factor;
+  std::optional<std::string> step;
+  std::string torch = DdpArguments().torch;
+  OutputArguments output;
+};
+
+/// As nccl-tests reads sizes: "8" bytes, "64K", "1M", "1G" binary; beside them "25MiB" and "1GB".
+Bytes parse_size(const std::string& option, const std::string& text) {
+  constexpr double kMost = 1LL << 50;
+  double number = 0;
+  const char* const last = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), last, number);
+  const std::string_view suffix(rest, static_cast<std::size_t>(last - rest));
+  double unit = 0;
+  if (suffix.empty()) unit = 1;
+  if (suffix == "K" || suffix == "k") unit = 1 << 10;
+  if (suffix == "M" || suffix == "m") unit = 1 << 20;
+  if (suffix == "G" || suffix == "g") unit = 1 << 30;
+  if (error != std::errc() || unit == 0) {
+    const Parsed<Bytes> parsed = parse_bytes(text);
+    if (!parsed.value)
+      throw UsageError(fmt::format(
+          "{}: \"{}\" is not a size such as 8, 64K, 25M or 1G (binary, as in nccl-tests)", option,
+          text));
+    number = static_cast<double>(parsed.value->count());
+    unit = 1;
+  }
+  const double bytes = number * unit;
+  if (!(bytes >= 0 && bytes <= kMost))
+    throw UsageError(fmt::format("{}: \"{}\" is out of range; expected 0 to 1 PiB", option, text));
+  return Bytes(static_cast<std::int64_t>(bytes));
+}
+
+/// Whole fp32 elements, as all_reduce_perf has them; the same size is never asked for twice.
+std::vector<Bytes> sizes_of(const Arguments& arguments) {
+  constexpr std::int64_t kFp32 = 4;
+  const Bytes first = parse_size("-b", arguments.begin);
+  const Bytes last = parse_size("-e", arguments.end);
+  if (last < first)
+    throw UsageError(fmt::format("-e {} is less than -b {}", arguments.end, arguments.begin));
+  std::optional<Bytes> step;
+  if (arguments.step) step = parse_size("-i", *arguments.step);
+  if (step && step->count() < kFp32) throw UsageError("-i: a step has at least 4 bytes");
+  const double factor = arguments.factor.value_or(2);
+  std::vector<Bytes> sizes;
+  double size = static_cast<double>(first.count());
+  while (size <= static_cast<double>(last.count())) {
+    const Bytes whole(static_cast<std::int64_t>(size) / kFp32 * kFp32);
+    if (sizes.empty() || sizes.back() < whole) sizes.push_back(whole);
+    if (sizes.size() > kMostRows)
+      throw UsageError(fmt::format("more than {} sizes; take a larger -i or -f", kMostRows));
+    if (step) {
+      size += static_cast<double>(step->count());
+    } else {
+      size = std::max(size * factor, size + kFp32);
+    }
+  }
+  return sizes;
+}
+
+int run(const Arguments& arguments) {
+  const std::vector<Bytes> sizes = sizes_of(arguments);
+  const std::optional<TorchVersion> torch = parse_torch_version(arguments.torch);
+  if (!torch)
+    throw UsageError(fmt::format("--torch: \"{}\" is not a version such as 2.8", arguments.torch));
+  const CollectiveTuning tuning = collective_tuning(arguments.cluster, *torch);
+  const Cluster cluster = load_cluster(arguments.cluster);
+  require_choice(arguments.cluster, cluster, tuning);
+  const AllReduceTable table = all_reduce_table(cluster, tuning, sizes);
+
+  ReportContext context;
+  context.cluster = cluster.name;
+  context.ranks = cluster.ranks();
+  context.torch = *torch;
+  context.nccl = tuning.nccl;
+  context.confidence = table.confidence;
+  if (!cluster.verified)
+    context.warnings.push_back(fmt::format(
+        "no measurement stands behind cluster \"{}\": its figures are its specification",
+        cluster.name));
+  for (std::string& warning : nccl_warnings(tuning)) context.warnings.push_back(std::move(warning));
+
+  if (arguments.output.csv) write_file(*arguments.output.csv, allreduce_csv(table));
+  print(arguments.output.json ? allreduce_json(table, context)
+                              : allreduce_text(table, context, terminal_style()));
+  return kOk;
+}
+
+}  // namespace
+
+void add_allreduce(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command =
+      app.add_subcommand("allreduce", "predicted nccl-tests table (all_reduce_perf) of a cluster");
+  const auto arguments = std::make_shared<Arguments>();
+  add_cluster_options(*command, arguments->cluster);
+  command->add_option("-b,--begin", arguments->begin, "smallest size: 8, 64K, 25M, 1G")
+      ->capture_default_str();
+  command->add_option("-e,--end", arguments->end, "largest size")->capture_default_str();
+  CLI::Option* factor = command
+                            ->add_option("-f,--factor", arguments->factor,
+                                         "each size so many times the last (default: 2)")
+                            ->check(CLI::Range(1.001, 1e6));
+  command->add_option("-i,--step", arguments->step, "each size so much more than the last")
+      ->excludes(factor);
+  add_nccl_options(*command, arguments->cluster);
+  command->add_option("--torch", arguments->torch, "PyTorch version, for the NCCL it ships")
+      ->capture_default_str();
+  add_output_options(*command, arguments->output, false);
+  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,35 @@
+#include "ddpsim/reports/reports.hpp"
+#include "json_parts.hpp"
+
+namespace ddpsim {
+
+std::string allreduce_json(const AllReduceTable& table, const ReportContext& context) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("schema").string("ddpsim.allreduce/1");
+  json.key("cluster").string(context.cluster);
+  json.key("ranks").integer(table.ranks);
+  json.key("torch").string(to_string(context.torch));
+  json.key("nccl").string(to_string(context.nccl));
+  json.key("rows").begin_array();
+  for (const AllReduceRow& row : table.rows) {
+    json.begin_object(JsonWriter::Layout::line);
+    json.key("size_bytes").integer(row.size.count());
+    json.key("time_us").time(row.time);
+    json.key("low_us").time(row.low);
+    json.key("high_us").time(row.high);
+    json.key("algbw_gbps").ratio(algbw_gbps(row.size, row.time));
+    json.key("busbw_gbps").ratio(busbw_gbps(row.size, row.time, table.ranks));
+    json.key("algorithm").string(name_of(row.choice.algorithm));
+    json.key("protocol").string(name_of(row.choice.protocol));
+    json.key("channels").integer(row.choice.channels);
+    json.key("nccl_estimate_us").time(row.choice.nccl_estimate);
+    json.end_object();
+  }
+  json.end_array();
+  write_trust(json, context);
+  json.end_object();
+  return std::move(json).finish();
+}
+
+}  // namespace ddpsim

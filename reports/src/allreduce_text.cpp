@@ -1,0 +1,69 @@
+// all_reduce_perf's own table, so that prediction and measurement can be laid side by side.
+#include <fmt/format.h>
+
+#include "ddpsim/reports/reports.hpp"
+#include "report_lines.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kIndent = 2;
+
+/// As nccl-tests prints times: fewer decimals where the number is large.
+std::string microseconds(Duration time) {
+  const double us = time.microseconds();
+  return fmt::format("{:.{}f}", us, us < 100 ? 2 : us < 10000 ? 1 : 0);
+}
+
+/// Every line as a comment, so that what reads nccl-tests logs reads this.
+std::string commented(const std::string& lines) {
+  std::string text;
+  for (std::size_t at = 0; at < lines.size();) {
+    const std::size_t end = lines.find('\n', at);
+    text += "# " + lines.substr(at, end - at) + '\n';
+    at = end == std::string::npos ? lines.size() : end + 1;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string allreduce_text(const AllReduceTable& table, const ReportContext& context,
+                           const TerminalStyle& style) {
+  constexpr int kFp32 = 4;
+  TerminalStyle inner = style;
+  inner.width = style.width - static_cast<int>(kIndent);
+  std::string verdict = fmt::format("{} on {}: predicted, not measured",
+                                    counted(static_cast<std::uint64_t>(table.ranks), "GPU"),
+                                    printable(context.cluster));
+  if (!table.rows.empty()) {
+    const AllReduceRow& last = table.rows.back();
+    verdict += fmt::format("; {} GB/s busbw at {} MiB",
+                           significant(busbw_gbps(last.size, last.time, table.ranks),
+                                       digits_of(table.confidence.grade)),
+                           mebibytes(last.size));
+  }
+  std::string text = commented(wrapped(verdict + '.', inner.width, kIndent));
+  text += fmt::format("# NCCL {}, out of place\n#\n", to_string(context.nccl));
+  const std::string head =
+      fmt::format("{:>12} {:>13} {:>7} {:>6} {:>6} {:>9} {:>7} {:>7} {:>9} {:>9}  {:13} {:8} {:>8}",
+                  "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "low", "high",
+                  "algorithm", "protocol", "channels");
+  text += "#" + bold(head.substr(1), style) + '\n';
+  text += fmt::format("#{:>11} {:>13} {:>7} {:>6} {:>6} {:>9} {:>7} {:>7} {:>9} {:>9}\n", "(B)",
+                      "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "(us)", "(us)");
+  for (const AllReduceRow& row : table.rows) {
+    text += fmt::format(
+        "{:>12} {:>13} {:>7} {:>6} {:>6} {:>9} {:>7.2f} {:>7.2f} {:>9} {:>9}  {:13} {:8} {:>8}\n",
+        row.size.count(), row.size.count() / kFp32, "float", "sum", -1, microseconds(row.time),
+        algbw_gbps(row.size, row.time), busbw_gbps(row.size, row.time, table.ranks),
+        microseconds(row.low), microseconds(row.high), name_of(row.choice.algorithm),
+        name_of(row.choice.protocol), row.choice.channels);
+  }
+  if (!table.rows.empty())
+    text += "#\n" + commented(confidence_line(context, table.rows.back().time, inner));
+  return text + commented(warning_lines(context, inner));
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,40 @@
+#include "ddpsim/sim/allreduce_table.hpp"
+
+#include <fmt/format.h>
+
+#include "uncertainty.hpp"
+
+namespace ddpsim {
+
+AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& tuning,
+                                std::span<const Bytes> sizes) {
+  AllReduceTable table;
+  table.ranks = cluster.ranks();
+  Band band;
+  for (const Bytes size : sizes) {
+    AllReduceRow row;
+    row.size = size;
+    row.choice = choose(CollectiveKind::all_reduce, size, cluster, tuning);
+    row.time = cost(CollectiveKind::all_reduce, row.choice, size, cluster);
+    band = duration_band(cluster, size);
+    row.low = row.time.scaled(band.faster);
+    row.high = row.time.scaled(band.slower);
+    table.rows.push_back(row);
+  }
+  table.confidence.grade = Grade::c;
+  table.confidence.low_percent = 100 * (band.faster - 1);
+  table.confidence.high_percent = 100 * (band.slower - 1);
+  table.confidence.because = {"the cluster is not calibrated: times come from its specification",
+                              band_evidence(cluster)};
+  return table;
+}
+
+double algbw_gbps(Bytes size, Duration time) {
+  return time > Duration() ? static_cast<double>(size.count()) / time.seconds() / 1e9 : 0;
+}
+
+double busbw_gbps(Bytes size, Duration time, int ranks) {
+  return algbw_gbps(size, time) * 2 * (ranks - 1) / ranks;
+}
+
+}  // namespace ddpsim

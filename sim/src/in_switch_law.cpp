@@ -1,0 +1,86 @@
+// What reducing inside switches takes.
+//
+// g GPUs per node, N nodes, S bytes, c channels, one head per GPU.
+//   NVLS      every head has the switch add up its S/g of all GPUs and sends the sum to all: each link
+//             carries S for the others' heads and S/g for its own, in both directions.
+//               T = launch + start + waves * wave latency + first wave + (1 + 1/g) S / (B * share)
+//             A wave is one chunk for every channel and head. NCCL's chunk grows from 16 to 128 KiB
+//             (64 KiB between nodes) with the size: a smooth 2/3 power stands for its four steps.
+//   NVLSTree  the same, while chunks travel a double binary tree between the nodes:
+//               + 2 log2(N) * (network latency + half a wave through the NICs), and
+//             the slower of the switch and the tree's traffic through the NICs.
+//   CollNet   data goes to the heads of each node, once up to the network's switches and down again:
+//             the slower of S through the NICs and of what the node's links carry (direct: 2 (g - 1)/g S,
+//             chain: 2 S).
+// Learned from one DGX H100, one H200 node, and NVLSTree over EFA and InfiniBand. Blackwell's share is
+// Hopper's times the ratio of NCCL's own efficiencies for the two; one log of two nodes is bound by its
+// NICs and does not tell. CollNet's latencies are those of the network's hops: no log with a stated
+// machine shows it.
+#include "in_switch_law.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pipeline_path.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr PipelineConstants kLaw;
+constexpr double kKiB = 1024;
+
+double switch_rate(const Cluster& cluster) {
+  const double share =
+      cluster.gpu.compute_capability >= 100 ? kLaw.nvls_share[1] : kLaw.nvls_share[0];
+  return cluster.intra.per_gpu.bytes_per_second() * share / (1 + 1.0 / cluster.gpus_per_node);
+}
+
+}  // namespace
+
+PipelineTerms nvls_all_reduce(const CollectiveChoice& choice, double size, const Cluster& cluster) {
+  const Path path = path_of(choice, cluster);
+  const bool several = cluster.nodes > 1;
+  const double streams = static_cast<double>(choice.channels) * cluster.gpus_per_node;
+  const double largest = streams * (several ? 64 : 128) * kKiB;
+  const double steps = 16 * std::cbrt(std::pow(size / (4 * streams * 128 * kKiB), 2));
+  const double waves = std::max({1.0, steps, size / largest});
+  const double wave = size / waves;
+  const double rate = switch_rate(cluster);
+  PipelineTerms terms;
+  terms.start_us = kLaw.launch_us + kLaw.nvls_start_us;
+  terms.local_hop_us = kLaw.nvls_wave_us;
+  terms.loops = waves;
+  terms.latency_us = waves * kLaw.nvls_wave_us;
+  terms.fill_us = move_us(wave, rate);
+  terms.transfer_us = move_us(size, rate);
+  if (several) {
+    const int hops = 2 * tree_depth(cluster.nodes);
+    terms.network_hop_us = network_hop_us(choice.protocol, wave / streams, cluster);
+    terms.latency_us += hops * terms.network_hop_us;
+    terms.fill_us += hops * move_us(wave / 2, path.network_rate);
+    terms.transfer_us =
+        std::max(terms.transfer_us, move_us(tree_traffic(cluster.nodes) * size, path.network_rate));
+  }
+  return terms;
+}
+
+PipelineTerms collnet_all_reduce(const CollectiveChoice& choice, double size,
+                                 const Cluster& cluster) {
+  const Path path = path_of(choice, cluster);
+  const int peers = cluster.gpus_per_node - 1;
+  const bool direct = choice.algorithm == Algorithm::collnet_direct;
+  const int local_hops = 2 * (direct ? std::min(peers, 1) : peers);
+  const double inside = direct ? 2.0 * peers / cluster.gpus_per_node : peers > 1 ? 2.0 : peers;
+  const double chunk = std::min(size / choice.channels, 256 * kKiB);
+  PipelineTerms terms{.start_us = path.start_us,
+                      .local_hop_us = path.local_us,
+                      .network_hop_us = network_hop_us(choice.protocol, chunk, cluster),
+                      .payload = path.payload};
+  terms.latency_us = local_hops * path.local_us + 2 * terms.network_hop_us;
+  terms.fill_us = (local_hops + 1) * move_us(chunk * choice.channels, path.slowest());
+  terms.transfer_us =
+      std::max(move_us(size, path.network_rate), move_us(inside * size, path.local_rate));
+  return terms;
+}
+
+}  // namespace ddpsim
