@@ -18,9 +18,9 @@ struct Evidence {
   Band large;
   const char* logs;
 };
-constexpr Evidence kOneNvlinkNode{{0.6, 1.9}, {0.91, 1.21}, "14 logs of NVLink nodes"};
-constexpr Evidence kOnePcieNode{{0.6, 1.9}, {0.82, 1.93}, "3 logs of PCIe nodes"};
-constexpr Evidence kNetwork{{0.6, 1.9}, {0.66, 1.57}, "22 logs over networks"};
+constexpr Evidence kOneNvlinkNode{{0.64, 2.62}, {0.90, 1.19}, "14 logs of NVLink nodes"};
+constexpr Evidence kOnePcieNode{{0.75, 1.82}, {0.74, 1.93}, "3 logs of PCIe nodes"};
+constexpr Evidence kNetwork{{0.43, 1.81}, {0.68, 1.67}, "22 logs over networks"};
 constexpr Bytes kSmall{64 * 1024};
 constexpr Bytes kLarge{1'048'576};
 
