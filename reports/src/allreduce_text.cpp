@@ -1,6 +1,8 @@
 // all_reduce_perf's own table, so that prediction and measurement can be laid side by side.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "ddpsim/reports/reports.hpp"
 #include "report_lines.hpp"
 #include "text_layout.hpp"
@@ -16,12 +18,25 @@ std::string microseconds(Duration time) {
   return fmt::format("{:.{}f}", us, us < 100 ? 2 : us < 10000 ? 1 : 0);
 }
 
+/// "8 B", "25 MiB", "1 GiB": in the largest unit that leaves a whole number.
+std::string size_text(Bytes size) {
+  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::int64_t count = size.count();
+  std::size_t unit = 0;
+  while (count != 0 && count % 1024 == 0 && unit + 1 < kUnits.size()) {
+    count /= 1024;
+    ++unit;
+  }
+  return fmt::format("{} {}", count, kUnits[unit]);
+}
+
 /// Every line as a comment, so that what reads nccl-tests logs reads this.
 std::string commented(const std::string& lines) {
   std::string text;
   for (std::size_t at = 0; at < lines.size();) {
     const std::size_t end = lines.find('\n', at);
-    text += "# " + lines.substr(at, end - at) + '\n';
+    const std::string line = lines.substr(at, end - at);
+    text += (line.empty() ? "#" : "# " + line) + '\n';
     at = end == std::string::npos ? lines.size() : end + 1;
   }
   return text;
@@ -39,10 +54,10 @@ std::string allreduce_text(const AllReduceTable& table, const ReportContext& con
                                     printable(context.cluster));
   if (!table.rows.empty()) {
     const AllReduceRow& last = table.rows.back();
-    verdict += fmt::format("; {} GB/s busbw at {} MiB",
+    verdict += fmt::format("; {} GB/s busbw at {}",
                            significant(busbw_gbps(last.size, last.time, table.ranks),
                                        digits_of(table.confidence.grade)),
-                           mebibytes(last.size));
+                           size_text(last.size));
   }
   std::string text = commented(wrapped(verdict + '.', inner.width, kIndent));
   text += fmt::format("# NCCL {}, out of place\n#\n", to_string(context.nccl));

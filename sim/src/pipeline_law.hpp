@@ -26,34 +26,34 @@ struct NetworkLatency {
 
 struct PipelineConstants {
   /// us. Kernel launch and rendezvous of all ranks. All logs of one process per GPU; V100, GH200.
-  double launch_us = 7.2;
+  double launch_us = 7.0;
   /// us by protocol, beside the launch: first round of buffer handshakes. NVLink logs, 2 to 8 GPUs.
-  ProtocolLatency start_us{0, 38, 41};
+  ProtocolLatency start_us{0, 36, 38};
   /// The same of NVLS, and us per wave of chunks through the switch. DGX H100 and an H200 node.
-  double nvls_start_us = 35.5;
-  double nvls_wave_us = 1.5;
+  double nvls_start_us = 31;
+  double nvls_wave_us = 2.3;
   /// us per hop between two GPUs of a node by NVLink. V100 and A100 logs.
-  ProtocolLatency nvlink_us{0.82, 2.0, 2.8};
+  ProtocolLatency nvlink_us{0.84, 2.2, 4.0};
   /// The same through PCIe (LL128 does not run there). RTX 4090 and A100 PCIe logs.
-  ProtocolLatency pcie_us{4.1, 2.0, 2.0};
+  ProtocolLatency pcie_us{4.0, 3.9, 3.9};
   /// Factor on start and local hops since sm_90: faster fences and polling. H100, GH200, H800 logs.
-  double hopper_latency = 0.45;
+  double hopper_latency = 0.43;
   /// InfiniBand and RoCE: ABCI, DGX A100, a B200 pair, GKE.
-  NetworkLatency rdma{.hop_us = {5.7, 19, 31}, .rendezvous_us = 0, .wire_us = 1.5};
+  NetworkLatency rdma{.hop_us = {5.3, 13.5, 30}, .rendezvous_us = 0, .wire_us = 1.5};
   /// EFA on p3dn, p4d and p5.
-  NetworkLatency efa{.hop_us = {60, 34, 34}, .rendezvous_us = 130, .wire_us = 2.5};
+  NetworkLatency efa{.hop_us = {47, 45, 45}, .rendezvous_us = 88, .wire_us = 2.5};
   /// Slingshot on three sites.
-  NetworkLatency slingshot{.hop_us = {12, 105, 105}, .rendezvous_us = 0, .wire_us = 2.5};
+  NetworkLatency slingshot{.hop_us = {11.7, 82, 82}, .rendezvous_us = 0, .wire_us = 2.5};
   /// Sockets: p3dn, Polaris and a 10 Gb/s log.
-  NetworkLatency socket{.hop_us = {20, 142, 142}, .rendezvous_us = 0, .wire_us = 15};
+  NetworkLatency socket{.hop_us = {21, 131, 131}, .rendezvous_us = 0, .wire_us = 15};
   /// How latencies between nodes hide behind the transfer: 1 adds them up, infinity hides the
   /// shorter wholly. Proxies work beside the kernel, but every chunk waits for the one before.
-  double overlap = 1.3;
+  double overlap = 1.22;
   /// Share of NVLink's nominal rate that carries payload, by generation: headers, credits, switch.
   /// V100 (DGX-1, ABCI), A100 (six logs), H100, GH200 and H800.
   GenerationRate nvlink_share{0.90, 0.76, 0.82};
   /// The same with every stream through the switch's reduction: Hopper, Blackwell.
-  std::array<double, 2> nvls_share{0.69, 0.60};
+  std::array<double, 2> nvls_share{0.707, 0.615};
   /// The same of PCIe between two GPUs. RTX 4090 and A100 PCIe logs.
   double pcie_share = 0.44;
   /// Share of a NIC's nominal rate that carries payload. DGX A100 and ABCI; p4d and p5; three
@@ -69,11 +69,11 @@ struct PipelineConstants {
   /// Factor where one GPU feeds and drains all NICs of its node. GKE and p3dn.
   double lone_gpu = 0.66;
   /// Factor where data passes host memory on its way to the NIC. p3dn.
-  double staged = 0.49;
+  double staged = 0.50;
   /// GB/s of payload one thread block moves with LL, with LL128, by generation. (With Simple the
   /// links bind first.) V100, A100, H100 and GH200 logs below 32 MiB.
-  GenerationRate ll_gbps{3.0, 1.5, 5.7};
-  GenerationRate ll128_gbps{5.8, 8.0, 15};
+  GenerationRate ll_gbps{2.9, 1.53, 5.6};
+  GenerationRate ll128_gbps{5.7, 8.0, 15};
 };
 
 /// The terms of the law for one operation; `cost` is their sum, and the flow network runs a

@@ -1,4 +1,5 @@
-// The uncalibrated law against real all_reduce_perf logs: clusters by hand, nothing fitted here.
+// The uncalibrated law against real all_reduce_perf logs: clusters by the one-line form, nothing
+// fitted here.
 //
 // DDPSIM_PIPELINE_ROWS=FILE writes what was compared; tests/accuracy/fit_pipeline_law.py reads it.
 #include <doctest/doctest.h>
@@ -223,9 +224,9 @@ TEST_CASE("pipeline law: open logs") {
   within(large[0].law, 0.04, 0.17);
   within(all[0].law, 0.11, 0.55);
   within(large[1].law, 0.19, 0.43);
-  within(all[1].law, 0.23, 0.46);
-  within(large[2].law, 0.12, 0.45);
-  within(all[2].law, 0.21, 0.80);
+  within(all[1].law, 0.23, 0.50);
+  within(large[2].law, 0.13, 0.45);
+  within(all[2].law, 0.23, 0.80);
   for (std::size_t kind = 0; kind < 3; ++kind) {
     CHECK(large[kind].law.quantile(0.5) < large[kind].nccl.quantile(0.5));
     CHECK(large[kind].law.quantile(0.5) < large[kind].trivial.quantile(0.5));

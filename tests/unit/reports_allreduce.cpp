@@ -1,0 +1,80 @@
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "reports_sample.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+using nlohmann::json;
+
+namespace {
+
+AllReduceTable table() {
+  AllReduceTable out;
+  out.ranks = 8;
+  const CollectiveChoice small{Algorithm::ring, Protocol::ll, 1, 5_us};
+  const CollectiveChoice large{Algorithm::nvls, Protocol::simple, 16, 4_ms};
+  out.rows = {{.size = 8_B, .choice = small, .time = 10_us, .low = 6_us, .high = 20_us},
+              {.size = 1024_MiB, .choice = large, .time = 4_ms, .low = 3_ms, .high = 5_ms}};
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("allreduce JSON: times, bandwidths and the choice of every size") {
+  const json doc = json::parse(allreduce_json(table(), sample::context()));
+  CHECK(doc["schema"] == "ddpsim.allreduce/1");
+  CHECK(doc["cluster"] == "dgx1v");
+  CHECK(doc["ranks"] == 8);
+  CHECK(doc["nccl"] == "2.27.3");
+  CHECK(doc["confidence"]["grade"] == "C");
+  REQUIRE(doc["rows"].size() == 2);
+  const json& row = doc["rows"][1];
+  CHECK(row["size_bytes"] == 1073741824);
+  CHECK(row["time_us"] == 4000);
+  CHECK(row["low_us"] == 3000);
+  CHECK(row["high_us"] == 5000);
+  CHECK(row["algbw_gbps"] == 268.435456);
+  CHECK(row["busbw_gbps"] == 469.762048);  // 2 * 7 / 8 of it
+  CHECK(row["algorithm"] == "nvls");
+  CHECK(row["protocol"] == "Simple");
+  CHECK(row["channels"] == 16);
+  CHECK(row["nccl_estimate_us"] == 4000);
+}
+
+TEST_CASE("allreduce text: rows in nccl-tests' columns, everything else a comment") {
+  std::istringstream lines(allreduce_text(table(), sample::context(), {}));
+  std::string line;
+  std::vector<std::string> rows;
+  std::getline(lines, line);
+  CHECK(line == "# 8 GPUs on dgx1v: predicted, not measured; 470 GB/s busbw at 1 GiB.");
+  while (std::getline(lines, line)) {
+    CHECK(line.find_last_not_of(" ") + 1 == line.size());
+    if (line.front() != '#') rows.push_back(line);
+  }
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0] ==
+        "           8             2   float    sum     -1     10.00    0.00    0.00      6.00     "
+        "20.00  ring          LL              1");
+  CHECK(rows[1] ==
+        "  1073741824     268435456   float    sum     -1    4000.0  268.44  469.76    3000.0    "
+        "5000.0  nvls          Simple         16");
+}
+
+TEST_CASE("allreduce CSV: one line per size") {
+  CHECK(allreduce_csv(table()) ==
+        "size_bytes,time_us,low_us,high_us,algbw_gbps,busbw_gbps,algorithm,protocol,channels,"
+        "nccl_estimate_us\n"
+        "8,10,6,20,0.0008,0.0014,ring,LL,1,5\n"
+        "1073741824,4000,3000,5000,268.4355,469.7620,nvls,Simple,16,4000\n");
+}
+
+TEST_CASE("allreduce bandwidths: no time and no bytes give no bandwidth") {
+  CHECK(algbw_gbps(1_MiB, Duration()) == 0);
+  CHECK(busbw_gbps(0_B, 1_us, 8) == 0);
+  CHECK(busbw_gbps(1000000_B, 1_us, 1) == 0);
+}
