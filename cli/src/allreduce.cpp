@@ -88,7 +88,7 @@ int run(const Arguments& arguments) {
   if (!torch)
     throw UsageError(fmt::format("--torch: \"{}\" is not a version such as 2.8", arguments.torch));
   const CollectiveTuning tuning = collective_tuning(arguments.cluster, *torch);
-  const Cluster cluster = load_cluster(arguments.cluster);
+  const Cluster cluster = load_cluster(cluster_request(arguments.cluster));
   require_choice(arguments.cluster, cluster, tuning);
   const AllReduceTable table = all_reduce_table(cluster, tuning, sizes);
 
