@@ -114,9 +114,9 @@ void add_nccl_options(CLI::App& command, ClusterArguments& arguments) {
                    "(NCCL_COLLNET_ENABLE=1)");
 }
 
-Cluster load_cluster(const ClusterArguments& arguments) {
-  return load_cluster(ClusterRequest{
-      .text = arguments.text, .nodes = arguments.nodes, .gpus_per_node = arguments.gpus_per_node});
+ClusterRequest cluster_request(const ClusterArguments& arguments) {
+  return {
+      .text = arguments.text, .nodes = arguments.nodes, .gpus_per_node = arguments.gpus_per_node};
 }
 
 CollectiveTuning collective_tuning(const ClusterArguments& arguments, TorchVersion torch) {
