@@ -126,11 +126,8 @@ int run(const Arguments& arguments) {
   std::vector<Job> jobs;
   for (const std::string& cluster : clusters) {
     JobArguments& own = settings.emplace_back(arguments.job);
-    own.cluster = cluster;
-    gpus.apply(
-        loaded.workload,
-        load_cluster({.text = cluster, .nodes = own.nodes, .gpus_per_node = own.gpus_per_node}),
-        own);
+    own.cluster.text = cluster;
+    gpus.apply(loaded.workload, load_cluster(cluster_request(own.cluster)), own);
     Job& job = jobs.emplace_back(load_job(own, loaded));
     job.context.cluster = cluster;
     require_supported(job.options.ddp);
