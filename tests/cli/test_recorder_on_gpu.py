@@ -217,6 +217,7 @@ class OnGpu(unittest.TestCase):
         self.assertIn("the backward is compiled", recording.said)
         document = recording.document()
         self.assertIn("compiled", document["provenance"]["note_1"])
+        self.assertEqual(document["recorded_with"]["compiled_gradients"], 3)
         self.assertEqual(document["parameters"][0]["name"], "weight0")
 
     def test_a_compiled_part_is_seen_in_the_graph(self):

@@ -801,6 +801,8 @@ class Report:
     def recorded_with(self):
         job, ddp, times = self.job, self.ddp, self.times
         facts = {"ddp_hooks": ddp is not None, "world_size": job.world, "nccl_kernels": 0}
+        if job.has_compiled_backward():  # which of them is not seen: any makes ddpsim recommend no cap
+            facts["compiled_gradients"] = len(times.order)
         if ddp is None:
             return facts
         broadcasts = len(self.model.buffer_entries()) if getattr(ddp, "broadcast_buffers", False) else 0
@@ -830,8 +832,6 @@ class Report:
             buckets = ddp_buckets(self.ddp)
             if buckets:
                 facts["bucket_bytes"] = " ".join(map(str, buckets))
-        if job.has_compiled_backward():
-            facts["compiled_backward"] = "gradients of one graph are seen together when it ends"
         facts.update((f"note_{k + 1}", note) for k, note in enumerate(self.notes()))
         return facts
 
