@@ -37,7 +37,10 @@ void FlowNetwork::start(std::size_t job, std::size_t pipeline, TimePoint at) {
 }
 
 TimePoint FlowNetwork::run(std::size_t job) {
-  while (jobs_[job].running) DDPSIM_ASSERT(step(), "a pipeline never finished");
+  while (jobs_[job].running) {
+    const bool going_on = step().has_value();
+    DDPSIM_ASSERT(going_on, "a pipeline never finished");
+  }
   return jobs_[job].end;
 }
 
