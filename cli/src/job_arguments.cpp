@@ -213,6 +213,7 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
   context.ranks = job.cluster.ranks();
   context.torch = job.options.ddp.torch;
   context.nccl = tuning.nccl;
+  context.network = arguments.network;
   context.compute_scale = compute.scale.factor;
   context.variation = job.options.variation;
   if (job.workload.batch_per_gpu)

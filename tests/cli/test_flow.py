@@ -18,6 +18,10 @@ def beside(background, *more):
 
 
 class Flow(unittest.TestCase):
+    def test_a_report_says_which_network_it_rests_on(self):
+        self.assertIn("flow network", ddpsim(*STEP, "dgx1v", "--network", "flow").out)
+        self.assertIn("analytic network", ddpsim(*STEP, "dgx1v").out)
+
     def test_alone_rings_take_what_the_law_says(self):
         for cluster in ["2xv100-nvlink", "dgx1v", FOUR_NODES]:
             with self.subTest(cluster):
