@@ -98,9 +98,10 @@ std::string chakra_json_form(std::string_view head) {
   if (contains(head, "\"inclusive_dur\"") || contains(head, "\"exclusive_dur\"")) {
     return "a linked Chakra execution trace (host and device)";
   }
-  if (contains(head, "\"ctrl_deps\"") || contains(head, "\"rf_id\"") || contains(head, "chakra")) {
-    return "a PyTorch execution trace of the host (ExecutionTraceObserver): operators without "
-           "times";
+  if (contains(head, "\"ctrl_deps\"") || contains(head, "\"rf_id\"") ||
+      contains(head, "\"schema\"")) {
+    return "a Chakra execution trace of the host (PyTorch's ExecutionTraceObserver): operators "
+           "without times";
   }
   return "";
 }
