@@ -55,6 +55,7 @@ int run(const Arguments& arguments) {
                                               : import_ranks(paths, options);
   const std::string document = format_workload(imported.workload);
   for (const std::string& sentence : imported.recognised) print_error(sentence);
+  if (!imported.alone.empty()) print_error(imported.alone);
   for (const std::string& warning : imported.warnings) print_error("warning: " + warning);
   if (arguments.output && *arguments.output != "-") {
     write_file(*arguments.output, document);

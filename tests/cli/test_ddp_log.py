@@ -31,7 +31,7 @@ class DdpLog(unittest.TestCase):
     def test_the_log_becomes_a_workload_that_says_what_is_assumed(self):
         outcome = ddpsim("import", LOG, "--gpu", "V100")
         self.assertEqual(outcome.code, 0, outcome.err)
-        self.assertIn("spread evenly over backward, an assumption", outcome.err)
+        self.assertIn("as in the bundled resnet18-v100-b256, an assumption", outcome.err)
         self.assertIn("pass --bucket-cap-mb 5, and --torch VERSION", outcome.err)
         document = json.loads(outcome.out)
         self.assertEqual(len(document["backward"]["ready"]), 62)

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "ddpsim/traces/rank_group.hpp"
 #include "worlds.hpp"
 
 using namespace ddpsim;
@@ -16,13 +17,14 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kRanks = 8;
-constexpr std::size_t kOutsideDdp = 9;  // a scalar whose gradient no all-reduce holds
 /// By position in ready order: the members of the three recorded all-reduces, by their bytes.
 const std::vector<std::vector<std::size_t>> kBuckets = {
     {0, 1, 2, 3, 4, 5}, {8}, {6, 7, 10, 11, 12, 13, 14, 15}};
 
+const std::string kStem = DDPSIM_SHARED "/data/traces/dlrm-ddp-8xV100-";
+
 Json truth_of(const std::string& name) {
-  std::ifstream file(DDPSIM_SHARED "/data/traces/dlrm-ddp-8xV100-" + name + ".gt.json");
+  std::ifstream file(kStem + name + ".gt.json");
   return Json::parse(file);
 }
 
@@ -37,51 +39,11 @@ std::vector<Json> all_reduces(const Json& step) {
   return list;
 }
 
-RankRecording recording_of_rank(int rank, const Json& step, double first_start_us) {
-  RankRecording recording;
-  recording.rank = rank;
-  recording.offset = us(step["gpu_first_start"].get<double>() - first_start_us);
-  const double start = step["backward_gpu_start_rel"].get<double>();
-  recording.forward = us(start);
-  recording.optimizer = us(step["after_backward_us"].get<double>());
-  recording.backward.emplace();
-  recording.backward->duration = us(step["backward_compute_window_us"].get<double>());
-  std::size_t k = 0;
-  for (const Json& gradient : step["accumulate_grad"]) {
-    recording.backward->ready.push_back(
-        {.parameter = k++,
-         .at = us(gradient["ready_gpu_rel"].get<double>() - start),
-         .copied_at = us(gradient["ready_incl_hook_rel"].get<double>() - start)});
-  }
-  recording.recorded_with.ddp_hooks = true;
-  recording.recorded_with.world_size = kRanks;
-  for (const Json& one : all_reduces(step))
-    recording.recorded_with.collectives.push_back(
-        {.bytes = Bytes(one["bytes"].get<std::int64_t>()),
-         .launch = us(one["launch_rel"].get<double>() - start),
-         .start = us(one["start_rel"].get<double>() - start),
-         .duration = us(one["dur_us"].get<double>()),
-         .channels = 0});
-  return recording;
-}
-
-Workload group_workload() {
-  Workload workload;
-  double first_start_us = 0;
-  for (int rank = 0; rank < kRanks; ++rank) {
-    const Json step = truth_of("rank" + std::to_string(rank))["iterations"][0];
-    if (rank == 0) {
-      first_start_us = step["gpu_first_start"].get<double>();
-      for (const Json& gradient : step["accumulate_grad"])
-        workload.parameters.push_back({.name = "p" + std::to_string(workload.parameters.size()),
-                                       .shape = gradient["shape"].get<std::vector<std::int64_t>>(),
-                                       .device = "",
-                                       .ignored = workload.parameters.size() == kOutsideDdp});
-    }
-    workload.ranks.push_back(recording_of_rank(rank, step, first_start_us));
-  }
-  static_cast<Recorded&>(workload) = workload.ranks.front();
-  return workload;
+std::vector<std::filesystem::path> trace_files() {
+  std::vector<std::filesystem::path> paths;
+  for (int rank = 0; rank < kRanks; ++rank)
+    paths.emplace_back(kStem + "rank" + std::to_string(rank) + ".json.gz");
+  return paths;
 }
 
 double median(std::vector<double> values) {
@@ -92,16 +54,22 @@ double median(std::vector<double> values) {
 }  // namespace
 
 TEST_CASE("replay: eight V100s with their own recordings start and end where they did") {
-  if (!std::filesystem::exists(DDPSIM_SHARED "/data/traces/dlrm-ddp-8xV100-group.gt.json")) {
+  if (!std::filesystem::exists(kStem + "group.gt.json")) {
     MESSAGE("skipped: the open traces are not beside this checkout");
     return;
   }
-  const Workload workload = group_workload();
+  const Workload workload = import_ranks(trace_files(), {}).workload;
+  REQUIRE(workload.ranks.size() == kRanks);
+  const std::vector<ReadyEvent>& ready = workload.backward->ready;
+  REQUIRE(workload.parameters[ready[9].parameter].ignored);  // a scalar no all-reduce holds
   SimulationOptions options;
   options.buckets.emplace();
   for (const std::vector<std::size_t>& members : kBuckets) {
-    Bucket bucket{.parameters = members, .bytes = {}};
-    for (const std::size_t p : members) bucket.bytes += *gradient_bytes(workload.parameters[p]);
+    Bucket bucket;
+    for (const std::size_t position : members) {
+      bucket.parameters.push_back(ready[position].parameter);
+      bucket.bytes += *gradient_bytes(workload.parameters[ready[position].parameter]);
+    }
     options.buckets->push_back(bucket);
   }
   RecordedModel transfers;

@@ -10,6 +10,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/models/catalogue.hpp"
 #include "model_fit.hpp"
+#include "ready_shares.hpp"
 
 namespace ddpsim {
 namespace {
@@ -213,14 +214,21 @@ void LogImport::fill_times() {
       milliseconds(fields_.forward), milliseconds(fields_.backward), milliseconds(fields_.tail),
       milliseconds(fields_.mean_forward), milliseconds(fields_.mean_backward)));
   std::vector<ReadyEvent>& ready = workload.backward->ready;
+  std::vector<std::size_t> order;
+  for (const ReadyEvent& event : ready) order.push_back(event.parameter);
+  const ReadyShares shares = ready_shares(workload.parameters, order);
   for (std::size_t k = 0; k < ready.size(); ++k) {
-    ready[k].at = workload.backward->duration.scaled(static_cast<double>(k + 1) /
-                                                     static_cast<double>(ready.size()));
+    ready[k].at = workload.backward->duration.scaled(shares.share[k]);
   }
-  workload.provenance.emplace_back("ready_times", "assumed: evenly spread over backward");
-  result_.warnings.push_back(
-      "when each gradient was ready is not in the log: they are spread evenly over backward, an "
-      "assumption; what stays exposed depends on it. A profiler trace has the true times");
+  const std::string assumed =
+      shares.source.empty()
+          ? std::string("spread evenly over backward")
+          : fmt::format("spread over backward as in the bundled {}", shares.source);
+  workload.provenance.emplace_back("ready_times", "assumed: " + assumed);
+  result_.warnings.push_back(fmt::format(
+      "when each gradient was ready is not in the log: they are {}, an assumption off by {} of "
+      "backward; what stays exposed depends on it. A profiler trace has the true times",
+      assumed, shares.source.empty() ? "6 to 34 %" : "a few percent"));
   result_.warnings.push_back("no optimizer and no time between steps is in the log");
 }
 

@@ -428,10 +428,9 @@ void TraceImport::fill_collectives(const RecordedStep& step) {
           : fmt::format("{} NCCL kernels in the step, {} of them the reducer's all-reduces",
                         step.nccl_kernels, step.reducer.size()));
   if (recorded.world_size > 1 && !recorded.collectives.empty()) {
-    result_.recognised.push_back(
+    result_.alone =
         "one rank's recording: the duration of a collective holds the wait for the slowest rank, "
-        "so "
-        "it is an upper bound of the transfer");
+        "so it is an upper bound of the transfer; the traces of all ranks tell the two apart";
   }
 }
 

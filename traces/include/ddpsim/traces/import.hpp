@@ -38,6 +38,8 @@ struct Imported {
   Workload workload;
   std::vector<std::string> recognised;  ///< one sentence each, for the user
   std::vector<std::string> warnings;    ///< what was not, and what that means
+  std::string
+      alone;  ///< what to know of it as long as no other rank of its job is there; may be empty
   std::vector<Bytes> bucket_bytes;      ///< gradients per recorded all-reduce call, in launch order
   std::optional<RankTrace> rank_trace;  ///< of a profiler trace
   std::optional<DdpLog> ddp_log;        ///< of DDP logging data
