@@ -55,7 +55,15 @@ std::string open_lead(const Lead& lead, const std::string& fastest, const std::s
                      bound_text(lead.high_percent));
 }
 
-/// The fastest against the next one, which is all that a choice hangs on.
+/// What the fastest is held against: the next one with as many GPUs, for more GPUs train faster
+/// almost anywhere; where there is none, the next one.
+std::size_t opponent(const Comparison& comparison, const Contexts& contexts) {
+  const std::vector<std::size_t>& order = comparison.by_speed;
+  for (std::size_t k = 1; k < order.size(); ++k)
+    if (contexts[order[k]].ranks == contexts[order.front()].ranks) return order[k];
+  return order[1];
+}
+
 std::string verdict(const Comparison& comparison, const Contexts& contexts) {
   const std::size_t first = comparison.by_speed.front();
   if (comparison.by_speed.size() == 1) {
@@ -64,7 +72,7 @@ std::string verdict(const Comparison& comparison, const Contexts& contexts) {
                        time_text(job.times.iteration, digits_of(job.confidence.grade)),
                        percent_text(100 * job.efficiency));
   }
-  const std::size_t second = comparison.by_speed[1];
+  const std::size_t second = opponent(comparison, contexts);
   const Lead& lead = comparison.jobs[second].behind;
   const std::string fastest = name_of_job(contexts[first]);
   const std::string other = name_of_job(contexts[second]);

@@ -59,6 +59,16 @@ TEST_CASE("compare text: a lead that some world takes away decides nothing") {
         "faster.");
 }
 
+TEST_CASE("compare text: the fastest is held against the next with as many GPUs, else the next") {
+  const Comparison comparison{
+      .jobs = {job(100_ms), job(98_ms, {90, 80, 99}), job(120_ms, {20, 12, 28})},
+      .by_speed = {0, 1, 2}};
+  CHECK(first_line(compare_text(comparison, {on("a@2", 16), on("a@1", 8), on("b@2", 16)}, {})) ==
+        "a@2 (16 GPUs) trains 20 % faster than b@2 (16 GPUs) (12 % to 28 %).");
+  CHECK(first_line(compare_text(comparison, {on("a@2", 16), on("a@1", 8), on("b", 8)}, {})) ==
+        "a@2 (16 GPUs) trains 1.9 times as fast as a@1 (8 GPUs) (1.8 to 2.0).");
+}
+
 TEST_CASE("compare text: rows stand by speed, JSON and CSV as asked for") {
   const Comparison comparison{.jobs = {job(120_ms, {20, 12, 28}), job(100_ms)}, .by_speed = {1, 0}};
   const std::vector<ReportContext> contexts = {on("far", 8), on("near", 8)};
