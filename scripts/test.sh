@@ -44,18 +44,20 @@ tidy() {
 benchmarks() {  # they must run; how fast is a matter for a quiet machine
   build release --target ddpsim_bench && build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
 }
+# What memory errors cannot hide in, and what would only take long; other builds run it.
+not_for_sanitizers='consumer|compiles|does not compile|torch|recorder|cli: (readme|compare|reference_buckets)'
+sanitizers() { build "$1" && tests "$1" --exclude-regex "$not_for_sanitizers"; }
+fuzz_one() {  # fuzz_one TARGET: from its own corpus, 15 s
+  local found=build/fuzz/corpus/${1##*/}
+  mkdir -p "$found"
+  "$1" -max_total_time=15 -max_len=20000 -verbosity=0 -print_final_stats=0 \
+    -artifact_prefix=build/fuzz/ "$found" "tests/fuzz/corpus/${1##*/}" >"$found.log" 2>&1 ||
+    { echo "${1##*/}"; tail -n 40 "$found.log"; return 1; }
+}
+export -f fuzz_one
 fuzz() {
-  build fuzz || return
-  local target corpus
-  for target in build/fuzz/tests/fuzz/fuzz_*; do
-    [[ -f $target && -x $target ]] || continue
-    corpus=build/fuzz/corpus/${target##*/}
-    mkdir -p "$corpus"
-    echo "${target##*/}"
-    "$target" -max_total_time=20 -max_len=20000 -verbosity=0 -print_final_stats=0 \
-      -artifact_prefix=build/fuzz/ "$corpus" "tests/fuzz/corpus/${target##*/}" \
-      >"$corpus.log" 2>&1 || { tail -n 40 "$corpus.log"; return 1; }
-  done
+  find build/fuzz/tests/fuzz -maxdepth 1 -name 'fuzz_*' -type f -perm -u+x ! -name '*_replay' -print0 |
+    xargs -0 -n 1 -P "$jobs" bash -c 'fuzz_one "$0"'
 }
 coverage() {
   build coverage && tests coverage --quiet &&
@@ -71,7 +73,15 @@ fi
 check "dev: build and tests" build_and_test dev
 
 if ! $quick; then
-  check "address and undefined behaviour sanitizers" build_and_test asan
+  if echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
+       clang++ -x c++ -fsanitize=fuzzer -o /dev/null - 2>/dev/null; then
+    # One build with clang serves both.
+    check "address and undefined behaviour sanitizers" sanitizers fuzz
+    check "fuzzing, 15 s a target" fuzz
+  else
+    check "address and undefined behaviour sanitizers" sanitizers asan
+    skip "fuzzing" "clang with libFuzzer is not here"
+  fi
   check "thread sanitizer" threads
   scripts/setup.sh --torch || skip "recorder in real trainings" "PyTorch could not be installed"
   check "release: build and tests" build_and_test release
@@ -80,12 +90,6 @@ if ! $quick; then
     check clang-tidy tidy
   else
     skip clang-tidy "it is not here"
-  fi
-  if echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
-       clang++ -x c++ -fsanitize=fuzzer -o /dev/null - 2>/dev/null; then
-    check "fuzzing, 20 s a target" fuzz
-  else
-    skip "fuzzing" "clang with libFuzzer is not here"
   fi
   if command -v gcovr >/dev/null; then
     check coverage coverage

@@ -117,11 +117,11 @@ std::string bucket_table(const StepResult& step, int digits, const TerminalStyle
          hidden ? "hidden"
                 : time_text(bucket.end - std::max(bucket.start, backward_end), digits, unit)});
   }
-  return wrapped(fmt::format("Buckets in launch order, {} from the start of forward (launch: the "
-                             "host enqueues; start: the "
-                             "them ahead of the GPU):",
-                             name_of(unit)),
-                 style.width, 2) +
+  return wrapped(
+             fmt::format("Buckets in launch order, {} from the start of forward (launch: the host "
+                         "enqueues; start: the collective runs on the GPU):",
+                         name_of(unit)),
+             style.width, 2) +
          table.text(style);
 }
 
