@@ -38,9 +38,6 @@ row() {
   printf '%6s  %-22s %12s %10s %9s   %s\n' "$n" "$2" "$(cat "$work/$1.sim")" "$(median "$1")" "$(memory "$1")" "$ratio"
 }
 
-printf '%6s  %-22s %12s %10s %9s   %s\n' "$n" "$3" "$(cat "$work/$1.sim")" "$(median "$1")" "$(memory "$1")" "$ratio"
-}
-
 printf '%6s  %-22s %12s %10s %9s   %s\n' ranks simulator 'predicts ms' 'user s' 'peak MiB' 'user time over ours'
 for n in "${ranks[@]}"; do
   rm -f "$work"/*.times
