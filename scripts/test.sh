@@ -33,6 +33,9 @@ formatting() { sources '*.cpp' '*.hpp' | xargs -0 clang-format --dry-run -Werror
 build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parallel "$jobs" "${@:2}"; }
 tests() { ctest --preset "$1" --parallel "$jobs" "${@:2}"; }
 build_and_test() { build "$1" && tests "$@"; }
+# Slow without optimisation: the release build runs them.
+for_release='consumer|torch|recorder|cli: (readme|compare|flow|ddp_log)|step time:|steady state:'
+dev() { build dev && tests dev --exclude-regex "$for_release"; }
 threads() {
   build tsan --target ddpsim_parallel_tests &&
     build/tsan/tests/ddpsim_parallel_tests --test-case-exclude='*finds exactly*,*1000 caps*'  # one thread
@@ -45,7 +48,7 @@ benchmarks() {  # they must run; how fast is a matter for a quiet machine
   build release --target ddpsim_bench && build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
 }
 # What memory errors cannot hide in, and what would only take long; other builds run it.
-not_for_sanitizers='consumer|compiles|does not compile|torch|recorder|cli: (readme|compare|reference_buckets)'
+not_for_sanitizers="$for_release|compiles|does not compile|cli: reference_buckets"
 sanitizers() { build "$1" && tests "$1" --exclude-regex "$not_for_sanitizers"; }
 fuzz_one() {  # fuzz_one TARGET: from its own corpus, 15 s
   local found=build/fuzz/corpus/${1##*/}
@@ -70,7 +73,7 @@ if [[ $format_version == "version 14" ]]; then
 else
   skip formatting "clang-format 14 is not here"  # other versions disagree with it in details
 fi
-check "dev: build and tests" build_and_test dev
+check "dev: build and tests" dev
 
 if ! $quick; then
   if echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
