@@ -45,7 +45,8 @@ TEST_CASE("flow: alone it takes what the law says, within a thousandth") {
         for (const int channels : {2, 8}) {
           for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring}) {
             const CollectiveChoice choice{algorithm, protocol, channels, {}};
-            INFO(nodes, "x", gpus, " ", name_of(algorithm), " ", name_of(protocol), " ", size);
+            INFO(cluster.nodes, "x", cluster.gpus_per_node, " ", name_of(algorithm), " ",
+                 name_of(protocol), " ", size);
             const double error =
                 error_of(CollectiveKind::all_reduce, choice, Bytes(size), cluster, planner);
             CHECK(error < 1e-3);

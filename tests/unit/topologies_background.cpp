@@ -105,7 +105,8 @@ TEST_CASE("background: bad files say what is wrong and what would be right") {
       {transfer("\"links\":[\"" + name + R"("],"size":"1MiB","rate":"0GBps")"), "rate"},
   };
   for (const auto& [text, expected] : cases) {
-    INFO(text);
+    const std::string& given = text;  // clang 14 cannot capture the binding itself
+    INFO(given);
     const std::string problem = problem_of(text);
     INFO(problem);
     CHECK(problem.find(expected) != std::string::npos);
