@@ -94,14 +94,20 @@ Table read_table(const std::string& file, const std::string& model, std::int64_t
 }
 
 std::vector<Table> read_tables() {
-  return {read_table("alexnet", "alexnet", 256),
-          read_table("densenet121", "densenet121", 64),
-          read_table("inception_v3", "inception_v3", 128),
-          read_table("resnet18", "resnet18", 256),
-          read_table("resnet50", "resnet50", 128),
-          read_table("resnet101", "resnet101", 64),
-          read_table("resnext101", "resnext101_32x4d", 64),
-          read_table("vgg16", "vgg16", 128)};
+  std::vector<Table> tables;
+  const auto read = [&](const char* file, const char* model, std::int64_t batch) {
+    tables.push_back(read_table(file, model, batch));
+  };
+  tables.reserve(8);  // rows point into their model: a table may move, but not be copied
+  read("alexnet", "alexnet", 256);
+  read("densenet121", "densenet121", 64);
+  read("inception_v3", "inception_v3", 128);
+  read("resnet18", "resnet18", 256);
+  read("resnet50", "resnet50", 128);
+  read("resnet101", "resnet101", 64);
+  read("resnext101", "resnext101_32x4d", 64);
+  read("vgg16", "vgg16", 128);
+  return tables;
 }
 
 /// What the tables give for a module with next to nothing to do (a ReLU of 2 MB: 0.277 and 0.030
