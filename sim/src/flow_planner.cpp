@@ -47,7 +47,7 @@ Cluster cluster_of(const RingChannel& ring, const Cluster& like) {
 
 }  // namespace
 
-FlowPlanner::FlowPlanner(Cluster cluster, Fabric fabric, Background background)
+FlowPlanner::FlowPlanner(Cluster cluster, Fabric fabric, const Background& background)
     : cluster_(std::move(cluster)),
       fabric_(std::move(fabric)),
       links_(links_of(fabric_, cluster_)) {

@@ -23,7 +23,7 @@ namespace ddpsim {
 
 class FlowPlanner {
  public:
-  FlowPlanner(Cluster cluster, Fabric fabric, Background background);
+  FlowPlanner(Cluster cluster, Fabric fabric, const Background& background);
 
   /// Whether the fabric has channels for the algorithm; others are left to the law.
   bool has_channels(CollectiveKind kind, const CollectiveChoice& choice) const;
