@@ -173,8 +173,9 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
                               const char* help) {
     command->add_option(name, values, help)->expected(1)->take_all();
   };
-  repeatable("--gpu", arguments->gpus,
-             "accept this GPU of a cluster and estimate its speed from the catalogue; repeatable");
+  repeatable(
+      "--gpu", arguments->gpus,
+      "accept this GPU of a cluster: the workload is carried over layer by layer; repeatable");
   repeatable(
       "--compute-scale", arguments->compute_scales,
       "speed of a GPU relative to the recording's, A100:2.3±0.2; repeatable. Without a name: "

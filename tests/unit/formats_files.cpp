@@ -13,27 +13,13 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "trace_files.hpp"
 
 using namespace ddpsim;
+using namespace ddpsim::files;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A directory of its own, gone afterwards.
-class Scratch {
- public:
-  Scratch() : path_(fs::temp_directory_path() / ("ddpsim-files-" + std::to_string(::getpid()))) {
-    fs::remove_all(path_);
-    fs::create_directory(path_);
-  }
-  ~Scratch() { fs::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::string read_complaint(const fs::path& path, std::int64_t limit) {
   try {
@@ -47,7 +33,7 @@ std::string read_complaint(const fs::path& path, std::int64_t limit) {
 }  // namespace
 
 TEST_CASE("files: what was written is read back, zero bytes and newlines included") {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const std::string content("a\0b\r\n\n", 6);
   write_file(scratch.path() / "f", content);
   CHECK(read_file(scratch.path() / "f", 6) == content);
@@ -56,7 +42,7 @@ TEST_CASE("files: what was written is read back, zero bytes and newlines include
 }
 
 TEST_CASE("files: one byte above the limit is refused, the limit itself is not") {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   write_file(scratch.path() / "f", "12345");
   CHECK(read_complaint(scratch.path() / "f", 5) == "");
   CHECK(read_complaint(scratch.path() / "f", 4) ==
@@ -64,20 +50,20 @@ TEST_CASE("files: one byte above the limit is refused, the limit itself is not")
 }
 
 TEST_CASE("files: absent files and directories are told apart") {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   CHECK(read_complaint(scratch.path() / "absent", 9) == "no such file");
   CHECK(read_complaint(scratch.path(), 9) == "is a directory; expected a file");
 }
 
 TEST_CASE("files: a write that fails leaves nothing behind") {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   CHECK_THROWS_AS(write_file(scratch.path() / "no" / "such" / "f", "x"), std::runtime_error);
   CHECK_THROWS_AS(write_file(scratch.path(), "x"), std::runtime_error);
   CHECK(fs::is_empty(scratch.path()));
 }
 
 TEST_CASE("files: writing through a symbolic link keeps the link") {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   write_file(scratch.path() / "real", "old");
   fs::create_symlink("real", scratch.path() / "link");
   write_file(scratch.path() / "link", "new");

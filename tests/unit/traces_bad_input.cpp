@@ -1,12 +1,8 @@
 // Files that are no trace, or a broken, hostile or useless one: each gets one message that names it.
 #include <doctest/doctest.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -15,18 +11,13 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"
+#include "trace_files.hpp"
 
 using namespace ddpsim;
+using namespace ddpsim::files;
 using namespace std::string_literals;
 
 namespace {
-
-std::string tiny_trace() {
-  std::ifstream in(DDPSIM_FIXTURES "/tiny-ddp-trace.json", std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
 
 ByteSource source_of(std::string text) {
   return [text = std::move(text), at = std::size_t{0}](char* buffer, std::size_t capacity) mutable {
@@ -62,28 +53,10 @@ std::string complaint_of(const ByteSource& source) {
 }
 
 std::string complaint_of_file(const std::string& content) {
-  std::string name = (std::filesystem::temp_directory_path() / "ddpsim-bad-XXXXXX").string();
-  const int descriptor = mkstemp(name.data());
-  REQUIRE(descriptor >= 0);
-  close(descriptor);
-  std::ofstream(name, std::ios::binary) << content;
+  const TemporaryFolder folder;
+  const std::string name = folder.file("input", content).string();
   const std::string message = complaint([&] { import_file(name, {}); });
-  std::filesystem::remove(name);
   return message.find(name) == 0 ? message : "without the file's name: " + message;
-}
-
-std::string gzipped(std::string text) {
-  z_stream stream = {};
-  REQUIRE(deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string out(text.size() + 1024, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(text.data());
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  out.resize(out.size() - stream.avail_out);
-  deflateEnd(&stream);
-  return out;
 }
 
 /// One complete event in a list, with these fields beside "ph".

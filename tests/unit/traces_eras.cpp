@@ -6,8 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,18 +14,13 @@
 #include "ddpsim/traces/import.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"
 #include "ddpsim/traces/workload_file.hpp"
+#include "trace_files.hpp"
 
 using namespace ddpsim;
+using namespace ddpsim::files;
 using namespace ddpsim::literals;
 
 namespace {
-
-std::string tiny_trace() {
-  std::ifstream in(DDPSIM_FIXTURES "/tiny-ddp-trace.json", std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
 
 /// The small trace with some texts changed.
 std::string tiny_with(const std::vector<std::pair<std::string, std::string>>& changes) {

@@ -15,8 +15,10 @@
 #include "ddpsim/traces/import.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"
 #include "ddpsim/traces/workload_file.hpp"
+#include "trace_files.hpp"
 
 using namespace ddpsim;
+using namespace ddpsim::files;
 using namespace ddpsim::literals;
 
 namespace {
@@ -26,10 +28,6 @@ std::string text_of(const std::filesystem::path& path) {
   std::ostringstream out;
   out << in.rdbuf();
   return out.str();
-}
-
-std::string tiny_trace() {
-  return text_of(DDPSIM_FIXTURES "/tiny-ddp-trace.json");
 }
 
 /// Gives at most `piece` bytes at a time.
