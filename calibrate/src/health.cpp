@@ -208,7 +208,7 @@ void judge_noise(const MeasuredLog& log, LogHealth& health) {
   }
   if (drops == 0) return;
   health.notes.push_back(
-      fmt::format("uneven: {}{}; measure again with more iterations (-n 100) on a quiet machine",
+      fmt::format("uneven: {}{}; a change of algorithm, or noise: then measure again with -n 100",
                   first, drops == 1 ? "" : fmt::format(", and so {} times in all", drops)));
 }
 

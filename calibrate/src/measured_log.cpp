@@ -354,9 +354,7 @@ void Assembly::find_nodes(MeasuredLog& log, const RawRun& run) const {
     set(1);
     return;
   }
-  log.warnings.push_back(fmt::format(
-      "{} ranks, but on how many nodes cannot be read: name nodes and GPUs per node, LOG@NxG",
-      log.ranks));
+  log.warnings.push_back(nodes_unknown(log.ranks));
 }
 
 void Assembly::take_debug_lines(MeasuredLog& log) const {
@@ -430,6 +428,12 @@ void Assembly::describe(MeasuredLog& log, std::size_t tables) const {
 }
 
 }  // namespace
+
+std::string nodes_unknown(int ranks) {
+  return fmt::format(
+      "{} ranks, but on how many nodes cannot be read: name nodes and GPUs per node, LOG@NxG",
+      ranks);
+}
 
 std::vector<MeasuredLog> measured_logs(const RawLog& raw, std::optional<Scale> stated) {
   return Assembly(raw, stated).run();

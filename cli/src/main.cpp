@@ -58,6 +58,7 @@ int run(int argc, char** argv) {
   add_allreduce(app, action);
   add_import(app, action);
   add_topo(app, action);
+  add_validate(app, action);
   add_list(app, action);
   try {
     app.parse(argc, argv);
