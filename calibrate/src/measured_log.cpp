@@ -46,6 +46,7 @@ class Assembly {
     throw InputError({raw_.file, place, std::move(message), std::move(hint)});
   }
   bool is_all_reduce(const RawRun& run);
+  bool is_of_stated_scale(const RawRun& run) const;
   std::vector<RawRow> rows_of_one_type(const RawRun& run);
   MeasuredLog measured(const RawRun& run);
   MeasuredPoint point(const RawRow& row, int ranks) const;
@@ -69,9 +70,20 @@ class Assembly {
 std::vector<MeasuredLog> Assembly::run() {
   std::vector<MeasuredLog> logs;
   std::vector<std::size_t> tables;
+  std::vector<const RawRun*> runs;
   for (const RawRun& run : raw_.runs) {
-    if (run.rows.empty() || !is_all_reduce(run)) continue;
-    MeasuredLog log = measured(run);
+    if (!run.rows.empty() && is_all_reduce(run)) runs.push_back(&run);
+  }
+  // A stated scale picks its runs from several; where none is of it, the first says what it is of.
+  const auto stated_one = [&](const RawRun* run) { return is_of_stated_scale(*run); };
+  if (std::any_of(runs.begin(), runs.end(), stated_one)) {
+    for (const RawRun* run : runs) {
+      if (!stated_one(run)) left_out_.push_back(run->rows.front().place + ": another scale");
+    }
+    std::erase_if(runs, [&](const RawRun* run) { return !stated_one(run); });
+  }
+  for (const RawRun* const run : runs) {
+    MeasuredLog log = measured(*run);
     if (log.points.empty()) continue;
     const auto same = std::find_if(logs.begin(), logs.end(), [&](const MeasuredLog& other) {
       return other.ranks == log.ranks && other.nodes == log.nodes &&
@@ -97,6 +109,13 @@ std::vector<MeasuredLog> Assembly::run() {
   }
   for (std::size_t i = 0; i < logs.size(); ++i) describe(logs[i], tables[i]);
   return logs;
+}
+
+bool Assembly::is_of_stated_scale(const RawRun& run) const {
+  if (!stated_) return true;
+  if (run.scale) return *run.scale == *stated_;
+  const RankRange range = rank_range(run.rows);
+  return range.contradiction.empty() && range.has(stated_->ranks());
 }
 
 /// Other collectives of the same program stand in the same file where somebody ran them all.
@@ -289,7 +308,7 @@ void Assembly::find_scale(MeasuredLog& log, const RawRun& run,
     fail(run.place,
          fmt::format("is of {}x{}, but {}x{} was stated", run.scale->nodes,
                      run.scale->gpus_per_node, stated_->nodes, stated_->gpus_per_node),
-         "Leave the @NxG out");
+         "Leave @NxG out, or state a scale it has");
   }
   if (const std::optional<Scale> scale = run.scale ? run.scale : stated_) {
     fits(scale->ranks(), fmt::format("{}x{} are", scale->nodes, scale->gpus_per_node));
