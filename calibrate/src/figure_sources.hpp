@@ -11,7 +11,7 @@
 
 namespace ddpsim {
 
-/// A document of ours: result, tune, allreduce or timeline.
+/// A document of ours: result, tune, allreduce, timeline or measurement.
 Figures figures_of_document(std::string_view text, const std::string& file);
 
 /// bucket_cap_mb,iteration_us[,first_bucket_mb]; "default" for nothing passed.

@@ -5,7 +5,8 @@
 //   50,103100
 //
 // A column first_bucket_mb says where torch.distributed._DEFAULT_FIRST_BUCKET_BYTES was set, a column
-// torch which PyTorch ran (default 2.8).
+// torch which PyTorch ran (default 2.8). So is the CSV of ddpsim-real read, whose column `name` marks
+// all-reduces measured apart ("all_reduce:1048576").
 #include <fmt/format.h>
 
 #include <array>
@@ -24,7 +25,7 @@ namespace {
 constexpr std::string_view kExpected = "Expected bucket_cap_mb,iteration_us (or iteration_ms)";
 
 struct Columns {
-  std::optional<std::size_t> cap, us, ms, first, torch;
+  std::optional<std::size_t> cap, us, ms, first, torch, name, views;
   std::size_t cells = 0;
 };
 
@@ -36,6 +37,8 @@ Columns columns_of(std::string_view line) {
     if (cell == "iteration_ms") columns.ms = columns.cells;
     if (cell == "first_bucket_mb") columns.first = columns.cells;
     if (cell == "torch") columns.torch = columns.cells;
+    if (cell == "name") columns.name = columns.cells;
+    if (cell == "gradient_as_bucket_view") columns.views = columns.cells;
     ++columns.cells;
   }
   return columns;
@@ -106,6 +109,27 @@ Figures figures_of_cap_table(std::string_view text, const std::string& file) {
       }
       return read->value;
     };
+    constexpr double kLongest = 9.2e12;
+    const auto iteration_us = [&] {
+      const double us = columns.us ? number_in(*columns.us, "iteration_us", kLongest)
+                                   : 1000 * number_in(*columns.ms, "iteration_ms", kLongest / 1000);
+      if (!(us > 0)) fail("the iteration takes no time", "Expected a time above 0");
+      return us;
+    };
+    constexpr std::string_view kApart = "all_reduce:";
+    if (columns.name && cells[*columns.name].starts_with(kApart)) {
+      const auto size = integer_of(cells[*columns.name].substr(kApart.size()));
+      if (!size)
+        fail(fmt::format("name is {}", in_quotes(cells[*columns.name])),
+             "Expected all_reduce:BYTES");
+      figures.rows.push_back({.name = fmt::format("all_reduce {} B", *size),
+                              .us = iteration_us(),
+                              .low_us = {},
+                              .high_us = {},
+                              .place = fmt::format("line {}", number)});
+      continue;
+    }
+    if (columns.views && cells[*columns.views] == "true") continue;
     constexpr double kLargestCap = 1e9;
     std::optional<double> cap;
     if (cells[*columns.cap] != "default")
@@ -120,15 +144,12 @@ Figures figures_of_cap_table(std::string_view text, const std::string& file) {
       fail(fmt::format("torch is {}", in_quotes(cells[*columns.torch])),
            "Expected a version such as 2.8");
     CapFigure row = cap_figure(cap, first, *torch);
-    constexpr double kLongest = 9.2e12;
-    row.figure.us = columns.us ? number_in(*columns.us, "iteration_us", kLongest)
-                               : 1000 * number_in(*columns.ms, "iteration_ms", kLongest / 1000);
-    if (!(row.figure.us > 0)) fail("the iteration takes no time", "Expected a time above 0");
+    row.figure.us = iteration_us();
     row.figure.place = fmt::format("line {}", number);
     if (figures.caps.size() == kMostRows) fail("more than 100000 rows", "Split the table");
     figures.caps.push_back(std::move(row));
   }
-  if (figures.caps.empty()) fail("no row", std::string(kExpected));
+  if (figures.caps.empty() && figures.rows.empty()) fail("no row", std::string(kExpected));
   figures.recognised.push_back(fmt::format("a table of {} bucket caps", figures.caps.size()));
   return figures;
 }

@@ -215,20 +215,93 @@ void read_timeline(const Object& root, Figures& figures) {
   }
 }
 
+double median_at(const Object& object, std::string_view key) {
+  return microseconds_at(object.required(key).free_object().required("median"));
+}
+
+/// The parts of the only configuration there is, under the names a simulated step has them.
+void read_parts(const Object& configuration, Figures& figures) {
+  for (const std::string_view name : {"iteration", "forward", "backward", "communication",
+                                      "exposed_communication", "finalize", "optimizer"}) {
+    const std::string key = fmt::format("{}_us", name);
+    if (!configuration.has(key)) continue;
+    figures.rows.push_back({.name = std::string(name),
+                            .us = median_at(configuration, key),
+                            .low_us = {},
+                            .high_us = {},
+                            .place = configuration.required(key).where()});
+  }
+  const auto buckets = configuration.optional("buckets");
+  if (!buckets) return;
+  std::size_t index = 0;
+  for (const Cursor& entry : buckets->array()) {
+    const Object bucket = entry.free_object();
+    figures.rows.push_back({.name = fmt::format("bucket {} all_reduce", index++),
+                            .us = median_at(bucket, "end_us") - median_at(bucket, "start_us"),
+                            .low_us = {},
+                            .high_us = {},
+                            .place = entry.where()});
+  }
+}
+
+/// Medians over the steps of every configuration. Those with gradient_as_bucket_view stand for their
+/// cap only where no other does.
+void read_measurement(const Object& root, Figures& figures) {
+  figures.kind = "a measurement (ddpsim.measurement/1)";
+  read_ranks(root, figures);
+  TorchVersion torch;
+  if (const auto setup = root.optional("setup")) {
+    if (const auto rules = setup->free_object().optional("torch_rules")) {
+      torch = parse_torch_version(rules->string()).value_or(torch);
+    }
+  }
+  const std::vector<Cursor> configurations = root.required("configurations").array();
+  const auto views = [](const Object& one) {
+    const auto flag = one.optional("gradient_as_bucket_view");
+    return flag && flag->boolean();
+  };
+  const bool any_plain =
+      std::any_of(configurations.begin(), configurations.end(),
+                  [&](const Cursor& entry) { return !views(entry.free_object()); });
+  for (const Cursor& entry : configurations) {
+    const Object one = entry.free_object();
+    if (any_plain && views(one)) continue;
+    const auto mb = one.optional("bucket_cap_mb");
+    CapFigure cap = cap_figure(mb ? std::optional(mb->number(0, kLargestCap)) : std::nullopt,
+                               std::nullopt, torch);
+    cap.figure.us = median_at(one, "iteration_us");
+    cap.figure.place = entry.where();
+    figures.caps.push_back(std::move(cap));
+  }
+  if (configurations.size() == 1) read_parts(configurations.front().free_object(), figures);
+  if (const auto table = root.optional("all_reduces")) {
+    for (const Cursor& entry : table->array()) {
+      const Object row = entry.free_object();
+      const std::int64_t size = row.required("size_bytes").integer(0, 1LL << 50);
+      figures.rows.push_back({.name = fmt::format("all_reduce {} B", size),
+                              .us = median_at(row, "time_us"),
+                              .low_us = {},
+                              .high_us = {},
+                              .place = entry.where()});
+    }
+  }
+}
+
 }  // namespace
 
 Figures figures_of_document(std::string_view text, const std::string& file) {
   const Document document = Document::parse(text, file);
   const Object root = document.root().free_object();
-  const std::string schema =
-      root.required("schema").choice({"ddpsim.result/1", "ddpsim.tune/1", "ddpsim.allreduce/1",
-                                      "ddpsim.timeline/1", "ddpsim.workload/1"});
+  const std::string schema = root.required("schema").choice(
+      {"ddpsim.result/1", "ddpsim.tune/1", "ddpsim.allreduce/1", "ddpsim.timeline/1",
+       "ddpsim.measurement/1", "ddpsim.workload/1"});
   Figures figures;
   figures.source = file;
   if (schema == "ddpsim.result/1") read_result(root, figures);
   if (schema == "ddpsim.tune/1") read_tune(root, figures);
   if (schema == "ddpsim.allreduce/1") read_allreduce(root, figures);
   if (schema == "ddpsim.timeline/1") read_timeline(root, figures);
+  if (schema == "ddpsim.measurement/1") read_measurement(root, figures);
   return figures;
 }
 

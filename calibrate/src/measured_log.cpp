@@ -11,6 +11,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "measured_csv.hpp"
+#include "measurement_json.hpp"
 #include "nccl_debug.hpp"
 #include "nccl_tests_json.hpp"
 #include "nccl_tests_text.hpp"
@@ -462,7 +463,9 @@ std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::s
                                              std::optional<Scale> stated) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') {
-    return measured_logs(scan_nccl_tests_json(text, file), stated);
+    return measured_logs(
+        is_measurement(text) ? scan_measurement_json(text, file) : scan_nccl_tests_json(text, file),
+        stated);
   }
   if (is_measured_csv(text)) return measured_logs(scan_measured_csv(text, file), stated);
   return measured_logs(scan_nccl_tests_text(text, file), stated);

@@ -358,6 +358,28 @@ TEST_CASE("measured log: JSON of nccl-tests -J") {
   CHECK(has(log.recognised.front(), "nccl-tests JSON"));
 }
 
+TEST_CASE("measured log: what ddpsim-real measured") {
+  const auto document = [](const std::string& backend, const std::string& table) {
+    return R"({"schema":"ddpsim.measurement/1","ranks":4,"setup":{"hosts":"a a b b","backend":")" +
+           backend + R"("},"configurations":[{"name":"default","bucket_cap_mb":null,
+      "iteration_us":{"median":1000},"buckets":[{"bytes":4096,"start_us":{"median":10},
+      "last_arrival_us":{"median":20},"end_us":{"median":60}}]}],"all_reduces":[)" +
+           table + "]}";
+  };
+  const std::string row = R"({"size_bytes":1048576,"time_us":{"median":40.5}})";
+  const MeasuredLog log = parse(document("nccl", row));
+  CHECK(log.scale() == Scale{2, 2});
+  REQUIRE(log.points.size() == 1);
+  CHECK(log.points[0].time_us == 40.5);
+  CHECK(log.warnings.empty());
+  CHECK(has(all(parse(document("gloo", row)).warnings), "nothing of NCCL"));
+  // The transfer of a bucket begins when the last rank is there.
+  const MeasuredLog buckets = parse(document("nccl", ""));
+  REQUIRE(buckets.points.size() == 1);
+  CHECK(buckets.points[0].time_us == 40);
+  CHECK(has(all(buckets.warnings), "beside compute"));
+}
+
 TEST_CASE("measured log: CSV") {
   const MeasuredLog timed = parse("size_bytes,time_us\n1024,10.5\n2048,11\n", Scale{1, 8});
   CHECK(timed.points.size() == 2);

@@ -173,6 +173,32 @@ TEST_CASE("validation: figures of every document of ours") {
     CHECK(found.rows[0].error_percent == doctest::Approx(10));
     CHECK(found.rows[0].within_interval == true);
   }
+  SUBCASE("what ddpsim-real measured") {
+    const auto path = folder.file("m.json", R"({"schema":"ddpsim.measurement/1","ranks":4,
+      "setup":{"hosts":"a a b b","backend":"nccl","torch_rules":"2.4"},
+      "configurations":[
+        {"name":"cap25","bucket_cap_mb":25,"gradient_as_bucket_view":false,
+         "iteration_us":{"median":1000,"p10":990,"p90":1010},
+         "buckets":[{"index":0,"bytes":4096,"start_us":{"median":10},"last_arrival_us":{"median":20},
+                     "end_us":{"median":60}}]},
+        {"name":"cap25+views","bucket_cap_mb":25,"gradient_as_bucket_view":true,
+         "iteration_us":{"median":900},"buckets":[]}],
+      "all_reduces":[{"size_bytes":1048576,"time_us":{"median":40.5,"p10":40,"p90":41}}]})");
+    const Figures figures = read_figures(path.string());
+    REQUIRE(figures.caps.size() == 1);
+    CHECK(figures.caps[0].figure.us == 1000);
+    CHECK(figures.caps[0].first == Bytes(1 << 20));  // 2.4 keeps the first bucket at 1 MiB
+    REQUIRE(figures.rows.size() == 1);
+    CHECK(figures.rows[0].name == "all_reduce 1048576 B");
+    CHECK(figures.rows[0].us == 40.5);
+    // Its CSV says the same.
+    const Figures table = figures_of_cap_table(
+        "# ranks: 4\nname,bucket_cap_mb,gradient_as_bucket_view,iteration_us,torch\n"
+        "cap25,25,false,1000.000,2.4\ncap25+views,25,true,900,2.4\nall_reduce:1048576,,,40.500,\n",
+        "m.csv");
+    CHECK(validate(figures, table).rows.size() == 2);
+    CHECK(validate(figures, table).worst_abs_error_percent == 0);
+  }
   SUBCASE("a profiler trace") {
     const auto trace = folder.file("trace.json", files::tiny_trace());
     const Figures figures = read_figures(trace.string());
