@@ -52,6 +52,7 @@ std::string compare_json(const Comparison& comparison, const std::vector<ReportC
   json.key("workload").string(shared.workload);
   json.key("torch").string(to_string(shared.torch));
   json.key("nccl").string(to_string(shared.nccl));
+  json.key("backend").string(name_of(shared.backend));
   json.key("network").string(shared.network);
   json.key("bucket_setting").string(shared.bucket_setting);
   json.key("rows").begin_array();

@@ -47,6 +47,7 @@ void write_setting(JsonWriter& json, const ReportContext& context) {
   json.key("ranks").integer(context.ranks);
   json.key("torch").string(to_string(context.torch));
   json.key("nccl").string(to_string(context.nccl));
+  json.key("backend").string(name_of(context.backend));
   json.key("network").string(context.network);
   json.key("compute_scale").number(context.compute_scale);
   if (!context.variation.empty()) write_variation(json, context.variation);

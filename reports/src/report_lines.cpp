@@ -24,8 +24,10 @@ std::string subject(const ReportContext& context) {
 }
 
 std::string setting_line(const ReportContext& context, const TerminalStyle& style) {
-  std::string text = fmt::format("PyTorch {}, NCCL {}, {} network", to_string(context.torch),
-                                 to_string(context.nccl), context.network);
+  const std::string library =
+      context.backend == Backend::gloo ? std::string("gloo") : "NCCL " + to_string(context.nccl);
+  std::string text =
+      fmt::format("PyTorch {}, {}, {} network", to_string(context.torch), library, context.network);
   if (!context.bucket_setting.empty()) text += "; buckets: " + printable(context.bucket_setting);
   if (context.compute_scale != 1) {
     text += fmt::format("; compute {} times as fast as recorded",

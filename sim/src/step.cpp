@@ -21,6 +21,7 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
 Rates rates_of(const SimulationOptions& options, const Cluster& cluster) {
   return {.compute_loss_per_channel = options.interference.sm_share / std::max(1, cluster.gpu.sms),
+          .compute_loss_per_load = options.interference.memory_share,
           .communication = options.interference.communication_rate};
 }
 

@@ -42,7 +42,12 @@ const Evidence& evidence_for(const Cluster& cluster) {
   return cluster.intra.kind == IntraKind::pcie ? kOnePcieNode : kOneNvlinkNode;
 }
 
+/// Gloo on another machine than the DDP paper's: processors, memory and sockets of a host within a
+/// factor of two, as its two environments lay apart.
+constexpr Band kGloo{0.6, 1.7};
+
 Band band_for(const CollectiveModel& model) {
+  if (std::holds_alternative<GlooModel>(model)) return kGloo;
   const AnalyticModel* analytic = chooser_of(model);
   return analytic == nullptr ? Band{} : duration_band(analytic->cluster, kLarge);
 }
@@ -55,12 +60,13 @@ constexpr double kCostsLow = 0.7;
 constexpr double kCostsHigh = 1.5;
 
 CollectiveModel scaled_collectives(CollectiveModel model, double factor) {
-  if (AnalyticModel* analytic = chooser_of(model)) analytic->duration_scale *= factor;
+  if (double* scale = duration_scale_of(model)) *scale *= factor;
   return model;
 }
 
 SimulationOptions with_interference(SimulationOptions options, double factor) {
   options.interference.sm_share *= factor;
+  options.interference.memory_share *= factor;
   return options;
 }
 

@@ -24,6 +24,7 @@ struct ReportContext {
   int ranks = 1;
   TorchVersion torch;
   NcclVersion nccl;
+  Backend backend = Backend::nccl;
   std::string network = "analytic";
   double compute_scale = 1;  ///< 2: twice as fast as recorded
   RankVariation variation;

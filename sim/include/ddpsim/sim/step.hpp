@@ -42,10 +42,17 @@ struct DdpCosts {
   Duration host_search_per_parameter = Duration::microseconds(1);
 };
 
-/// Compute and NCCL slow each other while they overlap.
+/// Compute and NCCL slow each other while they overlap: compute runs at
+///   1 - sm_share * channels / SMs                    while a kernel of NCCL is resident, and
+///     - memory_share * its traffic / memory bandwidth   while it transfers as well.
+/// Evidence (tests/accuracy/measure_interference.py, the same kernel beside NCCL and alone): V100, 2
+/// channels, 15 to 30 GB/s: 1.13 (305 kernels; matrix products 1.06, memory-bound ones 1.11 to 1.24),
+/// here 1.08 to 1.15. A100, 8 channels, mostly waiting: 1.05 to 1.23, here 1.08. Other architectures:
+/// none measured. How much a transfer slows beside compute no open trace can tell: none holds the
+/// same one alone.
 struct Interference {
-  /// A resident NCCL kernel takes one SM per channel: compute runs at 1 - share * channels / SMs.
   double sm_share = 1;
+  double memory_share = 1;
   /// Rate of a transfer while compute runs beside it.
   double communication_rate = 1;
 };
