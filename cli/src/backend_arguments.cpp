@@ -27,6 +27,12 @@ Bandwidth read_rate(const std::string& key, const std::string& text) {
   return *parsed.value;
 }
 
+Bytes read_size(const std::string& key, const std::string& text) {
+  const Parsed<Bytes> parsed = parse_bytes(text);
+  if (!parsed.value) throw UsageError(fmt::format("--gloo: {}: {}", key, parsed.problem));
+  return *parsed.value;
+}
+
 Duration read_time(const std::string& key, const std::string& text) {
   const Parsed<Duration> parsed = parse_duration(text);
   if (!parsed.value) throw UsageError(fmt::format("--gloo: {}: {}", key, parsed.problem));
@@ -42,6 +48,15 @@ int read_threads(const std::string& text) {
       threads > kMostThreads)
     throw UsageError(fmt::format("--gloo: threads: expected 1 to {}", kMostThreads));
   return threads;
+}
+
+double read_fill(const std::string& text) {
+  double fill = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), fill);
+  if (error != std::errc() || end != text.data() + text.size() ||
+      !(fill >= 1 && fill <= kMostThreads))
+    throw UsageError(fmt::format("--gloo: fill: expected a number from 1 to {}", kMostThreads));
+  return fill;
 }
 
 bool read_tensors(const std::string& text) {
@@ -60,9 +75,10 @@ void add_backend_options(CLI::App& command, BackendArguments& arguments) {
           "library of the process group: nccl (default), or gloo, which reduces on the host")
       ->transform(CLI::CheckedTransformer(choices))
       ->option_text("nccl|gloo");
-  command.add_option("--gloo", arguments.gloo,
-                     "what binds gloo there, any of \"process:1.4GBps host:9.4GBps step:20us "
-                     "start:60us copy:11GBps threads:2 tensors:device|host\"");
+  command.add_option(
+      "--gloo", arguments.gloo,
+      "what binds gloo there, any of \"process:1.5GBps fill:1.6 host:20GBps cache:90MB step:35us "
+      "start:60us copy:11GBps threads:2 tensors:device|host\"");
 }
 
 void require_one_backend(const BackendArguments& arguments, const ClusterArguments& cluster,
@@ -82,8 +98,8 @@ GlooLinks gloo_links(const BackendArguments& arguments) {
   GlooLinks links;
   if (!arguments.gloo) return links;
   std::istringstream words(*arguments.gloo);
-  const std::vector<std::string> known = {"process", "host",    "step",   "start",
-                                          "copy",    "threads", "tensors"};
+  const std::vector<std::string> known = {"process", "fill",  "host",    "step",   "start",
+                                          "copy",    "cache", "threads", "tensors"};
   for (std::string word; words >> word;) {
     const std::size_t colon = word.find(':');
     const std::string key = word.substr(0, colon);
@@ -94,6 +110,10 @@ GlooLinks gloo_links(const BackendArguments& arguments) {
       links.host = read_rate(key, value);
     } else if (key == "copy") {
       links.copy = read_rate(key, value);
+    } else if (key == "cache") {
+      links.cache = read_size(key, value);
+    } else if (key == "fill") {
+      links.to_fill = read_fill(value);
     } else if (key == "step") {
       links.step = read_time(key, value);
     } else if (key == "start") {

@@ -108,6 +108,8 @@ double* duration_scale_of(CollectiveModel& model) {
 }
 
 double collectives_to_fill(const CollectiveModel& model) {
+  if (const GlooModel* gloo = std::get_if<GlooModel>(&model))
+    return gloo_collectives_to_fill(*gloo);
   const AnalyticModel* nccl = chooser_of(model);
   if (nccl == nullptr || nccl->cluster.nodes <= 1) return 1;
   if (nccl->cluster.network.kind != NetworkKind::tcp) return 1;

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """The DDP paper (Li et al., PVLDB 13(12), 2020), Figures 6 to 12, predicted by ddpsim.
 
-    tests/accuracy/ddp_paper.py DDPSIM [--points] [--sensitivity] [--data FOLDER]
+    tests/accuracy/ddp_paper.py DDPSIM [--points] [--choices] [--sensitivity] [--data FOLDER]
 
 Of each curve three numbers are inputs: the latency on one GPU and two named points. Everything else is
-predicted. Named are, before looking at any error: of a curve over bucket sizes 0 MB (one all-reduce per
-gradient) and 25 MB (the default); of a curve over GPUs its first, 2, and its last.
+predicted. Named are of a curve over bucket sizes 0 MB (one all-reduce per gradient) and 25 MB (the
+default); of a curve over GPUs its first, 2, and its last. --choices names others and shows the spread.
 
 Free are physical parameters of an environment's links, one set for all its curves and per backend, found
 by least squares of the relative error over all its named points (Gauss-Newton in the logarithm of the
@@ -27,6 +27,9 @@ longer); one NIC per server; NCCL over sockets. --sensitivity predicts with othe
 Beside it stand no communication, one constant efficiency, and a LogGP fit (buckets one after another, each
 2(n - 1) a + 2(n - 1)/n S b, from when it is ready), the latter two fitted to the same named points.
 Exit code 1 where a bar that is held is missed, 77 without data. Standard library only.
+
+Regret is what the cap that "ddpsim tune" recommends on the paper's own grid costs over the measured best;
+signs right: of all pairs of points of a curve that differ by more than 2 %.
 """
 import argparse
 import concurrent.futures
@@ -49,12 +52,12 @@ class Ddpsim:
     def __init__(self, path):
         self.path, self.known = path, {}
 
-    def __call__(self, *arguments):
+    def __call__(self, *arguments, command="simulate"):
         if arguments not in self.known:
-            done = subprocess.run([self.path, "simulate", *arguments, "--json"], text=True,
+            done = subprocess.run([self.path, command, *arguments, "--json"], text=True,
                                   capture_output=True, check=False)
             if done.returncode:
-                raise SystemExit(f"ddpsim simulate {arguments}: {done.stderr}")
+                raise SystemExit(f"ddpsim {command} {arguments}: {done.stderr}")
             self.known[arguments] = json.loads(done.stdout)
         return self.known[arguments]
 
@@ -62,14 +65,20 @@ class Ddpsim:
 class Curve:
     """Points (GPUs, cap, measured seconds) of one line of one figure."""
 
-    def __init__(self, name, model, backend, one_gpu, points, groups=1, every=1):
+    def __init__(self, name, model, backend, one_gpu, points, groups=1, every=1,
+                 named=((0, 25), None)):
         self.name, self.model, self.backend = name, model, backend
         self.one_gpu, self.points, self.groups, self.every = one_gpu, points, groups, every
         over_caps = len({gpus for gpus, _, _ in points}) == 1
-        ends = (points[0][0], points[-1][0])
+        ends = named[1] or (points[0][0], points[-1][0])
         self.over_caps = over_caps
-        self.named = [(cap in (0, 25)) if over_caps else (gpus in ends)
+        self.named = [(cap in named[0]) if over_caps else (gpus in ends)
                       for gpus, cap, _ in points]
+
+
+    def naming(self, named):
+        return Curve(self.name, self.model, self.backend, self.one_gpu, self.points, self.groups,
+                     self.every, named)
 
 
 def curves_of(data):
@@ -103,9 +112,9 @@ def curves_of(data):
 # Free parameters with the value the fit starts from: what ddpsim assumes by itself, or a specification.
 PARAMETERS = {
     ("A", "nccl"): {"nic_gbps": 40.0, "latency_us": 15.0},
-    ("A", "gloo"): {"process_gbs": 1.4, "host_gbs": 9.4, "step_us": 20.0},
+    ("A", "gloo"): {"process_gbs": 1.5, "host_gbs": 20.0, "step_us": 35.0},
     ("B", "nccl"): {"nic_gbps": 40.0, "latency_us": 15.0, "pcie_gbs": 12.0},
-    ("B", "gloo"): {"process_gbs": 1.4, "host_gbs": 9.4, "step_us": 20.0},
+    ("B", "gloo"): {"process_gbs": 1.5, "host_gbs": 20.0, "step_us": 35.0},
 }
 
 
@@ -140,15 +149,25 @@ class Predictor:
     def scale(self, curve):
         return self.local(curve.model) / curve.one_gpu
 
-    def step(self, curve, gpus, cap, parameters):
+    def options(self, curve, gpus, parameters):
         cluster, options = setting(self.environment, curve.backend, gpus, parameters)
-        options += ["--bucket-cap-mb", str(cap), "--compute-scale", f"{self.scale(curve):.8g}"]
+        options += ["--compute-scale", f"{self.scale(curve):.8g}"]
         if curve.groups > 1:
             options += ["--process-groups", str(curve.groups)]
         if curve.every > 1:
             options += ["--accumulate", str(curve.every)]
-        result = self.ddpsim(self.workloads[curve.model], cluster, *options)
+        return self.workloads[curve.model], cluster, *options
+
+    def step(self, curve, gpus, cap, parameters):
+        result = self.ddpsim(*self.options(curve, gpus, parameters), "--bucket-cap-mb", str(cap))
         return result["iteration_us"] / 1e6 / curve.every
+
+    def chosen_cap(self, curve, parameters):
+        """On the grid of the figure; "keep the default" is 25 in this version of PyTorch."""
+        gpus, grid = curve.points[0][0], [cap for _, cap, _ in curve.points]
+        answer = self.ddpsim(*self.options(curve, gpus, parameters), "--caps",
+                             ",".join(map(str, grid)), command="tune")["recommended"]
+        return 25 if answer["action"] == "keep default" else round(answer["bucket_cap_mb"])
 
     def steps(self, places, parameters):
         """[(curve, gpus, cap)] -> seconds."""
@@ -250,7 +269,7 @@ def percentile(values, share):
 class Score:
     """Errors of predictions of points that were no inputs; differences between points of a curve."""
 
-    def __init__(self, curves, predicted):
+    def __init__(self, curves, predicted, chosen_cap=None):
         self.errors, self.pairs, self.right, self.regrets = [], 0, 0, []
         for curve in curves:
             steps = predicted(curve)
@@ -260,10 +279,10 @@ class Score:
                                         + (f"{cap} MB" if curve.over_caps else f"{n} GPUs")))
             self.count_pairs(curve, steps)
             if curve.over_caps:
-                chosen = min(range(len(steps)), key=lambda i: steps[i])
-                best = min(t for _, _, t in curve.points)
-                self.regrets.append((curve.points[chosen][2] / best - 1, curve.name,
-                                     curve.points[chosen][1]))
+                times = {cap: t for _, cap, t in curve.points}
+                cap = (chosen_cap(curve) if chosen_cap else
+                       min(zip(steps, times))[1])
+                self.regrets.append((times[cap] / min(times.values()) - 1, curve.name, cap))
 
     def count_pairs(self, curve, steps):
         times = [t for _, _, t in curve.points]
@@ -308,7 +327,8 @@ def environment_table(ddpsim, environment, curves, workloads, show_points):
                          for o in setting(environment, backend, 16, values)[1]))
         print(HEADER)
         predictor.steps([p for p, _ in places(own, None)], values)  # all at once; then remembered
-        score = Score(own, lambda c: [predictor.step(c, n, cap, values) for n, cap, _ in c.points])
+        score = Score(own, lambda c: [predictor.step(c, n, cap, values) for n, cap, _ in c.points],
+                      lambda c: predictor.chosen_cap(c, values))
         scores[backend] = score
         print(score.line("ddpsim"))
         blind = Score(own, lambda c: [predictor.step(c, n, cap, start) for n, cap, _ in c.points])
@@ -393,6 +413,26 @@ def overlapped(ddpsim, folder, model, backend, bar):
     return run(high)["iteration_us"] / 1e6
 
 
+def choices(ddpsim, curves_a):
+    """Environment A with other points named."""
+    print("\nother points named, environment A: median and p90 error of the rest")
+    predictor = Predictor(ddpsim, "A", WORKLOADS)
+    for backend in ("nccl", "gloo"):
+        medians, tails = [], []
+        for caps in ((0, 25), (5, 25), (0, 50), (5, 50)):
+            for gpus in ((2, 32), (8, 32), (2, 16), (4, 24)):
+                own = [c.naming((caps, gpus)) for c in curves_a if c.backend == backend]
+                values = fit(predictor, own, PARAMETERS[("A", backend)])
+                score = Score(own, lambda c: [predictor.step(c, n, cap, values)
+                                              for n, cap, _ in c.points])
+                medians.append(score.median)
+                tails.append(score.p90)
+                print(f"  {backend} caps {caps} GPUs {gpus}: {score.median:5.1%} {score.p90:5.1%}")
+        print(f"  {backend}, {len(medians)} choices: median {min(medians):.1%} to {max(medians):.1%}, "
+              f"in the middle {percentile(medians, 0.5):.1%}; p90 in the middle "
+              f"{percentile(tails, 0.5):.1%}")
+
+
 def sensitivity(ddpsim, curves_a):
     """Median errors in environment A under other assumptions."""
     others = {
@@ -429,6 +469,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ddpsim")
     parser.add_argument("--points", action="store_true", help="every point of every curve")
+    parser.add_argument("--choices", action="store_true", help="other named points")
     parser.add_argument("--sensitivity", action="store_true", help="other batches and models")
     parser.add_argument("--data", default=DATA)
     arguments = parser.parse_args()
@@ -450,6 +491,8 @@ def main():
     for name, measured, predicted, perfect in breakdown(ddpsim, data):
         print(f"  {name:16} {measured:9.3f} {predicted:8.3f} {predicted / measured - 1:+7.1%} "
               f"{perfect:16.3f} {perfect / measured - 1:+7.1%}")
+    if arguments.choices:
+        choices(ddpsim, a)
     if arguments.sensitivity:
         sensitivity(ddpsim, a)
     for text in missed:

@@ -171,6 +171,31 @@ class Tune(unittest.TestCase):
             self.assertEqual(len(step["buckets"]), point["buckets"])
 
 
+class Backends(unittest.TestCase):
+    GLOO = [JOB[0], SLOW, "--backend", "gloo"]
+
+    def test_gloo_reduces_on_the_host(self):
+        nccl, gloo = answer("simulate", JOB[0], SLOW), answer("simulate", *self.GLOO)
+        self.assertEqual((nccl["backend"], gloo["backend"]), ("nccl", "gloo"))
+        self.assertEqual(gloo["interference_us"], 0)
+        self.assertIsNone(gloo["buckets"][0]["algorithm"])
+        slower = answer("simulate", *self.GLOO, "--gloo", "process:0.1GBps")
+        self.assertGreater(slower["iteration_us"], gloo["iteration_us"])
+        self.assertIn("gloo", ddpsim("simulate", *self.GLOO).out)
+        self.assertEqual(answer("tune", *self.GLOO, "--caps", "5,25")["backend"], "gloo")
+
+    def test_process_groups_run_side_by_side(self):
+        one = answer("simulate", JOB[0], SLOW, "--torch", "1.13")
+        three = answer("simulate", JOB[0], SLOW, "--torch", "1.13", "--process-groups", "3")
+        self.assertLess(three["iteration_us"], one["iteration_us"])
+
+    def test_interference_can_be_switched_off(self):
+        job = ["simulate", "resnet50-v100-b32-plain", "dgx1v@2"]
+        self.assertGreater(answer(*job)["interference_us"], 0)
+        off = answer(*job, "--interference", "sm:0 memory:0")
+        self.assertEqual(off["interference_us"], 0)
+
+
 class Bytes(unittest.TestCase):
     def test_two_runs_and_any_number_of_threads_give_the_same_bytes(self):
         runs = [ddpsim("tune", *JOB, "--json", "--threads", threads).out for threads in (1, 1, 2, 7)]
