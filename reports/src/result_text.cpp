@@ -115,7 +115,8 @@ std::string bucket_table(const StepResult& step, Backend backend, int digits,
          std::to_string(bucket.bucket.bytes.count()),
          std::to_string(bucket.bucket.parameters.size()), time(bucket.ready), time(bucket.launch),
          time(bucket.start), time(bucket.end),
-         time_number(bucket.end - bucket.last_arrival, digits, unit), choice_text(bucket.choice, backend),
+         time_number(bucket.end - bucket.last_arrival, digits, unit),
+         choice_text(bucket.choice, backend),
          hidden ? "hidden"
                 : time_text(bucket.end - std::max(bucket.start, backward_end), digits, unit)});
   }
