@@ -6,6 +6,9 @@
 namespace ddpsim {
 namespace {
 
+/// GPUs of one.
+constexpr int kUsualNode = 8;
+
 /// In whole millionths: the last bit of a platform's log2 must not show.
 double slowdown_of(const RankPace& pace, int nodes, int ranks) {
   if (ranks <= 1) return 1;
@@ -22,8 +25,8 @@ double slowdown(const RankPace& pace, const Cluster& cluster) {
 double slowdown_of_compute(const RankPace& pace, const Workload& workload, const Cluster& cluster) {
   const int recorded =
       std::max(workload.recorded_with.world_size, static_cast<int>(workload.ranks.size()));
-  // Nobody recorded the nodes: the cluster's own size of a node is the best guess.
-  const int nodes = std::max(1, recorded / cluster.gpus_per_node);
+  // Nobody recorded how many nodes they were on.
+  const int nodes = std::max(1, recorded / std::max(kUsualNode, cluster.gpus_per_node));
   return slowdown(pace, cluster) / slowdown_of(pace, nodes, recorded);
 }
 

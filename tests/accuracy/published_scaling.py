@@ -7,12 +7,13 @@ SHARED holds data/published-scaling/scaling-shared.csv. The one number taken fro
 published figure at the smallest GPU count, mostly one GPU: compute is scaled so that the step there
 comes out as published. Everything else is predicted: the cluster the row states, uncalibrated, and
 DDP's semantics whatever the framework (gradients in fp32, PyTorch's buckets, NCCL). No constant
-belongs to a framework or a source.
+belongs to a framework or a source; --option=--rank-slowdown=0% shows what the pace of several ranks
+(sim/include/ddpsim/sim/rank_pace.hpp) contributes.
 
 Printed per group: the error of the latency, the error of the loss (1 - efficiency) where it exceeds
-3 %, both beside an efficiency of 1 (no communication) and beside the one constant efficiency that
-fits the group best (a predictor that has seen the answers); how many intervals held the truth; the
-worst rows by name; why the other rows are not scored. Standard library only.
+3 %, both beside an efficiency of 1 (no communication) and beside the constant efficiencies that fit
+all rows and the group best (predictors that have seen the answers); how many intervals held the
+truth; the worst rows by name; why the other rows are not scored. Standard library only.
 """
 
 import argparse
@@ -45,6 +46,8 @@ NOT_SCORED_FLAGS = ("grad-accumulation", "input-pipeline", "batch-changes", "do-
 MOST_SINGLE_NODE_LOSS = 0.15
 LOSS_WORTH_SCORING = 0.03
 BASELINE_NOISE = 0.01  # figures printed with two to four digits; the data's README says 1 %
+PRINTED_TO = 0.001  # seconds per iteration, where percentiles are printed
+P95 = statistics.NormalDist().inv_cdf(0.95)
 GROUPS = ("V100 single node", "V100 multi-node", "A100", "P100")
 
 
@@ -270,7 +273,10 @@ def table(cases):
     by_group = collections.OrderedDict((g, [c for c in cases if c["group"] == g]) for g in GROUPS)
     by_group["V100 multi-node, fp32"] = [c for c in by_group["V100 multi-node"]
                                          if c["row"]["precision"] == "FP32"]
+    by_group["PyTorch, all groups"] = [c for c in cases
+                                       if c["row"]["framework"].startswith("PyTorch")]
     by_group["all"] = cases
+    everywhere = best_constant(cases)
     for group, members in by_group.items():
         if not members:
             continue
@@ -279,8 +285,12 @@ def table(cases):
         for name, predicted, interval in (
                 ("ddpsim", lambda c: c["predicted"], f"{100 * held / len(members):.0f} %"),
                 ("no communication", lambda c: c["baseline"], ""),
-                (f"best constant efficiency ({constant:.3f})",
+                (f"efficiency {everywhere:.3f}, best for all",
+                 lambda c: c["baseline"] / everywhere, ""),
+                (f"efficiency {constant:.3f}, best for the group",
                  lambda c, e=constant: c["baseline"] / e, "")):
+            if group == "all" and "the group" in name:
+                continue
             latency, loss = errors(members, predicted)
             lines.append(
                 f"| {group} | {name} | {len(members)} | {100 * statistics.median(latency):.1f} % | "
@@ -288,6 +298,35 @@ def table(cases):
                 + (f"{100 * statistics.median(loss):.0f} % | {100 * quantile(loss, 0.9):.0f} % "
                    f"({len(loss)})" if loss else "- | -") + f" | {interval} |")
     return "\n".join(lines)
+
+
+def jitter_table(rows):
+    """Would waiting for the slowest of n ranks explain what n GPUs cost over one? Steps of one GPU
+    under DDP spread by p95 - p50, or by what rounding hides: that of a normal distribution gives the
+    expected maximum."""
+    runs = collections.defaultdict(dict)
+    for row in rows:
+        if row["metric"].startswith("s/iter"):
+            runs[row["model"], cap_of(row), int(row["n_gpus"])][percentile(row)] = row
+    lines = ["| steps that differ: model, cap | GPUs | p95 - p50 on one GPU | so the slowest of n "
+             "is late by | measured over one GPU |", "|---|---|---|---|---|"]
+    for model, cap, gpus in sorted(runs, key=lambda run: (run[0], run[1] or "", run[2])):
+        run = runs[model, cap, gpus]
+        alone = runs.get((model, cap, 1), {})
+        if gpus == 1 or 50 not in run or 50 not in alone or 95 not in alone:
+            continue
+        one, tail = (float(alone[p]["value_ngpu"]) for p in (50, 95))
+        spread = max(tail - one, PRINTED_TO) / one
+        expected = spread / P95 * expected_maximum(gpus)
+        lines.append(f"| {model}, {cap} | {gpus} | <= {100 * spread:.1f} % | "
+                     f"<= {100 * expected:.1f} % | "
+                     f"{100 * (float(run[50]['value_ngpu']) / one - 1):.1f} % |")
+    return "\n".join(lines)
+
+
+def expected_maximum(count):
+    """Of that many independent standard normal draws, by Blom's approximation."""
+    return statistics.NormalDist().inv_cdf((count - 0.375) / (count + 0.25))
 
 
 def name_of(case):
@@ -337,7 +376,8 @@ def main():
         print(f"skipped: {path} is not there")
         return
     with open(path, encoding="utf-8", newline="") as file:
-        scored, others = select(list(csv.DictReader(file)))
+        rows = list(csv.DictReader(file))
+    scored, others = select(rows)
     predictor = Predictor(arguments.ddpsim, arguments.option)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         predictions = list(pool.map(predictor.predict, scored))
@@ -345,6 +385,7 @@ def main():
     others["less than what DDP costs alone"] += len(predictions) - len(cases)
     print(table(cases) + "\n")
     print(worst(cases, arguments.worst) + "\n")
+    print(jitter_table(rows) + "\n")
     print(f"{len(cases)} rows scored. Not scored: " + "; ".join(
         f"{count} {reason}" for reason, count in others.most_common() if count) + ".")
     if arguments.rows:

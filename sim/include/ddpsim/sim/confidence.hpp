@@ -20,6 +20,7 @@ struct NextMeasurement {
   std::string source;   ///< of the interval, as `because` names it
   std::string command;  ///< to run, or to do, on the cluster
   std::string then;     ///< what to give its result to
+  bool operator==(const NextMeasurement&) const = default;
 };
 
 struct Confidence {

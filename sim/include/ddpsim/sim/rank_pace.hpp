@@ -26,7 +26,7 @@ struct RankPace {
 /// in the middle 80 %. Medians by source: 4.0, 4.1, 5.3, 6.3 %, whatever the number of GPUs (2: 5.1,
 /// 4: 5.8, 8: 5.6 %). Per doubling of nodes, medians by source: 1.9 % (PyTorch's benchmark), 2.6 %
 /// (NVIDIA, 4 to 32 nodes), 7.5 % (one network card per node). tests/accuracy/published_scaling.py
-/// prints what comes of it, --pace 0 without it.
+/// prints what comes of it, with --option=--rank-slowdown=0% what was there before.
 inline constexpr RankPace kPublishedPace{0.05, 0.025};
 inline constexpr RankPace kLeastPublishedPace{0.012, 0};
 inline constexpr RankPace kMostPublishedPace{0.126, 0.08};
