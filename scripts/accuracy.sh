@@ -55,7 +55,7 @@ messages() {
       }
       text = ""
     }
-    END { flush() }' "$table.log"
+    END { flush(); if (shown == "") print "No test case prints this table." }' "$table.log"
   (( status == 0 )) || grep -A6 'ERROR: ' "$table.log" || true
   rm -f "$table.log"
   return "$status"

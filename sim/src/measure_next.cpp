@@ -13,6 +13,8 @@ namespace {
 
 /// Narrowing an interval by less of the step is not worth a run.
 constexpr double kWorthMeasuring = 0.002;
+/// all_reduce_perf sums elements: a few bytes at least.
+constexpr std::uint64_t kLeastSize = 8;
 
 Duration width(const std::vector<Deviation>& deviations, const std::vector<Duration>& extra) {
   const Spread spread = combine(deviations, extra);
@@ -20,41 +22,26 @@ Duration width(const std::vector<Deviation>& deviations, const std::vector<Durat
 }
 
 /// "1M", as all_reduce_perf takes sizes.
-std::string size_argument(std::int64_t power_of_two) {
+std::string size_argument(std::uint64_t power_of_two) {
   for (const auto& [unit, name] :
-       {std::pair{std::int64_t{1} << 30, "G"}, std::pair{std::int64_t{1} << 20, "M"},
-        std::pair{std::int64_t{1} << 10, "K"}})
+       {std::pair{std::uint64_t{1} << 30, "G"}, std::pair{std::uint64_t{1} << 20, "M"},
+        std::pair{std::uint64_t{1} << 10, "K"}})
     if (power_of_two >= unit) return fmt::format("{}{}", power_of_two / unit, name);
   return fmt::format("{}", power_of_two);
 }
 
-/// Over the sizes of the buckets, rounded outwards to powers of two.
-std::string all_reduce_command(const std::vector<Bucket>& buckets, const Cluster& cluster) {
-  std::uint64_t least = std::uint64_t{1} << 40;
-  std::uint64_t most = 8;
-  for (const Bucket& bucket : buckets) {
-    const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(8, bucket.bytes.count()));
-    least = std::min(least, bytes);
-    most = std::max(most, bytes);
-  }
-  const std::string sizes =
-      fmt::format("-b {} -e {} -f 2",
-                  size_argument(static_cast<std::int64_t>(std::bit_floor(std::min(least, most)))),
-                  size_argument(static_cast<std::int64_t>(std::bit_ceil(most))));
-  if (cluster.nodes == 1)
-    return fmt::format("all_reduce_perf {} -g {}", sizes, cluster.gpus_per_node);
-  return fmt::format("mpirun -np {} -N {} all_reduce_perf {} -g 1", cluster.ranks(),
-                     cluster.gpus_per_node, sizes);
+std::vector<Bytes> sizes_of(const std::vector<Bucket>& buckets) {
+  std::vector<Bytes> sizes;
+  for (const Bucket& bucket : buckets) sizes.push_back(bucket.bytes);
+  return sizes;
 }
 
 NextMeasurement measurement_of(const std::string& source, const Workload& workload,
                                const Cluster& cluster, const SimulationOptions& options) {
   if (source == kCollectiveTimes)
-    return {
-        .source = source,
-        .command = all_reduce_command(
-            options.buckets ? *options.buckets : steady_buckets(workload, options.ddp), cluster),
-        .then = "ddpsim calibrate LOG --cluster CLUSTER -o CALIBRATED"};
+    return measure_all_reduces(
+        sizes_of(options.buckets ? *options.buckets : steady_buckets(workload, options.ddp)),
+        cluster);
   if (source == kRankPace)
     return {.source = source,
             .command = "time twenty steps of this job on this cluster, without a profiler",
@@ -73,6 +60,25 @@ NextMeasurement measurement_of(const std::string& source, const Workload& worklo
 }
 
 }  // namespace
+
+NextMeasurement measure_all_reduces(const std::vector<Bytes>& sizes, const Cluster& cluster) {
+  std::uint64_t least = std::uint64_t{1} << 62;
+  std::uint64_t most = kLeastSize;
+  for (const Bytes size : sizes) {
+    const auto bytes = std::max(kLeastSize, static_cast<std::uint64_t>(size.count()));
+    least = std::min(least, bytes);
+    most = std::max(most, bytes);
+  }
+  const std::string range =
+      fmt::format("-b {} -e {} -f 2", size_argument(std::bit_floor(std::min(least, most))),
+                  size_argument(std::bit_ceil(most)));
+  return {.source = kCollectiveTimes,
+          .command = cluster.nodes == 1
+                         ? fmt::format("all_reduce_perf {} -g {}", range, cluster.gpus_per_node)
+                         : fmt::format("mpirun -np {} -N {} all_reduce_perf {} -g 1",
+                                       cluster.ranks(), cluster.gpus_per_node, range),
+          .then = "ddpsim calibrate LOG --cluster CLUSTER -o CALIBRATED"};
+}
 
 std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviations,
                                             const std::vector<Duration>& extra, Duration predicted,

@@ -11,6 +11,9 @@
 
 namespace ddpsim {
 
+/// all_reduce_perf over `sizes`, rounded outwards to powers of two.
+NextMeasurement measure_all_reduces(const std::vector<Bytes>& sizes, const Cluster& cluster);
+
 /// `extra` as for `combine`. Absent where no named source is worth a measurement.
 std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviations,
                                             const std::vector<Duration>& extra, Duration predicted,
