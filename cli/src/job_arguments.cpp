@@ -172,6 +172,7 @@ std::string command_line(const std::string& command, const JobArguments& argumen
   if (arguments.batch) line += fmt::format(" --batch {}", *arguments.batch);
   for (const std::string& straggler : arguments.variation.stragglers)
     option("--straggler", straggler);
+  option("--rank-slowdown", arguments.variation.rank_slowdown);
   return line;
 }
 
@@ -212,6 +213,7 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
   job.options.compute_scale = compute.scale.factor;
   job.options.compute_scale_range = compute.scale.range;
   job.options.iterations = arguments.iterations;
+  set_pace(arguments.variation, job.options);
   job.options.variation = rank_variation(arguments.variation, job.cluster, arguments.iterations);
   if (const auto recorded_on = find_gpu(job.workload.gpu))
     job.options.recorded_sms = recorded_on->sms;
@@ -236,6 +238,7 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
   context.network = arguments.network;
   context.backend = arguments.backend.backend;
   context.compute_scale = compute.scale.factor;
+  context.rank_slowdown = slowdown_of_compute(job.options.pace, job.workload, job.cluster);
   context.variation = job.options.variation;
   if (job.workload.batch_per_gpu)
     context.samples_per_step = static_cast<double>(*job.workload.batch_per_gpu) *

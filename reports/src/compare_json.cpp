@@ -20,6 +20,7 @@ void write_job(JsonWriter& json, const ComparedJob& job, const ReportContext& co
   json.key("cluster").string(context.cluster);
   json.key("ranks").integer(context.ranks);
   json.key("compute_scale").number(context.compute_scale);
+  json.key("rank_slowdown").number(context.rank_slowdown);
   json.key("iteration_us").time(times.iteration);
   json.key("alone_us").time(job.alone);
   json.key("scaling_efficiency").ratio(job.efficiency);

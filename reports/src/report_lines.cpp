@@ -78,7 +78,12 @@ std::string confidence_line(const ReportContext& context, Duration predicted,
     text += separator + printable(reason);
     separator = "; ";
   }
-  return wrapped(text + '.', style.width, kIndent);
+  std::string lines = wrapped(text + '.', style.width, kIndent);
+  if (const auto& next = confidence.measure_next)
+    lines += wrapped(fmt::format("Measure next ({}): {}; then {}", printable(next->source),
+                                 printable(next->command), next->then),
+                     style.width, kIndent);
+  return lines;
 }
 
 std::string warning_lines(const ReportContext& context, const TerminalStyle& style) {

@@ -56,7 +56,7 @@ class StepScheduler {
       const Recorded& recorded = recorded_by(alike);
       recording_.emplace(workload_, recorded, options_, cluster_);
       recorded_launches_ = recording_->launches(buckets_);
-      scale_ = options_.compute_scale;
+      scale_ = compute_speed(workload_, cluster_, options_);
       offset_ = alike.state ? alike.state->start : recorded_offset(alike);
       if (alike.state) scale_ /= alike.state->slowdown;
       programs_ = RankPrograms{.rank = alike.rank, .host = {}, .compute = {}, .communication = {}};

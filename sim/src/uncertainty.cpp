@@ -75,6 +75,11 @@ SimulationOptions with_compute(SimulationOptions options, double scale) {
   return options;
 }
 
+SimulationOptions with_pace(SimulationOptions options, const RankPace& pace) {
+  options.pace = pace;
+  return options;
+}
+
 SimulationOptions with_costs(SimulationOptions options, double factor) {
   DdpCosts& costs = options.costs;
   costs.copy_bandwidth_share = std::min(1.0, costs.copy_bandwidth_share / factor);
@@ -106,11 +111,15 @@ std::vector<Scenario> scenarios(const SimulationOptions& options, const Collecti
   std::vector<Scenario> worlds = {
       {kCollectiveTimes, options, scaled_collectives(model, band.faster)},
       {kCollectiveTimes, options, scaled_collectives(model, band.slower)},
-      {"interference", with_interference(options, kNoInterference), model},
-      {"interference", with_interference(options, kStrongInterference), model},
-      {"copies and host costs", with_costs(options, kCostsLow), model},
-      {"copies and host costs", with_costs(options, kCostsHigh), model},
+      {kInterference, with_interference(options, kNoInterference), model},
+      {kInterference, with_interference(options, kStrongInterference), model},
+      {kCosts, with_costs(options, kCostsLow), model},
+      {kCosts, with_costs(options, kCostsHigh), model},
   };
+  if (options.pace_range) {
+    worlds.push_back({kRankPace, with_pace(options, options.pace_range->first), model});
+    worlds.push_back({kRankPace, with_pace(options, options.pace_range->second), model});
+  }
   if (options.compute_scale_range) {
     const auto [slowest, fastest] = *options.compute_scale_range;
     worlds.push_back({kComputeScale, with_compute(options, fastest), model});

@@ -66,6 +66,8 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--jitter", "0.02", "--iterations", "9"], ["--jitter", '"0.02"', "2%"]),
     ([*SIMULATE, "--jitter", "-2%", "--iterations", "9"], ["--jitter", '"-2%"']),
     ([*SIMULATE, "--jitter", "2%"], ["--jitter", "--iterations 200"]),
+    ([*SIMULATE, "--rank-slowdown", "0.05"], ["--rank-slowdown", '"0.05"', "2%"]),
+    ([*SIMULATE, "--rank-slowdown", "-5%"], ["--rank-slowdown", '"-5%"']),
     ([*TUNE, "--jitter", "2%"], ["--jitter", "simulate --iterations"]),
     ([*SIMULATE, "--stagger", "5", "--iterations", "9"], ["--stagger", "ms"]),
     ([*SIMULATE, "--stagger", "5ms"], ["--stagger", "--iterations 10"]),

@@ -108,7 +108,10 @@ class RanksThatDiffer(unittest.TestCase):
 
 class Keys(unittest.TestCase):
     def check_confidence(self, document):
-        self.assertEqual(list(document["confidence"]), ["grade", "interval_percent", "because"])
+        self.assertEqual(list(document["confidence"]), ["grade", "interval_percent", "because", "measure_next"])
+        if document["confidence"]["measure_next"]:
+            self.assertEqual(list(document["confidence"]["measure_next"]),
+                             ["source", "command", "then"])
         self.assertEqual(document["confidence"]["grade"], "C")
         low, high = document["confidence"]["interval_percent"]
         self.assertLessEqual(low, high)

@@ -12,6 +12,7 @@
 #include "ddpsim/sim/collective.hpp"
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/ddp_options.hpp"
+#include "ddpsim/sim/rank_pace.hpp"
 #include "ddpsim/sim/rank_variation.hpp"
 #include "ddpsim/sim/result.hpp"
 #include "ddpsim/sim/workload.hpp"
@@ -69,6 +70,11 @@ struct SimulationOptions {
   double compute_scale = 1;
   /// What the scale may be, around compute_scale; only intervals use it. Absent: it is certain.
   std::optional<std::pair<double, double>> compute_scale_range;
+  /// What several ranks cost beyond communication. None: what is simulated is exactly what is set
+  /// here; the command line takes kPublishedPace.
+  RankPace pace;
+  /// What the pace may be; only intervals use it. Absent: it is certain.
+  std::optional<std::pair<RankPace, RankPace>> pace_range;
   /// SMs of the GPU recorded on, which NCCL kernels in the recording took their share of; 0: as many as
   /// the cluster's.
   int recorded_sms = 0;
@@ -79,6 +85,10 @@ struct SimulationOptions {
   /// Buckets to use in place of the reducer's own (a partition under study).
   std::optional<std::vector<Bucket>> buckets;
 };
+
+/// Speed of the cluster's compute relative to the recording's: scale and pace together.
+double compute_speed(const Workload& workload, const Cluster& cluster,
+                     const SimulationOptions& options);
 
 /// Why the workload cannot be simulated on the cluster with these options (unknown shapes, no
 /// timing, …), with the option that would help; absent when it can.
