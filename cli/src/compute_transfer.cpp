@@ -169,7 +169,9 @@ ComputeTransfer transfer_compute(Workload& workload, const ComputeRequest& reque
   Range range = result.scale.range
                     ? Range{result.scale.range->first / factor, result.scale.range->second / factor}
                     : Range{1, 1};
-  if (is_estimate(workload)) range = combined(range, kEstimateSpeedRange);
+  // Whoever states how sure the ratio is knows the step's time: what estimates miss is in there.
+  const bool stated = result.scale.range.has_value();
+  if (is_estimate(workload) && !stated) range = combined(range, kEstimateSpeedRange);
   if (other_gpu || other_batch) {
     const Model model = model_of(request, workload, other_gpu ? "--gpu" : "--batch");
     const GpuModel to = other_gpu ? cluster.gpu : recorded_gpu(request, workload, cluster);

@@ -47,6 +47,11 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
   command.add_flag("--no-broadcast-buffers", arguments.no_broadcast_buffers,
                    "broadcast_buffers=False");
   command
+      .add_option("--process-groups", arguments.process_groups,
+                  "round-robin process groups: so many collectives in flight (to 1.13)")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command
       .add_option("--accumulate", arguments.accumulate,
                   "micro-batches per step; all but the last under no_sync()")
       ->check(CLI::Range(1, 100000))
@@ -85,6 +90,7 @@ DdpOptions ddp_options(const DdpArguments& arguments) {
   options.static_graph = arguments.static_graph;
   options.gradient_as_bucket_view = arguments.gradient_as_bucket_view;
   options.broadcast_buffers = !arguments.no_broadcast_buffers;
+  options.process_groups = arguments.process_groups;
   options.accumulate = arguments.accumulate;
   return options;
 }

@@ -23,6 +23,7 @@ struct DdpArguments {
   bool static_graph = false;
   bool gradient_as_bucket_view = false;
   bool no_broadcast_buffers = false;
+  int process_groups = 1;
   int accumulate = 1;
 };
 

@@ -12,6 +12,7 @@
 #include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/topology.hpp"
+#include "interference_arguments.hpp"
 #include "rank_warnings.hpp"
 #include "usage_error.hpp"
 #include "workload_source.hpp"
@@ -36,7 +37,8 @@ std::size_t gradients_behind_host(const Workload& workload) {
 }
 
 std::vector<std::string> job_warnings(const Workload& workload, const Cluster& cluster,
-                                      const CollectiveTuning& tuning, const ComputeScale& scale) {
+                                      const CollectiveTuning& tuning, bool gloo,
+                                      const ComputeScale& scale) {
   std::vector<std::string> warnings;
   if (workload.parameter_order == ParameterOrder::assumed)
     warnings.emplace_back(
@@ -65,7 +67,8 @@ std::vector<std::string> job_warnings(const Workload& workload, const Cluster& c
     warnings.push_back(fmt::format(
         "no measurement stands behind cluster \"{}\": its figures are its specification",
         cluster.name));
-  for (std::string& warning : nccl_warnings(tuning)) warnings.push_back(std::move(warning));
+  if (!gloo)
+    for (std::string& warning : nccl_warnings(tuning)) warnings.push_back(std::move(warning));
   if (scale.factor != 1 && 2 * behind > workload.host_ready.size())
     warnings.emplace_back(
         "compute is scaled as a whole, but a recording bound by the host hardly gets faster with "
@@ -86,6 +89,7 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
   add_step_options(command, arguments.ddp);
   command.add_option("--model", arguments.model, "parameter list for traces without shapes");
   add_timing_option(command, arguments.timing);
+  add_backend_options(command, arguments.backend);
   add_nccl_options(command, arguments.cluster);
   command
       .add_option("--network", arguments.network,
@@ -104,6 +108,7 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
       ->check(CLI::Range(1, 1000000));
   command.add_option("--compute-scale", arguments.compute_scale,
                      "speed of the cluster's GPU relative to the recording's: 2.3±0.2");
+  add_interference_option(command, arguments.interference);
   add_variation_options(command, arguments.variation);
 }
 
@@ -150,18 +155,24 @@ std::string command_line(const std::string& command, const JobArguments& argumen
   flag("--gradient-as-bucket-view", ddp.gradient_as_bucket_view);
   flag("--no-broadcast-buffers", ddp.no_broadcast_buffers);
   if (ddp.accumulate != standard.accumulate) option("--accumulate", number(ddp.accumulate));
+  if (ddp.process_groups != standard.process_groups)
+    option("--process-groups", number(ddp.process_groups));
   option("--model", arguments.model);
   if (arguments.timing == Timing::compacted) option("--timing", "compacted");
   for (const auto& [name, value] : typed_options(arguments.cluster))
     line += value ? fmt::format(" {} {}", name, quoted(*value)) : " " + name;
+  if (arguments.backend.backend == Backend::gloo) option("--backend", "gloo");
+  option("--gloo", arguments.backend.gloo);
   if (arguments.network != JobArguments{}.network) option("--network", arguments.network);
   option("--background", arguments.background);
   option("--measured-step", arguments.measured_step);
+  option("--interference", arguments.interference);
   option("--gpu", arguments.gpu);
   option("--compute-scale", arguments.compute_scale);
   if (arguments.batch) line += fmt::format(" --batch {}", *arguments.batch);
   for (const std::string& straggler : arguments.variation.stragglers)
     option("--straggler", straggler);
+  option("--rank-slowdown", arguments.variation.rank_slowdown);
   return line;
 }
 
@@ -173,7 +184,14 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
         fmt::format("--network: \"{}\" is not one of analytic, flow", arguments.network));
   if (arguments.background && !flow)
     throw UsageError("--background: only --network flow knows of other traffic; add it");
+  require_one_backend(arguments.backend, arguments.cluster, flow);
+  const bool gloo = arguments.backend.backend == Backend::gloo;
   job.options.ddp = ddp_options(arguments.ddp);
+  if (flow && job.options.ddp.process_groups > 1)
+    throw UsageError(
+        "--process-groups: --network flow runs one collective at a time; leave one out");
+  job.options.interference = read_interference(arguments.interference);
+  const GlooLinks gloo_there = gloo_links(arguments.backend);
   const CollectiveTuning tuning = collective_tuning(arguments.cluster, job.options.ddp.torch);
   if (arguments.measured_step) job.measured_step = parse_measured_step(*arguments.measured_step);
   if (arguments.compute_scale) parse_compute_scale(*arguments.compute_scale);
@@ -195,10 +213,14 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
   job.options.compute_scale = compute.scale.factor;
   job.options.compute_scale_range = compute.scale.range;
   job.options.iterations = arguments.iterations;
+  set_pace(arguments.variation, job.options);
   job.options.variation = rank_variation(arguments.variation, job.cluster, arguments.iterations);
   if (const auto recorded_on = find_gpu(job.workload.gpu))
     job.options.recorded_sms = recorded_on->sms;
-  if (flow) {
+  if (gloo) {
+    job.model = GlooModel{.cluster = job.cluster, .links = gloo_there};
+    require_sane_rates(std::get<GlooModel>(job.model), job.workload);
+  } else if (flow) {
     SharedFabric shared = arguments.background
                               ? load_background(*arguments.background, request)
                               : SharedFabric{.fabric = build_fabric(request), .background = {}};
@@ -214,7 +236,9 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
   context.torch = job.options.ddp.torch;
   context.nccl = tuning.nccl;
   context.network = arguments.network;
+  context.backend = arguments.backend.backend;
   context.compute_scale = compute.scale.factor;
+  context.rank_slowdown = slowdown_of_compute(job.options.pace, job.workload, job.cluster);
   context.variation = job.options.variation;
   if (job.workload.batch_per_gpu)
     context.samples_per_step = static_cast<double>(*job.workload.batch_per_gpu) *
@@ -223,7 +247,7 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
   context.bucket_setting = describe_buckets(job.options.ddp);
   context.warnings = std::move(loaded.warnings);
   for (std::string& warning : compute.warnings) context.warnings.push_back(std::move(warning));
-  for (std::string& warning : job_warnings(job.workload, job.cluster, tuning, compute.scale))
+  for (std::string& warning : job_warnings(job.workload, job.cluster, tuning, gloo, compute.scale))
     context.warnings.push_back(std::move(warning));
   for (std::string& warning : rank_warnings(job.workload, job.cluster))
     context.warnings.push_back(std::move(warning));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backend_arguments.hpp"
 #include "cluster_arguments.hpp"
 #include "ddp_arguments.hpp"
 #include "ddpsim/reports/reports.hpp"
@@ -24,6 +25,8 @@ struct JobArguments {
   std::string workload;
   ClusterArguments cluster;
   std::optional<std::string> model;
+  BackendArguments backend;
+  std::optional<std::string> interference;
   std::string network = "analytic";
   std::optional<std::string> background;
   std::optional<std::string> measured_step;

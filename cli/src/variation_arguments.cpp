@@ -42,14 +42,14 @@ Straggler parse_straggler(const std::string& text, const Cluster& cluster) {
 }
 
 /// "2%"
-double parse_jitter(const std::string& text) {
+double parse_share(const char* option, const std::string& text) {
   const bool percent = text.ends_with('%');
   const auto value =
       percent ? whole_number_of<double>(std::string_view(text).substr(0, text.size() - 1))
               : std::nullopt;
   if (!value || !(*value >= 0 && *value < 100))
     throw UsageError(
-        fmt::format("--jitter: \"{}\" is not a share of the compute time such as 2%", text));
+        fmt::format("{}: \"{}\" is not a share of the compute time such as 2%", option, text));
   return *value / 100;
 }
 
@@ -71,6 +71,10 @@ void add_variation_options(CLI::App& command, VariationArguments& arguments) {
   command.add_option("--stagger", arguments.stagger,
                      "the last rank begins training this much after the first: 5ms (with "
                      "--iterations)");
+  command.add_option("--rank-slowdown", arguments.rank_slowdown,
+                     "how much longer compute takes on one of several ranks than on a GPU alone "
+                     "(default: 5%, and 2.5% more per doubling of the nodes, as published; 0%: not "
+                     "at all)");
   command.add_option("--seed", arguments.seed, "of --jitter")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -86,7 +90,7 @@ RankVariation rank_variation(const VariationArguments& arguments, const Cluster&
         throw UsageError(fmt::format("--straggler: rank {} is given twice", other.rank));
     variation.stragglers.push_back(straggler);
   }
-  if (arguments.jitter) variation.jitter = parse_jitter(*arguments.jitter);
+  if (arguments.jitter) variation.jitter = parse_share("--jitter", *arguments.jitter);
   if (arguments.stagger) variation.stagger = parse_stagger(*arguments.stagger);
   variation.seed = arguments.seed;
   if (iterations == 0 && variation.jitter > 0)
@@ -97,6 +101,15 @@ RankVariation rank_variation(const VariationArguments& arguments, const Cluster&
         "--stagger shows in the first steps of a run: ask for them with `simulate --iterations "
         "10`");
   return variation;
+}
+
+void set_pace(const VariationArguments& arguments, SimulationOptions& options) {
+  if (arguments.rank_slowdown) {
+    options.pace = {.beside_others = parse_share("--rank-slowdown", *arguments.rank_slowdown)};
+    return;
+  }
+  options.pace = kPublishedPace;
+  options.pace_range = {kLeastPublishedPace, kMostPublishedPace};
 }
 
 }  // namespace ddpsim

@@ -1,4 +1,5 @@
-// Ranks that differ, on the command line: --straggler, --jitter, --stagger, --seed.
+// Ranks that differ, on the command line: --straggler, --jitter, --stagger, --seed; and what all of
+// them lose: --rank-slowdown.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "ddpsim/sim/cluster.hpp"
 #include "ddpsim/sim/rank_variation.hpp"
+#include "ddpsim/sim/step.hpp"
 
 namespace CLI {
 class App;
@@ -19,6 +21,7 @@ struct VariationArguments {
   std::vector<std::string> stragglers;
   std::optional<std::string> jitter;
   std::optional<std::string> stagger;
+  std::optional<std::string> rank_slowdown;
   std::uint64_t seed = 1;
 };
 
@@ -28,5 +31,8 @@ void add_variation_options(CLI::App& command, VariationArguments& arguments);
 /// the steady step (`iterations` 0) is asked for.
 RankVariation rank_variation(const VariationArguments& arguments, const Cluster& cluster,
                              int iterations);
+
+/// The published pace with its range, or what is given, certain and whatever the number of nodes.
+void set_pace(const VariationArguments& arguments, SimulationOptions& options);
 
 }  // namespace ddpsim

@@ -20,6 +20,7 @@ void write_job(JsonWriter& json, const ComparedJob& job, const ReportContext& co
   json.key("cluster").string(context.cluster);
   json.key("ranks").integer(context.ranks);
   json.key("compute_scale").number(context.compute_scale);
+  json.key("rank_slowdown").number(context.rank_slowdown);
   json.key("iteration_us").time(times.iteration);
   json.key("alone_us").time(job.alone);
   json.key("scaling_efficiency").ratio(job.efficiency);
@@ -52,6 +53,7 @@ std::string compare_json(const Comparison& comparison, const std::vector<ReportC
   json.key("workload").string(shared.workload);
   json.key("torch").string(to_string(shared.torch));
   json.key("nccl").string(to_string(shared.nccl));
+  json.key("backend").string(name_of(shared.backend));
   json.key("network").string(shared.network);
   json.key("bucket_setting").string(shared.bucket_setting);
   json.key("rows").begin_array();

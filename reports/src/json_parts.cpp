@@ -38,6 +38,16 @@ void write_confidence(JsonWriter& json, const Confidence& confidence) {
   json.ratio(confidence.high_percent);
   json.end_array();
   json.key("because").strings(confidence.because);
+  json.key("measure_next");
+  if (const auto& next = confidence.measure_next) {
+    json.begin_object();
+    json.key("source").string(next->source);
+    json.key("command").string(next->command);
+    json.key("then").string(next->then);
+    json.end_object();
+  } else {
+    json.null();
+  }
   json.end_object();
 }
 
@@ -47,8 +57,10 @@ void write_setting(JsonWriter& json, const ReportContext& context) {
   json.key("ranks").integer(context.ranks);
   json.key("torch").string(to_string(context.torch));
   json.key("nccl").string(to_string(context.nccl));
+  json.key("backend").string(name_of(context.backend));
   json.key("network").string(context.network);
   json.key("compute_scale").number(context.compute_scale);
+  json.key("rank_slowdown").number(context.rank_slowdown);
   if (!context.variation.empty()) write_variation(json, context.variation);
   if (!context.bucket_setting.empty()) json.key("bucket_setting").string(context.bucket_setting);
 }

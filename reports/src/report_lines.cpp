@@ -24,8 +24,10 @@ std::string subject(const ReportContext& context) {
 }
 
 std::string setting_line(const ReportContext& context, const TerminalStyle& style) {
-  std::string text = fmt::format("PyTorch {}, NCCL {}, {} network", to_string(context.torch),
-                                 to_string(context.nccl), context.network);
+  const std::string library =
+      context.backend == Backend::gloo ? std::string("gloo") : "NCCL " + to_string(context.nccl);
+  std::string text =
+      fmt::format("PyTorch {}, {}, {} network", to_string(context.torch), library, context.network);
   if (!context.bucket_setting.empty()) text += "; buckets: " + printable(context.bucket_setting);
   if (context.compute_scale != 1) {
     text += fmt::format("; compute {} times as fast as recorded",
@@ -76,7 +78,12 @@ std::string confidence_line(const ReportContext& context, Duration predicted,
     text += separator + printable(reason);
     separator = "; ";
   }
-  return wrapped(text + '.', style.width, kIndent);
+  std::string lines = wrapped(text + '.', style.width, kIndent);
+  if (const auto& next = confidence.measure_next)
+    lines += wrapped(fmt::format("Measure next ({}): {}; then {}", printable(next->source),
+                                 printable(next->command), next->then),
+                     style.width, kIndent);
+  return lines;
 }
 
 std::string warning_lines(const ReportContext& context, const TerminalStyle& style) {

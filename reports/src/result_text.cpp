@@ -74,7 +74,8 @@ std::string communication_line(const StepTimes& times, int digits, const Termina
   return wrapped(text + '.', style.width, 2);
 }
 
-std::string choice_text(const std::optional<CollectiveChoice>& choice) {
+std::string choice_text(const std::optional<CollectiveChoice>& choice, Backend backend) {
+  if (backend == Backend::gloo) return "ring";
   if (!choice) return "as recorded";
   return fmt::format("{} {} x{}", name_of(choice->algorithm), name_of(choice->protocol),
                      choice->channels);
@@ -83,7 +84,8 @@ std::string choice_text(const std::optional<CollectiveChoice>& choice) {
 constexpr std::size_t kMostRows = 24;
 constexpr std::size_t kRowsAtStart = 12;
 
-std::string bucket_table(const StepResult& step, int digits, const TerminalStyle& style) {
+std::string bucket_table(const StepResult& step, Backend backend, int digits,
+                         const TerminalStyle& style) {
   const TimeUnit unit = unit_for(step.times.iteration);
   const TimePoint backward_end(step.times.forward + step.times.backward);
   Table table({{"bucket", Align::right},
@@ -95,7 +97,7 @@ std::string bucket_table(const StepResult& step, int digits, const TerminalStyle
                {"start", Align::decimal},
                {"end", Align::decimal},
                {"transfer", Align::decimal, 1},
-               {"NCCL", Align::left, 3},
+               {backend == Backend::gloo ? "gloo" : "NCCL", Align::left, 3},
                {"exposed", Align::left}});
   const auto time = [&](TimePoint t) { return time_number(t.since_start(), digits, unit); };
   const std::size_t count = step.buckets.size();
@@ -113,7 +115,8 @@ std::string bucket_table(const StepResult& step, int digits, const TerminalStyle
          std::to_string(bucket.bucket.bytes.count()),
          std::to_string(bucket.bucket.parameters.size()), time(bucket.ready), time(bucket.launch),
          time(bucket.start), time(bucket.end),
-         time_number(bucket.end - bucket.last_arrival, digits, unit), choice_text(bucket.choice),
+         time_number(bucket.end - bucket.last_arrival, digits, unit),
+         choice_text(bucket.choice, backend),
          hidden ? "hidden"
                 : time_text(bucket.end - std::max(bucket.start, backward_end), digits, unit)});
   }
@@ -165,7 +168,7 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
     text += '\n' + drawing;
   }
   if (!result.step.buckets.empty()) {
-    text += '\n' + bucket_table(result.step, digits, style);
+    text += '\n' + bucket_table(result.step, context.backend, digits, style);
     text += exposed_lines(result.step.buckets, style);
   }
   if (workload.parameter_order == ParameterOrder::assumed) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "measure_next.hpp"
 #include "uncertainty.hpp"
 
 namespace ddpsim {
@@ -26,6 +27,8 @@ AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& 
   table.confidence.high_percent = 100 * (band.slower - 1);
   table.confidence.because = {"the cluster is not calibrated: times come from its specification",
                               band_evidence(cluster)};
+  if (cluster.ranks() > 1)
+    table.confidence.measure_next = measure_all_reduces({sizes.begin(), sizes.end()}, cluster);
   return table;
 }
 

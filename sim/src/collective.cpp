@@ -1,9 +1,12 @@
 // Names, and the one road from a collective model to a duration.
 #include "ddpsim/sim/collective.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "flow_planner.hpp"
+#include "gloo_law.hpp"
+#include "pipeline_law.hpp"
 
 namespace ddpsim {
 namespace {
@@ -16,20 +19,37 @@ struct Planner {
   CollectivePlan operator()(const AnalyticModel& model) const {
     const CollectiveChoice choice = choose(kind, size, model.cluster, model.tuning);
     const Duration transfer = cost(kind, choice, size, model.cluster);
-    return {transfer.scaled(model.duration_scale), choice, choice.channels};
+    return {.transfer = transfer.scaled(model.duration_scale),
+            .choice = choice,
+            .channels = choice.channels,
+            .volume = volume(choice, model, transfer)};
   }
   CollectivePlan operator()(const FlowModel& model) const {
     const CollectiveChoice choice = choose(kind, size, model.cluster, model.tuning);
     const Duration transfer = model.network->has_channels(kind, choice)
                                   ? model.network->alone(kind, choice, size)
                                   : cost(kind, choice, size, model.cluster);
-    return {transfer.scaled(model.duration_scale), choice, choice.channels};
+    return {.transfer = transfer.scaled(model.duration_scale),
+            .choice = choice,
+            .channels = choice.channels,
+            .volume = volume(choice, model, transfer)};
   }
+  CollectivePlan operator()(const GlooModel& model) const { return gloo_plan(model, kind, size); }
   CollectivePlan operator()(const RecordedModel& model) const {
     if (index >= model.durations.size()) return {};
-    return {model.durations[index], std::nullopt, model.channels};
+    return {.transfer = model.durations[index],
+            .choice = std::nullopt,
+            .channels = model.channels,
+            .volume = model.durations[index]};
   }
   CollectivePlan operator()(const FreeModel&) const { return {}; }
+
+  Duration volume(const CollectiveChoice& choice, const AnalyticModel& model,
+                  Duration transfer) const {
+    if (model.cluster.ranks() <= 1) return Duration();
+    const double us = pipeline_terms(kind, choice, size, model.cluster).transfer_us;
+    return std::min(Duration::microseconds(us), transfer).scaled(model.duration_scale);
+  }
 };
 
 /// Lower case, underscores taken out.
@@ -50,6 +70,9 @@ std::optional<Enum> parse(std::string_view word, int count) {
   }
   return std::nullopt;
 }
+
+/// 1448 bytes of payload in 1514 of an Ethernet frame: what several sockets carry together.
+constexpr double kFramePayload = 0.956;
 
 }  // namespace
 
@@ -104,6 +127,26 @@ const AnalyticModel* chooser_of(const CollectiveModel& model) {
 
 AnalyticModel* chooser_of(CollectiveModel& model) {
   return const_cast<AnalyticModel*>(chooser_of(std::as_const(model)));
+}
+
+double* duration_scale_of(CollectiveModel& model) {
+  if (GlooModel* gloo = std::get_if<GlooModel>(&model)) return &gloo->duration_scale;
+  AnalyticModel* nccl = chooser_of(model);
+  return nccl == nullptr ? nullptr : &nccl->duration_scale;
+}
+
+double collectives_to_fill(const CollectiveModel& model) {
+  if (const GlooModel* gloo = std::get_if<GlooModel>(&model))
+    return gloo_collectives_to_fill(*gloo);
+  const AnalyticModel* nccl = chooser_of(model);
+  if (nccl == nullptr || nccl->cluster.nodes <= 1) return 1;
+  if (nccl->cluster.network.kind != NetworkKind::tcp) return 1;
+  return std::max(1.0, kFramePayload / wire_share(LinkKind::nic, nccl->cluster));
+}
+
+int collectives_at_a_time(const CollectiveModel& model) {
+  const GlooModel* gloo = std::get_if<GlooModel>(&model);
+  return gloo == nullptr ? 1 : gloo->links.threads;
 }
 
 CollectivePlan plan(const CollectiveModel& model, CollectiveKind kind, Bytes size,

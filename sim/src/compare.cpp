@@ -32,6 +32,7 @@ Sample sample(const Candidate& job, Duration step) {
 bool is_shared(const std::string& source, const Cluster& a, const Cluster& b) {
   if (source == kCollectiveTimes)
     return a.name == b.name && a.gpus_per_node == b.gpus_per_node && (a.nodes > 1) == (b.nodes > 1);
+  if (source == kRankPace) return a.name == b.name;
   if (source == kComputeScale) return a.gpu.name == b.gpu.name;
   return true;
 }
@@ -67,11 +68,9 @@ Lead lead(const Sample& fast, const Sample& slow) {
     if (!shared_with(slow, fast, w))
       add(slow.sources[w] + ", slower job", fast.step, slow.steps[w]);
 
-  // Both steps would be measured, and either may take longer for reasons not known.
-  std::vector<Duration> extra;
-  for (const double share : {kMeasurementNoise, kMeasurementNoise, kUnexplained})
-    for (const double sign : {-1.0, 1.0})
-      extra.push_back(fast.step.scaled(sign * share * expected));
+  std::vector<Duration> extra;  // both steps would be measured
+  for (const double sign : {-1.0, -1.0, 1.0, 1.0})
+    extra.push_back(fast.step.scaled(sign * kMeasurementNoise * expected));
   const Spread spread = combine(deviations, extra);
   const auto percent = [&](double times_as_fast) { return 100 * (times_as_fast - 1); };
   return {.percent = percent(expected),
@@ -80,7 +79,9 @@ Lead lead(const Sample& fast, const Sample& slow) {
 }
 
 Duration step_alone(const StepTimes& times, const Candidate& job) {
-  return times.forward - times.buffer_broadcast + times.backward_compute + times.optimizer +
+  const Duration compute =
+      times.forward - times.buffer_broadcast + times.backward_compute + times.optimizer;
+  return compute.scaled(1 / slowdown(job.options.pace, job.cluster)) +
          stall(job.workload).value_or(Duration()) * job.options.ddp.accumulate;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ddpsim/sim/tune.hpp"
+#include "measure_next.hpp"
 #include "uncertainty.hpp"
 
 namespace ddpsim {
@@ -27,24 +28,21 @@ std::string_view name_of(Grade grade) {
   return "";
 }
 
-Confidence assess(const Workload& workload, const Cluster& cluster,
-                  const SimulationOptions& options, const CollectiveModel& model,
-                  Duration predicted, const std::optional<Replay>& replay) {
+Confidence assess(const Workload& workload, const Cluster& cluster, const SimulationOptions& given,
+                  const CollectiveModel& model, Duration predicted,
+                  const std::optional<Replay>& replay) {
+  SimulationOptions options = given;
+  // Whatever slows the ranks of this very job is in today's step, and so in the residual.
+  if (replay) options.pace_range.reset();
   const std::vector<Scenario> worlds = scenarios(options, model);
   std::vector<Deviation> deviations;
   for (const Scenario& world : worlds)
     deviations.push_back(
         {world.source,
          simulate_times(workload, cluster, world.options, world.model).iteration - predicted});
-  std::vector<Duration> extra = {predicted.scaled(-kMeasurementNoise),
-                                 predicted.scaled(kMeasurementNoise)};
-  extra.push_back(replay ? replay->residual() : predicted.scaled(kUnexplained));
-  const Spread spread = combine(deviations, extra);
 
   Confidence confidence;
   confidence.grade = Grade::c;
-  confidence.low_percent = 100 * (spread.low / predicted);
-  confidence.high_percent = 100 * (spread.high / predicted);
   confidence.because.push_back(
       "the cluster is not calibrated: collective times come from its specification");
   for (std::size_t i = 0; i + 1 < worlds.size(); i += 2) {
@@ -54,17 +52,25 @@ Confidence assess(const Workload& workload, const Cluster& cluster,
       confidence.because.push_back(fmt::format("{} may move the step by {:+.1f} % to {:+.1f} %",
                                                worlds[i].source, 100 * low, 100 * high));
   }
+  if (options.pace_range && cluster.ranks() > 1)
+    confidence.because.push_back(
+        fmt::format("compute is taken {:.1f} % slower on {} ranks than on one GPU alone, as "
+                    "published steps show (--rank-slowdown)",
+                    100 * (slowdown(options.pace, cluster) - 1), cluster.ranks()));
   confidence.because.push_back(fmt::format("measurement noise: {:.1f} %", 100 * kMeasurementNoise));
-  if (replay)
+  if (replay) {
+    deviations.push_back({kReplayResidual, replay->residual()});
     confidence.because.push_back(
         fmt::format("today's step was replayed with {:+.1f} % left unexplained",
                     100 * (replay->residual() / replay->measured)));
-  else
-    confidence.because.push_back(
-        fmt::format("published DDP steps took up to {:.0f} % longer than predicted, for reasons "
-                    "not known; give "
-                    "today's step to check this one (--measured-step)",
-                    100 * kUnexplained));
+  }
+
+  const std::vector<Duration> noise = {predicted.scaled(-kMeasurementNoise),
+                                       predicted.scaled(kMeasurementNoise)};
+  const Spread spread = combine(deviations, noise);
+  confidence.low_percent = 100 * (spread.low / predicted);
+  confidence.high_percent = 100 * (spread.high / predicted);
+  confidence.measure_next = measure_next(deviations, noise, predicted, workload, cluster, options);
   return confidence;
 }
 

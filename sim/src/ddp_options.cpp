@@ -17,6 +17,7 @@ constexpr TorchVersion kStaticGraph{1, 9};  // _set_static_graph, later a constr
 constexpr TorchVersion kFirstBucketTunable{1, 10};    // pull request 62748
 constexpr TorchVersion kOneBucketAtFirst{1, 12};      // pull request 72843
 constexpr TorchVersion kExplicitCapIsFirstCap{2, 5};  // pull request 121640
+constexpr TorchVersion kLastRoundRobin{1, 13};        // _round_robin_process_groups, removed in 2.0
 constexpr TorchVersion kCapList{2, 11};               // pull request 169026
 
 /// int(mb * 1024 * 1024), as distributed.py computes it; saturates at 63 bits.
@@ -54,6 +55,9 @@ std::optional<std::string> unsupported(const DdpOptions& options) {
     return lacks("tunable first bucket", kFirstBucketTunable);
   if (!options.bucket_cap_mb_list.empty() && torch < kCapList)
     return lacks("bucket_cap_mb_list", kCapList);
+  if (options.process_groups > 1 && torch > kLastRoundRobin)
+    return fmt::format("PyTorch {} has no round-robin process groups (they ended with {})",
+                       to_string(torch), to_string(kLastRoundRobin));
   if (!options.bucket_cap_mb_list.empty() && options.bucket_cap_mb)
     return "bucket_cap_mb and bucket_cap_mb_list exclude each other";
   if (options.first_bucket_mb && torch >= kExplicitCapIsFirstCap &&

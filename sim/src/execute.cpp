@@ -1,8 +1,9 @@
 // Runs schedules: streams advance in program order, work has a remainder and a rate.
 //
-// Two things change rates. While an NCCL kernel is resident on a GPU (waiting or transferring) its
+// Three things change rates. While an NCCL kernel is resident on a GPU (waiting or transferring) its
 // thread blocks hold SMs, so compute there runs at 1 - loss * channels. While compute runs on any
-// GPU taking part, a transfer runs at Rates::communication. On each change the work done so far is
+// GPU taking part, a transfer runs at Rates::communication. Transfers beside each other share the
+// links (InFlight). On each change the work done so far is
 // booked at the old rate and the end is predicted anew; the older prediction in the queue is
 // recognised by its version and dropped. Everything is integer arithmetic: no result depends on
 // rounding modes.
@@ -62,12 +63,15 @@ struct Task {
   TimePoint end() const { return since + rate.time_for(remaining); }
 };
 
-enum StreamId : std::uint8_t { kHost, kCompute, kCommunication, kStreams };
+/// Streams of a rank. From kCommunication on: one lane for each collective that may be in flight.
+enum Streams : std::uint32_t { kHost, kCompute, kCommunication };
+using StreamId = std::uint32_t;
 
 struct Stream {
   const Program* program = nullptr;
   std::vector<OperationTime>* times = nullptr;
   std::size_t next = 0;  ///< operation to run or running
+  std::size_t end = 0;   ///< of what it runs: the program, or one collective of a lane
   bool entered = false;  ///< its start has been noted
   static constexpr EventId kNoEvent = ~EventId{0};
   EventId waiting_for = kNoEvent;  ///< not yet recorded
@@ -79,23 +83,43 @@ struct Event {
 };
 
 struct RankState {
-  std::array<Stream, kStreams> streams;
+  std::vector<Stream> streams;
+  std::vector<std::size_t> jobs;  ///< where each collective's part of the program begins; its end
+  std::vector<std::size_t> next_jobs;  ///< by group: the collective its next free lane takes
   std::vector<Event> events;
   Task compute;
   bool computing = false;
-  std::int32_t collective = -1;  ///< resident NCCL kernel
+  int channels = 0;  ///< of resident NCCL kernels
 };
 
 struct CollectiveState {
   std::size_t arrived = 0;
-  Task transfer;
+  Task transfer;  ///< as if alone
+  Task volume;    ///< on the links it shares
+  int unfinished = 0;
 };
 
 struct Wakeup {
-  enum class Kind : std::uint8_t { stream, compute, transfer } kind;
+  enum class Kind : std::uint8_t { stream, compute, transfer, volume } kind;
   std::uint32_t index;    ///< rank position, or collective
   std::uint32_t version;  ///< of the task; the stream for Kind::stream
 };
+
+/// A collective's part begins with the first wait behind the collective before it.
+std::vector<std::size_t> jobs_of(const Program& program) {
+  if (program.empty()) return {};
+  std::vector<std::size_t> jobs = {0};
+  bool launched = false;
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    if (launched && program[i].action == Action::wait) {
+      jobs.push_back(i);
+      launched = false;
+    }
+    launched = launched || program[i].action == Action::collective;
+  }
+  jobs.push_back(program.size());
+  return jobs;
+}
 
 class Executor {
  public:
@@ -104,6 +128,7 @@ class Executor {
         rates_(rates),
         transfer_time_(transfer_time),
         transfer_beside_compute_(rates.communication),
+        streams_(kCommunication + static_cast<std::uint32_t>(schedule.in_flight.lanes())),
         now_(schedule.start) {
     const std::size_t ranks = schedule.ranks.size();
     states_.resize(ranks);
@@ -114,24 +139,28 @@ class Executor {
     for (std::size_t r = 0; r < ranks; ++r) {
       const RankPrograms& programs = schedule.ranks[r];
       states_[r].events.resize(programs.events);
+      states_[r].streams.resize(streams_);
       bind(r, kHost, programs.host, result_.ranks[r].host);
       bind(r, kCompute, programs.compute, result_.ranks[r].compute);
-      bind(r, kCommunication, programs.communication, result_.ranks[r].communication);
+      bind_lanes(r, programs.communication, result_.ranks[r].communication);
     }
   }
 
   Execution run() {
     for (std::size_t r = 0; r < states_.size(); ++r)
-      for (const StreamId stream : {kHost, kCompute, kCommunication}) advance(r, stream);
+      for (StreamId stream = kHost; stream < streams_; ++stream) advance(r, stream);
     while (!queue_.empty()) {
       const auto [time, wakeup] = queue_.pop();
       now_ = time;
       ++result_.events;
       handle(wakeup);
     }
-    for (const RankState& state : states_)
+    for (const RankState& state : states_) {
       for (const Stream& stream : state.streams)
-        DDPSIM_ASSERT(stream.next == stream.program->size(), "a stream never finished");
+        DDPSIM_ASSERT(stream.next == stream.end, "a stream never finished");
+      for (const std::size_t next : state.next_jobs)
+        DDPSIM_ASSERT(next + 1 >= state.jobs.size(), "a collective was never launched");
+    }
     return std::move(result_);
   }
 
@@ -139,14 +168,37 @@ class Executor {
   void bind(std::size_t rank, StreamId id, const Program& program,
             std::vector<OperationTime>& times) {
     times.resize(program.size());
-    states_[rank].streams[id].program = &program;
-    states_[rank].streams[id].times = &times;
+    states_[rank].streams[id] = {.program = &program, .times = &times, .end = program.size()};
+  }
+
+  void bind_lanes(std::size_t rank, const Program& program, std::vector<OperationTime>& times) {
+    RankState& state = states_[rank];
+    for (StreamId lane = kCommunication; lane < streams_; ++lane) {
+      bind(rank, lane, program, times);
+      state.streams[lane].end = 0;
+    }
+    state.jobs = jobs_of(program);
+    for (int group = 0; group < schedule_.in_flight.groups; ++group)
+      state.next_jobs.push_back(static_cast<std::size_t>(group));
+  }
+
+  /// A free lane takes its group's next collective.
+  bool takes_next(std::size_t rank, StreamId id) {
+    if (id < kCommunication) return false;
+    RankState& state = states_[rank];
+    const auto groups = static_cast<std::size_t>(schedule_.in_flight.groups);
+    std::size_t& job = state.next_jobs[(id - kCommunication) % groups];
+    if (job + 1 >= state.jobs.size()) return false;
+    state.streams[id].next = state.jobs[job];
+    state.streams[id].end = state.jobs[job + 1];
+    job += groups;
+    return true;
   }
 
   void handle(const Wakeup& wakeup) {
     switch (wakeup.kind) {
       case Wakeup::Kind::stream: {
-        const auto stream = static_cast<StreamId>(wakeup.version);
+        const StreamId stream = wakeup.version;
         leave(states_[wakeup.index].streams[stream]);
         advance(wakeup.index, stream);
         break;
@@ -159,7 +211,15 @@ class Executor {
         break;
       }
       case Wakeup::Kind::transfer:
-        if (collectives_[wakeup.index].transfer.version == wakeup.version) finish(wakeup.index);
+        if (collectives_[wakeup.index].transfer.version != wakeup.version) return;
+        std::erase(transferring_, wakeup.index);
+        finish_part(wakeup.index);
+        break;
+      case Wakeup::Kind::volume:
+        if (collectives_[wakeup.index].volume.version != wakeup.version) return;
+        std::erase(on_links_, wakeup.index);
+        update_transfer_rates();
+        finish_part(wakeup.index);
         break;
     }
   }
@@ -167,7 +227,7 @@ class Executor {
   /// Runs operations of one stream until one takes time or must wait.
   void advance(std::size_t rank, StreamId id) {
     Stream& stream = states_[rank].streams[id];
-    while (stream.next < stream.program->size()) {
+    while (stream.next < stream.end || takes_next(rank, id)) {
       const Operation& operation = (*stream.program)[stream.next];
       if (!stream.entered) {
         (*stream.times)[stream.next].start = now_;
@@ -228,7 +288,7 @@ class Executor {
   void record(std::size_t rank, EventId id) {
     RankState& state = states_[rank];
     state.events[id] = {.reached = true, .at = now_};
-    for (const StreamId waiting : {kHost, kCompute, kCommunication}) {
+    for (StreamId waiting = kHost; waiting < streams_; ++waiting) {
       Stream& stream = state.streams[waiting];
       if (stream.waiting_for != id) continue;
       stream.waiting_for = Stream::kNoEvent;
@@ -244,37 +304,78 @@ class Executor {
     times.starts[rank] = now_;
     if (collective.arrived == 0 || now_ > times.last_arrival) times.last = rank;
     times.last_arrival = now_;
-    states_[rank].collective = static_cast<std::int32_t>(index);
+    states_[rank].channels += schedule_.collectives[index].channels;
     update_compute_rate(rank);
     if (++collective.arrived < states_.size()) return;
-    transferring_ = index;
     const Duration transfer =
         transfer_time_ ? transfer_time_(index, now_) : schedule_.collectives[index].transfer;
+    collective.unfinished = 1;
     collective.transfer.start(transfer, transfer_rate(), now_);
+    transferring_.push_back(index);
     predict_transfer(index);
+    update_memory_load(index);
+    if (!shares_links() || schedule_.collectives[index].volume <= Duration()) return;
+    ++collective.unfinished;
+    on_links_.push_back(index);
+    collective.volume.start(schedule_.collectives[index].volume, volume_rate(), now_);
+    predict_volume(index);
+    update_transfer_rates();  // of those there already
+  }
+
+  /// Alone on its lane a collective needs no second clock: its volume is a part of its transfer.
+  bool shares_links() const { return schedule_.in_flight.lanes() > 1; }
+
+  void finish_part(std::uint32_t index) {
+    if (--collectives_[index].unfinished == 0) finish(index);
   }
 
   void finish(std::uint32_t index) {
     result_.collectives[index].end = now_;
-    transferring_.reset();
+    update_memory_load(index);
+    std::vector<StreamId>& lanes = freed_lanes_;
+    lanes.assign(states_.size(), kCommunication);
     for (std::size_t rank = 0; rank < states_.size(); ++rank) {
-      states_[rank].collective = -1;
+      states_[rank].channels -= schedule_.collectives[index].channels;
       update_compute_rate(rank);
-      leave(states_[rank].streams[kCommunication]);
+      lanes[rank] = lane_of(rank, index);
+      leave(states_[rank].streams[lanes[rank]]);
     }
-    for (std::size_t rank = 0; rank < states_.size(); ++rank) advance(rank, kCommunication);
+    for (std::size_t rank = 0; rank < states_.size(); ++rank) advance(rank, lanes[rank]);
+  }
+
+  StreamId lane_of(std::size_t rank, std::uint32_t index) const {
+    for (StreamId lane = kCommunication; lane < streams_; ++lane) {
+      const Stream& stream = states_[rank].streams[lane];
+      if (!stream.entered) continue;
+      const Operation& operation = (*stream.program)[stream.next];
+      if (operation.action == Action::collective && operation.collective == index) return lane;
+    }
+    DDPSIM_ASSERT(false, "no lane runs the collective");
+    return kCommunication;
   }
 
   void predict_transfer(std::uint32_t index) {
     const Task& transfer = collectives_[index].transfer;
     queue_.push(transfer.end(), {Wakeup::Kind::transfer, index, transfer.version});
   }
+  void predict_volume(std::uint32_t index) {
+    const Task& volume = collectives_[index].volume;
+    queue_.push(volume.end(), {Wakeup::Kind::volume, index, volume.version});
+  }
 
   Rate compute_rate(std::size_t rank) const {
-    const std::int32_t resident = states_[rank].collective;
-    if (resident < 0) return Rate();
-    const int channels = schedule_.collectives[static_cast<std::size_t>(resident)].channels;
-    return Rate(1 - rates_.compute_loss_per_channel * channels);
+    return Rate(1 - rates_.compute_loss_per_channel * states_[rank].channels -
+                rates_.compute_loss_per_load * memory_load_);
+  }
+
+  /// Some transfer began or ended: every GPU takes part in it.
+  void update_memory_load(std::uint32_t changed) {
+    if (rates_.compute_loss_per_load <= 0 || schedule_.collectives[changed].memory_load <= 0)
+      return;
+    memory_load_ = 0;
+    for (const std::uint32_t index : transferring_)
+      memory_load_ += schedule_.collectives[index].memory_load;
+    for (std::size_t rank = 0; rank < states_.size(); ++rank) update_compute_rate(rank);
   }
 
   void update_compute_rate(std::size_t rank) {
@@ -288,29 +389,51 @@ class Executor {
 
   Rate transfer_rate() const { return computing_ranks_ > 0 ? transfer_beside_compute_ : Rate(); }
 
+  /// More collectives than fill the links share them fairly.
+  Rate volume_rate() const {
+    const double share =
+        std::min(1.0, schedule_.in_flight.to_fill / static_cast<double>(on_links_.size()));
+    return Rate((computing_ranks_ > 0 ? rates_.communication : 1) * share);
+  }
+
   void set_computing(std::size_t rank, bool computing) {
     RankState& state = states_[rank];
     if (state.computing == computing) return;
     const Rate before = transfer_rate();
     state.computing = computing;
     computing_ranks_ += computing ? 1 : -1;
-    const Rate after = transfer_rate();
-    if (before == after) return;
-    if (!transferring_) return;
-    collectives_[*transferring_].transfer.change_rate(after, now_);
-    predict_transfer(*transferring_);
+    if (before != transfer_rate()) update_transfer_rates();
+  }
+
+  void update_transfer_rates() {
+    for (const std::uint32_t index : transferring_) {
+      Task& transfer = collectives_[index].transfer;
+      if (transfer.rate == transfer_rate()) continue;
+      transfer.change_rate(transfer_rate(), now_);
+      predict_transfer(index);
+    }
+    for (const std::uint32_t index : on_links_) {
+      Task& volume = collectives_[index].volume;
+      if (volume.rate == volume_rate()) continue;
+      volume.change_rate(volume_rate(), now_);
+      predict_volume(index);
+    }
   }
 
   const Schedule& schedule_;
   const Rates& rates_;
   const TransferTime& transfer_time_;
   const Rate transfer_beside_compute_;
+  const StreamId streams_;
   TimePoint now_;
   EventQueue<Wakeup> queue_;
   std::vector<RankState> states_;
   std::vector<CollectiveState> collectives_;
   int computing_ranks_ = 0;
-  std::optional<std::uint32_t> transferring_;  ///< every rank takes part, so at most one
+  std::vector<std::uint32_t> transferring_;  ///< in the order they began
+  double memory_load_ = 0;                   ///< of those on every GPU
+  std::vector<std::uint32_t> on_links_;      ///< those whose volume is still moving
+  std::vector<StreamId> freed_lanes_;        ///< by rank, of the collective that just ended
   Execution result_;
 };
 

@@ -14,7 +14,8 @@ RankStates::RankStates(const Workload& workload, const Cluster& cluster,
   for (int rank = 0; rank < cluster.ranks(); ++rank) {
     Duration& start = states_[static_cast<std::size_t>(rank)].start;
     if (const auto recording = recording_of(workload, rank))
-      start = workload.ranks[*recording].offset.scaled(1 / options.compute_scale);
+      start =
+          workload.ranks[*recording].offset.scaled(1 / compute_speed(workload, cluster, options));
     if (options.iterations > 0) start += first_start(options.variation, rank, cluster.ranks());
   }
 }

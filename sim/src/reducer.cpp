@@ -56,7 +56,7 @@ class StepScheduler {
       const Recorded& recorded = recorded_by(alike);
       recording_.emplace(workload_, recorded, options_, cluster_);
       recorded_launches_ = recording_->launches(buckets_);
-      scale_ = options_.compute_scale;
+      scale_ = compute_speed(workload_, cluster_, options_);
       offset_ = alike.state ? alike.state->start : recorded_offset(alike);
       if (alike.state) scale_ /= alike.state->slowdown;
       programs_ = RankPrograms{.rank = alike.rank, .host = {}, .compute = {}, .communication = {}};
@@ -78,11 +78,17 @@ class StepScheduler {
 
   void plan_collectives() {
     Schedule& schedule = result_.schedule;
+    schedule.in_flight = {.groups = options_.ddp.process_groups,
+                          .threads = collectives_at_a_time(model_),
+                          .to_fill = collectives_to_fill(model_)};
     std::size_t broadcasts = 0;
     const auto add = [&](CollectiveKind kind, Bytes bytes, std::size_t index) {
       const CollectivePlan planned = plan(model_, kind, bytes, index);
-      schedule.collectives.push_back({planned.transfer, planned.channels, kind, bytes});
+      schedule.collectives.push_back({planned.transfer, planned.channels, kind, bytes,
+                                      planned.volume, memory_load(kind, bytes, planned)});
       result_.choices.push_back(planned.choice);
+      to_host_.push_back(planned.to_host);
+      to_device_.push_back(planned.to_device);
       return static_cast<std::uint32_t>(schedule.collectives.size() - 1);
     };
     if (kind_.rebuild) {
@@ -99,6 +105,18 @@ class StepScheduler {
       result_.local_used_map =
           add(CollectiveKind::all_reduce, Bytes(4) * ddp_parameters(), buckets_.size());
     }
+  }
+
+  /// For each byte that passes a rank of a ring: it arrives (a write), is read, and is added to what is
+  /// there (a read) or written on.
+  double memory_load(CollectiveKind kind, Bytes bytes, const CollectivePlan& planned) const {
+    const double ranks = cluster_.ranks();
+    const double bandwidth = cluster_.gpu.memory_bandwidth.bytes_per_second();
+    if (!planned.choice || ranks <= 1 || planned.transfer <= Duration() || bandwidth <= 0) return 0;
+    constexpr double kAccessesPerByte = 3;
+    const double passing = kind == CollectiveKind::all_reduce ? 2 * (ranks - 1) / ranks : 1;
+    const double traffic = kAccessesPerByte * passing * static_cast<double>(bytes.count());
+    return std::min(1.0, traffic / planned.transfer.seconds() / bandwidth);
   }
 
   /// By lowest rank, so that rank 0 comes first.
@@ -169,10 +187,10 @@ class StepScheduler {
     const EventId before = new_event();
     const EventId done = new_event();
     record(programs_.compute, purpose, before);
-    wait(programs_.communication, purpose, before, costs_.event_latency);
+    wait(programs_.communication, purpose, before, costs_.event_latency + to_host_[index]);
     collective(purpose, index);
     record(programs_.communication, purpose, done);
-    wait(programs_.compute, purpose, done, return_latency);
+    wait(programs_.compute, purpose, done, return_latency + to_device_[index]);
   }
 
   void compute(Duration recorded, std::int32_t bucket = -1) {
@@ -346,8 +364,9 @@ class StepScheduler {
     record(programs_.compute, Purpose::copy_in, filled);
     Program& communication = programs_.communication;
     wait(communication, Purpose::all_reduce, launched, costs_.launch_latency);
-    wait(communication, Purpose::all_reduce, filled, costs_.event_latency);
-    collective(Purpose::all_reduce, result_.bucket_collectives[b], label);
+    const std::uint32_t index = result_.bucket_collectives[b];
+    wait(communication, Purpose::all_reduce, filled, costs_.event_latency + to_host_[index]);
+    collective(Purpose::all_reduce, index, label);
     record(communication, Purpose::all_reduce, done);
     done_.push_back(done);
   }
@@ -361,7 +380,8 @@ class StepScheduler {
     record(programs_.host, Purpose::launch, launched);
     record(programs_.compute, Purpose::copy_in, passed);
     wait(programs_.communication, Purpose::local_used_map, launched, costs_.launch_latency);
-    wait(programs_.communication, Purpose::local_used_map, passed, costs_.event_latency);
+    wait(programs_.communication, Purpose::local_used_map, passed,
+         costs_.event_latency + to_host_[*result_.local_used_map]);
     collective(Purpose::local_used_map, *result_.local_used_map);
     record(programs_.communication, Purpose::local_used_map, map_done_);
   }
@@ -389,7 +409,8 @@ class StepScheduler {
   void finalize() {
     const double share = recorded_share_of_copies_out();
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
-      wait(programs_.compute, Purpose::all_reduce, done_[b], costs_.event_latency);
+      wait(programs_.compute, Purpose::all_reduce, done_[b],
+           costs_.event_latency + to_device_[result_.bucket_collectives[b]]);
       if (!options_.ddp.gradient_as_bucket_view && buckets_[b].closed_by != ClosedBy::sparse)
         work(programs_.compute, Purpose::copy_out, copies_of(buckets_[b]).scaled(share),
              static_cast<std::int32_t>(b));
@@ -397,7 +418,7 @@ class StepScheduler {
     // The map is always waited for; where a parameter was unused the host reads it back first.
     if (result_.local_used_map)
       wait(programs_.compute, Purpose::local_used_map, map_done_,
-           costs_.event_latency +
+           costs_.event_latency + to_device_[*result_.local_used_map] +
                (recording_->unused().empty() ? Duration() : costs_.launch_latency));
     done_.clear();
   }
@@ -432,6 +453,8 @@ class StepScheduler {
   std::vector<std::int32_t> bucket_of_;  ///< by parameter; -1: outside DDP
   std::vector<std::uint32_t> rebuild_;   ///< collectives
   std::vector<std::uint32_t> buffers_;   ///< collectives, by buffer group
+  std::vector<Duration> to_host_;        ///< by collective: copies around one that runs on the host
+  std::vector<Duration> to_device_;
 
   // Of the class of ranks being written.
   std::optional<Recording> recording_;

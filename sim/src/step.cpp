@@ -21,6 +21,7 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
 Rates rates_of(const SimulationOptions& options, const Cluster& cluster) {
   return {.compute_loss_per_channel = options.interference.sm_share / std::max(1, cluster.gpu.sms),
+          .compute_loss_per_load = options.interference.memory_share,
           .communication = options.interference.communication_rate};
 }
 
@@ -50,7 +51,7 @@ SimulatedStep run_step(const Workload& workload, const Cluster& cluster,
   step.planned = schedule_step(workload, cluster, options, model, buckets, kind, states);
   step.execution = execute(step.planned.schedule, rates_of(options, cluster),
                            transfers_beside_background(model, step.planned));
-  step.result.times = book_times(step.planned, step.execution, workload, options);
+  step.result.times = book_times(step.planned, step.execution, workload, cluster, options);
   step.result.events = step.execution.events;
   return step;
 }
@@ -117,6 +118,7 @@ double seconds_at_most(const Workload& workload, const Cluster& cluster,
                        const SimulationOptions& options, double bytes) {
   double slowest = options.compute_scale;
   if (options.compute_scale_range) slowest = std::min(slowest, options.compute_scale_range->first);
+  slowest /= slowdown(options.pace_range ? options.pace_range->second : options.pace, cluster);
   double slowest_rank = slowest;
   for (const Straggler& straggler : options.variation.stragglers)
     slowest_rank = std::min(slowest_rank, slowest / straggler.slowdown);
@@ -144,6 +146,11 @@ double seconds_at_most(const Workload& workload, const Cluster& cluster,
 }
 
 }  // namespace
+
+double compute_speed(const Workload& workload, const Cluster& cluster,
+                     const SimulationOptions& options) {
+  return options.compute_scale / slowdown_of_compute(options.pace, workload, cluster);
+}
 
 std::optional<std::string> cannot_simulate(const Workload& workload, const Cluster& cluster,
                                            const SimulationOptions& options) {

@@ -87,7 +87,8 @@ std::string why_exposed(const BucketResult& bucket, const BucketResult* previous
 }  // namespace
 
 StepTimes book_times(const ReducerSchedule& planned, const Execution& execution,
-                     const Workload& workload, const SimulationOptions& options) {
+                     const Workload& workload, const Cluster& cluster,
+                     const SimulationOptions& options) {
   const Program& program = planned.schedule.ranks.front().compute;
   const std::vector<OperationTime>& operations = execution.ranks.front().compute;
   const TimePoint backward_end = end_of_backward(program, operations);
@@ -123,8 +124,8 @@ StepTimes book_times(const ReducerSchedule& planned, const Execution& execution,
   }
   times.backward_compute = times.backward - times.copies_in - times.interference;
   if (workload.recorded_with.buffer_broadcast && options.ddp.broadcast_buffers)
-    times.buffer_broadcast +=
-        workload.recorded_with.buffer_broadcast->scaled(1 / options.compute_scale);
+    times.buffer_broadcast += workload.recorded_with.buffer_broadcast->scaled(
+        1 / compute_speed(workload, cluster, options));
 
   std::vector<Interval> transfers;
   std::vector<Interval> waits;

@@ -183,22 +183,27 @@ class Tuner {
         [](const Setting& a, const Setting& b) { return a.gain.low < b.gain.low; });
   }
 
-  /// Replaces an exact cap by a round one: anywhere on the plateau if it is as sure there, else
-  /// among the caps that give the very bucketing.
+  /// Replaces an exact cap by a round one: anywhere on the plateau if it is as sure there, else in ever
+  /// smaller parts of it, at last among the caps that give the very bucketing.
   void round(const Bucketing& standard, const std::vector<Bucketing>& found, std::size_t low,
              std::size_t high, Duration measurable, Setting& setting) const {
     if (!tuning_.caps.empty()) return;
-    const double cap =
-        round_cap(found[low].point.cap_range_mb.first, found[high].point.cap_range_mb.second);
-    for (std::size_t i = low; i <= high; ++i) {
-      const auto& [least, most] = found[i].point.cap_range_mb;
-      if (cap < least || most < cap) continue;
+    const std::size_t exact = setting.index;
+    while (low < high) {
+      const double cap =
+          round_cap(found[low].point.cap_range_mb.first, found[high].point.cap_range_mb.second);
+      std::size_t i = low;
+      while (i < high && found[i].point.cap_range_mb.second < cap) ++i;
       const Gain rounded = gain(standard, found[i]);
-      if (rounded.low <= Duration() || rounded.low + measurable < setting.gain.low) break;
-      setting = {i, cap, rounded};
-      return;
+      if (found[i].point.cap_range_mb.first <= cap && rounded.low > Duration() &&
+          rounded.low + measurable >= setting.gain.low) {
+        setting = {i, cap, rounded};
+        return;
+      }
+      low = exact - (exact - low) / 2;
+      high = exact + (high - exact) / 2;
     }
-    const auto& [least, most] = found[setting.index].point.cap_range_mb;
+    const auto& [least, most] = found[exact].point.cap_range_mb;
     setting.cap = round_cap(least, most);
   }
 

@@ -42,7 +42,12 @@ const Evidence& evidence_for(const Cluster& cluster) {
   return cluster.intra.kind == IntraKind::pcie ? kOnePcieNode : kOneNvlinkNode;
 }
 
+/// Gloo on another machine than the DDP paper's: processors, memory and sockets of a host within a
+/// factor of two, as its two environments lay apart.
+constexpr Band kGloo{0.6, 1.7};
+
 Band band_for(const CollectiveModel& model) {
+  if (std::holds_alternative<GlooModel>(model)) return kGloo;
   const AnalyticModel* analytic = chooser_of(model);
   return analytic == nullptr ? Band{} : duration_band(analytic->cluster, kLarge);
 }
@@ -55,17 +60,23 @@ constexpr double kCostsLow = 0.7;
 constexpr double kCostsHigh = 1.5;
 
 CollectiveModel scaled_collectives(CollectiveModel model, double factor) {
-  if (AnalyticModel* analytic = chooser_of(model)) analytic->duration_scale *= factor;
+  if (double* scale = duration_scale_of(model)) *scale *= factor;
   return model;
 }
 
 SimulationOptions with_interference(SimulationOptions options, double factor) {
   options.interference.sm_share *= factor;
+  options.interference.memory_share *= factor;
   return options;
 }
 
 SimulationOptions with_compute(SimulationOptions options, double scale) {
   options.compute_scale = scale;
+  return options;
+}
+
+SimulationOptions with_pace(SimulationOptions options, const RankPace& pace) {
+  options.pace = pace;
   return options;
 }
 
@@ -100,11 +111,15 @@ std::vector<Scenario> scenarios(const SimulationOptions& options, const Collecti
   std::vector<Scenario> worlds = {
       {kCollectiveTimes, options, scaled_collectives(model, band.faster)},
       {kCollectiveTimes, options, scaled_collectives(model, band.slower)},
-      {"interference", with_interference(options, kNoInterference), model},
-      {"interference", with_interference(options, kStrongInterference), model},
-      {"copies and host costs", with_costs(options, kCostsLow), model},
-      {"copies and host costs", with_costs(options, kCostsHigh), model},
+      {kInterference, with_interference(options, kNoInterference), model},
+      {kInterference, with_interference(options, kStrongInterference), model},
+      {kCosts, with_costs(options, kCostsLow), model},
+      {kCosts, with_costs(options, kCostsHigh), model},
   };
+  if (options.pace_range) {
+    worlds.push_back({kRankPace, with_pace(options, options.pace_range->first), model});
+    worlds.push_back({kRankPace, with_pace(options, options.pace_range->second), model});
+  }
   if (options.compute_scale_range) {
     const auto [slowest, fastest] = *options.compute_scale_range;
     worlds.push_back({kComputeScale, with_compute(options, fastest), model});

@@ -26,12 +26,18 @@ struct Scenario {
   CollectiveModel model;
 };
 
-/// Sources that belong to a cluster and to a GPU; the others belong to PyTorch and are the same anywhere.
+/// Sources that belong to a cluster, to its hosts and to a GPU …
 inline constexpr const char* kCollectiveTimes = "collective times";
+inline constexpr const char* kRankPace = "pace of several ranks";
 inline constexpr const char* kComputeScale = "compute scale";
+/// … and those that belong to PyTorch and NCCL and are the same anywhere.
+inline constexpr const char* kInterference = "interference";
+inline constexpr const char* kCosts = "copies and host costs";
+/// What the replay of today's step leaves unexplained.
+inline constexpr const char* kReplayResidual = "today's residual";
 
-/// All scenarios, two per source: for every job the same sources in the same order, but that compute
-/// scale, the last, may be absent.
+/// All scenarios, two per source: for every job the same sources in the same order, but that pace and
+/// compute scale, the last, may be absent.
 std::vector<Scenario> scenarios(const SimulationOptions& options, const CollectiveModel& model);
 
 /// What one scenario changes.
@@ -50,9 +56,5 @@ Spread combine(const std::vector<Deviation>& deviations, const std::vector<Durat
 
 /// Medians of seven or more iterations repeat to half a percent.
 inline constexpr double kMeasurementNoise = 0.005;
-
-/// PyTorch's own DDP benchmark (ResNet-50 and cap 25 on 1 to 16 V100s) took 0.8 to 4.5 % longer than
-/// predicted, and nobody knows why. Unless today's step shows otherwise, so may any step.
-inline constexpr double kUnexplained = 0.05;
 
 }  // namespace ddpsim

@@ -27,6 +27,24 @@ class Estimates(unittest.TestCase):
         text = ddpsim("simulate", "resnet50@V100:b32", "2xv100-nvlink")
         self.assertTrue(text.out.startswith("estimate resnet50@V100:b32:fp32 on 2xv100-nvlink"))
 
+    def test_a_ratio_stated_with_its_range_replaces_the_estimates_own(self):
+        def interval(*options):
+            return answer("simulate", "resnet50@V100:b32", "2xv100-nvlink", "--rank-slowdown", "0%",
+                          *options)["confidence"]["interval_percent"]
+        self.assertLess(interval("--compute-scale", "1.1")[0], -15)
+        low, high = interval("--compute-scale", "1.1±0.01")
+        self.assertTrue(-3 < low < 0 < high < 5, (low, high))
+
+    def test_several_ranks_compute_slower_than_one(self):
+        def backward(*options):
+            return answer("simulate", "resnet50@V100:b32", "2xv100-nvlink",
+                          *options)["backward_compute_us"]
+        self.assertAlmostEqual(backward() / backward("--rank-slowdown", "0%"), 1.05, places=4)
+        self.assertAlmostEqual(backward("--rank-slowdown", "8%") /
+                               backward("--rank-slowdown", "0%"), 1.08, places=4)
+        self.assertEqual(backward("--gpus-per-node", "1"),
+                         backward("--gpus-per-node", "1", "--rank-slowdown", "0%"))
+
     def test_every_command_takes_one(self):
         spec = "bert-base@A100:b8:s128:amp"
         for command in (["simulate", spec, A100], ["tune", spec, A100, "--caps", "25,50"],

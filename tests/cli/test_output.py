@@ -108,7 +108,10 @@ class RanksThatDiffer(unittest.TestCase):
 
 class Keys(unittest.TestCase):
     def check_confidence(self, document):
-        self.assertEqual(list(document["confidence"]), ["grade", "interval_percent", "because"])
+        self.assertEqual(list(document["confidence"]), ["grade", "interval_percent", "because", "measure_next"])
+        if document["confidence"]["measure_next"]:
+            self.assertEqual(list(document["confidence"]["measure_next"]),
+                             ["source", "command", "then"])
         self.assertEqual(document["confidence"]["grade"], "C")
         low, high = document["confidence"]["interval_percent"]
         self.assertLessEqual(low, high)
@@ -169,6 +172,31 @@ class Tune(unittest.TestCase):
             step = answer("simulate", JOB[0], SLOW, "--bucket-cap-mb", point["bucket_cap_mb"])
             self.assertEqual(step["iteration_us"], point["iteration_us"])
             self.assertEqual(len(step["buckets"]), point["buckets"])
+
+
+class Backends(unittest.TestCase):
+    GLOO = [JOB[0], SLOW, "--backend", "gloo"]
+
+    def test_gloo_reduces_on_the_host(self):
+        nccl, gloo = answer("simulate", JOB[0], SLOW), answer("simulate", *self.GLOO)
+        self.assertEqual((nccl["backend"], gloo["backend"]), ("nccl", "gloo"))
+        self.assertEqual(gloo["interference_us"], 0)
+        self.assertIsNone(gloo["buckets"][0]["algorithm"])
+        slower = answer("simulate", *self.GLOO, "--gloo", "process:0.1GBps")
+        self.assertGreater(slower["iteration_us"], gloo["iteration_us"])
+        self.assertIn("gloo", ddpsim("simulate", *self.GLOO).out)
+        self.assertEqual(answer("tune", *self.GLOO, "--caps", "5,25")["backend"], "gloo")
+
+    def test_process_groups_run_side_by_side(self):
+        one = answer("simulate", JOB[0], SLOW, "--torch", "1.13")
+        three = answer("simulate", JOB[0], SLOW, "--torch", "1.13", "--process-groups", "3")
+        self.assertLess(three["iteration_us"], one["iteration_us"])
+
+    def test_interference_can_be_switched_off(self):
+        job = ["simulate", "resnet50-v100-b32-plain", "dgx1v@2"]
+        self.assertGreater(answer(*job)["interference_us"], 0)
+        off = answer(*job, "--interference", "sm:0 memory:0")
+        self.assertEqual(off["interference_us"], 0)
 
 
 class Bytes(unittest.TestCase):

@@ -100,6 +100,7 @@ TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, split into what is explained 
   SimulationOptions options;
   options.ddp.torch = {1, 4};
   options.compute_scale = recorded.milliseconds() / baseline_ms;
+  options.pace = kPublishedPace;
   struct Row {
     int gpus;
     double cap25_ms;  ///< median
@@ -114,7 +115,8 @@ TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, split into what is explained 
   std::string report =
       "compute scaled by " + std::to_string(options.compute_scale) +
       " so that a step without DDP is 97 ms; everything in ms\n"
-      "cap gpus measured predicted   error  no DDP | copies  exposed  wait  slowed | unexplained | "
+      "cap gpus measured predicted   error  no DDP | copies  exposed  wait  slowed  pace | "
+      "unexplained | "
       "against one GPU fewer: measured, predicted\n";
   for (const double cap : {25.0, 1.0}) {
     double predicted_before = baseline_ms;
@@ -125,15 +127,18 @@ TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, split into what is explained 
       const double measured = cap == 25 ? row.cap25_ms : row.cap1_ms;
       const double predicted = times.iteration.milliseconds();
       char line[240];
-      std::snprintf(line, sizeof line,
-                    "%3.0f %4d %8.0f %9.2f %5.1f %% %5.1f %% | %6.2f %8.2f %5.2f %7.2f | %11.2f | "
-                    "%+.2f %+.2f\n",
-                    cap, row.gpus, measured, predicted, 100 * (predicted / measured - 1),
-                    100 * (baseline_ms / measured - 1),
-                    (times.copies_in + times.finalize + times.buffer_broadcast).milliseconds(),
-                    times.exposed_communication.milliseconds(), times.wait.milliseconds(),
-                    times.interference.milliseconds(), measured - predicted,
-                    measured - measured_before, predicted - predicted_before);
+      std::snprintf(
+          line, sizeof line,
+          "%3.0f %4d %8.0f %9.2f %5.1f %% %5.1f %% | %6.2f %8.2f %5.2f %7.2f %5.2f | %11.2f "
+          "| "
+          "%+.2f %+.2f\n",
+          cap, row.gpus, measured, predicted, 100 * (predicted / measured - 1),
+          100 * (baseline_ms / measured - 1),
+          (times.copies_in + times.finalize + times.buffer_broadcast).milliseconds(),
+          times.exposed_communication.milliseconds(), times.wait.milliseconds(),
+          times.interference.milliseconds(),
+          baseline_ms * (slowdown(options.pace, load_cluster(row.cluster)) - 1),
+          measured - predicted, measured - measured_before, predicted - predicted_before);
       report += line;
       if (row.gpus == 1) CHECK(std::abs(predicted / measured - 1) <= 0.02);
       // More GPUs never help a step, and DDP always costs something.
@@ -163,6 +168,8 @@ TEST_CASE(
   SimulationOptions options;
   options.ddp.torch = {1, 4};
   options.compute_scale = 102.275 / 97;
+  options.pace = kPublishedPace;
+  options.pace_range = {kLeastPublishedPace, kMostPublishedPace};
   const CollectiveModel model = model_of(cluster, options);
   const Duration predicted = simulate_times(plain, cluster, options, model).iteration;
   const auto holds = [&](const Confidence& confidence, Duration measured) {

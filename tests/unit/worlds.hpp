@@ -84,7 +84,7 @@ inline SimulationOptions bare() {
                    .launch_latency = {},
                    .event_latency = {},
                    .host_search_per_parameter = {}};
-  options.interference = {.sm_share = 0, .communication_rate = 1};
+  options.interference = {.sm_share = 0, .memory_share = 0, .communication_rate = 1};
   return options;
 }
 

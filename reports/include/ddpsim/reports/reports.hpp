@@ -24,8 +24,10 @@ struct ReportContext {
   int ranks = 1;
   TorchVersion torch;
   NcclVersion nccl;
+  Backend backend = Backend::nccl;
   std::string network = "analytic";
   double compute_scale = 1;  ///< 2: twice as fast as recorded
+  double rank_slowdown = 1;  ///< 1.05: compute of these ranks takes 1.05 times as long as recorded
   RankVariation variation;
   std::optional<Duration> iteration_if_alike;  ///< the steady step without `variation`
   /// Samples that all ranks together take in one step; absent: no throughput is printed.

@@ -1,7 +1,9 @@
 // How sure: a grade, an interval from named sources, and warnings.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ddpsim/sim/units.hpp"
@@ -13,11 +15,20 @@ namespace ddpsim {
 enum class Grade { a, b, c };
 std::string_view name_of(Grade grade);  ///< "A"
 
+/// What would narrow an interval most.
+struct NextMeasurement {
+  std::string source;   ///< of the interval, as `because` names it
+  std::string command;  ///< to run, or to do, on the cluster
+  std::string then;     ///< what to give its result to
+  bool operator==(const NextMeasurement&) const = default;
+};
+
 struct Confidence {
   Grade grade = Grade::c;
   double low_percent = 0;   ///< the true step lies between prediction * (1 + low / 100) …
   double high_percent = 0;  ///< … and prediction * (1 + high / 100)
   std::vector<std::string> because;
+  std::optional<NextMeasurement> measure_next;  ///< absent: no single measurement would help
 };
 
 /// Today's step, replayed before anything is predicted.

@@ -22,6 +22,8 @@ struct DdpOptions {
   bool static_graph = false;
   bool gradient_as_bucket_view = false;
   bool broadcast_buffers = true;
+  /// torch.distributed._round_robin_process_groups of so many: the k-th collective goes to group k mod n.
+  int process_groups = 1;
   int accumulate = 1;  ///< micro-batches per step; all but the last run under no_sync()
 };
 

@@ -60,15 +60,28 @@ struct RankPrograms {
   int rank = 0;  ///< lowest of the ranks that run these very programs
   Program host;
   Program compute;
-  Program communication;
-  EventId events = 0;  ///< events are numbered per rank
+  Program communication;  ///< collectives, each with what it waits for in front of it
+  EventId events = 0;     ///< events are numbered per rank
 };
 
 struct ScheduledCollective {
-  Duration transfer;  ///< last arrival to end, at full rate
+  Duration transfer;  ///< last arrival to end, at full rate and alone
   int channels = 0;   ///< SMs the kernel holds while it is resident
   CollectiveKind kind = CollectiveKind::all_reduce;
   Bytes size;
+  Duration volume{};       ///< the part of `transfer` in which the links are busy with it
+  double memory_load = 0;  ///< share of the GPU's memory bandwidth it takes while it transfers
+};
+
+/// Collectives in flight beside each other. Those of one process group begin in program order, as many
+/// at a time as it has threads; groups take turns: the k-th collective belongs to group k mod groups.
+/// A collective ends no sooner than its `transfer` alone takes and no sooner than the links have moved
+/// its `volume`; latencies of one hide behind the traffic of another.
+struct InFlight {
+  int groups = 1;      ///< communicators the reducer uses in turn
+  int threads = 1;     ///< collectives one group runs at a time; each waits on a stream of its own
+  double to_fill = 1;  ///< collectives that fill the links together: more share them fairly
+  int lanes() const { return groups * threads; }
 };
 
 struct Schedule {
@@ -76,13 +89,16 @@ struct Schedule {
   TimePoint start;
   std::vector<RankPrograms> ranks;
   std::vector<ScheduledCollective> collectives;  ///< every rank takes part in every one
+  InFlight in_flight;
 };
 
 /// How compute and NCCL kernels slow each other while both are on a GPU, as fractions of full
 /// speed.
 struct Rates {
-  double compute_loss_per_channel = 0;  ///< compute runs at 1 - loss * channels
-  double communication = 1;             ///< a transfer runs at this while compute runs beside it
+  double compute_loss_per_channel =
+      0;                             ///< compute runs at 1 - loss * channels of all kernels there
+  double compute_loss_per_load = 0;  ///< and loses so much of its rate per memory_load of transfers
+  double communication = 1;          ///< a transfer runs at this while compute runs beside it
 };
 
 struct OperationTime {

@@ -12,6 +12,7 @@
 #include "ddpsim/sim/collective.hpp"
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/ddp_options.hpp"
+#include "ddpsim/sim/rank_pace.hpp"
 #include "ddpsim/sim/rank_variation.hpp"
 #include "ddpsim/sim/result.hpp"
 #include "ddpsim/sim/workload.hpp"
@@ -42,10 +43,17 @@ struct DdpCosts {
   Duration host_search_per_parameter = Duration::microseconds(1);
 };
 
-/// Compute and NCCL slow each other while they overlap.
+/// Compute and NCCL slow each other while they overlap: compute runs at
+///   1 - sm_share * channels / SMs                    while a kernel of NCCL is resident, and
+///     - memory_share * its traffic / memory bandwidth   while it transfers as well.
+/// Evidence (tests/accuracy/measure_interference.py, the same kernel beside NCCL and alone): V100, 2
+/// channels, 15 to 30 GB/s: 1.13 (305 kernels; matrix products 1.06, memory-bound ones 1.11 to 1.24),
+/// here 1.08 to 1.15. A100, 8 channels, mostly waiting: 1.05 to 1.23, here 1.08. Other architectures:
+/// none measured. How much a transfer slows beside compute no open trace can tell: none holds the
+/// same one alone.
 struct Interference {
-  /// A resident NCCL kernel takes one SM per channel: compute runs at 1 - share * channels / SMs.
   double sm_share = 1;
+  double memory_share = 1;
   /// Rate of a transfer while compute runs beside it.
   double communication_rate = 1;
 };
@@ -62,6 +70,11 @@ struct SimulationOptions {
   double compute_scale = 1;
   /// What the scale may be, around compute_scale; only intervals use it. Absent: it is certain.
   std::optional<std::pair<double, double>> compute_scale_range;
+  /// What several ranks cost beyond communication. None: what is simulated is exactly what is set
+  /// here; the command line takes kPublishedPace.
+  RankPace pace;
+  /// What the pace may be; only intervals use it. Absent: it is certain.
+  std::optional<std::pair<RankPace, RankPace>> pace_range;
   /// SMs of the GPU recorded on, which NCCL kernels in the recording took their share of; 0: as many as
   /// the cluster's.
   int recorded_sms = 0;
@@ -72,6 +85,10 @@ struct SimulationOptions {
   /// Buckets to use in place of the reducer's own (a partition under study).
   std::optional<std::vector<Bucket>> buckets;
 };
+
+/// Speed of the cluster's compute relative to the recording's: scale and pace together.
+double compute_speed(const Workload& workload, const Cluster& cluster,
+                     const SimulationOptions& options);
 
 /// Why the workload cannot be simulated on the cluster with these options (unknown shapes, no
 /// timing, …), with the option that would help; absent when it can.

@@ -1,0 +1,155 @@
+#include "backend_arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <sstream>
+
+#include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/sim/collective.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr double kLongestStepSeconds = 1e6;
+constexpr int kMostThreads = 64;
+
+Bandwidth read_rate(const std::string& key, const std::string& text) {
+  const Parsed<Bandwidth> parsed = parse_bandwidth(text);
+  if (!parsed.value) throw UsageError(fmt::format("--gloo: {}: {}", key, parsed.problem));
+  if (!(parsed.value->bytes_per_second() > 0))
+    throw UsageError(fmt::format("--gloo: {}: must be more than zero", key));
+  return *parsed.value;
+}
+
+Bytes read_size(const std::string& key, const std::string& text) {
+  const Parsed<Bytes> parsed = parse_bytes(text);
+  if (!parsed.value) throw UsageError(fmt::format("--gloo: {}: {}", key, parsed.problem));
+  return *parsed.value;
+}
+
+Duration read_time(const std::string& key, const std::string& text) {
+  const Parsed<Duration> parsed = parse_duration(text);
+  if (!parsed.value) throw UsageError(fmt::format("--gloo: {}: {}", key, parsed.problem));
+  if (*parsed.value < Duration() || *parsed.value > Duration::seconds(1))
+    throw UsageError(fmt::format("--gloo: {}: expected 0 to 1 s", key));
+  return *parsed.value;
+}
+
+int read_threads(const std::string& text) {
+  int threads = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
+  if (error != std::errc() || end != text.data() + text.size() || threads < 1 ||
+      threads > kMostThreads)
+    throw UsageError(fmt::format("--gloo: threads: expected 1 to {}", kMostThreads));
+  return threads;
+}
+
+double read_fill(const std::string& text) {
+  double fill = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), fill);
+  if (error != std::errc() || end != text.data() + text.size() ||
+      !(fill >= 1 && fill <= kMostThreads))
+    throw UsageError(fmt::format("--gloo: fill: expected a number from 1 to {}", kMostThreads));
+  return fill;
+}
+
+bool read_tensors(const std::string& text) {
+  if (text != "host" && text != "device")
+    throw UsageError(fmt::format("--gloo: tensors: \"{}\" is not one of host, device", text));
+  return text == "host";
+}
+
+}  // namespace
+
+void add_backend_options(CLI::App& command, BackendArguments& arguments) {
+  const std::map<std::string, Backend> choices = {{"nccl", Backend::nccl}, {"gloo", Backend::gloo}};
+  command
+      .add_option(
+          "--backend", arguments.backend,
+          "library of the process group: nccl (default), or gloo, which reduces on the host")
+      ->transform(CLI::CheckedTransformer(choices))
+      ->option_text("nccl|gloo");
+  command.add_option(
+      "--gloo", arguments.gloo,
+      "what binds gloo there, any of \"process:1.5GBps fill:1.6 host:20GBps cache:90MB step:35us "
+      "start:60us copy:11GBps threads:2 tensors:device|host\"");
+}
+
+void require_one_backend(const BackendArguments& arguments, const ClusterArguments& cluster,
+                         bool flow) {
+  if (arguments.backend == Backend::nccl) {
+    if (arguments.gloo) throw UsageError("--gloo: only with --backend gloo; add it");
+    return;
+  }
+  if (flow) throw UsageError("--network flow: it knows NCCL's collectives only; leave it out");
+  for (const TypedOption& option : typed_options(cluster))
+    if (option.first != "--nodes" && option.first != "--gpus-per-node")
+      throw UsageError(
+          fmt::format("{}: it sets NCCL, which --backend gloo does not use", option.first));
+}
+
+GlooLinks gloo_links(const BackendArguments& arguments) {
+  GlooLinks links;
+  if (!arguments.gloo) return links;
+  std::istringstream words(*arguments.gloo);
+  const std::vector<std::string> known = {"process", "fill",  "host",    "step",   "start",
+                                          "copy",    "cache", "threads", "tensors"};
+  for (std::string word; words >> word;) {
+    const std::size_t colon = word.find(':');
+    const std::string key = word.substr(0, colon);
+    const std::string value = colon == std::string::npos ? "" : word.substr(colon + 1);
+    if (key == "process") {
+      links.process = read_rate(key, value);
+    } else if (key == "host") {
+      links.host = read_rate(key, value);
+    } else if (key == "copy") {
+      links.copy = read_rate(key, value);
+    } else if (key == "cache") {
+      links.cache = read_size(key, value);
+    } else if (key == "fill") {
+      links.to_fill = read_fill(value);
+    } else if (key == "step") {
+      links.step = read_time(key, value);
+    } else if (key == "start") {
+      links.start = read_time(key, value);
+    } else if (key == "threads") {
+      links.threads = read_threads(value);
+    } else if (key == "tensors") {
+      links.host_tensors = read_tensors(value);
+    } else {
+      const std::optional<std::string> near = nearest(key, known);
+      throw UsageError(fmt::format("--gloo: \"{}\" is not one of {}{}", key, fmt::join(known, ", "),
+                                   near ? fmt::format(". Did you mean \"{}\"?", *near) : ""));
+    }
+  }
+  return links;
+}
+
+void require_sane_rates(const GlooModel& model, const Workload& workload) {
+  double bytes = 0;
+  for (const Parameter& parameter : workload.parameters)
+    bytes += static_cast<double>(gradient_bytes(parameter).value_or(Bytes()).count());
+  for (const BufferGroup& group : workload.buffers)
+    bytes += static_cast<double>(group.bytes.count());
+  const double gpus = std::max(1, model.cluster.gpus_per_node);
+  double slowest =
+      std::min({model.links.process.bytes_per_second(), model.links.host.bytes_per_second() / gpus,
+                model.links.copy.bytes_per_second()});
+  if (model.cluster.nodes > 1)
+    slowest = std::min(slowest, model.cluster.network.per_nic.bytes_per_second() / 2 /
+                                    std::max(1.0, model.cluster.network.oversubscription));
+  constexpr double kPasses = 64;  // of a broadcast's rounds and an all-reduce's two volumes
+  const double steps = 4.0 * model.cluster.ranks() *
+                       static_cast<double>(workload.parameters.size()) *
+                       (model.links.step + model.links.start).seconds();
+  if (!(kPasses * bytes / slowest + steps < kLongestStepSeconds))
+    throw UsageError("--gloo: a step would take longer than ten days; check the units of rates");
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,32 @@
+// Which library runs the collectives, and what is known of it: --backend, --gloo.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cluster_arguments.hpp"
+#include "ddpsim/sim/gloo.hpp"
+#include "ddpsim/sim/workload.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace ddpsim {
+
+struct BackendArguments {
+  Backend backend = Backend::nccl;
+  std::optional<std::string> gloo;  ///< "process:1.4GBps step:20us …"
+};
+
+void add_backend_options(CLI::App& command, BackendArguments& arguments);
+
+/// Throws UsageError for options that do not go together, and for a --gloo it cannot read.
+void require_one_backend(const BackendArguments& arguments, const ClusterArguments& cluster,
+                         bool flow);
+GlooLinks gloo_links(const BackendArguments& arguments);
+
+/// Throws UsageError where the links are so slow that the step could not be held.
+void require_sane_rates(const GlooModel& model, const Workload& workload);
+
+}  // namespace ddpsim

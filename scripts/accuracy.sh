@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Every accuracy table, beside its trivial predictors, in one Markdown file.
+#
+#   scripts/accuracy.sh [FILE]        default: build/accuracy.md
+#
+# The measurements lie beside the checkout (DDPSIM_SHARED for the published scaling, default ../shared; the unit tests
+# know ../shared alone); what is absent is said and skipped. Exit code 1 when a table could not be made or one of its
+# checks failed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+file=${1:-build/accuracy.md}
+shared=$(realpath -m "${DDPSIM_SHARED:-../shared}")
+[[ -d $shared/data ]] || { echo "accuracy: skipped, no measurements in $shared"; exit 0; }
+
+command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+cmake --preset release >/dev/null
+cmake --build --preset release --parallel "$(nproc)" --target ddpsim ddpsim_tests
+ddpsim=$PWD/build/release/cli/ddpsim
+tests=$PWD/build/release/tests/ddpsim_tests
+mkdir -p "$(dirname "$file")"
+table=$(mktemp); trap 'rm -f "$table"' EXIT
+failed=0
+
+# section TITLE COMMAND…: the command prints Markdown
+section() {
+  local title=$1; shift
+  local begin=$SECONDS
+  printf '\n## %s\n\n' "$title" >>"$file"
+  if "$@" >"$table" 2>&1; then
+    cat "$table" >>"$file"
+    echo "accuracy: $title: $((SECONDS - begin)) s"
+  else
+    failed=1
+    cat "$table" >>"$file"
+    printf '\n**failed**\n' >>"$file"
+    echo "accuracy: $title: failed"; tail -n 20 "$table"
+  fi
+}
+
+# What test cases print as MESSAGE, as a block each under the name of its case.
+messages() {
+  local status=0
+  "$tests" --no-colors=true --no-path-filenames=true -tc="$1" >"$table.log" 2>&1 || status=1
+  awk '
+    /^TEST CASE: / { flush(); name = substr($0, 13); next }
+    /^=====/ || /^\[doctest\]/ { flush(); next }
+    /ERROR: / { flush() }
+    match($0, /MESSAGE: /) { flush(); text = substr($0, RSTART + 9); next }
+    text != "" { text = text "\n" $0 }
+    function flush() {
+      if (text != "") {
+        sub(/\n+$/, "", text)
+        if (name != shown) { printf "**%s**\n\n", name; shown = name }
+        printf "```text\n%s\n```\n\n", text
+      }
+      text = ""
+    }
+    END { flush(); if (shown == "") print "No test case prints this table." }' "$table.log"
+  (( status == 0 )) || grep -A6 'ERROR: ' "$table.log" || true
+  rm -f "$table.log"
+  return "$status"
+}
+
+{
+  echo "# Accuracy"
+  echo
+  echo "Made by \`scripts/accuracy.sh\` from measurements nobody here made. Errors are |predicted − measured| / measured;"
+  echo "beside each table stand predictors that know no simulation."
+} >"$file"
+
+section "Published data-parallel scaling" \
+  python3 tests/accuracy/published_scaling.py "$shared" --ddpsim "$ddpsim"
+section "PyTorch's DDP benchmark, part by part" messages "PyTorch*"
+section "The DDP paper" messages "DDP paper*"
+section "All-reduce: the law, uncalibrated" messages "pipeline law*"
+section "All-reduce: calibrated on logs" messages "calibrate: *,scaling law*"
+section "Replay of recorded steps" messages "replay*,seed case*"
+section "Import of traces" messages "profiler trace: every iteration*"
+section "Layer costs" messages "layer cost*"
+section "Whole steps, estimated" messages "step time*"
+section "Another GPU or batch" messages "transfer*"
+section "Flow network beside the law" messages "flow*"
+section "Interference" messages "interference*"
+
+echo "accuracy: $file"
+exit "$failed"

@@ -1,0 +1,53 @@
+// What ProcessGroupGloo takes: collectives on the host, over TCP.
+//
+// CUDA tensors are copied to pinned host memory when a collective is launched and back when it is done;
+// in between worker threads of the process run a segmented ring (gloo/allreduce.cc, unspecified
+// algorithm) on the processor. No kernel of it is ever on the GPU.
+#pragma once
+
+#include <string_view>
+
+#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/units.hpp"
+
+namespace ddpsim {
+
+enum class Backend { nccl, gloo };
+std::string_view name_of(Backend backend);
+
+/// What binds gloo, each with its evidence. "DDP paper" are eight-GPU V100 servers of 2020
+/// (tests/accuracy/ddp_paper.py fits these figures there, on named points); another machine differs by
+/// a factor of two easily: --gloo states its own.
+struct GlooLinks {
+  /// What one collective of a process sends at most, receiving and adding up as much, while that stays
+  /// in the processor's caches: about one core's worth. DDP paper; 2.3 GB/s over loopback on an EPYC.
+  Bandwidth process = Bandwidth::gigabytes_per_second(1.5);
+  /// Two in flight send this much more together: one's socket idles while its thread adds up. Loopback,
+  /// two processes: 2.43 for 1.46 GB/s (4 MiB), 1.68 for 1.02 (16 MiB).
+  double to_fill = 1.6;
+  /// What all processes of one host send at most, likewise: processors and memory. DDP paper.
+  Bandwidth host = Bandwidth::gigabytes_per_second(20);
+  /// Last-level cache of one host: two processors of 45 MB. An all-reduce passes each buffer and its
+  /// sockets' copies; what of the two does not stay in the cache comes from memory at half the rate.
+  /// Loopback, 2 and 4 processes, 32 MB of cache: 2.3 GB/s up to 8 MB each, 1.2 GB/s at 64 MB (of 2);
+  /// 1.5 to 4 MB, 0.65 at 64 MB (of 4).
+  Bytes cache{90'000'000};
+  /// One step of the ring, however few bytes: system calls, wake-up of the next process. DDP paper;
+  /// 20 to 60 us on loopbacks.
+  Duration step = Duration::microseconds(35);
+  /// One collective, before its first step: worker thread, events.
+  Duration start = Duration::microseconds(60);
+  /// Between GPU and pinned host memory: PCIe 3 x16 after headers.
+  Bandwidth copy = Bandwidth::gigabytes_per_second(11);
+  int threads = 2;            ///< worker threads of ProcessGroupGloo
+  bool host_tensors = false;  ///< gradients live on the host: nothing is copied
+};
+
+/// Gloo in place of NCCL, over the cluster's network; one NIC of each node takes part.
+struct GlooModel {
+  Cluster cluster;
+  GlooLinks links;
+  double duration_scale = 1;  ///< named uncertainty: every transfer times this factor
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,96 @@
+// What a collective of ProcessGroupGloo takes.
+//
+//   all-reduce, segmented ring: s segments of b bytes, q = s/n of them each rank's own
+//     s = max(ceil(S / 1 MiB), 2n), rounded up to a multiple of n
+//     2 (s - q) steps, in each of which every rank sends one segment and receives one
+//     T = start + 2 (s - q) * max(step, b / rate)
+//   broadcast, binomial tree: ceil(log2 n) rounds of S
+//   rate = the least of a process, of its share of the host, of the NIC (every ring that passes from
+//     one host to the next sends 2(n - 1)/n S through it); the former two divided by 1 + (cost - 1) * miss
+//   miss = the part of 2 g S, buffers and socket copies of a host's g processes, that its cache cannot hold
+//   volume = 2 (n - 1)/n S / rate: what cannot hide behind another collective
+//
+// n ranks, S bytes. Two segments are under way at a time, so a step's latency hides behind its bytes:
+// the larger of the two counts, not the sum. Assumes ranks in order of nodes, ranks in lockstep, and
+// that the reduction (some GB/s) never binds before the socket. Source: gloo/allreduce.cc; checked
+// against the DDP paper. Stops being true where processes outnumber cores.
+#include "gloo_law.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ddpsim {
+namespace {
+
+constexpr double kLargestSegment = 1'048'576;
+/// Passing a byte through memory over passing it through the cache; GlooLinks::cache has the evidence.
+constexpr double kMemoryCost = 2;
+/// 1448 bytes of payload in 1514 of an Ethernet frame.
+constexpr double kFramePayload = 0.956;
+
+/// Share of the traffic that comes from memory.
+double miss(const GlooModel& model, double bytes) {
+  const double touched = 2 * bytes * std::max(1, model.cluster.gpus_per_node);
+  const double cache = static_cast<double>(model.links.cache.count());
+  return touched > cache ? 1 - cache / touched : 0;
+}
+
+/// Of so many collectives together.
+double bytes_per_second(const GlooModel& model, double bytes, double collectives = 1) {
+  const Cluster& cluster = model.cluster;
+  double rate = std::min(model.links.process.bytes_per_second() * collectives,
+                         model.links.host.bytes_per_second() / std::max(1, cluster.gpus_per_node));
+  rate /= 1 + (kMemoryCost - 1) * miss(model, bytes);
+  if (cluster.nodes > 1)
+    rate = std::min(rate, cluster.network.per_nic.bytes_per_second() * kFramePayload /
+                              std::max(1.0, cluster.network.oversubscription));
+  return rate;
+}
+
+/// Of a step that passes the network.
+double step_us(const GlooModel& model) {
+  double step = model.links.step.microseconds();
+  if (model.cluster.nodes > 1 && model.cluster.network.latency)
+    step += model.cluster.network.latency->microseconds();
+  return step;
+}
+
+}  // namespace
+
+std::string_view name_of(Backend backend) {
+  return backend == Backend::gloo ? "gloo" : "nccl";
+}
+
+double gloo_collectives_to_fill(const GlooModel& model) {
+  return bytes_per_second(model, 0, std::max(1.0, model.links.to_fill)) /
+         bytes_per_second(model, 0);
+}
+
+CollectivePlan gloo_plan(const GlooModel& model, CollectiveKind kind, Bytes size) {
+  CollectivePlan plan;
+  const double n = model.cluster.ranks();
+  const double bytes = static_cast<double>(std::max<std::int64_t>(0, size.count()));
+  if (!model.links.host_tensors) plan.to_host = plan.to_device = size / model.links.copy;
+  if (n <= 1) return plan;
+
+  const double rate = bytes_per_second(model, bytes) / 1e6;  // bytes per us
+  const double step = step_us(model);
+  double volume_us = 0;
+  double total_us = model.links.start.microseconds();
+  if (kind == CollectiveKind::broadcast) {
+    const double rounds = std::ceil(std::log2(n));
+    volume_us = rounds * bytes / rate;
+    total_us += rounds * (step + bytes / rate);
+  } else {
+    const double least = std::max(std::ceil(bytes / kLargestSegment), 2 * n);
+    const double segments = std::ceil(least / n) * n;
+    const double steps = 2 * (segments - segments / n);
+    volume_us = 2 * (n - 1) / n * bytes / rate;
+    total_us += steps * std::max(step, bytes / segments / rate);
+  }
+  plan.transfer = Duration::microseconds(total_us).scaled(model.duration_scale);
+  plan.volume = Duration::microseconds(volume_us).scaled(model.duration_scale);
+  return plan;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,103 @@
+#include "measure_next.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "ddpsim/sim/bucket_assignment.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Narrowing an interval by less of the step is not worth a run.
+constexpr double kWorthMeasuring = 0.002;
+/// all_reduce_perf sums elements: a few bytes at least.
+constexpr std::uint64_t kLeastSize = 8;
+
+Duration width(const std::vector<Deviation>& deviations, const std::vector<Duration>& extra) {
+  const Spread spread = combine(deviations, extra);
+  return spread.high - spread.low;
+}
+
+/// "1M", as all_reduce_perf takes sizes.
+std::string size_argument(std::uint64_t power_of_two) {
+  for (const auto& [unit, name] :
+       {std::pair{std::uint64_t{1} << 30, "G"}, std::pair{std::uint64_t{1} << 20, "M"},
+        std::pair{std::uint64_t{1} << 10, "K"}})
+    if (power_of_two >= unit) return fmt::format("{}{}", power_of_two / unit, name);
+  return fmt::format("{}", power_of_two);
+}
+
+std::vector<Bytes> sizes_of(const std::vector<Bucket>& buckets) {
+  std::vector<Bytes> sizes;
+  for (const Bucket& bucket : buckets) sizes.push_back(bucket.bytes);
+  return sizes;
+}
+
+NextMeasurement measurement_of(const std::string& source, const Workload& workload,
+                               const Cluster& cluster, const SimulationOptions& options) {
+  if (source == kCollectiveTimes)
+    return measure_all_reduces(
+        sizes_of(options.buckets ? *options.buckets : steady_buckets(workload, options.ddp)),
+        cluster);
+  if (source == kRankPace)
+    return {.source = source,
+            .command = "time twenty steps of this job on this cluster, without a profiler",
+            .then = "--measured-step TIME"};
+  if (source == kComputeScale)
+    return {.source = source,
+            .command = fmt::format("profile one step on a {}", cluster.gpu.name),
+            .then = "ddpsim import TRACE -o WORKLOAD"};
+  if (source == kReplayResidual)
+    return {.source = source,
+            .command = "profile one step on every rank",
+            .then = "ddpsim import RANK... -o WORKLOAD"};
+  return {.source = source,
+          .command = "profile one step of this job under DDP, on rank 0 of this cluster",
+          .then = "ddpsim import TRACE -o WORKLOAD"};
+}
+
+}  // namespace
+
+NextMeasurement measure_all_reduces(const std::vector<Bytes>& sizes, const Cluster& cluster) {
+  std::uint64_t least = std::uint64_t{1} << 62;
+  std::uint64_t most = kLeastSize;
+  for (const Bytes size : sizes) {
+    const auto bytes = std::max(kLeastSize, static_cast<std::uint64_t>(size.count()));
+    least = std::min(least, bytes);
+    most = std::max(most, bytes);
+  }
+  const std::string range =
+      fmt::format("-b {} -e {} -f 2", size_argument(std::bit_floor(std::min(least, most))),
+                  size_argument(std::bit_ceil(most)));
+  return {.source = kCollectiveTimes,
+          .command = cluster.nodes == 1
+                         ? fmt::format("all_reduce_perf {} -g {}", range, cluster.gpus_per_node)
+                         : fmt::format("mpirun -np {} -N {} all_reduce_perf {} -g 1",
+                                       cluster.ranks(), cluster.gpus_per_node, range),
+          .then = "ddpsim calibrate LOG --cluster CLUSTER -o CALIBRATED"};
+}
+
+std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviations,
+                                            const std::vector<Duration>& extra, Duration predicted,
+                                            const Workload& workload, const Cluster& cluster,
+                                            const SimulationOptions& options) {
+  const Duration all = width(deviations, extra);
+  Duration most = predicted.scaled(kWorthMeasuring);
+  const std::string* source = nullptr;
+  for (const Deviation& candidate : deviations) {
+    std::vector<Deviation> others;
+    for (const Deviation& deviation : deviations)
+      if (deviation.source != candidate.source) others.push_back(deviation);
+    const Duration narrower = all - width(others, extra);
+    if (narrower <= most) continue;
+    most = narrower;
+    source = &candidate.source;
+  }
+  if (source == nullptr) return std::nullopt;
+  return measurement_of(*source, workload, cluster, options);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,23 @@
+// "Measure this next": of all named sources of an interval, the one whose absence would narrow it
+// most, and the command that takes it out.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/step.hpp"
+#include "uncertainty.hpp"
+
+namespace ddpsim {
+
+/// all_reduce_perf over `sizes`, rounded outwards to powers of two.
+NextMeasurement measure_all_reduces(const std::vector<Bytes>& sizes, const Cluster& cluster);
+
+/// `extra` as for `combine`. Absent where no named source is worth a measurement.
+std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviations,
+                                            const std::vector<Duration>& extra, Duration predicted,
+                                            const Workload& workload, const Cluster& cluster,
+                                            const SimulationOptions& options);
+
+}  // namespace ddpsim

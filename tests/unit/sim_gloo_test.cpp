@@ -1,0 +1,162 @@
+#include "ddpsim/sim/gloo.hpp"
+
+#include <doctest/doctest.h>
+
+#include "ddpsim/sim/collective.hpp"
+#include "worlds.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+constexpr CollectiveKind kAllReduce = CollectiveKind::all_reduce;
+constexpr Bytes kAmple{1'000'000'000'000};
+
+Cluster nodes(int count, int gpus, Bandwidth nic = 100_Gbps) {
+  Cluster cluster = worlds::node(gpus);
+  cluster.nodes = count;
+  cluster.network = {.kind = NetworkKind::tcp, .nics_per_node = 1, .per_nic = nic};
+  return cluster;
+}
+
+GlooModel gloo(Cluster cluster, GlooLinks links = {}) {
+  return {.cluster = std::move(cluster), .links = links};
+}
+
+double volume_us(double ranks, double bytes, double gigabytes_per_second) {
+  return 2 * (ranks - 1) / ranks * bytes / gigabytes_per_second / 1e3;
+}
+
+}  // namespace
+
+TEST_CASE("gloo: large all-reduces follow the volume law at the rate of a process") {
+  const GlooLinks links{.host = 100_GBps, .cache = kAmple, .step = {}, .start = {}};
+  for (const int ranks : {2, 3, 7, 8}) {
+    const CollectivePlan planned = plan(gloo(nodes(1, ranks), links), kAllReduce, 25_MiB, 0);
+    const double expected = volume_us(ranks, 25 * 1048576, links.process.gigabytes_per_second());
+    CHECK(planned.transfer.microseconds() == doctest::Approx(expected).epsilon(1e-6));
+    CHECK(planned.volume.microseconds() == doctest::Approx(expected).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("gloo: processes of a host share it, a slow NIC binds all") {
+  const GlooLinks links{
+      .process = 2_GBps, .host = 4_GBps, .cache = kAmple, .step = {}, .start = {}};
+  const auto time = [&](const Cluster& cluster) {
+    return plan(gloo(cluster, links), kAllReduce, 100_MiB, 0).transfer.microseconds();
+  };
+  const double bytes = 100.0 * 1048576;
+  CHECK(time(nodes(1, 2)) == doctest::Approx(volume_us(2, bytes, 2)));
+  CHECK(time(nodes(1, 8)) == doctest::Approx(volume_us(8, bytes, 0.5)));
+  CHECK(time(nodes(2, 8)) == doctest::Approx(volume_us(16, bytes, 0.5)));
+  // 1 Gbit/s less Ethernet's frames: the lab's volume law.
+  CHECK(time(nodes(2, 1, 1_Gbps)) == doctest::Approx(volume_us(2, bytes, 0.956 / 8)));
+}
+
+TEST_CASE("gloo: what outgrows the cache passes at half the rate") {
+  // Loopback of two processes on a processor with 32 MB of cache: 2.3 GB/s to 8 MB, 1.6 at 16, 1.3 at
+  // 32, 1.2 at 64 MiB.
+  const GlooLinks links{
+      .process = 2.3_GBps, .host = 100_GBps, .cache = 32_MiB, .step = {}, .start = {}};
+  const auto rate = [&](Bytes size) {
+    const Duration time = plan(gloo(nodes(1, 2), links), kAllReduce, size, 0).transfer;
+    return static_cast<double>(size.count()) / time.seconds() / 1e9;
+  };
+  CHECK(rate(8_MiB) == doctest::Approx(2.3).epsilon(0.02));
+  CHECK(rate(16_MiB) == doctest::Approx(1.59).epsilon(0.05));
+  CHECK(rate(32_MiB) == doctest::Approx(1.33).epsilon(0.05));
+  CHECK(rate(64_MiB) == doctest::Approx(1.20).epsilon(0.05));
+}
+
+TEST_CASE("gloo: a small all-reduce takes its steps, not its bytes") {
+  // 16 ranks: 32 segments, 2 of them a rank's own, so 2 * 30 steps.
+  const GlooLinks links{.step = 20_us, .start = 60_us};
+  const auto time = [&](Bytes size, int ranks) {
+    return plan(gloo(nodes(1, ranks), links), kAllReduce, size, 0).transfer;
+  };
+  CHECK(time(1024_B, 16) == 60_us + 60 * 20_us);
+  CHECK(time(1024_B, 2) == 60_us + 4 * 20_us);
+  CHECK(time(0_B, 16) == time(1024_B, 16));
+  Duration before;
+  for (std::int64_t bytes = 1; bytes < (std::int64_t{1} << 31); bytes *= 4) {
+    CHECK(time(Bytes(bytes), 16) >= before);
+    before = time(Bytes(bytes), 16);
+  }
+}
+
+TEST_CASE("gloo: tensors of a GPU pass the host, tensors of the host stay there") {
+  const CollectivePlan device = plan(gloo(nodes(1, 4)), kAllReduce, 11_MiB, 0);
+  CHECK(device.to_host == 11_MiB / GlooLinks{}.copy);
+  CHECK(device.to_device == device.to_host);
+  CHECK(device.channels == 0);
+  const CollectivePlan host =
+      plan(gloo(nodes(1, 4), {.host_tensors = true}), kAllReduce, 11_MiB, 0);
+  CHECK(host.to_host == Duration());
+  CHECK(host.to_device == Duration());
+  CHECK(host.transfer == device.transfer);
+}
+
+TEST_CASE("gloo: one rank moves nothing") {
+  const CollectivePlan planned = plan(gloo(nodes(1, 1)), kAllReduce, 11_MiB, 0);
+  CHECK(planned.transfer == Duration());
+}
+
+TEST_CASE("gloo: a step holds two all-reduces in flight, and no kernel slows compute") {
+  // Two gradients of 8 MB ready together at 10 us; each takes about 5.7 ms of links.
+  const Workload workload = worlds::chain({{8'000'000, 10}, {8'000'000, 10}}, 0, 10);
+  SimulationOptions options = worlds::bare();
+  options.ddp.bucket_cap_mb = 1;
+  options.interference = {};
+  const auto run = [&](int threads) {
+    const GlooLinks links{.to_fill = 1, .host = 100_GBps, .threads = threads, .host_tensors = true};
+    return simulate(workload, worlds::node(2), options, gloo(nodes(1, 2), links)).step;
+  };
+  const StepResult two = run(2);
+  CHECK(two.times.interference == Duration());
+  CHECK(two.buckets[1].start < two.buckets[0].end);
+  const StepResult one = run(1);
+  CHECK(one.buckets[1].start == one.buckets[0].end);
+  // What the links must carry they carry in the same time; only latencies may hide.
+  CHECK(two.times.iteration <= one.times.iteration);
+  CHECK(two.times.iteration.microseconds() ==
+        doctest::Approx(one.times.iteration.microseconds()).epsilon(0.03));
+}
+
+TEST_CASE("process groups: NCCL's all-reduces run side by side, and hold SMs side by side") {
+  const Workload workload = worlds::chain({{8'000'000, 10}, {8'000'000, 10}}, 0, 10'000);
+  SimulationOptions options = worlds::bare();
+  options.ddp.torch = {1, 13};
+  options.ddp.bucket_cap_mb = 1;
+  options.interference = {.sm_share = 1, .memory_share = 0};
+  const CollectiveModel model = AnalyticModel{.cluster = worlds::node(4), .tuning = {}};
+  const StepResult one = simulate(workload, worlds::node(4), options, model).step;
+  options.ddp.process_groups = 2;
+  const StepResult two = simulate(workload, worlds::node(4), options, model).step;
+  CHECK(one.buckets[1].start >= one.buckets[0].end);
+  CHECK(two.buckets[1].start < two.buckets[0].end);
+  CHECK(two.buckets[1].end <= one.buckets[1].end);
+}
+
+TEST_CASE("process groups: over sockets one communicator does not fill the link") {
+  const auto fill = [](NetworkKind kind, Bandwidth nic) {
+    Cluster cluster = nodes(2, 8, nic);
+    cluster.network.kind = kind;
+    return collectives_to_fill(AnalyticModel{.cluster = cluster, .tuning = {}});
+  };
+  CHECK(fill(NetworkKind::infiniband, 100_Gbps) == 1);
+  CHECK(fill(NetworkKind::tcp, 10_Gbps) == doctest::Approx(0.956 / 0.71));
+  CHECK(fill(NetworkKind::tcp, 100_Gbps) > 2);
+  // Eight processes of a host that carries twelve: two in flight gain what is left of the host.
+  const GlooLinks links{.process = 1_GBps, .to_fill = 1.6, .host = 12_GBps};
+  CHECK(collectives_to_fill(gloo(nodes(2, 2), links)) == doctest::Approx(1.6));
+  CHECK(collectives_to_fill(gloo(nodes(2, 8), links)) == doctest::Approx(1.5));
+  CHECK(collectives_to_fill(gloo(nodes(2, 2, 1_Gbps), links)) == 1);
+}
+
+TEST_CASE("process groups: PyTorch 2.0 has none") {
+  DdpOptions options{.torch = {1, 13}, .process_groups = 3};
+  CHECK_FALSE(unsupported(options));
+  options.torch = {2, 0};
+  CHECK(unsupported(options));
+}

@@ -1,0 +1,91 @@
+#include "ddpsim/sim/rank_pace.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "ddpsim/sim/tune.hpp"
+#include "worlds.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+/// 50 us forward, 100 us backward, 10 us optimizer; gradients too small to take time.
+Workload recorded_alone() {
+  return worlds::chain({{40, 40}, {40, 100}}, 50, 100, 10);
+}
+
+Cluster nodes(int count, int gpus) {
+  Cluster cluster = worlds::node(gpus);
+  cluster.nodes = count;
+  if (count > 1) cluster.network = {.kind = NetworkKind::infiniband, .nics_per_node = 1};
+  return cluster;
+}
+
+constexpr RankPace kPace{0.05, 0.02};
+
+bool names(const Confidence& confidence, const std::string& part) {
+  return std::any_of(
+      confidence.because.begin(), confidence.because.end(),
+      [&](const std::string& reason) { return reason.find(part) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE(
+    "rank pace: nothing for one rank, the same for two as for eight, more per doubling of nodes") {
+  CHECK(slowdown(kPace, nodes(1, 1)) == 1);
+  CHECK(slowdown(kPace, nodes(1, 2)) == doctest::Approx(1.05));
+  CHECK(slowdown(kPace, nodes(1, 8)) == doctest::Approx(1.05));
+  CHECK(slowdown(kPace, nodes(2, 8)) == doctest::Approx(1.07));
+  CHECK(slowdown(kPace, nodes(8, 1)) == doctest::Approx(1.11));
+  CHECK(slowdown(RankPace{}, nodes(64, 8)) == 1);
+}
+
+TEST_CASE("rank pace: a recording within a job of several ranks holds its part already") {
+  Workload workload = recorded_alone();
+  CHECK(slowdown_of_compute(kPace, workload, nodes(1, 8)) == doctest::Approx(1.05));
+  workload.recorded_with.world_size = 8;
+  CHECK(slowdown_of_compute(kPace, workload, nodes(1, 8)) == 1);
+  CHECK(slowdown_of_compute(kPace, workload, nodes(2, 8)) == doctest::Approx(1.07 / 1.05));
+  CHECK(slowdown_of_compute(kPace, workload, nodes(1, 1)) == doctest::Approx(1 / 1.05));
+  workload.recorded_with.world_size = 16;
+  CHECK(slowdown_of_compute(kPace, workload, nodes(2, 8)) == 1);
+}
+
+TEST_CASE("rank pace: all compute of the step takes that much longer, DDP's own work does not") {
+  SimulationOptions options = worlds::bare();
+  const Workload workload = recorded_alone();
+  const Cluster cluster = nodes(1, 8);
+  const StepTimes alone = simulate_times(workload, cluster, options, FreeModel{});
+  options.pace = {.beside_others = 0.1};
+  const StepTimes slower = simulate_times(workload, cluster, options, FreeModel{});
+  CHECK(alone.iteration == 160_us);
+  CHECK(slower.forward == 55_us);
+  CHECK(slower.backward_compute == 110_us);
+  CHECK(slower.optimizer == 11_us);
+  CHECK(simulate_times(workload, nodes(1, 1), options, FreeModel{}).iteration == 160_us);
+}
+
+TEST_CASE("rank pace: its range widens the interval until today's step is given") {
+  SimulationOptions options = worlds::bare();
+  options.pace = kPublishedPace;
+  options.pace_range = {kLeastPublishedPace, kMostPublishedPace};
+  const Workload workload = recorded_alone();
+  const Cluster cluster = nodes(1, 8);
+  const Duration step = simulate_times(workload, cluster, options, FreeModel{}).iteration;
+  const Confidence guessed = assess(workload, cluster, options, FreeModel{}, step, std::nullopt);
+  CHECK(guessed.low_percent == doctest::Approx(100 * (1.012 / 1.05 - 1)).epsilon(0.05));
+  CHECK(guessed.high_percent == doctest::Approx(100 * (1.126 / 1.05 - 1)).epsilon(0.05));
+  CHECK(names(guessed, "5.0 % slower on 8 ranks"));
+  REQUIRE(guessed.measure_next);
+  CHECK(guessed.measure_next->then == "--measured-step TIME");
+
+  const Confidence checked =
+      assess(workload, cluster, options, FreeModel{}, step, Replay{step, step});
+  CHECK(checked.high_percent == doctest::Approx(0.5));
+  CHECK_FALSE(names(checked, "slower on"));
+  CHECK(checked.measure_next == std::nullopt);
+}
