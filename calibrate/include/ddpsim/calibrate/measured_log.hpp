@@ -1,0 +1,72 @@
+// What people measured with all_reduce_perf (nccl-tests, rccl-tests): read from its text, whatever
+// else stands between the lines.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/versions.hpp"
+
+namespace ddpsim {
+
+struct Scale {
+  int nodes = 1;
+  int gpus_per_node = 1;
+  constexpr int ranks() const { return nodes * gpus_per_node; }
+  constexpr bool operator==(const Scale&) const = default;
+};
+
+/// One row of an all_reduce_perf table.
+struct MeasuredPoint {
+  Bytes size;
+  double time_us = 0;                 ///< out of place
+  std::optional<double> in_place_us;  ///< absent where the log has out of place alone
+  std::string place;                  ///< "line 12", for messages
+};
+
+/// What a log says of one scale.
+struct MeasuredLog {
+  std::string source;        ///< file, for messages and provenance
+  std::optional<int> nodes;  ///< as read or as stated by LOG@NxG
+  std::optional<int> gpus_per_node;
+  int ranks = 0;    ///< 0 where nothing in the log tells
+  std::string gpu;  ///< device name as printed; empty where none
+  std::optional<NcclVersion> nccl;
+  std::vector<std::pair<std::string, std::string>> settings;  ///< NCCL_* printed in the log
+  std::string transport;  ///< "NET/IB", "NET/Socket", "NET/OFI", "P2P" … where a debug line says
+  std::vector<MeasuredPoint> points;    ///< by size; rows of one size in the order of the log
+  std::vector<std::string> recognised;  ///< what was read, a sentence each
+  std::vector<std::string> warnings;
+
+  std::optional<Scale> scale() const {
+    if (!nodes || !gpus_per_node) return std::nullopt;
+    return Scale{*nodes, *gpus_per_node};
+  }
+};
+
+/// One log per scale, in the order of the file. Throws InputError naming file, line and remedy: no
+/// table of an all-reduce, a value that cannot be, a stated scale that contradicts the log.
+std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::string& file,
+                                             std::optional<Scale> stated = std::nullopt);
+std::vector<MeasuredLog> read_measured_logs(const std::filesystem::path& path,
+                                            std::optional<Scale> stated = std::nullopt);
+
+/// The same where one scale is wanted: several are an InputError.
+MeasuredLog parse_nccl_tests_log(std::string_view text, const std::string& file,
+                                 std::optional<Scale> stated = std::nullopt);
+MeasuredLog read_nccl_tests_log(const std::filesystem::path& path,
+                                std::optional<Scale> stated = std::nullopt);
+
+/// LOG or LOG@NODESxGPUS as typed; a file whose very name ends so is taken as it is.
+struct LogArgument {
+  std::filesystem::path path;
+  std::optional<Scale> stated;
+};
+LogArgument parse_log_argument(std::string_view text);
+
+}  // namespace ddpsim

@@ -1,0 +1,61 @@
+// Words of a line, and words as numbers.
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace ddpsim {
+
+inline constexpr std::string_view kBlanks = " \t\r\v\f";
+
+inline std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (;;) {
+    const std::size_t begin = line.find_first_not_of(kBlanks);
+    if (begin == std::string_view::npos) return words;
+    line.remove_prefix(begin);
+    const std::size_t end = std::min(line.find_first_of(kBlanks), line.size());
+    words.push_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+}
+
+inline std::optional<std::int64_t> integer_of(std::string_view word) {
+  std::int64_t value = 0;
+  const char* const last = word.data() + word.size();
+  const auto [end, error] = std::from_chars(word.data(), last, value);
+  if (word.empty() || error != std::errc() || end != last) return std::nullopt;
+  return value;
+}
+
+/// A number as printed: what was meant lies within half a unit of its last digit.
+struct Figure {
+  double value = 0;
+  double half_unit = 0;
+};
+
+/// Also "nan" and "inf", as printf writes them: whoever reads a figure checks it.
+inline std::optional<Figure> figure_of(std::string_view word) {
+  Figure figure;
+  const char* const last = word.data() + word.size();
+  const auto [end, error] = std::from_chars(word.data(), last, figure.value);
+  if (word.empty() || error != std::errc() || end != last) return std::nullopt;
+  const std::size_t e = word.find_first_of("eE");
+  const std::string_view mantissa = word.substr(0, e);
+  const std::size_t point = mantissa.find('.');
+  const std::size_t decimals = point == std::string_view::npos ? 0 : mantissa.size() - point - 1;
+  double exponent = -static_cast<double>(decimals);
+  if (e != std::string_view::npos) {
+    std::string_view power = word.substr(e + 1);
+    if (power.starts_with('+')) power.remove_prefix(1);
+    exponent += static_cast<double>(integer_of(power).value_or(0));
+  }
+  figure.half_unit = 0.5 * std::pow(10.0, exponent);
+  return figure;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,294 @@
+// A line counts by what is in it, never by where it begins: launchers put ranks, hosts and times in
+// front ("[1,0]<stdout>:", "node1: "), and debug lines of NCCL stand between the rows.
+//
+//   # nThread 1 nGpus 4 minBytes 8 … iters: 20 …              begins a run
+//   #  Rank  0 Group  0 Pid 101 on hostA device 0 [0x07] NVIDIA X   a GPU of it
+//   #  size  count  type  redop  root  time  algbw  busbw  #wrong  time …   names the columns
+//   1048576  262144  float  sum  -1  40.00  26.21  39.32  0  39.50 …   a row
+#include "nccl_tests_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "ddpsim/formats/quote.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+constexpr std::size_t kMostWarnings = 8;  // of one kind: a torn log has hundreds
+constexpr std::size_t kMostRows = 1'000'000;
+
+bool is_type(std::string_view word) {
+  constexpr std::array<std::string_view, 22> kTypes = {
+      "int8",     "char", "uint8",   "int32",  "int",      "uint32",  "int64",  "uint64",
+      "half",     "fp16", "float16", "float",  "fp32",     "float32", "double", "float64",
+      "bfloat16", "bf16", "f8e4m3",  "f8e5m2", "fp8_e4m3", "fp8_e5m2"};
+  return std::find(kTypes.begin(), kTypes.end(), word) != kTypes.end();
+}
+
+bool is_redop(std::string_view word) {
+  constexpr std::array<std::string_view, 7> kOps = {"sum", "prod", "max",   "min",
+                                                    "avg", "none", "mulsum"};
+  return std::find(kOps.begin(), kOps.end(), word) != kOps.end();
+}
+
+/// Index of the first word of `sought` in `words`, all of them in a row.
+std::optional<std::size_t> find_words(const Words& words,
+                                      std::initializer_list<std::string_view> sought) {
+  const auto at = std::search(words.begin(), words.end(), sought.begin(), sought.end());
+  if (at == words.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - words.begin());
+}
+
+std::optional<std::int64_t> integer_at(const Words& words, std::size_t index) {
+  if (index >= words.size()) return std::nullopt;
+  return integer_of(words[index]);
+}
+
+class Scanner {
+ public:
+  explicit Scanner(const std::string& file) {
+    log_.file = file;
+    log_.format = "nccl-tests text";
+  }
+
+  RawLog scan(std::string_view text) {
+    while (!text.empty()) {
+      ++line_;
+      const std::size_t newline = text.find('\n');
+      take(text.substr(0, newline));
+      text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
+    }
+    if (torn_ > kMostWarnings) {
+      log_.warnings.push_back(
+          fmt::format("{} more rows are cut by other output", torn_ - kMostWarnings));
+    }
+    return std::move(log_);
+  }
+
+ private:
+  void take(std::string_view line);
+  bool take_header(const Words& words);
+  bool take_device(const Words& words, std::string_view line);
+  bool take_columns(const Words& words);
+  bool take_row(const Words& words);
+  void take_version(const Words& words);
+  void take_settings(const Words& words);
+
+  std::string place() const { return fmt::format("line {}", line_); }
+  RawRun& run() {
+    if (log_.runs.empty()) begin_run();
+    return log_.runs.back();
+  }
+  /// A header begins a run, unless the run that stands open has nothing but header lines yet.
+  void begin_run() {
+    if (!log_.runs.empty() && log_.runs.back().rows.empty() && log_.runs.back().devices.empty()) {
+      return;
+    }
+    log_.runs.emplace_back();
+    log_.runs.back().place = place();
+  }
+
+  RawLog log_;
+  int line_ = 0;
+  std::size_t rows_ = 0;
+  std::size_t torn_ = 0;
+  std::vector<std::string> columns_;  ///< behind redop, as the header names them
+};
+
+void Scanner::take(std::string_view line) {
+  const Words words = words_of(line);
+  if (words.empty()) return;
+  if (take_row(words) || take_columns(words) || take_header(words) || take_device(words, line)) {
+    return;
+  }
+  take_version(words);
+  take_settings(words);
+}
+
+bool Scanner::take_header(const Words& words) {
+  if (const auto at = find_words(words, {"Collective", "test", "starting:"})) {
+    begin_run();
+    if (*at + 3 < words.size()) run().program = words[*at + 3];
+    return true;
+  }
+  const auto at = find_words(words, {"nThread"});
+  if (!at) return false;
+  begin_run();
+  const auto threads = integer_at(words, *at + 1);
+  const auto gpus = find_words(words, {"nGpus"});
+  const auto per_thread = gpus ? integer_at(words, *gpus + 1) : std::nullopt;
+  const auto sane = [](const std::optional<std::int64_t>& n) { return n && *n >= 1 && *n <= 4096; };
+  if (sane(threads) && sane(per_thread)) {
+    run().gpus_per_process = static_cast<int>(*threads * *per_thread);
+  }
+  return true;
+}
+
+bool Scanner::take_device(const Words& words, std::string_view line) {
+  const auto at = find_words(words, {"Rank"});
+  if (!at) return false;
+  const auto rank = integer_at(words, *at + 1);
+  const auto on = find_words(words, {"on"});
+  const auto device = find_words(words, {"device"});
+  if (!rank || *rank < 0 || *rank > 10'000'000 || !on || !device || *on + 2 != *device)
+    return false;
+  // A device that was listed already belongs to the next run, whose header is missing.
+  const auto listed = [&](const RawDevice& d) { return d.rank == *rank; };
+  if (!run().rows.empty() || (!run().devices.empty() && listed(run().devices.front()))) {
+    log_.runs.emplace_back();
+    log_.runs.back().place = place();
+  }
+  RawDevice found{.rank = static_cast<int>(*rank), .host = std::string(words[*on + 1]), .gpu = ""};
+  const std::size_t bracket =
+      line.find(']', static_cast<std::size_t>(words[*device].data() - line.data()));
+  if (bracket != std::string_view::npos) {
+    for (const std::string_view word : words_of(line.substr(bracket + 1))) {
+      found.gpu += (found.gpu.empty() ? "" : " ") + std::string(word);
+    }
+  }
+  run().devices.push_back(std::move(found));
+  return true;
+}
+
+bool Scanner::take_columns(const Words& words) {
+  const auto at = find_words(words, {"size", "count", "type"});
+  if (!at) return false;
+  columns_.clear();
+  for (std::size_t i = *at + 3; i < words.size(); ++i) {
+    if (words[i] == "redop") continue;
+    columns_.emplace_back(words[i]);
+    if (words[i] == "cputime") {
+      run().host_times = true;
+      columns_.back() = "time";
+    }
+  }
+  return true;
+}
+
+bool Scanner::take_row(const Words& words) {
+  std::size_t type = 2;
+  while (type < words.size() && !(is_type(words[type]) && integer_of(words[type - 1]))) ++type;
+  if (type >= words.size()) return false;
+  // "[1,0]<stdout>:1048576": a prefix may stick to the size.
+  std::string_view first = words[type - 2];
+  if (const std::size_t digits = first.find_last_not_of("0123456789");
+      digits != std::string_view::npos &&
+      (first[digits] == ':' || first[digits] == ']' || first[digits] == '>')) {
+    first.remove_prefix(digits + 1);
+  }
+  const auto size = integer_of(first);
+  if (!size || ++rows_ > kMostRows) return false;
+  RawRow row;
+  row.place = place();
+  row.size = *size;
+  row.type = words[type];
+  std::size_t next = type + 1;
+  if (next < words.size() && is_redop(words[next])) row.redop = words[next++];
+  // The root is an integer with no decimals before the time; tables of old all-reduces lack it.
+  const bool has_root =
+      columns_.empty() ? next < words.size() && words[next] == "-1" : columns_.front() == "root";
+  if (has_root) row.root = integer_at(words, next++);
+  std::vector<std::string> columns = columns_;
+  if (columns.empty()) {
+    columns = {"time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong"};
+  } else if (has_root) {
+    columns.erase(columns.begin());
+  }
+  bool in_place = false;
+  bool torn = next >= words.size();
+  for (std::size_t c = 0; c < columns.size() && next < words.size(); ++c, ++next) {
+    const std::string_view name = columns[c];
+    if (name == "timestamp") break;
+    const std::optional<Figure> figure = figure_of(words[next]);
+    if (!figure && words[next] != "N/A") {
+      torn = torn || !in_place || name != "time";
+      break;
+    }
+    if (name == "time") {
+      in_place = row.time_us.has_value();
+      (in_place ? row.in_place_us : row.time_us) = figure;
+    } else if (name == "algbw" && !in_place) {
+      row.algbw_gbps = figure;
+    } else if (name == "busbw" && !in_place) {
+      row.busbw_gbps = figure;
+    } else if ((name == "#wrong" || name == "wrong") && figure) {
+      row.wrong = row.wrong.value_or(0) + figure->value;
+    }
+  }
+  if (!row.time_us) torn = true;
+  if (torn && !(row.time_us && row.algbw_gbps)) {
+    if (++torn_ <= kMostWarnings) {
+      log_.warnings.push_back(
+          fmt::format("line {}: a row of the table is cut by other output; it is left out", line_));
+    }
+    return true;
+  }
+  run().rows.push_back(std::move(row));
+  return true;
+}
+
+void Scanner::take_version(const Words& words) {
+  // "NCCL version 2.26.5+cuda12.9"; RCCL prints its own the same way.
+  for (const std::string_view name : {std::string_view("NCCL"), std::string_view("RCCL")}) {
+    const auto at = find_words(words, {name, "version"});
+    const auto colon = find_words(words, {name, "version", ":"});
+    if (!at) continue;
+    const std::size_t value = *at + (colon ? 3 : 2);
+    if (value >= words.size()) continue;
+    log_.rccl = log_.rccl || name == "RCCL";
+    const std::string_view text = words[value].substr(0, words[value].find_first_of("+-"));
+    if (const auto version = parse_nccl_version(text); version && !log_.nccl) log_.nccl = version;
+  }
+  // "# nccl-tests version 2.17.6 nccl-headers=22602 nccl-library=22602": major, minor, patch in
+  // hundreds from 2.9 on.
+  constexpr std::string_view kLibrary = "nccl-library=";
+  for (const std::string_view word : words) {
+    if (word == "rccl-tests") log_.rccl = true;
+    if (!word.starts_with(kLibrary)) continue;
+    const auto code = integer_of(word.substr(kLibrary.size()));
+    if (code && *code >= 20'000 && *code < 100'000 && !log_.nccl) {
+      log_.nccl = NcclVersion{static_cast<int>(*code / 10'000), static_cast<int>(*code / 100 % 100),
+                              static_cast<int>(*code % 100)};
+    }
+  }
+}
+
+void Scanner::take_settings(const Words& words) {
+  const auto add = [&](std::string_view name, std::string_view value) {
+    const bool plain =
+        name.size() <= 60 && value.size() <= 200 &&
+        name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos;
+    const auto known = [&](const auto& setting) { return setting.first == name; };
+    if (!plain || log_.settings.size() >= 200 ||
+        std::any_of(log_.settings.begin(), log_.settings.end(), known)) {
+      return;
+    }
+    log_.settings.emplace_back(name, value);
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (!word.starts_with("NCCL_")) continue;
+    if (const std::size_t equals = word.find('='); equals != std::string_view::npos) {
+      add(word.substr(0, equals), word.substr(equals + 1));
+    } else if (const auto by = find_words(words, {"set", "by", "environment", "to"});
+               by && *by == i + 1 && i + 5 < words.size()) {
+      std::string_view value = words[i + 5];
+      if (value.ends_with('.')) value.remove_suffix(1);
+      add(word, value);
+    }
+  }
+}
+
+}  // namespace
+
+RawLog scan_nccl_tests_text(std::string_view text, const std::string& file) {
+  return Scanner(file).scan(text);
+}
+
+}  // namespace ddpsim

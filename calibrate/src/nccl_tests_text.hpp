@@ -1,0 +1,13 @@
+// The text nccl-tests and rccl-tests print, with whatever else stands between its lines.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "raw_log.hpp"
+
+namespace ddpsim {
+
+RawLog scan_nccl_tests_text(std::string_view text, const std::string& file);
+
+}  // namespace ddpsim

@@ -1,0 +1,62 @@
+// What stands in a log, before anybody has asked whether it can be true. Readers of all formats fill
+// it; `measured_logs` checks it once.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/calibrate/measured_log.hpp"
+#include "log_words.hpp"
+
+namespace ddpsim {
+
+struct RawRow {
+  std::string place;  ///< "line 12", "/results/3"
+  std::int64_t size = 0;
+  std::string type;   ///< "float"; empty where the format has none
+  std::string redop;  ///< "sum"; empty where the format has none
+  std::optional<std::int64_t> root;
+  std::optional<Figure> time_us;
+  std::optional<Figure> algbw_gbps;
+  std::optional<Figure> busbw_gbps;
+  std::optional<Figure> in_place_us;
+  std::optional<double> wrong;  ///< elements that came out wrong
+};
+
+struct RawDevice {
+  int rank = 0;
+  std::string host;
+  std::string gpu;
+};
+
+/// One run: what its header says and the rows of its table.
+struct RawRun {
+  std::string place;
+  std::string program;  ///< "all_reduce_perf" where the log names it
+  std::vector<RawDevice> devices;
+  std::optional<int> gpus_per_process;
+  std::optional<Scale> scale;  ///< stated by the format itself
+  bool host_times = false;     ///< -C 1: what the host took, not the GPU
+  std::vector<RawRow> rows;
+};
+
+struct RawLog {
+  std::string file;
+  std::string format;  ///< "nccl-tests text", for the line that says what was read
+  std::vector<RawRun> runs;
+  std::optional<NcclVersion> nccl;
+  bool rccl = false;
+  std::vector<std::pair<std::string, std::string>> settings;
+  std::string transport;
+  std::optional<int> debug_ranks;  ///< as NCCL's own lines have it
+  std::optional<int> debug_nodes;
+  std::vector<std::string> recognised;
+  std::vector<std::string> warnings;
+};
+
+/// Checks everything and pools the runs of one scale: one log per scale, in the order of the file.
+std::vector<MeasuredLog> measured_logs(const RawLog& raw, std::optional<Scale> stated);
+
+}  // namespace ddpsim
