@@ -1,19 +1,23 @@
 // Words of a line, and words as numbers.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 namespace ddpsim {
 
+using Words = std::vector<std::string_view>;
+
 inline constexpr std::string_view kBlanks = " \t\r\v\f";
 
-inline std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
+inline Words words_of(std::string_view line) {
+  Words words;
   for (;;) {
     const std::size_t begin = line.find_first_not_of(kBlanks);
     if (begin == std::string_view::npos) return words;
@@ -30,6 +34,19 @@ inline std::optional<std::int64_t> integer_of(std::string_view word) {
   const auto [end, error] = std::from_chars(word.data(), last, value);
   if (word.empty() || error != std::errc() || end != last) return std::nullopt;
   return value;
+}
+
+inline std::optional<std::int64_t> integer_at(const Words& words, std::size_t index) {
+  if (index >= words.size()) return std::nullopt;
+  return integer_of(words[index]);
+}
+
+/// Index of the first word of `sought`, which stand in a row.
+inline std::optional<std::size_t> find_words(const Words& words,
+                                             std::initializer_list<std::string_view> sought) {
+  const auto at = std::search(words.begin(), words.end(), sought.begin(), sought.end());
+  if (at == words.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - words.begin());
 }
 
 /// A number as printed: what was meant lies within half a unit of its last digit.

@@ -10,6 +10,9 @@
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "measured_csv.hpp"
+#include "nccl_debug.hpp"
+#include "nccl_tests_json.hpp"
 #include "nccl_tests_text.hpp"
 #include "rank_count.hpp"
 #include "raw_log.hpp"
@@ -49,6 +52,8 @@ class Assembly {
   void check_algbw(const RawRow& row) const;
   void find_scale(MeasuredLog& log, const RawRun& run, const std::vector<RawRow>& rows) const;
   void find_nodes(MeasuredLog& log, const RawRun& run) const;
+  void take_debug_lines(MeasuredLog& log) const;
+  MeasuredLog debug_lines_alone() const;
   void describe(MeasuredLog& log, std::size_t tables) const;
   static void warn_once(MeasuredLog& log, std::string warning) {
     if (std::find(log.warnings.begin(), log.warnings.end(), warning) == log.warnings.end()) {
@@ -85,6 +90,7 @@ std::vector<MeasuredLog> Assembly::run() {
     if (!left_out_.empty()) {
       fail("", "no table of an all-reduce: " + left_out_.front(), "Run all_reduce_perf");
     }
+    if (raw_.said.lines > 0) return {debug_lines_alone()};
     fail("", "no row of an all_reduce_perf table was found",
          "Expected lines such as \"1048576 262144 float sum -1 40.00 26.21 39.32 0\": redirect all "
          "of the program's output into the file");
@@ -139,7 +145,7 @@ MeasuredLog Assembly::measured(const RawRun& run) {
   log.source = raw_.file;
   log.nccl = raw_.nccl;
   log.settings = raw_.settings;
-  log.transport = raw_.transport;
+  take_debug_lines(log);
   if (run.host_times) {
     fail(run.rows.front().place, "the times are those of the host (-C 1), not of the collective",
          "Run all_reduce_perf without -C");
@@ -298,7 +304,7 @@ void Assembly::find_scale(MeasuredLog& log, const RawRun& run,
     }
     return;
   }
-  const int told = raw_.debug_ranks.value_or(0);
+  const int told = raw_.said.ranks.value_or(0);
   if (listed > 0 && range.has(listed)) {
     log.ranks = listed;
   } else if (by_table) {
@@ -340,8 +346,8 @@ void Assembly::find_nodes(MeasuredLog& log, const RawRun& run) const {
     }
     return;
   }
-  if (hosts == 0 && raw_.debug_nodes && log.ranks % *raw_.debug_nodes == 0) {
-    set(*raw_.debug_nodes);
+  if (hosts == 0 && raw_.said.nodes && log.ranks % *raw_.said.nodes == 0) {
+    set(*raw_.said.nodes);
     return;
   }
   if (hosts == 0 && run.gpus_per_process == log.ranks) {  // one process cannot leave its node
@@ -351,6 +357,48 @@ void Assembly::find_nodes(MeasuredLog& log, const RawRun& run) const {
   log.warnings.push_back(fmt::format(
       "{} ranks, but on how many nodes cannot be read: name nodes and GPUs per node, LOG@NxG",
       log.ranks));
+}
+
+void Assembly::take_debug_lines(MeasuredLog& log) const {
+  const NcclWords& said = raw_.said;
+  log.transport = transport_of(said);
+  log.channels = said.channels;
+  log.decisions = said.decisions;
+  std::stable_sort(log.decisions.begin(), log.decisions.end(),
+                   [](const NcclDecision& a, const NcclDecision& b) { return a.size < b.size; });
+  const auto same_size = [](const NcclDecision& a, const NcclDecision& b) {
+    return a.size == b.size;
+  };
+  log.decisions.erase(std::unique(log.decisions.begin(), log.decisions.end(), same_size),
+                      log.decisions.end());
+  if (said.lines == 0) return;
+  std::string line = fmt::format("NCCL's debug lines ({})", said.lines);
+  if (!log.transport.empty()) line += ": over " + log.transport;
+  if (said.gpudirect) line += " with GPUDirect RDMA";
+  if (log.channels) line += fmt::format(", {} channels", *log.channels);
+  if (!log.decisions.empty())
+    line += fmt::format(", its choice for {} sizes", log.decisions.size());
+  log.recognised.push_back(std::move(line));
+}
+
+MeasuredLog Assembly::debug_lines_alone() const {
+  MeasuredLog log;
+  log.source = raw_.file;
+  log.nccl = raw_.nccl;
+  log.settings = raw_.settings;
+  take_debug_lines(log);
+  log.ranks = raw_.said.ranks.value_or(0);
+  if (stated_) {
+    log.ranks = stated_->ranks();
+    log.nodes = stated_->nodes;
+    log.gpus_per_node = stated_->gpus_per_node;
+  } else if (raw_.said.nodes && log.ranks % *raw_.said.nodes == 0) {
+    log.nodes = *raw_.said.nodes;
+    log.gpus_per_node = log.ranks / *raw_.said.nodes;
+  }
+  log.warnings = raw_.warnings;
+  log.warnings.push_back("no table of times is in it");
+  return log;
 }
 
 void Assembly::describe(MeasuredLog& log, std::size_t tables) const {
@@ -375,7 +423,6 @@ void Assembly::describe(MeasuredLog& log, std::size_t tables) const {
   }
   if (!log.gpu.empty()) line += ", " + log.gpu;
   if (log.nccl) line += fmt::format(", {} {}", raw_.rccl ? "RCCL" : "NCCL", to_string(*log.nccl));
-  if (!log.transport.empty()) line += ", over " + log.transport;
   log.recognised.insert(log.recognised.begin(), std::move(line));
   for (const std::string& more : raw_.recognised) log.recognised.push_back(more);
   for (const std::string& left : left_out_) log.recognised.push_back("left out: " + left);
@@ -390,6 +437,11 @@ std::vector<MeasuredLog> measured_logs(const RawLog& raw, std::optional<Scale> s
 
 std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::string& file,
                                              std::optional<Scale> stated) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && text[first] == '{') {
+    return measured_logs(scan_nccl_tests_json(text, file), stated);
+  }
+  if (is_measured_csv(text)) return measured_logs(scan_measured_csv(text, file), stated);
   return measured_logs(scan_nccl_tests_text(text, file), stated);
 }
 
@@ -406,6 +458,10 @@ MeasuredLog parse_nccl_tests_log(std::string_view text, const std::string& file,
                       fmt::format("holds tables of {} scales, among them {} and {} ranks",
                                   logs.size(), logs[0].ranks, logs[1].ranks),
                       "Give one file per scale"});
+  }
+  if (logs.front().points.empty()) {
+    throw InputError({file, "", "has NCCL's debug lines, but no table of times",
+                      "Give the output of all_reduce_perf"});
   }
   return std::move(logs.front());
 }

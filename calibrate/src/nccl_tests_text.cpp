@@ -13,12 +13,11 @@
 #include <array>
 #include <utility>
 
-#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/csv.hpp"
+#include "nccl_debug.hpp"
 
 namespace ddpsim {
 namespace {
-
-using Words = std::vector<std::string_view>;
 
 constexpr std::size_t kMostWarnings = 8;  // of one kind: a torn log has hundreds
 constexpr std::size_t kMostRows = 1'000'000;
@@ -37,19 +36,6 @@ bool is_redop(std::string_view word) {
   return std::find(kOps.begin(), kOps.end(), word) != kOps.end();
 }
 
-/// Index of the first word of `sought` in `words`, all of them in a row.
-std::optional<std::size_t> find_words(const Words& words,
-                                      std::initializer_list<std::string_view> sought) {
-  const auto at = std::search(words.begin(), words.end(), sought.begin(), sought.end());
-  if (at == words.end()) return std::nullopt;
-  return static_cast<std::size_t>(at - words.begin());
-}
-
-std::optional<std::int64_t> integer_at(const Words& words, std::size_t index) {
-  if (index >= words.size()) return std::nullopt;
-  return integer_of(words[index]);
-}
-
 class Scanner {
  public:
   explicit Scanner(const std::string& file) {
@@ -60,9 +46,7 @@ class Scanner {
   RawLog scan(std::string_view text) {
     while (!text.empty()) {
       ++line_;
-      const std::size_t newline = text.find('\n');
-      take(text.substr(0, newline));
-      text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
+      take(take_line(text));
     }
     if (torn_ > kMostWarnings) {
       log_.warnings.push_back(
@@ -77,8 +61,6 @@ class Scanner {
   bool take_device(const Words& words, std::string_view line);
   bool take_columns(const Words& words);
   bool take_row(const Words& words);
-  void take_version(const Words& words);
-  void take_settings(const Words& words);
 
   std::string place() const { return fmt::format("line {}", line_); }
   RawRun& run() {
@@ -107,8 +89,7 @@ void Scanner::take(std::string_view line) {
   if (take_row(words) || take_columns(words) || take_header(words) || take_device(words, line)) {
     return;
   }
-  take_version(words);
-  take_settings(words);
+  take_nccl_words(words, log_);
 }
 
 bool Scanner::take_header(const Words& words) {
@@ -190,9 +171,10 @@ bool Scanner::take_row(const Words& words) {
   row.type = words[type];
   std::size_t next = type + 1;
   if (next < words.size() && is_redop(words[next])) row.redop = words[next++];
-  // The root is an integer with no decimals before the time; tables of old all-reduces lack it.
-  const bool has_root =
-      columns_.empty() ? next < words.size() && words[next] == "-1" : columns_.front() == "root";
+  // Without a header the root shows by the count: each direction has four figures, or eight.
+  const bool has_root = columns_.empty() ? next < words.size() && (words[next] == "-1" ||
+                                                                   (words.size() - next) % 2 == 1)
+                                         : columns_.front() == "root";
   if (has_root) row.root = integer_at(words, next++);
   std::vector<std::string> columns = columns_;
   if (columns.empty()) {
@@ -201,15 +183,10 @@ bool Scanner::take_row(const Words& words) {
     columns.erase(columns.begin());
   }
   bool in_place = false;
-  bool torn = next >= words.size();
   for (std::size_t c = 0; c < columns.size() && next < words.size(); ++c, ++next) {
     const std::string_view name = columns[c];
-    if (name == "timestamp") break;
     const std::optional<Figure> figure = figure_of(words[next]);
-    if (!figure && words[next] != "N/A") {
-      torn = torn || !in_place || name != "time";
-      break;
-    }
+    if (name == "timestamp" || (!figure && words[next] != "N/A")) break;
     if (name == "time") {
       in_place = row.time_us.has_value();
       (in_place ? row.in_place_us : row.time_us) = figure;
@@ -221,8 +198,7 @@ bool Scanner::take_row(const Words& words) {
       row.wrong = row.wrong.value_or(0) + figure->value;
     }
   }
-  if (!row.time_us) torn = true;
-  if (torn && !(row.time_us && row.algbw_gbps)) {
+  if (!row.time_us || !row.algbw_gbps) {
     if (++torn_ <= kMostWarnings) {
       log_.warnings.push_back(
           fmt::format("line {}: a row of the table is cut by other output; it is left out", line_));
@@ -231,58 +207,6 @@ bool Scanner::take_row(const Words& words) {
   }
   run().rows.push_back(std::move(row));
   return true;
-}
-
-void Scanner::take_version(const Words& words) {
-  // "NCCL version 2.26.5+cuda12.9"; RCCL prints its own the same way.
-  for (const std::string_view name : {std::string_view("NCCL"), std::string_view("RCCL")}) {
-    const auto at = find_words(words, {name, "version"});
-    const auto colon = find_words(words, {name, "version", ":"});
-    if (!at) continue;
-    const std::size_t value = *at + (colon ? 3 : 2);
-    if (value >= words.size()) continue;
-    log_.rccl = log_.rccl || name == "RCCL";
-    const std::string_view text = words[value].substr(0, words[value].find_first_of("+-"));
-    if (const auto version = parse_nccl_version(text); version && !log_.nccl) log_.nccl = version;
-  }
-  // "# nccl-tests version 2.17.6 nccl-headers=22602 nccl-library=22602": major, minor, patch in
-  // hundreds from 2.9 on.
-  constexpr std::string_view kLibrary = "nccl-library=";
-  for (const std::string_view word : words) {
-    if (word == "rccl-tests") log_.rccl = true;
-    if (!word.starts_with(kLibrary)) continue;
-    const auto code = integer_of(word.substr(kLibrary.size()));
-    if (code && *code >= 20'000 && *code < 100'000 && !log_.nccl) {
-      log_.nccl = NcclVersion{static_cast<int>(*code / 10'000), static_cast<int>(*code / 100 % 100),
-                              static_cast<int>(*code % 100)};
-    }
-  }
-}
-
-void Scanner::take_settings(const Words& words) {
-  const auto add = [&](std::string_view name, std::string_view value) {
-    const bool plain =
-        name.size() <= 60 && value.size() <= 200 &&
-        name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos;
-    const auto known = [&](const auto& setting) { return setting.first == name; };
-    if (!plain || log_.settings.size() >= 200 ||
-        std::any_of(log_.settings.begin(), log_.settings.end(), known)) {
-      return;
-    }
-    log_.settings.emplace_back(name, value);
-  };
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    if (!word.starts_with("NCCL_")) continue;
-    if (const std::size_t equals = word.find('='); equals != std::string_view::npos) {
-      add(word.substr(0, equals), word.substr(equals + 1));
-    } else if (const auto by = find_words(words, {"set", "by", "environment", "to"});
-               by && *by == i + 1 && i + 5 < words.size()) {
-      std::string_view value = words[i + 5];
-      if (value.ends_with('.')) value.remove_suffix(1);
-      add(word, value);
-    }
-  }
 }
 
 }  // namespace

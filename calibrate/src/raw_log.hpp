@@ -42,16 +42,28 @@ struct RawRun {
   std::vector<RawRow> rows;
 };
 
+/// What NCCL's own debug lines say (NCCL_DEBUG=INFO).
+struct NcclWords {
+  std::size_t lines = 0;
+  std::string network;         ///< "Using network AWS Libfabric"
+  std::string channel_net;     ///< "NET/IB" of "via NET/IB/0/GDRDMA"
+  bool gpudirect = false;      ///< … and its end
+  bool peer_to_peer = false;   ///< "via P2P/IPC"
+  bool shared_memory = false;  ///< "via SHM/direct"
+  std::optional<int> ranks;
+  std::optional<int> nodes;
+  std::optional<int> channels;  ///< "16 coll channels"
+  std::vector<NcclDecision> decisions;
+};
+
 struct RawLog {
   std::string file;
   std::string format;  ///< "nccl-tests text", for the line that says what was read
   std::vector<RawRun> runs;
   std::optional<NcclVersion> nccl;
   bool rccl = false;
+  NcclWords said;
   std::vector<std::pair<std::string, std::string>> settings;
-  std::string transport;
-  std::optional<int> debug_ranks;  ///< as NCCL's own lines have it
-  std::optional<int> debug_nodes;
   std::vector<std::string> recognised;
   std::vector<std::string> warnings;
 };

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "json_text.hpp"
@@ -30,23 +31,6 @@ struct Layer {
   Duration forward;
   Duration backward;
 };
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
-std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> cells;
-  for (;;) {
-    const std::size_t comma = line.find(',');
-    cells.push_back(trimmed(line.substr(0, comma)));
-    if (comma == std::string_view::npos) return cells;
-    line.remove_prefix(comma + 1);
-  }
-}
 
 class TableReader {
  public:
@@ -73,9 +57,7 @@ std::vector<Layer> TableReader::read() {
   bool header_seen = false;
   while (!text_.empty()) {
     ++line_;
-    const std::size_t newline = text_.find('\n');
-    const std::string_view line = trimmed(text_.substr(0, newline));
-    text_.remove_prefix(newline == std::string_view::npos ? text_.size() : newline + 1);
+    const std::string_view line = trimmed(take_line(text_));
     if (line.empty()) continue;
     if (!header_seen) {
       std::string header;

@@ -1,5 +1,5 @@
 // What people measured with all_reduce_perf (nccl-tests, rccl-tests): read from its text, whatever
-// else stands between the lines.
+// else stands between the lines, from its JSON (-J), or from a CSV of sizes and times.
 #pragma once
 
 #include <filesystem>
@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/sim/collective.hpp"
 #include "ddpsim/sim/units.hpp"
 #include "ddpsim/sim/versions.hpp"
 
@@ -29,6 +30,14 @@ struct MeasuredPoint {
   std::string place;                  ///< "line 12", for messages
 };
 
+/// What NCCL itself said it chose for all-reduces of a size (NCCL_DEBUG_SUBSYS=TUNING).
+struct NcclDecision {
+  Bytes size;
+  Algorithm algorithm = Algorithm::ring;
+  Protocol protocol = Protocol::simple;
+  std::optional<int> channels;
+};
+
 /// What a log says of one scale.
 struct MeasuredLog {
   std::string source;        ///< file, for messages and provenance
@@ -39,6 +48,8 @@ struct MeasuredLog {
   std::optional<NcclVersion> nccl;
   std::vector<std::pair<std::string, std::string>> settings;  ///< NCCL_* printed in the log
   std::string transport;  ///< "NET/IB", "NET/Socket", "NET/OFI", "P2P" … where a debug line says
+  std::vector<NcclDecision> decisions;  ///< by size, each size once
+  std::optional<int> channels;          ///< of rings and trees, where a debug line says
   std::vector<MeasuredPoint> points;    ///< by size; rows of one size in the order of the log
   std::vector<std::string> recognised;  ///< what was read, a sentence each
   std::vector<std::string> warnings;
@@ -50,13 +61,14 @@ struct MeasuredLog {
 };
 
 /// One log per scale, in the order of the file. Throws InputError naming file, line and remedy: no
-/// table of an all-reduce, a value that cannot be, a stated scale that contradicts the log.
+/// table of an all-reduce, a value that cannot be, a stated scale that contradicts the log. The
+/// format is told by the content. A text with NCCL's debug lines alone is one log without points.
 std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::string& file,
                                              std::optional<Scale> stated = std::nullopt);
 std::vector<MeasuredLog> read_measured_logs(const std::filesystem::path& path,
                                             std::optional<Scale> stated = std::nullopt);
 
-/// The same where one scale is wanted: several are an InputError.
+/// The same where one scale and its times are wanted: several, or none, are an InputError.
 MeasuredLog parse_nccl_tests_log(std::string_view text, const std::string& file,
                                  std::optional<Scale> stated = std::nullopt);
 MeasuredLog read_nccl_tests_log(const std::filesystem::path& path,

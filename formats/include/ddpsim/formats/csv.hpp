@@ -1,0 +1,18 @@
+// Tables people write: one row a line, cells between commas, no quoting.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace ddpsim {
+
+/// Without blanks and carriage returns at either end.
+std::string_view trimmed(std::string_view text);
+
+/// The cells of one line, trimmed; an empty line has one empty cell.
+std::vector<std::string_view> cells_of(std::string_view line);
+
+/// Takes the next line, without its newline, from the front of `text`.
+std::string_view take_line(std::string_view& text);
+
+}  // namespace ddpsim
