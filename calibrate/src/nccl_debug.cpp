@@ -12,7 +12,6 @@
 #include "nccl_debug.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace ddpsim {
 namespace {
@@ -58,23 +57,17 @@ void take_settings(const Words& words, RawLog& log) {
   }
 }
 
+/// By name, or by NCCL's index before 2.22.
 std::optional<Algorithm> algorithm_of(std::string_view word) {
-  constexpr std::array<std::string_view, kAlgorithms> kNames = {
-      "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE"};
   const auto index = integer_of(word);
   if (index && *index >= 0 && *index < kAlgorithms) return static_cast<Algorithm>(*index);
-  const auto found = std::find(kNames.begin(), kNames.end(), word);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<Algorithm>(found - kNames.begin());
+  return parse_algorithm(word);
 }
 
 std::optional<Protocol> protocol_of(std::string_view word) {
-  constexpr std::array<std::string_view, kProtocols> kNames = {"LL", "LL128", "SIMPLE"};
   const auto index = integer_of(word);
   if (index && *index >= 0 && *index < kProtocols) return static_cast<Protocol>(*index);
-  const auto found = std::find(kNames.begin(), kNames.end(), word);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<Protocol>(found - kNames.begin());
+  return parse_protocol(word);
 }
 
 /// {Lo..Hi}={0..15}: 16 channels.

@@ -4,9 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "ddp_arguments.hpp"
 #include "ddpsim/formats/quantity.hpp"
@@ -21,10 +19,11 @@ constexpr std::array kEveryAlgorithm{Algorithm::ring,           Algorithm::tree,
                                      Algorithm::nvls,           Algorithm::nvls_tree};
 constexpr std::array kEveryProtocol{Protocol::ll, Protocol::ll128, Protocol::simple};
 
-bool same_word(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
+std::optional<Algorithm> parse_word(std::string_view word, Algorithm /*of*/) {
+  return parse_algorithm(word);
+}
+std::optional<Protocol> parse_word(std::string_view word, Protocol /*of*/) {
+  return parse_protocol(word);
 }
 
 /// "ring,tree", or "^ring" for all but those, as NCCL_ALGO and NCCL_PROTO are written.
@@ -35,9 +34,8 @@ Set parse_list(std::string_view text, const std::string& option,
   if (except) text.remove_prefix(1);
   Set set = except ? Set::all() : Set();
   for (const std::string_view word : comma_list(text)) {
-    const auto named = std::find_if(every.begin(), every.end(),
-                                    [&](Enum value) { return same_word(word, name_of(value)); });
-    if (named == every.end()) {
+    const std::optional<Enum> named = parse_word(word, every.front());
+    if (!named) {
       std::vector<std::string> names;
       for (const Enum value : every) names.emplace_back(name_of(value));
       const std::optional<std::string> near = nearest(std::string(word), names);

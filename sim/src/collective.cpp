@@ -1,6 +1,8 @@
 // Names, and the one road from a collective model to a duration.
 #include "ddpsim/sim/collective.hpp"
 
+#include <string>
+
 #include "flow_planner.hpp"
 
 namespace ddpsim {
@@ -30,7 +32,34 @@ struct Planner {
   CollectivePlan operator()(const FreeModel&) const { return {}; }
 };
 
+/// Lower case, underscores taken out.
+std::string plain(std::string_view word) {
+  std::string out;
+  for (const char c : word) {
+    if (c != '_') out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return out;
+}
+
+template <typename Enum>
+std::optional<Enum> parse(std::string_view word, int count) {
+  const std::string sought = plain(word);
+  for (int i = 0; i < count; ++i) {
+    const auto value = static_cast<Enum>(i);
+    if (plain(name_of(value)) == sought) return value;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<Algorithm> parse_algorithm(std::string_view word) {
+  return parse<Algorithm>(word, kAlgorithms);
+}
+
+std::optional<Protocol> parse_protocol(std::string_view word) {
+  return parse<Protocol>(word, kProtocols);
+}
 
 std::string_view name_of(Algorithm algorithm) {
   switch (algorithm) {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "ddpsim/sim/collective.hpp"
-#include "ddpsim/topologies/cluster_source.hpp"
+#include "open_logs.hpp"
 
 using namespace ddpsim;
 
@@ -24,75 +24,12 @@ namespace {
 /// Where the time goes: what is measured and reported apart.
 enum class Kind { nvlink_node, pcie_node, network };
 
-struct Log {
-  std::string slug;
-  std::string line;    ///< the cluster as anybody would write it, by what the log's page states
-  std::string nccl;    ///< where the log does not say: the version current at its date
-  bool rings = false;  ///< run with NCCL_ALGO=RING
-  Cluster cluster = parse_cluster_line(line);
-
+struct Log : open_logs::Log {
   Kind kind() const {
     if (cluster.nodes > 1) return Kind::network;
     return cluster.intra.kind == IntraKind::pcie ? Kind::pcie_node : Kind::nvlink_node;
   }
-  CollectiveTuning tuning() const {
-    CollectiveTuning tuning{.nccl = *parse_nccl_version(nccl)};
-    if (rings) tuning.algorithms = Algorithm::ring;
-    return tuning;
-  }
 };
-
-/// Every healthy log whose machine is stated, one line each. Left out: rtx3090-n4g8 and
-/// curve-n4g8-torch-mle (network not stated), coreweave-a100-n4g8-sharp (number of NICs not stated),
-/// p3dn-efa-n2g8-nccl246-ring (NCCL 2.4, before the tuning model).
-std::vector<Log> logs() {
-  const std::string polaris = " gpu:4xA100 nvlink:12x25GBps:mesh nic:2x200Gbps:slingshot";
-  const std::string alps = " gpu:4xGH200 nvlink:18x25GBps:mesh nic:4x200Gbps:slingshot";
-  const std::string abci_v = " gpu:4xV100 nvlink:6x25GBps:mesh nic:2x100Gbps:ib";
-  return {
-      {"v100-sxm2-32gb-n1g8", "node:1 gpu:8xV100 nvlink:6x25GBps:cube", "2.12.10"},
-      {"abci-v100-n1g4", "node:1 gpu:4xV100 nvlink:6x25GBps:mesh", "2.8.4"},
-      {"curve-dgx1-v100-n1g2-1link", "node:1 gpu:2xV100 nvlink:1x25GBps:pair", "2.7.8"},
-      {"abci-a100-n1g8", "node:1 gpu:8xA100 nvswitch:300GBps", "2.8.4"},
-      {"a100-sxm4-80gb-n1g2", "node:1 gpu:2xA100 nvswitch:300GBps", "2.12.12"},
-      {"a100-sxm4-80gb-n1g4", "node:1 gpu:4xA100 nvswitch:300GBps", "2.12.12"},
-      {"a100-sxm4-80gb-n1g8", "node:1 gpu:8xA100 nvswitch:300GBps", "2.12.12"},
-      {"a100-sxm4-40gb-n1g8-superbench", "node:1 gpu:8xA100 nvswitch:300GBps", "2.10.3"},
-      {"curve-a100-n1g8-mle", "node:1 gpu:8xA100 nvswitch:300GBps", "2.18.3"},
-      {"h800-n1g8", "node:1 gpu:8xH800 nvswitch:200GBps", "2.16.2"},
-      {"snellius-h100-n1g4", "node:1 gpu:4xH100 nvlink:18x25GBps:mesh", "2.22.3"},
-      {"alps-gh200-n1g4", "node:1 gpu:4xGH200 nvlink:18x25GBps:mesh", "2.23.4"},
-      {"dgxh100-n1g8", "node:1 gpu:8xH100 nvswitch:450GBps", "2.21.5"},
-      {"curve-h200-n1g8-torch", "node:1 gpu:8xH200 nvswitch:450GBps", "2.27.7"},
-      {"a100-pcie-n1g8", "node:1 gpu:8xA100 pcie:31.5GBps", "2.12.10"},
-      {"rtx4090-n1g2", "node:1 gpu:2xRTX4090 pcie:31.5GBps", "2.18.3"},
-      {"rtx2080ti-n1g2-nop2p", "node:1 gpu:2xRTX2080Ti pcie:15.75GBps", "2.18.3"},
-      {"abci-v100-n2g4", "node:2" + abci_v, "2.8.4"},
-      {"abci-v100-n8g4", "node:8" + abci_v, "2.8.4"},
-      {"abci-a100-n2g8", "node:2 gpu:8xA100 nvswitch:300GBps nic:4x200Gbps:ib", "2.8.4"},
-      {"dgxa100-ib-n2g8", "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib", "2.10.3", true},
-      {"lambda-b200-n2g8", "node:2 gpu:8xB200 nvswitch:900GBps nic:8x400Gbps:ib", "2.26.2"},
-      {"gke-h200-n2g1", "node:2 gpu:1xH200 nic:1x400Gbps:roce", "2.23.4"},
-      {"p4d-efa-n2g8", "node:2 gpu:8xA100 nvswitch:300GBps nic:4x100Gbps:efa", "2.9.9"},
-      {"p5-efa-n2g8", "node:2 gpu:8xH100 nvswitch:450GBps nic:32x100Gbps:efa", "2.21.5"},
-      {"gcp-a3mega-n2g8", "node:2 gpu:8xH100 nvswitch:450GBps nic:8x200Gbps:efa", "2.21.5"},
-      {"p3dn-efa-n2g1", "node:2 gpu:1xV100 nic:1x100Gbps:efa", "2.6.4"},
-      {"p3dn-efa-n2g8", "node:2 gpu:8xV100 nvlink:6x25GBps:cube nic:1x100Gbps:efa", "2.6.4"},
-      {"p3dn-tcp-n2g1", "node:2 gpu:1xV100 nic:1x100Gbps:tcp", "2.7.8"},
-      {"dgx2-v100-tcp-n2g1", "node:2 gpu:1xV100 nic:1x10Gbps:tcp", "2.11.4"},
-      {"polaris-a100-tcp-n2g4", "node:2 gpu:4xA100 nvlink:12x25GBps:mesh nic:2x200Gbps:tcp",
-       "2.18.3"},
-      {"polaris-a100-n2g4-nccl221", "node:2" + polaris, "2.21.5"},
-      {"polaris-a100-n8g4-nccl218", "node:8" + polaris, "2.18.3"},
-      {"polaris-a100-n540g4-nccl221", "node:540" + polaris, "2.21.5"},
-      {"kestrel-h100-n16g4", "node:16 gpu:4xH100 nvlink:18x25GBps:mesh nic:2x200Gbps:slingshot",
-       "2.21.5"},
-      {"alps-gh200-n2g4", "node:2" + alps, "2.23.4"},
-      {"alps-gh200-n8g4", "node:8" + alps, "2.23.4"},
-      {"alps-gh200-n32g4", "node:32" + alps, "2.23.4"},
-      {"alps-gh200-n128g4", "node:128" + alps, "2.23.4"},
-  };
-}
 
 struct Row {
   Bytes size;
@@ -174,7 +111,8 @@ TEST_CASE("pipeline law: open logs") {
   Comparison large[3];
   Comparison all[3];
   std::string per_log;
-  for (const Log& log : logs()) {
+  for (const open_logs::Log& open : open_logs::stated()) {
+    const Log log{open};
     Comparison mine;
     for (const Row& row : read_rows(folder / (log.slug + ".csv"))) {
       const Cluster& cluster = log.cluster;

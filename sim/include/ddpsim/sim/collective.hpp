@@ -40,6 +40,10 @@ inline constexpr int kProtocols = 3;
 std::string_view name_of(Algorithm algorithm);  ///< "tree", "ring", "collnetdirect", …, "nvlstree"
 std::string_view name_of(Protocol protocol);    ///< "LL", "LL128", "Simple"
 
+/// As people and NCCL write them: "Ring", "NVLS_TREE", "ll128"; case and underscores mean nothing.
+std::optional<Algorithm> parse_algorithm(std::string_view word);
+std::optional<Protocol> parse_protocol(std::string_view word);
+
 /// Enumerators that are allowed. One alone converts: `.algorithms = Algorithm::ring`.
 template <typename Enum, int kCount>
 class SetOf {

@@ -1,0 +1,256 @@
+// A log is held against two things it was not fitted to: what the machine's links could carry at
+// best, and the uncalibrated law.
+//
+// Bandwidth decides. At the largest sizes the law is within a factor of 1.8 of every log of a sound
+// machine here (median over the sizes within a factor of eight of the largest; worst: GPUs without
+// peer-to-peer); the machines that are known to be at fault take 4.4 times and longer. Latencies
+// decide nothing: launchers that start a thread per GPU make them four times as long on sound ones.
+#include "ddpsim/calibrate/health.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace ddpsim {
+namespace {
+
+constexpr double kTooSlow = 3;        ///< times the law, halfway between sound and known faults
+constexpr double kAnotherUnit = 300;  ///< milliseconds for microseconds are a thousand times
+constexpr double kBeatsLinks = 1.05;  ///< rates and times are rounded
+constexpr double kAlike = 0.7;        ///< of what another machine would take: it explains the time
+constexpr Bytes kLarge{1 << 20};
+
+double law_us(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning) {
+  const CollectiveChoice choice = choose(CollectiveKind::all_reduce, size, cluster, tuning);
+  return cost(CollectiveKind::all_reduce, choice, size, cluster).microseconds();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+std::vector<MeasuredPoint> largest(const std::vector<MeasuredPoint>& points) {
+  std::vector<MeasuredPoint> out;
+  for (const MeasuredPoint& point : points) {
+    if (point.size >= kLarge && point.size * 8 >= points.back().size) out.push_back(point);
+  }
+  return out;
+}
+
+double slowdown(const std::vector<MeasuredPoint>& points, const Cluster& cluster,
+                const CollectiveTuning& tuning) {
+  std::vector<double> ratios;
+  for (const MeasuredPoint& point : points) {
+    ratios.push_back(point.time_us / law_us(point.size, cluster, tuning));
+  }
+  return median(std::move(ratios));
+}
+
+/// No all-reduce can be faster: what each GPU and each node must send, at the nominal rate, latency
+/// aside. Switches that reduce take the factor of two out.
+double least_us(Bytes size, const Cluster& cluster) {
+  const auto send = [&](int parts, bool in_switch, double rate) {
+    if (parts < 2 || !(rate > 0)) return 0.0;
+    const double share = in_switch ? 1 : 2.0 * (parts - 1) / parts;
+    return static_cast<double>(size.count()) * share / rate * 1e6;
+  };
+  const Network& network = cluster.network;
+  const double between =
+      send(cluster.nodes, network.collnet,
+           network.per_nic.bytes_per_second() * std::max(1, network.nics_per_node));
+  if (cluster.nodes > 1) return between;
+  return send(cluster.gpus_per_node, cluster.intra.kind == IntraKind::nvswitch,
+              cluster.intra.per_gpu.bytes_per_second());
+}
+
+double busbw(const MeasuredPoint& point, int ranks) {
+  return static_cast<double>(point.size.count()) / point.time_us / 1e3 * 2 * (ranks - 1) / ranks;
+}
+
+std::string_view name_of_network(NetworkKind kind) {
+  switch (kind) {
+    case NetworkKind::infiniband:
+      return "InfiniBand";
+    case NetworkKind::roce:
+      return "RoCE";
+    case NetworkKind::efa:
+      return "EFA";
+    case NetworkKind::slingshot:
+      return "Slingshot";
+    default:
+      return "TCP";
+  }
+}
+
+bool is_rdma(NetworkKind kind) {
+  return kind != NetworkKind::none && kind != NetworkKind::tcp;
+}
+
+/// The same machine with something of it not in use, and what it means when that explains the log.
+struct Explanation {
+  Cluster cluster;
+  std::string words;
+};
+
+std::vector<Explanation> explanations(const Cluster& cluster) {
+  std::vector<Explanation> all;
+  if (cluster.nodes > 1 && is_rdma(cluster.network.kind)) {
+    Cluster sockets = cluster;
+    sockets.network.kind = NetworkKind::tcp;
+    sockets.network.gpudirect = false;
+    all.push_back(
+        {sockets, fmt::format("that is as long as TCP sockets would take or longer: the {} plugin "
+                              "or driver was probably not loaded, or the link is slower than "
+                              "stated; look for \"NET/Socket\" with NCCL_DEBUG=INFO",
+                              name_of_network(cluster.network.kind))});
+  }
+  if (cluster.nodes > 1 && cluster.network.nics_per_node > 1) {
+    Cluster one = cluster;
+    one.network.nics_per_node = 1;
+    all.push_back({one, fmt::format("that is what one of the {} NICs of a node would do: look at "
+                                    "NCCL_IB_HCA and at the links that are up",
+                                    cluster.network.nics_per_node)});
+  }
+  if (cluster.nodes == 1 && cluster.intra.kind != IntraKind::pcie) {
+    Cluster host = cluster;
+    host.intra.kind = IntraKind::pcie;
+    const double rate = cluster.gpu.compute_capability >= 80 ? 31.5 : 15.75;  // PCIe 4 and 3, x16
+    host.intra.per_gpu = Bandwidth::gigabytes_per_second(rate);
+    all.push_back({host,
+                   "that is what PCIe would do: NVLink is not in use; look at `nvidia-smi nvlink "
+                   "--status` and NCCL_P2P_DISABLE"});
+  }
+  return all;
+}
+
+std::string cause(const std::vector<MeasuredPoint>& points, const Cluster& cluster,
+                  const CollectiveTuning& tuning) {
+  // Of the machines that would not be much faster than what was measured, the one nearest to it.
+  std::optional<double> nearest;
+  std::string words;
+  for (const Explanation& explanation : explanations(cluster)) {
+    const double ratio = slowdown(points, explanation.cluster, tuning);
+    if (ratio < kAlike || (nearest && *nearest <= std::abs(std::log(ratio)))) continue;
+    nearest = std::abs(std::log(ratio));
+    words = explanation.words;
+  }
+  if (nearest) return words;
+  if (cluster.nodes == 1 && cluster.intra.kind == IntraKind::pcie) {
+    return "PCIe between these GPUs is not what was stated: peer-to-peer may be off (copies "
+           "through "
+           "host memory, NCCL_P2P_LEVEL), slots may have fewer lanes, or another job was running";
+  }
+  return "a link is slower than stated, or another job was running";
+}
+
+void judge_bandwidth(const MeasuredLog& log, const Cluster& cluster, const CollectiveTuning& tuning,
+                     LogHealth& health) {
+  const std::vector<MeasuredPoint> points = largest(log.points);
+  if (points.empty()) {
+    health.notes.push_back(
+        "no size of 1 MiB or more: whether the bandwidth is that of the cluster "
+        "cannot be told; measure with all_reduce_perf -b 1M -e 1G -f 2");
+    return;
+  }
+  health.from = points.front().size;
+  health.to = points.back().size;
+  const double ratio = slowdown(points, cluster, tuning);
+  health.slowdown = ratio;
+  if (ratio > kAnotherUnit || ratio < 1 / kAnotherUnit) {
+    health.faults.push_back(fmt::format(
+        "the times are {} of what the cluster should take: microseconds are expected; were these "
+        "milliseconds, seconds or nanoseconds?",
+        ratio > 1 ? fmt::format("{:.0f} times", ratio) : fmt::format("1/{:.0f}", 1 / ratio)));
+    return;
+  }
+  if (ratio > kTooSlow) {
+    double best = 0;
+    for (const MeasuredPoint& point : points) best = std::max(best, busbw(point, cluster.ranks()));
+    health.faults.push_back(
+        fmt::format("large sizes take {:.1f} times what the cluster should (busbw {:.2f} GB/s at "
+                    "best); {}",
+                    ratio, best, cause(points, cluster, tuning)));
+  }
+  for (const MeasuredPoint& point : points) {
+    const double least = least_us(point.size, cluster);
+    if (point.time_us * kBeatsLinks >= least) continue;
+    health.faults.push_back(fmt::format(
+        "{} bytes in {:.4g} us are faster than the cluster's links can carry ({:.4g} us at their "
+        "nominal rate): the log is of another machine, or of a changed NCCL",
+        point.size.count(), point.time_us, least));
+    break;
+  }
+}
+
+void judge_transport(const MeasuredLog& log, const Cluster& cluster, LogHealth& health) {
+  if (log.transport != "NET/Socket" || cluster.nodes == 1 || !is_rdma(cluster.network.kind)) return;
+  health.faults.push_back(fmt::format(
+      "NCCL says it went over TCP (NET/Socket), while the cluster has {}: its plugin or driver was "
+      "not loaded",
+      name_of_network(cluster.network.kind)));
+}
+
+/// More bytes do not take less time on a quiet machine, but for a change of algorithm.
+void judge_noise(const MeasuredLog& log, LogHealth& health) {
+  constexpr double kDrop = 0.6;
+  std::size_t drops = 0;
+  std::string first;
+  for (std::size_t i = 1; i < log.points.size(); ++i) {
+    const MeasuredPoint& small = log.points[i - 1];
+    const MeasuredPoint& large = log.points[i];
+    if (small.size == large.size || large.time_us > kDrop * small.time_us) continue;
+    if (++drops > 1) continue;
+    first = fmt::format("{} bytes took {:.4g} us, {} bytes {:.4g} us", small.size.count(),
+                        small.time_us, large.size.count(), large.time_us);
+  }
+  if (drops == 0) return;
+  health.notes.push_back(
+      fmt::format("uneven: {}{}; measure again with more iterations (-n 100) on a quiet machine",
+                  first, drops == 1 ? "" : fmt::format(", and so {} times in all", drops)));
+}
+
+/// NCCL's table here is meant to be NCCL's own, bit for bit: a difference is worth a sentence.
+void compare_decisions(const MeasuredLog& log, const Cluster& cluster,
+                       const CollectiveTuning& tuning, LogHealth& health) {
+  std::size_t different = 0;
+  std::string first;
+  for (const NcclDecision& decision : log.decisions) {
+    const CollectiveChoice ours =
+        choose(CollectiveKind::all_reduce, decision.size, cluster, tuning);
+    if (ours.algorithm == decision.algorithm && ours.protocol == decision.protocol) continue;
+    ++different;
+    if (!first.empty()) continue;
+    first = fmt::format("{} bytes, {} {} where {} {} was expected", decision.size.count(),
+                        name_of(decision.algorithm), name_of(decision.protocol),
+                        name_of(ours.algorithm), name_of(ours.protocol));
+  }
+  if (log.decisions.empty()) return;
+  health.notes.push_back(
+      different == 0
+          ? fmt::format("NCCL chose as expected at all {} sizes it logged", log.decisions.size())
+          : fmt::format(
+                "NCCL chose otherwise than expected at {} of {} sizes it logged (first: {}); "
+                "is it of version {}, and the cluster as stated?",
+                different, log.decisions.size(), first, to_string(tuning.nccl)));
+}
+
+}  // namespace
+
+LogHealth health(const MeasuredLog& log, const Cluster& cluster, const CollectiveTuning& tuning) {
+  LogHealth result;
+  if (log.ranks > 0 && log.ranks != cluster.ranks()) {
+    result.faults.push_back(
+        fmt::format("it is of {} ranks, the cluster of {}", log.ranks, cluster.ranks()));
+    return result;
+  }
+  judge_transport(log, cluster, result);
+  judge_bandwidth(log, cluster, tuning, result);
+  judge_noise(log, result);
+  compare_decisions(log, cluster, tuning, result);
+  return result;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,161 @@
+// Which logs describe the machine they are said to be of: all open ones, and small ones of our own.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "ddpsim/calibrate/health.hpp"
+#include "open_logs.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+/// A table as the law would have it, every time so much longer.
+MeasuredLog as_the_law(const Cluster& cluster, const CollectiveTuning& tuning, double factor) {
+  MeasuredLog log;
+  log.ranks = cluster.ranks();
+  for (std::int64_t size = 1024; size <= (256 << 20); size *= 4) {
+    const auto choice = choose(CollectiveKind::all_reduce, Bytes(size), cluster, tuning);
+    const double us =
+        cost(CollectiveKind::all_reduce, choice, Bytes(size), cluster).microseconds() * factor;
+    log.points.push_back({.size = Bytes(size), .time_us = us, .in_place_us = {}, .place = ""});
+  }
+  return log;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("health: all open logs, given their clusters") {
+  const std::filesystem::path folder = std::filesystem::path(DDPSIM_SHARED) / "data/nccl-tests";
+  if (!std::filesystem::exists(folder)) {
+    MESSAGE("skipped: the measured logs are not here");
+    return;
+  }
+  const std::set<std::string> at_fault = {"rtx4090-n1g8-slow", "v100-roce-n2g1-slow",
+                                          "alps-gh200-n2g4-tcp"};
+  const std::set<std::string> suspect = {"abci-a100-n8g8", "p3dn-nonet-n2g1-modified"};
+  std::vector<open_logs::Log> logs = open_logs::stated();
+  for (open_logs::Log& log : open_logs::others()) logs.push_back(std::move(log));
+  std::size_t tables = 0;
+  std::size_t caught = 0;
+  std::size_t false_alarms = 0;
+  std::string shown;
+  for (const open_logs::Log& log : logs) {
+    std::filesystem::path path = folder / (log.slug + ".txt");
+    if (std::filesystem::exists(path)) {
+      ++tables;
+    } else {
+      path.replace_extension(".csv");
+    }
+    const Scale scale{log.cluster.nodes, log.cluster.gpus_per_node};
+    const LogHealth found = health(read_nccl_tests_log(path, scale), log.cluster, log.tuning());
+    shown += fmt::format("{:32} {}{}\n", log.slug,
+                         found.slowdown ? fmt::format("{:5.2f} x the law", *found.slowdown) : "-",
+                         found.healthy() ? "" : "   FLAGGED");
+    for (const std::string& fault : found.faults) shown += "      " + fault + "\n";
+    for (const std::string& note : found.notes) shown += "      (" + note + ")\n";
+    if (found.healthy()) continue;
+    if (at_fault.count(log.slug) > 0) {
+      ++caught;
+    } else if (suspect.count(log.slug) == 0) {
+      ++false_alarms;
+    }
+  }
+  MESSAGE(tables << " logs\n" << shown);
+  CHECK(tables >= 44);
+  CHECK(caught == at_fault.size());
+  CHECK(false_alarms <= 1);
+}
+
+TEST_CASE("health: what another machine explains is named") {
+  const CollectiveTuning tuning;
+  const auto fault = [&](const Cluster& cluster, const MeasuredLog& log) {
+    const LogHealth found = health(log, cluster, tuning);
+    return found.faults.empty() ? std::string("healthy") : found.faults.front();
+  };
+  const Cluster ib = parse_cluster_line("node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib");
+  CHECK(fault(ib, as_the_law(ib, tuning, 1)) == "healthy");
+  CHECK(fault(ib, as_the_law(ib, tuning, 2.5)) == "healthy");
+  SUBCASE("sockets in place of InfiniBand") {
+    const Cluster tcp = parse_cluster_line("node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:tcp");
+    CHECK(has(fault(ib, as_the_law(tcp, tuning, 1)), "TCP sockets"));
+  }
+  SUBCASE("one NIC of eight") {
+    const Cluster one = parse_cluster_line("node:2 gpu:8xA100 nvswitch:300GBps nic:1x200Gbps:ib");
+    CHECK(has(fault(ib, as_the_law(one, tuning, 1)), "one of the 8 NICs"));
+  }
+  SUBCASE("PCIe in place of NVLink") {
+    const Cluster nvlink = parse_cluster_line("node:1 gpu:8xA100 nvswitch:300GBps");
+    const Cluster pcie = parse_cluster_line("node:1 gpu:8xA100 pcie:31.5GBps");
+    CHECK(has(fault(nvlink, as_the_law(pcie, tuning, 1)), "NVLink is not in use"));
+  }
+  SUBCASE("times in another unit") {
+    CHECK(has(fault(ib, as_the_law(ib, tuning, 1000)), "milliseconds"));
+    CHECK(has(fault(ib, as_the_law(ib, tuning, 0.001)), "microseconds are expected"));
+  }
+  SUBCASE("faster than the links") {
+    const Cluster slow = parse_cluster_line("node:2 gpu:1xA100 nic:1x100Gbps:ib");
+    CHECK(has(fault(slow, as_the_law(slow, tuning, 0.5)), "faster than the cluster's links"));
+  }
+  SUBCASE("another number of ranks") {
+    const Cluster four = parse_cluster_line("node:4 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib");
+    CHECK(has(fault(four, as_the_law(ib, tuning, 1)), "16 ranks, the cluster of 32"));
+  }
+  SUBCASE("NCCL itself says that it went over sockets") {
+    MeasuredLog log = as_the_law(ib, tuning, 1);
+    log.transport = "NET/Socket";
+    CHECK(has(fault(ib, log), "NET/Socket"));
+  }
+}
+
+TEST_CASE("health: small sizes alone are no fault, and it says what to measure") {
+  const Cluster cluster = parse_cluster_line("node:1 gpu:8xA100 nvswitch:300GBps");
+  MeasuredLog log = as_the_law(cluster, {}, 4);
+  log.points.resize(3);
+  const LogHealth found = health(log, cluster, {});
+  CHECK(found.healthy());
+  CHECK_FALSE(found.slowdown);
+  REQUIRE(found.notes.size() == 1);
+  CHECK(has(found.notes.front(), "all_reduce_perf -b 1M"));
+}
+
+TEST_CASE("health: NCCL's own choice is compared with ours") {
+  const Cluster cluster = parse_cluster_line("node:1 gpu:8xA100 nvswitch:300GBps");
+  const CollectiveTuning tuning;
+  MeasuredLog log = as_the_law(cluster, tuning, 1);
+  const auto ours = choose(CollectiveKind::all_reduce, Bytes(1024), cluster, tuning);
+  log.decisions.push_back({Bytes(1024), ours.algorithm, ours.protocol, ours.channels});
+  CHECK(has(health(log, cluster, tuning).notes.front(), "as expected at all 1 sizes"));
+  log.decisions.push_back({Bytes(2048), Algorithm::collnet_chain, Protocol::simple, {}});
+  const std::string note = health(log, cluster, tuning).notes.front();
+  CHECK(has(note, "otherwise than expected at 1 of 2 sizes"));
+  CHECK(has(note, "collnetchain Simple"));
+}
+
+TEST_CASE("health: NCCL's settings of a log") {
+  MeasuredLog log;
+  log.settings = {{"NCCL_ALGO", "Ring,NVLS_TREE"}, {"NCCL_PROTO", "^LL128"},
+                  {"NCCL_MAX_NCHANNELS", "8"},     {"NCCL_NVLS_ENABLE", "0"},
+                  {"NCCL_BUFFSIZE", "8388608"},    {"NCCL_MIN_NCHANNELS", "many"}};
+  const CollectiveTuning tuning = tuning_of(log, {2, 20, 5});
+  CHECK(tuning.nccl == NcclVersion{2, 20, 5});
+  REQUIRE(tuning.algorithms);
+  CHECK(tuning.algorithms->has(Algorithm::ring));
+  CHECK(tuning.algorithms->has(Algorithm::nvls_tree));
+  CHECK_FALSE(tuning.algorithms->has(Algorithm::tree));
+  REQUIRE(tuning.protocols);
+  CHECK(tuning.protocols->has(Protocol::ll));
+  CHECK_FALSE(tuning.protocols->has(Protocol::ll128));
+  CHECK(tuning.max_channels == 8);
+  CHECK_FALSE(tuning.min_channels);
+  CHECK_FALSE(tuning.nvls);
+  CHECK(tuning.buffer == Bytes(8 << 20));
+}
