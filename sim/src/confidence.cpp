@@ -27,6 +27,21 @@ std::string_view name_of(Grade grade) {
   return "";
 }
 
+Grade grade_of(const Cluster& cluster, bool step_reproduced) {
+  if (!cluster.calibration) return Grade::c;
+  return step_reproduced ? Grade::a : Grade::b;
+}
+
+std::string calibration_of(const Cluster& cluster) {
+  if (!cluster.calibration)
+    return "the cluster is not calibrated: collective times come from its specification";
+  const Calibration& calibration = *cluster.calibration;
+  const std::string beyond = beyond_calibration(calibration, cluster.nodes, cluster.gpus_per_node);
+  const std::size_t logs = calibration.scales.size();
+  return fmt::format("the cluster is calibrated with {} log{} of it{}", logs, logs == 1 ? "" : "s",
+                     beyond.empty() ? "" : ", but " + beyond);
+}
+
 Confidence assess(const Workload& workload, const Cluster& cluster,
                   const SimulationOptions& options, const CollectiveModel& model,
                   Duration predicted, const std::optional<Replay>& replay) {
@@ -42,11 +57,10 @@ Confidence assess(const Workload& workload, const Cluster& cluster,
   const Spread spread = combine(deviations, extra);
 
   Confidence confidence;
-  confidence.grade = Grade::c;
+  confidence.grade = grade_of(cluster, replay.has_value());
   confidence.low_percent = 100 * (spread.low / predicted);
   confidence.high_percent = 100 * (spread.high / predicted);
-  confidence.because.push_back(
-      "the cluster is not calibrated: collective times come from its specification");
+  confidence.because.push_back(calibration_of(cluster));
   for (std::size_t i = 0; i + 1 < worlds.size(); i += 2) {
     const double low = std::min({deviations[i].by, deviations[i + 1].by, Duration()}) / predicted;
     const double high = std::max({deviations[i].by, deviations[i + 1].by, Duration()}) / predicted;

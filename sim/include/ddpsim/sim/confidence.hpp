@@ -13,6 +13,11 @@ namespace ddpsim {
 enum class Grade { a, b, c };
 std::string_view name_of(Grade grade);  ///< "A"
 
+struct Cluster;
+Grade grade_of(const Cluster& cluster, bool step_reproduced);
+/// What the times of collectives rest on, as a sentence without a full stop.
+std::string calibration_of(const Cluster& cluster);
+
 struct Confidence {
   Grade grade = Grade::c;
   double low_percent = 0;   ///< the true step lies between prediction * (1 + low / 100) …
