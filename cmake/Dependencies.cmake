@@ -28,6 +28,20 @@ find_path(BOOST_GRAPH_INCLUDE_DIR boost/graph/dijkstra_shortest_paths.hpp REQUIR
 add_library(boost_graph INTERFACE)
 target_include_directories(boost_graph SYSTEM INTERFACE ${BOOST_GRAPH_INCLUDE_DIR})
 
+# Eigen: headers alone, and only inside calibrate/src, for least squares.
+find_path(EIGEN_INCLUDE_DIR Eigen/Cholesky PATH_SUFFIXES eigen3)
+if(NOT EIGEN_INCLUDE_DIR)
+  FetchContent_Declare(eigen GIT_REPOSITORY https://gitlab.com/libeigen/eigen.git
+                       GIT_TAG 3147391d946bb4b6c68edd901f2add6ac1f31f8c)
+  FetchContent_GetProperties(eigen)
+  if(NOT eigen_POPULATED)
+    FetchContent_Populate(eigen)
+  endif()
+  set(EIGEN_INCLUDE_DIR ${eigen_SOURCE_DIR})
+endif()
+add_library(eigen_headers INTERFACE)
+target_include_directories(eigen_headers SYSTEM INTERFACE ${EIGEN_INCLUDE_DIR})
+
 # protozero only installs headers: no CMake package to find.
 find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_writer.hpp)
 if(NOT PROTOZERO_INCLUDE_DIR)

@@ -6,7 +6,7 @@ set -euo pipefail
 # package, and the command that shows it is there even when it came by another road ("-": ask dpkg)
 needed=(g++ g++  cmake cmake  ninja-build ninja  nlohmann-json3-dev -  libfmt-dev -  libcli11-dev -
         libsimdjson-dev -  zlib1g-dev -  libprotozero-dev -  libboost-dev -
-        libpugixml-dev -)
+        libpugixml-dev -  libeigen3-dev -)
 for option; do
   case $option in
     --tests)

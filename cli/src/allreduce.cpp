@@ -97,10 +97,8 @@ int run(const Arguments& arguments) {
   context.torch = *torch;
   context.nccl = tuning.nccl;
   context.confidence = table.confidence;
-  if (!cluster.verified)
-    context.warnings.push_back(fmt::format(
-        "no measurement stands behind cluster \"{}\": its figures are its specification",
-        cluster.name));
+  for (std::string& warning : cluster_warnings(cluster))
+    context.warnings.push_back(std::move(warning));
   for (std::string& warning : nccl_warnings(tuning)) context.warnings.push_back(std::move(warning));
 
   deliver(

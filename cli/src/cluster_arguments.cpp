@@ -157,6 +157,22 @@ void require_choice(const ClusterArguments& arguments, const Cluster& cluster,
       arguments.protocol ? " --protocol " + *arguments.protocol : ""));
 }
 
+std::vector<std::string> cluster_warnings(const Cluster& cluster) {
+  if (cluster.calibration) {
+    const std::string beyond =
+        beyond_calibration(*cluster.calibration, cluster.nodes, cluster.gpus_per_node);
+    if (beyond.empty()) return {};
+    return {
+        fmt::format("{}; treat the result as a guess. Measure with: all_reduce_perf -b 8 -e 1G "
+                    "-f 2, then ddpsim calibrate",
+                    beyond)};
+  }
+  if (cluster.verified) return {};
+  return {
+      fmt::format("no measurement stands behind cluster \"{}\": its figures are its specification",
+                  cluster.name)};
+}
+
 std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning) {
   if (tuning.nccl >= NcclVersion{2, 7, 0}) return {};
   return {fmt::format("NCCL {} is older than the oldest tuning table here (2.7.8)",

@@ -16,6 +16,7 @@ void add_tune(CLI::App& app, std::function<int()>& action);
 void add_compare(CLI::App& app, std::function<int()>& action);
 void add_allreduce(CLI::App& app, std::function<int()>& action);
 void add_buckets(CLI::App& app, std::function<int()>& action);
+void add_calibrate(CLI::App& app, std::function<int()>& action);
 void add_import(CLI::App& app, std::function<int()>& action);
 void add_topo(CLI::App& app, std::function<int()>& action);
 void add_list(CLI::App& app, std::function<int()>& action);

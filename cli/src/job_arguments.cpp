@@ -63,10 +63,7 @@ std::vector<std::string> job_warnings(const Workload& workload, const Cluster& c
                     "give the trace with "
                     "--timing compacted",
                     behind, workload.host_ready.size()));
-  if (!cluster.verified)
-    warnings.push_back(fmt::format(
-        "no measurement stands behind cluster \"{}\": its figures are its specification",
-        cluster.name));
+  for (std::string& warning : cluster_warnings(cluster)) warnings.push_back(std::move(warning));
   if (!gloo)
     for (std::string& warning : nccl_warnings(tuning)) warnings.push_back(std::move(warning));
   if (scale.factor != 1 && 2 * behind > workload.host_ready.size())

@@ -22,11 +22,10 @@ AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& 
     row.high = row.time.scaled(band.slower);
     table.rows.push_back(row);
   }
-  table.confidence.grade = Grade::c;
+  table.confidence.grade = grade_of(cluster, false);
   table.confidence.low_percent = 100 * (band.faster - 1);
   table.confidence.high_percent = 100 * (band.slower - 1);
-  table.confidence.because = {"the cluster is not calibrated: times come from its specification",
-                              band_evidence(cluster)};
+  table.confidence.because = {calibration_of(cluster), band_evidence(cluster)};
   if (cluster.ranks() > 1)
     table.confidence.measure_next = measure_all_reduces({sizes.begin(), sizes.end()}, cluster);
   return table;

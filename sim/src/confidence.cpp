@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ddpsim/sim/tune.hpp"
 #include "measure_next.hpp"
@@ -13,6 +14,12 @@ namespace {
 
 /// A source that moves the step by less is not worth a reader's time.
 constexpr double kWorthNaming = 0.001;
+/// Today's step counts as reproduced when no more of it is left unexplained.
+constexpr double kReproduced = 0.05;
+
+bool reproduced(const std::optional<Replay>& replay) {
+  return replay && std::abs(replay->residual() / replay->measured) <= kReproduced;
+}
 
 }  // namespace
 
@@ -26,6 +33,23 @@ std::string_view name_of(Grade grade) {
       return "C";
   }
   return "";
+}
+
+Grade grade_of(const Cluster& cluster, bool step_reproduced) {
+  if (!cluster.calibration) return Grade::c;
+  const bool within =
+      beyond_calibration(*cluster.calibration, cluster.nodes, cluster.gpus_per_node).empty();
+  return step_reproduced && within ? Grade::a : Grade::b;
+}
+
+std::string calibration_of(const Cluster& cluster) {
+  if (!cluster.calibration)
+    return "the cluster is not calibrated: collective times come from its specification";
+  const Calibration& calibration = *cluster.calibration;
+  const std::string beyond = beyond_calibration(calibration, cluster.nodes, cluster.gpus_per_node);
+  const std::size_t logs = calibration.scales.size();
+  return fmt::format("the cluster is calibrated with {} log{} of it{}", logs, logs == 1 ? "" : "s",
+                     beyond.empty() ? "" : ", but " + beyond);
 }
 
 Confidence assess(const Workload& workload, const Cluster& cluster, const SimulationOptions& given,
@@ -42,9 +66,10 @@ Confidence assess(const Workload& workload, const Cluster& cluster, const Simula
          simulate_times(workload, cluster, world.options, world.model).iteration - predicted});
 
   Confidence confidence;
-  confidence.grade = Grade::c;
-  confidence.because.push_back(
-      "the cluster is not calibrated: collective times come from its specification");
+  Cluster basis = cluster;
+  if (chooser_of(model) == nullptr) basis.calibration.reset();  // NCCL's logs say nothing of gloo
+  confidence.grade = grade_of(basis, reproduced(replay));
+  confidence.because.push_back(calibration_of(basis));
   for (std::size_t i = 0; i + 1 < worlds.size(); i += 2) {
     const double low = std::min({deviations[i].by, deviations[i + 1].by, Duration()}) / predicted;
     const double high = std::max({deviations[i].by, deviations[i + 1].by, Duration()}) / predicted;

@@ -26,19 +26,18 @@
 namespace ddpsim {
 namespace {
 
-constexpr PipelineConstants kLaw;
 constexpr double kKiB = 1024;
 
 double switch_rate(const Cluster& cluster) {
-  const double share =
-      cluster.gpu.compute_capability >= 100 ? kLaw.nvls_share[1] : kLaw.nvls_share[0];
-  return cluster.intra.per_gpu.bytes_per_second() * share / (1 + 1.0 / cluster.gpus_per_node);
+  return cluster.intra.per_gpu.bytes_per_second() * constants_of(cluster).nvls_share /
+         (1 + 1.0 / cluster.gpus_per_node);
 }
 
 }  // namespace
 
 PipelineTerms nvls_all_reduce(const CollectiveChoice& choice, double size, const Cluster& cluster) {
   const Path path = path_of(choice, cluster);
+  const PathConstants law = constants_of(cluster);
   const bool several = cluster.nodes > 1;
   const double streams = static_cast<double>(choice.channels) * cluster.gpus_per_node;
   const double largest = streams * (several ? 64 : 128) * kKiB;
@@ -47,15 +46,15 @@ PipelineTerms nvls_all_reduce(const CollectiveChoice& choice, double size, const
   const double wave = size / waves;
   const double rate = switch_rate(cluster);
   PipelineTerms terms;
-  terms.start_us = kLaw.launch_us + kLaw.nvls_start_us;
-  terms.local_hop_us = kLaw.nvls_wave_us;
+  terms.start_us = law.launch_us + law.nvls_start_us;
+  terms.local_hop_us = law.nvls_wave_us;
   terms.loops = waves;
-  terms.latency_us = waves * kLaw.nvls_wave_us;
+  terms.latency_us = waves * law.nvls_wave_us;
   terms.fill_us = move_us(wave, rate);
   terms.transfer_us = move_us(size, rate);
   if (several) {
     const int hops = 2 * tree_depth(cluster.nodes);
-    terms.network_hop_us = network_hop_us(choice.protocol, wave / streams, cluster);
+    terms.network_hop_us = network_hop_us(choice, wave / streams, cluster);
     terms.latency_us += hops * terms.network_hop_us;
     terms.fill_us += hops * move_us(wave / 2, path.network_rate);
     terms.transfer_us =
@@ -74,7 +73,7 @@ PipelineTerms collnet_all_reduce(const CollectiveChoice& choice, double size,
   const double chunk = std::min(size / choice.channels, 256 * kKiB);
   PipelineTerms terms{.start_us = path.start_us,
                       .local_hop_us = path.local_us,
-                      .network_hop_us = network_hop_us(choice.protocol, chunk, cluster),
+                      .network_hop_us = network_hop_us(choice, chunk, cluster),
                       .payload = path.payload};
   terms.latency_us = local_hops * path.local_us + 2 * terms.network_hop_us;
   terms.fill_us = (local_hops + 1) * move_us(chunk * choice.channels, path.slowest());

@@ -10,8 +10,9 @@
 //                     network hop one message is stored before it goes on.
 //   tree all-reduce   hops = 2(g - 1) + 2 log2(N); a GPU in the middle of the local chain passes S
 //                     up and S down, a NIC carries S/2 per tree edge and direction: 1 S with two
-//                     nodes, 3/2 with three, 2 from four on. Simple fills 2 * depth chunks. A tree
-//                     is a pipeline of chunks: its terms add up (q = 1).
+//                     nodes, 3/2 with three, 2 from four on. Simple fills 2 chunks per hop, a NIC
+//                     with the half of them that its tree sends that way. A tree is a pipeline of
+//                     chunks: its terms add up (q = 1).
 //   ring broadcast    hops = n - 1, traffic = S, filled by n - 2 slices; its terms add up too.
 //   in the switch     in_switch_law.cpp
 // rate = the slowest of the links inside a node, the NICs of a node and the thread blocks, after
@@ -35,7 +36,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr PipelineConstants kLaw;
 constexpr double kKiB = 1024;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 /// NCCL_STEPS: messages a buffer holds. A chunk of a ring is four, sent in two slices.
@@ -74,18 +74,36 @@ PipelineTerms ring_all_reduce(const CollectiveChoice& choice, double size, const
   if (cluster.nodes <= 1) return terms;
 
   const double message = simple ? chunk / 2 : chunk;
-  terms.network_hop_us = network_hop_us(choice.protocol, message, cluster);
+  terms.network_hop_us = network_hop_us(choice, message, cluster);
   const double latency = network_hops * terms.network_hop_us;
   const double store = network_hops * move_us(message * choice.channels, path.network_rate);
   const double walk = latency + store;
   const double busy = std::max(terms.transfer_us, (terms.loops - 1) * walk);
   if (!(busy < kInfinite)) return terms;
+  const double q = constants_of(cluster).overlap;
+  // The longer one first: powers of many microseconds would overflow.
+  const double longer = std::max(walk, busy);
   const double together =
-      std::pow(std::pow(walk, kLaw.overlap) + std::pow(busy, kLaw.overlap), 1 / kLaw.overlap);
+      longer * std::pow(std::pow(walk / longer, q) + std::pow(busy / longer, q), 1 / q);
   const double visible = std::max(0.0, together - terms.transfer_us) / walk;
   terms.latency_us += visible * latency;
   terms.fill_us = visible * store;
   return terms;
+}
+
+/// NCCL halves the chunks of a tree until enough of them fill its depth.
+double tree_chunk(const CollectiveChoice& choice, double share, int depth) {
+  double chunk = chunk_limit(choice, 1);
+  if (choice.protocol == Protocol::ll) return std::min(share, chunk);
+  if (choice.protocol == Protocol::ll128)
+    return std::min({share, chunk, std::max(share / (4 * depth), 32 * kKiB)});
+  struct Rule {
+    int per_depth;
+    double least;
+  };
+  for (const Rule rule : {Rule{8, 128 * kKiB}, Rule{4, 64 * kKiB}, Rule{1, 32 * kKiB}})
+    while (share < rule.per_depth * depth * chunk && chunk > rule.least) chunk /= 2;
+  return std::min(share, chunk);
 }
 
 PipelineTerms tree_all_reduce(const CollectiveChoice& choice, double size, const Cluster& cluster,
@@ -95,18 +113,16 @@ PipelineTerms tree_all_reduce(const CollectiveChoice& choice, double size, const
   const int depth = local_depth + network_depth;
   const double chain = local_depth == 0 ? 0 : local_depth == 1 ? 1 : 2;
   const double share = size / choice.channels;
-  double chunk = std::min(share, chunk_limit(choice, 1));
-  if (choice.protocol != Protocol::ll) {
-    chunk = std::min(chunk, std::max(share / (4 * depth), 32 * kKiB));
-  }
+  const double chunk = tree_chunk(choice, share, depth);
   PipelineTerms terms = terms_of(path);
   if (choice.protocol == Protocol::simple) {
-    terms.fill_us = 2 * depth * move_us(chunk * choice.channels, path.slowest());
+    terms.fill_us = 2 * (local_depth * move_us(chunk * choice.channels, path.local_rate) +
+                         network_depth * move_us(chunk * choice.channels / 2, path.network_rate));
   } else {
     terms.fill_us = 2 * network_depth * move_us(chunk * choice.channels, path.network_rate);
   }
   if (cluster.nodes > 1) {
-    terms.network_hop_us = network_hop_us(choice.protocol, chunk, cluster);
+    terms.network_hop_us = network_hop_us(choice, chunk, cluster);
   }
   terms.latency_us = 2 * (local_depth * path.local_us + network_depth * terms.network_hop_us);
   terms.transfer_us = std::max(move_us(tree_traffic(cluster.nodes) * size, path.network_rate),
@@ -123,7 +139,7 @@ PipelineTerms ring_broadcast(const CollectiveChoice& choice, double size, const 
   if (choice.protocol == Protocol::simple) {
     terms.fill_us = (hops - 1) * move_us(slice * choice.channels, path.slowest());
   }
-  if (network_hops > 0) terms.network_hop_us = network_hop_us(choice.protocol, slice, cluster);
+  if (network_hops > 0) terms.network_hop_us = network_hop_us(choice, slice, cluster);
   terms.latency_us = (hops - network_hops) * path.local_us + network_hops * terms.network_hop_us;
   terms.transfer_us = move_us(size, path.slowest());
   return terms;
@@ -131,8 +147,10 @@ PipelineTerms ring_broadcast(const CollectiveChoice& choice, double size, const 
 
 }  // namespace
 
-PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
-                             const Cluster& cluster) {
+namespace {
+
+PipelineTerms law_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
+                        const Cluster& cluster) {
   const double bytes = static_cast<double>(std::max<std::int64_t>(0, size.count()));
   switch (choice.algorithm) {
     case Algorithm::nvls:
@@ -149,6 +167,28 @@ PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice
   if (kind == CollectiveKind::broadcast) return ring_broadcast(choice, bytes, cluster, path);
   if (choice.algorithm == Algorithm::ring) return ring_all_reduce(choice, bytes, cluster, path);
   return tree_all_reduce(choice, bytes, cluster, path);
+}
+
+/// Measurements tell how much longer an operation takes, not which of its parts.
+void correct(PipelineTerms& terms, double factor) {
+  for (double* us : {&terms.start_us, &terms.latency_us, &terms.fill_us, &terms.transfer_us,
+                     &terms.local_hop_us, &terms.network_hop_us})
+    *us *= factor;
+}
+
+}  // namespace
+
+PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
+                             const Cluster& cluster) {
+  PipelineTerms terms = law_terms(kind, choice, size, cluster);
+  if (cluster.calibration && kind == CollectiveKind::all_reduce) {
+    correct(terms, std::exp(correction_at(*cluster.calibration, place_of(choice, size, cluster))));
+  }
+  return terms;
+}
+
+CorrectionPlace place_of(const CollectiveChoice& choice, Bytes size, const Cluster& cluster) {
+  return {cluster.nodes, cluster.gpus_per_node, size, choice.algorithm, choice.protocol};
 }
 
 Duration cost(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,

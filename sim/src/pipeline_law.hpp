@@ -1,4 +1,5 @@
-// Constants of the pipeline law: one set for every cluster, each with a physical meaning.
+// Constants of the pipeline law for clusters that are not calibrated: one set for all of them, each
+// with a physical meaning. `constants_of` picks those of a cluster.
 //
 // Learned by tests/accuracy/fit_pipeline_law.py from the open all_reduce_perf logs named beside
 // them; no constant belongs to one log or one cluster.
@@ -6,13 +7,12 @@
 
 #include <array>
 
+#include "ddpsim/sim/calibration.hpp"
 #include "ddpsim/sim/collective.hpp"
 #include "ddpsim/sim/fabric.hpp"
 
 namespace ddpsim {
 
-/// Microseconds by protocol, in NCCL's index order: LL, LL128, Simple.
-using ProtocolLatency = std::array<double, 3>;
 /// By GPU generation: before sm_80, sm_80 to sm_89, sm_90 and later.
 using GenerationRate = std::array<double, 3>;
 
@@ -48,7 +48,11 @@ struct PipelineConstants {
   NetworkLatency socket{.hop_us = {21, 131, 131}, .rendezvous_us = 0, .wire_us = 15};
   /// How latencies between nodes hide behind the transfer: 1 adds them up, infinity hides the
   /// shorter wholly. Proxies work beside the kernel, but every chunk waits for the one before.
-  double overlap = 1.22;
+  /// Between 2 and 3 for every cluster measured at several numbers of nodes.
+  double overlap = 2.5;
+  /// us per hop between nodes and channel beside the first: one proxy thread serves them all.
+  /// 1.0 on Slingshot, 0.35 to 0.6 over InfiniBand.
+  double channel_us = 0.3;
   /// Share of NVLink's nominal rate that carries payload, by generation: headers, credits, switch.
   /// V100 (DGX-1, ABCI), A100 (six logs), H100, GH200 and H800.
   GenerationRate nvlink_share{0.90, 0.76, 0.82};
@@ -94,6 +98,9 @@ struct PipelineTerms {
 /// Precondition: more than one rank.
 PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
                              const Cluster& cluster);
+
+/// Share of NVLink's nominal rate that carries payload, whatever NCCL uses between the GPUs.
+double nvlink_share(const Cluster& cluster);
 
 /// Share of a link's nominal rate that traffic of any kind can fill: headers and credits excluded.
 /// What one GPU reaches through it may be less, and is the law's business.

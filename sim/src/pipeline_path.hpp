@@ -22,7 +22,7 @@ struct Path {
 Path path_of(const CollectiveChoice& choice, const Cluster& cluster);
 
 /// Latency of one hop between nodes for messages of so many bytes of data.
-double network_hop_us(Protocol protocol, double message, const Cluster& cluster);
+double network_hop_us(const CollectiveChoice& choice, double message, const Cluster& cluster);
 
 /// Microseconds to move `bytes`; nothing takes no time even where nothing could move.
 inline double move_us(double bytes, double rate) {

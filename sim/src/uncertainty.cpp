@@ -94,12 +94,23 @@ SimulationOptions with_costs(SimulationOptions options, double factor) {
 
 Band duration_band(const Cluster& cluster, Bytes size) {
   if (cluster.ranks() <= 1) return {};
+  if (cluster.calibration)
+    return calibrated_band(*cluster.calibration, cluster.nodes, cluster.gpus_per_node, size);
   const Evidence& evidence = evidence_for(cluster);
   if (size < kMiddle) return between(evidence.small, evidence.middle, kSmall, kMiddle, size);
   return between(evidence.middle, evidence.large, kMiddle, kLarge, size);
 }
 
 std::string band_evidence(const Cluster& cluster) {
+  if (cluster.calibration) {
+    const std::size_t logs = cluster.calibration->scales.size();
+    return fmt::format(
+        "low and high hold four in five measured times, by {} log{} of this cluster{}", logs,
+        logs == 1 ? "" : "s",
+        is_calibrated_at(*cluster.calibration, cluster.nodes, cluster.gpus_per_node)
+            ? ""
+            : " at other scales");
+  }
   return fmt::format(
       "low and high are what the middle 80 % of {} left, each cluster predicted without "
       "its own",

@@ -8,13 +8,7 @@
 
 namespace ddpsim {
 
-/// Factors on a collective's predicted time between which measured ones lay.
-struct Band {
-  double faster = 1;
-  double slower = 1;
-};
-
-/// For an uncalibrated all-reduce of `size` on this kind of cluster.
+/// For an all-reduce of `size` on this cluster: by its calibration, else by its kind.
 Band duration_band(const Cluster& cluster, Bytes size);
 /// What the band rests on, as a sentence without a full stop.
 std::string band_evidence(const Cluster& cluster);

@@ -10,6 +10,7 @@
 //    "switches": {…}, "degraded": […],
 //    "nccl": {"search_channels": 6, "per_channel": "20GBps"},
 //    "sources": ["…"], "verified": true | [NODES, …],
+//    "calibration": {…},
 //    "prices": [{"usd": 32.77, "per": "node_hour|node", "terms": "…", "as_of": "…", "source": "…"}]}
 //
 // Bandwidth per direction. `network` may be absent for one node, `nccl` overrides the derivation.
@@ -17,11 +18,13 @@
 // "interconnect"; that form, "switches" and "degraded" are described in wiring_file.hpp. Where nodes
 // differ, "node_types": [{"name": "…", "count": 4, "node": {…}, "nics_per_node": 4, "per_nic": "…"}]
 // stands in place of "nodes" and "node"; NICs not stated there are those of the network.
+// "calibration" is written by `ddpsim calibrate`: calibration_file.hpp.
 // `verified`: a log stands behind the cluster as written, or at these numbers of nodes.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "calibration_file.hpp"
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
@@ -262,7 +265,7 @@ ClusterDescription describe_file(std::string_view text, const std::string& file)
   check_schema(cursor);
   const Object root =
       cursor.object({"schema", "name", "summary", "nodes", "node", "network", "nccl", "sources",
-                     "verified", "prices", "node_types", "switches", "degraded"});
+                     "verified", "prices", "node_types", "switches", "degraded", "calibration"});
   ClusterDescription out;
   out.file = file;
   if (const auto name = root.optional("name")) out.name = name->string();
@@ -287,6 +290,9 @@ ClusterDescription describe_file(std::string_view text, const std::string& file)
   if (const auto verified = root.optional("verified")) read_verified(*verified, out);
   if (const auto prices = root.optional("prices")) {
     for (const Cursor& price : prices->array()) out.prices.push_back(read_price(price));
+  }
+  if (const auto calibration = root.optional("calibration")) {
+    out.calibration = read_calibration(*calibration);
   }
   root.required("name");
   if (!root.has("node_types")) root.required("node");

@@ -77,14 +77,25 @@ const EmbeddedFile* find_bundled(const std::string& name) {
   return nullptr;
 }
 
-ClusterDescription describe_named(const std::string& name, std::string_view words) {
+/// `json` receives the text of a cluster file that stands alone.
+ClusterDescription describe_text(std::string_view text, const std::string& file,
+                                 std::string_view words, std::string* json) {
+  ClusterDescription description = describe_source(text, file, words);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const bool alone = words.find_first_not_of(" \t\r\n") == words.npos;
+  if (json != nullptr && alone && first != text.npos && text[first] == '{') *json = text;
+  return description;
+}
+
+ClusterDescription describe_named(const std::string& name, std::string_view words,
+                                  std::string* json) {
   if (const EmbeddedFile* file = find_bundled(name)) {
-    return describe_source(file->text, std::string(file->name), words);
+    return describe_text(file->text, std::string(file->name), words, json);
   }
   const bool path = name.find('/') != name.npos || name.find('.') != name.npos;
   std::error_code error;
   if (path || std::filesystem::exists(name, error)) {
-    return describe_source(read_file(name, kLargestFile), name, words);
+    return describe_text(read_file(name, kLargestFile), name, words, json);
   }
   std::vector<std::string> names;
   std::string all;
@@ -100,17 +111,18 @@ ClusterDescription describe_named(const std::string& name, std::string_view word
 
 }  // namespace
 
-Topology load_topology(const ClusterRequest& request) {
+ClusterDescription describe_request(const ClusterRequest& request, std::string* json) {
   ClusterDescription description;
   std::optional<int> nodes = request.nodes;
   std::error_code error;
   if (std::filesystem::is_regular_file(request.text, error)) {
-    description = describe_named(request.text, "");  // a file may have '@' and spaces in its name
+    description =
+        describe_named(request.text, "", json);  // a file may have '@' and spaces in its name
   } else if (const auto [first, words] = split_first(request.text); is_line(first)) {
     description = describe_line(request.text);
   } else {
     const auto [name, suffix] = split_nodes(first);
-    description = describe_named(name, words);
+    description = describe_named(name, words, json);
     if (suffix && nodes && *suffix != *nodes) {
       fail(fmt::format("{} and --nodes {} disagree", in_quotes(request.text), *nodes),
            "Keep one of them");
@@ -118,7 +130,18 @@ Topology load_topology(const ClusterRequest& request) {
     if (suffix) nodes = suffix;
   }
   resize(description, nodes, request.gpus_per_node);
-  return seal(description);
+  return description;
+}
+
+Topology load_topology(const ClusterRequest& request) {
+  return seal(describe_request(request));
+}
+
+Cluster load_cluster_at(const std::string& text, int nodes, int gpus_per_node) {
+  ClusterDescription description =
+      describe_request({.text = text, .nodes = {}, .gpus_per_node = {}});
+  resize(description, nodes, gpus_per_node);
+  return seal(description).cluster;
 }
 
 Cluster load_cluster(const ClusterRequest& request) {

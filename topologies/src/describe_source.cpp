@@ -136,6 +136,7 @@ ClusterDescription describe_source(std::string_view text, const std::string& fil
   if (find_word(words, "nic") != nullptr || find_word(words, "oversubscription") != nullptr ||
       find_word(words, "latency") != nullptr) {
     out.verified_nodes.clear();
+    out.calibration.reset();
     out.stated.reset();
   }
   for (const std::string& key : known_keys()) {

@@ -65,6 +65,7 @@ struct ClusterDescription {
   std::optional<StatedChannels> stated;
   std::vector<std::string> sources;
   std::vector<Price> prices;
+  std::optional<Calibration> calibration;
   std::vector<int> verified_nodes;  ///< numbers of such nodes at which a log was taken
 
   int nodes() const;
@@ -90,6 +91,10 @@ ClusterDescription describe_line(std::string_view line);
 /// Applies --nodes and --gpus-per-node. Throws InputError.
 void resize(ClusterDescription& description, std::optional<int> nodes,
             std::optional<int> gpus_per_node);
+
+/// What the CLUSTER argument of the command line describes, at the size it asks for. `json` receives
+/// the text where that is a cluster file, bundled or not, without words beside it. Throws InputError.
+ClusterDescription describe_request(const ClusterRequest& request, std::string* json = nullptr);
 
 /// Checks what depends on the final size, wires nodes, searches channels. Throws InputError.
 Topology seal(const ClusterDescription& description);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 #include "channel_derivation.hpp"
@@ -165,6 +166,11 @@ Topology seal(const ClusterDescription& description) {
   cluster.network = description.network;
   cluster.verified = std::count(description.verified_nodes.begin(),
                                 description.verified_nodes.end(), cluster.nodes) > 0;
+  if (description.calibration) {
+    cluster.calibration = std::make_shared<const Calibration>(*description.calibration);
+    cluster.verified = cluster.verified ||
+                       is_calibrated_at(*cluster.calibration, cluster.nodes, cluster.gpus_per_node);
+  }
   cluster.sources = description.sources;
   cluster.prices = description.prices;
   cluster.degraded_links = static_cast<int>(description.degraded.size());

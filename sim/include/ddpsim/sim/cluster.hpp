@@ -2,10 +2,12 @@
 // plain numbers. `topologies` builds it from files and one-line forms; the simulator only reads it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "ddpsim/sim/calibration.hpp"
 #include "ddpsim/sim/units.hpp"
 
 namespace ddpsim {
@@ -87,6 +89,8 @@ struct Cluster {
   bool verified = false;            ///< a log stands behind the figures
   std::vector<std::string> sources;
   std::vector<Price> prices;  ///< latest first; empty where none is known
+  /// Absent where no log of this cluster was fitted. Shared by copies, at every number of nodes.
+  std::shared_ptr<const Calibration> calibration;
 
   int ranks() const { return nodes * gpus_per_node; }
 };

@@ -105,6 +105,9 @@ bool can_choose(const Cluster& cluster, const CollectiveTuning& tuning);
 Duration cost(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
               const Cluster& cluster);
 
+/// Where an all-reduce stands in the calibration of its cluster.
+CorrectionPlace place_of(const CollectiveChoice& choice, Bytes size, const Cluster& cluster);
+
 /// choose, then cost, on an idle network.
 struct AnalyticModel {
   Cluster cluster;

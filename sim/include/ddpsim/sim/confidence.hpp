@@ -15,6 +15,11 @@ namespace ddpsim {
 enum class Grade { a, b, c };
 std::string_view name_of(Grade grade);  ///< "A"
 
+struct Cluster;
+Grade grade_of(const Cluster& cluster, bool step_reproduced);
+/// What the times of collectives rest on, as a sentence without a full stop.
+std::string calibration_of(const Cluster& cluster);
+
 /// What would narrow an interval most.
 struct NextMeasurement {
   std::string source;   ///< of the interval, as `because` names it

@@ -19,6 +19,13 @@ struct ClusterRequest {
 /// Throws InputError.
 Cluster load_cluster(const ClusterRequest& request);
 
+/// The same at another size, whatever number of nodes the text itself names.
+Cluster load_cluster_at(const std::string& text, int nodes, int gpus_per_node);
+
+/// The cluster file of a CLUSTER argument with this calibration in it: what the argument says is
+/// kept, a calibration it had is replaced. Throws InputError.
+std::string calibrated_cluster_file(const std::string& text, const Calibration& calibration);
+
 /// ddpsim.cluster/1 document.
 Cluster parse_cluster(std::string_view text, const std::string& file);
 

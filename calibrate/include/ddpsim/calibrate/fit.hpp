@@ -1,0 +1,70 @@
+// One or many logs of one cluster, at any numbers of nodes and GPUs, fitted together: physical
+// constants of the pipeline law, and what is left of the measurements beside them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ddpsim/calibrate/measured_log.hpp"
+#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/collective.hpp"
+
+namespace ddpsim {
+
+/// The cluster at another size. Throws InputError where it has none such.
+using ClusterAt = std::function<Cluster(Scale)>;
+
+struct FittedConstant {
+  std::string name;   ///< as in the cluster file: "hop_us"
+  std::string which;  ///< "LL", "Simple"; empty where there is one only
+  double before = 0;  ///< of the uncalibrated law
+  double value = 0;
+  double low = 0;   ///< four in five chances that it lies between …
+  double high = 0;  ///< … these
+};
+
+struct FitResidual {
+  std::size_t log = 0;  ///< index into Fit::used
+  Scale scale;
+  Bytes size;
+  CollectiveChoice choice;
+  double measured_us = 0;
+  double law_us = 0;         ///< fitted constants alone
+  double calibrated_us = 0;  ///< with the correction, as predictions will be
+};
+
+struct LogLeftOut {
+  std::string source;
+  std::string reason;
+};
+
+struct Fit {
+  Calibration calibration;
+  std::vector<FittedConstant> constants;  ///< those the logs say something about
+  std::vector<FitResidual> residuals;     ///< by log, then size
+  std::vector<std::string> used;          ///< sources
+  std::vector<LogLeftOut> left_out;
+  std::vector<std::string> law_breaks;  ///< where measurement and law differ by a quarter and more
+  std::vector<std::string> notes;
+};
+
+struct FitOptions {
+  NcclVersion nccl;             ///< where a log prints none
+  bool keep_unhealthy = false;  ///< fit logs that `health` distrusts as well
+};
+
+/// Throws InputError: nothing left to fit, too few points, one size only, logs that contradict each
+/// other, times or sizes in other units, a scale that the log does not say.
+Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& cluster_at,
+                    const FitOptions& options);
+
+/// Median and 90th percentile of |calibrated / measured - 1| and |law / measured - 1| over sizes.
+struct FitErrors {
+  double median = 0;
+  double p90 = 0;
+  std::size_t sizes = 0;
+};
+FitErrors errors_of(const std::vector<FitResidual>& residuals, Bytes from, bool law_alone = false);
+
+}  // namespace ddpsim

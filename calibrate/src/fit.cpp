@@ -1,0 +1,318 @@
+#include "ddpsim/calibrate/fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "ddpsim/calibrate/health.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "kriging_fit.hpp"
+#include "law_parameters.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kFewestSizes = 4;  ///< of one log: a latency, a rate and something to check
+constexpr std::size_t kMostPoints = 2'000;  ///< the fit takes their cube
+constexpr double kContradiction = 2;        ///< median ratio of two logs of one scale
+constexpr double kLeastMisfit = 0.05;
+constexpr double kFourInFive = 1.28;
+constexpr Bytes kSmall{64 << 10};
+constexpr Bytes kLarge{1 << 20};
+
+[[noreturn]] void fail(const std::string& file, std::string message, std::string hint) {
+  throw InputError({file, "", std::move(message), std::move(hint)});
+}
+
+/// A log that takes part.
+struct Part {
+  const MeasuredLog* log;
+  Scale scale;
+  Cluster cluster;  ///< uncalibrated, at the log's scale
+  CollectiveTuning tuning;
+  std::vector<MeasuredPoint> points;  ///< one per size
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// Rows of one size become their geometric mean; sizes of nothing say nothing.
+std::vector<MeasuredPoint> by_size(const MeasuredLog& log) {
+  std::map<Bytes, std::pair<double, int>> sums;
+  std::map<Bytes, MeasuredPoint> first;
+  for (const MeasuredPoint& point : log.points) {
+    if (point.size <= Bytes() || !(point.time_us > 0)) continue;
+    auto& [sum, count] = sums[point.size];
+    sum += std::log(point.time_us);
+    ++count;
+    first.emplace(point.size, point);
+  }
+  std::vector<MeasuredPoint> points;
+  for (auto& [size, point] : first) {
+    point.time_us = std::exp(sums[size].first / sums[size].second);
+    points.push_back(point);
+  }
+  return points;
+}
+
+Scale scale_of(const MeasuredLog& log) {
+  if (const auto scale = log.scale()) return *scale;
+  fail(log.source, "does not say how many nodes and GPUs per node it was taken on",
+       fmt::format("Name them: {}@NODESxGPUS, such as {}@2x8", log.source, log.source));
+}
+
+void check_gpu(const MeasuredLog& log, const Cluster& cluster) {
+  if (log.gpu.empty()) return;
+  const std::string model = gpu_model_name(log.gpu);
+  if (model == cluster.gpu.name || !find_gpu(model)) return;
+  fail(log.source,
+       fmt::format("was taken on {}, where the cluster has {}", model, cluster.gpu.name),
+       "Name the cluster the log was taken on (--cluster)");
+}
+
+std::optional<Part> part_of(const MeasuredLog& log, const ClusterAt& cluster_at,
+                            const FitOptions& options, Fit& fit) {
+  if (log.points.empty()) {
+    fit.left_out.push_back({log.source, "it has no table of times"});
+    return std::nullopt;
+  }
+  const Scale scale = scale_of(log);
+  if (scale.ranks() <= 1) {
+    fit.left_out.push_back({log.source, "one GPU sends nothing to anybody"});
+    return std::nullopt;
+  }
+  Part part{&log, scale, cluster_at(scale), tuning_of(log, options.nccl), by_size(log)};
+  part.cluster.calibration.reset();
+  check_gpu(log, part.cluster);
+  if (part.points.size() < 2)
+    fail(log.source, "has one size only: latency and bandwidth cannot be told apart",
+         "Measure a range of sizes: all_reduce_perf -b 8 -e 1G -f 2");
+  if (part.points.size() < kFewestSizes)
+    fail(log.source,
+         fmt::format("has {} sizes; a fit needs {} at least", part.points.size(), kFewestSizes),
+         "Measure a range of sizes: all_reduce_perf -b 8 -e 1G -f 2");
+  const LogHealth found = health(log, part.cluster, part.tuning);
+  for (const std::string& note : found.notes) fit.notes.push_back(log.source + ": " + note);
+  if (!found.healthy() && !options.keep_unhealthy) {
+    std::string reason;
+    for (const std::string& fault : found.faults) reason += (reason.empty() ? "" : "; ") + fault;
+    fit.left_out.push_back({log.source, reason});
+    return std::nullopt;
+  }
+  for (const std::string& fault : found.faults) fit.notes.push_back(log.source + ": " + fault);
+  return part;
+}
+
+/// Two logs of one scale must be of one machine.
+void check_agreement(const std::vector<Part>& parts, Fit& fit) {
+  for (std::size_t a = 0; a < parts.size(); ++a)
+    for (std::size_t b = a + 1; b < parts.size(); ++b) {
+      if (!(parts[a].scale == parts[b].scale)) continue;
+      std::vector<double> ratios;
+      for (const MeasuredPoint& one : parts[a].points)
+        for (const MeasuredPoint& other : parts[b].points)
+          if (one.size == other.size) ratios.push_back(std::log(other.time_us / one.time_us));
+      if (ratios.empty()) continue;
+      const double ratio = std::exp(median(std::move(ratios)));
+      const std::string message = fmt::format(
+          "takes {:.2f} times what {} takes on the same {} nodes of {} GPUs (median)", ratio,
+          parts[a].log->source, parts[a].scale.nodes, parts[a].scale.gpus_per_node);
+      if (ratio > kContradiction || ratio < 1 / kContradiction)
+        fail(parts[b].log->source, message,
+             "Two such logs are not of one machine in one state: leave one out");
+      if (std::abs(std::log(ratio)) > 0.1)
+        fit.notes.push_back(parts[b].log->source + " " + message);
+    }
+}
+
+CollectiveChoice choice_of(const Part& part, Bytes size) {
+  return choose(CollectiveKind::all_reduce, size, part.cluster, part.tuning);
+}
+
+Cluster with(const Cluster& cluster, Calibration calibration) {
+  Cluster out = cluster;
+  out.calibration = std::make_shared<const Calibration>(std::move(calibration));
+  return out;
+}
+
+/// The law's times of all parts, point by point, with a calibration.
+std::vector<double> times_us(const std::vector<Part>& parts,
+                             const std::vector<CollectiveChoice>& choices,
+                             const Calibration& calibration) {
+  std::vector<double> out;
+  out.reserve(choices.size());
+  for (const Part& part : parts) {
+    const Cluster cluster = with(part.cluster, calibration);
+    for (const MeasuredPoint& point : part.points)
+      out.push_back(cost(CollectiveKind::all_reduce, choices[out.size()], point.size, cluster)
+                        .microseconds());
+  }
+  return out;
+}
+
+/// One standard deviation, by the middle two thirds: a few sizes may be far off.
+double deviation(std::vector<double> logarithms) {
+  if (logarithms.empty()) return 0;
+  for (double& value : logarithms) value = std::abs(value);
+  std::sort(logarithms.begin(), logarithms.end());
+  const auto at = static_cast<std::size_t>(0.68 * static_cast<double>(logarithms.size() - 1) + 0.5);
+  return std::max(kLeastMisfit, logarithms[at]);
+}
+
+LawMisfit misfit_of(const std::vector<FitResidual>& residuals) {
+  const auto within = [&](Bytes from, Bytes to) {
+    std::vector<double> logarithms;
+    for (const FitResidual& row : residuals)
+      if (row.size >= from && row.size < to)
+        logarithms.push_back(std::log(row.measured_us / row.law_us));
+    return deviation(std::move(logarithms));
+  };
+  LawMisfit misfit{within(Bytes(1), kSmall), within(kSmall, kLarge), within(kLarge, Bytes::max())};
+  // A class nobody measured misses like the worst of the others.
+  const double worst = std::max({misfit.small, misfit.middle, misfit.large});
+  for (double* of : {&misfit.small, &misfit.middle, &misfit.large})
+    if (*of == 0) *of = worst;
+  return misfit;
+}
+
+std::string size_text(Bytes size) {
+  const std::int64_t bytes = size.count();
+  for (const auto& [unit, name] : {std::pair(1 << 30, "GiB"), {1 << 20, "MiB"}, {1 << 10, "KiB"}})
+    if (bytes >= unit) return fmt::format("{:.4g} {}", static_cast<double>(bytes) / unit, name);
+  return fmt::format("{} B", bytes);
+}
+
+/// Runs of sizes in one log where the law misses by a quarter and more on one side.
+std::vector<std::string> breaks_of(const std::vector<FitResidual>& residuals,
+                                   const std::vector<std::string>& sources) {
+  constexpr double kQuarter = 0.223;  // log 1.25
+  std::vector<std::string> out;
+  const auto side = [&](const FitResidual& row) {
+    const double miss = std::log(row.measured_us / row.law_us);
+    return miss > kQuarter ? 1 : miss < -kQuarter ? -1 : 0;
+  };
+  for (std::size_t first = 0; first < residuals.size();) {
+    std::size_t last = first;
+    while (last + 1 < residuals.size() && residuals[last + 1].log == residuals[first].log &&
+           side(residuals[last + 1]) == side(residuals[first]))
+      ++last;
+    if (side(residuals[first]) != 0) {
+      double worst = 0;
+      for (std::size_t i = first; i <= last; ++i) {
+        const double miss = std::log(residuals[i].measured_us / residuals[i].law_us);
+        if (std::abs(miss) > std::abs(worst)) worst = miss;
+      }
+      const std::string sizes = first == last ? size_text(residuals[first].size)
+                                              : size_text(residuals[first].size) + " to " +
+                                                    size_text(residuals[last].size);
+      out.push_back(fmt::format("{} ({}x{}): at {} measured times are up to {:.2f} of the law's",
+                                sources[residuals[first].log], residuals[first].scale.nodes,
+                                residuals[first].scale.gpus_per_node, sizes, std::exp(worst)));
+    }
+    first = last + 1;
+  }
+  return out;
+}
+
+std::vector<FittedConstant> constants_of_fit(const KrigingFit& solved, const PathConstants& prior) {
+  std::vector<FittedConstant> out;
+  for (std::size_t i = 0; i < law_parameters().size(); ++i) {
+    const LawParameter& parameter = law_parameters()[i];
+    // What the logs say nothing about stays what it was.
+    if (!(solved.deviation[i] > 0) || solved.deviation[i] > 0.9 * parameter.doubt) continue;
+    PathConstants before = prior;
+    PathConstants after = solved.constants;
+    const double value = parameter.of(after);
+    const double factor = std::exp(kFourInFive * solved.deviation[i]);
+    out.push_back({std::string(parameter.name), std::string(parameter.which), parameter.of(before),
+                   value, value / factor, std::min(value * factor, parameter.most)});
+  }
+  return out;
+}
+
+}  // namespace
+
+Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& cluster_at,
+                    const FitOptions& options) {
+  Fit fit;
+  std::vector<Part> parts;
+  for (const MeasuredLog& log : logs)
+    if (auto part = part_of(log, cluster_at, options, fit)) parts.push_back(std::move(*part));
+  if (parts.empty()) {
+    const std::string file = logs.empty() ? "command line" : logs.front().source;
+    fail(file,
+         fit.left_out.empty()
+             ? "no log to fit"
+             : fmt::format("nothing is left to fit: {}", fit.left_out.front().reason),
+         "Give a log of this cluster in a sound state");
+  }
+  check_agreement(parts, fit);
+
+  KrigingProblem problem;
+  problem.prior = constants_of(parts.front().cluster);
+  std::vector<CollectiveChoice> choices;
+  for (const Part& part : parts)
+    for (const MeasuredPoint& point : part.points) {
+      choices.push_back(choice_of(part, point.size));
+      problem.places.push_back(place_of(choices.back(), point.size, part.cluster));
+      problem.log_measured.push_back(std::log(point.time_us));
+    }
+  if (choices.size() > kMostPoints)
+    fail(parts.front().log->source, fmt::format("{} sizes in all logs together", choices.size()),
+         fmt::format("At most {}: a factor of two between sizes (-f 2) is enough", kMostPoints));
+  problem.law = [&](const PathConstants& constants) {
+    std::vector<double> out = times_us(parts, choices, {.constants = constants});
+    for (double& value : out) value = std::log(value);
+    return out;
+  };
+  const KrigingFit solved = solve(problem);
+
+  Calibration& calibration = fit.calibration;
+  calibration.constants = solved.constants;
+  const std::vector<double> law = times_us(parts, choices, calibration);
+  for (std::size_t i = 0; i < problem.places.size(); ++i)
+    calibration.correction.push_back({problem.places[i], solved.weights[i]});
+  const std::vector<double> calibrated = times_us(parts, choices, calibration);
+  std::size_t row = 0;
+  for (const Part& part : parts) {
+    for (const MeasuredPoint& point : part.points) {
+      fit.residuals.push_back({fit.used.size(), part.scale, point.size, choices[row], point.time_us,
+                               law[row], calibrated[row]});
+      ++row;
+    }
+    fit.used.push_back(part.log->source);
+    calibration.scales.push_back({part.scale.nodes, part.scale.gpus_per_node,
+                                  part.points.front().size, part.points.back().size,
+                                  part.log->source, part.log->nccl});
+  }
+  calibration.misfit = misfit_of(fit.residuals);
+  fit.constants = constants_of_fit(solved, problem.prior);
+  fit.law_breaks = breaks_of(fit.residuals, fit.used);
+  return fit;
+}
+
+FitErrors errors_of(const std::vector<FitResidual>& residuals, Bytes from, bool law_alone) {
+  std::vector<double> errors;
+  for (const FitResidual& row : residuals)
+    if (row.size >= from)
+      errors.push_back(
+          std::abs((law_alone ? row.law_us : row.calibrated_us) / row.measured_us - 1));
+  if (errors.empty()) return {};
+  std::sort(errors.begin(), errors.end());
+  const auto at = [&](double share) {
+    return errors[static_cast<std::size_t>(share * static_cast<double>(errors.size() - 1) + 0.5)];
+  };
+  return {at(0.5), at(0.9), errors.size()};
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,36 @@
+// Constants of the law and the Gaussian process beside them, found together.
+//
+//   y = log(measured) = log law(z) + r + e
+//   z ~ N(0, doubt^2)  logarithms of constants over the uncalibrated ones
+//   r ~ N(0, K)        the correction, K = correction_covariance
+//   e                  noise with heavy tails: Student's t, 4 degrees of freedom
+// z minimises (y - f)' (K + E)^-1 (y - f) + sum (z / doubt)^2 by Gauss-Newton with Levenberg's
+// damping; E is reweighted from the noise it leaves (least squares made robust). The weights of the
+// correction are (K + E)^-1 (y - f): a measured size gets its measurement back as far as it is
+// believed.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ddpsim/sim/calibration.hpp"
+
+namespace ddpsim {
+
+struct KrigingProblem {
+  PathConstants prior;
+  std::vector<CorrectionPlace> places;
+  std::vector<double> log_measured;
+  /// Logarithm of the law's time at every place.
+  std::function<std::vector<double>(const PathConstants&)> law;
+};
+
+struct KrigingFit {
+  PathConstants constants;
+  std::vector<double> weights;    ///< per place
+  std::vector<double> deviation;  ///< per law parameter, logarithmic, posterior; 0: not informed
+};
+
+KrigingFit solve(const KrigingProblem& problem);
+
+}  // namespace ddpsim

@@ -1,0 +1,27 @@
+// The constants of the pipeline law as coordinates of a fit: each by the logarithm of its ratio to
+// what the uncalibrated law says.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "ddpsim/sim/calibration.hpp"
+
+namespace ddpsim {
+
+struct LawParameter {
+  std::string_view name;   ///< as in the cluster file
+  std::string_view which;  ///< "LL", "LL128", "Simple"; empty where there is one only
+  double& (*of)(PathConstants&);
+  double doubt = 0;  ///< how far clusters of one kind lie apart: a standard deviation, logarithmic
+  double least = 0;
+  double most = 0;
+};
+
+/// In the order of the struct.
+std::span<const LawParameter> law_parameters();
+
+/// `prior` moved by `steps`, one per parameter, within what is possible.
+PathConstants moved(const PathConstants& prior, std::span<const double> steps);
+
+}  // namespace ddpsim

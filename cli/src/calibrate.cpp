@@ -1,0 +1,99 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "ddp_arguments.hpp"
+#include "ddpsim/calibrate/fit.hpp"
+#include "ddpsim/formats/files.hpp"
+#include "ddpsim/reports/calibration_report.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "exit_code.hpp"
+#include "terminal.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> logs;
+  std::string cluster;
+  std::string output;
+  std::optional<std::string> nccl;
+  bool keep_unhealthy = false;
+  bool json = false;
+};
+
+NcclVersion version_of(const Arguments& arguments) {
+  if (!arguments.nccl) return bundled_nccl(*parse_torch_version(DdpArguments().torch));
+  const auto version = parse_nccl_version(*arguments.nccl);
+  if (!version)
+    throw UsageError("--nccl: \"" + *arguments.nccl + "\" is not a version such as 2.27.3");
+  return *version;
+}
+
+int run(const Arguments& arguments) {
+  CalibrationReport report;
+  report.output = arguments.output;
+  std::vector<MeasuredLog> logs;
+  for (const std::string& text : arguments.logs) {
+    const LogArgument argument = parse_log_argument(text);
+    for (MeasuredLog& log : read_measured_logs(argument.path, argument.stated)) {
+      // A file is known by its name: where it lay is nobody's business.
+      log.source = std::filesystem::path(log.source).filename().string();
+      for (const std::string& line : log.recognised)
+        report.read.push_back(log.source + ": " + line);
+      for (const std::string& line : log.warnings)
+        report.warnings.push_back(log.source + ": " + line);
+      logs.push_back(std::move(log));
+    }
+  }
+  const NcclVersion fallback = version_of(arguments);
+  const auto cluster_at = [&](Scale scale) {
+    return load_cluster_at(arguments.cluster, scale.nodes, scale.gpus_per_node);
+  };
+  report.cluster = load_cluster({.text = arguments.cluster, .nodes = {}, .gpus_per_node = {}}).name;
+  report.fit = fit_calibration(logs, cluster_at,
+                               {.nccl = fallback, .keep_unhealthy = arguments.keep_unhealthy});
+  const bool guessed =
+      std::any_of(logs.begin(), logs.end(), [](const MeasuredLog& log) { return !log.nccl; });
+  if (guessed && !arguments.nccl)
+    report.warnings.push_back("not every log prints its NCCL version: " + to_string(fallback) +
+                              " is assumed there (--nccl)");
+  const std::string file = calibrated_cluster_file(arguments.cluster, report.fit.calibration);
+  parse_cluster(file, arguments.output);  // what is written can be read
+  write_file(arguments.output, file);
+  print(arguments.json ? calibration_report_json(report)
+                       : calibration_report_text(report, terminal_style()));
+  return kOk;
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command = app.add_subcommand(
+      "calibrate", "fit a cluster to all_reduce_perf logs taken on it: a calibrated cluster file");
+  const auto arguments = std::make_shared<Arguments>();
+  command
+      ->add_option(
+          "LOG", arguments->logs,
+          "nccl-tests logs, of any numbers of nodes and GPUs; LOG@NODESxGPUS where the log "
+          "does not say its own")
+      ->required();
+  command
+      ->add_option("--cluster", arguments->cluster,
+                   "the cluster they were taken on: bundled name, file, or one line")
+      ->required();
+  command->add_option("-o,--output", arguments->output, "the calibrated cluster file")->required();
+  command->add_option("--nccl", arguments->nccl,
+                      "NCCL version of logs that do not print theirs (default: the one PyTorch "
+                      "ships)");
+  command->add_flag("--keep-unhealthy", arguments->keep_unhealthy,
+                    "fit logs as well that do not look like this cluster in a sound state");
+  command->add_flag("--json", arguments->json, "one JSON document on stdout, nothing else there");
+  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace ddpsim

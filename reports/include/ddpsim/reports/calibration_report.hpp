@@ -1,0 +1,24 @@
+// What a calibration found: the fit by log and size, constants with intervals, where the law breaks.
+#pragma once
+
+#include <string>
+
+#include "ddpsim/calibrate/fit.hpp"
+#include "ddpsim/reports/reports.hpp"
+
+namespace ddpsim {
+
+struct CalibrationReport {
+  std::string cluster;
+  std::string output;             ///< file written
+  std::vector<std::string> read;  ///< what was recognised, a sentence each
+  std::vector<std::string> warnings;
+  Fit fit;
+};
+
+std::string calibration_report_text(const CalibrationReport& report, const TerminalStyle& style);
+
+/// ddpsim.calibration/1
+std::string calibration_report_json(const CalibrationReport& report);
+
+}  // namespace ddpsim

@@ -1,0 +1,82 @@
+#include "ddpsim/reports/calibration_report.hpp"
+#include "json_writer.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Layout = JsonWriter::Layout;
+constexpr Bytes kKiB{1 << 10};
+
+void write_errors(JsonWriter& json, std::string_view key, const FitErrors& errors) {
+  json.key(key).begin_object(Layout::line);
+  json.key("median_abs_error_percent").ratio(100 * errors.median);
+  json.key("p90_abs_error_percent").ratio(100 * errors.p90);
+  json.key("sizes").count(errors.sizes);
+  json.end_object();
+}
+
+}  // namespace
+
+std::string calibration_report_json(const CalibrationReport& report) {
+  const Fit& fit = report.fit;
+  JsonWriter json;
+  json.begin_object();
+  json.key("schema").string("ddpsim.calibration/1");
+  json.key("cluster").string(report.cluster);
+  json.key("output").string(report.output);
+  json.key("read").strings(report.read);
+  write_errors(json, "calibrated", errors_of(fit.residuals, kKiB));
+  write_errors(json, "law_alone", errors_of(fit.residuals, kKiB, true));
+  json.key("logs").begin_array();
+  for (const CalibratedScale& log : fit.calibration.scales) {
+    json.begin_object(Layout::line);
+    json.key("source").string(log.source);
+    json.key("nodes").integer(log.nodes);
+    json.key("gpus_per_node").integer(log.gpus_per_node);
+    if (log.nccl) json.key("nccl").string(to_string(*log.nccl));
+    json.end_object();
+  }
+  json.end_array();
+  json.key("left_out").begin_array();
+  for (const LogLeftOut& log : fit.left_out) {
+    json.begin_object(Layout::line);
+    json.key("source").string(log.source);
+    json.key("reason").string(log.reason);
+    json.end_object();
+  }
+  json.end_array();
+  json.key("constants").begin_array();
+  for (const FittedConstant& constant : fit.constants) {
+    json.begin_object(Layout::line);
+    json.key("name").string(constant.name);
+    if (!constant.which.empty()) json.key("protocol").string(constant.which);
+    json.key("before").number(constant.before);
+    json.key("value").number(constant.value);
+    json.key("low").number(constant.low);
+    json.key("high").number(constant.high);
+    json.end_object();
+  }
+  json.end_array();
+  json.key("residuals").begin_array();
+  for (const FitResidual& row : fit.residuals) {
+    json.begin_object(Layout::line);
+    json.key("source").string(fit.used[row.log]);
+    json.key("nodes").integer(row.scale.nodes);
+    json.key("gpus_per_node").integer(row.scale.gpus_per_node);
+    json.key("size_bytes").integer(row.size.count());
+    json.key("algorithm").string(name_of(row.choice.algorithm));
+    json.key("protocol").string(name_of(row.choice.protocol));
+    json.key("measured_us").ratio(row.measured_us);
+    json.key("law_us").ratio(row.law_us);
+    json.key("calibrated_us").ratio(row.calibrated_us);
+    json.end_object();
+  }
+  json.end_array();
+  json.key("law_breaks").strings(fit.law_breaks);
+  json.key("notes").strings(fit.notes);
+  json.key("warnings").strings(report.warnings);
+  json.end_object();
+  return std::move(json).finish();
+}
+
+}  // namespace ddpsim

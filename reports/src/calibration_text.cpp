@@ -1,0 +1,138 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "ddpsim/reports/calibration_report.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr Bytes kKiB{1 << 10};
+constexpr Bytes kMiB{1 << 20};
+constexpr std::size_t kMostBreaks = 8;
+
+std::string percent(double share) {
+  return fmt::format("{:.1f}", 100 * share);
+}
+
+std::vector<FitResidual> of_log(const Fit& fit, std::size_t log) {
+  std::vector<FitResidual> out;
+  for (const FitResidual& row : fit.residuals)
+    if (row.log == log) out.push_back(row);
+  return out;
+}
+
+Table logs_table(const Fit& fit) {
+  Table table({{.head = "log", .shrinks = true},
+               {.head = "nodes x GPUs", .align = Align::right},
+               {.head = "sizes", .align = Align::right},
+               {.head = "law %", .align = Align::decimal},
+               {.head = "p90 %", .align = Align::decimal},
+               {.head = "calibrated %", .align = Align::decimal},
+               {.head = "p90 %", .align = Align::decimal}});
+  for (std::size_t log = 0; log < fit.used.size(); ++log) {
+    const std::vector<FitResidual> rows = of_log(fit, log);
+    const FitErrors law = errors_of(rows, kKiB, true);
+    const FitErrors all = errors_of(rows, kKiB);
+    table.add_row({printable(fit.used[log]),
+                   fmt::format("{}x{}", rows.front().scale.nodes, rows.front().scale.gpus_per_node),
+                   fmt::format("{}", rows.size()), percent(law.median), percent(law.p90),
+                   percent(all.median), percent(all.p90)});
+  }
+  return table;
+}
+
+Table constants_table(const Fit& fit) {
+  Table table({{.head = "constant"},
+               {.head = "protocol"},
+               {.head = "before", .align = Align::decimal},
+               {.head = "fitted", .align = Align::decimal},
+               {.head = "low", .align = Align::decimal},
+               {.head = "high", .align = Align::decimal}});
+  const auto number = [](double value) { return fmt::format("{:.4g}", value); };
+  for (const FittedConstant& constant : fit.constants)
+    table.add_row({constant.name, constant.which, number(constant.before), number(constant.value),
+                   number(constant.low), number(constant.high)});
+  return table;
+}
+
+/// Every fourth power of two, all logs together: signed, in percent of what was measured.
+Table sizes_table(const Fit& fit) {
+  Table table({{.head = "size from", .align = Align::right},
+               {.head = "rows", .align = Align::right},
+               {.head = "law %", .align = Align::decimal},
+               {.head = "calibrated %", .align = Align::decimal},
+               {.head = "worst %", .align = Align::decimal}});
+  std::map<int, std::vector<const FitResidual*>> classes;
+  for (const FitResidual& row : fit.residuals)
+    classes[static_cast<int>(std::log2(static_cast<double>(row.size.count()))) / 4].push_back(&row);
+  for (const auto& [index, rows] : classes) {
+    std::vector<FitResidual> copies;
+    double worst = 0;
+    for (const FitResidual* row : rows) {
+      copies.push_back(*row);
+      worst = std::max(worst, std::abs(row->calibrated_us / row->measured_us - 1));
+    }
+    const Bytes from(std::int64_t{1} << (4 * index));
+    table.add_row({fmt::format("{} {}",
+                               from.count() >= kMiB.count()   ? from.count() >> 20
+                               : from.count() >= kKiB.count() ? from.count() >> 10
+                                                              : from.count(),
+                               from >= kMiB   ? "MiB"
+                               : from >= kKiB ? "KiB"
+                                              : "B"),
+                   fmt::format("{}", rows.size()), percent(errors_of(copies, Bytes(), true).median),
+                   percent(errors_of(copies, Bytes()).median), percent(worst)});
+  }
+  return table;
+}
+
+std::string bullets(const std::string& head, const std::vector<std::string>& lines,
+                    const TerminalStyle& style) {
+  if (lines.empty()) return "";
+  std::string text = "\n" + bold(head, style) + "\n";
+  for (const std::string& line : lines) text += wrapped("- " + printable(line), style.width, 2);
+  return text;
+}
+
+}  // namespace
+
+std::string calibration_report_text(const CalibrationReport& report, const TerminalStyle& style) {
+  const Fit& fit = report.fit;
+  const FitErrors errors = errors_of(fit.residuals, kKiB);
+  std::string text = wrapped(
+      fmt::format("{} calibrated with {}: median error {} %, nine in ten within {} % from 1 KiB "
+                  "(these very logs; scales nobody measured will miss by more).",
+                  printable(report.cluster), counted(fit.used.size(), "log"),
+                  percent(errors.median), percent(errors.p90)),
+      style.width, 2);
+  for (const std::string& line : report.read) text += wrapped(printable(line), style.width, 2);
+  text += "\n" + logs_table(fit).text(style);
+  text += wrapped("law: fitted constants alone; calibrated: with the correction beside them.",
+                  style.width, 2);
+  std::vector<std::string> left_out;
+  for (const LogLeftOut& log : fit.left_out) left_out.push_back(log.source + ": " + log.reason);
+  text += bullets("Left out", left_out, style);
+  if (!fit.constants.empty())
+    text += "\n" + bold("Constants, with 80 % intervals", style) + "\n" +
+            constants_table(fit).text(style);
+  text += "\n" + bold("Median error by size", style) + "\n" + sizes_table(fit).text(style);
+  std::vector<std::string> breaks = fit.law_breaks;
+  if (breaks.size() > kMostBreaks) {
+    const std::size_t more = breaks.size() - kMostBreaks;
+    breaks.resize(kMostBreaks);
+    breaks.push_back(fmt::format("{} more (--json has all)", more));
+  }
+  text += bullets("Where the law misses by a quarter and more", breaks, style);
+  text += bullets("Notes", fit.notes, style);
+  for (const std::string& warning : report.warnings)
+    text += wrapped("warning: " + printable(warning), style.width, 2);
+  text += "\n" + wrapped(fmt::format("Next: ddpsim allreduce {}", printable(report.output)),
+                         style.width, 2);
+  return text;
+}
+
+}  // namespace ddpsim

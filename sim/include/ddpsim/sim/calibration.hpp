@@ -1,0 +1,112 @@
+// What measured all-reduces say of one cluster, as its file carries it: constants of the pipeline law
+// in place of those learned from all clusters, and a correction where law and measurement part.
+//
+//   T = law(constants) * exp(r),   r(x) = sum over measured sizes i of weight_i * covariance(x, x_i)
+//
+// r is a Gaussian process (kriging) over the logarithm of the size and the number of nodes and GPUs:
+// near a measured size of a measured scale it gives that measurement back, between scales it passes
+// smoothly, and far from both it fades to the law alone. Its few lengths are the same for every
+// cluster: chosen by what scales left out showed, over all families of logs together.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/versions.hpp"
+
+namespace ddpsim {
+
+struct Cluster;
+enum class Algorithm;
+enum class Protocol;
+
+/// Microseconds by protocol, in NCCL's index order: LL, LL128, Simple.
+using ProtocolLatency = std::array<double, 3>;
+
+/// The pipeline law's constants for one cluster, whatever its number of nodes.
+struct PathConstants {
+  double launch_us = 0;        ///< kernel launch and rendezvous of all ranks
+  ProtocolLatency start_us{};  ///< beside it: first round of buffer handshakes
+  ProtocolLatency local_us{};  ///< one hop between GPUs of a node
+  ProtocolLatency hop_us{};    ///< one hop between nodes: proxy threads, NIC and wire
+  double rendezvous_us = 0;    ///< more per such hop for messages from 64 KiB on
+  double channel_us = 0;       ///< more per such hop and further channel: one proxy serves all
+  double local_share = 1;      ///< of the nominal rate between GPUs that carries payload
+  double nic_share = 1;        ///< of a NIC's nominal rate
+  double lone_gpu = 1;         ///< factor where one GPU feeds all NICs of its node
+  double ll_gbps = 0;          ///< GB/s of payload one thread block moves with LL
+  double ll128_gbps = 0;       ///< the same with LL128
+  double nvls_start_us = 0;    ///< as start_us, of NVLS
+  double nvls_wave_us = 0;     ///< per wave of chunks through the switch
+  double nvls_share = 1;       ///< as local_share, through the switch's reduction
+  double overlap = 1;          ///< how latencies between nodes hide behind the transfer
+};
+
+/// The law's constants for a cluster: its own where it is calibrated, else those of its kind.
+PathConstants constants_of(const Cluster& cluster);
+
+/// Where a measurement stands.
+struct CorrectionPlace {
+  int nodes = 1;
+  int gpus_per_node = 1;
+  Bytes size;
+  Algorithm algorithm{};
+  Protocol protocol{};
+};
+
+/// Prior covariance of the logarithms of measured over law at two places.
+double correction_covariance(const CorrectionPlace& a, const CorrectionPlace& b);
+
+struct CorrectionPoint {
+  CorrectionPlace place;
+  double weight = 0;
+};
+
+/// One log the calibration rests on.
+struct CalibratedScale {
+  int nodes = 1;
+  int gpus_per_node = 1;
+  Bytes smallest;
+  Bytes largest;
+  std::string source;               ///< file name
+  std::optional<NcclVersion> nccl;  ///< as printed in the log
+};
+
+/// How far the law alone missed the measurements: what a scale that nobody measured may miss by.
+struct LawMisfit {
+  double small = 0;   ///< below 64 KiB, of the logarithm of the time, one standard deviation
+  double middle = 0;  ///< up to 1 MiB
+  double large = 0;   ///< from 1 MiB
+};
+
+struct Calibration {
+  PathConstants constants;
+  std::vector<CorrectionPoint> correction;
+  LawMisfit misfit;
+  std::vector<CalibratedScale> scales;  ///< at least one
+};
+
+/// Logarithm of measured over law that the calibration expects.
+double correction_at(const Calibration& calibration, const CorrectionPlace& place);
+
+/// Factors on a prediction between which four in five measured times lie.
+struct Band {
+  double faster = 1;
+  double slower = 1;
+};
+
+/// Around a calibrated prediction: the noise of a log at a measured scale, more between scales, more
+/// beyond them, and beyond the most nodes more towards slower: only there a fabric may fill up.
+Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size);
+
+/// Whether a log was taken at this very scale.
+bool is_calibrated_at(const Calibration& calibration, int nodes, int gpus_per_node);
+
+/// Why a scale lies outside what was measured: "64 nodes lie beyond the calibrated range (2..16
+/// nodes)"; empty within it.
+std::string beyond_calibration(const Calibration& calibration, int nodes, int gpus_per_node);
+
+}  // namespace ddpsim

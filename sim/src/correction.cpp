@@ -1,0 +1,167 @@
+// The Gaussian process of a calibrated cluster, read back: no linear algebra here, the weights come
+// from the fit.
+//
+//   covariance = size * choice * (common + scale * exp(-distance))
+//     size       Matern 3/2 in log2 of the size
+//     choice     1 where NCCL chose alike, else kOtherChoice
+//     common     what all scales of the cluster share; nothing between one node and several
+//     distance   |log2 N| / kNodes + |log2 g| / kGpus, further between one node and several
+// Stops being true where a fabric saturates beyond the scales measured: no log inside tells.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "ddpsim/sim/cluster.hpp"
+
+namespace ddpsim {
+namespace {
+
+// Chosen by scales left out, all families together (tests/unit/calibrate_families.cpp).
+constexpr double kCommon = 0.13;
+constexpr double kScale = 0.20;
+constexpr double kSizes = 2.0;    // powers of two
+constexpr double kNodes = 4.0;    // powers of two
+constexpr double kGpus = 5.0;     // powers of two
+constexpr double kOneNode = 2.0;  // powers of two of nodes, from one node to several
+constexpr double kOtherChoice = 0.6;
+
+/// Of the logarithm of a time: what repeats of one log differ by.
+constexpr double kNoise = 0.03;
+/// Of the logarithm of a time, per power of two beyond the largest measured size.
+constexpr double kPerOctave = 0.03;
+/// Standard deviations within which four in five lie.
+constexpr double kFourInFive = 1.28;
+constexpr double kSlowerBeyond = 1.5;
+
+double log2_of(double value) {
+  return std::log2(std::max(value, 1.0));
+}
+
+bool several(int nodes) {
+  return nodes > 1;
+}
+
+/// In units of the scale's correlation length.
+double distance(int nodes_a, int gpus_a, int nodes_b, int gpus_b) {
+  const double nodes = std::abs(log2_of(nodes_a) - log2_of(nodes_b)) +
+                       (several(nodes_a) != several(nodes_b) ? kOneNode : 0);
+  return nodes / kNodes + std::abs(log2_of(gpus_a) - log2_of(gpus_b)) / kGpus;
+}
+
+/// "2..16 nodes"
+std::string range_of(int from, int to, const char* what) {
+  if (from == to) return fmt::format("{} {}{}", from, what, from == 1 ? "" : "s");
+  return fmt::format("{}..{} {}s", from, to, what);
+}
+
+/// What the nearest logs leave open, 0 at a measured scale, 1 far from all: of a process without
+/// memory (its covariance falls exponentially), between its neighbours or beyond the last.
+double left_open(const Calibration& calibration, int nodes, int gpus_per_node) {
+  constexpr double kFar = 1e3;
+  double nearest = kFar;
+  double fewer = kFar;
+  double more = kFar;
+  const std::int64_t ranks = std::int64_t{nodes} * gpus_per_node;
+  for (const CalibratedScale& scale : calibration.scales) {
+    const double away = distance(nodes, gpus_per_node, scale.nodes, scale.gpus_per_node);
+    nearest = std::min(nearest, away);
+    if (several(scale.nodes) != several(nodes)) continue;
+    double& side = std::int64_t{scale.nodes} * scale.gpus_per_node < ranks ? fewer : more;
+    side = std::min(side, away);
+  }
+  const auto free = [](double away) { return 1 - std::exp(-2 * away); };
+  if (nearest <= 0) return 0;
+  if (fewer < kFar && more < kFar) return free(fewer) * free(more) / free(fewer + more);
+  return free(nearest);
+}
+
+/// Straight in the logarithm of the size between the classes' middles.
+double misfit_at(const LawMisfit& misfit, Bytes size) {
+  const double at = log2_of(static_cast<double>(size.count()));
+  constexpr double kSmall = 15;
+  constexpr double kMiddle = 18;
+  constexpr double kLarge = 21;
+  const auto between = [&](double a, double b, double from, double to) {
+    return a + (b - a) * std::clamp((at - from) / (to - from), 0.0, 1.0);
+  };
+  return at < kMiddle ? between(misfit.small, misfit.middle, kSmall, kMiddle)
+                      : between(misfit.middle, misfit.large, kMiddle, kLarge);
+}
+
+}  // namespace
+
+Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
+  if (nodes * gpus_per_node <= 1) return {};
+  const double open = left_open(calibration, nodes, gpus_per_node);
+  double deviation = kNoise * kNoise;
+  const double misfit = misfit_at(calibration.misfit, size);
+  deviation += open * misfit * misfit;
+  int most = 0;
+  Bytes largest;
+  for (const CalibratedScale& scale : calibration.scales) {
+    most = std::max(most, scale.nodes);
+    largest = std::max(largest, scale.largest);
+  }
+  const double octaves =
+      log2_of(static_cast<double>(size.count())) - log2_of(static_cast<double>(largest.count()));
+  if (octaves > 0) deviation += std::pow(kPerOctave * octaves, 2);
+  const double wide = kFourInFive * std::sqrt(deviation);
+  const double beyond = nodes > most ? kSlowerBeyond : 1;
+  return {std::exp(-wide), std::exp(wide * beyond)};
+}
+
+double correction_covariance(const CorrectionPlace& a, const CorrectionPlace& b) {
+  const double steps = std::sqrt(3.0) / kSizes *
+                       std::abs(log2_of(static_cast<double>(a.size.count())) -
+                                log2_of(static_cast<double>(b.size.count())));
+  const double size = (1 + steps) * std::exp(-steps);
+  const bool alike = a.algorithm == b.algorithm && a.protocol == b.protocol;
+  const double common = several(a.nodes) == several(b.nodes) ? kCommon * kCommon : 0;
+  const double scale =
+      kScale * kScale * std::exp(-distance(a.nodes, a.gpus_per_node, b.nodes, b.gpus_per_node));
+  return size * (alike ? 1 : kOtherChoice) * (common + scale);
+}
+
+double correction_at(const Calibration& calibration, const CorrectionPlace& place) {
+  double sum = 0;
+  for (const CorrectionPoint& point : calibration.correction)
+    sum += point.weight * correction_covariance(place, point.place);
+  return sum;
+}
+
+bool is_calibrated_at(const Calibration& calibration, int nodes, int gpus_per_node) {
+  return std::any_of(calibration.scales.begin(), calibration.scales.end(),
+                     [&](const CalibratedScale& scale) {
+                       return scale.nodes == nodes && scale.gpus_per_node == gpus_per_node;
+                     });
+}
+
+std::string beyond_calibration(const Calibration& calibration, int nodes, int gpus_per_node) {
+  if (nodes * gpus_per_node <= 1) return "";
+  const auto [fewest, most] = std::minmax_element(
+      calibration.scales.begin(), calibration.scales.end(),
+      [](const CalibratedScale& a, const CalibratedScale& b) { return a.nodes < b.nodes; });
+  if (nodes < fewest->nodes || nodes > most->nodes)
+    return fmt::format("{} node{} beyond the calibrated range ({})", nodes,
+                       nodes == 1 ? " lies" : "s lie",
+                       range_of(fewest->nodes, most->nodes, "node"));
+  const auto [smallest, largest] =
+      std::minmax_element(calibration.scales.begin(), calibration.scales.end(),
+                          [](const CalibratedScale& a, const CalibratedScale& b) {
+                            return a.gpus_per_node < b.gpus_per_node;
+                          });
+  if (gpus_per_node < smallest->gpus_per_node || gpus_per_node > largest->gpus_per_node)
+    return fmt::format("{} GPU{} per node lie{} beyond the calibrated range ({})", gpus_per_node,
+                       gpus_per_node == 1 ? "" : "s", gpus_per_node == 1 ? "s" : "",
+                       range_of(smallest->gpus_per_node, largest->gpus_per_node, "GPU"));
+  const auto several_logs = std::count_if(
+      calibration.scales.begin(), calibration.scales.end(),
+      [&](const CalibratedScale& scale) { return several(scale.nodes) == several(nodes); });
+  if (several_logs == 0)
+    return several(nodes) ? "no log of several nodes was fitted" : "no log of one node was fitted";
+  return "";
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,232 @@
+#include "calibration_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/sim/collective.hpp"
+#include "description.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr double kLongest = 1e6;   // us: no latency of a network takes a second
+constexpr double kFastest = 1e4;   // GB/s of one thread block
+constexpr double kHeaviest = 1e6;  // of a logarithm over its covariance
+constexpr std::size_t kMostLogs = 10'000;
+constexpr std::size_t kMostPoints = 100'000;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
+
+double time_us(const Object& fields, std::string_view key) {
+  return fields.required(key).number(0, kLongest);
+}
+
+double share(const Object& fields, std::string_view key) {
+  const Cursor cursor = fields.required(key);
+  const double value = cursor.number(0, 1);
+  if (!(value > 0))
+    cursor.fail("is 0: nothing would ever arrive", "Expected more than 0, at most 1");
+  return value;
+}
+
+double rate(const Object& fields, std::string_view key) {
+  const Cursor cursor = fields.required(key);
+  const double value = cursor.number(0, kFastest);
+  if (!(value > 0)) cursor.fail("is 0: nothing would ever arrive", "Expected GB/s");
+  return value;
+}
+
+ProtocolLatency by_protocol(const Object& fields, std::string_view key) {
+  const Cursor cursor = fields.required(key);
+  const std::vector<Cursor> items = cursor.array();
+  ProtocolLatency out{};
+  if (items.size() != out.size())
+    cursor.fail(fmt::format("has {} times", items.size()), "Expected three: LL, LL128, Simple");
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = items[i].number(0, kLongest);
+  return out;
+}
+
+PathConstants read_constants(const Cursor& cursor) {
+  const Object fields =
+      cursor.object({"launch_us", "start_us", "local_us", "hop_us", "rendezvous_us", "channel_us",
+                     "local_share", "nic_share", "lone_gpu", "ll_gbps", "ll128_gbps",
+                     "nvls_start_us", "nvls_wave_us", "nvls_share", "overlap"});
+  PathConstants out;
+  out.launch_us = time_us(fields, "launch_us");
+  out.start_us = by_protocol(fields, "start_us");
+  out.local_us = by_protocol(fields, "local_us");
+  out.hop_us = by_protocol(fields, "hop_us");
+  out.rendezvous_us = time_us(fields, "rendezvous_us");
+  out.channel_us = time_us(fields, "channel_us");
+  out.local_share = share(fields, "local_share");
+  out.nic_share = share(fields, "nic_share");
+  out.lone_gpu = share(fields, "lone_gpu");
+  out.ll_gbps = rate(fields, "ll_gbps");
+  out.ll128_gbps = rate(fields, "ll128_gbps");
+  out.nvls_start_us = time_us(fields, "nvls_start_us");
+  out.nvls_wave_us = time_us(fields, "nvls_wave_us");
+  out.nvls_share = share(fields, "nvls_share");
+  out.overlap = fields.required("overlap").number(1, 100);
+  return out;
+}
+
+LawMisfit read_misfit(const Cursor& cursor) {
+  const Object fields = cursor.object({"small", "middle", "large"});
+  constexpr double kMost = 10;  // e to the tenth
+  LawMisfit out;
+  out.small = fields.required("small").number(0, kMost);
+  out.middle = fields.required("middle").number(0, kMost);
+  out.large = fields.required("large").number(0, kMost);
+  return out;
+}
+
+CalibratedScale read_log(const Cursor& cursor) {
+  const Object fields = cursor.object(
+      {"source", "nodes", "gpus_per_node", "nccl", "smallest_bytes", "largest_bytes"});
+  CalibratedScale out;
+  if (const auto nccl = fields.optional("nccl")) {
+    out.nccl = parse_nccl_version(nccl->string());
+    if (!out.nccl)
+      nccl->fail(fmt::format("{} is not a version such as \"2.21.5\"", in_quotes(nccl->string())));
+  }
+  out.source = fields.required("source").string();
+  out.nodes = static_cast<int>(fields.required("nodes").integer(1, kMostNodes));
+  out.gpus_per_node =
+      static_cast<int>(fields.required("gpus_per_node").integer(1, kMostGpusPerNode));
+  out.smallest = Bytes(fields.required("smallest_bytes").integer(1, kMostBytes));
+  const Cursor largest = fields.required("largest_bytes");
+  out.largest = Bytes(largest.integer(1, kMostBytes));
+  if (out.largest < out.smallest) largest.fail("is less than \"smallest_bytes\"");
+  return out;
+}
+
+Algorithm read_algorithm(const Cursor& cursor) {
+  const std::string word =
+      cursor.choice({"ring", "tree", "collnetdirect", "collnetchain", "nvls", "nvlstree"});
+  for (const Algorithm algorithm :
+       {Algorithm::tree, Algorithm::collnet_direct, Algorithm::collnet_chain, Algorithm::nvls,
+        Algorithm::nvls_tree})
+    if (name_of(algorithm) == word) return algorithm;
+  return Algorithm::ring;
+}
+
+Protocol read_protocol(const Cursor& cursor) {
+  const std::string word = cursor.choice({"LL", "LL128", "Simple"});
+  if (word == "LL") return Protocol::ll;
+  return word == "LL128" ? Protocol::ll128 : Protocol::simple;
+}
+
+CorrectionPoint read_point(const Cursor& cursor, int nodes, int gpus_per_node) {
+  const std::vector<Cursor> items = cursor.array();
+  if (items.size() != 4)
+    cursor.fail(fmt::format("has {} values", items.size()),
+                "Expected four: size in bytes, algorithm, protocol, weight");
+  return {{nodes, gpus_per_node, Bytes(items[0].integer(1, kMostBytes)), read_algorithm(items[1]),
+           read_protocol(items[2])},
+          items[3].number(-kHeaviest, kHeaviest)};
+}
+
+void read_correction(const Cursor& cursor, std::vector<CorrectionPoint>& out) {
+  const Object fields = cursor.object({"nodes", "gpus_per_node", "points"});
+  const auto nodes = static_cast<int>(fields.required("nodes").integer(1, kMostNodes));
+  const auto gpus = static_cast<int>(fields.required("gpus_per_node").integer(1, kMostGpusPerNode));
+  for (const Cursor& point : fields.required("points").array()) {
+    if (out.size() == kMostPoints) point.fail(fmt::format("more than {} points", kMostPoints));
+    out.push_back(read_point(point, nodes, gpus));
+  }
+}
+
+std::string triple(const ProtocolLatency& us) {
+  return fmt::format("[{}]", fmt::join(us, ", "));
+}
+
+std::string quoted(const std::string& text) {
+  // A file name is bytes: what is not UTF-8 must not make a file that nobody can read.
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Calibration read_calibration(const Cursor& cursor) {
+  const Object fields = cursor.object({"constants", "misfit", "logs", "correction"});
+  Calibration out;
+  if (const auto correction = fields.optional("correction"))
+    for (const Cursor& scale : correction->array()) read_correction(scale, out.correction);
+  if (const auto logs = fields.optional("logs")) {
+    for (const Cursor& log : logs->array()) {
+      if (out.scales.size() == kMostLogs) log.fail(fmt::format("more than {} logs", kMostLogs));
+      out.scales.push_back(read_log(log));
+    }
+    if (out.scales.empty()) logs->fail("is empty; a calibration rests on one log at least");
+  }
+  out.constants = read_constants(fields.required("constants"));
+  out.misfit = read_misfit(fields.required("misfit"));
+  fields.required("logs");
+  return out;
+}
+
+std::string calibration_text(const Calibration& calibration) {
+  const PathConstants& law = calibration.constants;
+  std::string out = "{\n    \"constants\": {\n";
+  const auto add = [&](std::string_view name, const std::string& value, bool last = false) {
+    fmt::format_to(std::back_inserter(out), "      \"{}\": {}{}\n", name, value, last ? "" : ",");
+  };
+  const auto number = [](double value) { return fmt::format("{}", value); };
+  add("launch_us", number(law.launch_us));
+  add("start_us", triple(law.start_us));
+  add("local_us", triple(law.local_us));
+  add("hop_us", triple(law.hop_us));
+  add("rendezvous_us", number(law.rendezvous_us));
+  add("channel_us", number(law.channel_us));
+  add("local_share", number(law.local_share));
+  add("nic_share", number(law.nic_share));
+  add("lone_gpu", number(law.lone_gpu));
+  add("ll_gbps", number(law.ll_gbps));
+  add("ll128_gbps", number(law.ll128_gbps));
+  add("nvls_start_us", number(law.nvls_start_us));
+  add("nvls_wave_us", number(law.nvls_wave_us));
+  add("nvls_share", number(law.nvls_share));
+  add("overlap", number(law.overlap), true);
+  fmt::format_to(std::back_inserter(out),
+                 "    }},\n    \"misfit\": {{\"small\": {}, \"middle\": {}, \"large\": {}}},\n"
+                 "    \"logs\": [\n",
+                 calibration.misfit.small, calibration.misfit.middle, calibration.misfit.large);
+  for (std::size_t i = 0; i < calibration.scales.size(); ++i) {
+    const CalibratedScale& log = calibration.scales[i];
+    fmt::format_to(std::back_inserter(out),
+                   "      {{\"source\": {}, \"nodes\": {}, \"gpus_per_node\": {}, {}"
+                   "\"smallest_bytes\": {}, \"largest_bytes\": {}}}{}\n",
+                   quoted(log.source), log.nodes, log.gpus_per_node,
+                   log.nccl ? fmt::format("\"nccl\": \"{}\", ", to_string(*log.nccl)) : "",
+                   log.smallest.count(), log.largest.count(),
+                   i + 1 < calibration.scales.size() ? "," : "");
+  }
+  out += "    ],\n    \"correction\": [";
+  const std::vector<CorrectionPoint>& points = calibration.correction;
+  const auto same_scale = [](const CorrectionPoint& a, const CorrectionPoint& b) {
+    return a.place.nodes == b.place.nodes && a.place.gpus_per_node == b.place.gpus_per_node;
+  };
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const CorrectionPlace& place = points[i].place;
+    const bool first = i == 0 || !same_scale(points[i - 1], points[i]);
+    const bool last = i + 1 == points.size() || !same_scale(points[i], points[i + 1]);
+    if (first)
+      fmt::format_to(std::back_inserter(out),
+                     "{}\n      {{\"nodes\": {}, \"gpus_per_node\": {}, \"points\": [",
+                     i == 0 ? "" : ",", place.nodes, place.gpus_per_node);
+    fmt::format_to(std::back_inserter(out), "\n        [{}, \"{}\", \"{}\", {}]{}",
+                   place.size.count(), name_of(place.algorithm), name_of(place.protocol),
+                   points[i].weight, last ? "\n      ]}" : ",");
+  }
+  out += points.empty() ? "]\n  }" : "\n    ]\n  }";
+  return out;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,193 @@
+// Cluster files out: what a CLUSTER argument says, as ddpsim.cluster/1.
+//
+// A cluster file keeps its own text, key by key. What was no file (a line, NCCL's XML, a matrix, words
+// beside a file) is written from its description.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "calibration_file.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "description.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string rate_text(Bandwidth rate) {
+  return fmt::format("{}GBps", rate.gigabytes_per_second());
+}
+
+const char* word_for(NetworkKind kind) {
+  switch (kind) {
+    case NetworkKind::roce:
+      return "roce";
+    case NetworkKind::tcp:
+      return "tcp";
+    case NetworkKind::efa:
+      return "efa";
+    case NetworkKind::slingshot:
+      return "slingshot";
+    case NetworkKind::infiniband:
+    case NetworkKind::none:
+      break;
+  }
+  return "ib";
+}
+
+const char* word_for(VertexKind kind) {
+  switch (kind) {
+    case VertexKind::gpu:
+      return "gpu";
+    case VertexKind::nvswitch:
+      return "nvswitch";
+    case VertexKind::pcie_switch:
+      return "pcie-switch";
+    case VertexKind::cpu:
+      return "cpu";
+    case VertexKind::nic:
+      break;
+  }
+  return "nic";
+}
+
+const char* word_for(NvlinkLayout layout) {
+  return layout == NvlinkLayout::pair ? "pair" : layout == NvlinkLayout::mesh ? "mesh" : "cube";
+}
+
+const char* word_for(CpuVendor cpu) {
+  switch (cpu) {
+    case CpuVendor::intel:
+      return "intel";
+    case CpuVendor::amd:
+      return "amd";
+    case CpuVendor::arm:
+      return "arm";
+    case CpuVendor::power:
+      return "power";
+    case CpuVendor::unknown:
+      break;
+  }
+  return nullptr;
+}
+
+Json interconnect_of(const InterconnectDescription& links) {
+  switch (links.kind) {
+    case IntraKind::none:
+      return {{"kind", "none"}};
+    case IntraKind::nvswitch:
+      return {{"kind", "nvswitch"}, {"per_gpu", rate_text(links.per_gpu)}};
+    case IntraKind::pcie:
+      return {{"kind", "pcie"}, {"per_gpu", rate_text(links.per_gpu)}};
+    case IntraKind::nvlink:
+      break;
+  }
+  return {{"kind", "nvlink"},
+          {"links_per_gpu", links.links_per_gpu},
+          {"per_link", rate_text(links.per_link)},
+          {"layout", word_for(links.layout)}};
+}
+
+Json wiring_of(const NodeGraph& graph) {
+  Json vertices = Json::array();
+  for (const Vertex& vertex : graph.vertices) {
+    Json entry = {{"name", vertex.name}, {"kind", word_for(vertex.kind)}};
+    if (vertex.port > Bandwidth()) entry["rate"] = rate_text(vertex.port);
+    vertices.push_back(std::move(entry));
+  }
+  Json links = Json::array();
+  for (const Wire& wire : graph.wires) {
+    Json entry = {{"between", {graph.vertices[wire.a].name, graph.vertices[wire.b].name}}};
+    if (wire.kind == LinkKind::nvlink) {
+      entry["kind"] = "nvlink";
+      entry["links"] = wire.lanes;
+      entry["per_link"] = rate_text(wire.nominal / wire.lanes);
+    } else {
+      entry["kind"] = wire.kind == LinkKind::socket ? "socket" : "pcie";
+      entry["rate"] = rate_text(wire.nominal);
+    }
+    links.push_back(std::move(entry));
+  }
+  return {{"vertices", std::move(vertices)}, {"links", std::move(links)}};
+}
+
+Json node_of(const NodeDescription& node) {
+  Json out;
+  if (node.wiring) {
+    out = {{"gpu", node.gpu.name}};
+  } else {
+    out = {{"gpus", node.gpus_in_layout}, {"gpu", node.gpu.name}};
+  }
+  if (const char* cpu = word_for(node.cpu)) out["cpu"] = cpu;
+  if (node.wiring) {
+    out["wiring"] = wiring_of(*node.wiring);
+  } else {
+    out["interconnect"] = interconnect_of(node.interconnect);
+  }
+  return out;
+}
+
+Json network_of(const ClusterDescription& cluster) {
+  const NodeDescription& node = cluster.types.front();
+  Json out = {{"kind", word_for(cluster.network.kind)}};
+  if (node.nics > 0) {
+    out["nics_per_node"] = node.nics;
+    out["per_nic"] = rate_text(node.per_nic);
+  }
+  if (cluster.network.latency)
+    out["latency"] = fmt::format("{}us", cluster.network.latency->microseconds());
+  if (cluster.network.oversubscription > 1)
+    out["oversubscription"] = cluster.network.oversubscription;
+  if (!cluster.network.gpudirect) out["gpudirect"] = false;
+  if (cluster.network.collnet) out["collnet"] = true;
+  return out;
+}
+
+/// Lines and single nodes: neither has types of nodes, degraded links or prices.
+Json json_of(const ClusterDescription& cluster) {
+  Json out = {{"schema", "ddpsim.cluster/1"}, {"name", cluster.name}};
+  if (!cluster.summary.empty()) out["summary"] = cluster.summary;
+  out["nodes"] = cluster.nodes();
+  out["node"] = node_of(cluster.types.front());
+  if (cluster.network.kind != NetworkKind::none) out["network"] = network_of(cluster);
+  if (cluster.stated)
+    out["nccl"] = {{"search_channels", cluster.stated->channels},
+                   {"per_channel", rate_text(cluster.stated->per_channel)}};
+  return out;
+}
+
+}  // namespace
+
+std::string calibrated_cluster_file(const std::string& text, const Calibration& calibration) {
+  std::string source;
+  const ClusterDescription cluster =
+      describe_request({.text = text, .nodes = {}, .gpus_per_node = {}}, &source);
+  Json json;
+  if (!source.empty()) {
+    json = Json::parse(source);
+    if (cluster.types.size() == 1) {
+      const bool several = json.value("nodes", 1) > 1;
+      if (several != (cluster.nodes() > 1)) json.erase("nccl");
+      if (json.value("nodes", 1) != cluster.nodes()) json["nodes"] = cluster.nodes();
+    }
+    json.erase("calibration");
+  } else {
+    const bool plain = cluster.types.size() == 1 && cluster.degraded.empty() && !cluster.switches;
+    if (!plain)
+      throw InputError({"command line", "--cluster",
+                        "a cluster with words about switches beside it cannot be written",
+                        "Write them into a cluster file and name that"});
+    json = json_of(cluster);
+  }
+  std::string out = json.dump(2);
+  const std::size_t end = out.rfind("\n}");
+  out.insert(end, ",\n  \"calibration\": " + calibration_text(calibration));
+  out += "\n";
+  return out;
+}
+
+}  // namespace ddpsim
