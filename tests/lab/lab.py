@@ -45,8 +45,8 @@ def own_namespaces():
     for tool in ("unshare", "ip", "tc"):
         if shutil.which(tool, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") is None:
             skip(f"{tool} is not here (Debian: util-linux, iproute2)")
-    probe = subprocess.run(["unshare", flags, "--", "sh", "-c", "mount -t tmpfs tmpfs /run && ip link add a type "
-                            "veth peer name b && tc qdisc add dev a root tbf rate 1gbit burst 128kb limit 8mb"],
+    probe = subprocess.run(["unshare", flags, "--", "sh", "-c", "mount -t tmpfs tmpfs /run && ip link add probe0 type "
+                            "veth peer name probe1 && tc qdisc add dev probe0 root tbf rate 1gbit burst 128kb limit 8mb"],
                            env=environment(), capture_output=True, text=True, check=False)
     if probe.returncode != 0:
         skip("network namespaces or traffic shaping are refused here: " + probe.stderr.strip().splitlines()[-1])
