@@ -1,0 +1,50 @@
+// The backends of this build, by name.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host_clock.hpp"
+#include "step_runner.hpp"
+#include "store.hpp"
+#include "world.hpp"
+
+namespace ddpsim {
+
+struct BackendSetting {
+  World world;
+  HostClock clock;
+  std::chrono::milliseconds timeout;
+  bool busy_compute = false;  ///< replayed compute uses SMs and memory rather than only time (GPU)
+};
+
+/// A machine without what the backend needs: no GPU, say.
+class Unavailable : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct BackendKind {
+  std::string name;
+  std::string summary;
+  /// Why this build lacks it, and what would bring it; empty when it is here.
+  std::string missing;
+};
+std::vector<BackendKind> backend_kinds();
+
+/// Throws Unavailable before any rank is met when the machine cannot run it.
+void require_machine(const std::string& backend, const World& world);
+
+/// `name` is one of those that are here. The store must outlive the backend. Throws PeerLost, Unavailable.
+std::unique_ptr<Backend> make_backend(const std::string& name, StoreClient& store,
+                                      const BackendSetting& setting);
+
+// One per optional library; each is defined where the library is.
+std::unique_ptr<Backend> make_cpu_gloo(StoreClient& store, const BackendSetting& setting);
+std::unique_ptr<Backend> make_c10d_gloo(StoreClient& store, const BackendSetting& setting);
+std::unique_ptr<Backend> make_cuda_nccl(StoreClient& store, const BackendSetting& setting);
+void require_cuda(const World& world);
+
+}  // namespace ddpsim

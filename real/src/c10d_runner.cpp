@@ -1,0 +1,315 @@
+// PyTorch's own reducer in the place of ours: c10d::Reducer over ProcessGroupGloo, driven as
+// DistributedDataParallel drives it. The reference that ours is compared with.
+//
+// Backward is a chain of autograd nodes, one per parameter in the workload's ready order; each waits for its
+// deadline and hands out a gradient. Launches are seen at the process group, ends by the work's future; when a
+// collective starts inside a worker thread is not seen and stands equal to its launch. Copies out are not seen
+// apart: what passes between the last end and the return of backward is booked as one.
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/version.h>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/reducer.hpp>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "backends.hpp"
+#include "communicator.hpp"
+#include "cpu_device.hpp"
+#include "ddpsim/sim/bucket_assignment.hpp"
+#include "reducer.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// c10d's key-value store over ours.
+class StoreOverOurs : public c10d::Store {
+ public:
+  explicit StoreOverOurs(StoreClient& store) : store_(store) {}
+  void set(const std::string& key, const std::vector<uint8_t>& value) override {
+    store_.set("c10d/" + key, std::string(value.begin(), value.end()));
+  }
+  std::vector<uint8_t> get(const std::string& key) override {
+    const std::string value = store_.get("c10d/" + key);
+    return {value.begin(), value.end()};
+  }
+  void wait(const std::vector<std::string>& keys) override {
+    for (const std::string& key : keys) get(key);
+  }
+  void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) override {
+    wait(keys);
+  }
+  int64_t add(const std::string&, int64_t) override { return unused<int64_t>(); }
+  bool deleteKey(const std::string&) override { return unused<bool>(); }
+  bool check(const std::vector<std::string>&) override { return unused<bool>(); }
+  int64_t getNumKeys() override { return unused<int64_t>(); }
+
+ private:
+  template <typename T>
+  static T unused() {
+    throw PeerLost("gloo's rendezvous asked the store for what it never did before");
+  }
+  StoreClient& store_;
+};
+
+/// Notes when the reducer launches and when collectives end.
+class WatchedGloo : public c10d::ProcessGroupGloo {
+ public:
+  struct Launch {
+    Bytes bytes;
+    TimePoint begin;
+    TimePoint launched;
+    TimePoint end;
+  };
+  WatchedGloo(const c10::intrusive_ptr<c10d::Store>& store, const World& world,
+              c10::intrusive_ptr<Options> options, HostClock clock)
+      : c10d::ProcessGroupGloo(store, world.rank, world.ranks, std::move(options)), clock_(clock) {}
+
+  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
+                                           const c10d::AllreduceOptions& options) override {
+    std::size_t index = 0;
+    {
+      const std::scoped_lock lock(mutex_);
+      index = launches_.size();
+      launches_.push_back(
+          {.bytes = Bytes(static_cast<std::int64_t>(tensors[0].nbytes())), .begin = clock_.now()});
+    }
+    auto work = c10d::ProcessGroupGloo::allreduce(tensors, options);
+    work->getFuture()->addCallback([this, index](c10::ivalue::Future&) {
+      const std::scoped_lock lock(mutex_);
+      launches_[index].end = clock_.now();
+      ++ended_;
+      changed_.notify_all();
+    });
+    const std::scoped_lock lock(mutex_);
+    launches_[index].launched = clock_.now();
+    return work;
+  }
+
+  /// Those since the last call, once all of them are over: a future wakes who waits before it calls back.
+  std::vector<Launch> take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ended_ == launches_.size(); });
+    ended_ = 0;
+    return std::exchange(launches_, {});
+  }
+
+ private:
+  HostClock clock_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Launch> launches_;
+  std::size_t ended_ = 0;
+};
+
+/// What a node of the replayed backward needs, by parameter.
+struct Backward {
+  HostClock clock;
+  TimePoint begin;
+  std::vector<Duration> at;
+  std::vector<std::vector<float>>
+      gradients;  ///< one memory for all steps, as a GPU's allocator gives it
+  std::vector<std::vector<std::int64_t>> shapes;
+};
+
+class GradientNode : public torch::autograd::Function<GradientNode> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& chain,
+                            const at::Tensor& parameter, std::int64_t backward,
+                            std::int64_t index) {
+    (void)parameter;
+    context->saved_data["backward"] = backward;
+    context->saved_data["index"] = index;
+    return chain.clone();
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list outputs) {
+    auto* backward = reinterpret_cast<Backward*>(context->saved_data["backward"].toInt());
+    const auto index = static_cast<std::size_t>(context->saved_data["index"].toInt());
+    sleep_until(backward->clock, backward->begin + backward->at[index]);
+    return {outputs[0], at::from_blob(backward->gradients[index].data(), backward->shapes[index]),
+            at::Tensor(), at::Tensor()};
+  }
+};
+
+std::vector<std::size_t> sizes_of(const std::vector<Bytes>& limits) {
+  std::vector<std::size_t> sizes;
+  for (const Bytes limit : limits) sizes.push_back(static_cast<std::size_t>(limit.count()));
+  return sizes;
+}
+
+class C10dRunner : public StepRunner {
+ public:
+  C10dRunner(c10::intrusive_ptr<WatchedGloo> group, HostClock clock, const Workload& workload,
+             const DdpOptions& options)
+      : group_(std::move(group)), clock_(clock), workload_(workload), options_(options) {
+    backward_.clock = clock;
+    std::vector<std::size_t> indices(workload.parameters.size());
+    for (std::size_t i = 0; i < workload.parameters.size(); ++i) {
+      backward_.shapes.push_back(*workload.parameters[i].shape);
+      parameters_.push_back(at::zeros(backward_.shapes.back()).requires_grad_(true));
+      backward_.gradients.emplace_back(static_cast<std::size_t>(parameters_.back().numel()),
+                                       static_cast<float>(group_->getRank() + 1));
+      backward_.at.emplace_back();
+    }
+    for (const ReadyEvent& event : workload.backward->ready)
+      backward_.at[event.parameter] = event.at;
+    make_reducer();
+  }
+
+  void run_step(int) override {
+    for (at::Tensor& parameter : parameters_) parameter.mutable_grad() = at::Tensor();
+    StepRecord record;
+    record.forward_begin = clock_.now();
+    reducer_->prepare_for_forward();
+    reducer_->rebuild_buckets();
+    group_->take();  // broadcasts of the rebuild are none of the reducer's buckets
+    at::Tensor chain = at::zeros({}).requires_grad_(true);
+    const auto& ready = workload_.backward->ready;
+    for (auto event = ready.rbegin(); event != ready.rend(); ++event)
+      chain = GradientNode::apply(chain, parameters_[event->parameter],
+                                  reinterpret_cast<std::int64_t>(&backward_),
+                                  static_cast<std::int64_t>(event->parameter));
+    reducer_->prepare_for_backward({});
+    const Duration forward = workload_.forward.value_or(Duration());
+    sleep_until(clock_, record.forward_begin + forward);
+    record.backward_begin = clock_.now();
+    backward_.begin = record.forward_begin + forward;
+    try {
+      torch::autograd::backward({chain}, {});
+    } catch (const std::exception& error) {
+      throw PeerLost(std::string("a peer was lost during backward: ") + error.what());
+    }
+    record.optimizer_begin = clock_.now();
+    sleep_until(clock_, record.optimizer_begin + workload_.optimizer.value_or(Duration()));
+    record.optimizer_end = clock_.now();
+    note_buckets(record);
+    records_.push_back(std::move(record));
+  }
+
+  std::vector<StepRecord> records() override { return std::exchange(records_, {}); }
+
+ private:
+  void make_reducer() {
+    const BucketLimits limits = bucket_limits(options_);
+    std::vector<bool> sparse(parameters_.size(), false);
+    auto [buckets, sizes] =
+        c10d::compute_bucket_assignment_by_size(parameters_, sizes_of(limits.construction), sparse);
+    std::reverse(buckets.begin(), buckets.end());
+    std::reverse(sizes.begin(), sizes.end());
+    std::unordered_map<std::size_t, std::string> names;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) names[i] = workload_.parameters[i].name;
+    reducer_ = std::make_unique<c10d::Reducer>(
+        parameters_, buckets, sizes, group_, sparse, limits.rebuild.back().count(), false,
+        options_.gradient_as_bucket_view, names, limits.rebuild.front().count());
+    // What the reducer will make of the ready order, by its own function.
+    std::vector<at::Tensor> in_order;
+    std::vector<std::int64_t> order;
+    for (const std::size_t index : ready_order(workload_)) {
+      in_order.push_back(parameters_[index]);
+      order.push_back(static_cast<std::int64_t>(index));
+    }
+    rebuilt_ = std::get<0>(
+        c10d::compute_bucket_assignment_by_size(in_order, sizes_of(limits.rebuild), sparse, order));
+  }
+
+  void note_buckets(StepRecord& record) {
+    TimePoint last_end = record.backward_begin;
+    const std::vector<WatchedGloo::Launch> launches = group_->take();
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      const WatchedGloo::Launch& launch = launches[i];
+      BucketRecord bucket{.bytes = launch.bytes,
+                          .ready = launch.begin,
+                          .launch_begin = launch.begin,
+                          .launch_end = launch.launched,
+                          .start = launch.begin,
+                          .end = launch.end,
+                          .copy_out_begin = launch.end,
+                          .copy_out_end = launch.end};
+      if (launches.size() == rebuilt_.size()) bucket.parameters = rebuilt_[i];
+      record.backward_end = launch.launched;  // the last gradient's hook launches the last bucket
+      last_end = std::max(last_end, launch.end);
+      record.buckets.push_back(std::move(bucket));
+    }
+    if (record.buckets.empty()) return;
+    record.buckets.back().copy_out_begin = std::max(last_end, record.backward_end);
+    record.buckets.back().copy_out_end =
+        std::max(record.buckets.back().copy_out_begin, record.optimizer_begin);
+  }
+
+  c10::intrusive_ptr<WatchedGloo> group_;
+  HostClock clock_;
+  const Workload& workload_;
+  DdpOptions options_;
+  Backward backward_;
+  std::vector<at::Tensor> parameters_;
+  std::unique_ptr<c10d::Reducer> reducer_;
+  std::vector<std::vector<std::size_t>> rebuilt_;
+  std::vector<StepRecord> records_;
+};
+
+class C10dBackend : public Backend {
+ public:
+  C10dBackend(StoreClient& store, const BackendSetting& setting) : clock_(setting.clock) {
+    ask_for_sharp_timers();
+    at::set_num_threads(1);
+    auto options = c10d::ProcessGroupGloo::Options::create(setting.timeout);
+    options->devices.push_back(
+        c10d::ProcessGroupGloo::createDeviceForHostname(store.own_address()));
+    try {
+      group_ = c10::make_intrusive<WatchedGloo>(c10::make_intrusive<StoreOverOurs>(store),
+                                                setting.world, options, clock_);
+    } catch (const std::exception& error) {
+      throw PeerLost(std::string("gloo could not connect the ranks: ") + error.what());
+    }
+  }
+
+  std::vector<std::pair<std::string, std::string>> description() const override {
+    return {{"device", "CPU; compute is a wait until a deadline, copies are real"},
+            {"communication", "ProcessGroupGloo of libtorch " TORCH_VERSION}};
+  }
+
+  std::string refuses(const Workload& workload, const DdpOptions& options) const override {
+    if (!options.bucket_cap_mb_list.empty()) return "this libtorch has no bucket_cap_mb_list";
+    if (options.broadcast_buffers && !workload.buffers.empty())
+      return "c10d-gloo does not broadcast buffers: pass --no-broadcast-buffers to both";
+    for (const Parameter& parameter : workload.parameters)
+      if (parameter.ignored || parameter.dtype != Dtype::float32)
+        return "c10d-gloo takes float32 parameters, all of them in DDP";
+    return cannot_reduce(workload, options, CpuDevice(clock_)).value_or("");
+  }
+
+  std::unique_ptr<StepRunner> runner(const Workload& workload, const DdpOptions& options) override {
+    return std::make_unique<C10dRunner>(group_, clock_, workload, options);
+  }
+
+  std::vector<Duration> all_reduce(Bytes size, int repetitions) override {
+    at::Tensor tensor = at::zeros({size.count() / element_size(Dtype::float32)});
+    std::vector<at::Tensor> tensors = {tensor};
+    std::vector<Duration> times;
+    for (int i = 0; i < repetitions; ++i) {
+      const TimePoint begin = clock_.now();
+      group_->allreduce(tensors, {})->wait();
+      times.push_back(clock_.now() - begin);
+    }
+    group_->take();
+    return times;
+  }
+
+ private:
+  HostClock clock_;
+  c10::intrusive_ptr<WatchedGloo> group_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_c10d_gloo(StoreClient& store, const BackendSetting& setting) {
+  return std::make_unique<C10dBackend>(store, setting);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,47 @@
+// What the reducer needs of a communication library: collectives beside the compute stream, in the order of
+// the calls. NCCL and gloo stand behind it.
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "device.hpp"
+
+namespace ddpsim {
+
+/// A collective that was launched.
+using Ticket = std::size_t;
+
+struct CollectiveTimes {
+  TimePoint start;  ///< runs on this rank; it may still wait for others
+  TimePoint end;
+};
+
+/// A peer is gone or never answered. Everyone ends then.
+class PeerLost : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual std::vector<std::pair<std::string, std::string>> description() const = 0;
+  virtual int rank() const = 0;
+  virtual int ranks() const = 0;
+
+  /// Sums over all ranks, in place, after what the compute stream holds now.
+  virtual Ticket all_reduce(Region region) = 0;
+  /// Rank 0's content for all, after what the compute stream holds now.
+  virtual Ticket broadcast(Region region) = 0;
+  /// The compute stream goes on when it is done. Throws PeerLost.
+  virtual void wait(Ticket ticket) = 0;
+  /// After Device::synchronise.
+  virtual CollectiveTimes times_of(Ticket ticket) = 0;
+  /// Tickets so far are no longer asked for.
+  virtual void forget_tickets() = 0;
+};
+
+}  // namespace ddpsim

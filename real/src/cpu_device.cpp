@@ -1,0 +1,98 @@
+#include "cpu_device.hpp"
+
+#include <sys/utsname.h>
+
+#include <cstring>
+#include <span>
+
+#include "ddpsim/sim/assert.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Calls `use` with the region's elements, in their own type.
+template <typename Use>
+void with_elements(Region region, Use use) {
+  const auto count = static_cast<std::size_t>(region.elements);
+  if (region.dtype == Dtype::float32) {
+    use(std::span<float>(reinterpret_cast<float*>(region.data), count));
+  } else {
+    DDPSIM_ASSERT(region.dtype == Dtype::float64, "refuses() lets float32 and float64 pass");
+    use(std::span<double>(reinterpret_cast<double*>(region.data), count));
+  }
+}
+
+template <typename T>
+void scale(std::span<T> from, Region to, double factor) {
+  const T by = static_cast<T>(factor);
+  T* out = reinterpret_cast<T*>(to.data);
+  for (std::size_t i = 0; i < from.size(); ++i) out[i] = from[i] * by;
+}
+
+}  // namespace
+
+CpuDevice::CpuDevice(HostClock clock) : clock_(clock) {
+  ask_for_sharp_timers();
+}
+
+std::vector<std::pair<std::string, std::string>> CpuDevice::description() const {
+  utsname system{};
+  uname(&system);
+  return {{"device", "CPU; compute is a wait until a deadline, copies are real"},
+          {"kernel", std::string(system.sysname) + " " + system.release + " " + system.machine}};
+}
+
+std::string CpuDevice::refuses(Dtype dtype) const {
+  if (dtype == Dtype::float32 || dtype == Dtype::float64) return "";
+  return "on a CPU gradients are float32 or float64, not " + std::string(name_of(dtype));
+}
+
+Region CpuDevice::allocate(Dtype dtype, std::int64_t elements) {
+  const auto bytes = static_cast<std::size_t>(elements * element_size(dtype));
+  memory_.push_back(std::make_unique<std::byte[]>(bytes));
+  std::memset(memory_.back().get(), 0, bytes);  // pages are there before anything is timed
+  return {memory_.back().get(), elements, dtype};
+}
+
+void CpuDevice::fill(Region region, double value) {
+  with_elements(region, [value](auto elements) {
+    for (auto& element : elements) {
+      element = static_cast<std::remove_reference_t<decltype(element)>>(value);
+    }
+  });
+}
+
+std::vector<double> CpuDevice::read(Region region) {
+  std::vector<double> values;
+  with_elements(region,
+                [&values](auto elements) { values.assign(elements.begin(), elements.end()); });
+  return values;
+}
+
+void CpuDevice::begin_compute() {
+  deadline_ = clock_.now();
+}
+
+void CpuDevice::compute(Duration duration) {
+  deadline_ = deadline_ + duration;
+  sleep_until(clock_, deadline_);
+}
+
+void CpuDevice::scale_copy(Region from, Region to, double factor) {
+  with_elements(from, [to, factor](auto elements) { scale(elements, to, factor); });
+}
+
+void CpuDevice::copy(Region from, Region to) {
+  std::memcpy(to.data, from.data, static_cast<std::size_t>(from.bytes().count()));
+}
+
+Mark CpuDevice::mark() {
+  marks_.push_back(clock_.now());
+  return marks_.size() - 1;
+}
+
+TimePoint CpuDevice::time_of(Mark mark) {
+  return marks_[mark];
+}
+
+}  // namespace ddpsim

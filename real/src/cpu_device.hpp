@@ -1,0 +1,38 @@
+// A GPU as the host sees it, without one: compute is a wait until an absolute deadline, so that the cost of
+// hooks between two gradients is absorbed by the next wait and processes do not fight for cores. Copies are
+// real.
+#pragma once
+
+#include <memory>
+
+#include "device.hpp"
+#include "host_clock.hpp"
+
+namespace ddpsim {
+
+class CpuDevice : public Device {
+ public:
+  explicit CpuDevice(HostClock clock);
+  std::vector<std::pair<std::string, std::string>> description() const override;
+  std::string refuses(Dtype dtype) const override;
+  Region allocate(Dtype dtype, std::int64_t elements) override;
+  void fill(Region region, double value) override;
+  std::vector<double> read(Region region) override;
+  void begin_compute() override;
+  void compute(Duration duration) override;
+  void scale_copy(Region from, Region to, double factor) override;
+  void copy(Region from, Region to) override;
+  Mark mark() override;
+  void synchronise() override {}
+  TimePoint time_of(Mark mark) override;
+  void forget_marks() override { marks_.clear(); }
+  void release_memory() override { memory_.clear(); }
+
+ private:
+  HostClock clock_;
+  TimePoint deadline_;
+  std::vector<TimePoint> marks_;
+  std::vector<std::unique_ptr<std::byte[]>> memory_;
+};
+
+}  // namespace ddpsim

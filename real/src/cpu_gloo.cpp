@@ -1,0 +1,16 @@
+#include "backends.hpp"
+#include "cpu_device.hpp"
+#include "gloo_communicator.hpp"
+#include "replay_runner.hpp"
+
+namespace ddpsim {
+
+std::unique_ptr<Backend> make_cpu_gloo(StoreClient& store, const BackendSetting& setting) {
+  return std::make_unique<ReplayBackend>(
+      std::make_unique<CpuDevice>(setting.clock),
+      std::make_unique<GlooCommunicator>(store, store.own_address(), setting.world.rank,
+                                         setting.world.ranks, setting.clock, setting.timeout),
+      setting.clock);
+}
+
+}  // namespace ddpsim

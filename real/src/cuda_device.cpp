@@ -1,0 +1,202 @@
+#include "cuda_device.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "backends.hpp"
+#include "cuda_kernels.h"
+#include "ddpsim/sim/assert.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::int64_t kScratchElements = 64LL << 20;  // 256 MiB: more than any cache
+
+void require_kernel(int status, const char* what) {
+  require_success(static_cast<cudaError_t>(status), what);
+}
+
+ddpsim_type type_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::float64:
+      return DDPSIM_FLOAT64;
+    case Dtype::float16:
+      return DDPSIM_FLOAT16;
+    case Dtype::bfloat16:
+      return DDPSIM_BFLOAT16;
+    default:
+      return DDPSIM_FLOAT32;
+  }
+}
+
+std::string version_text(int version) {
+  constexpr int kMajor = 1000;
+  constexpr int kMinor = 10;
+  return fmt::format("{}.{}", version / kMajor, version % kMajor / kMinor);
+}
+
+}  // namespace
+
+void require_success(cudaError_t status, const char* what) {
+  if (status != cudaSuccess)
+    throw std::runtime_error(fmt::format("{}: {}", what, cudaGetErrorString(status)));
+}
+
+void require_cuda(const World& world) {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0)
+    throw Unavailable(fmt::format("no GPU to run on: {}", status == cudaSuccess
+                                                              ? "CUDA finds none"
+                                                              : cudaGetErrorString(status)));
+  if (world.local_rank >= count)
+    throw Unavailable(
+        fmt::format("local rank {} has no GPU of its own: there are {}", world.local_rank, count));
+}
+
+EventPool::~EventPool() {
+  for (const cudaEvent_t event : events_) cudaEventDestroy(event);
+}
+
+std::size_t EventPool::record(cudaStream_t stream) {
+  if (used_ == events_.size()) {
+    events_.push_back(nullptr);
+    require_success(cudaEventCreate(&events_.back()), "creating an event");
+  }
+  require_success(cudaEventRecord(events_[used_], stream), "recording an event");
+  return used_++;
+}
+
+CudaDevice::CudaDevice(int index, HostClock clock, bool busy) : index_(index), clock_(clock) {
+  require_success(cudaSetDevice(index), "choosing the GPU");
+  require_success(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+  require_success(cudaEventCreate(&zero_), "creating an event");
+  require_success(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, index),
+                  "asking for SMs");
+  if (busy) {
+    void* scratch = nullptr;
+    require_success(
+        cudaMalloc(&scratch, static_cast<std::size_t>(kScratchElements) * sizeof(float)),
+        "allocating memory");
+    scratch_ = static_cast<float*>(scratch);
+    require_success(
+        cudaMemsetAsync(scratch_, 0, static_cast<std::size_t>(kScratchElements) * sizeof(float),
+                        stream_),
+        "clearing memory");
+  }
+  anchor();
+}
+
+CudaDevice::~CudaDevice() {
+  cudaStreamSynchronize(stream_);
+  for (void* memory : memory_) cudaFree(memory);
+  cudaFree(scratch_);
+  cudaEventDestroy(zero_);
+  cudaStreamDestroy(stream_);
+}
+
+/// Events are known by their distance to others; this one is known on the host's clock, to some microseconds.
+void CudaDevice::anchor() {
+  require_success(cudaStreamSynchronize(stream_), "waiting for the GPU");
+  require_success(cudaEventRecord(zero_, stream_), "recording an event");
+  require_success(cudaEventSynchronize(zero_), "waiting for the GPU");
+  zero_time_ = clock_.now();
+}
+
+std::vector<std::pair<std::string, std::string>> CudaDevice::description() const {
+  cudaDeviceProp properties{};
+  require_success(cudaGetDeviceProperties(&properties, index_), "asking the GPU what it is");
+  int driver = 0;
+  int runtime = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  return {{"device", fmt::format("{}, sm_{}{}, {} SMs", properties.name, properties.major,
+                                 properties.minor, properties.multiProcessorCount)},
+          {"cuda",
+           fmt::format("driver for {}, runtime {}", version_text(driver), version_text(runtime))},
+          {"compute", scratch_ != nullptr ? "kernels that work on all SMs and on memory"
+                                          : "one thread block that waits"}};
+}
+
+std::string CudaDevice::refuses(Dtype dtype) const {
+  if (dtype == Dtype::float32 || dtype == Dtype::float64 || dtype == Dtype::float16 ||
+      dtype == Dtype::bfloat16)
+    return "";
+  return "gradients are floating point, not " + std::string(name_of(dtype));
+}
+
+Region CudaDevice::allocate(Dtype dtype, std::int64_t elements) {
+  void* memory = nullptr;
+  const auto bytes = static_cast<std::size_t>(elements * element_size(dtype));
+  if (bytes > 0) {
+    require_success(cudaMalloc(&memory, bytes), "allocating memory on the GPU");
+    memory_.push_back(memory);
+    require_success(cudaMemsetAsync(memory, 0, bytes, stream_), "clearing memory");
+  }
+  return {static_cast<std::byte*>(memory), elements, dtype};
+}
+
+void CudaDevice::fill(Region region, double value) {
+  require_kernel(ddpsim_fill(stream_, region.data, region.elements, value, type_of(region.dtype)),
+                 "fill");
+}
+
+std::vector<double> CudaDevice::read(Region region) {
+  DDPSIM_ASSERT(region.dtype == Dtype::float32, "only float32 is read back");
+  std::vector<float> floats(static_cast<std::size_t>(region.elements));
+  synchronise();
+  require_success(
+      cudaMemcpy(floats.data(), region.data, static_cast<std::size_t>(region.bytes().count()),
+                 cudaMemcpyDeviceToHost),
+      "reading memory of the GPU");
+  return {floats.begin(), floats.end()};
+}
+
+void CudaDevice::compute(Duration duration) {
+  constexpr std::int64_t kPicoseconds = 1000;
+  const std::int64_t ns = duration.picoseconds() / kPicoseconds;
+  require_kernel(scratch_ != nullptr
+                     ? ddpsim_spin_busy(stream_, ns, scratch_, kScratchElements, processors_)
+                     : ddpsim_spin(stream_, ns),
+                 "replaying compute");
+}
+
+void CudaDevice::scale_copy(Region from, Region to, double factor) {
+  require_kernel(
+      ddpsim_scale_copy(stream_, from.data, to.data, from.elements, factor, type_of(from.dtype)),
+      "copying into a bucket");
+}
+
+void CudaDevice::copy(Region from, Region to) {
+  require_success(
+      cudaMemcpyAsync(to.data, from.data, static_cast<std::size_t>(from.bytes().count()),
+                      cudaMemcpyDeviceToDevice, stream_),
+      "copying out of a bucket");
+}
+
+Mark CudaDevice::mark() {
+  return marks_.record(stream_);
+}
+
+void CudaDevice::synchronise() {
+  require_success(cudaStreamSynchronize(stream_), "waiting for the GPU");
+}
+
+TimePoint CudaDevice::time_of(cudaEvent_t event) const {
+  float milliseconds = 0;
+  require_success(cudaEventElapsedTime(&milliseconds, zero_, event), "reading an event");
+  return zero_time_ + Duration::milliseconds(static_cast<double>(milliseconds));
+}
+
+void CudaDevice::forget_marks() {
+  marks_.reuse();
+  anchor();  // a float of milliseconds keeps its microseconds for some seconds only
+}
+
+void CudaDevice::release_memory() {
+  for (void* memory : memory_) cudaFree(memory);
+  memory_.clear();
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,73 @@
+// A GPU: replayed compute, copies and marks on one stream; marks are CUDA events.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device.hpp"
+#include "host_clock.hpp"
+
+namespace ddpsim {
+
+/// Throws std::runtime_error that says what was tried, where CUDA says anything but success.
+void require_success(cudaError_t status, const char* what);
+
+/// Events that are created once and used again.
+class EventPool {
+ public:
+  EventPool() = default;
+  EventPool(const EventPool&) = delete;
+  EventPool& operator=(const EventPool&) = delete;
+  ~EventPool();
+  /// Records the next event on the stream; its index.
+  std::size_t record(cudaStream_t stream);
+  cudaEvent_t at(std::size_t index) const { return events_[index]; }
+  void reuse() { used_ = 0; }
+
+ private:
+  std::vector<cudaEvent_t> events_;
+  std::size_t used_ = 0;
+};
+
+class CudaDevice : public Device {
+ public:
+  /// `busy`: replayed compute works on all SMs and on memory.
+  CudaDevice(int index, HostClock clock, bool busy);
+  ~CudaDevice() override;
+  std::vector<std::pair<std::string, std::string>> description() const override;
+  std::string refuses(Dtype dtype) const override;
+  Region allocate(Dtype dtype, std::int64_t elements) override;
+  void fill(Region region, double value) override;
+  std::vector<double> read(Region region) override;
+  void begin_compute() override {}
+  void compute(Duration duration) override;
+  void scale_copy(Region from, Region to, double factor) override;
+  void copy(Region from, Region to) override;
+  Mark mark() override;
+  void synchronise() override;
+  TimePoint time_of(Mark mark) override { return time_of(marks_.at(mark)); }
+  void forget_marks() override;
+  void release_memory() override;
+
+  cudaStream_t stream() const { return stream_; }
+  /// Of an event recorded on any stream of this device; it has happened.
+  TimePoint time_of(cudaEvent_t event) const;
+
+ private:
+  void anchor();
+
+  int index_;
+  HostClock clock_;
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t zero_ = nullptr;  ///< the event all times are counted from …
+  TimePoint zero_time_;         ///< … and when that was
+  EventPool marks_;
+  std::vector<void*> memory_;
+  float* scratch_ = nullptr;  ///< of busy compute
+  int processors_ = 0;
+};
+
+}  // namespace ddpsim

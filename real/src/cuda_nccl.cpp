@@ -1,0 +1,34 @@
+#include "backends.hpp"
+#include "cuda_device.hpp"
+#include "nccl_communicator.hpp"
+#include "replay_runner.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// The device's synchronise, made to end when a peer is lost.
+class WatchedDevice : public CudaDevice {
+ public:
+  using CudaDevice::CudaDevice;
+  void watch(NcclCommunicator& communicator) { communicator_ = &communicator; }
+  void synchronise() override {
+    if (communicator_ != nullptr) communicator_->finish();
+    CudaDevice::synchronise();
+  }
+
+ private:
+  NcclCommunicator* communicator_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cuda_nccl(StoreClient& store, const BackendSetting& setting) {
+  auto device = std::make_unique<WatchedDevice>(setting.world.local_rank, setting.clock,
+                                                setting.busy_compute);
+  auto communicator = std::make_unique<NcclCommunicator>(store, *device, setting.world.rank,
+                                                         setting.world.ranks, setting.timeout);
+  device->watch(*communicator);
+  return std::make_unique<ReplayBackend>(std::move(device), std::move(communicator), setting.clock);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,67 @@
+// What the reducer needs of a device: memory, one compute stream, marks on it. Behind it stand a GPU
+// (cuda_device) and a CPU that waits for deadlines (cpu_device), so that one reducer runs on both and
+// tests see every call.
+//
+// Everything but allocate, fill, read and synchronise is work in order on the compute stream: on a GPU the
+// calls return at once, on the CPU when it is done.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/workload.hpp"
+
+namespace ddpsim {
+
+/// Elements in the device's memory.
+struct Region {
+  std::byte* data = nullptr;
+  std::int64_t elements = 0;
+  Dtype dtype = Dtype::float32;
+
+  Bytes bytes() const { return Bytes(elements * element_size(dtype)); }
+  /// `elements` of it, from element `first` on.
+  Region part(std::int64_t first, std::int64_t count) const {
+    return {data + first * element_size(dtype), count, dtype};
+  }
+};
+
+/// A moment on a stream; its time is known once the device was synchronised.
+using Mark = std::size_t;
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  /// What it is, with versions: for the provenance of a measurement.
+  virtual std::vector<std::pair<std::string, std::string>> description() const = 0;
+  /// Why gradients of this type cannot be reduced here; empty when they can.
+  virtual std::string refuses(Dtype dtype) const = 0;
+
+  /// Memory filled with zeros; it lives until release_memory.
+  virtual Region allocate(Dtype dtype, std::int64_t elements) = 0;
+  virtual void fill(Region region, double value) = 0;
+  virtual std::vector<double> read(Region region) = 0;
+
+  /// Replayed compute starts anew: what follows is counted from the stream's present.
+  virtual void begin_compute() = 0;
+  /// Replayed compute of this duration.
+  virtual void compute(Duration duration) = 0;
+  /// to = from · factor
+  virtual void scale_copy(Region from, Region to, double factor) = 0;
+  /// to = from
+  virtual void copy(Region from, Region to) = 0;
+  virtual Mark mark() = 0;
+
+  /// Returns when all streams are done.
+  virtual void synchronise() = 0;
+  virtual TimePoint time_of(Mark mark) = 0;
+  /// Marks so far are no longer asked for.
+  virtual void forget_marks() = 0;
+  /// Regions handed out so far are no longer used. After synchronise.
+  virtual void release_memory() = 0;
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,68 @@
+// gloo over TCP, used as ProcessGroupGloo uses it: collectives are queued and run by two worker threads in
+// order, so two buckets can be in flight; each is gloo's segmented ring.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "communicator.hpp"
+#include "host_clock.hpp"
+#include "store.hpp"
+
+namespace gloo {
+class Context;
+}
+
+namespace ddpsim {
+
+class GlooCommunicator : public Communicator {
+ public:
+  /// `address`: of this process, as its peers reach it. Throws PeerLost.
+  GlooCommunicator(StoreClient& store, const std::string& address, int rank, int ranks,
+                   HostClock clock, std::chrono::milliseconds timeout);
+  ~GlooCommunicator() override;
+  std::vector<std::pair<std::string, std::string>> description() const override;
+  int rank() const override { return rank_; }
+  int ranks() const override { return ranks_; }
+  Ticket all_reduce(Region region) override;
+  Ticket broadcast(Region region) override;
+  void wait(Ticket ticket) override;
+  CollectiveTimes times_of(Ticket ticket) override;
+  void forget_tickets() override;
+
+ private:
+  enum class Operation { all_reduce, broadcast };
+  struct Work {
+    Operation operation = Operation::all_reduce;
+    Region region;
+    std::uint32_t tag = 0;
+    bool done = false;
+    std::string error;
+    CollectiveTimes times;
+  };
+  Ticket launch(Operation operation, Region region);
+  void run_in_order();
+  void run(Work& work);
+
+  int rank_;
+  int ranks_;
+  HostClock clock_;
+  std::string address_;
+  std::shared_ptr<gloo::Context> context_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Work> works_;  ///< by ticket; a deque keeps them where they are
+  std::size_t next_ = 0;    ///< first work nobody has begun
+  std::uint32_t tag_ = 0;
+  bool ending_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,186 @@
+// ddpsim-real: the real bucketed reducer over a sweep of bucket caps.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "backends.hpp"
+#include "communicator.hpp"
+#include "ddp_arguments.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quantity.hpp"
+#include "exit_code.hpp"
+#include "sweep.hpp"
+#include "usage_error.hpp"
+#include "workload_source.hpp"
+#include "world.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct Arguments {
+  std::string workload;
+  std::string backend = "cpu-gloo";
+  std::optional<int> ranks;
+  std::optional<std::string> caps;
+  std::string views = "no";
+  std::optional<std::string> all_reduce;
+  std::string output;
+  int warmup = 3;
+  int iterations = 9;
+  int timeout_s = 60;
+  bool busy = false;
+  bool json = false;
+  bool csv = false;
+  DdpArguments ddp;
+};
+
+void add_options(CLI::App& app, Arguments& arguments) {
+  app.add_option("workload", arguments.workload, "WORKLOAD, as for ddpsim")->required();
+  app.add_option("--backend", arguments.backend, "cpu-gloo, c10d-gloo or cuda-nccl")
+      ->capture_default_str();
+  app.add_option(
+         "--ranks", arguments.ranks,
+         "start this many processes here; absent: this process is one of those that torchrun, "
+         "mpirun or srun started")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--caps", arguments.caps, "bucket caps to try, in MiB: 1,5,25");
+  app.add_option("--views", arguments.views, "gradient_as_bucket_view: no, yes or both")
+      ->check(CLI::IsMember({"no", "yes", "both"}))
+      ->capture_default_str();
+  app.add_option("--all-reduce", arguments.all_reduce,
+                 "measure all-reduces of these sizes first: 4KiB,1MiB,16MiB");
+  app.add_option("-o,--output", arguments.output,
+                 "folder for measurement.json, measurement.csv and a timeline per configuration");
+  app.add_option("--warmup", arguments.warmup, "steps before measuring; the first two differ")
+      ->check(CLI::Range(2, 100000))
+      ->capture_default_str();
+  app.add_option("--iterations", arguments.iterations, "steps measured")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--timeout", arguments.timeout_s, "seconds any rank waits for another")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+  app.add_flag("--busy", arguments.busy,
+               "replayed compute works on the GPU's memory rather than only passing time");
+  app.add_flag("--json", arguments.json, "one JSON document on stdout, nothing else there");
+  app.add_flag("--csv", arguments.csv, "CSV on stdout");
+  add_bucket_options(app, arguments.ddp);
+  add_step_options(app, arguments.ddp);
+  app.set_version_flag("--version", "ddpsim-real " DDPSIM_VERSION);
+}
+
+std::vector<Configuration> configurations(const Arguments& arguments) {
+  std::vector<std::optional<double>> caps;
+  const DdpOptions base = ddp_options(arguments.ddp);
+  if (arguments.caps) {
+    for (const double cap : mib_list(*arguments.caps, "--caps")) caps.emplace_back(cap);
+  } else {
+    caps.push_back(base.bucket_cap_mb);
+  }
+  std::vector<bool> views = {base.gradient_as_bucket_view || arguments.views == "yes"};
+  if (arguments.views == "both") views = {false, true};
+  std::vector<Configuration> result;
+  for (const std::optional<double> cap : caps) {
+    for (const bool view : views) {
+      Configuration configuration{.name = cap ? fmt::format("cap{}", *cap) : "default",
+                                  .options = base};
+      if (view) configuration.name += "-views";
+      configuration.options.bucket_cap_mb = cap;
+      configuration.options.gradient_as_bucket_view = view;
+      require_supported(configuration.options);
+      result.push_back(std::move(configuration));
+    }
+  }
+  return result;
+}
+
+std::vector<Bytes> sizes(const Arguments& arguments) {
+  std::vector<Bytes> result;
+  if (!arguments.all_reduce) return result;
+  for (const std::string_view item : comma_list(*arguments.all_reduce)) {
+    const Parsed<Bytes> size = parse_bytes(item);
+    if (!size.value) throw UsageError("--all-reduce: " + size.problem);
+    result.push_back(*size.value);
+  }
+  return result;
+}
+
+void require_backend(const std::string& name) {
+  std::string known;
+  for (const BackendKind& kind : backend_kinds()) {
+    known += (known.empty() ? "" : ", ") + kind.name;
+    if (kind.name != name) continue;
+    if (!kind.missing.empty())
+      throw Unavailable(fmt::format("backend {} is not in this build: {}", name, kind.missing));
+    return;
+  }
+  throw UsageError(fmt::format("--backend: there is no \"{}\"; known: {}", name, known));
+}
+
+Sweep sweep_of(const Arguments& arguments, std::string command) {
+  Sweep sweep;
+  sweep.workload = load_workload(arguments.workload, std::nullopt).workload;
+  sweep.backend = arguments.backend;
+  sweep.configurations = configurations(arguments);
+  sweep.all_reduce_sizes = sizes(arguments);
+  sweep.warmup = arguments.warmup;
+  sweep.iterations = arguments.iterations;
+  sweep.busy_compute = arguments.busy;
+  sweep.timeout = std::chrono::seconds(arguments.timeout_s);
+  sweep.output = arguments.output;
+  sweep.command = std::move(command);
+  return sweep;
+}
+
+int run(const Arguments& arguments, std::string command) {
+  require_backend(arguments.backend);
+  const Sweep sweep = sweep_of(arguments, std::move(command));
+  if (!sweep.output.empty()) std::filesystem::create_directories(sweep.output);
+  std::optional<World> world;
+  if (!arguments.ranks) world = world_from_environment();
+  require_machine(sweep.backend, world.value_or(World{}));
+  if (!world) world = fork_ranks(arguments.ranks.value_or(1));
+  try {
+    const Measurement measurement = run_sweep(sweep, *world);
+    if (world->rank != 0) return kOk;
+    const std::string text = arguments.json  ? measurement_json(measurement)
+                             : arguments.csv ? measurement_csv(measurement)
+                                             : measurement_text(measurement);
+    std::fputs(text.c_str(), stdout);
+    return std::fflush(stdout) == 0 ? kOk : kFailure;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "ddpsim-real: rank %d: %s\n", world->rank, error.what());
+    return kFailure;
+  }
+}
+
+}  // namespace
+}  // namespace ddpsim
+
+int main(int argc, char** argv) {
+  using namespace ddpsim;
+  std::string command = "ddpsim-real";
+  for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
+  CLI::App app("Runs a real bucketed reducer over a sweep of bucket caps and measures it.");
+  Arguments arguments;
+  try {
+    add_options(app, arguments);
+    app.parse(argc, argv);
+    return run(arguments, std::move(command));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kOk : kUsage;
+  } catch (const UsageError& error) {
+    std::fprintf(stderr, "ddpsim-real: %s\n", error.what());
+    return kUsage;
+  } catch (const InputError& error) {
+    std::fprintf(stderr, "ddpsim-real: %s\n", error.what());
+    return kBadInput;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "ddpsim-real: %s\n", error.what());
+    return kFailure;
+  }
+}

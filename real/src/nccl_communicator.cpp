@@ -1,0 +1,125 @@
+#include "nccl_communicator.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <thread>
+
+#include "ddpsim/sim/assert.hpp"
+
+namespace ddpsim {
+namespace {
+
+ncclDataType_t type_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::float64:
+      return ncclFloat64;
+    case Dtype::float16:
+      return ncclFloat16;
+    case Dtype::bfloat16:
+      return ncclBfloat16;
+    default:
+      return ncclFloat32;
+  }
+}
+
+}  // namespace
+
+NcclCommunicator::NcclCommunicator(StoreClient& store, CudaDevice& device, int rank, int ranks,
+                                   std::chrono::milliseconds timeout)
+    : device_(device), rank_(rank), ranks_(ranks), timeout_(timeout) {
+  ncclUniqueId id{};
+  if (rank == 0) {
+    require(ncclGetUniqueId(&id), "making NCCL's id");
+    store.set("nccl", std::string(id.internal, sizeof id.internal));
+  }
+  const std::string text = store.get("nccl");
+  DDPSIM_ASSERT(text.size() == sizeof id.internal, "NCCL's id has its size");
+  std::memcpy(id.internal, text.data(), text.size());
+  require(ncclCommInitRank(&communicator_, ranks, id, rank), "joining the communicator");
+  require_success(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+}
+
+NcclCommunicator::~NcclCommunicator() {
+  if (communicator_ != nullptr) ncclCommDestroy(communicator_);
+  cudaStreamDestroy(stream_);
+}
+
+void NcclCommunicator::require(ncclResult_t status, const char* what) {
+  if (status != ncclSuccess)
+    throw PeerLost(fmt::format("{}: {}", what, ncclGetErrorString(status)));
+}
+
+std::vector<std::pair<std::string, std::string>> NcclCommunicator::description() const {
+  int version = 0;
+  ncclGetVersion(&version);
+  constexpr int kMajor = 10000;  // since 2.9
+  constexpr int kMinor = 100;
+  return {{"communication", fmt::format("NCCL {}.{}.{}", version / kMajor,
+                                        version % kMajor / kMinor, version % kMinor)}};
+}
+
+Ticket NcclCommunicator::all_reduce(Region region) {
+  const std::size_t reached = events_.record(device_.stream());
+  require_success(cudaStreamWaitEvent(stream_, events_.at(reached), 0), "waiting for an event");
+  const std::size_t start = events_.record(stream_);
+  require(ncclAllReduce(region.data, region.data, static_cast<std::size_t>(region.elements),
+                        type_of(region.dtype), ncclSum, communicator_, stream_),
+          "launching an all-reduce");
+  return launched(start);
+}
+
+Ticket NcclCommunicator::broadcast(Region region) {
+  const std::size_t reached = events_.record(device_.stream());
+  require_success(cudaStreamWaitEvent(stream_, events_.at(reached), 0), "waiting for an event");
+  const std::size_t start = events_.record(stream_);
+  require(ncclBroadcast(region.data, region.data, static_cast<std::size_t>(region.bytes().count()),
+                        ncclInt8, 0, communicator_, stream_),
+          "launching a broadcast");
+  return launched(start);
+}
+
+Ticket NcclCommunicator::launched(std::size_t start) {
+  launched_.push_back({start, events_.record(stream_)});
+  return launched_.size() - 1;
+}
+
+void NcclCommunicator::wait(Ticket ticket) {
+  require_success(cudaStreamWaitEvent(device_.stream(), events_.at(launched_[ticket].end), 0),
+                  "waiting for an event");
+}
+
+CollectiveTimes NcclCommunicator::times_of(Ticket ticket) {
+  return {device_.time_of(events_.at(launched_[ticket].start)),
+          device_.time_of(events_.at(launched_[ticket].end))};
+}
+
+void NcclCommunicator::forget_tickets() {
+  launched_.clear();
+  events_.reuse();
+}
+
+void NcclCommunicator::finish() {
+  if (communicator_ == nullptr) return;  // aborted before
+  constexpr auto kLook = std::chrono::microseconds(200);
+  const auto deadline = std::chrono::steady_clock::now() + timeout_;
+  for (const cudaStream_t stream : {stream_, device_.stream()}) {
+    cudaError_t status = cudaErrorNotReady;
+    while ((status = cudaStreamQuery(stream)) == cudaErrorNotReady) {
+      ncclResult_t failed = ncclSuccess;
+      ncclCommGetAsyncError(communicator_, &failed);
+      const bool late = std::chrono::steady_clock::now() > deadline;
+      if (failed != ncclSuccess || late) {
+        ncclCommAbort(communicator_);  // ends the kernels that wait for the peer
+        communicator_ = nullptr;
+        throw PeerLost(
+            late ? fmt::format("a collective took longer than {} s", timeout_.count() / 1000)
+                 : fmt::format("a peer was lost: {}", ncclGetErrorString(failed)));
+      }
+      std::this_thread::sleep_for(kLook);
+    }
+    require_success(status, "waiting for the GPU");
+  }
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,50 @@
+// NCCL on a stream of its own, as ProcessGroupNCCL: a collective waits for what the compute stream holds when it is
+// launched, and the compute stream waits for it when told to. The host never waits but in synchronise, and there not
+// for ever.
+#pragma once
+
+#include <nccl.h>
+#include <chrono>
+
+#include "communicator.hpp"
+#include "cuda_device.hpp"
+#include "store.hpp"
+
+namespace ddpsim {
+
+class NcclCommunicator : public Communicator {
+ public:
+  /// Rank 0 hands NCCL's id to the others through the store. Throws PeerLost.
+  NcclCommunicator(StoreClient& store, CudaDevice& device, int rank, int ranks,
+                   std::chrono::milliseconds timeout);
+  ~NcclCommunicator() override;
+  std::vector<std::pair<std::string, std::string>> description() const override;
+  int rank() const override { return rank_; }
+  int ranks() const override { return ranks_; }
+  Ticket all_reduce(Region region) override;
+  Ticket broadcast(Region region) override;
+  void wait(Ticket ticket) override;
+  CollectiveTimes times_of(Ticket ticket) override;
+  void forget_tickets() override;
+  /// Waits until both streams are done; a peer that died or a network that stalls is a PeerLost within the time-out.
+  void finish();
+
+ private:
+  struct Launched {
+    std::size_t start = 0;
+    std::size_t end = 0;
+  };
+  Ticket launched(std::size_t start);
+  void require(ncclResult_t status, const char* what);
+
+  CudaDevice& device_;
+  int rank_;
+  int ranks_;
+  std::chrono::milliseconds timeout_;
+  ncclComm_t communicator_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  EventPool events_;
+  std::vector<Launched> launched_;
+};
+
+}  // namespace ddpsim

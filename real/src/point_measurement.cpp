@@ -1,0 +1,133 @@
+#include "point_measurement.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ddpsim {
+namespace {
+
+using Steps = std::vector<StepRecord>;
+using Interval = std::pair<TimePoint, TimePoint>;
+
+std::size_t reported(const Steps& steps) {
+  return steps.empty() ? 0 : steps.size() - 1;
+}
+
+Duration iteration(const Steps& steps, std::size_t index) {
+  return steps[index + 1].forward_begin - steps[index].forward_begin;
+}
+
+/// Time covered by intervals that are sorted by begin.
+Duration covered(const std::vector<Interval>& intervals) {
+  Duration sum;
+  TimePoint reached;
+  bool first = true;
+  for (const auto& [begin, end] : intervals) {
+    const TimePoint from = first ? begin : std::max(begin, reached);
+    if (end > from) sum += end - from;
+    reached = first ? end : std::max(reached, end);
+    first = false;
+  }
+  return sum;
+}
+
+/// When the last rank had started bucket `bucket` of step `step`.
+TimePoint last_arrival(const std::vector<Steps>& ranks, std::size_t step, std::size_t bucket) {
+  TimePoint latest = ranks[0][step].buckets[bucket].start;
+  for (const Steps& steps : ranks) {
+    if (step < steps.size() && bucket < steps[step].buckets.size())
+      latest = std::max(latest, steps[step].buckets[bucket].start);
+  }
+  return std::min(latest, ranks[0][step].buckets[bucket].end);
+}
+
+struct Parts {
+  Duration communication;
+  Duration exposed;
+  Duration finalize;
+};
+
+Parts parts_of(const std::vector<Steps>& ranks, std::size_t index) {
+  const StepRecord& step = ranks[0][index];
+  std::vector<Interval> transfers;
+  std::vector<Interval> after;
+  Parts parts;
+  for (std::size_t b = 0; b < step.buckets.size(); ++b) {
+    const BucketRecord& bucket = step.buckets[b];
+    transfers.emplace_back(last_arrival(ranks, index, b), bucket.end);
+    after.emplace_back(std::max(bucket.start, step.backward_end), bucket.end);
+    parts.finalize += bucket.copy_out_end - bucket.copy_out_begin;
+  }
+  std::sort(transfers.begin(), transfers.end());
+  std::sort(after.begin(), after.end());
+  parts.communication = covered(transfers);
+  parts.exposed = covered(after);
+  return parts;
+}
+
+template <typename Value>
+Quantiles over_steps(std::size_t steps, Value value) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < steps; ++i) values.push_back(value(i).microseconds());
+  return quantiles_of(std::move(values));
+}
+
+MeasuredBucket measured_bucket(const std::vector<Steps>& ranks, std::size_t b) {
+  const Steps& steps = ranks[0];
+  const std::size_t count = reported(steps);
+  const auto since_forward = [&](auto instant) {
+    return over_steps(count, [&](std::size_t i) { return instant(i) - steps[i].forward_begin; });
+  };
+  MeasuredBucket bucket{.bytes = steps[0].buckets[b].bytes,
+                        .parameters = steps[0].buckets[b].parameters};
+  bucket.ready_us = since_forward([&](std::size_t i) { return steps[i].buckets[b].ready; });
+  bucket.launch_us = since_forward([&](std::size_t i) { return steps[i].buckets[b].launch_end; });
+  bucket.start_us = since_forward([&](std::size_t i) { return steps[i].buckets[b].start; });
+  bucket.last_arrival_us = since_forward([&](std::size_t i) { return last_arrival(ranks, i, b); });
+  bucket.end_us = since_forward([&](std::size_t i) { return steps[i].buckets[b].end; });
+  return bucket;
+}
+
+}  // namespace
+
+void measure(const std::vector<Steps>& ranks, MeasuredConfiguration& result) {
+  const Steps& steps = ranks[0];
+  const std::size_t count = reported(steps);
+  if (count == 0) return;
+  result.iterations_us.clear();
+  for (std::size_t i = 0; i < count; ++i)
+    result.iterations_us.push_back(iteration(steps, i).microseconds());
+  result.iteration_us = quantiles_of(result.iterations_us);
+  result.forward_us = over_steps(
+      count, [&](std::size_t i) { return steps[i].backward_begin - steps[i].forward_begin; });
+  result.backward_us = over_steps(
+      count, [&](std::size_t i) { return steps[i].backward_end - steps[i].backward_begin; });
+  result.communication_us =
+      over_steps(count, [&](std::size_t i) { return parts_of(ranks, i).communication; });
+  result.exposed_communication_us =
+      over_steps(count, [&](std::size_t i) { return parts_of(ranks, i).exposed; });
+  result.finalize_us =
+      over_steps(count, [&](std::size_t i) { return parts_of(ranks, i).finalize; });
+  result.optimizer_us = over_steps(
+      count, [&](std::size_t i) { return steps[i].optimizer_end - steps[i].optimizer_begin; });
+  result.buckets.clear();
+  for (std::size_t b = 0; b < steps[0].buckets.size(); ++b)
+    result.buckets.push_back(measured_bucket(ranks, b));
+}
+
+Timeline median_timeline(const std::vector<Steps>& ranks) {
+  Timeline timeline;
+  timeline.clock = "measured; zero is the start of forward on the compute stream of rank 0";
+  const Steps& steps = ranks[0];
+  std::vector<std::pair<Duration, std::size_t>> order;
+  for (std::size_t i = 0; i < reported(steps); ++i) order.emplace_back(iteration(steps, i), i);
+  if (order.empty()) return timeline;
+  std::sort(order.begin(), order.end());
+  const std::size_t chosen = order[(order.size() - 1) / 2].second;
+  for (std::size_t r = 0; r < ranks.size(); ++r)
+    timeline.ranks.push_back({.rank = static_cast<int>(r),
+                              .spans = spans_of(ranks[r][chosen], steps[chosen].forward_begin)});
+  return timeline;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,19 @@
+// Records of all ranks -> what is reported of one configuration.
+#pragma once
+
+#include <vector>
+
+#include "ddpsim/reports/measurement.hpp"
+#include "ddpsim/sim/timeline.hpp"
+#include "step_record.hpp"
+
+namespace ddpsim {
+
+/// `ranks[r]` holds the steps of rank r: those to be reported and one more, whose start ends the last of them.
+/// Fills what follows from records.
+void measure(const std::vector<std::vector<StepRecord>>& ranks, MeasuredConfiguration& result);
+
+/// The step whose duration is the lower median, on all ranks, from the start of its forward on rank 0.
+Timeline median_timeline(const std::vector<std::vector<StepRecord>>& ranks);
+
+}  // namespace ddpsim

@@ -1,0 +1,85 @@
+// The bucketed reducer, for real: PyTorch's order of hooks, copies, launches and finalize
+// (torch/csrc/distributed/c10d/reducer.cpp) over the buckets that `sim` assigns.
+//
+//   hook of a gradient     scaled by 1/ranks into its place in the bucket, on the compute stream
+//   bucket complete        launched if it is next in line, and with it those behind it that are complete
+//   finalize               per bucket in order: wait, then copy out (no copy with gradient_as_bucket_view)
+//
+// Gradients are written anew by each backward (zero_grad(set_to_none=True), the default since PyTorch 2.0), so
+// views too are filled by a copy.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "communicator.hpp"
+#include "ddpsim/sim/bucket_assignment.hpp"
+#include "device.hpp"
+#include "host_clock.hpp"
+
+namespace ddpsim {
+
+/// What happened to one bucket in one step; marks and tickets get times after Device::synchronise.
+struct LaunchedBucket {
+  std::vector<std::size_t> parameters;
+  Bytes bytes;
+  Mark ready = 0;
+  TimePoint launch_begin;
+  TimePoint launch_end;
+  Ticket ticket = 0;
+  Mark copy_out_begin = 0;
+  Mark copy_out_end = 0;
+};
+
+/// Why the reducer cannot run this workload with these options; absent when it can.
+std::optional<std::string> cannot_reduce(const Workload& workload, const DdpOptions& options,
+                                         const Device& device);
+
+class Reducer {
+ public:
+  /// Precondition: cannot_reduce(...) is absent. References must outlive the reducer.
+  Reducer(Device& device, Communicator& communicator, HostClock clock, const Workload& workload,
+          const DdpOptions& options);
+
+  /// Start of iteration `iteration`, from 1: rebuilds the buckets where PyTorch would, then broadcasts buffers.
+  void prepare_for_forward(int iteration);
+  /// The hook of a parameter whose gradient was written.
+  void gradient_ready(std::size_t parameter);
+  /// Waits for every bucket and copies out. What was launched in this step, in order.
+  std::vector<LaunchedBucket> finalize();
+
+  /// Where a backward writes the parameter's gradient.
+  Region gradient(std::size_t parameter) const { return gradients_[parameter]; }
+  /// Where the averaged gradient is after finalize.
+  Region averaged(std::size_t parameter) const;
+
+ private:
+  struct Filling {
+    Region memory;
+    std::size_t pending = 0;
+    Mark ready = 0;
+  };
+  struct Place {
+    std::size_t bucket = 0;
+    std::int64_t first = 0;  ///< element of the bucket
+  };
+  void assign(int iteration);
+  void broadcast_buffers();
+  void launch(std::size_t bucket);
+
+  Device& device_;
+  Communicator& communicator_;
+  HostClock clock_;
+  const Workload& workload_;
+  DdpOptions options_;
+  std::vector<Region> gradients_;  ///< per parameter
+  std::vector<Region> buffers_;
+  std::vector<Bucket> buckets_;
+  std::vector<Filling> filling_;  ///< per bucket
+  std::vector<Place> places_;     ///< per parameter
+  std::size_t next_ = 0;          ///< first bucket not launched
+  std::vector<LaunchedBucket> launched_;
+};
+
+}  // namespace ddpsim

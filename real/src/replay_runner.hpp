@@ -1,0 +1,52 @@
+// Steps of our reducer: forward, backward with its hooks, finalize and optimizer replayed on a device.
+#pragma once
+
+#include "reducer.hpp"
+#include "step_runner.hpp"
+
+namespace ddpsim {
+
+class ReplayRunner : public StepRunner {
+ public:
+  /// References must outlive the runner.
+  ReplayRunner(Device& device, Communicator& communicator, HostClock clock,
+               const Workload& workload, const DdpOptions& options);
+  ~ReplayRunner() override;
+  void run_step(int iteration) override;
+  std::vector<StepRecord> records() override;
+  const Reducer& reducer() const { return reducer_; }
+
+ private:
+  struct Marks {
+    Mark forward_begin = 0;
+    Mark backward_begin = 0;
+    Mark backward_end = 0;
+    Mark optimizer_begin = 0;
+    Mark optimizer_end = 0;
+    std::vector<LaunchedBucket> buckets;
+  };
+  Device& device_;
+  Communicator& communicator_;
+  const Workload& workload_;
+  Reducer reducer_;
+  std::vector<Marks> steps_;
+};
+
+/// Our reducer on any device and communicator.
+class ReplayBackend : public Backend {
+ public:
+  ReplayBackend(std::unique_ptr<Device> device, std::unique_ptr<Communicator> communicator,
+                HostClock clock);
+  ~ReplayBackend() override;
+  std::vector<std::pair<std::string, std::string>> description() const override;
+  std::string refuses(const Workload& workload, const DdpOptions& options) const override;
+  std::unique_ptr<StepRunner> runner(const Workload& workload, const DdpOptions& options) override;
+  std::vector<Duration> all_reduce(Bytes size, int repetitions) override;
+
+ private:
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Communicator> communicator_;
+  HostClock clock_;
+};
+
+}  // namespace ddpsim

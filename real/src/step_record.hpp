@@ -1,0 +1,43 @@
+// When things happened in one real step of one rank.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ddpsim/sim/timeline.hpp"
+#include "ddpsim/sim/units.hpp"
+
+namespace ddpsim {
+
+struct BucketRecord {
+  std::vector<std::size_t> parameters;  ///< indices into Workload::parameters, in order of launch
+  Bytes bytes;
+  TimePoint ready;         ///< last gradient of the bucket copied in
+  TimePoint launch_begin;  ///< host enqueues the collective …
+  TimePoint launch_end;    ///< … and is done with that
+  TimePoint start;         ///< it runs on this rank
+  TimePoint end;
+  TimePoint copy_out_begin;  ///< equal to copy_out_end where nothing is copied
+  TimePoint copy_out_end;
+};
+
+struct StepRecord {
+  TimePoint forward_begin;  ///< buffer broadcast included
+  TimePoint backward_begin;
+  TimePoint backward_end;  ///< last gradient written, hooks done
+  TimePoint optimizer_begin;
+  TimePoint optimizer_end;
+  std::vector<BucketRecord> buckets;  ///< in launch order
+};
+
+/// Spans named as the simulator names them, so that the two can be laid side by side. Times count from
+/// `zero`.
+std::vector<Span> spans_of(const StepRecord& step, TimePoint zero);
+
+/// To send to rank 0 and back; picoseconds, so nothing is lost.
+std::string pack(const std::vector<StepRecord>& steps);
+std::vector<StepRecord> unpack(std::string_view text);
+
+}  // namespace ddpsim

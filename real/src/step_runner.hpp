@@ -1,0 +1,39 @@
+// One rank of a training job that runs real steps. Behind it stand our reducer on a device (replay_runner) and
+// PyTorch's own (c10d_runner).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/sim/ddp_options.hpp"
+#include "ddpsim/sim/workload.hpp"
+#include "step_record.hpp"
+
+namespace ddpsim {
+
+class StepRunner {
+ public:
+  virtual ~StepRunner() = default;
+  /// Runs step `iteration`, from 1. Throws PeerLost.
+  virtual void run_step(int iteration) = 0;
+  /// The steps run since the last call.
+  virtual std::vector<StepRecord> records() = 0;
+};
+
+/// How one rank runs a job: what makes a runner for each point of a sweep.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// Device, library and versions, for the provenance of a measurement.
+  virtual std::vector<std::pair<std::string, std::string>> description() const = 0;
+  /// Why it cannot run this; empty when it can.
+  virtual std::string refuses(const Workload& workload, const DdpOptions& options) const = 0;
+  virtual std::unique_ptr<StepRunner> runner(const Workload& workload,
+                                             const DdpOptions& options) = 0;
+  /// Times of `repetitions` all-reduces of this size, one after the other, each from all ranks together.
+  virtual std::vector<Duration> all_reduce(Bytes size, int repetitions) = 0;
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,200 @@
+#include "sweep.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <thread>
+
+#include "backends.hpp"
+#include "communicator.hpp"
+#include "ddpsim/formats/files.hpp"
+#include "ddpsim/reports/reports.hpp"
+#include "ddpsim/traces/workload_file.hpp"
+#include "point_measurement.hpp"
+#include "store.hpp"
+
+namespace ddpsim {
+namespace {
+
+std::uint64_t fnv1a(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return hash;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+/// Shown only where somebody watches.
+void progress(const std::string& text) {
+  if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "%s\n", text.c_str());
+}
+
+class RankOfSweep {
+ public:
+  RankOfSweep(const Sweep& sweep, const World& world, StoreClient& store)
+      : sweep_(sweep), world_(world), store_(store), clock_(agreed_clock()) {
+    const BackendSetting setting{.world = world,
+                                 .clock = clock_,
+                                 .timeout = sweep.timeout,
+                                 .busy_compute = sweep.busy_compute};
+    backend_ = make_backend(sweep.backend, store, setting);
+    for (const Configuration& configuration : sweep.configurations) {
+      const std::string problem = backend_->refuses(sweep.workload, configuration.options);
+      if (!problem.empty()) throw JobEnded(problem);
+    }
+    describe();
+  }
+
+  Measurement run() {
+    for (const Bytes size : sweep_.all_reduce_sizes) measure_all_reduce(size);
+    for (const Configuration& configuration : sweep_.configurations) {
+      measure_configuration(configuration);
+      write_summary();
+    }
+    if (sweep_.configurations.empty()) write_summary();
+    store_.barrier("done");
+    return std::move(measurement_);
+  }
+
+ private:
+  /// Rank 0's monotonic clock, counted from where rank 0 says.
+  HostClock agreed_clock() {
+    if (world_.rank == 0) store_.set("origin", std::to_string(monotonic_ns()));
+    const std::int64_t origin = std::stoll(store_.get("origin"));
+    return HostClock(origin - store_.clock_offset_ns());
+  }
+
+  void describe() {
+    measurement_.ranks = world_.ranks;
+    store_.set(fmt::format("host/{}", world_.rank), host_name());
+    if (world_.rank != 0) return;
+    std::string hosts;
+    for (int rank = 0; rank < world_.ranks; ++rank)
+      hosts += (rank == 0 ? "" : " ") + store_.get(fmt::format("host/{}", rank));
+    auto& setup = measurement_.setup;
+    setup = {{"program", "ddpsim-real " DDPSIM_VERSION},
+             {"command", sweep_.command},
+             {"workload", sweep_.workload.name},
+             {"workload_digest", fmt::format("{:016x}", fnv1a(format_workload(sweep_.workload)))},
+             {"backend", sweep_.backend},
+             {"ranks", std::to_string(world_.ranks)},
+             {"hosts", hosts},
+             {"iterations", fmt::format("{} after {}", sweep_.iterations, sweep_.warmup)}};
+    if (!sweep_.configurations.empty())
+      setup.emplace_back("torch_rules", to_string(sweep_.configurations[0].options.torch));
+    for (auto& note : backend_->description()) setup.push_back(std::move(note));
+  }
+
+  void measure_all_reduce(Bytes size) {
+    store_.barrier(fmt::format("all_reduce/{}", size.count()));
+    constexpr int kWarmup = 2;
+    std::vector<Duration> times =
+        backend_->all_reduce(size, kWarmup + sweep_.all_reduce_repetitions);
+    std::vector<double> us;
+    for (std::size_t i = kWarmup; i < times.size(); ++i) us.push_back(times[i].microseconds());
+    measurement_.all_reduces.push_back({size, quantiles_of(std::move(us))});
+    if (world_.rank == 0) progress(fmt::format("all-reduce {} B", size.count()));
+  }
+
+  void measure_configuration(const Configuration& configuration) {
+    store_.barrier("begin/" + configuration.name);
+    const auto runner = backend_->runner(sweep_.workload, configuration.options);
+    int iteration = 0;
+    while (iteration < sweep_.warmup) runner->run_step(++iteration);
+    runner->records();
+    for (int i = 0; i <= sweep_.iterations; ++i) runner->run_step(++iteration);
+    const std::vector<StepRecord> own = runner->records();
+    const std::string key = "records/" + configuration.name + "/";
+    if (world_.rank != 0) {
+      store_.set(key + std::to_string(world_.rank), pack(own));
+      return;
+    }
+    std::vector<std::vector<StepRecord>> ranks = {own};
+    for (int rank = 1; rank < world_.ranks; ++rank)
+      ranks.push_back(unpack(store_.get(key + std::to_string(rank))));
+    MeasuredConfiguration measured{
+        .name = configuration.name,
+        .bucket_cap_mb = configuration.options.bucket_cap_mb,
+        .gradient_as_bucket_view = configuration.options.gradient_as_bucket_view};
+    measure(ranks, measured);
+    write_timeline(ranks, measured);
+    progress(fmt::format("{}: {:.3f} ms a step", configuration.name,
+                         measured.iteration_us.median / 1000));
+    measurement_.configurations.push_back(std::move(measured));
+  }
+
+  void write_timeline(const std::vector<std::vector<StepRecord>>& ranks,
+                      MeasuredConfiguration& measured) const {
+    if (sweep_.output.empty()) return;
+    Timeline timeline = median_timeline(ranks);
+    timeline.provenance = measurement_.setup;
+    timeline.provenance.emplace_back("configuration", measured.name);
+    measured.timeline = measured.name + ".timeline.json";
+    write_file(sweep_.output / measured.timeline, timeline_json(timeline));
+  }
+
+  void write_summary() const {
+    if (world_.rank != 0 || sweep_.output.empty()) return;
+    write_file(sweep_.output / "measurement.json", measurement_json(measurement_));
+    write_file(sweep_.output / "measurement.csv", measurement_csv(measurement_));
+  }
+
+  const Sweep& sweep_;
+  const World& world_;
+  StoreClient& store_;
+  HostClock clock_;
+  std::unique_ptr<Backend> backend_;
+  Measurement measurement_;
+};
+
+}  // namespace
+
+std::string digest_of(const Sweep& sweep) {
+  std::string all = format_workload(sweep.workload) + sweep.backend;
+  for (const Configuration& configuration : sweep.configurations)
+    all += "\n" + configuration.name + to_string(configuration.options.torch);
+  for (const Bytes size : sweep.all_reduce_sizes) all += fmt::format(" {}", size.count());
+  all += fmt::format(" {} {} {}", sweep.warmup, sweep.iterations, sweep.all_reduce_repetitions);
+  return fmt::format("{:016x}", fnv1a(all));
+}
+
+Measurement run_sweep(const Sweep& sweep, const World& world) {
+  require_machine(sweep.backend, world);
+  std::optional<StoreServer> server;
+  if (world.rank == 0) {
+    const int listening = world.listening >= 0 ? world.listening : listen_on(world.port).socket;
+    server.emplace(listening, world.ranks, sweep.timeout);
+  }
+  StoreClient store(world.host, world.port,
+                    {.rank = world.rank,
+                     .ranks = world.ranks,
+                     .version = DDPSIM_VERSION,
+                     .job = digest_of(sweep)},
+                    sweep.timeout);
+  try {
+    Measurement measurement = RankOfSweep(sweep, world, store).run();
+    store.leave();
+    return measurement;
+  } catch (const PeerLost& lost) {
+    // Somebody may know better why.
+    const std::string reason = store.why_ended();
+    store.end_job(fmt::format("rank {}: {}", world.rank, lost.what()));
+    if (reason.empty()) throw;
+    throw JobEnded(reason);
+  } catch (const std::exception& error) {
+    store.end_job(fmt::format("rank {}: {}", world.rank, error.what()));
+    if (world.rank == 0)  // its store stays a moment so that the others hear it
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    throw;
+  }
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,159 @@
+#include "world.hpp"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <vector>
+
+#include "store.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::uint16_t kTorchPort = 29500;  // torchrun's default
+constexpr int kInterrupted = 130;
+
+std::optional<std::string> variable(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  return text;
+}
+
+std::optional<int> number(const char* name) {
+  const std::optional<std::string> text = variable(name);
+  if (!text) return std::nullopt;
+  int value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc() || end != text->data() + text->size() || value < 0)
+    throw JobEnded(fmt::format("{}={} is not a number", name, *text));
+  return value;
+}
+
+struct Names {
+  const char* rank;
+  const char* ranks;
+  const char* local_rank;
+};
+constexpr std::array kLaunchers = {
+    Names{"RANK", "WORLD_SIZE", "LOCAL_RANK"},  // torchrun, or by hand
+    Names{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    Names{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},  // MPICH, Intel MPI
+    Names{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+};
+
+volatile std::sig_atomic_t interrupted = 0;
+void note_interrupt(int) {
+  interrupted = 1;
+}
+
+/// How a child's end reads as an exit code.
+int exit_code(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+[[noreturn]] void supervise(std::vector<pid_t> children) {
+  struct sigaction action {};
+  action.sa_handler = note_interrupt;  // no SA_RESTART: waitpid is to return
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+
+  constexpr int kGraceSeconds = 5;  // for the others to say what they know and to end
+  int code = 0;
+  std::size_t left = children.size();
+  std::time_t deadline = 0;
+  while (left > 0) {
+    int status = 0;
+    const pid_t ended = waitpid(-1, &status, deadline != 0 ? WNOHANG : 0);
+    if (ended > 0) {
+      --left;
+      for (std::size_t rank = 0; rank < children.size(); ++rank) {
+        if (children[rank] != ended) continue;
+        children[rank] = 0;
+        if (WIFSIGNALED(status) && interrupted == 0 && deadline == 0)
+          std::fprintf(stderr, "ddpsim-real: rank %zu was ended by signal %d (%s)\n", rank,
+                       WTERMSIG(status), strsignal(WTERMSIG(status)));
+      }
+      if (code == 0) code = exit_code(status);
+      if (code != 0 && deadline == 0) deadline = std::time(nullptr) + kGraceSeconds;
+      continue;
+    }
+    if (interrupted != 0 || (deadline != 0 && std::time(nullptr) > deadline)) {
+      for (const pid_t child : children)
+        if (child > 0) kill(child, SIGKILL);
+      if (interrupted != 0) code = kInterrupted;
+      deadline = deadline == 0 ? std::time(nullptr) : deadline;
+    }
+    if (deadline != 0) usleep(20'000);
+  }
+  std::_Exit(interrupted != 0 ? kInterrupted : code);
+}
+
+}  // namespace
+
+std::optional<World> world_from_environment() {
+  for (const Names& names : kLaunchers) {
+    const std::optional<int> rank = number(names.rank);
+    const std::optional<int> ranks = number(names.ranks);
+    if (!rank && !ranks) continue;
+    if (!rank || !ranks)
+      throw JobEnded(fmt::format("{} is set without {}", rank ? names.rank : names.ranks,
+                                 rank ? names.ranks : names.rank));
+    World world{.rank = *rank, .ranks = *ranks};
+    world.local_rank = number(names.local_rank).value_or(0);
+    if (world.ranks < 1 || world.rank >= world.ranks)
+      throw JobEnded(fmt::format("{}={} does not fit {}={}", names.rank, world.rank, names.ranks,
+                                 world.ranks));
+    const std::optional<std::string> host = variable("MASTER_ADDR");
+    world.host = host.value_or("127.0.0.1");
+    const int port = number("MASTER_PORT").value_or(kTorchPort);
+    // torchrun's agent listens on MASTER_PORT itself.
+    const bool agent = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
+    constexpr int kPorts = 65536;
+    if (port <= 0 || port + (agent ? 1 : 0) >= kPorts)
+      throw JobEnded(fmt::format("MASTER_PORT={} is no port", port));
+    world.port = static_cast<std::uint16_t>(port + (agent ? 1 : 0));
+    return world;
+  }
+  return std::nullopt;
+}
+
+World fork_ranks(int ranks) {
+  const Listening listening = listen_on(0);
+  std::vector<pid_t> children;
+  const pid_t parent = getpid();
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::fflush(nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // no orphans
+      if (getppid() != parent) std::_Exit(1);
+      if (rank != 0) close(listening.socket);
+      return {.rank = rank,
+              .ranks = ranks,
+              .local_rank = rank,
+              .host = "127.0.0.1",
+              .port = listening.port,
+              .listening = rank == 0 ? listening.socket : -1};
+    }
+    if (child < 0) {
+      const std::string reason = std::strerror(errno);
+      for (const pid_t started : children) kill(started, SIGKILL);
+      throw JobEnded("cannot start a process: " + reason);
+    }
+    children.push_back(child);
+  }
+  close(listening.socket);
+  supervise(std::move(children));
+}
+
+}  // namespace ddpsim

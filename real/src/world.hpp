@@ -1,0 +1,27 @@
+// Which rank of which job this process is: forked here, or started by torchrun, mpirun, srun or by hand.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace ddpsim {
+
+struct World {
+  int rank = 0;
+  int ranks = 1;
+  int local_rank = 0;              ///< among the ranks of this host: chooses the GPU
+  std::string host = "127.0.0.1";  ///< where rank 0 is
+  std::uint16_t port = 0;
+  int listening = -1;  ///< rank 0's socket where it was opened before the fork; else -1
+};
+
+/// Reads RANK, WORLD_SIZE, LOCAL_RANK, or what Open MPI, PMI and Slurm set, with MASTER_ADDR and MASTER_PORT (29500).
+/// Absent where none of them is set. Throws JobEnded where they contradict each other.
+std::optional<World> world_from_environment();
+
+/// Forks `ranks` processes and returns in each of them with its world. The parent never returns: it waits for them,
+/// ends them all where one failed, and exits as the first that failed did.
+World fork_ranks(int ranks);
+
+}  // namespace ddpsim

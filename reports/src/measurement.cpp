@@ -1,0 +1,164 @@
+#include "ddpsim/reports/measurement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "json_writer.hpp"
+
+namespace ddpsim {
+namespace {
+
+double quantile(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  const double part = place - static_cast<double>(below);
+  return sorted[below] + part * (sorted[above] - sorted[below]);
+}
+
+/// Measured to a nanosecond; more digits would be noise.
+double rounded(double us) {
+  return std::round(us * 1000) / 1000;
+}
+
+void write(JsonWriter& json, const char* key, const Quantiles& quantiles) {
+  json.key(key).begin_object(JsonWriter::Layout::line);
+  json.key("median").number(rounded(quantiles.median));
+  json.key("p10").number(rounded(quantiles.p10));
+  json.key("p90").number(rounded(quantiles.p90));
+  json.end_object();
+}
+
+void write(JsonWriter& json, std::size_t index, const MeasuredBucket& bucket) {
+  json.begin_object();
+  json.key("index").count(index);
+  json.key("bytes").integer(bucket.bytes.count());
+  json.key("parameter_indices").indices(bucket.parameters);
+  write(json, "ready_us", bucket.ready_us);
+  write(json, "launch_us", bucket.launch_us);
+  write(json, "start_us", bucket.start_us);
+  write(json, "last_arrival_us", bucket.last_arrival_us);
+  write(json, "end_us", bucket.end_us);
+  json.end_object();
+}
+
+void write(JsonWriter& json, const MeasuredConfiguration& configuration) {
+  json.begin_object();
+  json.key("name").string(configuration.name);
+  json.key("bucket_cap_mb");
+  if (configuration.bucket_cap_mb) {
+    json.number(*configuration.bucket_cap_mb);
+  } else {
+    json.null();
+  }
+  json.key("gradient_as_bucket_view").boolean(configuration.gradient_as_bucket_view);
+  write(json, "iteration_us", configuration.iteration_us);
+  write(json, "forward_us", configuration.forward_us);
+  write(json, "backward_us", configuration.backward_us);
+  write(json, "communication_us", configuration.communication_us);
+  write(json, "exposed_communication_us", configuration.exposed_communication_us);
+  write(json, "finalize_us", configuration.finalize_us);
+  write(json, "optimizer_us", configuration.optimizer_us);
+  json.key("iterations_us").begin_array(JsonWriter::Layout::line);
+  for (const double us : configuration.iterations_us) json.number(rounded(us));
+  json.end_array();
+  json.key("buckets").begin_array();
+  for (std::size_t i = 0; i < configuration.buckets.size(); ++i)
+    write(json, i, configuration.buckets[i]);
+  json.end_array();
+  json.key("timeline").string(configuration.timeline);
+  json.end_object();
+}
+
+std::string bytes_of(const MeasuredConfiguration& configuration) {
+  std::string text;
+  for (const MeasuredBucket& bucket : configuration.buckets)
+    text += fmt::format("{}{}", text.empty() ? "" : " ", bucket.bytes.count());
+  return text;
+}
+
+std::string cap_of(const MeasuredConfiguration& configuration) {
+  return configuration.bucket_cap_mb ? fmt::format("{}", *configuration.bucket_cap_mb) : "";
+}
+
+}  // namespace
+
+Quantiles quantiles_of(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  constexpr double kLow = 0.1;
+  constexpr double kHigh = 0.9;
+  return {quantile(values, 0.5), quantile(values, kLow), quantile(values, kHigh)};
+}
+
+std::string measurement_json(const Measurement& measurement) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("schema").string("ddpsim.measurement/1");
+  json.key("ranks").integer(measurement.ranks);
+  json.key("setup").begin_object();
+  for (const auto& [key, text] : measurement.setup) json.key(key).string(text);
+  json.end_object();
+  json.key("configurations").begin_array();
+  for (const MeasuredConfiguration& configuration : measurement.configurations)
+    write(json, configuration);
+  json.end_array();
+  json.key("all_reduces").begin_array();
+  for (const MeasuredAllReduce& row : measurement.all_reduces) {
+    json.begin_object(JsonWriter::Layout::line);
+    json.key("size_bytes").integer(row.size.count());
+    write(json, "time_us", row.time_us);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  return std::move(json).finish();
+}
+
+std::string measurement_csv(const Measurement& measurement) {
+  std::string csv;
+  for (const auto& [key, text] : measurement.setup) csv += fmt::format("# {}: {}\n", key, text);
+  csv +=
+      "name,bucket_cap_mb,gradient_as_bucket_view,iteration_us,iteration_p10_us,iteration_p90_us,"
+      "forward_us,backward_us,communication_us,exposed_communication_us,finalize_us,optimizer_us,"
+      "bucket_bytes\n";
+  for (const MeasuredConfiguration& one : measurement.configurations) {
+    csv += fmt::format(
+        "{},{},{},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{}\n", one.name,
+        cap_of(one), one.gradient_as_bucket_view, one.iteration_us.median, one.iteration_us.p10,
+        one.iteration_us.p90, one.forward_us.median, one.backward_us.median,
+        one.communication_us.median, one.exposed_communication_us.median, one.finalize_us.median,
+        one.optimizer_us.median, bytes_of(one));
+  }
+  for (const MeasuredAllReduce& row : measurement.all_reduces)
+    csv += fmt::format("all_reduce:{},,,{:.3f},{:.3f},{:.3f},,,,,,,\n", row.size.count(),
+                       row.time_us.median, row.time_us.p10, row.time_us.p90);
+  return csv;
+}
+
+std::string measurement_text(const Measurement& measurement) {
+  std::string text;
+  constexpr double kMs = 1000;
+  if (!measurement.configurations.empty())
+    text += "configuration        buckets   step ms      p10      p90   exposed  finalize\n";
+  for (const MeasuredConfiguration& one : measurement.configurations) {
+    text += fmt::format("{:<20} {:>7} {:>9.3f} {:>8.3f} {:>8.3f} {:>9.3f} {:>9.3f}\n", one.name,
+                        one.buckets.size(), one.iteration_us.median / kMs,
+                        one.iteration_us.p10 / kMs, one.iteration_us.p90 / kMs,
+                        one.exposed_communication_us.median / kMs, one.finalize_us.median / kMs);
+  }
+  if (measurement.all_reduces.empty()) return text;
+  text += "       size B   time us      p10      p90   algbw   busbw GB/s\n";
+  const double ranks = measurement.ranks;
+  for (const MeasuredAllReduce& row : measurement.all_reduces) {
+    const double algbw = static_cast<double>(row.size.count()) / row.time_us.median / kMs;
+    text += fmt::format("{:>13} {:>9.1f} {:>8.1f} {:>8.1f} {:>7.3f} {:>7.3f}\n", row.size.count(),
+                        row.time_us.median, row.time_us.p10, row.time_us.p90, algbw,
+                        algbw * 2 * (ranks - 1) / ranks);
+  }
+  return text;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Our reducer beside PyTorch's on the lab's points: bucket bytes exact, steps within 2 %.
+
+    tests/lab/compare_reducers.py measured.csv [--backends cpu-gloo c10d-gloo] [--noise 2]
+
+Each point's figure is the median of its launches' medians; the noise of a point is how far its launches lie apart.
+A point that is noisier than what is to be shown says nothing: it is listed, not judged. Exit 4: a point differs."""
+
+import argparse
+import csv
+import statistics
+import sys
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def points(rows, backend):
+    """(model, ranks, name) -> launches' medians, bucket bytes."""
+    found = {}
+    for row in rows:
+        if row["backend"] != backend or row["kind"] != "step":
+            continue
+        medians, sizes = found.setdefault((row["model"], int(row["ranks"]), row["name"]), ([], set()))
+        medians.append(float(row["median_us"]))
+        sizes.add(row["bucket_bytes"])
+    return found
+
+
+def spread(values):
+    return (max(values) / min(values) - 1) * 100
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("table")
+    parser.add_argument("--backends", nargs=2, default=["cpu-gloo", "c10d-gloo"])
+    parser.add_argument("--bound", type=float, default=2, help="percent")
+    arguments = parser.parse_args()
+    rows = read(arguments.table)
+    ours, theirs = (points(rows, backend) for backend in arguments.backends)
+    shared = [key for key in ours if key in theirs]
+    if not shared:
+        sys.exit(f"{arguments.table}: no point was measured with both {' and '.join(arguments.backends)}")
+    print(f"{'model':<12} ranks {'point':<13} {arguments.backends[0]:>9} {arguments.backends[1]:>9} ms  difference"
+          "  noise")
+    judged, bytes_differ = [], []
+    for key in shared:
+        (mine, sizes), (reference, expected) = ours[key], theirs[key]
+        if sizes != expected:
+            bytes_differ.append(key)
+        value, truth = statistics.median(mine), statistics.median(reference)
+        difference, noise = (value / truth - 1) * 100, max(spread(mine), spread(reference))
+        quiet = noise <= arguments.bound
+        if quiet:
+            judged.append((abs(difference), key))
+        print(f"{key[0]:<12} {key[1]:>5} {key[2]:<13} {value / 1000:>9.2f} {truth / 1000:>9.2f}    {difference:>+8.2f} %"
+              f" {noise:>5.2f} %{'' if quiet else '  too noisy to judge'}")
+    errors = sorted(judged)
+    if errors:
+        print(f"{len(errors)} of {len(shared)} points judged: median {statistics.median(e for e, _ in errors):.2f} %, "
+              f"worst {errors[-1][0]:.2f} % ({', '.join(map(str, errors[-1][1]))}); bucket bytes "
+              f"{'exact' if not bytes_differ else 'DIFFER at ' + str(bytes_differ)}")
+    if bytes_differ or any(error > arguments.bound for error, _ in errors):
+        sys.exit(4)
+
+
+if __name__ == "__main__":
+    main()

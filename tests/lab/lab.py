@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""The lab: real DDP steps between network namespaces with shaped links, as ground truth on one machine.
+
+One namespace per rank, veth pairs into a bridge in a namespace of its own, a token bucket on each rank's egress.
+Everything lives in private network and mount namespaces, so nothing is left behind whatever happens. Where the
+system refuses namespaces it says so and exits with 77.
+
+    tests/lab/lab.py --program build/release/real/ddpsim-real -o measured
+
+writes one CSV line per (model, ranks, backend, cap, views, launch) and the all-reduce points of the same job.
+"""
+
+import argparse
+import csv
+import json
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import lab_workloads
+
+SKIPPED = 77
+PREPARED = "DDPSIM_LAB_PREPARED"
+ALL_REDUCES = "4KiB,64KiB,256KiB,1MiB,4MiB,16MiB"
+COLUMNS = ["model", "ranks", "rate", "backend", "launch", "kind", "name", "bucket_cap_mb",
+           "gradient_as_bucket_view", "size_bytes", "median_us", "p10_us", "p90_us", "backward_us",
+           "exposed_communication_us", "finalize_us", "bucket_bytes"]
+
+
+def skip(reason):
+    print(f"lab: skipped, {reason}")
+    sys.exit(SKIPPED)
+
+
+def own_namespaces():
+    """Runs this script again inside namespaces of its own; root keeps its real-time priority that way."""
+    if os.environ.get(PREPARED):
+        return
+    flags = "-mn" if os.geteuid() == 0 else "-rmn"
+    for tool in ("unshare", "ip", "tc"):
+        if shutil.which(tool, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") is None:
+            skip(f"{tool} is not here (Debian: util-linux, iproute2)")
+    probe = subprocess.run(["unshare", flags, "--", "sh", "-c", "mount -t tmpfs tmpfs /run && ip link add probe0 type "
+                            "veth peer name probe1 && tc qdisc add dev probe0 root tbf rate 1gbit burst 128kb limit 8mb"],
+                           env=environment(), capture_output=True, text=True, check=False)
+    if probe.returncode != 0:
+        skip("network namespaces or traffic shaping are refused here: " + probe.stderr.strip().splitlines()[-1])
+    os.execvpe("unshare", ["unshare", flags, "--", "sh", "-c", 'mount -t tmpfs tmpfs /run && exec "$@"', "lab",
+                           sys.executable, os.path.abspath(__file__), *sys.argv[1:]],
+               dict(environment(), **{PREPARED: "1"}))
+
+
+def environment():
+    return dict(os.environ, PATH=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+
+
+def do(*command):
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def inside(rank, *command):
+    return ["ip", "netns", "exec", f"rank{rank}", *command]
+
+
+def build_network(ranks, rate):
+    do("ip", "netns", "add", "switch")
+    do("ip", "-n", "switch", "link", "add", "bridge", "type", "bridge")
+    do("ip", "-n", "switch", "link", "set", "bridge", "up")
+    for rank in range(ranks):
+        do("ip", "netns", "add", f"rank{rank}")
+        do("ip", "link", "add", "eth0", "netns", f"rank{rank}", "type", "veth", "peer", "name", f"port{rank}",
+           "netns", "switch")
+        do("ip", "-n", "switch", "link", "set", f"port{rank}", "master", "bridge", "up")
+        do("ip", "-n", f"rank{rank}", "addr", "add", f"10.77.0.{rank + 1}/24", "dev", "eth0")
+        do("ip", "-n", f"rank{rank}", "link", "set", "eth0", "up")
+        do("ip", "-n", f"rank{rank}", "link", "set", "lo", "up")
+        do(*inside(rank, "tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", rate, "burst", "128kb",
+                   "limit", "8mb"))
+        # reno: BBR leaves a tenth to a quarter of a link unused when both directions are busy.
+        for key, value in (("tcp_congestion_control", "reno"), ("tcp_slow_start_after_idle", "0"),
+                           ("tcp_wmem", "4096 4194304 16777216"), ("tcp_rmem", "4096 4194304 16777216")):
+            do(*inside(rank, "sh", "-c", f"echo '{value}' > /proc/sys/net/ipv4/{key}"))
+    for rank in range(ranks):  # neighbours and the bridge learn addresses before anything is timed
+        for other in range(ranks):
+            subprocess.run(inside(rank, "ip", "neigh", "replace", f"10.77.0.{other + 1}", "dev", "eth0", "nud",
+                                  "permanent", "lladdr", address_of(other)) if other != rank else ["true"],
+                           check=True)
+
+
+def address_of(rank):
+    return subprocess.run(inside(rank, "cat", "/sys/class/net/eth0/address"), check=True, capture_output=True,
+                          text=True).stdout.strip()
+
+
+def remove_network(ranks):
+    for name in ["switch", *(f"rank{rank}" for rank in range(ranks))]:
+        subprocess.run(["ip", "netns", "del", name], check=False, stderr=subprocess.DEVNULL)
+
+
+def priority():
+    """Real-time priority keeps other load out; what could be had."""
+    command = ["chrt", "-r", "1"]
+    if shutil.which("chrt") and subprocess.run([*command, "true"], check=False,
+                                               stderr=subprocess.DEVNULL).returncode == 0:
+        return command
+    return []
+
+
+def launch(command, ranks, folder, timeout):
+    """Runs one job, a process in each namespace; its measurement."""
+    processes = []
+    for rank in range(ranks):
+        env = dict(environment(), RANK=str(rank), WORLD_SIZE=str(ranks), MASTER_ADDR="10.77.0.1",
+                   MASTER_PORT="29500")
+        processes.append(subprocess.Popen(inside(rank, *priority(), *command, "-o", str(folder)), env=env,
+                                          stdout=subprocess.DEVNULL))
+    try:
+        codes = [process.wait(timeout=timeout) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    if any(codes):
+        sys.exit(f"lab: ranks ended with {codes}: {' '.join(command)}")
+    return json.loads((folder / "measurement.json").read_text(encoding="utf-8"))
+
+
+def rows_of(measurement, common):
+    for one in measurement["configurations"]:
+        step = one["iteration_us"]
+        yield {**common, "kind": "step", "name": one["name"], "bucket_cap_mb": one["bucket_cap_mb"],
+               "gradient_as_bucket_view": int(one["gradient_as_bucket_view"]), "median_us": step["median"],
+               "p10_us": step["p10"], "p90_us": step["p90"], "backward_us": one["backward_us"]["median"],
+               "exposed_communication_us": one["exposed_communication_us"]["median"],
+               "finalize_us": one["finalize_us"]["median"],
+               "bucket_bytes": " ".join(str(bucket["bytes"]) for bucket in one["buckets"])}
+    for one in measurement["all_reduces"]:
+        time_us = one["time_us"]
+        yield {**common, "kind": "all_reduce", "name": "all_reduce", "size_bytes": one["size_bytes"],
+               "median_us": time_us["median"], "p10_us": time_us["p10"], "p90_us": time_us["p90"]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True, help="ddpsim-real")
+    parser.add_argument("--ranks", default="2", help="2,4")
+    parser.add_argument("--rate", default="1gbit")
+    parser.add_argument("--models", default="resnet-like,bert-like")
+    parser.add_argument("--backends", default="cpu-gloo,c10d-gloo")
+    parser.add_argument("--caps", default="1,5,25")
+    parser.add_argument("--views", default="both")
+    parser.add_argument("--launches", type=int, default=2)
+    parser.add_argument("--iterations", type=int, default=9)
+    parser.add_argument("-o", "--output", help="CSV file; default: standard output")
+    arguments = parser.parse_args()
+    own_namespaces()
+    begin, rows, provenance = time.time(), [], {}
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        for name, value in lab_workloads.all_workloads().items():
+            (folder / f"{name}.json").write_text(json.dumps(value), encoding="utf-8")
+        for ranks in map(int, arguments.ranks.split(",")):
+            build_network(ranks, arguments.rate)
+            try:
+                for model in arguments.models.split(","):
+                    for number in range(arguments.launches):
+                        for backend in arguments.backends.split(","):
+                            command = [os.path.abspath(arguments.program), str(folder / f"{model}.json"), "--backend",
+                                       backend, "--caps", arguments.caps, "--views", arguments.views, "--torch",
+                                       "1.13", "--iterations", str(arguments.iterations), "--all-reduce", ALL_REDUCES]
+                            measurement = launch(command, ranks, folder, 600)
+                            provenance[backend] = measurement["setup"]
+                            common = {"model": model, "ranks": ranks, "rate": arguments.rate, "backend": backend,
+                                      "launch": number}
+                            rows += rows_of(measurement, common)
+                            print(f"lab: {model}, {ranks} ranks, {backend}, launch {number}: "
+                                  f"{time.time() - begin:.0f} s", file=sys.stderr)
+            finally:
+                remove_network(ranks)
+    out = open(arguments.output, "w", encoding="utf-8", newline="") if arguments.output else sys.stdout
+    with out:
+        for backend, setup in provenance.items():
+            for key in ("program", "communication", "kernel", "iterations", "torch_rules"):
+                if key in setup:
+                    out.write(f"# {backend} {key}: {setup[key]}\n")
+        out.write(f"# links: one namespace per rank, tbf {arguments.rate} per egress, reno; priority: "
+                  f"{' '.join(priority()) or 'none'}; {os.cpu_count()} cores, Python {platform.python_version()}\n")
+        out.write("# command: tests/lab/lab.py " + " ".join(
+            argument for argument in sys.argv[1:] if "/" not in argument) + "\n")
+        writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+// A device and a communicator that write down every call: the host logic of every backend, seen through its seams.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "communicator.hpp"
+#include "device.hpp"
+
+namespace ddpsim::testing {
+
+using Calls = std::vector<std::string>;
+
+/// Regions are named by the order of their allocation.
+class FakeDevice : public Device {
+ public:
+  explicit FakeDevice(Calls& calls) : calls_(calls) {}
+  std::vector<std::pair<std::string, std::string>> description() const override { return {}; }
+  std::string refuses(Dtype dtype) const override {
+    return dtype == Dtype::int64 ? "no int64 here" : "";
+  }
+  Region allocate(Dtype dtype, std::int64_t elements) override {
+    const auto bytes = static_cast<std::size_t>(elements * element_size(dtype));
+    memory_.push_back(std::make_unique<std::byte[]>(bytes + 1));
+    sizes_.push_back(bytes);
+    return {memory_.back().get(), elements, dtype};
+  }
+  void fill(Region, double) override {}
+  std::vector<double> read(Region) override { return {}; }
+  void begin_compute() override {}
+  void compute(Duration duration) override {
+    calls_.push_back(fmt::format("compute {}", duration.microseconds()));
+  }
+  void scale_copy(Region from, Region to, double factor) override {
+    calls_.push_back(fmt::format("{} -> {} x{}", name(from), name(to), factor));
+  }
+  void copy(Region from, Region to) override {
+    calls_.push_back(fmt::format("{} -> {}", name(from), name(to)));
+  }
+  Mark mark() override { return marks_++; }
+  void synchronise() override {}
+  TimePoint time_of(Mark mark) override {
+    return TimePoint(Duration::microseconds(static_cast<double>(mark)));
+  }
+  void forget_marks() override { marks_ = 0; }
+  void release_memory() override {}
+
+  /// "1+8:4" is four elements from byte 8 of the second allocation on.
+  std::string name(Region region) const {
+    for (std::size_t i = 0; i < memory_.size(); ++i) {
+      const std::byte* begin = memory_[i].get();
+      if (region.data >= begin && region.data <= begin + sizes_[i])
+        return fmt::format("{}+{}:{}", i, region.data - begin, region.elements);
+    }
+    return "nowhere";
+  }
+
+ private:
+  Calls& calls_;
+  std::vector<std::unique_ptr<std::byte[]>> memory_;
+  std::vector<std::size_t> sizes_;
+  Mark marks_ = 0;
+};
+
+class FakeCommunicator : public Communicator {
+ public:
+  FakeCommunicator(Calls& calls, const FakeDevice& device) : calls_(calls), device_(device) {}
+  std::vector<std::pair<std::string, std::string>> description() const override { return {}; }
+  int rank() const override { return 0; }
+  int ranks() const override { return 2; }
+  Ticket all_reduce(Region region) override {
+    calls_.push_back("all_reduce " + device_.name(region));
+    return tickets_++;
+  }
+  Ticket broadcast(Region region) override {
+    calls_.push_back("broadcast " + device_.name(region));
+    return tickets_++;
+  }
+  void wait(Ticket ticket) override { calls_.push_back(fmt::format("wait {}", ticket)); }
+  CollectiveTimes times_of(Ticket) override { return {}; }
+  void forget_tickets() override { tickets_ = 0; }
+
+ private:
+  Calls& calls_;
+  const FakeDevice& device_;
+  Ticket tickets_ = 0;
+};
+
+/// float32 parameters of these many elements, ready in `order`, a microsecond apart.
+inline Workload small_workload(const std::vector<std::int64_t>& elements,
+                               const std::vector<std::size_t>& order) {
+  Workload workload;
+  workload.name = "small";
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    workload.parameters.push_back({.name = fmt::format("p{}", i),
+                                   .shape = std::vector<std::int64_t>{elements[i]},
+                                   .device = ""});
+  workload.forward = Duration::microseconds(10);
+  workload.backward = Backward{};
+  for (const std::size_t parameter : order) {
+    workload.backward->duration += Duration::microseconds(1);
+    workload.backward->ready.push_back(
+        {.parameter = parameter, .at = workload.backward->duration, .copied_at = std::nullopt});
+  }
+  return workload;
+}
+
+}  // namespace ddpsim::testing

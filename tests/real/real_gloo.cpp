@@ -1,0 +1,107 @@
+// Ranks as threads over gloo on this machine: sums are right, buckets are launched as sim assigns them.
+#ifdef DDPSIM_WITH_GLOO
+#include <doctest/doctest.h>
+
+#include <future>
+
+#include "cpu_device.hpp"
+#include "fake_world.hpp"
+#include "gloo_communicator.hpp"
+#include "replay_runner.hpp"
+
+using namespace ddpsim;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Outcome {
+  std::vector<StepRecord> records;
+  std::vector<std::vector<double>> averaged;  ///< per parameter, after the first step
+};
+
+Outcome run_rank(std::uint16_t port, int rank, int ranks, const Workload& workload,
+                 const DdpOptions& options, int steps) {
+  StoreClient store("127.0.0.1", port, {.rank = rank, .ranks = ranks, .version = "", .job = ""},
+                    20s);
+  const HostClock clock(monotonic_ns());
+  Outcome outcome;
+  {
+    CpuDevice device(clock);
+    GlooCommunicator communicator(store, store.own_address(), rank, ranks, clock, 20s);
+    ReplayRunner runner(device, communicator, clock, workload, options);
+    runner.run_step(1);
+    for (std::size_t i = 0; i < workload.parameters.size(); ++i)
+      outcome.averaged.push_back(device.read(runner.reducer().averaged(i)));
+    for (int step = 2; step <= steps; ++step) runner.run_step(step);
+    outcome.records = runner.records();
+    store.barrier("done");
+  }
+  store.leave();
+  return outcome;
+}
+
+std::vector<Outcome> run_all(int ranks, const Workload& workload, const DdpOptions& options,
+                             int steps) {
+  const Listening listening = listen_on(0);
+  const StoreServer server(listening.socket, ranks, 20s);
+  std::vector<std::future<Outcome>> futures;
+  for (int rank = 0; rank < ranks; ++rank)
+    futures.push_back(std::async(std::launch::async, run_rank, listening.port, rank, ranks,
+                                 std::cref(workload), options, steps));
+  std::vector<Outcome> outcomes;
+  for (auto& future : futures) outcomes.push_back(future.get());
+  return outcomes;
+}
+
+}  // namespace
+
+TEST_CASE("real gloo: every rank ends with the mean of all gradients, whatever the sizes") {
+  for (const int ranks : {1, 2, 3}) {
+    for (const bool views : {false, true}) {
+      CAPTURE(ranks);
+      CAPTURE(views);
+      DdpOptions options;
+      options.bucket_cap_mb = 0.0001;
+      options.gradient_as_bucket_view = views;
+      Workload workload = ddpsim::testing::small_workload({1, 0, 13, 1000}, {3, 2, 1, 0});
+      workload.parameters[2].dtype = Dtype::float64;
+      for (const Outcome& outcome : run_all(ranks, workload, options, 1)) {
+        for (std::size_t i = 0; i < workload.parameters.size(); ++i) {
+          CHECK(outcome.averaged[i].size() ==
+                static_cast<std::size_t>(workload.parameters[i].shape->front()));
+          for (const double value : outcome.averaged[i])
+            CHECK(value == doctest::Approx((ranks + 1) / 2.0));  // rank r holds r + 1
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("real gloo: buckets of every step are those that sim assigns, times in order") {
+  DdpOptions options;
+  options.bucket_cap_mb = 0.002;
+  const Workload workload =
+      ddpsim::testing::small_workload({300, 300, 300, 700, 20}, {4, 3, 2, 1, 0});
+  constexpr int kSteps = 3;
+  const std::vector<Outcome> outcomes = run_all(2, workload, options, kSteps);
+  for (const Outcome& outcome : outcomes) {
+    REQUIRE(outcome.records.size() == kSteps);
+    for (int step = 1; step <= kSteps; ++step) {
+      const StepRecord& record = outcome.records[static_cast<std::size_t>(step - 1)];
+      const std::vector<Bucket> expected = buckets_of_iteration(workload, options, step);
+      REQUIRE(record.buckets.size() == expected.size());
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        CHECK(record.buckets[i].parameters == expected[i].parameters);
+        CHECK(record.buckets[i].bytes == expected[i].bytes);
+        CHECK(record.buckets[i].ready <= record.buckets[i].launch_begin);
+        CHECK(record.buckets[i].launch_begin <= record.buckets[i].start);
+        CHECK(record.buckets[i].start <= record.buckets[i].end);
+        CHECK(record.buckets[i].end <= record.buckets[i].copy_out_begin);
+      }
+      CHECK(record.backward_begin - record.forward_begin >= *workload.forward);
+      CHECK(record.backward_end - record.forward_begin >=
+            *workload.forward + workload.backward->duration);
+    }
+  }
+}
+#endif

@@ -1,0 +1,86 @@
+// From records of all ranks to what is reported.
+#include <doctest/doctest.h>
+
+#include "point_measurement.hpp"
+#include "step_record.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+TimePoint at(double us) {
+  return TimePoint(Duration::microseconds(us));
+}
+
+/// A step that begins at `begin`: forward 10, backward 20 with one bucket that is launched at 25 and, where rank 1
+/// starts at `other_start`, ends at 40; a copy of 2, an optimizer of 3.
+StepRecord step(double begin, double start = 26) {
+  StepRecord record{.forward_begin = at(begin),
+                    .backward_begin = at(begin + 10),
+                    .backward_end = at(begin + 30),
+                    .optimizer_begin = at(begin + 42),
+                    .optimizer_end = at(begin + 45)};
+  record.buckets.push_back({.parameters = {1, 0},
+                            .bytes = Bytes(800),
+                            .ready = at(begin + 25),
+                            .launch_begin = at(begin + 25),
+                            .launch_end = at(begin + 25.5),
+                            .start = at(begin + start),
+                            .end = at(begin + 40),
+                            .copy_out_begin = at(begin + 40),
+                            .copy_out_end = at(begin + 42)});
+  return record;
+}
+
+}  // namespace
+
+TEST_CASE("real measurement: parts of the step, waiting for the last rank apart from transfer") {
+  const std::vector<std::vector<StepRecord>> ranks = {{step(0), step(50), step(120)},
+                                                      {step(0, 35), step(50, 35), step(120, 35)}};
+  MeasuredConfiguration measured;
+  measure(ranks, measured);
+  CHECK(measured.iterations_us == std::vector<double>{50, 70});
+  CHECK(measured.iteration_us.median == 60);
+  CHECK(measured.forward_us.median == 10);
+  CHECK(measured.backward_us.median == 20);
+  CHECK(measured.communication_us.median == 5);  // from rank 1's arrival at 35
+  CHECK(measured.exposed_communication_us.median ==
+        10);  // from the end of backward, waiting or not
+  CHECK(measured.finalize_us.median == 2);
+  CHECK(measured.optimizer_us.median == 3);
+  REQUIRE(measured.buckets.size() == 1);
+  CHECK(measured.buckets[0].bytes == Bytes(800));
+  CHECK(measured.buckets[0].start_us.median == 26);
+  CHECK(measured.buckets[0].last_arrival_us.median == 35);
+}
+
+TEST_CASE(
+    "real measurement: the timeline is that of the lower median step, zero at rank 0's forward") {
+  const Timeline timeline =
+      median_timeline({{step(0), step(50), step(120)}, {step(1), step(51), step(121)}});
+  REQUIRE(timeline.ranks.size() == 2);
+  CHECK(timeline.ranks[0].spans.front().name == "forward");
+  CHECK(timeline.ranks[0].spans.front().start == at(0));
+  CHECK(timeline.ranks[1].spans.front().start == at(1));
+  CHECK(timeline.ranks[0].spans.back().name == "optimizer");
+}
+
+TEST_CASE("real measurement: records survive the way to rank 0, damaged ones do no harm") {
+  const std::string text = pack({step(0), step(50)});
+  const std::vector<StepRecord> steps = unpack(text);
+  REQUIRE(steps.size() == 2);
+  CHECK(steps[1].buckets[0].parameters == std::vector<std::size_t>{1, 0});
+  CHECK(steps[1].optimizer_end == at(95));
+  CHECK(unpack("").empty());
+  for (std::size_t size = 0; size < text.size(); size += 7) unpack(text.substr(0, size));
+  unpack("1 2 3 4 5 99999999999999999999 x");
+}
+
+TEST_CASE("real measurement: quantiles") {
+  CHECK(quantiles_of({}).median == 0);
+  CHECK(quantiles_of({3}).p90 == 3);
+  const Quantiles quantiles = quantiles_of({5, 1, 2, 4, 3});
+  CHECK(quantiles.median == 3);
+  CHECK(quantiles.p10 == doctest::Approx(1.4));
+  CHECK(quantiles.p90 == doctest::Approx(4.6));
+}

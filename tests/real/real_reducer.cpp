@@ -1,0 +1,114 @@
+// The reducer through its seams: PyTorch's order of hooks, copies, launches and finalize.
+#include <doctest/doctest.h>
+
+#include "fake_world.hpp"
+#include "reducer.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::testing;
+
+namespace {
+
+struct Scene {
+  Calls calls;
+  FakeDevice device{calls};
+  FakeCommunicator communicator{calls, device};
+  Workload workload;
+  Reducer reducer;
+  Scene(Workload given, const DdpOptions& options)
+      : workload(std::move(given)), reducer(device, communicator, HostClock(), workload, options) {}
+};
+
+constexpr double kBytesInMib = 1048576;
+
+DdpOptions cap_of_bytes(double bytes) {
+  DdpOptions options;
+  options.bucket_cap_mb = bytes / kBytesInMib;
+  return options;
+}
+
+constexpr int kRebuilt = 2;  // iteration from which buckets follow the ready order
+
+}  // namespace
+
+TEST_CASE(
+    "real reducer: a gradient is scaled into its bucket, a full bucket launched, all waited for in "
+    "order") {
+  // Ready order 2 1 0 and 8 bytes a bucket: buckets {2} and {1, 0}.
+  Scene scene(small_workload({1, 1, 2}, {2, 1, 0}), cap_of_bytes(8));
+  scene.reducer.prepare_for_forward(kRebuilt);
+  for (const std::size_t parameter : {2U, 1U, 0U}) scene.reducer.gradient_ready(parameter);
+  const auto launched = scene.reducer.finalize();
+  CHECK(scene.calls == Calls{"2+0:2 -> 3+0:2 x0.5", "all_reduce 3+0:2", "1+0:1 -> 4+0:1 x0.5",
+                             "0+0:1 -> 4+4:1 x0.5", "all_reduce 4+0:2", "wait 0", "3+0:2 -> 2+0:2",
+                             "wait 1", "4+0:1 -> 1+0:1", "4+4:1 -> 0+0:1"});
+  REQUIRE(launched.size() == 2);
+  CHECK(launched[0].bytes == Bytes(8));
+  CHECK(launched[1].parameters == std::vector<std::size_t>{1, 0});
+}
+
+TEST_CASE("real reducer: a bucket that is ready before its turn waits, and both go in one burst") {
+  // The ready order recorded is 1 0, but this step's gradients come the other way round.
+  Scene scene(small_workload({2, 2}, {1, 0}), cap_of_bytes(8));
+  scene.reducer.prepare_for_forward(kRebuilt);
+  scene.reducer.gradient_ready(0);
+  CHECK(scene.calls == Calls{"0+0:2 -> 3+0:2 x0.5"});
+  scene.reducer.gradient_ready(1);
+  CHECK(Calls(scene.calls.begin() + 1, scene.calls.end()) ==
+        Calls{"1+0:2 -> 2+0:2 x0.5", "all_reduce 2+0:2", "all_reduce 3+0:2"});
+}
+
+TEST_CASE("real reducer: with gradient_as_bucket_view nothing is copied out") {
+  DdpOptions options = cap_of_bytes(8);
+  options.gradient_as_bucket_view = true;
+  Scene scene(small_workload({2}, {0}), options);
+  scene.reducer.prepare_for_forward(kRebuilt);
+  scene.reducer.gradient_ready(0);
+  scene.reducer.finalize();
+  CHECK(scene.calls == Calls{"0+0:2 -> 1+0:2 x0.5", "all_reduce 1+0:2", "wait 0"});
+  CHECK(scene.device.name(scene.reducer.averaged(0)) == "1+0:2");
+}
+
+TEST_CASE(
+    "real reducer: the first iteration has one bucket of all parameters, the second the rebuilt "
+    "ones") {
+  Scene scene(small_workload({2, 2}, {1, 0}), cap_of_bytes(8));
+  scene.reducer.prepare_for_forward(1);
+  scene.reducer.gradient_ready(1);
+  scene.reducer.gradient_ready(0);
+  CHECK(scene.reducer.finalize().size() == 1);
+  scene.reducer.prepare_for_forward(2);
+  scene.reducer.gradient_ready(1);
+  scene.reducer.gradient_ready(0);
+  CHECK(scene.reducer.finalize().size() == 2);
+}
+
+TEST_CASE("real reducer: buffers are broadcast and waited for before forward") {
+  Workload workload = small_workload({2}, {0});
+  workload.buffers.push_back({.dtype = Dtype::float32, .bytes = Bytes(6), .tensors = 2});
+  Scene scene(workload, {});
+  scene.reducer.prepare_for_forward(kRebuilt);
+  CHECK(scene.calls == Calls{"broadcast 1+0:2", "wait 0"});
+  DdpOptions without;
+  without.broadcast_buffers = false;
+  Scene quiet(workload, without);
+  quiet.reducer.prepare_for_forward(kRebuilt);
+  CHECK(quiet.calls.empty());
+}
+
+TEST_CASE("real reducer: what it cannot run is said before anything starts") {
+  Calls calls;
+  const FakeDevice device(calls);
+  Workload workload = small_workload({2}, {0});
+  CHECK_FALSE(cannot_reduce(workload, {}, device));
+  DdpOptions options;
+  options.static_graph = true;
+  CHECK(cannot_reduce(workload, options, device)->find("static_graph") != std::string::npos);
+  workload.parameters[0].dtype = Dtype::int64;
+  CHECK(*cannot_reduce(workload, {}, device) == "parameter p0: no int64 here");
+  workload.parameters[0].shape = std::nullopt;
+  CHECK(cannot_reduce(workload, {}, device));
+  workload.backward = std::nullopt;
+  CHECK(cannot_reduce(small_workload({2}, {}), {}, device)->find("backward.ready") !=
+        std::string::npos);
+}

@@ -1,0 +1,112 @@
+// The meeting point: who is let in, and that everybody hears why a job ended, in time.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <future>
+#include <optional>
+
+#include "store.hpp"
+
+using namespace ddpsim;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto kTimeout = 2000ms;
+
+struct Meeting {
+  Listening listening = listen_on(0);
+  StoreServer server;
+  explicit Meeting(int ranks, std::chrono::milliseconds timeout = kTimeout)
+      : server(listening.socket, ranks, timeout) {}
+
+  /// What rank says when it greets like this: nothing when it was let in.
+  std::future<std::string> arrives(Greeting greeting) {
+    return std::async(std::launch::async, [port = listening.port, greeting] {
+      try {
+        StoreClient client("127.0.0.1", port, greeting, kTimeout);
+        client.barrier("all");
+        client.leave();
+        return std::string();
+      } catch (const JobEnded& ended) {
+        return std::string(ended.what());
+      }
+    });
+  }
+};
+
+Greeting greeting(int rank, int ranks = 2) {
+  return {.rank = rank, .ranks = ranks, .version = "1", .job = "a"};
+}
+
+}  // namespace
+
+TEST_CASE("real store: ranks meet, a value set by one is read by another") {
+  Meeting meeting(2);
+  auto other = std::async(std::launch::async, [&meeting] {
+    StoreClient client("127.0.0.1", meeting.listening.port, greeting(1), kTimeout);
+    std::string value = client.get("key");
+    CHECK(client.clock_offset_ns() == 0);  // one host, one clock
+    client.leave();
+    return value;
+  });
+  StoreClient client("127.0.0.1", meeting.listening.port, greeting(0), kTimeout);
+  client.set("key", std::string("a\0b", 3));
+  CHECK(other.get() == std::string("a\0b", 3));
+  CHECK(client.own_address() == "127.0.0.1");
+  client.leave();
+}
+
+TEST_CASE("real store: a rank that never arrives is named to the others within the time-out") {
+  Meeting meeting(3, 300ms);
+  auto one = meeting.arrives(greeting(0, 3));
+  auto two = meeting.arrives(greeting(2, 3));
+  CHECK(one.get() == "after 0 s 2 of 3 ranks were there; missing: 1");
+  CHECK(two.get() == "after 0 s 2 of 3 ranks were there; missing: 1");
+}
+
+TEST_CASE(
+    "real store: another world size, another version, another job, a rank twice: all ends with one "
+    "reason") {
+  const auto both_hear = [](Greeting wrong, const std::string& reason) {
+    Meeting meeting(2);
+    auto right = meeting.arrives(greeting(0));
+    usleep(50'000);  // so that rank 0 came first
+    auto other = meeting.arrives(std::move(wrong));
+    CHECK(right.get() == reason);
+    CHECK(other.get() == reason);
+  };
+  both_hear(greeting(1, 3),
+            "rank 1 was told of 3 ranks, rank 0 of 2: every rank needs the same WORLD_SIZE");
+  both_hear({.rank = 1, .ranks = 2, .version = "2", .job = "a"},
+            "rank 1 runs version 2, others 1: start the same program everywhere");
+  both_hear({.rank = 1, .ranks = 2, .version = "1", .job = "b"},
+            "rank 1 was given another workload or other options than the others");
+  both_hear(greeting(0), "two processes call themselves rank 0");
+}
+
+TEST_CASE("real store: a rank that leaves without a word ends the job for those who wait") {
+  Meeting meeting(2);
+  auto dies = std::async(std::launch::async, [&meeting] {
+    const StoreClient client("127.0.0.1", meeting.listening.port, greeting(1), kTimeout);
+  });
+  StoreClient client("127.0.0.1", meeting.listening.port, greeting(0), kTimeout);
+  CHECK_THROWS_WITH_AS(client.get("never set"), "rank 1 is gone", JobEnded);
+  CHECK(client.why_ended() == "rank 1 is gone");
+}
+
+TEST_CASE("real store: the reason a rank gives is heard by the others") {
+  Meeting meeting(2);
+  auto fails = std::async(std::launch::async, [&meeting] {
+    StoreClient client("127.0.0.1", meeting.listening.port, greeting(1), kTimeout);
+    client.end_job("rank 1: the disk is full");
+  });
+  StoreClient client("127.0.0.1", meeting.listening.port, greeting(0), kTimeout);
+  CHECK_THROWS_WITH_AS(client.get("never set"), "rank 1: the disk is full", JobEnded);
+}
+
+TEST_CASE("real store: nobody at rank 0's address") {
+  const Listening taken = listen_on(0);
+  close(taken.socket);
+  CHECK_THROWS_AS(StoreClient("127.0.0.1", taken.port, greeting(1), 200ms), JobEnded);
+}
