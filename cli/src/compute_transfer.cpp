@@ -171,7 +171,10 @@ ComputeTransfer transfer_compute(Workload& workload, const ComputeRequest& reque
                     : Range{1, 1};
   // Whoever states how sure the ratio is knows the step's time: what estimates miss is in there.
   const bool stated = result.scale.range.has_value();
-  if (is_estimate(workload) && !stated) range = combined(range, kEstimateSpeedRange);
+  if (is_estimate(workload) && !stated)
+    range = kEstimateSpeedRange;
+  else if (!request.compute_scale && !other_gpu)
+    range = kSameModelSpeedRange;
   if (other_gpu || other_batch) {
     const Model model = model_of(request, workload, other_gpu ? "--gpu" : "--batch");
     const GpuModel to = other_gpu ? cluster.gpu : recorded_gpu(request, workload, cluster);

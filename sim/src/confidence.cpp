@@ -56,8 +56,12 @@ Confidence assess(const Workload& workload, const Cluster& cluster, const Simula
                   const CollectiveModel& model, Duration predicted,
                   const std::optional<Replay>& replay) {
   SimulationOptions options = given;
-  // Whatever slows the ranks of this very job is in today's step, and so in the residual.
-  if (replay) options.pace_range.reset();
+  // How fast the GPUs of this very job are, alone and together, is in today's step, and so in the
+  // residual.
+  if (replay) {
+    options.pace_range.reset();
+    options.compute_scale_range.reset();
+  }
   const std::vector<Scenario> worlds = scenarios(options, model);
   std::vector<Deviation> deviations;
   for (const Scenario& world : worlds)

@@ -48,7 +48,7 @@ NextMeasurement measurement_of(const std::string& source, const Workload& worklo
             .then = "--measured-step TIME"};
   if (source == kComputeScale)
     return {.source = source,
-            .command = fmt::format("profile one step on a {}", cluster.gpu.name),
+            .command = fmt::format("profile one step on one {} of this cluster", cluster.gpu.name),
             .then = "ddpsim import TRACE -o WORKLOAD"};
   if (source == kReplayResidual)
     return {.source = source,

@@ -35,7 +35,7 @@ TEST_CASE("measure next: the source that widens the interval most names the meas
   CHECK(next({collectives, costs}, cluster)->source == kCollectiveTimes);
   CHECK(next({{kCollectiveTimes, 10_us}, costs}, cluster)->source == kCosts);
   CHECK(next({{kCollectiveTimes, 10_us}, {kComputeScale, -60_us}}, cluster)->command ==
-        "profile one step on a V100");
+        "profile one step on one V100 of this cluster");
 }
 
 TEST_CASE("measure next: all_reduce_perf spans the buckets, rounded outwards to powers of two") {
