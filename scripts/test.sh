@@ -42,7 +42,7 @@ threads() {
 }
 tidy() {
   sources 'cli/*.cpp' 'formats/*.cpp' 'models/*.cpp' 'reports/*.cpp' 'sim/*.cpp' 'topologies/*.cpp' \
-          'traces/*.cpp' | xargs -0 -n 4 -P "$jobs" clang-tidy -p build/dev --quiet
+          'traces/*.cpp' 'calibrate/*.cpp' | xargs -0 -n 4 -P "$jobs" clang-tidy -p build/dev --quiet
 }
 benchmarks() {  # they must run; how fast is a matter for a quiet machine
   build release --target ddpsim_bench && build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01

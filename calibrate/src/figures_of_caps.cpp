@@ -44,14 +44,6 @@ Columns columns_of(std::string_view line) {
   return columns;
 }
 
-std::string_view first_line(std::string_view text) {
-  while (!text.empty()) {
-    const std::string_view line = trimmed(take_line(text));
-    if (!line.empty() && !line.starts_with('#')) return line;
-  }
-  return {};
-}
-
 }  // namespace
 
 CapFigure cap_figure(std::optional<double> cap_mb, std::optional<double> first_mb,

@@ -60,15 +60,6 @@ Header header_of(std::string_view line) {
   return header;
 }
 
-/// The first line that is no comment.
-std::string_view first_line(std::string_view text) {
-  while (!text.empty()) {
-    const std::string_view line = trimmed(take_line(text));
-    if (!line.empty() && !line.starts_with('#')) return line;
-  }
-  return {};
-}
-
 class Reader {
  public:
   explicit Reader(const std::string& file) {

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "ddpsim/formats/files.hpp"
 #include "ddpsim/reports/validation_report.hpp"
 #include "exit_code.hpp"
 #include "terminal.hpp"
@@ -35,10 +34,13 @@ int run(const Arguments& arguments) {
   const Figures measured = read_figures(arguments.measured);
   const Validation validation = validate(predicted, measured, arguments.only);
   const std::optional<ErrorLimit> limit = limit_of(arguments);
-  if (arguments.output.csv) write_file(*arguments.output.csv, validation_csv(validation));
-  print(arguments.output.json
-            ? validation_json(validation, predicted, measured, limit)
-            : validation_text(validation, predicted, measured, limit, terminal_style()));
+  deliver({.json = [&] { return validation_json(validation, predicted, measured, limit); },
+           .text =
+               [&](const TerminalStyle& style) {
+                 return validation_text(validation, predicted, measured, limit, style);
+               },
+           .csv = [&] { return validation_csv(validation); }},
+          arguments.output);
   if (!limit || !exceeds(validation, *limit)) return kOk;
   print_error(fmt::format("ddpsim: the {} error, {:.2f} %, is above --max-error {:g}",
                           name_of(limit->statistic), error_percent(validation, limit->statistic),

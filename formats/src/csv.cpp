@@ -26,4 +26,12 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
+std::string_view first_line(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view line = trimmed(take_line(text));
+    if (!line.empty() && !line.starts_with('#')) return line;
+  }
+  return {};
+}
+
 }  // namespace ddpsim

@@ -1,8 +1,7 @@
 // all_reduce_perf's own table, so that prediction and measurement can be laid side by side.
 #include <fmt/format.h>
 
-#include <array>
-
+#include "ddpsim/formats/size_text.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "report_lines.hpp"
 #include "text_layout.hpp"
@@ -16,18 +15,6 @@ constexpr std::size_t kIndent = 2;
 std::string microseconds(Duration time) {
   const double us = time.microseconds();
   return fmt::format("{:.{}f}", us, us < 100 ? 2 : us < 10000 ? 1 : 0);
-}
-
-/// "8 B", "25 MiB", "1 GiB": in the largest unit that leaves a whole number.
-std::string size_text(Bytes size) {
-  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  std::int64_t count = size.count();
-  std::size_t unit = 0;
-  while (count != 0 && count % 1024 == 0 && unit + 1 < kUnits.size()) {
-    count /= 1024;
-    ++unit;
-  }
-  return fmt::format("{} {}", count, kUnits[unit]);
 }
 
 /// Every line as a comment, so that what reads nccl-tests logs reads this.

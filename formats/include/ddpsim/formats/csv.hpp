@@ -15,4 +15,7 @@ std::vector<std::string_view> cells_of(std::string_view line);
 /// Takes the next line, without its newline, from the front of `text`.
 std::string_view take_line(std::string_view& text);
 
+/// The first line that is neither empty nor a comment ("# …"), trimmed; empty where there is none.
+std::string_view first_line(std::string_view text);
+
 }  // namespace ddpsim
