@@ -14,7 +14,8 @@ parameters, from the start values below). Nothing is free per curve, model or po
   environment A  Figures 7, 8, 12: servers of eight V100
       nccl   rate of a server's NIC, latency of its network
       gloo   rate of a process, rate of a host, time of a ring step
-  environment B  Figures 9, 10: a shared pool, slower, GPUs of one server not joined by NVLink
+  environment B  Figures 9, 10: a shared pool, slower, "varying machines and links"; servers of eight without
+      NVLink (of one GPU each, the named points come out four times as far off with nccl)
       nccl   the same two, and the rate of PCIe
       gloo   the same three
   Figure 6       inputs: the four bars of the run that does not overlap; predicted: the one that does
@@ -112,9 +113,9 @@ def curves_of(data):
 # Free parameters with the value the fit starts from: what ddpsim assumes by itself, or a specification.
 PARAMETERS = {
     ("A", "nccl"): {"nic_gbps": 40.0, "latency_us": 15.0},
-    ("A", "gloo"): {"process_gbs": 1.5, "host_gbs": 20.0, "step_us": 35.0},
+    ("A", "gloo"): {"process_gbs": 1.5, "host_gbs": 12.0, "step_us": 35.0},
     ("B", "nccl"): {"nic_gbps": 40.0, "latency_us": 15.0, "pcie_gbs": 12.0},
-    ("B", "gloo"): {"process_gbs": 1.5, "host_gbs": 20.0, "step_us": 35.0},
+    ("B", "gloo"): {"process_gbs": 1.5, "host_gbs": 12.0, "step_us": 35.0},
 }
 
 
@@ -420,8 +421,8 @@ def choices(ddpsim, curves_a):
     predictor = Predictor(ddpsim, "A", WORKLOADS)
     for backend in ("nccl", "gloo"):
         medians, tails = [], []
-        for caps in ((0, 25), (5, 25), (0, 50), (5, 50)):
-            for gpus in ((2, 32), (8, 32), (2, 16), (4, 24)):
+        for caps in ((0, 25), (5, 50)):
+            for gpus in ((2, 32), (8, 32), (2, 16)):
                 own = [c.naming((caps, gpus)) for c in curves_a if c.backend == backend]
                 values = fit(predictor, own, PARAMETERS[("A", backend)])
                 score = Score(own, lambda c: [predictor.step(c, n, cap, values)
@@ -461,7 +462,7 @@ def sensitivity(ddpsim, curves_a):
 # figures of the day rounded up. The paper's own repetitions of one point (25 MB in Figures 7, 8 and 12)
 # lie up to 10 % apart.
 AIMED = {("A", "nccl"): (0.05, 0.10, 0.90, 0.04), ("A", "gloo"): (0.08, None, 0.90, 0.08)}
-HELD = {("A", "nccl"): (0.05, 0.10, 0.84, 0.04), ("A", "gloo"): (0.11, 0.26, 0.84, 0.08)}
+HELD = {("A", "nccl"): (0.04, 0.10, 0.84, 0.04), ("A", "gloo"): (0.11, 0.26, 0.86, 0.08)}
 
 
 def main():
