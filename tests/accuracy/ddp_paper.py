@@ -5,7 +5,8 @@
 
 Of each curve three numbers are inputs: the latency on one GPU and two named points. Everything else is
 predicted. Named are of a curve over bucket sizes 0 MB (one all-reduce per gradient) and 25 MB (the
-default); of a curve over GPUs its first, 2, and its last. --choices names others and shows the spread.
+default); of a curve over GPUs 8, the last inside a server, and its last. --choices names others and shows
+the spread.
 
 Free are physical parameters of an environment's links, one set for all its curves and per backend, found
 by least squares of the relative error over all its named points (Gauss-Newton in the logarithm of the
@@ -15,7 +16,7 @@ parameters, from the start values below). Nothing is free per curve, model or po
       nccl   rate of a server's NIC, latency of its network
       gloo   rate of a process, rate of a host, time of a ring step
   environment B  Figures 9, 10: a shared pool, slower, "varying machines and links"; servers of eight without
-      NVLink (of one GPU each, the named points come out four times as far off with nccl)
+      NVLink (of one GPU each, the named points come out several times as far off with nccl)
       nccl   the same two, and the rate of PCIe
       gloo   the same three
   Figure 6       inputs: the four bars of the run that does not overlap; predicted: the one that does
@@ -71,7 +72,7 @@ class Curve:
         self.name, self.model, self.backend = name, model, backend
         self.one_gpu, self.points, self.groups, self.every = one_gpu, points, groups, every
         over_caps = len({gpus for gpus, _, _ in points}) == 1
-        ends = named[1] or (points[0][0], points[-1][0])
+        ends = named[1] or (8, points[-1][0])
         self.over_caps = over_caps
         self.named = [(cap in named[0]) if over_caps else (gpus in ends)
                       for gpus, cap, _ in points]
@@ -422,7 +423,7 @@ def choices(ddpsim, curves_a):
     for backend in ("nccl", "gloo"):
         medians, tails = [], []
         for caps in ((0, 25), (5, 50)):
-            for gpus in ((2, 32), (8, 32), (2, 16)):
+            for gpus in ((8, 32), (2, 32), (2, 16)):
                 own = [c.naming((caps, gpus)) for c in curves_a if c.backend == backend]
                 values = fit(predictor, own, PARAMETERS[("A", backend)])
                 score = Score(own, lambda c: [predictor.step(c, n, cap, values)
@@ -462,7 +463,7 @@ def sensitivity(ddpsim, curves_a):
 # figures of the day rounded up. The paper's own repetitions of one point (25 MB in Figures 7, 8 and 12)
 # lie up to 10 % apart.
 AIMED = {("A", "nccl"): (0.05, 0.10, 0.90, 0.04), ("A", "gloo"): (0.08, None, 0.90, 0.08)}
-HELD = {("A", "nccl"): (0.04, 0.10, 0.84, 0.04), ("A", "gloo"): (0.11, 0.26, 0.86, 0.08)}
+HELD = {("A", "nccl"): (0.05, 0.10, 0.84, 0.04), ("A", "gloo"): (0.08, 0.20, 0.86, 0.08)}
 
 
 def main():
