@@ -47,10 +47,10 @@ struct DdpCosts {
 ///   1 - sm_share * channels / SMs                    while a kernel of NCCL is resident, and
 ///     - memory_share * its traffic / memory bandwidth   while it transfers as well.
 /// Evidence (tests/accuracy/measure_interference.py, the same kernel beside NCCL and alone): V100, 2
-/// channels, 15 to 30 GB/s: 1.13 (305 kernels; matrix products 1.06, memory-bound ones 1.11 to 1.24),
-/// here 1.08 to 1.15. A100, 8 channels, mostly waiting: 1.05 to 1.23, here 1.08. Other architectures:
-/// none measured. How much a transfer slows beside compute no open trace can tell: none holds the
-/// same one alone.
+/// channels, 15 to 30 GB/s: 1.13 (305 kernels; matrix products 1.06, copies 1.11, other memory-bound
+/// ones 1.24), here 1.08 to 1.15. A100, 8 channels, mostly waiting: 1.23 (49 kernels, the middle half
+/// 1.00 to 1.33), here 1.08. Other architectures: none measured. How much a transfer slows beside
+/// compute no open trace can tell: none holds the same one alone.
 struct Interference {
   double sm_share = 1;
   double memory_share = 1;
