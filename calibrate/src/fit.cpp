@@ -281,7 +281,7 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
   calibration.constants = solved.constants;
   const std::vector<double> law = times_us(parts, choices, calibration);
   for (std::size_t i = 0; i < problem.places.size(); ++i)
-    calibration.correction.push_back({problem.places[i], solved.weights[i]});
+    calibration.correction.push_back({problem.places[i], solved.weights[i], solved.own[i]});
   const std::vector<double> calibrated = times_us(parts, choices, calibration);
   std::size_t row = 0;
   for (const Part& part : parts) {

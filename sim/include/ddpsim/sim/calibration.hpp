@@ -1,7 +1,9 @@
 // What measured all-reduces say of one cluster, as its file carries it: constants of the pipeline law
 // in place of those learned from all clusters, and a correction where law and measurement part.
 //
-//   T = law(constants) * exp(r),   r(x) = sum over measured sizes i of weight_i * covariance(x, x_i)
+//   T = law(constants) * exp(r)
+//   r(x) = sum over measured sizes i of weight_i * covariance(x, x_i)
+//          + sum over those of the same scale of own_i * own covariance(x, x_i)
 //
 // r is a Gaussian process (kriging) over the logarithm of the size and the number of nodes and GPUs:
 // near a measured size of a measured scale it gives that measurement back, between scales it passes
@@ -59,10 +61,13 @@ struct CorrectionPlace {
 
 /// Prior covariance of the logarithms of measured over law at two places.
 double correction_covariance(const CorrectionPlace& a, const CorrectionPlace& b);
+/// The same of what a scale keeps to itself, once all scales together have been fitted.
+double own_covariance(const CorrectionPlace& a, const CorrectionPlace& b);
 
 struct CorrectionPoint {
   CorrectionPlace place;
   double weight = 0;
+  double own = 0;  ///< weight in its own scale alone
 };
 
 /// One log the calibration rests on.
