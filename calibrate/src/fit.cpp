@@ -293,7 +293,7 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
     fit.used.push_back(part.log->source);
     calibration.scales.push_back({part.scale.nodes, part.scale.gpus_per_node,
                                   part.points.front().size, part.points.back().size,
-                                  part.log->source, part.log->nccl});
+                                  part.log->source, part.tuning.nccl});
   }
   calibration.misfit = misfit_of(fit.residuals);
   fit.constants = constants_of_fit(solved, problem.prior);

@@ -61,7 +61,8 @@ std::vector<std::string> job_warnings(const Workload& workload, const Cluster& c
                     "give the trace with "
                     "--timing compacted",
                     behind, workload.host_ready.size()));
-  for (std::string& warning : cluster_warnings(cluster)) warnings.push_back(std::move(warning));
+  for (std::string& warning : cluster_warnings(cluster, tuning))
+    warnings.push_back(std::move(warning));
   for (std::string& warning : nccl_warnings(tuning)) warnings.push_back(std::move(warning));
   if (scale.factor != 1 && 2 * behind > workload.host_ready.size())
     warnings.emplace_back(

@@ -154,6 +154,18 @@ bool is_calibrated_at(const Calibration& calibration, int nodes, int gpus_per_no
                      });
 }
 
+std::optional<NcclVersion> nearest_nccl(const Calibration& calibration, int nodes,
+                                        int gpus_per_node) {
+  const auto away = [&](const CalibratedScale& scale) {
+    return distance(nodes, gpus_per_node, scale.nodes, scale.gpus_per_node);
+  };
+  const auto nearest = std::min_element(
+      calibration.scales.begin(), calibration.scales.end(),
+      [&](const CalibratedScale& a, const CalibratedScale& b) { return away(a) < away(b); });
+  if (nearest == calibration.scales.end()) return std::nullopt;
+  return nearest->nccl;
+}
+
 std::string beyond_calibration(const Calibration& calibration, int nodes, int gpus_per_node) {
   if (nodes * gpus_per_node <= 1) return "";
   const auto [fewest, most] = std::minmax_element(

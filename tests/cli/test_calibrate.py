@@ -65,6 +65,14 @@ class Calibrate(unittest.TestCase):
         self.assertEqual(again["confidence"]["grade"], "A")
         self.assertNotIn("specification", " ".join(result["confidence"]["because"]))
 
+    def test_the_logs_nccl_is_kept(self):
+        _, output = self.calibrate(self.log(1), self.log(2))
+        self.assertEqual(answer("allreduce", f"{output}@2")["nccl"], "2.18.3")
+        asked = answer("allreduce", f"{output}@2", "--nccl", "2.27.3")
+        self.assertEqual(asked["nccl"], "2.27.3")
+        self.assertIn("calibrated with NCCL 2.18.3, predicted for 2.27.3",
+                      " ".join(asked["warnings"]))
+
     def test_documents_and_files_are_the_same_twice(self):
         logs = self.log(1), self.log(2)
         one, output = self.calibrate(*logs, options=["--json"])

@@ -77,7 +77,7 @@ struct CalibratedScale {
   Bytes smallest;
   Bytes largest;
   std::string source;               ///< file name
-  std::optional<NcclVersion> nccl;  ///< as printed in the log
+  std::optional<NcclVersion> nccl;  ///< with which it was fitted: printed in the log, or stated
 };
 
 /// How far the law alone missed the measurements: what a scale that nobody measured may miss by.
@@ -109,6 +109,10 @@ Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_nod
 
 /// Whether a log was taken at this very scale.
 bool is_calibrated_at(const Calibration& calibration, int nodes, int gpus_per_node);
+
+/// NCCL's version in the log nearest to a scale; absent where none is known.
+std::optional<NcclVersion> nearest_nccl(const Calibration& calibration, int nodes,
+                                        int gpus_per_node);
 
 /// Why a scale lies outside what was measured: "64 nodes lie beyond the calibrated range (2..16
 /// nodes)"; empty within it.
