@@ -12,6 +12,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -185,12 +188,31 @@ void judge_bandwidth(const MeasuredLog& log, const Cluster& cluster, const Colle
   }
 }
 
-void judge_transport(const MeasuredLog& log, const Cluster& cluster, LogHealth& health) {
-  if (log.transport != "NET/Socket" || cluster.nodes == 1 || !is_rdma(cluster.network.kind)) return;
-  health.faults.push_back(fmt::format(
-      "NCCL says it went over TCP (NET/Socket), while the cluster has {}: its plugin or driver was "
-      "not loaded",
-      name_of_network(cluster.network.kind)));
+/// What the log itself says against the cluster, whatever its times.
+void judge_words(const MeasuredLog& log, const Cluster& cluster, LogHealth& health) {
+  const std::optional<GpuModel> gpu = find_gpu(log.gpu);
+  if (gpu && gpu->name != cluster.gpu.name) {
+    health.faults.push_back(
+        fmt::format("it is of {}, the cluster has {}", in_quotes(log.gpu), cluster.gpu.name));
+  }
+  if (cluster.nodes == 1 || !is_rdma(cluster.network.kind)) return;
+  const std::string_view network = name_of_network(cluster.network.kind);
+  if (log.transport == "NET/Socket") {
+    health.faults.push_back(
+        fmt::format("NCCL says it went over TCP (NET/Socket), while the cluster has {}: its plugin "
+                    "or driver was not loaded",
+                    network));
+    return;
+  }
+  for (const auto& setting : log.settings) {
+    const bool verbs = cluster.network.kind == NetworkKind::infiniband ||
+                       cluster.network.kind == NetworkKind::roce;
+    if ((verbs && setting.first == "NCCL_IB_DISABLE" && setting.second == "1") ||
+        (setting.first == "NCCL_NET" && setting.second == "Socket")) {
+      health.faults.push_back(fmt::format("{}={} was set, while the cluster has {}", setting.first,
+                                          setting.second, network));
+    }
+  }
 }
 
 /// More bytes do not take less time on a quiet machine, but for a change of algorithm.
@@ -208,7 +230,7 @@ void judge_noise(const MeasuredLog& log, LogHealth& health) {
   }
   if (drops == 0) return;
   health.notes.push_back(
-      fmt::format("uneven: {}{}; measure again with more iterations (-n 100) on a quiet machine",
+      fmt::format("uneven: {}{}; a change of algorithm, or noise: then measure again with -n 100",
                   first, drops == 1 ? "" : fmt::format(", and so {} times in all", drops)));
 }
 
@@ -246,7 +268,7 @@ LogHealth health(const MeasuredLog& log, const Cluster& cluster, const Collectiv
         fmt::format("it is of {} ranks, the cluster of {}", log.ranks, cluster.ranks()));
     return result;
   }
-  judge_transport(log, cluster, result);
+  judge_words(log, cluster, result);
   judge_bandwidth(log, cluster, tuning, result);
   judge_noise(log, result);
   compare_decisions(log, cluster, tuning, result);

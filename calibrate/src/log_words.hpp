@@ -12,6 +12,7 @@
 
 namespace ddpsim {
 
+/// Views into the line they were taken from.
 using Words = std::vector<std::string_view>;
 
 inline constexpr std::string_view kBlanks = " \t\r\v\f";

@@ -11,6 +11,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "measured_csv.hpp"
+#include "measurement_json.hpp"
 #include "nccl_debug.hpp"
 #include "nccl_tests_json.hpp"
 #include "nccl_tests_text.hpp"
@@ -46,6 +47,7 @@ class Assembly {
     throw InputError({raw_.file, place, std::move(message), std::move(hint)});
   }
   bool is_all_reduce(const RawRun& run);
+  bool is_of_stated_scale(const RawRun& run) const;
   std::vector<RawRow> rows_of_one_type(const RawRun& run);
   MeasuredLog measured(const RawRun& run);
   MeasuredPoint point(const RawRow& row, int ranks) const;
@@ -69,9 +71,20 @@ class Assembly {
 std::vector<MeasuredLog> Assembly::run() {
   std::vector<MeasuredLog> logs;
   std::vector<std::size_t> tables;
+  std::vector<const RawRun*> runs;
   for (const RawRun& run : raw_.runs) {
-    if (run.rows.empty() || !is_all_reduce(run)) continue;
-    MeasuredLog log = measured(run);
+    if (!run.rows.empty() && is_all_reduce(run)) runs.push_back(&run);
+  }
+  // A stated scale picks its runs from several; where none is of it, the first says what it is of.
+  const auto stated_one = [&](const RawRun* run) { return is_of_stated_scale(*run); };
+  if (std::any_of(runs.begin(), runs.end(), stated_one)) {
+    for (const RawRun* run : runs) {
+      if (!stated_one(run)) left_out_.push_back(run->rows.front().place + ": another scale");
+    }
+    std::erase_if(runs, [&](const RawRun* run) { return !stated_one(run); });
+  }
+  for (const RawRun* const run : runs) {
+    MeasuredLog log = measured(*run);
     if (log.points.empty()) continue;
     const auto same = std::find_if(logs.begin(), logs.end(), [&](const MeasuredLog& other) {
       return other.ranks == log.ranks && other.nodes == log.nodes &&
@@ -97,6 +110,13 @@ std::vector<MeasuredLog> Assembly::run() {
   }
   for (std::size_t i = 0; i < logs.size(); ++i) describe(logs[i], tables[i]);
   return logs;
+}
+
+bool Assembly::is_of_stated_scale(const RawRun& run) const {
+  if (!stated_) return true;
+  if (run.scale) return *run.scale == *stated_;
+  const RankRange range = rank_range(run.rows);
+  return range.contradiction.empty() && range.has(stated_->ranks());
 }
 
 /// Other collectives of the same program stand in the same file where somebody ran them all.
@@ -289,7 +309,7 @@ void Assembly::find_scale(MeasuredLog& log, const RawRun& run,
     fail(run.place,
          fmt::format("is of {}x{}, but {}x{} was stated", run.scale->nodes,
                      run.scale->gpus_per_node, stated_->nodes, stated_->gpus_per_node),
-         "Leave the @NxG out");
+         "Leave @NxG out, or state a scale it has");
   }
   if (const std::optional<Scale> scale = run.scale ? run.scale : stated_) {
     fits(scale->ranks(), fmt::format("{}x{} are", scale->nodes, scale->gpus_per_node));
@@ -354,9 +374,7 @@ void Assembly::find_nodes(MeasuredLog& log, const RawRun& run) const {
     set(1);
     return;
   }
-  log.warnings.push_back(fmt::format(
-      "{} ranks, but on how many nodes cannot be read: name nodes and GPUs per node, LOG@NxG",
-      log.ranks));
+  log.warnings.push_back(nodes_unknown(log.ranks));
 }
 
 void Assembly::take_debug_lines(MeasuredLog& log) const {
@@ -431,6 +449,12 @@ void Assembly::describe(MeasuredLog& log, std::size_t tables) const {
 
 }  // namespace
 
+std::string nodes_unknown(int ranks) {
+  return fmt::format(
+      "{} ranks, but on how many nodes cannot be read: name nodes and GPUs per node, LOG@NxG",
+      ranks);
+}
+
 std::vector<MeasuredLog> measured_logs(const RawLog& raw, std::optional<Scale> stated) {
   return Assembly(raw, stated).run();
 }
@@ -439,7 +463,9 @@ std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::s
                                              std::optional<Scale> stated) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') {
-    return measured_logs(scan_nccl_tests_json(text, file), stated);
+    return measured_logs(
+        is_measurement(text) ? scan_measurement_json(text, file) : scan_nccl_tests_json(text, file),
+        stated);
   }
   if (is_measured_csv(text)) return measured_logs(scan_measured_csv(text, file), stated);
   return measured_logs(scan_nccl_tests_text(text, file), stated);

@@ -109,7 +109,8 @@ RawLog scan_nccl_tests_json(std::string_view text, const std::string& file) {
     if (const auto type = result.optional("type")) row.type = type->string();
     if (const auto redop = result.optional("redop")) row.redop = redop->string();
     if (const auto root_rank = result.optional("root")) {
-      const Words words = words_of(root_rank->is_string() ? root_rank->string() : "");
+      const std::string text_of_root = root_rank->is_string() ? root_rank->string() : "";
+      const Words words = words_of(text_of_root);
       if (words.size() == 1) row.root = integer_of(words.front());
     }
     take_place(result, "out_of_place", row, run);

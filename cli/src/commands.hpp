@@ -20,5 +20,6 @@ void add_calibrate(CLI::App& app, std::function<int()>& action);
 void add_import(CLI::App& app, std::function<int()>& action);
 void add_topo(CLI::App& app, std::function<int()>& action);
 void add_list(CLI::App& app, std::function<int()>& action);
+void add_validate(CLI::App& app, std::function<int()>& action);
 
 }  // namespace ddpsim

@@ -59,6 +59,7 @@ int run(int argc, char** argv) {
   add_calibrate(app, action);
   add_import(app, action);
   add_topo(app, action);
+  add_validate(app, action);
   add_list(app, action);
   try {
     app.parse(argc, argv);

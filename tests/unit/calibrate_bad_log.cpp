@@ -78,7 +78,7 @@ std::vector<Bad> bad_logs() {
       {"size_bytes,busbw_gbps\n1048576,20\n", "busbw alone", {}},
       {"nodes,size_bytes,time_us\n2,1024,10\n", "of nodes and gpus_per_node one is missing", {}},
       {"nodes,gpus_per_node,size_bytes,time_us\n0,8,1024,10\n", "nodes is \"0\"", {}},
-      {"nodes,gpus_per_node,size_bytes,time_us\n2,8,1024,10\n", "Leave the @NxG out", Scale{4, 8}},
+      {"nodes,gpus_per_node,size_bytes,time_us\n2,8,1024,10\n", "Leave @NxG out", Scale{4, 8}},
       // JSON
       {"{", "log.txt", {}},
       {"{}", "\"results\" is missing", {}},

@@ -114,6 +114,18 @@ TEST_CASE("health: what another machine explains is named") {
     log.transport = "NET/Socket";
     CHECK(has(fault(ib, log), "NET/Socket"));
   }
+  SUBCASE("the log names another GPU, or that InfiniBand was off") {
+    MeasuredLog log = as_the_law(ib, tuning, 1);
+    log.gpu = "NVIDIA A100-SXM4-80GB";
+    CHECK(fault(ib, log) == "healthy");
+    log.gpu = "NVIDIA H100 80GB HBM3";
+    CHECK(has(fault(ib, log), "the cluster has A100"));
+    log.gpu = "Somebody's GPU";
+    log.settings = {{"NCCL_IB_DISABLE", "0"}};
+    CHECK(fault(ib, log) == "healthy");
+    log.settings = {{"NCCL_IB_DISABLE", "1"}};
+    CHECK(has(fault(ib, log), "NCCL_IB_DISABLE=1"));
+  }
 }
 
 TEST_CASE("health: small sizes alone are no fault, and it says what to measure") {

@@ -98,6 +98,44 @@ TEST_CASE("measured log: every open log equals the numbers beside it") {
   MESSAGE(files.size() << " logs, " << points << " points");
 }
 
+TEST_CASE(
+    "measured log: prefixes and debug lines between its lines change nothing an open log says") {
+  const std::filesystem::path folder = std::filesystem::path(DDPSIM_SHARED) / "data/nccl-tests";
+  if (!std::filesystem::exists(folder)) {
+    MESSAGE("skipped: the measured logs are not here");
+    return;
+  }
+  std::size_t logs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".txt") continue;
+    CAPTURE(entry.path().filename().string());
+    std::ifstream in(entry.path());
+    std::string noisy;
+    int number = 0;
+    for (std::string line; std::getline(in, line); ++number) {
+      noisy += "[1," + std::to_string(number % 3) + "]<stdout>: " + line + "\r\n";
+      if (number % 2 == 0) {
+        noisy += "hostA:101:120 [" + std::to_string(number % 8) +
+                 "] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n";
+      }
+    }
+    const MeasuredLog plain = read_nccl_tests_log(entry.path());
+    const MeasuredLog read = parse(noisy);
+    CHECK(read.scale() == plain.scale());
+    CHECK(read.ranks == plain.ranks);
+    CHECK(read.gpu == plain.gpu);
+    CHECK(read.nccl == plain.nccl);
+    REQUIRE(read.points.size() == plain.points.size());
+    for (std::size_t i = 0; i < read.points.size(); ++i) {
+      CHECK(read.points[i].size == plain.points[i].size);
+      CHECK(read.points[i].time_us == plain.points[i].time_us);
+      CHECK(read.points[i].in_place_us == plain.points[i].in_place_us);
+    }
+    ++logs;
+  }
+  CHECK(logs >= 44);
+}
+
 TEST_CASE("measured log: nodes, GPUs and ranks by the list of devices") {
   const MeasuredLog log =
       parse(std::string("# nThread 1 nGpus 1 minBytes 8\n") + kDevices + kColumns + kRow);
@@ -229,6 +267,11 @@ TEST_CASE("measured log: several tables in one file") {
   REQUIRE(both.size() == 2);
   CHECK(both[0].scale() == Scale{2, 2});
   CHECK(both[1].scale() == Scale{1, 2});
+  // A stated scale picks its table.
+  CHECK(parse(run + row + two_ranks, Scale{1, 2}).points.front().time_us == 30);
+  CHECK(parse("nodes,gpus_per_node,size_bytes,time_us\n2,8,8,163\n4,8,8,201\n", Scale{4, 8})
+            .points.front()
+            .time_us == 201);
   // Another collective beside it.
   const MeasuredLog beside = parse(
       "# Collective test starting: all_gather_perf\n# nThread 1 nGpus 1\n"
@@ -313,6 +356,28 @@ TEST_CASE("measured log: JSON of nccl-tests -J") {
   CHECK(log.points[0].in_place_us == 39.5);
   CHECK(log.points[0].place == "/results/0");
   CHECK(has(log.recognised.front(), "nccl-tests JSON"));
+}
+
+TEST_CASE("measured log: what ddpsim-real measured") {
+  const auto document = [](const std::string& backend, const std::string& table) {
+    return R"({"schema":"ddpsim.measurement/1","ranks":4,"setup":{"hosts":"a a b b","backend":")" +
+           backend + R"("},"configurations":[{"name":"default","bucket_cap_mb":null,
+      "iteration_us":{"median":1000},"buckets":[{"bytes":4096,"start_us":{"median":10},
+      "last_arrival_us":{"median":20},"end_us":{"median":60}}]}],"all_reduces":[)" +
+           table + "]}";
+  };
+  const std::string row = R"({"size_bytes":1048576,"time_us":{"median":40.5}})";
+  const MeasuredLog log = parse(document("nccl", row));
+  CHECK(log.scale() == Scale{2, 2});
+  REQUIRE(log.points.size() == 1);
+  CHECK(log.points[0].time_us == 40.5);
+  CHECK(log.warnings.empty());
+  CHECK(has(all(parse(document("gloo", row)).warnings), "nothing of NCCL"));
+  // The transfer of a bucket begins when the last rank is there.
+  const MeasuredLog buckets = parse(document("nccl", ""));
+  REQUIRE(buckets.points.size() == 1);
+  CHECK(buckets.points[0].time_us == 40);
+  CHECK(has(all(buckets.warnings), "beside compute"));
 }
 
 TEST_CASE("measured log: CSV") {

@@ -1,5 +1,5 @@
-// What people measured with all_reduce_perf (nccl-tests, rccl-tests): read from its text, whatever
-// else stands between the lines, from its JSON (-J), or from a CSV of sizes and times.
+// What people measured of all-reduces: the text of all_reduce_perf (nccl-tests, rccl-tests), whatever
+// else stands between its lines, its JSON (-J), a CSV of sizes and times, or what ddpsim-real wrote.
 #pragma once
 
 #include <filesystem>

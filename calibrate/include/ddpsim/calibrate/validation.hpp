@@ -1,0 +1,85 @@
+// A prediction laid over a measurement: every figure both of them name, with its error.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/sim/units.hpp"
+
+namespace ddpsim {
+
+/// One figure under a name that means the same wherever it stands.
+struct NamedFigure {
+  std::string name;  ///< "all_reduce 1048576 B", "iteration", "bucket 0 all_reduce"
+  double us = 0;
+  std::optional<double> low_us, high_us;  ///< the interval a prediction gives
+  std::string place;                      ///< "line 7", "/rows/3"
+};
+
+/// An iteration time under a bucket cap.
+struct CapFigure {
+  std::optional<double> cap_mb;  ///< absent: PyTorch's default, nothing passed
+  Bytes first, low, high;        ///< first limit, and the caps, in bytes, that bucket alike
+  bool first_as_cap = false;     ///< the first limit is the cap itself
+  NamedFigure figure;
+};
+
+/// What a file says.
+struct Figures {
+  std::string source;
+  std::string kind;  ///< "a tuning curve (ddpsim.tune/1)", "an nccl-tests log" …
+  std::vector<NamedFigure> rows;
+  std::vector<CapFigure> caps;
+  /// Of a tuning curve: the cap it advises (absent inside: keep the default), if it advises one.
+  std::optional<CapFigure> advised;
+  std::optional<int> ranks;
+  std::vector<std::string> recognised;
+  std::vector<std::string> warnings;
+};
+
+/// A result, tuning curve, all-reduce table, timeline, measurement or workload of ours, a trace, an
+/// nccl-tests log or JSON, a CSV of sizes or of caps (`bucket_cap_mb,iteration_us`), or a step time
+/// such as "104ms". LOG@NxG states a scale. Throws InputError.
+Figures read_figures(std::string_view argument);
+
+struct ValidationRow {
+  std::string name;
+  std::string unit = "us";
+  double measured = 0;
+  double predicted = 0;
+  double error_percent = 0;             ///< (predicted - measured) / measured
+  std::optional<bool> within_interval;  ///< absent where the prediction gives none
+};
+
+/// What choosing a cap by the prediction would have cost.
+struct CapValidation {
+  std::string chosen;         ///< "bucket_cap_mb=50", "default"
+  std::string measured_best;  ///< … of those measured
+  /// (measured(chosen) - measured(best)) / measured(best); absent where the chosen one was not
+  /// measured.
+  std::optional<double> regret_percent;
+  int pairs = 0;       ///< of measured caps that differ by more than 2 %
+  int right_sign = 0;  ///< … in which the prediction differs the same way
+};
+
+struct Validation {
+  std::vector<ValidationRow> rows;
+  double median_abs_error_percent = 0;
+  double p90_abs_error_percent = 0;  ///< nearest rank
+  double worst_abs_error_percent = 0;
+  std::string worst_name;
+  int intervals = 0;         ///< rows whose prediction gives an interval …
+  int within_intervals = 0;  ///< … and how many measurements lie in it
+  std::optional<CapValidation> caps;
+  std::vector<std::string> notes;
+};
+
+/// `only`: names, or beginnings of names, of the rows wanted; empty: all. Throws InputError where
+/// nothing is in common, units were mixed up, or the two are of different numbers of ranks.
+Validation validate(const Figures& predicted, const Figures& measured,
+                    const std::vector<std::string>& only = {});
+
+}  // namespace ddpsim

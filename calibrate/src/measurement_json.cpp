@@ -1,0 +1,89 @@
+// {"schema": "ddpsim.measurement/1", "ranks": 4, "setup": {"hosts": "a a b b", "backend": "nccl", …},
+//  "configurations": [{"name", "bucket_cap_mb", "iteration_us": {"median", "p10", "p90"}, …,
+//                      "buckets": [{"bytes", "last_arrival_us": {…}, "end_us": {…}, …}]}],
+//  "all_reduces": [{"size_bytes", "time_us": {"median", …}}]}
+#include "measurement_json.hpp"
+
+#include <fmt/format.h>
+
+#include "ddpsim/formats/decoder.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr double kHalfUnit = 0.5e-3;  // written to a nanosecond
+constexpr double kLongest = 9.2e12;
+
+double median_at(const Object& object, std::string_view key) {
+  return object.required(key).free_object().required("median").number(-kLongest, kLongest);
+}
+
+void take_setup(const Object& setup, RawRun& run, RawLog& log) {
+  if (const auto hosts = setup.optional("hosts")) {
+    const std::string list = hosts->string();
+    for (const std::string_view host : words_of(list)) {
+      run.devices.push_back(
+          {.rank = static_cast<int>(run.devices.size()), .host = std::string(host), .gpu = ""});
+    }
+  }
+  if (const auto gpu = setup.optional("gpu"); gpu && gpu->is_string()) {
+    for (RawDevice& device : run.devices) device.gpu = gpu->string();
+  }
+  if (const auto backend = setup.optional("backend"); backend && backend->string() != "nccl") {
+    log.warnings.push_back(
+        fmt::format("measured over {}: it says nothing of NCCL", backend->string()));
+  }
+}
+
+/// The transfer alone: from the last rank's arrival on.
+void take_buckets(const Object& configuration, RawRun& run) {
+  for (const Cursor& entry : configuration.required("buckets").array()) {
+    const Object bucket = entry.free_object();
+    const double us = median_at(bucket, "end_us") - median_at(bucket, "last_arrival_us");
+    RawRow row;
+    row.place = entry.where();
+    row.size = bucket.required("bytes").integer(0, 1LL << 50);
+    row.time_us = Figure{us, kHalfUnit};
+    run.rows.push_back(std::move(row));
+  }
+}
+
+}  // namespace
+
+bool is_measurement(std::string_view text) {
+  constexpr std::size_t kBeginning = 4096;
+  return text.substr(0, kBeginning).find("\"ddpsim.measurement/1\"") != std::string_view::npos;
+}
+
+RawLog scan_measurement_json(std::string_view text, const std::string& file) {
+  const Document document = Document::parse(text, file);
+  const Object root = document.root().free_object();
+  RawLog log;
+  log.file = file;
+  log.format = "what ddpsim-real measured";
+  RawRun run;
+  run.place = "/all_reduces";
+  if (const auto setup = root.optional("setup")) take_setup(setup->free_object(), run, log);
+  if (const auto table = root.optional("all_reduces")) {
+    for (const Cursor& entry : table->array()) {
+      const Object object = entry.free_object();
+      RawRow row;
+      row.place = entry.where();
+      row.size = object.required("size_bytes").integer(0, 1LL << 50);
+      row.time_us = Figure{median_at(object, "time_us"), kHalfUnit};
+      run.rows.push_back(std::move(row));
+    }
+  }
+  if (run.rows.empty()) {
+    for (const Cursor& entry : root.required("configurations").array()) {
+      take_buckets(entry.free_object(), run);
+    }
+    log.warnings.push_back(
+        "no all-reduce was measured apart: these are the buckets' own, beside compute");
+  }
+  log.said.ranks = static_cast<int>(root.required("ranks").integer(1, 10'000'000));
+  log.runs.push_back(std::move(run));
+  return log;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,116 @@
+// A PREDICTED or MEASURED argument -> its figures. What a file is shows in its first bytes.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "ddpsim/calibrate/measured_log.hpp"
+#include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/traces/import.hpp"
+#include "figure_sources.hpp"
+#include "raw_log.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::int64_t kLargestFile = 256LL << 20;
+
+std::string beginning_of(const std::filesystem::path& path) {
+  constexpr std::size_t kEnough = 4096;
+  std::string head(kEnough, '\0');
+  std::ifstream in(path, std::ios::binary);
+  in.read(head.data(), static_cast<std::streamsize>(kEnough));
+  head.resize(static_cast<std::size_t>(in.gcount()));
+  return head;
+}
+
+Figures figures_of_log(const std::filesystem::path& path, const std::string& text,
+                       std::optional<Scale> stated) {
+  const MeasuredLog log = parse_nccl_tests_log(text, path.string(), stated);
+  Figures figures;
+  figures.source = path.string();
+  figures.kind = "an all_reduce_perf log";
+  for (const MeasuredPoint& point : log.points) {
+    figures.rows.push_back({.name = fmt::format("all_reduce {} B", point.size.count()),
+                            .us = point.time_us,
+                            .low_us = {},
+                            .high_us = {},
+                            .place = point.place});
+  }
+  if (log.ranks > 0) figures.ranks = log.ranks;
+  figures.recognised = log.recognised;
+  figures.warnings = log.warnings;
+  std::erase(figures.warnings, nodes_unknown(log.ranks));  // ranks are enough here
+  return figures;
+}
+
+Figures figures_of_time(Duration time, std::string_view argument) {
+  Figures figures;
+  figures.source = std::string(argument);
+  figures.kind = "a step time";
+  figures.rows.push_back(
+      {.name = "iteration", .us = time.microseconds(), .low_us = {}, .high_us = {}, .place = ""});
+  if (!(time > Duration())) {
+    throw InputError({figures.source, "", "a step takes no time", "Expected a time above 0"});
+  }
+  return figures;
+}
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+Figures figures_of_workload(const Workload& workload, const std::string& file) {
+  Figures figures;
+  figures.source = file;
+  figures.kind = "a recorded step";
+  const auto add = [&](const char* name, const std::optional<Duration>& time) {
+    if (!time) return;
+    figures.rows.push_back(
+        {.name = name, .us = time->microseconds(), .low_us = {}, .high_us = {}, .place = ""});
+  };
+  add("iteration", workload.iteration);
+  add("forward", workload.forward);
+  if (workload.backward) add("backward_compute", workload.backward->duration);
+  add("optimizer", workload.optimizer);
+  add("exposed_communication", workload.recorded_with.exposed);
+  add("finalize", workload.recorded_with.finalize);
+  return figures;
+}
+
+Figures read_figures(std::string_view argument) {
+  std::error_code error;
+  const bool is_file = std::filesystem::exists(std::filesystem::path(argument), error);
+  if (!is_file) {
+    const auto time = parse_duration(argument);
+    if (time.value) return figures_of_time(*time.value, argument);
+    if (!argument.empty() && argument.find_first_not_of("0123456789.") == std::string_view::npos) {
+      throw InputError({std::string(argument), "", time.problem, ""});
+    }
+  }
+  const LogArgument log = parse_log_argument(argument);
+  const std::string head = beginning_of(log.path);
+  const std::string file = log.path.string();
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  const bool json = first != std::string::npos && head[first] == '{';
+  const bool ours = json && has(head, "\"schema\"") && has(head, "ddpsim.");
+  if (ours && !has(head, "ddpsim.workload/")) {
+    return figures_of_document(read_file(log.path, kLargestFile), file);
+  }
+  const bool nccl_json = json && !ours && (has(head, "\"start_time\"") || has(head, "\"results\""));
+  if ((json && !nccl_json) || head.starts_with("\x1f\x8b")) {
+    Imported imported = import_file(log.path, {});
+    Figures figures = figures_of_workload(imported.workload, file);
+    figures.recognised = std::move(imported.recognised);
+    return figures;
+  }
+  const std::string text = read_file(log.path, kLargestFile);
+  if (is_cap_table(text)) return figures_of_cap_table(text, file);
+  return figures_of_log(log.path, text, log.stated);
+}
+
+}  // namespace ddpsim

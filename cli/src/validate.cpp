@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "commands.hpp"
+#include "ddpsim/reports/validation_report.hpp"
+#include "exit_code.hpp"
+#include "terminal.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct Arguments {
+  std::string predicted;
+  std::string measured;
+  std::optional<double> max_error;
+  std::string statistic = "worst";
+  std::vector<std::string> only;
+  OutputArguments output;
+};
+
+std::optional<ErrorLimit> limit_of(const Arguments& arguments) {
+  if (!arguments.max_error) return std::nullopt;
+  ErrorLimit limit;
+  limit.percent = *arguments.max_error;
+  if (arguments.statistic == "p90") limit.statistic = ErrorLimit::Statistic::p90;
+  if (arguments.statistic == "median") limit.statistic = ErrorLimit::Statistic::median;
+  return limit;
+}
+
+int run(const Arguments& arguments) {
+  const Figures predicted = read_figures(arguments.predicted);
+  const Figures measured = read_figures(arguments.measured);
+  const Validation validation = validate(predicted, measured, arguments.only);
+  const std::optional<ErrorLimit> limit = limit_of(arguments);
+  deliver({.json = [&] { return validation_json(validation, predicted, measured, limit); },
+           .text =
+               [&](const TerminalStyle& style) {
+                 return validation_text(validation, predicted, measured, limit, style);
+               },
+           .csv = [&] { return validation_csv(validation); }},
+          arguments.output);
+  if (!limit || !exceeds(validation, *limit)) return kOk;
+  print_error(fmt::format("ddpsim: the {} error, {:.2f} %, is above --max-error {:g}",
+                          name_of(limit->statistic), error_percent(validation, limit->statistic),
+                          limit->percent));
+  return kRegression;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command = app.add_subcommand(
+      "validate", "a prediction laid over a measurement: the error of every figure both have");
+  const auto arguments = std::make_shared<Arguments>();
+  command
+      ->add_option("PREDICTED", arguments->predicted,
+                   "what simulate, tune or allreduce wrote with --json or --timeline")
+      ->required();
+  command
+      ->add_option("MEASURED", arguments->measured,
+                   "nccl-tests log[@NxG], trace, timeline, CSV of sizes or of caps "
+                   "(bucket_cap_mb,iteration_us), or a step time such as 104ms")
+      ->required();
+  CLI::Option* limit = command
+                           ->add_option("--max-error", arguments->max_error,
+                                        "percent; exit code 4 when the error is above")
+                           ->check(CLI::Range(0.0, 1e9));
+  command->add_option("--statistic", arguments->statistic, "which error --max-error is of")
+      ->check(CLI::IsMember({"worst", "p90", "median"}))
+      ->needs(limit)
+      ->capture_default_str();
+  command->add_option("--only", arguments->only, "only figures whose name begins so (repeatable)")
+      ->allow_extra_args(false);
+  add_output_options(*command, arguments->output, false);
+  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace ddpsim

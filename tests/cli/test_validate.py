@@ -1,0 +1,171 @@
+"""`ddpsim validate`: predictions this tool writes, laid over what was measured."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+from command import SHARED, answer, ddpsim
+
+JOB = ["resnet50-v100-b32", "2xv100-nvlink"]
+NODES = "node:2 gpu:4xV100 nvlink:6x25GBps:mesh nic:2x100Gbps:ib"
+ROW = "{size} {count} float sum -1 {us:.2f} {algbw:.2f} {busbw:.2f} 0\n"
+
+
+def log_of(rows, ranks, slower=1.0):
+    """What all_reduce_perf would print, had it taken so much longer than predicted."""
+    text = ""
+    for row in rows:
+        size, us = row["size_bytes"], row["time_us"] * slower
+        algbw = size / us / 1e3
+        text += ROW.format(size=size, count=size // 4, us=us, algbw=algbw,
+                           busbw=algbw * 2 * (ranks - 1) / ranks)
+    return text
+
+
+class Validate(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def file(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def predicted(self, *command):
+        outcome = ddpsim(*command, "--json")
+        self.assertEqual(outcome.code, 0, outcome.err)
+        return self.file(f"{command[0]}.json", outcome.out)
+
+    def test_an_all_reduce_table_against_a_log(self):
+        table = self.predicted("allreduce", NODES, "-b", "1M", "-e", "64M")
+        rows = json.loads(table.read_text())["rows"]
+        log = self.file("log.txt", log_of(rows, 8, slower=1.25))
+        document = answer("validate", table, log)
+        self.assertEqual(document["schema"], "ddpsim.validation/1")
+        self.assertEqual(len(document["rows"]), 7)
+        for row in document["rows"]:
+            self.assertEqual(row["unit"], "us")
+            self.assertAlmostEqual(row["error_percent"], -20, delta=0.1)
+        self.assertAlmostEqual(document["median_abs_error_percent"], 20, delta=0.1)
+        self.assertEqual(document["intervals"]["given"], 7)
+        self.assertEqual(document["warnings"], [])
+
+    def test_exit_4_above_the_error_allowed(self):
+        result = self.predicted("simulate", *JOB)
+        step = json.loads(result.read_text())["iteration_us"]
+        measured = f"{step * 1.25 / 1e3}ms"
+        self.assertEqual(ddpsim("validate", result, measured).code, 0)
+        self.assertEqual(ddpsim("validate", result, measured, "--max-error", "20.1").code, 0)
+        outcome = ddpsim("validate", result, measured, "--max-error", "19.9", "--json")
+        self.assertEqual(outcome.code, 4)
+        self.assertIn("above --max-error 19.9", outcome.err)
+        self.assertTrue(outcome.json()["limit"]["exceeded"])
+        self.assertEqual(ddpsim("validate", result, measured, "--max-error", "1", "--statistic",
+                                "median").code, 4)
+
+    def test_the_statistic_decides(self):
+        table = self.predicted("allreduce", NODES, "-b", "1M", "-e", "64M")
+        rows = json.loads(table.read_text())["rows"]
+        rows[3]["time_us"] *= 2
+        log = self.file("log.txt", log_of(rows, 8))
+        limit = ["validate", table, log, "--max-error", "10"]
+        self.assertEqual(ddpsim(*limit).code, 4)
+        self.assertEqual(ddpsim(*limit, "--statistic", "median").code, 0)
+        self.assertEqual(ddpsim(*limit, "--only", "all_reduce 1048576 B").code, 0)
+
+    def test_a_tuning_curve_against_measured_caps(self):
+        curve = self.predicted("tune", *JOB, "--caps", "1,25,100")
+        caps = self.file("caps.csv", "bucket_cap_mb,iteration_ms\n"
+                                     "default,96\n1,104\n25,96.2\n100,95\n")
+        document = answer("validate", curve, caps)
+        self.assertEqual([row["name"] for row in document["rows"]],
+                         ["bucket_cap_mb default", "bucket_cap_mb=1", "bucket_cap_mb=25",
+                          "bucket_cap_mb=100"])
+        self.assertEqual(document["caps"]["measured_best"], "bucket_cap_mb=100")
+        self.assertIsNotNone(document["caps"]["regret_percent"])
+        self.assertIn("Chosen: ", ddpsim("validate", curve, caps).out)
+
+    def test_a_step_against_its_own_timeline(self):
+        result = self.predicted("simulate", *JOB)
+        timeline = self.folder / "step.json"
+        self.assertEqual(ddpsim("simulate", *JOB, "--timeline", timeline).code, 0)
+        document = answer("validate", result, timeline)
+        self.assertLess(document["worst_abs_error_percent"], 0.1)
+        self.assertIn("bucket 0 all_reduce", [row["name"] for row in document["rows"]])
+
+    def test_csv_and_text_say_the_same(self):
+        result = self.predicted("simulate", *JOB)
+        path = self.folder / "errors.csv"
+        text = ddpsim("validate", result, "90ms", "--csv", path).out
+        self.assertTrue(text.startswith("Error over 1 figure: "), text)
+        header, row = path.read_text().splitlines()
+        self.assertEqual(header, "name,unit,measured,predicted,error_percent")
+        self.assertTrue(row.startswith("iteration,us,90000,"), row)
+
+    def test_two_runs_are_byte_identical(self):
+        result = self.predicted("simulate", *JOB)
+        once, twice = (ddpsim("validate", result, "90ms", "--json").out for _ in range(2))
+        self.assertEqual(once, twice)
+
+    def test_a_real_log(self):
+        log = SHARED / "data" / "nccl-tests" / "abci-v100-n2g4.txt"
+        if not log.exists():
+            self.skipTest("the measured logs are not here")
+        table = self.predicted("allreduce", NODES, "-b", "4", "-e", "32M", "--nccl", "2.8.4")
+        document = answer("validate", table, log)
+        self.assertEqual(len(document["rows"]), 24)
+        self.assertEqual(ddpsim("validate", table, f"{log}@2x4").code, 0)
+        self.assertEqual(ddpsim("validate", table, f"{log}@4x4").code, 3)
+
+    def test_wrong_input(self):
+        result = self.predicted("simulate", *JOB)
+        table = self.predicted("allreduce", NODES, "-b", "1M", "-e", "2M")
+        caps = self.file("caps.csv", "bucket_cap_mb,iteration_us\n25,96000\n")
+        for arguments, fragments in [
+            ([result, "nosuch.txt"], ["nosuch.txt", "no such file"]),
+            ([result, self.folder], ["is a directory"]),
+            ([result, "104"], ["104", "ms"]),
+            ([result, "0ms"], ["takes no time"]),
+            ([result, "104s"], ["milliseconds or seconds"]),
+            ([result, caps], ["caps.csv", "no figure in common", "bucket_cap_mb=25"]),
+            ([result, "104ms", "--only", "forward"], ["--only"]),
+            ([table, self.file("l.txt", "1048576 262144 float sum -1 40.00 26.21 39.32 0\n")],
+             ["is of 4 ranks", "of 8", "--nodes"]),
+            ([table, self.file("n.txt", "1048576 262144 float sum -1 nan 26.21 39.32 0\n")],
+             ["n.txt:line 1", "nan"]),
+            ([table, self.file("e.txt", "")], ["no row of an all_reduce_perf table"]),
+            ([self.file("v.json", '{"schema": "ddpsim.validation/1"}'), "104ms"],
+             ["/schema", "ddpsim.validation/1"]),
+            ([self.file("r.json", '{"schema": "ddpsim.reslt/1"}'), "104ms"],
+             ["Did you mean", "ddpsim.result/1"]),
+            ([self.file("t.json", '{"schema": "ddpsim.tune/1"}'), caps], ["missing", "default"]),
+            ([self.file("i.json", '{"schema": "ddpsim.result/1", "iteration_us": "fast"}'),
+              "104ms"], ["/iteration_us", "number"]),
+            ([result, self.file("c.csv", "bucket_cap_mb,seconds\n25,1\n")], ["c.csv:line 1",
+                                                                           "iteration_us"]),
+            ([result, self.file("d.csv", "bucket_cap_mb,iteration_us\n25MiB,1\n")],
+             ["d.csv:line 2", "25MiB"]),
+            ([result, self.file("f.csv", "bucket_cap_mb,iteration_us\n25,0\n")],
+             ["f.csv:line 2", "no time"]),
+            ([result, self.file("g.csv", "bucket_cap_mb,iteration_us,torch\n25,1,new\n")],
+             ["g.csv:line 2", "2.8"]),
+        ]:
+            with self.subTest(arguments=arguments):
+                outcome = ddpsim("validate", *arguments, "--csv", self.folder / "never.csv")
+                self.assertEqual(outcome.code, 3, outcome.err)
+                self.assertEqual(outcome.out, "")
+                self.assertEqual(len(outcome.err.splitlines()), 1, outcome.err)
+                for fragment in fragments:
+                    self.assertIn(fragment, outcome.err)
+                self.assertFalse((self.folder / "never.csv").exists())
+        for arguments in [[], [result], [result, "1ms", "--max-error", "-1"],
+                          [result, "1ms", "--statistic", "median"],
+                          [result, "1ms", "--max-error", "1", "--statistic", "mean"]]:
+            self.assertEqual(ddpsim("validate", *arguments).code, 2, arguments)
+
+
+if __name__ == "__main__":
+    unittest.main()
