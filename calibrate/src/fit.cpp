@@ -250,10 +250,9 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
     if (auto part = part_of(log, cluster_at, options, fit)) parts.push_back(std::move(*part));
   if (parts.empty()) {
     const std::string file = logs.empty() ? "command line" : logs.front().source;
-    fail(file,
-         fit.left_out.empty()
-             ? "no log to fit"
-             : fmt::format("nothing is left to fit: {}", fit.left_out.front().reason),
+    std::string why = fit.left_out.empty() ? "" : fit.left_out.front().reason;
+    if (why.ends_with('?')) why.pop_back();  // a message ends with a full stop
+    fail(file, fit.left_out.empty() ? "no log to fit" : "nothing is left to fit: " + why,
          "Give a log of this cluster in a sound state");
   }
   check_agreement(parts, fit);

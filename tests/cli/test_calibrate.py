@@ -95,7 +95,7 @@ class Calibrate(unittest.TestCase):
         self.assertEqual(len(json.loads(second.read_text())["calibration"]["logs"]), 2)
 
     def test_bad_logs_leave_no_file(self):
-        short = self.log(2)
+        short = self.log(2, name="short.txt")
         short.write_text("\n".join(line for line in short.read_text().splitlines()
                                    if line.startswith(("#", "1024 "))))
         other = self.log(2, name="v100.txt")
@@ -103,7 +103,7 @@ class Calibrate(unittest.TestCase):
         contradiction = [self.log(2, name="a.txt"), self.log(2, 2.5, name="b.txt")]
         for logs, words in (([short], "one size only"), ([other], "where the cluster has A100"),
                             (contradiction, "times what a.txt takes"),
-                            ([self.log(2, 1000.0)], "nothing is left to fit")):
+                            ([self.log(2, 1000.0, name="ms.txt")], "nothing is left to fit")):
             done, output = self.calibrate(*logs)
             self.assertEqual(done.code, 3, done.out)
             self.assertIn(words, done.err)
