@@ -250,10 +250,9 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
     if (auto part = part_of(log, cluster_at, options, fit)) parts.push_back(std::move(*part));
   if (parts.empty()) {
     const std::string file = logs.empty() ? "command line" : logs.front().source;
-    fail(file,
-         fit.left_out.empty()
-             ? "no log to fit"
-             : fmt::format("nothing is left to fit: {}", fit.left_out.front().reason),
+    std::string why = fit.left_out.empty() ? "" : fit.left_out.front().reason;
+    if (why.ends_with('?')) why.pop_back();  // a message ends with a full stop
+    fail(file, fit.left_out.empty() ? "no log to fit" : "nothing is left to fit: " + why,
          "Give a log of this cluster in a sound state");
   }
   check_agreement(parts, fit);
@@ -281,7 +280,7 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
   calibration.constants = solved.constants;
   const std::vector<double> law = times_us(parts, choices, calibration);
   for (std::size_t i = 0; i < problem.places.size(); ++i)
-    calibration.correction.push_back({problem.places[i], solved.weights[i]});
+    calibration.correction.push_back({problem.places[i], solved.weights[i], solved.own[i]});
   const std::vector<double> calibrated = times_us(parts, choices, calibration);
   std::size_t row = 0;
   for (const Part& part : parts) {
@@ -293,7 +292,7 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
     fit.used.push_back(part.log->source);
     calibration.scales.push_back({part.scale.nodes, part.scale.gpus_per_node,
                                   part.points.front().size, part.points.back().size,
-                                  part.log->source, part.log->nccl});
+                                  part.log->source, part.tuning.nccl});
   }
   calibration.misfit = misfit_of(fit.residuals);
   fit.constants = constants_of_fit(solved, problem.prior);

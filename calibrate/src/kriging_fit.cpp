@@ -10,9 +10,10 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kNoise = 0.03;  ///< of a logarithm: repeats of one log differ by so much
-constexpr double kFreedom = 4;   ///< degrees, of Student's t
-constexpr double kStep = 1e-3;   ///< of a logarithm, for slopes
+constexpr double kNoise = 0.05;     ///< of a logarithm: repeats of one log differ by so much
+constexpr double kOwnNoise = 0.03;  ///< the same, within one log
+constexpr double kFreedom = 4;      ///< degrees, of Student's t
+constexpr double kStep = 1e-3;      ///< of a logarithm, for slopes
 constexpr int kRounds = 25;
 constexpr int kTries = 6;
 
@@ -64,6 +65,17 @@ struct Solver {
     Eigen::MatrixXd all = covariance;
     all.diagonal() += kNoise * kNoise * trust.cwiseInverse();
     return all.llt();
+  }
+
+  /// Weights of what one scale keeps to itself.
+  Eigen::VectorXd own(const Eigen::VectorXd& left) const {
+    Eigen::MatrixXd all(rows, rows);
+    for (Eigen::Index i = 0; i < rows; ++i)
+      for (Eigen::Index j = 0; j < rows; ++j)
+        all(i, j) = own_covariance(problem.places[static_cast<std::size_t>(i)],
+                                   problem.places[static_cast<std::size_t>(j)]);
+    all.diagonal().array() += kOwnNoise * kOwnNoise;
+    return all.llt().solve(left);
   }
 
   double misfit(const Eigen::LLT<Eigen::MatrixXd>& factored, const Eigen::VectorXd& steps,
@@ -121,7 +133,9 @@ KrigingFit solve(const KrigingProblem& problem) {
 
   KrigingFit fit;
   fit.constants = moved(problem.prior, values_of(steps));
-  fit.weights = values_of(solver.factor(trust).solve(solver.measured - at));
+  const Eigen::VectorXd weights = solver.factor(trust).solve(solver.measured - at);
+  fit.weights = values_of(weights);
+  fit.own = values_of(solver.own(solver.measured - at - solver.covariance * weights));
   const Eigen::MatrixXd posterior =
       normal.ldlt().solve(Eigen::MatrixXd::Identity(solver.columns, solver.columns));
   for (Eigen::Index i = 0; i < solver.columns; ++i)

@@ -6,8 +6,8 @@
 //   e                  noise with heavy tails: Student's t, 4 degrees of freedom
 // z minimises (y - f)' (K + E)^-1 (y - f) + sum (z / doubt)^2 by Gauss-Newton with Levenberg's
 // damping; E is reweighted from the noise it leaves (least squares made robust). The weights of the
-// correction are (K + E)^-1 (y - f): a measured size gets its measurement back as far as it is
-// believed.
+// correction are (K + E)^-1 (y - f). What then remains belongs to one scale alone: a second process
+// within each gives its measurements back, and tells other scales nothing.
 #pragma once
 
 #include <functional>
@@ -28,6 +28,7 @@ struct KrigingProblem {
 struct KrigingFit {
   PathConstants constants;
   std::vector<double> weights;    ///< per place
+  std::vector<double> own;        ///< per place, within its scale
   std::vector<double> deviation;  ///< per law parameter, logarithmic, posterior; 0: not informed
 };
 

@@ -11,7 +11,7 @@ namespace {
 // Doubts chosen by what scales left out showed, over all families of open logs together.
 constexpr double kLatency = 0.22;
 constexpr double kStart = 0.7;  // launchers differ: threads, processes, graphs
-constexpr double kChannel = 0.5;
+constexpr double kChannel = 0.3;
 constexpr double kLinks = 0.15;
 constexpr double kNics = 0.3;  // placement, drivers, settings
 constexpr double kBlocks = 0.7;

@@ -86,8 +86,13 @@ int run(const Arguments& arguments) {
   const std::optional<TorchVersion> torch = parse_torch_version(arguments.torch);
   if (!torch)
     throw UsageError(fmt::format("--torch: \"{}\" is not a version such as 2.8", arguments.torch));
-  const CollectiveTuning tuning = collective_tuning(arguments.cluster, *torch);
+  CollectiveTuning tuning = collective_tuning(arguments.cluster, *torch);
   const Cluster cluster = load_cluster(cluster_request(arguments.cluster));
+  // A log knows its NCCL better than a PyTorch that nobody named.
+  const bool named = arguments.cluster.nccl || arguments.torch != DdpArguments().torch;
+  if (cluster.calibration && !named)
+    tuning.nccl = nearest_nccl(*cluster.calibration, cluster.nodes, cluster.gpus_per_node)
+                      .value_or(tuning.nccl);
   require_choice(arguments.cluster, cluster, tuning);
   const AllReduceTable table = all_reduce_table(cluster, tuning, sizes);
 
@@ -97,7 +102,7 @@ int run(const Arguments& arguments) {
   context.torch = *torch;
   context.nccl = tuning.nccl;
   context.confidence = table.confidence;
-  for (std::string& warning : cluster_warnings(cluster))
+  for (std::string& warning : cluster_warnings(cluster, tuning))
     context.warnings.push_back(std::move(warning));
   for (std::string& warning : nccl_warnings(tuning)) context.warnings.push_back(std::move(warning));
 

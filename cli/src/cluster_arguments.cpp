@@ -157,20 +157,28 @@ void require_choice(const ClusterArguments& arguments, const Cluster& cluster,
       arguments.protocol ? " --protocol " + *arguments.protocol : ""));
 }
 
-std::vector<std::string> cluster_warnings(const Cluster& cluster) {
-  if (cluster.calibration) {
-    const std::string beyond =
-        beyond_calibration(*cluster.calibration, cluster.nodes, cluster.gpus_per_node);
-    if (beyond.empty()) return {};
-    return {
-        fmt::format("{}; treat the result as a guess. Measure with: all_reduce_perf -b 8 -e 1G "
-                    "-f 2, then ddpsim calibrate",
-                    beyond)};
+std::vector<std::string> cluster_warnings(const Cluster& cluster, const CollectiveTuning& tuning) {
+  if (!cluster.calibration) {
+    if (cluster.verified) return {};
+    return {fmt::format(
+        "no measurement stands behind cluster \"{}\": its figures are its specification",
+        cluster.name)};
   }
-  if (cluster.verified) return {};
-  return {
-      fmt::format("no measurement stands behind cluster \"{}\": its figures are its specification",
-                  cluster.name)};
+  const Calibration& calibration = *cluster.calibration;
+  std::vector<std::string> warnings;
+  const std::string beyond = beyond_calibration(calibration, cluster.nodes, cluster.gpus_per_node);
+  if (!beyond.empty())
+    warnings.push_back(fmt::format(
+        "{}; treat the result as a guess. Measure with: all_reduce_perf -b 8 -e 1G -f 2, then "
+        "ddpsim calibrate",
+        beyond));
+  const auto nccl = nearest_nccl(calibration, cluster.nodes, cluster.gpus_per_node);
+  if (nccl && (nccl->major != tuning.nccl.major || nccl->minor != tuning.nccl.minor))
+    warnings.push_back(
+        fmt::format("calibrated with NCCL {}, predicted for {}: other versions choose other "
+                    "algorithms (--nccl)",
+                    to_string(*nccl), to_string(tuning.nccl)));
+  return warnings;
 }
 
 std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning) {

@@ -63,9 +63,11 @@ std::vector<std::string> job_warnings(const Workload& workload, const Cluster& c
                     "give the trace with "
                     "--timing compacted",
                     behind, workload.host_ready.size()));
-  for (std::string& warning : cluster_warnings(cluster)) warnings.push_back(std::move(warning));
-  if (!gloo)
+  if (!gloo) {
+    for (std::string& warning : cluster_warnings(cluster, tuning))
+      warnings.push_back(std::move(warning));
     for (std::string& warning : nccl_warnings(tuning)) warnings.push_back(std::move(warning));
+  }
   if (scale.factor != 1 && 2 * behind > workload.host_ready.size())
     warnings.emplace_back(
         "compute is scaled as a whole, but a recording bound by the host hardly gets faster with "

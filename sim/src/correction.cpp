@@ -19,18 +19,23 @@ namespace ddpsim {
 namespace {
 
 // Chosen by scales left out, all families together (tests/unit/calibrate_families.cpp).
-constexpr double kCommon = 0.13;
-constexpr double kScale = 0.20;
-constexpr double kSizes = 2.0;    // powers of two
-constexpr double kNodes = 4.0;    // powers of two
+constexpr double kCommon = 0.07;
+constexpr double kScale = 0.15;
+constexpr double kSizes = 3.0;    // powers of two
+constexpr double kNodes = 6.0;    // powers of two
 constexpr double kGpus = 5.0;     // powers of two
 constexpr double kOneNode = 2.0;  // powers of two of nodes, from one node to several
-constexpr double kOtherChoice = 0.6;
+constexpr double kOtherChoice = 0.3;
+// A scale's own: large, so that a log at hand is given back whatever the law thinks of it.
+constexpr double kOwn = 0.3;
+constexpr double kOwnSizes = 1.0;  // powers of two
 
 /// Of the logarithm of a time: what repeats of one log differ by.
-constexpr double kNoise = 0.03;
+constexpr double kNoise = 0.05;
 /// Of the logarithm of a time, per power of two beyond the largest measured size.
 constexpr double kPerOctave = 0.03;
+/// How much further than from its own logs the law is from a scale left out.
+constexpr double kLawFurther = 2.2;
 /// Standard deviations within which four in five lie.
 constexpr double kFourInFive = 1.28;
 constexpr double kSlowerBeyond = 1.5;
@@ -48,6 +53,14 @@ double distance(int nodes_a, int gpus_a, int nodes_b, int gpus_b) {
   const double nodes = std::abs(log2_of(nodes_a) - log2_of(nodes_b)) +
                        (several(nodes_a) != several(nodes_b) ? kOneNode : 0);
   return nodes / kNodes + std::abs(log2_of(gpus_a) - log2_of(gpus_b)) / kGpus;
+}
+
+/// Matern 3/2 in log2 of the size.
+double matern(Bytes a, Bytes b, double length) {
+  const double steps =
+      std::sqrt(3.0) / length *
+      std::abs(log2_of(static_cast<double>(a.count())) - log2_of(static_cast<double>(b.count())));
+  return (1 + steps) * std::exp(-steps);
 }
 
 /// "2..16 nodes"
@@ -97,7 +110,7 @@ Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_nod
   const double open = left_open(calibration, nodes, gpus_per_node);
   double deviation = kNoise * kNoise;
   const double misfit = misfit_at(calibration.misfit, size);
-  deviation += open * misfit * misfit;
+  deviation += kLawFurther * kLawFurther * open * misfit * misfit;
   int most = 0;
   Bytes largest;
   for (const CalibratedScale& scale : calibration.scales) {
@@ -113,21 +126,24 @@ Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_nod
 }
 
 double correction_covariance(const CorrectionPlace& a, const CorrectionPlace& b) {
-  const double steps = std::sqrt(3.0) / kSizes *
-                       std::abs(log2_of(static_cast<double>(a.size.count())) -
-                                log2_of(static_cast<double>(b.size.count())));
-  const double size = (1 + steps) * std::exp(-steps);
   const bool alike = a.algorithm == b.algorithm && a.protocol == b.protocol;
   const double common = several(a.nodes) == several(b.nodes) ? kCommon * kCommon : 0;
   const double scale =
       kScale * kScale * std::exp(-distance(a.nodes, a.gpus_per_node, b.nodes, b.gpus_per_node));
-  return size * (alike ? 1 : kOtherChoice) * (common + scale);
+  return matern(a.size, b.size, kSizes) * (alike ? 1 : kOtherChoice) * (common + scale);
+}
+
+double own_covariance(const CorrectionPlace& a, const CorrectionPlace& b) {
+  if (a.nodes != b.nodes || a.gpus_per_node != b.gpus_per_node) return 0;
+  return kOwn * kOwn * matern(a.size, b.size, kOwnSizes);
 }
 
 double correction_at(const Calibration& calibration, const CorrectionPlace& place) {
   double sum = 0;
-  for (const CorrectionPoint& point : calibration.correction)
-    sum += point.weight * correction_covariance(place, point.place);
+  for (const CorrectionPoint& point : calibration.correction) {
+    sum += point.weight * correction_covariance(place, point.place) +
+           point.own * own_covariance(place, point.place);
+  }
   return sum;
 }
 
@@ -136,6 +152,18 @@ bool is_calibrated_at(const Calibration& calibration, int nodes, int gpus_per_no
                      [&](const CalibratedScale& scale) {
                        return scale.nodes == nodes && scale.gpus_per_node == gpus_per_node;
                      });
+}
+
+std::optional<NcclVersion> nearest_nccl(const Calibration& calibration, int nodes,
+                                        int gpus_per_node) {
+  const auto away = [&](const CalibratedScale& scale) {
+    return distance(nodes, gpus_per_node, scale.nodes, scale.gpus_per_node);
+  };
+  const auto nearest = std::min_element(
+      calibration.scales.begin(), calibration.scales.end(),
+      [&](const CalibratedScale& a, const CalibratedScale& b) { return away(a) < away(b); });
+  if (nearest == calibration.scales.end()) return std::nullopt;
+  return nearest->nccl;
 }
 
 std::string beyond_calibration(const Calibration& calibration, int nodes, int gpus_per_node) {

@@ -20,11 +20,13 @@ std::int64_t whole(double bytes_per_second) {
 NetworkLinks links_of(const Fabric& fabric, const Cluster& cluster) {
   NetworkLinks links;
   links.route_links = fabric.route_links;
+  // A calibrated operation may be faster than its law: what it reaches alone, its links carry.
+  const double room = cluster.calibration ? fastest_correction(cluster) : 1;
   for (const Link& link : fabric.links) {
     // Rounded up, where a pipeline's ceiling is rounded down: channels that share a link evenly
     // must not find it short of a byte per second.
-    links.capacities.push_back(
-        whole(std::ceil(link.bandwidth.bytes_per_second() * wire_share(link.kind, cluster))));
+    links.capacities.push_back(whole(
+        std::ceil(link.bandwidth.bytes_per_second() * wire_share(link.kind, cluster) * room)));
     links.latencies.push_back(link.latency);
   }
   return links;

@@ -187,6 +187,19 @@ PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice
   return terms;
 }
 
+double fastest_correction(const Cluster& cluster) {
+  double least = 0;
+  for (std::int64_t size = 1 << 16; size <= std::int64_t{1} << 34; size += size / 4)
+    for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring})
+      for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
+        const CollectiveChoice choice{.algorithm = algorithm, .protocol = protocol};
+        least = std::min(
+            least, correction_at(*cluster.calibration, place_of(choice, Bytes(size), cluster)));
+      }
+  constexpr double kBetweenSizes = 1.02;
+  return least < 0 ? kBetweenSizes * std::exp(-least) : 1;
+}
+
 CorrectionPlace place_of(const CollectiveChoice& choice, Bytes size, const Cluster& cluster) {
   return {cluster.nodes, cluster.gpus_per_node, size, choice.algorithm, choice.protocol};
 }

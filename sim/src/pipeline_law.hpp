@@ -106,4 +106,8 @@ double nvlink_share(const Cluster& cluster);
 /// What one GPU reaches through it may be less, and is the law's business.
 double wire_share(LinkKind kind, const Cluster& cluster);
 
+/// How much faster than its law alone a calibrated all-reduce of 64 KiB and more is at most on this
+/// cluster; at least 1.
+double fastest_correction(const Cluster& cluster);
+
 }  // namespace ddpsim

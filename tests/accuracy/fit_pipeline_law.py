@@ -37,7 +37,7 @@ START = {
     "socket_ll": 23.0, "socket_simple": 110.0,
     "nvlink2": 0.92, "nvlink3": 0.78, "nvlink4": 0.82, "nvls_hopper": 0.69, "pcie": 0.49,
     "rdma_share": 0.94, "efa_share": 0.90, "slingshot_share": 0.92, "socket_share": 0.73,
-    "socket_nic": 4.9, "host_bridge": 18.5, "lone_gpu": 0.68, "staged": 0.48, "overlap": 1.5,
+    "socket_nic": 4.9, "host_bridge": 18.5, "lone_gpu": 0.68, "staged": 0.48, "overlap": 2.5, "channel_us": 0.3,
     "volta_ll": 2.9, "ampere_ll": 1.6, "hopper_ll": 5.6,
     "volta_ll128": 5.6, "ampere_ll128": 8.0, "hopper_ll128": 15.0,
 }
@@ -95,7 +95,7 @@ def network_hop(row, k, message):
     if network == "efa":
         on_wire = max(message / row["payload"], 1)
         latency += k["efa_rendezvous"] * min(max(math.log2(on_wire / (8 * KIB)) / 3, 0), 1)
-    return latency
+    return latency + k["channel_us"] * (row["channels"] - 1)
 
 
 def ring(row, k, local, inside, outside):
@@ -115,17 +115,28 @@ def ring(row, k, local, inside, outside):
     return time + (walk ** k["overlap"] + busy ** k["overlap"]) ** (1 / k["overlap"])
 
 
+def tree_chunk(protocol, share, depth):
+    """NCCL halves the chunks of a tree until enough of them fill its depth."""
+    if protocol == "LL":
+        return min(share, 32 * KIB)
+    if protocol == "LL128":
+        return min(share, 576000, max(share / (4 * depth), 32 * KIB))
+    chunk = 512 * KIB
+    for per_depth, least in ((8, 128 * KIB), (4, 64 * KIB), (1, 32 * KIB)):
+        while share < per_depth * depth * chunk and chunk > least:
+            chunk /= 2
+    return min(share, chunk)
+
+
 def tree(row, k, local, inside, outside):
     nodes, size, channels = row["nodes"], row["size"], row["channels"]
     local_depth, network_depth = row["gpus"] - 1, tree_depth(nodes)
     depth = local_depth + network_depth
     share = size / channels
-    limit = {"LL": 32 * KIB, "LL128": 576000, "Simple": 512 * KIB}[row["protocol"]]
-    chunk = min(share, limit)
-    if row["protocol"] != "LL":
-        chunk = min(chunk, max(share / (4 * depth), 32 * KIB))
+    chunk = tree_chunk(row["protocol"], share, depth)
     if row["protocol"] == "Simple":
-        time = 2 * depth * move_us(chunk * channels, min(inside, outside))
+        time = 2 * local_depth * move_us(chunk * channels, inside)
+        time += 2 * network_depth * move_us(chunk * channels / 2, outside)
     else:
         time = 2 * network_depth * move_us(chunk * channels, outside)
     time += 2 * local_depth * local
@@ -223,7 +234,8 @@ def objective(rows, k):
     return error + DOUBT * sum(math.log(value / START[name]) ** 2 for name, value in k.items())
 
 
-NETWORK = ("rdma", "efa", "slingshot", "socket", "lone_gpu", "staged", "host_bridge", "overlap")
+NETWORK = ("rdma", "efa", "slingshot", "socket", "lone_gpu", "staged", "host_bridge", "overlap",
+           "channel_us")
 
 
 def stage_of(name):

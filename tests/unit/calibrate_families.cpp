@@ -186,6 +186,10 @@ TEST_CASE("calibrate: scales left out of their family") {
       const Verdict v = judge(family, measured, i);
       held += v.held;
       sizes += v.sizes;
+      // Scales in between, which interpolation and the law must reach together.
+      for (const char* inner :
+           {"abci-v100-n2g4", "alps-gh200-n8g4", "alps-gh200-n32g4", "a100-sxm4-80gb-n1g4"})
+        if (family.logs[i].first == inner) CHECK(v.large.at(.5) <= 8);
       table += fmt::format(
           "{:10} -{:29} {:5.1f} {:6.1f}  all {:5.1f} {:6.1f}  held {:3} ({:3}) %  law {:5.1f} "
           "{:5.1f}  LogGP {:5.1f} {:5.1f}  const {:5.1f}\n",
@@ -196,5 +200,6 @@ TEST_CASE("calibrate: scales left out of their family") {
     }
   }
   MESSAGE(inside);
+  CHECK(held >= 0.7 * sizes);  // measured: 76 %
   MESSAGE(table << fmt::format("held in all {:.0f} % of {}\n", 100.0 * held / sizes, sizes));
 }

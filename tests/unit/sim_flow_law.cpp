@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "fabrics.hpp"
 #include "flow_planner.hpp"
@@ -33,6 +34,28 @@ double error_of(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
 }
 
 }  // namespace
+
+TEST_CASE("flow: alone on a calibrated cluster it takes what the calibration says") {
+  for (const double weight : {2.0, -1.5})  // the law is too fast, too slow
+    for (const int nodes : {1, 4}) {
+      Cluster cluster = machine(nodes, 4);
+      Calibration calibration;
+      calibration.constants = constants_of(cluster);
+      calibration.constants.nic_share = 0.6;
+      calibration.constants.local_share = 0.7;
+      calibration.correction = {
+          {{nodes, 4, 1_MiB, Algorithm::ring, Protocol::simple}, 4 * weight, weight}};
+      calibration.scales = {{nodes, 4, Bytes(8), 1024_MiB, "here", {}}};
+      cluster.calibration = std::make_shared<const Calibration>(calibration);
+      FlowPlanner planner(cluster, fabrics::switched(cluster, 8), {});
+      for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring})
+        for (const std::int64_t size : {4099, 1 << 20, 26'214'400}) {
+          INFO(nodes, " ", name_of(algorithm), " ", size, " ", weight);
+          const CollectiveChoice choice{algorithm, Protocol::simple, 8, {}};
+          CHECK(error_of(CollectiveKind::all_reduce, choice, Bytes(size), cluster, planner) < 1e-3);
+        }
+    }
+}
 
 TEST_CASE("flow: alone it takes what the law says, within a thousandth") {
   double worst = 0;

@@ -125,12 +125,13 @@ Protocol read_protocol(const Cursor& cursor) {
 
 CorrectionPoint read_point(const Cursor& cursor, int nodes, int gpus_per_node) {
   const std::vector<Cursor> items = cursor.array();
-  if (items.size() != 4)
+  if (items.size() != 5)
     cursor.fail(fmt::format("has {} values", items.size()),
-                "Expected four: size in bytes, algorithm, protocol, weight");
+                "Expected five: size in bytes, algorithm, protocol, two weights");
   return {{nodes, gpus_per_node, Bytes(items[0].integer(1, kMostBytes)), read_algorithm(items[1]),
            read_protocol(items[2])},
-          items[3].number(-kHeaviest, kHeaviest)};
+          items[3].number(-kHeaviest, kHeaviest),
+          items[4].number(-kHeaviest, kHeaviest)};
 }
 
 void read_correction(const Cursor& cursor, std::vector<CorrectionPoint>& out) {
@@ -221,9 +222,9 @@ std::string calibration_text(const Calibration& calibration) {
       fmt::format_to(std::back_inserter(out),
                      "{}\n      {{\"nodes\": {}, \"gpus_per_node\": {}, \"points\": [",
                      i == 0 ? "" : ",", place.nodes, place.gpus_per_node);
-    fmt::format_to(std::back_inserter(out), "\n        [{}, \"{}\", \"{}\", {}]{}",
+    fmt::format_to(std::back_inserter(out), "\n        [{}, \"{}\", \"{}\", {}, {}]{}",
                    place.size.count(), name_of(place.algorithm), name_of(place.protocol),
-                   points[i].weight, last ? "\n      ]}" : ",");
+                   points[i].weight, points[i].own, last ? "\n      ]}" : ",");
   }
   out += points.empty() ? "]\n  }" : "\n    ]\n  }";
   return out;

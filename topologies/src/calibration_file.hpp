@@ -8,10 +8,10 @@
 //     "misfit": {"small": 0.1, "middle": 0.2, "large": 0.1},
 //     "logs": [{"source": "a.txt", "nodes": 2, "gpus_per_node": 8, "nccl": "2.21.5",
 //               "smallest_bytes": 8, "largest_bytes": 4294967296}],
-//     "correction": [{"nodes": 2, "gpus_per_node": 8, "points": [[8, "tree", "LL", -0.01], …]}]}
+//     "correction": [{"nodes": 2, "gpus_per_node": 8, "points": [[8, "tree", "LL", -0.1, 0.2], …]}]}
 //
 // Triples are by protocol: LL, LL128, Simple. A point has its size in bytes, what NCCL chose, and its
-// weight in the correction. The values mean what sim/calibration.hpp says.
+// weights in the correction: for all scales, for its own. The values mean what sim/calibration.hpp says.
 #pragma once
 
 #include <string>

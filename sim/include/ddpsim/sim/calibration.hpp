@@ -1,7 +1,9 @@
 // What measured all-reduces say of one cluster, as its file carries it: constants of the pipeline law
 // in place of those learned from all clusters, and a correction where law and measurement part.
 //
-//   T = law(constants) * exp(r),   r(x) = sum over measured sizes i of weight_i * covariance(x, x_i)
+//   T = law(constants) * exp(r)
+//   r(x) = sum over measured sizes i of weight_i * covariance(x, x_i)
+//          + sum over those of the same scale of own_i * own covariance(x, x_i)
 //
 // r is a Gaussian process (kriging) over the logarithm of the size and the number of nodes and GPUs:
 // near a measured size of a measured scale it gives that measurement back, between scales it passes
@@ -59,10 +61,13 @@ struct CorrectionPlace {
 
 /// Prior covariance of the logarithms of measured over law at two places.
 double correction_covariance(const CorrectionPlace& a, const CorrectionPlace& b);
+/// The same of what a scale keeps to itself, once all scales together have been fitted.
+double own_covariance(const CorrectionPlace& a, const CorrectionPlace& b);
 
 struct CorrectionPoint {
   CorrectionPlace place;
   double weight = 0;
+  double own = 0;  ///< weight in its own scale alone
 };
 
 /// One log the calibration rests on.
@@ -72,7 +77,7 @@ struct CalibratedScale {
   Bytes smallest;
   Bytes largest;
   std::string source;               ///< file name
-  std::optional<NcclVersion> nccl;  ///< as printed in the log
+  std::optional<NcclVersion> nccl;  ///< with which it was fitted: printed in the log, or stated
 };
 
 /// How far the law alone missed the measurements: what a scale that nobody measured may miss by.
@@ -104,6 +109,10 @@ Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_nod
 
 /// Whether a log was taken at this very scale.
 bool is_calibrated_at(const Calibration& calibration, int nodes, int gpus_per_node);
+
+/// NCCL's version in the log nearest to a scale; absent where none is known.
+std::optional<NcclVersion> nearest_nccl(const Calibration& calibration, int nodes,
+                                        int gpus_per_node);
 
 /// Why a scale lies outside what was measured: "64 nodes lie beyond the calibrated range (2..16
 /// nodes)"; empty within it.

@@ -1,0 +1,114 @@
+"""`ddpsim calibrate`: logs in, a calibrated cluster file out; what cannot be fitted exits with 3."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+from command import answer, ddpsim
+
+LAB = "node:1 gpu:4xA100 nvlink:12x25GBps:mesh nic:2x200Gbps:ib"
+
+
+class Calibrate(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def log(self, nodes, factor=1.0, cluster=LAB, name=None):
+        """A log of a machine that takes `factor` times what the uncalibrated law says."""
+        line = cluster.replace("node:1", f"node:{nodes}")
+        rows = answer("allreduce", line, "-b", "1K", "-e", "256M", "--nccl", "2.18.3")["rows"]
+        path = self.folder / (name or f"n{nodes}.txt")
+        ranks = 4 * nodes
+        lines = ["# nThread 1 nGpus 1 minBytes 1024 maxBytes 268435456", "# Using devices"]
+        lines += [f"#  Rank {rank:2} Group  0 Pid {rank} on node{rank // 4} device {rank % 4} "
+                  "[0x07] NVIDIA A100-SXM4-40GB" for rank in range(ranks)]
+        lines += ["#       size         count      type   redop    root     time   algbw   busbw "
+                  "#wrong     time   algbw   busbw #wrong"]
+        for row in rows:
+            size, time = row["size_bytes"], row["time_us"] * factor
+            algbw = size / time / 1e3
+            half = f"{time:.2f} {algbw:.2f} {algbw * 2 * (ranks - 1) / ranks:.2f} 0"
+            lines.append(f"{size} {size // 4} float sum -1 {half} {half}")
+        path.write_text("\n".join(lines) + "\n# Out of bounds values : 0 OK\n")
+        return path
+
+    def calibrate(self, *logs, cluster=LAB, options=()):
+        output = self.folder / "c2.json"
+        return ddpsim("calibrate", *logs, "--cluster", cluster, "-o", output, "--nccl", "2.18.3",
+                      *options), output
+
+    def test_predictions_follow_the_logs(self):
+        done, output = self.calibrate(self.log(1, 1.2), self.log(2, 1.2))
+        self.assertEqual(done.code, 0, done.err)
+        self.assertIn("calibrated with 2 logs", done.out)
+        for nodes in (1, 2, 4):
+            before = answer("allreduce", LAB.replace("node:1", f"node:{nodes}"), "-b", "1M", "-e",
+                            "64M", "--nccl", "2.18.3")["rows"]
+            document = answer("allreduce", f"{output}@{nodes}", "-b", "1M", "-e", "64M", "--nccl",
+                              "2.18.3")
+            self.assertEqual(document["confidence"]["grade"], "B")
+            for old, new in zip(before, document["rows"]):
+                self.assertAlmostEqual(new["time_us"] / old["time_us"], 1.2, delta=0.08)
+        self.assertIn("4 nodes lie beyond the calibrated range (1..2 nodes)",
+                      " ".join(document["warnings"]))
+
+    def test_a_calibrated_cluster_is_used_everywhere(self):
+        _, output = self.calibrate(self.log(1), self.log(2))
+        self.assertEqual(ddpsim("topo", output).code, 0)
+        result = answer("simulate", "resnet50@A100", f"{output}@2")
+        self.assertEqual(result["confidence"]["grade"], "B")
+        again = answer("simulate", "resnet50@A100", f"{output}@2", "--measured-step",
+                       f"{result['iteration_us']}us")
+        self.assertEqual(again["confidence"]["grade"], "A")
+        self.assertNotIn("specification", " ".join(result["confidence"]["because"]))
+
+    def test_the_logs_nccl_is_kept(self):
+        _, output = self.calibrate(self.log(1), self.log(2))
+        self.assertEqual(answer("allreduce", f"{output}@2")["nccl"], "2.18.3")
+        asked = answer("allreduce", f"{output}@2", "--nccl", "2.27.3")
+        self.assertEqual(asked["nccl"], "2.27.3")
+        self.assertIn("calibrated with NCCL 2.18.3, predicted for 2.27.3",
+                      " ".join(asked["warnings"]))
+
+    def test_documents_and_files_are_the_same_twice(self):
+        logs = self.log(1), self.log(2)
+        one, output = self.calibrate(*logs, options=["--json"])
+        first = output.read_bytes()
+        other, _ = self.calibrate(*logs, options=["--json"])
+        self.assertEqual(one.out, other.out)
+        self.assertEqual(first, output.read_bytes())
+        document = json.loads(one.out)
+        self.assertEqual(document["schema"], "ddpsim.calibration/1")
+        self.assertEqual([log["nodes"] for log in document["logs"]], [1, 2])
+        self.assertEqual(document["logs"][0]["source"], "n1.txt")  # the name alone, no folder
+        self.assertNotIn(str(self.folder), first.decode())
+        self.assertLess(document["calibrated"]["median_abs_error_percent"], 1)
+
+    def test_calibrating_again_replaces(self):
+        _, output = self.calibrate(self.log(1, 1.3), self.log(2, 1.3))
+        again, second = self.calibrate(self.log(1), self.log(2), cluster=f"{output}@2")
+        self.assertEqual(again.code, 0, again.err)
+        self.assertEqual(json.loads(second.read_text())["nodes"], 2)
+        self.assertEqual(len(json.loads(second.read_text())["calibration"]["logs"]), 2)
+
+    def test_bad_logs_leave_no_file(self):
+        short = self.log(2, name="short.txt")
+        short.write_text("\n".join(line for line in short.read_text().splitlines()
+                                   if line.startswith(("#", "1024 "))))
+        other = self.log(2, name="v100.txt")
+        other.write_text(other.read_text().replace("A100-SXM4-40GB", "V100-SXM2"))
+        contradiction = [self.log(2, name="a.txt"), self.log(2, 2.5, name="b.txt")]
+        for logs, words in (([short], "one size only"), ([other], "where the cluster has A100"),
+                            (contradiction, "times what a.txt takes"),
+                            ([self.log(2, 1000.0, name="ms.txt")], "nothing is left to fit")):
+            done, output = self.calibrate(*logs)
+            self.assertEqual(done.code, 3, done.out)
+            self.assertIn(words, done.err)
+            self.assertFalse(output.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,206 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "ddpsim/calibrate/fit.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+const std::string kLine = "node:1 gpu:4xA100 nvlink:12x25GBps:mesh nic:2x200Gbps:ib";
+constexpr NcclVersion kNccl{2, 18, 3};
+
+Cluster at(Scale scale) {
+  return load_cluster_at(kLine, scale.nodes, scale.gpus_per_node);
+}
+
+/// A cluster that obeys the law with other constants than those of its kind.
+PathConstants truth() {
+  PathConstants law = constants_of(at({2, 4}));
+  law.launch_us = 5;
+  law.nic_share = 0.8;
+  law.local_share = 0.7;
+  law.hop_us[0] *= 1.2;
+  law.ll_gbps *= 1.5;
+  return law;
+}
+
+/// What all_reduce_perf would print there, `factor` times.
+MeasuredLog measured(Scale scale, double factor = 1, std::int64_t from = 8) {
+  Cluster cluster = at(scale);
+  Calibration calibration;
+  calibration.constants = truth();
+  cluster.calibration = std::make_shared<const Calibration>(calibration);
+  MeasuredLog log;
+  log.source = fmt::format("n{}.txt", scale.nodes);
+  log.nodes = scale.nodes;
+  log.gpus_per_node = scale.gpus_per_node;
+  log.ranks = scale.ranks();
+  log.nccl = kNccl;
+  for (std::int64_t size = from; size <= 1 << 30; size *= 2) {
+    const auto choice = choose(CollectiveKind::all_reduce, Bytes(size), cluster, {.nccl = kNccl});
+    const Duration time = cost(CollectiveKind::all_reduce, choice, Bytes(size), cluster);
+    log.points.push_back({Bytes(size), factor * time.microseconds(), {}, "made here"});
+  }
+  return log;
+}
+
+Fit fit(const std::vector<MeasuredLog>& logs) {
+  return fit_calibration(logs, at, {.nccl = kNccl});
+}
+
+std::string complaint(const std::vector<MeasuredLog>& logs) {
+  try {
+    fit(logs);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+double predicted_us(const Calibration& calibration, Scale scale, Bytes size) {
+  Cluster cluster = at(scale);
+  cluster.calibration = std::make_shared<const Calibration>(calibration);
+  const auto choice = choose(CollectiveKind::all_reduce, size, cluster, {.nccl = kNccl});
+  return cost(CollectiveKind::all_reduce, choice, size, cluster).microseconds();
+}
+
+}  // namespace
+
+TEST_CASE("calibrate: constants a cluster obeys are found again") {
+  const Fit found = fit({measured({1, 4}), measured({2, 4}), measured({8, 4})});
+  const PathConstants law = truth();
+  const PathConstants& fitted = found.calibration.constants;
+  CHECK(fitted.launch_us == doctest::Approx(law.launch_us).epsilon(0.1));
+  CHECK(fitted.nic_share == doctest::Approx(law.nic_share).epsilon(0.03));
+  CHECK(fitted.local_share == doctest::Approx(law.local_share).epsilon(0.03));
+  CHECK(fitted.hop_us[0] == doctest::Approx(law.hop_us[0]).epsilon(0.1));
+  CHECK(errors_of(found.residuals, Bytes(1)).median < 0.01);
+  CHECK(errors_of(found.residuals, Bytes(1)).p90 < 0.03);
+  for (const FittedConstant& constant : found.constants) {
+    CHECK(constant.low < constant.value);
+    CHECK(constant.value <= constant.high);
+  }
+}
+
+TEST_CASE("calibrate: a scale in between comes from the law, not from its neighbours' times") {
+  const Fit found = fit({measured({1, 4}), measured({2, 4}), measured({8, 4})});
+  const MeasuredLog between = measured({4, 4});
+  for (const MeasuredPoint& point : between.points) {
+    INFO(point.size.count());
+    CHECK(predicted_us(found.calibration, {4, 4}, point.size) ==
+          doctest::Approx(point.time_us).epsilon(0.1));
+  }
+}
+
+TEST_CASE("calibrate: what the law does not know, the correction keeps") {
+  MeasuredLog log = measured({2, 4});
+  for (MeasuredPoint& point : log.points)
+    if (point.size >= Bytes(65'536) && point.size <= Bytes(1 << 20)) point.time_us *= 1.6;
+  const Fit found = fit({measured({1, 4}), log, measured({8, 4})});
+  const FitErrors errors = errors_of(found.residuals, Bytes(1024));
+  CHECK(errors.median < 0.02);
+  CHECK_FALSE(found.law_breaks.empty());
+}
+
+TEST_CASE("calibrate: the same logs give the same bits") {
+  const std::vector<MeasuredLog> logs = {measured({2, 4}), measured({8, 4})};
+  const Fit one = fit(logs);
+  const Fit other = fit(logs);
+  REQUIRE(one.calibration.correction.size() == other.calibration.correction.size());
+  for (std::size_t i = 0; i < one.calibration.correction.size(); ++i)
+    CHECK(one.calibration.correction[i].weight == other.calibration.correction[i].weight);
+  CHECK(one.calibration.constants.nic_share == other.calibration.constants.nic_share);
+}
+
+TEST_CASE("calibrate: intervals widen between scales and beyond them, there towards slower") {
+  MeasuredLog uneven = measured({8, 4});
+  for (std::size_t i = 0; i < uneven.points.size(); i += 2) uneven.points[i].time_us *= 1.3;
+  const Calibration calibration = fit({measured({2, 4}), uneven}).calibration;
+  const Bytes size(1 << 22);
+  const Band here = calibrated_band(calibration, 8, 4, size);
+  const Band between = calibrated_band(calibration, 4, 4, size);
+  const Band beyond = calibrated_band(calibration, 64, 4, size);
+  CHECK(between.slower > here.slower);
+  CHECK(beyond.slower > between.slower);
+  CHECK(beyond.slower > 1 / beyond.faster);
+  CHECK(beyond_calibration(calibration, 4, 4).empty());
+  CHECK(says(beyond_calibration(calibration, 64, 4), "64 nodes lie beyond"));
+  CHECK(says(beyond_calibration(calibration, 1, 4), "1 node lies beyond"));
+}
+
+TEST_CASE("calibrate: logs that cannot be fitted are told why") {
+  CHECK(says(complaint({}), "no log to fit"));
+  MeasuredLog one_size = measured({2, 4});
+  one_size.points.resize(1);
+  CHECK(says(complaint({one_size}), "one size only"));
+  one_size.points.push_back(one_size.points.front());  // twice the same is one
+  CHECK(says(complaint({one_size}), "one size only"));
+  MeasuredLog few = measured({2, 4});
+  few.points.resize(3);
+  CHECK(says(complaint({few}), "has 3 sizes"));
+  MeasuredLog nowhere = measured({2, 4});
+  nowhere.nodes.reset();
+  CHECK(says(complaint({nowhere}), "n2.txt@NODESxGPUS"));
+  MeasuredLog other_gpu = measured({2, 4});
+  other_gpu.gpu = "Tesla V100-SXM2-16GB";
+  CHECK(says(complaint({other_gpu}), "V100, where the cluster has A100"));
+}
+
+TEST_CASE("calibrate: logs of one scale that contradict each other") {
+  CHECK(says(complaint({measured({2, 4}), measured({2, 4}, 2.2)}), "2.20 times what n2.txt"));
+  const Fit found = fit({measured({2, 4}), measured({2, 4}, 1.2)});
+  CHECK(std::any_of(found.notes.begin(), found.notes.end(),
+                    [](const std::string& note) { return says(note, "1.20 times"); }));
+}
+
+TEST_CASE("calibrate: milliseconds for microseconds are found out") {
+  CHECK(says(complaint({measured({2, 4}, 1000)}), "nothing is left to fit"));
+  CHECK(says(complaint({measured({2, 4}, 0.001)}), "nothing is left to fit"));
+}
+
+TEST_CASE("calibrate: the cluster file keeps every bit, and what the cluster said") {
+  const Fit found = fit({measured({1, 4}), measured({2, 4})});
+  const std::string file = calibrated_cluster_file(kLine, found.calibration);
+  const Cluster back = parse_cluster(file, "c2.json");
+  REQUIRE(back.calibration);
+  CHECK(back.gpu.name == "A100");
+  CHECK(back.intra.per_gpu == at({1, 4}).intra.per_gpu);
+  const auto& written = found.calibration;
+  CHECK(back.calibration->constants.hop_us == written.constants.hop_us);
+  CHECK(back.calibration->misfit.middle == written.misfit.middle);
+  REQUIRE(back.calibration->correction.size() == written.correction.size());
+  for (std::size_t i = 0; i < written.correction.size(); ++i)
+    CHECK(back.calibration->correction[i].weight == written.correction[i].weight);
+  REQUIRE(back.calibration->scales.size() == 2);
+  CHECK(back.calibration->scales[1].source == "n2.txt");
+  CHECK(*back.calibration->scales[1].nccl == kNccl);
+}
+
+TEST_CASE("calibrate: bundled clusters keep their text and their number of nodes") {
+  const Fit found = fit({measured({1, 4}), measured({2, 4})});
+  for (const BundledCluster& bundled : bundled_clusters()) {
+    INFO(bundled.name);
+    const Cluster before = load_cluster({.text = bundled.name, .nodes = {}, .gpus_per_node = {}});
+    const Cluster after =
+        parse_cluster(calibrated_cluster_file(bundled.name, found.calibration), "c2.json");
+    CHECK(after.name == before.name);
+    CHECK(after.nodes == before.nodes);
+    CHECK(after.ring.channels == before.ring.channels);
+    CHECK(after.prices.size() == before.prices.size());
+  }
+  const Cluster four =
+      parse_cluster(calibrated_cluster_file("abci-v100@4", found.calibration), "c2.json");
+  CHECK(four.nodes == 4);
+}

@@ -1,0 +1,76 @@
+// The calibration of a cluster file: what cannot be is refused with its place.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+const std::string kGood = R"({"schema": "ddpsim.cluster/1", "name": "lab", "nodes": 1,
+ "node": {"gpus": 2, "gpu": "A100", "interconnect": {"kind": "nvswitch", "per_gpu": "300GBps"}},
+ "calibration": {
+  "constants": {"launch_us": 5, "start_us": [0, 36, 38], "local_us": [1, 2, 4], "hop_us": [5, 13, 30],
+   "rendezvous_us": 0, "channel_us": 0.3, "local_share": 0.8, "nic_share": 0.9, "lone_gpu": 0.66,
+   "ll_gbps": 1.5, "ll128_gbps": 8, "nvls_start_us": 31, "nvls_wave_us": 2.3, "nvls_share": 0.7,
+   "overlap": 2.5},
+  "misfit": {"small": 0.1, "middle": 0.2, "large": 0.1},
+  "logs": [{"source": "a.txt", "nodes": 1, "gpus_per_node": 2, "smallest_bytes": 8,
+            "largest_bytes": 1024}],
+  "correction": [{"nodes": 1, "gpus_per_node": 2, "points": [[8, "ring", "LL", 0.5, 0]]}]}})";
+
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = kGood;
+  const std::size_t at = text.find(from);
+  if (at == std::string::npos) return "";
+  return text.replace(at, from.size(), to);
+}
+
+std::string complaint(const std::string& text) {
+  try {
+    parse_cluster(text, "lab.json");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("calibration of a cluster file: read") {
+  const Cluster cluster = parse_cluster(kGood, "lab.json");
+  REQUIRE(cluster.calibration);
+  CHECK(cluster.verified);
+  CHECK(constants_of(cluster).launch_us == 5);
+  CHECK(cluster.calibration->correction.size() == 1);
+}
+
+TEST_CASE("calibration of a cluster file: what cannot be is refused with its place") {
+  CHECK(says(complaint(with("\"launch_us\": 5", "\"launch_us\": -5")),
+             "/calibration/constants/launch_us"));
+  CHECK(says(complaint(with("\"local_share\": 0.8", "\"local_share\": 0")), "local_share"));
+  CHECK(says(complaint(with("\"local_share\": 0.8", "\"local_share\": 1.2")), "local_share"));
+  CHECK(says(complaint(with("\"ll_gbps\": 1.5", "\"ll_gbps\": 0")), "ll_gbps"));
+  CHECK(says(complaint(with("[1, 2, 4]", "[1, 2]")), "has 2 times"));
+  CHECK(says(complaint(with("\"overlap\": 2.5", "\"overlap\": 0.5")), "overlap"));
+  CHECK(says(complaint(with("\"overlap\": 2.5", "\"overlapp\": 2.5")), "overlap"));
+  CHECK(says(complaint(with("[8, \"ring\", \"LL\", 0.5, 0]", "[8, \"rign\", \"LL\", 0.5, 0]")),
+             "ring"));
+  CHECK(says(complaint(with("[8, \"ring\", \"LL\", 0.5, 0]", "[0, \"ring\", \"LL\", 0.5, 0]")),
+             "points/0"));
+  CHECK(says(complaint(with("[8, \"ring\", \"LL\", 0.5, 0]", "[8, \"ring\", \"LL\", 0.5, 0, 0]")),
+             "has 6 values"));
+  CHECK(says(complaint(with("\"largest_bytes\": 1024", "\"largest_bytes\": 4")), "smallest_bytes"));
+  CHECK(says(complaint(with("\"nodes\": 1, \"gpus_per_node\": 2, \"smallest",
+                            "\"nodes\": 0, \"gpus_per_node\": 2, \"smallest")),
+             "/calibration/logs/0/nodes"));
+  CHECK(says(complaint(with("\"misfit\": {\"small\": 0.1", "\"misfit\": {\"small\": \"0.1\"")),
+             "misfit"));
+}
