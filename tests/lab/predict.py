@@ -5,7 +5,10 @@
 
 Of every (model, ranks): start and step from the smallest all-reduce, the rate a process moves from the two largest;
 no figure of a training step enters. Then each (cap, views) is predicted and laid beside PyTorch's reducer (c10d-gloo).
-Bars as the lab states them: caps of 1 MiB and more at N=2, or N=4 up to 1 Gbit/s: each point 5 %, mean 2 %. Beside it
+Bars as the lab states them: caps of 1 MiB and more at N=2, or N=4 up to 1 Gbit/s: each point 5 %, mean 2 %. The regret of
+the cap it would choose stays within 1 % or the noise of the two points, and the sign of every difference above noise is
+right; both are shown, but not judged, with more ranks than cores, where small buckets cost processor time that no all-reduce
+alone shows. Beside it
 two trivial predictors: all communication hidden, none hidden. Exit 4: a bar was missed; 77: no gloo in this ddpsim."""
 
 import argparse
@@ -20,6 +23,7 @@ import compare_reducers
 import lab_workloads
 
 EACH, MEAN = 5, 2  # percent
+CORES = 2  # of the machine that measured
 
 
 def all_reduces(rows, model, ranks, backend):
@@ -93,22 +97,25 @@ def main():
           f"{worst[0]:.2f} % {worst[1:]}; bucket bytes {'exact' if not wrong_bytes else 'DIFFER: ' + str(wrong_bytes)}")
     print(f"beside it, mean and worst: all hidden {statistics.mean(hidden):.1f} %, {max(hidden):.1f} %; "
           f"none hidden {statistics.mean(exposed):.1f} %, {max(exposed):.1f} %")
-    regrets = []
+    regrets, wrong_signs = [], 0
     for key, curve in curves.items():
         best, chosen = min(curve), min(curve, key=lambda point: point[1])
-        regret = (chosen[0] / best[0] - 1) * 100
-        regrets.append(regret)
+        regret, noise = (chosen[0] / best[0] - 1) * 100, best[3] + chosen[3]
+        judged = key[1] <= CORES
+        if judged:
+            regrets.append(regret - max(1, noise))
         signs = wrong = 0
         for i, one in enumerate(curve):
             for other in curve[:i]:
                 difference = one[0] / other[0] - 1
-                if abs(difference) * 100 <= max(one[3], other[3], 0.5):
-                    continue  # within the noise
+                if abs(difference) * 100 <= max(one[3] + other[3], 0.5):
+                    continue  # their launches overlap
                 signs += 1
                 wrong += (difference > 0) != (one[1] > other[1])
+        wrong_signs += wrong if judged else 0
         print(f"{key[0]:<12} {key[1]} ranks{', views' if key[2] else '':<7} chosen {chosen[2]:<12} measured best "
-              f"{best[2]:<12} regret {regret:.2f} %; signs of differences above noise: {signs - wrong} of {signs} right")
-    if wrong_bytes or mean > MEAN or worst[0] > EACH or max(regrets) > 1:
+              f"{best[2]:<12} regret {regret:.2f} % (noise {noise:.2f} %); signs of differences above noise: {signs - wrong} of {signs} right")
+    if wrong_bytes or mean > MEAN or worst[0] > EACH or max(regrets) > 0 or wrong_signs:
         sys.exit(4)
 
 

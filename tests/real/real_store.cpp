@@ -89,9 +89,11 @@ TEST_CASE(
 TEST_CASE("real store: a rank that leaves without a word ends the job for those who wait") {
   Meeting meeting(2);
   auto dies = std::async(std::launch::async, [&meeting] {
-    const StoreClient client("127.0.0.1", meeting.listening.port, greeting(1), kTimeout);
+    StoreClient client("127.0.0.1", meeting.listening.port, greeting(1), kTimeout);
+    client.get("here");
   });
   StoreClient client("127.0.0.1", meeting.listening.port, greeting(0), kTimeout);
+  client.set("here", "");
   CHECK_THROWS_WITH_AS(client.get("never set"), "rank 1 is gone", JobEnded);
   CHECK(client.why_ended() == "rank 1 is gone");
 }
@@ -100,9 +102,11 @@ TEST_CASE("real store: the reason a rank gives is heard by the others") {
   Meeting meeting(2);
   auto fails = std::async(std::launch::async, [&meeting] {
     StoreClient client("127.0.0.1", meeting.listening.port, greeting(1), kTimeout);
+    client.get("here");
     client.end_job("rank 1: the disk is full");
   });
   StoreClient client("127.0.0.1", meeting.listening.port, greeting(0), kTimeout);
+  client.set("here", "");
   CHECK_THROWS_WITH_AS(client.get("never set"), "rank 1: the disk is full", JobEnded);
 }
 
