@@ -52,7 +52,7 @@ benchmarks() {  # they must run; how fast is a matter for a quiet machine
   build release --target ddpsim_bench && build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
 }
 # What memory errors cannot hide in, and what would only take long; other builds run it.
-not_for_sanitizers="$for_release|compiles|does not compile|cli: reference_buckets"
+not_for_sanitizers="$for_release|real: program|compiles|does not compile|cli: reference_buckets"
 sanitizers() { build "$1" && tests "$1" --exclude-regex "$not_for_sanitizers"; }
 fuzz_one() {  # fuzz_one TARGET: from its own corpus, 15 s
   local found=build/fuzz/corpus/${1##*/}
