@@ -68,6 +68,15 @@ if [[ $rank != 0 ]]; then  # what others print is empty
 fi
 
 if [[ -n $cluster ]]; then
+  log=$out/measured/all_reduce.txt
+  [[ ! -s $out/all_reduce_perf.txt ]] || log=$out/all_reduce_perf.txt
+  if "$ddpsim" calibrate --help >/dev/null 2>&1 &&
+    "$ddpsim" calibrate "$log" --cluster "$cluster" -o "$out/calibrated.json" >"$out/calibration.txt" 2>&1; then
+    note "calibrated from ${log##*/}"
+    cluster=$out/calibrated.json
+  else
+    note "not calibrated (see calibration.txt if it is there): predictions rest on the specification of $cluster"
+  fi
   note "predictions for $cluster"
   "$here/scripts/validation_table.py" --program "$ddpsim" --workload "$workload" --cluster "$cluster" --torch "$torch" \
     "$out/measured/measurement.json" | tee "$out/errors.txt"
