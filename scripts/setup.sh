@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what building ddpsim needs and this machine lacks. --tests: what its tests need as well; --torch: PyTorch for
-# the tests of the recorder (Debian 12: 1.13 for CPUs, 59 MB to download).
+# the tests of the recorder (Debian 12: 1.13 for CPUs, 59 MB to download); --real: gloo and libtorch, with which ddpsim-real
+# runs real reducers on a CPU, and what its lab of shaped links needs.
 set -euo pipefail
 
 # package, and the command that shows it is there even when it came by another road ("-": ask dpkg)
@@ -13,7 +14,8 @@ for option; do
       needed+=(doctest-dev -  libbenchmark-dev -  python3 python3  protobuf-compiler protoc
                clang clang++  clang-format clang-format  clang-tidy clang-tidy) ;;
     --torch) needed+=(python3-torch -  python3-torchvision -) ;;
-    *) echo "usage: scripts/setup.sh [--tests] [--torch]" >&2; exit 2 ;;
+    --real) needed+=(libgloo-dev -  libtorch-dev -  iproute2 -  util-linux unshare) ;;
+    *) echo "usage: scripts/setup.sh [--tests] [--torch] [--real]" >&2; exit 2 ;;
   esac
 done
 

@@ -12,6 +12,7 @@ case ${1:-} in
 esac
 
 scripts/setup.sh --tests
+$quick || scripts/setup.sh --real || echo "gloo and libtorch could not be installed: ddpsim-real is built without them"
 command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 jobs=$(nproc)
 passed=() failed=() skipped=()
@@ -34,21 +35,24 @@ build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parall
 tests() { ctest --preset "$1" --parallel "$jobs" "${@:2}"; }
 build_and_test() { build "$1" && tests "$@"; }
 # Slow without optimisation: the release build runs them.
-for_release='consumer|torch|recorder|cli: (readme|compare|flow|ddp_log)|step time:|steady state:'
+for_release='consumer|torch|recorder|lab: (steps|table, predicted)|cli: (readme|compare|flow|ddp_log)|step time:|steady state:'
 dev() { build dev && tests dev --exclude-regex "$for_release"; }
 threads() {
-  build tsan --target ddpsim_parallel_tests &&
-    build/tsan/tests/ddpsim_parallel_tests --test-case-exclude='*finds exactly*,*1000 caps*'  # one thread
+  build tsan --target ddpsim_parallel_tests ddpsim_real_tests &&
+    build/tsan/tests/ddpsim_parallel_tests --test-case-exclude='*finds exactly*,*1000 caps*' && # one thread
+    build/tsan/tests/real/ddpsim_real_tests
 }
 tidy() {
-  sources 'cli/*.cpp' 'formats/*.cpp' 'models/*.cpp' 'reports/*.cpp' 'sim/*.cpp' 'topologies/*.cpp' \
-          'traces/*.cpp' 'calibrate/*.cpp' | xargs -0 -n 4 -P "$jobs" clang-tidy -p build/dev --quiet
+  sources 'calibrate/*.cpp' 'cli/*.cpp' 'formats/*.cpp' 'models/*.cpp' 'real/*.cpp' 'reports/*.cpp' 'sim/*.cpp' 'topologies/*.cpp' \
+          'traces/*.cpp' | tr '\0' '\n' | while read -r file; do
+    grep -qF "/$file\"" build/dev/compile_commands.json && echo "$file"  # backends whose libraries are absent are not built
+  done | xargs -n 4 -P "$jobs" clang-tidy -p build/dev --quiet
 }
 benchmarks() {  # they must run; how fast is a matter for a quiet machine
   build release --target ddpsim_bench && build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
 }
 # What memory errors cannot hide in, and what would only take long; other builds run it.
-not_for_sanitizers="$for_release|compiles|does not compile|cli: reference_buckets"
+not_for_sanitizers="$for_release|real: program|compiles|does not compile|cli: reference_buckets"
 sanitizers() { build "$1" && tests "$1" --exclude-regex "$not_for_sanitizers"; }
 fuzz_one() {  # fuzz_one TARGET: from its own corpus, 15 s
   local found=build/fuzz/corpus/${1##*/}

@@ -4,7 +4,10 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/reports/timeline_difference.hpp"
 #include "ddpsim/sim/tune.hpp"
+#include "ddpsim/traces/timeline_file.hpp"
 #include "exit_code.hpp"
 #include "job_arguments.hpp"
 #include "terminal.hpp"
@@ -15,10 +18,28 @@ namespace {
 struct Arguments {
   JobArguments job;
   OutputArguments output;
+  std::optional<std::string> measured;
 };
+
+std::optional<Timeline> measured_timeline(const Arguments& arguments) {
+  if (!arguments.measured) return std::nullopt;
+  return parse_timeline(read_file(*arguments.measured, kMostTimelineBytes), *arguments.measured);
+}
+
+TimelineDifference laid_beside(const Timeline& predicted, const Timeline& measured,
+                               const std::string& source) {
+  std::optional<TimelineDifference> result = difference(predicted, measured, source);
+  if (!result)
+    throw InputError({.file = source,
+                      .where = "/ranks",
+                      .message = "holds none of the ranks that are simulated",
+                      .hint = "Rank 0 is always among them"});
+  return std::move(*result);
+}
 
 int run(const Arguments& arguments) {
   Job job = load_job(arguments.job);
+  const std::optional<Timeline> measured = measured_timeline(arguments);
   require_supported(job.options.ddp);
   require_simulatable(job);
   const SimulationResult result = simulate(job.workload, job.cluster, job.options, job.model);
@@ -41,6 +62,7 @@ int run(const Arguments& arguments) {
   if (job.measured_step) context.replay = Replay{*job.measured_step, predicted};
   context.confidence =
       assess(job.workload, job.cluster, steady, job.model, predicted, context.replay);
+  if (measured) context.measured = laid_beside(result.timeline, *measured, *arguments.measured);
   JobArguments next = arguments.job;
   next.ddp.bucket_cap_mb_list.reset();
   context.next_command = command_line("tune", next);
@@ -54,7 +76,8 @@ int run(const Arguments& arguments) {
            .timeline =
                [&](const std::string& file) {
                  return file.ends_with(".json") ? timeline_json(result.timeline)
-                                                : perfetto(result.timeline, result.step.buckets);
+                                                : perfetto(result.timeline, result.step.buckets,
+                                                           measured ? &*measured : nullptr);
                }},
           arguments.output);
   return kOk;
@@ -72,6 +95,10 @@ void add_simulate(CLI::App& app, std::function<int()>& action) {
                    "simulate this many steps from the first of a training run (default: the "
                    "steady step)")
       ->check(CLI::Range(1, 10000));
+  command->add_option(
+      "--measured", arguments->measured,
+      "a measured step to lay beside: a ddpsim.timeline/1 file, as ddpsim-real writes "
+      "it; also drawn into --timeline");
   add_output_options(*command, arguments->output, true);
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }

@@ -42,8 +42,9 @@ void require_machine([[maybe_unused]] const std::string& backend,
 #endif
 }
 
-std::unique_ptr<Backend> make_backend(const std::string& name, [[maybe_unused]] StoreClient& store,
-                                      [[maybe_unused]] const BackendSetting& setting) {
+std::unique_ptr<RealBackend> make_backend(const std::string& name,
+                                          [[maybe_unused]] StoreClient& store,
+                                          [[maybe_unused]] const BackendSetting& setting) {
 #ifdef DDPSIM_WITH_GLOO
   if (name == "cpu-gloo") return make_cpu_gloo(store, setting);
 #endif

@@ -38,13 +38,13 @@ std::vector<BackendKind> backend_kinds();
 void require_machine(const std::string& backend, const World& world);
 
 /// `name` is one of those that are here. The store must outlive the backend. Throws PeerLost, Unavailable.
-std::unique_ptr<Backend> make_backend(const std::string& name, StoreClient& store,
-                                      const BackendSetting& setting);
+std::unique_ptr<RealBackend> make_backend(const std::string& name, StoreClient& store,
+                                          const BackendSetting& setting);
 
 // One per optional library; each is defined where the library is.
-std::unique_ptr<Backend> make_cpu_gloo(StoreClient& store, const BackendSetting& setting);
-std::unique_ptr<Backend> make_c10d_gloo(StoreClient& store, const BackendSetting& setting);
-std::unique_ptr<Backend> make_cuda_nccl(StoreClient& store, const BackendSetting& setting);
+std::unique_ptr<RealBackend> make_cpu_gloo(StoreClient& store, const BackendSetting& setting);
+std::unique_ptr<RealBackend> make_c10d_gloo(StoreClient& store, const BackendSetting& setting);
+std::unique_ptr<RealBackend> make_cuda_nccl(StoreClient& store, const BackendSetting& setting);
 void require_cuda(const World& world);
 
 }  // namespace ddpsim

@@ -253,7 +253,7 @@ class C10dRunner : public StepRunner {
   std::vector<StepRecord> records_;
 };
 
-class C10dBackend : public Backend {
+class C10dBackend : public RealBackend {
  public:
   C10dBackend(StoreClient& store, const BackendSetting& setting) : clock_(setting.clock) {
     ask_for_sharp_timers();
@@ -308,7 +308,7 @@ class C10dBackend : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_c10d_gloo(StoreClient& store, const BackendSetting& setting) {
+std::unique_ptr<RealBackend> make_c10d_gloo(StoreClient& store, const BackendSetting& setting) {
   return std::make_unique<C10dBackend>(store, setting);
 }
 

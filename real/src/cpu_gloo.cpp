@@ -5,7 +5,7 @@
 
 namespace ddpsim {
 
-std::unique_ptr<Backend> make_cpu_gloo(StoreClient& store, const BackendSetting& setting) {
+std::unique_ptr<RealBackend> make_cpu_gloo(StoreClient& store, const BackendSetting& setting) {
   return std::make_unique<ReplayBackend>(
       std::make_unique<CpuDevice>(setting.clock),
       std::make_unique<GlooCommunicator>(store, store.own_address(), setting.world.rank,

@@ -22,7 +22,7 @@ class WatchedDevice : public CudaDevice {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cuda_nccl(StoreClient& store, const BackendSetting& setting) {
+std::unique_ptr<RealBackend> make_cuda_nccl(StoreClient& store, const BackendSetting& setting) {
   auto device = std::make_unique<WatchedDevice>(setting.world.local_rank, setting.clock,
                                                 setting.busy_compute);
   auto communicator = std::make_unique<NcclCommunicator>(store, *device, setting.world.rank,

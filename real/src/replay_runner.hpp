@@ -33,7 +33,7 @@ class ReplayRunner : public StepRunner {
 };
 
 /// Our reducer on any device and communicator.
-class ReplayBackend : public Backend {
+class ReplayBackend : public RealBackend {
  public:
   ReplayBackend(std::unique_ptr<Device> device, std::unique_ptr<Communicator> communicator,
                 HostClock clock);

@@ -23,9 +23,9 @@ class StepRunner {
 };
 
 /// How one rank runs a job: what makes a runner for each point of a sweep.
-class Backend {
+class RealBackend {
  public:
-  virtual ~Backend() = default;
+  virtual ~RealBackend() = default;
   /// Device, library and versions, for the provenance of a measurement.
   virtual std::vector<std::pair<std::string, std::string>> description() const = 0;
   /// Why it cannot run this; empty when it can.

@@ -77,8 +77,10 @@ class RankOfSweep {
     store_.set(fmt::format("host/{}", world_.rank), host_name());
     if (world_.rank != 0) return;
     std::string hosts;
-    for (int rank = 0; rank < world_.ranks; ++rank)
-      hosts += (rank == 0 ? "" : " ") + store_.get(fmt::format("host/{}", rank));
+    for (int rank = 0; rank < world_.ranks; ++rank) {
+      hosts_.push_back(store_.get(fmt::format("host/{}", rank)));
+      hosts += (rank == 0 ? "" : " ") + hosts_.back();
+    }
     auto& setup = measurement_.setup;
     setup = {{"program", "ddpsim-real " DDPSIM_VERSION},
              {"command", sweep_.command},
@@ -145,14 +147,24 @@ class RankOfSweep {
     if (world_.rank != 0 || sweep_.output.empty()) return;
     write_file(sweep_.output / "measurement.json", measurement_json(measurement_));
     write_file(sweep_.output / "measurement.csv", measurement_csv(measurement_));
+    if (!measurement_.all_reduces.empty())
+      write_file(sweep_.output / "all_reduce.txt", measurement_log(measurement_, hosts_, device()));
+  }
+
+  /// "Tesla V100-SXM2-16GB" of the backend's words on it.
+  std::string device() const {
+    for (const auto& [key, text] : measurement_.setup)
+      if (key == "device") return text.substr(0, text.find_first_of(",;"));
+    return "";
   }
 
   const Sweep& sweep_;
   const World& world_;
   StoreClient& store_;
   HostClock clock_;
-  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<RealBackend> backend_;
   Measurement measurement_;
+  std::vector<std::string> hosts_;  ///< by rank; on rank 0
 };
 
 }  // namespace

@@ -138,6 +138,39 @@ std::string measurement_csv(const Measurement& measurement) {
   return csv;
 }
 
+std::string measurement_log(const Measurement& measurement, const std::vector<std::string>& hosts,
+                            const std::string& device) {
+  std::string text =
+      "# ddpsim-real, in the manner of nccl-tests: in place, the same figure in both halves\n"
+      "# Using devices\n";
+  int local = 0;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    local = rank > 0 && hosts[rank] == hosts[rank - 1] ? local + 1 : 0;
+    text += fmt::format("#  Rank {:>2} Group  0 Pid {:>6} on {:>10} device {:>2} [0x00] {}\n", rank,
+                        rank + 1, hosts[rank], local, device);
+  }
+  text +=
+      "#\n#                                                              out-of-place              "
+      "     "
+      "    in-place\n"
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
+      "time  "
+      " algbw   busbw #wrong\n"
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            "
+      "(us)  "
+      "(GB/s)  (GB/s)\n";
+  const double ranks = measurement.ranks;
+  constexpr double kBytesPerUs = 1000;  // of 1 GB/s
+  for (const MeasuredAllReduce& row : measurement.all_reduces) {
+    const double algbw = static_cast<double>(row.size.count()) / row.time_us.median / kBytesPerUs;
+    const std::string half = fmt::format("{:>8.2f} {:>7.2f} {:>7.2f} {:>6}", row.time_us.median,
+                                         algbw, algbw * 2 * (ranks - 1) / ranks, 0);
+    text += fmt::format("{:>12} {:>13} {:>9} {:>7} {:>7} {} {}\n", row.size.count(),
+                        row.size.count() / 4, "float", "sum", -1, half, half);
+  }
+  return text;
+}
+
 std::string measurement_text(const Measurement& measurement) {
   std::string text;
   constexpr double kMs = 1000;

@@ -1,6 +1,7 @@
 // A Perfetto trace, packet by packet (https://ui.perfetto.dev opens it; nothing else is needed).
 //
 //   rank N            one process per rank of the timeline
+//   measured rank N   the same of a measured timeline laid beside
 //     host            what the CPU thread does; launches
 //     compute         forward, backward, copies, optimizer; a mark where a bucket becomes ready
 //     communication   NCCL kernels, their wait for the last rank included
@@ -123,10 +124,10 @@ std::vector<Drawn> bucket_slices(std::size_t index, const BucketResult& bucket) 
 }
 
 void add_rank(TraceWriter& trace, const std::string& description, const RankTimeline& timeline,
-              const std::vector<BucketResult>& buckets) {
+              const std::vector<BucketResult>& buckets, bool measured = false) {
   RankDrawing drawing(timeline);
   for (std::size_t i = 0; i < buckets.size(); ++i) add_arrows(drawing, i, buckets[i], i + 1);
-  const std::uint64_t process = trace.add_process(timeline.rank, description);
+  const std::uint64_t process = trace.add_process(timeline.rank, description, measured);
   for (const Track track : kTracks) {
     trace.add_lanes(process, std::string(name_of(track)), std::move(drawing.on(track)));
   }
@@ -159,9 +160,11 @@ std::string description(const Timeline& timeline) {
 
 }  // namespace
 
-std::string perfetto(const Timeline& timeline, const std::vector<BucketResult>& buckets) {
+std::string perfetto(const Timeline& timeline, const std::vector<BucketResult>& buckets,
+                     const Timeline* measured) {
   constexpr int kReportedRank = 0;  // the buckets of a result are rank 0's
-  TraceWriter trace(origin(timeline, buckets));
+  const std::int64_t first = origin(timeline, buckets);
+  TraceWriter trace(measured == nullptr ? first : std::min(first, origin(*measured, {})));
   const std::string about = description(timeline);
   bool buckets_drawn = buckets.empty();
   for (const RankTimeline& rank : timeline.ranks) {
@@ -170,6 +173,10 @@ std::string perfetto(const Timeline& timeline, const std::vector<BucketResult>& 
     buckets_drawn = buckets_drawn || here;
   }
   if (!buckets_drawn) add_rank(trace, about, {.rank = kReportedRank, .spans = {}}, buckets);
+  if (measured != nullptr) {
+    for (const RankTimeline& rank : measured->ranks)
+      add_rank(trace, description(*measured), rank, {}, true);
+  }
   return std::move(trace).finish();
 }
 

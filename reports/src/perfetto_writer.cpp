@@ -104,14 +104,17 @@ void TraceWriter::add_descriptor(const Fill& fill) {
   add_packet(packet);
 }
 
-std::uint64_t TraceWriter::add_process(int rank, const std::string& description) {
+std::uint64_t TraceWriter::add_process(int rank, const std::string& description, bool measured) {
+  constexpr int kMeasured = 1'000'000;  // process ids of measured ranks begin here
   const std::uint64_t uuid = ++last_uuid_;
   add_descriptor([&](protozero::pbf_writer& descriptor) {
     descriptor.add_uint64(field::descriptor::kUuid, uuid);
     {
       protozero::pbf_writer process(descriptor, field::descriptor::kProcess);
-      process.add_int32(field::process::kPid, rank + 1);  // 0 is the idle process
-      process.add_string(field::process::kName, fmt::format("rank {}", rank));
+      process.add_int32(field::process::kPid,
+                        (measured ? kMeasured : 0) + rank + 1);  // 0 is the idle process
+      process.add_string(field::process::kName,
+                         fmt::format("{}rank {}", measured ? "measured " : "", rank));
     }
     descriptor.add_enum(field::descriptor::kChildOrdering, kExplicitOrder);
     if (!description.empty()) {

@@ -31,7 +31,8 @@ class TraceWriter {
   /// `origin` (nanoseconds) becomes time zero: Perfetto's clock is unsigned.
   explicit TraceWriter(std::int64_t origin) : origin_(origin) {}
 
-  std::uint64_t add_process(int rank, const std::string& description);
+  /// `measured`: of the timeline laid beside.
+  std::uint64_t add_process(int rank, const std::string& description, bool measured = false);
   std::uint64_t add_track(std::uint64_t parent, const std::string& name);
   /// One track, or several of the same name where slices overlap without nesting.
   void add_lanes(std::uint64_t parent, const std::string& name, std::vector<Drawn> drawn);

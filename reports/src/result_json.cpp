@@ -1,5 +1,6 @@
 #include "ddpsim/reports/reports.hpp"
 #include "json_parts.hpp"
+#include "timeline_difference_report.hpp"
 
 namespace ddpsim {
 namespace {
@@ -109,6 +110,10 @@ std::string result_json(const SimulationResult& result, const ReportContext& con
   write_setting(json, context);
   write_step(json, result.step);
   write_trust(json, context);
+  if (context.measured) {
+    json.key("measured");
+    write_difference(json, *context.measured);
+  }
   if (context.iteration_if_alike)
     json.key("iteration_if_alike_us").time(*context.iteration_if_alike);
   if (result.statistics) write_statistics(json, *result.statistics);

@@ -7,6 +7,7 @@
 #include "rank_lines.hpp"
 #include "report_lines.hpp"
 #include "text_layout.hpp"
+#include "timeline_difference_report.hpp"
 
 namespace ddpsim {
 namespace {
@@ -175,6 +176,7 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
     text += wrapped("Parameter order is assumed: bucket contents may differ from the real run.",
                     style.width, 2);
   }
+  if (context.measured) text += '\n' + difference_text(*context.measured, style);
   text += warning_lines(context, style);
   return text + hint_line(context, style);
 }

@@ -3,7 +3,8 @@
 
     tests/lab/compare_reducers.py measured.csv [--backends cpu-gloo c10d-gloo] [--noise 2]
 
-Each point's figure is the median of its launches' medians; the noise of a point is how far its launches lie apart.
+Each point's figure is the median of its launches' medians; the noise of a point is how far its launches lie apart
+(of four and more: without the best and the worst).
 A point that is noisier than what is to be shown says nothing: it is listed, not judged. Exit 4: a point differs."""
 
 import argparse
@@ -30,7 +31,9 @@ def points(rows, backend):
 
 
 def spread(values):
-    return (max(values) / min(values) - 1) * 100
+    """Percent; of four launches and more, the best and the worst are left out."""
+    kept = sorted(values)[1:-1] if len(values) > 3 else values
+    return (max(kept) / min(kept) - 1) * 100
 
 
 def main():

@@ -111,12 +111,19 @@ def priority():
     return []
 
 
+def program(backend, arguments):
+    if backend != "torch":
+        return [os.path.abspath(arguments.program)]
+    runner = pathlib.Path(__file__).resolve().parents[2] / "real" / "torch_runner.py"
+    return [arguments.torch_python, str(runner)]
+
+
 def launch(command, ranks, folder, timeout):
     """Runs one job, a process in each namespace; its measurement."""
     processes = []
     for rank in range(ranks):
         env = dict(environment(), RANK=str(rank), WORLD_SIZE=str(ranks), MASTER_ADDR="10.77.0.1",
-                   MASTER_PORT="29500")
+                   MASTER_PORT="29500", GLOO_SOCKET_IFNAME="eth0", OMP_NUM_THREADS="1")
         processes.append(subprocess.Popen(inside(rank, *priority(), *command, "-o", str(folder)), env=env,
                                           stdout=subprocess.DEVNULL))
     try:
@@ -150,14 +157,42 @@ def main():
     parser.add_argument("--ranks", default="2", help="2,4")
     parser.add_argument("--rate", default="1gbit")
     parser.add_argument("--models", default="resnet-like,bert-like")
-    parser.add_argument("--backends", default="cpu-gloo,c10d-gloo")
+    parser.add_argument("--backends", default="cpu-gloo,c10d-gloo",
+                        help="also: torch, real DistributedDataParallel")
+    parser.add_argument("--torch-python", default="/usr/bin/python3", help="the Python of backend torch")
     parser.add_argument("--caps", default="1,5,25")
     parser.add_argument("--views", default="both")
     parser.add_argument("--launches", type=int, default=2)
     parser.add_argument("--iterations", type=int, default=9)
     parser.add_argument("-o", "--output", help="CSV file; default: standard output")
+    parser.add_argument("--check", action="store_true",
+                        help="compare both reducers; where a point differs, everything is measured once more before it "
+                             "counts")
     arguments = parser.parse_args()
     own_namespaces()
+    if arguments.check:
+        sys.exit(check(arguments))
+    measure(arguments)
+
+
+def check(arguments):
+    if "c10d-gloo" in arguments.backends and "not in this build" in subprocess.run(
+            [arguments.program, "resnet50-v100-b32", "--backend", "c10d-gloo", "--ranks", "1", "--iterations", "1",
+             "--no-broadcast-buffers"], capture_output=True, text=True, check=False).stderr:
+        skip("this ddpsim-real has no c10d-gloo (Debian: libtorch-dev libgloo-dev)")
+    with tempfile.TemporaryDirectory() as folder:
+        arguments.output = os.path.join(folder, "measured.csv")
+        for _ in range(2):
+            measure(arguments)
+            compared = subprocess.run([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                                                    "compare_reducers.py"), arguments.output],
+                                      check=False)
+            if compared.returncode == 0:
+                return 0
+    return compared.returncode
+
+
+def measure(arguments):
     begin, rows, provenance = time.time(), [], {}
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -169,7 +204,7 @@ def main():
                 for model in arguments.models.split(","):
                     for number in range(arguments.launches):
                         for backend in arguments.backends.split(","):
-                            command = [os.path.abspath(arguments.program), str(folder / f"{model}.json"), "--backend",
+                            command = [*program(backend, arguments), str(folder / f"{model}.json"), "--backend",
                                        backend, "--caps", arguments.caps, "--views", arguments.views, "--torch",
                                        "1.13", "--iterations", str(arguments.iterations), "--all-reduce", ALL_REDUCES]
                             measurement = launch(command, ranks, folder, 600)

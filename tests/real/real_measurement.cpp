@@ -84,3 +84,22 @@ TEST_CASE("real measurement: quantiles") {
   CHECK(quantiles.p10 == doctest::Approx(1.4));
   CHECK(quantiles.p90 == doctest::Approx(4.6));
 }
+
+TEST_CASE(
+    "real measurement: all-reduces in the columns of nccl-tests, ranks numbered within their "
+    "host") {
+  Measurement measurement;
+  measurement.ranks = 3;
+  measurement.all_reduces = {{Bytes(4096), {.median = 100, .p10 = 90, .p90 = 120}}};
+  const std::string log = measurement_log(measurement, {"a", "a", "b"}, "Tesla V100-SXM2-16GB");
+  CHECK(
+      log.find(
+          "#  Rank  1 Group  0 Pid      2 on          a device  1 [0x00] Tesla V100-SXM2-16GB\n") !=
+      std::string::npos);
+  CHECK(log.find("#  Rank  2 Group  0 Pid      3 on          b device  0 [0x00]") !=
+        std::string::npos);
+  CHECK(
+      log.find(
+          "        4096          1024     float     sum      -1   100.00    0.04    0.05      0") !=
+      std::string::npos);
+}

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kTimeout = 2000ms;
+constexpr auto kTimeout = 30s;  // nothing waits that long; a busy machine may be slow
 
 struct Meeting {
   Listening listening = listen_on(0);
@@ -58,39 +58,42 @@ TEST_CASE("real store: ranks meet, a value set by one is read by another") {
 }
 
 TEST_CASE("real store: a rank that never arrives is named to the others within the time-out") {
-  Meeting meeting(3, 300ms);
+  Meeting meeting(3, 1500ms);
   auto one = meeting.arrives(greeting(0, 3));
   auto two = meeting.arrives(greeting(2, 3));
-  CHECK(one.get() == "after 0 s 2 of 3 ranks were there; missing: 1");
-  CHECK(two.get() == "after 0 s 2 of 3 ranks were there; missing: 1");
+  CHECK(one.get() == "after 1 s 2 of 3 ranks were there; missing: 1");
+  CHECK(two.get() == "after 1 s 2 of 3 ranks were there; missing: 1");
 }
 
 TEST_CASE(
     "real store: another world size, another version, another job, a rank twice: all ends with one "
     "reason") {
+  // Who comes second is the one that is named: either may.
   const auto both_hear = [](Greeting wrong, const std::string& reason) {
     Meeting meeting(2);
     auto right = meeting.arrives(greeting(0));
-    usleep(50'000);  // so that rank 0 came first
     auto other = meeting.arrives(std::move(wrong));
-    CHECK(right.get() == reason);
-    CHECK(other.get() == reason);
+    const std::string heard = right.get();
+    CHECK(heard.find(reason) != std::string::npos);
+    CHECK(other.get() == heard);
   };
   both_hear(greeting(1, 3),
             "rank 1 was told of 3 ranks, rank 0 of 2: every rank needs the same WORLD_SIZE");
   both_hear({.rank = 1, .ranks = 2, .version = "2", .job = "a"},
-            "rank 1 runs version 2, others 1: start the same program everywhere");
+            "start the same program everywhere");
   both_hear({.rank = 1, .ranks = 2, .version = "1", .job = "b"},
-            "rank 1 was given another workload or other options than the others");
+            "was given another workload or other options than the others");
   both_hear(greeting(0), "two processes call themselves rank 0");
 }
 
 TEST_CASE("real store: a rank that leaves without a word ends the job for those who wait") {
   Meeting meeting(2);
   auto dies = std::async(std::launch::async, [&meeting] {
-    const StoreClient client("127.0.0.1", meeting.listening.port, greeting(1), kTimeout);
+    StoreClient client("127.0.0.1", meeting.listening.port, greeting(1), kTimeout);
+    client.get("here");
   });
   StoreClient client("127.0.0.1", meeting.listening.port, greeting(0), kTimeout);
+  client.set("here", "");
   CHECK_THROWS_WITH_AS(client.get("never set"), "rank 1 is gone", JobEnded);
   CHECK(client.why_ended() == "rank 1 is gone");
 }
@@ -99,9 +102,11 @@ TEST_CASE("real store: the reason a rank gives is heard by the others") {
   Meeting meeting(2);
   auto fails = std::async(std::launch::async, [&meeting] {
     StoreClient client("127.0.0.1", meeting.listening.port, greeting(1), kTimeout);
+    client.get("here");
     client.end_job("rank 1: the disk is full");
   });
   StoreClient client("127.0.0.1", meeting.listening.port, greeting(0), kTimeout);
+  client.set("here", "");
   CHECK_THROWS_WITH_AS(client.get("never set"), "rank 1: the disk is full", JobEnded);
 }
 

@@ -62,6 +62,10 @@ struct Measurement {
 
 std::string measurement_json(const Measurement& measurement);
 std::string measurement_csv(const Measurement& measurement);
+/// The all-reduces as all_reduce_perf of nccl-tests prints them, for whatever reads its logs. `hosts` of the ranks, in
+/// order; `device` is the GPU's name.
+std::string measurement_log(const Measurement& measurement, const std::vector<std::string>& hosts,
+                            const std::string& device);
 /// A table for the terminal.
 std::string measurement_text(const Measurement& measurement);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ddpsim/reports/timeline_difference.hpp"
 #include "ddpsim/sim/allreduce_table.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/compare.hpp"
@@ -35,6 +36,7 @@ struct ReportContext {
   std::optional<std::int64_t> batch_per_gpu;
   Confidence confidence;
   std::optional<Replay> replay;
+  std::optional<TimelineDifference> measured;  ///< a measured timeline laid beside
   std::vector<std::string> warnings;
   std::string
       no_cap_because;  ///< why `tune` recommends nothing, not even the default; mostly empty
@@ -92,6 +94,8 @@ std::string timeline_json(const Timeline& timeline);
 
 /// Perfetto protobuf: a process per rank, a track per stream and per bucket, arrows
 /// ready -> launch -> start -> done.
-std::string perfetto(const Timeline& timeline, const std::vector<BucketResult>& buckets);
+/// `measured`: a timeline laid beside, its ranks as processes of their own.
+std::string perfetto(const Timeline& timeline, const std::vector<BucketResult>& buckets,
+                     const Timeline* measured = nullptr);
 
 }  // namespace ddpsim

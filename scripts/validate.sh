@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Measures your cluster and lays ddpsim's predictions beside it. Needs no root; run it on every rank:
+#
+#   one node       scripts/validate.sh --ranks 2
+#   several nodes  mpirun -np 16 --map-by ppr:8:node -x MASTER_ADDR=HOST0 scripts/validate.sh
+#                  srun --ntasks-per-node=8 --export=ALL,MASTER_ADDR=HOST0 scripts/validate.sh
+#
+# Rank 0 leaves ddpsim-validation.tar.gz: topology, all-reduces, a sweep of bucket caps with timelines, the error table.
+# Look into it before you send it; host names are in it, nothing of your model but its shapes and times.
+set -euo pipefail
+
+workload=resnet50-v100-b32 backend=cuda-nccl caps=1,5,10,25,50,100 sizes=64KiB,256KiB,1MiB,4MiB,16MiB,64MiB,256MiB
+cluster='' torch=2.8 out=ddpsim-validation ranks=()
+usage() {
+  sed -n '2,9s/^# \{0,1\}//p' "$0"
+  cat <<'TEXT'
+
+options: --ranks N (start N ranks here)   --workload WORKLOAD   --cluster CLUSTER (predict for it; absent: measure only)
+         --backend cuda-nccl|cpu-gloo     --caps LIST           --sizes LIST      --torch VERSION   -o FOLDER
+TEXT
+}
+while (($#)); do
+  case $1 in
+    --ranks) ranks=(--ranks "$2") ;;
+    --workload) workload=$2 ;;
+    --cluster) cluster=$2 ;;
+    --backend) backend=$2 ;;
+    --caps) caps=$2 ;;
+    --sizes) sizes=$2 ;;
+    --torch) torch=$2 ;;
+    -o) out=$2 ;;
+    -h | --help) usage; exit 0 ;;
+    *) usage >&2; exit 2 ;;
+  esac
+  shift 2 || { usage >&2; exit 2; }
+done
+
+here=$(cd "$(dirname "$0")/.." && pwd)
+find_program() {  # find_program NAME BUILD_PATH: on PATH, or built here
+  command -v "$1" || { [[ -x $here/build/release/$2 ]] && echo "$here/build/release/$2"; } ||
+    { echo "validate: $1 is neither installed nor built (cmake --preset release && cmake --build --preset release)" >&2
+      exit 1; }
+}
+ddpsim=$(find_program ddpsim cli/ddpsim)
+real=$(find_program ddpsim-real real/ddpsim-real)
+rank=${RANK:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-0}}}}
+
+note() { [[ $rank != 0 ]] || echo "validate: $*"; }
+if [[ $rank == 0 ]]; then
+  mkdir -p "$out"
+  { uname -srm; date -u +%FT%TZ; nvidia-smi topo -m 2>&1 || echo "no nvidia-smi"; } >"$out/topology.txt"
+  { nvidia-smi --query-gpu=index,name,driver_version,pcie.link.gen.current,pcie.link.width.current,clocks.sm \
+      --format=csv 2>&1 || true; env | grep -E '^(NCCL|CUDA|UCX|FI)_' | sort || true; } >"$out/environment.txt"
+  # NCCL's own view of the machine comes from the sweep below.
+  if [[ ${#ranks[@]} -gt 0 ]] && command -v all_reduce_perf >/dev/null; then
+    note "all_reduce_perf"
+    all_reduce_perf -b 64K -e 256M -f 4 -g "${ranks[1]}" >"$out/all_reduce_perf.txt" 2>&1 || note "it failed; see its log"
+  fi
+fi
+
+note "bucket caps $caps of $workload on $backend"
+[[ $backend != cuda-nccl || $rank != 0 ]] || export NCCL_TOPO_DUMP_FILE=$out/nccl-topology.xml
+"$real" "$workload" --backend "$backend" --caps "$caps" --views both --torch "$torch" --all-reduce "$sizes" "${ranks[@]}" \
+  -o "$out/measured" --csv >"$out/measured-$rank.csv" 2> >(tee "$out/messages-$rank.txt" >&2)
+if [[ $rank != 0 ]]; then  # what others print is empty
+  rm -f "$out/measured-$rank.csv" "$out/messages-$rank.txt"
+  exit 0
+fi
+
+if [[ -n $cluster ]]; then
+  log=$out/measured/all_reduce.txt
+  [[ ! -s $out/all_reduce_perf.txt ]] || log=$out/all_reduce_perf.txt
+  if "$ddpsim" calibrate --help >/dev/null 2>&1 &&
+    "$ddpsim" calibrate "$log" --cluster "$cluster" -o "$out/calibrated.json" >"$out/calibration.txt" 2>&1; then
+    note "calibrated from ${log##*/}"
+    cluster=$out/calibrated.json
+  else
+    note "not calibrated (see calibration.txt if it is there): predictions rest on the specification of $cluster"
+  fi
+  note "predictions for $cluster"
+  "$here/scripts/validation_table.py" --program "$ddpsim" --workload "$workload" --cluster "$cluster" --torch "$torch" \
+    "$out/measured/measurement.json" | tee "$out/errors.txt"
+fi
+tar -czf "$out.tar.gz" "$out"
+note "done: $out.tar.gz"

@@ -1,0 +1,226 @@
+"""ddpsim-real as its users meet it: a sweep, and everything that goes wrong with real processes. Each failure ends all
+ranks within its time-out, with one message a rank and nothing left running."""
+
+import json
+import os
+import pathlib
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BINARY = os.environ["DDPSIM_REAL_BIN"]
+BACKENDS = os.environ.get("DDPSIM_REAL_BACKENDS", "").split()
+LAUNCHER_VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+
+
+def workload(backward_us=2000):
+    return {"schema": "ddpsim.workload/1", "name": "small", "parameters": [
+                {"name": f"p{i}", "shape": [1000 * (i + 1)], "dtype": "float32"} for i in range(4)],
+            "forward": {"duration_us": 1000},
+            "backward": {"duration_us": backward_us,
+                         "ready": [{"parameter": i, "at_us": backward_us * (4 - i) / 4} for i in (3, 2, 1, 0)]}}
+
+
+def environment(**variables):
+    clean = {key: value for key, value in os.environ.items() if key not in LAUNCHER_VARIABLES}
+    return {**clean, **{key: str(value) for key, value in variables.items()}}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
+
+
+@unittest.skipUnless("cpu-gloo" in BACKENDS, "this build has no gloo (Debian: libgloo-dev)")
+class Real(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.workload = self.folder / "small.json"
+        self.workload.write_text(json.dumps(workload()), encoding="utf-8")
+
+    def start(self, *arguments, variables=None, **keywords):
+        process = subprocess.Popen([BINARY, str(self.workload), *map(str, arguments)], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
+                                   env=environment(**(variables or {})), **keywords)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        return process
+
+    def finish(self, process, timeout=60):
+        out, err = process.communicate(timeout=timeout)
+        return process.returncode, out, err
+
+    def rank(self, rank, ranks, port, *arguments):
+        return self.start(*arguments, variables={"RANK": rank, "WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1",
+                                                 "MASTER_PORT": port})
+
+    def slow(self):
+        self.workload.write_text(json.dumps(workload(200_000)), encoding="utf-8")
+
+    def children_of(self, process):
+        listing = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True,
+                                 check=False).stdout
+        return [int(pid) for pid in listing.split()]
+
+    def all_children(self, process, count):
+        deadline = time.time() + 30
+        while len(self.children_of(process)) < count and time.time() < deadline:
+            time.sleep(0.05)
+        children = self.children_of(process)
+        self.assertEqual(len(children), count)
+        return children
+
+    def assertGone(self, pids):
+        for pid in pids:
+            self.assertFalse(pathlib.Path(f"/proc/{pid}").exists(), f"process {pid} is still there")
+
+    def test_a_sweep_writes_a_measurement_and_a_timeline_of_each_configuration(self):
+        for backend in [name for name in ("cpu-gloo", "c10d-gloo") if name in BACKENDS]:
+            with self.subTest(backend=backend):
+                out = self.folder / backend
+                code, _, err = self.finish(self.start("--backend", backend, "--ranks", 2, "--caps", "0.01,25", "--views",
+                                                      "both", "--torch", "1.13", "--all-reduce", "4KiB,64KiB", "-o", out,
+                                                      "--iterations", 3))
+                self.assertEqual(code, 0, err)
+                measurement = json.loads((out / "measurement.json").read_text(encoding="utf-8"))
+                self.assertEqual([one["name"] for one in measurement["configurations"]],
+                                 ["cap0.01", "cap0.01-views", "cap25", "cap25-views"])
+                self.assertEqual([row["size_bytes"] for row in measurement["all_reduces"]], [4096, 65536])
+                for one in measurement["configurations"]:
+                    self.assertEqual(sum(bucket["bytes"] for bucket in one["buckets"]), 40_000)
+                    self.assertGreaterEqual(one["iteration_us"]["median"], 3000)
+                    self.assertEqual(len(one["iterations_us"]), 3)
+                    timeline = json.loads((out / one["timeline"]).read_text(encoding="utf-8"))
+                    self.assertEqual([rank["rank"] for rank in timeline["ranks"]], [0, 1])
+                    self.assertEqual(timeline["provenance"]["configuration"], one["name"])
+                self.assertIn("cap25-views", (out / "measurement.csv").read_text(encoding="utf-8"))
+
+    def test_ranks_started_one_by_one_meet(self):
+        port = free_port()
+        ranks = [self.rank(rank, 3, port, "--iterations", 2, "--json") for rank in (2, 1, 0)]
+        outcomes = [self.finish(process) for process in ranks]
+        self.assertEqual([code for code, _, _ in outcomes], [0, 0, 0], outcomes)
+        self.assertEqual(json.loads(outcomes[2][1])["ranks"], 3)
+        self.assertEqual(outcomes[0][1], "")
+
+    def test_a_killed_rank_ends_the_others(self):
+        self.slow()
+        process = self.start("--ranks", 3, "--iterations", 1000, "--timeout", 20)
+        children = self.all_children(process, 3)
+        time.sleep(1.5)  # into the steps
+        os.kill(children[1], signal.SIGKILL)
+        begin = time.time()
+        code, _, err = self.finish(process)
+        self.assertEqual(code, 1, err)
+        self.assertLess(time.time() - begin, 10)
+        self.assertIn("rank 1 was ended by signal 9", err)
+        self.assertLessEqual(len(err.strip().splitlines()), 3, err)
+        self.assertGone(children)
+
+    def test_a_rank_that_never_arrives_is_named(self):
+        begin = time.time()
+        code, _, err = self.finish(self.rank(0, 2, free_port(), "--timeout", 2))
+        self.assertEqual(code, 1)
+        self.assertLess(time.time() - begin, 10)
+        self.assertEqual(err.strip(), "ddpsim-real: rank 0: after 2 s 1 of 2 ranks were there; missing: 1")
+
+    def test_nobody_at_rank_zeros_address(self):
+        code, _, err = self.finish(self.rank(1, 2, free_port(), "--timeout", 1))
+        self.assertEqual(code, 1)
+        self.assertIn("was not to be reached at 127.0.0.1", err)
+
+    def test_another_world_size_or_another_sweep_ends_both_with_one_reason(self):
+        for ranks, arguments, reason in ((3, [], "rank 1 was told of 3 ranks"),
+                                         (2, ["--iterations", 4], "another workload or other options")):
+            port = free_port()
+            zero = self.rank(0, 2, port, "--timeout", 5)
+            one = self.rank(1, ranks, port, "--timeout", 5, *arguments)
+            for process in (zero, one):
+                code, _, err = self.finish(process)
+                self.assertEqual(code, 1, err)
+                self.assertIn(reason, err)
+                self.assertEqual(len(err.strip().splitlines()), 1, err)
+
+    def test_a_full_disk_ends_all_and_leaves_no_half_file(self):
+        def small_files_only():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+        out = self.folder / "out"
+        code, _, err = self.finish(self.start("--ranks", 2, "--iterations", 2, "-o", out, preexec_fn=small_files_only))
+        self.assertEqual(code, 1, err)
+        self.assertIn("cannot write", err)
+        self.assertEqual(list(out.iterdir()), [])
+
+    def test_an_interrupt_leaves_finished_configurations(self):
+        self.slow()
+        out = self.folder / "out"
+        process = self.start("--ranks", 2, "--caps", "0.01,25", "--iterations", 4, "-o", out)
+        deadline = time.time() + 30
+        while not (out / "measurement.json").exists() and time.time() < deadline:
+            time.sleep(0.05)
+        children = self.children_of(process)
+        process.send_signal(signal.SIGINT)
+        code, _, err = self.finish(process)
+        self.assertEqual(code, 130, err)
+        measurement = json.loads((out / "measurement.json").read_text(encoding="utf-8"))
+        self.assertEqual([one["name"] for one in measurement["configurations"]], ["cap0.01"])
+        self.assertTrue((out / "cap0.01.timeline.json").exists())
+        self.assertGone(children)
+
+    def test_the_parent_killed_leaves_no_orphans(self):
+        self.slow()
+        process = self.start("--ranks", 2, "--iterations", 1000)
+        children = self.all_children(process, 2)
+        process.kill()
+        process.wait()
+        deadline = time.time() + 10
+        while any(pathlib.Path(f"/proc/{pid}").exists() for pid in children) and time.time() < deadline:
+            time.sleep(0.05)
+        self.assertGone(children)
+
+    def test_environments_that_contradict_themselves(self):
+        for variables, reason in (({"RANK": 0}, "RANK is set without WORLD_SIZE"),
+                                  ({"RANK": 2, "WORLD_SIZE": 2}, "RANK=2 does not fit WORLD_SIZE=2"),
+                                  ({"RANK": "one", "WORLD_SIZE": 2}, "RANK=one is not a number"),
+                                  ({"RANK": 0, "WORLD_SIZE": 1, "MASTER_PORT": 70000}, "is no port")):
+            code, _, err = self.finish(self.start(variables=variables))
+            self.assertEqual(code, 1)
+            self.assertIn(reason, err)
+
+
+class Usage(unittest.TestCase):
+    def run_real(self, *arguments):
+        return subprocess.run([BINARY, *arguments], capture_output=True, text=True, check=False, env=environment(),
+                              timeout=60)
+
+    def test_what_cannot_be_is_refused(self):
+        for arguments, code, reason in (
+                ([], 2, "workload is required"),
+                (["nothing.json"], 3 if "cpu-gloo" in BACKENDS else 1, ""),
+                (["resnet50-v100-b32", "--backend", "mpi"], 2, "known: cpu-gloo"),
+                (["resnet50-v100-b32", "--caps", "x"], 2 if "cpu-gloo" in BACKENDS else 1, "")):
+            run = self.run_real(*arguments)
+            self.assertEqual(run.returncode, code, run.stderr)
+            self.assertIn(reason, run.stderr)
+
+    def test_without_a_gpu_there_is_one_message(self):
+        if pathlib.Path("/dev/nvidia0").exists():
+            self.skipTest("there is a GPU here")
+        run = self.run_real("resnet50-v100-b32", "--backend", "cuda-nccl", "--ranks", "2")
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual(len(run.stderr.strip().splitlines()), 1, run.stderr)
+        self.assertIn("no GPU" if "cuda-nccl" in BACKENDS else "is not in this build", run.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
