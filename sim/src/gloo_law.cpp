@@ -11,8 +11,8 @@
 //   volume = 2 (n - 1)/n S / rate: what cannot hide behind another collective
 //
 // n ranks, S bytes. Two segments are under way at a time, so a step's latency hides behind the bytes of
-// the other: h = 1.5, between the sum (1) and the larger (infinity), as over a loopback between 1 KiB and
-// 4 MiB. Assumes ranks in order of nodes, ranks in lockstep, and
+// the other: h = 1.5, between the sum (1) and the larger (infinity), as a loopback between 1 KiB and 4 MiB
+// suggests. Assumes ranks in order of nodes, ranks in lockstep, and
 // that the reduction (some GB/s) never binds before the socket. Source: gloo/allreduce.cc; checked
 // against the DDP paper. Stops being true where processes outnumber cores.
 #include "gloo_law.hpp"
@@ -24,7 +24,7 @@ namespace ddpsim {
 namespace {
 
 constexpr double kLargestSegment = 1'048'576;
-/// Passing a byte through memory over passing it through the cache; GlooLinks::cache has the evidence.
+/// Passing a byte through memory over passing it through the cache; GlooLinks::cache has what is known.
 constexpr double kMemoryCost = 2;
 /// How a step's latency hides behind the bytes of the segment beside it.
 constexpr double kHides = 1.5;

@@ -26,6 +26,9 @@ whose times on one V100 are, as recorded and estimated, 0.102 s and 0.224 s (Fig
 one GPU is local training without DDP (with gloo it would stage all gradients on the host, and takes no
 longer); one NIC per server; NCCL over sockets. --sensitivity predicts with others.
 
+Gloo's law has two constants that rest on this paper alone (GlooLinks::to_fill and cache, the same for all
+points): its figures are no blind prediction. "gloo, plain law" is the same fit without them.
+
 Beside it stand no communication, one constant efficiency, and a LogGP fit (buckets one after another, each
 2(n - 1) a + 2(n - 1)/n S b, from when it is ready), the latter two fitted to the same named points.
 Exit code 1 where what is held is broken, 77 without data. Standard library only.
@@ -120,7 +123,7 @@ PARAMETERS = {
 }
 
 
-def setting(environment, backend, gpus, parameters):
+def setting(environment, backend, gpus, parameters, gloo=""):
     """CLUSTER and options, as one would type them."""
     inside = (f"pcie:{parameters.get('pcie_gbs', 12):.6g}GBps" if environment == "B"
               else "nvlink:6x25GBps:cube")
@@ -133,13 +136,14 @@ def setting(environment, backend, gpus, parameters):
     if backend == "gloo":
         options += ["--gloo", f"process:{parameters['process_gbs']:.6g}GBps "
                               f"host:{parameters['host_gbs']:.6g}GBps "
-                              f"step:{parameters['step_us']:.6g}us"]
+                              f"step:{parameters['step_us']:.6g}us{gloo}"]
     return cluster, options
 
 
 class Predictor:
-    def __init__(self, ddpsim, environment, workloads):
+    def __init__(self, ddpsim, environment, workloads, gloo=""):
         self.ddpsim, self.environment, self.workloads = ddpsim, environment, workloads
+        self.gloo = gloo  # more of --gloo
 
     def local(self, model):
         """One step of local training, as recorded or estimated, in seconds, and what it consists of."""
@@ -152,7 +156,7 @@ class Predictor:
         return self.local(curve.model) / curve.one_gpu
 
     def options(self, curve, gpus, parameters):
-        cluster, options = setting(self.environment, curve.backend, gpus, parameters)
+        cluster, options = setting(self.environment, curve.backend, gpus, parameters, self.gloo)
         options += ["--compute-scale", f"{self.scale(curve):.8g}"]
         if curve.groups > 1:
             options += ["--process-groups", str(curve.groups)]
@@ -336,6 +340,11 @@ def environment_table(ddpsim, environment, curves, workloads, show_points):
         blind = Score(own, lambda c: [predictor.step(c, n, cap, start) for n, cap, _ in c.points])
         print(blind.line("ddpsim, nothing fitted"))
         efficiency = constant_efficiency(own)
+        if backend == "gloo":
+            plain = Predictor(ddpsim, environment, workloads, " fill:1 cache:1000GB")
+            found = fit(plain, own, start)
+            score = Score(own, lambda c: [plain.step(c, n, cap, found) for n, cap, _ in c.points])
+            print(score.line("gloo, plain law"))
         print(Score(own, lambda c: [c.one_gpu for _ in c.points]).line("no communication"))
         print(Score(own, lambda c: [c.one_gpu * efficiency for _ in c.points])
               .line(f"constant efficiency {1 / efficiency:.2f}"))

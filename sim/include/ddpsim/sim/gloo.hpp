@@ -20,17 +20,17 @@ std::string_view name_of(Backend backend);
 /// a factor of two easily: --gloo states its own.
 struct GlooLinks {
   /// What one collective of a process sends at most, receiving and adding up as much, while that stays
-  /// in the processor's caches: about one core's worth. DDP paper; 2.3 GB/s over loopback on an EPYC.
+  /// in the processor's caches: about one core's worth. DDP paper; 2.0 to 2.3 over an EPYC's loopback.
   Bandwidth process = Bandwidth::gigabytes_per_second(1.5);
-  /// Two in flight send this much more together: one's socket idles while its thread adds up. Loopback,
-  /// two processes: 2.43 for 1.46 GB/s (4 MiB), 1.68 for 1.02 (16 MiB).
+  /// Two in flight send this much more together: one's socket idles while its thread adds up. Rests on
+  /// the DDP paper alone (1.4 to 2.2 by the points used); with no core to spare there is no gain.
   double to_fill = 1.6;
   /// What all processes of one host send at most, likewise: processors and memory. DDP paper.
   Bandwidth host = Bandwidth::gigabytes_per_second(20);
   /// Last-level cache of one host: two processors of 45 MB. An all-reduce passes each buffer and its
   /// sockets' copies; what of the two does not stay in the cache comes from memory at half the rate.
-  /// Loopback, 2 and 4 processes, 32 MB of cache: 2.3 GB/s up to 8 MB each, 1.2 GB/s at 64 MB (of 2);
-  /// 1.5 to 4 MB, 0.65 at 64 MB (of 4).
+  /// Rests on the DDP paper alone, whose small buckets go faster; two processes that leave most of the
+  /// memory's bandwidth idle show nothing of it (2 to 64 MiB over a loopback: 2.0 to 2.3 GB/s).
   Bytes cache{90'000'000};
   /// One step of the ring, however few bytes: system calls, wake-up of the next process. DDP paper;
   /// 20 to 60 us on loopbacks.
