@@ -91,18 +91,17 @@ PipelineTerms ring_all_reduce(const CollectiveChoice& choice, double size, const
   return terms;
 }
 
-/// NCCL halves the chunks of a tree until enough of them fill its depth.
+/// NCCL halves the chunks of a tree until enough of them fill its depth; smooth here, for no size
+/// jumps.
 double tree_chunk(const CollectiveChoice& choice, double share, int depth) {
-  double chunk = chunk_limit(choice, 1);
-  if (choice.protocol == Protocol::ll) return std::min(share, chunk);
+  const double limit = chunk_limit(choice, 1);
+  if (choice.protocol == Protocol::ll) return std::min(share, limit);
   if (choice.protocol == Protocol::ll128)
-    return std::min({share, chunk, std::max(share / (4 * depth), 32 * kKiB)});
-  struct Rule {
-    int per_depth;
-    double least;
-  };
-  for (const Rule rule : {Rule{8, 128 * kKiB}, Rule{4, 64 * kKiB}, Rule{1, 32 * kKiB}})
-    while (share < rule.per_depth * depth * chunk && chunk > rule.least) chunk /= 2;
+    return std::min({share, limit, std::max(share / (4 * depth), 32 * kKiB)});
+  const double per_hop = share / depth;
+  double chunk = std::min(limit, std::max(128 * kKiB, per_hop / 8));
+  chunk = std::min(chunk, std::max(64 * kKiB, per_hop / 4));
+  chunk = std::min(chunk, std::max(32 * kKiB, per_hop));
   return std::min(share, chunk);
 }
 

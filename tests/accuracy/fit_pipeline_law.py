@@ -116,15 +116,14 @@ def ring(row, k, local, inside, outside):
 
 
 def tree_chunk(protocol, share, depth):
-    """NCCL halves the chunks of a tree until enough of them fill its depth."""
+    """NCCL halves the chunks of a tree until enough of them fill its depth; smooth here."""
     if protocol == "LL":
         return min(share, 32 * KIB)
     if protocol == "LL128":
         return min(share, 576000, max(share / (4 * depth), 32 * KIB))
-    chunk = 512 * KIB
-    for per_depth, least in ((8, 128 * KIB), (4, 64 * KIB), (1, 32 * KIB)):
-        while share < per_depth * depth * chunk and chunk > least:
-            chunk /= 2
+    per_hop = share / depth
+    chunk = min(512 * KIB, max(128 * KIB, per_hop / 8))
+    chunk = min(chunk, max(64 * KIB, per_hop / 4), max(32 * KIB, per_hop))
     return min(share, chunk)
 
 

@@ -106,10 +106,9 @@ constexpr Bytes kKiB{1 << 10};
 /// Half the traffic rule at a constant share of the nominal bottleneck: the trivial predictor.
 double constant_efficiency_us(const Cluster& cluster, Bytes size) {
   constexpr double kEfficiency = 0.8;
+  const double network = cluster.network.per_nic.bytes_per_second() * cluster.network.nics_per_node;
   double rate = cluster.intra.per_gpu.bytes_per_second();
-  if (cluster.nodes > 1)
-    rate =
-        std::min(rate, cluster.network.per_nic.bytes_per_second() * cluster.network.nics_per_node);
+  if (cluster.nodes > 1) rate = cluster.gpus_per_node > 1 ? std::min(rate, network) : network;
   const double ranks = cluster.ranks();
   return 2 * (ranks - 1) / ranks * static_cast<double>(size.count()) / (kEfficiency * rate) * 1e6;
 }
