@@ -7,7 +7,6 @@
 #include "cluster_arguments.hpp"
 #include "commands.hpp"
 #include "ddp_arguments.hpp"
-#include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "exit_code.hpp"
 #include "terminal.hpp"
@@ -104,9 +103,11 @@ int run(const Arguments& arguments) {
         cluster.name));
   for (std::string& warning : nccl_warnings(tuning)) context.warnings.push_back(std::move(warning));
 
-  if (arguments.output.csv) write_file(*arguments.output.csv, allreduce_csv(table));
-  print(arguments.output.json ? allreduce_json(table, context)
-                              : allreduce_text(table, context, terminal_style()));
+  deliver(
+      {.json = [&] { return allreduce_json(table, context); },
+       .text = [&](const TerminalStyle& style) { return allreduce_text(table, context, style); },
+       .csv = [&] { return allreduce_csv(table); }},
+      arguments.output);
   return kOk;
 }
 

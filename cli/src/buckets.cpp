@@ -7,7 +7,6 @@
 
 #include "commands.hpp"
 #include "ddp_arguments.hpp"
-#include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
@@ -105,13 +104,15 @@ int run(const Arguments& arguments) {
     warnings.emplace_back(
         "with this version and these flags buckets are never rebuilt: construction buckets shown");
 
-  if (arguments.output.csv) write_file(*arguments.output.csv, buckets_csv(buckets));
-  if (arguments.output.json) {
-    print(buckets_json(buckets, warnings, options.torch, logged));
-  } else {
-    print(buckets_text(buckets, workload, terminal_style(), logged));
+  deliver({.json = [&] { return buckets_json(buckets, warnings, options.torch, logged); },
+           .text =
+               [&](const TerminalStyle& style) {
+                 return buckets_text(buckets, workload, style, logged);
+               },
+           .csv = [&] { return buckets_csv(buckets); }},
+          arguments.output);
+  if (!arguments.output.json)
     for (const std::string& warning : warnings) print_error("warning: " + warning);
-  }
   return kOk;
 }
 

@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "ddpsim/formats/files.hpp"
 #include "ddpsim/topologies/cluster_sizes.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "exit_code.hpp"
@@ -148,9 +147,12 @@ int run(const Arguments& arguments) {
   const Comparison comparison = compare(candidates, {.threads = arguments.threads, .tune = tune});
   contexts.front().next_command = command_line("tune", settings[comparison.by_speed.front()]);
 
-  if (arguments.output.csv) write_file(*arguments.output.csv, compare_csv(comparison, contexts));
-  print(arguments.output.json ? compare_json(comparison, contexts)
-                              : compare_text(comparison, contexts, terminal_style()));
+  deliver(
+      {.json = [&] { return compare_json(comparison, contexts); },
+       .text =
+           [&](const TerminalStyle& style) { return compare_text(comparison, contexts, style); },
+       .csv = [&] { return compare_csv(comparison, contexts); }},
+      arguments.output);
   return kOk;
 }
 
@@ -180,10 +182,7 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
       "--compute-scale", arguments->compute_scales,
       "speed of a GPU relative to the recording's, A100:2.3±0.2; repeatable. Without a name: "
       "of whichever GPU differs");
-  command
-      ->add_option("--threads", arguments->threads,
-                   "threads (default: all); the result does not depend on it")
-      ->check(CLI::Range(1, 1024));
+  add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }

@@ -68,15 +68,18 @@ int run(const Arguments& arguments) {
   next.ddp.bucket_cap_mb_list.reset();
   context.next_command = command_line("tune", next);
 
-  if (arguments.output.timeline) {
-    const std::string& path = *arguments.output.timeline;
-    write_file(path, path.ends_with(".json") ? timeline_json(result.timeline)
-                                             : perfetto(result.timeline, result.step.buckets,
-                                                        measured ? &*measured : nullptr));
-  }
-  if (arguments.output.csv) write_file(*arguments.output.csv, result_csv(result));
-  print(arguments.output.json ? result_json(result, context)
-                              : result_text(result, context, job.workload, terminal_style()));
+  deliver({.json = [&] { return result_json(result, context); },
+           .text =
+               [&](const TerminalStyle& style) {
+                 return result_text(result, context, job.workload, style);
+               },
+           .csv = [&] { return result_csv(result); },
+           .timeline =
+               [&](const std::string& file) {
+                 return file.ends_with(".json") ? timeline_json(result.timeline)
+                                                : perfetto(result.timeline, result.step.buckets);
+               }},
+          arguments.output);
   return kOk;
 }
 

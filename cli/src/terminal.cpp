@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "ddpsim/formats/files.hpp"
+
 namespace ddpsim {
 
 void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline) {
@@ -18,6 +20,27 @@ void add_output_options(CLI::App& command, OutputArguments& arguments, bool with
     command.add_option("--timeline", arguments.timeline,
                        "write a Perfetto timeline (open it at ui.perfetto.dev); FILE.json for "
                        "ddpsim.timeline/1");
+}
+
+void add_threads_option(CLI::App& command, int& threads) {
+  command
+      .add_option("--threads", threads, "threads (default: all); the result does not depend on it")
+      ->check(CLI::Range(1, 1024));
+}
+
+void deliver(const Answer& answer, const OutputArguments& arguments) {
+  std::string written;
+  if (arguments.timeline) {
+    const std::string& file = *arguments.timeline;
+    write_file(file, answer.timeline(file));
+    written += "Wrote " + file +
+               (file.ends_with(".json") ? "\n" : ": open it at https://ui.perfetto.dev\n");
+  }
+  if (arguments.csv) {
+    write_file(*arguments.csv, answer.csv());
+    written += "Wrote " + *arguments.csv + "\n";
+  }
+  print(arguments.json ? answer.json() : answer.text(terminal_style()) + written);
 }
 
 TerminalStyle terminal_style() {

@@ -1,6 +1,7 @@
 // How the terminal takes it, and where results go: data on stdout, everything else on stderr.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -19,6 +20,19 @@ struct OutputArguments {
 };
 
 void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline);
+/// --threads, of every command that simulates independent points.
+void add_threads_option(CLI::App& command, int& threads);
+
+/// What a command has to say, in each of its forms; only what was asked for is made.
+struct Answer {
+  std::function<std::string()> json;
+  std::function<std::string(const TerminalStyle&)> text;
+  std::function<std::string()> csv;
+  /// Of the file with that name: FILE.json is ddpsim.timeline/1, any other Perfetto's.
+  std::function<std::string(const std::string& file)> timeline = {};
+};
+/// Files first, so that no answer speaks of one that could not be written; a text names them.
+void deliver(const Answer& answer, const OutputArguments& arguments);
 
 /// Width and colour of standard output; NO_COLOR and pipes give plain text.
 TerminalStyle terminal_style();

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "ddpsim/formats/files.hpp"
 #include "exit_code.hpp"
 #include "job_arguments.hpp"
 #include "terminal.hpp"
@@ -65,9 +64,10 @@ int run(const Arguments& arguments) {
   if (result.recommended.set) next.ddp.first_bucket_mb = text(result.recommended.first_bucket_mb);
   context.next_command = command_line("simulate", next) + " --timeline step.pftrace";
 
-  if (arguments.output.csv) write_file(*arguments.output.csv, tune_csv(result));
-  print(arguments.output.json ? tune_json(result, context)
-                              : tune_text(result, context, terminal_style()));
+  deliver({.json = [&] { return tune_json(result, context); },
+           .text = [&](const TerminalStyle& style) { return tune_text(result, context, style); },
+           .csv = [&] { return tune_csv(result); }},
+          arguments.output);
   return kOk;
 }
 
@@ -80,10 +80,7 @@ void add_tune(CLI::App& app, std::function<int()>& action) {
   add_job_options(*command, arguments->job);
   command->add_option("--caps", arguments->caps,
                       "only these caps (MiB), X,X,…; default: every distinct bucketing once");
-  command
-      ->add_option("--threads", arguments->threads,
-                   "threads (default: all); the result does not depend on it")
-      ->check(CLI::Range(1, 1024));
+  add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }

@@ -120,7 +120,7 @@ std::string bucket_table(const StepResult& step, int digits, const TerminalStyle
   }
   return wrapped(
              fmt::format("Buckets in launch order, {} from the start of forward (launch: the host "
-                         "enqueues; start: the collective runs on the GPU):",
+                         "enqueues, ahead of the GPU; start: the collective runs there):",
                          name_of(unit)),
              style.width, 2) +
          table.text(style);

@@ -147,6 +147,7 @@ TEST_CASE("eras: gradients on the CPU, whose nodes the calling thread runs, move
   CHECK(workload.backward->ready.size() == 4);
   CHECK(workload.forward == 128_us);
   CHECK(workload.backward->duration == 165_us);
+  CHECK(workload.backward->ready.back().at <= workload.backward->duration);
 }
 
 TEST_CASE("eras: an all-reduce inside a node is that node's, not the reducer's") {

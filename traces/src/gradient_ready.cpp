@@ -72,10 +72,15 @@ const HostSpan* enclosing(const std::vector<HostSpan>& outer, const HostSpan& in
 }
 
 std::vector<RecordedGradient> gradients_of(const TraceRecords& records, const HostSpan& span,
-                                           const LatestEnd& latest, std::int64_t start_ns) {
+                                           const LatestEnd& latest, std::int64_t start_ns,
+                                           std::int64_t last_node_ns) {
   const auto outer = records.nodes(Node::gradient_with_hooks, span.start_ns, span.end_ns);
   const auto nodes = records.nodes(Node::any, span.start_ns, span.end_ns);
   const auto compiled = records.nodes(Node::compiled, span.start_ns, span.end_ns);
+  // The calling thread may run nodes of gradients on the CPU after the last one of the GPU.
+  const auto gpu_done = [&](std::int64_t host_ns) {
+    return latest.launched_before(std::min(host_ns, last_node_ns)).value_or(start_ns);
+  };
   std::vector<RecordedGradient> gradients;
   for (const HostSpan& inner : records.nodes(Node::gradient, span.start_ns, span.end_ns)) {
     RecordedGradient gradient;
@@ -85,11 +90,10 @@ std::vector<RecordedGradient> gradients_of(const TraceRecords& records, const Ho
     const HostSpan* whole = last_before(compiled, inner.start_ns, inner.thread);
     gradient.compiled = whole != nullptr && node->start_ns == whole->start_ns;
     // Nodes of several threads may overlap; a gradient is never ready before the one before it.
-    gradient.ready_ns = std::max(latest.launched_before(inner.end_ns).value_or(start_ns),
-                                 gradients.empty() ? start_ns : gradients.back().ready_ns);
+    gradient.ready_ns =
+        std::max(gpu_done(inner.end_ns), gradients.empty() ? start_ns : gradients.back().ready_ns);
     if (const HostSpan* hooks = enclosing(outer, inner)) {
-      gradient.copied_ns =
-          std::max(latest.launched_before(hooks->end_ns).value_or(start_ns), gradient.ready_ns);
+      gradient.copied_ns = std::max(gpu_done(hooks->end_ns), gradient.ready_ns);
     }
     gradients.push_back(gradient);
   }
@@ -174,7 +178,7 @@ std::optional<RecordedStep> recorded_step(const TraceRecords& records, std::size
     step.copies_end_ns = std::max(step.copies_end_ns, activity.end_ns);
   }
   step.backward_end_ns = *compute_end;
-  step.gradients = gradients_of(records, marker.span, latest, step.backward_start_ns);
+  step.gradients = gradients_of(records, marker.span, latest, step.backward_start_ns, last_node_ns);
   if (step.gradients.empty()) return std::nullopt;
   step.busy = BusyTime(all);
   add_collectives(records, marker.span, step);
