@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/reports/timeline_difference.hpp"
 #include "ddpsim/sim/tune.hpp"

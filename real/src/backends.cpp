@@ -14,7 +14,8 @@ constexpr const char* kNoGloo = "gloo was not found when this was built; Debian:
 constexpr const char* kNoC10d = "";
 #else
 constexpr const char* kNoC10d =
-    "libtorch and gloo were not found when this was built; Debian: libtorch-dev libgloo-dev";
+    "libtorch and gloo were not found when this was built (with GCC); Debian: libtorch-dev "
+    "libgloo-dev";
 #endif
 #ifdef DDPSIM_WITH_CUDA
 constexpr const char* kNoCuda = "";
