@@ -77,7 +77,8 @@ int run(const Arguments& arguments) {
            .timeline =
                [&](const std::string& file) {
                  return file.ends_with(".json") ? timeline_json(result.timeline)
-                                                : perfetto(result.timeline, result.step.buckets);
+                                                : perfetto(result.timeline, result.step.buckets,
+                                                           measured ? &*measured : nullptr);
                }},
           arguments.output);
   return kOk;
