@@ -12,6 +12,7 @@ alone shows. Beside it
 two trivial predictors: all communication hidden, none hidden. Exit 4: a bar was missed; 77: no gloo in this ddpsim."""
 
 import argparse
+import functools
 import json
 import pathlib
 import statistics
@@ -45,12 +46,20 @@ def links(points, ranks):
            "threads:2 tensors:host", rate
 
 
+@functools.cache
+def knows(program, option):
+    text = subprocess.run([program, "simulate", "--help"], capture_output=True, text=True, check=False).stdout
+    return option in text
+
+
 def simulate(program, workload, ranks, gloo, name):
     cap, views = name.removeprefix("cap").removesuffix("-views"), name.endswith("-views")
     command = [program, "simulate", str(workload), f"node:{ranks} gpu:1xV100 pcie:12GBps nic:1x100Gbps:tcp", "--gpu",
                "V100", "--backend", "gloo", "--gloo", gloo, "--torch", "1.13", "--bucket-cap-mb", cap, "--json"]
     if views:
         command.append("--gradient-as-bucket-view")
+    if knows(program, "--rank-slowdown"):
+        command += ["--rank-slowdown", "0%"]  # compute is a timed wait: no clock or host of many ranks slows it
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
         if "--backend" in run.stderr:
