@@ -35,15 +35,16 @@ def all_reduces(rows, model, ranks, backend):
     return {size: statistics.median(times) for size, times in sorted(sizes.items())}
 
 
-def links(points, ranks):
-    """The --gloo option: latency of the smallest point, shared by the ring's steps, and the rate of the largest."""
+def links(program, points, ranks):
+    """The --gloo option: latency of the smallest point, shared by the ring's steps, and the rate of the largest. The link
+    binds, not the processor: two collectives in flight share that rate, and no cache decides."""
     (small, t_small), *_, (below, t_below), (large, t_large) = points.items()
     share = 2 * (ranks - 1) / ranks  # of a buffer, through each process
     rate = share * (large - below) / (t_large - t_below)  # bytes per microsecond = MB/s
     latency = max(t_small - share * small / rate, 1.0)
     step = latency / (2 * (ranks - 1) + 1)
     return f"process:{rate / 1000:.6f}GBps host:{rate * ranks / 1000:.6f}GBps step:{step:.3f}us start:{step:.3f}us " \
-           "threads:2 tensors:host", rate
+           "threads:2 tensors:host" + (" fill:1 cache:1TB" if knows(program, "fill:") else ""), rate
 
 
 @functools.cache
@@ -85,7 +86,7 @@ def main():
             workloads[name].write_text(json.dumps(value), encoding="utf-8")
         for (model, ranks, name), (medians, sizes) in truth.items():
             measured = statistics.median(medians)
-            gloo, rate = links(all_reduces(rows, model, ranks, arguments.backend), ranks)
+            gloo, rate = links(arguments.program, all_reduces(rows, model, ranks, arguments.backend), ranks)
             result = simulate(arguments.program, workloads[model], ranks, gloo, name)
             predicted = result["iteration_us"]
             total = sum(bucket["bytes"] for bucket in result["buckets"])
