@@ -12,6 +12,7 @@ alone shows. Beside it
 two trivial predictors: all communication hidden, none hidden. Exit 4: a bar was missed; 77: no gloo in this ddpsim."""
 
 import argparse
+import functools
 import json
 import pathlib
 import statistics
@@ -34,15 +35,22 @@ def all_reduces(rows, model, ranks, backend):
     return {size: statistics.median(times) for size, times in sorted(sizes.items())}
 
 
-def links(points, ranks):
-    """The --gloo option: latency of the smallest point, shared by the ring's steps, and the rate of the largest."""
+def links(program, points, ranks):
+    """The --gloo option: latency of the smallest point, shared by the ring's steps, and the rate of the largest. The link
+    binds, not the processor: two collectives in flight share that rate, and no cache decides."""
     (small, t_small), *_, (below, t_below), (large, t_large) = points.items()
     share = 2 * (ranks - 1) / ranks  # of a buffer, through each process
     rate = share * (large - below) / (t_large - t_below)  # bytes per microsecond = MB/s
     latency = max(t_small - share * small / rate, 1.0)
     step = latency / (2 * (ranks - 1) + 1)
     return f"process:{rate / 1000:.6f}GBps host:{rate * ranks / 1000:.6f}GBps step:{step:.3f}us start:{step:.3f}us " \
-           "threads:2 tensors:host", rate
+           "threads:2 tensors:host" + (" fill:1 cache:1TB" if knows(program, "fill:") else ""), rate
+
+
+@functools.cache
+def knows(program, option):
+    text = subprocess.run([program, "simulate", "--help"], capture_output=True, text=True, check=False).stdout
+    return option in text
 
 
 def simulate(program, workload, ranks, gloo, name):
@@ -51,6 +59,8 @@ def simulate(program, workload, ranks, gloo, name):
                "V100", "--backend", "gloo", "--gloo", gloo, "--torch", "1.13", "--bucket-cap-mb", cap, "--json"]
     if views:
         command.append("--gradient-as-bucket-view")
+    if knows(program, "--rank-slowdown"):
+        command += ["--rank-slowdown", "0%"]  # compute is a timed wait: no clock or host of many ranks slows it
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
         if "--backend" in run.stderr:
@@ -76,7 +86,7 @@ def main():
             workloads[name].write_text(json.dumps(value), encoding="utf-8")
         for (model, ranks, name), (medians, sizes) in truth.items():
             measured = statistics.median(medians)
-            gloo, rate = links(all_reduces(rows, model, ranks, arguments.backend), ranks)
+            gloo, rate = links(arguments.program, all_reduces(rows, model, ranks, arguments.backend), ranks)
             result = simulate(arguments.program, workloads[model], ranks, gloo, name)
             predicted = result["iteration_us"]
             total = sum(bucket["bytes"] for bucket in result["buckets"])
