@@ -55,8 +55,9 @@ std::string keep_verdict(const TuneResult& result, int digits, TimeUnit unit) {
   }
   const Gain& sure = result.recommended.gain;
   return fmt::format(
-      "Keep the default: {} might save {} of {}, but what is not known (gain {} to {}) is too much "
-      "to act on.",
+      "Keep the default: {} might save {} of {}, but too much is not known: even the surest cap "
+      "gains "
+      "{} to {}.",
       setting_name(result.best), time_text(gain, digits, unit), step,
       time_number(sure.low, digits, unit), time_text(sure.high, digits, unit));
 }

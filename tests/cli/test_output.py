@@ -175,8 +175,7 @@ class Tune(unittest.TestCase):
 
     def test_a_recommended_cap_is_one_a_person_would_write(self):
         # The round number of the whole plateau is not sure enough here: a rounder one close by is.
-        best = answer("tune", "resnet50-v100-b32",
-                      "node:2 gpu:1xV100 pcie:12GBps nic:1x10Gbps:tcp")["recommended"]
+        best = answer("tune", "resnet50-v100-b32", "p3dn@2")["recommended"]
         self.assertEqual(best["action"], "set")
         self.assertEqual(best["bucket_cap_mb"], round(best["bucket_cap_mb"], 1))
         self.assertGreater(best["gain_us"]["low"], 0)
