@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "ddpsim/reports/topo_report.hpp"
+#include "ddpsim/sim/confidence.hpp"
 #include "node_drawing.hpp"
 #include "text_layout.hpp"
 #include "topo_words.hpp"
@@ -64,8 +65,9 @@ std::string summary(const Topology& topology, const TerminalStyle& style) {
   text += labelled("rates", "nominal, one direction", style);
   for (const Price& price : cluster.prices) text += labelled("price", price_text(price), style);
   text += labelled("evidence",
-                   cluster.verified ? "an nccl-tests log was taken at this size"
-                                    : "unverified at this size: figures from specifications",
+                   cluster.calibration ? calibration_of(cluster)
+                   : cluster.verified  ? "an nccl-tests log was taken at this size"
+                                       : "unverified at this size: figures from specifications",
                    style);
   for (const std::string& source : cluster.sources) {
     text += labelled("source", printable(source), style);

@@ -57,7 +57,9 @@ class Calibrate(unittest.TestCase):
 
     def test_a_calibrated_cluster_is_used_everywhere(self):
         _, output = self.calibrate(self.log(1), self.log(2))
-        self.assertEqual(ddpsim("topo", output).code, 0)
+        shown = ddpsim("topo", output)
+        self.assertEqual(shown.code, 0)
+        self.assertIn("calibrated with", shown.out)
         result = answer("simulate", "resnet50@A100", f"{output}@2")
         self.assertEqual(result["confidence"]["grade"], "B")
         again = answer("simulate", "resnet50@A100", f"{output}@2", "--measured-step",
