@@ -56,9 +56,10 @@ benchmarks() {  # they must run; how fast is a matter for a quiet machine
 # What memory errors cannot hide in, and what would only take long; other builds run it.
 not_for_sanitizers="$for_release|real: program|compiles|does not compile|cli: reference_buckets"
 sanitizers() { build "$1" && tests "$1" --exclude-regex "$not_for_sanitizers"; }
-fuzz_one() {  # fuzz_one TARGET: from its own corpus, 15 s
-  local found=build/fuzz/corpus/${1##*/}
+fuzz_one() {  # fuzz_one TARGET: 15 s, from its own corpus and from what long runs found
+  local found=build/fuzz/corpus/${1##*/} kept=tests/fuzz/found/${1##*/}.tar.gz
   mkdir -p "$found"
+  if [[ -f $kept ]]; then tar -xzf "$kept" -C "$found"; fi
   "$1" -max_total_time=15 -max_len=20000 -verbosity=0 -print_final_stats=0 \
     -artifact_prefix=build/fuzz/ "$found" "tests/fuzz/corpus/${1##*/}" >"$found.log" 2>&1 ||
     { echo "${1##*/}"; tail -n 40 "$found.log"; return 1; }

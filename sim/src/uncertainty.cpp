@@ -24,7 +24,7 @@ constexpr Evidence kOneNvlinkNode{
     {0.69, 2.60}, {0.75, 2.22}, {0.91, 1.15}, "14 logs of NVLink nodes"};
 constexpr Evidence kOnePcieNode{
     {0.77, 1.86}, {0.58, 1.84}, {0.86, 1.93}, "3 logs of PCIe nodes, no two alike,"};
-constexpr Evidence kNetwork{{0.54, 1.84}, {0.68, 3.05}, {0.75, 1.69}, "22 logs over networks"};
+constexpr Evidence kNetwork{{0.55, 1.73}, {0.65, 3.27}, {0.76, 1.69}, "22 logs over networks"};
 constexpr Bytes kSmall{64 * 1024};
 constexpr Bytes kMiddle{256 * 1024};
 constexpr Bytes kLarge{1'048'576};
