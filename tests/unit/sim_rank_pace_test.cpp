@@ -77,9 +77,12 @@ TEST_CASE("rank pace: its range widens the interval until today's step is given"
   const Cluster cluster = nodes(1, 8);
   const Duration step = simulate_times(workload, cluster, options, FreeModel{}).iteration;
   const Confidence guessed = assess(workload, cluster, options, FreeModel{}, step, std::nullopt);
-  CHECK(guessed.low_percent == doctest::Approx(100 * (1.012 / 1.05 - 1)).epsilon(0.05));
-  CHECK(guessed.high_percent == doctest::Approx(100 * (1.126 / 1.05 - 1)).epsilon(0.05));
-  CHECK(names(guessed, "5.0 % slower on 8 ranks"));
+  const double usual = 1 + kPublishedPace.beside_others;
+  CHECK(guessed.low_percent ==
+        doctest::Approx(100 * ((1 + kLeastPublishedPace.beside_others) / usual - 1)).epsilon(0.05));
+  CHECK(guessed.high_percent ==
+        doctest::Approx(100 * ((1 + kMostPublishedPace.beside_others) / usual - 1)).epsilon(0.05));
+  CHECK(names(guessed, "4.8 % slower on 8 ranks"));
   REQUIRE(guessed.measure_next);
   CHECK(guessed.measure_next->then == "--measured-step TIME");
 
