@@ -11,10 +11,11 @@ rounds' medians, the rounds taken in turn; a point's noise is how far its rounds
 Compute is real here, not a timed wait: the two ranks and the threads of gloo share the machine's cores, so that where
 communication overlaps backward, backward takes longer than it was recorded at a cap that hides less. ddpsim has no such
 law for gloo, hence the wide bar: 15 % where the lab's timed waits have 5 %. Measured so far, with compute and link in
-other proportions too (--batch 32, --rate 500mbit): worst 7.3 %, at the cap that hides most.
+other proportions too (--batch 32 and 128, --rate 500mbit): worst 6.8 % of the judged points, at the cap that hides most.
 
 Bars: each point 15 %, bucket bytes exact, the sign of every difference above noise right. Points noisier than 5 % are
-listed, not judged. What misses a bar or is too noisy is measured once more before it counts. Exit 4: a bar was missed; 77: no namespaces, no torch, no gloo in this ddpsim, or nothing quiet enough."""
+listed, not judged. What misses a bar or is too noisy is measured once more before it counts. Exit 4: a bar was
+missed; 77: no namespaces, no torch, no gloo in this ddpsim, or nothing quiet enough."""
 
 import argparse
 import itertools
