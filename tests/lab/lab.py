@@ -51,7 +51,7 @@ def own_namespaces():
     if probe.returncode != 0:
         skip("network namespaces or traffic shaping are refused here: " + probe.stderr.strip().splitlines()[-1])
     os.execvpe("unshare", ["unshare", flags, "--", "sh", "-c", 'mount -t tmpfs tmpfs /run && exec "$@"', "lab",
-                           sys.executable, os.path.abspath(__file__), *sys.argv[1:]],
+                           sys.executable, os.path.abspath(sys.argv[0]), *sys.argv[1:]],
                dict(environment(), **{PREPARED: "1"}))
 
 
@@ -118,13 +118,14 @@ def program(backend, arguments):
     return [arguments.torch_python, str(runner)]
 
 
-def launch(command, ranks, folder, timeout):
-    """Runs one job, a process in each namespace; its measurement."""
+def launch(command, ranks, folder, timeout, scheduling=None):
+    """Runs one job, a process in each namespace; its measurement. scheduling: a command in front, default priority()."""
     processes = []
+    scheduling = priority() if scheduling is None else scheduling
     for rank in range(ranks):
         env = dict(environment(), RANK=str(rank), WORLD_SIZE=str(ranks), MASTER_ADDR="10.77.0.1",
                    MASTER_PORT="29500", GLOO_SOCKET_IFNAME="eth0", OMP_NUM_THREADS="1")
-        processes.append(subprocess.Popen(inside(rank, *priority(), *command, "-o", str(folder)), env=env,
+        processes.append(subprocess.Popen(inside(rank, *scheduling, *command, "-o", str(folder)), env=env,
                                           stdout=subprocess.DEVNULL))
     try:
         codes = [process.wait(timeout=timeout) for process in processes]

@@ -53,11 +53,13 @@ def knows(program, option):
     return option in text
 
 
-def simulate(program, workload, ranks, gloo, name):
-    cap, views = name.removeprefix("cap").removesuffix("-views"), name.endswith("-views")
-    command = [program, "simulate", str(workload), f"node:{ranks} gpu:1xV100 pcie:12GBps nic:1x100Gbps:tcp", "--gpu",
-               "V100", "--backend", "gloo", "--gloo", gloo, "--torch", "1.13", "--bucket-cap-mb", cap, "--json"]
-    if views:
+def simulate(program, workload, ranks, gloo, name, compute=("--gpu", "V100"), torch="1.13"):
+    """name: cap5, cap5-views, or default: no cap is given. compute: how the recording's compute carries over."""
+    command = [program, "simulate", str(workload), f"node:{ranks} gpu:1xV100 pcie:12GBps nic:1x100Gbps:tcp", *compute,
+               "--backend", "gloo", "--gloo", gloo, "--torch", torch, "--json"]
+    if name.startswith("cap"):
+        command += ["--bucket-cap-mb", name.removeprefix("cap").removesuffix("-views")]
+    if name.endswith("-views"):
         command.append("--gradient-as-bucket-view")
     if knows(program, "--rank-slowdown"):
         command += ["--rank-slowdown", "0%"]  # compute is a timed wait: no clock or host of many ranks slows it
