@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -12,6 +13,7 @@
 
 #include "ddpsim/calibrate/health.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/size_text.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "kriging_fit.hpp"
 #include "law_parameters.hpp"
@@ -46,12 +48,12 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// Rows of one size become their geometric mean; sizes of nothing say nothing.
+/// Rows of one size become their geometric mean; sizes of nothing say nothing, wrong sums neither.
 std::vector<MeasuredPoint> by_size(const MeasuredLog& log) {
   std::map<Bytes, std::pair<double, int>> sums;
   std::map<Bytes, MeasuredPoint> first;
   for (const MeasuredPoint& point : log.points) {
-    if (point.size <= Bytes() || !(point.time_us > 0)) continue;
+    if (point.wrong || point.size <= Bytes() || !(point.time_us > 0)) continue;
     auto& [sum, count] = sums[point.size];
     sum += std::log(point.time_us);
     ++count;
@@ -71,7 +73,13 @@ Scale scale_of(const MeasuredLog& log) {
        fmt::format("Name them: {}@NODESxGPUS, such as {}@2x8", log.source, log.source));
 }
 
-void check_gpu(const MeasuredLog& log, const Cluster& cluster) {
+void check_device(const MeasuredLog& log, const Cluster& cluster) {
+  const bool cpu = log.gpu.starts_with("CPU");
+  if (cpu || !log.backend.empty())
+    fail(log.source,
+         fmt::format("was taken {}: it says nothing of NCCL",
+                     cpu ? "on CPUs" : "over " + log.backend),
+         "Give logs of all_reduce_perf, or of ddpsim-real over NCCL");
   if (log.gpu.empty()) return;
   const std::string model = gpu_model_name(log.gpu);
   if (model == cluster.gpu.name || !find_gpu(model)) return;
@@ -93,31 +101,48 @@ std::optional<Part> part_of(const MeasuredLog& log, const ClusterAt& cluster_at,
   }
   Part part{&log, scale, cluster_at(scale), tuning_of(log, options.nccl), by_size(log)};
   part.cluster.calibration.reset();
-  check_gpu(log, part.cluster);
+  check_device(log, part.cluster);
+  const auto wrong =
+      std::count_if(log.points.begin(), log.points.end(), std::mem_fn(&MeasuredPoint::wrong));
+  const std::string sound = wrong == 0 ? "" : fmt::format(" ({} wrong rows left out)", wrong);
+  if (wrong > 0 && part.points.empty())
+    fail(log.source, "has wrong results at every size", "Repair the machine, then measure again");
   if (part.points.size() < 2)
-    fail(log.source, "has one size only: latency and bandwidth cannot be told apart",
+    fail(log.source, "has one size only" + sound + ": latency and bandwidth cannot be told apart",
          "Measure a range of sizes: all_reduce_perf -b 8 -e 1G -f 2");
   if (part.points.size() < kFewestSizes)
     fail(log.source,
-         fmt::format("has {} sizes; a fit needs {} at least", part.points.size(), kFewestSizes),
+         fmt::format("has {} sizes{}; a fit needs {} at least", part.points.size(), sound,
+                     kFewestSizes),
          "Measure a range of sizes: all_reduce_perf -b 8 -e 1G -f 2");
   const LogHealth found = health(log, part.cluster, part.tuning);
   for (const std::string& note : found.notes) fit.notes.push_back(log.source + ": " + note);
   if (!found.healthy() && !options.keep_unhealthy) {
     std::string reason;
     for (const std::string& fault : found.faults) reason += (reason.empty() ? "" : "; ") + fault;
-    fit.left_out.push_back({log.source, reason});
+    fit.left_out.push_back({log.source, reason + "; --keep-unhealthy fits it all the same"});
     return std::nullopt;
   }
   for (const std::string& fault : found.faults) fit.notes.push_back(log.source + ": " + fault);
   return part;
 }
 
-/// Two logs of one scale must be of one machine.
+bool same_rows(const std::vector<MeasuredPoint>& a, const std::vector<MeasuredPoint>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const MeasuredPoint& one, const MeasuredPoint& other) {
+                      return one.size == other.size && one.time_us == other.time_us;
+                    });
+}
+
+/// Two logs of one scale must be of one machine, and two runs.
 void check_agreement(const std::vector<Part>& parts, Fit& fit) {
   for (std::size_t a = 0; a < parts.size(); ++a)
     for (std::size_t b = a + 1; b < parts.size(); ++b) {
       if (!(parts[a].scale == parts[b].scale)) continue;
+      if (same_rows(parts[a].points, parts[b].points))
+        fail(parts[b].log->source,
+             fmt::format("has the same times as {}: it would count twice", parts[a].log->source),
+             "Give each log once");
       std::vector<double> ratios;
       for (const MeasuredPoint& one : parts[a].points)
         for (const MeasuredPoint& other : parts[b].points)
@@ -185,13 +210,6 @@ LawMisfit misfit_of(const std::vector<FitResidual>& residuals) {
   return misfit;
 }
 
-std::string size_text(Bytes size) {
-  const std::int64_t bytes = size.count();
-  for (const auto& [unit, name] : {std::pair(1 << 30, "GiB"), {1 << 20, "MiB"}, {1 << 10, "KiB"}})
-    if (bytes >= unit) return fmt::format("{:.4g} {}", static_cast<double>(bytes) / unit, name);
-  return fmt::format("{} B", bytes);
-}
-
 /// Runs of sizes in one log where the law misses by a quarter and more on one side.
 std::vector<std::string> breaks_of(const std::vector<FitResidual>& residuals,
                                    const std::vector<std::string>& sources) {
@@ -215,9 +233,10 @@ std::vector<std::string> breaks_of(const std::vector<FitResidual>& residuals,
       const std::string sizes = first == last ? size_text(residuals[first].size)
                                               : size_text(residuals[first].size) + " to " +
                                                     size_text(residuals[last].size);
-      out.push_back(fmt::format("{} ({}x{}): at {} measured times are up to {:.2f} of the law's",
+      out.push_back(fmt::format("{} ({}x{}): at {} measured times are {} to {:.2f} of the law's",
                                 sources[residuals[first].log], residuals[first].scale.nodes,
-                                residuals[first].scale.gpus_per_node, sizes, std::exp(worst)));
+                                residuals[first].scale.gpus_per_node, sizes,
+                                worst < 0 ? "down" : "up", std::exp(worst)));
     }
     first = last + 1;
   }
@@ -250,8 +269,7 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
     if (auto part = part_of(log, cluster_at, options, fit)) parts.push_back(std::move(*part));
   if (parts.empty()) {
     const std::string file = logs.empty() ? "command line" : logs.front().source;
-    std::string why = fit.left_out.empty() ? "" : fit.left_out.front().reason;
-    if (why.ends_with('?')) why.pop_back();  // a message ends with a full stop
+    const std::string why = fit.left_out.empty() ? "" : fit.left_out.front().reason;
     fail(file, fit.left_out.empty() ? "no log to fit" : "nothing is left to fit: " + why,
          "Give a log of this cluster in a sound state");
   }

@@ -141,6 +141,7 @@ std::vector<RawRow> Assembly::rows_of_one_type(const RawRun& run) {
 MeasuredLog Assembly::measured(const RawRun& run) {
   MeasuredLog log;
   log.source = raw_.file;
+  log.backend = raw_.backend;
   log.nccl = raw_.nccl;
   log.settings = raw_.settings;
   take_debug_lines(log);
@@ -157,6 +158,7 @@ MeasuredLog Assembly::measured(const RawRun& run) {
     if (row.size == 0) continue;  // printed where minBytes is less than one element
     wrong += row.wrong.value_or(0);
     MeasuredPoint read = checked_point(row, log.ranks, raw_.file);
+    read.wrong = row.wrong.value_or(0) > 0;
     if (read.time_us > 0) {
       log.points.push_back(std::move(read));
     } else {

@@ -26,13 +26,19 @@ void take_setup(const Object& setup, RawRun& run, RawLog& log) {
           {.rank = static_cast<int>(run.devices.size()), .host = std::string(host), .gpu = ""});
     }
   }
-  if (const auto gpu = setup.optional("gpu"); gpu && gpu->is_string()) {
-    for (RawDevice& device : run.devices) device.gpu = gpu->string();
+  // "NVIDIA A100, sm_80, 108 SMs", "CPU; compute is a timed wait"
+  if (const auto device = setup.optional("device"); device && device->is_string()) {
+    const std::string gpu = device->string();
+    for (RawDevice& one : run.devices) one.gpu = gpu.substr(0, gpu.find_first_of(",;"));
   }
-  if (const auto backend = setup.optional("backend"); backend && backend->string() != "nccl") {
-    log.warnings.push_back(
-        fmt::format("measured over {}: it says nothing of NCCL", backend->string()));
-  }
+  // What carried them: "NCCL 2.27.3", "ProcessGroupGloo of PyTorch 2.8"; the backend is a program's.
+  auto carrier = setup.optional("communication");
+  if (!carrier) carrier = setup.optional("backend");
+  if (!carrier) return;
+  const std::string over = carrier->string();
+  if (over.starts_with("NCCL") || over == "nccl") return;
+  log.backend = over;
+  log.warnings.push_back(fmt::format("measured over {}: it says nothing of NCCL", over));
 }
 
 /// The transfer alone: from the last rank's arrival on.

@@ -60,6 +60,7 @@ struct RawLog {
   std::string file;
   std::string format;  ///< "nccl-tests text", for the line that says what was read
   std::vector<RawRun> runs;
+  std::string backend;  ///< as MeasuredLog's
   std::optional<NcclVersion> nccl;
   bool rccl = false;
   NcclWords said;

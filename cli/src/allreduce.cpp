@@ -102,7 +102,7 @@ int run(const Arguments& arguments) {
   context.torch = *torch;
   context.nccl = tuning.nccl;
   context.confidence = table.confidence;
-  for (std::string& warning : cluster_warnings(cluster, tuning))
+  for (std::string& warning : cluster_warnings(cluster, tuning, sizes))
     context.warnings.push_back(std::move(warning));
   for (std::string& warning : nccl_warnings(tuning)) context.warnings.push_back(std::move(warning));
 

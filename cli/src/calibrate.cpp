@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -36,6 +38,32 @@ NcclVersion version_of(const Arguments& arguments) {
   return *version;
 }
 
+/// A calibration is fitted from all its logs at once, never added to.
+std::string replaced_logs(const Calibration& calibration, const std::string& cluster) {
+  std::string logs;
+  for (const CalibratedScale& log : calibration.scales)
+    logs += (logs.empty() ? "" : ", ") + log.source;
+  return fmt::format(
+      "{} is calibrated already: the logs given now replace those it rests on ({}); give them "
+      "again to keep them",
+      cluster, logs);
+}
+
+/// Of logs that were fitted without saying which NCCL they were taken with.
+std::optional<std::string> assumed_nccl(const Fit& fit, const std::vector<MeasuredLog>& logs,
+                                        NcclVersion assumed) {
+  std::vector<std::string> silent;
+  for (const MeasuredLog& log : logs)
+    if (!log.nccl && std::find(fit.used.begin(), fit.used.end(), log.source) != fit.used.end())
+      silent.push_back(log.source);
+  if (silent.empty()) return std::nullopt;
+  return fmt::format("{} {} NCCL version: {} is assumed (--nccl)",
+                     silent.size() == 1 ? silent.front()
+                                        : fmt::format("{} of {} logs", silent.size(), logs.size()),
+                     silent.size() == 1 ? "does not print its" : "do not print their",
+                     to_string(assumed));
+}
+
 int run(const Arguments& arguments) {
   CalibrationReport report;
   report.output = arguments.output;
@@ -56,14 +84,16 @@ int run(const Arguments& arguments) {
   const auto cluster_at = [&](Scale scale) {
     return load_cluster_at(arguments.cluster, scale.nodes, scale.gpus_per_node);
   };
-  report.cluster = load_cluster({.text = arguments.cluster, .nodes = {}, .gpus_per_node = {}}).name;
+  const Cluster cluster =
+      load_cluster({.text = arguments.cluster, .nodes = {}, .gpus_per_node = {}});
+  report.cluster = cluster.name;
+  if (cluster.calibration)
+    report.warnings.push_back(replaced_logs(*cluster.calibration, report.cluster));
   report.fit = fit_calibration(logs, cluster_at,
                                {.nccl = fallback, .keep_unhealthy = arguments.keep_unhealthy});
-  const bool guessed =
-      std::any_of(logs.begin(), logs.end(), [](const MeasuredLog& log) { return !log.nccl; });
-  if (guessed && !arguments.nccl)
-    report.warnings.push_back("not every log prints its NCCL version: " + to_string(fallback) +
-                              " is assumed there (--nccl)");
+  if (!arguments.nccl)
+    if (const auto warning = assumed_nccl(report.fit, logs, fallback))
+      report.warnings.push_back(*warning);
   const std::string file = calibrated_cluster_file(arguments.cluster, report.fit.calibration);
   parse_cluster(file, arguments.output);  // what is written can be read
   write_file(arguments.output, file);

@@ -4,10 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "ddp_arguments.hpp"
 #include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/formats/size_text.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "usage_error.hpp"
 
@@ -71,6 +74,25 @@ void require_version(const char* option, bool used, const CollectiveTuning& tuni
   if (used && tuning.nccl < since)
     throw UsageError(fmt::format("{}: NCCL {} does not have it yet; it came with {}", option,
                                  to_string(tuning.nccl), to_string(since)));
+}
+
+/// Sizes outside those of the nearest log, one line each way.
+std::vector<std::string> size_warnings(const Cluster& cluster, const std::vector<Bytes>& sizes) {
+  std::vector<std::string> warnings;
+  if (sizes.empty()) return warnings;
+  const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
+  const auto warn = [&](Bytes size, bool above) {
+    const CalibratedScale* log =
+        nearest_log(*cluster.calibration, cluster.nodes, cluster.gpus_per_node, size);
+    if (log == nullptr || (above ? size <= log->largest : size >= log->smallest)) return;
+    warnings.push_back(fmt::format(
+        "sizes {} to {} lie outside what the nearest log measured ({}, {}x{}: {} to {})",
+        above ? "up" : "down", size_text(size), log->source, log->nodes, log->gpus_per_node,
+        size_text(log->smallest), size_text(log->largest)));
+  };
+  warn(*least, false);
+  warn(*most, true);
+  return warnings;
 }
 
 }  // namespace
@@ -157,7 +179,8 @@ void require_choice(const ClusterArguments& arguments, const Cluster& cluster,
       arguments.protocol ? " --protocol " + *arguments.protocol : ""));
 }
 
-std::vector<std::string> cluster_warnings(const Cluster& cluster, const CollectiveTuning& tuning) {
+std::vector<std::string> cluster_warnings(const Cluster& cluster, const CollectiveTuning& tuning,
+                                          const std::vector<Bytes>& sizes) {
   if (!cluster.calibration) {
     if (cluster.verified) return {};
     return {fmt::format(
@@ -167,11 +190,10 @@ std::vector<std::string> cluster_warnings(const Cluster& cluster, const Collecti
   const Calibration& calibration = *cluster.calibration;
   std::vector<std::string> warnings;
   const std::string beyond = beyond_calibration(calibration, cluster.nodes, cluster.gpus_per_node);
-  if (!beyond.empty())
-    warnings.push_back(fmt::format(
-        "{}; treat the result as a guess. Measure with: all_reduce_perf -b 8 -e 1G -f 2, then "
-        "ddpsim calibrate",
-        beyond));
+  if (!beyond.empty()) warnings.push_back(beyond + "; treat the result as a guess");
+  if (cluster.ranks() > 1)
+    for (std::string& warning : size_warnings(cluster, sizes))
+      warnings.push_back(std::move(warning));
   const auto nccl = nearest_nccl(calibration, cluster.nodes, cluster.gpus_per_node);
   if (nccl && (nccl->major != tuning.nccl.major || nccl->minor != tuning.nccl.minor))
     warnings.push_back(

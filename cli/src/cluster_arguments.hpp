@@ -43,8 +43,9 @@ CollectiveTuning collective_tuning(const ClusterArguments& arguments, TorchVersi
 void require_choice(const ClusterArguments& arguments, const Cluster& cluster,
                     const CollectiveTuning& tuning);
 
-/// That nobody measured this cluster, or nobody at this size or with this NCCL.
-std::vector<std::string> cluster_warnings(const Cluster& cluster, const CollectiveTuning& tuning);
+/// That nobody measured this cluster, or nobody at this scale, at these sizes or with this NCCL.
+std::vector<std::string> cluster_warnings(const Cluster& cluster, const CollectiveTuning& tuning,
+                                          const std::vector<Bytes>& sizes);
 /// Sentences about a version whose tables are not known here.
 std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning);
 

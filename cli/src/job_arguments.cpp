@@ -9,6 +9,7 @@
 #include "compute_transfer.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/topology.hpp"
@@ -36,9 +37,19 @@ std::size_t gradients_behind_host(const Workload& workload) {
   return count;
 }
 
+/// None of a job that will be refused anyway.
+std::vector<Bytes> bucket_sizes(const Job& job) {
+  std::vector<Bytes> sizes;
+  if (cannot_simulate(job.workload, job.cluster, job.options)) return sizes;
+  for (const Bucket& bucket : steady_buckets(job.workload, job.options.ddp))
+    sizes.push_back(bucket.bytes);
+  return sizes;
+}
+
 std::vector<std::string> job_warnings(const Workload& workload, const Cluster& cluster,
                                       const CollectiveTuning& tuning, bool gloo,
-                                      const ComputeScale& scale) {
+                                      const ComputeScale& scale,
+                                      const std::vector<Bytes>& buckets) {
   std::vector<std::string> warnings;
   if (workload.parameter_order == ParameterOrder::assumed)
     warnings.emplace_back(
@@ -64,7 +75,7 @@ std::vector<std::string> job_warnings(const Workload& workload, const Cluster& c
                     "--timing compacted",
                     behind, workload.host_ready.size()));
   if (!gloo) {
-    for (std::string& warning : cluster_warnings(cluster, tuning))
+    for (std::string& warning : cluster_warnings(cluster, tuning, buckets))
       warnings.push_back(std::move(warning));
     for (std::string& warning : nccl_warnings(tuning)) warnings.push_back(std::move(warning));
   }
@@ -246,7 +257,8 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
   context.bucket_setting = describe_buckets(job.options.ddp);
   context.warnings = std::move(loaded.warnings);
   for (std::string& warning : compute.warnings) context.warnings.push_back(std::move(warning));
-  for (std::string& warning : job_warnings(job.workload, job.cluster, tuning, gloo, compute.scale))
+  for (std::string& warning :
+       job_warnings(job.workload, job.cluster, tuning, gloo, compute.scale, bucket_sizes(job)))
     context.warnings.push_back(std::move(warning));
   for (std::string& warning : rank_warnings(job.workload, job.cluster))
     context.warnings.push_back(std::move(warning));

@@ -63,7 +63,7 @@ std::string allreduce_text(const AllReduceTable& table, const ReportContext& con
         microseconds(row.low), microseconds(row.high), name_of(row.choice.algorithm),
         name_of(row.choice.protocol), row.choice.channels);
   }
-  if (!table.rows.empty())
+  if (!table.rows.empty() && table.ranks > 1)  // one rank waits for nobody: nothing to be sure of
     text += "#\n" + commented(confidence_line(context, table.rows.back().time, inner));
   return text + commented(warning_lines(context, inner));
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "ddpsim/formats/size_text.hpp"
 #include "ddpsim/reports/calibration_report.hpp"
 #include "text_layout.hpp"
 
@@ -11,7 +12,6 @@ namespace ddpsim {
 namespace {
 
 constexpr Bytes kKiB{1 << 10};
-constexpr Bytes kMiB{1 << 20};
 constexpr std::size_t kMostBreaks = 8;
 
 std::string percent(double share) {
@@ -77,14 +77,8 @@ Table sizes_table(const Fit& fit) {
       worst = std::max(worst, std::abs(row->calibrated_us / row->measured_us - 1));
     }
     const Bytes from(std::int64_t{1} << (4 * index));
-    table.add_row({fmt::format("{} {}",
-                               from.count() >= kMiB.count()   ? from.count() >> 20
-                               : from.count() >= kKiB.count() ? from.count() >> 10
-                                                              : from.count(),
-                               from >= kMiB   ? "MiB"
-                               : from >= kKiB ? "KiB"
-                                              : "B"),
-                   fmt::format("{}", rows.size()), percent(errors_of(copies, Bytes(), true).median),
+    table.add_row({size_text(from), fmt::format("{}", rows.size()),
+                   percent(errors_of(copies, Bytes(), true).median),
                    percent(errors_of(copies, Bytes()).median), percent(worst)});
   }
   return table;

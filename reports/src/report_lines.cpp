@@ -81,7 +81,7 @@ std::string confidence_line(const ReportContext& context, Duration predicted,
   std::string lines = wrapped(text + '.', style.width, kIndent);
   if (const auto& next = confidence.measure_next)
     lines += wrapped(fmt::format("Measure next ({}): {}; then {}", printable(next->source),
-                                 printable(next->command), next->then),
+                                 printable(next->command), printable(next->then)),
                      style.width, kIndent);
   return lines;
 }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "ddpsim/sim/cluster.hpp"
 
@@ -32,7 +33,7 @@ constexpr double kOwnSizes = 1.0;  // powers of two
 
 /// Of the logarithm of a time: what repeats of one log differ by.
 constexpr double kNoise = 0.05;
-/// Of the logarithm of a time, per power of two beyond the largest measured size.
+/// Of the logarithm of a time, per power of two outside the measured sizes.
 constexpr double kPerOctave = 0.03;
 /// How much further than from its own logs the law is from a scale left out.
 constexpr double kLawFurther = 2.2;
@@ -69,16 +70,25 @@ std::string range_of(int from, int to, const char* what) {
   return fmt::format("{}..{} {}s", from, to, what);
 }
 
-/// What the nearest logs leave open, 0 at a measured scale, 1 far from all: of a process without
-/// memory (its covariance falls exponentially), between its neighbours or beyond the last.
-double left_open(const Calibration& calibration, int nodes, int gpus_per_node) {
+/// Powers of two from the sizes a log has to this one; 0 among them.
+double octaves_outside(const CalibratedScale& log, Bytes size) {
+  const auto octaves = [](Bytes bytes) { return log2_of(static_cast<double>(bytes.count())); };
+  return std::max(
+      {0.0, octaves(log.smallest) - octaves(size), octaves(size) - octaves(log.largest)});
+}
+
+/// What the nearest logs leave open, 0 at a measured size of a measured scale, 1 far from all: of a
+/// process without memory (its covariance falls exponentially), between its neighbours or beyond the
+/// last. A log is as far in sizes as in nodes and GPUs, each in its own length.
+double left_open(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
   constexpr double kFar = 1e3;
   double nearest = kFar;
   double fewer = kFar;
   double more = kFar;
   const std::int64_t ranks = std::int64_t{nodes} * gpus_per_node;
   for (const CalibratedScale& scale : calibration.scales) {
-    const double away = distance(nodes, gpus_per_node, scale.nodes, scale.gpus_per_node);
+    const double away = distance(nodes, gpus_per_node, scale.nodes, scale.gpus_per_node) +
+                        octaves_outside(scale, size) / kSizes;
     nearest = std::min(nearest, away);
     if (several(scale.nodes) != several(nodes)) continue;
     double& side = std::int64_t{scale.nodes} * scale.gpus_per_node < ranks ? fewer : more;
@@ -107,19 +117,14 @@ double misfit_at(const LawMisfit& misfit, Bytes size) {
 
 Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
   if (nodes * gpus_per_node <= 1) return {};
-  const double open = left_open(calibration, nodes, gpus_per_node);
+  const double open = left_open(calibration, nodes, gpus_per_node, size);
   double deviation = kNoise * kNoise;
   const double misfit = misfit_at(calibration.misfit, size);
   deviation += kLawFurther * kLawFurther * open * misfit * misfit;
   int most = 0;
-  Bytes largest;
-  for (const CalibratedScale& scale : calibration.scales) {
-    most = std::max(most, scale.nodes);
-    largest = std::max(largest, scale.largest);
-  }
-  const double octaves =
-      log2_of(static_cast<double>(size.count())) - log2_of(static_cast<double>(largest.count()));
-  if (octaves > 0) deviation += std::pow(kPerOctave * octaves, 2);
+  for (const CalibratedScale& scale : calibration.scales) most = std::max(most, scale.nodes);
+  if (const auto* log = nearest_log(calibration, nodes, gpus_per_node, size))
+    deviation += std::pow(kPerOctave * octaves_outside(*log, size), 2);
   const double wide = kFourInFive * std::sqrt(deviation);
   const double beyond = nodes > most ? kSlowerBeyond : 1;
   return {std::exp(-wide), std::exp(wide * beyond)};
@@ -152,6 +157,26 @@ bool is_calibrated_at(const Calibration& calibration, int nodes, int gpus_per_no
                      [&](const CalibratedScale& scale) {
                        return scale.nodes == nodes && scale.gpus_per_node == gpus_per_node;
                      });
+}
+
+bool is_measured_at(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
+  return std::any_of(calibration.scales.begin(), calibration.scales.end(),
+                     [&](const CalibratedScale& log) {
+                       return log.nodes == nodes && log.gpus_per_node == gpus_per_node &&
+                              octaves_outside(log, size) <= 0;
+                     });
+}
+
+const CalibratedScale* nearest_log(const Calibration& calibration, int nodes, int gpus_per_node,
+                                   Bytes size) {
+  const auto away = [&](const CalibratedScale& log) {
+    return std::pair(distance(nodes, gpus_per_node, log.nodes, log.gpus_per_node),
+                     octaves_outside(log, size));
+  };
+  const auto nearest = std::min_element(
+      calibration.scales.begin(), calibration.scales.end(),
+      [&](const CalibratedScale& a, const CalibratedScale& b) { return away(a) < away(b); });
+  return nearest == calibration.scales.end() ? nullptr : &*nearest;
 }
 
 std::optional<NcclVersion> nearest_nccl(const Calibration& calibration, int nodes,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <utility>
 
 #include "ddpsim/sim/bucket_assignment.hpp"
 
@@ -15,6 +16,8 @@ namespace {
 constexpr double kWorthMeasuring = 0.002;
 /// all_reduce_perf sums elements: a few bytes at least.
 constexpr std::uint64_t kLeastSize = 8;
+/// From the smallest to the largest size: `ddpsim calibrate` takes no fewer than four sizes.
+constexpr std::uint64_t kFewestSteps = 8;
 
 Duration width(const std::vector<Deviation>& deviations, const std::vector<Duration>& extra) {
   const Spread spread = combine(deviations, extra);
@@ -30,38 +33,61 @@ std::string size_argument(std::uint64_t power_of_two) {
   return fmt::format("{}", power_of_two);
 }
 
+/// Calibrating takes all logs at once: those a calibration rests on are given again.
+std::string logs_again(const Cluster& cluster) {
+  std::string logs;
+  if (cluster.calibration)
+    for (const CalibratedScale& log : cluster.calibration->scales)
+      logs += fmt::format(" {}@{}x{}", log.source, log.nodes, log.gpus_per_node);
+  return logs;
+}
+
+/// Nothing is learned from measuring again what the calibration rests on.
+bool measured(const std::vector<Bytes>& sizes, const Cluster& cluster) {
+  return cluster.calibration && std::all_of(sizes.begin(), sizes.end(), [&](Bytes size) {
+           return is_measured_at(*cluster.calibration, cluster.nodes, cluster.gpus_per_node, size);
+         });
+}
+
 std::vector<Bytes> sizes_of(const std::vector<Bucket>& buckets) {
   std::vector<Bytes> sizes;
   for (const Bucket& bucket : buckets) sizes.push_back(bucket.bytes);
   return sizes;
 }
 
-NextMeasurement measurement_of(const std::string& source, const Workload& workload,
-                               const Cluster& cluster, const SimulationOptions& options) {
+/// Absent where the source was measured already.
+std::optional<NextMeasurement> measurement_of(const std::string& source, const Workload& workload,
+                                              const Cluster& cluster,
+                                              const SimulationOptions& options) {
   if (source == kCollectiveTimes)
     return measure_all_reduces(
         sizes_of(options.buckets ? *options.buckets : steady_buckets(workload, options.ddp)),
         cluster);
   if (source == kRankPace)
-    return {.source = source,
-            .command = "time twenty steps of this job on this cluster, without a profiler",
-            .then = "--measured-step TIME"};
+    return NextMeasurement{
+        .source = source,
+        .command = "time twenty steps of this job on this cluster, without a profiler",
+        .then = "--measured-step TIME"};
   if (source == kComputeScale)
-    return {.source = source,
-            .command = fmt::format("profile one step on one {} of this cluster", cluster.gpu.name),
-            .then = "ddpsim import TRACE -o WORKLOAD"};
+    return NextMeasurement{
+        .source = source,
+        .command = fmt::format("profile one step on one {} of this cluster", cluster.gpu.name),
+        .then = "ddpsim import TRACE -o WORKLOAD"};
   if (source == kReplayResidual)
-    return {.source = source,
-            .command = "profile one step on every rank",
-            .then = "ddpsim import RANK... -o WORKLOAD"};
-  return {.source = source,
-          .command = "profile one step of this job under DDP, on rank 0 of this cluster",
-          .then = "ddpsim import TRACE -o WORKLOAD"};
+    return NextMeasurement{.source = source,
+                           .command = "profile one step on every rank",
+                           .then = "ddpsim import RANK... -o WORKLOAD"};
+  return NextMeasurement{
+      .source = source,
+      .command = "profile one step of this job under DDP, on rank 0 of this cluster",
+      .then = "ddpsim import TRACE -o WORKLOAD"};
 }
 
 }  // namespace
 
-NextMeasurement measure_all_reduces(const std::vector<Bytes>& sizes, const Cluster& cluster) {
+std::optional<NextMeasurement> measure_all_reduces(const std::vector<Bytes>& sizes,
+                                                   const Cluster& cluster) {
+  if (cluster.ranks() <= 1 || measured(sizes, cluster)) return std::nullopt;
   std::uint64_t least = std::uint64_t{1} << 62;
   std::uint64_t most = kLeastSize;
   for (const Bytes size : sizes) {
@@ -69,15 +95,22 @@ NextMeasurement measure_all_reduces(const std::vector<Bytes>& sizes, const Clust
     least = std::min(least, bytes);
     most = std::max(most, bytes);
   }
+  least = std::bit_floor(std::min(least, most));
+  most = std::bit_ceil(most);
+  while (most / least < kFewestSteps) {
+    if (least > kLeastSize) least /= 2;
+    if (most / least < kFewestSteps) most *= 2;
+  }
   const std::string range =
-      fmt::format("-b {} -e {} -f 2", size_argument(std::bit_floor(std::min(least, most))),
-                  size_argument(std::bit_ceil(most)));
-  return {.source = kCollectiveTimes,
-          .command = cluster.nodes == 1
-                         ? fmt::format("all_reduce_perf {} -g {}", range, cluster.gpus_per_node)
-                         : fmt::format("mpirun -np {} -N {} all_reduce_perf {} -g 1",
-                                       cluster.ranks(), cluster.gpus_per_node, range),
-          .then = "ddpsim calibrate LOG --cluster CLUSTER -o CALIBRATED"};
+      fmt::format("-b {} -e {} -f 2", size_argument(least), size_argument(most));
+  return NextMeasurement{
+      .source = kCollectiveTimes,
+      .command = cluster.nodes == 1
+                     ? fmt::format("all_reduce_perf {} -g {}", range, cluster.gpus_per_node)
+                     : fmt::format("mpirun -np {} -N {} all_reduce_perf {} -g 1", cluster.ranks(),
+                                   cluster.gpus_per_node, range),
+      .then = fmt::format("ddpsim calibrate LOG{} --cluster CLUSTER -o CALIBRATED",
+                          logs_again(cluster))};
 }
 
 std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviations,
@@ -86,18 +119,19 @@ std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviat
                                             const SimulationOptions& options) {
   const Duration all = width(deviations, extra);
   Duration most = predicted.scaled(kWorthMeasuring);
-  const std::string* source = nullptr;
+  std::optional<NextMeasurement> best;
   for (const Deviation& candidate : deviations) {
     std::vector<Deviation> others;
     for (const Deviation& deviation : deviations)
       if (deviation.source != candidate.source) others.push_back(deviation);
     const Duration narrower = all - width(others, extra);
     if (narrower <= most) continue;
+    auto measurement = measurement_of(candidate.source, workload, cluster, options);
+    if (!measurement) continue;
     most = narrower;
-    source = &candidate.source;
+    best = std::move(measurement);
   }
-  if (source == nullptr) return std::nullopt;
-  return measurement_of(*source, workload, cluster, options);
+  return best;
 }
 
 }  // namespace ddpsim

@@ -11,8 +11,10 @@
 
 namespace ddpsim {
 
-/// all_reduce_perf over `sizes`, rounded outwards to powers of two.
-NextMeasurement measure_all_reduces(const std::vector<Bytes>& sizes, const Cluster& cluster);
+/// all_reduce_perf over `sizes`, rounded outwards to powers of two, as many as a fit needs. Absent
+/// for one rank, and where the cluster is calibrated with logs of this scale and these sizes.
+std::optional<NextMeasurement> measure_all_reduces(const std::vector<Bytes>& sizes,
+                                                   const Cluster& cluster);
 
 /// `extra` as for `combine`. Absent where no named source is worth a measurement.
 std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviations,

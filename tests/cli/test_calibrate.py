@@ -96,6 +96,43 @@ class Calibrate(unittest.TestCase):
         self.assertEqual(json.loads(second.read_text())["nodes"], 2)
         self.assertEqual(len(json.loads(second.read_text())["calibration"]["logs"]), 2)
 
+    def test_sizes_beyond_the_log_are_said(self):
+        _, output = self.calibrate(self.log(1), self.log(2))
+        within = answer("allreduce", f"{output}@2", "-b", "1M", "-e", "64M")
+        self.assertEqual(within["warnings"], [])
+        self.assertIsNone(within["confidence"]["measure_next"])  # that is what was just done
+        beyond = answer("allreduce", f"{output}@2", "-b", "256", "-e", "1G")
+        warnings = " ".join(beyond["warnings"])
+        for words in ("sizes down to 256 B", "sizes up to 1 GiB",
+                      "(n2.txt, 2x4: 1 KiB to 256 MiB)"):
+            self.assertIn(words, warnings)
+        self.assertNotIn("all_reduce_perf", warnings)
+        self.assertIn("calibrate LOG n1.txt@1x4 n2.txt@2x4",
+                      beyond["confidence"]["measure_next"]["then"])
+        step = answer("simulate", "vgg16@A100", f"{output}@2")  # a bucket of 411 MB
+        self.assertIn("lie outside", " ".join(step["warnings"]))
+
+    def test_one_rank_has_no_confidence_to_state(self):
+        alone = ddpsim("allreduce", LAB, "--gpus-per-node", "1")
+        self.assertEqual(alone.code, 0)
+        self.assertNotIn("Confidence", alone.out)
+
+    def test_what_is_replaced_assumed_or_wrong_is_said(self):
+        one, two = self.log(1), self.log(2)
+        lines = two.read_text().splitlines()
+        two.write_text("\n".join(line[:-1] + "3" if line.startswith("1048576 ") else line
+                                 for line in lines))
+        done, output = self.calibrate(one, two)
+        self.assertIn("were wrong", " ".join(done.out.split()))
+        done = ddpsim("calibrate", one, "--cluster", output, "-o", self.folder / "c3.json")
+        said = " ".join(done.out.split())
+        self.assertIn("is calibrated already", said)
+        self.assertIn("(n1.txt, n2.txt)", said)
+        self.assertIn("n1.txt does not print its NCCL version", said)
+        twice, output = self.calibrate(one, one)
+        self.assertEqual(twice.code, 3)
+        self.assertIn("has the same times as n1.txt", twice.err)
+
     def test_bad_logs_leave_no_file(self):
         short = self.log(2, name="short.txt")
         short.write_text("\n".join(line for line in short.read_text().splitlines()

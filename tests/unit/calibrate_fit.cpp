@@ -140,6 +140,61 @@ TEST_CASE("calibrate: intervals widen between scales and beyond them, there towa
   CHECK(says(beyond_calibration(calibration, 1, 4), "1 node lies beyond"));
 }
 
+TEST_CASE("calibrate: intervals widen outside the sizes measured at that very scale") {
+  MeasuredLog small = measured({2, 4});
+  std::erase_if(small.points, [](const MeasuredPoint& row) { return row.size > Bytes(1 << 16); });
+  const Calibration calibration =
+      fit({small, measured({8, 4}, 1, 1 << 20), measured({1, 4})}).calibration;
+  const auto width = [&](int nodes, Bytes size) {
+    const Band band = calibrated_band(calibration, nodes, 4, size);
+    return band.slower / band.faster;
+  };
+  CHECK(width(2, Bytes(1 << 26)) > 1.1 * width(1, Bytes(1 << 26)));  // measured elsewhere alone
+  CHECK(width(8, Bytes(1 << 10)) > 1.1 * width(1, Bytes(1 << 10)));
+  CHECK(width(2, Bytes(1 << 30)) > width(2, Bytes(1 << 24)));
+  CHECK(is_measured_at(calibration, 2, 4, Bytes(1 << 16)));
+  CHECK_FALSE(is_measured_at(calibration, 2, 4, Bytes(1 << 17)));
+  CHECK_FALSE(is_measured_at(calibration, 8, 4, Bytes(1 << 10)));
+}
+
+TEST_CASE("calibrate: rows that nccl-tests marked wrong are not fitted") {
+  MeasuredLog log = measured({2, 4});
+  for (MeasuredPoint& point : log.points)
+    if (point.size == Bytes(1 << 20) || point.size == Bytes(1 << 30)) {
+      point.wrong = true;
+      point.time_us *= 1.7;
+    }
+  const Fit found = fit({log});
+  CHECK(found.residuals.size() == log.points.size() - 2);
+  CHECK(found.calibration.scales.front().largest == Bytes(1 << 29));
+  CHECK(predicted_us(found.calibration, {2, 4}, Bytes(1 << 20)) ==
+        doctest::Approx(measured({2, 4}).points[17].time_us).epsilon(0.1));
+  for (MeasuredPoint& point : log.points) point.wrong = true;
+  CHECK(says(complaint({log}), "has wrong results at every size"));
+}
+
+TEST_CASE("calibrate: logs of CPUs and of other backends say nothing of NCCL") {
+  MeasuredLog cpu = measured({2, 4});
+  cpu.gpu = "CPU; compute is a timed wait";
+  CHECK(says(complaint({cpu}), "was taken on CPUs: it says nothing of NCCL"));
+  MeasuredLog gloo = measured({2, 4});
+  gloo.backend = "gloo";
+  CHECK(says(complaint({gloo}), "was taken over gloo"));
+}
+
+TEST_CASE("calibrate: which way the law misses") {
+  const auto breaks = [](double factor) {
+    MeasuredLog log = measured({2, 4});
+    for (MeasuredPoint& point : log.points)
+      if (point.size >= Bytes(1 << 16) && point.size <= Bytes(1 << 20)) point.time_us *= factor;
+    std::string all;
+    for (const std::string& line : fit({measured({1, 4}), log}).law_breaks) all += line + "\n";
+    return all;
+  };
+  CHECK(says(breaks(1.8), "measured times are up to 1."));
+  CHECK(says(breaks(0.5), "measured times are down to 0."));
+}
+
 TEST_CASE("calibrate: logs that cannot be fitted are told why") {
   CHECK(says(complaint({}), "no log to fit"));
   MeasuredLog one_size = measured({2, 4});
@@ -160,6 +215,7 @@ TEST_CASE("calibrate: logs that cannot be fitted are told why") {
 
 TEST_CASE("calibrate: logs of one scale that contradict each other") {
   CHECK(says(complaint({measured({2, 4}), measured({2, 4}, 2.2)}), "2.20 times what n2.txt"));
+  CHECK(says(complaint({measured({2, 4}), measured({2, 4})}), "has the same times as n2.txt"));
   const Fit found = fit({measured({2, 4}), measured({2, 4}, 1.2)});
   CHECK(std::any_of(found.notes.begin(), found.notes.end(),
                     [](const std::string& note) { return says(note, "1.20 times"); }));
@@ -167,6 +223,7 @@ TEST_CASE("calibrate: logs of one scale that contradict each other") {
 
 TEST_CASE("calibrate: milliseconds for microseconds are found out") {
   CHECK(says(complaint({measured({2, 4}, 1000)}), "nothing is left to fit"));
+  CHECK(says(complaint({measured({2, 4}, 1000)}), "--keep-unhealthy"));
   CHECK(says(complaint({measured({2, 4}, 0.001)}), "nothing is left to fit"));
 }
 

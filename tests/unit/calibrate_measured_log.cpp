@@ -373,6 +373,15 @@ TEST_CASE("measured log: what ddpsim-real measured") {
   CHECK(log.points[0].time_us == 40.5);
   CHECK(log.warnings.empty());
   CHECK(has(all(parse(document("gloo", row)).warnings), "nothing of NCCL"));
+  CHECK(parse(document("gloo", row)).backend == "gloo");
+  // A backend of torch is a program; what carried the bytes stands beside it.
+  const auto torch = [&](const std::string& communication) {
+    return parse(
+        document(R"(torch","device":"NVIDIA A100, sm_80","communication":")" + communication, row));
+  };
+  CHECK(torch("NCCL 2.27.3").backend.empty());
+  CHECK(torch("NCCL 2.27.3").gpu == "NVIDIA A100");
+  CHECK(torch("ProcessGroupGloo of PyTorch 2.8").backend == "ProcessGroupGloo of PyTorch 2.8");
   // The transfer of a bucket begins when the last rank is there.
   const MeasuredLog buckets = parse(document("nccl", ""));
   REQUIRE(buckets.points.size() == 1);

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
+
 #include "worlds.hpp"
 
 using namespace ddpsim;
@@ -40,11 +42,48 @@ TEST_CASE("measure next: the source that widens the interval most names the meas
 
 TEST_CASE("measure next: all_reduce_perf spans the buckets, rounded outwards to powers of two") {
   const Deviation collectives{kCollectiveTimes, 40_us};
-  CHECK(next({collectives}, worlds::node(8))->command == "all_reduce_perf -b 2M -e 8M -f 2 -g 8");
+  CHECK(next({collectives}, worlds::node(8))->command == "all_reduce_perf -b 1M -e 8M -f 2 -g 8");
   Cluster cluster = worlds::node(4);
   cluster.nodes = 2;
   CHECK(next({collectives}, cluster)->command ==
-        "mpirun -np 8 -N 4 all_reduce_perf -b 2M -e 8M -f 2 -g 1");
+        "mpirun -np 8 -N 4 all_reduce_perf -b 1M -e 8M -f 2 -g 1");
+}
+
+TEST_CASE("measure next: all_reduce_perf spans the four sizes that a fit needs at least") {
+  const auto range = [](Bytes size) {
+    return measure_all_reduces({size}, worlds::node(8))->command;
+  };
+  CHECK(range(Bytes(8)) == "all_reduce_perf -b 8 -e 64 -f 2 -g 8");
+  CHECK(range(Bytes(16 << 20)) == "all_reduce_perf -b 4M -e 32M -f 2 -g 8");
+  CHECK(range(Bytes(25'000'000)) == "all_reduce_perf -b 8M -e 64M -f 2 -g 8");
+}
+
+TEST_CASE("measure next: of a calibrated cluster, what its logs have not, beside all of them") {
+  Calibration calibration;
+  calibration.scales = {{.nodes = 1,
+                         .gpus_per_node = 8,
+                         .smallest = Bytes(8),
+                         .largest = Bytes(1 << 22),
+                         .source = "n1.txt",
+                         .nccl = {}},
+                        {.nodes = 4,
+                         .gpus_per_node = 8,
+                         .smallest = Bytes(8),
+                         .largest = Bytes(1 << 30),
+                         .source = "n4.txt",
+                         .nccl = {}}};
+  Cluster cluster = worlds::node(8);
+  cluster.calibration = std::make_shared<const Calibration>(calibration);
+  const auto larger = measure_all_reduces({Bytes(1 << 20), Bytes(1 << 25)}, cluster);
+  REQUIRE(larger);
+  CHECK(larger->then ==
+        "ddpsim calibrate LOG n1.txt@1x8 n4.txt@4x8 --cluster CLUSTER -o CALIBRATED");
+  CHECK(measure_all_reduces({Bytes(1 << 20), Bytes(1 << 22)}, cluster) == std::nullopt);
+  const Deviation collectives{kCollectiveTimes, 40_us};
+  CHECK(next({collectives}, cluster)->source == kCollectiveTimes);  // a bucket of 5 MB
+  cluster.nodes = 4;
+  CHECK(next({collectives}, cluster) == std::nullopt);
+  CHECK(next({collectives, {kCosts, 20_us}}, cluster)->source == kCosts);
 }
 
 TEST_CASE("measure next: nothing where no single source is worth a run") {

@@ -28,6 +28,7 @@ struct MeasuredPoint {
   double time_us = 0;                 ///< out of place
   std::optional<double> in_place_us;  ///< absent where the log has out of place alone
   std::string place;                  ///< "line 12", for messages
+  bool wrong = false;                 ///< nccl-tests checked the sums and found wrong ones
 };
 
 /// What NCCL itself said it chose for all-reduces of a size (NCCL_DEBUG_SUBSYS=TUNING).
@@ -43,8 +44,9 @@ struct MeasuredLog {
   std::string source;        ///< file, for messages and provenance
   std::optional<int> nodes;  ///< as read or as stated by LOG@NxG
   std::optional<int> gpus_per_node;
-  int ranks = 0;    ///< 0 where nothing in the log tells
-  std::string gpu;  ///< device name as printed; empty where none
+  int ranks = 0;        ///< 0 where nothing in the log tells
+  std::string gpu;      ///< device name as printed; empty where none
+  std::string backend;  ///< "gloo" where the log says that it is not NCCL's
   std::optional<NcclVersion> nccl;
   std::vector<std::pair<std::string, std::string>> settings;  ///< NCCL_* printed in the log
   std::string transport;  ///< "NET/IB", "NET/Socket", "NET/OFI", "P2P" … where a debug line says

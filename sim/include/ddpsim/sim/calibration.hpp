@@ -103,12 +103,20 @@ struct Band {
   double slower = 1;
 };
 
-/// Around a calibrated prediction: the noise of a log at a measured scale, more between scales, more
-/// beyond them, and beyond the most nodes more towards slower: only there a fabric may fill up.
+/// Around a calibrated prediction: the noise of a log at a measured size of a measured scale, more
+/// between scales, more beyond them and outside the sizes measured there, and beyond the most nodes
+/// more towards slower: only there a fabric may fill up.
 Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size);
 
 /// Whether a log was taken at this very scale.
 bool is_calibrated_at(const Calibration& calibration, int nodes, int gpus_per_node);
+
+/// Whether a log was taken at this very scale whose sizes reach around `size`.
+bool is_measured_at(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size);
+
+/// The log nearest to a scale, and to `size` where several are as near; null where there is none.
+const CalibratedScale* nearest_log(const Calibration& calibration, int nodes, int gpus_per_node,
+                                   Bytes size);
 
 /// NCCL's version in the log nearest to a scale; absent where none is known.
 std::optional<NcclVersion> nearest_nccl(const Calibration& calibration, int nodes,
