@@ -1,6 +1,7 @@
 #include "measure_next.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -36,16 +37,34 @@ std::vector<Bytes> sizes_of(const std::vector<Bucket>& buckets) {
   return sizes;
 }
 
+/// all_reduce_perf and `ddpsim calibrate` know NCCL only.
+NextMeasurement measure_gloo(const std::vector<Bytes>& sizes) {
+  std::vector<std::string> words;
+  for (const Bytes size : sizes)
+    words.push_back(
+        fmt::format("{}iB", size_argument(std::bit_ceil(std::max(
+                                std::uint64_t{1024}, static_cast<std::uint64_t>(size.count()))))));
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  return {.source = kCollectiveTimes,
+          .command = fmt::format("ddpsim-real WORKLOAD --backend c10d-gloo --all-reduce {}",
+                                 fmt::join(words, ",")),
+          .then = "--gloo with the constants that give these times"};
+}
+
 NextMeasurement measurement_of(const std::string& source, const Workload& workload,
-                               const Cluster& cluster, const SimulationOptions& options) {
-  if (source == kCollectiveTimes)
-    return measure_all_reduces(
-        sizes_of(options.buckets ? *options.buckets : steady_buckets(workload, options.ddp)),
-        cluster);
-  if (source == kRankPace)
+                               const Cluster& cluster, const SimulationOptions& options,
+                               Backend backend) {
+  const bool gloo = backend == Backend::gloo;
+  if (source == kCollectiveTimes && (!gloo || cluster.ranks() > 1)) {
+    const std::vector<Bytes> sizes =
+        sizes_of(options.buckets ? *options.buckets : steady_buckets(workload, options.ddp));
+    return gloo ? measure_gloo(sizes) : measure_all_reduces(sizes, cluster);
+  }
+  if (source == kRankPace || source == kCollectiveTimes)
     return {.source = source,
             .command = "time twenty steps of this job on this cluster, without a profiler",
-            .then = "--measured-step TIME"};
+            .then = "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME"};
   if (source == kComputeScale)
     return {.source = source,
             .command = fmt::format("profile one step on one {} of this cluster", cluster.gpu.name),
@@ -83,7 +102,7 @@ NextMeasurement measure_all_reduces(const std::vector<Bytes>& sizes, const Clust
 std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviations,
                                             const std::vector<Duration>& extra, Duration predicted,
                                             const Workload& workload, const Cluster& cluster,
-                                            const SimulationOptions& options) {
+                                            const SimulationOptions& options, Backend backend) {
   const Duration all = width(deviations, extra);
   Duration most = predicted.scaled(kWorthMeasuring);
   const std::string* source = nullptr;
@@ -97,7 +116,7 @@ std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviat
     source = &candidate.source;
   }
   if (source == nullptr) return std::nullopt;
-  return measurement_of(*source, workload, cluster, options);
+  return measurement_of(*source, workload, cluster, options, backend);
 }
 
 }  // namespace ddpsim

@@ -18,6 +18,7 @@ NextMeasurement measure_all_reduces(const std::vector<Bytes>& sizes, const Clust
 std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviations,
                                             const std::vector<Duration>& extra, Duration predicted,
                                             const Workload& workload, const Cluster& cluster,
-                                            const SimulationOptions& options);
+                                            const SimulationOptions& options,
+                                            Backend backend = Backend::nccl);
 
 }  // namespace ddpsim

@@ -47,6 +47,16 @@ TEST_CASE("measure next: all_reduce_perf spans the buckets, rounded outwards to 
         "mpirun -np 8 -N 4 all_reduce_perf -b 2M -e 8M -f 2 -g 1");
 }
 
+TEST_CASE("measure next: gloo is measured with what runs gloo, or by today's step on one rank") {
+  const auto gloo = [](const Cluster& cluster) {
+    return measure_next({{kCollectiveTimes, 40_us}}, {5_us, -5_us}, 1000_us, two_buckets(), cluster,
+                        limits(), Backend::gloo);
+  };
+  CHECK(gloo(worlds::node(8))->command ==
+        "ddpsim-real WORKLOAD --backend c10d-gloo --all-reduce 4MiB,8MiB");
+  CHECK(gloo(worlds::node(1))->then == "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME");
+}
+
 TEST_CASE("measure next: nothing where no single source is worth a run") {
   const Cluster cluster = worlds::node(8);
   CHECK(next({}, cluster) == std::nullopt);
