@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <string>
 
 #include "ddpsim/sim/bucket_assignment.hpp"
@@ -39,13 +40,12 @@ std::vector<Bytes> sizes_of(const std::vector<Bucket>& buckets) {
 
 /// all_reduce_perf and `ddpsim calibrate` know NCCL only.
 NextMeasurement measure_gloo(const std::vector<Bytes>& sizes) {
-  std::vector<std::string> words;
+  std::set<std::uint64_t> powers;
   for (const Bytes size : sizes)
-    words.push_back(
-        fmt::format("{}iB", size_argument(std::bit_ceil(std::max(
-                                std::uint64_t{1024}, static_cast<std::uint64_t>(size.count()))))));
-  std::sort(words.begin(), words.end());
-  words.erase(std::unique(words.begin(), words.end()), words.end());
+    powers.insert(
+        std::bit_ceil(std::max(std::uint64_t{1024}, static_cast<std::uint64_t>(size.count()))));
+  std::vector<std::string> words;
+  for (const std::uint64_t power : powers) words.push_back(size_argument(power) + "iB");
   return {.source = kCollectiveTimes,
           .command = fmt::format("ddpsim-real WORKLOAD --backend c10d-gloo --all-reduce {}",
                                  fmt::join(words, ",")),

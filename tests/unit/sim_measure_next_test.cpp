@@ -49,11 +49,12 @@ TEST_CASE("measure next: all_reduce_perf spans the buckets, rounded outwards to 
 
 TEST_CASE("measure next: gloo is measured with what runs gloo, or by today's step on one rank") {
   const auto gloo = [](const Cluster& cluster) {
-    return measure_next({{kCollectiveTimes, 40_us}}, {5_us, -5_us}, 1000_us, two_buckets(), cluster,
+    return measure_next({{kCollectiveTimes, 40_us}}, {5_us, -5_us}, 1000_us,
+                        worlds::chain({{3'000'000, 40}, {9'000'000, 100}}, 50, 100), cluster,
                         limits(), Backend::gloo);
   };
   CHECK(gloo(worlds::node(8))->command ==
-        "ddpsim-real WORKLOAD --backend c10d-gloo --all-reduce 4MiB,8MiB");
+        "ddpsim-real WORKLOAD --backend c10d-gloo --all-reduce 4MiB,16MiB");
   CHECK(gloo(worlds::node(1))->then == "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME");
 }
 
