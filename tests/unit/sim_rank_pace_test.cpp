@@ -77,11 +77,14 @@ TEST_CASE("rank pace: its range widens the interval until today's step is given"
   const Cluster cluster = nodes(1, 8);
   const Duration step = simulate_times(workload, cluster, options, FreeModel{}).iteration;
   const Confidence guessed = assess(workload, cluster, options, FreeModel{}, step, std::nullopt);
-  CHECK(guessed.low_percent == doctest::Approx(100 * (1.012 / 1.05 - 1)).epsilon(0.05));
-  CHECK(guessed.high_percent == doctest::Approx(100 * (1.126 / 1.05 - 1)).epsilon(0.05));
-  CHECK(names(guessed, "5.0 % slower on 8 ranks"));
+  const double usual = 1 + kPublishedPace.beside_others;
+  CHECK(guessed.low_percent ==
+        doctest::Approx(100 * ((1 + kLeastPublishedPace.beside_others) / usual - 1)).epsilon(0.05));
+  CHECK(guessed.high_percent ==
+        doctest::Approx(100 * ((1 + kMostPublishedPace.beside_others) / usual - 1)).epsilon(0.05));
+  CHECK(names(guessed, "4.8 % slower on 8 ranks"));
   CHECK(names(assess(workload, nodes(4, 8), options, FreeModel{}, step, std::nullopt),
-              "10.0 % slower on 8 ranks on each of 4 nodes"));
+              "9.8 % slower on 8 ranks on each of 4 nodes"));
   REQUIRE(guessed.measure_next);
   CHECK(guessed.measure_next->then == "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME");
 
