@@ -136,6 +136,12 @@ void read_tune(const Object& root, Figures& figures) {
 void read_allreduce(const Object& root, Figures& figures) {
   figures.kind = "an all-reduce table (ddpsim.allreduce/1)";
   read_ranks(root, figures);
+  constexpr int kMost = 100'000'000;
+  if (const auto nodes = root.optional("nodes"))
+    figures.nodes = static_cast<int>(nodes->integer(1, kMost));
+  if (const auto gpus = root.optional("gpus_per_node"))
+    figures.gpus_per_node = static_cast<int>(gpus->integer(1, kMost));
+  if (const auto gpu = root.optional("gpu")) figures.gpu = gpu->string();
   for (const Cursor& entry : root.required("rows").array()) {
     const Object row = entry.free_object();
     const std::int64_t size = row.required("size_bytes").integer(0, 1LL << 50);

@@ -82,7 +82,7 @@ std::vector<MeasuredLog> Assembly::run() {
       fail("", "no table of an all-reduce: " + left_out_.front(), "Run all_reduce_perf");
     }
     if (raw_.said.lines > 0) return {debug_lines_alone()};
-    fail("", "no row of an all_reduce_perf table was found",
+    fail("", kNoRow,
          "Expected lines such as \"1048576 262144 float sum -1 40.00 26.21 39.32 0\": redirect all "
          "of the program's output into the file");
   }

@@ -8,6 +8,7 @@
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "figure_sources.hpp"
 #include "raw_log.hpp"
@@ -40,6 +41,9 @@ Figures figures_of_log(const std::filesystem::path& path, const std::string& tex
                             .place = point.place});
   }
   if (log.ranks > 0) figures.ranks = log.ranks;
+  figures.nodes = log.nodes;
+  figures.gpus_per_node = log.gpus_per_node;
+  if (!log.gpu.empty()) figures.gpu = gpu_model_name(log.gpu);
   figures.recognised = log.recognised;
   figures.warnings = log.warnings;
   std::erase(figures.warnings, nodes_unknown(log.ranks));  // ranks are enough here

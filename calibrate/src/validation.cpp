@@ -106,6 +106,12 @@ std::string names_of(const Figures& figures) {
        fmt::format("One has {}; the other {}", names_of(measured), names_of(predicted))});
 }
 
+/// "2 x 4 GPUs"
+std::string nodes_of(const Figures& figures) {
+  return figures.gpus_per_node ? fmt::format("{} x {} GPUs", *figures.nodes, *figures.gpus_per_node)
+                               : fmt::format("{} nodes", *figures.nodes);
+}
+
 void check_units(const std::vector<Pair>& pairs, const Figures& predicted,
                  const Figures& measured) {
   std::vector<double> ratios;
@@ -184,11 +190,21 @@ Validation validate(const Figures& predicted, const Figures& measured,
                                   *predicted.ranks),
                       "Predict for the same number: --nodes, --gpus-per-node"});
   }
+  if (predicted.nodes && measured.nodes && *predicted.nodes != *measured.nodes) {
+    throw InputError({measured.source, "",
+                      fmt::format("is of {}, {} of {}", nodes_of(measured), predicted.source,
+                                  nodes_of(predicted)),
+                      "Predict for the same: --nodes, --gpus-per-node"});
+  }
   std::vector<Pair> pairs = pairs_of(predicted, measured);
   std::erase_if(pairs, [&](const Pair& pair) { return !is_wanted(pair.measured.name, only); });
   if (pairs.empty()) nothing_in_common(predicted, measured, only);
   check_units(pairs, predicted, measured);
   Validation validation;
+  if (!predicted.gpu.empty() && !measured.gpu.empty() && predicted.gpu != measured.gpu) {
+    validation.notes.push_back(fmt::format("predicted for {}, measured on {}: is this the cluster?",
+                                           predicted.gpu, measured.gpu));
+  }
   for (const Pair& pair : pairs) {
     if (!(pair.measured.us > 0)) {
       // Nothing against nothing is right; anything else has no error in percent.

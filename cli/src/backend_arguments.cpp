@@ -5,13 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <sstream>
 
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/sim/collective.hpp"
 #include "usage_error.hpp"
+#include "word_option.hpp"
 
 namespace ddpsim {
 namespace {
@@ -68,13 +68,9 @@ bool read_tensors(const std::string& text) {
 }  // namespace
 
 void add_backend_options(CLI::App& command, BackendArguments& arguments) {
-  const std::map<std::string, Backend> choices = {{"nccl", Backend::nccl}, {"gloo", Backend::gloo}};
-  command
-      .add_option(
-          "--backend", arguments.backend,
-          "library of the process group: nccl (default), or gloo, which reduces on the host")
-      ->transform(CLI::CheckedTransformer(choices))
-      ->option_text("nccl|gloo");
+  add_word_option<Backend>(
+      command, "--backend", arguments.backend, {{"nccl", Backend::nccl}, {"gloo", Backend::gloo}},
+      "library of the process group: nccl (default), or gloo, which reduces on the host");
   command.add_option(
       "--gloo", arguments.gloo,
       "what binds gloo there, any of \"process:1.5GBps fill:1.6 host:20GBps cache:90MB step:35us "

@@ -163,6 +163,7 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
       "compare", "one workload on several clusters and sizes: which trains faster, and how surely");
   const auto arguments = std::make_shared<Arguments>();
   add_job_options(*command, arguments->job);
+  hide_run_options(*command);
   // What one job has once, a comparison has for each cluster or for each GPU.
   for (const char* name : {"CLUSTER", "--gpu", "--compute-scale", "--measured-step"})
     command->remove_option(command->get_option(name));

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 
 #include "compute_transfer.hpp"
 #include "ddpsim/formats/input_error.hpp"
@@ -16,6 +15,7 @@
 #include "interference_arguments.hpp"
 #include "rank_warnings.hpp"
 #include "usage_error.hpp"
+#include "word_option.hpp"
 #include "workload_source.hpp"
 
 namespace ddpsim {
@@ -123,14 +123,11 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
 }
 
 void add_timing_option(CLI::App& command, Timing& timing) {
-  const std::map<std::string, Timing> choices = {{"recorded", Timing::recorded},
-                                                 {"compacted", Timing::compacted}};
-  command
-      .add_option("--timing", timing,
-                  "of a trace: recorded (default), or compacted: without the gaps in which the GPU "
-                  "waited for the host")
-      ->transform(CLI::CheckedTransformer(choices))
-      ->option_text("recorded|compacted");
+  add_word_option<Timing>(
+      command, "--timing", timing,
+      {{"recorded", Timing::recorded}, {"compacted", Timing::compacted}},
+      "of a trace: recorded (default), or compacted: without the gaps in which the GPU waited for "
+      "the host");
 }
 
 std::string command_line(const std::string& command, const JobArguments& arguments) {
@@ -196,6 +193,9 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
     throw UsageError("--background: only --network flow knows of other traffic; add it");
   require_one_backend(arguments.backend, arguments.cluster, flow);
   const bool gloo = arguments.backend.backend == Backend::gloo;
+  if (gloo && arguments.interference)
+    throw UsageError(
+        "--interference: it is of NCCL's kernels, which --backend gloo does not use; leave it out");
   job.options.ddp = ddp_options(arguments.ddp);
   if (flow && job.options.ddp.process_groups > 1)
     throw UsageError(
@@ -265,6 +265,17 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
   for (std::string& warning : version_warnings(job.options.ddp))
     context.warnings.push_back(std::move(warning));
   return job;
+}
+
+void replay_today(Job& job, Duration predicted) {
+  if (!job.measured_step) return;
+  job.context.replay = Replay{*job.measured_step, predicted};
+  constexpr double kFarOff = 2;
+  const double times = predicted / *job.measured_step;
+  if (times <= kFarOff && times >= 1 / kFarOff) return;
+  job.context.warnings.push_back(fmt::format(
+      "--measured-step {:.6g} ms, but {:.6g} ms are predicted: another job, or another unit?",
+      job.measured_step->milliseconds(), predicted.milliseconds()));
 }
 
 void require_simulatable(const Job& job) {

@@ -60,6 +60,9 @@ std::string command_line(const std::string& command, const JobArguments& argumen
 /// `read`: the workload where it was read already. Throws UsageError or InputError.
 Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read = std::nullopt);
 
+/// Replays today's step, where it was measured; warns where it cannot be this job's.
+void replay_today(Job& job, Duration predicted);
+
 /// Refuses options the PyTorch version lacks and workloads that cannot be simulated.
 void require_simulatable(const Job& job);
 

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <set>
 
 #include "commands.hpp"
 #include "ddpsim/formats/files.hpp"
@@ -38,6 +39,27 @@ TimelineDifference laid_beside(const Timeline& predicted, const Timeline& measur
   return std::move(*result);
 }
 
+/// Where the timeline, by what it says of itself or by its spans, is of something else.
+std::vector<std::string> another_job(const Job& job, std::size_t buckets,
+                                     const Timeline& measured) {
+  std::vector<std::string> warnings;
+  const auto check = [&](const char* what, const std::string& there, const std::string& here) {
+    if (!there.empty() && there != here)
+      warnings.push_back(
+          fmt::format("--measured is of another job: {} {}, simulated: {}", what, there, here));
+  };
+  for (const auto& [key, text] : measured.provenance) {
+    if (key == "workload" && !job.workload.name.empty()) check("workload", text, job.workload.name);
+    if (key == "ranks") check("ranks", text, std::to_string(job.cluster.ranks()));
+  }
+  std::set<std::size_t> reduced;
+  for (const RankTimeline& rank : measured.ranks)
+    for (const Span& span : rank.spans)
+      if (span.track == Track::communication && span.bucket) reduced.insert(*span.bucket);
+  if (!reduced.empty()) check("buckets", std::to_string(reduced.size()), std::to_string(buckets));
+  return warnings;
+}
+
 int run(const Arguments& arguments) {
   Job job = load_job(arguments.job);
   const std::optional<Timeline> measured = measured_timeline(arguments);
@@ -60,10 +82,14 @@ int run(const Arguments& arguments) {
     context.iteration_if_alike =
         simulate_times(job.workload, job.cluster, alike, job.model).iteration;
   }
-  if (job.measured_step) context.replay = Replay{*job.measured_step, predicted};
+  replay_today(job, predicted);
   context.confidence =
       assess(job.workload, job.cluster, steady, job.model, predicted, context.replay);
-  if (measured) context.measured = laid_beside(result.timeline, *measured, *arguments.measured);
+  if (measured) {
+    context.measured = laid_beside(result.timeline, *measured, *arguments.measured);
+    for (std::string& warning : another_job(job, result.step.buckets.size(), *measured))
+      context.warnings.push_back(std::move(warning));
+  }
   JobArguments next = arguments.job;
   next.ddp.bucket_cap_mb_list.reset();
   context.next_command = command_line("tune", next);

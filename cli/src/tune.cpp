@@ -37,7 +37,7 @@ int run(const Arguments& arguments) {
   ReportContext& context = job.context;
   const Duration today =
       simulate_times(job.workload, job.cluster, job.options, job.model).iteration;
-  if (job.measured_step) context.replay = Replay{*job.measured_step, today};
+  replay_today(job, today);
   tuning.replay = context.replay;
   TuneResult result = tune(job.workload, job.cluster, job.options, job.model, tuning);
   if (job.workload.recorded_with.compiled_gradients > 0) {
@@ -78,6 +78,7 @@ void add_tune(CLI::App& app, std::function<int()>& action) {
       "tune", "is another bucket cap worth it; which range; the best any bucketing could do");
   const auto arguments = std::make_shared<Arguments>();
   add_job_options(*command, arguments->job);
+  hide_run_options(*command);
   command->add_option("--caps", arguments->caps,
                       "only these caps (MiB), X,X,…; default: every distinct bucketing once");
   add_threads_option(*command, arguments->threads);

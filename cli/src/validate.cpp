@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "ddpsim/calibrate/measured_log.hpp"
+#include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/reports/validation_report.hpp"
 #include "exit_code.hpp"
 #include "terminal.hpp"
@@ -29,8 +31,21 @@ std::optional<ErrorLimit> limit_of(const Arguments& arguments) {
   return limit;
 }
 
+/// A text without a single row of a log is more likely the wrong file than a broken log.
+Figures read_prediction(const std::string& argument) {
+  try {
+    return read_figures(argument);
+  } catch (const InputError& error) {
+    const Diagnostic& found = error.diagnostic();
+    if (found.message != kNoRow) throw;
+    throw InputError({found.file, found.where, "is neither JSON of ddpsim nor a log",
+                      "Expected what simulate, tune or allreduce wrote with --json or --timeline, "
+                      "or an all_reduce_perf log"});
+  }
+}
+
 int run(const Arguments& arguments) {
-  const Figures predicted = read_figures(arguments.predicted);
+  const Figures predicted = read_prediction(arguments.predicted);
   const Figures measured = read_figures(arguments.measured);
   const Validation validation = validate(predicted, measured, arguments.only);
   const std::optional<ErrorLimit> limit = limit_of(arguments);

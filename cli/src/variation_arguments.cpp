@@ -80,6 +80,11 @@ void add_variation_options(CLI::App& command, VariationArguments& arguments) {
       ->capture_default_str();
 }
 
+void hide_run_options(CLI::App& command) {
+  for (const char* name : {"--jitter", "--stagger"}) command.get_option(name)->group("");
+  command.remove_option(command.get_option("--seed"));
+}
+
 RankVariation rank_variation(const VariationArguments& arguments, const Cluster& cluster,
                              int iterations) {
   RankVariation variation;

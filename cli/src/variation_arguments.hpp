@@ -26,6 +26,8 @@ struct VariationArguments {
 };
 
 void add_variation_options(CLI::App& command, VariationArguments& arguments);
+/// For commands that know the steady step only: not offered, and refused with what has it instead.
+void hide_run_options(CLI::App& command);
 
 /// Throws UsageError, also for ranks the cluster does not have and for jitter or stagger where only
 /// the steady step (`iterations` 0) is asked for.

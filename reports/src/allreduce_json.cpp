@@ -9,6 +9,9 @@ std::string allreduce_json(const AllReduceTable& table, const ReportContext& con
   json.key("schema").string("ddpsim.allreduce/1");
   json.key("cluster").string(context.cluster);
   json.key("ranks").integer(table.ranks);
+  json.key("nodes").integer(table.nodes);
+  json.key("gpus_per_node").integer(table.gpus_per_node);
+  json.key("gpu").string(table.gpu);
   json.key("torch").string(to_string(context.torch));
   json.key("nccl").string(to_string(context.nccl));
   json.key("rows").begin_array();

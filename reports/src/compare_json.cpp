@@ -52,7 +52,7 @@ std::string compare_json(const Comparison& comparison, const std::vector<ReportC
   json.key("schema").string("ddpsim.compare/1");
   json.key("workload").string(shared.workload);
   json.key("torch").string(to_string(shared.torch));
-  json.key("nccl").string(to_string(shared.nccl));
+  write_nccl(json, shared);
   json.key("backend").string(name_of(shared.backend));
   json.key("network").string(shared.network);
   json.key("bucket_setting").string(shared.bucket_setting);

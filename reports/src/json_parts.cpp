@@ -51,12 +51,21 @@ void write_confidence(JsonWriter& json, const Confidence& confidence) {
   json.end_object();
 }
 
+void write_nccl(JsonWriter& json, const ReportContext& context) {
+  json.key("nccl");
+  if (context.backend == Backend::nccl) {
+    json.string(to_string(context.nccl));
+  } else {
+    json.null();
+  }
+}
+
 void write_setting(JsonWriter& json, const ReportContext& context) {
   json.key("workload").string(context.workload);
   json.key("cluster").string(context.cluster);
   json.key("ranks").integer(context.ranks);
   json.key("torch").string(to_string(context.torch));
-  json.key("nccl").string(to_string(context.nccl));
+  write_nccl(json, context);
   json.key("backend").string(name_of(context.backend));
   json.key("network").string(context.network);
   json.key("compute_scale").number(context.compute_scale);

@@ -11,6 +11,9 @@ namespace ddpsim {
 /// workload, cluster, ranks, torch, nccl, network, compute_scale, bucket_setting.
 void write_setting(JsonWriter& json, const ReportContext& context);
 
+/// "nccl": its version; null where it is not the backend.
+void write_nccl(JsonWriter& json, const ReportContext& context);
+
 void write_confidence(JsonWriter& json, const Confidence& confidence);
 /// What `tune` advises.
 /// `no_cap_because`: why no cap can be recommended at all; empty when one can.

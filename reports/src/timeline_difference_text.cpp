@@ -13,8 +13,8 @@ std::string number(TimePoint instant, TimeUnit unit) {
   return time_number(instant.since_start(), kDigits, unit);
 }
 
-/// How much later the prediction is than what was measured.
-std::string late(const SpanDifference& row, TimePoint Extent::*edge, TimeUnit unit) {
+/// Predicted less measured.
+std::string apart(const SpanDifference& row, TimePoint Extent::*edge, TimeUnit unit) {
   const Duration by = (*row.predicted).*edge - (*row.measured).*edge;
   const std::string text = time_number(by < Duration() ? -by : by, kDigits, unit);
   return (by < Duration() ? "-" : "+") + text;
@@ -45,10 +45,10 @@ std::string difference_text(const TimelineDifference& difference, const Terminal
                {"bucket", Align::right},
                {"start", Align::decimal},
                {"measured", Align::decimal},
-               {"late by", Align::decimal},
+               {"difference", Align::decimal},
                {"end", Align::decimal},
                {"measured", Align::decimal},
-               {"late by", Align::decimal}});
+               {"difference", Align::decimal}});
   std::string only_predicted;
   std::string only_measured;
   for (const SpanDifference& row : difference.spans) {
@@ -58,10 +58,12 @@ std::string difference_text(const TimelineDifference& difference, const Terminal
     }
     table.add_row({printable(row.name), row.bucket ? fmt::format("{}", *row.bucket) : "",
                    number(row.predicted->start, unit), number(row.measured->start, unit),
-                   late(row, &Extent::start, unit), number(row.predicted->end, unit),
-                   number(row.measured->end, unit), late(row, &Extent::end, unit)});
+                   apart(row, &Extent::start, unit), number(row.predicted->end, unit),
+                   number(row.measured->end, unit), apart(row, &Extent::end, unit)});
   }
-  return text + fmt::format("Span by span, {}, predicted and measured:\n", name_of(unit)) +
+  return text +
+         fmt::format("Span by span, {}: predicted, measured, predicted less measured:\n",
+                     name_of(unit)) +
          table.text(style) + alone("Only predicted", only_predicted, style) +
          alone("Only measured", only_measured, style);
 }

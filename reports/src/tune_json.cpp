@@ -13,6 +13,14 @@ void write_range(JsonWriter& json, const std::pair<double, double>& range) {
   json.end_array();
 }
 
+void write_gain(JsonWriter& json, const Gain& gain) {
+  json.begin_object(Layout::line);
+  json.key("value").time(gain.value);
+  json.key("low").time(gain.low);
+  json.key("high").time(gain.high);
+  json.end_object();
+}
+
 void write_point(JsonWriter& json, const CurvePoint& point) {
   json.begin_object(Layout::line);
   json.key("bucket_cap_mb");
@@ -57,11 +65,14 @@ void write_recommendation(JsonWriter& json, const Recommendation& recommended,
   write_optional(json, recommended.first_bucket_mb);
   json.key("cap_range_mb");
   write_range(json, recommended.cap_range_mb);
-  json.key("gain_us").begin_object(Layout::line);
-  json.key("value").time(recommended.gain.value);
-  json.key("low").time(recommended.gain.low);
-  json.key("high").time(recommended.gain.high);
-  json.end_object();
+  json.key("gain_us");
+  write_gain(json, recommended.gain);
+  json.key("surest_gain_us");
+  if (recommended.surest) {
+    write_gain(json, *recommended.surest);
+  } else {
+    json.null();
+  }
   json.key("measurable_us").time(recommended.measurable);
   json.key("python").string(recommended.python);
   json.key("reason").string(recommended.reason);

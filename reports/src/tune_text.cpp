@@ -53,7 +53,7 @@ std::string keep_verdict(const TuneResult& result, int digits, TimeUnit unit) {
         "least you could see).",
         time_text(gain, digits, unit), step, measurable);
   }
-  const Gain& sure = result.recommended.gain;
+  const Gain sure = result.recommended.surest.value_or(Gain{});
   return fmt::format(
       "Keep the default: {} might save {} of {}, but too much is not known: even the surest cap "
       "gains "

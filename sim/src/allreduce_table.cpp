@@ -11,6 +11,9 @@ AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& 
                                 std::span<const Bytes> sizes) {
   AllReduceTable table;
   table.ranks = cluster.ranks();
+  table.nodes = cluster.nodes;
+  table.gpus_per_node = cluster.gpus_per_node;
+  table.gpu = cluster.gpu.name;
   Band band;
   for (const Bytes size : sizes) {
     AllReduceRow row;

@@ -21,6 +21,13 @@ bool reproduced(const std::optional<Replay>& replay) {
   return replay && std::abs(replay->residual() / replay->measured) <= kReproduced;
 }
 
+/// The pace depends on the nodes as well.
+std::string ranks_of(const Cluster& cluster) {
+  return cluster.nodes == 1 ? fmt::format("{} ranks", cluster.ranks())
+                            : fmt::format("{} rank{} on each of {} nodes", cluster.gpus_per_node,
+                                          cluster.gpus_per_node == 1 ? "" : "s", cluster.nodes);
+}
+
 }  // namespace
 
 std::string_view name_of(Grade grade) {
@@ -72,8 +79,12 @@ Confidence assess(const Workload& workload, const Cluster& cluster, const Simula
   Confidence confidence;
   Cluster basis = cluster;
   if (chooser_of(model) == nullptr) basis.calibration.reset();  // NCCL's logs say nothing of gloo
+  const bool gloo = std::holds_alternative<GlooModel>(model);
   confidence.grade = grade_of(basis, reproduced(replay));
-  confidence.because.push_back(calibration_of(basis));
+  if (!gloo) confidence.because.push_back(calibration_of(basis));
+  if (gloo && cluster.ranks() > 1)
+    confidence.because.emplace_back(
+        "gloo's times come from its law and the constants of --gloo, not from this cluster");
   for (std::size_t i = 0; i + 1 < worlds.size(); i += 2) {
     const double low = std::min({deviations[i].by, deviations[i + 1].by, Duration()}) / predicted;
     const double high = std::max({deviations[i].by, deviations[i + 1].by, Duration()}) / predicted;
@@ -83,9 +94,9 @@ Confidence assess(const Workload& workload, const Cluster& cluster, const Simula
   }
   if (options.pace_range && cluster.ranks() > 1)
     confidence.because.push_back(
-        fmt::format("compute is taken {:.1f} % slower on {} ranks than on one GPU alone, as "
+        fmt::format("compute is taken {:.1f} % slower on {} than on one GPU alone, as "
                     "published steps show (--rank-slowdown)",
-                    100 * (slowdown(options.pace, cluster) - 1), cluster.ranks()));
+                    100 * (slowdown(options.pace, cluster) - 1), ranks_of(cluster)));
   confidence.because.push_back(fmt::format("measurement noise: {:.1f} %", 100 * kMeasurementNoise));
   if (replay) {
     deviations.push_back({kReplayResidual, replay->residual()});
@@ -99,7 +110,8 @@ Confidence assess(const Workload& workload, const Cluster& cluster, const Simula
   const Spread spread = combine(deviations, noise);
   confidence.low_percent = 100 * (spread.low / predicted);
   confidence.high_percent = 100 * (spread.high / predicted);
-  confidence.measure_next = measure_next(deviations, noise, predicted, workload, cluster, options);
+  confidence.measure_next = measure_next(deviations, noise, predicted, workload, cluster, options,
+                                         gloo ? Backend::gloo : Backend::nccl);
   return confidence;
 }
 

@@ -1,9 +1,11 @@
 #include "measure_next.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -55,19 +57,36 @@ std::vector<Bytes> sizes_of(const std::vector<Bucket>& buckets) {
   return sizes;
 }
 
+/// all_reduce_perf and `ddpsim calibrate` know NCCL only.
+NextMeasurement measure_gloo(const std::vector<Bytes>& sizes) {
+  std::set<std::uint64_t> powers;
+  for (const Bytes size : sizes)
+    powers.insert(
+        std::bit_ceil(std::max(std::uint64_t{1024}, static_cast<std::uint64_t>(size.count()))));
+  std::vector<std::string> words;
+  for (const std::uint64_t power : powers) words.push_back(size_argument(power) + "iB");
+  return {.source = kCollectiveTimes,
+          .command = fmt::format("ddpsim-real WORKLOAD --backend c10d-gloo --all-reduce {}",
+                                 fmt::join(words, ",")),
+          .then = "--gloo with the constants that give these times"};
+}
+
 /// Absent where the source was measured already.
 std::optional<NextMeasurement> measurement_of(const std::string& source, const Workload& workload,
                                               const Cluster& cluster,
-                                              const SimulationOptions& options) {
-  if (source == kCollectiveTimes)
-    return measure_all_reduces(
-        sizes_of(options.buckets ? *options.buckets : steady_buckets(workload, options.ddp)),
-        cluster);
-  if (source == kRankPace)
+                                              const SimulationOptions& options, Backend backend) {
+  const bool gloo = backend == Backend::gloo;
+  if (source == kCollectiveTimes && (!gloo || cluster.ranks() > 1)) {
+    const std::vector<Bytes> sizes =
+        sizes_of(options.buckets ? *options.buckets : steady_buckets(workload, options.ddp));
+    if (gloo) return measure_gloo(sizes);
+    return measure_all_reduces(sizes, cluster);
+  }
+  if (source == kRankPace || source == kCollectiveTimes)
     return NextMeasurement{
         .source = source,
         .command = "time twenty steps of this job on this cluster, without a profiler",
-        .then = "--measured-step TIME"};
+        .then = "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME"};
   if (source == kComputeScale)
     return NextMeasurement{
         .source = source,
@@ -116,7 +135,7 @@ std::optional<NextMeasurement> measure_all_reduces(const std::vector<Bytes>& siz
 std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviations,
                                             const std::vector<Duration>& extra, Duration predicted,
                                             const Workload& workload, const Cluster& cluster,
-                                            const SimulationOptions& options) {
+                                            const SimulationOptions& options, Backend backend) {
   const Duration all = width(deviations, extra);
   Duration most = predicted.scaled(kWorthMeasuring);
   std::optional<NextMeasurement> best;
@@ -126,7 +145,7 @@ std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviat
       if (deviation.source != candidate.source) others.push_back(deviation);
     const Duration narrower = all - width(others, extra);
     if (narrower <= most) continue;
-    auto measurement = measurement_of(candidate.source, workload, cluster, options);
+    auto measurement = measurement_of(candidate.source, workload, cluster, options, backend);
     if (!measurement) continue;
     most = narrower;
     best = std::move(measurement);

@@ -20,6 +20,7 @@ std::optional<NextMeasurement> measure_all_reduces(const std::vector<Bytes>& siz
 std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviations,
                                             const std::vector<Duration>& extra, Duration predicted,
                                             const Workload& workload, const Cluster& cluster,
-                                            const SimulationOptions& options);
+                                            const SimulationOptions& options,
+                                            Backend backend = Backend::nccl);
 
 }  // namespace ddpsim

@@ -71,11 +71,30 @@ TimePoint end_of_backward(const Program& program, const std::vector<OperationTim
   return end;
 }
 
-std::string why_exposed(const BucketResult& bucket, const BucketResult* previous,
+/// The bucket whose end this one's start had to wait for, or beside which it runs: with process
+/// groups, and gloo's threads, several collectives are under way at once.
+std::string because_of_others(const BucketResult& bucket, const std::vector<BucketResult>& before) {
+  const TimePoint asked = std::max(bucket.ready, bucket.launch);
+  const BucketResult* queued_behind = nullptr;
+  const BucketResult* beside = nullptr;
+  for (const BucketResult& other : before) {
+    if (other.end <= asked || other.end == other.start) continue;
+    const BucketResult*& found = other.end <= bucket.start ? queued_behind : beside;
+    if (found == nullptr || other.end >= found->end) found = &other;
+  }
+  if (queued_behind == &before.back()) return "queued behind the bucket in front";
+  if (queued_behind != nullptr)
+    return fmt::format("queued behind bucket {}", queued_behind - before.data());
+  if (beside != nullptr)
+    return fmt::format("shares the link with bucket {}", beside - before.data());
+  return "";
+}
+
+std::string why_exposed(const BucketResult& bucket, const std::vector<BucketResult>& before,
                         TimePoint backward_end, bool ready_last) {
   if (bucket.end <= backward_end || bucket.end == bucket.start) return "";
-  if (previous != nullptr && previous->end > bucket.ready && previous->end > bucket.launch)
-    return "queued behind the bucket in front";
+  if (!before.empty())
+    if (std::string others = because_of_others(bucket, before); !others.empty()) return others;
   if (bucket.last_arrival > bucket.start && bucket.last_arrival > backward_end)
     return fmt::format("waited for rank {}", bucket.last_rank);
   if (ready_last) return "its last gradient ends backward: nothing is left to hide behind";
@@ -189,8 +208,7 @@ std::vector<BucketResult> describe_buckets(const ReducerSchedule& planned,
         .end = collective.end,
         .choice = planned.choices[index],
         .exposed_because = {}};
-    result.exposed_because = why_exposed(result, results.empty() ? nullptr : &results.back(),
-                                         backward_end, result.ready == last_ready);
+    result.exposed_because = why_exposed(result, results, backward_end, result.ready == last_ready);
     results.push_back(std::move(result));
   }
   return results;

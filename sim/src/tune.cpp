@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "best_partition.hpp"
 #include "bucketing_search.hpp"
@@ -146,7 +147,7 @@ class Tuner {
     verdict.gain = setting.gain;
     if (!is_simple(standard, point)) verdict.first_bucket_mb = point.first_bucket_mb;
     verdict.set = verdict.gain.value >= verdict.measurable && verdict.gain.low > Duration();
-    explain(standard, found[setting.index], verdict);
+    explain(standard, found[setting.index], found[best], verdict);
     return verdict;
   }
 
@@ -207,7 +208,8 @@ class Tuner {
     setting.cap = round_cap(least, most);
   }
 
-  void explain(const Bucketing& standard, const Bucketing& chosen, Recommendation& verdict) const {
+  void explain(const Bucketing& standard, const Bucketing& chosen, const Bucketing& best,
+               Recommendation& verdict) const {
     if (verdict.set) {
       if (verdict.first_bucket_mb)
         verdict.python = fmt::format("torch.distributed._DEFAULT_FIRST_BUCKET_BYTES = {}",
@@ -217,6 +219,8 @@ class Tuner {
                                       verdict.python.empty() ? "" : "; ", *verdict.bucket_cap_mb);
       verdict.reason = fmt::format("{} bucket{} instead of {}", chosen.point.buckets,
                                    chosen.point.buckets == 1 ? "" : "s", standard.point.buckets);
+      if (best.point.iteration < chosen.point.iteration)
+        verdict.reason += "; not the fastest predicted, but the one whose gain is surest";
       return;
     }
     verdict.bucket_cap_mb.reset();
@@ -229,6 +233,8 @@ class Tuner {
       verdict.reason =
           "a larger gain is predicted, but within what is not known about this cluster it may be "
           "none";
+    verdict.surest = std::exchange(verdict.gain, Gain{});
+    verdict.cap_range_mb = standard.point.cap_range_mb;
   }
 
   /// iteration(default) - iteration(chosen), and again in every world that may be the true one.

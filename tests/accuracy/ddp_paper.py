@@ -469,10 +469,11 @@ def sensitivity(ddpsim, curves_a):
 
 
 # (median, p90, signs right, regret) as (environment, backend): what was aimed at, and what is held, the
-# figures of the day rounded up. The paper's own repetitions of one point (25 MB in Figures 7, 8 and 12)
-# lie up to 10 % apart.
+# figures of the day rounded up. Aimed at and missed: signs right, and the regret with NCCL, since for BERT on
+# 16 GPUs (Figure 7) `tune` recommends 10 MB, measured 4.7 % over the best. The paper's own repetitions of
+# one point (25 MB in Figures 7, 8 and 12) lie up to 10 % apart.
 AIMED = {("A", "nccl"): (0.05, 0.10, 0.90, 0.04), ("A", "gloo"): (0.08, None, 0.90, 0.08)}
-HELD = {("A", "nccl"): (0.05, 0.10, 0.84, 0.04), ("A", "gloo"): (0.08, 0.20, 0.86, 0.08)}
+HELD = {("A", "nccl"): (0.05, 0.10, 0.84, 0.05), ("A", "gloo"): (0.08, 0.20, 0.86, 0.08)}
 
 
 def main():

@@ -32,6 +32,25 @@ class Measured(unittest.TestCase):
         text = ddpsim(*JOB, "--measured", str(timeline)).out
         self.assertIn("(+0.0 %)", text)
 
+    def test_the_timeline_of_another_job_is_said_to_be(self):
+        timeline = self.folder / "step.json"
+        self.assertEqual(ddpsim(*JOB, "--timeline", str(timeline)).code, 0)
+        own = ddpsim(*JOB, "--measured", timeline, "--json").json()["warnings"]
+        self.assertFalse([one for one in own if "another job" in one])
+        document = json.loads(timeline.read_text())
+        document["provenance"] = {"workload": "bert", "ranks": "16"}
+        timeline.write_text(json.dumps(document))
+        warnings = ddpsim(*JOB, "--measured", timeline, "--bucket-cap-mb", "1", "--json").json()["warnings"]
+        for what in ("workload bert", "ranks 16, simulated: 2", "buckets "):
+            self.assertTrue([one for one in warnings if "another job: " + what in one], (what, warnings))
+
+    def test_the_column_says_what_it_subtracts(self):
+        timeline = self.folder / "step.json"
+        self.assertEqual(ddpsim(*JOB, "--timeline", str(timeline)).code, 0)
+        text = ddpsim(*JOB, "--measured", timeline).out
+        self.assertIn("predicted less measured", text)
+        self.assertNotIn("late by", text)
+
     def test_a_file_that_is_none_is_refused_and_nothing_written(self):
         wrong = self.folder / "wrong.json"
         wrong.write_text('{"schema": "ddpsim.timeline/1", "ranks": [{"rank": 7, "spans": []}]}', encoding="utf-8")

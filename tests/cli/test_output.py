@@ -163,8 +163,8 @@ class Tune(unittest.TestCase):
     def test_says_something_else_on_a_slow_network(self):
         fast = answer("tune", *JOB)["recommended"]
         slow = answer("tune", JOB[0], SLOW)["recommended"]
-        self.assertNotEqual([fast["action"], fast["cap_range_mb"]],
-                            [slow["action"], slow["cap_range_mb"]])
+        self.assertNotEqual([fast["action"], fast["surest_gain_us"]],
+                            [slow["action"], slow["surest_gain_us"]])
 
     def test_every_point_of_the_curve_is_what_simulate_says(self):
         curve = answer("tune", JOB[0], SLOW, "--caps", "0,1,10,25,40.5,100")["curve"]
@@ -194,10 +194,48 @@ class Backends(unittest.TestCase):
         self.assertIn("gloo", ddpsim("simulate", *self.GLOO).out)
         self.assertEqual(answer("tune", *self.GLOO, "--caps", "5,25")["backend"], "gloo")
 
+    def test_what_gloo_rests_on_is_not_nccl(self):
+        for command in ("simulate", "compare"):
+            document = answer(command, *self.GLOO)
+            self.assertIsNone(document["nccl"])
+            confidence = document.get("confidence") or document["rows"][0]["confidence"]
+            self.assertIn("--gloo", confidence["because"][0])
+            self.assertNotIn("all_reduce_perf", str(confidence))
+            self.assertNotIn("calibrate", str(confidence))
+
     def test_process_groups_run_side_by_side(self):
         one = answer("simulate", JOB[0], SLOW, "--torch", "1.13")
         three = answer("simulate", JOB[0], SLOW, "--torch", "1.13", "--process-groups", "3")
         self.assertLess(three["iteration_us"], one["iteration_us"])
+
+    def test_what_runs_side_by_side_is_not_queued(self):
+        answered = answer("simulate", JOB[0], SLOW, "--torch", "1.13", "--process-groups", "3")
+        buckets = answered["buckets"]
+        shared = 0
+        for i, bucket in enumerate(buckets[1:], 1):
+            because = bucket["exposed_because"] or ""
+            if because.startswith("queued behind the bucket in front"):
+                self.assertGreaterEqual(bucket["start_us"], buckets[i - 1]["end_us"])
+            shared += because.startswith("shares the link with bucket")
+        self.assertGreater(shared, 0)
+
+    def test_options_that_are_refused_are_not_offered(self):
+        for command in ("tune", "compare"):
+            text = ddpsim(command, "--help").out
+            for option in ("--jitter", "--stagger", "--seed"):
+                self.assertNotIn(option, text)
+        self.assertIn("--jitter", ddpsim("simulate", "--help").out)
+
+    def test_a_measured_step_far_off_is_asked_about(self):
+        for step, asked in (("10000ms", True), ("1ms", True), ("96ms", False)):
+            warnings = answer("simulate", *JOB, "--measured-step", step)["warnings"]
+            self.assertEqual(any("another job, or another unit?" in one for one in warnings), asked)
+
+    def test_what_is_recommended_when_the_default_is_kept(self):
+        recommended = answer("tune", *JOB)["recommended"]
+        self.assertEqual(recommended["action"], "keep default")
+        self.assertEqual(set(recommended["gain_us"].values()), {0})
+        self.assertIn("low", recommended["surest_gain_us"])
 
     def test_interference_can_be_switched_off(self):
         job = ["simulate", "resnet50-v100-b32-plain", "dgx1v@2"]

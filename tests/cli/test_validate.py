@@ -53,6 +53,24 @@ class Validate(unittest.TestCase):
         self.assertEqual(document["intervals"]["given"], 7)
         self.assertEqual(document["warnings"], [])
 
+    def test_a_log_of_another_cluster(self):
+        table = self.predicted("allreduce", NODES, "-b", "1M", "-e", "64M")
+        document = json.loads(table.read_text())
+        self.assertEqual((document["nodes"], document["gpus_per_node"], document["gpu"]),
+                         (2, 4, "V100"))
+        devices = "#  Rank  0 Group  0 Pid  1 on  host0 device  0 [0x07] NVIDIA A100-SXM4-40GB\n"
+        log = self.file("log.txt", log_of(document["rows"], 8))
+        outcome = ddpsim("validate", table, f"{log}@1x8")
+        self.assertEqual(outcome.code, 3)
+        self.assertIn("is of 1 x 8 GPUs", outcome.err)
+        self.assertIn("of 2 x 4 GPUs", outcome.err)
+        self.assertEqual(ddpsim("validate", table, f"{log}@2x4").code, 0)
+        other = self.file("a100.json", table.read_text().replace('"V100"', '"A100"'))
+        named = self.file("named.txt", devices + log_of(document["rows"], 8))
+        text = ddpsim("validate", table, f"{named}@2x4").out
+        self.assertIn("predicted for V100, measured on A100", text)
+        self.assertNotIn("measured on", ddpsim("validate", other, f"{named}@2x4").out)
+
     def test_exit_4_above_the_error_allowed(self):
         result = self.predicted("simulate", *JOB)
         step = json.loads(result.read_text())["iteration_us"]
@@ -128,6 +146,7 @@ class Validate(unittest.TestCase):
             ([result, "nosuch.txt"], ["nosuch.txt", "no such file"]),
             ([result, self.folder], ["is a directory"]),
             ([result, "104"], ["104", "ms"]),
+            ([self.file("prose.txt", "a page of text\n"), "104ms"], ["prose.txt", "simulate, tune", "--json"]),
             ([result, "0ms"], ["takes no time"]),
             ([result, "104s"], ["milliseconds or seconds"]),
             ([result, caps], ["caps.csv", "no figure in common", "bucket_cap_mb=25"]),

@@ -172,7 +172,7 @@ TEST_CASE("tune text: the default may be the best there is") {
 TEST_CASE("tune text: a large gain that may be none is not acted on") {
   TuneResult tune = sample::keep();
   tune.best.iteration = 90_ms;
-  tune.recommended.gain = {8_ms, Duration::milliseconds(-3), 12_ms};
+  tune.recommended.surest = Gain{8_ms, Duration::milliseconds(-3), 12_ms};
   CHECK(first_line(tune_text(tune, sample::context(), {})) ==
         "Keep the default: bucket_cap_mb=50 might save 8.0 ms of 98 ms, but too much is not known: "
         "even "

@@ -86,6 +86,17 @@ TEST_CASE("measure next: of a calibrated cluster, what its logs have not, beside
   CHECK(next({collectives, {kCosts, 20_us}}, cluster)->source == kCosts);
 }
 
+TEST_CASE("measure next: gloo is measured with what runs gloo, or by today's step on one rank") {
+  const auto gloo = [](const Cluster& cluster) {
+    return measure_next({{kCollectiveTimes, 40_us}}, {5_us, -5_us}, 1000_us,
+                        worlds::chain({{3'000'000, 40}, {9'000'000, 100}}, 50, 100), cluster,
+                        limits(), Backend::gloo);
+  };
+  CHECK(gloo(worlds::node(8))->command ==
+        "ddpsim-real WORKLOAD --backend c10d-gloo --all-reduce 4MiB,16MiB");
+  CHECK(gloo(worlds::node(1))->then == "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME");
+}
+
 TEST_CASE("measure next: nothing where no single source is worth a run") {
   const Cluster cluster = worlds::node(8);
   CHECK(next({}, cluster) == std::nullopt);

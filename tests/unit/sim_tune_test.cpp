@@ -123,6 +123,9 @@ TEST_CASE("tune: keeps the default when nothing measurable can be won, sets a ca
   CHECK_FALSE(fast.recommended.set);
   CHECK(fast.recommended.python.empty());
   CHECK_FALSE(fast.recommended.bucket_cap_mb);
+  CHECK(fast.recommended.gain.value == Duration());
+  CHECK(fast.recommended.cap_range_mb == fast.default_setting.cap_range_mb);
+  CHECK(fast.recommended.surest);
 
   // Collectives whose time is all start-up: every bucket beyond the first costs, whatever the scenario.
   Setup slow(300);
@@ -137,8 +140,12 @@ TEST_CASE("tune: keeps the default when nothing measurable can be won, sets a ca
   slow.model =
       AnalyticModel{.cluster = slow.cluster,
                     .tuning = {.algorithms = Algorithm::ring, .protocols = Protocol::simple}};
-  const Recommendation verdict = slow.tune().recommended;
+  const TuneResult tuned = slow.tune();
+  const Recommendation& verdict = tuned.recommended;
   CHECK(verdict.set);
+  CHECK_FALSE(verdict.surest);
+  const bool fastest = tuned.default_setting.iteration - verdict.gain.value == tuned.best.iteration;
+  CHECK((verdict.reason.find("surest") == std::string::npos) == fastest);
   CHECK(verdict.gain.low > Duration());
   CHECK(verdict.gain.value >= verdict.measurable);
   REQUIRE(verdict.bucket_cap_mb);

@@ -62,6 +62,9 @@ struct MeasuredLog {
   }
 };
 
+/// Message of the InputError for a text that is no log at all.
+inline constexpr const char* kNoRow = "no row of an all_reduce_perf table was found";
+
 /// One log per scale, in the order of the file. Throws InputError naming file, line and remedy: no
 /// table of an all-reduce, a value that cannot be, a stated scale that contradicts the log. The
 /// format is told by the content. A text with NCCL's debug lines alone is one log without points.

@@ -36,6 +36,8 @@ struct Figures {
   /// Of a tuning curve: the cap it advises (absent inside: keep the default), if it advises one.
   std::optional<CapFigure> advised;
   std::optional<int> ranks;
+  std::optional<int> nodes, gpus_per_node;
+  std::string gpu;  ///< model; empty where nothing tells
   std::vector<std::string> recognised;
   std::vector<std::string> warnings;
 };
@@ -78,7 +80,8 @@ struct Validation {
 };
 
 /// `only`: names, or beginnings of names, of the rows wanted; empty: all. Throws InputError where
-/// nothing is in common, units were mixed up, or the two are of different numbers of ranks.
+/// nothing is in common, units were mixed up, or the two are of different
+/// numbers of ranks or nodes.
 Validation validate(const Figures& predicted, const Figures& measured,
                     const std::vector<std::string>& only = {});
 

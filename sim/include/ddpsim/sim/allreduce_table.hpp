@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ddpsim/sim/collective.hpp"
@@ -20,6 +21,9 @@ struct AllReduceRow {
 
 struct AllReduceTable {
   int ranks = 1;
+  int nodes = 1;
+  int gpus_per_node = 1;
+  std::string gpu;                 ///< model
   std::vector<AllReduceRow> rows;  ///< in the order of the sizes asked for
   Confidence confidence;           ///< interval of the largest size
 };

@@ -39,9 +39,10 @@ struct Recommendation {
   std::optional<double> first_bucket_mb;         ///< set when the first bucket must be set apart
   std::pair<double, double> cap_range_mb{0, 0};  ///< caps within the measurable of the best
   Gain gain;                                     ///< iteration(default) - iteration(recommended)
-  Duration measurable;                           ///< gains below this cannot be told from noise
-  std::string python;                            ///< line to paste; empty when keeping the default
-  std::string reason;                            ///< one sentence
+  std::optional<Gain> surest;  ///< where the default is kept: gain of the surest other setting
+  Duration measurable;         ///< gains below this cannot be told from noise
+  std::string python;          ///< line to paste; empty when keeping the default
+  std::string reason;          ///< one sentence
 };
 
 struct BestPartition {
