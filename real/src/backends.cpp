@@ -43,6 +43,21 @@ void require_machine([[maybe_unused]] const std::string& backend,
 #endif
 }
 
+std::string backend_refuses(const std::string& name, [[maybe_unused]] const Workload& workload,
+                            [[maybe_unused]] const DdpOptions& options) {
+#ifdef DDPSIM_WITH_GLOO
+  if (name == "cpu-gloo") return cpu_gloo_refuses(workload, options);
+#endif
+#ifdef DDPSIM_WITH_C10D
+  if (name == "c10d-gloo") return c10d_gloo_refuses(workload, options);
+#endif
+#ifdef DDPSIM_WITH_CUDA
+  if (name == "cuda-nccl") return cuda_nccl_refuses(workload, options);
+#endif
+  DDPSIM_ASSERT(name.empty(), "only backends that are here are asked for");
+  return "";
+}
+
 std::unique_ptr<RealBackend> make_backend(const std::string& name,
                                           [[maybe_unused]] StoreClient& store,
                                           [[maybe_unused]] const BackendSetting& setting) {

@@ -37,11 +37,19 @@ std::vector<BackendKind> backend_kinds();
 /// Throws Unavailable before any rank is met when the machine cannot run it.
 void require_machine(const std::string& backend, const World& world);
 
+/// Why it cannot run this, as can be told before any rank starts; empty when it can. `name` is one of those that are
+/// here.
+std::string backend_refuses(const std::string& name, const Workload& workload,
+                            const DdpOptions& options);
+
 /// `name` is one of those that are here. The store must outlive the backend. Throws PeerLost, Unavailable.
 std::unique_ptr<RealBackend> make_backend(const std::string& name, StoreClient& store,
                                           const BackendSetting& setting);
 
 // One per optional library; each is defined where the library is.
+std::string cpu_gloo_refuses(const Workload& workload, const DdpOptions& options);
+std::string c10d_gloo_refuses(const Workload& workload, const DdpOptions& options);
+std::string cuda_nccl_refuses(const Workload& workload, const DdpOptions& options);
 std::unique_ptr<RealBackend> make_cpu_gloo(StoreClient& store, const BackendSetting& setting);
 std::unique_ptr<RealBackend> make_c10d_gloo(StoreClient& store, const BackendSetting& setting);
 std::unique_ptr<RealBackend> make_cuda_nccl(StoreClient& store, const BackendSetting& setting);

@@ -274,16 +274,6 @@ class C10dBackend : public RealBackend {
             {"communication", "ProcessGroupGloo of libtorch " TORCH_VERSION}};
   }
 
-  std::string refuses(const Workload& workload, const DdpOptions& options) const override {
-    if (!options.bucket_cap_mb_list.empty()) return "this libtorch has no bucket_cap_mb_list";
-    if (options.broadcast_buffers && !workload.buffers.empty())
-      return "c10d-gloo does not broadcast buffers: pass --no-broadcast-buffers to both";
-    for (const Parameter& parameter : workload.parameters)
-      if (parameter.ignored || parameter.dtype != Dtype::float32)
-        return "c10d-gloo takes float32 parameters, all of them in DDP";
-    return cannot_reduce(workload, options, CpuDevice(clock_)).value_or("");
-  }
-
   std::unique_ptr<StepRunner> runner(const Workload& workload, const DdpOptions& options) override {
     return std::make_unique<C10dRunner>(group_, clock_, workload, options);
   }
@@ -307,6 +297,16 @@ class C10dBackend : public RealBackend {
 };
 
 }  // namespace
+
+std::string c10d_gloo_refuses(const Workload& workload, const DdpOptions& options) {
+  if (!options.bucket_cap_mb_list.empty()) return "this libtorch has no bucket_cap_mb_list";
+  if (options.broadcast_buffers && !workload.buffers.empty())
+    return "c10d-gloo does not broadcast buffers: pass --no-broadcast-buffers to both";
+  for (const Parameter& parameter : workload.parameters)
+    if (parameter.ignored || parameter.dtype != Dtype::float32)
+      return "c10d-gloo takes float32 parameters, all of them in DDP";
+  return cannot_reduce(workload, options, CpuDevice::refuses).value_or("");
+}
 
 std::unique_ptr<RealBackend> make_c10d_gloo(StoreClient& store, const BackendSetting& setting) {
   return std::make_unique<C10dBackend>(store, setting);

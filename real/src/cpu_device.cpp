@@ -42,7 +42,7 @@ std::vector<std::pair<std::string, std::string>> CpuDevice::description() const 
           {"kernel", std::string(system.sysname) + " " + system.release + " " + system.machine}};
 }
 
-std::string CpuDevice::refuses(Dtype dtype) const {
+std::string CpuDevice::refuses(Dtype dtype) {
   if (dtype == Dtype::float32 || dtype == Dtype::float64) return "";
   return "on a CPU gradients are float32 or float64, not " + std::string(name_of(dtype));
 }

@@ -5,6 +5,10 @@
 
 namespace ddpsim {
 
+std::string cpu_gloo_refuses(const Workload& workload, const DdpOptions& options) {
+  return cannot_reduce(workload, options, CpuDevice::refuses).value_or("");
+}
+
 std::unique_ptr<RealBackend> make_cpu_gloo(StoreClient& store, const BackendSetting& setting) {
   return std::make_unique<ReplayBackend>(
       std::make_unique<CpuDevice>(setting.clock),

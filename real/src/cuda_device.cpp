@@ -119,7 +119,7 @@ std::vector<std::pair<std::string, std::string>> CudaDevice::description() const
                                           : "one thread block that waits"}};
 }
 
-std::string CudaDevice::refuses(Dtype dtype) const {
+std::string CudaDevice::refuses(Dtype dtype) {
   if (dtype == Dtype::float32 || dtype == Dtype::float64 || dtype == Dtype::float16 ||
       dtype == Dtype::bfloat16)
     return "";

@@ -38,7 +38,7 @@ class CudaDevice : public Device {
   CudaDevice(int index, HostClock clock, bool busy);
   ~CudaDevice() override;
   std::vector<std::pair<std::string, std::string>> description() const override;
-  std::string refuses(Dtype dtype) const override;
+  static std::string refuses(Dtype dtype);
   Region allocate(Dtype dtype, std::int64_t elements) override;
   void fill(Region region, double value) override;
   std::vector<double> read(Region region) override;

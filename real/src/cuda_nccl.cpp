@@ -22,6 +22,10 @@ class WatchedDevice : public CudaDevice {
 
 }  // namespace
 
+std::string cuda_nccl_refuses(const Workload& workload, const DdpOptions& options) {
+  return cannot_reduce(workload, options, CudaDevice::refuses).value_or("");
+}
+
 std::unique_ptr<RealBackend> make_cuda_nccl(StoreClient& store, const BackendSetting& setting) {
   auto device = std::make_unique<WatchedDevice>(setting.world.local_rank, setting.clock,
                                                 setting.busy_compute);

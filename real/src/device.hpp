@@ -29,6 +29,9 @@ struct Region {
   }
 };
 
+/// Why gradients of this type cannot be reduced on a kind of device; empty when they can.
+using DtypeRule = std::string (*)(Dtype dtype);
+
 /// A moment on a stream; its time is known once the device was synchronised.
 using Mark = std::size_t;
 
@@ -37,8 +40,6 @@ class Device {
   virtual ~Device() = default;
   /// What it is, with versions: for the provenance of a measurement.
   virtual std::vector<std::pair<std::string, std::string>> description() const = 0;
-  /// Why gradients of this type cannot be reduced here; empty when they can.
-  virtual std::string refuses(Dtype dtype) const = 0;
 
   /// Memory filled with zeros; it lives until release_memory.
   virtual Region allocate(Dtype dtype, std::int64_t elements) = 0;

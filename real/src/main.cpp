@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -47,7 +49,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
          "start this many processes here; absent: this process is one of those that torchrun, "
          "mpirun or srun started")
       ->check(CLI::Range(1, 1024));
-  app.add_option("--caps", arguments.caps, "bucket caps to try, in MiB: 1,5,25");
+  CLI::Option* caps =
+      app.add_option("--caps", arguments.caps, "bucket caps to try, in MiB: 1,5,25");
   app.add_option("--views", arguments.views, "gradient_as_bucket_view: no, yes or both")
       ->check(CLI::IsMember({"no", "yes", "both"}))
       ->capture_default_str();
@@ -66,18 +69,28 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_flag("--busy", arguments.busy,
                "replayed compute works on the GPU's memory rather than only passing time");
-  app.add_flag("--json", arguments.json, "one JSON document on stdout, nothing else there");
-  app.add_flag("--csv", arguments.csv, "CSV on stdout");
+  CLI::Option* json =
+      app.add_flag("--json", arguments.json, "one JSON document on stdout, nothing else there");
+  app.add_flag("--csv", arguments.csv, "CSV on stdout")->excludes(json);
   add_bucket_options(app, arguments.ddp);
   add_step_options(app, arguments.ddp);
+  caps->excludes("--bucket-cap-mb")->excludes("--bucket-cap-mb-list");
   app.set_version_flag("--version", "ddpsim-real " DDPSIM_VERSION);
+}
+
+/// What is measured twice would be told apart by nothing.
+void refuse_repeated(const char* option, std::string_view text, bool repeated) {
+  if (repeated) throw UsageError(fmt::format("{}: {} is there twice", option, text));
 }
 
 std::vector<Configuration> configurations(const Arguments& arguments) {
   std::vector<std::optional<double>> caps;
   const DdpOptions base = ddp_options(arguments.ddp);
   if (arguments.caps) {
-    for (const double cap : mib_list(*arguments.caps, "--caps")) caps.emplace_back(cap);
+    for (const double cap : mib_list(*arguments.caps, "--caps")) {
+      refuse_repeated("--caps", fmt::format("{}", cap), std::ranges::count(caps, cap) > 0);
+      caps.emplace_back(cap);
+    }
   } else {
     caps.push_back(base.bucket_cap_mb);
   }
@@ -104,6 +117,7 @@ std::vector<Bytes> sizes(const Arguments& arguments) {
   for (const std::string_view item : comma_list(*arguments.all_reduce)) {
     const Parsed<Bytes> size = parse_bytes(item);
     if (!size.value) throw UsageError("--all-reduce: " + size.problem);
+    refuse_repeated("--all-reduce", item, std::ranges::count(result, *size.value) > 0);
     result.push_back(*size.value);
   }
   return result;
@@ -121,6 +135,19 @@ void require_backend(const std::string& name) {
   throw UsageError(fmt::format("--backend: there is no \"{}\"; known: {}", name, known));
 }
 
+/// What can be told before any rank starts.
+void require_possible(const Sweep& sweep) {
+  if (sweep.busy_compute && sweep.backend != "cuda-nccl")
+    throw UsageError("--busy: replayed compute works on a GPU alone; pass --backend cuda-nccl");
+  for (const Configuration& configuration : sweep.configurations) {
+    const std::string problem =
+        backend_refuses(sweep.backend, sweep.workload, configuration.options);
+    if (!problem.empty()) throw UsageError(problem);
+  }
+  if (std::filesystem::exists(sweep.output) && !std::filesystem::is_directory(sweep.output))
+    throw UsageError(fmt::format("-o: {} is a file; name a folder", sweep.output.string()));
+}
+
 Sweep sweep_of(const Arguments& arguments, std::string command) {
   Sweep sweep;
   sweep.workload = load_workload(arguments.workload, std::nullopt).workload;
@@ -136,24 +163,68 @@ Sweep sweep_of(const Arguments& arguments, std::string command) {
   return sweep;
 }
 
+/// What somebody else threw, on one line.
+std::string one_line(const char* what) {
+  const std::string_view text = what;
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+/// This process's part; where ranks are to be started here it returns in each of them. The folder is made once nothing
+/// is known to stand in the way.
+World join(const Arguments& arguments) {
+  const auto make_folder = [&] {
+    if (!arguments.output.empty()) std::filesystem::create_directories(arguments.output);
+  };
+  const std::optional<World> started = arguments.ranks ? std::nullopt : world_from_environment();
+  if (started) {
+    require_machine(arguments.backend, *started);
+    if (started->rank == 0) make_folder();
+    return *started;
+  }
+  const int ranks = arguments.ranks.value_or(1);
+  check_apart([&] { require_machine(arguments.backend, {.local_rank = ranks - 1}); });
+  make_folder();
+  return fork_ranks(ranks);
+}
+
+std::string with_files(std::string text, const Sweep& sweep, const Measurement& measurement) {
+  if (sweep.output.empty()) return text;
+  text += fmt::format("Wrote measurement.json, measurement.csv, {}{} timelines to {}\n",
+                      measurement.all_reduces.empty() ? "" : "all_reduce.txt, ",
+                      measurement.configurations.size(), sweep.output.string());
+  return text;
+}
+
 int run(const Arguments& arguments, std::string command) {
   require_backend(arguments.backend);
   const Sweep sweep = sweep_of(arguments, std::move(command));
-  if (!sweep.output.empty()) std::filesystem::create_directories(sweep.output);
-  std::optional<World> world;
-  if (!arguments.ranks) world = world_from_environment();
-  require_machine(sweep.backend, world.value_or(World{}));
-  if (!world) world = fork_ranks(arguments.ranks.value_or(1));
+  require_possible(sweep);
+  static World world;
+  world = join(arguments);
+  // gloo throws in a thread of its own, where nobody can catch it.
+  std::set_terminate([] {
+    std::string reason = "internal error";
+    try {
+      if (const std::exception_ptr thrown = std::current_exception())
+        std::rethrow_exception(thrown);
+    } catch (const std::exception& error) {
+      reason = one_line(error.what());
+    } catch (...) {
+    }
+    std::fprintf(stderr, "ddpsim-real: rank %d: %s\n", world.rank, reason.c_str());
+    std::_Exit(kFailure);
+  });
   try {
-    const Measurement measurement = run_sweep(sweep, *world);
-    if (world->rank != 0) return kOk;
-    const std::string text = arguments.json  ? measurement_json(measurement)
-                             : arguments.csv ? measurement_csv(measurement)
-                                             : measurement_text(measurement);
+    const Measurement measurement = run_sweep(sweep, world);
+    if (world.rank != 0) return kOk;
+    const std::string text = arguments.json ? measurement_json(measurement)
+                             : arguments.csv
+                                 ? measurement_csv(measurement)
+                                 : with_files(measurement_text(measurement), sweep, measurement);
     std::fputs(text.c_str(), stdout);
     return std::fflush(stdout) == 0 ? kOk : kFailure;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "ddpsim-real: rank %d: %s\n", world->rank, error.what());
+    std::fprintf(stderr, "ddpsim-real: rank %d: %s\n", world.rank, one_line(error.what()).c_str());
     return kFailure;
   }
 }
@@ -172,7 +243,9 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     return run(arguments, std::move(command));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    std::fprintf(stderr, "ddpsim-real: %s\n", error.what());
+    return kUsage;
   } catch (const UsageError& error) {
     std::fprintf(stderr, "ddpsim-real: %s\n", error.what());
     return kUsage;

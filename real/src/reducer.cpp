@@ -19,18 +19,20 @@ bool same_parameters(const std::vector<Bucket>& a, const std::vector<Bucket>& b)
 }  // namespace
 
 std::optional<std::string> cannot_reduce(const Workload& workload, const DdpOptions& options,
-                                         const Device& device) {
+                                         DtypeRule refuses) {
   if (std::optional<std::string> problem = unsupported(options)) return problem;
   if (std::optional<std::string> problem = cannot_assign(workload)) return problem;
   if (!workload.backward || workload.backward->ready.empty())
     return "the workload says nothing of when gradients are ready (backward.ready)";
-  if (options.find_unused_parameters || options.static_graph || options.accumulate > 1)
-    return "the real reducer knows neither find_unused_parameters, static_graph nor accumulation";
+  if (options.find_unused_parameters || options.static_graph || options.accumulate > 1 ||
+      options.process_groups > 1)
+    return "the real reducer knows neither find_unused_parameters, static_graph, accumulation nor "
+           "several process groups";
   for (const Parameter& parameter : workload.parameters) {
     if (parameter.ignored) continue;
     if (parameter.sparse_gradient)
       return "parameter " + parameter.name + " has a sparse gradient: not reduced here";
-    if (const std::string problem = device.refuses(parameter.dtype); !problem.empty())
+    if (const std::string problem = refuses(parameter.dtype); !problem.empty())
       return "parameter " + parameter.name + ": " + problem;
   }
   return std::nullopt;

@@ -34,7 +34,7 @@ struct LaunchedBucket {
 
 /// Why the reducer cannot run this workload with these options; absent when it can.
 std::optional<std::string> cannot_reduce(const Workload& workload, const DdpOptions& options,
-                                         const Device& device);
+                                         DtypeRule refuses);
 
 class Reducer {
  public:

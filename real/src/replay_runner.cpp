@@ -86,10 +86,6 @@ std::vector<std::pair<std::string, std::string>> ReplayBackend::description() co
   return notes;
 }
 
-std::string ReplayBackend::refuses(const Workload& workload, const DdpOptions& options) const {
-  return cannot_reduce(workload, options, *device_).value_or("");
-}
-
 std::unique_ptr<StepRunner> ReplayBackend::runner(const Workload& workload,
                                                   const DdpOptions& options) {
   return std::make_unique<ReplayRunner>(*device_, *communicator_, clock_, workload, options);

@@ -39,7 +39,6 @@ class ReplayBackend : public RealBackend {
                 HostClock clock);
   ~ReplayBackend() override;
   std::vector<std::pair<std::string, std::string>> description() const override;
-  std::string refuses(const Workload& workload, const DdpOptions& options) const override;
   std::unique_ptr<StepRunner> runner(const Workload& workload, const DdpOptions& options) override;
   std::vector<Duration> all_reduce(Bytes size, int repetitions) override;
 

@@ -28,8 +28,6 @@ class RealBackend {
   virtual ~RealBackend() = default;
   /// Device, library and versions, for the provenance of a measurement.
   virtual std::vector<std::pair<std::string, std::string>> description() const = 0;
-  /// Why it cannot run this; empty when it can.
-  virtual std::string refuses(const Workload& workload, const DdpOptions& options) const = 0;
   virtual std::unique_ptr<StepRunner> runner(const Workload& workload,
                                              const DdpOptions& options) = 0;
   /// Times of `repetitions` all-reduces of this size, one after the other, each from all ranks together.

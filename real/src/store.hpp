@@ -20,13 +20,14 @@ class JobEnded : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A TCP socket that listens on all addresses; -1 for `port` 0 means any free port.
+/// A TCP socket that listens.
 struct Listening {
   int socket = -1;
   std::uint16_t port = 0;
 };
-/// Throws JobEnded where the port is taken.
-Listening listen_on(std::uint16_t port);
+enum class From { this_host, everywhere };
+/// `port` 0 means any free one. Throws JobEnded where it is taken.
+Listening listen_on(std::uint16_t port, From from);
 
 class StoreServer {
  public:

@@ -80,8 +80,11 @@ StoreClient::StoreClient(const std::string& host, std::uint16_t port, const Gree
   send_message(socket_, hello);
   // The server answers once all are there, or gives up at about the same time as we would.
   const auto answer = receive_message(socket_, timeout_ + std::chrono::seconds(2));
-  if (!answer || answer->size() != 2) throw JobEnded("rank 0 is gone");
-  if (answer->at(0) != "ok") throw JobEnded(answer->at(1));
+  const bool understood = answer && answer->size() == 2;
+  if (!understood || answer->at(0) != "ok") {
+    close(socket_);
+    throw JobEnded(understood ? answer->at(1) : "rank 0 is gone");
+  }
   if (greeting.rank == 0) set("boot", boot_id());
 }
 

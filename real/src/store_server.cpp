@@ -17,9 +17,15 @@
 #include "store.hpp"
 
 namespace ddpsim {
+namespace {
 
-Listening listen_on(std::uint16_t port) {
-  const int socket = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+constexpr auto kFarewell = std::chrono::seconds(1);
+
+}  // namespace
+
+Listening listen_on(std::uint16_t port, From from) {
+  const bool local = from == From::this_host;
+  const int socket = local ? -1 : ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int family = socket >= 0 ? AF_INET6 : AF_INET;
   const int listening = socket >= 0 ? socket : ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
@@ -37,7 +43,7 @@ Listening listen_on(std::uint16_t port) {
   } else {
     auto* four = reinterpret_cast<sockaddr_in*>(&address);
     four->sin_family = AF_INET;
-    four->sin_addr.s_addr = htonl(INADDR_ANY);
+    four->sin_addr.s_addr = htonl(local ? INADDR_LOOPBACK : INADDR_ANY);
     four->sin_port = htons(port);
     size = sizeof(sockaddr_in);
   }
@@ -65,6 +71,7 @@ struct StoreServer::State {
   std::string first_job;
   std::string ended;  ///< the reason, once there is one
   bool closing = false;
+  int open = 0;  ///< connections that are served
   std::list<int> connections;
   std::list<std::thread> threads;
   std::thread acceptor;
@@ -77,16 +84,25 @@ struct StoreServer::State {
   void accept_all() {
     for (;;) {
       const int connection = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
-      const std::scoped_lock lock(mutex);
-      if (closing || connection < 0) {
-        if (connection >= 0) close(connection);
-        return;
+      {
+        const std::scoped_lock lock(mutex);
+        if (closing) {
+          if (connection >= 0) close(connection);
+          return;
+        }
+        if (connection >= 0) take(connection);
       }
-      const int on = 1;
-      setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-      connections.push_back(connection);
-      threads.emplace_back([this, connection] { serve(connection); });
+      // A signal, a caller who left, no descriptor for now: none of them ends the job.
+      if (connection < 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
+  }
+
+  void take(int connection) {  // under the mutex
+    const int on = 1;
+    setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    connections.push_back(connection);
+    ++open;
+    threads.emplace_back([this, connection] { serve(connection); });
   }
 
   /// A reason to refuse this rank, or nothing. Under the mutex.
@@ -172,6 +188,8 @@ struct StoreServer::State {
     }
     const std::scoped_lock lock(mutex);
     if (rank >= 0 && !left && !closing) end(fmt::format("rank {} is gone", rank));
+    --open;
+    changed.notify_all();
   }
 };
 
@@ -184,9 +202,10 @@ StoreServer::StoreServer(int listening, int ranks, std::chrono::milliseconds tim
 }
 
 StoreServer::~StoreServer() {
-  // Others may still want to hear why the job ended.
   {
-    const std::scoped_lock lock(state_->mutex);
+    // Others may still want to hear that all is done, or why the job ended.
+    std::unique_lock lock(state_->mutex);
+    state_->changed.wait_for(lock, kFarewell, [this] { return state_->open == 0; });
     state_->closing = true;
     state_->changed.notify_all();
   }

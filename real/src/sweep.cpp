@@ -1,13 +1,13 @@
 #include "sweep.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
-#include <thread>
 
 #include "backends.hpp"
 #include "communicator.hpp"
@@ -32,6 +32,16 @@ std::string host_name() {
   return name.data();
 }
 
+/// Every one of them: ranks that differ in any would launch other collectives, or wait for them.
+std::string text_of(const DdpOptions& options) {
+  const auto optional = [](std::optional<double> mb) { return mb ? fmt::format("{}", *mb) : "-"; };
+  return fmt::format(" {} {} {} [{}] {} {} {} {} {} {}", to_string(options.torch),
+                     optional(options.bucket_cap_mb), optional(options.first_bucket_mb),
+                     fmt::join(options.bucket_cap_mb_list, " "), options.find_unused_parameters,
+                     options.static_graph, options.gradient_as_bucket_view,
+                     options.broadcast_buffers, options.process_groups, options.accumulate);
+}
+
 /// Shown only where somebody watches.
 void progress(const std::string& text) {
   if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "%s\n", text.c_str());
@@ -46,10 +56,6 @@ class RankOfSweep {
                                  .timeout = sweep.timeout,
                                  .busy_compute = sweep.busy_compute};
     backend_ = make_backend(sweep.backend, store, setting);
-    for (const Configuration& configuration : sweep.configurations) {
-      const std::string problem = backend_->refuses(sweep.workload, configuration.options);
-      if (!problem.empty()) throw JobEnded(problem);
-    }
     describe();
   }
 
@@ -172,9 +178,10 @@ class RankOfSweep {
 std::string digest_of(const Sweep& sweep) {
   std::string all = format_workload(sweep.workload) + sweep.backend;
   for (const Configuration& configuration : sweep.configurations)
-    all += "\n" + configuration.name + to_string(configuration.options.torch);
+    all += "\n" + configuration.name + text_of(configuration.options);
   for (const Bytes size : sweep.all_reduce_sizes) all += fmt::format(" {}", size.count());
-  all += fmt::format(" {} {} {}", sweep.warmup, sweep.iterations, sweep.all_reduce_repetitions);
+  all += fmt::format(" {} {} {} {} {}", sweep.warmup, sweep.iterations,
+                     sweep.all_reduce_repetitions, sweep.busy_compute, sweep.timeout.count());
   return fmt::format("{:016x}", fnv1a(all));
 }
 
@@ -182,7 +189,8 @@ Measurement run_sweep(const Sweep& sweep, const World& world) {
   require_machine(sweep.backend, world);
   std::optional<StoreServer> server;
   if (world.rank == 0) {
-    const int listening = world.listening >= 0 ? world.listening : listen_on(world.port).socket;
+    const int listening =
+        world.listening >= 0 ? world.listening : listen_on(world.port, From::everywhere).socket;
     server.emplace(listening, world.ranks, sweep.timeout);
   }
   StoreClient store(world.host, world.port,
@@ -203,8 +211,6 @@ Measurement run_sweep(const Sweep& sweep, const World& world) {
     throw JobEnded(reason);
   } catch (const std::exception& error) {
     store.end_job(fmt::format("rank {}: {}", world.rank, error.what()));
-    if (world.rank == 0)  // its store stays a moment so that the others hear it
-      std::this_thread::sleep_for(std::chrono::milliseconds(500));
     throw;
   }
 }

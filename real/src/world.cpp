@@ -127,8 +127,34 @@ std::optional<World> world_from_environment() {
   return std::nullopt;
 }
 
+void check_apart(const std::function<void()>& check) {
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0) throw JobEnded(std::string("pipe: ") + std::strerror(errno));
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::string problem;
+    try {
+      check();
+    } catch (const std::exception& error) {
+      problem = error.what();
+    }
+    std::_Exit(write(ends[1], problem.data(), problem.size()) < 0 ? 1 : 0);
+  }
+  const std::string refused = child < 0 ? std::strerror(errno) : "";
+  close(ends[1]);
+  std::string problem;
+  std::array<char, 256> part{};
+  for (ssize_t size = 0; (size = read(ends[0], part.data(), part.size())) > 0;)
+    problem.append(part.data(), static_cast<std::size_t>(size));
+  close(ends[0]);
+  if (child < 0) throw JobEnded("cannot start a process: " + refused);
+  waitpid(child, nullptr, 0);
+  if (!problem.empty()) throw JobEnded(problem);
+}
+
 World fork_ranks(int ranks) {
-  const Listening listening = listen_on(0);
+  const Listening listening = listen_on(0, From::this_host);
   std::vector<pid_t> children;
   const pid_t parent = getpid();
   for (int rank = 0; rank < ranks; ++rank) {

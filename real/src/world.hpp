@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -19,6 +20,10 @@ struct World {
 /// Reads RANK, WORLD_SIZE, LOCAL_RANK, or what Open MPI, PMI and Slurm set, with MASTER_ADDR and MASTER_PORT (29500).
 /// Absent where none of them is set. Throws JobEnded where they contradict each other.
 std::optional<World> world_from_environment();
+
+/// Runs `check` in a process of its own and throws JobEnded with what it threw. CUDA, once asked, does not survive a fork:
+/// whoever is to fork asks it so.
+void check_apart(const std::function<void()>& check);
 
 /// Forks `ranks` processes and returns in each of them with its world. The parent never returns: it waits for them,
 /// ends them all where one failed, and exits as the first that failed did.

@@ -160,11 +160,12 @@ std::string measurement_log(const Measurement& measurement, const std::vector<st
       "(us)  "
       "(GB/s)  (GB/s)\n";
   const double ranks = measurement.ranks;
-  constexpr double kBytesPerUs = 1000;  // of 1 GB/s
+  constexpr const char* kWrong = "N/A";  // sums are not checked
+  constexpr double kBytesPerUs = 1000;   // of 1 GB/s
   for (const MeasuredAllReduce& row : measurement.all_reduces) {
     const double algbw = static_cast<double>(row.size.count()) / row.time_us.median / kBytesPerUs;
     const std::string half = fmt::format("{:>8.2f} {:>7.2f} {:>7.2f} {:>6}", row.time_us.median,
-                                         algbw, algbw * 2 * (ranks - 1) / ranks, 0);
+                                         algbw, algbw * 2 * (ranks - 1) / ranks, kWrong);
     text += fmt::format("{:>12} {:>13} {:>9} {:>7} {:>7} {} {}\n", row.size.count(),
                         row.size.count() / 4, "float", "sum", -1, half, half);
   }
@@ -172,22 +173,25 @@ std::string measurement_log(const Measurement& measurement, const std::vector<st
 }
 
 std::string measurement_text(const Measurement& measurement) {
-  std::string text;
+  std::string text = fmt::format("{} ranks", measurement.ranks);
+  for (const auto& [key, value] : measurement.setup)
+    if (key == "backend") text += ", " + value;
+  text += "\n";
   constexpr double kMs = 1000;
   if (!measurement.configurations.empty())
-    text += "configuration        buckets   step ms      p10      p90   exposed  finalize\n";
+    text += "configuration        buckets   step ms   p10 ms   p90 ms exposed ms finalize ms\n";
   for (const MeasuredConfiguration& one : measurement.configurations) {
-    text += fmt::format("{:<20} {:>7} {:>9.3f} {:>8.3f} {:>8.3f} {:>9.3f} {:>9.3f}\n", one.name,
+    text += fmt::format("{:<20} {:>7} {:>9.3f} {:>8.3f} {:>8.3f} {:>10.3f} {:>11.3f}\n", one.name,
                         one.buckets.size(), one.iteration_us.median / kMs,
                         one.iteration_us.p10 / kMs, one.iteration_us.p90 / kMs,
                         one.exposed_communication_us.median / kMs, one.finalize_us.median / kMs);
   }
   if (measurement.all_reduces.empty()) return text;
-  text += "       size B   time us      p10      p90   algbw   busbw GB/s\n";
+  text += "       size B   time us   p10 us   p90 us algbw GB/s busbw GB/s\n";
   const double ranks = measurement.ranks;
   for (const MeasuredAllReduce& row : measurement.all_reduces) {
     const double algbw = static_cast<double>(row.size.count()) / row.time_us.median / kMs;
-    text += fmt::format("{:>13} {:>9.1f} {:>8.1f} {:>8.1f} {:>7.3f} {:>7.3f}\n", row.size.count(),
+    text += fmt::format("{:>13} {:>9.1f} {:>8.1f} {:>8.1f} {:>10.3f} {:>10.3f}\n", row.size.count(),
                         row.time_us.median, row.time_us.p10, row.time_us.p90, algbw,
                         algbw * 2 * (ranks - 1) / ranks);
   }

@@ -19,9 +19,7 @@ class FakeDevice : public Device {
  public:
   explicit FakeDevice(Calls& calls) : calls_(calls) {}
   std::vector<std::pair<std::string, std::string>> description() const override { return {}; }
-  std::string refuses(Dtype dtype) const override {
-    return dtype == Dtype::int64 ? "no int64 here" : "";
-  }
+  static std::string refuses(Dtype dtype) { return dtype == Dtype::int64 ? "no int64 here" : ""; }
   Region allocate(Dtype dtype, std::int64_t elements) override {
     const auto bytes = static_cast<std::size_t>(elements * element_size(dtype));
     memory_.push_back(std::make_unique<std::byte[]>(bytes + 1));

@@ -42,7 +42,7 @@ Outcome run_rank(std::uint16_t port, int rank, int ranks, const Workload& worklo
 
 std::vector<Outcome> run_all(int ranks, const Workload& workload, const DdpOptions& options,
                              int steps) {
-  const Listening listening = listen_on(0);
+  const Listening listening = listen_on(0, From::this_host);
   const StoreServer server(listening.socket, ranks, 20s);
   std::vector<std::future<Outcome>> futures;
   for (int rank = 0; rank < ranks; ++rank)

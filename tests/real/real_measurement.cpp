@@ -100,6 +100,6 @@ TEST_CASE(
         std::string::npos);
   CHECK(
       log.find(
-          "        4096          1024     float     sum      -1   100.00    0.04    0.05      0") !=
+          "        4096          1024     float     sum      -1   100.00    0.04    0.05    N/A") !=
       std::string::npos);
 }

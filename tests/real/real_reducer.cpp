@@ -97,13 +97,14 @@ TEST_CASE("real reducer: buffers are broadcast and waited for before forward") {
 }
 
 TEST_CASE("real reducer: what it cannot run is said before anything starts") {
-  Calls calls;
-  const FakeDevice device(calls);
+  const auto device = FakeDevice::refuses;
   Workload workload = small_workload({2}, {0});
   CHECK_FALSE(cannot_reduce(workload, {}, device));
   DdpOptions options;
   options.static_graph = true;
   CHECK(cannot_reduce(workload, options, device)->find("static_graph") != std::string::npos);
+  options = {.torch = {1, 13}, .process_groups = 2};
+  CHECK(cannot_reduce(workload, options, device)->find("process groups") != std::string::npos);
   workload.parameters[0].dtype = Dtype::int64;
   CHECK(*cannot_reduce(workload, {}, device) == "parameter p0: no int64 here");
   workload.parameters[0].shape = std::nullopt;

@@ -1,9 +1,12 @@
 // The meeting point: who is let in, and that everybody hears why a job ended, in time.
 #include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <future>
 #include <optional>
+#include <thread>
 
 #include "store.hpp"
 
@@ -15,7 +18,7 @@ namespace {
 constexpr auto kTimeout = 30s;  // nothing waits that long; a busy machine may be slow
 
 struct Meeting {
-  Listening listening = listen_on(0);
+  Listening listening = listen_on(0, From::this_host);
   StoreServer server;
   explicit Meeting(int ranks, std::chrono::milliseconds timeout = kTimeout)
       : server(listening.socket, ranks, timeout) {}
@@ -110,8 +113,59 @@ TEST_CASE("real store: the reason a rank gives is heard by the others") {
   CHECK_THROWS_WITH_AS(client.get("never set"), "rank 1: the disk is full", JobEnded);
 }
 
+TEST_CASE("real store: the server waits until everybody has heard that all is done") {
+  std::future<std::string> slow;
+  {
+    Meeting meeting(2);
+    slow = std::async(std::launch::async, [port = meeting.listening.port]() -> std::string {
+      try {
+        StoreClient client("127.0.0.1", port, greeting(1), kTimeout);
+        client.set("here", "");
+        std::this_thread::sleep_for(200ms);
+        return client.get("result");
+      } catch (const JobEnded& ended) {
+        return ended.what();
+      }
+    });
+    StoreClient client("127.0.0.1", meeting.listening.port, greeting(0), kTimeout);
+    client.get("here");
+    client.set("result", "done");
+    client.leave();
+  }
+  CHECK(slow.get() == "done");
+}
+
 TEST_CASE("real store: nobody at rank 0's address") {
-  const Listening taken = listen_on(0);
+  const Listening taken = listen_on(0, From::this_host);
   close(taken.socket);
   CHECK_THROWS_AS(StoreClient("127.0.0.1", taken.port, greeting(1), 200ms), JobEnded);
+}
+
+TEST_CASE("real store: what ranks of this host meet at is reached from this host alone") {
+  const Listening listening = listen_on(0, From::this_host);
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  getsockname(listening.socket, reinterpret_cast<sockaddr*>(&address), &size);
+  CHECK(address.sin_family == AF_INET);
+  CHECK(ntohl(address.sin_addr.s_addr) == INADDR_LOOPBACK);
+  close(listening.socket);
+}
+
+TEST_CASE("real store: a moment without descriptors does not keep later ranks out") {
+  Meeting meeting(1);
+  const int early = socket(AF_INET, SOCK_STREAM, 0);
+  rlimit usual{};
+  getrlimit(RLIMIT_NOFILE, &usual);
+  rlimit none = usual;
+  none.rlim_cur = 0;
+  setrlimit(RLIMIT_NOFILE, &none);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(meeting.listening.port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  CHECK(connect(early, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  std::this_thread::sleep_for(100ms);  // accepting it fails meanwhile
+  setrlimit(RLIMIT_NOFILE, &usual);
+  CHECK(meeting.arrives(greeting(0, 1)).get() == "");
+  close(early);
 }

@@ -104,6 +104,15 @@ class Real(unittest.TestCase):
                     self.assertEqual(timeline["provenance"]["configuration"], one["name"])
                 self.assertIn("cap25-views", (out / "measurement.csv").read_text(encoding="utf-8"))
 
+    def test_the_table_says_what_ran_in_which_units_and_what_was_written(self):
+        code, out, err = self.finish(self.start("--ranks", 2, "--iterations", 1, "--all-reduce", "4KiB", "-o", "out"))
+        self.assertEqual(code, 0, err)
+        lines = out.splitlines()
+        self.assertEqual(lines[0], "2 ranks, cpu-gloo")
+        self.assertIn("exposed ms", lines[1])
+        self.assertIn("algbw GB/s", lines[3])
+        self.assertEqual(lines[5], "Wrote measurement.json, measurement.csv, all_reduce.txt, 1 timelines to out")
+
     def test_ranks_started_one_by_one_meet(self):
         port = free_port()
         ranks = [self.rank(rank, 3, port, "--iterations", 2, "--json") for rank in (2, 1, 0)]
@@ -140,7 +149,9 @@ class Real(unittest.TestCase):
 
     def test_another_world_size_or_another_sweep_ends_both_with_one_reason(self):
         for ranks, arguments, reason in ((3, [], "rank 1 was told of 3 ranks"),
-                                         (2, ["--iterations", 4], "another workload or other options")):
+                                         (2, ["--iterations", 4], "another workload or other options"),
+                                         (2, ["--first-bucket-mb", 0.01], "another workload or other options"),
+                                         (2, ["--no-broadcast-buffers"], "another workload or other options")):
             port = free_port()
             zero = self.rank(0, 2, port, "--timeout", 5)
             one = self.rank(1, ranks, port, "--timeout", 5, *arguments)
@@ -213,10 +224,41 @@ class Usage(unittest.TestCase):
             self.assertEqual(run.returncode, code, run.stderr)
             self.assertIn(reason, run.stderr)
 
+    def test_what_makes_no_sense_is_refused_once_and_leaves_nothing_behind(self):
+        if "cpu-gloo" not in BACKENDS:
+            self.skipTest("this build has no gloo (Debian: libgloo-dev)")
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "out"
+            file = pathlib.Path(folder) / "file"
+            file.write_text("kept", encoding="utf-8")
+            for arguments, reason in (
+                    (["--caps", "1,1.0"], "--caps: 1 is there twice"),
+                    (["--all-reduce", "4KiB,4096B"], "--all-reduce: 4096B is there twice"),
+                    (["--caps", "1", "--bucket-cap-mb", "2"], "--caps excludes --bucket-cap-mb"),
+                    (["--json", "--csv"], "--json excludes --csv"),
+                    (["--busy"], "--busy: "),
+                    (["--process-groups", "2", "--torch", "1.13"], "several process groups"),
+                    (["--find-unused-parameters"], "find_unused_parameters"),
+                    (["--static-graph"], "static_graph"),
+                    (["--accumulate", "2"], "accumulation"),
+                    (["--warmup", "x"], "--warmup"),
+                    (["-o", str(file)], "is a file; name a folder")):
+                if "-o" not in arguments:
+                    arguments = [*arguments, "-o", str(out)]
+                run = self.run_real("resnet50-v100-b32", "--ranks", "2", "--iterations", "1", *arguments)
+                self.assertEqual(run.returncode, 2, run.stderr)
+                self.assertEqual(len(run.stderr.strip().splitlines()), 1, run.stderr)
+                self.assertTrue(run.stderr.startswith("ddpsim-real: "), run.stderr)
+                self.assertIn(reason, run.stderr)
+                self.assertFalse(out.exists(), arguments)
+            self.assertEqual(file.read_text(encoding="utf-8"), "kept")
+
     def test_without_a_gpu_there_is_one_message(self):
         if pathlib.Path("/dev/nvidia0").exists():
             self.skipTest("there is a GPU here")
-        run = self.run_real("resnet50-v100-b32", "--backend", "cuda-nccl", "--ranks", "2")
+        with tempfile.TemporaryDirectory() as folder:
+            run = self.run_real("resnet50-v100-b32", "--backend", "cuda-nccl", "--ranks", "2", "-o", f"{folder}/out")
+            self.assertEqual(os.listdir(folder), [])
         self.assertEqual(run.returncode, 1)
         self.assertEqual(len(run.stderr.strip().splitlines()), 1, run.stderr)
         self.assertIn("no GPU" if "cuda-nccl" in BACKENDS else "is not in this build", run.stderr)
