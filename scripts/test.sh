@@ -30,7 +30,7 @@ skip() {  # skip NAME REASON
 }
 
 sources() { git ls-files -z -- "$@"; }
-formatting() { sources '*.cpp' '*.hpp' | xargs -0 clang-format --dry-run -Werror; }
+formatting() { sources '*.cpp' '*.hpp' '*.h' '*.cu' | xargs -0 clang-format --dry-run -Werror; }
 build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parallel "$jobs" "${@:2}"; }
 tests() { ctest --preset "$1" --parallel "$jobs" "${@:2}"; }
 build_and_test() { build "$1" && tests "$@"; }

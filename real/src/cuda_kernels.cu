@@ -93,7 +93,8 @@ __global__ void scale(const T* from, T* to, long long elements, double factor) {
   using V = typename Arithmetic<T>::Type;
   const V by = static_cast<V>(factor);
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
-  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements; i += step)
+  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
+       i += step)
     to[i] = narrow<T, V>(wide(from[i]) * by);
 }
 
@@ -101,34 +102,37 @@ template <typename T>
 __global__ void set(T* region, long long elements, double value) {
   using V = typename Arithmetic<T>::Type;
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
-  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements; i += step)
+  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
+       i += step)
     region[i] = narrow<T, V>(static_cast<V>(value));
 }
 
 template <typename From, typename To>
 __global__ void cast(const From* from, To* to, long long elements) {
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
-  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements; i += step)
+  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
+       i += step)
     to[i] = narrow<To, float>(wide(from[i]));
 }
 
 template <typename T>
 int launch_scale(void* stream, const void* from, void* to, int64_t elements, double factor) {
-  scale<T><<<blocks_for(elements), kThreads, 0, on(stream)>>>(static_cast<const T*>(from), static_cast<T*>(to),
-                                                            elements, factor);
+  scale<T><<<blocks_for(elements), kThreads, 0, on(stream)>>>(
+      static_cast<const T*>(from), static_cast<T*>(to), elements, factor);
   return cudaGetLastError();
 }
 
 template <typename T>
 int launch_set(void* stream, void* region, int64_t elements, double value) {
-  set<T><<<blocks_for(elements), kThreads, 0, on(stream)>>>(static_cast<T*>(region), elements, value);
+  set<T>
+      <<<blocks_for(elements), kThreads, 0, on(stream)>>>(static_cast<T*>(region), elements, value);
   return cudaGetLastError();
 }
 
 template <typename From, typename To>
 int launch_cast(void* stream, const void* from, void* to, int64_t elements) {
   cast<From, To><<<blocks_for(elements), kThreads, 0, on(stream)>>>(static_cast<const From*>(from),
-                                                                  static_cast<To*>(to), elements);
+                                                                    static_cast<To*>(to), elements);
   return cudaGetLastError();
 }
 
@@ -142,7 +146,8 @@ int ddpsim_spin(void* stream, int64_t nanoseconds) {
   return cudaGetLastError();
 }
 
-int ddpsim_spin_busy(void* stream, int64_t nanoseconds, float* scratch, int64_t elements, int blocks) {
+int ddpsim_spin_busy(void* stream, int64_t nanoseconds, float* scratch, int64_t elements,
+                     int blocks) {
   if (nanoseconds <= 0) return cudaSuccess;
   spin_busy<<<blocks, kThreads, 0, on(stream)>>>(nanoseconds, scratch, elements);
   return cudaGetLastError();
@@ -179,17 +184,21 @@ int ddpsim_fill(void* stream, void* region, int64_t elements, double value, enum
   return cudaErrorInvalidValue;
 }
 
-int ddpsim_compress(void* stream, const float* from, void* to, int64_t elements, enum ddpsim_type to_type) {
+int ddpsim_compress(void* stream, const float* from, void* to, int64_t elements,
+                    enum ddpsim_type to_type) {
   if (elements <= 0) return cudaSuccess;
   if (to_type == DDPSIM_FLOAT16) return launch_cast<float, __half>(stream, from, to, elements);
-  if (to_type == DDPSIM_BFLOAT16) return launch_cast<float, __nv_bfloat16>(stream, from, to, elements);
+  if (to_type == DDPSIM_BFLOAT16)
+    return launch_cast<float, __nv_bfloat16>(stream, from, to, elements);
   return cudaErrorInvalidValue;
 }
 
-int ddpsim_decompress(void* stream, const void* from, float* to, int64_t elements, enum ddpsim_type from_type) {
+int ddpsim_decompress(void* stream, const void* from, float* to, int64_t elements,
+                      enum ddpsim_type from_type) {
   if (elements <= 0) return cudaSuccess;
   if (from_type == DDPSIM_FLOAT16) return launch_cast<__half, float>(stream, from, to, elements);
-  if (from_type == DDPSIM_BFLOAT16) return launch_cast<__nv_bfloat16, float>(stream, from, to, elements);
+  if (from_type == DDPSIM_BFLOAT16)
+    return launch_cast<__nv_bfloat16, float>(stream, from, to, elements);
   return cudaErrorInvalidValue;
 }
 

@@ -10,20 +10,29 @@
 extern "C" {
 #endif
 
-enum ddpsim_type { DDPSIM_FLOAT32 = 0, DDPSIM_FLOAT64 = 1, DDPSIM_FLOAT16 = 2, DDPSIM_BFLOAT16 = 3 };
+enum ddpsim_type {
+  DDPSIM_FLOAT32 = 0,
+  DDPSIM_FLOAT64 = 1,
+  DDPSIM_FLOAT16 = 2,
+  DDPSIM_BFLOAT16 = 3
+};
 
 /* The stream is busy for this long, by the GPU's own nanosecond clock; one thread block, so nothing else is kept out. */
 int ddpsim_spin(void* stream, int64_t nanoseconds);
 /* As long, but on `blocks` thread blocks that read and write `scratch` (floats) all the while: what runs beside it
  * slows down, and it. */
-int ddpsim_spin_busy(void* stream, int64_t nanoseconds, float* scratch, int64_t elements, int blocks);
+int ddpsim_spin_busy(void* stream, int64_t nanoseconds, float* scratch, int64_t elements,
+                     int blocks);
 /* to = from * factor, as PyTorch's mul_out into a bucket view. */
-int ddpsim_scale_copy(void* stream, const void* from, void* to, int64_t elements, double factor, enum ddpsim_type type);
+int ddpsim_scale_copy(void* stream, const void* from, void* to, int64_t elements, double factor,
+                      enum ddpsim_type type);
 /* region = value */
 int ddpsim_fill(void* stream, void* region, int64_t elements, double value, enum ddpsim_type type);
 /* float32 to 16 bits and back, as the compression hooks do; `to_type` or `from_type` is a 16-bit type. */
-int ddpsim_compress(void* stream, const float* from, void* to, int64_t elements, enum ddpsim_type to_type);
-int ddpsim_decompress(void* stream, const void* from, float* to, int64_t elements, enum ddpsim_type from_type);
+int ddpsim_compress(void* stream, const float* from, void* to, int64_t elements,
+                    enum ddpsim_type to_type);
+int ddpsim_decompress(void* stream, const void* from, float* to, int64_t elements,
+                      enum ddpsim_type from_type);
 
 #ifdef __cplusplus
 }

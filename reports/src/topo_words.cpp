@@ -39,54 +39,6 @@ std::string kind_words(LinkKind kind, const Cluster& cluster) {
   return "";
 }
 
-std::string_view kind_word(VertexKind kind) {
-  switch (kind) {
-    case VertexKind::gpu:
-      return "gpu";
-    case VertexKind::nvswitch:
-      return "nvswitch";
-    case VertexKind::pcie_switch:
-      return "pcie-switch";
-    case VertexKind::cpu:
-      return "cpu";
-    case VertexKind::nic:
-      return "nic";
-  }
-  return "";
-}
-
-std::string_view kind_word(NetworkKind kind) {
-  switch (kind) {
-    case NetworkKind::none:
-      return "none";
-    case NetworkKind::infiniband:
-      return "ib";
-    case NetworkKind::roce:
-      return "roce";
-    case NetworkKind::tcp:
-      return "tcp";
-    case NetworkKind::efa:
-      return "efa";
-    case NetworkKind::slingshot:
-      return "slingshot";
-  }
-  return "";
-}
-
-std::string_view kind_word(IntraKind kind) {
-  switch (kind) {
-    case IntraKind::none:
-      return "none";
-    case IntraKind::nvswitch:
-      return "nvswitch";
-    case IntraKind::nvlink:
-      return "nvlink";
-    case IntraKind::pcie:
-      return "pcie";
-  }
-  return "";
-}
-
 std::string_view kind_word(SwitchPlan::Kind kind) {
   switch (kind) {
     case SwitchPlan::Kind::one_switch:

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "ddpsim/topologies/kind_words.hpp"
 #include "ddpsim/topologies/topology.hpp"
 
 namespace ddpsim {
@@ -10,9 +11,6 @@ namespace ddpsim {
 std::string_view kind_word(LinkKind kind);  ///< "nvlink"
 /// "the NICs", "the PCIe slots"
 std::string kind_words(LinkKind kind, const Cluster& cluster);
-std::string_view kind_word(VertexKind kind);        ///< "pcie-switch"
-std::string_view kind_word(NetworkKind kind);       ///< "ib"
-std::string_view kind_word(IntraKind kind);         ///< "nvswitch"
 std::string_view kind_word(SwitchPlan::Kind kind);  ///< "leaf-spine"
 
 std::string joined_words(const Cluster& cluster);

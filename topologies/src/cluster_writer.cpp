@@ -11,6 +11,7 @@
 #include "calibration_file.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/kind_words.hpp"
 #include "description.hpp"
 
 namespace ddpsim {
@@ -20,39 +21,6 @@ using Json = nlohmann::ordered_json;
 
 std::string rate_text(Bandwidth rate) {
   return fmt::format("{}GBps", rate.gigabytes_per_second());
-}
-
-const char* word_for(NetworkKind kind) {
-  switch (kind) {
-    case NetworkKind::roce:
-      return "roce";
-    case NetworkKind::tcp:
-      return "tcp";
-    case NetworkKind::efa:
-      return "efa";
-    case NetworkKind::slingshot:
-      return "slingshot";
-    case NetworkKind::infiniband:
-    case NetworkKind::none:
-      break;
-  }
-  return "ib";
-}
-
-const char* word_for(VertexKind kind) {
-  switch (kind) {
-    case VertexKind::gpu:
-      return "gpu";
-    case VertexKind::nvswitch:
-      return "nvswitch";
-    case VertexKind::pcie_switch:
-      return "pcie-switch";
-    case VertexKind::cpu:
-      return "cpu";
-    case VertexKind::nic:
-      break;
-  }
-  return "nic";
 }
 
 const char* word_for(NvlinkLayout layout) {
@@ -95,7 +63,7 @@ Json interconnect_of(const InterconnectDescription& links) {
 Json wiring_of(const NodeGraph& graph) {
   Json vertices = Json::array();
   for (const Vertex& vertex : graph.vertices) {
-    Json entry = {{"name", vertex.name}, {"kind", word_for(vertex.kind)}};
+    Json entry = {{"name", vertex.name}, {"kind", kind_word(vertex.kind)}};
     if (vertex.port > Bandwidth()) entry["rate"] = rate_text(vertex.port);
     vertices.push_back(std::move(entry));
   }
@@ -133,7 +101,7 @@ Json node_of(const NodeDescription& node) {
 
 Json network_of(const ClusterDescription& cluster) {
   const NodeDescription& node = cluster.types.front();
-  Json out = {{"kind", word_for(cluster.network.kind)}};
+  Json out = {{"kind", kind_word(cluster.network.kind)}};
   if (node.nics > 0) {
     out["nics_per_node"] = node.nics;
     out["per_nic"] = rate_text(node.per_nic);

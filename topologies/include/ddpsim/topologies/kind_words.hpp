@@ -1,0 +1,15 @@
+// What cluster files and documents call the kinds of things a cluster is made of.
+#pragma once
+
+#include <string_view>
+
+#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/topologies/topology.hpp"
+
+namespace ddpsim {
+
+std::string_view kind_word(VertexKind kind);   ///< "pcie-switch"
+std::string_view kind_word(NetworkKind kind);  ///< "ib"
+std::string_view kind_word(IntraKind kind);    ///< "nvswitch"
+
+}  // namespace ddpsim
