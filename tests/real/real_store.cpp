@@ -154,8 +154,6 @@ TEST_CASE("real store: what ranks of this host meet at is reached from this host
 TEST_CASE("real store: a moment without descriptors does not keep later ranks out") {
   Meeting meeting(1);
   const int early = socket(AF_INET, SOCK_STREAM, 0);
-  // Its thread has begun by then: the undefined-behaviour sanitizer checks that with a pipe.
-  std::this_thread::sleep_for(100ms);
   rlimit usual{};
   getrlimit(RLIMIT_NOFILE, &usual);
   rlimit none = usual;
