@@ -17,6 +17,7 @@
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "kriging_fit.hpp"
 #include "law_parameters.hpp"
+#include "median.hpp"
 
 namespace ddpsim {
 namespace {
@@ -41,12 +42,6 @@ struct Part {
   CollectiveTuning tuning;
   std::vector<MeasuredPoint> points;  ///< one per size
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 /// Rows of one size become their geometric mean; sizes of nothing say nothing, wrong sums neither.
 std::vector<MeasuredPoint> by_size(const MeasuredLog& log) {

@@ -14,6 +14,7 @@
 
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "median.hpp"
 
 namespace ddpsim {
 namespace {
@@ -27,12 +28,6 @@ constexpr Bytes kLarge{1 << 20};
 double law_us(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning) {
   const CollectiveChoice choice = choose(CollectiveKind::all_reduce, size, cluster, tuning);
   return cost(CollectiveKind::all_reduce, choice, size, cluster).microseconds();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 std::vector<MeasuredPoint> largest(const std::vector<MeasuredPoint>& points) {

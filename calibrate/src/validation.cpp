@@ -8,6 +8,7 @@
 #include <map>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "median.hpp"
 
 namespace ddpsim {
 namespace {
@@ -19,12 +20,6 @@ constexpr double kDifferencePercent = 2;  ///< two caps that differ less are ali
 double quantile(const std::vector<double>& sorted, double share) {
   const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));
   return sorted[std::max<std::size_t>(rank, 1) - 1];
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 /// One figure per name, in order of first appearance: repeats of a size become their median.
