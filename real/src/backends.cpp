@@ -1,77 +1,86 @@
 #include "backends.hpp"
 
+#include <algorithm>
+
 #include "ddpsim/sim/assert.hpp"
 
 namespace ddpsim {
 namespace {
 
+struct Backend {
+  const char* name;
+  const char* summary;
+  const char* missing = "";  ///< why this build lacks it; the rest is set where it is here
+  std::string (*refuses)(const Workload& workload, const DdpOptions& options) = nullptr;
+  std::unique_ptr<RealBackend> (*make)(StoreClient& store, const BackendSetting& setting) = nullptr;
+  void (*require_machine)(const World& world) = nullptr;  ///< absent: any machine will do
+};
+
+constexpr Backend kBackends[] = {
+    {
+        .name = "cpu-gloo",
+        .summary = "our reducer; compute is a timed wait, gloo over TCP",
 #ifdef DDPSIM_WITH_GLOO
-constexpr const char* kNoGloo = "";
+        .refuses = cpu_gloo_refuses,
+        .make = make_cpu_gloo,
 #else
-constexpr const char* kNoGloo = "gloo was not found when this was built; Debian: libgloo-dev";
+        .missing = "gloo was not found when this was built; Debian: libgloo-dev",
 #endif
+    },
+    {
+        .name = "c10d-gloo",
+        .summary = "PyTorch's own c10d::Reducer in the same place",
 #ifdef DDPSIM_WITH_C10D
-constexpr const char* kNoC10d = "";
+        .refuses = c10d_gloo_refuses,
+        .make = make_c10d_gloo,
 #else
-constexpr const char* kNoC10d =
-    "libtorch and gloo were not found when this was built (with GCC); Debian: libtorch-dev "
-    "libgloo-dev";
+        .missing = "libtorch and gloo were not found when this was built (with GCC); Debian: "
+                   "libtorch-dev libgloo-dev",
 #endif
+    },
+    {
+        .name = "cuda-nccl",
+        .summary = "our reducer on GPUs, NCCL",
 #ifdef DDPSIM_WITH_CUDA
-constexpr const char* kNoCuda = "";
+        .refuses = cuda_nccl_refuses,
+        .make = make_cuda_nccl,
+        .require_machine = require_cuda,
 #else
-constexpr const char* kNoCuda =
-    "nvcc and NCCL were not found when this was built; the CUDA toolkit (11.8 to 13) and "
-    "libnccl-dev "
-    "bring them";
+        .missing = "nvcc and NCCL were not found when this was built; the CUDA toolkit (11.8 to "
+                   "13) and libnccl-dev bring them",
 #endif
+    },
+};
+
+const Backend& backend_here(const std::string& name) {
+  const Backend* found = std::ranges::find(kBackends, name, &Backend::name);
+  DDPSIM_ASSERT(found != std::end(kBackends) && found->make != nullptr,
+                "only backends that are here are asked for");
+  return *found;
+}
 
 }  // namespace
 
 std::vector<BackendKind> backend_kinds() {
-  return {
-      {"cpu-gloo", "our reducer; compute is a timed wait, gloo over TCP", kNoGloo},
-      {"c10d-gloo", "PyTorch's own c10d::Reducer in the same place", kNoC10d},
-      {"cuda-nccl", "our reducer on GPUs, NCCL", kNoCuda},
-  };
+  std::vector<BackendKind> kinds;
+  for (const Backend& backend : kBackends)
+    kinds.push_back({backend.name, backend.summary, backend.missing});
+  return kinds;
 }
 
-void require_machine([[maybe_unused]] const std::string& backend,
-                     [[maybe_unused]] const World& world) {
-#ifdef DDPSIM_WITH_CUDA
-  if (backend == "cuda-nccl") require_cuda(world);
-#endif
+void require_machine(const std::string& name, const World& world) {
+  const Backend& backend = backend_here(name);
+  if (backend.require_machine != nullptr) backend.require_machine(world);
 }
 
-std::string backend_refuses(const std::string& name, [[maybe_unused]] const Workload& workload,
-                            [[maybe_unused]] const DdpOptions& options) {
-#ifdef DDPSIM_WITH_GLOO
-  if (name == "cpu-gloo") return cpu_gloo_refuses(workload, options);
-#endif
-#ifdef DDPSIM_WITH_C10D
-  if (name == "c10d-gloo") return c10d_gloo_refuses(workload, options);
-#endif
-#ifdef DDPSIM_WITH_CUDA
-  if (name == "cuda-nccl") return cuda_nccl_refuses(workload, options);
-#endif
-  DDPSIM_ASSERT(name.empty(), "only backends that are here are asked for");
-  return "";
+std::string backend_refuses(const std::string& name, const Workload& workload,
+                            const DdpOptions& options) {
+  return backend_here(name).refuses(workload, options);
 }
 
-std::unique_ptr<RealBackend> make_backend(const std::string& name,
-                                          [[maybe_unused]] StoreClient& store,
-                                          [[maybe_unused]] const BackendSetting& setting) {
-#ifdef DDPSIM_WITH_GLOO
-  if (name == "cpu-gloo") return make_cpu_gloo(store, setting);
-#endif
-#ifdef DDPSIM_WITH_C10D
-  if (name == "c10d-gloo") return make_c10d_gloo(store, setting);
-#endif
-#ifdef DDPSIM_WITH_CUDA
-  if (name == "cuda-nccl") return make_cuda_nccl(store, setting);
-#endif
-  DDPSIM_ASSERT(name.empty(), "only backends that are here are asked for");
-  return nullptr;
+std::unique_ptr<RealBackend> make_backend(const std::string& name, StoreClient& store,
+                                          const BackendSetting& setting) {
+  return backend_here(name).make(store, setting);
 }
 
 }  // namespace ddpsim

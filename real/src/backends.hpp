@@ -34,15 +34,15 @@ struct BackendKind {
 };
 std::vector<BackendKind> backend_kinds();
 
-/// Throws Unavailable before any rank is met when the machine cannot run it.
-void require_machine(const std::string& backend, const World& world);
+/// Throws Unavailable before any rank is met when the machine cannot run it. Here and below `name` is one of those that
+/// are here.
+void require_machine(const std::string& name, const World& world);
 
-/// Why it cannot run this, as can be told before any rank starts; empty when it can. `name` is one of those that are
-/// here.
+/// Why it cannot run this, as can be told before any rank starts; empty when it can.
 std::string backend_refuses(const std::string& name, const Workload& workload,
                             const DdpOptions& options);
 
-/// `name` is one of those that are here. The store must outlive the backend. Throws PeerLost, Unavailable.
+/// The store must outlive the backend. Throws PeerLost, Unavailable.
 std::unique_ptr<RealBackend> make_backend(const std::string& name, StoreClient& store,
                                           const BackendSetting& setting);
 

@@ -40,10 +40,17 @@ struct Arguments {
   DdpArguments ddp;
 };
 
+/// "NAME (what it is), …"
+std::string backends_help() {
+  std::string help;
+  for (const BackendKind& kind : backend_kinds())
+    help += fmt::format("{}{} ({})", help.empty() ? "" : ", ", kind.name, kind.summary);
+  return help;
+}
+
 void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("workload", arguments.workload, "WORKLOAD, as for ddpsim")->required();
-  app.add_option("--backend", arguments.backend, "cpu-gloo, c10d-gloo or cuda-nccl")
-      ->capture_default_str();
+  app.add_option("--backend", arguments.backend, backends_help())->capture_default_str();
   app.add_option(
          "--ranks", arguments.ranks,
          "start this many processes here; absent: this process is one of those that torchrun, "
