@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cmath>
 
+#include "ddpsim/formats/number.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -15,13 +15,11 @@ namespace {
 constexpr TorchVersion kNewestKnown{2, 13};
 
 double mib_number(std::string_view text, const std::string& option) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
-      value < 0)
+  const auto value = parse_number<double>(text);
+  if (!value || !std::isfinite(*value) || *value < 0)
     throw UsageError(fmt::format(
         "{}: \"{}\" is not a number of MiB (0 or more, as PyTorch's bucket_cap_mb)", option, text));
-  return value;
+  return *value;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "workload_source.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <system_error>
@@ -20,12 +21,11 @@ LoadedWorkload load_estimate(const std::string& text) {
   const std::optional<GpuModel> gpu = find_gpu(spec.gpu);
   if (!gpu) {
     const std::vector<std::string> known = gpu_names();
-    const std::optional<std::string> near = nearest(spec.gpu, known);
-    throw InputError({.file = in_quotes(text),
-                      .where = "",
-                      .message = fmt::format("there is no GPU {}", in_quotes(spec.gpu)),
-                      .hint = near ? fmt::format("Did you mean \"{}\"?", *near)
-                                   : fmt::format("Known: {}", fmt::join(known, ", "))});
+    throw InputError(
+        {.file = in_quotes(text),
+         .where = "",
+         .message = fmt::format("there is no GPU {}", in_quotes(spec.gpu)),
+         .hint = did_you_mean(spec.gpu, known, fmt::format("Known: {}", fmt::join(known, ", ")))});
   }
   return {estimate_workload(spec, *gpu), estimate_warnings(spec, *gpu)};
 }
@@ -40,12 +40,10 @@ LoadedWorkload load_estimate(const std::string& text) {
                         .hint = fmt::format("Estimate them for a GPU: {}@V100", text)});
   }
   for (const BundledWorkload& bundled : bundled_workloads()) names.push_back(bundled.name);
-  const std::optional<std::string> near = nearest(text, names);
   throw InputError({.file = text,
                     .where = "",
                     .message = "no such file and no bundled workload of that name",
-                    .hint = near ? fmt::format("Did you mean \"{}\"?", *near)
-                                 : "`ddpsim list` shows what is bundled"});
+                    .hint = did_you_mean(text, names, "`ddpsim list` shows what is bundled")});
 }
 
 }  // namespace

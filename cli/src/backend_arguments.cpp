@@ -4,12 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <sstream>
 
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/sim/collective.hpp"
+#include "key_values.hpp"
 #include "usage_error.hpp"
 #include "word_option.hpp"
 
@@ -42,26 +42,23 @@ Duration read_time(const std::string& key, const std::string& text) {
 }
 
 int read_threads(const std::string& text) {
-  int threads = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
-  if (error != std::errc() || end != text.data() + text.size() || threads < 1 ||
-      threads > kMostThreads)
+  const auto threads = parse_number<int>(text);
+  if (!threads || *threads < 1 || *threads > kMostThreads)
     throw UsageError(fmt::format("--gloo: threads: expected 1 to {}", kMostThreads));
-  return threads;
+  return *threads;
 }
 
 double read_fill(const std::string& text) {
-  double fill = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), fill);
-  if (error != std::errc() || end != text.data() + text.size() ||
-      !(fill >= 1 && fill <= kMostThreads))
+  const auto fill = parse_number<double>(text);
+  if (!fill || !(*fill >= 1 && *fill <= kMostThreads))
     throw UsageError(fmt::format("--gloo: fill: expected a number from 1 to {}", kMostThreads));
-  return fill;
+  return *fill;
 }
 
 bool read_tensors(const std::string& text) {
   if (text != "host" && text != "device")
-    throw UsageError(fmt::format("--gloo: tensors: \"{}\" is not one of host, device", text));
+    throw UsageError("--gloo: tensors: " +
+                     not_one_of(text, std::vector<std::string>{"host", "device"}));
   return text == "host";
 }
 
@@ -93,36 +90,18 @@ void require_one_backend(const BackendArguments& arguments, const ClusterArgumen
 GlooLinks gloo_links(const BackendArguments& arguments) {
   GlooLinks links;
   if (!arguments.gloo) return links;
-  std::istringstream words(*arguments.gloo);
   const std::vector<std::string> known = {"process", "fill",  "host",    "step",   "start",
                                           "copy",    "cache", "threads", "tensors"};
-  for (std::string word; words >> word;) {
-    const std::size_t colon = word.find(':');
-    const std::string key = word.substr(0, colon);
-    const std::string value = colon == std::string::npos ? "" : word.substr(colon + 1);
-    if (key == "process") {
-      links.process = read_rate(key, value);
-    } else if (key == "host") {
-      links.host = read_rate(key, value);
-    } else if (key == "copy") {
-      links.copy = read_rate(key, value);
-    } else if (key == "cache") {
-      links.cache = read_size(key, value);
-    } else if (key == "fill") {
-      links.to_fill = read_fill(value);
-    } else if (key == "step") {
-      links.step = read_time(key, value);
-    } else if (key == "start") {
-      links.start = read_time(key, value);
-    } else if (key == "threads") {
-      links.threads = read_threads(value);
-    } else if (key == "tensors") {
-      links.host_tensors = read_tensors(value);
-    } else {
-      const std::optional<std::string> near = nearest(key, known);
-      throw UsageError(fmt::format("--gloo: \"{}\" is not one of {}{}", key, fmt::join(known, ", "),
-                                   near ? fmt::format(". Did you mean \"{}\"?", *near) : ""));
-    }
+  for (const auto& [key, value] : key_values("--gloo", *arguments.gloo, known)) {
+    if (key == "process") links.process = read_rate(key, value);
+    if (key == "host") links.host = read_rate(key, value);
+    if (key == "copy") links.copy = read_rate(key, value);
+    if (key == "cache") links.cache = read_size(key, value);
+    if (key == "fill") links.to_fill = read_fill(value);
+    if (key == "step") links.step = read_time(key, value);
+    if (key == "start") links.start = read_time(key, value);
+    if (key == "threads") links.threads = read_threads(value);
+    if (key == "tensors") links.host_tensors = read_tensors(value);
   }
   return links;
 }

@@ -2,18 +2,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <memory>
 
 #include "commands.hpp"
 #include "ddp_arguments.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "exit_code.hpp"
 #include "logged_buckets.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
+#include "word_option.hpp"
 #include "workload_source.hpp"
 
 namespace ddpsim {
@@ -23,7 +24,7 @@ struct Arguments {
   std::string workload;
   std::optional<std::string> model;
   DdpArguments ddp;
-  std::string order = "ready";
+  bool in_ready_order = true;
   std::optional<std::string> limits;
   OutputArguments output;
 };
@@ -44,21 +45,17 @@ std::optional<Workload> workload_of_model(const std::string& name) {
 std::vector<Bytes> parse_limits(const std::string& text) {
   std::vector<Bytes> limits;
   for (const std::string_view item : comma_list(text)) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), value);
-    if (error != std::errc() || end != item.data() + item.size() || value < 0)
+    const auto value = parse_number<std::int64_t>(item);
+    if (!value || *value < 0)
       throw UsageError(fmt::format(
           "--bucket-limits: \"{}\" is not a whole number of bytes from 0 to 2^63 - 1", item));
-    limits.emplace_back(value);
+    limits.emplace_back(*value);
   }
   return limits;
 }
 
 int run(const Arguments& arguments) {
-  if (arguments.order != "ready" && arguments.order != "definition")
-    throw UsageError(
-        fmt::format("--order: \"{}\" is not one of ready, definition", arguments.order));
-  const bool in_ready_order = arguments.order == "ready";
+  const bool in_ready_order = arguments.in_ready_order;
   DdpOptions options = ddp_options(arguments.ddp);
   require_supported(options);
   std::optional<std::vector<Bytes>> limits;
@@ -129,10 +126,9 @@ void add_buckets(CLI::App& app, std::function<int()>& action) {
       ->required();
   add_bucket_options(*command, arguments->ddp);
   command->add_option("--model", arguments->model, "parameter list for traces without shapes");
-  command
-      ->add_option("--order", arguments->order,
-                   "definition: buckets at construction; ready: after the rebuild")
-      ->capture_default_str();
+  add_word_option<bool>(*command, "--order", arguments->in_ready_order,
+                        {{"ready", true}, {"definition", false}},
+                        "ready: after the rebuild (default); definition: buckets at construction");
   command->add_option("--bucket-limits", arguments->limits,
                       "exact limits in bytes, B,B,…; the last repeats");
   add_output_options(*command, arguments->output, false);

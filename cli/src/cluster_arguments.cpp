@@ -41,10 +41,7 @@ Set parse_list(std::string_view text, const std::string& option,
     if (!named) {
       std::vector<std::string> names;
       for (const Enum value : every) names.emplace_back(name_of(value));
-      const std::optional<std::string> near = nearest(std::string(word), names);
-      throw UsageError(fmt::format("{}: \"{}\" is not one of {}{}", option, word,
-                                   fmt::join(names, ", "),
-                                   near ? fmt::format(". Did you mean \"{}\"?", *near) : ""));
+      throw UsageError(option + ": " + not_one_of(word, names));
     }
     if (except) {
       set.remove(*named);

@@ -8,6 +8,7 @@
 #include "compute_transfer.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
@@ -187,8 +188,8 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
   Job job;
   const bool flow = arguments.network == "flow";
   if (!flow && arguments.network != "analytic")
-    throw UsageError(
-        fmt::format("--network: \"{}\" is not one of analytic, flow", arguments.network));
+    throw UsageError("--network: " +
+                     not_one_of(arguments.network, std::vector<std::string>{"analytic", "flow"}));
   if (arguments.background && !flow)
     throw UsageError("--background: only --network flow knows of other traffic; add it");
   require_one_backend(arguments.backend, arguments.cluster, flow);

@@ -14,7 +14,7 @@ namespace ddpsim {
 namespace {
 
 /// The word that was not understood and the nearest one that would have been.
-std::string did_you_mean(const CLI::App& app, int argc, char** argv) {
+std::string what_was_meant(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> known;
   const CLI::App* command = nullptr;
   for (const CLI::App* subcommand : app.get_subcommands({})) {
@@ -24,10 +24,8 @@ std::string did_you_mean(const CLI::App& app, int argc, char** argv) {
   }
   if (command == nullptr) {
     if (argc < 2 || argv[1][0] == '-') return "";
-    const std::optional<std::string> near = nearest(argv[1], known);
-    return fmt::format(
-        "\"{}\" is not a command. {}", argv[1],
-        near ? fmt::format("Did you mean \"{}\"?", *near) : "`ddpsim --help` lists them");
+    return fmt::format("\"{}\" is not a command. {}", argv[1],
+                       did_you_mean(argv[1], known, "`ddpsim --help` lists them"));
   }
   known.clear();
   for (const CLI::Option* option : command->get_options())
@@ -37,10 +35,10 @@ std::string did_you_mean(const CLI::App& app, int argc, char** argv) {
     word = word.substr(0, word.find('='));
     if (!word.starts_with("--") || std::find(known.begin(), known.end(), word) != known.end())
       continue;
-    const std::optional<std::string> near = nearest(word, known);
-    return fmt::format("\"{}\" is not an option of {}. {}", word, command->get_name(),
-                       near ? fmt::format("Did you mean \"{}\"?", *near)
-                            : fmt::format("`ddpsim {} --help` lists them", command->get_name()));
+    return fmt::format(
+        "\"{}\" is not an option of {}. {}", word, command->get_name(),
+        did_you_mean(word, known,
+                     fmt::format("`ddpsim {} --help` lists them", command->get_name())));
   }
   return "";
 }
@@ -67,7 +65,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& request) {  // --help, --version
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
-    const std::string suggestion = did_you_mean(app, argc, argv);
+    const std::string suggestion = what_was_meant(app, argc, argv);
     print_error("ddpsim: " + (suggestion.empty() ? std::string(error.what()) : suggestion));
     return kUsage;
   } catch (const UsageError& error) {

@@ -9,6 +9,7 @@
 #include "ddpsim/reports/validation_report.hpp"
 #include "exit_code.hpp"
 #include "terminal.hpp"
+#include "word_option.hpp"
 
 namespace ddpsim {
 namespace {
@@ -17,7 +18,7 @@ struct Arguments {
   std::string predicted;
   std::string measured;
   std::optional<double> max_error;
-  std::string statistic = "worst";
+  ErrorLimit::Statistic statistic = ErrorLimit::Statistic::worst;
   std::vector<std::string> only;
   OutputArguments output;
 };
@@ -26,8 +27,7 @@ std::optional<ErrorLimit> limit_of(const Arguments& arguments) {
   if (!arguments.max_error) return std::nullopt;
   ErrorLimit limit;
   limit.percent = *arguments.max_error;
-  if (arguments.statistic == "p90") limit.statistic = ErrorLimit::Statistic::p90;
-  if (arguments.statistic == "median") limit.statistic = ErrorLimit::Statistic::median;
+  limit.statistic = arguments.statistic;
   return limit;
 }
 
@@ -82,10 +82,12 @@ void add_validate(CLI::App& app, std::function<int()>& action) {
                            ->add_option("--max-error", arguments->max_error,
                                         "percent; exit code 4 when the error is above")
                            ->check(CLI::Range(0.0, 1e9));
-  command->add_option("--statistic", arguments->statistic, "which error --max-error is of")
-      ->check(CLI::IsMember({"worst", "p90", "median"}))
-      ->needs(limit)
-      ->capture_default_str();
+  using Statistic = ErrorLimit::Statistic;
+  add_word_option<Statistic>(
+      *command, "--statistic", arguments->statistic,
+      {{"worst", Statistic::worst}, {"p90", Statistic::p90}, {"median", Statistic::median}},
+      "which error --max-error is of (default: worst)")
+      ->needs(limit);
   command->add_option("--only", arguments->only, "only figures whose name begins so (repeatable)")
       ->allow_extra_args(false);
   add_output_options(*command, arguments->output, false);

@@ -4,32 +4,24 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {
 
-template <typename Number>
-std::optional<Number> whole_number_of(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// "3:1.2"
 Straggler parse_straggler(const std::string& text, const Cluster& cluster) {
   constexpr double kLeast = 0.01;
   constexpr double kMost = 100;
   const std::size_t colon = text.find(':');
-  const auto rank = whole_number_of<int>(std::string_view(text).substr(0, colon));
+  const auto rank = parse_number<int>(std::string_view(text).substr(0, colon));
   const auto slowdown = colon == std::string::npos
                             ? std::nullopt
-                            : whole_number_of<double>(std::string_view(text).substr(colon + 1));
+                            : parse_number<double>(std::string_view(text).substr(colon + 1));
   if (!rank || !slowdown || *rank < 0 || !(*slowdown >= kLeast && *slowdown <= kMost))
     throw UsageError(
         fmt::format("--straggler: \"{}\" is not RANK:FACTOR such as 3:1.2 (rank 3 takes 1.2 times "
@@ -44,9 +36,9 @@ Straggler parse_straggler(const std::string& text, const Cluster& cluster) {
 /// "2%"
 double parse_share(const char* option, const std::string& text) {
   const bool percent = text.ends_with('%');
-  const auto value =
-      percent ? whole_number_of<double>(std::string_view(text).substr(0, text.size() - 1))
-              : std::nullopt;
+  const auto value = percent
+                         ? parse_number<double>(std::string_view(text).substr(0, text.size() - 1))
+                         : std::nullopt;
   if (!value || !(*value >= 0 && *value < 100))
     throw UsageError(
         fmt::format("{}: \"{}\" is not a share of the compute time such as 2%", option, text));

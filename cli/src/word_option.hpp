@@ -9,11 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/formats/suggest.hpp"
+
 namespace ddpsim {
 
+/// An unknown word is a usage error that names the nearest one.
 template <typename Enum>
-void add_word_option(CLI::App& command, const std::string& name, Enum& value,
-                     std::vector<std::pair<std::string, Enum>> choices, const std::string& help) {
+CLI::Option* add_word_option(CLI::App& command, const std::string& name, Enum& value,
+                             std::vector<std::pair<std::string, Enum>> choices,
+                             const std::string& help) {
   std::vector<std::string> words;
   for (const auto& choice : choices) words.push_back(choice.first);
   const auto set = [&value, name, words, choices = std::move(choices)](const std::string& given) {
@@ -22,10 +26,9 @@ void add_word_option(CLI::App& command, const std::string& name, Enum& value,
       value = choice.second;
       return;
     }
-    throw CLI::ValidationError(
-        name, fmt::format("\"{}\" is not one of {}", given, fmt::join(words, ", ")));
+    throw CLI::ValidationError(name, not_one_of(given, words));
   };
-  command.add_option_function<std::string>(name, set, help)
+  return command.add_option_function<std::string>(name, set, help)
       ->option_text(fmt::format("{}", fmt::join(words, "|")));
 }
 

@@ -175,9 +175,8 @@ std::string Cursor::choice(std::initializer_list<std::string_view> choices) cons
   }
   const std::string& word = value_->get_ref<const std::string&>();
   if (std::find(words.begin(), words.end(), word) != words.end()) return word;
-  const auto near = nearest(word, words);
   fail(in_quotes(word) + " is not known; expected one of: " + joined(words),
-       near ? fmt::format("Did you mean \"{}\"?", *near) : "");
+       did_you_mean(word, words));
 }
 
 std::vector<Cursor> Cursor::array() const {
@@ -195,10 +194,8 @@ Object Cursor::object(std::initializer_list<std::string_view> known) const {
   for (const auto& [key, value] : value_->get_ref<const Json::object_t&>()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::vector<std::string> words(known.begin(), known.end());
-    const auto near = nearest(key, words);
-    throw InputError(
-        {*file_, where_ + "/" + escaped(key), "unknown key " + in_quotes(key),
-         near ? fmt::format("Did you mean \"{}\"?", *near) : "Known keys here: " + joined(words)});
+    throw InputError({*file_, where_ + "/" + escaped(key), "unknown key " + in_quotes(key),
+                      did_you_mean(key, words, "Known keys here: " + joined(words))});
   }
   return result;
 }

@@ -1,10 +1,16 @@
 #include "ddpsim/formats/suggest.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 #include <vector>
+
+#include "ddpsim/formats/quote.hpp"
 
 namespace ddpsim {
 namespace {
@@ -51,6 +57,18 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
     }
   }
   return best;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> known,
+                         std::string otherwise) {
+  const std::optional<std::string> near = nearest(word, known);
+  return near ? fmt::format("Did you mean \"{}\"?", *near) : std::move(otherwise);
+}
+
+std::string not_one_of(std::string_view word, std::span<const std::string> known) {
+  const std::string hint = did_you_mean(word, known);
+  return fmt::format("{} is not one of {}{}{}", in_quotes(word), fmt::join(known, ", "),
+                     hint.empty() ? "" : ". ", hint);
 }
 
 }  // namespace ddpsim

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -21,10 +22,8 @@ constexpr std::int64_t kMostSamples = 1'000'000;
                     .hint = std::move(hint)});
 }
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
-  if (const std::optional<std::string> near = nearest(word, known))
-    return fmt::format("Did you mean \"{}\"?", *near);
-  return fmt::format("Known: {}", fmt::join(known, ", "));
+std::string nearest_of(std::string_view word, const std::vector<std::string>& known) {
+  return did_you_mean(word, known, fmt::format("Known: {}", fmt::join(known, ", ")));
 }
 
 std::int64_t count_after(std::string_view spec, std::string_view part, const char* what,
@@ -53,7 +52,7 @@ EstimateSpec parse_estimate_spec(std::string_view text) {
   const std::vector<std::string> models = model_names();
   if (std::find(models.begin(), models.end(), spec.model) == models.end())
     refuse(text, fmt::format("there is no model {}", in_quotes(spec.model)),
-           did_you_mean(spec.model, models));
+           nearest_of(spec.model, models));
   std::string_view rest = text.substr(at + 1);
   const auto next_part = [&] {
     const std::size_t colon = rest.find(':');

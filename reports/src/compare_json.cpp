@@ -24,11 +24,7 @@ void write_job(JsonWriter& json, const ComparedJob& job, const ReportContext& co
   json.key("iteration_us").time(times.iteration);
   json.key("alone_us").time(job.alone);
   json.key("scaling_efficiency").ratio(job.efficiency);
-  json.key("samples_per_second");
-  if (context.samples_per_step)
-    json.ratio(*context.samples_per_step / times.iteration.seconds());
-  else
-    json.null();
+  json.key("samples_per_second").ratio(context.samples_per_second(times.iteration));
   json.key("exposed_communication_us").time(times.exposed_communication);
   json.key("exposed_share").ratio(times.exposed_communication / times.iteration);
   json.key("best_cap");
@@ -51,10 +47,7 @@ std::string compare_json(const Comparison& comparison, const std::vector<ReportC
   json.begin_object();
   json.key("schema").string("ddpsim.compare/1");
   json.key("workload").string(shared.workload);
-  json.key("torch").string(to_string(shared.torch));
-  write_nccl(json, shared);
-  json.key("backend").string(name_of(shared.backend));
-  json.key("network").string(shared.network);
+  write_versions(json, shared);
   json.key("bucket_setting").string(shared.bucket_setting);
   json.key("rows").begin_array();
   for (std::size_t i = 0; i < comparison.jobs.size(); ++i)

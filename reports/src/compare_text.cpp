@@ -135,7 +135,7 @@ std::string table_of_jobs(const Comparison& comparison, const Contexts& contexts
     cells.push_back(fmt::format("{} to {}", bound(job.confidence.low_percent),
                                 bound(job.confidence.high_percent)));
     if (counted_samples)
-      cells.push_back(significant(*context.samples_per_step / step.seconds(), digits));
+      cells.push_back(significant(context.samples_per_second(step).value_or(0), digits));
     cells.push_back(percent_text(100 * job.efficiency));
     cells.push_back(percent_text(100 * (job.times.exposed_communication / step)));
     if (tuned) cells.push_back(best_cap_text(job, unit));

@@ -1,6 +1,7 @@
 // Comma-separated tables: units in the column names, fields quoted as RFC 4180 says, lines ended by
 // a single newline.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <initializer_list>
 
@@ -90,13 +91,13 @@ std::string compare_csv(const Comparison& comparison, const std::vector<ReportCo
       return microseconds_token(step.scaled(1 + percent / 100));
     };
     const bool set = job.best_cap && job.best_cap->set;
+    const auto samples = context.samples_per_second(step);
     add_row(
         csv,
         {context.cluster, std::to_string(context.ranks), number_token(context.compute_scale),
          microseconds_token(step), bound(job.confidence.low_percent),
          bound(job.confidence.high_percent), microseconds_token(job.alone),
-         ratio_token(job.efficiency),
-         context.samples_per_step ? ratio_token(*context.samples_per_step / step.seconds()) : "",
+         ratio_token(job.efficiency), samples ? ratio_token(*samples) : "",
          microseconds_token(job.times.exposed_communication),
          std::string(name_of(job.confidence.grade)), set ? text(job.best_cap->bucket_cap_mb) : "",
          set ? microseconds_token(job.best_cap->gain.value) : "", ratio_token(job.behind.percent),

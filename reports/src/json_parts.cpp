@@ -51,23 +51,18 @@ void write_confidence(JsonWriter& json, const Confidence& confidence) {
   json.end_object();
 }
 
-void write_nccl(JsonWriter& json, const ReportContext& context) {
-  json.key("nccl");
-  if (context.backend == Backend::nccl) {
-    json.string(to_string(context.nccl));
-  } else {
-    json.null();
-  }
+void write_versions(JsonWriter& json, const ReportContext& context) {
+  json.key("torch").string(to_string(context.torch));
+  json.key("nccl").string_or_null(context.backend == Backend::nccl ? to_string(context.nccl) : "");
+  json.key("backend").string(name_of(context.backend));
+  json.key("network").string(context.network);
 }
 
 void write_setting(JsonWriter& json, const ReportContext& context) {
   json.key("workload").string(context.workload);
   json.key("cluster").string(context.cluster);
   json.key("ranks").integer(context.ranks);
-  json.key("torch").string(to_string(context.torch));
-  write_nccl(json, context);
-  json.key("backend").string(name_of(context.backend));
-  json.key("network").string(context.network);
+  write_versions(json, context);
   json.key("compute_scale").number(context.compute_scale);
   json.key("rank_slowdown").number(context.rank_slowdown);
   if (!context.variation.empty()) write_variation(json, context.variation);
@@ -81,14 +76,6 @@ void write_trust(JsonWriter& json, const ReportContext& context) {
   if (context.replay) {
     json.key("replay");
     write_replay(json, *context.replay);
-  }
-}
-
-void write_optional(JsonWriter& json, const std::optional<double>& value) {
-  if (value) {
-    json.number(*value);
-  } else {
-    json.null();
   }
 }
 

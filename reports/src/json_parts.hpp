@@ -1,18 +1,16 @@
 // Parts that several documents share.
 #pragma once
 
-#include <optional>
-
 #include "ddpsim/reports/reports.hpp"
 #include "json_writer.hpp"
 
 namespace ddpsim {
 
-/// workload, cluster, ranks, torch, nccl, network, compute_scale, bucket_setting.
+/// workload, cluster, ranks, versions, compute_scale, rank_slowdown, variation, bucket_setting.
 void write_setting(JsonWriter& json, const ReportContext& context);
 
-/// "nccl": its version; null where it is not the backend.
-void write_nccl(JsonWriter& json, const ReportContext& context);
+/// torch, nccl (null where it is not the backend), backend, network.
+void write_versions(JsonWriter& json, const ReportContext& context);
 
 void write_confidence(JsonWriter& json, const Confidence& confidence);
 /// What `tune` advises.
@@ -22,8 +20,5 @@ void write_recommendation(JsonWriter& json, const Recommendation& recommended,
 
 /// confidence, warnings, and the replay where today's step was measured.
 void write_trust(JsonWriter& json, const ReportContext& context);
-
-/// A number, or null where it is absent.
-void write_optional(JsonWriter& json, const std::optional<double>& value);
 
 }  // namespace ddpsim

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,12 @@ class JsonWriter {
   void time(TimePoint instant) { time(instant.since_start()); }
   void boolean(bool value) { token(value ? "true" : "false"); }
   void null() { token("null"); }
+  // What is absent is null.
+  void string_or_null(std::string_view text) { text.empty() ? null() : string(text); }
+  void count(std::optional<std::size_t> value) { value ? count(*value) : null(); }
+  void number(std::optional<double> value) { value ? number(*value) : null(); }
+  void ratio(std::optional<double> value) { value ? ratio(*value) : null(); }
+  void time(std::optional<Duration> duration) { duration ? time(*duration) : null(); }
   void strings(const std::vector<std::string>& texts);
   void indices(const std::vector<std::size_t>& values);
 

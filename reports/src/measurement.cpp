@@ -47,12 +47,7 @@ void write(JsonWriter& json, std::size_t index, const MeasuredBucket& bucket) {
 void write(JsonWriter& json, const MeasuredConfiguration& configuration) {
   json.begin_object();
   json.key("name").string(configuration.name);
-  json.key("bucket_cap_mb");
-  if (configuration.bucket_cap_mb) {
-    json.number(*configuration.bucket_cap_mb);
-  } else {
-    json.null();
-  }
+  json.key("bucket_cap_mb").number(configuration.bucket_cap_mb);
   json.key("gradient_as_bucket_view").boolean(configuration.gradient_as_bucket_view);
   write(json, "iteration_us", configuration.iteration_us);
   write(json, "forward_us", configuration.forward_us);

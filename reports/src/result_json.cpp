@@ -16,12 +16,7 @@ void write_times(JsonWriter& json, const StepTimes& times) {
   json.key("communication_us").time(times.communication);
   json.key("wait_us").time(times.wait);
   json.key("exposed_communication_us").time(times.exposed_communication);
-  json.key("overlap");
-  if (times.overlap) {
-    json.ratio(*times.overlap);
-  } else {
-    json.null();
-  }
+  json.key("overlap").ratio(times.overlap);
   json.key("finalize_us").time(times.finalize);
   json.key("optimizer_us").time(times.optimizer);
   json.key("stall_us").time(times.stall);
@@ -52,12 +47,7 @@ void write_bucket(JsonWriter& json, std::size_t index, const BucketResult& resul
   json.key("end_us").time(result.end);
   write_choice(json, result.choice);
   json.key("closed_by").string(name_of(result.bucket.closed_by));
-  json.key("exposed_because");
-  if (result.exposed_because.empty()) {
-    json.null();
-  } else {
-    json.string(result.exposed_because);
-  }
+  json.key("exposed_because").string_or_null(result.exposed_because);
   json.end_object();
 }
 
@@ -70,21 +60,13 @@ void write_step(JsonWriter& json, const StepResult& step) {
 }
 
 void write_statistics(JsonWriter& json, const IterationStatistics& statistics) {
-  const auto time = [&](const char* key, const std::optional<Duration>& value) {
-    json.key(key);
-    if (value) {
-      json.time(*value);
-    } else {
-      json.null();
-    }
-  };
   json.key("iteration_statistics").begin_object();
   json.key("first_iteration").integer(statistics.first);
   json.key("count").integer(statistics.count);
-  time("mean_us", statistics.mean);
-  time("p50_us", statistics.p50);
-  time("p95_us", statistics.p95);
-  time("p99_us", statistics.p99);
+  json.key("mean_us").time(statistics.mean);
+  json.key("p50_us").time(statistics.p50);
+  json.key("p95_us").time(statistics.p95);
+  json.key("p99_us").time(statistics.p99);
   json.end_object();
 }
 

@@ -30,10 +30,10 @@ std::string verdict(const StepTimes& times, const ReportContext& context) {
 
 /// Samples all ranks take in a second, where the step's samples are known.
 std::string throughput_line(const StepTimes& times, const ReportContext& context) {
-  if (!context.samples_per_step || times.iteration <= Duration()) return "";
+  const auto rate = context.samples_per_second(times.iteration);
+  if (!rate) return "";
   return fmt::format("{} samples/s over all GPUs.\n",
-                     significant(*context.samples_per_step / times.iteration.seconds(),
-                                 digits_of(context.confidence.grade)));
+                     significant(*rate, digits_of(context.confidence.grade)));
 }
 
 std::string breakdown(const StepTimes& times, int digits, const TerminalStyle& style) {

@@ -26,12 +26,7 @@ void write_difference(JsonWriter& json, const TimelineDifference& difference) {
     json.begin_object(JsonWriter::Layout::line);
     json.key("track").string(name_of(row.track));
     json.key("name").string(row.name);
-    json.key("bucket");
-    if (row.bucket) {
-      json.count(*row.bucket);
-    } else {
-      json.null();
-    }
+    json.key("bucket").count(row.bucket);
     write_time(json, "predicted_start_us", row.predicted, &Extent::start);
     write_time(json, "measured_start_us", row.measured, &Extent::start);
     write_time(json, "predicted_end_us", row.predicted, &Extent::end);

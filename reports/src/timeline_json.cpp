@@ -27,12 +27,7 @@ void write_span(JsonWriter& json, const Span& span) {
   json.begin_object(JsonWriter::Layout::line);
   json.key("track").string(name_of(span.track));
   json.key("name").string(span.name);
-  json.key("bucket");
-  if (span.bucket) {
-    json.count(*span.bucket);
-  } else {
-    json.null();
-  }
+  json.key("bucket").count(span.bucket);
   json.key("start_us").time(span.start);
   json.key("end_us").time(span.end);
   json.end_object();

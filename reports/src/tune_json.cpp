@@ -23,10 +23,8 @@ void write_gain(JsonWriter& json, const Gain& gain) {
 
 void write_point(JsonWriter& json, const CurvePoint& point) {
   json.begin_object(Layout::line);
-  json.key("bucket_cap_mb");
-  write_optional(json, point.bucket_cap_mb);
-  json.key("first_bucket_mb");
-  write_optional(json, point.first_bucket_mb);
+  json.key("bucket_cap_mb").number(point.bucket_cap_mb);
+  json.key("first_bucket_mb").number(point.first_bucket_mb);
   json.key("cap_range_mb");
   write_range(json, point.cap_range_mb);
   json.key("iteration_us").time(point.iteration);
@@ -59,10 +57,8 @@ void write_recommendation(JsonWriter& json, const Recommendation& recommended,
     return;
   }
   json.key("action").string(recommended.set ? "set" : "keep default");
-  json.key("bucket_cap_mb");
-  write_optional(json, recommended.bucket_cap_mb);
-  json.key("first_bucket_mb");
-  write_optional(json, recommended.first_bucket_mb);
+  json.key("bucket_cap_mb").number(recommended.bucket_cap_mb);
+  json.key("first_bucket_mb").number(recommended.first_bucket_mb);
   json.key("cap_range_mb");
   write_range(json, recommended.cap_range_mb);
   json.key("gain_us");

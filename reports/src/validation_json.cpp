@@ -35,19 +35,9 @@ std::string validation_json(const Validation& validation, const Figures& predict
   if (validation.caps) {
     const CapValidation& caps = *validation.caps;
     json.key("caps").begin_object();
-    json.key("chosen");
-    if (caps.chosen.empty()) {
-      json.null();
-    } else {
-      json.string(caps.chosen);
-    }
+    json.key("chosen").string_or_null(caps.chosen);
     json.key("measured_best").string(caps.measured_best);
-    json.key("regret_percent");
-    if (caps.regret_percent) {
-      json.ratio(*caps.regret_percent);
-    } else {
-      json.null();
-    }
+    json.key("regret_percent").ratio(caps.regret_percent);
     json.key("differing_pairs").integer(caps.pairs);
     json.key("right_sign").integer(caps.right_sign);
     json.end_object();

@@ -18,13 +18,6 @@
 namespace ddpsim {
 namespace {
 
-std::size_t at(Algorithm algorithm) {
-  return static_cast<std::size_t>(algorithm);
-}
-std::size_t at(Protocol protocol) {
-  return static_cast<std::size_t>(protocol);
-}
-
 float gigabytes(Bandwidth bandwidth) {
   return static_cast<float>(bandwidth.gigabytes_per_second());
 }

@@ -15,13 +15,6 @@
 namespace ddpsim {
 namespace {
 
-std::size_t at(Algorithm algorithm) {
-  return static_cast<std::size_t>(algorithm);
-}
-std::size_t at(Protocol protocol) {
-  return static_cast<std::size_t>(protocol);
-}
-
 const SearchGraph& graph_of(Algorithm algorithm, const Cluster& cluster) {
   return algorithm == Algorithm::ring ? cluster.ring : cluster.tree;
 }

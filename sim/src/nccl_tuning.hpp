@@ -19,6 +19,12 @@ namespace ddpsim {
 
 /// Microseconds or GB/s by [algorithm][protocol], in NCCL's index order.
 using PairTable = std::array<std::array<float, kProtocols>, kAlgorithms>;
+constexpr std::size_t at(Algorithm algorithm) {
+  return static_cast<std::size_t>(algorithm);
+}
+constexpr std::size_t at(Protocol protocol) {
+  return static_cast<std::size_t>(protocol);
+}
 /// GB/s by number of nodes: one, two, more.
 using NodesRow = std::array<double, 3>;
 /// Rows by GPU generation: Volta, Ampere, Hopper, Blackwell.

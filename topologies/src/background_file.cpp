@@ -107,10 +107,8 @@ class LinkNames {
     if (found != by_name_.end()) return found->second;
     std::vector<std::string> names;
     for (const auto& [known, link] : by_name_) names.push_back(known);
-    const auto near = nearest(name, names);
     cursor.fail("no link is called " + in_quotes(name),
-                near ? fmt::format("Did you mean \"{}\"?", *near)
-                     : "`ddpsim topo` names the links of a cluster");
+                did_you_mean(name, names, "`ddpsim topo` names the links of a cluster"));
   }
 
  private:

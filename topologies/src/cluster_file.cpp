@@ -21,6 +21,7 @@
 // "calibration" is written by `ddpsim calibrate`: calibration_file.hpp.
 // `verified`: a log stands behind the cluster as written, or at these numbers of nodes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -57,11 +58,8 @@ GpuModel read_gpu(const Cursor& cursor) {
   const auto gpu = find_gpu(name);
   if (gpu) return *gpu;
   const auto names = gpu_names();
-  const auto near = nearest(name, names);
-  std::string all;
-  for (const std::string& known : names) all += (all.empty() ? "" : ", ") + known;
   cursor.fail("unknown GPU " + in_quotes(name),
-              near ? fmt::format("Did you mean \"{}\"?", *near) : "Known GPUs: " + all);
+              did_you_mean(name, names, fmt::format("Known GPUs: {}", fmt::join(names, ", "))));
 }
 
 CpuVendor read_cpu(const Cursor& cursor) {

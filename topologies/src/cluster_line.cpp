@@ -49,9 +49,8 @@ void read_nvlink(const ClusterWord& word, std::optional<int> gpus, InterconnectD
     out.layout = NvlinkLayout::cube;
   } else {
     const std::vector<std::string> words = {"pair", "mesh", "cube"};
-    const auto near = nearest(*layout, words);
     word.fail(fmt::format("{} is not a layout; expected pair, mesh or cube", in_quotes(*layout)),
-              near ? fmt::format("Did you mean \"{}\"?", *near) : "");
+              did_you_mean(*layout, words));
   }
 }
 

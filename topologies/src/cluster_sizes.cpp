@@ -1,8 +1,8 @@
 #include "ddpsim/topologies/cluster_sizes.hpp"
+#include "ddpsim/formats/number.hpp"
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -15,13 +15,6 @@ namespace ddpsim {
 namespace {
 
 constexpr std::size_t kMostSizes = 1000;
-
-std::optional<int> whole_number(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 [[noreturn]] void fail(const std::string& text, const std::string& problem) {
   throw InputError(
@@ -47,10 +40,10 @@ std::vector<std::string> cluster_sizes(const std::string& text) {
 
   const std::string_view upper = sizes.substr(dots + 2);
   const std::size_t star = upper.find('*');
-  const auto low = whole_number(sizes.substr(0, dots));
-  const auto high = whole_number(upper.substr(0, star));
+  const auto low = parse_number<int>(sizes.substr(0, dots));
+  const auto high = parse_number<int>(upper.substr(0, star));
   const auto factor =
-      star == upper.npos ? std::optional<int>(1) : whole_number(upper.substr(star + 1));
+      star == upper.npos ? std::optional<int>(1) : parse_number<int>(upper.substr(star + 1));
   if (!low || !high || !factor) fail(text, "not a range of node counts");
   if (*low < 1 || *high > kMostNodes) fail(text, "node counts out of range");
   if (*low > *high) fail(text, "the range ends below its start");

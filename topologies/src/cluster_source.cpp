@@ -1,9 +1,10 @@
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/formats/number.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <filesystem>
 #include <span>
@@ -59,10 +60,8 @@ std::pair<std::string, std::string> split_first(const std::string& text) {
 std::pair<std::string, std::optional<int>> split_nodes(const std::string& text) {
   const std::size_t at = text.rfind('@');
   if (at == text.npos) return {text, std::nullopt};
-  int nodes = 0;
-  const char* const end = text.data() + text.size();
-  const auto result = std::from_chars(text.data() + at + 1, end, nodes);
-  if (result.ptr != end || result.ec != std::errc() || nodes < 1 || nodes > kMostNodes) {
+  const auto nodes = parse_number<int>(std::string_view(text).substr(at + 1));
+  if (!nodes || *nodes < 1 || *nodes > kMostNodes) {
     fail(fmt::format("{} ends in {}, which is not a number of nodes", in_quotes(text),
                      in_quotes(text.substr(at))),
          fmt::format("Expected NAME@NODES with 1 to {} nodes", kMostNodes));
@@ -98,15 +97,11 @@ ClusterDescription describe_named(const std::string& name, std::string_view word
     return describe_text(read_file(name, kLargestFile), name, words, json);
   }
   std::vector<std::string> names;
-  std::string all;
-  for (const BundledCluster& cluster : bundled_clusters()) {
-    names.push_back(cluster.name);
-    all += (all.empty() ? "" : ", ") + cluster.name;
-  }
-  const auto near = nearest(name, names);
+  for (const BundledCluster& cluster : bundled_clusters()) names.push_back(cluster.name);
   fail(fmt::format("no cluster is called {}, and no file either", in_quotes(name)),
-       near ? fmt::format("Did you mean \"{}\"?", *near)
-            : fmt::format("Bundled: {}. Or write \"node:1 gpu:8xV100 nvlink:6x25GBps:cube\"", all));
+       did_you_mean(name, names,
+                    fmt::format("Bundled: {}. Or write \"node:1 gpu:8xV100 nvlink:6x25GBps:cube\"",
+                                fmt::join(names, ", "))));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "cluster_words.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -8,8 +9,10 @@
 
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "switch_list.hpp"
 
@@ -53,10 +56,7 @@ std::pair<std::string_view, std::string_view> ClusterWord::counted(std::string_v
 
 std::string nearest_of(std::string_view written, const std::vector<std::string>& known,
                        const char* known_are) {
-  if (const auto near = nearest(written, known)) return fmt::format("Did you mean \"{}\"?", *near);
-  std::string all;
-  for (const std::string& word : known) all += (all.empty() ? "" : ", ") + word;
-  return fmt::format("{}: {}", known_are, all);
+  return did_you_mean(written, known, fmt::format("{}: {}", known_are, fmt::join(known, ", ")));
 }
 
 ClusterWords split_words(std::string_view line, const std::vector<std::string>& known) {
@@ -110,10 +110,9 @@ NicWord read_nics(const ClusterWord& word, bool count_needed) {
   out.rate = word.bandwidth(written);
   const auto known = network_kind(kind);
   if (!known) {
-    const auto near = nearest(kind, network_words());
     word.fail(fmt::format("{} is not a network; expected ib, roce, tcp, efa or slingshot",
                           in_quotes(kind)),
-              near ? fmt::format("Did you mean \"{}\"?", *near) : "");
+              did_you_mean(kind, network_words()));
   }
   out.kind = *known;
   return out;
@@ -121,14 +120,11 @@ NicWord read_nics(const ClusterWord& word, bool count_needed) {
 
 void read_network_words(const ClusterWords& words, bool has_network, ClusterDescription& out) {
   if (const ClusterWord* word = find_word(words, "oversubscription")) {
-    double ratio = 0;
-    const char* const end = word->value.data() + word->value.size();
-    const auto result = std::from_chars(word->value.data(), end, ratio);
-    if (result.ec != std::errc() || result.ptr != end || !(ratio >= 1) ||
-        !(ratio <= kMostOversubscription)) {
+    const auto ratio = parse_number<double>(word->value);
+    if (!ratio || !(*ratio >= 1 && *ratio <= kMostOversubscription)) {
       word->fail(in_quotes(word->value) + " is not a ratio from 1 (none) to 1000");
     }
-    out.network.oversubscription = ratio;
+    out.network.oversubscription = *ratio;
   }
   if (const ClusterWord* word = find_word(words, "latency")) {
     const auto parsed = parse_duration(word->value);

@@ -175,12 +175,10 @@ class MatrixReader {
     }
     std::vector<std::string> words = {"NV1", "NV2", "X"};
     for (const auto& entry : kWords) words.push_back(entry.first);
-    const auto near = nearest(word, words);
     fail(where,
          fmt::format("{} between {} and {} is no link", in_quotes(word), matrix_.devices[row].name,
                      matrix_.devices[column].name),
-         near ? fmt::format("Did you mean \"{}\"?", *near)
-              : "Expected X, NV1 to NV64, PIX, PXB, PHB, NODE or SYS");
+         did_you_mean(word, words, "Expected X, NV1 to NV64, PIX, PXB, PHB, NODE or SYS"));
   }
 
   /// "  NIC0: mlx5_0"

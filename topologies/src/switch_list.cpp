@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <map>
 #include <sstream>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "description.hpp"
 
@@ -161,13 +161,8 @@ class SwitchListReader {
 
   static std::optional<std::uint64_t> number(const std::string& digits) {
     constexpr std::size_t kMostDigits = 9;
-    std::uint64_t value = 0;
-    const char* const end = digits.data() + digits.size();
-    const auto result = std::from_chars(digits.data(), end, value);
-    if (result.ec != std::errc() || result.ptr != end || digits.size() > kMostDigits) {
-      return std::nullopt;
-    }
-    return value;
+    if (digits.size() > kMostDigits) return std::nullopt;
+    return parse_number<std::uint64_t>(digits);
   }
 
   /// Going up ends, and everything ends at one switch.

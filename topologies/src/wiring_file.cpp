@@ -55,9 +55,7 @@ std::uint32_t place_of(const Cursor& cursor, const Places& places) {
   if (found != places.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& entry : places) names.push_back(entry.first);
-  const auto near = nearest(name, names);
-  cursor.fail("no vertex is called " + in_quotes(name),
-              near ? fmt::format("Did you mean \"{}\"?", *near) : "");
+  cursor.fail("no vertex is called " + in_quotes(name), did_you_mean(name, names));
 }
 
 Wire read_link(const Cursor& cursor, const Places& places, const GpuModel& gpu) {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "ddpsim/formats/decoder.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 
 namespace ddpsim {
@@ -163,13 +163,12 @@ void LogReader::read_sizes() {
 
 std::int64_t LogReader::whole_number(std::string_view key, std::string_view item,
                                      std::int64_t most) const {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), value);
-  if (error != std::errc() || end != item.data() + item.size() || value < 0 || value > most) {
+  const auto value = parse_number<std::int64_t>(item);
+  if (!value || *value < 0 || *value > most) {
     fail(key, in_quotes(item) + " is not what belongs into this list",
          fmt::format("Expected whole numbers from 0 to {}", most));
   }
-  return value;
+  return *value;
 }
 
 std::vector<Bytes> LogReader::sizes(std::string_view key) const {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <string>
 
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "recorded_collective.hpp"
 #include "trace_names.hpp"
@@ -33,11 +34,9 @@ std::optional<std::int64_t> nanoseconds_from_microseconds(std::string_view numbe
     }
   }
   if (at != end) {  // an exponent; rare enough to be allowed a double's precision
-    double value = 0;
-    const auto [behind, problem] = std::from_chars(number.data(), end, value);
-    if (problem != std::errc() || behind != end) return std::nullopt;
-    if (!(std::fabs(value) < static_cast<double>(kMostMicroseconds))) return std::nullopt;
-    return std::llround(value * 1000);
+    const auto value = parse_number<double>(number);
+    if (!value || !(std::fabs(*value) < static_cast<double>(kMostMicroseconds))) return {};
+    return std::llround(*value * 1000);
   }
   const std::int64_t nanoseconds = whole * 1000 + thousandths;
   return negative ? -nanoseconds : nanoseconds;
@@ -61,17 +60,11 @@ std::string_view written(ondemand::value value) {
   return token;
 }
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// First element of an array of numbers; nothing for anything else.
 std::optional<std::int64_t> first_number(ondemand::value value) {
   if (value.type() != ondemand::json_type::array) return std::nullopt;
-  for (auto element : value.get_array()) return whole_number(written(element.value()));
+  for (auto element : value.get_array())
+    return parse_number<std::int64_t>(written(element.value()));
   return std::nullopt;
 }
 
@@ -113,10 +106,11 @@ void read_arguments(ondemand::object arguments, TraceEvent& event) {
     const ondemand::raw_json_string key = field.key();
     switch (*key.raw()) {
       case 'c':
-        if (is(key, "correlation")) event.correlation = whole_number(written(field.value()));
+        if (is(key, "correlation"))
+          event.correlation = parse_number<std::int64_t>(written(field.value()));
         break;
       case 'd':
-        if (is(key, "device")) event.device = whole_number(written(field.value()));
+        if (is(key, "device")) event.device = parse_number<std::int64_t>(written(field.value()));
         if (is(key, "dtype")) event.dtype = written(field.value());
         break;
       case 'C':
@@ -126,7 +120,8 @@ void read_arguments(ondemand::object arguments, TraceEvent& event) {
         if (is(key, "grid")) event.blocks = first_number(field.value());
         break;
       case 'I':
-        if (is(key, "In msg nelems")) event.elements = whole_number(written(field.value()));
+        if (is(key, "In msg nelems"))
+          event.elements = parse_number<std::int64_t>(written(field.value()));
         if (is(key, "Input Dims")) event.dims = written_list(field.value());
         if (is(key, "Input type")) event.types = written_list(field.value());
         break;

@@ -1,9 +1,9 @@
 #include "ddpsim/traces/layer_table.hpp"
+#include "ddpsim/formats/number.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -107,25 +107,22 @@ Layer TableReader::read_layer(std::string_view line) const {
 }
 
 std::int64_t TableReader::elements(std::string_view cell) const {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc() || end != cell.data() + cell.size() || value < 0) {
+  const auto value = parse_number<std::int64_t>(cell);
+  if (!value || *value < 0) {
     fail(fmt::format("parameters is {}", in_quotes(cell)),
          fmt::format("Expected the number of elements, an integer from 0 to {}",
                      std::numeric_limits<std::int64_t>::max()));
   }
-  return value;
+  return *value;
 }
 
 Duration TableReader::time(std::string_view cell, std::string_view column) const {
-  double value = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc() || end != cell.data() + cell.size() ||
-      !(value >= 0 && value <= kLongestLayer)) {
+  const auto value = parse_number<double>(cell);
+  if (!value || !(*value >= 0 && *value <= kLongestLayer)) {
     fail(fmt::format("{} is {}", column, in_quotes(cell)),
          "Expected microseconds, a number from 0 to 1e12");
   }
-  return Duration::microseconds(value);
+  return Duration::microseconds(*value);
 }
 
 Duration total(const std::vector<Layer>& layers, Duration Layer::*part, const std::string& file) {

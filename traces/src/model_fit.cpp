@@ -1,6 +1,7 @@
 #include "model_fit.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -65,11 +66,9 @@ Model named_model(const std::string& name, std::size_t gradients, const std::str
   std::optional<Model> model = find_model(name);
   const std::vector<std::string> names = model_names();
   if (!model) {
-    const auto near = nearest(name, names);
-    throw InputError({"command line", "--model",
-                      fmt::format("there is no model {}", in_quotes(name)),
-                      near ? fmt::format("Did you mean \"{}\"?", *near)
-                           : fmt::format("Known models: {}", fmt::join(names, ", "))});
+    throw InputError(
+        {"command line", "--model", fmt::format("there is no model {}", in_quotes(name)),
+         did_you_mean(name, names, fmt::format("Known models: {}", fmt::join(names, ", ")))});
   }
   if (model->ready_order.size() != gradients) {
     throw InputError({file, "",

@@ -10,4 +10,11 @@ namespace ddpsim {
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> known);
 
+/// `Did you mean "ring"?`; `otherwise` when no known word is near.
+std::string did_you_mean(std::string_view word, std::span<const std::string> known,
+                         std::string otherwise = "");
+
+/// `"rings" is not one of ring, tree. Did you mean "ring"?`
+std::string not_one_of(std::string_view word, std::span<const std::string> known);
+
 }  // namespace ddpsim

@@ -33,6 +33,10 @@ struct ReportContext {
   std::optional<Duration> iteration_if_alike;  ///< the steady step without `variation`
   /// Samples that all ranks together take in one step; absent: no throughput is printed.
   std::optional<double> samples_per_step;
+  std::optional<double> samples_per_second(Duration step) const {
+    if (!samples_per_step || step <= Duration()) return std::nullopt;
+    return *samples_per_step / step.seconds();
+  }
   std::optional<std::int64_t> batch_per_gpu;
   Confidence confidence;
   std::optional<Replay> replay;
