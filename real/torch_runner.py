@@ -21,7 +21,9 @@ import time
 
 import torch
 import torch.distributed as dist
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
+WIRE_DTYPES = {"none": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 DTYPES = {"float32": torch.float32, "float64": torch.float64, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
@@ -159,6 +161,8 @@ def measure(workload, cap, views, arguments, device):
     ddp = torch.nn.parallel.DistributedDataParallel(
         model, gradient_as_bucket_view=views, broadcast_buffers=False,
         device_ids=[device.index] if arguments.gpu else None, **options)
+    if arguments.comm_hook != "none":
+        ddp.register_comm_hook(None, getattr(default_hooks, f"{arguments.comm_hook}_compress_hook"))
     optimizer_us = workload.get("optimizer", {}).get("duration_us", 0)
     steps = []
     for _ in range(arguments.warmup + arguments.iterations + 1):
@@ -206,8 +210,8 @@ def timeline(steps, setup, name):
             "clock": "measured; zero is the start of forward of rank 0", "provenance": {**setup, "configuration": name}}
 
 
-def all_reduce_us(size, repetitions, device):
-    tensor = torch.zeros(size // 4, device=device)
+def all_reduce_us(size, repetitions, device, dtype):
+    tensor = torch.zeros(size // torch.zeros((), dtype=dtype).element_size(), device=device, dtype=dtype)
     times = []
     for _ in range(repetitions + 2):
         if device.type == "cuda":
@@ -235,6 +239,8 @@ def parse():
     parser.add_argument("--all-reduce", help="measure all-reduces of these sizes first: 4KiB,1MiB")
     parser.add_argument("--warmup", type=int, default=3)
     parser.add_argument("--iterations", type=int, default=9)
+    parser.add_argument("--comm-hook", choices=list(WIRE_DTYPES), default="none",
+                        help="fp16_compress_hook or bf16_compress_hook of default_hooks.py")
     parser.add_argument("--gpu", action="store_true", help="NCCL, one GPU per rank")
     parser.add_argument("-o", "--output", required=True)
     # lab.py calls every program alike
@@ -260,6 +266,8 @@ def main():
              "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
              "communication": "NCCL " + ".".join(map(str, torch.cuda.nccl.version())) if arguments.gpu
              else f"ProcessGroupGloo of PyTorch {torch.__version__}"}
+    if arguments.comm_hook != "none":
+        setup["comm_hook"] = f"{arguments.comm_hook}_compress_hook"
     caps = [float(cap) for cap in arguments.caps.split(",")] if arguments.caps else [None]
     views = {"no": [False], "yes": [True], "both": [False, True]}[arguments.views]
     document = {"schema": "ddpsim.measurement/1", "ranks": dist.get_world_size(), "setup": setup, "configurations": [],
@@ -268,7 +276,9 @@ def main():
     if dist.get_rank() == 0:
         folder.mkdir(parents=True, exist_ok=True)
     for size in arguments.all_reduce.split(",") if arguments.all_reduce else []:
-        document["all_reduces"].append({"size_bytes": bytes_of(size), "time_us": all_reduce_us(bytes_of(size), 15, device)})
+        dtype = WIRE_DTYPES[arguments.comm_hook]  # as the steps' own
+        document["all_reduces"].append({"size_bytes": bytes_of(size), "dtype": str(dtype).removeprefix("torch."),
+                                        "time_us": all_reduce_us(bytes_of(size), 15, device, dtype)})
     gc.disable()
     for cap in caps:
         for view in views:

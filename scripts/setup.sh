@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what building ddpsim needs and this machine lacks. --tests: what its tests need as well; --torch: PyTorch for
 # the tests of the recorder (Debian 12: 1.13 for CPUs, 59 MB to download); --real: gloo and libtorch, with which ddpsim-real
-# runs real reducers on a CPU, and what its lab of shaped links needs.
+# runs real reducers on a CPU, what its lab of shaped links needs, and a launcher (mpirun).
 set -euo pipefail
 
 # package, and the command that shows it is there even when it came by another road ("-": ask dpkg)
@@ -14,7 +14,7 @@ for option; do
       needed+=(doctest-dev -  libbenchmark-dev -  python3 python3  protobuf-compiler protoc
                clang clang++  clang-format clang-format  clang-tidy clang-tidy) ;;
     --torch) needed+=(python3-torch -  python3-torchvision -) ;;
-    --real) needed+=(libgloo-dev -  libtorch-dev -  iproute2 -  util-linux unshare) ;;
+    --real) needed+=(libgloo-dev -  libtorch-dev -  iproute2 -  util-linux unshare  openmpi-bin mpirun) ;;
     *) echo "usage: scripts/setup.sh [--tests] [--torch] [--real]" >&2; exit 2 ;;
   esac
 done

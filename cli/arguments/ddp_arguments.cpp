@@ -8,6 +8,7 @@
 
 #include "ddpsim/formats/number.hpp"
 #include "usage_error.hpp"
+#include "word_option.hpp"
 
 namespace ddpsim {
 namespace {
@@ -49,6 +50,12 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
                   "round-robin process groups: so many collectives in flight (to 1.13)")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+  add_word_option<CommHook>(command, "--comm-hook", arguments.comm_hook,
+                            {{"none", CommHook::none},
+                             {"fp16", CommHook::fp16_compress},
+                             {"bf16", CommHook::bf16_compress}},
+                            "communication hook: fp16_compress_hook (1.8 and later) or "
+                            "bf16_compress_hook (1.10 and later)");
   command
       .add_option("--accumulate", arguments.accumulate,
                   "micro-batches per step; all but the last under no_sync()")
@@ -90,6 +97,7 @@ DdpOptions ddp_options(const DdpArguments& arguments) {
   options.broadcast_buffers = !arguments.no_broadcast_buffers;
   options.process_groups = arguments.process_groups;
   options.accumulate = arguments.accumulate;
+  options.comm_hook = arguments.comm_hook;
   return options;
 }
 
@@ -104,8 +112,11 @@ std::vector<std::string> version_warnings(const DdpOptions& options) {
 }
 
 std::string describe_buckets(const DdpOptions& options) {
+  const std::string hook =
+      options.comm_hook == CommHook::none ? "" : fmt::format(", {}", name_of(options.comm_hook));
   if (!options.bucket_cap_mb_list.empty())
-    return fmt::format("bucket_cap_mb_list=[{}]", fmt::join(options.bucket_cap_mb_list, ", "));
+    return fmt::format("bucket_cap_mb_list=[{}]{}", fmt::join(options.bucket_cap_mb_list, ", "),
+                       hook);
   const BucketLimits limits = bucket_limits(options);
   const auto mib = [](Bytes bytes) { return static_cast<double>(bytes.count()) / 1048576; };
   const std::string in_force =
@@ -114,8 +125,8 @@ std::string describe_buckets(const DdpOptions& options) {
           : fmt::format("{} MiB first, then {} MiB", mib(limits.rebuild.front()),
                         mib(limits.rebuild.back()));
   return options.bucket_cap_mb
-             ? fmt::format("bucket_cap_mb={} ({})", *options.bucket_cap_mb, in_force)
-             : fmt::format("default ({})", in_force);
+             ? fmt::format("bucket_cap_mb={} ({}){}", *options.bucket_cap_mb, in_force, hook)
+             : fmt::format("default ({}){}", in_force, hook);
 }
 
 }  // namespace ddpsim

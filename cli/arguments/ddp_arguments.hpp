@@ -25,6 +25,7 @@ struct DdpArguments {
   bool no_broadcast_buffers = false;
   int process_groups = 1;
   int accumulate = 1;
+  CommHook comm_hook = CommHook::none;
 };
 
 void add_bucket_options(CLI::App& command, DdpArguments& arguments);
@@ -44,7 +45,7 @@ std::vector<double> mib_list(const std::string& text, const std::string& option)
 /// Sentences about a version whose rules are not known here.
 std::vector<std::string> version_warnings(const DdpOptions& options);
 
-/// "default (1 MiB first, then 25 MiB)", "bucket_cap_mb=50".
+/// "default (1 MiB first, then 25 MiB)", "bucket_cap_mb=50 (50 MiB each), fp16_compress_hook".
 std::string describe_buckets(const DdpOptions& options);
 
 }  // namespace ddpsim

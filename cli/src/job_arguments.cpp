@@ -43,7 +43,7 @@ std::vector<Bytes> bucket_sizes(const Job& job) {
   std::vector<Bytes> sizes;
   if (cannot_simulate(job.workload, job.cluster, job.options)) return sizes;
   for (const Bucket& bucket : steady_buckets(job.workload, job.options.ddp))
-    sizes.push_back(bucket.bytes);
+    sizes.push_back(wire_bytes(job.options.ddp, bucket.dtype, bucket.bytes));
   return sizes;
 }
 
@@ -163,6 +163,8 @@ std::string command_line(const std::string& command, const JobArguments& argumen
   flag("--gradient-as-bucket-view", ddp.gradient_as_bucket_view);
   flag("--no-broadcast-buffers", ddp.no_broadcast_buffers);
   if (ddp.accumulate != standard.accumulate) option("--accumulate", number(ddp.accumulate));
+  if (ddp.comm_hook != CommHook::none)
+    option("--comm-hook", ddp.comm_hook == CommHook::fp16_compress ? "fp16" : "bf16");
   if (ddp.process_groups != standard.process_groups)
     option("--process-groups", number(ddp.process_groups));
   option("--model", arguments.model);
@@ -263,6 +265,10 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
     context.warnings.push_back(std::move(warning));
   for (std::string& warning : rank_warnings(job.workload, job.cluster))
     context.warnings.push_back(std::move(warning));
+  if (gloo && job.options.ddp.comm_hook == CommHook::bf16_compress)
+    context.warnings.emplace_back(
+        "gloo refuses bfloat16 in PyTorch 1.13 and many versions after (\"Invalid scalar type\"); "
+        "try it before you count on it");
   for (std::string& warning : version_warnings(job.options.ddp))
     context.warnings.push_back(std::move(warning));
   return job;

@@ -61,7 +61,7 @@ class StoreOverOurs : public c10d::Store {
 class WatchedGloo : public c10d::ProcessGroupGloo {
  public:
   struct Launch {
-    Bytes bytes;
+    std::int64_t elements;
     TimePoint begin;
     TimePoint launched;
     TimePoint end;
@@ -76,8 +76,7 @@ class WatchedGloo : public c10d::ProcessGroupGloo {
     {
       const std::scoped_lock lock(mutex_);
       index = launches_.size();
-      launches_.push_back(
-          {.bytes = Bytes(static_cast<std::int64_t>(tensors[0].nbytes())), .begin = clock_.now()});
+      launches_.push_back({.elements = tensors[0].numel(), .begin = clock_.now()});
     }
     auto work = c10d::ProcessGroupGloo::allreduce(tensors, options);
     work->getFuture()->addCallback([this, index](c10::ivalue::Future&) {
@@ -207,6 +206,8 @@ class C10dRunner : public StepRunner {
     reducer_ = std::make_unique<c10d::Reducer>(
         parameters_, buckets, sizes, group_, sparse, limits.rebuild.back().count(), false,
         options_.gradient_as_bucket_view, names, limits.rebuild.front().count());
+    if (options_.comm_hook == CommHook::fp16_compress)
+      reducer_->register_builtin_comm_hook(c10d::BuiltinCommHookType::FP16_COMPRESS);
     // What the reducer will make of the ready order, by its own function.
     std::vector<at::Tensor> in_order;
     std::vector<std::int64_t> order;
@@ -223,7 +224,7 @@ class C10dRunner : public StepRunner {
     const std::vector<WatchedGloo::Launch> launches = group_->take();
     for (std::size_t i = 0; i < launches.size(); ++i) {
       const WatchedGloo::Launch& launch = launches[i];
-      BucketRecord bucket{.bytes = launch.bytes,
+      BucketRecord bucket{.bytes = Bytes(launch.elements * element_size(Dtype::float32)),
                           .ready = launch.begin,
                           .launch_begin = launch.begin,
                           .launch_end = launch.launched,
@@ -278,9 +279,12 @@ class C10dBackend : public RealBackend {
     return std::make_unique<C10dRunner>(group_, clock_, workload, options);
   }
 
-  std::vector<Duration> all_reduce(Bytes size, int repetitions) override {
-    at::Tensor tensor = at::zeros({size.count() / element_size(Dtype::float32)});
+  std::vector<Duration> all_reduce(Dtype dtype, Bytes size, int repetitions,
+                                   const std::function<void()>& meet) override {
+    at::Tensor tensor = at::zeros({size.count() / element_size(dtype)},
+                                  dtype == Dtype::float16 ? at::kHalf : at::kFloat);
     std::vector<at::Tensor> tensors = {tensor};
+    meet();
     std::vector<Duration> times;
     for (int i = 0; i < repetitions; ++i) {
       const TimePoint begin = clock_.now();
@@ -302,6 +306,9 @@ std::string c10d_gloo_refuses(const Workload& workload, const DdpOptions& option
   if (!options.bucket_cap_mb_list.empty()) return "this libtorch has no bucket_cap_mb_list";
   if (options.broadcast_buffers && !workload.buffers.empty())
     return "c10d-gloo does not broadcast buffers: pass --no-broadcast-buffers to both";
+  if (options.comm_hook == CommHook::bf16_compress)
+    return "gloo of this libtorch knows no bfloat16 (\"Invalid scalar type\"): no "
+           "bf16_compress_hook";
   for (const Parameter& parameter : workload.parameters)
     if (parameter.ignored || parameter.dtype != Dtype::float32)
       return "c10d-gloo takes float32 parameters, all of them in DDP";

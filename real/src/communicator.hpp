@@ -34,9 +34,11 @@ class Communicator {
 
   /// Sums over all ranks, in place, after what the compute stream holds now.
   virtual Ticket all_reduce(Region region) = 0;
+  /// Sums 16-bit elements so, then casts the sums into `wide`, beside the compute stream: the end of a compression hook.
+  virtual Ticket all_reduce_and_widen(Region region, Region wide) = 0;
   /// Rank 0's content for all, after what the compute stream holds now.
   virtual Ticket broadcast(Region region) = 0;
-  /// The compute stream goes on when it is done. Throws PeerLost.
+  /// The compute stream goes on when it is done, casts included. Throws PeerLost.
   virtual void wait(Ticket ticket) = 0;
   /// After Device::synchronise.
   virtual CollectiveTimes times_of(Ticket ticket) = 0;

@@ -4,29 +4,21 @@
 
 #include <cstring>
 #include <span>
+#include <type_traits>
 
-#include "ddpsim/sim/assert.hpp"
+#include "cpu_elements.hpp"
 
 namespace ddpsim {
 namespace {
 
-/// Calls `use` with the region's elements, in their own type.
-template <typename Use>
-void with_elements(Region region, Use use) {
-  const auto count = static_cast<std::size_t>(region.elements);
-  if (region.dtype == Dtype::float32) {
-    use(std::span<float>(reinterpret_cast<float*>(region.data), count));
-  } else {
-    DDPSIM_ASSERT(region.dtype == Dtype::float64, "refuses() lets float32 and float64 pass");
-    use(std::span<double>(reinterpret_cast<double*>(region.data), count));
-  }
-}
-
 template <typename T>
 void scale(std::span<T> from, Region to, double factor) {
-  const T by = static_cast<T>(factor);
+  // Arithmetic in float for the 16-bit types, as PyTorch does.
+  using Value = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  const Value by = static_cast<Value>(factor);
   T* out = reinterpret_cast<T*>(to.data);
-  for (std::size_t i = 0; i < from.size(); ++i) out[i] = from[i] * by;
+  for (std::size_t i = 0; i < from.size(); ++i)
+    out[i] = static_cast<T>(static_cast<Value>(from[i]) * by);
 }
 
 }  // namespace
@@ -64,8 +56,9 @@ void CpuDevice::fill(Region region, double value) {
 
 std::vector<double> CpuDevice::read(Region region) {
   std::vector<double> values;
-  with_elements(region,
-                [&values](auto elements) { values.assign(elements.begin(), elements.end()); });
+  with_elements(region, [&values](auto elements) {
+    for (const auto element : elements) values.push_back(static_cast<double>(element));
+  });
   return values;
 }
 
@@ -84,6 +77,10 @@ void CpuDevice::scale_copy(Region from, Region to, double factor) {
 
 void CpuDevice::copy(Region from, Region to) {
   std::memcpy(to.data, from.data, static_cast<std::size_t>(from.bytes().count()));
+}
+
+void CpuDevice::cast(Region from, Region to) {
+  cast_elements(from, to);
 }
 
 Mark CpuDevice::mark() {

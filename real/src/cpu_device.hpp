@@ -22,6 +22,7 @@ class CpuDevice : public Device {
   void compute(Duration duration) override;
   void scale_copy(Region from, Region to, double factor) override;
   void copy(Region from, Region to) override;
+  void cast(Region from, Region to) override;
   Mark mark() override;
   void synchronise() override {}
   TimePoint time_of(Mark mark) override;

@@ -43,6 +43,16 @@ void require_success(cudaError_t status, const char* what) {
     throw std::runtime_error(fmt::format("{}: {}", what, cudaGetErrorString(status)));
 }
 
+void cast_on(cudaStream_t stream, Region from, Region to) {
+  const bool narrows = from.dtype == Dtype::float32;
+  DDPSIM_ASSERT(narrows != (to.dtype == Dtype::float32), "one side of a cast is float32");
+  require_kernel(narrows ? ddpsim_compress(stream, reinterpret_cast<const float*>(from.data),
+                                           to.data, from.elements, type_of(to.dtype))
+                         : ddpsim_decompress(stream, from.data, reinterpret_cast<float*>(to.data),
+                                             from.elements, type_of(from.dtype)),
+                 "casting a bucket");
+}
+
 void require_cuda(const World& world) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
@@ -173,6 +183,10 @@ void CudaDevice::copy(Region from, Region to) {
       cudaMemcpyAsync(to.data, from.data, static_cast<std::size_t>(from.bytes().count()),
                       cudaMemcpyDeviceToDevice, stream_),
       "copying out of a bucket");
+}
+
+void CudaDevice::cast(Region from, Region to) {
+  cast_on(stream_, from, to);
 }
 
 Mark CudaDevice::mark() {

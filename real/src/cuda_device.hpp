@@ -15,6 +15,9 @@ namespace ddpsim {
 /// Throws std::runtime_error that says what was tried, where CUDA says anything but success.
 void require_success(cudaError_t status, const char* what);
 
+/// to = from, float32 to 16 bits or back.
+void cast_on(cudaStream_t stream, Region from, Region to);
+
 /// Events that are created once and used again.
 class EventPool {
  public:
@@ -46,6 +49,7 @@ class CudaDevice : public Device {
   void compute(Duration duration) override;
   void scale_copy(Region from, Region to, double factor) override;
   void copy(Region from, Region to) override;
+  void cast(Region from, Region to) override;
   Mark mark() override;
   void synchronise() override;
   TimePoint time_of(Mark mark) override { return time_of(marks_.at(mark)); }

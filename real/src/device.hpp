@@ -50,10 +50,12 @@ class Device {
   virtual void begin_compute() = 0;
   /// Replayed compute of this duration.
   virtual void compute(Duration duration) = 0;
-  /// to = from · factor
+  /// to = from · factor; the two may be one.
   virtual void scale_copy(Region from, Region to, double factor) = 0;
   /// to = from
   virtual void copy(Region from, Region to) = 0;
+  /// to = from, in to's type: from float32 to 16 bits.
+  virtual void cast(Region from, Region to) = 0;
   virtual Mark mark() = 0;
 
   /// Returns when all streams are done.

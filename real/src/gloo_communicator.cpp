@@ -10,6 +10,8 @@
 
 #include <algorithm>
 
+#include "cpu_elements.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -37,15 +39,38 @@ class Rendezvous : public gloo::rendezvous::Store {
   StoreClient& store_;
 };
 
+using Sum = void (*)(void*, const void*, const void*, std::size_t);
+
+/// gloo has no bfloat16.
+void sum_bfloat16(void* sums, const void* a, const void* b, std::size_t count) {
+  const auto* one = static_cast<const Eigen::bfloat16*>(a);
+  const auto* other = static_cast<const Eigen::bfloat16*>(b);
+  auto* to = static_cast<Eigen::bfloat16*>(sums);
+  for (std::size_t i = 0; i < count; ++i) to[i] = one[i] + other[i];
+}
+
 template <typename T>
-void all_reduce_of(const std::shared_ptr<gloo::Context>& context, Region region,
-                   std::uint32_t tag) {
+void all_reduce_of(const std::shared_ptr<gloo::Context>& context, Region region, std::uint32_t tag,
+                   Sum sum = static_cast<Sum>(&gloo::sum<T>)) {
   gloo::AllreduceOptions options(context);
   options.setOutput(reinterpret_cast<T*>(region.data), static_cast<std::size_t>(region.elements));
-  options.setReduceFunction(
-      static_cast<void (*)(void*, const void*, const void*, std::size_t)>(&gloo::sum<T>));
+  options.setReduceFunction(sum);
   options.setTag(tag);
   gloo::allreduce(options);
+}
+
+void all_reduce_in_type(const std::shared_ptr<gloo::Context>& context, Region region,
+                        std::uint32_t tag) {
+  switch (region.dtype) {
+    case Dtype::float64:
+      return all_reduce_of<double>(context, region, tag);
+    case Dtype::float16:
+      return all_reduce_of<gloo::float16>(context, region, tag);
+    case Dtype::bfloat16:
+      return all_reduce_of<Eigen::bfloat16>(context, region, tag, sum_bfloat16);
+    default:
+      return all_reduce_of<float>(context, region, tag);
+  }
 }
 
 }  // namespace
@@ -88,11 +113,15 @@ Ticket GlooCommunicator::all_reduce(Region region) {
   return launch(Operation::all_reduce, region);
 }
 
+Ticket GlooCommunicator::all_reduce_and_widen(Region region, Region wide) {
+  return launch(Operation::all_reduce, region, wide);
+}
+
 Ticket GlooCommunicator::broadcast(Region region) {
   return launch(Operation::broadcast, region);
 }
 
-Ticket GlooCommunicator::launch(Operation operation, Region region) {
+Ticket GlooCommunicator::launch(Operation operation, Region region, Region wide) {
   Ticket ticket = 0;
   {
     const std::scoped_lock lock(mutex_);
@@ -100,6 +129,7 @@ Ticket GlooCommunicator::launch(Operation operation, Region region) {
     Work work;
     work.operation = operation;
     work.region = region;
+    work.wide = wide;
     work.tag = tag_++;
     works_.push_back(std::move(work));
   }
@@ -132,16 +162,16 @@ void GlooCommunicator::run(Work& work) {
         options.setRoot(0);
         options.setTag(work.tag);
         gloo::broadcast(options);
-      } else if (work.region.dtype == Dtype::float64) {
-        all_reduce_of<double>(context_, work.region, work.tag);
       } else {
-        all_reduce_of<float>(context_, work.region, work.tag);
+        all_reduce_in_type(context_, work.region, work.tag);
       }
     }
   } catch (const std::exception& error) {
     work.error = error.what();
   }
   work.times.end = clock_.now();
+  // As ProcessGroupGloo, whose worker runs what was chained to the collective before it takes the next.
+  if (work.wide.data != nullptr && work.error.empty()) cast_elements(work.region, work.wide);
 }
 
 void GlooCommunicator::wait(Ticket ticket) {

@@ -32,6 +32,7 @@ class GlooCommunicator : public Communicator {
   int rank() const override { return rank_; }
   int ranks() const override { return ranks_; }
   Ticket all_reduce(Region region) override;
+  Ticket all_reduce_and_widen(Region region, Region wide) override;
   Ticket broadcast(Region region) override;
   void wait(Ticket ticket) override;
   CollectiveTimes times_of(Ticket ticket) override;
@@ -42,12 +43,13 @@ class GlooCommunicator : public Communicator {
   struct Work {
     Operation operation = Operation::all_reduce;
     Region region;
+    Region wide;  ///< where sums are cast to; without data: nowhere
     std::uint32_t tag = 0;
     bool done = false;
     std::string error;
     CollectiveTimes times;
   };
-  Ticket launch(Operation operation, Region region);
+  Ticket launch(Operation operation, Region region, Region wide = {});
   void run_in_order();
   void run(Work& work);
 

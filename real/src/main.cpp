@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backends.hpp"
 #include "communicator.hpp"
@@ -15,6 +16,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "exit_code.hpp"
+#include "rank_threads.hpp"
 #include "sweep.hpp"
 #include "usage_error.hpp"
 #include "workload_source.hpp"
@@ -27,6 +29,7 @@ struct Arguments {
   std::string workload;
   std::string backend = "cpu-gloo";
   std::optional<int> ranks;
+  int ranks_per_process = 1;
   std::optional<std::string> caps;
   std::string views = "no";
   std::optional<std::string> all_reduce;
@@ -53,9 +56,14 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--backend", arguments.backend, backends_help())->capture_default_str();
   app.add_option(
          "--ranks", arguments.ranks,
-         "start this many processes here; absent: this process is one of those that torchrun, "
-         "mpirun or srun started")
+         "run this many ranks here, a process each; absent: this process is one of those that "
+         "torchrun, mpirun or srun started")
       ->check(CLI::Range(1, 1024));
+  app.add_option(
+         "--ranks-per-process", arguments.ranks_per_process,
+         "hold so many ranks in each process, a thread each: one process for all GPUs of a node")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
   CLI::Option* caps =
       app.add_option("--caps", arguments.caps, "bucket caps to try, in MiB: 1,5,25");
   app.add_option("--views", arguments.views, "gradient_as_bucket_view: no, yes or both")
@@ -146,6 +154,8 @@ void require_backend(const std::string& name) {
 void require_possible(const Sweep& sweep) {
   if (sweep.busy_compute && sweep.backend != "cuda-nccl")
     throw UsageError("--busy: replayed compute works on a GPU alone; pass --backend cuda-nccl");
+  if (sweep.ranks_per_process > 1 && sweep.backend == "c10d-gloo")
+    throw UsageError("--ranks-per-process: c10d-gloo runs as PyTorch does, a process per rank");
   for (const Configuration& configuration : sweep.configurations) {
     const std::string problem =
         backend_refuses(sweep.backend, sweep.workload, configuration.options);
@@ -164,6 +174,7 @@ Sweep sweep_of(const Arguments& arguments, std::string command) {
   sweep.warmup = arguments.warmup;
   sweep.iterations = arguments.iterations;
   sweep.busy_compute = arguments.busy;
+  sweep.ranks_per_process = arguments.ranks_per_process;
   sweep.timeout = std::chrono::seconds(arguments.timeout_s);
   sweep.output = arguments.output;
   sweep.command = std::move(command);
@@ -176,22 +187,31 @@ std::string one_line(const char* what) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-/// This process's part; where ranks are to be started here it returns in each of them. The folder is made once nothing
-/// is known to stand in the way.
-World join(const Arguments& arguments) {
+/// The ranks of this process; where processes are to be started here it returns in each of them. The folder is made once
+/// nothing is known to stand in the way.
+std::vector<World> join(const Arguments& arguments) {
   const auto make_folder = [&] {
     if (!arguments.output.empty()) std::filesystem::create_directories(arguments.output);
   };
   const std::optional<World> started = arguments.ranks ? std::nullopt : world_from_environment();
+  const int each = arguments.ranks_per_process;
   if (started) {
-    require_machine(arguments.backend, *started);
+    std::vector<World> ranks = ranks_of_process(*started, each);
+    require_machine(arguments.backend, ranks.back());
     if (started->rank == 0) make_folder();
-    return *started;
+    return ranks;
   }
-  const int ranks = arguments.ranks.value_or(1);
+  const int ranks = arguments.ranks.value_or(each);
+  if (ranks % each != 0)
+    throw UsageError(
+        fmt::format("--ranks-per-process: {} ranks are no multiple of {}", ranks, each));
   check_apart([&] { require_machine(arguments.backend, {.local_rank = ranks - 1}); });
   make_folder();
-  return fork_ranks(ranks);
+  return ranks_of_process(fork_processes(ranks / each, each), each);
+}
+
+void say_failed(int rank, const char* reason) {
+  std::fprintf(stderr, "ddpsim-real: rank %d: %s\n", rank, one_line(reason).c_str());
 }
 
 std::string with_files(std::string text, const Sweep& sweep, const Measurement& measurement) {
@@ -206,8 +226,8 @@ int run(const Arguments& arguments, std::string command) {
   require_backend(arguments.backend);
   const Sweep sweep = sweep_of(arguments, std::move(command));
   require_possible(sweep);
-  static World world;
-  world = join(arguments);
+  static std::vector<World> ranks;
+  ranks = join(arguments);
   // gloo throws in a thread of its own, where nobody can catch it.
   std::set_terminate([] {
     std::string reason = "internal error";
@@ -218,20 +238,25 @@ int run(const Arguments& arguments, std::string command) {
       reason = one_line(error.what());
     } catch (...) {
     }
-    std::fprintf(stderr, "ddpsim-real: rank %d: %s\n", world.rank, reason.c_str());
+    std::fprintf(stderr, "ddpsim-real: %s: %s\n", name_of_ranks(ranks).c_str(), reason.c_str());
     std::_Exit(kFailure);
   });
   try {
-    const Measurement measurement = run_sweep(sweep, world);
-    if (world.rank != 0) return kOk;
+    const Measurement measurement =
+        ranks.size() == 1 ? run_sweep(sweep, ranks.front()) : run_threads(sweep, ranks);
+    if (ranks.front().rank != 0) return kOk;
     const std::string text = arguments.json ? measurement_json(measurement)
                              : arguments.csv
                                  ? measurement_csv(measurement)
                                  : with_files(measurement_text(measurement), sweep, measurement);
     std::fputs(text.c_str(), stdout);
     return std::fflush(stdout) == 0 ? kOk : kFailure;
+  } catch (const RankFailed& failed) {
+    say_failed(failed.rank(), failed.what());
+    if (!failed.all_ended()) std::_Exit(kFailure);
+    return kFailure;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "ddpsim-real: rank %d: %s\n", world.rank, one_line(error.what()).c_str());
+    say_failed(ranks.front().rank, error.what());
     return kFailure;
   }
 }

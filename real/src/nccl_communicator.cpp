@@ -37,11 +37,13 @@ NcclCommunicator::NcclCommunicator(StoreClient& store, CudaDevice& device, int r
   DDPSIM_ASSERT(text.size() == sizeof id.internal, "NCCL's id has its size");
   std::memcpy(id.internal, text.data(), text.size());
   require(ncclCommInitRank(&communicator_, ranks, id, rank), "joining the communicator");
-  require_success(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+  for (cudaStream_t* stream : {&stream_, &casts_})
+    require_success(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "creating a stream");
 }
 
 NcclCommunicator::~NcclCommunicator() {
   if (communicator_ != nullptr) ncclCommDestroy(communicator_);
+  cudaStreamDestroy(casts_);
   cudaStreamDestroy(stream_);
 }
 
@@ -59,14 +61,29 @@ std::vector<std::pair<std::string, std::string>> NcclCommunicator::description()
                                         version % kMajor / kMinor, version % kMinor)}};
 }
 
-Ticket NcclCommunicator::all_reduce(Region region) {
+NcclCommunicator::Launched NcclCommunicator::summed(Region region) {
   const std::size_t reached = events_.record(device_.stream());
   require_success(cudaStreamWaitEvent(stream_, events_.at(reached), 0), "waiting for an event");
   const std::size_t start = events_.record(stream_);
   require(ncclAllReduce(region.data, region.data, static_cast<std::size_t>(region.elements),
                         type_of(region.dtype), ncclSum, communicator_, stream_),
           "launching an all-reduce");
-  return launched(start);
+  const std::size_t end = events_.record(stream_);
+  return {start, end, end};
+}
+
+Ticket NcclCommunicator::all_reduce(Region region) {
+  launched_.push_back(summed(region));
+  return launched_.size() - 1;
+}
+
+Ticket NcclCommunicator::all_reduce_and_widen(Region region, Region wide) {
+  Launched launched = summed(region);
+  require_success(cudaStreamWaitEvent(casts_, events_.at(launched.end), 0), "waiting for an event");
+  cast_on(casts_, region, wide);
+  launched.done = events_.record(casts_);
+  launched_.push_back(launched);
+  return launched_.size() - 1;
 }
 
 Ticket NcclCommunicator::broadcast(Region region) {
@@ -76,16 +93,13 @@ Ticket NcclCommunicator::broadcast(Region region) {
   require(ncclBroadcast(region.data, region.data, static_cast<std::size_t>(region.bytes().count()),
                         ncclInt8, 0, communicator_, stream_),
           "launching a broadcast");
-  return launched(start);
-}
-
-Ticket NcclCommunicator::launched(std::size_t start) {
-  launched_.push_back({start, events_.record(stream_)});
+  const std::size_t end = events_.record(stream_);
+  launched_.push_back({start, end, end});
   return launched_.size() - 1;
 }
 
 void NcclCommunicator::wait(Ticket ticket) {
-  require_success(cudaStreamWaitEvent(device_.stream(), events_.at(launched_[ticket].end), 0),
+  require_success(cudaStreamWaitEvent(device_.stream(), events_.at(launched_[ticket].done), 0),
                   "waiting for an event");
 }
 
@@ -103,7 +117,7 @@ void NcclCommunicator::finish() {
   if (communicator_ == nullptr) return;  // aborted before
   constexpr auto kLook = std::chrono::microseconds(200);
   const auto deadline = std::chrono::steady_clock::now() + timeout_;
-  for (const cudaStream_t stream : {stream_, device_.stream()}) {
+  for (const cudaStream_t stream : {stream_, casts_, device_.stream()}) {
     cudaError_t status = cudaErrorNotReady;
     while ((status = cudaStreamQuery(stream)) == cudaErrorNotReady) {
       ncclResult_t failed = ncclSuccess;

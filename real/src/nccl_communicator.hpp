@@ -22,6 +22,7 @@ class NcclCommunicator : public Communicator {
   int rank() const override { return rank_; }
   int ranks() const override { return ranks_; }
   Ticket all_reduce(Region region) override;
+  Ticket all_reduce_and_widen(Region region, Region wide) override;
   Ticket broadcast(Region region) override;
   void wait(Ticket ticket) override;
   CollectiveTimes times_of(Ticket ticket) override;
@@ -33,8 +34,10 @@ class NcclCommunicator : public Communicator {
   struct Launched {
     std::size_t start = 0;
     std::size_t end = 0;
+    std::size_t done = 0;  ///< after the end, where sums were cast
   };
-  Ticket launched(std::size_t start);
+  /// Waits for the compute stream, sums, records.
+  Launched summed(Region region);
   void require(ncclResult_t status, const char* what);
 
   CudaDevice& device_;
@@ -43,6 +46,7 @@ class NcclCommunicator : public Communicator {
   std::chrono::milliseconds timeout_;
   ncclComm_t communicator_ = nullptr;
   cudaStream_t stream_ = nullptr;
+  cudaStream_t casts_ = nullptr;  ///< what hooks chain to a collective runs on a stream of its own
   EventPool events_;
   std::vector<Launched> launched_;
 };

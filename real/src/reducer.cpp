@@ -1,5 +1,7 @@
 #include "reducer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ddpsim/sim/assert.hpp"
@@ -32,6 +34,9 @@ std::optional<std::string> cannot_reduce(const Workload& workload, const DdpOpti
     if (parameter.ignored) continue;
     if (parameter.sparse_gradient)
       return "parameter " + parameter.name + " has a sparse gradient: not reduced here";
+    if (options.comm_hook != CommHook::none && parameter.dtype != Dtype::float32)
+      return fmt::format("parameter {}: {} is run here on float32 gradients alone", parameter.name,
+                         name_of(options.comm_hook));
     if (const std::string problem = refuses(parameter.dtype); !problem.empty())
       return "parameter " + parameter.name + ": " + problem;
   }
@@ -44,41 +49,47 @@ Reducer::Reducer(Device& device, Communicator& communicator, HostClock clock,
       communicator_(communicator),
       clock_(clock),
       workload_(workload),
-      options_(options),
-      places_(workload.parameters.size()) {
+      options_(options) {
   for (const Parameter& parameter : workload.parameters) {
     gradients_.push_back(
         parameter.ignored ? Region{} : device.allocate(parameter.dtype, elements_of(parameter)));
   }
-  if (!options.broadcast_buffers) return;
-  for (const BufferGroup& group : workload.buffers) {
-    buffers_.push_back(device.allocate(Dtype::float32, (group.bytes.count() + 3) / 4));
+  if (options.broadcast_buffers)
+    for (const BufferGroup& group : workload.buffers)
+      buffers_.push_back(device.allocate(Dtype::float32, (group.bytes.count() + 3) / 4));
+  for (const int iteration : {1, 2}) {
+    std::vector<Bucket> buckets = buckets_of_iteration(workload, options, iteration);
+    if (assignments_.empty() || !same_parameters(buckets, assignments_.back().buckets))
+      assignments_.push_back(assigned(std::move(buckets)));
   }
+  now_ = &assignments_.front();
 }
 
 void Reducer::prepare_for_forward(int iteration) {
-  assign(iteration);
+  now_ = iteration == 1 ? &assignments_.front() : &assignments_.back();
   broadcast_buffers();
-  for (std::size_t i = 0; i < buckets_.size(); ++i)
-    filling_[i].pending = buckets_[i].parameters.size();
+  for (std::size_t i = 0; i < now_->buckets.size(); ++i)
+    now_->filling[i].pending = now_->buckets[i].parameters.size();
   next_ = 0;
   launched_.clear();
 }
 
-void Reducer::assign(int iteration) {
-  std::vector<Bucket> buckets = buckets_of_iteration(workload_, options_, iteration);
-  if (same_parameters(buckets, buckets_)) return;
-  buckets_ = std::move(buckets);
-  filling_.clear();
-  for (std::size_t i = 0; i < buckets_.size(); ++i) {
-    const Bucket& bucket = buckets_[i];
+Reducer::Assignment Reducer::assigned(std::vector<Bucket> buckets) {
+  Assignment result{.buckets = std::move(buckets), .filling = {}, .places = {}};
+  result.places.resize(workload_.parameters.size());
+  for (std::size_t i = 0; i < result.buckets.size(); ++i) {
+    const Bucket& bucket = result.buckets[i];
     std::int64_t elements = 0;
     for (const std::size_t parameter : bucket.parameters) {
-      places_[parameter] = {i, elements};
+      result.places[parameter] = {i, elements};
       elements += gradients_[parameter].elements;
     }
-    filling_.push_back({.memory = device_.allocate(bucket.dtype, elements)});
+    Filling& filling = result.filling.emplace_back();
+    filling.memory = device_.allocate(bucket.dtype, elements);
+    if (options_.comm_hook != CommHook::none)
+      filling.narrow = device_.allocate(wire_dtype(options_, bucket.dtype), elements);
   }
+  return result;
 }
 
 void Reducer::broadcast_buffers() {
@@ -89,34 +100,45 @@ void Reducer::broadcast_buffers() {
 
 void Reducer::gradient_ready(std::size_t parameter) {
   if (workload_.parameters[parameter].ignored) return;
-  const Place place = places_[parameter];
-  Filling& bucket = filling_[place.bucket];
+  const Place place = now_->places[parameter];
+  Filling& bucket = now_->filling[place.bucket];
   DDPSIM_ASSERT(bucket.pending > 0, "a gradient is ready once in a step");
   const Region gradient = gradients_[parameter];
-  device_.scale_copy(gradient, bucket.memory.part(place.first, gradient.elements),
-                     1.0 / communicator_.ranks());
+  const Region to = bucket.memory.part(place.first, gradient.elements);
+  if (options_.comm_hook == CommHook::none)
+    device_.scale_copy(gradient, to, 1.0 / communicator_.ranks());
+  else
+    device_.copy(gradient, to);
   if (--bucket.pending > 0) return;
   bucket.ready = device_.mark();
-  while (next_ < buckets_.size() && filling_[next_].pending == 0) launch(next_++);
+  while (next_ < now_->buckets.size() && now_->filling[next_].pending == 0) launch(next_++);
 }
 
 void Reducer::launch(std::size_t bucket) {
-  LaunchedBucket launched{.parameters = buckets_[bucket].parameters,
-                          .bytes = filling_[bucket].memory.bytes(),
-                          .ready = filling_[bucket].ready};
+  const Filling& filling = now_->filling[bucket];
+  LaunchedBucket launched{.parameters = now_->buckets[bucket].parameters,
+                          .bytes = filling.memory.bytes(),
+                          .ready = filling.ready};
   launched.launch_begin = clock_.now();
-  launched.ticket = communicator_.all_reduce(filling_[bucket].memory);
+  launched.ticket = all_reduce(filling);
   launched.launch_end = clock_.now();
   launched_.push_back(std::move(launched));
 }
 
+Ticket Reducer::all_reduce(const Filling& bucket) {
+  if (options_.comm_hook == CommHook::none) return communicator_.all_reduce(bucket.memory);
+  device_.cast(bucket.memory, bucket.narrow);
+  device_.scale_copy(bucket.narrow, bucket.narrow, 1.0 / communicator_.ranks());
+  return communicator_.all_reduce_and_widen(bucket.narrow, bucket.memory);
+}
+
 std::vector<LaunchedBucket> Reducer::finalize() {
-  DDPSIM_ASSERT(next_ == buckets_.size(), "every parameter's gradient is ready in every step");
+  DDPSIM_ASSERT(next_ == now_->buckets.size(), "every parameter's gradient is ready in every step");
   for (std::size_t i = 0; i < launched_.size(); ++i) {
     communicator_.wait(launched_[i].ticket);
     launched_[i].copy_out_begin = launched_[i].copy_out_end = device_.mark();
     if (options_.gradient_as_bucket_view) continue;
-    for (const std::size_t parameter : buckets_[i].parameters)
+    for (const std::size_t parameter : now_->buckets[i].parameters)
       device_.copy(averaged(parameter), gradients_[parameter]);
     launched_[i].copy_out_end = device_.mark();
   }
@@ -124,8 +146,8 @@ std::vector<LaunchedBucket> Reducer::finalize() {
 }
 
 Region Reducer::averaged(std::size_t parameter) const {
-  const Place place = places_[parameter];
-  return filling_[place.bucket].memory.part(place.first, gradients_[parameter].elements);
+  const Place place = now_->places[parameter];
+  return now_->filling[place.bucket].memory.part(place.first, gradients_[parameter].elements);
 }
 
 }  // namespace ddpsim

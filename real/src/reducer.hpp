@@ -5,6 +5,9 @@
 //   bucket complete        launched if it is next in line, and with it those behind it that are complete
 //   finalize               per bucket in order: wait, then copy out (no copy with gradient_as_bucket_view)
 //
+// With a compression hook (default_hooks.py) a gradient is copied unscaled, and a bucket's launch casts it to 16 bits, divides
+// there, and all-reduces that; the sums are cast back beside the compute stream.
+//
 // Gradients are written anew by each backward (zero_grad(set_to_none=True), the default since PyTorch 2.0), so
 // views too are filled by a copy.
 #pragma once
@@ -57,6 +60,7 @@ class Reducer {
  private:
   struct Filling {
     Region memory;
+    Region narrow;  ///< of a compression hook
     std::size_t pending = 0;
     Mark ready = 0;
   };
@@ -64,9 +68,15 @@ class Reducer {
     std::size_t bucket = 0;
     std::int64_t first = 0;  ///< element of the bucket
   };
-  void assign(int iteration);
+  struct Assignment {
+    std::vector<Bucket> buckets;
+    std::vector<Filling> filling;  ///< per bucket
+    std::vector<Place> places;     ///< per parameter
+  };
+  Assignment assigned(std::vector<Bucket> buckets);
   void broadcast_buffers();
   void launch(std::size_t bucket);
+  Ticket all_reduce(const Filling& bucket);
 
   Device& device_;
   Communicator& communicator_;
@@ -75,10 +85,11 @@ class Reducer {
   DdpOptions options_;
   std::vector<Region> gradients_;  ///< per parameter
   std::vector<Region> buffers_;
-  std::vector<Bucket> buckets_;
-  std::vector<Filling> filling_;  ///< per bucket
-  std::vector<Place> places_;     ///< per parameter
-  std::size_t next_ = 0;          ///< first bucket not launched
+  /// The buckets of the first iteration, and those after the rebuild where they differ. Their memory is there before any
+  /// step: between ranks of one process an allocation may wait for a collective that waits for this rank.
+  std::vector<Assignment> assignments_;
+  Assignment* now_ = nullptr;
+  std::size_t next_ = 0;  ///< first bucket not launched
   std::vector<LaunchedBucket> launched_;
 };
 

@@ -91,9 +91,10 @@ std::unique_ptr<StepRunner> ReplayBackend::runner(const Workload& workload,
   return std::make_unique<ReplayRunner>(*device_, *communicator_, clock_, workload, options);
 }
 
-std::vector<Duration> ReplayBackend::all_reduce(Bytes size, int repetitions) {
-  const Region region =
-      device_->allocate(Dtype::float32, size.count() / element_size(Dtype::float32));
+std::vector<Duration> ReplayBackend::all_reduce(Dtype dtype, Bytes size, int repetitions,
+                                                const std::function<void()>& meet) {
+  const Region region = device_->allocate(dtype, size.count() / element_size(dtype));
+  meet();
   std::vector<Mark> begins;
   std::vector<Mark> ends;
   for (int i = 0; i < repetitions; ++i) {

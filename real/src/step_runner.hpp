@@ -2,6 +2,7 @@
 // PyTorch's own (c10d_runner).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,10 +29,13 @@ class RealBackend {
   virtual ~RealBackend() = default;
   /// Device, library and versions, for the provenance of a measurement.
   virtual std::vector<std::pair<std::string, std::string>> description() const = 0;
+  /// Memory is there when it returns.
   virtual std::unique_ptr<StepRunner> runner(const Workload& workload,
                                              const DdpOptions& options) = 0;
-  /// Times of `repetitions` all-reduces of this size, one after the other, each from all ranks together.
-  virtual std::vector<Duration> all_reduce(Bytes size, int repetitions) = 0;
+  /// Times of `repetitions` all-reduces of this size, one after the other, each from all ranks together. Calls `meet` once
+  /// memory is there: all ranks are to begin then.
+  virtual std::vector<Duration> all_reduce(Dtype dtype, Bytes size, int repetitions,
+                                           const std::function<void()>& meet) = 0;
 };
 
 }  // namespace ddpsim

@@ -35,11 +35,12 @@ std::string host_name() {
 /// Every one of them: ranks that differ in any would launch other collectives, or wait for them.
 std::string text_of(const DdpOptions& options) {
   const auto optional = [](std::optional<double> mb) { return mb ? fmt::format("{}", *mb) : "-"; };
-  return fmt::format(" {} {} {} [{}] {} {} {} {} {} {}", to_string(options.torch),
+  return fmt::format(" {} {} {} [{}] {} {} {} {} {} {} {}", to_string(options.torch),
                      optional(options.bucket_cap_mb), optional(options.first_bucket_mb),
                      fmt::join(options.bucket_cap_mb_list, " "), options.find_unused_parameters,
                      options.static_graph, options.gradient_as_bucket_view,
-                     options.broadcast_buffers, options.process_groups, options.accumulate);
+                     options.broadcast_buffers, options.process_groups, options.accumulate,
+                     name_of(options.comm_hook));
 }
 
 /// Shown only where somebody watches.
@@ -95,26 +96,30 @@ class RankOfSweep {
              {"backend", sweep_.backend},
              {"ranks", std::to_string(world_.ranks)},
              {"hosts", hosts},
+             {"ranks_per_process", std::to_string(sweep_.ranks_per_process)},
              {"iterations", fmt::format("{} after {}", sweep_.iterations, sweep_.warmup)}};
     if (!sweep_.configurations.empty())
       setup.emplace_back("torch_rules", to_string(sweep_.configurations[0].options.torch));
+    if (hook() != CommHook::none) setup.emplace_back("comm_hook", name_of(hook()));
     for (auto& note : backend_->description()) setup.push_back(std::move(note));
   }
 
   void measure_all_reduce(Bytes size) {
-    store_.barrier(fmt::format("all_reduce/{}", size.count()));
     constexpr int kWarmup = 2;
+    const Dtype dtype = wire_dtype({.comm_hook = hook()}, Dtype::float32);  // as the steps' own
     std::vector<Duration> times =
-        backend_->all_reduce(size, kWarmup + sweep_.all_reduce_repetitions);
+        backend_->all_reduce(dtype, size, kWarmup + sweep_.all_reduce_repetitions,
+                             [&] { store_.barrier(fmt::format("all_reduce/{}", size.count())); });
     std::vector<double> us;
     for (std::size_t i = kWarmup; i < times.size(); ++i) us.push_back(times[i].microseconds());
-    measurement_.all_reduces.push_back({size, quantiles_of(std::move(us))});
+    measurement_.all_reduces.push_back(
+        {.size = size, .dtype = dtype, .time_us = quantiles_of(std::move(us))});
     if (world_.rank == 0) progress(fmt::format("all-reduce {} B", size.count()));
   }
 
   void measure_configuration(const Configuration& configuration) {
-    store_.barrier("begin/" + configuration.name);
     const auto runner = backend_->runner(sweep_.workload, configuration.options);
+    store_.barrier("begin/" + configuration.name);
     int iteration = 0;
     while (iteration < sweep_.warmup) runner->run_step(++iteration);
     runner->records();
@@ -155,6 +160,12 @@ class RankOfSweep {
     write_file(sweep_.output / "measurement.csv", measurement_csv(measurement_));
     if (!measurement_.all_reduces.empty())
       write_file(sweep_.output / "all_reduce.txt", measurement_log(measurement_, hosts_, device()));
+  }
+
+  /// One for the whole sweep.
+  CommHook hook() const {
+    return sweep_.configurations.empty() ? CommHook::none
+                                         : sweep_.configurations[0].options.comm_hook;
   }
 
   /// "Tesla V100-SXM2-16GB" of the backend's words on it.

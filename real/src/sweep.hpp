@@ -28,6 +28,7 @@ struct Sweep {
   int iterations = 9;
   int all_reduce_repetitions = 15;
   bool busy_compute = false;
+  int ranks_per_process = 1;  ///< how, not what: ranks that differ in it meet all the same
   std::chrono::milliseconds timeout{60'000};
   std::filesystem::path output;  ///< folder; empty: nothing is written
   std::string command;           ///< to repeat it

@@ -61,7 +61,7 @@ int exit_code(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-[[noreturn]] void supervise(std::vector<pid_t> children) {
+[[noreturn]] void supervise(std::vector<pid_t> children, int ranks_each) {
   struct sigaction action {};
   action.sa_handler = note_interrupt;  // no SA_RESTART: waitpid is to return
   sigaction(SIGINT, &action, nullptr);
@@ -76,11 +76,15 @@ int exit_code(int status) {
     const pid_t ended = waitpid(-1, &status, deadline != 0 ? WNOHANG : 0);
     if (ended > 0) {
       --left;
-      for (std::size_t rank = 0; rank < children.size(); ++rank) {
-        if (children[rank] != ended) continue;
-        children[rank] = 0;
+      for (std::size_t process = 0; process < children.size(); ++process) {
+        if (children[process] != ended) continue;
+        children[process] = 0;
+        const World world{.rank = static_cast<int>(process)};
         if (WIFSIGNALED(status) && interrupted == 0 && deadline == 0)
-          std::fprintf(stderr, "ddpsim-real: rank %zu was ended by signal %d (%s)\n", rank,
+          std::fprintf(stderr, "ddpsim-real: %s ended by signal %d (%s)\n",
+                       (name_of_ranks(ranks_of_process(world, ranks_each)) +
+                        (ranks_each > 1 ? " were" : " was"))
+                           .c_str(),
                        WTERMSIG(status), strsignal(WTERMSIG(status)));
       }
       if (code == 0) code = exit_code(status);
@@ -153,23 +157,23 @@ void check_apart(const std::function<void()>& check) {
   if (!problem.empty()) throw JobEnded(problem);
 }
 
-World fork_ranks(int ranks) {
+World fork_processes(int processes, int ranks_each) {
   const Listening listening = listen_on(0, From::this_host);
   std::vector<pid_t> children;
   const pid_t parent = getpid();
-  for (int rank = 0; rank < ranks; ++rank) {
+  for (int process = 0; process < processes; ++process) {
     std::fflush(nullptr);
     const pid_t child = fork();
     if (child == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);  // no orphans
       if (getppid() != parent) std::_Exit(1);
-      if (rank != 0) close(listening.socket);
-      return {.rank = rank,
-              .ranks = ranks,
-              .local_rank = rank,
+      if (process != 0) close(listening.socket);
+      return {.rank = process,
+              .ranks = processes,
+              .local_rank = process,
               .host = "127.0.0.1",
               .port = listening.port,
-              .listening = rank == 0 ? listening.socket : -1};
+              .listening = process == 0 ? listening.socket : -1};
     }
     if (child < 0) {
       const std::string reason = std::strerror(errno);
@@ -179,7 +183,24 @@ World fork_ranks(int ranks) {
     children.push_back(child);
   }
   close(listening.socket);
-  supervise(std::move(children));
+  supervise(std::move(children), ranks_each);
+}
+
+std::vector<World> ranks_of_process(const World& process, int ranks_each) {
+  std::vector<World> ranks(static_cast<std::size_t>(ranks_each), process);
+  for (int i = 0; i < ranks_each; ++i) {
+    World& world = ranks[static_cast<std::size_t>(i)];
+    world.rank = process.rank * ranks_each + i;
+    world.ranks = process.ranks * ranks_each;
+    world.local_rank = process.local_rank * ranks_each + i;
+    if (world.rank != 0) world.listening = -1;
+  }
+  return ranks;
+}
+
+std::string name_of_ranks(const std::vector<World>& ranks) {
+  return ranks.size() == 1 ? fmt::format("rank {}", ranks.front().rank)
+                           : fmt::format("ranks {} to {}", ranks.front().rank, ranks.back().rank);
 }
 
 }  // namespace ddpsim

@@ -1,10 +1,12 @@
-// Which rank of which job this process is: forked here, or started by torchrun, mpirun, srun or by hand.
+// Which rank of which job this process is: forked here, or started by torchrun, mpirun, srun or by hand. A process may also
+// hold several ranks, a thread each: then what a launcher numbers are processes.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ddpsim {
 
@@ -25,8 +27,13 @@ std::optional<World> world_from_environment();
 /// whoever is to fork asks it so.
 void check_apart(const std::function<void()>& check);
 
-/// Forks `ranks` processes and returns in each of them with its world. The parent never returns: it waits for them,
-/// ends them all where one failed, and exits as the first that failed did.
-World fork_ranks(int ranks);
+/// Forks `processes` processes of `ranks_each` ranks and returns in each of them with its place among them. The parent never
+/// returns: it waits for them, ends them all where one failed, and exits as the first that failed did.
+World fork_processes(int processes, int ranks_each);
+
+/// The ranks that a process holds: rank and local rank count processes in `process`, ranks in the result.
+std::vector<World> ranks_of_process(const World& process, int ranks_each);
+/// "rank 3" or "ranks 4 to 7".
+std::string name_of_ranks(const std::vector<World>& ranks);
 
 }  // namespace ddpsim

@@ -10,6 +10,12 @@
 namespace ddpsim {
 namespace {
 
+/// As nccl-tests calls it.
+std::string_view type_in_log(Dtype dtype) {
+  if (dtype == Dtype::float32) return "float";
+  return dtype == Dtype::float16 ? "half" : name_of(dtype);
+}
+
 double quantile(const std::vector<double>& sorted, double share) {
   const double place = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
@@ -104,6 +110,7 @@ std::string measurement_json(const Measurement& measurement) {
   for (const MeasuredAllReduce& row : measurement.all_reduces) {
     json.begin_object(JsonWriter::Layout::line);
     json.key("size_bytes").integer(row.size.count());
+    json.key("dtype").string(name_of(row.dtype));
     write(json, "time_us", row.time_us);
     json.end_object();
   }
@@ -162,7 +169,8 @@ std::string measurement_log(const Measurement& measurement, const std::vector<st
     const std::string half = fmt::format("{:>8.2f} {:>7.2f} {:>7.2f} {:>6}", row.time_us.median,
                                          algbw, algbw * 2 * (ranks - 1) / ranks, kWrong);
     text += fmt::format("{:>12} {:>13} {:>9} {:>7} {:>7} {} {}\n", row.size.count(),
-                        row.size.count() / 4, "float", "sum", -1, half, half);
+                        row.size.count() / element_size(row.dtype), type_in_log(row.dtype), "sum",
+                        -1, half, half);
   }
   return text;
 }

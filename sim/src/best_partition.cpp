@@ -60,9 +60,12 @@ std::vector<Bucket> best_partition(const Workload& workload, const Cluster& clus
   const std::vector<std::size_t> order = ready_order(workload);
   const std::vector<TimePoint> starts = earliest_starts(workload, cluster, options, order);
   const std::size_t n = order.size();
-  std::vector<Bytes> before(n + 1);  // bytes of the first k gradients
+  // Bytes on the wire of the first k gradients, all of one type.
+  std::vector<Bytes> before(n + 1);
   for (std::size_t k = 0; k < n; ++k)
-    before[k + 1] = before[k] + gradient_bytes(workload.parameters[order[k]]).value_or(Bytes());
+    before[k + 1] =
+        before[k] + wire_bytes(options.ddp, workload.parameters[order[k]].dtype,
+                               gradient_bytes(workload.parameters[order[k]]).value_or(Bytes()));
 
   std::vector<TimePoint> end(n + 1, TimePoint::max());
   std::vector<std::size_t> previous(n + 1, 0);

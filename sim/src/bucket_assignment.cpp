@@ -153,6 +153,23 @@ std::vector<std::size_t> ready_order(const Workload& workload) {
   return order;
 }
 
+Dtype wire_dtype(const DdpOptions& options, Dtype gradients) {
+  switch (options.comm_hook) {
+    case CommHook::fp16_compress:
+      return Dtype::float16;
+    case CommHook::bf16_compress:
+      return Dtype::bfloat16;
+    case CommHook::none:
+      break;
+  }
+  return gradients;
+}
+
+Bytes wire_bytes(const DdpOptions& options, Dtype gradients, Bytes bytes) {
+  return Bytes(bytes.count() / element_size(gradients) *
+               element_size(wire_dtype(options, gradients)));
+}
+
 std::optional<std::size_t> first_difference(std::span<const Bucket> buckets,
                                             std::span<const Bytes> sizes) {
   const std::size_t shared = std::min(buckets.size(), sizes.size());

@@ -14,7 +14,9 @@ constexpr TorchVersion kOldestKnown{1, 0};
 constexpr TorchVersion kRebuild{1, 6};      // pull request 35137; at the next forward since 1.7
 constexpr TorchVersion kBucketView{1, 7};   // gradient_as_bucket_view
 constexpr TorchVersion kStaticGraph{1, 9};  // _set_static_graph, later a constructor argument
+constexpr TorchVersion kCommHook{1, 8};     // register_comm_hook; with an underscore in 1.7
 constexpr TorchVersion kFirstBucketTunable{1, 10};    // pull request 62748
+constexpr TorchVersion kBf16Hook{1, 10};              // pull request 63260
 constexpr TorchVersion kOneBucketAtFirst{1, 12};      // pull request 72843
 constexpr TorchVersion kExplicitCapIsFirstCap{2, 5};  // pull request 121640
 constexpr TorchVersion kLastRoundRobin{1, 13};        // _round_robin_process_groups, removed in 2.0
@@ -28,6 +30,18 @@ Bytes bytes_of_mib(double mib) {
 }
 
 }  // namespace
+
+std::string_view name_of(CommHook hook) {
+  switch (hook) {
+    case CommHook::fp16_compress:
+      return "fp16_compress_hook";
+    case CommHook::bf16_compress:
+      return "bf16_compress_hook";
+    case CommHook::none:
+      break;
+  }
+  return "";
+}
 
 bool first_bucket_tunable(TorchVersion version) {
   return version >= kFirstBucketTunable;
@@ -55,6 +69,10 @@ std::optional<std::string> unsupported(const DdpOptions& options) {
     return lacks("tunable first bucket", kFirstBucketTunable);
   if (!options.bucket_cap_mb_list.empty() && torch < kCapList)
     return lacks("bucket_cap_mb_list", kCapList);
+  const TorchVersion hook_since =
+      options.comm_hook == CommHook::bf16_compress ? kBf16Hook : kCommHook;
+  if (options.comm_hook != CommHook::none && torch < hook_since)
+    return lacks(name_of(options.comm_hook), hook_since);
   if (options.process_groups > 1 && torch > kLastRoundRobin)
     return fmt::format("PyTorch {} has no round-robin process groups (they ended with {})",
                        to_string(torch), to_string(kLastRoundRobin));

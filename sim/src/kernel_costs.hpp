@@ -17,6 +17,8 @@ class KernelCosts {
 
   /// Into a bucket or out of it, also a division in place: read and write.
   Duration copy(Bytes bytes) const { return per_kernel_ + 2 * bytes / rate_; }
+  /// From one type into another.
+  Duration cast(Bytes from, Bytes to) const { return per_kernel_ + (from + to) / rate_; }
   /// Adding into a gradient that is there: two reads, one write.
   Duration accumulate(Bytes bytes) const { return per_kernel_ + 3 * bytes / rate_; }
   /// The slice of a parameter that took no part: one write.

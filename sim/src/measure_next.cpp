@@ -51,9 +51,10 @@ bool measured(const std::vector<Bytes>& sizes, const Cluster& cluster) {
          });
 }
 
-std::vector<Bytes> sizes_of(const std::vector<Bucket>& buckets) {
+std::vector<Bytes> sizes_of(const std::vector<Bucket>& buckets, const DdpOptions& options) {
   std::vector<Bytes> sizes;
-  for (const Bucket& bucket : buckets) sizes.push_back(bucket.bytes);
+  for (const Bucket& bucket : buckets)
+    sizes.push_back(wire_bytes(options, bucket.dtype, bucket.bytes));
   return sizes;
 }
 
@@ -77,8 +78,8 @@ std::optional<NextMeasurement> measurement_of(const std::string& source, const W
                                               const SimulationOptions& options, Backend backend) {
   const bool gloo = backend == Backend::gloo;
   if (source == kCollectiveTimes && (!gloo || cluster.ranks() > 1)) {
-    const std::vector<Bytes> sizes =
-        sizes_of(options.buckets ? *options.buckets : steady_buckets(workload, options.ddp));
+    const std::vector<Bytes> sizes = sizes_of(
+        options.buckets ? *options.buckets : steady_buckets(workload, options.ddp), options.ddp);
     if (gloo) return measure_gloo(sizes);
     return measure_all_reduces(sizes, cluster);
   }

@@ -8,6 +8,9 @@
 //   communication  per bucket: not before its launch, not before the compute stream has passed the
 //                  point at which it was launched, not before the bucket in front has ended
 //
+// A communication hook adds a cast to 16 bits and a division to the compute stream at the launch; the cast back runs on a
+// stream of its own as soon as the all-reduce has ended, and the copies out wait for it.
+//
 // What the recording already holds is kept, not added again: copies into buckets when DDP hooks
 // were recorded, buffer broadcasts, host launch times of the very same buckets. What it holds and
 // the options forbid (copies under no_sync) is taken out.
@@ -100,7 +103,7 @@ class StepScheduler {
       for (const BufferGroup& group : workload_.buffers)
         buffers_.push_back(add(CollectiveKind::broadcast, group.bytes, broadcasts++));
     for (std::size_t b = 0; b < buckets_.size(); ++b)
-      result_.bucket_collectives.push_back(add(CollectiveKind::all_reduce, buckets_[b].bytes, b));
+      result_.bucket_collectives.push_back(add(CollectiveKind::all_reduce, on_the_wire(b), b));
     if (options_.ddp.find_unused_parameters || kind_.delay_launch) {
       result_.local_used_map =
           add(CollectiveKind::all_reduce, Bytes(4) * ddp_parameters(), buckets_.size());
@@ -355,12 +358,15 @@ class StepScheduler {
     const EventId filled = new_event();
     const EventId done = new_event();
     const auto label = static_cast<std::int32_t>(b);
+    if (options_.ddp.comm_hook != CommHook::none)
+      work(programs_.host, Purpose::launch, costs_.host_comm_hook, label);
     if (recorded_launches_)
       wait_on_host_until((*recorded_launches_)[b], Purpose::launch, label);
     else
       work(programs_.host, Purpose::launch, costs_.host_launch, label);
     if (is_first_rank()) result_.launch_operation[b] = programs_.host.size();
     record(programs_.host, Purpose::launch, launched);
+    compress(b);
     record(programs_.compute, Purpose::copy_in, filled);
     Program& communication = programs_.communication;
     wait(communication, Purpose::all_reduce, launched, costs_.launch_latency);
@@ -369,6 +375,22 @@ class StepScheduler {
     collective(Purpose::all_reduce, index, label);
     record(communication, Purpose::all_reduce, done);
     done_.push_back(done);
+  }
+
+  Bytes on_the_wire(std::size_t b) const {
+    return wire_bytes(options_.ddp, buckets_[b].dtype, buckets_[b].bytes);
+  }
+  /// Gradients of the hook's own type are divided where they are.
+  bool casts(std::size_t b) const {
+    return wire_dtype(options_.ddp, buckets_[b].dtype) != buckets_[b].dtype;
+  }
+  void compress(std::size_t b) {
+    if (options_.ddp.comm_hook == CommHook::none) return;
+    const auto label = static_cast<std::int32_t>(b);
+    if (casts(b))
+      work(programs_.compute, Purpose::copy_in, kernels_.cast(buckets_[b].bytes, on_the_wire(b)),
+           label);
+    work(programs_.compute, Purpose::copy_in, kernels_.copy(on_the_wire(b)), label);
   }
 
   void launch_local_used_map() {
@@ -409,8 +431,11 @@ class StepScheduler {
   void finalize() {
     const double share = recorded_share_of_copies_out();
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
-      wait(programs_.compute, Purpose::all_reduce, done_[b],
-           costs_.event_latency + to_device_[result_.bucket_collectives[b]]);
+      const Duration returned = costs_.event_latency + to_device_[result_.bucket_collectives[b]];
+      wait(programs_.compute, Purpose::all_reduce, done_[b], returned);
+      if (casts(b))
+        wait(programs_.compute, Purpose::copy_out, done_[b],
+             returned + kernels_.cast(on_the_wire(b), buckets_[b].bytes));
       if (!options_.ddp.gradient_as_bucket_view && buckets_[b].closed_by != ClosedBy::sparse)
         work(programs_.compute, Purpose::copy_out, copies_of(buckets_[b]).scaled(share),
              static_cast<std::int32_t>(b));

@@ -261,12 +261,13 @@ class Tuner {
     return {.value = value, .low = value + spread.low, .high = value + spread.high};
   }
 
-  /// Collectives, their launches and their interference take no time at all.
+  /// Collectives, what hooks do to them, their launches and their interference take no time at all.
   Duration lower_bound(const Bucketing& standard) const {
     SimulationOptions free = with(buckets_of(standard), options_);
     free.costs.host_hook = free.costs.host_launch = free.costs.host_search_per_parameter =
         Duration();
     free.costs.launch_latency = free.costs.event_latency = Duration();
+    free.ddp.comm_hook = CommHook::none;
     return simulate_times(workload_, cluster_, free, FreeModel{}).iteration;
   }
 

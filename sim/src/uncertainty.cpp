@@ -83,9 +83,9 @@ SimulationOptions with_pace(SimulationOptions options, const RankPace& pace) {
 SimulationOptions with_costs(SimulationOptions options, double factor) {
   DdpCosts& costs = options.costs;
   costs.copy_bandwidth_share = std::min(1.0, costs.copy_bandwidth_share / factor);
-  for (Duration* cost :
-       {&costs.copy_kernel, &costs.kernel_gap, &costs.host_hook, &costs.host_launch,
-        &costs.launch_latency, &costs.event_latency, &costs.host_search_per_parameter})
+  for (Duration* cost : {&costs.copy_kernel, &costs.kernel_gap, &costs.host_hook,
+                         &costs.host_launch, &costs.host_comm_hook, &costs.launch_latency,
+                         &costs.event_latency, &costs.host_search_per_parameter})
     *cost = cost->scaled(factor);
   return options;
 }

@@ -38,6 +38,9 @@ class FakeDevice : public Device {
   void copy(Region from, Region to) override {
     calls_.push_back(fmt::format("{} -> {}", name(from), name(to)));
   }
+  void cast(Region from, Region to) override {
+    calls_.push_back(fmt::format("{} -> {} as {}", name(from), name(to), name_of(to.dtype)));
+  }
   Mark mark() override { return marks_++; }
   void synchronise() override {}
   TimePoint time_of(Mark mark) override {
@@ -71,6 +74,10 @@ class FakeCommunicator : public Communicator {
   int ranks() const override { return 2; }
   Ticket all_reduce(Region region) override {
     calls_.push_back("all_reduce " + device_.name(region));
+    return tickets_++;
+  }
+  Ticket all_reduce_and_widen(Region region, Region wide) override {
+    calls_.push_back("all_reduce " + device_.name(region) + " -> " + device_.name(wide));
     return tickets_++;
   }
   Ticket broadcast(Region region) override {

@@ -77,6 +77,21 @@ TEST_CASE("real gloo: every rank ends with the mean of all gradients, whatever t
   }
 }
 
+TEST_CASE("real gloo: compression hooks average too, as far as 16 bits hold") {
+  const Workload workload = ddpsim::testing::small_workload({1, 0, 13, 1000}, {3, 2, 1, 0});
+  for (const CommHook hook : {CommHook::fp16_compress, CommHook::bf16_compress}) {
+    for (const int ranks : {1, 2, 3}) {
+      DdpOptions options;
+      options.bucket_cap_mb = 0.0001;
+      options.comm_hook = hook;
+      for (const Outcome& outcome : run_all(ranks, workload, options, 1))
+        for (const auto& averaged : outcome.averaged)
+          for (const double value : averaged)
+            CHECK(value == doctest::Approx((ranks + 1) / 2.0).epsilon(0.01));
+    }
+  }
+}
+
 TEST_CASE("real gloo: buckets of every step are those that sim assigns, times in order") {
   DdpOptions options;
   options.bucket_cap_mb = 0.002;

@@ -90,7 +90,8 @@ TEST_CASE(
     "host") {
   Measurement measurement;
   measurement.ranks = 3;
-  measurement.all_reduces = {{Bytes(4096), {.median = 100, .p10 = 90, .p90 = 120}}};
+  measurement.all_reduces = {
+      {.size = Bytes(4096), .time_us = {.median = 100, .p10 = 90, .p90 = 120}}};
   const std::string log = measurement_log(measurement, {"a", "a", "b"}, "Tesla V100-SXM2-16GB");
   CHECK(
       log.find(

@@ -28,6 +28,7 @@ DdpOptions cap_of_bytes(double bytes) {
 }
 
 constexpr int kRebuilt = 2;  // iteration from which buckets follow the ready order
+// Regions in order of allocation: gradients, buffers, the first iteration's bucket, the rebuilt ones.
 
 }  // namespace
 
@@ -39,9 +40,9 @@ TEST_CASE(
   scene.reducer.prepare_for_forward(kRebuilt);
   for (const std::size_t parameter : {2U, 1U, 0U}) scene.reducer.gradient_ready(parameter);
   const auto launched = scene.reducer.finalize();
-  CHECK(scene.calls == Calls{"2+0:2 -> 3+0:2 x0.5", "all_reduce 3+0:2", "1+0:1 -> 4+0:1 x0.5",
-                             "0+0:1 -> 4+4:1 x0.5", "all_reduce 4+0:2", "wait 0", "3+0:2 -> 2+0:2",
-                             "wait 1", "4+0:1 -> 1+0:1", "4+4:1 -> 0+0:1"});
+  CHECK(scene.calls == Calls{"2+0:2 -> 4+0:2 x0.5", "all_reduce 4+0:2", "1+0:1 -> 5+0:1 x0.5",
+                             "0+0:1 -> 5+4:1 x0.5", "all_reduce 5+0:2", "wait 0", "4+0:2 -> 2+0:2",
+                             "wait 1", "5+0:1 -> 1+0:1", "5+4:1 -> 0+0:1"});
   REQUIRE(launched.size() == 2);
   CHECK(launched[0].bytes == Bytes(8));
   CHECK(launched[1].parameters == std::vector<std::size_t>{1, 0});
@@ -52,10 +53,10 @@ TEST_CASE("real reducer: a bucket that is ready before its turn waits, and both 
   Scene scene(small_workload({2, 2}, {1, 0}), cap_of_bytes(8));
   scene.reducer.prepare_for_forward(kRebuilt);
   scene.reducer.gradient_ready(0);
-  CHECK(scene.calls == Calls{"0+0:2 -> 3+0:2 x0.5"});
+  CHECK(scene.calls == Calls{"0+0:2 -> 4+0:2 x0.5"});
   scene.reducer.gradient_ready(1);
   CHECK(Calls(scene.calls.begin() + 1, scene.calls.end()) ==
-        Calls{"1+0:2 -> 2+0:2 x0.5", "all_reduce 2+0:2", "all_reduce 3+0:2"});
+        Calls{"1+0:2 -> 3+0:2 x0.5", "all_reduce 3+0:2", "all_reduce 4+0:2"});
 }
 
 TEST_CASE("real reducer: with gradient_as_bucket_view nothing is copied out") {
@@ -83,6 +84,20 @@ TEST_CASE(
   CHECK(scene.reducer.finalize().size() == 2);
 }
 
+TEST_CASE(
+    "real reducer: a compression hook casts a full bucket, divides it there, casts sums back") {
+  DdpOptions options = cap_of_bytes(8);
+  options.comm_hook = CommHook::fp16_compress;
+  Scene scene(small_workload({1, 1}, {1, 0}), options);
+  scene.reducer.prepare_for_forward(kRebuilt);
+  for (const std::size_t parameter : {1U, 0U}) scene.reducer.gradient_ready(parameter);
+  const auto launched = scene.reducer.finalize();
+  CHECK(scene.calls == Calls{"1+0:1 -> 4+0:1", "0+0:1 -> 4+4:1", "4+0:2 -> 5+0:2 as float16",
+                             "5+0:2 -> 5+0:2 x0.5", "all_reduce 5+0:2 -> 4+0:2", "wait 0",
+                             "4+0:1 -> 1+0:1", "4+4:1 -> 0+0:1"});
+  CHECK(launched[0].bytes == Bytes(8));  // of gradients, as the cap counts them
+}
+
 TEST_CASE("real reducer: buffers are broadcast and waited for before forward") {
   Workload workload = small_workload({2}, {0});
   workload.buffers.push_back({.dtype = Dtype::float32, .bytes = Bytes(6), .tensors = 2});
@@ -105,6 +120,11 @@ TEST_CASE("real reducer: what it cannot run is said before anything starts") {
   CHECK(cannot_reduce(workload, options, device)->find("static_graph") != std::string::npos);
   options = {.torch = {1, 13}, .process_groups = 2};
   CHECK(cannot_reduce(workload, options, device)->find("process groups") != std::string::npos);
+  workload.parameters[0].dtype = Dtype::float64;
+  options = {};
+  options.comm_hook = CommHook::fp16_compress;
+  CHECK(cannot_reduce(workload, options, device)->find("float32 gradients alone") !=
+        std::string::npos);
   workload.parameters[0].dtype = Dtype::int64;
   CHECK(*cannot_reduce(workload, {}, device) == "parameter p0: no int64 here");
   workload.parameters[0].shape = std::nullopt;

@@ -46,6 +46,7 @@ TEST_CASE("real sweep: every option that changes what ranks do changes the diges
       [&](Sweep& sweep) { options(sweep).broadcast_buffers = false; },
       [&](Sweep& sweep) { options(sweep).process_groups = 2; },
       [&](Sweep& sweep) { options(sweep).accumulate = 2; },
+      [&](Sweep& sweep) { options(sweep).comm_hook = CommHook::fp16_compress; },
   };
   std::set<std::string> digests;
   for (const auto& change : changes) {

@@ -135,6 +135,41 @@ class Real(unittest.TestCase):
         self.assertLessEqual(len(err.strip().splitlines()), 3, err)
         self.assertGone(children)
 
+    def test_one_process_holds_several_ranks(self):
+        for ranks, each in ((2, 2), (4, 2)):
+            out = self.folder / f"{ranks}-{each}"
+            process = self.start("--ranks", ranks, "--ranks-per-process", each, "--iterations", 3, "--comm-hook", "fp16",
+                                 "--all-reduce", "4KiB", "-o", out)
+            code, _, err = self.finish(process)
+            self.assertEqual(code, 0, err)
+            measurement = json.loads((out / "measurement.json").read_text(encoding="utf-8"))
+            self.assertEqual(measurement["ranks"], ranks)
+            self.assertEqual(measurement["setup"]["ranks_per_process"], str(each))
+            self.assertEqual(measurement["setup"]["comm_hook"], "fp16_compress_hook")
+            self.assertEqual(measurement["all_reduces"][0]["dtype"], "float16")
+            self.assertEqual(sum(one["bytes"] for one in measurement["configurations"][0]["buckets"]), 40_000)
+
+    def test_a_killed_process_of_several_ranks_ends_the_others(self):
+        self.slow()
+        process = self.start("--ranks", 4, "--ranks-per-process", 2, "--iterations", 1000, "--timeout", 20)
+        children = self.all_children(process, 2)
+        time.sleep(1.5)
+        os.kill(children[1], signal.SIGKILL)
+        begin = time.time()
+        code, _, err = self.finish(process)
+        self.assertEqual(code, 1, err)
+        self.assertLess(time.time() - begin, 10)
+        self.assertIn("ranks 2 to 3 were ended by signal 9", err)
+        self.assertLessEqual(len(err.strip().splitlines()), 2, err)
+        self.assertGone(children)
+
+    def test_several_ranks_of_a_process_fail_with_one_message(self):
+        begin = time.time()
+        code, _, err = self.finish(self.rank(0, 2, free_port(), "--timeout", 2, "--ranks-per-process", 3))
+        self.assertEqual(code, 1)
+        self.assertLess(time.time() - begin, 12)
+        self.assertRegex(err.strip(), "^ddpsim-real: rank [0-2]: after 2 s 3 of 6 ranks were there; missing: 3, 4, 5$")
+
     def test_a_rank_that_never_arrives_is_named(self):
         begin = time.time()
         code, _, err = self.finish(self.rank(0, 2, free_port(), "--timeout", 2))
@@ -242,6 +277,13 @@ class Usage(unittest.TestCase):
                     (["--static-graph"], "static_graph"),
                     (["--accumulate", "2"], "accumulation"),
                     (["--warmup", "x"], "--warmup"),
+                    (["--ranks-per-process", "4"], "2 ranks are no multiple of 4"),
+                    (["--comm-hook", "fp32"], "not one of none, fp16, bf16"),
+                    (["--comm-hook", "fp16", "--torch", "1.7"], "PyTorch 1.7 has no fp16_compress_hook"),
+                    *([(["--backend", "c10d-gloo", "--no-broadcast-buffers", "--ranks-per-process", "2"],
+                        "a process per rank"),
+                       (["--backend", "c10d-gloo", "--no-broadcast-buffers", "--comm-hook", "bf16"], "no bfloat16")]
+                      if "c10d-gloo" in BACKENDS else []),
                     (["-o", str(file)], "is a file; name a folder")):
                 if "-o" not in arguments:
                     arguments = [*arguments, "-o", str(out)]

@@ -364,3 +364,70 @@ TEST_CASE("step: static_graph's first iteration loses nothing that was recorded"
       simulate(workload, worlds::node(2), options, taking({1_us, 1_us, 1_us}));
   CHECK(result.iterations[0].times.backward == result.iterations[1].times.backward);
 }
+
+TEST_CASE("step: a compression hook halves the wire and adds casts around it") {
+  // 4 MB of fp32 ready at 100 us. At 1 byte per ps of memory: cast 6 MB, divide 4 MB, cast back 6 MB; copies 8 MB each.
+  const Workload workload = worlds::chain({{4'000'000, 100}}, 50, 100);
+  SimulationOptions options = worlds::bare();
+  options.costs.copy_bandwidth_share = 1;
+  Cluster cluster = worlds::node(2);
+  cluster.gpu.memory_bandwidth = Bandwidth::gigabytes_per_second(1000);
+  const auto run_with = [&](CommHook hook) {
+    options.ddp.comm_hook = hook;
+    return simulate(workload, cluster, options, taking({30_us})).step;
+  };
+  const StepResult plain = run_with(CommHook::none);
+  CHECK(plain.times.copies_in == 8_us);
+  CHECK(plain.times.finalize == 8_us);
+  for (const CommHook hook : {CommHook::fp16_compress, CommHook::bf16_compress}) {
+    const StepResult hooked = run_with(hook);
+    check_sums(hooked.times);
+    CHECK(hooked.times.copies_in == 8_us + 6_us + 4_us);
+    CHECK(hooked.times.exposed_communication == 30_us);
+    CHECK(hooked.times.finalize == 6_us + 8_us);
+    CHECK(hooked.times.stall == Duration());
+    CHECK(hooked.buckets[0].bucket.bytes == 4'000'000_B);  // of gradients, as the cap counts them
+  }
+}
+
+TEST_CASE("step: a cast back runs beside the next all-reduce, not in front of it") {
+  const Workload workload = worlds::chain({{4'000'000, 10}, {4'000'000, 10}}, 0, 10);
+  SimulationOptions options = worlds::bare();
+  options.costs.copy_bandwidth_share = 1;
+  options.ddp = {.bucket_cap_mb = 1, .gradient_as_bucket_view = true};
+  options.ddp.comm_hook = CommHook::fp16_compress;
+  Cluster cluster = worlds::node(2);
+  cluster.gpu.memory_bandwidth = Bandwidth::gigabytes_per_second(1000);
+  const StepResult step = simulate(workload, cluster, options, taking({30_us, 30_us})).step;
+  CHECK(step.buckets[1].start == step.buckets[0].end);
+  CHECK(step.times.finalize == 6_us);  // of the last bucket alone
+  check_sums(step.times);
+}
+
+TEST_CASE("step: an all-reduce behind a compression hook carries two bytes an element") {
+  DdpOptions options;
+  CHECK(wire_bytes(options, Dtype::float32, 12_B) == 12_B);
+  options.comm_hook = CommHook::bf16_compress;
+  CHECK(wire_bytes(options, Dtype::float32, 12_B) == 6_B);
+  CHECK(wire_bytes(options, Dtype::float64, 16_B) == 4_B);
+  CHECK(wire_bytes(options, Dtype::float16, 12_B) == 12_B);
+  const Workload workload = worlds::chain({{64'000'000, 100}}, 50, 100);
+  const AnalyticModel model{.cluster = worlds::node(4), .tuning = {}};
+  SimulationOptions simulation = worlds::bare();
+  const auto transfer = [&] {
+    return simulate(workload, model.cluster, simulation, model).step.times.communication;
+  };
+  const Duration whole = transfer();
+  simulation.ddp.comm_hook = CommHook::fp16_compress;
+  CHECK(transfer() / whole == doctest::Approx(0.5).epsilon(0.05));
+}
+
+TEST_CASE("step: communication hooks need a version that has them") {
+  DdpOptions options{.torch = {1, 7}};
+  options.comm_hook = CommHook::fp16_compress;
+  CHECK(unsupported(options)->find("fp16_compress_hook") != std::string::npos);
+  options.torch = {1, 8};
+  CHECK_FALSE(unsupported(options));
+  options.comm_hook = CommHook::bf16_compress;
+  CHECK(unsupported(options)->find("1.10") != std::string::npos);
+}

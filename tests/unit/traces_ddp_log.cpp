@@ -148,7 +148,7 @@ TEST_CASE("DDP log: without sampled times there is an order but no timing") {
   CHECK(mentions(result.warnings, "no backward time is in the log"));
 }
 
-TEST_CASE("DDP log: flags are options, a communication hook is a warning") {
+TEST_CASE("DDP log: flags and known communication hooks are options, other hooks a warning") {
   Json log = unknown_model();
   log["static_graph"] = 1;
   log["gradient_as_bucket_view"] = 1;
@@ -158,8 +158,14 @@ TEST_CASE("DDP log: flags are options, a communication hook is a warning") {
   const Imported result = imported(log);
   CHECK_FALSE(result.ddp_log->options.bucket_cap_mb.has_value());
   CHECK(mentions(result.recognised,
-                 "pass --static-graph --gradient-as-bucket-view --no-broadcast-buffers, and"));
-  CHECK(mentions(result.warnings, "fp16_compress_hook"));
+                 "pass --static-graph --gradient-as-bucket-view --no-broadcast-buffers "
+                 "--comm-hook fp16, and"));
+  CHECK(result.ddp_log->options.comm_hook == CommHook::fp16_compress);
+  CHECK_FALSE(mentions(result.warnings, "hook"));
+  log["comm_hook"] = "BuiltinCommHookType.FP16_COMPRESS";
+  CHECK(imported(log).ddp_log->options.comm_hook == CommHook::fp16_compress);
+  log["comm_hook"] = "powerSGD_hook";
+  CHECK(mentions(imported(log).warnings, "powerSGD_hook"));
 }
 
 TEST_CASE("DDP log: each bad log gets its message") {

@@ -81,6 +81,7 @@ inline SimulationOptions bare() {
                    .kernel_gap = {},
                    .host_hook = {},
                    .host_launch = {},
+                   .host_comm_hook = {},
                    .launch_latency = {},
                    .event_latency = {},
                    .host_search_per_parameter = {}};

@@ -21,6 +21,14 @@ double milliseconds(const std::optional<Duration>& time) {
   return time.value_or(Duration()).milliseconds();
 }
 
+/// By its name in Python, or as the logger prints PyTorch's built-in one.
+CommHook known_hook(const std::string& logged) {
+  if (logged == "BuiltinCommHookType.FP16_COMPRESS") return CommHook::fp16_compress;
+  for (const CommHook hook : {CommHook::fp16_compress, CommHook::bf16_compress})
+    if (logged == name_of(hook)) return hook;
+  return CommHook::none;
+}
+
 class LogImport {
  public:
   LogImport(DdpLogFields fields, std::string file, const ImportOptions& options)
@@ -244,7 +252,8 @@ void LogImport::note_options() {
   result_.ddp_log->construction_bytes = fields_.bucket_sizes;
   result_.ddp_log->rebuilt_bytes = fields_.rebuilt_bucket_sizes;
   result_.bucket_bytes = fields_.rebuilt_bucket_sizes;
-  if (!fields_.comm_hook.empty()) {
+  ddp.comm_hook = known_hook(fields_.comm_hook);
+  if (!fields_.comm_hook.empty() && ddp.comm_hook == CommHook::none) {
     result_.warnings.push_back(fmt::format(
         "a communication hook ({}) was in use, which is not simulated", fields_.comm_hook));
   }
@@ -254,6 +263,8 @@ void LogImport::note_options() {
   if (ddp.static_graph) line += " --static-graph";
   if (ddp.gradient_as_bucket_view) line += " --gradient-as-bucket-view";
   if (!ddp.broadcast_buffers) line += " --no-broadcast-buffers";
+  if (ddp.comm_hook != CommHook::none)
+    line += ddp.comm_hook == CommHook::fp16_compress ? " --comm-hook fp16" : " --comm-hook bf16";
   if (!line.empty()) {
     result_.recognised.push_back("to simulate it as it ran, pass" + line + ", and --torch VERSION");
   }

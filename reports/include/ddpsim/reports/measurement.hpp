@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/workload.hpp"
 
 namespace ddpsim {
 
@@ -49,6 +50,7 @@ struct MeasuredConfiguration {
 
 struct MeasuredAllReduce {
   Bytes size;
+  Dtype dtype = Dtype::float32;
   Quantiles time_us;
 };
 

@@ -65,6 +65,11 @@ std::vector<Bucket> steady_buckets(const Workload& workload, const DdpOptions& o
 /// DDP's parameters in gradient-ready order (recorded, or reverse definition order).
 std::vector<std::size_t> ready_order(const Workload& workload);
 
+/// What an all-reduce of such gradients carries: their own type, or the one a communication hook casts them to.
+Dtype wire_dtype(const DdpOptions& options, Dtype gradients);
+/// Bytes it carries for so many of gradients.
+Bytes wire_bytes(const DdpOptions& options, Dtype gradients, Bytes bytes);
+
 /// Position of the first bucket whose bytes are not those of `sizes`, or where one list ends before
 /// the other; absent where they are alike.
 std::optional<std::size_t> first_difference(std::span<const Bucket> buckets,

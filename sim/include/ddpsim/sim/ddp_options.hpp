@@ -3,12 +3,19 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ddpsim/sim/units.hpp"
 #include "ddpsim/sim/versions.hpp"
 
 namespace ddpsim {
+
+/// What DDP does with a full bucket: its own all-reduce, or one of the hooks of default_hooks.py, which cast it to 16 bits,
+/// divide it there by the number of ranks, all-reduce that and cast back.
+enum class CommHook { none, fp16_compress, bf16_compress };
+/// "fp16_compress_hook", as default_hooks.py names it; empty for none.
+std::string_view name_of(CommHook hook);
 
 struct DdpOptions {
   TorchVersion torch;
@@ -25,6 +32,7 @@ struct DdpOptions {
   /// torch.distributed._round_robin_process_groups of so many: the k-th collective goes to group k mod n.
   int process_groups = 1;
   int accumulate = 1;  ///< micro-batches per step; all but the last run under no_sync()
+  CommHook comm_hook = CommHook::none;
 };
 
 /// Why these options cannot be used with this version, naming the option and the first version that

@@ -1,0 +1,45 @@
+// Elements in the host's memory, in their own type. The 16-bit types are Eigen's: same bits as PyTorch's, rounding to the
+// nearest, ties to even, as they do.
+#pragma once
+
+#include <Eigen/Core>
+#include <span>
+
+#include "ddpsim/sim/assert.hpp"
+#include "device.hpp"
+
+namespace ddpsim {
+
+/// Calls `use` with a span of the region's elements.
+template <typename Use>
+void with_elements(Region region, Use use) {
+  const auto call = [&]<typename T>(T* first) {
+    use(std::span<T>(first, static_cast<std::size_t>(region.elements)));
+  };
+  switch (region.dtype) {
+    case Dtype::float32:
+      return call(reinterpret_cast<float*>(region.data));
+    case Dtype::float64:
+      return call(reinterpret_cast<double*>(region.data));
+    case Dtype::float16:
+      return call(reinterpret_cast<Eigen::half*>(region.data));
+    case Dtype::bfloat16:
+      return call(reinterpret_cast<Eigen::bfloat16*>(region.data));
+    default:
+      DDPSIM_ASSERT(false, "refuses() lets floating point pass");
+  }
+}
+
+/// to = from, in to's type; of the two one has 16 bits.
+inline void cast_elements(Region from, Region to) {
+  DDPSIM_ASSERT(from.elements == to.elements, "a cast keeps the elements");
+  with_elements(from, [to](auto in) {
+    with_elements(to, [in](auto out) {
+      using To = typename decltype(out)::value_type;
+      for (std::size_t i = 0; i < in.size(); ++i)
+        out[i] = static_cast<To>(static_cast<float>(in[i]));
+    });
+  });
+}
+
+}  // namespace ddpsim

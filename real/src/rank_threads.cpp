@@ -1,0 +1,60 @@
+#include "rank_threads.hpp"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace ddpsim {
+namespace {
+
+/// Shared with threads that may outlive the caller.
+struct Job {
+  Sweep sweep;
+  std::vector<World> ranks;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t ended = 0;
+  std::optional<std::pair<int, std::string>> failed;  ///< the first: rank, reason
+  Measurement measurement;                            ///< of the first rank
+
+  void run(std::size_t index) {
+    std::optional<Measurement> measured;
+    std::string reason = "internal error";
+    try {
+      measured = run_sweep(sweep, ranks[index]);
+    } catch (const std::exception& error) {
+      reason = error.what();
+    } catch (...) {
+    }
+    const std::scoped_lock lock(mutex);
+    ++ended;
+    if (!measured && !failed) failed = {ranks[index].rank, reason};
+    if (measured && index == 0) measurement = std::move(*measured);
+    changed.notify_all();
+  }
+};
+
+}  // namespace
+
+Measurement run_threads(const Sweep& sweep, const std::vector<World>& ranks,
+                        std::chrono::milliseconds grace) {
+  const auto job = std::make_shared<Job>();
+  job->sweep = sweep;
+  job->ranks = ranks;
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < ranks.size(); ++i) threads.emplace_back([job, i] { job->run(i); });
+
+  std::unique_lock lock(job->mutex);
+  const auto all_ended = [&] { return job->ended == ranks.size(); };
+  job->changed.wait(lock, [&] { return all_ended() || job->failed; });
+  const bool in_time = job->changed.wait_for(lock, grace, all_ended);
+  lock.unlock();
+  for (std::thread& thread : threads) in_time ? thread.join() : thread.detach();
+  lock.lock();
+  if (job->failed) throw RankFailed(job->failed->first, job->failed->second, in_time);
+  return std::move(job->measurement);
+}
+
+}  // namespace ddpsim

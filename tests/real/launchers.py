@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""The launch lines of real/README.md, run in earnest on this machine: ranks find each other by what the launcher sets, a
+process of several ranks counts for so many, and where a rank is missing all end with its number.
+
+    tests/real/launchers.py mpirun|torchrun|srun --program build/release/real/ddpsim-real
+
+Exits with 77, and says why, where the launcher is not here."""
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import pwd
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+SKIPPED = 77
+WORKLOAD = {"schema": "ddpsim.workload/1", "name": "small",
+            "parameters": [{"name": f"p{i}", "shape": [5000], "dtype": "float32"} for i in range(3)],
+            "forward": {"duration_us": 1000},
+            "backward": {"duration_us": 2000, "ready": [{"parameter": i, "at_us": 2000} for i in (2, 1, 0)]}}
+
+
+def skip(reason):
+    print(f"launchers: skipped, {reason}")
+    sys.exit(SKIPPED)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
+
+
+def need(*tools):
+    for tool in tools:
+        if shutil.which(tool) is None:
+            skip(f"{tool} is not here")
+
+
+def environment():
+    """This process's own, without what an outer launcher may have set."""
+    prefixes = ("OMPI_", "PMI", "SLURM_", "TORCHELASTIC_", "MASTER_")
+    clean = {key: value for key, value in os.environ.items()
+             if not key.startswith(prefixes) and key not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
+    return dict(clean, MASTER_PORT=str(free_port()), PATH=clean.get("PATH", "") + ":/usr/sbin:/sbin")
+
+
+@contextlib.contextmanager
+def mpirun(_folder):
+    need("mpirun")
+    if "Open MPI" not in subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=False).stdout:
+        skip("this mpirun is not Open MPI's")
+    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    yield ["mpirun", *root, "--oversubscribe", "-np", "2"], environment()
+
+
+@contextlib.contextmanager
+def torchrun(_folder):
+    python = os.environ.get("DDPSIM_TORCH_PYTHON", "/usr/bin/python3")
+    if subprocess.run([python, "-c", "import torch.distributed.run"], capture_output=True, check=False).returncode != 0:
+        skip(f"{python} has no torch.distributed.run")
+    env = environment()
+    # Written out, since PyTorch 1.13 does not read its own defaults of these two on Python 3.11.
+    std = ["--redirects", "2", "--tee", "2"]
+    yield [python, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--no_python", *std, "--master_port",
+           env["MASTER_PORT"]], env
+
+
+@contextlib.contextmanager
+def srun(folder):
+    """One node's Slurm of our own, on loopback, under our own user."""
+    need("srun", "slurmctld", "slurmd", "sinfo")
+    env = dict(environment(), SLURM_CONF=str(folder / "slurm.conf"))
+    for name in ("state", "spool"):
+        (folder / name).mkdir()
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    (folder / "slurm.conf").write_text(f"""ClusterName=lab
+SlurmctldHost=localhost(127.0.0.1)
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/none
+CredType=cred/none
+SlurmctldPort={free_port()}
+SlurmdPort={free_port()}
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+ReturnToService=2
+SelectType=select/linear
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+NodeName=localhost NodeAddr=127.0.0.1 CPUs=1 State=UNKNOWN
+PartitionName=lab Nodes=localhost Default=YES MaxTime=10 State=UP OverSubscribe=FORCE
+""", encoding="utf-8")
+    with open(folder / "daemons.txt", "w", encoding="utf-8") as log:
+        daemons = [subprocess.Popen([shutil.which(name, path=env["PATH"]), "-D", *more], env=env, stdout=log, stderr=log)
+                   for name, more in (("slurmctld", []), ("slurmd", ["-N", "localhost"]))]
+    try:
+        deadline = time.time() + 30
+        while "idle" not in subprocess.run(["sinfo", "-h", "-o", "%T"], env=env, capture_output=True, text=True,
+                                           check=False).stdout:
+            if time.time() > deadline or any(daemon.poll() is not None for daemon in daemons):
+                skip("Slurm does not start here: " + " ".join((folder / "daemons.txt").read_text().split())[-300:])
+            time.sleep(0.2)
+        yield ["srun", "--quiet", "--ntasks", "2", "--overcommit"], env
+    finally:
+        for daemon in daemons:
+            daemon.terminate()
+        for daemon in daemons:
+            daemon.wait(timeout=20)
+
+
+def check(what, holds, run):
+    if not holds:
+        sys.exit(f"launchers: {what}: exit code {run.returncode}\n{run.stdout}\n{run.stderr}")
+    print(f"launchers: {what}")
+
+
+def main():
+    launchers = {"mpirun": mpirun, "torchrun": torchrun, "srun": srun}
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("launcher", choices=launchers)
+    parser.add_argument("--program", required=True, help="ddpsim-real")
+    arguments = parser.parse_args()
+    program = os.path.abspath(arguments.program)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "small.json").write_text(json.dumps(WORKLOAD), encoding="utf-8")
+        with launchers[arguments.launcher](folder) as (line, env):
+            def launch(*command):
+                return subprocess.run([*line, *command], env=env, cwd=folder, capture_output=True, text=True, timeout=120,
+                                      check=False)
+
+            job = [program, "small.json", "--backend", "cpu-gloo", "--iterations", "2", "--timeout", "30"]
+            run = launch(*job, "-o", "measured")
+            if "is not in this build" in run.stderr:
+                skip("this ddpsim-real has no cpu-gloo")
+            check("two ranks meet", run.returncode == 0 and measured(folder / "measured") == 2, run)
+            run = launch(*job, "--ranks-per-process", "2", "-o", "both")
+            check("two processes of two ranks are four", run.returncode == 0 and measured(folder / "both") == 4, run)
+            # The second process, by whichever name it has here, has another world size in mind.
+            odd = 'if [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 1 ]; then ' \
+                  'export RANK=1 WORLD_SIZE=3; fi; exec "$@"'
+            run = launch("sh", "-c", odd, "sh", *job)
+            check("another world size is refused, and named", run.returncode != 0 and
+                  "rank 1 was told of 3 ranks, rank 0 of 2" in run.stderr, run)
+            absent = 'if [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 1 ]; then exec sleep 20; fi; exec "$@"'
+            begin = time.time()
+            run = launch("sh", "-c", absent, "sh", *job[:-1], "2")
+            check("a rank that never arrives is named in time", run.returncode != 0 and time.time() - begin < 60 and
+                  "after 2 s 1 of 2 ranks were there; missing: 1" in run.stderr, run)
+
+
+def measured(folder):
+    return json.loads((folder / "measurement.json").read_text(encoding="utf-8"))["ranks"]
+
+
+if __name__ == "__main__":
+    main()

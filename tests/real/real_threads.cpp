@@ -1,0 +1,98 @@
+// Several ranks in one process: what one GPU per thread will run through, here over gloo.
+#ifdef DDPSIM_WITH_GLOO
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+#include <future>
+
+#include "fake_world.hpp"
+#include "rank_threads.hpp"
+#include "store.hpp"
+
+using namespace ddpsim;
+using namespace std::chrono_literals;
+
+namespace {
+
+Sweep small_sweep() {
+  Sweep sweep;
+  sweep.workload = ddpsim::testing::small_workload({300, 1, 7000, 20}, {3, 2, 1, 0});
+  sweep.backend = "cpu-gloo";
+  DdpOptions options;
+  options.bucket_cap_mb = 0.01;
+  sweep.configurations = {{"plain", options}};
+  options.comm_hook = CommHook::fp16_compress;
+  sweep.configurations.push_back({"hooked", options});
+  sweep.all_reduce_sizes = {Bytes(4096)};
+  sweep.all_reduce_repetitions = 3;
+  sweep.iterations = 3;
+  sweep.timeout = 20s;
+  return sweep;
+}
+
+/// Of so many processes, all on this host.
+std::vector<World> processes(int count) {
+  const Listening listening = listen_on(0, From::this_host);
+  std::vector<World> worlds;
+  for (int rank = 0; rank < count; ++rank)
+    worlds.push_back({.rank = rank,
+                      .ranks = count,
+                      .local_rank = rank,
+                      .port = listening.port,
+                      .listening = rank == 0 ? listening.socket : -1});
+  return worlds;
+}
+
+}  // namespace
+
+TEST_CASE("real threads: a process's ranks follow each other, and only rank 0 listens") {
+  const World process{.rank = 2, .ranks = 4, .local_rank = 1, .listening = 7};
+  const std::vector<World> ranks = ranks_of_process(process, 3);
+  REQUIRE(ranks.size() == 3);
+  CHECK(ranks[0].rank == 6);
+  CHECK(ranks[2].rank == 8);
+  CHECK(ranks[2].ranks == 12);
+  CHECK(ranks[1].local_rank == 4);
+  CHECK(ranks[0].listening == -1);
+  CHECK(name_of_ranks(ranks) == "ranks 6 to 8");
+  CHECK(name_of_ranks(ranks_of_process(process, 1)) == "rank 2");
+  CHECK(ranks_of_process({.ranks = 2, .listening = 7}, 2)[0].listening == 7);
+}
+
+TEST_CASE("real threads: one process of three ranks, or several, make one measurement") {
+  const auto check = [](const Measurement& measured, int ranks) {
+    CHECK(measured.ranks == ranks);
+    REQUIRE(measured.configurations.size() == 2);
+    CHECK(measured.configurations[0].iterations_us.size() == 3);
+    CHECK(measured.all_reduces.size() == 1);
+  };
+  check(run_threads(small_sweep(), ranks_of_process(processes(1)[0], 3)), 3);
+
+  const std::vector<World> both = processes(2);
+  auto other = std::async(std::launch::async,
+                          [&] { return run_threads(small_sweep(), ranks_of_process(both[1], 2)); });
+  check(run_threads(small_sweep(), ranks_of_process(both[0], 2)), 4);
+  CHECK(other.get().configurations.empty());  // rank 0 has it
+}
+
+TEST_CASE("real threads: where one rank fails all end, with its reason") {
+  std::vector<World> ranks = ranks_of_process(processes(1)[0], 3);
+  ranks[1].ranks = 4;
+  try {
+    run_threads(small_sweep(), ranks);
+    FAIL("should have failed");
+  } catch (const RankFailed& failed) {
+    CHECK(std::string(failed.what()).find("rank 1 was told of 4 ranks") != std::string::npos);
+    CHECK(failed.all_ended());
+  }
+}
+
+TEST_CASE("real threads: a rank that never arrives is named within the time-out") {
+  std::vector<World> ranks = ranks_of_process(processes(1)[0], 3);
+  ranks.pop_back();
+  Sweep sweep = small_sweep();
+  sweep.timeout = 1s;
+  CHECK_THROWS_WITH(run_threads(sweep, ranks), "after 1 s 2 of 3 ranks were there; missing: 2");
+}
+#endif
