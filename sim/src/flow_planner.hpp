@@ -60,8 +60,7 @@ class SharedNetworkRun {
  public:
   /// `choices` by collective; `planner` must outlive the run.
   SharedNetworkRun(FlowPlanner& planner, std::span<const ScheduledCollective> collectives,
-                   std::span<const std::optional<CollectiveChoice>> choices,
-                   TimeScale scale = {});
+                   std::span<const std::optional<CollectiveChoice>> choices, TimeScale scale = {});
 
   /// From the last arrival to the end. Asked in the order of time.
   Duration transfer(std::size_t collective, TimePoint last_arrival);

@@ -32,9 +32,8 @@ struct Evidence {
 };
 constexpr Evidence kOneNvlinkNode{{0.69, 2.60}, {0.75, 2.22}, {0.91, 1.15},
                                   {0.61, 1.78}, {0.97, 1.14}, "14 logs of NVLink nodes"};
-constexpr Evidence kOnePcieNode{{0.77, 1.86}, {0.58, 1.84},
-                                {0.86, 1.93}, {0.28, 6.70},
-                                {0.84, 1.93}, "3 logs of PCIe nodes, no two alike,"};
+constexpr Evidence kOnePcieNode{{0.77, 1.86}, {0.58, 1.84}, {0.86, 1.93},
+                                {0.28, 6.70}, {0.84, 1.93}, "3 logs of PCIe nodes, no two alike,"};
 constexpr Evidence kNetwork{{0.55, 1.73}, {0.65, 3.27}, {0.76, 1.69},
                             {0.27, 4.40}, {0.91, 1.09}, "22 logs over networks"};
 constexpr Bytes kSmall{64 * 1024};
