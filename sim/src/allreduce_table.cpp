@@ -29,7 +29,8 @@ AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& 
   table.confidence.low_percent = 100 * (band.faster - 1);
   table.confidence.high_percent = 100 * (band.slower - 1);
   table.confidence.because = {calibration_of(cluster), band_evidence(cluster)};
-  table.confidence.measure_next = measure_all_reduces({sizes.begin(), sizes.end()}, cluster);
+  table.confidence.measure_next =
+      measure_all_reduces(kCollectiveTimes, {sizes.begin(), sizes.end()}, cluster);
   return table;
 }
 

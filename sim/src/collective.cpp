@@ -18,21 +18,14 @@ struct Planner {
 
   CollectivePlan operator()(const AnalyticModel& model) const {
     const CollectiveChoice choice = choose(kind, size, model.cluster, model.tuning);
-    const Duration transfer = cost(kind, choice, size, model.cluster);
-    return {.transfer = transfer.scaled(model.duration_scale),
-            .choice = choice,
-            .channels = choice.channels,
-            .volume = volume(choice, model, transfer)};
+    return planned(choice, model, cost(kind, choice, size, model.cluster));
   }
   CollectivePlan operator()(const FlowModel& model) const {
     const CollectiveChoice choice = choose(kind, size, model.cluster, model.tuning);
     const Duration transfer = model.network->has_channels(kind, choice)
                                   ? model.network->alone(kind, choice, size)
                                   : cost(kind, choice, size, model.cluster);
-    return {.transfer = transfer.scaled(model.duration_scale),
-            .choice = choice,
-            .channels = choice.channels,
-            .volume = volume(choice, model, transfer)};
+    return planned(choice, model, transfer);
   }
   CollectivePlan operator()(const GlooModel& model) const { return gloo_plan(model, kind, size); }
   CollectivePlan operator()(const RecordedModel& model) const {
@@ -44,11 +37,19 @@ struct Planner {
   }
   CollectivePlan operator()(const FreeModel&) const { return {}; }
 
-  Duration volume(const CollectiveChoice& choice, const AnalyticModel& model,
-                  Duration transfer) const {
-    if (model.cluster.ranks() <= 1) return Duration();
-    const double us = pipeline_terms(kind, choice, size, model.cluster).transfer_us;
-    return std::min(Duration::microseconds(us), transfer).scaled(model.duration_scale);
+  CollectivePlan planned(const CollectiveChoice& choice, const AnalyticModel& model,
+                         Duration transfer) const {
+    const Duration bytes = volume(choice, model.cluster, transfer);
+    return {.transfer = model.scale.apply(transfer, bytes),
+            .choice = choice,
+            .channels = choice.channels,
+            .volume = bytes.scaled(model.scale.bandwidth)};
+  }
+
+  Duration volume(const CollectiveChoice& choice, const Cluster& cluster, Duration transfer) const {
+    if (cluster.ranks() <= 1) return Duration();
+    const double us = pipeline_terms(kind, choice, size, cluster).transfer_us;
+    return std::min(Duration::microseconds(us), transfer);
   }
 };
 
@@ -129,10 +130,10 @@ AnalyticModel* chooser_of(CollectiveModel& model) {
   return const_cast<AnalyticModel*>(chooser_of(std::as_const(model)));
 }
 
-double* duration_scale_of(CollectiveModel& model) {
-  if (GlooModel* gloo = std::get_if<GlooModel>(&model)) return &gloo->duration_scale;
+TimeScale* time_scale_of(CollectiveModel& model) {
+  if (GlooModel* gloo = std::get_if<GlooModel>(&model)) return &gloo->scale;
   AnalyticModel* nccl = chooser_of(model);
-  return nccl == nullptr ? nullptr : &nccl->duration_scale;
+  return nccl == nullptr ? nullptr : &nccl->scale;
 }
 
 double collectives_to_fill(const CollectiveModel& model) {

@@ -20,7 +20,7 @@ struct Sample {
 
 Sample sample(const Candidate& job, Duration step) {
   Sample sample{.cluster = &job.cluster, .step = step, .sources = {}, .steps = {}};
-  for (const Scenario& world : scenarios(job.options, job.model)) {
+  for (const Scenario& world : scenarios(job.workload, job.options, job.model)) {
     sample.sources.push_back(world.source);
     sample.steps.push_back(
         simulate_times(job.workload, job.cluster, world.options, world.model).iteration);
@@ -30,7 +30,7 @@ Sample sample(const Candidate& job, Duration step) {
 
 /// Whether an error of this source is one and the same on both clusters.
 bool is_shared(const std::string& source, const Cluster& a, const Cluster& b) {
-  if (source == kCollectiveTimes)
+  if (source == kFixedCost || source == kBandwidth)
     return a.name == b.name && a.gpus_per_node == b.gpus_per_node && (a.nodes > 1) == (b.nodes > 1);
   if (source == kRankPace) return a.name == b.name;
   if (source == kComputeScale) return a.gpu.name == b.gpu.name;

@@ -69,7 +69,7 @@ Confidence assess(const Workload& workload, const Cluster& cluster, const Simula
     options.pace_range.reset();
     options.compute_scale_range.reset();
   }
-  const std::vector<Scenario> worlds = scenarios(options, model);
+  const std::vector<Scenario> worlds = scenarios(workload, options, model);
   std::vector<Deviation> deviations;
   for (const Scenario& world : worlds)
     deviations.push_back(

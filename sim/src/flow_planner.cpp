@@ -144,12 +144,13 @@ void FlowPlanner::add_background(const Background& background) {
 SharedNetworkRun::SharedNetworkRun(FlowPlanner& planner,
                                    std::span<const ScheduledCollective> collectives,
                                    std::span<const std::optional<CollectiveChoice>> choices,
-                                   double duration_scale)
-    : duration_scale_(duration_scale), network_(planner.links(), [&] {
+                                   TimeScale scale)
+    : scale_(scale), network_(planner.links(), [&] {
         std::vector<NetworkJob> jobs(1);
         for (std::size_t i = 0; i < collectives.size(); ++i) {
           const ScheduledCollective& collective = collectives[i];
           law_.push_back(collective.transfer);
+          fixed_.push_back((collective.transfer - collective.volume).scaled(1 / scale_.fixed));
           if (!choices[i] || !planner.has_channels(collective.kind, *choices[i])) {
             pipelines_.emplace_back();
             continue;
@@ -169,7 +170,8 @@ Duration SharedNetworkRun::transfer(std::size_t collective, TimePoint last_arriv
   const TimePoint start = std::max(now_, last_arrival);
   network_.start(0, *pipeline, start);
   now_ = network_.run(0);
-  return (now_ - start).scaled(duration_scale_);
+  const Duration time = now_ - start;
+  return scale_.apply(time, time - std::min(fixed_[collective], time));
 }
 
 }  // namespace ddpsim

@@ -60,8 +60,7 @@ class SharedNetworkRun {
  public:
   /// `choices` by collective; `planner` must outlive the run.
   SharedNetworkRun(FlowPlanner& planner, std::span<const ScheduledCollective> collectives,
-                   std::span<const std::optional<CollectiveChoice>> choices,
-                   double duration_scale = 1);
+                   std::span<const std::optional<CollectiveChoice>> choices, TimeScale scale = {});
 
   /// From the last arrival to the end. Asked in the order of time.
   Duration transfer(std::size_t collective, TimePoint last_arrival);
@@ -69,7 +68,8 @@ class SharedNetworkRun {
  private:
   std::vector<std::optional<std::size_t>> pipelines_;  ///< by collective, of job 0
   std::vector<Duration> law_;                          ///< where the fabric has no channels
-  double duration_scale_;
+  std::vector<Duration> fixed_;                        ///< of the law's time, before it is scaled
+  TimeScale scale_;
   FlowNetwork network_;
   TimePoint now_ = TimePoint() - Duration::max();
 };

@@ -92,8 +92,9 @@ CollectivePlan gloo_plan(const GlooModel& model, CollectiveKind kind, Bytes size
     const double move = bytes / segments / rate;
     total_us += steps * std::pow(std::pow(step, kHides) + std::pow(move, kHides), 1 / kHides);
   }
-  plan.transfer = Duration::microseconds(total_us).scaled(model.duration_scale);
-  plan.volume = Duration::microseconds(volume_us).scaled(model.duration_scale);
+  plan.volume = Duration::microseconds(volume_us);
+  plan.transfer = model.scale.apply(Duration::microseconds(total_us), plan.volume);
+  plan.volume = plan.volume.scaled(model.scale.bandwidth);
   return plan;
 }
 

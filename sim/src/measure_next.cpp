@@ -59,14 +59,14 @@ std::vector<Bytes> sizes_of(const std::vector<Bucket>& buckets, const DdpOptions
 }
 
 /// all_reduce_perf and `ddpsim calibrate` know NCCL only.
-NextMeasurement measure_gloo(const std::vector<Bytes>& sizes) {
+NextMeasurement measure_gloo(const std::string& source, const std::vector<Bytes>& sizes) {
   std::set<std::uint64_t> powers;
   for (const Bytes size : sizes)
     powers.insert(
         std::bit_ceil(std::max(std::uint64_t{1024}, static_cast<std::uint64_t>(size.count()))));
   std::vector<std::string> words;
   for (const std::uint64_t power : powers) words.push_back(size_argument(power) + "iB");
-  return {.source = kCollectiveTimes,
+  return {.source = source,
           .command = fmt::format("ddpsim-real WORKLOAD --backend c10d-gloo --all-reduce {}",
                                  fmt::join(words, ",")),
           .then = "--gloo with the constants that give these times"};
@@ -77,13 +77,17 @@ std::optional<NextMeasurement> measurement_of(const std::string& source, const W
                                               const Cluster& cluster,
                                               const SimulationOptions& options, Backend backend) {
   const bool gloo = backend == Backend::gloo;
-  if (source == kCollectiveTimes && (!gloo || cluster.ranks() > 1)) {
-    const std::vector<Bytes> sizes = sizes_of(
-        options.buckets ? *options.buckets : steady_buckets(workload, options.ddp), options.ddp);
-    if (gloo) return measure_gloo(sizes);
-    return measure_all_reduces(sizes, cluster);
+  const bool collectives = source == kFixedCost || source == kBandwidth;
+  if (collectives && (!gloo || cluster.ranks() > 1)) {
+    const std::vector<Bytes> sizes =
+        source == kFixedCost
+            ? std::vector<Bytes>{Bytes(1024), kSmallAllReduce}
+            : sizes_of(options.buckets ? *options.buckets : steady_buckets(workload, options.ddp),
+                       options.ddp);
+    if (gloo) return measure_gloo(source, sizes);
+    return measure_all_reduces(source, sizes, cluster);
   }
-  if (source == kRankPace || source == kCollectiveTimes)
+  if (source == kRankPace || collectives)
     return NextMeasurement{
         .source = source,
         .command = "time twenty steps of this job on this cluster, without a profiler",
@@ -105,7 +109,8 @@ std::optional<NextMeasurement> measurement_of(const std::string& source, const W
 
 }  // namespace
 
-std::optional<NextMeasurement> measure_all_reduces(const std::vector<Bytes>& sizes,
+std::optional<NextMeasurement> measure_all_reduces(const std::string& source,
+                                                   const std::vector<Bytes>& sizes,
                                                    const Cluster& cluster) {
   if (cluster.ranks() <= 1 || measured(sizes, cluster)) return std::nullopt;
   std::uint64_t least = std::uint64_t{1} << 62;
@@ -124,7 +129,7 @@ std::optional<NextMeasurement> measure_all_reduces(const std::vector<Bytes>& siz
   const std::string range =
       fmt::format("-b {} -e {} -f 2", size_argument(least), size_argument(most));
   return NextMeasurement{
-      .source = kCollectiveTimes,
+      .source = source,
       .command = cluster.nodes == 1
                      ? fmt::format("all_reduce_perf {} -g {}", range, cluster.gpus_per_node)
                      : fmt::format("mpirun -np {} -N {} all_reduce_perf {} -g 1", cluster.ranks(),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ddpsim/sim/confidence.hpp"
@@ -13,7 +14,8 @@ namespace ddpsim {
 
 /// all_reduce_perf over `sizes`, rounded outwards to powers of two, as many as a fit needs. Absent
 /// for one rank, and where the cluster is calibrated with logs of this scale and these sizes.
-std::optional<NextMeasurement> measure_all_reduces(const std::vector<Bytes>& sizes,
+std::optional<NextMeasurement> measure_all_reduces(const std::string& source,
+                                                   const std::vector<Bytes>& sizes,
                                                    const Cluster& cluster);
 
 /// `extra` as for `combine`. Absent where no named source is worth a measurement.

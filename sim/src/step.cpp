@@ -31,7 +31,7 @@ TransferTime transfers_beside_background(const CollectiveModel& model,
   const FlowModel* flow = std::get_if<FlowModel>(&model);
   if (flow == nullptr || !flow->network->has_background()) return {};
   const auto run = std::make_shared<SharedNetworkRun>(*flow->network, planned.schedule.collectives,
-                                                      planned.choices, flow->duration_scale);
+                                                      planned.choices, flow->scale);
   return [run](std::uint32_t collective, TimePoint last_arrival) {
     return run->transfer(collective, last_arrival);
   };

@@ -240,7 +240,7 @@ class Tuner {
   /// iteration(default) - iteration(chosen), and again in every world that may be the true one.
   Gain gain(const Bucketing& standard, const Bucketing& chosen) const {
     const Duration value = standard.point.iteration - chosen.point.iteration;
-    const std::vector<Scenario> worlds = scenarios(options_, model_);
+    const std::vector<Scenario> worlds = scenarios(workload_, options_, model_);
     const std::vector<Bucket> before = buckets_of(standard);
     const std::vector<Bucket> after = buckets_of(chosen);
     std::vector<Deviation> deviations;

@@ -8,6 +8,9 @@
 
 namespace ddpsim {
 
+/// A small all-reduce moves next to nothing: what it takes is the fixed cost of any.
+inline constexpr Bytes kSmallAllReduce{32 * 1024};
+
 /// For an all-reduce of `size` on this cluster: by its calibration, else by its kind.
 Band duration_band(const Cluster& cluster, Bytes size);
 /// What the band rests on, as a sentence without a full stop.
@@ -21,18 +24,22 @@ struct Scenario {
 };
 
 /// Sources that belong to a cluster, to its hosts and to a GPU …
-inline constexpr const char* kCollectiveTimes = "collective times";
+inline constexpr const char* kFixedCost = "fixed cost of collectives";
+inline constexpr const char* kBandwidth = "bandwidth of collectives";
 inline constexpr const char* kRankPace = "pace of several ranks";
 inline constexpr const char* kComputeScale = "compute scale";
 /// … and those that belong to PyTorch and NCCL and are the same anywhere.
 inline constexpr const char* kInterference = "interference";
 inline constexpr const char* kCosts = "copies and host costs";
+/// Fixed cost and bandwidth together, where a table of all-reduces has them at every size.
+inline constexpr const char* kCollectiveTimes = "collective times";
 /// What the replay of today's step leaves unexplained.
 inline constexpr const char* kReplayResidual = "today's residual";
 
 /// All scenarios, two per source: for every job the same sources in the same order, but that pace and
 /// compute scale, the last, may be absent.
-std::vector<Scenario> scenarios(const SimulationOptions& options, const CollectiveModel& model);
+std::vector<Scenario> scenarios(const Workload& workload, const SimulationOptions& options,
+                                const CollectiveModel& model);
 
 /// What one scenario changes.
 struct Deviation {

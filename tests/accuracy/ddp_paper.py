@@ -164,9 +164,17 @@ class Predictor:
             options += ["--accumulate", str(curve.every)]
         return self.workloads[curve.model], cluster, *options
 
+    def simulated(self, curve, gpus, cap, parameters):
+        return self.ddpsim(*self.options(curve, gpus, parameters), "--bucket-cap-mb", str(cap))
+
     def step(self, curve, gpus, cap, parameters):
-        result = self.ddpsim(*self.options(curve, gpus, parameters), "--bucket-cap-mb", str(cap))
-        return result["iteration_us"] / 1e6 / curve.every
+        return self.simulated(curve, gpus, cap, parameters)["iteration_us"] / 1e6 / curve.every
+
+    def holds(self, curve, gpus, cap, measured, parameters):
+        """Whether the 80 % interval around the step holds what was measured."""
+        low, high = self.simulated(curve, gpus, cap, parameters)["confidence"]["interval_percent"]
+        error = 100 * (measured / self.step(curve, gpus, cap, parameters) - 1)
+        return low <= error <= high
 
     def chosen_cap(self, curve, parameters):
         """On the grid of the figure; "keep the default" is 25 in this version of PyTorch."""
@@ -337,6 +345,8 @@ def environment_table(ddpsim, environment, curves, workloads, show_points):
                       lambda c: predictor.chosen_cap(c, values))
         scores[backend] = score
         print(score.line("ddpsim"))
+        rest = [predictor.holds(*place, t, values) for place, t in places(own, False)]
+        print(f"  its 80 % intervals hold {sum(rest) / len(rest):.0%} of {len(rest)}")
         blind = Score(own, lambda c: [predictor.step(c, n, cap, start) for n, cap, _ in c.points])
         print(blind.line("ddpsim, nothing fitted"))
         efficiency = constant_efficiency(own)

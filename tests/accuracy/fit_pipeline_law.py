@@ -98,6 +98,19 @@ def network_hop(row, k, message):
     return latency + k["channel_us"] * (row["channels"] - 1)
 
 
+def bytes_us(row, rate):
+    """What all bytes take at (inside a node, between nodes) so many GB/s."""
+    inside, outside = rate
+    nodes, n, size = row["nodes"], row["nodes"] * row["gpus"], row["size"]
+    if row["algorithm"] == "ring":
+        return move_us(2 * (n - 1) / n * size, min(inside, outside))
+    if row["algorithm"] == "tree":
+        return max(move_us(tree_traffic(nodes) * size, outside),
+                   move_us(min(row["gpus"] - 1, 2) * size, inside))
+    between = move_us(tree_traffic(nodes) * size, outside) if nodes > 1 else 0
+    return max(move_us(size, inside), between)
+
+
 def ring(row, k, local, inside, outside):
     nodes, n = row["nodes"], row["nodes"] * row["gpus"]
     size, channels, simple = row["size"], row["channels"], row["protocol"] == "Simple"
@@ -106,7 +119,7 @@ def ring(row, k, local, inside, outside):
     chunk = {"LL": 32 * KIB, "LL128": 576000, "Simple": 2 * MIB}[row["protocol"]]
     message = min(share, chunk) / (2 if simple else 1)
     time = (2 * (n - 1) - network_hops) * local
-    busy = move_us(2 * (n - 1) / n * size, min(inside, outside))
+    busy = bytes_us(row, (inside, outside))
     if nodes == 1:
         return time + busy
     walk = network_hops * (network_hop(row, k, message) + move_us(message * channels, outside))
@@ -141,48 +154,53 @@ def tree(row, k, local, inside, outside):
     time += 2 * local_depth * local
     if nodes > 1:
         time += 2 * network_depth * network_hop(row, k, chunk)
-    chain = min(local_depth, 2)
-    return time + max(move_us(tree_traffic(nodes) * size, outside), move_us(chain * size, inside))
+    return time + bytes_us(row, (inside, outside))
 
 
 def nvls(row, k):
     nodes, size = row["nodes"], row["size"]
-    share = k["nvls_hopper"] * (BLACKWELL_NVLS if row["capability"] >= 100 else 1)
-    rate = row["per_gpu"] * share / (1 + 1 / row["gpus"])
+    rate, outside = rates(row, k)
     streams = row["channels"] * row["gpus"]
     steps = 16 * (size / (4 * streams * 128 * KIB)) ** (2 / 3)
     waves = max(1, steps, size / (streams * (64 if nodes > 1 else 128) * KIB))
     wave = size / waves
     time = k["launch"] + k["nvls_start"] + waves * k["nvls_wave"] + move_us(wave, rate)
-    busy = move_us(size, rate)
     if nodes > 1:
-        outside = network_rate(row, k)
         hops = 2 * tree_depth(nodes)
         time += hops * (network_hop(row, k, wave / streams) + move_us(wave / 2, outside))
-        busy = max(busy, move_us(tree_traffic(nodes) * size, outside))
-    return time + busy
+    return time + bytes_us(row, (rate, outside))
+
+
+def rates(row, k):
+    """GB/s of data inside a node and between nodes."""
+    if row["algorithm"] in ("nvls", "nvlstree"):
+        share = k["nvls_hopper"] * (BLACKWELL_NVLS if row["capability"] >= 100 else 1)
+        return (row["per_gpu"] * share / (1 + 1 / row["gpus"]),
+                network_rate(row, k) if row["nodes"] > 1 else math.inf)
+    generation, protocol = row["generation"], protocol_key(row)
+    blocks = inside = outside = math.inf
+    if protocol != "simple":
+        blocks = row["channels"] * k[("volta", "ampere", "hopper")[generation] + "_" + protocol]
+    if row["gpus"] > 1:
+        links = k["pcie" if row["intra"] == INTRA_PCIE else ("nvlink2", "nvlink3", "nvlink4")[generation]]
+        inside = min(row["per_gpu"] * links * row["payload"], blocks)
+    if row["nodes"] > 1:
+        outside = min(network_rate(row, k) * row["payload"], blocks)
+    return inside, outside
 
 
 def law(row, k):
     if row["algorithm"] in ("nvls", "nvlstree"):
         return nvls(row, k)
-    protocol, generation = protocol_key(row), row["generation"]
+    protocol = protocol_key(row)
     pcie = row["intra"] == INTRA_PCIE
-    pace = k["hopper_latency"] if generation == 2 else 1
+    pace = k["hopper_latency"] if row["generation"] == 2 else 1
     start = k["launch"] + (0 if protocol == "ll" else k[protocol + "_start"] * pace)
     if pcie:
         local = k["pcie_ll" if protocol == "ll" else "pcie_simple"]
     else:
         local = k["nvlink_" + protocol] * pace
-    blocks = math.inf
-    if protocol != "simple":
-        blocks = row["channels"] * k[("volta", "ampere", "hopper")[generation] + "_" + protocol]
-    inside = outside = math.inf
-    if row["gpus"] > 1:
-        links = k["pcie" if pcie else ("nvlink2", "nvlink3", "nvlink4")[generation]]
-        inside = min(row["per_gpu"] * links * row["payload"], blocks)
-    if row["nodes"] > 1:
-        outside = min(network_rate(row, k) * row["payload"], blocks)
+    inside, outside = rates(row, k)
     shape = ring if row["algorithm"] == "ring" else tree
     return start + shape(row, k, local, inside, outside)
 
@@ -322,6 +340,57 @@ def bands(rows, predict):
                   f"band of the others held {100 * held / len(mine):.0f} % of {len(mine)}")
 
 
+def split(rows, unseen):
+    """By log: (its least time per byte from 128 MiB on, over the law's; [what sizes from 1 to 64 MiB took
+    beyond their bytes at that rate, over the law's]). A log without such sizes has none."""
+    logs = {}
+    for slug in dict.fromkeys(row["slug"] for row in rows):
+        mine = [r for r in rows if r["slug"] == slug]
+        k = unseen[mine[0]["family"]]
+        moved = {id(r): bytes_us(r, rates(r, k)) for r in mine}
+        ends = [r["measured_us"] / moved[id(r)] for r in mine if r["size"] >= 128 * MIB]
+        if ends:
+            fixed = [(r["measured_us"] - moved[id(r)] * min(ends)) / (law(r, k) - moved[id(r)])
+                     for r in mine if MIB <= r["size"] <= 64 * MIB]
+            logs[slug] = mine[0]["kind"], mine[0]["family"], min(ends), fixed
+    return logs
+
+
+def apart(rows, unseen):
+    """Bands of the fixed cost of buckets and of the bandwidth, how they correlate from log to log, and what
+    an interval of both, learned from the other families, held."""
+    logs = split(rows, unseen)
+
+    def middle(kind, family=None):
+        mine = [log for log in logs.values() if log[0] == kind and log[1] != family]
+        fixed, rate = [f for log in mine for f in log[3]], [log[2] for log in mine]
+        return [quantile(values, share) for values in (fixed, rate) if values for share in (.1, .9)]
+
+    def inside(row):
+        k = unseen[row["family"]]
+        moved = bytes_us(row, rates(row, k))
+        fixed = law(row, k) - moved
+        band = middle(row["kind"], row["family"])
+        low = math.hypot(fixed * min(0, band[0] - 1), moved * min(0, band[2] - 1))
+        high = math.hypot(fixed * max(0, band[1] - 1), moved * max(0, band[3] - 1))
+        return fixed + moved - low <= row["measured_us"] <= fixed + moved + high
+
+    for kind, name in enumerate(KINDS):
+        mine = [log for log in logs.values() if log[0] == kind]
+        band = middle(kind)
+        x = [quantile(log[3], .5) for log in mine]
+        y = [log[2] for log in mine]
+        mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+        both = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y))
+        spread = math.sqrt(sum((a - mean_x) ** 2 for a in x) * sum((b - mean_y) ** 2 for b in y))
+        large = [r for r in rows if r["kind"] == kind and r["size"] >= MIB]
+        held = sum(map(inside, large))
+        print(f"{name:16} fixed cost of 1 to 64 MiB {band[0]:.2f} to {band[1]:.2f}, time per byte "
+              f"{band[2]:.2f} to {band[3]:.2f} of the law's, {len(mine)} logs; correlation "
+              f"{both / spread:+.2f}; both of the others held {100 * held / len(large):.0f} % of "
+              f"{len(large)} sizes from 1 MiB")
+
+
 def by_log(rows, predict):
     for slug in dict.fromkeys(row["slug"] for row in rows):
         mine = [r for r in rows if r["slug"] == slug and r["size"] >= MIB]
@@ -349,6 +418,7 @@ def main():
         report(rows, lambda row: law(row, unseen[row["family"]]))
         by_log(rows, lambda row: law(row, unseen[row["family"]]))
         bands(rows, lambda row: law(row, unseen[row["family"]]))
+        apart(rows, unseen)
         print("one constant efficiency")
         report(rows, lambda row: row["constant_us"])
         print("NCCL's own estimate")

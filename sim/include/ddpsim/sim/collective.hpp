@@ -19,6 +19,7 @@
 #include "ddpsim/sim/background.hpp"
 #include "ddpsim/sim/cluster.hpp"
 #include "ddpsim/sim/gloo.hpp"
+#include "ddpsim/sim/time_scale.hpp"
 #include "ddpsim/sim/units.hpp"
 #include "ddpsim/sim/versions.hpp"
 
@@ -112,7 +113,7 @@ CorrectionPlace place_of(const CollectiveChoice& choice, Bytes size, const Clust
 struct AnalyticModel {
   Cluster cluster;
   CollectiveTuning tuning;
-  double duration_scale = 1;  ///< named uncertainty: every transfer times this factor
+  TimeScale scale{};
 };
 
 /// Recorded durations by position in launch order, wait and transfer together; replays a trace.
@@ -139,8 +140,8 @@ using CollectiveModel = std::variant<AnalyticModel, RecordedModel, FreeModel, Fl
 /// The part of a model that chooses algorithms for a cluster; none where nothing is chosen.
 const AnalyticModel* chooser_of(const CollectiveModel& model);
 AnalyticModel* chooser_of(CollectiveModel& model);
-/// Factor on every time the model predicts; none where it predicts nothing.
-double* duration_scale_of(CollectiveModel& model);
+/// Factors on the times the model predicts; none where it predicts nothing.
+TimeScale* time_scale_of(CollectiveModel& model);
 
 struct CollectivePlan {
   Duration transfer;                       ///< last arrival to end, without background traffic

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/time_scale.hpp"
 #include "ddpsim/sim/units.hpp"
 
 namespace ddpsim {
@@ -47,7 +48,7 @@ struct GlooLinks {
 struct GlooModel {
   Cluster cluster;
   GlooLinks links;
-  double duration_scale = 1;  ///< named uncertainty: every transfer times this factor
+  TimeScale scale{};
 };
 
 }  // namespace ddpsim

@@ -1,0 +1,94 @@
+#include "uncertainty.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+
+#include "worlds.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+constexpr Bytes kBucket{25 << 20};
+
+Cluster over_sockets() {
+  Cluster cluster = worlds::node(8);
+  cluster.nodes = 2;
+  cluster.network = {.kind = NetworkKind::tcp,
+                     .nics_per_node = 1,
+                     .per_nic = Bandwidth::gigabytes_per_second(12.5),
+                     .latency = {},
+                     .oversubscription = 1};
+  return cluster;
+}
+
+CollectivePlan all_reduce(CollectiveModel model, TimeScale scale) {
+  *time_scale_of(model) = scale;
+  return plan(model, CollectiveKind::all_reduce, kBucket, 0);
+}
+
+TimeScale scale_in(Scenario world) {
+  return *time_scale_of(world.model);
+}
+
+std::vector<Scenario> worlds_of(const Cluster& cluster) {
+  return scenarios(worlds::chain({{1 << 20, 40}, {kBucket.count(), 100}}, 50, 100), {},
+                   AnalyticModel{.cluster = cluster, .tuning = {}});
+}
+
+}  // namespace
+
+TEST_CASE("uncertainty: fixed cost and bandwidth scale a part of the time each") {
+  const CollectiveModel nccl = AnalyticModel{.cluster = over_sockets(), .tuning = {}};
+  const CollectiveModel gloo = GlooModel{.cluster = over_sockets(), .links = {}};
+  for (const CollectiveModel& model : {nccl, gloo}) {
+    CAPTURE(model.index());
+    const CollectivePlan plain = all_reduce(model, {});
+    const CollectivePlan dear = all_reduce(model, {.fixed = 2, .bandwidth = 1});
+    const CollectivePlan slow = all_reduce(model, {.fixed = 1, .bandwidth = 2});
+    CHECK(plain.volume > Duration());
+    CHECK(plain.volume < plain.transfer);
+    CHECK(slow.transfer - plain.transfer == plain.volume);
+    CHECK(dear.transfer - plain.transfer == plain.transfer - plain.volume);
+    CHECK(slow.volume == 2 * plain.volume);
+    CHECK(dear.volume == plain.volume);
+  }
+}
+
+TEST_CASE("uncertainty: of a cluster without logs, fixed cost is known far less than bandwidth") {
+  const std::vector<Scenario> all = worlds_of(over_sockets());
+  REQUIRE(all.size() >= 4);
+  CHECK(all[0].source == kFixedCost);
+  CHECK(all[1].source == kFixedCost);
+  CHECK(all[2].source == kBandwidth);
+  CHECK(all[3].source == kBandwidth);
+  CHECK(scale_in(all[0]).fixed < scale_in(all[2]).bandwidth);
+  CHECK(scale_in(all[1]).fixed > scale_in(all[3]).bandwidth);
+  for (const std::size_t i : {0, 1}) CHECK(scale_in(all[i]).bandwidth == 1);
+  for (const std::size_t i : {2, 3}) CHECK(scale_in(all[i]).fixed == 1);
+}
+
+TEST_CASE("uncertainty: a calibration's own bands, at small sizes and at the largest bucket's") {
+  Calibration calibration;
+  calibration.misfit = {.small = 0.2, .middle = 0.1, .large = 0.05};
+  calibration.scales = {{.nodes = 2,
+                         .gpus_per_node = 8,
+                         .smallest = Bytes(1 << 20),
+                         .largest = Bytes(1 << 23),
+                         .source = "n2.txt",
+                         .nccl = {}}};
+  Cluster cluster = over_sockets();
+  cluster.calibration = std::make_shared<const Calibration>(calibration);
+  const std::vector<Scenario> all = worlds_of(cluster);
+  CHECK(scale_in(all[1]).fixed == duration_band(cluster, kSmallAllReduce).slower);
+  CHECK(scale_in(all[3]).bandwidth == duration_band(cluster, kBucket).slower);
+  CHECK(scale_in(all[3]).bandwidth > duration_band(cluster, Bytes(1 << 22)).slower);
+}
+
+TEST_CASE("uncertainty: alone nothing is sent, and nothing of it is unknown") {
+  const std::vector<Scenario> all = worlds_of(worlds::node(1));
+  CHECK(scale_in(all[1]).fixed == 1);
+  CHECK(scale_in(all[3]).bandwidth == 1);
+}
