@@ -220,12 +220,18 @@ TEST_CASE("pipeline law: a link without bandwidth takes for ever, not a negative
 
 TEST_CASE("collective plan: each model answers in its own way") {
   const Cluster node = machine(1, 8);
-  const AnalyticModel analytic{node, {.nccl = {2, 18, 3}}, 1};
+  const AnalyticModel analytic{node, {.nccl = {2, 18, 3}}};
   const CollectivePlan plain = plan(analytic, kAllReduce, 25_MiB, 0);
   REQUIRE(plain.choice.has_value());
   CHECK(plain.transfer == cost(kAllReduce, *plain.choice, 25_MiB, node));
-  const AnalyticModel slower{node, {.nccl = {2, 18, 3}}, 1.5};
-  CHECK(plan(slower, kAllReduce, 25_MiB, 0).transfer == plain.transfer.scaled(1.5));
+  const auto scaled = [&](TimeScale scale) {
+    return plan(AnalyticModel{node, {.nccl = {2, 18, 3}}, scale}, kAllReduce, 25_MiB, 0);
+  };
+  CHECK(scaled({.fixed = 1.5}).transfer ==
+        (plain.transfer - plain.volume).scaled(1.5) + plain.volume);
+  CHECK(scaled({.fixed = 1.5}).volume == plain.volume);
+  CHECK(scaled({.bandwidth = 2}).transfer == plain.transfer + plain.volume);
+  CHECK(scaled({.bandwidth = 2}).volume == plain.volume.scaled(2));
 
   const RecordedModel recorded{{10_us, 20_us}};
   CHECK(plan(recorded, kAllReduce, 25_MiB, 1).transfer == 20_us);
