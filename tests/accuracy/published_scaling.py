@@ -6,7 +6,8 @@
 SHARED holds data/published-scaling/scaling-shared.csv. The one number taken from a row is its
 published figure at the smallest GPU count, mostly one GPU: compute is scaled so that the step there
 comes out as published. Everything else is predicted: the cluster the row states, uncalibrated, and
-DDP's semantics whatever the framework (gradients in fp32, PyTorch's buckets, NCCL). No constant
+DDP's semantics whatever the framework (gradients in fp32, PyTorch's buckets, NCCL), but for what the
+source's own script says otherwise: its bucket cap, its NCCL, gradients that are fp16. No constant
 belongs to a framework or a source; --option=--rank-slowdown=0% shows what the pace of several ranks
 (sim/include/ddpsim/sim/rank_pace.hpp) contributes.
 
@@ -26,6 +27,8 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
+import threading
 
 # Names of the data on the left, of `ddpsim list` on the right. Sequence lengths are those of the
 # repositories' own scripts; a row's note overrides them.
@@ -62,9 +65,9 @@ def cluster_of(row):
         return "dgx2"
     if gpu.startswith("A100-SXM4"):
         return "dgxa100"
-    if "Azure" in gpu:  # NC24rs: four PCIe cards a VM; 24 Gb/s of Ethernet is what Azure states
+    if "Azure" in gpu:  # NC24rs: four PCIe cards a VM; of its network 24 Gb/s for all flows together
         name = "V100" if gpu.startswith("V100") else "P100"
-        return f"gpu:{per_node}x{name} pcie:12GBps nic:1x24Gbps:tcp"
+        return f"gpu:{per_node}x{name} pcie:12GBps nic:1x24Gbps:tcp-vm"
     return None
 
 
@@ -94,12 +97,33 @@ def sequence_of(row):
 
 def cap_of(row):
     stated = re.search(r"bucket_cap_mb=(\d+)", row["notes"])
-    return stated.group(1) if stated else None
+    if stated:
+        return stated.group(1)
+    if not is_apex_bert(row):
+        return None
+    return str(250_000_000 * (2 if has_half_gradients(row) else 4) / 2**20)
+
+
+def is_apex_bert(row):
+    """NVIDIA's BERT pre-training (DeepLearningExamples, run_pretraining.py; DLPerf runs it from NGC's
+    image): apex DDP with message_size=250000000, on a model that amp's O2 makes fp16."""
+    return (row["framework"].startswith("PyTorch") and "apex" in row["framework"]
+            and "pretrain" in row["model"])
+
+
+def has_half_gradients(row):
+    return is_apex_bert(row) and precision_of(row) == "amp"
 
 
 def torch_of(row):
     stated = re.match(r"PyTorch (\d+\.\d+)", row["framework"])
     return stated.group(1) if stated else None
+
+
+def nccl_of(row):
+    """As in the Dockerfiles of that source's repositories; elsewhere what the PyTorch stated, or
+    today's, ships."""
+    return "2.2.12" if row["source"] == "msalvaris BatchAI Horovod benchmarks" else None
 
 
 def step_seconds(row, value, gpus):
@@ -174,9 +198,26 @@ def select(rows):
 
 
 class Predictor:
-    def __init__(self, ddpsim, extra):
+    def __init__(self, ddpsim, extra, folder):
         self.ddpsim = ddpsim
         self.extra = extra
+        self.folder = folder
+        self.lock = threading.Lock()
+
+    def half(self, spec):
+        """The workload with gradients in fp16, as a file: estimates keep them in fp32."""
+        path = os.path.join(self.folder, spec.replace(":", "-") + ".json")
+        with self.lock:
+            if not os.path.exists(path):
+                subprocess.run([self.ddpsim, "import", spec, "-o", path], check=True,
+                               capture_output=True)
+                with open(path, encoding="utf-8") as file:
+                    workload = json.load(file)
+                for parameter in workload["parameters"]:
+                    parameter["dtype"] = "float16"
+                with open(path, "w", encoding="utf-8") as file:
+                    json.dump(workload, file)
+        return path
 
     def simulate(self, row, gpus, nodes, scale):
         """The result document of a step at that many GPUs."""
@@ -186,7 +227,7 @@ class Predictor:
         name, _, rest = model.partition(":")
         gpu = {"A": "A100", "V": "V100", "P": "P100"}[row["gpu"][0]]
         spec = f"{name}@{gpu}:b{row['per_gpu_batch']}:{precision_of(row)}" + (rest and ":" + rest)
-        command = [self.ddpsim, "simulate", spec]
+        command = [self.ddpsim, "simulate", self.half(spec) if has_half_gradients(row) else spec]
         cluster = cluster_of(row)
         per_node = gpus // nodes
         if ":" in cluster:
@@ -203,6 +244,8 @@ class Predictor:
             command += ["--bucket-cap-mb", cap_of(row)]
         if torch_of(row):
             command += ["--torch", torch_of(row)]
+        if nccl_of(row):
+            command += ["--nccl", nccl_of(row)]
         run = subprocess.run(command + self.extra, capture_output=True, text=True, check=False)
         if run.returncode != 0:
             sys.exit(f"{' '.join(command)}\n{run.stderr}")
@@ -383,9 +426,10 @@ def main():
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     scored, others = select(rows)
-    predictor = Predictor(arguments.ddpsim, arguments.option)
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        predictions = list(pool.map(predictor.predict, scored))
+    with tempfile.TemporaryDirectory() as folder:
+        predictor = Predictor(arguments.ddpsim, arguments.option, folder)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            predictions = list(pool.map(predictor.predict, scored))
     cases = [p for p in predictions if p]
     others["less than what DDP costs alone"] += len(predictions) - len(cases)
     print(table(cases) + "\n")

@@ -108,14 +108,16 @@ NicWord read_nics(const ClusterWord& word, bool count_needed) {
     written = rate;
   }
   out.rate = word.bandwidth(written);
-  const auto known = network_kind(kind);
-  if (!known) {
+  Network named;
+  if (!name_network(kind, named)) {
     const auto near = nearest(kind, network_words());
-    word.fail(fmt::format("{} is not a network; expected ib, roce, tcp, efa or slingshot",
-                          in_quotes(kind)),
-              near ? fmt::format("Did you mean \"{}\"?", *near) : "");
+    word.fail(
+        fmt::format("{} is not a network; expected ib, roce, tcp, tcp-vm, tcpx, efa or slingshot",
+                    in_quotes(kind)),
+        near ? fmt::format("Did you mean \"{}\"?", *near) : "");
   }
-  out.kind = *known;
+  out.kind = named.kind;
+  out.sockets = named.sockets;
   return out;
 }
 
