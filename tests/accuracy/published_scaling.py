@@ -49,6 +49,7 @@ NOT_SCORED_FLAGS = ("grad-accumulation", "input-pipeline", "batch-changes", "do-
 MOST_SINGLE_NODE_LOSS = 0.15
 LOSS_WORTH_SCORING = 0.03
 BASELINE_NOISE = 0.01  # figures printed with two to four digits; the data's README says 1 %
+ONE_PACK_MB = "100000"
 PRINTED_TO = 0.001  # seconds per iteration, where percentiles are printed
 P95 = statistics.NormalDist().inv_cdf(0.95)
 GROUPS = ("V100 single node", "V100 multi-node", "A100", "P100")
@@ -99,9 +100,9 @@ def cap_of(row):
     stated = re.search(r"bucket_cap_mb=(\d+)", row["notes"])
     if stated:
         return stated.group(1)
-    if not is_apex_bert(row):
-        return None
-    return str(250_000_000 * (2 if has_half_gradients(row) else 4) / 2**20)
+    if is_apex_bert(row):
+        return str(250_000_000 * (2 if has_half_gradients(row) else 4) / 2**20)
+    return ONE_PACK_MB if has_one_pack(row) else None
 
 
 def is_apex_bert(row):
@@ -109,6 +110,12 @@ def is_apex_bert(row):
     image): apex DDP with message_size=250000000, on a model that amp's O2 makes fp16."""
     return (row["framework"].startswith("PyTorch") and "apex" in row["framework"]
             and "pretrain" in row["model"])
+
+
+def has_one_pack(row):
+    """TensorFlow's distribution strategies pack all gradients into one all-reduce unless told a size
+    (NcclAllReduce's num_packs=1, group_by_size with bytes_per_pack=0)."""
+    return row["framework"].startswith("TensorFlow 2") and "Horovod" not in row["framework"]
 
 
 def has_half_gradients(row):
