@@ -40,7 +40,7 @@ void write_cluster(JsonWriter& json, const Topology& topology) {
   json.key("links_per_gpu").integer(cluster.intra.links_per_gpu);
   json.end_object();
   json.key("network").begin_object(Layout::line);
-  json.key("kind").string(kind_word(cluster.network.kind));
+  json.key("kind").string(kind_word(cluster.network));
   json.key("nics_per_node").integer(cluster.network.nics_per_node);
   write_rate(json, "per_nic_gbps", cluster.network.per_nic);
   json.key("switches").string(kind_word(topology.switches.kind));

@@ -73,7 +73,7 @@ std::string joined_words(const Cluster& cluster) {
 std::string network_words(const Topology& topology) {
   const Network& network = topology.cluster.network;
   std::string text = fmt::format("{} × {} {} per node", network.nics_per_node,
-                                 rate_text(network.per_nic), kind_word(network.kind));
+                                 rate_text(network.per_nic), kind_word(network));
   const SwitchPlan& plan = topology.switches;
   switch (plan.kind) {
     case SwitchPlan::Kind::one_switch:

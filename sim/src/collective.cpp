@@ -6,6 +6,7 @@
 
 #include "flow_planner.hpp"
 #include "gloo_law.hpp"
+#include "nccl_tuning.hpp"
 #include "pipeline_law.hpp"
 
 namespace ddpsim {
@@ -141,8 +142,13 @@ double collectives_to_fill(const CollectiveModel& model) {
     return gloo_collectives_to_fill(*gloo);
   const AnalyticModel* nccl = chooser_of(model);
   if (nccl == nullptr || nccl->cluster.nodes <= 1) return 1;
-  if (nccl->cluster.network.kind != NetworkKind::tcp) return 1;
-  return std::max(1.0, kFramePayload / wire_share(LinkKind::nic, nccl->cluster));
+  const Network& network = nccl->cluster.network;
+  if (network.kind != NetworkKind::tcp) return 1;
+  const double nominal = network.per_nic.bytes_per_second() * network.nics_per_node;
+  const double connections =
+      connections_rate(communicator_channels(nccl->cluster, nccl->tuning), nccl->cluster);
+  const double one = std::min(wire_share(LinkKind::nic, nccl->cluster), connections / nominal);
+  return std::max(1.0, kFramePayload / one);
 }
 
 int collectives_at_a_time(const CollectiveModel& model) {

@@ -134,6 +134,7 @@ bool algorithm_exists(CollectiveKind kind, Algorithm algorithm, const Cluster& c
     case Algorithm::nvls_tree:
       return nvls && several && tuning.nccl >= NcclVersion{2, 18, 0};
     case Algorithm::tree:
+      return tuning.nccl >= NcclVersion{2, 4, 0};
     case Algorithm::ring:
       break;
   }

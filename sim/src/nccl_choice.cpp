@@ -276,6 +276,9 @@ int communicator_channels(const Cluster& cluster, const CollectiveTuning& tuning
   const NcclTuning& table = nccl_tuning(tuning.nccl);
   const SearchGraph& ring = cluster.ring;
   int channels = std::min(table.max_channels, 2 * std::max(1, ring.channels));
+  // Before 2.4 (rings.cu, net.cu) every NIC belonged to one ring, and no ring was doubled.
+  const bool ring_per_nic = tuning.nccl < NcclVersion{2, 4, 0} && cluster.nodes > 1;
+  if (ring_per_nic) channels = std::min(channels, std::max(1, cluster.network.nics_per_node));
   if (table.double_hopper_channels && cluster.gpu.compute_capability >= 90 && cluster.nodes > 1 &&
       ring.intra.gigabytes_per_second() > 45 && channels < 16) {
     channels = std::min(table.max_channels, 2 * channels);

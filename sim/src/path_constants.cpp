@@ -1,6 +1,7 @@
 // Which of the pipeline law's constants hold for a cluster.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ddpsim/sim/cluster.hpp"
 #include "pipeline_law.hpp"
@@ -15,14 +16,16 @@ std::size_t generation(const Cluster& cluster) {
   return capability >= 90 ? 2 : capability >= 80 ? 1 : 0;
 }
 
-const NetworkLatency& latency_of(NetworkKind kind) {
-  switch (kind) {
+/// GPUDirect-TCPX has no constants of its own: EFA is the other transport that a plugin drives with
+/// GPUDirect.
+const NetworkLatency& latency_of(const Network& network) {
+  switch (network.kind) {
     case NetworkKind::efa:
       return kLaw.efa;
     case NetworkKind::slingshot:
       return kLaw.slingshot;
     case NetworkKind::tcp:
-      return kLaw.socket;
+      return network.sockets == Sockets::gpudirect ? kLaw.efa : kLaw.socket;
     default:
       return kLaw.rdma;
   }
@@ -43,6 +46,7 @@ double nic_share(const Cluster& cluster) {
   };
   switch (network.kind) {
     case NetworkKind::tcp:
+      if (network.sockets == Sockets::gpudirect) return kLaw.efa_share;
       return at_most(kLaw.socket_share, kLaw.socket_gbps);
     case NetworkKind::slingshot:
       return generation(cluster) == 1 ? at_most(kLaw.slingshot_share, kLaw.host_bridge_gbps)
@@ -60,12 +64,22 @@ double nvlink_share(const Cluster& cluster) {
   return kLaw.nvlink_share[generation(cluster)];
 }
 
+double connections_rate(int channels, const Cluster& cluster) {
+  const Network& network = cluster.network;
+  const bool bound = network.kind == NetworkKind::tcp && network.sockets != Sockets::gpudirect;
+  // What a log taught holds the connections of the channels it was measured with.
+  if (!bound || cluster.calibration) return std::numeric_limits<double>::infinity();
+  return 1e9 * channels *
+         (network.sockets == Sockets::virtual_nic ? kLaw.virtual_connection_gbps
+                                                  : kLaw.connection_gbps);
+}
+
 PathConstants constants_of(const Cluster& cluster) {
   if (cluster.calibration) return cluster.calibration->constants;
   const std::size_t gpu = generation(cluster);
   const bool pcie = cluster.intra.kind == IntraKind::pcie;
   const double pace = gpu == 2 ? kLaw.hopper_latency : 1.0;
-  const NetworkLatency& latency = latency_of(cluster.network.kind);
+  const NetworkLatency& latency = latency_of(cluster.network);
   PathConstants law{
       .launch_us = kLaw.launch_us,
       .start_us = times(kLaw.start_us, pace),

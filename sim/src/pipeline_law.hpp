@@ -68,6 +68,13 @@ struct PipelineConstants {
   double socket_share = 0.71;
   /// GB/s of one NIC at most through sockets: the processor copies. p3dn and Polaris.
   double socket_gbps = 4.6;
+  /// GB/s of one channel's connection: NCCL opens one socket per channel, driven by one thread (on
+  /// Amazon's NICs sixteen, by two threads; net_socket.cc). p3dn and Polaris, two channels per NIC.
+  double connection_gbps = 2.3;
+  /// The same through a NIC that the hypervisor emulates: 5 Gb/s of frames, what Amazon's
+  /// documentation allows a single flow between any two instances. A log over virtual NICs carried 0.41
+  /// per connection, p3dn 1.15 per thread.
+  double virtual_connection_gbps = 0.60;
   /// GB/s of one NIC at most where GPUs on PCIe 4 reach it through the processor. Polaris.
   double host_bridge_gbps = 18.5;
   /// Factor where one GPU feeds and drains all NICs of its node. GKE and p3dn.
@@ -98,6 +105,10 @@ struct PipelineTerms {
 /// Precondition: more than one rank.
 PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
                              const Cluster& cluster);
+
+/// Bytes per second that the TCP connections of so many channels carry at most; infinite where NCCL
+/// opens none.
+double connections_rate(int channels, const Cluster& cluster);
 
 /// Share of NVLink's nominal rate that carries payload, whatever NCCL uses between the GPUs.
 double nvlink_share(const Cluster& cluster);

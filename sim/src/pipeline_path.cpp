@@ -45,7 +45,9 @@ Path path_of(const CollectiveChoice& choice, const Cluster& cluster) {
     path.local_rate = std::min(links * path.payload, blocks);
   }
   if (cluster.nodes > 1) {
-    path.network_rate = std::min(network_rate(cluster, law) * path.payload, blocks);
+    const double wire =
+        std::min(network_rate(cluster, law), connections_rate(choice.channels, cluster));
+    path.network_rate = std::min(wire * path.payload, blocks);
   }
   return path;
 }

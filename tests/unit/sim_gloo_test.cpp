@@ -150,6 +150,11 @@ TEST_CASE("process groups: over sockets one communicator does not fill the link"
   CHECK(fill(NetworkKind::infiniband, 100_Gbps) == 1);
   CHECK(fill(NetworkKind::tcp, 10_Gbps) == doctest::Approx(0.956 / 0.71));
   CHECK(fill(NetworkKind::tcp, 100_Gbps) > 2);
+  Cluster emulated = nodes(2, 8, 25_Gbps);
+  emulated.network.sockets = Sockets::virtual_nic;
+  emulated.ring.channels = 1;
+  CHECK(collectives_to_fill(AnalyticModel{.cluster = emulated, .tuning = {}}) ==
+        doctest::Approx(0.956 * 3.125 / 1.2));
   // Eight processes of a host that carries twelve: two in flight gain what is left of the host.
   const GlooLinks links{.process = 1_GBps, .to_fill = 1.6, .host = 12_GBps};
   CHECK(collectives_to_fill(gloo(nodes(2, 2), links)) == doctest::Approx(1.6));

@@ -300,6 +300,20 @@ TEST_CASE("nccl choice: a version uses the newest table not newer than it") {
   CHECK(nccl_tuning({1, 0, 0}).version == NcclVersion{2, 7, 8});
 }
 
+TEST_CASE("nccl choice: before 2.4 there are no trees, and between nodes a ring per NIC") {
+  Cluster two = nvlink(2, 8, 70, graph(6, 20));
+  two.network.nics_per_node = 1;
+  const CollectiveTuning old{.nccl = {2, 3, 7}};
+  const CollectiveTuning first{.nccl = {2, 4, 0}};
+  for (const Bytes size : {4_KiB, 1_MiB, 256_MiB})
+    CHECK(choose(CollectiveKind::all_reduce, size, two, old).algorithm == Algorithm::ring);
+  CHECK(choose(CollectiveKind::all_reduce, 1_MiB, two, first).algorithm == Algorithm::tree);
+  CHECK(communicator_channels(two, old) == 1);
+  CHECK(communicator_channels(two, first) == 12);
+  two.nodes = 1;
+  CHECK(communicator_channels(two, old) == 12);
+}
+
 TEST_CASE("nccl choice: LL128 needs NVLink, GPUDirect and a GPU known to store 128 bytes whole") {
   const auto ll128 = [](const Cluster& cluster, NcclVersion version) {
     const TuningEntries entries =

@@ -190,6 +190,24 @@ TEST_CASE("pipeline law: large messages over EFA pay the rendezvous, small ones 
   CHECK(large - small > 150);  // two hops, almost 90 us each
 }
 
+TEST_CASE("pipeline law: TCP connections bind where NCCL opens few of them") {
+  Cluster two = machine(2, 1);
+  two.network = {.kind = NetworkKind::tcp, .nics_per_node = 1, .per_nic = 100_Gbps};
+  const auto rate = [&](int channels, Sockets sockets) {  // GB/s between two ranks
+    two.network.sockets = sockets;
+    const CollectiveChoice ring{Algorithm::ring, Protocol::simple, channels};
+    return 1e-3 * 1e9 / cost(kAllReduce, ring, Bytes(1'000'000'000), two).microseconds();
+  };
+  CHECK(rate(1, Sockets::host) == doctest::Approx(2.3).epsilon(0.01));
+  CHECK(rate(2, Sockets::host) == doctest::Approx(4.6).epsilon(0.01));
+  CHECK(rate(8, Sockets::host) == doctest::Approx(4.6).epsilon(0.01));  // the processor copies
+  CHECK(rate(1, Sockets::virtual_nic) == doctest::Approx(0.6).epsilon(0.01));
+  CHECK(rate(2, Sockets::virtual_nic) == doctest::Approx(1.2).epsilon(0.01));
+  CHECK(rate(2, Sockets::gpudirect) > 6);
+  two.network.per_nic = 1_Gbps;  // the wire is slower than one connection
+  CHECK(rate(1, Sockets::virtual_nic) == doctest::Approx(0.71 / 8).epsilon(0.01));
+}
+
 TEST_CASE("pipeline law: LL moves half the payload, and few channels bind small operations") {
   const Cluster node = machine(1, 8);
   const CollectiveChoice one{Algorithm::ring, Protocol::ll, 1, Duration()};

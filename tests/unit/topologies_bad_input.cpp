@@ -89,8 +89,8 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
       {"node:2 gpu:8xA100 nvswitch:300GBps",
        "cluster: 2 nodes need a network and none is given. Add one, such as \"nic:1x100Gbps:ib\""},
       {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:wifi",
-       "cluster:nic:8x200Gbps:wifi: \"wifi\" is not a network; expected ib, roce, tcp, efa or "
-       "slingshot"},
+       "cluster:nic:8x200Gbps:wifi: \"wifi\" is not a network; expected ib, roce, tcp, "
+       "tcp-vm, tcpx, efa or slingshot"},
       {"node:2 gpu:8xA100 nvswitch:300GBps nic:200Gbps",
        "cluster:nic:200Gbps: \"200Gbps\" is not PER_NODExBANDWIDTH, such as \"8x200Gbps\""},
       {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps oversubscription:0.5",

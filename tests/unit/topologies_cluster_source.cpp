@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ddpsim/formats/files.hpp"
+#include "ddpsim/topologies/kind_words.hpp"
 
 using namespace ddpsim;
 
@@ -65,6 +66,21 @@ TEST_CASE("cluster: the one-line form takes its words in any order") {
   CHECK(cluster.network.latency == Duration::microseconds(2));
   CHECK(cluster.name ==
         "node:8 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:roce oversubscription:1.5 latency:2us");
+}
+
+TEST_CASE("cluster: TCP through a NIC of the host's, an emulated one, or GPUDirect") {
+  const std::pair<std::string, Sockets> words[] = {
+      {"tcp", Sockets::host}, {"tcp-vm", Sockets::virtual_nic}, {"tcpx", Sockets::gpudirect}};
+  for (const auto& [word, sockets] : words) {
+    const std::string line = "node:2 gpu:1xV100 nic:1x25Gbps:" + word;
+    const Network network = parse_cluster_line(line).network;
+    CHECK(network.kind == NetworkKind::tcp);
+    CHECK(network.sockets == sockets);
+    CHECK(kind_word(network) == word);
+    const std::string file = calibrated_cluster_file(line, {});
+    CHECK(file.find("\"kind\": \"" + word + "\"") != file.npos);
+  }
+  CHECK(load_cluster({"a3-mega", 2, {}}).network.sockets == Sockets::gpudirect);
 }
 
 TEST_CASE("cluster: a one-line cluster can be resized once it has a network") {

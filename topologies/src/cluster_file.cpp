@@ -5,7 +5,7 @@
 //             "interconnect": {"kind": "nvlink", "links_per_gpu": 6, "per_link": "25GBps",
 //                              "layout": "pair|mesh|cube"}
 //                           | {"kind": "nvswitch|pcie", "per_gpu": "300GBps"} | {"kind": "none"}},
-//    "network": {"kind": "ib|roce|tcp|efa|slingshot", "nics_per_node": 4, "per_nic": "100Gbps",
+//    "network": {"kind": "ib|roce|tcp|tcp-vm|tcpx|efa|slingshot", "nics_per_node": 4, "per_nic": "100Gbps",
 //                "latency": "1.5us", "oversubscription": 1, "gpudirect": true, "collnet": false},
 //    "switches": {…}, "degraded": […],
 //    "nccl": {"search_channels": 6, "per_channel": "20GBps"},
@@ -156,8 +156,9 @@ Nics read_network(const Cursor& cursor, Network& out, bool nics_needed) {
     nics.count = static_cast<int>(count->integer(1, kMostNicsPerNode));
   }
   if (const auto rate = network.optional("per_nic")) nics.rate = rate->bandwidth();
-  out.kind =
-      *network_kind(network.required("kind").choice({"ib", "roce", "tcp", "efa", "slingshot"}));
+  name_network(
+      network.required("kind").choice({"ib", "roce", "tcp", "tcp-vm", "tcpx", "efa", "slingshot"}),
+      out);
   if (nics_needed) {
     network.required("nics_per_node");
     network.required("per_nic").bandwidth();

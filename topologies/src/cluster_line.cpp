@@ -102,6 +102,7 @@ ClusterDescription describe_line(std::string_view line) {
     node.nics = written.count;
     node.per_nic = written.rate;
     out.network.kind = written.kind;
+    out.network.sockets = written.sockets;
   }
   read_network_words(words, nic != nullptr, out);
   if (find_word(words, "node") == nullptr) missing("the number of nodes", "Add \"node:COUNT\"");

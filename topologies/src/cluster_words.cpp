@@ -108,14 +108,16 @@ NicWord read_nics(const ClusterWord& word, bool count_needed) {
     written = rate;
   }
   out.rate = word.bandwidth(written);
-  const auto known = network_kind(kind);
-  if (!known) {
-    word.fail(fmt::format("{} is not a network; expected ib, roce, tcp, efa or slingshot",
-                          in_quotes(kind)),
-              did_you_mean(kind, network_words()));
-  }
-  out.kind = *known;
-  return out;
+  Network named;
+  if (!name_network(kind, named))
+    word.fail(
+        fmt::format("{} is not a network; expected ib, roce, tcp, tcp-vm, tcpx, efa or slingshot",
+                    in_quotes(kind)),
+        did_you_mean(kind, network_words()));
+}
+out.kind = named.kind;
+out.sockets = named.sockets;
+return out;
 }
 
 void read_network_words(const ClusterWords& words, bool has_network, ClusterDescription& out) {

@@ -46,6 +46,7 @@ struct NicWord {
   int count = 0;
   Bandwidth rate;
   NetworkKind kind = NetworkKind::infiniband;
+  Sockets sockets = Sockets::host;
 };
 NicWord read_nics(const ClusterWord& word, bool count_needed);
 

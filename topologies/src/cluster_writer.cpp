@@ -101,7 +101,7 @@ Json node_of(const NodeDescription& node) {
 
 Json network_of(const ClusterDescription& cluster) {
   const NodeDescription& node = cluster.types.front();
-  Json out = {{"kind", kind_word(cluster.network.kind)}};
+  Json out = {{"kind", kind_word(cluster.network)}};
   if (node.nics > 0) {
     out["nics_per_node"] = node.nics;
     out["per_nic"] = rate_text(node.per_nic);

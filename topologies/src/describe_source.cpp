@@ -89,6 +89,7 @@ ClusterDescription recognised(std::string_view text, const std::string& file,
 void apply_nics(const ClusterWord& word, ClusterDescription& out) {
   const NicWord written = read_nics(word, false);
   out.network.kind = written.kind;
+  out.network.sockets = written.sockets;
   for (NodeDescription& node : out.types) {
     if (written.count > 0) node.nics = written.count;
     node.per_nic = written.rate;

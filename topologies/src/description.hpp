@@ -77,7 +77,8 @@ std::string layout_problem(const InterconnectDescription& interconnect, int gpus
 /// The layout meant where none is written: two GPUs are a pair, eight a cube, others a mesh.
 NvlinkLayout default_layout(int gpus);
 
-std::optional<NetworkKind> network_kind(const std::string& word);
+/// Kind and sockets of the word; false where there is no such network.
+bool name_network(const std::string& word, Network& network);
 std::vector<std::string> network_words();
 
 /// ddpsim.cluster/1.

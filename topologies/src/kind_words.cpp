@@ -18,8 +18,8 @@ std::string_view kind_word(VertexKind kind) {
   return "";
 }
 
-std::string_view kind_word(NetworkKind kind) {
-  switch (kind) {
+std::string_view kind_word(const Network& network) {
+  switch (network.kind) {
     case NetworkKind::none:
       return "none";
     case NetworkKind::infiniband:
@@ -27,7 +27,8 @@ std::string_view kind_word(NetworkKind kind) {
     case NetworkKind::roce:
       return "roce";
     case NetworkKind::tcp:
-      return "tcp";
+      if (network.sockets == Sockets::virtual_nic) return "tcp-vm";
+      return network.sockets == Sockets::gpudirect ? "tcpx" : "tcp";
     case NetworkKind::efa:
       return "efa";
     case NetworkKind::slingshot:

@@ -7,6 +7,7 @@
 
 #include "channel_derivation.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/topologies/kind_words.hpp"
 #include "description.hpp"
 #include "node_graph.hpp"
 
@@ -46,17 +47,23 @@ NvlinkLayout default_layout(int gpus) {
   return gpus == 8 ? NvlinkLayout::cube : NvlinkLayout::mesh;
 }
 
-std::optional<NetworkKind> network_kind(const std::string& word) {
-  if (word == "ib") return NetworkKind::infiniband;
-  if (word == "roce") return NetworkKind::roce;
-  if (word == "tcp") return NetworkKind::tcp;
-  if (word == "efa") return NetworkKind::efa;
-  if (word == "slingshot") return NetworkKind::slingshot;
-  return std::nullopt;
+bool name_network(const std::string& word, Network& network) {
+  for (const NetworkKind kind : {NetworkKind::infiniband, NetworkKind::roce, NetworkKind::tcp,
+                                 NetworkKind::efa, NetworkKind::slingshot}) {
+    for (const Sockets sockets : {Sockets::host, Sockets::virtual_nic, Sockets::gpudirect}) {
+      Network named = network;
+      named.kind = kind;
+      named.sockets = sockets;
+      if (kind_word(named) != word) continue;
+      network = named;
+      return true;
+    }
+  }
+  return false;
 }
 
 std::vector<std::string> network_words() {
-  return {"ib", "roce", "tcp", "efa", "slingshot"};
+  return {"ib", "roce", "tcp", "tcp-vm", "tcpx", "efa", "slingshot"};
 }
 
 int ClusterDescription::nodes() const {

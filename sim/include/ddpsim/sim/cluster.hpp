@@ -34,6 +34,13 @@ enum class IntraKind {
 
 enum class NetworkKind { none, infiniband, roce, tcp, efa, slingshot };
 
+/// What lies between NCCL's sockets and the wire (NetworkKind::tcp).
+enum class Sockets {
+  host,         ///< a NIC of the host's own, or a virtual function of one (SR-IOV, ENA)
+  virtual_nic,  ///< one that the hypervisor emulates (netvsc, virtio): its switch copies every packet
+  gpudirect,    ///< a plugin with which the NIC reaches GPU memory (GPUDirect-TCPX, -TCPXO)
+};
+
 /// NCCL's path classes as its tuning model tells them apart (graph/topo.h).
 enum class PathKind { nvlink, pcie, network };
 
@@ -56,6 +63,7 @@ struct Interconnect {
 
 struct Network {
   NetworkKind kind = NetworkKind::none;
+  Sockets sockets = Sockets::host;
   int nics_per_node = 0;
   Bandwidth per_nic;                ///< nominal, one direction
   std::optional<Duration> latency;  ///< one way, only when stated; otherwise the kind's default

@@ -30,7 +30,7 @@ std::string calibrated_cluster_file(const std::string& text, const Calibration& 
 Cluster parse_cluster(std::string_view text, const std::string& file);
 
 /// `node:COUNT gpu:PER_NODExMODEL` then one of `nvswitch:BW | nvlink:LINKSxBW[:pair|mesh|cube] |
-/// pcie:BW`, `nic:PER_NODExBW[:ib|roce|tcp|efa|slingshot]`, optional `oversubscription:R`,
+/// pcie:BW`, `nic:PER_NODExBW[:ib|roce|tcp|tcp-vm|tcpx|efa|slingshot]`, optional `oversubscription:R`,
 /// `latency:T`. Bandwidth per direction, any order.
 Cluster parse_cluster_line(std::string_view line);
 

@@ -8,8 +8,10 @@
 
 namespace ddpsim {
 
-std::string_view kind_word(VertexKind kind);   ///< "pcie-switch"
-std::string_view kind_word(NetworkKind kind);  ///< "ib"
-std::string_view kind_word(IntraKind kind);    ///< "nvswitch"
+std::string_view kind_word(VertexKind kind);  ///< "pcie-switch"
+/// "ib"; sockets: "tcp", "tcp-vm" (through a NIC that the hypervisor emulates), "tcpx"
+/// (GPUDirect-TCPX, -TCPXO).
+std::string_view kind_word(const Network& network);
+std::string_view kind_word(IntraKind kind);  ///< "nvswitch"
 
 }  // namespace ddpsim
