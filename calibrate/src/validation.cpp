@@ -75,6 +75,23 @@ bool is_wanted(const std::string& name, const std::vector<std::string>& only) {
          });
 }
 
+bool has_figure(const Figures& figures, std::string_view name) {
+  return std::any_of(figures.rows.begin(), figures.rows.end(),
+                     [&](const NamedFigure& row) { return row.name == name; });
+}
+
+/// The figure people look for first, and why it is not there; empty when it is.
+std::string no_iteration(const Figures& predicted, const Figures& measured) {
+  for (const auto& [one, other] :
+       {std::pair(&predicted, &measured), std::pair(&measured, &predicted)})
+    if (has_figure(*one, "iteration") && has_figure(*other, "gpu_span"))
+      return fmt::format(
+          "iteration is not compared: {} is a timeline, which does not say when the next step "
+          "begins",
+          other->source);
+  return "";
+}
+
 std::string names_of(const Figures& figures) {
   std::vector<std::string> names;
   for (const NamedFigure& row : figures.rows) names.push_back(row.name);
@@ -200,6 +217,8 @@ Validation validate(const Figures& predicted, const Figures& measured,
     validation.notes.push_back(fmt::format("predicted for {}, measured on {}: is this the cluster?",
                                            predicted.gpu, measured.gpu));
   }
+  if (const std::string note = no_iteration(predicted, measured); only.empty() && !note.empty())
+    validation.notes.push_back(note);
   for (const Pair& pair : pairs) {
     if (!(pair.measured.us > 0)) {
       // Nothing against nothing is right; anything else has no error in percent.

@@ -70,10 +70,8 @@ std::vector<std::string> job_warnings(const Workload& workload, const Cluster& c
   if (2 * behind > workload.host_ready.size())
     warnings.push_back(
         fmt::format("the recording is bound by the host ({} of {} gradients waited for it), as "
-                    "profilers make it: "
-                    "a step without the profiler is likely shorter; check with --measured-step, or "
-                    "give the trace with "
-                    "--timing compacted",
+                    "profilers make it: a step without the profiler is likely shorter; give the "
+                    "trace with --timing compacted, or check with ddpsim simulate --measured-step",
                     behind, workload.host_ready.size()));
   if (!gloo) {
     for (std::string& warning : cluster_warnings(cluster, tuning, buckets))

@@ -71,12 +71,14 @@ void add_validate(CLI::App& app, std::function<int()>& action) {
   const auto arguments = std::make_shared<Arguments>();
   command
       ->add_option("PREDICTED", arguments->predicted,
-                   "what simulate, tune or allreduce wrote with --json or --timeline")
+                   "what simulate, tune or allreduce wrote with --json, or simulate with "
+                   "--timeline FILE.json")
       ->required();
   command
       ->add_option("MEASURED", arguments->measured,
-                   "nccl-tests log[@NxG], trace, timeline, CSV of sizes or of caps "
-                   "(bucket_cap_mb,iteration_us), or a step time such as 104ms")
+                   "nccl-tests log[@NxG], trace, what ddpsim-real wrote (measurement.json, a "
+                   "timeline), CSV of sizes or of caps (bucket_cap_mb,iteration_us), or a step "
+                   "time such as 104ms")
       ->required();
   CLI::Option* limit = command
                            ->add_option("--max-error", arguments->max_error,

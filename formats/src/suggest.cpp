@@ -38,6 +38,21 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// Those that begin with `word`, where they are few: "alps" for "alps-gh200".
+std::vector<std::string> begun_by(std::string_view word, std::span<const std::string> known) {
+  constexpr std::size_t kFewestLetters = 3;
+  constexpr std::size_t kFew = 4;
+  if (word.size() < kFewestLetters) return {};
+  std::vector<std::string> found;
+  for (const std::string& candidate : known)
+    if (candidate.size() > word.size() &&
+        std::equal(word.begin(), word.end(), candidate.begin(),
+                   [](char a, char b) { return lower(a) == lower(b); }))
+      found.push_back(candidate);
+  if (found.size() > kFew) found.clear();
+  return found;
+}
+
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> known) {
@@ -61,8 +76,13 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> known,
                          std::string otherwise) {
-  const std::optional<std::string> near = nearest(word, known);
-  return near ? fmt::format("Did you mean \"{}\"?", *near) : std::move(otherwise);
+  std::vector<std::string> meant = begun_by(word, known);
+  if (const auto near = nearest(word, known)) meant = {*near};
+  if (meant.empty()) return otherwise;
+  std::string text = fmt::format("Did you mean \"{}\"", meant.front());
+  for (std::size_t i = 1; i < meant.size(); ++i)
+    text += fmt::format("{} \"{}\"", i + 1 == meant.size() ? " or" : ",", meant[i]);
+  return text + '?';
 }
 
 std::string not_one_of(std::string_view word, std::span<const std::string> known) {

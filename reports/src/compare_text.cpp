@@ -32,18 +32,25 @@ std::string bound_text(double percent) {
 /// A lead of this and more reads better as a factor.
 constexpr double kAsFactor = 50;
 
-std::string factor_text(double percent) {
-  return significant(1 + percent / 100, 2);
+double factor(double percent) {
+  return 1 + percent / 100;
+}
+
+/// "1.9", "1.7 to 2.1"
+std::string factor_text(const Lead& lead) {
+  return significant(factor(lead.percent), 2);
+}
+std::string factor_interval(const Lead& lead) {
+  return interval_text(factor(lead.low_percent), factor(lead.high_percent), 2);
 }
 
 std::string certain_lead(const Lead& lead, const std::string& fastest, const std::string& other) {
   if (lead.percent < kAsFactor)
-    return fmt::format("{} trains {} faster than {} ({} to {}).", fastest,
-                       percent_of_speed(lead.percent), other, percent_of_speed(lead.low_percent),
-                       percent_of_speed(lead.high_percent));
-  return fmt::format("{} trains {} times as fast as {} ({} to {}).", fastest,
-                     factor_text(lead.percent), other, factor_text(lead.low_percent),
-                     factor_text(lead.high_percent));
+    return fmt::format("{} trains {} faster than {} ({} %).", fastest,
+                       percent_of_speed(lead.percent), other,
+                       interval_text(lead.low_percent, lead.high_percent, 2));
+  return fmt::format("{} trains {} times as fast as {} ({}).", fastest, factor_text(lead), other,
+                     factor_interval(lead));
 }
 
 std::string open_lead(const Lead& lead, const std::string& fastest, const std::string& other) {
@@ -81,10 +88,9 @@ std::string verdict(const Comparison& comparison, const Contexts& contexts) {
 
 std::string lead_text(const Lead& lead) {
   if (lead.percent >= kAsFactor)
-    return fmt::format("x{} ({} to {})", factor_text(lead.percent), factor_text(lead.low_percent),
-                       factor_text(lead.high_percent));
-  return fmt::format("{:.0f} % ({:.0f} to {:.0f})", lead.percent, lead.low_percent,
-                     lead.high_percent);
+    return fmt::format("x{} ({})", factor_text(lead), factor_interval(lead));
+  return fmt::format("{} % ({})", significant(lead.percent, 2),
+                     interval_text(lead.low_percent, lead.high_percent, 2));
 }
 
 std::string best_cap_text(const ComparedJob& job, TimeUnit unit) {
@@ -125,15 +131,13 @@ std::string table_of_jobs(const Comparison& comparison, const Contexts& contexts
     const ReportContext& context = contexts[i];
     const Duration step = job.times.iteration;
     const int digits = digits_of(job.confidence.grade);
-    const auto bound = [&](double percent) {
-      return time_number(step.scaled(1 + percent / 100), digits, unit);
-    };
     std::vector<std::string> cells = {shortened_middle(printable(context.cluster), kNameWidth),
                                       std::to_string(context.ranks)};
     if (scaled) cells.push_back("x" + significant(context.compute_scale, 3));
     cells.push_back(time_number(step, digits, unit));
-    cells.push_back(fmt::format("{} to {}", bound(job.confidence.low_percent),
-                                bound(job.confidence.high_percent)));
+    cells.push_back(time_interval(step.scaled(1 + job.confidence.low_percent / 100),
+                                  step.scaled(1 + job.confidence.high_percent / 100), digits,
+                                  unit));
     if (counted_samples)
       cells.push_back(significant(context.samples_per_second(step).value_or(0), digits));
     cells.push_back(percent_text(100 * job.efficiency));

@@ -69,10 +69,11 @@ std::string confidence_line(const ReportContext& context, Duration predicted,
   const int digits = digits_of(confidence.grade);
   const TimeUnit unit = unit_for(predicted);
   std::string text =
-      fmt::format("Confidence {}: {} to {} ({} to {})", name_of(confidence.grade),
-                  time_number(predicted.scaled(1 + confidence.low_percent / 100), digits, unit),
-                  time_text(predicted.scaled(1 + confidence.high_percent / 100), digits, unit),
-                  signed_percent(confidence.low_percent), signed_percent(confidence.high_percent));
+      fmt::format("Confidence {}: {} {} ({} to {})", name_of(confidence.grade),
+                  time_interval(predicted.scaled(1 + confidence.low_percent / 100),
+                                predicted.scaled(1 + confidence.high_percent / 100), digits, unit),
+                  name_of(unit), signed_percent(confidence.low_percent),
+                  signed_percent(confidence.high_percent));
   const char* separator = ": ";
   for (const std::string& reason : confidence.because) {
     text += separator + printable(reason);

@@ -35,6 +35,10 @@ std::string spaces(std::size_t count) {
   return std::string(count, ' ');
 }
 
+double in_unit(Duration duration, TimeUnit unit) {
+  return unit == TimeUnit::milliseconds ? duration.milliseconds() : duration.microseconds();
+}
+
 }  // namespace
 
 int digits_of(Grade grade) {
@@ -52,6 +56,13 @@ std::string significant(double value, int digits) {
   return fmt::format("{:.{}f}", rounded, std::clamp(digits - 1 - exponent, 0, kMaxDecimals));
 }
 
+std::string interval_text(double low, double high, int digits) {
+  constexpr int kMore = 2;
+  int apart = digits;
+  while (apart < digits + kMore && significant(low, apart) == significant(high, apart)) ++apart;
+  return fmt::format("{} to {}", significant(low, apart), significant(high, apart));
+}
+
 TimeUnit unit_for(Duration duration) {
   return std::abs(duration.milliseconds()) >= 1 ? TimeUnit::milliseconds : TimeUnit::microseconds;
 }
@@ -61,8 +72,11 @@ std::string_view name_of(TimeUnit unit) {
 }
 
 std::string time_number(Duration duration, int digits, TimeUnit unit) {
-  return significant(
-      unit == TimeUnit::milliseconds ? duration.milliseconds() : duration.microseconds(), digits);
+  return significant(in_unit(duration, unit), digits);
+}
+
+std::string time_interval(Duration low, Duration high, int digits, TimeUnit unit) {
+  return interval_text(in_unit(low, unit), in_unit(high, unit), digits);
 }
 
 std::string time_text(Duration duration, int digits, TimeUnit unit) {

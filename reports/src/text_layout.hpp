@@ -17,6 +17,9 @@ int digits_of(Grade grade);
 /// `value` to so many significant digits, at most three decimals: "98", "0.31", "420", "<0.001".
 std::string significant(double value, int digits);
 
+/// "1.9 to 2.1": the ends of an interval, with up to two digits more where `digits` would print them alike.
+std::string interval_text(double low, double high, int digits);
+
 enum class TimeUnit { microseconds, milliseconds };
 /// Milliseconds from 1 ms on.
 TimeUnit unit_for(Duration duration);
@@ -25,6 +28,8 @@ std::string_view name_of(TimeUnit unit);  ///< "ms"
 std::string time_number(Duration duration, int digits, TimeUnit unit);
 std::string time_text(Duration duration, int digits, TimeUnit unit);
 std::string time_text(Duration duration, int digits);  ///< in its own unit
+/// Both ends of an interval, without the unit, as interval_text.
+std::string time_interval(Duration low, Duration high, int digits, TimeUnit unit);
 
 /// A bucket cap as people write it, to four digits: "25", "25.1".
 std::string cap_text(double cap_mb);

@@ -56,10 +56,9 @@ std::string keep_verdict(const TuneResult& result, int digits, TimeUnit unit) {
   const Gain sure = result.recommended.surest.value_or(Gain{});
   return fmt::format(
       "Keep the default: {} might save {} of {}, but too much is not known: even the surest cap "
-      "gains "
-      "{} to {}.",
+      "gains {} {}.",
       setting_name(result.best), time_text(gain, digits, unit), step,
-      time_number(sure.low, digits, unit), time_text(sure.high, digits, unit));
+      time_interval(sure.low, sure.high, digits, unit), name_of(unit));
 }
 
 std::string set_verdict(const TuneResult& result, int digits, TimeUnit unit) {
@@ -72,11 +71,10 @@ std::string set_verdict(const TuneResult& result, int digits, TimeUnit unit) {
   if (recommended.first_bucket_mb) {
     what += fmt::format("the first bucket to {} MiB", exact(*recommended.first_bucket_mb));
   }
-  return fmt::format("{}: saves {} of {} (interval {} to {}).", what,
-                     time_text(recommended.gain.value, digits, unit),
-                     time_text(result.default_setting.iteration, digits, unit),
-                     time_number(recommended.gain.low, digits, unit),
-                     time_text(recommended.gain.high, digits, unit));
+  return fmt::format(
+      "{}: saves {} of {} (interval {} {}).", what, time_text(recommended.gain.value, digits, unit),
+      time_text(result.default_setting.iteration, digits, unit),
+      time_interval(recommended.gain.low, recommended.gain.high, digits, unit), name_of(unit));
 }
 
 std::string recommendation_lines(const TuneResult& result, int digits, TimeUnit unit,

@@ -12,6 +12,8 @@ class ShapeBuilder {
     shape_.lag = lag;
   }
 
+  /// The hops added from now on are another channel's.
+  void begin_channel() { channels_.push_back(static_cast<std::uint32_t>(shape_.hops.size())); }
   std::uint32_t hop(std::uint32_t from, std::uint32_t to, Route route) {
     shape_.hops.push_back({.route = route,
                            .between_nodes = from / gpus_per_node_ != to / gpus_per_node_,
@@ -30,10 +32,32 @@ class ShapeBuilder {
       shape_.hops[hop].waits_for = store(waits_for_[hop]);
       shape_.hops[hop].feeds = store(feeds[hop]);
     }
+    begin_channel();  // where the last one ends
+    for (std::size_t i = 0; i + 1 < channels_.size(); ++i) {
+      const Slice channel{channels_[i], channels_[i + 1] - channels_[i]};
+      if (channel.count > 0 && std::ranges::none_of(shape_.unlike_channels, [&](Slice other) {
+            return alike(channel, other);
+          }))
+        shape_.unlike_channels.push_back(channel);
+    }
     return std::move(shape_);
   }
 
  private:
+  bool alike(Slice a, Slice b) const {
+    if (a.count != b.count) return false;
+    for (std::uint32_t i = 0; i < a.count; ++i) {
+      const std::uint32_t one = a.first + i;
+      const std::uint32_t other = b.first + i;
+      if (shape_.hops[one].between_nodes != shape_.hops[other].between_nodes) return false;
+      if (!std::ranges::equal(
+              waits_for_[one], waits_for_[other], {},
+              [&](std::uint32_t hop) { return hop - a.first; },
+              [&](std::uint32_t hop) { return hop - b.first; }))
+        return false;
+    }
+    return true;
+  }
   Slice store(const std::vector<std::uint32_t>& hops) {
     const auto first = static_cast<std::uint32_t>(shape_.hop_lists.size());
     shape_.hop_lists.insert(shape_.hop_lists.end(), hops.begin(), hops.end());
@@ -42,6 +66,7 @@ class ShapeBuilder {
 
   PipelineShape shape_;
   std::uint32_t gpus_per_node_;
+  std::vector<std::uint32_t> channels_;  ///< first hop of each
   std::vector<std::vector<std::uint32_t>> waits_for_;
 };
 
@@ -75,6 +100,7 @@ std::vector<std::uint32_t> from_the_root(const TreeChannel& tree) {
 PipelineShape ring_all_reduce_shape(const Fabric& fabric, int channels, int gpus_per_node) {
   ShapeBuilder builder(1, gpus_per_node);
   for (int channel = 0; channel < channels; ++channel) {
+    builder.begin_channel();
     const RingChannel& ring = channel_of(fabric.rings, channel);
     const std::size_t n = ring.ranks.size();
     std::uint32_t first = 0;
@@ -97,6 +123,7 @@ PipelineShape ring_all_reduce_shape(const Fabric& fabric, int channels, int gpus
 PipelineShape ring_broadcast_shape(const Fabric& fabric, int channels, int gpus_per_node) {
   ShapeBuilder builder(0, gpus_per_node);
   for (int channel = 0; channel < channels; ++channel) {
+    builder.begin_channel();
     const RingChannel& ring = channel_of(fabric.rings, channel);
     const std::size_t n = ring.ranks.size();
     const auto root = static_cast<std::size_t>(
@@ -116,6 +143,7 @@ PipelineShape ring_broadcast_shape(const Fabric& fabric, int channels, int gpus_
 PipelineShape tree_all_reduce_shape(const Fabric& fabric, int channels, int gpus_per_node) {
   ShapeBuilder builder(0, gpus_per_node);
   for (int channel = 0; channel < channels; ++channel) {
+    builder.begin_channel();
     const TreeChannel& tree = channel_of(fabric.trees, channel);
     const std::vector<std::uint32_t> order = from_the_root(tree);
     std::vector<std::uint32_t> up(order.size());

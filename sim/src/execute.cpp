@@ -3,65 +3,18 @@
 // Three things change rates. While an NCCL kernel is resident on a GPU (waiting or transferring) its
 // thread blocks hold SMs, so compute there runs at 1 - loss * channels. While compute runs on any
 // GPU taking part, a transfer runs at Rates::communication. Transfers beside each other share the
-// links (InFlight). On each change the work done so far is
-// booked at the old rate and the end is predicted anew; the older prediction in the queue is
-// recognised by its version and dropped. Everything is integer arithmetic: no result depends on
-// rounding modes.
+// links (InFlight). On each change the work done so far is booked at the old rate (task.hpp) and the
+// end is predicted anew; the older prediction in the queue is recognised by its version and dropped.
 
 #include <algorithm>
 
 #include "ddpsim/sim/assert.hpp"
 #include "ddpsim/sim/event_queue.hpp"
 #include "ddpsim/sim/schedule.hpp"
+#include "task.hpp"
 
 namespace ddpsim {
 namespace {
-
-__extension__ using Int128 = __int128;  // products of picoseconds and fixed-point rates
-
-/// A fraction of full speed in 30-bit fixed point.
-class Rate {
- public:
-  static constexpr std::int64_t kFull = std::int64_t{1} << 30;
-  explicit Rate(double fraction = 1)
-      : value_(std::clamp(static_cast<std::int64_t>(fraction * static_cast<double>(kFull)),
-                          kFull / 64, kFull)) {}
-  bool operator==(const Rate&) const = default;
-  Duration work_done_in(Duration elapsed) const {
-    return Duration::picoseconds(
-        static_cast<std::int64_t>(static_cast<Int128>(elapsed.picoseconds()) * value_ / kFull));
-  }
-  Duration time_for(Duration work) const {
-    if (value_ == kFull) return work;
-    const Int128 scaled = static_cast<Int128>(work.picoseconds()) * kFull;
-    return Duration::picoseconds(static_cast<std::int64_t>((scaled + value_ - 1) / value_));
-  }
-
- private:
-  std::int64_t value_;  ///< never 0: a stalled task would never end
-};
-
-/// Work in progress.
-struct Task {
-  Duration remaining;  ///< at full rate
-  TimePoint since;     ///< instant `remaining` was true
-  Rate rate;
-  std::uint32_t version = 0;  ///< of the predicted end; older predictions are stale
-
-  void start(Duration work, Rate at, TimePoint now) {
-    remaining = work;
-    since = now;
-    rate = at;
-    ++version;
-  }
-  void change_rate(Rate to, TimePoint now) {
-    remaining -= rate.work_done_in(now - since);
-    since = now;
-    rate = to;
-    ++version;
-  }
-  TimePoint end() const { return since + rate.time_for(remaining); }
-};
 
 /// Streams of a rank. From kCommunication on: one lane for each collective that may be in flight.
 enum Streams : std::uint32_t { kHost, kCompute, kCommunication };
@@ -438,50 +391,6 @@ class Executor {
 };
 
 }  // namespace
-
-std::string_view name_of(Purpose purpose) {
-  switch (purpose) {
-    case Purpose::forward:
-      return "forward";
-    case Purpose::buffer_copy:
-      return "buffer copies";
-    case Purpose::buffer_broadcast:
-      return "buffer broadcast";
-    case Purpose::rebuild:
-      return "rebuild buckets";
-    case Purpose::backward:
-      return "backward";
-    case Purpose::copy_in:
-      return "copy into bucket";
-    case Purpose::hook:
-      return "gradient hooks";
-    case Purpose::launch:
-      return "launch";
-    case Purpose::search_unused:
-      return "search unused parameters";
-    case Purpose::all_reduce:
-      return "all_reduce";
-    case Purpose::local_used_map:
-      return "local-used map";
-    case Purpose::copy_out:
-      return "copy out of bucket";
-    case Purpose::optimizer:
-      return "optimizer";
-  }
-  return "";
-}
-
-std::string_view name_of(Track track) {
-  switch (track) {
-    case Track::host:
-      return "host";
-    case Track::compute:
-      return "compute";
-    case Track::communication:
-      return "communication";
-  }
-  return "";
-}
 
 Execution execute(const Schedule& schedule, const Rates& rates, const TransferTime& transfer_time) {
   return Executor(schedule, rates, transfer_time).run();

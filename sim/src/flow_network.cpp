@@ -229,7 +229,7 @@ void FlowNetwork::book_all() {
     std::fill(most.begin(), most.end(), 0);
     for (const ChunkPipeline& pipeline : job.pipelines) {
       std::fill(one.begin(), one.end(), 0);
-      book(pipeline, links_, one);
+      book(pipeline, paces_of(pipeline, links_), links_, one);
       for (std::size_t link = 0; link < one.size(); ++link)
         most[link] = std::max(most[link], one[link]);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace ddpsim {
@@ -22,30 +23,30 @@ struct Way {
 /// With lag 0: the way to a last hop that takes longest when each hop costs its weight times
 /// `scale` and `per_hop` beside it.
 Way longest_way(const PipelineShape& shape, const Weights& weights, double scale, double per_hop) {
-  std::vector<Way> ways(shape.hops.size());
   const auto length = [&](const Way& way) { return way.weight * scale + way.hops * per_hop; };
   Way longest;
-  for (std::size_t h = 0; h < ways.size(); ++h) {
-    Way way;
-    for (const std::uint32_t before : shape.list(shape.hops[h].waits_for))
-      if (length(ways[before]) > length(way)) way = ways[before];
-    ways[h] = {way.weight + weights.of(shape.hops[h]), way.hops + 1};
-    if (length(ways[h]) > length(longest)) longest = ways[h];
+  std::vector<Way> ways;  // by hop of the channel
+  for (const Slice channel : shape.unlike_channels) {
+    ways.clear();
+    for (std::uint32_t h = channel.first; h < channel.first + channel.count; ++h) {
+      const Hop& hop = shape.hops[h];
+      Way way;
+      for (const std::uint32_t before : shape.list(hop.waits_for))
+        if (length(ways[before - channel.first]) > length(way)) way = ways[before - channel.first];
+      ways.push_back({way.weight + weights.of(hop), way.hops + 1});
+      if (length(ways.back()) > length(longest)) longest = ways.back();
+    }
   }
   return longest;
 }
 
-/// With lag 1, where every hop waits for one other: the greatest weight of `count` hops in a row.
+/// With lag 1, where a channel is one ring, hop after hop: the greatest weight of `count` hops in a row.
 double heaviest_window(const PipelineShape& shape, const Weights& weights, std::uint64_t count) {
   double heaviest = 0;
-  std::vector<bool> seen(shape.hops.size(), false);
-  for (std::uint32_t first = 0; first < shape.hops.size(); ++first) {
-    if (seen[first]) continue;
+  for (const Slice channel : shape.unlike_channels) {
     std::vector<double> ring;
-    for (std::uint32_t hop = first; !seen[hop]; hop = shape.list(shape.hops[hop].feeds).front()) {
-      seen[hop] = true;
-      ring.push_back(weights.of(shape.hops[hop]));
-    }
+    for (std::uint32_t hop = 0; hop < channel.count; ++hop)
+      ring.push_back(weights.of(shape.hops[channel.first + hop]));
     double turn = 0;
     for (const double weight : ring) turn += weight;
     const std::uint64_t rest = count % ring.size();
@@ -71,14 +72,17 @@ std::uint32_t chunks_for(double hops, const PipelineTerms& terms) {
 }
 
 /// Factor on the weights with which the longest way of a lag-0 shape takes `delay` beside the
-/// first chunk, chunk by chunk. The longest way depends on the factor, so a few rounds.
+/// first chunk, chunk by chunk. The longest way depends on the factor: round by round until neither
+/// changes, or a few.
 double scale_for(const PipelineShape& shape, const Weights& weights, double delay,
                  double chunk_us) {
   double scale = 0;
   Way way = longest_way(shape, weights, 1, 0);
   constexpr int kRounds = 8;
   for (int round = 0; round < kRounds; ++round) {
-    scale = std::max(0.0, (delay - (way.hops - 1) * chunk_us) / way.weight);
+    const double before =
+        std::exchange(scale, std::max(0.0, (delay - (way.hops - 1) * chunk_us) / way.weight));
+    if (round > 0 && scale == before) break;
     way = longest_way(shape, weights, scale, chunk_us);
   }
   return scale;

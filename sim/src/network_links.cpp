@@ -41,11 +41,18 @@ HopPace pace_of(const ChunkPipeline& pipeline, const Hop& hop, const NetworkLink
   return pace;
 }
 
-void book(const ChunkPipeline& pipeline, const NetworkLinks& links,
-          std::vector<std::int64_t>& booked) {
-  for (const Hop& hop : pipeline.shape->hops) {
-    const std::int64_t ceiling = pace_of(pipeline, hop, links).ceiling;
-    for (const LinkId link : links.of(hop.route))
+std::vector<HopPace> paces_of(const ChunkPipeline& pipeline, const NetworkLinks& links) {
+  std::vector<HopPace> paces;
+  paces.reserve(pipeline.shape->hops.size());
+  for (const Hop& hop : pipeline.shape->hops) paces.push_back(pace_of(pipeline, hop, links));
+  return paces;
+}
+
+void book(const ChunkPipeline& pipeline, const std::vector<HopPace>& paces,
+          const NetworkLinks& links, std::vector<std::int64_t>& booked) {
+  for (std::size_t h = 0; h < paces.size(); ++h) {
+    const std::int64_t ceiling = paces[h].ceiling;
+    for (const LinkId link : links.of(pipeline.shape->hops[h].route))
       if (__builtin_add_overflow(booked[link], ceiling, &booked[link]))
         booked[link] = std::numeric_limits<std::int64_t>::max();
   }

@@ -33,9 +33,12 @@ struct HopPace {
 };
 HopPace pace_of(const ChunkPipeline& pipeline, const Hop& hop, const NetworkLinks& links);
 
-/// By link: the most that all hops of the pipeline send over it at once, added to `booked`.
-void book(const ChunkPipeline& pipeline, const NetworkLinks& links,
-          std::vector<std::int64_t>& booked);
+/// Of all hops of the pipeline.
+std::vector<HopPace> paces_of(const ChunkPipeline& pipeline, const NetworkLinks& links);
+
+/// By link: the most that all hops of the pipeline, which have these paces, send over it at once, added to `booked`.
+void book(const ChunkPipeline& pipeline, const std::vector<HopPace>& paces,
+          const NetworkLinks& links, std::vector<std::int64_t>& booked);
 
 /// Whether the links of the route carry all that is booked on them: then nothing sent over the
 /// route is ever held back by another.

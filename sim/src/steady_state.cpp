@@ -14,13 +14,12 @@ struct Paces {
   std::vector<std::int64_t> deliver;  ///< from leaving to delivery
 };
 
-Paces paces_of(const ChunkPipeline& pipeline, const NetworkLinks& links) {
+Paces in_picoseconds(const std::vector<HopPace>& hops, bool rendezvous) {
   Paces paces;
-  for (const Hop& hop : pipeline.shape->hops) {
-    const HopPace pace = pace_of(pipeline, hop, links);
+  for (const HopPace& pace : hops) {
     const std::int64_t deliver = (pace.send + pace.latency).picoseconds();
     paces.deliver.push_back(deliver);
-    paces.again.push_back(pipeline.rendezvous ? deliver : pace.send.picoseconds());
+    paces.again.push_back(rendezvous ? deliver : pace.send.picoseconds());
   }
   return paces;
 }
@@ -84,11 +83,12 @@ std::optional<Duration> uncontended_duration(const ChunkPipeline& pipeline,
   const PipelineShape& shape = *pipeline.shape;
   if (shape.hops.empty() || pipeline.chunks == 0) return pipeline.start;
   std::vector<std::int64_t> booked(links.capacities.size(), 0);
-  book(pipeline, links, booked);
-  for (const Hop& hop : shape.hops)
-    if (!never_held_back(hop.route, links, booked)) return std::nullopt;
+  const std::vector<HopPace> paces = paces_of(pipeline, links);
+  book(pipeline, paces, links, booked);
+  for (std::size_t link = 0; link < booked.size(); ++link)
+    if (booked[link] > links.capacities[link]) return std::nullopt;
 
-  Recurrence recurrence(shape, paces_of(pipeline, links));
+  Recurrence recurrence(shape, in_picoseconds(paces, pipeline.rendezvous));
   recurrence.first();
   // Brent's search for a period: compare with the chunk of the last power of two.
   std::vector<std::int64_t> earlier = recurrence.leave();

@@ -69,6 +69,12 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--rank-slowdown", "0.05"], ["--rank-slowdown", '"0.05"', "2%"]),
     ([*SIMULATE, "--rank-slowdown", "-5%"], ["--rank-slowdown", '"-5%"']),
     ([*TUNE, "--jitter", "2%"], ["--jitter", "simulate --iterations"]),
+    ([*SIMULATE, "--interference", "sm:1 sm:0"], ["--interference", "sm is given twice"]),
+    ([*SIMULATE, "--interference", "smm:1"], ["--interference", '"smm"', 'Did you mean "sm"?']),
+    ([*SIMULATE, "--interference", ""], ["--interference", "sm, memory, nccl"]),
+    ([*SIMULATE, "--backend", "gloo", "--gloo", "fill:2 fill:3"], ["--gloo", "fill is given twice"]),
+    ([*SIMULATE, "--network", "flaw"], ["--network", 'Did you mean "flow"?']),
+    (["buckets", "resnet18", "--order", "redy"], ["--order", 'Did you mean "ready"?']),
     ([*SIMULATE, "--stagger", "5", "--iterations", "9"], ["--stagger", "ms"]),
     ([*SIMULATE, "--stagger", "5ms"], ["--stagger", "--iterations 10"]),
     ([*SIMULATE, "--seed", "-1"], ["--seed"]),
@@ -154,6 +160,7 @@ BAD_FIELDS = [
 
 BAD_CLUSTERS = [
     ("2xv100-nvlnk", ["2xv100-nvlnk", "2xv100-nvlink"]),
+    ("alps", ['Did you mean "alps-gh200"?']),
     ("nowhere.json", ["nowhere.json"]),
     ("node:2", ["gpu"]),
     ("node:0 gpu:8xV100 nvswitch:150GBps", ["node:0"]),

@@ -113,6 +113,8 @@ class Validate(unittest.TestCase):
         document = answer("validate", result, timeline)
         self.assertLess(document["worst_abs_error_percent"], 0.1)
         self.assertIn("bucket 0 all_reduce", [row["name"] for row in document["rows"]])
+        self.assertIn("iteration is not compared", document["notes"][0])
+        self.assertIn(timeline.name, document["notes"][0])
 
     def test_csv_and_text_say_the_same(self):
         result = self.predicted("simulate", *JOB)

@@ -12,6 +12,7 @@
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "trace_files.hpp"
 
@@ -80,6 +81,29 @@ TEST_CASE("suggest: a slip is recognised, a different word is not") {
   CHECK_FALSE(nearest("x", known));
   CHECK_FALSE(nearest("", known));
   CHECK_FALSE(nearest(std::string(1'000'000, 'a'), known));
+}
+
+TEST_CASE("suggest: one sentence of what was meant") {
+  const std::vector<std::string> known = {"abci-a100", "abci-v100", "alps-gh200", "p3", "p3dn"};
+  CHECK(did_you_mean("alps", known) == "Did you mean \"alps-gh200\"?");
+  CHECK(did_you_mean("ABCI", known) == "Did you mean \"abci-a100\" or \"abci-v100\"?");
+  CHECK(did_you_mean("p3d", known) == "Did you mean \"p3\"?");
+  CHECK(did_you_mean("al", known, "`ddpsim list` shows all").starts_with("`ddpsim"));
+  CHECK(did_you_mean("selene", known) == "");
+  CHECK(not_one_of("p3dm", known) ==
+        "\"p3dm\" is not one of abci-a100, abci-v100, alps-gh200, p3, p3dn. Did you mean \"p3dn\"?");
+}
+
+TEST_CASE("number: all of the text or nothing") {
+  CHECK(parse_number<int>("12") == 12);
+  CHECK(parse_number<double>("-1e3") == -1000);
+  CHECK_FALSE(parse_number<int>("12 "));
+  CHECK_FALSE(parse_number<int>(" 12"));
+  CHECK_FALSE(parse_number<int>("+12"));
+  CHECK_FALSE(parse_number<int>(""));
+  CHECK_FALSE(parse_number<int>("2147483648"));
+  CHECK_FALSE(parse_number<double>("1,5"));
+  CHECK_FALSE(parse_number<double>("0x10"));
 }
 
 TEST_CASE("quote: hostile text stays on one line, valid and short") {

@@ -57,6 +57,19 @@ TEST_CASE("flow: alone on a calibrated cluster it takes what the calibration say
     }
 }
 
+TEST_CASE("chunk pipeline: of channels that differ in their routes only, one stands for all") {
+  const Cluster cluster = machine(4, 4);
+  const Fabric fabric = fabrics::switched(cluster, 4);
+  const PipelineShape rings = ring_all_reduce_shape(fabric, 8, 4);
+  CHECK(rings.hops.size() == 8 * 16);
+  REQUIRE(rings.unlike_channels.size() == 1);
+  CHECK(rings.unlike_channels.front().count == 16);
+  // The two trees over the nodes differ; every further channel repeats one of them.
+  const PipelineShape trees = tree_all_reduce_shape(fabric, 8, 4);
+  CHECK(trees.unlike_channels.size() == 2);
+  CHECK(trees.unlike_channels.back().first > 0);
+}
+
 TEST_CASE("flow: alone it takes what the law says, within a thousandth") {
   double worst = 0;
   for (const auto& [nodes, gpus] :

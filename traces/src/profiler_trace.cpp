@@ -15,6 +15,7 @@
 #include "gradient_ready.hpp"
 #include "json_splitter.hpp"
 #include "recorded_parameters.hpp"
+#include "step_choice.hpp"
 #include "trace_header.hpp"
 #include "trace_limits.hpp"
 #include "trace_records.hpp"
@@ -25,14 +26,6 @@ namespace {
 Duration span(std::int64_t from_ns, std::int64_t to_ns) {
   return Duration::picoseconds((to_ns - from_ns) * 1000);
 }
-
-/// A complete step: all gradients, and its backward on the GPU.
-struct Candidate {
-  std::size_t step = 0;
-  std::string name;
-  std::int64_t backward_ns = 0;
-  std::size_t gradients = 0;
-};
 
 class TraceImport {
  public:
@@ -51,8 +44,6 @@ class TraceImport {
     throw InputError({file_, "", std::move(message), std::move(hint)});
   }
   void check_structure() const;
-  std::vector<Candidate> complete_steps();
-  Candidate choose(std::vector<Candidate> candidates);
   void describe(const TraceHeader& header);
   void assign_parameters(const RecordedStep& step);
   void fill_gradients(const RecordedStep& step, const std::vector<std::size_t>& parameters);
@@ -83,8 +74,10 @@ Imported TraceImport::run(const ByteSource& source) {
   records_.finish();
   check_structure();
 
-  const Candidate chosen = choose(complete_steps());
-  const RecordedStep step = recorded_step(records_, chosen.step).value();
+  ChosenStep chosen = choose_step(records_, options_, file_);
+  const RecordedStep& step = chosen.step;
+  result_.recognised = std::move(chosen.recognised);
+  result_.warnings = std::move(chosen.warnings);
   const TraceHeader header = read_trace_header(splitter, records_.first_device());
   describe(header);
   if (splitter.mended()) {
@@ -96,7 +89,7 @@ Imported TraceImport::run(const ByteSource& source) {
   assign_parameters(step);
   note_compiled(step);
   note_idle(step);
-  fill_times(step, chosen.step);
+  fill_times(step, chosen.index);
   fill_after_backward(step);
   fill_collectives(step);
   note_rank_trace(step, header);
@@ -142,69 +135,6 @@ void TraceImport::check_structure() const {
             : "Record steps that run loss.backward() on leaf parameters, with "
               "ProfilerActivity.CPU");
   }
-}
-
-std::vector<Candidate> TraceImport::complete_steps() {
-  std::vector<Candidate> candidates;
-  std::size_t most = 0;
-  for (std::size_t i = 0; i < records_.steps().size(); ++i) {
-    const auto step = recorded_step(records_, i);
-    if (!step) continue;
-    candidates.push_back(
-        {i, step->name, step->backward_end_ns - step->backward_start_ns, step->gradients.size()});
-    most = std::max(most, step->gradients.size());
-  }
-  const auto cut = std::remove_if(candidates.begin(), candidates.end(),
-                                  [&](const Candidate& one) { return one.gradients < most; });
-  candidates.erase(cut, candidates.end());
-  if (candidates.empty()) {
-    refuse("no complete step: none holds both AccumulateGrad events and the GPU work they launched",
-           "Record at least one whole step: call prof.step() after each");
-  }
-  if (candidates.size() < records_.steps().size()) {
-    result_.warnings.push_back(fmt::format("{} of {} steps are not complete and were left out",
-                                           records_.steps().size() - candidates.size(),
-                                           records_.steps().size()));
-  }
-  return candidates;
-}
-
-Candidate TraceImport::choose(std::vector<Candidate> candidates) {
-  const std::size_t count = candidates.size();
-  const std::string names =
-      count == 1 ? candidates.front().name
-                 : fmt::format("{} to {}", candidates.front().name, candidates.back().name);
-  if (!options_.step.empty()) {
-    const auto named =
-        std::find_if(candidates.begin(), candidates.end(),
-                     [&](const Candidate& one) { return one.name == options_.step; });
-    if (named == candidates.end()) {
-      refuse(fmt::format("there is no complete {} in it; there are {}", options_.step, names),
-             "Give traces of the same steps");
-    }
-    result_.recognised.push_back(fmt::format("took {}", named->name));
-    return *named;
-  }
-  if (options_.iteration) {
-    const std::int64_t wanted = *options_.iteration;
-    if (wanted < 0 || static_cast<std::uint64_t>(wanted) >= count) {
-      refuse(fmt::format("there is no iteration {}; {} complete: {}", wanted, count, names),
-             fmt::format("Expected --iteration 0 to {}", count - 1));
-    }
-    Candidate chosen = candidates[static_cast<std::size_t>(wanted)];
-    result_.recognised.push_back(
-        fmt::format("iteration {} of {} ({}): {}", wanted, count, names, chosen.name));
-    return chosen;
-  }
-  std::stable_sort(
-      candidates.begin(), candidates.end(),
-      [](const Candidate& a, const Candidate& b) { return a.backward_ns < b.backward_ns; });
-  Candidate chosen = candidates[(count - 1) / 2];
-  result_.recognised.push_back(fmt::format(
-      "{} complete iteration{} ({}); took {}, the lower median by backward window ({:.3f} ms)",
-      count, count == 1 ? "" : "s", names, chosen.name,
-      static_cast<double>(chosen.backward_ns) / 1e6));
-  return chosen;
 }
 
 void TraceImport::describe(const TraceHeader& header) {

@@ -1,0 +1,92 @@
+#include "step_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "ddpsim/formats/input_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// A complete step: all gradients, and its backward on the GPU.
+struct Candidate {
+  std::size_t step = 0;
+  std::string name;
+  std::int64_t backward_ns = 0;
+  std::size_t gradients = 0;
+};
+
+[[noreturn]] void refuse(const std::string& file, std::string message, std::string hint) {
+  throw InputError({file, "", std::move(message), std::move(hint)});
+}
+
+std::vector<Candidate> complete_steps(const TraceRecords& records, const std::string& file) {
+  std::vector<Candidate> candidates;
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < records.steps().size(); ++i) {
+    const auto step = recorded_step(records, i);
+    if (!step) continue;
+    candidates.push_back(
+        {i, step->name, step->backward_end_ns - step->backward_start_ns, step->gradients.size()});
+    most = std::max(most, step->gradients.size());
+  }
+  std::erase_if(candidates, [&](const Candidate& one) { return one.gradients < most; });
+  if (candidates.empty())
+    refuse(file,
+           "no complete step: none holds both AccumulateGrad events and the GPU work they launched",
+           "Record at least one whole step: call prof.step() after each");
+  return candidates;
+}
+
+/// And the sentence that says so.
+std::pair<Candidate, std::string> choose(std::vector<Candidate> candidates,
+                                         const ImportOptions& options, const std::string& file) {
+  const std::size_t count = candidates.size();
+  const std::string names =
+      count == 1 ? candidates.front().name
+                 : fmt::format("{} to {}", candidates.front().name, candidates.back().name);
+  if (!options.step.empty()) {
+    const auto named = std::ranges::find(candidates, options.step, &Candidate::name);
+    if (named == candidates.end())
+      refuse(file, fmt::format("there is no complete {} in it; there are {}", options.step, names),
+             "Give traces of the same steps");
+    return {*named, fmt::format("took {}", named->name)};
+  }
+  if (options.iteration) {
+    const std::int64_t wanted = *options.iteration;
+    if (wanted < 0 || static_cast<std::uint64_t>(wanted) >= count)
+      refuse(file, fmt::format("there is no iteration {}; {} complete: {}", wanted, count, names),
+             fmt::format("Expected --iteration 0 to {}", count - 1));
+    const Candidate& chosen = candidates[static_cast<std::size_t>(wanted)];
+    return {chosen, fmt::format("iteration {} of {} ({}): {}", wanted, count, names, chosen.name)};
+  }
+  std::ranges::stable_sort(candidates, {}, &Candidate::backward_ns);
+  const Candidate& chosen = candidates[(count - 1) / 2];
+  return {chosen,
+          fmt::format(
+              "{} complete iteration{} ({}); took {}, the lower median by backward window ({:.3f} "
+              "ms)",
+              count, count == 1 ? "" : "s", names, chosen.name,
+              static_cast<double>(chosen.backward_ns) / 1e6)};
+}
+
+}  // namespace
+
+ChosenStep choose_step(const TraceRecords& records, const ImportOptions& options,
+                       const std::string& file) {
+  std::vector<Candidate> complete = complete_steps(records, file);
+  ChosenStep result;
+  if (const std::size_t steps = records.steps().size(); complete.size() < steps)
+    result.warnings.push_back(fmt::format("{} of {} steps are not complete and were left out",
+                                          steps - complete.size(), steps));
+  auto [chosen, sentence] = choose(std::move(complete), options, file);
+  result.index = chosen.step;
+  result.step = recorded_step(records, chosen.step).value();
+  result.recognised.push_back(std::move(sentence));
+  return result;
+}
+
+}  // namespace ddpsim
