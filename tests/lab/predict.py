@@ -53,12 +53,14 @@ def knows(program, option):
     return option in text
 
 
-def simulate(program, workload, ranks, gloo, name, compute=("--gpu", "V100"), torch="1.13"):
+def simulate(program, workload, ranks, gloo, name, compute=("--gpu", "V100"), torch="1.13", comm_hook="none"):
     """name: cap5, cap5-views, or default: no cap is given. compute: how the recording's compute carries over."""
     command = [program, "simulate", str(workload), f"node:{ranks} gpu:1xV100 pcie:12GBps nic:1x100Gbps:tcp", *compute,
                "--backend", "gloo", "--gloo", gloo, "--torch", torch, "--json"]
     if name.startswith("cap"):
         command += ["--bucket-cap-mb", name.removeprefix("cap").removesuffix("-views")]
+    if comm_hook != "none":
+        command += ["--comm-hook", comm_hook]
     if name.endswith("-views"):
         command.append("--gradient-as-bucket-view")
     if knows(program, "--rank-slowdown"):
@@ -80,6 +82,11 @@ def main():
     arguments = parser.parse_args()
     rows = compare_reducers.read(arguments.table)
     truth = compare_reducers.points(rows, arguments.backend)
+    hooks = {row.get("comm_hook") or "none" for row in rows}
+    if len(hooks) > 1:
+        sys.exit(f"{arguments.table}: one communication hook a table, not {', '.join(sorted(hooks))}")
+    comm_hook = hooks.pop()
+    wire = 1 if comm_hook == "none" else 0.5  # bytes sent per byte of gradient
     errors, hidden, exposed, wrong_bytes, curves = [], [], [], [], {}
     with tempfile.TemporaryDirectory() as folder:
         workloads = {}
@@ -89,14 +96,14 @@ def main():
         for (model, ranks, name), (medians, sizes) in truth.items():
             measured = statistics.median(medians)
             gloo, rate = links(arguments.program, all_reduces(rows, model, ranks, arguments.backend), ranks)
-            result = simulate(arguments.program, workloads[model], ranks, gloo, name)
+            result = simulate(arguments.program, workloads[model], ranks, gloo, name, comm_hook=comm_hook)
             predicted = result["iteration_us"]
             total = sum(bucket["bytes"] for bucket in result["buckets"])
             compute = result["iteration_us"] - result["exposed_communication_us"]
             error = (predicted / measured - 1) * 100
             errors.append((abs(error), model, ranks, name))
             hidden.append(abs(compute / measured - 1) * 100)
-            exposed.append(abs((compute + 2 * (ranks - 1) / ranks * total / rate) / measured - 1) * 100)
+            exposed.append(abs((compute + 2 * (ranks - 1) / ranks * total * wire / rate) / measured - 1) * 100)
             if sizes != {" ".join(str(bucket["bytes"]) for bucket in result["buckets"])}:
                 wrong_bytes.append((model, ranks, name))
             curves.setdefault((model, ranks, name.endswith("-views")), []).append(
