@@ -28,7 +28,7 @@ find_path(BOOST_GRAPH_INCLUDE_DIR boost/graph/dijkstra_shortest_paths.hpp REQUIR
 add_library(boost_graph INTERFACE)
 target_include_directories(boost_graph SYSTEM INTERFACE ${BOOST_GRAPH_INCLUDE_DIR})
 
-# Eigen: headers alone, and only inside calibrate/src, for least squares.
+# Eigen: headers alone; inside calibrate/src for least squares, inside real/src for its 16-bit types.
 find_path(EIGEN_INCLUDE_DIR Eigen/Cholesky PATH_SUFFIXES eigen3)
 if(NOT EIGEN_INCLUDE_DIR)
   FetchContent_Declare(eigen GIT_REPOSITORY https://gitlab.com/libeigen/eigen.git

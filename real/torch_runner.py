@@ -210,18 +210,31 @@ def timeline(steps, setup, name):
             "clock": "measured; zero is the start of forward of rank 0", "provenance": {**setup, "configuration": name}}
 
 
-def all_reduce_us(size, repetitions, device, dtype):
-    tensor = torch.zeros(size // torch.zeros((), dtype=dtype).element_size(), device=device, dtype=dtype)
+def all_reduce_row(size, repetitions, device, dtype):
+    """An all-reduce of so many bytes, and a hook's casts around it, each by itself. Values stay what they are."""
+    hooked = dtype != torch.float32
+    wide = torch.full((size // torch.zeros((), dtype=dtype).element_size(),), 1.5, device=device)
     times = []
     for _ in range(repetitions + 2):
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-        begin = time.monotonic_ns()
+        marks = []
+
+        def mark():
+            if device.type == "cuda":
+                torch.cuda.synchronize()
+            marks.append(time.monotonic_ns())
+
+        mark()
+        tensor = wide.to(dtype).div_(dist.get_world_size())
+        mark()
         dist.all_reduce(tensor)
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-        times.append((time.monotonic_ns() - begin) / 1000)
-    return quantiles(times[2:])
+        mark()
+        if hooked:
+            wide.copy_(tensor)
+        mark()
+        times.append([(end - begin) / 1000 for begin, end in zip(marks, marks[1:])])
+    narrow, all_reduce, widen = (quantiles(part) for part in zip(*times[2:]))
+    row = {"size_bytes": size, "dtype": str(dtype).removeprefix("torch."), "time_us": all_reduce}
+    return {**row, "narrow_us": narrow, "widen_us": widen} if hooked else row
 
 
 def bytes_of(text):
@@ -276,9 +289,7 @@ def main():
     if dist.get_rank() == 0:
         folder.mkdir(parents=True, exist_ok=True)
     for size in arguments.all_reduce.split(",") if arguments.all_reduce else []:
-        dtype = WIRE_DTYPES[arguments.comm_hook]  # as the steps' own
-        document["all_reduces"].append({"size_bytes": bytes_of(size), "dtype": str(dtype).removeprefix("torch."),
-                                        "time_us": all_reduce_us(bytes_of(size), 15, device, dtype)})
+        document["all_reduces"].append(all_reduce_row(bytes_of(size), 15, device, WIRE_DTYPES[arguments.comm_hook]))
     gc.disable()
     for cap in caps:
         for view in views:

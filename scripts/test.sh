@@ -35,7 +35,7 @@ build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parall
 tests() { ctest --preset "$1" --parallel "$jobs" "${@:2}"; }
 build_and_test() { build "$1" && tests "$@"; }
 # Slow without optimisation: the release build runs them.
-for_release='consumer|torch|recorder|lab: (steps|loop|table, predicted)|cli: (readme|compare|flow|ddp_log)|step time:|steady state:'
+for_release='consumer|torch|recorder|lab: (steps|one process|loop|table, predicted)|cli: (readme|compare|flow|ddp_log)|step time:|steady state:'
 dev() { build dev && tests dev --exclude-regex "$for_release"; }
 threads() {
   build tsan --target ddpsim_parallel_tests ddpsim_real_tests &&

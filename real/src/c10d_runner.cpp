@@ -279,17 +279,25 @@ class C10dBackend : public RealBackend {
     return std::make_unique<C10dRunner>(group_, clock_, workload, options);
   }
 
-  std::vector<Duration> all_reduce(Dtype dtype, Bytes size, int repetitions,
-                                   const std::function<void()>& meet) override {
-    at::Tensor tensor = at::zeros({size.count() / element_size(dtype)},
-                                  dtype == Dtype::float16 ? at::kHalf : at::kFloat);
-    std::vector<at::Tensor> tensors = {tensor};
+  std::vector<AllReduceTimes> all_reduce(Dtype dtype, Bytes size, int repetitions,
+                                         const std::function<void()>& meet) override {
+    const bool hooked = dtype == Dtype::float16;
+    at::Tensor wide = at::full({size.count() / element_size(dtype)}, 1.5F);
     meet();
-    std::vector<Duration> times;
+    std::vector<AllReduceTimes> times;
     for (int i = 0; i < repetitions; ++i) {
       const TimePoint begin = clock_.now();
+      at::Tensor tensor = hooked ? wide.to(at::kHalf) : wide;
+      tensor /= group_->getSize();
+      std::vector<at::Tensor> tensors = {tensor};
+      const TimePoint narrowed = clock_.now();
       group_->allreduce(tensors, {})->wait();
-      times.push_back(clock_.now() - begin);
+      const TimePoint summed = clock_.now();
+      if (hooked) wide.copy_(tensor);
+      times.push_back({.all_reduce = summed - narrowed});
+      if (!hooked) continue;
+      times.back().narrow = narrowed - begin;
+      times.back().widen = clock_.now() - summed;
     }
     group_->take();
     return times;

@@ -31,15 +31,6 @@ void with_elements(Region region, Use use) {
 }
 
 /// to = from, in to's type; of the two one has 16 bits.
-inline void cast_elements(Region from, Region to) {
-  DDPSIM_ASSERT(from.elements == to.elements, "a cast keeps the elements");
-  with_elements(from, [to](auto in) {
-    with_elements(to, [in](auto out) {
-      using To = typename decltype(out)::value_type;
-      for (std::size_t i = 0; i < in.size(); ++i)
-        out[i] = static_cast<To>(static_cast<float>(in[i]));
-    });
-  });
-}
+void cast_elements(Region from, Region to);
 
 }  // namespace ddpsim

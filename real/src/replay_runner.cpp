@@ -91,21 +91,37 @@ std::unique_ptr<StepRunner> ReplayBackend::runner(const Workload& workload,
   return std::make_unique<ReplayRunner>(*device_, *communicator_, clock_, workload, options);
 }
 
-std::vector<Duration> ReplayBackend::all_reduce(Dtype dtype, Bytes size, int repetitions,
-                                                const std::function<void()>& meet) {
-  const Region region = device_->allocate(dtype, size.count() / element_size(dtype));
+std::vector<AllReduceTimes> ReplayBackend::all_reduce(Dtype dtype, Bytes size, int repetitions,
+                                                      const std::function<void()>& meet) {
+  const std::int64_t elements = size.count() / element_size(dtype);
+  const bool hooked = dtype != Dtype::float32;
+  const Region wide = device_->allocate(Dtype::float32, elements);
+  const Region region = hooked ? device_->allocate(dtype, elements) : wide;
+  device_->fill(wide, 1.5);
   meet();
-  std::vector<Mark> begins;
-  std::vector<Mark> ends;
+  constexpr std::size_t kMarks = 4;  // a repetition
+  std::vector<Mark> marks;
   for (int i = 0; i < repetitions; ++i) {
-    begins.push_back(device_->mark());
+    marks.push_back(device_->mark());
+    if (hooked) device_->cast(wide, region);
+    device_->scale_copy(region, region, 1.0 / communicator_->ranks());
+    marks.push_back(device_->mark());
     communicator_->wait(communicator_->all_reduce(region));
-    ends.push_back(device_->mark());
+    marks.push_back(device_->mark());
+    if (hooked) device_->cast(region, wide);
+    marks.push_back(device_->mark());
   }
   device_->synchronise();
-  std::vector<Duration> times;
-  for (std::size_t i = 0; i < begins.size(); ++i)
-    times.push_back(device_->time_of(ends[i]) - device_->time_of(begins[i]));
+  const auto between = [&](std::size_t first, std::size_t last) {
+    return device_->time_of(marks[last]) - device_->time_of(marks[first]);
+  };
+  std::vector<AllReduceTimes> times;
+  for (std::size_t i = 0; i < marks.size(); i += kMarks) {
+    times.push_back({.all_reduce = between(i + 1, i + 2)});
+    if (!hooked) continue;
+    times.back().narrow = between(i, i + 1);
+    times.back().widen = between(i + 2, i + 3);
+  }
   device_->forget_marks();
   communicator_->forget_tickets();
   device_->release_memory();

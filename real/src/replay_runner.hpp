@@ -40,8 +40,8 @@ class ReplayBackend : public RealBackend {
   ~ReplayBackend() override;
   std::vector<std::pair<std::string, std::string>> description() const override;
   std::unique_ptr<StepRunner> runner(const Workload& workload, const DdpOptions& options) override;
-  std::vector<Duration> all_reduce(Dtype dtype, Bytes size, int repetitions,
-                                   const std::function<void()>& meet) override;
+  std::vector<AllReduceTimes> all_reduce(Dtype dtype, Bytes size, int repetitions,
+                                         const std::function<void()>& meet) override;
 
  private:
   std::unique_ptr<Device> device_;

@@ -14,6 +14,13 @@
 
 namespace ddpsim {
 
+/// An all-reduce, and what a compression hook does before and after it, each by itself.
+struct AllReduceTimes {
+  Duration narrow;  ///< cast to 16 bits and division; zero without a hook
+  Duration all_reduce;
+  Duration widen;
+};
+
 class StepRunner {
  public:
   virtual ~StepRunner() = default;
@@ -32,10 +39,11 @@ class RealBackend {
   /// Memory is there when it returns.
   virtual std::unique_ptr<StepRunner> runner(const Workload& workload,
                                              const DdpOptions& options) = 0;
-  /// Times of `repetitions` all-reduces of this size, one after the other, each from all ranks together. Calls `meet` once
-  /// memory is there: all ranks are to begin then.
-  virtual std::vector<Duration> all_reduce(Dtype dtype, Bytes size, int repetitions,
-                                           const std::function<void()>& meet) = 0;
+  /// Times of `repetitions` all-reduces of so many bytes of this type, one after the other, each from all ranks together. Calls
+  /// `meet` once memory is there: all ranks are to begin then. Values stay what they are, for where adding takes its time by
+  /// them.
+  virtual std::vector<AllReduceTimes> all_reduce(Dtype dtype, Bytes size, int repetitions,
+                                                 const std::function<void()>& meet) = 0;
 };
 
 }  // namespace ddpsim

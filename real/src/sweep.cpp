@@ -107,13 +107,22 @@ class RankOfSweep {
   void measure_all_reduce(Bytes size) {
     constexpr int kWarmup = 2;
     const Dtype dtype = wire_dtype({.comm_hook = hook()}, Dtype::float32);  // as the steps' own
-    std::vector<Duration> times =
+    std::vector<AllReduceTimes> times =
         backend_->all_reduce(dtype, size, kWarmup + sweep_.all_reduce_repetitions,
                              [&] { store_.barrier(fmt::format("all_reduce/{}", size.count())); });
-    std::vector<double> us;
-    for (std::size_t i = kWarmup; i < times.size(); ++i) us.push_back(times[i].microseconds());
-    measurement_.all_reduces.push_back(
-        {.size = size, .dtype = dtype, .time_us = quantiles_of(std::move(us))});
+    times.erase(times.begin(), times.begin() + kWarmup);
+    const auto quantiles = [&times](Duration AllReduceTimes::*part) {
+      std::vector<double> us;
+      for (const AllReduceTimes& one : times) us.push_back((one.*part).microseconds());
+      return quantiles_of(std::move(us));
+    };
+    MeasuredAllReduce measured{
+        .size = size, .dtype = dtype, .time_us = quantiles(&AllReduceTimes::all_reduce)};
+    if (hook() != CommHook::none) {
+      measured.narrow_us = quantiles(&AllReduceTimes::narrow);
+      measured.widen_us = quantiles(&AllReduceTimes::widen);
+    }
+    measurement_.all_reduces.push_back(std::move(measured));
     if (world_.rank == 0) progress(fmt::format("all-reduce {} B", size.count()));
   }
 

@@ -208,6 +208,18 @@ class Backends(unittest.TestCase):
         three = answer("simulate", JOB[0], SLOW, "--torch", "1.13", "--process-groups", "3")
         self.assertLess(three["iteration_us"], one["iteration_us"])
 
+    def test_a_compression_hook_halves_what_travels(self):
+        plain = answer("simulate", JOB[0], SLOW, "--torch", "1.13")
+        for hook in ("fp16", "bf16"):
+            hooked = answer("simulate", JOB[0], SLOW, "--torch", "1.13", "--comm-hook", hook)
+            self.assertEqual(hooked["bucket_setting"], plain["bucket_setting"] + f", {hook}_compress_hook")
+            self.assertEqual([one["bytes"] for one in hooked["buckets"]], [one["bytes"] for one in plain["buckets"]])
+            self.assertAlmostEqual(hooked["communication_us"] / plain["communication_us"], 0.5, delta=0.1)
+            self.assertLess(hooked["iteration_us"], plain["iteration_us"])
+        tuned = answer("tune", JOB[0], SLOW, "--torch", "1.13", "--comm-hook", "fp16", "--caps", "1,25")
+        self.assertGreaterEqual(tuned["best"]["iteration_us"], tuned["lower_bound_us"])
+        self.assertLess(tuned["default"]["iteration_us"], plain["iteration_us"])
+
     def test_what_runs_side_by_side_is_not_queued(self):
         answered = answer("simulate", JOB[0], SLOW, "--torch", "1.13", "--process-groups", "3")
         buckets = answered["buckets"]

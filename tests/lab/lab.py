@@ -29,7 +29,10 @@ PREPARED = "DDPSIM_LAB_PREPARED"
 ALL_REDUCES = "4KiB,64KiB,256KiB,1MiB,4MiB,16MiB"
 COLUMNS = ["model", "ranks", "rate", "backend", "launch", "kind", "name", "bucket_cap_mb",
            "gradient_as_bucket_view", "size_bytes", "median_us", "p10_us", "p90_us", "backward_us",
-           "exposed_communication_us", "finalize_us", "bucket_bytes"]
+           "exposed_communication_us", "finalize_us", "bucket_bytes", "comm_hook"]
+# reno: BBR leaves a tenth to a quarter of a link unused when both directions are busy.
+TCP = (("tcp_congestion_control", "reno"), ("tcp_slow_start_after_idle", "0"), ("tcp_wmem", "4096 4194304 16777216"),
+       ("tcp_rmem", "4096 4194304 16777216"))
 
 
 def skip(reason):
@@ -81,9 +84,7 @@ def build_network(ranks, rate):
         do("ip", "-n", f"rank{rank}", "link", "set", "lo", "up")
         do(*inside(rank, "tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", rate, "burst", "128kb",
                    "limit", "8mb"))
-        # reno: BBR leaves a tenth to a quarter of a link unused when both directions are busy.
-        for key, value in (("tcp_congestion_control", "reno"), ("tcp_slow_start_after_idle", "0"),
-                           ("tcp_wmem", "4096 4194304 16777216"), ("tcp_rmem", "4096 4194304 16777216")):
+        for key, value in TCP:
             do(*inside(rank, "sh", "-c", f"echo '{value}' > /proc/sys/net/ipv4/{key}"))
     for rank in range(ranks):  # neighbours and the bridge learn addresses before anything is timed
         for other in range(ranks):
@@ -150,6 +151,11 @@ def rows_of(measurement, common):
         time_us = one["time_us"]
         yield {**common, "kind": "all_reduce", "name": "all_reduce", "size_bytes": one["size_bytes"],
                "median_us": time_us["median"], "p10_us": time_us["p10"], "p90_us": time_us["p90"]}
+        for cast in ("narrow", "widen"):  # of a compression hook, beside it
+            if f"{cast}_us" in one:
+                time_us = one[f"{cast}_us"]
+                yield {**common, "kind": cast, "name": cast, "size_bytes": one["size_bytes"],
+                       "median_us": time_us["median"], "p10_us": time_us["p10"], "p90_us": time_us["p90"]}
 
 
 def main():
@@ -163,6 +169,7 @@ def main():
     parser.add_argument("--torch-python", default="/usr/bin/python3", help="the Python of backend torch")
     parser.add_argument("--caps", default="1,5,25")
     parser.add_argument("--views", default="both")
+    parser.add_argument("--comm-hook", choices=["none", "fp16", "bf16"], default="none")
     parser.add_argument("--launches", type=int, default=2)
     parser.add_argument("--iterations", type=int, default=9)
     parser.add_argument("-o", "--output", help="CSV file; default: standard output")
@@ -207,11 +214,12 @@ def measure(arguments):
                         for backend in arguments.backends.split(","):
                             command = [*program(backend, arguments), str(folder / f"{model}.json"), "--backend",
                                        backend, "--caps", arguments.caps, "--views", arguments.views, "--torch",
-                                       "1.13", "--iterations", str(arguments.iterations), "--all-reduce", ALL_REDUCES]
+                                       "1.13", "--iterations", str(arguments.iterations), "--all-reduce", ALL_REDUCES,
+                                       "--comm-hook", arguments.comm_hook]
                             measurement = launch(command, ranks, folder, 600)
                             provenance[backend] = measurement["setup"]
                             common = {"model": model, "ranks": ranks, "rate": arguments.rate, "backend": backend,
-                                      "launch": number}
+                                      "launch": number, "comm_hook": arguments.comm_hook}
                             rows += rows_of(measurement, common)
                             print(f"lab: {model}, {ranks} ranks, {backend}, launch {number}: "
                                   f"{time.time() - begin:.0f} s", file=sys.stderr)

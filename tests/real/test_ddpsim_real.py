@@ -46,8 +46,8 @@ class Real(unittest.TestCase):
         self.workload = self.folder / "small.json"
         self.workload.write_text(json.dumps(workload()), encoding="utf-8")
 
-    def start(self, *arguments, variables=None, **keywords):
-        process = subprocess.Popen([BINARY, str(self.workload), *map(str, arguments)], stdin=subprocess.DEVNULL,
+    def start(self, *arguments, variables=None, binary=BINARY, **keywords):
+        process = subprocess.Popen([binary, str(self.workload), *map(str, arguments)], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
                                    env=environment(**(variables or {})), **keywords)
         self.addCleanup(process.stdout.close)
@@ -59,9 +59,9 @@ class Real(unittest.TestCase):
         out, err = process.communicate(timeout=timeout)
         return process.returncode, out, err
 
-    def rank(self, rank, ranks, port, *arguments):
-        return self.start(*arguments, variables={"RANK": rank, "WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1",
-                                                 "MASTER_PORT": port})
+    def rank(self, rank, ranks, port, *arguments, binary=BINARY):
+        return self.start(*arguments, binary=binary,
+                          variables={"RANK": rank, "WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port})
 
     def slow(self):
         self.workload.write_text(json.dumps(workload(200_000)), encoding="utf-8")
@@ -147,6 +147,7 @@ class Real(unittest.TestCase):
             self.assertEqual(measurement["setup"]["ranks_per_process"], str(each))
             self.assertEqual(measurement["setup"]["comm_hook"], "fp16_compress_hook")
             self.assertEqual(measurement["all_reduces"][0]["dtype"], "float16")
+            self.assertGreater(measurement["all_reduces"][0]["narrow_us"]["median"], 0)
             self.assertEqual(sum(one["bytes"] for one in measurement["configurations"][0]["buckets"]), 40_000)
 
     def test_a_killed_process_of_several_ranks_ends_the_others(self):
@@ -195,6 +196,21 @@ class Real(unittest.TestCase):
                 self.assertEqual(code, 1, err)
                 self.assertIn(reason, err)
                 self.assertEqual(len(err.strip().splitlines()), 1, err)
+
+    def test_another_version_of_the_program_ends_both_with_one_reason(self):
+        version = subprocess.run([BINARY, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
+        other = self.folder / "other-version"
+        renamed = version[:-1] + ("1" if version[-1] != "1" else "2")
+        other.write_bytes(pathlib.Path(BINARY).read_bytes().replace(version.encode() + b"\0", renamed.encode() + b"\0"))
+        other.chmod(0o755)
+        port = free_port()
+        processes = [self.rank(0, 2, port, "--timeout", 5), self.rank(1, 2, port, "--timeout", 5, binary=str(other))]
+        for process in processes:
+            code, _, err = self.finish(process)
+            self.assertEqual(code, 1, err)
+            self.assertIn("start the same program everywhere", err)
+            self.assertIn(renamed, err)
+            self.assertEqual(len(err.strip().splitlines()), 1, err)
 
     def test_a_full_disk_ends_all_and_leaves_no_half_file(self):
         def small_files_only():

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Two ranks in one process beside two processes of one rank: the same steps, bucket bytes exact, within 2 %.
+
+    tests/lab/one_process.py --program build/release/real/ddpsim-real
+
+A network namespace of its own, whose loopback is shaped: both directions share its rate. The two ways take turns; a point's
+figure is the median of its launches' medians, its noise how far they lie apart (compare_reducers.py). A point noisier than the
+bound is listed, not judged, and all is measured once more before a difference counts. Exit 4: a point differs; 77: no
+namespaces."""
+
+import argparse
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import lab
+import lab_workloads
+
+RANKS = 2
+
+
+def shape_loopback(rate):
+    lab.do("ip", "link", "set", "lo", "up")
+    lab.do("tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", rate, "burst", "128kb", "limit", "8mb")
+    for key, value in lab.TCP:
+        pathlib.Path(f"/proc/sys/net/ipv4/{key}").write_text(value, encoding="utf-8")
+
+
+def measure(arguments, folder):
+    rows = []
+    for launch in range(arguments.launches):
+        for way, each in (("processes", 1), ("threads", RANKS)):
+            out = folder / f"{way}{launch}"
+            subprocess.run([*lab.priority(), os.path.abspath(arguments.program), str(folder / f"{arguments.model}.json"),
+                            "--backend", "cpu-gloo", "--ranks", str(RANKS), "--ranks-per-process", str(each), "--torch",
+                            "1.13", "--caps", arguments.caps, "--iterations", str(arguments.iterations), "-o", str(out)],
+                           check=True, stdout=subprocess.DEVNULL, timeout=200)
+            measurement = json.loads((out / "measurement.json").read_text(encoding="utf-8"))
+            rows += lab.rows_of(measurement, {"model": arguments.model, "ranks": RANKS, "rate": arguments.rate,
+                                              "backend": way, "launch": launch})
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True, help="ddpsim-real")
+    parser.add_argument("--rate", default="2gbit")
+    parser.add_argument("--model", default="resnet-like")
+    parser.add_argument("--caps", default="1,5,25")
+    parser.add_argument("--launches", type=int, default=3)
+    parser.add_argument("--iterations", type=int, default=7)
+    arguments = parser.parse_args()
+    lab.own_namespaces()
+    if "not in this build" in subprocess.run([arguments.program, "resnet50-v100-b32", "--ranks", "1", "--iterations", "1"],
+                                             capture_output=True, text=True, check=False).stderr:
+        lab.skip("this ddpsim-real has no cpu-gloo (Debian: libgloo-dev)")
+    shape_loopback(arguments.rate)
+    compare = pathlib.Path(__file__).resolve().with_name("compare_reducers.py")
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for model, value in lab_workloads.all_workloads().items():
+            (folder / f"{model}.json").write_text(json.dumps(value), encoding="utf-8")
+        for _ in range(2):
+            with open(folder / "measured.csv", "w", encoding="utf-8", newline="") as out:
+                writer = csv.DictWriter(out, lab.COLUMNS, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(measure(arguments, folder))
+            code = subprocess.run([sys.executable, str(compare), str(folder / "measured.csv"), "--backends", "threads",
+                                   "processes"], check=False).returncode
+            if code == 0:
+                break
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()
