@@ -23,15 +23,15 @@ struct GlooLinks {
   /// What one collective of a process sends at most, receiving and adding up as much, while that stays
   /// in the processor's caches: about one core's worth. DDP paper; 2.0 to 2.3 over an EPYC's loopback.
   Bandwidth process = Bandwidth::gigabytes_per_second(1.5);
-  /// Two in flight send this much more together: one's socket idles while its thread adds up. Rests on
-  /// the DDP paper alone (1.4 to 2.2 by the points used); with no core to spare there is no gain.
+  /// Two in flight send this much more together: one's socket idles while its thread adds up. By the CPU
+  /// time of gloo's threads (tests/lab/gloo_threads.py); with no core to spare there is no gain.
   double to_fill = 1.6;
   /// What all processes of one host send at most, likewise: processors and memory. DDP paper.
   Bandwidth host = Bandwidth::gigabytes_per_second(20);
-  /// Last-level cache of one host: two processors of 45 MB. An all-reduce passes each buffer and its
-  /// sockets' copies; what of the two does not stay in the cache comes from memory at half the rate.
-  /// Rests on the DDP paper alone, whose small buckets go faster; two processes that leave most of the
-  /// memory's bandwidth idle show nothing of it (2 to 64 MiB over a loopback: 2.0 to 2.3 GB/s).
+  /// Last-level cache of one host: two processors of 45 MB, as in p3.16xlarge (DGX-1: of 50). What it does
+  /// not hold of buffers and sockets' copies comes from memory, at half the rate: one core copies and adds
+  /// 1.5 to 2.8 times as fast in cache (gloo_threads.py). That this binds rests on the DDP paper, whose
+  /// small buckets go faster; two processes leave memory idle and show nothing of it (2 to 64 MiB).
   Bytes cache{90'000'000};
   /// One step of the ring, however few bytes: system calls, wake-up of the next process. DDP paper;
   /// 20 to 60 us on loopbacks.
