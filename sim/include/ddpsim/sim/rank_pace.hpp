@@ -24,10 +24,9 @@ struct RankPace {
 /// Of 145 published steps on 2 to 16 GPUs of one node (V100, A100, P100; five sources, 15 stacks),
 /// measured minus predicted without this term was 4.8 % of the 1-GPU step in the middle, 0.8 to 11.8 %
 /// in the middle 80 %. Medians by source: 2.2, 4.9, 5.1, 5.9 %, whatever the number of GPUs (2: 4.8,
-/// 4: 5.3, 8: 3.6 %); on A100 as on V100 of the one source that has both (2.2 %). Per doubling of
-/// nodes, medians by source: 0.5 % (PyTorch's benchmark), 2.7 % (NVIDIA, 4 to 32 nodes), 4.6 % (one
-/// network card per node; by stack 0.2 to 8.5 %, two beyond). tests/accuracy/published_scaling.py
-/// prints what comes of it, with --option=--rank-slowdown=0% what was there before.
+/// 4: 5.3, 8: 3.6 %), on A100 as on V100 where one source has both. Per doubling of nodes: 0.5 %
+/// (PyTorch's benchmark), 2.7 % (NVIDIA), 4.6 % (one network card a node; by stack 0.2 to 8.5, two
+/// beyond). tests/accuracy/published_scaling.py shows it with --option=--rank-slowdown=0%.
 inline constexpr RankPace kPublishedPace{0.048, 0.025};
 inline constexpr RankPace kLeastPublishedPace{0.008, 0};
 inline constexpr RankPace kMostPublishedPace{0.118, 0.08};
