@@ -9,6 +9,7 @@
 #include "ddp_arguments.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "exit_code.hpp"
+#include "number_between.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
@@ -127,7 +128,7 @@ void add_allreduce(CLI::App& app, std::function<int()>& action) {
   CLI::Option* factor = command
                             ->add_option("-f,--factor", arguments->factor,
                                          "each size so many times the last (default: 2)")
-                            ->check(CLI::Range(1.001, 1e6));
+                            ->check(number_between(1.001, 1e6));
   command->add_option("-i,--step", arguments->step, "each size so much more than the last")
       ->excludes(factor);
   add_nccl_options(*command, arguments->cluster);

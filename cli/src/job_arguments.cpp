@@ -8,7 +8,6 @@
 #include "compute_transfer.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
-#include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
@@ -100,11 +99,10 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
   add_timing_option(command, arguments.timing);
   add_backend_options(command, arguments.backend);
   add_nccl_options(command, arguments.cluster);
-  command
-      .add_option("--network", arguments.network,
-                  "how collectives are timed: analytic (a law, alone on the network) or flow "
-                  "(chunk by chunk over the links)")
-      ->capture_default_str();
+  add_word_option<std::string>(
+      command, "--network", arguments.network, {{"analytic", "analytic"}, {"flow", "flow"}},
+      "how collectives are timed: by a law, alone on the network (analytic, default), or chunk by "
+      "chunk over the links (flow)");
   command.add_option("--background", arguments.background,
                      "what others send over the links (ddpsim.background/1); needs --network flow");
   command.add_option("--measured-step", arguments.measured_step,
@@ -187,9 +185,6 @@ std::string command_line(const std::string& command, const JobArguments& argumen
 Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) {
   Job job;
   const bool flow = arguments.network == "flow";
-  if (!flow && arguments.network != "analytic")
-    throw UsageError("--network: " +
-                     not_one_of(arguments.network, std::vector<std::string>{"analytic", "flow"}));
   if (arguments.background && !flow)
     throw UsageError("--background: only --network flow knows of other traffic; add it");
   require_one_backend(arguments.backend, arguments.cluster, flow);

@@ -14,7 +14,8 @@ namespace ddpsim {
 namespace {
 
 /// The word that was not understood and the nearest one that would have been.
-std::string what_was_meant(const CLI::App& app, int argc, char** argv) {
+std::string what_was_meant(const CLI::ParseError& error, const CLI::App& app, int argc,
+                           char** argv) {
   std::vector<std::string> known;
   const CLI::App* command = nullptr;
   for (const CLI::App* subcommand : app.get_subcommands({})) {
@@ -23,7 +24,10 @@ std::string what_was_meant(const CLI::App& app, int argc, char** argv) {
       command = subcommand;
   }
   if (command == nullptr) {
-    if (argc < 2 || argv[1][0] == '-') return "";
+    if (argc < 2) return "which command? `ddpsim --help` lists them";
+    if (argv[1][0] == '-')
+      return fmt::format("\"{}\" is no option before a command. `ddpsim --help` lists commands",
+                         argv[1]);
     return fmt::format("\"{}\" is not a command. {}", argv[1],
                        did_you_mean(argv[1], known, "`ddpsim --help` lists them"));
   }
@@ -40,6 +44,11 @@ std::string what_was_meant(const CLI::App& app, int argc, char** argv) {
         did_you_mean(word, known,
                      fmt::format("`ddpsim {} --help` lists them", command->get_name())));
   }
+  if (error.get_name() == "ArgumentMismatch")
+    for (const CLI::Option* option : command->get_options())
+      if (option->get_expected_max() == 1 && option->count() > 1)
+        return fmt::format("{}: given {} times; it holds once", option->get_name(),
+                           option->count());
   return "";
 }
 
@@ -65,7 +74,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& request) {  // --help, --version
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
-    const std::string suggestion = what_was_meant(app, argc, argv);
+    const std::string suggestion = what_was_meant(error, app, argc, argv);
     print_error("ddpsim: " + (suggestion.empty() ? std::string(error.what()) : suggestion));
     return kUsage;
   } catch (const UsageError& error) {

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cluster_arguments.hpp"
 #include "commands.hpp"
 #include "ddpsim/reports/topo_report.hpp"
 #include "ddpsim/topologies/topology.hpp"
@@ -11,12 +12,13 @@ namespace ddpsim {
 namespace {
 
 struct Arguments {
-  ClusterRequest cluster;
+  ClusterArguments cluster;
   bool json = false;
 };
 
 int run(const Arguments& arguments) {
-  TopoReport report{.topology = load_topology(arguments.cluster), .bottleneck = {}};
+  TopoReport report{.topology = load_topology(cluster_request(arguments.cluster)),
+                    .bottleneck = {}};
   if (report.topology.cluster.ranks() <= kMostFabricRanks) {
     report.bottleneck = find_bottleneck(build_fabric(report.topology));
   }
@@ -30,16 +32,7 @@ void add_topo(CLI::App& app, std::function<int()>& action) {
   CLI::App* command =
       app.add_subcommand("topo", "the cluster as summary, matrix, tree, channels, bottleneck");
   const auto arguments = std::make_shared<Arguments>();
-  command
-      ->add_option(
-          "CLUSTER", arguments->cluster.text,
-          "bundled name, cluster file, NCCL topology XML, nvidia-smi topo -m matrix (words "
-          "beside a file complete it: \"matrix.txt gpu:A100 node:4 nic:200Gbps:ib\"), or a "
-          "one-line cluster")
-      ->required();
-  command->add_option("--nodes", arguments->cluster.nodes, "number of nodes");
-  command->add_option("--gpus-per-node", arguments->cluster.gpus_per_node,
-                      "GPUs 0..G-1 of each node are kept");
+  add_cluster_options(*command, arguments->cluster);
   command->add_flag("--json", arguments->json, "one JSON document on stdout, nothing else there");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }

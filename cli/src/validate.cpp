@@ -8,6 +8,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/reports/validation_report.hpp"
 #include "exit_code.hpp"
+#include "number_between.hpp"
 #include "terminal.hpp"
 #include "word_option.hpp"
 
@@ -39,8 +40,8 @@ Figures read_prediction(const std::string& argument) {
     const Diagnostic& found = error.diagnostic();
     if (found.message != kNoRow) throw;
     throw InputError({found.file, found.where, "is neither JSON of ddpsim nor a log",
-                      "Expected what simulate, tune or allreduce wrote with --json or --timeline, "
-                      "or an all_reduce_perf log"});
+                      "Expected what simulate, tune or allreduce wrote with --json, simulate with "
+                      "--timeline FILE.json, or an all_reduce_perf log"});
   }
 }
 
@@ -83,7 +84,7 @@ void add_validate(CLI::App& app, std::function<int()>& action) {
   CLI::Option* limit = command
                            ->add_option("--max-error", arguments->max_error,
                                         "percent; exit code 4 when the error is above")
-                           ->check(CLI::Range(0.0, 1e9));
+                           ->check(number_between(0, 1e9));
   using Statistic = ErrorLimit::Statistic;
   add_word_option<Statistic>(
       *command, "--statistic", arguments->statistic,

@@ -46,9 +46,8 @@ std::string factor_interval(const Lead& lead) {
 
 std::string certain_lead(const Lead& lead, const std::string& fastest, const std::string& other) {
   if (lead.percent < kAsFactor)
-    return fmt::format("{} trains {} faster than {} ({} %).", fastest,
-                       percent_of_speed(lead.percent), other,
-                       interval_text(lead.low_percent, lead.high_percent, 2));
+    return fmt::format("{} trains {} faster than {} ({}).", fastest, percent_of_speed(lead.percent),
+                       other, interval_text(lead.low_percent, lead.high_percent, 2, " %"));
   return fmt::format("{} trains {} times as fast as {} ({}).", fastest, factor_text(lead), other,
                      factor_interval(lead));
 }

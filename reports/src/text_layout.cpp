@@ -56,11 +56,11 @@ std::string significant(double value, int digits) {
   return fmt::format("{:.{}f}", rounded, std::clamp(digits - 1 - exponent, 0, kMaxDecimals));
 }
 
-std::string interval_text(double low, double high, int digits) {
+std::string interval_text(double low, double high, int digits, std::string_view unit) {
   constexpr int kMore = 2;
   int apart = digits;
   while (apart < digits + kMore && significant(low, apart) == significant(high, apart)) ++apart;
-  return fmt::format("{} to {}", significant(low, apart), significant(high, apart));
+  return fmt::format("{0}{2} to {1}{2}", significant(low, apart), significant(high, apart), unit);
 }
 
 TimeUnit unit_for(Duration duration) {
@@ -140,11 +140,14 @@ std::string shortened_middle(std::string_view text, std::size_t width) {
 }
 
 std::string wrapped(std::string_view text, int width, std::size_t indent) {
+  constexpr std::string_view kPercent = " %";
   std::string result;
   std::size_t used = 0;
   bool first_of_line = true;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
+    std::size_t end = std::min(text.find(' ', at), text.size());
+    if (text.substr(end).starts_with(kPercent))  // stays with its number
+      end = std::min(text.find(' ', end + kPercent.size()), text.size());
     const std::string_view word = text.substr(at, end - at);
     at = end + 1;
     const std::size_t word_width = display_width(word);

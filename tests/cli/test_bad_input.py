@@ -23,7 +23,12 @@ FIXTURE = ROOT / "tests" / "fixtures" / "tiny-ddp-trace.json"
 
 # (arguments, fragments of the message)
 USAGE_ERRORS = [
-    ([], ["subcommand"]),
+    ([], ["which command", "--help"]),
+    (["--frobnicate"], ['"--frobnicate"', "--help"]),
+    ([*SIMULATE, "--torch", "2.7", "--torch", "2.8"], ["--torch", "given 2 times"]),
+    (["validate", "104ms", "105ms", "--max-error", "nan"], ["--max-error", '"nan"', "from 0"]),
+    (["allreduce", "dgx1v", "-f", "nan"], ["--factor", '"nan"']),
+    (["topo", "dgx1v", "--nodes", "0"], ["--nodes"]),
     (["simulat", *JOB], ['"simulat"', 'Did you mean "simulate"?']),
     (["tume"], ['"tume"', 'Did you mean "tune"?']),
     (["frobnicate"], ['"frobnicate"', "--help"]),

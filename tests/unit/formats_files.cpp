@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "trace_files.hpp"
 
@@ -90,8 +90,9 @@ TEST_CASE("suggest: one sentence of what was meant") {
   CHECK(did_you_mean("p3d", known) == "Did you mean \"p3\"?");
   CHECK(did_you_mean("al", known, "`ddpsim list` shows all").starts_with("`ddpsim"));
   CHECK(did_you_mean("selene", known) == "");
-  CHECK(not_one_of("p3dm", known) ==
-        "\"p3dm\" is not one of abci-a100, abci-v100, alps-gh200, p3, p3dn. Did you mean \"p3dn\"?");
+  CHECK(
+      not_one_of("p3dm", known) ==
+      "\"p3dm\" is not one of abci-a100, abci-v100, alps-gh200, p3, p3dn. Did you mean \"p3dn\"?");
 }
 
 TEST_CASE("number: all of the text or nothing") {

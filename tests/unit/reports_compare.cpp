@@ -46,6 +46,9 @@ TEST_CASE("compare text: a certain lead is a percentage, a large one a factor") 
         "near (8 GPUs) trains 20 % faster than far (8 GPUs) (12 % to 28 %).");
   CHECK(first_line(text_with({130, 90, 170})) ==
         "near (8 GPUs) trains 2.3 times as fast as far (8 GPUs) (1.9 to 2.7).");
+  // Ends that would read alike get a digit more.
+  CHECK(first_line(text_with({90, 88, 93})) ==
+        "near (8 GPUs) trains 1.9 times as fast as far (8 GPUs) (1.88 to 1.93).");
 }
 
 TEST_CASE("compare text: a lead that some world takes away decides nothing") {

@@ -131,6 +131,7 @@ TEST_CASE("result text: lines after the verdict keep to the width, whatever it i
     const std::string text = text_of(sample::result(), context, {.width = width});
     CAPTURE(width);
     CHECK(longest_line(text.substr(text.find('\n') + 1)) <= static_cast<std::size_t>(width));
+    CHECK_FALSE(contains(text, "\n  %"));  // a percent sign stays with its number
   }
 }
 

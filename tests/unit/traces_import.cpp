@@ -119,9 +119,11 @@ TEST_CASE("layer table: gradients are ready when their layer's backward ends, la
   CHECK(format_workload(parse_workload(text, "again")) == text);
 }
 
-TEST_CASE("layer table: Windows line ends and spaces are read") {
+TEST_CASE(
+    "layer table: what spreadsheets write is read: a byte order mark, Windows line ends, spaces") {
   const Workload workload =
-      parse_layer_table("layer, parameters, forward_us, backward_us\r\na , 1, 2, 3\r\n", "t")
+      parse_layer_table("\xEF\xBB\xBFlayer, parameters, forward_us, backward_us\r\na , 1, 2, 3\r\n",
+                        "t")
           .workload;
   CHECK(workload.parameters.at(0).name == "a");
 }
