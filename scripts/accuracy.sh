@@ -80,7 +80,7 @@ messages() {
 section "Published data-parallel scaling" \
   python3 tests/accuracy/published_scaling.py "$shared" --ddpsim "$ddpsim"
 section "PyTorch's DDP benchmark, part by part" messages "PyTorch*"
-section "The DDP paper" as_text python3 tests/accuracy/ddp_paper.py "$ddpsim" --choices
+section "The DDP paper" as_text python3 tests/accuracy/ddp_paper.py "$ddpsim" --choices --sensitivity
 section "Compute beside NCCL" as_text python3 tests/accuracy/measure_interference.py
 section "All-reduce: the law, uncalibrated" messages "pipeline law*"
 section "All-reduce: calibrated on logs" messages "calibrate: *,scaling law*"

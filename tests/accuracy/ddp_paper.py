@@ -358,10 +358,11 @@ def environment_table(ddpsim, environment, curves, workloads, show_points):
                       lambda c: predictor.chosen_cap(c, values))
         scores[backend] = score
         print(score.line("ddpsim"))
-        rest = [predictor.holds(*place, t, values) for place, t in places(own, False)]
-        print(f"  its 80 % intervals hold {sum(rest) / len(rest):.0%} of {len(rest)}")
-        blind = Score(own, lambda c: [predictor.step(c, n, cap, start) for n, cap, _ in c.points])
+        print_held(predictor, own, values)
+        blind = Score(own, lambda c: [predictor.step(c, n, cap, start) for n, cap, _ in c.points],
+                      lambda c: predictor.chosen_cap(c, start))
         print(blind.line("ddpsim, nothing fitted"))
+        print_held(predictor, own, start)
         efficiency = constant_efficiency(own)
         if backend == "gloo":
             plain = Predictor(ddpsim, environment, workloads, " fill:1 cache:1000GB")
@@ -380,6 +381,11 @@ def environment_table(ddpsim, environment, curves, workloads, show_points):
         if show_points:
             print_points(own, lambda c, n, cap: predictor.step(c, n, cap, values))
     return scores
+
+
+def print_held(predictor, curves, parameters):
+    held = [predictor.holds(*place, t, parameters) for place, t in places(curves, False)]
+    print(f"    its 80 % intervals hold {sum(held) / len(held):.0%} of {len(held)}")
 
 
 def print_points(curves, predicted):

@@ -300,6 +300,16 @@ def quantile(values, share):
     return values[int(share * (len(values) - 1) + 0.5)]
 
 
+def one_more(values, share):
+    """Below which one more of the same kind lies with this probability: few logs leave more outside than
+    their own quantile says."""
+    values = sorted(values)
+    place = min(max(share * (len(values) + 1) - 1, 0), len(values) - 1)
+    low = int(place)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (values[high] - values[low]) * (place - low)
+
+
 def summary(rows, predict):
     if not rows:
         return "no rows"
@@ -364,7 +374,7 @@ def apart(rows, unseen):
     def middle(kind, family=None):
         mine = [log for log in logs.values() if log[0] == kind and log[1] != family]
         fixed, rate = [f for log in mine for f in log[3]], [log[2] for log in mine]
-        return [quantile(values, share) for values in (fixed, rate) if values for share in (.1, .9)]
+        return [one_more(values, share) for values in (fixed, rate) if values for share in (.1, .9)]
 
     def inside(row):
         k = unseen[row["family"]]
