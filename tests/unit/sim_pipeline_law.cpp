@@ -220,12 +220,12 @@ TEST_CASE("pipeline law: a link without bandwidth takes for ever, not a negative
 
 TEST_CASE("collective plan: each model answers in its own way") {
   const Cluster node = machine(1, 8);
-  const AnalyticModel analytic{node, {.nccl = {2, 18, 3}}, 1};
+  const AnalyticModel analytic{node, {.nccl = {2, 18, 3}}, {}};
   const CollectivePlan plain = plan(analytic, kAllReduce, 25_MiB, 0);
   REQUIRE(plain.choice.has_value());
   CHECK(plain.transfer == cost(kAllReduce, *plain.choice, 25_MiB, node));
-  const AnalyticModel slower{node, {.nccl = {2, 18, 3}}, 1.5};
-  CHECK(plan(slower, kAllReduce, 25_MiB, 0).transfer == plain.transfer.scaled(1.5));
+  const AnalyticModel slower{node, {.nccl = {2, 18, 3}}, {.fixed = 2, .bandwidth = 2}};
+  CHECK(plan(slower, kAllReduce, 25_MiB, 0).transfer == 2 * plain.transfer);
 
   const RecordedModel recorded{{10_us, 20_us}};
   CHECK(plan(recorded, kAllReduce, 25_MiB, 1).transfer == 20_us);
