@@ -66,8 +66,8 @@ TEST_CASE("uncertainty: of a cluster without logs, fixed cost is known far less 
   CHECK(all[3].source == kBandwidth);
   CHECK(scale_in(all[0]).fixed < scale_in(all[2]).bandwidth);
   CHECK(scale_in(all[1]).fixed > scale_in(all[3]).bandwidth);
-  for (const std::size_t i : {0, 1}) CHECK(scale_in(all[i]).bandwidth == 1);
-  for (const std::size_t i : {2, 3}) CHECK(scale_in(all[i]).fixed == 1);
+  for (const std::size_t i : {0U, 1U}) CHECK(scale_in(all[i]).bandwidth == 1);
+  for (const std::size_t i : {2U, 3U}) CHECK(scale_in(all[i]).fixed == 1);
 }
 
 TEST_CASE("uncertainty: a calibration's own bands, at small sizes and at the largest bucket's") {

@@ -114,10 +114,9 @@ NicWord read_nics(const ClusterWord& word, bool count_needed) {
         fmt::format("{} is not a network; expected ib, roce, tcp, tcp-vm, tcpx, efa or slingshot",
                     in_quotes(kind)),
         did_you_mean(kind, network_words()));
-}
-out.kind = named.kind;
-out.sockets = named.sockets;
-return out;
+  out.kind = named.kind;
+  out.sockets = named.sockets;
+  return out;
 }
 
 void read_network_words(const ClusterWords& words, bool has_network, ClusterDescription& out) {
