@@ -7,6 +7,7 @@
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,9 @@
 #include "ddp_arguments.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/formats/suggest.hpp"
 #include "exit_code.hpp"
+#include "parse_problem.hpp"
 #include "rank_threads.hpp"
 #include "sweep.hpp"
 #include "usage_error.hpp"
@@ -139,15 +142,15 @@ std::vector<Bytes> sizes(const Arguments& arguments) {
 }
 
 void require_backend(const std::string& name) {
-  std::string known;
+  std::vector<std::string> known;
   for (const BackendKind& kind : backend_kinds()) {
-    known += (known.empty() ? "" : ", ") + kind.name;
+    known.push_back(kind.name);
     if (kind.name != name) continue;
     if (!kind.missing.empty())
       throw Unavailable(fmt::format("backend {} is not in this build: {}", name, kind.missing));
     return;
   }
-  throw UsageError(fmt::format("--backend: there is no \"{}\"; known: {}", name, known));
+  throw UsageError("--backend: " + not_one_of(name, known));
 }
 
 /// What can be told before any rank starts.
@@ -276,7 +279,9 @@ int main(int argc, char** argv) {
     return run(arguments, std::move(command));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    std::fprintf(stderr, "ddpsim-real: %s\n", error.what());
+    const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
+    std::fprintf(stderr, "ddpsim-real: %s\n",
+                 parse_problem(error, app, words.subspan(1), "ddpsim-real").c_str());
     return kUsage;
   } catch (const UsageError& error) {
     std::fprintf(stderr, "ddpsim-real: %s\n", error.what());

@@ -93,7 +93,7 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--timing", "0"], ['--timing: "0" is not one of recorded, compacted']),
     ([*SIMULATE, "--backend", "gloo", "--interference", "sm:0"],
      ["--interference", "--backend gloo"]),
-    ([*TUNE, "--seed", "7"], ['"--seed" is not an option of tune']),
+    ([*TUNE, "--seed", "7"], ['"--seed" is not an option of ddpsim tune']),
     ([*SIMULATE, "--gloo", "step:9us"], ["--gloo", "--backend gloo"]),
     ([*SIMULATE, "--backend", "gloo", "--gloo", "stp:9us"], ['"stp"', 'Did you mean "step"?']),
     ([*SIMULATE, "--backend", "gloo", "--gloo", "process:3"], ["--gloo", "process", '"3"']),

@@ -269,7 +269,8 @@ class Usage(unittest.TestCase):
         for arguments, code, reason in (
                 ([], 2, "workload is required"),
                 (["nothing.json"], 3 if "cpu-gloo" in BACKENDS else 1, ""),
-                (["resnet50-v100-b32", "--backend", "mpi"], 2, "known: cpu-gloo"),
+                (["resnet50-v100-b32", "--backend", "mpi"], 2, "is not one of cpu-gloo, c10d-gloo"),
+                (["resnet50-v100-b32", "--rank", "2"], 2, 'Did you mean "--ranks"?'),
                 (["resnet50-v100-b32", "--caps", "x"], 2 if "cpu-gloo" in BACKENDS else 1, "")):
             run = self.run_real(*arguments)
             self.assertEqual(run.returncode, code, run.stderr)
