@@ -55,7 +55,7 @@ benchmarks() {  # they must run; how fast is a matter for a quiet machine
 }
 # What memory errors cannot hide in, and what would only take long; other builds run it.
 # A process without descriptors: the undefined-behaviour sanitizer needs some itself, to look at a thread's object.
-not_for_sanitizers="$for_release|real: (program|launched)|real store: a moment without descriptors"
+not_for_sanitizers="$for_release|real: (program|launched)|lab: killed|real store: a moment without descriptors"
 not_for_sanitizers+="|compiles|does not compile|cli: reference_buckets"
 sanitizers() { build "$1" && tests "$1" --exclude-regex "$not_for_sanitizers"; }
 fuzz_one() {  # fuzz_one TARGET: 15 s, from its own corpus and from what long runs found

@@ -44,16 +44,17 @@ def own_namespaces():
     """Runs this script again inside namespaces of its own; root keeps its real-time priority that way."""
     if os.environ.get(PREPARED):
         return
-    flags = "-mn" if os.geteuid() == 0 else "-rmn"
+    # Processes too: whatever ends this script, even a signal that nobody can catch, ends its ranks.
+    flags = ["-mn" if os.geteuid() == 0 else "-rmn", "--pid", "--fork", "--kill-child", "--mount-proc"]
     for tool in ("unshare", "ip", "tc"):
         if shutil.which(tool, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") is None:
             skip(f"{tool} is not here (Debian: util-linux, iproute2)")
-    probe = subprocess.run(["unshare", flags, "--", "sh", "-c", "mount -t tmpfs tmpfs /run && ip link add probe0 type "
+    probe = subprocess.run(["unshare", *flags, "--", "sh", "-c", "mount -t tmpfs tmpfs /run && ip link add probe0 type "
                             "veth peer name probe1 && tc qdisc add dev probe0 root tbf rate 1gbit burst 128kb limit 8mb"],
                            env=environment(), capture_output=True, text=True, check=False)
     if probe.returncode != 0:
         skip("network namespaces or traffic shaping are refused here: " + probe.stderr.strip().splitlines()[-1])
-    os.execvpe("unshare", ["unshare", flags, "--", "sh", "-c", 'mount -t tmpfs tmpfs /run && exec "$@"', "lab",
+    os.execvpe("unshare", ["unshare", *flags, "--", "sh", "-c", 'mount -t tmpfs tmpfs /run && exec "$@"', "lab",
                            sys.executable, os.path.abspath(sys.argv[0]), *sys.argv[1:]],
                dict(environment(), **{PREPARED: "1"}))
 

@@ -103,8 +103,10 @@ JobAcctGatherType=jobacct_gather/none
 NodeName=localhost NodeAddr=127.0.0.1 CPUs=1 State=UNKNOWN
 PartitionName=lab Nodes=localhost Default=YES MaxTime=10 State=UP OverSubscribe=FORCE
 """, encoding="utf-8")
+    # They end with this process, however that ends.
+    bound = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
     with open(folder / "daemons.txt", "w", encoding="utf-8") as log:
-        daemons = [subprocess.Popen([shutil.which(name, path=env["PATH"]), "-D", *more], env=env, stdout=log, stderr=log)
+        daemons = [subprocess.Popen([*bound, shutil.which(name, path=env["PATH"]), "-D", *more], env=env, stdout=log, stderr=log)
                    for name, more in (("slurmctld", []), ("slurmd", ["-N", "localhost"]))]
     try:
         deadline = time.time() + 30

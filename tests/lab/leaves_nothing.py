@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""The lab killed in the middle of a step leaves no process and no namespace behind.
+
+    tests/lab/leaves_nothing.py --program build/release/real/ddpsim-real
+
+Exit 4: something is left; 77: no namespaces, or no gloo."""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import time
+
+SKIPPED = 77
+
+
+def ranks_of(marker):
+    """Processes of this machine whose command line holds the marker."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and marker in (entry / "cmdline").read_bytes():
+                found.append(entry)
+        except OSError:
+            continue
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True, help="ddpsim-real")
+    arguments = parser.parse_args()
+    # Found again by a number of iterations nobody else asks for.
+    iterations = str(3000 + time.time_ns() % 1000)
+    marker = b"--iterations\0" + iterations.encode()
+    namespaces = set(pathlib.Path("/run/netns").glob("*"))
+    lab = subprocess.Popen([sys.executable, str(pathlib.Path(__file__).resolve().with_name("lab.py")), "--program",
+                            arguments.program, "--backends", "cpu-gloo", "--models", "resnet-like", "--caps", "25",
+                            "--iterations", iterations], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.time() + 60
+    while sum(b"RANK=" in (entry / "environ").read_bytes() for entry in ranks_of(marker)) < 2:
+        if lab.poll() is not None:
+            said = "".join(lab.communicate())
+            print(said)
+            sys.exit(SKIPPED if lab.returncode == SKIPPED or "not in this build" in said else 4)
+        if time.time() > deadline:
+            lab.kill()
+            sys.exit("no ranks after 60 s")
+        time.sleep(0.1)
+    time.sleep(1)  # into the steps
+    lab.kill()
+    lab.wait()
+    deadline = time.time() + 10
+    while ranks_of(marker) and time.time() < deadline:
+        time.sleep(0.1)
+    left = [(entry / "cmdline").read_bytes().replace(b"\0", b" ").decode() for entry in ranks_of(marker)]
+    new = set(pathlib.Path("/run/netns").glob("*")) - namespaces
+    print(f"left behind: {len(left)} processes, {len(new)} namespaces", *left, sep="\n")
+    sys.exit(4 if left or new else 0)
+
+
+if __name__ == "__main__":
+    main()
