@@ -5,7 +5,8 @@
 //     size       Matern 3/2 in log2 of the size
 //     choice     1 where NCCL chose alike, else kOtherChoice
 //     common     what all scales of the cluster share; nothing between one node and several
-//     and, where the logs are of several releases of NCCL, what one release shares between nodes
+//     and, where the logs are of several releases of NCCL, what one release shares between nodes:
+//                its latencies; the wire's rate is the same for all
 //     distance   |log2 N| / kNodes + |log2 g| / kGpus, further between one node and several
 // Stops being true where a fabric saturates beyond the scales measured: no log inside tells.
 #include <fmt/format.h>
@@ -71,6 +72,11 @@ double matern(Bytes a, Bytes b, double length) {
 bool same_release(const std::optional<NcclVersion>& a, const std::optional<NcclVersion>& b) {
   if (!a || !b) return a.has_value() == b.has_value();
   return a->major == b->major && a->minor == b->minor;
+}
+
+/// 1 to 64 KiB, where a hop's latency is what takes the time, 0 from 1 MiB, where the wire does.
+double latency_share(Bytes size) {
+  return std::clamp((20 - log2_of(static_cast<double>(size.count()))) / 4, 0.0, 1.0);
 }
 
 /// "2..16 nodes"
@@ -169,10 +175,11 @@ double correction_covariance(const CorrectionPlace& a, const CorrectionPlace& b)
   const double common = several(a.nodes) == several(b.nodes) ? kCommon * kCommon : 0;
   const double scale =
       kScale * kScale * std::exp(-distance(a.nodes, a.gpus_per_node, b.nodes, b.gpus_per_node));
-  const bool release =
-      a.nccl && same_release(a.nccl, b.nccl) && several(a.nodes) && several(b.nodes);
-  return matern(a.size, b.size, kSizes) * (alike ? 1 : kOtherChoice) * (common + scale) +
-         (release ? kRelease * kRelease * matern(a.size, b.size, kReleaseSizes) : 0);
+  double release = 0;
+  if (a.nccl && same_release(a.nccl, b.nccl) && several(a.nodes) && several(b.nodes))
+    release = kRelease * kRelease * latency_share(a.size) * latency_share(b.size) *
+              matern(a.size, b.size, kReleaseSizes);
+  return matern(a.size, b.size, kSizes) * (alike ? 1 : kOtherChoice) * (common + scale) + release;
 }
 
 double own_covariance(const CorrectionPlace& a, const CorrectionPlace& b) {
