@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -27,6 +28,13 @@ constexpr std::size_t kMostPoints = 2'000;  ///< the fit takes their cube
 constexpr double kContradiction = 2;        ///< median ratio of two logs of one scale
 constexpr double kLeastMisfit = 0.05;
 constexpr double kFourInFive = 1.28;
+/// How far NCCL's estimates of trees are from what our table makes of a cluster as stated:
+/// logarithmic, one standard deviation. The families fitted have 0.95, 1, 1.05, 1.2.
+constexpr double kWeighed = 0.05;
+/// Chance that LL128 is not taken between nodes where the table would.
+constexpr double kWithoutLl128 = 0.5;
+/// How likely a choice that NCCL printed is otherwise in its own table, weighed rightly.
+constexpr double kContradicted = 0.05;
 constexpr Bytes kSmall{64 << 10};
 constexpr Bytes kLarge{1 << 20};
 
@@ -41,6 +49,7 @@ struct Part {
   Cluster cluster;  ///< uncalibrated, at the log's scale
   CollectiveTuning tuning;
   std::vector<MeasuredPoint> points;  ///< one per size
+  std::vector<std::string> faults;    ///< why health distrusts it
 };
 
 /// Rows of one size become their geometric mean; sizes of nothing say nothing, wrong sums neither.
@@ -112,13 +121,9 @@ std::optional<Part> part_of(const MeasuredLog& log, const ClusterAt& cluster_at,
          "Measure a range of sizes: all_reduce_perf -b 8 -e 1G -f 2");
   const LogHealth found = health(log, part.cluster, part.tuning);
   for (const std::string& note : found.notes) fit.notes.push_back(log.source + ": " + note);
-  if (!found.healthy() && !options.keep_unhealthy) {
-    std::string reason;
-    for (const std::string& fault : found.faults) reason += (reason.empty() ? "" : "; ") + fault;
-    fit.left_out.push_back({log.source, reason + "; --keep-unhealthy fits it all the same"});
-    return std::nullopt;
-  }
-  for (const std::string& fault : found.faults) fit.notes.push_back(log.source + ": " + fault);
+  if (found.other_unit)
+    fail(log.source, found.faults.back(), "Give times in microseconds, as all_reduce_perf does");
+  part.faults = found.faults;
   return part;
 }
 
@@ -127,6 +132,30 @@ bool same_rows(const std::vector<MeasuredPoint>& a, const std::vector<MeasuredPo
                     [](const MeasuredPoint& one, const MeasuredPoint& other) {
                       return one.size == other.size && one.time_us == other.time_us;
                     });
+}
+
+std::string contradiction_hint(const Part& a, const Part& b) {
+  for (const auto& [one, other] : {std::pair(&a, &b), std::pair(&b, &a)})
+    if (!one->faults.empty() && other->faults.empty())
+      return fmt::format("Leave {} out: {}", one->log->source, one->faults.front());
+  return "Two such logs are not of one machine in one state: leave one out";
+}
+
+/// What health distrusts is left out, and says why.
+std::vector<Part> trusted(std::vector<Part> parts, const FitOptions& options, Fit& fit) {
+  std::vector<Part> out;
+  for (Part& part : parts) {
+    if (part.faults.empty() || options.keep_unhealthy) {
+      for (const std::string& fault : part.faults)
+        fit.notes.push_back(part.log->source + ": " + fault);
+      out.push_back(std::move(part));
+      continue;
+    }
+    std::string reason;
+    for (const std::string& fault : part.faults) reason += (reason.empty() ? "" : "; ") + fault;
+    fit.left_out.push_back({part.log->source, reason + "; --keep-unhealthy fits it all the same"});
+  }
+  return out;
 }
 
 /// Two logs of one scale must be of one machine, and two runs.
@@ -139,30 +168,82 @@ void check_agreement(const std::vector<Part>& parts, Fit& fit) {
              fmt::format("has the same times as {}: it would count twice", parts[a].log->source),
              "Give each log once");
       std::vector<double> ratios;
+      std::vector<double> large;
       for (const MeasuredPoint& one : parts[a].points)
         for (const MeasuredPoint& other : parts[b].points)
-          if (one.size == other.size) ratios.push_back(std::log(other.time_us / one.time_us));
+          if (one.size == other.size) {
+            ratios.push_back(std::log(other.time_us / one.time_us));
+            if (one.size >= kLarge) large.push_back(ratios.back());
+          }
       if (ratios.empty()) continue;
-      const double ratio = std::exp(median(std::move(ratios)));
+      double ratio = std::exp(median(std::move(ratios)));
+      const double large_ratio = large.empty() ? ratio : std::exp(median(std::move(large)));
+      const bool at_large = std::abs(std::log(large_ratio)) > std::abs(std::log(ratio));
+      if (at_large) ratio = large_ratio;
       const std::string message = fmt::format(
-          "takes {:.2f} times what {} takes on the same {} nodes of {} GPUs (median)", ratio,
-          parts[a].log->source, parts[a].scale.nodes, parts[a].scale.gpus_per_node);
-      if (ratio > kContradiction || ratio < 1 / kContradiction)
-        fail(parts[b].log->source, message,
-             "Two such logs are not of one machine in one state: leave one out");
+          "takes {:.2f} times what {} takes on the same {} of {} GPUs (median{})", ratio,
+          parts[a].log->source,
+          parts[a].scale.nodes == 1 ? "node" : fmt::format("{} nodes", parts[a].scale.nodes),
+          parts[a].scale.gpus_per_node, at_large ? " from 1 MiB" : "");
+      if (ratio >= kContradiction || ratio <= 1 / kContradiction)
+        fail(parts[b].log->source, message, contradiction_hint(parts[a], parts[b]));
       if (std::abs(std::log(ratio)) > 0.1)
         fit.notes.push_back(parts[b].log->source + " " + message);
     }
-}
-
-CollectiveChoice choice_of(const Part& part, Bytes size) {
-  return choose(CollectiveKind::all_reduce, size, part.cluster, part.tuning);
 }
 
 Cluster with(const Cluster& cluster, Calibration calibration) {
   Cluster out = cluster;
   out.calibration = std::make_shared<const Calibration>(std::move(calibration));
   return out;
+}
+
+/// What NCCL took at every point: what it printed, else what its table would, weighed so. And how
+/// many of the choices it printed that table contradicts.
+struct Choices {
+  std::vector<CollectiveChoice> of;
+  int contradicted = 0;
+};
+
+Choices choices_of(const std::vector<Part>& parts, const FittedSelection& selection) {
+  Choices out;
+  for (const Part& part : parts) {
+    const Cluster cluster = with(part.cluster, {.selection = selection});
+    for (const MeasuredPoint& point : part.points) {
+      CollectiveChoice choice =
+          choose(CollectiveKind::all_reduce, point.size, cluster, part.tuning);
+      const auto& printed = part.log->decisions;
+      const auto decision =
+          std::find_if(printed.begin(), printed.end(),
+                       [&](const NcclDecision& decided) { return decided.size == point.size; });
+      if (decision != printed.end() &&
+          (decision->algorithm != choice.algorithm || decision->protocol != choice.protocol)) {
+        ++out.contradicted;
+        CollectiveTuning forced = part.tuning;
+        forced.algorithms = decision->algorithm;
+        forced.protocols = decision->protocol;
+        if (can_choose(cluster, forced))
+          choice = choose(CollectiveKind::all_reduce, point.size, cluster, forced);
+      }
+      out.of.push_back(choice);
+    }
+  }
+  return out;
+}
+
+/// Logarithm of how likely a selection is before any log is seen.
+double expectation(const FittedSelection& selection, int contradicted) {
+  const double tree = std::log(selection.tree_factor) / kWeighed;
+  return -tree * tree / 2 + (selection.ll128_between_nodes ? 0 : std::log(kWithoutLl128)) +
+         contradicted * std::log(kContradicted);
+}
+
+bool same_choices(const Choices& a, const Choices& b) {
+  return std::equal(a.of.begin(), a.of.end(), b.of.begin(), b.of.end(),
+                    [](const CollectiveChoice& one, const CollectiveChoice& other) {
+                      return one.algorithm == other.algorithm && one.protocol == other.protocol &&
+                             one.channels == other.channels;
+                    });
 }
 
 /// The law's times of all parts, point by point, with a calibration.
@@ -179,6 +260,78 @@ std::vector<double> times_us(const std::vector<Part>& parts,
   }
   return out;
 }
+
+struct Explained {
+  FittedSelection selection;
+  Choices choices;
+  std::vector<CorrectionPlace> places;
+  KrigingFit solved;
+};
+
+/// The constants, the correction and the selection that explain the logs best.
+class Explanation {
+ public:
+  Explanation(const std::vector<Part>& parts, std::vector<CalibratedScale> scales)
+      : parts_(parts), scales_(std::move(scales)) {
+    problem_.prior = constants_of(parts.front().cluster);
+    for (const Part& part : parts)
+      for (const MeasuredPoint& point : part.points)
+        problem_.log_measured.push_back(std::log(point.time_us));
+    try_out({});
+  }
+
+  /// One thing changed at a time, from the best so far, until nothing more helps.
+  Explained best() {
+    for (double before = most_;; before = most_) {
+      const FittedSelection from = best_.selection;
+      for (const bool ll128 : {true, false}) {
+        FittedSelection other = from;
+        other.ll128_between_nodes = ll128;
+        try_out(other);
+      }
+      const FittedSelection middle = best_.selection;
+      for (const double factor : {1.0, 1.05, 0.95, 1.1, 0.9, 1.2, 0.8, 1.35, 0.7}) {
+        FittedSelection other = middle;
+        other.tree_factor = factor;
+        try_out(other);
+      }
+      if (!(most_ > before)) return best_;
+    }
+  }
+
+ private:
+  void try_out(const FittedSelection& selection) {
+    const Choices choices = choices_of(parts_, selection);
+    if (std::any_of(seen_.begin(), seen_.end(),
+                    [&](const Choices& before) { return same_choices(before, choices); }))
+      return;
+    seen_.push_back(choices);
+    problem_.places.clear();
+    for (const Part& part : parts_) {
+      const Cluster cluster = with(part.cluster, {.scales = scales_});
+      for (const MeasuredPoint& point : part.points)
+        problem_.places.push_back(
+            place_of(choices.of[problem_.places.size()], point.size, cluster));
+    }
+    problem_.law = [&](const PathConstants& constants) {
+      std::vector<double> out = times_us(parts_, choices.of, {.constants = constants});
+      for (double& value : out) value = std::log(value);
+      return out;
+    };
+    KrigingFit solved = solve(problem_);
+    const double likely = solved.evidence + expectation(selection, choices.contradicted);
+    if (likely <= most_) return;
+    most_ = likely;
+    best_ = {selection, choices, problem_.places, std::move(solved)};
+  }
+
+  const std::vector<Part>& parts_;
+  std::vector<CalibratedScale> scales_;
+  KrigingProblem problem_;
+  std::vector<Choices> seen_;
+  Explained best_;
+  double most_ = -std::numeric_limits<double>::infinity();
+};
 
 /// One standard deviation, by the middle two thirds: a few sizes may be far off.
 double deviation(std::vector<double> logarithms) {
@@ -247,11 +400,33 @@ std::vector<FittedConstant> constants_of_fit(const KrigingFit& solved, const Pat
     PathConstants before = prior;
     PathConstants after = solved.constants;
     const double value = parameter.of(after);
-    const double factor = std::exp(kFourInFive * solved.deviation[i]);
+    const double wide = kFourInFive * solved.deviation[i];
+    const double low = parameter.logarithm ? value - wide : value * std::exp(-wide);
+    const double high =
+        parameter.logarithm ? value + wide : std::min(value * std::exp(wide), parameter.most);
     out.push_back({std::string(parameter.name), std::string(parameter.which), parameter.of(before),
-                   value, value / factor, std::min(value * factor, parameter.most)});
+                   value, low, high});
   }
   return out;
+}
+
+}  // namespace
+
+namespace {
+
+/// What the logs say of NCCL's choices between nodes that its table would not; empty where nothing.
+std::string note_of(const FittedSelection& selection) {
+  std::string note;
+  if (!selection.ll128_between_nodes) note = "NCCL seems not to take LL128 between nodes";
+  if (selection.tree_factor != 1)
+    note += fmt::format("{} trees {} than its table says (factor {} on its estimate)",
+                        note.empty() ? "NCCL seems to take" : ", and to take",
+                        selection.tree_factor < 1 ? "more readily" : "less readily",
+                        selection.tree_factor);
+  if (note.empty()) return "";
+  return note +
+         ": so the logs' changes of pace are explained best, and so it is predicted; a log "
+         "with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING would settle it";
 }
 
 }  // namespace
@@ -262,38 +437,37 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
   std::vector<Part> parts;
   for (const MeasuredLog& log : logs)
     if (auto part = part_of(log, cluster_at, options, fit)) parts.push_back(std::move(*part));
+  check_agreement(parts, fit);
+  parts = trusted(std::move(parts), options, fit);
   if (parts.empty()) {
     const std::string file = logs.empty() ? "command line" : logs.front().source;
     const std::string why = fit.left_out.empty() ? "" : fit.left_out.front().reason;
     fail(file, fit.left_out.empty() ? "no log to fit" : "nothing is left to fit: " + why,
          "Give a log of this cluster in a sound state");
   }
-  check_agreement(parts, fit);
 
-  KrigingProblem problem;
-  problem.prior = constants_of(parts.front().cluster);
-  std::vector<CollectiveChoice> choices;
-  for (const Part& part : parts)
-    for (const MeasuredPoint& point : part.points) {
-      choices.push_back(choice_of(part, point.size));
-      problem.places.push_back(place_of(choices.back(), point.size, part.cluster));
-      problem.log_measured.push_back(std::log(point.time_us));
-    }
-  if (choices.size() > kMostPoints)
-    fail(parts.front().log->source, fmt::format("{} sizes in all logs together", choices.size()),
+  std::size_t points = 0;
+  for (const Part& part : parts) points += part.points.size();
+  if (points > kMostPoints)
+    fail(parts.front().log->source, fmt::format("{} sizes in all logs together", points),
          fmt::format("At most {}: a factor of two between sizes (-f 2) is enough", kMostPoints));
-  problem.law = [&](const PathConstants& constants) {
-    std::vector<double> out = times_us(parts, choices, {.constants = constants});
-    for (double& value : out) value = std::log(value);
-    return out;
-  };
-  const KrigingFit solved = solve(problem);
-
   Calibration& calibration = fit.calibration;
+  for (const Part& part : parts)
+    calibration.scales.push_back({part.scale.nodes, part.scale.gpus_per_node,
+                                  part.points.front().size, part.points.back().size,
+                                  part.log->source, part.tuning.nccl});
+  const Explained explained = Explanation(parts, calibration.scales).best();
+  const std::vector<CollectiveChoice>& choices = explained.choices.of;
+  const PathConstants prior = constants_of(parts.front().cluster);
+  const KrigingFit& solved = explained.solved;
+
   calibration.constants = solved.constants;
+  calibration.selection = explained.selection;
+  if (const std::string note = note_of(explained.selection); !note.empty())
+    fit.notes.push_back(note);
   const std::vector<double> law = times_us(parts, choices, calibration);
-  for (std::size_t i = 0; i < problem.places.size(); ++i)
-    calibration.correction.push_back({problem.places[i], solved.weights[i], solved.own[i]});
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    calibration.correction.push_back({explained.places[i], solved.weights[i], solved.own[i]});
   const std::vector<double> calibrated = times_us(parts, choices, calibration);
   std::size_t row = 0;
   for (const Part& part : parts) {
@@ -303,12 +477,9 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
       ++row;
     }
     fit.used.push_back(part.log->source);
-    calibration.scales.push_back({part.scale.nodes, part.scale.gpus_per_node,
-                                  part.points.front().size, part.points.back().size,
-                                  part.log->source, part.tuning.nccl});
   }
   calibration.misfit = misfit_of(fit.residuals);
-  fit.constants = constants_of_fit(solved, problem.prior);
+  fit.constants = constants_of_fit(solved, prior);
   fit.law_breaks = breaks_of(fit.residuals, fit.used);
   return fit;
 }

@@ -83,6 +83,19 @@ struct Solver {
     const Eigen::VectorXd left = factored.matrixL().solve(measured - at);
     return left.squaredNorm() + steps.cwiseQuotient(doubt).squaredNorm();
   }
+
+  /// `normal`: curvature of the misfit in the steps.
+  double evidence(const Eigen::VectorXd& steps, const Eigen::VectorXd& at,
+                  const Eigen::VectorXd& trust, const Eigen::MatrixXd& normal) const {
+    const auto factored = factor(trust);
+    const Eigen::VectorXd diagonal = factored.matrixLLT().diagonal();
+    const double volume = 2 * diagonal.array().log().sum() +
+                          normal.ldlt().vectorD().array().log().sum() +
+                          2 * doubt.array().log().sum();
+    // Student's t as normal noise of unknown trust: Gamma(2, 2), a priori.
+    const double doubted = 2 * (trust.array().log() - trust.array() + 1).sum();
+    return doubted - (misfit(factored, steps, at) + volume) / 2;
+  }
 };
 
 }  // namespace
@@ -135,6 +148,7 @@ KrigingFit solve(const KrigingProblem& problem) {
   fit.constants = moved(problem.prior, values_of(steps));
   const Eigen::VectorXd weights = solver.factor(trust).solve(solver.measured - at);
   fit.weights = values_of(weights);
+  fit.evidence = solver.evidence(steps, at, trust, normal);
   fit.own = values_of(solver.own(solver.measured - at - solver.covariance * weights));
   const Eigen::MatrixXd posterior =
       normal.ldlt().solve(Eigen::MatrixXd::Identity(solver.columns, solver.columns));

@@ -30,6 +30,9 @@ struct KrigingFit {
   std::vector<double> weights;    ///< per place
   std::vector<double> own;        ///< per place, within its scale
   std::vector<double> deviation;  ///< per law parameter, logarithmic, posterior; 0: not informed
+  /// Logarithm of how likely the measurements were (Laplace: the law straight around the solution).
+  /// Tells which of two laws of the same measurements is the better one.
+  double evidence = 0;
 };
 
 KrigingFit solve(const KrigingProblem& problem);

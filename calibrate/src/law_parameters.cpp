@@ -11,11 +11,18 @@ namespace {
 // Doubts chosen by what scales left out showed, over all families of open logs together.
 constexpr double kLatency = 0.22;
 constexpr double kStart = 0.7;  // launchers differ: threads, processes, graphs
+constexpr double kShake = 0.6;  // the law's holds what block_us says apart
 constexpr double kChannel = 0.3;
 constexpr double kLinks = 0.15;
 constexpr double kNics = 0.3;  // placement, drivers, settings
 constexpr double kBlocks = 0.7;
 constexpr double kOverlap = 0.1;
+// What the uncalibrated law leaves out: the middle and the spread of the families fitted.
+constexpr double kBlockUs = 0.45;  // 0.08 (GH200), 0.7 (V100), 0.9 and 1.2 (A100)
+constexpr double kBlock = 1.2;
+constexpr double kRingEnds = 0.5;  // between links that hide it wholly and not at all
+constexpr double kEnds = 0.5;
+constexpr double kGrowth = 0.4;
 constexpr double kAny = std::numeric_limits<double>::infinity();
 /// Headers and credits take something of every link.
 constexpr double kMostShare = 0.97;
@@ -24,8 +31,8 @@ constexpr double kMostShare = 0.97;
 
 constexpr std::array kParameters{
     LawParameter{"launch_us", "", DDPSIM_MEMBER(launch_us), kStart, 0, kAny},
-    LawParameter{"start_us", "LL128", DDPSIM_MEMBER(start_us[1]), kLatency, 0, kAny},
-    LawParameter{"start_us", "Simple", DDPSIM_MEMBER(start_us[2]), kLatency, 0, kAny},
+    LawParameter{"start_us", "LL128", DDPSIM_MEMBER(start_us[1]), kShake, 0, kAny},
+    LawParameter{"start_us", "Simple", DDPSIM_MEMBER(start_us[2]), kShake, 0, kAny},
     LawParameter{"local_us", "LL", DDPSIM_MEMBER(local_us[0]), kLatency, 0, kAny},
     LawParameter{"local_us", "LL128", DDPSIM_MEMBER(local_us[1]), kLatency, 0, kAny},
     LawParameter{"local_us", "Simple", DDPSIM_MEMBER(local_us[2]), kLatency, 0, kAny},
@@ -43,6 +50,11 @@ constexpr std::array kParameters{
     LawParameter{"nvls_wave_us", "", DDPSIM_MEMBER(nvls_wave_us), kLatency, 0, kAny},
     LawParameter{"nvls_share", "", DDPSIM_MEMBER(nvls_share), kLinks, 0, kMostShare},
     LawParameter{"overlap", "", DDPSIM_MEMBER(overlap), kOverlap, 1, kAny},
+    LawParameter{"block_us", "", DDPSIM_MEMBER(block_us), kBlock, 0, kAny, kBlockUs},
+    LawParameter{"ring_ends", "", DDPSIM_MEMBER(ring_ends), kEnds, 0, 1, kRingEnds},
+    LawParameter{"hop_growth[0]", "", DDPSIM_MEMBER(hop_growth[0]), kGrowth, 0, kAny, 0, true},
+    LawParameter{"hop_growth[1]", "", DDPSIM_MEMBER(hop_growth[1]), kGrowth, 0, kAny, 0, true},
+    LawParameter{"hop_growth[2]", "", DDPSIM_MEMBER(hop_growth[2]), kGrowth, 0, kAny, 0, true},
 };
 
 #undef DDPSIM_MEMBER
@@ -56,9 +68,14 @@ std::span<const LawParameter> law_parameters() {
 PathConstants moved(const PathConstants& prior, std::span<const double> steps) {
   PathConstants law = prior;
   for (std::size_t i = 0; i < kParameters.size(); ++i) {
-    double& value = kParameters[i].of(law);
-    value = std::clamp(value * std::exp(steps[i]), kParameters[i].least,
-                       std::max(kParameters[i].most, value));
+    const LawParameter& parameter = kParameters[i];
+    double& value = parameter.of(law);
+    if (parameter.logarithm) {
+      value += steps[i];
+      continue;
+    }
+    const double from = parameter.expected > 0 ? parameter.expected : value;
+    value = std::clamp(from * std::exp(steps[i]), parameter.least, std::max(parameter.most, from));
   }
   return law;
 }

@@ -1,5 +1,5 @@
 // The constants of the pipeline law as coordinates of a fit: each by the logarithm of its ratio to
-// what the uncalibrated law says.
+// what the uncalibrated law says, or, where that says nothing, to what clusters were found to have.
 #pragma once
 
 #include <span>
@@ -16,6 +16,8 @@ struct LawParameter {
   double doubt = 0;  ///< how far clusters of one kind lie apart: a standard deviation, logarithmic
   double least = 0;
   double most = 0;
+  double expected = 0;     ///< where the uncalibrated law leaves it out; 0: where it does not
+  bool logarithm = false;  ///< is one itself: it moves by the step
 };
 
 /// In the order of the struct.

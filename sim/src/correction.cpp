@@ -5,11 +5,14 @@
 //     size       Matern 3/2 in log2 of the size
 //     choice     1 where NCCL chose alike, else kOtherChoice
 //     common     what all scales of the cluster share; nothing between one node and several
+//     and, where the logs are of several releases of NCCL, what one release shares between nodes:
+//                its latencies; the wire's rate is the same for all
 //     distance   |log2 N| / kNodes + |log2 g| / kGpus, further between one node and several
 // Stops being true where a fabric saturates beyond the scales measured: no log inside tells.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -27,6 +30,8 @@ constexpr double kNodes = 6.0;    // powers of two
 constexpr double kGpus = 5.0;     // powers of two
 constexpr double kOneNode = 2.0;  // powers of two of nodes, from one node to several
 constexpr double kOtherChoice = 0.3;
+constexpr double kRelease = 0.3;
+constexpr double kReleaseSizes = 6.0;  // powers of two
 // A scale's own: large, so that a log at hand is given back whatever the law thinks of it.
 constexpr double kOwn = 0.3;
 constexpr double kOwnSizes = 1.0;  // powers of two
@@ -62,6 +67,16 @@ double matern(Bytes a, Bytes b, double length) {
       std::sqrt(3.0) / length *
       std::abs(log2_of(static_cast<double>(a.count())) - log2_of(static_cast<double>(b.count())));
   return (1 + steps) * std::exp(-steps);
+}
+
+bool same_release(const std::optional<NcclVersion>& a, const std::optional<NcclVersion>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return a->major == b->major && a->minor == b->minor;
+}
+
+/// 1 to 64 KiB, where a hop's latency is what takes the time, 0 from 1 MiB, where the wire does.
+double latency_share(Bytes size) {
+  return std::clamp((20 - log2_of(static_cast<double>(size.count()))) / 4, 0.0, 1.0);
 }
 
 /// "2..16 nodes"
@@ -100,6 +115,23 @@ double left_open(const Calibration& calibration, int nodes, int gpus_per_node, B
   return free(nearest);
 }
 
+/// How many different numbers of nodes and GPUs were measured.
+std::size_t scales_of(const Calibration& calibration) {
+  std::size_t count = 0;
+  for (auto one = calibration.scales.begin(); one != calibration.scales.end(); ++one)
+    if (std::none_of(calibration.scales.begin(), one, [&](const CalibratedScale& before) {
+          return before.nodes == one->nodes && before.gpus_per_node == one->gpus_per_node;
+        }))
+      ++count;
+  return count;
+}
+
+/// Standard deviations, known from so many scales, within which four in five lie: Student's t.
+double four_in_five(std::size_t scales) {
+  constexpr std::array kStudent{3.08, 1.89, 1.64, 1.53, 1.48, 1.44};
+  return scales == 0 ? kStudent.front() : kStudent[std::min(scales, kStudent.size()) - 1];
+}
+
 /// Straight in the logarithm of the size between the classes' middles.
 double misfit_at(const LawMisfit& misfit, Bytes size) {
   const double at = log2_of(static_cast<double>(size.count()));
@@ -119,8 +151,9 @@ Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_nod
   if (nodes * gpus_per_node <= 1) return {};
   const double open = left_open(calibration, nodes, gpus_per_node, size);
   double deviation = kNoise * kNoise;
-  const double misfit = misfit_at(calibration.misfit, size);
-  deviation += kLawFurther * kLawFurther * open * misfit * misfit;
+  const double misfit = misfit_at(calibration.misfit, size) * kLawFurther *
+                        four_in_five(scales_of(calibration)) / kFourInFive;
+  deviation += open * misfit * misfit;
   int most = 0;
   for (const CalibratedScale& scale : calibration.scales) most = std::max(most, scale.nodes);
   if (const auto* log = nearest_log(calibration, nodes, gpus_per_node, size))
@@ -130,12 +163,23 @@ Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_nod
   return {std::exp(-wide), std::exp(wide * beyond)};
 }
 
+bool of_several_releases(const Calibration& calibration) {
+  return std::adjacent_find(calibration.scales.begin(), calibration.scales.end(),
+                            [](const CalibratedScale& a, const CalibratedScale& b) {
+                              return !same_release(a.nccl, b.nccl);
+                            }) != calibration.scales.end();
+}
+
 double correction_covariance(const CorrectionPlace& a, const CorrectionPlace& b) {
   const bool alike = a.algorithm == b.algorithm && a.protocol == b.protocol;
   const double common = several(a.nodes) == several(b.nodes) ? kCommon * kCommon : 0;
   const double scale =
       kScale * kScale * std::exp(-distance(a.nodes, a.gpus_per_node, b.nodes, b.gpus_per_node));
-  return matern(a.size, b.size, kSizes) * (alike ? 1 : kOtherChoice) * (common + scale);
+  double release = 0;
+  if (a.nccl && same_release(a.nccl, b.nccl) && several(a.nodes) && several(b.nodes))
+    release = kRelease * kRelease * latency_share(a.size) * latency_share(b.size) *
+              matern(a.size, b.size, kReleaseSizes);
+  return matern(a.size, b.size, kSizes) * (alike ? 1 : kOtherChoice) * (common + scale) + release;
 }
 
 double own_covariance(const CorrectionPlace& a, const CorrectionPlace& b) {

@@ -211,6 +211,9 @@ bool enabled(CollectiveKind kind, Algorithm algorithm, Protocol protocol, const 
     return false;
   }
   if (tuning.protocols) return tuning.protocols->has(protocol);
+  if (protocol == Protocol::ll128 && cluster.nodes > 1 && cluster.calibration &&
+      !cluster.calibration->selection.ll128_between_nodes)
+    return false;
   return protocol != Protocol::ll128 || ll128_works(algorithm, cluster, table);
 }
 
@@ -345,16 +348,23 @@ CollectiveChoice choose(CollectiveKind kind, Bytes size, const Cluster& cluster,
                         const CollectiveTuning& tuning) {
   CollectiveChoice best;
   best.buffer = tuning.buffer;
+  best.nccl = tuning.nccl;
   if (cluster.ranks() <= 1) return best;
   const TuningEntries entries = tuning_entries(kind, cluster, tuning);
+  const float tree_factor = cluster.calibration && cluster.nodes > 1
+                                ? static_cast<float>(cluster.calibration->selection.tree_factor)
+                                : 1.0f;
   float best_us = -1;
+  float best_weight = -1;
   for (int a = 0; a < kAlgorithms; ++a) {
     for (int p = 0; p < kProtocols; ++p) {
       const auto algorithm = static_cast<Algorithm>(a);
       const auto protocol = static_cast<Protocol>(p);
       const float us = estimate_us(kind, algorithm, protocol, entries[at(algorithm)][at(protocol)],
                                    size, cluster, tuning);
-      if (us < 0 || (best_us >= 0 && us >= best_us)) continue;
+      const float weight = us * (algorithm == Algorithm::tree ? tree_factor : 1.0f);
+      if (us < 0 || (best_weight >= 0 && weight >= best_weight)) continue;
+      best_weight = weight;
       best_us = us;
       best.algorithm = algorithm;
       best.protocol = protocol;

@@ -5,6 +5,8 @@
 //
 // n ranks, N nodes, g GPUs per node, S bytes per rank, c channels.
 //   ring all-reduce   hops = 2(n - 1), of which 2(N - 1) on the network; traffic = 2(n - 1)/n * S.
+//                     A thread block moves S/n more: the last copy, into the result. How much of it
+//                     the links do not hide only a calibration tells (ring_ends).
 //                     Simple walks in loops of half a buffer per channel and rank; a loop cannot
 //                     end before its hops are walked, but the next one starts behind it. On each
 //                     network hop one message is stored before it goes on.
@@ -69,7 +71,9 @@ PipelineTerms ring_all_reduce(const CollectiveChoice& choice, double size, const
   const bool simple = choice.protocol == Protocol::simple;
   PipelineTerms terms = terms_of(path);
   terms.latency_us = local_hops * path.local_us;
-  terms.transfer_us = move_us(2 * (n - 1) / n * size, path.slowest());
+  const PathConstants law = constants_of(cluster);
+  terms.transfer_us = std::max(move_us(2 * (n - 1) / n * size, path.slowest()),
+                               move_us((2 * (n - 1) + law.ring_ends) / n * size, path.local_rate));
   if (simple) terms.loops = std::max(1.0, std::ceil(share / chunk_limit(choice, kSteps / 2)));
   if (cluster.nodes <= 1) return terms;
 
@@ -80,7 +84,7 @@ PipelineTerms ring_all_reduce(const CollectiveChoice& choice, double size, const
   const double walk = latency + store;
   const double busy = std::max(terms.transfer_us, (terms.loops - 1) * walk);
   if (!(busy < kInfinite)) return terms;
-  const double q = constants_of(cluster).overlap;
+  const double q = law.overlap;
   // The longer one first: powers of many microseconds would overflow.
   const double longer = std::max(walk, busy);
   const double together =
@@ -190,17 +194,23 @@ double fastest_correction(const Cluster& cluster) {
   double least = 0;
   for (std::int64_t size = 1 << 16; size <= std::int64_t{1} << 34; size += size / 4)
     for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring})
-      for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
-        const CollectiveChoice choice{.algorithm = algorithm, .protocol = protocol};
-        least = std::min(
-            least, correction_at(*cluster.calibration, place_of(choice, Bytes(size), cluster)));
-      }
+      for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple})
+        for (const CalibratedScale& log : cluster.calibration->scales) {
+          const CollectiveChoice choice{.algorithm = algorithm,
+                                        .protocol = protocol,
+                                        .nccl = log.nccl.value_or(NcclVersion())};
+          least = std::min(
+              least, correction_at(*cluster.calibration, place_of(choice, Bytes(size), cluster)));
+        }
   constexpr double kBetweenSizes = 1.02;
   return least < 0 ? kBetweenSizes * std::exp(-least) : 1;
 }
 
 CorrectionPlace place_of(const CollectiveChoice& choice, Bytes size, const Cluster& cluster) {
-  return {cluster.nodes, cluster.gpus_per_node, size, choice.algorithm, choice.protocol};
+  CorrectionPlace place{cluster.nodes, cluster.gpus_per_node, size, choice.algorithm,
+                        choice.protocol};
+  if (cluster.calibration && of_several_releases(*cluster.calibration)) place.nccl = choice.nccl;
+  return place;
 }
 
 Duration cost(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,

@@ -38,7 +38,7 @@ Path path_of(const CollectiveChoice& choice, const Cluster& cluster) {
   blocks *= 1e9 * choice.channels;
   Path path;
   path.payload = kPayload[p];
-  path.start_us = law.launch_us + law.start_us[p];
+  path.start_us = law.launch_us + law.start_us[p] + law.block_us * (choice.channels - 1);
   path.local_us = law.local_us[p];
   if (cluster.gpus_per_node > 1) {
     const double links = cluster.intra.per_gpu.bytes_per_second() * law.local_share;
@@ -59,7 +59,14 @@ double network_hop_us(const CollectiveChoice& choice, double message, const Clus
   const std::size_t p = at(choice.protocol);
   const double on_wire = std::max(message / kPayload[p], 1.0);
   const double rendezvous = std::clamp(std::log2(on_wire / kEager) / 3, 0.0, 1.0);
-  return law.hop_us[p] + rendezvous * law.rendezvous_us + law.channel_us * (choice.channels - 1);
+  double growth = 0;
+  if (choice.protocol != Protocol::simple)
+    for (std::size_t i = 0; i < law.hop_growth.size(); ++i)
+      growth += law.hop_growth[i] * std::clamp((std::log2(on_wire) - kHopGrowth[i]) /
+                                                   (kHopGrowth[i + 1] - kHopGrowth[i]),
+                                               0.0, 1.0);
+  return law.hop_us[p] * std::exp(growth) + rendezvous * law.rendezvous_us +
+         law.channel_us * (choice.channels - 1);
 }
 
 int tree_depth(int nodes) {

@@ -140,9 +140,12 @@ class Calibrate(unittest.TestCase):
         other = self.log(2, name="v100.txt")
         other.write_text(other.read_text().replace("A100-SXM4-40GB", "V100-SXM2"))
         contradiction = [self.log(2, name="a.txt"), self.log(2, 2.5, name="b.txt")]
+        wild = [contradiction[0], self.log(2, 10, name="c.txt")]
         for logs, words in (([short], "one size only"), ([other], "where the cluster has A100"),
-                            (contradiction, "times what a.txt takes"),
-                            ([self.log(2, 1000.0, name="ms.txt")], "nothing is left to fit")):
+                            (contradiction, "times what a.txt takes"), (wild, "times what a.txt takes"),
+                            ([self.log(2, 1000.0, name="ms.txt")], "milliseconds"),
+                            ([self.log(1), self.log(2, 0.001, name="ns.txt")],
+                             "microseconds are expected")):
             done, output = self.calibrate(*logs)
             self.assertEqual(done.code, 3, done.out)
             self.assertIn(words, done.err)

@@ -83,7 +83,18 @@ TEST_CASE("health: what another machine explains is named") {
   };
   const Cluster ib = parse_cluster_line("node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib");
   CHECK(fault(ib, as_the_law(ib, tuning, 1)) == "healthy");
-  CHECK(fault(ib, as_the_law(ib, tuning, 2.5)) == "healthy");
+  CHECK(fault(ib, as_the_law(ib, tuning, 1.9)) == "healthy");
+  CHECK(has(fault(ib, as_the_law(ib, tuning, 2.1)), "large sizes take 2.1 times"));
+  SUBCASE("one NVLink node is known better") {
+    const Cluster node = parse_cluster_line("node:1 gpu:8xA100 nvswitch:300GBps");
+    CHECK(fault(node, as_the_law(node, tuning, 1.4)) == "healthy");
+    CHECK(has(fault(node, as_the_law(node, tuning, 1.6)), "large sizes take 1.6 times"));
+  }
+  SUBCASE("sizes counted in elements") {
+    MeasuredLog log = as_the_law(ib, tuning, 1);
+    for (MeasuredPoint& point : log.points) point.size = Bytes(point.size.count() / 4);
+    CHECK(has(fault(ib, log), "elements of 4 bytes"));
+  }
   SUBCASE("sockets in place of InfiniBand") {
     const Cluster tcp = parse_cluster_line("node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:tcp");
     CHECK(has(fault(ib, as_the_law(tcp, tuning, 1)), "TCP sockets"));

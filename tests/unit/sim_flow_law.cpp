@@ -43,17 +43,22 @@ TEST_CASE("flow: alone on a calibrated cluster it takes what the calibration say
       calibration.constants = constants_of(cluster);
       calibration.constants.nic_share = 0.6;
       calibration.constants.local_share = 0.7;
+      calibration.constants.block_us = 0.5;
+      calibration.constants.ring_ends = 0.6;
+      calibration.constants.hop_growth = {0.2, 0.5, 0.1};
       calibration.correction = {
           {{nodes, 4, 1_MiB, Algorithm::ring, Protocol::simple}, 4 * weight, weight}};
       calibration.scales = {{nodes, 4, Bytes(8), 1024_MiB, "here", {}}};
       cluster.calibration = std::make_shared<const Calibration>(calibration);
       FlowPlanner planner(cluster, fabrics::switched(cluster, 8), {});
       for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring})
-        for (const std::int64_t size : {4099, 1 << 20, 26'214'400}) {
-          INFO(nodes, " ", name_of(algorithm), " ", size, " ", weight);
-          const CollectiveChoice choice{algorithm, Protocol::simple, 8, {}};
-          CHECK(error_of(CollectiveKind::all_reduce, choice, Bytes(size), cluster, planner) < 1e-3);
-        }
+        for (const std::int64_t size : {4099, 1 << 20, 26'214'400})
+          for (const Protocol protocol : {Protocol::ll, Protocol::simple}) {
+            INFO(nodes, " ", name_of(algorithm), " ", size, " ", weight);
+            const CollectiveChoice choice{algorithm, protocol, 8, {}};
+            CHECK(error_of(CollectiveKind::all_reduce, choice, Bytes(size), cluster, planner) <
+                  1e-3);
+          }
     }
 }
 

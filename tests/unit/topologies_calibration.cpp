@@ -52,6 +52,28 @@ TEST_CASE("calibration of a cluster file: read") {
   CHECK(cluster.calibration->correction.size() == 1);
 }
 
+TEST_CASE("calibration of a cluster file: what later fits know is read, and may be absent") {
+  const Cluster before = parse_cluster(kGood, "lab.json");
+  CHECK(before.calibration->constants.block_us == 0);
+  CHECK(before.calibration->selection.ll128_between_nodes);
+  const std::string later = with(
+      "\"overlap\": 2.5},",
+      "\"overlap\": 2.5, \"block_us\": 0.7, \"ring_ends\": 0.5, \"hop_growth\": [0.1, -0.2, 0.3]},"
+      "\"selection\": {\"tree_factor\": 0.9, \"ll128_between_nodes\": false},");
+  const Cluster after = parse_cluster(later, "lab.json");
+  CHECK(after.calibration->constants.hop_growth[1] == -0.2);
+  CHECK(after.calibration->selection.tree_factor == 0.9);
+  CHECK_FALSE(after.calibration->selection.ll128_between_nodes);
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string text = later;
+    return complaint(text.replace(text.find(from), from.size(), to));
+  };
+  CHECK(says(refused("\"block_us\": 0.7", "\"block_us\": -1"), "block_us"));
+  CHECK(says(refused("\"ring_ends\": 0.5", "\"ring_ends\": 2"), "ring_ends"));
+  CHECK(says(refused("[0.1, -0.2, 0.3]", "[0.1, -0.2]"), "has 2 values"));
+  CHECK(says(refused("\"tree_factor\": 0.9", "\"tree_factor\": 0"), "tree_factor"));
+}
+
 TEST_CASE("calibration of a cluster file: what cannot be is refused with its place") {
   CHECK(says(complaint(with("\"launch_us\": 5", "\"launch_us\": -5")),
              "/calibration/constants/launch_us"));

@@ -17,9 +17,10 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kLongest = 1e6;   // us: no latency of a network takes a second
-constexpr double kFastest = 1e4;   // GB/s of one thread block
-constexpr double kHeaviest = 1e6;  // of a logarithm over its covariance
+constexpr double kLongest = 1e6;    // us: no latency of a network takes a second
+constexpr double kFastest = 1e4;    // GB/s of one thread block
+constexpr double kHeaviest = 1e6;   // of a logarithm over its covariance
+constexpr double kMostGrowth = 10;  // of a logarithm
 constexpr std::size_t kMostLogs = 10'000;
 constexpr std::size_t kMostPoints = 100'000;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
@@ -54,10 +55,10 @@ ProtocolLatency by_protocol(const Object& fields, std::string_view key) {
 }
 
 PathConstants read_constants(const Cursor& cursor) {
-  const Object fields =
-      cursor.object({"launch_us", "start_us", "local_us", "hop_us", "rendezvous_us", "channel_us",
-                     "local_share", "nic_share", "lone_gpu", "ll_gbps", "ll128_gbps",
-                     "nvls_start_us", "nvls_wave_us", "nvls_share", "overlap"});
+  const Object fields = cursor.object(
+      {"launch_us", "start_us", "local_us", "hop_us", "rendezvous_us", "channel_us", "local_share",
+       "nic_share", "lone_gpu", "ll_gbps", "ll128_gbps", "nvls_start_us", "nvls_wave_us",
+       "nvls_share", "overlap", "block_us", "ring_ends", "hop_growth"});
   PathConstants out;
   out.launch_us = time_us(fields, "launch_us");
   out.start_us = by_protocol(fields, "start_us");
@@ -74,6 +75,25 @@ PathConstants read_constants(const Cursor& cursor) {
   out.nvls_wave_us = time_us(fields, "nvls_wave_us");
   out.nvls_share = share(fields, "nvls_share");
   out.overlap = fields.required("overlap").number(1, 100);
+  // Files written before these were known go without.
+  if (const auto us = fields.optional("block_us")) out.block_us = us->number(0, kLongest);
+  if (const auto seen = fields.optional("ring_ends")) out.ring_ends = seen->number(0, 1);
+  if (const auto growth = fields.optional("hop_growth")) {
+    const std::vector<Cursor> items = growth->array();
+    if (items.size() != out.hop_growth.size())
+      growth->fail(fmt::format("has {} values", items.size()), "Expected three");
+    for (std::size_t i = 0; i < items.size(); ++i)
+      out.hop_growth[i] = items[i].number(-kMostGrowth, kMostGrowth);
+  }
+  return out;
+}
+
+FittedSelection read_selection(const Cursor& cursor) {
+  const Object fields = cursor.object({"tree_factor", "ll128_between_nodes"});
+  constexpr double kMostFactor = 100;
+  FittedSelection out;
+  out.tree_factor = fields.required("tree_factor").number(1 / kMostFactor, kMostFactor);
+  out.ll128_between_nodes = fields.required("ll128_between_nodes").boolean();
   return out;
 }
 
@@ -87,15 +107,24 @@ LawMisfit read_misfit(const Cursor& cursor) {
   return out;
 }
 
+std::optional<NcclVersion> read_version(const Object& fields) {
+  const auto nccl = fields.optional("nccl");
+  if (!nccl) return std::nullopt;
+  const auto version = parse_nccl_version(nccl->string());
+  if (!version)
+    nccl->fail(fmt::format("{} is not a version such as \"2.21.5\"", in_quotes(nccl->string())));
+  return version;
+}
+
+std::string version_text(const std::optional<NcclVersion>& nccl) {
+  return nccl ? fmt::format("\"nccl\": \"{}\", ", to_string(*nccl)) : "";
+}
+
 CalibratedScale read_log(const Cursor& cursor) {
   const Object fields = cursor.object(
       {"source", "nodes", "gpus_per_node", "nccl", "smallest_bytes", "largest_bytes"});
   CalibratedScale out;
-  if (const auto nccl = fields.optional("nccl")) {
-    out.nccl = parse_nccl_version(nccl->string());
-    if (!out.nccl)
-      nccl->fail(fmt::format("{} is not a version such as \"2.21.5\"", in_quotes(nccl->string())));
-  }
+  out.nccl = read_version(fields);
   out.source = fields.required("source").string();
   out.nodes = static_cast<int>(fields.required("nodes").integer(1, kMostNodes));
   out.gpus_per_node =
@@ -123,24 +152,28 @@ Protocol read_protocol(const Cursor& cursor) {
   return word == "LL128" ? Protocol::ll128 : Protocol::simple;
 }
 
-CorrectionPoint read_point(const Cursor& cursor, int nodes, int gpus_per_node) {
+CorrectionPoint read_point(const Cursor& cursor, const CorrectionPlace& scale) {
   const std::vector<Cursor> items = cursor.array();
   if (items.size() != 5)
     cursor.fail(fmt::format("has {} values", items.size()),
                 "Expected five: size in bytes, algorithm, protocol, two weights");
-  return {{nodes, gpus_per_node, Bytes(items[0].integer(1, kMostBytes)), read_algorithm(items[1]),
-           read_protocol(items[2])},
-          items[3].number(-kHeaviest, kHeaviest),
-          items[4].number(-kHeaviest, kHeaviest)};
+  CorrectionPlace place = scale;
+  place.size = Bytes(items[0].integer(1, kMostBytes));
+  place.algorithm = read_algorithm(items[1]);
+  place.protocol = read_protocol(items[2]);
+  return {place, items[3].number(-kHeaviest, kHeaviest), items[4].number(-kHeaviest, kHeaviest)};
 }
 
 void read_correction(const Cursor& cursor, std::vector<CorrectionPoint>& out) {
-  const Object fields = cursor.object({"nodes", "gpus_per_node", "points"});
-  const auto nodes = static_cast<int>(fields.required("nodes").integer(1, kMostNodes));
-  const auto gpus = static_cast<int>(fields.required("gpus_per_node").integer(1, kMostGpusPerNode));
+  const Object fields = cursor.object({"nodes", "gpus_per_node", "nccl", "points"});
+  CorrectionPlace scale;
+  scale.nccl = read_version(fields);
+  scale.nodes = static_cast<int>(fields.required("nodes").integer(1, kMostNodes));
+  scale.gpus_per_node =
+      static_cast<int>(fields.required("gpus_per_node").integer(1, kMostGpusPerNode));
   for (const Cursor& point : fields.required("points").array()) {
     if (out.size() == kMostPoints) point.fail(fmt::format("more than {} points", kMostPoints));
-    out.push_back(read_point(point, nodes, gpus));
+    out.push_back(read_point(point, scale));
   }
 }
 
@@ -156,7 +189,7 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 Calibration read_calibration(const Cursor& cursor) {
-  const Object fields = cursor.object({"constants", "misfit", "logs", "correction"});
+  const Object fields = cursor.object({"constants", "selection", "misfit", "logs", "correction"});
   Calibration out;
   if (const auto correction = fields.optional("correction"))
     for (const Cursor& scale : correction->array()) read_correction(scale, out.correction);
@@ -168,6 +201,8 @@ Calibration read_calibration(const Cursor& cursor) {
     if (out.scales.empty()) logs->fail("is empty; a calibration rests on one log at least");
   }
   out.constants = read_constants(fields.required("constants"));
+  if (const auto selection = fields.optional("selection"))
+    out.selection = read_selection(*selection);
   out.misfit = read_misfit(fields.required("misfit"));
   fields.required("logs");
   return out;
@@ -194,25 +229,31 @@ std::string calibration_text(const Calibration& calibration) {
   add("nvls_start_us", number(law.nvls_start_us));
   add("nvls_wave_us", number(law.nvls_wave_us));
   add("nvls_share", number(law.nvls_share));
-  add("overlap", number(law.overlap), true);
+  add("overlap", number(law.overlap));
+  add("block_us", number(law.block_us));
+  add("ring_ends", number(law.ring_ends));
+  add("hop_growth", triple(law.hop_growth), true);
   fmt::format_to(std::back_inserter(out),
-                 "    }},\n    \"misfit\": {{\"small\": {}, \"middle\": {}, \"large\": {}}},\n"
+                 "    }},\n    \"selection\": {{\"tree_factor\": {}, "
+                 "\"ll128_between_nodes\": {}}},\n"
+                 "    \"misfit\": {{\"small\": {}, \"middle\": {}, \"large\": {}}},\n"
                  "    \"logs\": [\n",
+                 calibration.selection.tree_factor, calibration.selection.ll128_between_nodes,
                  calibration.misfit.small, calibration.misfit.middle, calibration.misfit.large);
   for (std::size_t i = 0; i < calibration.scales.size(); ++i) {
     const CalibratedScale& log = calibration.scales[i];
     fmt::format_to(std::back_inserter(out),
                    "      {{\"source\": {}, \"nodes\": {}, \"gpus_per_node\": {}, {}"
                    "\"smallest_bytes\": {}, \"largest_bytes\": {}}}{}\n",
-                   quoted(log.source), log.nodes, log.gpus_per_node,
-                   log.nccl ? fmt::format("\"nccl\": \"{}\", ", to_string(*log.nccl)) : "",
+                   quoted(log.source), log.nodes, log.gpus_per_node, version_text(log.nccl),
                    log.smallest.count(), log.largest.count(),
                    i + 1 < calibration.scales.size() ? "," : "");
   }
   out += "    ],\n    \"correction\": [";
   const std::vector<CorrectionPoint>& points = calibration.correction;
   const auto same_scale = [](const CorrectionPoint& a, const CorrectionPoint& b) {
-    return a.place.nodes == b.place.nodes && a.place.gpus_per_node == b.place.gpus_per_node;
+    return a.place.nodes == b.place.nodes && a.place.gpus_per_node == b.place.gpus_per_node &&
+           a.place.nccl == b.place.nccl;
   };
   for (std::size_t i = 0; i < points.size(); ++i) {
     const CorrectionPlace& place = points[i].place;
@@ -220,8 +261,8 @@ std::string calibration_text(const Calibration& calibration) {
     const bool last = i + 1 == points.size() || !same_scale(points[i], points[i + 1]);
     if (first)
       fmt::format_to(std::back_inserter(out),
-                     "{}\n      {{\"nodes\": {}, \"gpus_per_node\": {}, \"points\": [",
-                     i == 0 ? "" : ",", place.nodes, place.gpus_per_node);
+                     "{}\n      {{\"nodes\": {}, \"gpus_per_node\": {}, {}\"points\": [",
+                     i == 0 ? "" : ",", place.nodes, place.gpus_per_node, version_text(place.nccl));
     fmt::format_to(std::back_inserter(out), "\n        [{}, \"{}\", \"{}\", {}, {}]{}",
                    place.size.count(), name_of(place.algorithm), name_of(place.protocol),
                    points[i].weight, points[i].own, last ? "\n      ]}" : ",");

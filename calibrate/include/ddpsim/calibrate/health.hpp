@@ -15,6 +15,7 @@ namespace ddpsim {
 struct LogHealth {
   std::vector<std::string> faults;  ///< why it does not describe the cluster, a sentence each
   std::vector<std::string> notes;   ///< worth knowing, and no reason to distrust it
+  bool other_unit = false;          ///< times in something else than microseconds
   /// Median of measured over the uncalibrated law at the largest sizes; absent where all are small.
   std::optional<double> slowdown;
   Bytes from, to;  ///< sizes it was taken over

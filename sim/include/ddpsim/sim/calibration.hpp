@@ -45,7 +45,17 @@ struct PathConstants {
   double nvls_wave_us = 0;     ///< per wave of chunks through the switch
   double nvls_share = 1;       ///< as local_share, through the switch's reduction
   double overlap = 1;          ///< how latencies between nodes hide behind the transfer
+
+  // What only logs of a cluster tell; the uncalibrated law leaves it out.
+  double block_us = 0;   ///< more to start per further thread block
+  double ring_ends = 0;  ///< share that is seen of the last copy of a ring, which no link carries
+  /// Logarithm by which hop_us of LL and LL128 grows with the message, over each stretch of
+  /// kHopGrowth.
+  std::array<double, 3> hop_growth{};
 };
+
+/// Powers of two of bytes on the wire: `hop_growth[i]` is reached from the i-th to the next.
+inline constexpr std::array<double, 4> kHopGrowth{10, 12, 14, 16};
 
 /// The law's constants for a cluster: its own where it is calibrated, else those of its kind.
 PathConstants constants_of(const Cluster& cluster);
@@ -57,6 +67,7 @@ struct CorrectionPlace {
   Bytes size;
   Algorithm algorithm{};
   Protocol protocol{};
+  std::optional<NcclVersion> nccl{};  ///< where the logs are of several releases
 };
 
 /// Prior covariance of the logarithms of measured over law at two places.
@@ -87,12 +98,25 @@ struct LawMisfit {
   double large = 0;   ///< from 1 MiB
 };
 
+/// How NCCL weighed otherwise than its table does for the cluster as stated. How far a NIC is from
+/// its GPU and what NCCL's search found no specification tells, but logs do: a change of algorithm
+/// shows.
+struct FittedSelection {
+  double tree_factor = 1;           ///< on NCCL's estimates of trees between nodes
+  bool ll128_between_nodes = true;  ///< false: not taken, whatever the table says
+};
+
 struct Calibration {
   PathConstants constants;
+  FittedSelection selection;
   std::vector<CorrectionPoint> correction;
   LawMisfit misfit;
   std::vector<CalibratedScale> scales;  ///< at least one
 };
+
+/// Whether its logs were taken with several releases of NCCL (2.18, 2.21). Each has its own kernels,
+/// thresholds and plugin settings, and with them a share of the correction of its own.
+bool of_several_releases(const Calibration& calibration);
 
 /// Logarithm of measured over law that the calibration expects.
 double correction_at(const Calibration& calibration, const CorrectionPlace& place);

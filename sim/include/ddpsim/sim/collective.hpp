@@ -90,6 +90,7 @@ struct CollectiveChoice {
   int channels = 1;          ///< channels this operation uses; one thread block (SM) each
   Duration nccl_estimate{};  ///< NCCL's own time for it: a selector, not a prediction
   Bytes buffer = CollectiveTuning::kDefaultBuffer;  ///< sets the chunks of the Simple protocol
+  NcclVersion nccl{};                               ///< that chose
 };
 
 /// NCCL's selection for one operation of `size` bytes per rank over all ranks of the cluster.
