@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "ddpsim/formats/files.hpp"
+#include "ddpsim/models/estimate.hpp"
 #include "ddpsim/traces/rank_group.hpp"
 #include "ddpsim/traces/workload_file.hpp"
 #include "exit_code.hpp"
@@ -29,14 +30,15 @@ struct Arguments {
   Timing timing = Timing::recorded;
 };
 
-/// A file, or an estimate to be kept as one.
+/// A file; or an estimate or a bundled workload, to be kept as a file.
 Imported import_any(const std::string& input, const ImportOptions& options) {
   std::error_code error;
-  if (input.find('@') == std::string::npos || std::filesystem::exists(input, error))
-    return import_file(input, options);
+  if (std::filesystem::exists(input, error)) return import_file(input, options);
   LoadedWorkload loaded = load_workload(input, std::nullopt);
+  if (options.iteration) throw UsageError("--iteration: only a trace has iterations; leave it out");
   Imported imported;
-  imported.recognised.push_back(fmt::format("an estimate: {}", loaded.workload.name));
+  imported.recognised.push_back(fmt::format(
+      "{}: {}", is_estimate(loaded.workload) ? "an estimate" : "bundled", loaded.workload.name));
   imported.workload = std::move(loaded.workload);
   imported.warnings = std::move(loaded.warnings);
   return imported;
@@ -75,7 +77,7 @@ void add_import(CLI::App& app, std::function<int()>& action) {
   const auto arguments = std::make_shared<Arguments>();
   command
       ->add_option("INPUT", arguments->inputs,
-                   "trace (.json, .json.gz), table, workload file, or an estimate "
+                   "trace (.json, .json.gz), table, workload file, bundled name, or an estimate "
                    "MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16]; or the traces of several ranks "
                    "of one job")
       ->required();

@@ -36,6 +36,23 @@ class CompiledBackward(unittest.TestCase):
         self.assertTrue(any("compiled backward: 161 of 161" in one for one in warnings), warnings)
 
 
+class Named(unittest.TestCase):
+    def test_a_bundled_workload_becomes_a_file_that_answers_alike(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = pathlib.Path(folder) / "copy.json"
+            said = ddpsim("import", "resnet50-v100-b32", "-o", copy)
+            self.assertEqual(said.code, 0, said.err)
+            self.assertIn("bundled: resnet50-v100-b32", said.err)
+            self.assertEqual(ddpsim("simulate", copy, CLUSTER, "--json").out,
+                             ddpsim("simulate", "resnet50-v100-b32", CLUSTER, "--json").out)
+
+    def test_what_is_no_trace_has_no_iterations_and_a_slip_is_recognised(self):
+        self.assertIn("--iteration", ddpsim("import", "resnet50@V100", "--iteration", "1").err)
+        said = ddpsim("import", "resnet50-v100-b3")
+        self.assertEqual(said.code, 3)
+        self.assertIn('Did you mean "resnet50-v100-b32"?', said.err)
+
+
 class Timing(unittest.TestCase):
     def test_compacted_is_for_traces_only(self):
         self.assertEqual(ddpsim("import", FIXTURE, "--timing", "compacted").code, 0)
