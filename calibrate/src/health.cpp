@@ -170,10 +170,16 @@ void judge_bandwidth(const MeasuredLog& log, const Cluster& cluster, const Colle
   health.slowdown = ratio;
   if (ratio > kAnotherUnit || ratio < 1 / kAnotherUnit) {
     health.other_unit = true;
+    const auto like = [&](double factor) { return ratio > factor / 30 && ratio < factor * 30; };
+    const char* unit = like(1e3)    ? "nanoseconds"
+                       : like(1e-3) ? "milliseconds"
+                       : like(1e-6) ? "seconds"
+                                    : "another unit";
     health.faults.push_back(fmt::format(
-        "the times are {} of what the cluster should take: microseconds are expected; were these "
-        "milliseconds, seconds or nanoseconds?",
-        ratio > 1 ? fmt::format("{:.0f} times", ratio) : fmt::format("1/{:.0f}", 1 / ratio)));
+        "the times are {} what the cluster should take: microseconds are expected, these look like "
+        "{}",
+        ratio > 1 ? fmt::format("{:.0f} times", ratio) : fmt::format("1/{:.0f} of", 1 / ratio),
+        unit));
     return;
   }
   if (ratio > too_slow(cluster)) {

@@ -193,6 +193,8 @@ TEST_CASE("calibrate: scales left out of their family") {
       for (const char* inner :
            {"abci-v100-n2g4", "alps-gh200-n8g4", "alps-gh200-n32g4", "a100-sxm4-80gb-n1g4"})
         if (family.logs[i].first == inner) CHECK(v.large.at(.5) <= 8);
+      for (const char* inner : {"alps-gh200-n8g4", "alps-gh200-n32g4", "a100-sxm4-80gb-n1g4"})
+        if (family.logs[i].first == inner) CHECK(v.all.at(.5) <= 10);
       table += fmt::format(
           "{:10} -{:29} {:5.1f} {:6.1f} {:6.1f}  all {:5.1f} {:6.1f} {:6.1f}  small {:5.1f}  "
           "held {:3} ({:3}) %  law {:5.1f} {:5.1f}  LogGP {:5.1f} {:5.1f}  const {:5.1f}\n",
@@ -204,6 +206,7 @@ TEST_CASE("calibrate: scales left out of their family") {
     }
   }
   MESSAGE(inside);
-  CHECK(held >= 0.7 * sizes);  // measured: 76 %
+  CHECK(held >= 0.75 * sizes);  // measured: 86 %
+  CHECK(held <= 0.9 * sizes);
   MESSAGE(table << fmt::format("held in all {:.0f} % of {}\n", 100.0 * held / sizes, sizes));
 }
