@@ -83,6 +83,7 @@ section "PyTorch's DDP benchmark, part by part" messages "PyTorch*"
 section "The DDP paper" as_text python3 tests/accuracy/ddp_paper.py "$ddpsim" --choices --sensitivity
 section "Compute beside NCCL" as_text python3 tests/accuracy/measure_interference.py
 section "All-reduce: the law, uncalibrated" messages "pipeline law*"
+section "Logs: sound or not" messages "health: all*"
 section "All-reduce: calibrated on logs" messages "calibrate: *,scaling law*"
 section "Replay of recorded steps" messages "replay*,seed case*"
 section "Import of traces" messages "profiler trace: every iteration*"
@@ -91,6 +92,14 @@ section "Whole steps, estimated" messages "step time*"
 section "Another GPU or batch" messages "transfer*"
 section "Flow network beside the law" messages "flow*"
 section "Interference" messages "interference*"
+for table in one_gigabit fp16_hook four_ranks; do
+  section "The lab, $table: our reducer beside PyTorch's" as_text \
+    python3 tests/lab/compare_reducers.py "tests/lab/measured/$table.csv"
+  section "The lab, $table: predicted beside it" as_text \
+    python3 tests/lab/predict.py --program "$ddpsim" "tests/lab/measured/$table.csv"
+done
+section "The lab: real DDP beside PyTorch's reducer" as_text \
+  python3 tests/lab/compare_reducers.py --backends torch c10d-gloo tests/lab/measured/fp16_hook.csv
 
 echo "accuracy: $file"
 exit "$failed"
