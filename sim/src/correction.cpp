@@ -23,10 +23,10 @@ namespace ddpsim {
 namespace {
 
 // Chosen by scales left out, all families together (tests/unit/calibrate_families.cpp).
-constexpr double kCommon = 0.07;
+constexpr double kCommon = 0.1;
 constexpr double kScale = 0.15;
 constexpr double kSizes = 3.0;    // powers of two
-constexpr double kNodes = 6.0;    // powers of two
+constexpr double kNodes = 4.0;    // powers of two
 constexpr double kGpus = 5.0;     // powers of two
 constexpr double kOneNode = 2.0;  // powers of two of nodes, from one node to several
 constexpr double kOtherChoice = 0.3;
