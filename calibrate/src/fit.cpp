@@ -188,7 +188,8 @@ void check_agreement(const std::vector<Part>& parts, Fit& fit) {
       if (ratio >= kContradiction || ratio <= 1 / kContradiction)
         fail(parts[b].log->source, message, contradiction_hint(parts[a], parts[b]));
       if (std::abs(std::log(ratio)) > 0.1)
-        fit.notes.push_back(parts[b].log->source + " " + message);
+        fit.notes.push_back(parts[b].log->source + " " + message +
+                            ": intervals span both; measure once more, then leave one out");
     }
 }
 
@@ -244,6 +245,38 @@ bool same_choices(const Choices& a, const Choices& b) {
                       return one.algorithm == other.algorithm && one.protocol == other.protocol &&
                              one.channels == other.channels;
                     });
+}
+
+/// Four in five repeats of a measurement lie within 1.28 of this: out of place beside in place of one
+/// log, and each of two logs of one scale beside their mean. The wider of the two decides: what one
+/// log repeats well, another day may not.
+SizeSpread repeats_of(const std::vector<Part>& parts) {
+  std::vector<std::pair<Bytes, double>> in_place;
+  std::vector<std::pair<Bytes, double>> other_log;
+  for (std::size_t a = 0; a < parts.size(); ++a)
+    for (const MeasuredPoint& point : parts[a].points) {
+      if (point.in_place_us && *point.in_place_us > 0)
+        in_place.emplace_back(point.size, std::abs(std::log(*point.in_place_us / point.time_us)));
+      for (std::size_t b = 0; b < a; ++b)
+        if (parts[a].scale == parts[b].scale)
+          for (const MeasuredPoint& other : parts[b].points)
+            if (other.size == point.size)
+              other_log.emplace_back(point.size,
+                                     std::abs(std::log(other.time_us / point.time_us)) / 2);
+    }
+  const auto one = [](const std::vector<std::pair<Bytes, double>>& all, Bytes from, Bytes to) {
+    std::vector<double> within;
+    for (const auto& [size, apart] : all)
+      if (size >= from && size < to) within.push_back(apart);
+    if (within.empty()) return 0.0;
+    std::sort(within.begin(), within.end());
+    const double last = static_cast<double>(within.size() - 1);
+    return within[static_cast<std::size_t>(0.8 * last + 0.5)] / kFourInFive;
+  };
+  const auto wider = [&](Bytes from, Bytes to) {
+    return std::max(one(in_place, from, to), one(other_log, from, to));
+  };
+  return {wider(Bytes(1), kSmall), wider(kSmall, kLarge), wider(kLarge, Bytes::max())};
 }
 
 /// The law's times of all parts, point by point, with a calibration.
@@ -342,7 +375,7 @@ double deviation(std::vector<double> logarithms) {
   return std::max(kLeastMisfit, logarithms[at]);
 }
 
-LawMisfit misfit_of(const std::vector<FitResidual>& residuals) {
+SizeSpread misfit_of(const std::vector<FitResidual>& residuals) {
   const auto within = [&](Bytes from, Bytes to) {
     std::vector<double> logarithms;
     for (const FitResidual& row : residuals)
@@ -350,7 +383,7 @@ LawMisfit misfit_of(const std::vector<FitResidual>& residuals) {
         logarithms.push_back(std::log(row.measured_us / row.law_us));
     return deviation(std::move(logarithms));
   };
-  LawMisfit misfit{within(Bytes(1), kSmall), within(kSmall, kLarge), within(kLarge, Bytes::max())};
+  SizeSpread misfit{within(Bytes(1), kSmall), within(kSmall, kLarge), within(kLarge, Bytes::max())};
   // A class nobody measured misses like the worst of the others.
   const double worst = std::max({misfit.small, misfit.middle, misfit.large});
   for (double* of : {&misfit.small, &misfit.middle, &misfit.large})
@@ -455,7 +488,8 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
   for (const Part& part : parts)
     calibration.scales.push_back({part.scale.nodes, part.scale.gpus_per_node,
                                   part.points.front().size, part.points.back().size,
-                                  part.log->source, part.tuning.nccl});
+                                  part.log->source, part.faults.empty() ? "" : part.faults.front(),
+                                  part.tuning.nccl});
   const Explained explained = Explanation(parts, calibration.scales).best();
   const std::vector<CollectiveChoice>& choices = explained.choices.of;
   const PathConstants prior = constants_of(parts.front().cluster);
@@ -479,6 +513,7 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
     fit.used.push_back(part.log->source);
   }
   calibration.misfit = misfit_of(fit.residuals);
+  calibration.repeats = repeats_of(parts);
   fit.constants = constants_of_fit(solved, prior);
   fit.law_breaks = breaks_of(fit.residuals, fit.used);
   return fit;

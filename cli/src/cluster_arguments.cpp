@@ -190,6 +190,11 @@ std::vector<std::string> cluster_warnings(const Cluster& cluster, const Collecti
   std::vector<std::string> warnings;
   const std::string beyond = beyond_calibration(calibration, cluster.nodes, cluster.gpus_per_node);
   if (!beyond.empty()) warnings.push_back(beyond + "; treat the result as a guess");
+  for (const CalibratedScale& log : calibration.scales)
+    if (!log.fault.empty())
+      warnings.push_back(
+          fmt::format("the calibration rests on {}, fitted although {} (--keep-unhealthy)",
+                      log.source, log.fault));
   if (cluster.ranks() > 1)
     for (std::string& warning : size_warnings(cluster, sizes))
       warnings.push_back(std::move(warning));

@@ -36,7 +36,7 @@ constexpr double kReleaseSizes = 6.0;  // powers of two
 constexpr double kOwn = 0.3;
 constexpr double kOwnSizes = 1.0;  // powers of two
 
-/// Of the logarithm of a time: what repeats of one log differ by.
+/// Of the logarithm of a time: what repeats of one measurement differ by at least.
 constexpr double kNoise = 0.05;
 /// Of the logarithm of a time, per power of two outside the measured sizes.
 constexpr double kPerOctave = 0.03;
@@ -133,7 +133,7 @@ double four_in_five(std::size_t scales) {
 }
 
 /// Straight in the logarithm of the size between the classes' middles.
-double misfit_at(const LawMisfit& misfit, Bytes size) {
+double at_size(const SizeSpread& spread, Bytes size) {
   const double at = log2_of(static_cast<double>(size.count()));
   constexpr double kSmall = 15;
   constexpr double kMiddle = 18;
@@ -141,8 +141,8 @@ double misfit_at(const LawMisfit& misfit, Bytes size) {
   const auto between = [&](double a, double b, double from, double to) {
     return a + (b - a) * std::clamp((at - from) / (to - from), 0.0, 1.0);
   };
-  return at < kMiddle ? between(misfit.small, misfit.middle, kSmall, kMiddle)
-                      : between(misfit.middle, misfit.large, kMiddle, kLarge);
+  return at < kMiddle ? between(spread.small, spread.middle, kSmall, kMiddle)
+                      : between(spread.middle, spread.large, kMiddle, kLarge);
 }
 
 }  // namespace
@@ -150,8 +150,8 @@ double misfit_at(const LawMisfit& misfit, Bytes size) {
 Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
   if (nodes * gpus_per_node <= 1) return {};
   const double open = left_open(calibration, nodes, gpus_per_node, size);
-  double deviation = kNoise * kNoise;
-  const double misfit = misfit_at(calibration.misfit, size) * kLawFurther *
+  double deviation = std::pow(std::max(kNoise, at_size(calibration.repeats, size)), 2);
+  const double misfit = at_size(calibration.misfit, size) * kLawFurther *
                         four_in_five(scales_of(calibration)) / kFourInFive;
   deviation += open * misfit * misfit;
   int most = 0;

@@ -48,7 +48,7 @@ TEST_CASE("flow: alone on a calibrated cluster it takes what the calibration say
       calibration.constants.hop_growth = {0.2, 0.5, 0.1};
       calibration.correction = {
           {{nodes, 4, 1_MiB, Algorithm::ring, Protocol::simple}, 4 * weight, weight}};
-      calibration.scales = {{nodes, 4, Bytes(8), 1024_MiB, "here", {}}};
+      calibration.scales = {{nodes, 4, Bytes(8), 1024_MiB, "here"}};
       cluster.calibration = std::make_shared<const Calibration>(calibration);
       FlowPlanner planner(cluster, fabrics::switched(cluster, 8), {});
       for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring})

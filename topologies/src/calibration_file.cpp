@@ -97,10 +97,10 @@ FittedSelection read_selection(const Cursor& cursor) {
   return out;
 }
 
-LawMisfit read_misfit(const Cursor& cursor) {
+SizeSpread read_spread(const Cursor& cursor) {
   const Object fields = cursor.object({"small", "middle", "large"});
   constexpr double kMost = 10;  // e to the tenth
-  LawMisfit out;
+  SizeSpread out;
   out.small = fields.required("small").number(0, kMost);
   out.middle = fields.required("middle").number(0, kMost);
   out.large = fields.required("large").number(0, kMost);
@@ -122,10 +122,11 @@ std::string version_text(const std::optional<NcclVersion>& nccl) {
 
 CalibratedScale read_log(const Cursor& cursor) {
   const Object fields = cursor.object(
-      {"source", "nodes", "gpus_per_node", "nccl", "smallest_bytes", "largest_bytes"});
+      {"source", "nodes", "gpus_per_node", "nccl", "smallest_bytes", "largest_bytes", "fault"});
   CalibratedScale out;
   out.nccl = read_version(fields);
   out.source = fields.required("source").string();
+  if (const auto fault = fields.optional("fault")) out.fault = fault->string();
   out.nodes = static_cast<int>(fields.required("nodes").integer(1, kMostNodes));
   out.gpus_per_node =
       static_cast<int>(fields.required("gpus_per_node").integer(1, kMostGpusPerNode));
@@ -186,10 +187,16 @@ std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+std::string spread_text(const SizeSpread& spread) {
+  return fmt::format("{{\"small\": {}, \"middle\": {}, \"large\": {}}}", spread.small,
+                     spread.middle, spread.large);
+}
+
 }  // namespace
 
 Calibration read_calibration(const Cursor& cursor) {
-  const Object fields = cursor.object({"constants", "selection", "misfit", "logs", "correction"});
+  const Object fields =
+      cursor.object({"constants", "selection", "misfit", "repeats", "logs", "correction"});
   Calibration out;
   if (const auto correction = fields.optional("correction"))
     for (const Cursor& scale : correction->array()) read_correction(scale, out.correction);
@@ -203,7 +210,8 @@ Calibration read_calibration(const Cursor& cursor) {
   out.constants = read_constants(fields.required("constants"));
   if (const auto selection = fields.optional("selection"))
     out.selection = read_selection(*selection);
-  out.misfit = read_misfit(fields.required("misfit"));
+  out.misfit = read_spread(fields.required("misfit"));
+  if (const auto repeats = fields.optional("repeats")) out.repeats = read_spread(*repeats);
   fields.required("logs");
   return out;
 }
@@ -236,17 +244,18 @@ std::string calibration_text(const Calibration& calibration) {
   fmt::format_to(std::back_inserter(out),
                  "    }},\n    \"selection\": {{\"tree_factor\": {}, "
                  "\"ll128_between_nodes\": {}}},\n"
-                 "    \"misfit\": {{\"small\": {}, \"middle\": {}, \"large\": {}}},\n"
+                 "    \"misfit\": {},\n    \"repeats\": {},\n"
                  "    \"logs\": [\n",
                  calibration.selection.tree_factor, calibration.selection.ll128_between_nodes,
-                 calibration.misfit.small, calibration.misfit.middle, calibration.misfit.large);
+                 spread_text(calibration.misfit), spread_text(calibration.repeats));
   for (std::size_t i = 0; i < calibration.scales.size(); ++i) {
     const CalibratedScale& log = calibration.scales[i];
     fmt::format_to(std::back_inserter(out),
                    "      {{\"source\": {}, \"nodes\": {}, \"gpus_per_node\": {}, {}"
-                   "\"smallest_bytes\": {}, \"largest_bytes\": {}}}{}\n",
+                   "\"smallest_bytes\": {}, \"largest_bytes\": {}{}}}{}\n",
                    quoted(log.source), log.nodes, log.gpus_per_node, version_text(log.nccl),
                    log.smallest.count(), log.largest.count(),
+                   log.fault.empty() ? "" : ", \"fault\": " + quoted(log.fault),
                    i + 1 < calibration.scales.size() ? "," : "");
   }
   out += "    ],\n    \"correction\": [";

@@ -88,12 +88,13 @@ struct CalibratedScale {
   Bytes smallest;
   Bytes largest;
   std::string source;               ///< file name
+  std::string fault;                ///< why it is distrusted, where it was fitted all the same
   std::optional<NcclVersion> nccl;  ///< with which it was fitted: printed in the log, or stated
 };
 
-/// How far the law alone missed the measurements: what a scale that nobody measured may miss by.
-struct LawMisfit {
-  double small = 0;   ///< below 64 KiB, of the logarithm of the time, one standard deviation
+/// By the size of the message, of the logarithm of a time, one standard deviation.
+struct SizeSpread {
+  double small = 0;   ///< below 64 KiB
   double middle = 0;  ///< up to 1 MiB
   double large = 0;   ///< from 1 MiB
 };
@@ -110,7 +111,8 @@ struct Calibration {
   PathConstants constants;
   FittedSelection selection;
   std::vector<CorrectionPoint> correction;
-  LawMisfit misfit;
+  SizeSpread misfit;   ///< of the law alone: what a scale that nobody measured may miss by
+  SizeSpread repeats;  ///< of measurements of one scale: in and out of place, and from log to log
   std::vector<CalibratedScale> scales;  ///< at least one
 };
 
