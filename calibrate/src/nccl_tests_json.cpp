@@ -56,8 +56,14 @@ void take_devices(const Object& config, RawRun& run) {
     const auto info = device.optional("device_info");
     const std::string gpu = info ? info->string() : "";
     const std::string host = device.required("hostname").string();
+    const auto index = device.optional("device");
+    const std::optional<int> first =
+        index ? std::optional(static_cast<int>(index->integer(0, 4095))) : std::nullopt;
     for (int gpu_of_process = 0; gpu_of_process < per_process; ++gpu_of_process) {
-      run.devices.push_back({.rank = rank + gpu_of_process, .host = host, .gpu = gpu});
+      run.devices.push_back({.rank = rank + gpu_of_process,
+                             .host = host,
+                             .gpu = gpu,
+                             .index = first ? std::optional(*first + gpu_of_process) : first});
     }
   }
 }

@@ -30,6 +30,7 @@ struct RawDevice {
   std::string host;
   std::string gpu;
 };
+  std::optional<int> index = std::nullopt;  ///< of the device on its host, where the list says
 
 /// One run: what its header says and the rows of its table.
 struct RawRun {
