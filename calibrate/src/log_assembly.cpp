@@ -184,9 +184,10 @@ MeasuredLog Assembly::measured(const RawRun& run) {
   std::size_t coarse = 0;
   for (const RawRow& row : rows) {
     if (row.size == 0) continue;  // printed where minBytes is less than one element
-    wrong += row.wrong.value_or(0);
+    wrong += row.wrong.value_or(0) + row.wrong_in_place.value_or(0);
     MeasuredPoint read = checked_point(row, log.ranks, raw_.file);
-    read.wrong = row.wrong.value_or(0) > 0;
+    read.wrong = row.wrong.value_or(0);
+    read.wrong_in_place = row.wrong_in_place;
     if (read.time_us > 0) {
       log.points.push_back(std::move(read));
     } else {
@@ -245,7 +246,6 @@ void Assembly::find_scale(MeasuredLog& log, const RawRun& run,
   }
   if (const std::optional<Scale> scale = run.scale ? run.scale : stated_) {
     fits(scale->ranks(), fmt::format("{}x{} are", scale->nodes, scale->gpus_per_node));
-    log.ranks = scale->ranks();
     const std::string list = stated_ ? contradiction(run, *scale) : "";
     if (!list.empty()) {
       fail(run.place,
@@ -254,6 +254,7 @@ void Assembly::find_scale(MeasuredLog& log, const RawRun& run,
                        scale->gpus_per_node, scale->gpus_per_node == 1 ? "GPU" : "GPUs"),
            "Leave @NxG out, or correct it: nodes, then GPUs per node");
     }
+    log.ranks = scale->ranks();
     log.nodes = scale->nodes;
     log.gpus_per_node = scale->gpus_per_node;
     return;

@@ -77,7 +77,7 @@ void take_place(const Object& result, std::string_view key, RawRow& row, RawRun&
   run.host_times = run.host_times || (!time && figures.has("cpu_time"));
   if (time) (key == "in_place" ? row.in_place_us : row.time_us) = figure_at(*time);
   if (const auto wrong = figures.optional("nwrong")) {
-    row.wrong = row.wrong.value_or(0) + figure_at(*wrong).value;
+    (key == "in_place" ? row.wrong_in_place : row.wrong) = figure_at(*wrong).value;
   }
   if (key == "in_place") return;
   if (const auto algbw = figures.optional("alg_bw")) row.algbw_gbps = figure_at(*algbw);

@@ -197,7 +197,7 @@ bool Scanner::take_row(const Words& words) {
     } else if (name == "busbw" && !in_place) {
       row.busbw_gbps = figure;
     } else if ((name == "#wrong" || name == "wrong") && figure) {
-      row.wrong = row.wrong.value_or(0) + figure->value;
+      (in_place ? row.wrong_in_place : row.wrong) = figure->value;
     }
   }
   if (!row.time_us || !row.algbw_gbps) {
