@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -52,14 +51,41 @@ struct Part {
   std::vector<std::string> faults;    ///< why health distrusts it
 };
 
+/// Out of place; in place where the sums out of place alone were wrong; 0 where neither is sound.
+double sound_us(const MeasuredPoint& point) {
+  if (!(point.wrong > 0)) return point.time_us;
+  return point.in_place_us && point.wrong_in_place == 0.0 ? *point.in_place_us : 0;
+}
+
+/// "32 MiB: 3232 wrong results out of place, in-place time taken"; empty where all sums are right.
+std::string wrong_note(const MeasuredLog& log) {
+  constexpr std::size_t kMostNamed = 8;
+  std::string note;
+  std::size_t rows = 0;
+  for (const MeasuredPoint& point : log.points) {
+    const bool out = point.wrong > 0;
+    if (!out && !(point.wrong_in_place.value_or(0) > 0)) continue;
+    if (++rows > kMostNamed) continue;
+    note += fmt::format("{}{}: {} wrong results {} place, {}", rows == 1 ? "" : "; ",
+                        size_text(point.size), out ? point.wrong : *point.wrong_in_place,
+                        out ? "out of" : "in",
+                        !out                  ? "out-of-place time taken"
+                        : sound_us(point) > 0 ? "in-place time taken"
+                                              : "row left out");
+  }
+  if (rows > kMostNamed) note += fmt::format("; {} more rows like these", rows - kMostNamed);
+  return note;
+}
+
 /// Rows of one size become their geometric mean; sizes of nothing say nothing, wrong sums neither.
 std::vector<MeasuredPoint> by_size(const MeasuredLog& log) {
   std::map<Bytes, std::pair<double, int>> sums;
   std::map<Bytes, MeasuredPoint> first;
   for (const MeasuredPoint& point : log.points) {
-    if (point.wrong || point.size <= Bytes() || !(point.time_us > 0)) continue;
+    const double time_us = sound_us(point);
+    if (point.size <= Bytes() || !(time_us > 0)) continue;
     auto& [sum, count] = sums[point.size];
-    sum += std::log(point.time_us);
+    sum += std::log(time_us);
     ++count;
     first.emplace(point.size, point);
   }
@@ -106,8 +132,11 @@ std::optional<Part> part_of(const MeasuredLog& log, const ClusterAt& cluster_at,
   Part part{&log, scale, cluster_at(scale), tuning_of(log, options.nccl), by_size(log)};
   part.cluster.calibration.reset();
   check_device(log, part.cluster);
-  const auto wrong =
-      std::count_if(log.points.begin(), log.points.end(), std::mem_fn(&MeasuredPoint::wrong));
+  const auto wrong = std::count_if(
+      log.points.begin(), log.points.end(),
+      [](const MeasuredPoint& point) { return point.wrong > 0 && !(sound_us(point) > 0); });
+  if (const std::string note = wrong_note(log); !note.empty())
+    fit.notes.push_back(log.source + ": " + note);
   const std::string sound = wrong == 0 ? "" : fmt::format(" ({} wrong rows left out)", wrong);
   if (wrong > 0 && part.points.empty())
     fail(log.source, "has wrong results at every size", "Repair the machine, then measure again");

@@ -28,6 +28,7 @@ class Assembly {
   }
   bool is_all_reduce(const RawRun& run);
   bool is_of_stated_scale(const RawRun& run) const;
+  static std::string contradiction(const RawRun& run, Scale stated);
   std::vector<RawRow> rows_of_one_type(const RawRun& run);
   MeasuredLog measured(const RawRun& run);
   void find_scale(MeasuredLog& log, const RawRun& run, const std::vector<RawRow>& rows) const;
@@ -94,7 +95,34 @@ bool Assembly::is_of_stated_scale(const RawRun& run) const {
   if (!stated_) return true;
   if (run.scale) return *run.scale == *stated_;
   const RankRange range = rank_range(run.rows);
-  return range.contradiction.empty() && range.has(stated_->ranks());
+  return range.contradiction.empty() && range.has(stated_->ranks()) &&
+         contradiction(run, *stated_).empty();
+}
+
+/// What the list of devices has that a stated scale cannot have; empty where they go together. Hosts
+/// may share a name (containers), every process may see its GPU as device 0, and a list may be cut
+/// short: fewer hosts, devices or ranks than stated contradict nothing. A list without a hole that
+/// ends at a number of ranks the table has as well is not cut short.
+std::string Assembly::contradiction(const RawRun& run, Scale stated) {
+  std::map<std::string, std::set<int>> on_host;
+  std::set<int> ranks;
+  std::size_t most_devices = 0;
+  for (const RawDevice& device : run.devices) {
+    std::set<int>& devices = on_host[device.host];
+    if (device.index) devices.insert(*device.index);
+    most_devices = std::max(most_devices, devices.size());
+    ranks.insert(device.rank);
+  }
+  if (ranks.empty()) return "";
+  const auto hosts = static_cast<int>(on_host.size());
+  const int listed = *ranks.rbegin() + 1;
+  const bool whole = static_cast<int>(ranks.size()) == listed && rank_range(run.rows).has(listed);
+  if (hosts <= stated.nodes && static_cast<int>(most_devices) <= stated.gpus_per_node &&
+      listed <= stated.ranks() && (listed == stated.ranks() || !whole))
+    return "";
+  return fmt::format(
+      "the list of devices names {} ranks on {} {}{}", listed, hosts, hosts == 1 ? "host" : "hosts",
+      most_devices > 1 ? fmt::format(", up to {} devices on one", most_devices) : "");
 }
 
 /// Other collectives of the same program stand in the same file where somebody ran them all.
@@ -156,9 +184,10 @@ MeasuredLog Assembly::measured(const RawRun& run) {
   std::size_t coarse = 0;
   for (const RawRow& row : rows) {
     if (row.size == 0) continue;  // printed where minBytes is less than one element
-    wrong += row.wrong.value_or(0);
+    wrong += row.wrong.value_or(0) + row.wrong_in_place.value_or(0);
     MeasuredPoint read = checked_point(row, log.ranks, raw_.file);
-    read.wrong = row.wrong.value_or(0) > 0;
+    read.wrong = row.wrong.value_or(0);
+    read.wrong_in_place = row.wrong_in_place;
     if (read.time_us > 0) {
       log.points.push_back(std::move(read));
     } else {
@@ -217,15 +246,17 @@ void Assembly::find_scale(MeasuredLog& log, const RawRun& run,
   }
   if (const std::optional<Scale> scale = run.scale ? run.scale : stated_) {
     fits(scale->ranks(), fmt::format("{}x{} are", scale->nodes, scale->gpus_per_node));
+    const std::string list = stated_ ? contradiction(run, *scale) : "";
+    if (!list.empty()) {
+      fail(run.place,
+           fmt::format("{}, but {}x{} was stated: {} {} of {} {}", list, scale->nodes,
+                       scale->gpus_per_node, scale->nodes, scale->nodes == 1 ? "node" : "nodes",
+                       scale->gpus_per_node, scale->gpus_per_node == 1 ? "GPU" : "GPUs"),
+           "Leave @NxG out, or correct it: nodes, then GPUs per node");
+    }
     log.ranks = scale->ranks();
     log.nodes = scale->nodes;
     log.gpus_per_node = scale->gpus_per_node;
-    if (listed > scale->ranks()) {
-      log.warnings.push_back(fmt::format(
-          "the list of devices goes up to rank {}, while {}x{} was stated: list and table may be "
-          "of different runs",
-          listed - 1, scale->nodes, scale->gpus_per_node));
-    }
     return;
   }
   const int told = raw_.said.ranks.value_or(0);

@@ -56,8 +56,14 @@ void take_devices(const Object& config, RawRun& run) {
     const auto info = device.optional("device_info");
     const std::string gpu = info ? info->string() : "";
     const std::string host = device.required("hostname").string();
+    const auto index = device.optional("device");
+    const std::optional<int> first =
+        index ? std::optional(static_cast<int>(index->integer(0, 4095))) : std::nullopt;
     for (int gpu_of_process = 0; gpu_of_process < per_process; ++gpu_of_process) {
-      run.devices.push_back({.rank = rank + gpu_of_process, .host = host, .gpu = gpu});
+      run.devices.push_back({.rank = rank + gpu_of_process,
+                             .host = host,
+                             .gpu = gpu,
+                             .index = first ? std::optional(*first + gpu_of_process) : first});
     }
   }
 }
@@ -71,7 +77,7 @@ void take_place(const Object& result, std::string_view key, RawRow& row, RawRun&
   run.host_times = run.host_times || (!time && figures.has("cpu_time"));
   if (time) (key == "in_place" ? row.in_place_us : row.time_us) = figure_at(*time);
   if (const auto wrong = figures.optional("nwrong")) {
-    row.wrong = row.wrong.value_or(0) + figure_at(*wrong).value;
+    (key == "in_place" ? row.wrong_in_place : row.wrong) = figure_at(*wrong).value;
   }
   if (key == "in_place") return;
   if (const auto algbw = figures.optional("alg_bw")) row.algbw_gbps = figure_at(*algbw);

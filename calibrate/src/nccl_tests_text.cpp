@@ -126,6 +126,8 @@ bool Scanner::take_device(const Words& words, std::string_view line) {
     log_.runs.back().place = place();
   }
   RawDevice found{.rank = static_cast<int>(*rank), .host = std::string(words[*on + 1]), .gpu = ""};
+  if (const auto index = integer_at(words, *device + 1); index && *index >= 0 && *index < 4096)
+    found.index = static_cast<int>(*index);
   const std::size_t bracket =
       line.find(']', static_cast<std::size_t>(words[*device].data() - line.data()));
   if (bracket != std::string_view::npos) {
@@ -195,7 +197,7 @@ bool Scanner::take_row(const Words& words) {
     } else if (name == "busbw" && !in_place) {
       row.busbw_gbps = figure;
     } else if ((name == "#wrong" || name == "wrong") && figure) {
-      row.wrong = row.wrong.value_or(0) + figure->value;
+      (in_place ? row.wrong_in_place : row.wrong) = figure->value;
     }
   }
   if (!row.time_us || !row.algbw_gbps) {

@@ -22,13 +22,15 @@ struct RawRow {
   std::optional<Figure> algbw_gbps;
   std::optional<Figure> busbw_gbps;
   std::optional<Figure> in_place_us;
-  std::optional<double> wrong;  ///< elements that came out wrong
+  std::optional<double> wrong;  ///< elements that came out wrong, out of place
+  std::optional<double> wrong_in_place;
 };
 
 struct RawDevice {
   int rank = 0;
   std::string host;
   std::string gpu;
+  std::optional<int> index = std::nullopt;  ///< of the device on its host, where the list says
 };
 
 /// One run: what its header says and the rows of its table.

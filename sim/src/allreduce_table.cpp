@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "measure_next.hpp"
+#include "measured_sizes.hpp"
 #include "uncertainty.hpp"
 
 namespace ddpsim {
@@ -31,6 +32,7 @@ AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& 
   table.confidence.because = {calibration_of(cluster), band_evidence(cluster)};
   table.confidence.measure_next =
       measure_all_reduces(kCollectiveTimes, {sizes.begin(), sizes.end()}, cluster);
+  grade_by_sizes(table.confidence, {sizes.begin(), sizes.end()}, "all-reduces", cluster);
   return table;
 }
 

@@ -7,6 +7,7 @@
 
 #include "ddpsim/sim/tune.hpp"
 #include "measure_next.hpp"
+#include "measured_sizes.hpp"
 #include "uncertainty.hpp"
 
 namespace ddpsim {
@@ -112,6 +113,7 @@ Confidence assess(const Workload& workload, const Cluster& cluster, const Simula
   confidence.high_percent = 100 * (spread.high / predicted);
   confidence.measure_next = measure_next(deviations, noise, predicted, workload, cluster, options,
                                          gloo ? Backend::gloo : Backend::nccl);
+  grade_by_sizes(confidence, sent_sizes(workload, options), "buckets", basis);
   return confidence;
 }
 

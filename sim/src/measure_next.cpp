@@ -51,13 +51,6 @@ bool measured(const std::vector<Bytes>& sizes, const Cluster& cluster) {
          });
 }
 
-std::vector<Bytes> sizes_of(const std::vector<Bucket>& buckets, const DdpOptions& options) {
-  std::vector<Bytes> sizes;
-  for (const Bucket& bucket : buckets)
-    sizes.push_back(wire_bytes(options, bucket.dtype, bucket.bytes));
-  return sizes;
-}
-
 /// all_reduce_perf and `ddpsim calibrate` know NCCL only.
 NextMeasurement measure_gloo(const std::string& source, const std::vector<Bytes>& sizes) {
   std::set<std::uint64_t> powers;
@@ -79,11 +72,9 @@ std::optional<NextMeasurement> measurement_of(const std::string& source, const W
   const bool gloo = backend == Backend::gloo;
   const bool collectives = source == kFixedCost || source == kBandwidth;
   if (collectives && (!gloo || cluster.ranks() > 1)) {
-    const std::vector<Bytes> sizes =
-        source == kFixedCost
-            ? std::vector<Bytes>{Bytes(1024), kSmallAllReduce}
-            : sizes_of(options.buckets ? *options.buckets : steady_buckets(workload, options.ddp),
-                       options.ddp);
+    const std::vector<Bytes> sizes = source == kFixedCost
+                                         ? std::vector<Bytes>{Bytes(1024), kSmallAllReduce}
+                                         : sent_sizes(workload, options);
     if (gloo) return measure_gloo(source, sizes);
     return measure_all_reduces(source, sizes, cluster);
   }
@@ -108,6 +99,14 @@ std::optional<NextMeasurement> measurement_of(const std::string& source, const W
 }
 
 }  // namespace
+
+std::vector<Bytes> sent_sizes(const Workload& workload, const SimulationOptions& options) {
+  std::vector<Bytes> sizes;
+  for (const Bucket& bucket :
+       options.buckets ? *options.buckets : steady_buckets(workload, options.ddp))
+    sizes.push_back(wire_bytes(options.ddp, bucket.dtype, bucket.bytes));
+  return sizes;
+}
 
 std::optional<NextMeasurement> measure_all_reduces(const std::string& source,
                                                    const std::vector<Bytes>& sizes,

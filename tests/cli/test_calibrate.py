@@ -112,6 +112,30 @@ class Calibrate(unittest.TestCase):
         step = answer("simulate", "vgg16@A100", f"{output}@2")  # a bucket of 411 MB
         self.assertIn("lie outside", " ".join(step["warnings"]))
 
+    def test_buckets_far_outside_the_logs_are_grade_c(self):
+        log = self.log(2)
+        log.write_text("\n".join(
+            line for line in log.read_text().splitlines()
+            if not line[0].isdigit() or int(line.split()[0]) <= 16384))
+        done, output = self.calibrate(log)
+        self.assertEqual(done.code, 0, done.err)
+        step = answer("simulate", "resnet50@A100", f"{output}@2")["confidence"]
+        self.assertEqual(step["grade"], "C")
+        self.assertRegex(" ".join(step["because"]),
+                         "no log covers buckets of .* MiB; run mpirun .*all_reduce_perf -b ")
+        table = answer("allreduce", f"{output}@2", "-b", "1M", "-e", "64M")["confidence"]
+        self.assertEqual(table["grade"], "C")
+        self.assertIn("no log covers all-reduces of 1 MiB to 64 MiB", " ".join(table["because"]))
+        near = answer("allreduce", f"{output}@2", "-b", "1K", "-e", "64K")["confidence"]
+        self.assertEqual(near["grade"], "B")
+
+    def test_a_scale_the_log_is_not_of_is_refused(self):
+        done, output = self.calibrate(f"{self.log(2)}@4x2")
+        self.assertEqual(done.code, 3)
+        self.assertIn("names 8 ranks on 2 hosts, up to 4 devices on one, but 4x2 was stated",
+                      done.err)
+        self.assertFalse(output.exists())
+
     def test_one_rank_has_no_confidence_to_state(self):
         alone = ddpsim("allreduce", LAB, "--gpus-per-node", "1")
         self.assertEqual(alone.code, 0)

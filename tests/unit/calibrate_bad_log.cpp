@@ -23,6 +23,12 @@ const std::string kEight =
     "#  Rank  0 Pid 1 on hostA device 0 [0x07] X\n"
     "#  Rank  7 Pid 1 on hostA device 7 [0x0e] X\n";
 
+const std::string kTwoByTwo =
+    "#  Rank  0 Pid 1 on hostA device 0 [0x07] X\n"
+    "#  Rank  1 Pid 2 on hostA device 1 [0x0e] X\n"
+    "#  Rank  2 Pid 1 on hostB device 0 [0x07] X\n"
+    "#  Rank  3 Pid 2 on hostB device 1 [0x0e] X\n";
+
 std::string json(const std::string& results) {
   return R"({"version":2,"args":["all_reduce_perf"],"results":)" + results + "}";
 }
@@ -59,6 +65,9 @@ std::vector<Bad> bad_logs() {
       // how many ranks
       {kGood, "4x4 are 16 ranks, but busbw / algbw is that of 4", Scale{4, 4}},
       {kEight + kGood, "the list of devices names 8 ranks", {}},
+      {kTwoByTwo + kGood, "names 4 ranks on 2 hosts, up to 2 devices on one, but 4x1", Scale{4, 1}},
+      {kTwoByTwo + kGood, "names 4 ranks on 2 hosts, up to 2 devices on one, but 1x4", Scale{1, 4}},
+      {kEight + kGood, "names 8 ranks on 1 host, up to 2 devices on one, but 1x4", Scale{1, 4}},
       {kGood + "2097152 524288 float sum -1 80.00 26.21 45.87 0\n",
        "line 2: busbw / algbw is that of another number of ranks",
        {}},

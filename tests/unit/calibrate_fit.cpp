@@ -162,7 +162,7 @@ TEST_CASE("calibrate: rows that nccl-tests marked wrong are not fitted") {
   MeasuredLog log = measured({2, 4});
   for (MeasuredPoint& point : log.points)
     if (point.size == Bytes(1 << 20) || point.size == Bytes(1 << 30)) {
-      point.wrong = true;
+      point.wrong = 1;
       point.time_us *= 1.7;
     }
   const Fit found = fit({log});
@@ -170,7 +170,26 @@ TEST_CASE("calibrate: rows that nccl-tests marked wrong are not fitted") {
   CHECK(found.calibration.scales.front().largest == Bytes(1 << 29));
   CHECK(predicted_us(found.calibration, {2, 4}, Bytes(1 << 20)) ==
         doctest::Approx(measured({2, 4}).points[17].time_us).epsilon(0.1));
-  for (MeasuredPoint& point : log.points) point.wrong = true;
+  CHECK(says(found.notes.front(), "1 MiB: 1 wrong results out of place, row left out; 1 GiB: 1 "));
+  // In place the same row may be right.
+  MeasuredPoint& row = log.points[17];
+  REQUIRE(row.size == Bytes(1 << 20));
+  row.wrong = 3232;
+  row.in_place_us = measured({2, 4}).points[17].time_us;
+  for (const std::optional<double>& checked : {std::optional<double>(), std::optional(5.0)}) {
+    row.wrong_in_place = checked;
+    CHECK(fit({log}).residuals.size() == log.points.size() - 2);
+  }
+  row.wrong_in_place = 0;
+  const Fit in_place = fit({log});
+  CHECK(in_place.residuals.size() == log.points.size() - 1);
+  CHECK(in_place.residuals[17].measured_us == doctest::Approx(*row.in_place_us));
+  CHECK(
+      says(in_place.notes.front(), "1 MiB: 3232 wrong results out of place, in-place time taken"));
+  for (MeasuredPoint& point : log.points) {
+    point.wrong = 1;
+    point.wrong_in_place = 1;
+  }
   CHECK(says(complaint({log}), "has wrong results at every size"));
 }
 

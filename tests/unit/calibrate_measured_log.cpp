@@ -54,6 +54,13 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// Of "abci-v100-n8g4", "p3dn-nonet-n2g1-modified".
+Scale scale_of_name(const std::string& name) {
+  std::size_t at = name.find("-n");
+  while (name.find_first_of("0123456789", at) != at + 2) at = name.find("-n", at + 1);
+  return {std::stoi(name.substr(at + 2)), std::stoi(name.substr(name.find('g', at) + 1))};
+}
+
 }  // namespace
 
 TEST_CASE("measured log: every open log equals the numbers beside it") {
@@ -94,6 +101,8 @@ TEST_CASE("measured log: every open log equals the numbers beside it") {
     }
     CHECK(row == log.points.size());
     points += row;
+    const Scale named = scale_of_name(path.stem().string());
+    CHECK(read_nccl_tests_log(path, named).scale() == named);
   }
   MESSAGE(files.size() << " logs, " << points << " points");
 }
@@ -253,6 +262,24 @@ TEST_CASE("measured log: ranks by busbw / algbw where no device is listed") {
   CHECK(cut.ranks == 16);
   CHECK_FALSE(cut.nodes);
   CHECK(has(all(cut.warnings), "cut short"));
+}
+
+TEST_CASE("measured log: a stated scale goes with a list that says less, not with another") {
+  const std::string run = std::string("# nThread 1 nGpus 1 minBytes 8\n");
+  // Containers whose hosts share a name, each seeing its GPUs from 0.
+  std::string shared;
+  for (const int rank : {0, 1, 2, 3})
+    shared += "#  Rank  " + std::to_string(rank) + " Group  0 Pid 1 on node device  " +
+              std::to_string(rank % 2) + " [0x07] NVIDIA X\n";
+  CHECK(parse(run + shared + kColumns + kRow, Scale{2, 2}).scale() == Scale{2, 2});
+  CHECK_THROWS_AS(parse(run + shared + kColumns + kRow, Scale{4, 1}), InputError);
+  // Of two tables with as many ranks, the list picks.
+  std::string one_node;
+  for (const int rank : {0, 1, 2, 3})
+    one_node += "#  Rank  " + std::to_string(rank) + " Group  0 Pid 1 on node device  " +
+                std::to_string(rank) + " [0x07] NVIDIA X\n";
+  const std::string both = run + one_node + kColumns + kRow + run + kDevices + kColumns + kRow;
+  CHECK(parse(both, Scale{2, 2}).points.size() == 1);
 }
 
 TEST_CASE("measured log: several tables in one file") {

@@ -28,7 +28,8 @@ struct MeasuredPoint {
   double time_us = 0;                 ///< out of place
   std::optional<double> in_place_us;  ///< absent where the log has out of place alone
   std::string place;                  ///< "line 12", for messages
-  bool wrong = false;                 ///< nccl-tests checked the sums and found wrong ones
+  double wrong = 0;  ///< sums that nccl-tests checked and found wrong, out of place
+  std::optional<double> wrong_in_place;  ///< absent where they were not checked
 };
 
 /// What NCCL itself said it chose for all-reduces of a size (NCCL_DEBUG_SUBSYS=TUNING).
