@@ -103,6 +103,9 @@ int run(const Arguments& arguments) {
   context.torch = *torch;
   context.nccl = tuning.nccl;
   context.confidence = table.confidence;
+  if (cluster.ranks() == 1)
+    context.warnings.emplace_back(
+        "one GPU has nothing to reduce: every time is zero; give --nodes or more GPUs per node");
   for (std::string& warning : cluster_warnings(cluster, tuning, sizes))
     context.warnings.push_back(std::move(warning));
   for (std::string& warning : nccl_warnings(tuning)) context.warnings.push_back(std::move(warning));

@@ -12,6 +12,7 @@
 #include "ddp_arguments.hpp"
 #include "ddpsim/calibrate/fit.hpp"
 #include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/reports/calibration_report.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "exit_code.hpp"
@@ -36,6 +37,16 @@ NcclVersion version_of(const Arguments& arguments) {
   if (!version)
     throw UsageError("--nccl: \"" + *arguments.nccl + "\" is not a version such as 2.27.3");
   return *version;
+}
+
+/// A node can be used in part, never beyond its GPUs: such a log was taken elsewhere.
+void require_nodes_as_large(const MeasuredLog& log, const Cluster& cluster) {
+  if (!log.gpus_per_node || *log.gpus_per_node <= cluster.gpus_per_node) return;
+  throw InputError({.file = log.source,
+                    .where = "",
+                    .message = fmt::format("is of {} GPUs per node, where {} has {}",
+                                           *log.gpus_per_node, cluster.name, cluster.gpus_per_node),
+                    .hint = "Name the cluster the log was taken on (--cluster)"});
 }
 
 /// A calibration is fitted from all its logs at once, never added to.
@@ -87,6 +98,7 @@ int run(const Arguments& arguments) {
   const Cluster cluster =
       load_cluster({.text = arguments.cluster, .nodes = {}, .gpus_per_node = {}});
   report.cluster = cluster.name;
+  for (const MeasuredLog& log : logs) require_nodes_as_large(log, cluster);
   if (cluster.calibration)
     report.warnings.push_back(replaced_logs(*cluster.calibration, report.cluster));
   report.fit = fit_calibration(logs, cluster_at,

@@ -12,6 +12,7 @@
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/size_text.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/topologies/kind_words.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -181,10 +182,14 @@ void require_choice(const ClusterArguments& arguments, const Cluster& cluster,
 std::vector<std::string> cluster_warnings(const Cluster& cluster, const CollectiveTuning& tuning,
                                           const std::vector<Bytes>& sizes) {
   if (!cluster.calibration) {
-    if (cluster.verified) return {};
-    return {fmt::format(
-        "no measurement stands behind cluster \"{}\": its figures are its specification",
-        cluster.name)};
+    std::vector<std::string> warnings;
+    if (!cluster.verified)
+      warnings.push_back(fmt::format(
+          "no measurement stands behind cluster \"{}\": its figures are its specification",
+          cluster.name));
+    if (const std::string_view assumed = assumed_of_connections(cluster); !assumed.empty())
+      warnings.emplace_back(assumed);
+    return warnings;
   }
   const Calibration& calibration = *cluster.calibration;
   std::vector<std::string> warnings;

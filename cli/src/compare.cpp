@@ -1,11 +1,13 @@
 #include "ddpsim/sim/compare.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "commands.hpp"
 #include "ddpsim/topologies/cluster_sizes.hpp"
@@ -48,6 +50,7 @@ class GpuSettings {
   /// Sets in `arguments` what holds for this cluster.
   void apply(const Workload& workload, const Cluster& cluster, JobArguments& arguments) {
     const std::string& gpu = cluster.gpu.name;
+    of_clusters_.insert(gpu);
     const bool differs = workload.gpu.empty() || gpu_model_name(workload.gpu) != gpu;
     if (const auto own = scales_.find(gpu); own != scales_.end()) {
       use(own->second, gpu, arguments);
@@ -72,7 +75,11 @@ class GpuSettings {
                              ? "--compute-scale: every cluster has the GPU recorded on"
                              : fmt::format("--compute-scale {}: no cluster has that GPU", gpu));
     for (const auto& [gpu, used] : accepted_)
-      if (!used) throw UsageError(fmt::format("--gpu {}: no cluster has that GPU", gpu));
+      if (!used)
+        throw UsageError(
+            fmt::format("--gpu {}: no cluster has that GPU, only {}; --gpu names a cluster's GPU, "
+                        "to accept that it is not the recording's",
+                        gpu, fmt::join(of_clusters_, ", ")));
   }
 
  private:
@@ -86,6 +93,7 @@ class GpuSettings {
   }
   std::map<std::string, Scale> scales_;  ///< "": whatever GPU differs
   std::map<std::string, bool> accepted_;
+  std::set<std::string> of_clusters_;
 };
 
 /// Each warning once; one that neither holds for all nor names its cluster says for which it does.

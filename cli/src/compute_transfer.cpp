@@ -30,14 +30,19 @@ Range combined(const Range& a, const Range& b) {
   return {std::exp(-both(a.first, b.first)), std::exp(both(a.second, b.second))};
 }
 
+/// --gpu accepts what the cluster has: another GPU would be ignored, and its user misled.
+void require_gpu_of_cluster(const ComputeRequest& request, const Cluster& cluster) {
+  if (request.gpu && gpu_model_name(*request.gpu) != cluster.gpu.name)
+    throw UsageError(
+        fmt::format("--gpu {}: the cluster has {}; --gpu names the cluster's GPU, to accept that "
+                    "it is not the recording's",
+                    *request.gpu, cluster.gpu.name));
+}
+
 /// The cluster's GPU is not the recording's, and nobody may take that for granted.
 void check_gpu_is_meant(const ComputeRequest& request, const Workload& workload,
                         const std::string& recorded, const Cluster& cluster) {
-  if (request.gpu) {
-    if (gpu_model_name(*request.gpu) != cluster.gpu.name)
-      throw UsageError(fmt::format("--gpu {}: the cluster has {}", *request.gpu, cluster.gpu.name));
-    return;
-  }
+  if (request.gpu) return;
   if (is_estimate(workload)) {
     const std::optional<Model> model = recognised_model(workload);
     refuse(request, "/gpu",
@@ -152,6 +157,7 @@ ComputeScale parse_compute_scale(const std::string& text) {
 ComputeTransfer transfer_compute(Workload& workload, const ComputeRequest& request,
                                  const Cluster& cluster) {
   ComputeTransfer result;
+  require_gpu_of_cluster(request, cluster);
   if (request.compute_scale) {
     result.scale = parse_compute_scale(*request.compute_scale);
     if (result.scale.range)

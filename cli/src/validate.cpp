@@ -24,6 +24,18 @@ struct Arguments {
   OutputArguments output;
 };
 
+/// "5%" and "5 %" for 5, as every output writes it.
+CLI::Validator without_percent_sign() {
+  const auto strip = [](std::string& text) {
+    if (text.ends_with('%')) {
+      text.pop_back();
+      if (text.ends_with(' ')) text.pop_back();
+    }
+    return std::string();
+  };
+  return {strip, "", "percent"};
+}
+
 std::optional<ErrorLimit> limit_of(const Arguments& arguments) {
   if (!arguments.max_error) return std::nullopt;
   ErrorLimit limit;
@@ -83,7 +95,8 @@ void add_validate(CLI::App& app, std::function<int()>& action) {
       ->required();
   CLI::Option* limit = command
                            ->add_option("--max-error", arguments->max_error,
-                                        "percent; exit code 4 when the error is above")
+                                        "percent (5 or 5%); exit code 4 when the error is above")
+                           ->transform(without_percent_sign())
                            ->check(number_between(0, 1e9));
   using Statistic = ErrorLimit::Statistic;
   add_word_option<Statistic>(

@@ -84,6 +84,19 @@ Table sizes_table(const Fit& fit) {
   return table;
 }
 
+/// The written file as the next command should name it: with the fewest nodes that were measured
+/// (where several were; one node hides the network), since no other size is known as well.
+std::string next_cluster(const CalibrationReport& report) {
+  int one = 0;
+  int several = 0;
+  for (const FitResidual& row : report.fit.residuals) {
+    int& fewest = row.scale.nodes == 1 ? one : several;
+    if (fewest == 0 || row.scale.nodes < fewest) fewest = row.scale.nodes;
+  }
+  const std::string file = printable(report.output);
+  return several > 0 ? fmt::format("{}@{}", file, several) : one > 0 ? file + "@1" : file;
+}
+
 std::string bullets(const std::string& head, const std::vector<std::string>& lines,
                     const TerminalStyle& style) {
   if (lines.empty()) return "";
@@ -124,8 +137,8 @@ std::string calibration_report_text(const CalibrationReport& report, const Termi
   text += bullets("Notes", fit.notes, style);
   for (const std::string& warning : report.warnings)
     text += wrapped("warning: " + printable(warning), style.width, 2);
-  text += "\n" + wrapped(fmt::format("Next: ddpsim allreduce {}", printable(report.output)),
-                         style.width, 2);
+  text += "\n" +
+          wrapped(fmt::format("Next: ddpsim allreduce {}", next_cluster(report)), style.width, 2);
   return text;
 }
 

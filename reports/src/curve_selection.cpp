@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 namespace ddpsim {
 namespace {
@@ -67,6 +68,7 @@ bool is_recommended(const CurvePoint& point, const TuneResult& result) {
 
 std::optional<double> shown_cap(const CurvePoint& point, const TuneResult& result) {
   if (!point.bucket_cap_mb) return std::nullopt;
+  if (result.only_caps_asked) return point.bucket_cap_mb;
   if (result.recommended.bucket_cap_mb && is_recommended(point, result)) {
     return result.recommended.bucket_cap_mb;
   }
@@ -77,6 +79,11 @@ std::optional<double> shown_cap(const CurvePoint& point, const TuneResult& resul
 
 std::vector<std::size_t> representative_points(const TuneResult& result) {
   const auto& curve = result.curve;
+  if (result.only_caps_asked) {  // whoever asks for a cap wants to see it
+    std::vector<std::size_t> all(curve.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return all;
+  }
   Selection selection(curve);
   selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.default_setting); });
   selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.best); });

@@ -5,6 +5,7 @@
 
 #include "ddpsim/reports/topo_report.hpp"
 #include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/topologies/kind_words.hpp"
 #include "node_drawing.hpp"
 #include "text_layout.hpp"
 #include "topo_words.hpp"
@@ -62,6 +63,9 @@ std::string summary(const Topology& topology, const TerminalStyle& style) {
   }
   if (cluster.gpus_per_node > 1) text += labelled("joined by", joined_words(cluster), style);
   if (cluster.nodes > 1) text += labelled("network", network_words(topology), style);
+  if (const std::string_view assumed = assumed_of_connections(cluster); !assumed.empty())
+    text +=
+        labelled("assumed", fmt::format("{}; the bound above is the NICs' alone", assumed), style);
   text += labelled("rates", "nominal, one direction", style);
   for (const Price& price : cluster.prices) text += labelled("price", price_text(price), style);
   text += labelled("evidence",

@@ -115,6 +115,7 @@ std::string marks_of(const CurvePoint& point, const TuneResult& result) {
   if (first_set_apart(point, result)) {
     marks.push_back(fmt::format("first bucket {} MiB", cap_text(*point.first_bucket_mb)));
   }
+  if (!point.reachable) marks.emplace_back("not with this PyTorch");
   if (same_setting(point, result.default_setting)) marks.emplace_back("default");
   if (same_setting(point, result.best)) marks.emplace_back("best");
   if (is_recommended(point, result)) marks.emplace_back("recommended");
@@ -124,12 +125,14 @@ std::string marks_of(const CurvePoint& point, const TuneResult& result) {
 std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
                         const TerminalStyle& style) {
   constexpr int kBarCells = 12;
-  const std::vector<std::size_t> shown = representative_points(result);
+  std::vector<const CurvePoint*> shown;
+  // Caps asked for do not hold the default, from which every change is counted.
+  if (result.only_caps_asked) shown.push_back(&result.default_setting);
+  for (const std::size_t i : representative_points(result)) shown.push_back(&result.curve[i]);
   if (shown.empty()) return "";
   Duration most;
-  for (const std::size_t i : shown) {
-    most = std::max(most, result.curve[i].iteration - result.lower_bound);
-  }
+  for (const CurvePoint* point : shown)
+    most = std::max(most, point->iteration - result.lower_bound);
   const std::string suffix = fmt::format(" {}", name_of(unit));
   Table table({{"bucket_cap_mb", Align::decimal},
                {"same for caps", Align::left, 2},
@@ -139,8 +142,8 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
                {"exposed" + suffix, Align::decimal, 4},
                {"over the bound", Align::left, 1},
                {"", Align::left}});
-  for (const std::size_t i : shown) {
-    const CurvePoint& point = result.curve[i];
+  for (const CurvePoint* shown_point : shown) {
+    const CurvePoint& point = *shown_point;
     const Duration change = point.iteration - result.default_setting.iteration;
     const Duration above = point.iteration - result.lower_bound;
     const std::optional<double> cap = shown_cap(point, result);
@@ -158,7 +161,9 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
 std::string curve_note(const TuneResult& result, const TerminalStyle& style) {
   const auto settable = static_cast<std::size_t>(std::count_if(
       result.curve.begin(), result.curve.end(), [](const CurvePoint& p) { return p.reachable; }));
-  std::string text = fmt::format("{} in all", counted(settable, "distinct bucketing"));
+  std::string text = result.only_caps_asked
+                         ? counted(settable, "cap") + " asked for"
+                         : fmt::format("{} in all", counted(settable, "distinct bucketing"));
   if (const std::size_t others = result.curve.size() - settable; others > 0) {
     text += fmt::format(", and {} that this PyTorch does not let you set", others);
   }

@@ -115,8 +115,13 @@ class Search {
       }
       const std::size_t count = buckets_under(workload_, plain_, limits).size();
       const Bytes value = limits.back();
+      const bool follows = limits.front() == value;
       add(value, limits.front(), limits, {value, value, count}, reachable);
-      result_.found.back().point.bucket_cap_mb = cap;
+      // As asked for, not as PyTorch truncates it to whole bytes.
+      CurvePoint& point = result_.found.back().point;
+      point.bucket_cap_mb = cap;
+      point.cap_range_mb = {cap, cap};
+      if (follows) point.first_bucket_mb = cap;
     }
   }
 

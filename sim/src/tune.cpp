@@ -36,6 +36,7 @@ class Tuner {
     result.best = best == kNone ? standard.point : found[best].point;
     result.recommended = recommend(standard, found, best);
     result.left_out = std::move(search.left_out);
+    result.only_caps_asked = !tuning_.caps.empty();
     result.lower_bound = lower_bound(standard);
     partition(standard, found, best, result);
     for (Bucketing& bucketing : found) result.curve.push_back(std::move(bucketing.point));
@@ -73,19 +74,29 @@ class Tuner {
     return best;
   }
 
-  /// Points beside `index` in the same family that nobody could tell from it by measuring.
+  /// Points beside `index` in the same family, cap by cap without a gap, whose steps differ from its
+  /// step by at most `slack`.
   std::pair<std::size_t, std::size_t> plateau(const std::vector<Bucketing>& found,
                                               std::size_t index, Duration slack) const {
     const CurvePoint& centre = found[index].point;
     const auto belongs = [&](const CurvePoint& point) {
-      return point.bucket_cap_mb.has_value() == centre.bucket_cap_mb.has_value() &&
+      return point.reachable == centre.reachable &&
+             point.bucket_cap_mb.has_value() == centre.bucket_cap_mb.has_value() &&
              (!centre.bucket_cap_mb || same_first_rule(point, centre)) &&
-             point.iteration <= centre.iteration + slack;
+             std::max(point.iteration, centre.iteration) -
+                     std::min(point.iteration, centre.iteration) <=
+                 slack;
+    };
+    constexpr double kByteMb = 1.0 / 1048576;
+    const auto adjoin = [&](std::size_t lower, std::size_t upper) {
+      return found[upper].point.cap_range_mb.first <=
+             found[lower].point.cap_range_mb.second + kByteMb;
     };
     std::size_t low = index;
     std::size_t high = index;
-    while (low > 0 && belongs(found[low - 1].point)) --low;
-    while (high + 1 < found.size() && belongs(found[high + 1].point)) ++high;
+    while (low > 0 && belongs(found[low - 1].point) && adjoin(low - 1, low)) --low;
+    while (high + 1 < found.size() && belongs(found[high + 1].point) && adjoin(high, high + 1))
+      ++high;
     return {low, high};
   }
 
@@ -135,13 +146,17 @@ class Tuner {
     const Setting any = surest(standard, found, best, verdict.measurable, false);
     if (any.gain.low > setting.gain.low + indifferent) setting = any;
 
-    const auto [low, high] = plateau(found, setting.index, indifferent);
+    if (setting.cap) {
+      const auto [low, high] = plateau(found, setting.index, indifferent);
+      round(standard, found, low, high, verdict.measurable, setting);
+    }
     const CurvePoint& point = found[setting.index].point;
     verdict.cap_range_mb = point.cap_range_mb;
     if (setting.cap) {
+      // Of the cap that is recommended, which need not be the one before rounding.
+      const auto [low, high] = plateau(found, setting.index, verdict.measurable);
       verdict.cap_range_mb = {found[low].point.cap_range_mb.first,
                               found[high].point.cap_range_mb.second};
-      round(standard, found, low, high, verdict.measurable, setting);
     }
     verdict.bucket_cap_mb = setting.cap;
     verdict.gain = setting.gain;

@@ -116,6 +116,12 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--compute-scale", "abc"], ["--compute-scale", '"abc"']),
     ([*SIMULATE, "--compute-scale", "1±2"], ["--compute-scale"]),
     (["simulate", "resnet50-v100-b32", A100, "--gpu", "H100"], ["--gpu", "H100", "A100"]),
+    # The recording's GPU is the cluster's: a GPU that neither has is refused all the same.
+    *((
+        [command, "resnet50-v100-b32", "p3dn@2", "--gpu", "H100", *more],
+        ["--gpu H100", "V100", "--gpu names"],
+    ) for command in ("simulate", "tune", "compare")
+      for more in ([], ["--compute-scale", "2"] if command != "compare" else ["--threads", "1"])),
 ]
 
 # (workload text, fragments): written to bad.json, read by `simulate bad.json 2xv100-nvlink`

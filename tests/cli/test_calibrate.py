@@ -140,6 +140,9 @@ class Calibrate(unittest.TestCase):
         alone = ddpsim("allreduce", LAB, "--gpus-per-node", "1")
         self.assertEqual(alone.code, 0)
         self.assertNotIn("Confidence", alone.out)
+        self.assertIn("one GPU has nothing to reduce", alone.out)
+        pair = ddpsim("allreduce", LAB, "--gpus-per-node", "2")
+        self.assertNotIn("nothing to reduce", pair.out)
 
     def test_what_is_replaced_assumed_or_wrong_is_said(self):
         one, two = self.log(1), self.log(2)
@@ -156,6 +159,19 @@ class Calibrate(unittest.TestCase):
         twice, output = self.calibrate(one, one)
         self.assertEqual(twice.code, 3)
         self.assertIn("has the same times as n1.txt", twice.err)
+
+    def test_a_log_of_larger_nodes_is_named(self):
+        done, output = self.calibrate(self.log(2), cluster=LAB.replace("4xA100", "2xA100"))
+        self.assertEqual(done.code, 3, done.out)
+        self.assertIn("n2.txt: is of 4 GPUs per node, where", done.err)
+        self.assertIn("has 2", done.err)
+        self.assertFalse(output.exists())
+
+    def test_the_next_command_takes_a_measured_size(self):
+        for nodes, next_size in (((1,), 1), ((1, 2), 2), ((8, 4), 4)):
+            done, output = self.calibrate(*(self.log(n) for n in nodes))
+            self.assertIn(f"Next: ddpsim allreduce {output}@{next_size}\n",
+                          done.out.replace("\n  ", " "))
 
     def test_bad_logs_leave_no_file(self):
         short = self.log(2, name="short.txt")

@@ -166,6 +166,31 @@ class Tune(unittest.TestCase):
         self.assertNotEqual([fast["action"], fast["surest_gain_us"]],
                             [slow["action"], slow["surest_gain_us"]])
 
+    def test_caps_asked_for_are_all_shown_as_written(self):
+        caps = ["0.3", *(f"{n}.07" for n in range(3, 40, 2)), "40", "68.07", "200"]
+        outcome = ddpsim("tune", JOB[0], SLOW, "--caps", ",".join(caps))
+        self.assertEqual(outcome.code, 0, outcome.err)
+        rows = [line.split() for line in outcome.out.splitlines() if line.startswith("   ")]
+        shown = [row[0] for row in rows if row and row[0] in ("default", *caps)]
+        self.assertEqual(shown, ["default", *caps])
+        self.assertNotIn("99999", outcome.out)
+        self.assertIn(f"{len(caps)} caps asked for", outcome.out)
+
+    def test_the_range_recommended_does_as_well(self):
+        document = answer("tune", JOB[0], "p3dn@2")
+        recommended = document["recommended"]
+        self.assertEqual(recommended["action"], "set")
+        low, high = recommended["cap_range_mb"]
+        self.assertTrue(low <= recommended["bucket_cap_mb"] <= high)
+        default = document["default"]["iteration_us"]
+        chosen = default - recommended["gain_us"]["value"]
+        steps = [point["iteration_us"] for point in document["curve"]
+                 if point["bucket_cap_mb"] and point["cap_range_mb"][0] >= low
+                 and point["cap_range_mb"][1] is not None and point["cap_range_mb"][1] <= high]
+        self.assertGreater(len(steps), 1)
+        for step in steps:
+            self.assertLessEqual(abs(step - chosen), 0.01001 * default)
+
     def test_every_point_of_the_curve_is_what_simulate_says(self):
         curve = answer("tune", JOB[0], SLOW, "--caps", "0,1,10,25,40.5,100")["curve"]
         for point in curve:

@@ -35,6 +35,17 @@ class Topo(unittest.TestCase):
         self.assertFalse(answer("topo", "dgxa100@3")["cluster"]["verified"])
         self.assertFalse(answer("topo", "dgxa100 node:2 oversubscription:2")["cluster"]["verified"])
 
+    def test_what_is_assumed_of_connections(self):
+        line = "node:2 gpu:8xV100 nvlink:6x25GBps:cube nic:1x100Gbps:tcp-vm"
+        words = "tcp-vm: each TCP connection is taken for 5 Gb/s"
+        self.assertIn(f"{words}, one cloud's documented limit; the one open log says 3.3 to 3.9; "
+                      "the bound above is the NICs' alone",
+                      " ".join(ddpsim("topo", line).out.split()))
+        for command in (["allreduce", line], ["simulate", "resnet50-v100-b32", line]):
+            self.assertIn(words, " ".join(answer(*command)["warnings"]))
+            plain = [word.replace("tcp-vm", "tcp") for word in command]
+            self.assertNotIn(words, " ".join(answer(*plain)["warnings"]))
+
     def test_every_bundled_cluster_simulates(self):
         for name in CLUSTERS:
             for cluster in (name, f"{name} node:2" if name not in ("2xv100-nvlink", "8xpcie") else name):

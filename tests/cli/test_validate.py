@@ -77,6 +77,10 @@ class Validate(unittest.TestCase):
         measured = f"{step * 1.25 / 1e3}ms"
         self.assertEqual(ddpsim("validate", result, measured).code, 0)
         self.assertEqual(ddpsim("validate", result, measured, "--max-error", "20.1").code, 0)
+        for percent in ("20.1%", "20.1 %"):  # as every output writes it
+            self.assertEqual(ddpsim("validate", result, measured, "--max-error", percent).code, 0)
+        self.assertEqual(ddpsim("validate", result, measured, "--max-error", "19.9%").code, 4)
+        self.assertEqual(ddpsim("validate", result, measured, "--max-error", "%").code, 2)
         outcome = ddpsim("validate", result, measured, "--max-error", "19.9", "--json")
         self.assertEqual(outcome.code, 4)
         self.assertIn("above --max-error 19.9", outcome.err)

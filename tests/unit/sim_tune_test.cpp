@@ -150,6 +150,18 @@ TEST_CASE("tune: keeps the default when nothing measurable can be won, sets a ca
   CHECK(verdict.gain.value >= verdict.measurable);
   REQUIRE(verdict.bucket_cap_mb);
   CHECK(*verdict.bucket_cap_mb > 25);
+  CHECK(verdict.cap_range_mb.first <= *verdict.bucket_cap_mb);
+  CHECK(verdict.cap_range_mb.second >= *verdict.bucket_cap_mb);
+  const Duration chosen = tuned.default_setting.iteration - verdict.gain.value;
+  for (const CurvePoint& point : tuned.curve) {  // any cap of the range does as well
+    if (!point.bucket_cap_mb || point.first_bucket_mb != point.bucket_cap_mb ||
+        point.cap_range_mb.first < verdict.cap_range_mb.first ||
+        point.cap_range_mb.second > verdict.cap_range_mb.second)
+      continue;
+    CAPTURE(*point.bucket_cap_mb);
+    CHECK(point.iteration <= chosen + verdict.measurable);
+    CHECK(chosen <= point.iteration + verdict.measurable);
+  }
   CHECK(verdict.python.find("bucket_cap_mb=") != std::string::npos);
 }
 
@@ -168,6 +180,11 @@ TEST_CASE("tune: caps asked for are evaluated as they are, unreachable ones mark
   Setup setup(3);
   const TuneResult plain = setup.tune({.caps = {400, 25, 1, 25}});  // sorted, each once
   REQUIRE(plain.curve.size() == 3);
+  CHECK(plain.only_caps_asked);
+  CHECK(plain.recommended.cap_range_mb.first == plain.recommended.cap_range_mb.second);
+  const CurvePoint odd = setup.tune({.caps = {32.04}}).curve.front();  // no whole bytes
+  CHECK(odd.bucket_cap_mb == 32.04);
+  CHECK(odd.first_bucket_mb == 32.04);
   CHECK(plain.curve[1].bucket_cap_mb == 25);
   CHECK(plain.curve[2].buckets == 1);
   for (const CurvePoint& point : plain.curve) CHECK(point.reachable);

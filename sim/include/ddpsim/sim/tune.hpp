@@ -36,9 +36,11 @@ struct Gain {
 struct Recommendation {
   bool set = false;  ///< false: keep the default
   std::optional<double> bucket_cap_mb;
-  std::optional<double> first_bucket_mb;         ///< set when the first bucket must be set apart
-  std::pair<double, double> cap_range_mb{0, 0};  ///< caps within the measurable of the best
-  Gain gain;                                     ///< iteration(default) - iteration(recommended)
+  std::optional<double> first_bucket_mb;  ///< set when the first bucket must be set apart
+  /// Caps around it, without a gap, whose predicted steps differ from its step by no more than the
+  /// measurable.
+  std::pair<double, double> cap_range_mb{0, 0};
+  Gain gain;                   ///< iteration(default) - iteration(recommended)
   std::optional<Gain> surest;  ///< where the default is kept: gain of the surest other setting
   Duration measurable;         ///< gains below this cannot be told from noise
   std::string python;          ///< line to paste; empty when keeping the default
@@ -68,6 +70,7 @@ struct TuneResult {
   CurvePoint best;             ///< minimum of the reachable curve
   Recommendation recommended;
   std::vector<CurvePoint> curve;  ///< by first bucket, then by cap
+  bool only_caps_asked = false;   ///< the curve is of TuneOptions::caps, not of every bucketing
   Duration lower_bound;           ///< collectives take no time
   std::optional<BestPartition> best_partition;
   std::string best_partition_absent_because;

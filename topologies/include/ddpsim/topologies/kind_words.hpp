@@ -13,5 +13,8 @@ std::string_view kind_word(VertexKind kind);  ///< "pcie-switch"
 /// (GPUDirect-TCPX, -TCPXO).
 std::string_view kind_word(const Network& network);
 std::string_view kind_word(IntraKind kind);  ///< "nvswitch"
+/// What is assumed of each TCP connection where no log of the cluster stands behind it; empty where
+/// nothing is.
+std::string_view assumed_of_connections(const Cluster& cluster);
 
 }  // namespace ddpsim
