@@ -258,6 +258,10 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
     context.warnings.push_back(std::move(warning));
   for (std::string& warning : rank_warnings(job.workload, job.cluster))
     context.warnings.push_back(std::move(warning));
+  if (!gloo && job.options.ddp.comm_hook == CommHook::bf16_compress &&
+      tuning.nccl < NcclVersion{2, 10, 0})
+    throw UsageError(fmt::format("--comm-hook bf16: NCCL {} has no bfloat16 yet; it came with 2.10",
+                                 to_string(tuning.nccl)));
   if (gloo && job.options.ddp.comm_hook == CommHook::bf16_compress)
     context.warnings.emplace_back(
         "gloo refuses bfloat16 in PyTorch 1.13 and many versions after (\"Invalid scalar type\"); "

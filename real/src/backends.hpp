@@ -34,7 +34,8 @@ struct BackendKind {
 };
 std::vector<BackendKind> backend_kinds();
 
-/// Throws Unavailable before any rank is met when the machine cannot run it. Here and below `name` is one of those that
+/// Throws Unavailable before any rank is met when the machine cannot run it. Here and below `name`
+/// is one of those that
 /// are here.
 void require_machine(const std::string& name, const World& world);
 

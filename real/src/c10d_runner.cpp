@@ -1,9 +1,12 @@
 // PyTorch's own reducer in the place of ours: c10d::Reducer over ProcessGroupGloo, driven as
 // DistributedDataParallel drives it. The reference that ours is compared with.
 //
-// Backward is a chain of autograd nodes, one per parameter in the workload's ready order; each waits for its
-// deadline and hands out a gradient. Launches are seen at the process group, ends by the work's future; when a
-// collective starts inside a worker thread is not seen and stands equal to its launch. Copies out are not seen
+// Backward is a chain of autograd nodes, one per parameter in the workload's ready order; each
+// waits for its
+// deadline and hands out a gradient. Launches are seen at the process group, ends by the work's
+// future; when a
+// collective starts inside a worker thread is not seen and stands equal to its launch. Copies out
+// are not seen
 // apart: what passes between the last end and the return of backward is booked as one.
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -90,7 +93,8 @@ class WatchedGloo : public c10d::ProcessGroupGloo {
     return work;
   }
 
-  /// Those since the last call, once all of them are over: a future wakes who waits before it calls back.
+  /// Those since the last call, once all of them are over: a future wakes who waits before it calls
+  /// back.
   std::vector<Launch> take() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return ended_ == launches_.size(); });

@@ -1,4 +1,5 @@
-// What the reducer needs of a communication library: collectives beside the compute stream, in the order of
+// What the reducer needs of a communication library: collectives beside the compute stream, in the
+// order of
 // the calls. NCCL and gloo stand behind it.
 #pragma once
 
@@ -34,7 +35,8 @@ class Communicator {
 
   /// Sums over all ranks, in place, after what the compute stream holds now.
   virtual Ticket all_reduce(Region region) = 0;
-  /// Sums 16-bit elements so, then casts the sums into `wide`, beside the compute stream: the end of a compression hook.
+  /// Sums 16-bit elements so, then casts the sums into `wide`, beside the compute stream: the end
+  /// of a compression hook.
   virtual Ticket all_reduce_and_widen(Region region, Region wide) = 0;
   /// Rank 0's content for all, after what the compute stream holds now.
   virtual Ticket broadcast(Region region) = 0;

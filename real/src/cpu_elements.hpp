@@ -1,4 +1,5 @@
-// Elements in the host's memory, in their own type. The 16-bit types are Eigen's: same bits as PyTorch's, rounding to the
+// Elements in the host's memory, in their own type. The 16-bit types are Eigen's: same bits as
+// PyTorch's, rounding to the
 // nearest, ties to even, as they do.
 #pragma once
 

@@ -106,7 +106,8 @@ CudaDevice::~CudaDevice() {
   cudaStreamDestroy(stream_);
 }
 
-/// Events are known by their distance to others; this one is known on the host's clock, to some microseconds.
+/// Events are known by their distance to others; this one is known on the host's clock, to some
+/// microseconds.
 void CudaDevice::anchor() {
   require_success(cudaStreamSynchronize(stream_), "waiting for the GPU");
   require_success(cudaEventRecord(zero_, stream_), "recording an event");

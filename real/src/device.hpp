@@ -2,7 +2,8 @@
 // (cuda_device) and a CPU that waits for deadlines (cpu_device), so that one reducer runs on both and
 // tests see every call.
 //
-// Everything but allocate, fill, read and synchronise is work in order on the compute stream: on a GPU the
+// Everything but allocate, fill, read and synchronise is work in order on the compute stream: on a
+// GPU the
 // calls return at once, on the CPU when it is done.
 #pragma once
 

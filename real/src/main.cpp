@@ -17,6 +17,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/sim/bucket_assignment.hpp"
 #include "exit_code.hpp"
 #include "parse_problem.hpp"
 #include "rank_threads.hpp"
@@ -135,6 +136,11 @@ std::vector<Bytes> sizes(const Arguments& arguments) {
   for (const std::string_view item : comma_list(*arguments.all_reduce)) {
     const Parsed<Bytes> size = parse_bytes(item);
     if (!size.value) throw UsageError("--all-reduce: " + size.problem);
+    const std::int64_t element =
+        element_size(wire_dtype({.comm_hook = arguments.ddp.comm_hook}, Dtype::float32));
+    if (size.value->count() <= 0 || size.value->count() % element != 0)
+      throw UsageError(fmt::format("--all-reduce: {} is no whole number of elements of {} bytes",
+                                   item, element));
     refuse_repeated("--all-reduce", item, std::ranges::count(result, *size.value) > 0);
     result.push_back(*size.value);
   }
@@ -190,7 +196,8 @@ std::string one_line(const char* what) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-/// The ranks of this process; where processes are to be started here it returns in each of them. The folder is made once
+/// The ranks of this process; where processes are to be started here it returns in each of them.
+/// The folder is made once
 /// nothing is known to stand in the way.
 std::vector<World> join(const Arguments& arguments) {
   const auto make_folder = [&] {

@@ -1,5 +1,7 @@
-// NCCL on a stream of its own, as ProcessGroupNCCL: a collective waits for what the compute stream holds when it is
-// launched, and the compute stream waits for it when told to. The host never waits but in synchronise, and there not
+// NCCL on a stream of its own, as ProcessGroupNCCL: a collective waits for what the compute stream
+// holds when it is
+// launched, and the compute stream waits for it when told to. The host never waits but in
+// synchronise, and there not
 // for ever.
 #pragma once
 
@@ -27,7 +29,8 @@ class NcclCommunicator : public Communicator {
   void wait(Ticket ticket) override;
   CollectiveTimes times_of(Ticket ticket) override;
   void forget_tickets() override;
-  /// Waits until both streams are done; a peer that died or a network that stalls is a PeerLost within the time-out.
+  /// Waits until both streams are done; a peer that died or a network that stalls is a PeerLost
+  /// within the time-out.
   void finish();
 
  private:

@@ -4,6 +4,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <thread>
 
 namespace ddpsim {
@@ -44,9 +46,16 @@ Measurement run_threads(const Sweep& sweep, const std::vector<World>& ranks,
   job->sweep = sweep;
   job->ranks = ranks;
   std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < ranks.size(); ++i) threads.emplace_back([job, i] { job->run(i); });
+  std::string unstarted;
+  try {
+    for (std::size_t i = 0; i < ranks.size(); ++i) threads.emplace_back([job, i] { job->run(i); });
+  } catch (const std::system_error& error) {  // too many threads for this machine
+    unstarted = error.what();
+  }
 
   std::unique_lock lock(job->mutex);
+  if (!unstarted.empty())
+    job->failed = {ranks[threads.size()].rank, "its thread cannot be started: " + unstarted};
   const auto all_ended = [&] { return job->ended == ranks.size(); };
   job->changed.wait(lock, [&] { return all_ended() || job->failed; });
   const bool in_time = job->changed.wait_for(lock, grace, all_ended);

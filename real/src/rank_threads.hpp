@@ -1,4 +1,5 @@
-// Several ranks in one process, a thread each: one process for all GPUs of a node. Each has a device, a communicator and a
+// Several ranks in one process, a thread each: one process for all GPUs of a node. Each has a
+// device, a communicator and a
 // connection to the store of its own, as if it were a process.
 #pragma once
 
@@ -24,7 +25,8 @@ class RankFailed : public std::runtime_error {
   bool all_ended_;
 };
 
-/// Runs the ranks until all have ended; what the first of them measured. Where one fails the others have `grace` to end.
+/// Runs the ranks until all have ended; what the first of them measured. Where one fails the others
+/// have `grace` to end.
 /// Throws RankFailed.
 Measurement run_threads(const Sweep& sweep, const std::vector<World>& ranks,
                         std::chrono::milliseconds grace = std::chrono::seconds(5));

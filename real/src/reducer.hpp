@@ -3,12 +3,15 @@
 //
 //   hook of a gradient     scaled by 1/ranks into its place in the bucket, on the compute stream
 //   bucket complete        launched if it is next in line, and with it those behind it that are complete
-//   finalize               per bucket in order: wait, then copy out (no copy with gradient_as_bucket_view)
+//   finalize               per bucket in order: wait, then copy out (no copy with
+// gradient_as_bucket_view)
 //
-// With a compression hook (default_hooks.py) a gradient is copied unscaled, and a bucket's launch casts it to 16 bits, divides
+// With a compression hook (default_hooks.py) a gradient is copied unscaled, and a bucket's launch
+// casts it to 16 bits, divides
 // there, and all-reduces that; the sums are cast back beside the compute stream.
 //
-// Gradients are written anew by each backward (zero_grad(set_to_none=True), the default since PyTorch 2.0), so
+// Gradients are written anew by each backward (zero_grad(set_to_none=True), the default since
+// PyTorch 2.0), so
 // views too are filled by a copy.
 #pragma once
 
@@ -45,7 +48,8 @@ class Reducer {
   Reducer(Device& device, Communicator& communicator, HostClock clock, const Workload& workload,
           const DdpOptions& options);
 
-  /// Start of iteration `iteration`, from 1: rebuilds the buckets where PyTorch would, then broadcasts buffers.
+  /// Start of iteration `iteration`, from 1: rebuilds the buckets where PyTorch would, then
+  /// broadcasts buffers.
   void prepare_for_forward(int iteration);
   /// The hook of a parameter whose gradient was written.
   void gradient_ready(std::size_t parameter);
@@ -85,8 +89,10 @@ class Reducer {
   DdpOptions options_;
   std::vector<Region> gradients_;  ///< per parameter
   std::vector<Region> buffers_;
-  /// The buckets of the first iteration, and those after the rebuild where they differ. Their memory is there before any
-  /// step: between ranks of one process an allocation may wait for a collective that waits for this rank.
+  /// The buckets of the first iteration, and those after the rebuild where they differ. Their
+  /// memory is there before any
+  /// step: between ranks of one process an allocation may wait for a collective that waits for this
+  /// rank.
   std::vector<Assignment> assignments_;
   Assignment* now_ = nullptr;
   std::size_t next_ = 0;  ///< first bucket not launched

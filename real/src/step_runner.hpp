@@ -1,4 +1,5 @@
-// One rank of a training job that runs real steps. Behind it stand our reducer on a device (replay_runner) and
+// One rank of a training job that runs real steps. Behind it stand our reducer on a device
+// (replay_runner) and
 // PyTorch's own (c10d_runner).
 #pragma once
 
@@ -39,8 +40,10 @@ class RealBackend {
   /// Memory is there when it returns.
   virtual std::unique_ptr<StepRunner> runner(const Workload& workload,
                                              const DdpOptions& options) = 0;
-  /// Times of `repetitions` all-reduces of so many bytes of this type, one after the other, each from all ranks together. Calls
-  /// `meet` once memory is there: all ranks are to begin then. Values stay what they are, for where adding takes its time by
+  /// Times of `repetitions` all-reduces of so many bytes of this type, one after the other, each
+  /// from all ranks together. Calls
+  /// `meet` once memory is there: all ranks are to begin then. Values stay what they are, for where
+  /// adding takes its time by
   /// them.
   virtual std::vector<AllReduceTimes> all_reduce(Dtype dtype, Bytes size, int repetitions,
                                                  const std::function<void()>& meet) = 0;

@@ -1,4 +1,5 @@
-// One rank's part of a sweep: meet the others, run every configuration, send what was measured to rank 0, which
+// One rank's part of a sweep: meet the others, run every configuration, send what was measured to
+// rank 0, which
 // writes it.
 #pragma once
 
@@ -38,7 +39,8 @@ struct Sweep {
 /// What all ranks must agree on, as a number in text.
 std::string digest_of(const Sweep& sweep);
 
-/// Throws JobEnded, PeerLost, Unavailable, std::runtime_error (the disk). What is returned is complete on rank 0.
+/// Throws JobEnded, PeerLost, Unavailable, std::runtime_error (the disk). What is returned is
+/// complete on rank 0.
 Measurement run_sweep(const Sweep& sweep, const World& world);
 
 }  // namespace ddpsim

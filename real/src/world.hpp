@@ -1,4 +1,5 @@
-// Which rank of which job this process is: forked here, or started by torchrun, mpirun, srun or by hand. A process may also
+// Which rank of which job this process is: forked here, or started by torchrun, mpirun, srun or by
+// hand. A process may also
 // hold several ranks, a thread each: then what a launcher numbers are processes.
 #pragma once
 
@@ -19,19 +20,23 @@ struct World {
   int listening = -1;  ///< rank 0's socket where it was opened before the fork; else -1
 };
 
-/// Reads RANK, WORLD_SIZE, LOCAL_RANK, or what Open MPI, PMI and Slurm set, with MASTER_ADDR and MASTER_PORT (29500).
+/// Reads RANK, WORLD_SIZE, LOCAL_RANK, or what Open MPI, PMI and Slurm set, with MASTER_ADDR and
+/// MASTER_PORT (29500).
 /// Absent where none of them is set. Throws JobEnded where they contradict each other.
 std::optional<World> world_from_environment();
 
-/// Runs `check` in a process of its own and throws JobEnded with what it threw. CUDA, once asked, does not survive a fork:
+/// Runs `check` in a process of its own and throws JobEnded with what it threw. CUDA, once asked,
+/// does not survive a fork:
 /// whoever is to fork asks it so.
 void check_apart(const std::function<void()>& check);
 
-/// Forks `processes` processes of `ranks_each` ranks and returns in each of them with its place among them. The parent never
+/// Forks `processes` processes of `ranks_each` ranks and returns in each of them with its place
+/// among them. The parent never
 /// returns: it waits for them, ends them all where one failed, and exits as the first that failed did.
 World fork_processes(int processes, int ranks_each);
 
-/// The ranks that a process holds: rank and local rank count processes in `process`, ranks in the result.
+/// The ranks that a process holds: rank and local rank count processes in `process`, ranks in the
+/// result.
 std::vector<World> ranks_of_process(const World& process, int ranks_each);
 /// "rank 3" or "ranks 4 to 7".
 std::string name_of_ranks(const std::vector<World>& ranks);

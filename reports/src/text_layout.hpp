@@ -17,7 +17,8 @@ int digits_of(Grade grade);
 /// `value` to so many significant digits, at most three decimals: "98", "0.31", "420", "<0.001".
 std::string significant(double value, int digits);
 
-/// "1.9 to 2.1", "12 % to 28 %": the ends of an interval, with up to two digits more where `digits` would print them alike.
+/// "1.9 to 2.1", "12 % to 28 %": the ends of an interval, with up to two digits more where `digits`
+/// would print them alike.
 std::string interval_text(double low, double high, int digits, std::string_view unit = "");
 
 enum class TimeUnit { microseconds, milliseconds };

@@ -37,7 +37,8 @@ struct PipelineShape {
   std::vector<Hop> hops;
   std::vector<std::uint32_t> hop_lists;
   std::uint32_t lag = 0;
-  /// The hops of every channel that differs from those before it in more than its routes. What does not depend on links
+  /// The hops of every channel that differs from those before it in more than its routes. What does
+  /// not depend on links
   /// need be worked out for these only.
   std::vector<Slice> unlike_channels;
 

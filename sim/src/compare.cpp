@@ -30,7 +30,7 @@ Sample sample(const Candidate& job, Duration step) {
 
 /// Whether an error of this source is one and the same on both clusters.
 bool is_shared(const std::string& source, const Cluster& a, const Cluster& b) {
-  if (source == kFixedCost || source == kBandwidth)
+  if (source == kFixedCost || source == kBandwidth || source == kCollectiveTimes)
     return a.name == b.name && a.gpus_per_node == b.gpus_per_node && (a.nodes > 1) == (b.nodes > 1);
   if (source == kRankPace) return a.name == b.name;
   if (source == kComputeScale) return a.gpu.name == b.gpu.name;

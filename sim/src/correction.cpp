@@ -36,7 +36,7 @@ constexpr double kReleaseSizes = 6.0;  // powers of two
 constexpr double kOwn = 0.3;
 constexpr double kOwnSizes = 1.0;  // powers of two
 
-/// Of the logarithm of a time: what repeats of one measurement differ by at least.
+/// Of the logarithm of a time: what the correction leaves of a log, beside what repeats differ by.
 constexpr double kNoise = 0.05;
 /// Of the logarithm of a time, per power of two outside the measured sizes.
 constexpr double kPerOctave = 0.03;
@@ -150,7 +150,7 @@ double at_size(const SizeSpread& spread, Bytes size) {
 Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
   if (nodes * gpus_per_node <= 1) return {};
   const double open = left_open(calibration, nodes, gpus_per_node, size);
-  double deviation = std::pow(std::max(kNoise, at_size(calibration.repeats, size)), 2);
+  double deviation = kNoise * kNoise + std::pow(at_size(calibration.repeats, size), 2);
   const double misfit = at_size(calibration.misfit, size) * kLawFurther *
                         four_in_five(scales_of(calibration)) / kFourInFive;
   deviation += open * misfit * misfit;

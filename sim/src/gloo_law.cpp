@@ -6,12 +6,15 @@
 //     T = start + 2 (s - q) * (step^h + (b / rate)^h)^(1/h)
 //   broadcast, binomial tree: ceil(log2 n) rounds of S
 //   rate = the least of a process, of its share of the host, of the NIC (every ring that passes from
-//     one host to the next sends 2(n - 1)/n S through it); the former two divided by 1 + (cost - 1) * miss
-//   miss = the part of 2 g S, buffers and socket copies of a host's g processes, that its cache cannot hold
+//     one host to the next sends 2(n - 1)/n S through it); the former two divided by 1 + (cost - 1)
+// * miss
+//   miss = the part of 2 g S, buffers and socket copies of a host's g processes, that its cache
+// cannot hold
 //   volume = 2 (n - 1)/n S / rate: what cannot hide behind another collective
 //
 // n ranks, S bytes. Two segments are under way at a time, so a step's latency hides behind the bytes of
-// the other: h = 1.5, between the sum (1) and the larger (infinity), as a loopback between 1 KiB and 4 MiB
+// the other: h = 1.5, between the sum (1) and the larger (infinity), as a loopback between 1 KiB
+// and 4 MiB
 // suggests. Assumes ranks in order of nodes, ranks in lockstep, and
 // that the reduction (some GB/s) never binds before the socket. Source: gloo/allreduce.cc; checked
 // against the DDP paper. Stops being true where processes outnumber cores.

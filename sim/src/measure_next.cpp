@@ -70,7 +70,8 @@ std::optional<NextMeasurement> measurement_of(const std::string& source, const W
                                               const Cluster& cluster,
                                               const SimulationOptions& options, Backend backend) {
   const bool gloo = backend == Backend::gloo;
-  const bool collectives = source == kFixedCost || source == kBandwidth;
+  const bool collectives =
+      source == kFixedCost || source == kBandwidth || source == kCollectiveTimes;
   if (collectives && (!gloo || cluster.ranks() > 1)) {
     const std::vector<Bytes> sizes = source == kFixedCost
                                          ? std::vector<Bytes>{Bytes(1024), kSmallAllReduce}

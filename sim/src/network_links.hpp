@@ -36,7 +36,8 @@ HopPace pace_of(const ChunkPipeline& pipeline, const Hop& hop, const NetworkLink
 /// Of all hops of the pipeline.
 std::vector<HopPace> paces_of(const ChunkPipeline& pipeline, const NetworkLinks& links);
 
-/// By link: the most that all hops of the pipeline, which have these paces, send over it at once, added to `booked`.
+/// By link: the most that all hops of the pipeline, which have these paces, send over it at once,
+/// added to `booked`.
 void book(const ChunkPipeline& pipeline, const std::vector<HopPace>& paces,
           const NetworkLinks& links, std::vector<std::int64_t>& booked);
 

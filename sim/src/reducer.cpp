@@ -8,7 +8,8 @@
 //   communication  per bucket: not before its launch, not before the compute stream has passed the
 //                  point at which it was launched, not before the bucket in front has ended
 //
-// A communication hook adds a cast to 16 bits and a division to the compute stream at the launch; the cast back runs on a
+// A communication hook adds a cast to 16 bits and a division to the compute stream at the launch;
+// the cast back runs on a
 // stream of its own as soon as the all-reduce has ended, and the copies out wait for it.
 //
 // What the recording already holds is kept, not added again: copies into buckets when DDP hooks

@@ -127,8 +127,8 @@ double seconds_at_most(const Workload& workload, const Cluster& cluster,
   for (const RankRecording& rank : workload.ranks)
     recorded = std::max(recorded, recorded_seconds(rank) + std::abs(rank.offset.seconds()));
 
-  // Copies in, out and adding into gradients: at most eight passes over memory.
-  double passes = 8 * bytes;
+  // Copies in, out, a hook's casts and adding into gradients: at most twelve passes over memory.
+  double passes = 12 * bytes;
   double tensors = static_cast<double>(workload.parameters.size());
   const AnalyticModel quiet{.cluster = cluster, .tuning = {}};
   double transfers = 0;
@@ -139,10 +139,12 @@ double seconds_at_most(const Workload& workload, const Cluster& cluster,
   }
   for (const Bucket& bucket : buckets_for(workload, options, 0))
     transfers += plan(quiet, CollectiveKind::all_reduce, bucket.bytes, 0).transfer.seconds();
+  constexpr double kWidestBand = 16;  // of uncertainty.cpp
   constexpr double kSlowestBytesPerSecond = 1e9;
   constexpr double kSecondsPerTensor = 1e-3;
   return (recorded / slowest_rank + tensors * kSecondsPerTensor) * options.ddp.accumulate +
-         passes / kSlowestBytesPerSecond + 4 * transfers + options.variation.stagger.seconds();
+         passes / kSlowestBytesPerSecond + kWidestBand * transfers +
+         options.variation.stagger.seconds();
 }
 
 }  // namespace

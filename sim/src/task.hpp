@@ -1,4 +1,5 @@
-// Work with a remainder and a rate that may change while it runs. Integer arithmetic: no result depends on rounding
+// Work with a remainder and a rate that may change while it runs. Integer arithmetic: no result
+// depends on rounding
 // modes.
 #pragma once
 

@@ -17,9 +17,11 @@ namespace {
 /// Such a band learned from the other families held 79 % of an NVLink node's and 80 % of a network's
 /// large sizes, but none of a PCIe node's: three logs are no population.
 ///
-/// Two further bands split buckets' times, so that four in five further logs lie within. `bandwidth`: the
+/// Two further bands split buckets' times, so that four in five further logs lie within.
+/// `bandwidth`: the
 /// least time per byte from 128 MiB on, over the law's. `fixed`: what sizes from 1 to 64 MiB took beyond
-/// their bytes at that rate, over the law's. From log to log the two do not go together (correlation 0 over
+/// their bytes at that rate, over the law's. From log to log the two do not go together
+/// (correlation 0 over
 /// networks, -0.4 over NVLink nodes); learned from other families and combined as independent they held
 /// 83 % of a network's and 87 % of an NVLink node's sizes from 1 MiB on. What makes small buckets dear
 /// says nothing of large ones.
@@ -59,7 +61,6 @@ const Evidence& evidence_for(const Cluster& cluster) {
 constexpr Band kGloo{0.6, 1.7};
 
 Band fixed_cost_band(const CollectiveModel& model) {
-  if (std::holds_alternative<GlooModel>(model)) return kGloo;
   const AnalyticModel* nccl = chooser_of(model);
   if (nccl == nullptr || nccl->cluster.ranks() <= 1) return {};
   return nccl->cluster.calibration ? duration_band(nccl->cluster, kSmallAllReduce)
@@ -68,7 +69,6 @@ Band fixed_cost_band(const CollectiveModel& model) {
 
 /// A calibration knows its own rate, and less of it outside the sizes measured.
 Band bandwidth_band(const CollectiveModel& model, Bytes largest) {
-  if (std::holds_alternative<GlooModel>(model)) return kGloo;
   const AnalyticModel* nccl = chooser_of(model);
   if (nccl == nullptr || nccl->cluster.ranks() <= 1) return {};
   return nccl->cluster.calibration ? duration_band(nccl->cluster, std::max(kLarge, largest))
@@ -99,6 +99,25 @@ CollectiveModel with_fixed_cost(CollectiveModel model, double factor) {
 CollectiveModel with_bandwidth(CollectiveModel model, double factor) {
   if (TimeScale* scale = time_scale_of(model)) scale->bandwidth *= factor;
   return model;
+}
+
+/// gloo's band is one of whole times: its parts err together there.
+std::vector<Scenario> collective_worlds(const Workload& workload, const SimulationOptions& options,
+                                        const CollectiveModel& model) {
+  std::vector<Scenario> worlds;
+  if (std::holds_alternative<GlooModel>(model)) {
+    for (const double factor : {kGloo.faster, kGloo.slower})
+      worlds.push_back(
+          {kCollectiveTimes, options, with_bandwidth(with_fixed_cost(model, factor), factor)});
+    return worlds;
+  }
+  const Band fixed = fixed_cost_band(model);
+  for (const double factor : {fixed.faster, fixed.slower})
+    worlds.push_back({kFixedCost, options, with_fixed_cost(model, factor)});
+  const Band bytes = bandwidth_band(model, largest_bucket(workload, options));
+  for (const double factor : {bytes.faster, bytes.slower})
+    worlds.push_back({kBandwidth, options, with_bandwidth(model, factor)});
+  return worlds;
 }
 
 SimulationOptions with_interference(SimulationOptions options, double factor) {
@@ -156,18 +175,11 @@ std::string band_evidence(const Cluster& cluster) {
 
 std::vector<Scenario> scenarios(const Workload& workload, const SimulationOptions& options,
                                 const CollectiveModel& model) {
-  const Band fixed = fixed_cost_band(model);
-  const Band bytes = bandwidth_band(model, largest_bucket(workload, options));
-  std::vector<Scenario> worlds = {
-      {kFixedCost, options, with_fixed_cost(model, fixed.faster)},
-      {kFixedCost, options, with_fixed_cost(model, fixed.slower)},
-      {kBandwidth, options, with_bandwidth(model, bytes.faster)},
-      {kBandwidth, options, with_bandwidth(model, bytes.slower)},
-      {kInterference, with_interference(options, kNoInterference), model},
-      {kInterference, with_interference(options, kStrongInterference), model},
-      {kCosts, with_costs(options, kCostsLow), model},
-      {kCosts, with_costs(options, kCostsHigh), model},
-  };
+  std::vector<Scenario> worlds = collective_worlds(workload, options, model);
+  worlds.push_back({kInterference, with_interference(options, kNoInterference), model});
+  worlds.push_back({kInterference, with_interference(options, kStrongInterference), model});
+  worlds.push_back({kCosts, with_costs(options, kCostsLow), model});
+  worlds.push_back({kCosts, with_costs(options, kCostsHigh), model});
   if (options.pace_range) {
     worlds.push_back({kRankPace, with_pace(options, options.pace_range->first), model});
     worlds.push_back({kRankPace, with_pace(options, options.pace_range->second), model});

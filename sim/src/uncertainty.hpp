@@ -31,7 +31,7 @@ inline constexpr const char* kComputeScale = "compute scale";
 /// … and those that belong to PyTorch and NCCL and are the same anywhere.
 inline constexpr const char* kInterference = "interference";
 inline constexpr const char* kCosts = "copies and host costs";
-/// Fixed cost and bandwidth together, where a table of all-reduces has them at every size.
+/// Fixed cost and bandwidth together: of gloo, and in a table of all-reduces.
 inline constexpr const char* kCollectiveTimes = "collective times";
 /// What the replay of today's step leaves unexplained.
 inline constexpr const char* kReplayResidual = "today's residual";

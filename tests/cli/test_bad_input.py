@@ -106,6 +106,7 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--process-groups", "3"], ["PyTorch 2.8", "round-robin", "1.13"]),
     ([*SIMULATE, "--process-groups", "2", "--torch", "1.13", "--network", "flow"],
      ["--process-groups", "flow"]),
+    ([*SIMULATE, "--comm-hook", "bf16", "--nccl", "2.7.8"], ["--comm-hook bf16", "2.10"]),
     ([*SIMULATE, "--interference", "sm:x"], ["--interference", '"x"']),
     ([*SIMULATE, "--interference", "nccl:0"], ["--interference", "nccl"]),
     ([*SIMULATE, "--interference", "sms:1"], ["--interference", '"sms"', "sm, memory, nccl"]),

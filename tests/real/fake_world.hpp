@@ -1,4 +1,5 @@
-// A device and a communicator that write down every call: the host logic of every backend, seen through its seams.
+// A device and a communicator that write down every call: the host logic of every backend, seen
+// through its seams.
 #pragma once
 
 #include <fmt/format.h>

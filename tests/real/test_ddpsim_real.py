@@ -296,6 +296,7 @@ class Usage(unittest.TestCase):
                     (["--warmup", "x"], "--warmup"),
                     (["--ranks-per-process", "4"], "2 ranks are no multiple of 4"),
                     (["--comm-hook", "fp32"], "not one of none, fp16, bf16"),
+                    (["--comm-hook", "fp16", "--all-reduce", "5B"], "5B is no whole number of elements of 2 bytes"),
                     (["--comm-hook", "fp16", "--torch", "1.7"], "PyTorch 1.7 has no fp16_compress_hook"),
                     *([(["--backend", "c10d-gloo", "--no-broadcast-buffers", "--ranks-per-process", "2"],
                         "a process per rank"),

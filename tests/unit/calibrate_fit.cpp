@@ -241,6 +241,27 @@ TEST_CASE("calibrate: logs of one scale that contradict each other") {
                     [](const std::string& note) { return says(note, "1.20 times"); }));
 }
 
+TEST_CASE("calibrate: the interval at a measured scale spans logs that differ, and in place") {
+  const auto held = [](const Fit& found, const MeasuredLog& log, double factor) {
+    int count = 0;
+    for (const MeasuredPoint& point : log.points) {
+      const double expected = predicted_us(found.calibration, {2, 4}, point.size);
+      const Band band = calibrated_band(found.calibration, 2, 4, point.size);
+      const double time = point.time_us * factor;
+      count += time >= expected * band.faster && time <= expected * band.slower ? 1 : 0;
+    }
+    return static_cast<double>(count) / static_cast<double>(log.points.size());
+  };
+  MeasuredLog log = measured({2, 4});
+  CHECK(held(fit({log}), log, 1.2) == 0);
+  const Fit apart = fit({log, measured({2, 4}, 1.8)});
+  CHECK(held(apart, log, 1) > 0.75);
+  CHECK(held(apart, log, 1.8) > 0.75);
+  CHECK(held(apart, log, 3) == 0);
+  for (MeasuredPoint& point : log.points) point.in_place_us = 1.2 * point.time_us;
+  CHECK(held(fit({log}), log, 1.15) > 0.75);
+}
+
 TEST_CASE("calibrate: logs of one scale that differ at large sizes alone") {
   MeasuredLog slow = measured({2, 4});
   for (MeasuredPoint& point : slow.points)

@@ -366,7 +366,8 @@ TEST_CASE("step: static_graph's first iteration loses nothing that was recorded"
 }
 
 TEST_CASE("step: a compression hook halves the wire and adds casts around it") {
-  // 4 MB of fp32 ready at 100 us. At 1 byte per ps of memory: cast 6 MB, divide 4 MB, cast back 6 MB; copies 8 MB each.
+  // 4 MB of fp32 ready at 100 us. At 1 byte per ps of memory: cast 6 MB, divide 4 MB, cast back 6
+  // MB; copies 8 MB each.
   const Workload workload = worlds::chain({{4'000'000, 100}}, 50, 100);
   SimulationOptions options = worlds::bare();
   options.costs.copy_bandwidth_share = 1;

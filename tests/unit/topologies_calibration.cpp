@@ -59,10 +59,14 @@ TEST_CASE("calibration of a cluster file: what later fits know is read, and may 
   const std::string later = with(
       "\"overlap\": 2.5},",
       "\"overlap\": 2.5, \"block_us\": 0.7, \"ring_ends\": 0.5, \"hop_growth\": [0.1, -0.2, 0.3]},"
-      "\"selection\": {\"tree_factor\": 0.9, \"ll128_between_nodes\": false},");
+      "\"selection\": {\"tree_factor\": 0.9, \"ll128_between_nodes\": false},"
+      "\"repeats\": {\"small\": 0.2, \"middle\": 0.3, \"large\": 0.04},");
   const Cluster after = parse_cluster(later, "lab.json");
   CHECK(after.calibration->constants.hop_growth[1] == -0.2);
   CHECK(after.calibration->selection.tree_factor == 0.9);
+  CHECK(after.calibration->repeats.middle == 0.3);
+  CHECK(before.calibration->repeats.middle == 0);
+  CHECK(before.calibration->scales.front().fault.empty());
   CHECK_FALSE(after.calibration->selection.ll128_between_nodes);
   const auto refused = [&](const std::string& from, const std::string& to) {
     std::string text = later;

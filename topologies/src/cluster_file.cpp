@@ -5,8 +5,8 @@
 //             "interconnect": {"kind": "nvlink", "links_per_gpu": 6, "per_link": "25GBps",
 //                              "layout": "pair|mesh|cube"}
 //                           | {"kind": "nvswitch|pcie", "per_gpu": "300GBps"} | {"kind": "none"}},
-//    "network": {"kind": "ib|roce|tcp|tcp-vm|tcpx|efa|slingshot", "nics_per_node": 4, "per_nic": "100Gbps",
-//                "latency": "1.5us", "oversubscription": 1, "gpudirect": true, "collnet": false},
+//    "network": {"kind": "ib|roce|tcp|tcp-vm|tcpx|efa|slingshot", "nics_per_node": 4,
+//                "per_nic": "100Gbps", "latency": "1.5us", "oversubscription": 1, "gpudirect": true, "collnet": false},
 //    "switches": {…}, "degraded": […],
 //    "nccl": {"search_channels": 6, "per_channel": "20GBps"},
 //    "sources": ["…"], "verified": true | [NODES, …],

@@ -32,7 +32,8 @@ struct DeviceMatrix {
   std::vector<std::vector<MatrixCell>> cells;
 };
 
-/// NVLinks get the rates of `gpu`, PCIe slots those of its generation, NIC ports none. `file` is for messages: throws
+/// NVLinks get the rates of `gpu`, PCIe slots those of its generation, NIC ports none. `file` is
+/// for messages: throws
 /// InputError where the matrix contradicts itself or the GPU.
 NodeGraph draw_node(const DeviceMatrix& matrix, const std::string& file, const GpuModel& gpu);
 

@@ -1,4 +1,5 @@
-// Which step of a trace becomes the workload: the one asked for, else the complete one whose backward is the lower median.
+// Which step of a trace becomes the workload: the one asked for, else the complete one whose
+// backward is the lower median.
 #pragma once
 
 #include <cstddef>

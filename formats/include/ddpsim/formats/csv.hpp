@@ -6,7 +6,8 @@
 
 namespace ddpsim {
 
-/// Without blanks and carriage returns at either end, and without the byte order mark that spreadsheets write in front.
+/// Without blanks and carriage returns at either end, and without the byte order mark that
+/// spreadsheets write in front.
 std::string_view trimmed(std::string_view text);
 
 /// The cells of one line, trimmed; an empty line has one empty cell.

@@ -10,7 +10,8 @@ namespace ddpsim {
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> known);
 
-/// `Did you mean "ring"?`; of words that are only begun, `Did you mean "abci-a100" or "abci-v100"?`; `otherwise` when no
+/// `Did you mean "ring"?`; of words that are only begun, `Did you mean "abci-a100" or
+/// "abci-v100"?`; `otherwise` when no
 /// known word is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string> known,
                          std::string otherwise = "");

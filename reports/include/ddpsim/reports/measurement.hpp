@@ -1,4 +1,5 @@
-// What `ddpsim-real` measured: steps of a real reducer over a sweep of configurations, with all that is needed
+// What `ddpsim-real` measured: steps of a real reducer over a sweep of configurations, with all
+// that is needed
 // to repeat it. `ddpsim.measurement/1`.
 #pragma once
 
@@ -52,7 +53,8 @@ struct MeasuredAllReduce {
   Bytes size;
   Dtype dtype = Dtype::float32;
   Quantiles time_us;
-  /// Of a compression hook: cast to 16 bits and division in front of it, cast back behind it, each by itself.
+  /// Of a compression hook: cast to 16 bits and division in front of it, cast back behind it, each
+  /// by itself.
   std::optional<Quantiles> narrow_us;
   std::optional<Quantiles> widen_us;
 };
@@ -67,7 +69,8 @@ struct Measurement {
 
 std::string measurement_json(const Measurement& measurement);
 std::string measurement_csv(const Measurement& measurement);
-/// The all-reduces as all_reduce_perf of nccl-tests prints them, for whatever reads its logs. `hosts` of the ranks, in
+/// The all-reduces as all_reduce_perf of nccl-tests prints them, for whatever reads its logs.
+/// `hosts` of the ranks, in
 /// order; `device` is the GPU's name.
 std::string measurement_log(const Measurement& measurement, const std::vector<std::string>& hosts,
                             const std::string& device);

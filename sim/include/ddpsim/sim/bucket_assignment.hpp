@@ -65,7 +65,8 @@ std::vector<Bucket> steady_buckets(const Workload& workload, const DdpOptions& o
 /// DDP's parameters in gradient-ready order (recorded, or reverse definition order).
 std::vector<std::size_t> ready_order(const Workload& workload);
 
-/// What an all-reduce of such gradients carries: their own type, or the one a communication hook casts them to.
+/// What an all-reduce of such gradients carries: their own type, or the one a communication hook
+/// casts them to.
 Dtype wire_dtype(const DdpOptions& options, Dtype gradients);
 /// Bytes it carries for so many of gradients.
 Bytes wire_bytes(const DdpOptions& options, Dtype gradients, Bytes bytes);

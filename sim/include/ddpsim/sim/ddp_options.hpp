@@ -11,8 +11,8 @@
 
 namespace ddpsim {
 
-/// What DDP does with a full bucket: its own all-reduce, or one of the hooks of default_hooks.py, which cast it to 16 bits,
-/// divide it there by the number of ranks, all-reduce that and cast back.
+/// What DDP does with a full bucket: its own all-reduce, or one of the hooks of default_hooks.py,
+/// which cast it to 16 bits, divide it there by the number of ranks, all-reduce that and cast back.
 enum class CommHook { none, fp16_compress, bf16_compress };
 /// "fp16_compress_hook", as default_hooks.py names it; empty for none.
 std::string_view name_of(CommHook hook);
@@ -29,7 +29,8 @@ struct DdpOptions {
   bool static_graph = false;
   bool gradient_as_bucket_view = false;
   bool broadcast_buffers = true;
-  /// torch.distributed._round_robin_process_groups of so many: the k-th collective goes to group k mod n.
+  /// torch.distributed._round_robin_process_groups of so many: the k-th collective goes to group k
+  /// mod n.
   int process_groups = 1;
   int accumulate = 1;  ///< micro-batches per step; all but the last run under no_sync()
   CommHook comm_hook = CommHook::none;

@@ -33,7 +33,8 @@ struct DdpCosts {
   /// ncclAllReduce). Ranges met in practice: 5-20 us and 30-80 us.
   Duration host_hook = Duration::microseconds(10);
   Duration host_launch = Duration::microseconds(50);
-  /// More per launch where a communication hook runs in Python, under the interpreter's lock; met: 20-100 us.
+  /// More per launch where a communication hook runs in Python, under the interpreter's lock; met:
+  /// 20-100 us.
   Duration host_comm_hook = Duration::microseconds(50);
   /// From the host's launch call to the kernel's start on an idle stream: 11.4-13.3 us over 15
   /// all-reduces of a 2 x A100 trace.
