@@ -277,8 +277,8 @@ bool same_choices(const Choices& a, const Choices& b) {
 }
 
 /// Four in five repeats of a measurement lie within 1.28 of this: in place beside out of place of one
-/// log, and of two logs of one scale one beside the other (the fit may side with either). The wider
-/// of the two decides: what one log repeats well, another day may not.
+/// log, and each of two logs of one scale beside their mean, which the fit gives back. The wider of
+/// the two decides: what one log repeats well, another day may not.
 SizeSpread repeats_of(const std::vector<Part>& parts) {
   std::vector<std::pair<Bytes, double>> in_place;
   std::vector<std::pair<Bytes, double>> other_log;
@@ -290,7 +290,8 @@ SizeSpread repeats_of(const std::vector<Part>& parts) {
         if (parts[a].scale == parts[b].scale)
           for (const MeasuredPoint& other : parts[b].points)
             if (other.size == point.size)
-              other_log.emplace_back(point.size, std::abs(std::log(other.time_us / point.time_us)));
+              other_log.emplace_back(point.size,
+                                     std::abs(std::log(other.time_us / point.time_us)) / 2);
     }
   const auto one = [](const std::vector<std::pair<Bytes, double>>& all, Bytes from, Bytes to) {
     std::vector<double> within;
