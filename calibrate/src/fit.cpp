@@ -79,7 +79,8 @@ std::vector<FittedConstant> constants_of_fit(const KrigingFit& solved, const Pat
   std::vector<FittedConstant> out;
   for (std::size_t i = 0; i < law_parameters().size(); ++i) {
     const LawParameter& parameter = law_parameters()[i];
-    // What the logs say nothing about stays what it was.
+    // What the logs say nothing about stays as expected: what a law for all clusters says, or, of
+    // what only logs tell (block_us, ring_ends), the middle of the families seen.
     if (!(solved.deviation[i] > 0) || solved.deviation[i] > 0.9 * parameter.doubt) continue;
     PathConstants before = prior;
     PathConstants after = solved.constants;

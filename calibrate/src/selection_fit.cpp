@@ -117,8 +117,8 @@ class Explanation {
         problem_.places.push_back(
             place_of(choices.of[problem_.places.size()], point.size, cluster));
     }
-    problem_.law = [&](const PathConstants& constants) {
-      std::vector<double> out = times_us(parts_, choices.of, {.constants = constants});
+    problem_.law = [this, of = choices.of](const PathConstants& constants) {
+      std::vector<double> out = times_us(parts_, of, {.constants = constants});
       for (double& value : out) value = std::log(value);
       return out;
     };

@@ -50,12 +50,12 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
                   "round-robin process groups: so many collectives in flight (to 1.13)")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  add_word_option<CommHook>(command, "--comm-hook", arguments.comm_hook,
-                            {{"none", CommHook::none},
-                             {"fp16", CommHook::fp16_compress},
-                             {"bf16", CommHook::bf16_compress}},
-                            "communication hook: fp16_compress_hook (1.8 and later) or "
-                            "bf16_compress_hook (1.10 and later)");
+  std::vector<std::pair<std::string, CommHook>> hooks;
+  for (const CommHook hook : {CommHook::none, CommHook::fp16_compress, CommHook::bf16_compress})
+    hooks.emplace_back(word_of(hook), hook);
+  add_word_option(command, "--comm-hook", arguments.comm_hook, std::move(hooks),
+                  "communication hook: fp16_compress_hook (1.8 and later) or bf16_compress_hook "
+                  "(1.10 and later)");
   command
       .add_option("--accumulate", arguments.accumulate,
                   "micro-batches per step; all but the last under no_sync()")

@@ -67,13 +67,6 @@ Bytes parse_buffer(const std::string& text) {
   return *parsed.value;
 }
 
-void require_version(const char* option, bool used, const CollectiveTuning& tuning,
-                     NcclVersion since) {
-  if (used && tuning.nccl < since)
-    throw UsageError(fmt::format("{}: NCCL {} does not have it yet; it came with {}", option,
-                                 to_string(tuning.nccl), to_string(since)));
-}
-
 /// Sizes outside those of the nearest log, one line each way.
 std::vector<std::string> size_warnings(const Cluster& cluster, const std::vector<Bytes>& sizes) {
   std::vector<std::string> warnings;
@@ -137,6 +130,13 @@ void add_nccl_options(CLI::App& command, ClusterArguments& arguments) {
 ClusterRequest cluster_request(const ClusterArguments& arguments) {
   return {
       .text = arguments.text, .nodes = arguments.nodes, .gpus_per_node = arguments.gpus_per_node};
+}
+
+void require_version(const char* option, bool used, const CollectiveTuning& tuning,
+                     NcclVersion since) {
+  if (used && tuning.nccl < since)
+    throw UsageError(fmt::format("{}: NCCL {} does not have it yet; it came with {}", option,
+                                 to_string(tuning.nccl), to_string(since)));
 }
 
 CollectiveTuning collective_tuning(const ClusterArguments& arguments, TorchVersion torch) {

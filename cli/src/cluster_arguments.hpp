@@ -39,6 +39,10 @@ ClusterRequest cluster_request(const ClusterArguments& arguments);
 /// Throws UsageError, also for an option the version lacks.
 CollectiveTuning collective_tuning(const ClusterArguments& arguments, TorchVersion torch);
 
+/// Throws UsageError where an option is used that this NCCL does not have.
+void require_version(const char* option, bool used, const CollectiveTuning& tuning,
+                     NcclVersion since);
+
 /// Throws UsageError when the cluster has nothing of what the options allow.
 void require_choice(const ClusterArguments& arguments, const Cluster& cluster,
                     const CollectiveTuning& tuning);

@@ -159,8 +159,7 @@ std::string command_line(const std::string& command, const JobArguments& argumen
   flag("--gradient-as-bucket-view", ddp.gradient_as_bucket_view);
   flag("--no-broadcast-buffers", ddp.no_broadcast_buffers);
   if (ddp.accumulate != standard.accumulate) option("--accumulate", number(ddp.accumulate));
-  if (ddp.comm_hook != CommHook::none)
-    option("--comm-hook", ddp.comm_hook == CommHook::fp16_compress ? "fp16" : "bf16");
+  if (ddp.comm_hook != CommHook::none) option("--comm-hook", std::string(word_of(ddp.comm_hook)));
   if (ddp.process_groups != standard.process_groups)
     option("--process-groups", number(ddp.process_groups));
   option("--model", arguments.model);
@@ -258,11 +257,9 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
     context.warnings.push_back(std::move(warning));
   for (std::string& warning : rank_warnings(job.workload, job.cluster))
     context.warnings.push_back(std::move(warning));
-  if (!gloo && job.options.ddp.comm_hook == CommHook::bf16_compress &&
-      tuning.nccl < NcclVersion{2, 10, 0})
-    throw UsageError(fmt::format("--comm-hook bf16: NCCL {} has no bfloat16 yet; it came with 2.10",
-                                 to_string(tuning.nccl)));
-  if (gloo && job.options.ddp.comm_hook == CommHook::bf16_compress)
+  const bool bfloat16 = job.options.ddp.comm_hook == CommHook::bf16_compress;
+  require_version("--comm-hook bf16", bfloat16 && !gloo, tuning, {2, 10, 0});
+  if (gloo && bfloat16)
     context.warnings.emplace_back(
         "gloo refuses bfloat16 in PyTorch 1.13 and many versions after (\"Invalid scalar type\"); "
         "try it before you count on it");

@@ -43,6 +43,18 @@ std::string_view name_of(CommHook hook) {
   return "";
 }
 
+std::string_view word_of(CommHook hook) {
+  switch (hook) {
+    case CommHook::fp16_compress:
+      return "fp16";
+    case CommHook::bf16_compress:
+      return "bf16";
+    case CommHook::none:
+      break;
+  }
+  return "none";
+}
+
 bool first_bucket_tunable(TorchVersion version) {
   return version >= kFirstBucketTunable;
 }

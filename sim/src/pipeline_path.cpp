@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nccl_tuning.hpp"
 #include "pipeline_law.hpp"
 
 namespace ddpsim {
 namespace {
-
-std::size_t at(Protocol protocol) {
-  return static_cast<std::size_t>(protocol);
-}
 
 /// By protocol: every second word of LL is a flag, every sixteenth of LL128.
 constexpr std::array<double, 3> kPayload{0.5, 0.9375, 1.0};

@@ -264,7 +264,7 @@ void LogImport::note_options() {
   if (ddp.gradient_as_bucket_view) line += " --gradient-as-bucket-view";
   if (!ddp.broadcast_buffers) line += " --no-broadcast-buffers";
   if (ddp.comm_hook != CommHook::none)
-    line += ddp.comm_hook == CommHook::fp16_compress ? " --comm-hook fp16" : " --comm-hook bf16";
+    line += fmt::format(" --comm-hook {}", word_of(ddp.comm_hook));
   if (!line.empty()) {
     result_.recognised.push_back("to simulate it as it ran, pass" + line + ", and --torch VERSION");
   }

@@ -16,6 +16,8 @@ namespace ddpsim {
 enum class CommHook { none, fp16_compress, bf16_compress };
 /// "fp16_compress_hook", as default_hooks.py names it; empty for none.
 std::string_view name_of(CommHook hook);
+/// "fp16", as --comm-hook takes it.
+std::string_view word_of(CommHook hook);
 
 struct DdpOptions {
   TorchVersion torch;
