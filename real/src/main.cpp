@@ -197,8 +197,7 @@ std::string one_line(const char* what) {
 }
 
 /// The ranks of this process; where processes are to be started here it returns in each of them.
-/// The folder is made once
-/// nothing is known to stand in the way.
+/// The folder is made once nothing is known to stand in the way.
 std::vector<World> join(const Arguments& arguments) {
   const auto make_folder = [&] {
     if (!arguments.output.empty()) std::filesystem::create_directories(arguments.output);

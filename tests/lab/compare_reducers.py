@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Our reducer beside PyTorch's on the lab's points: bucket bytes exact, steps within 2 %.
 
-    tests/lab/compare_reducers.py measured.csv [--backends cpu-gloo c10d-gloo] [--noise 2]
+    tests/lab/compare_reducers.py measured.csv [--backends cpu-gloo c10d-gloo] [--bound 2]
 
 Each point's figure is the median of its launches' medians; the noise of a point is how far its launches lie apart
 (of four and more: without the best and the worst).
@@ -11,6 +11,9 @@ import argparse
 import csv
 import statistics
 import sys
+
+BACKENDS = ["cpu-gloo", "c10d-gloo"]  # ours, the reference
+BOUND = 2  # percent
 
 
 def read(path):
@@ -36,37 +39,43 @@ def spread(values):
     return (max(kept) / min(kept) - 1) * 100
 
 
+def compare(table, backends, bound):
+    """Prints the points side by side; judged point -> whether it met the bound."""
+    rows = read(table)
+    ours, theirs = (points(rows, backend) for backend in backends)
+    shared = [key for key in ours if key in theirs]
+    if not shared:
+        sys.exit(f"{table}: no point was measured with both {' and '.join(backends)}")
+    print(f"{'model':<12} ranks {'point':<13} {backends[0]:>9} {backends[1]:>9} ms  difference  noise")
+    verdicts, errors, bytes_differ = {}, [], []
+    for key in shared:
+        (mine, sizes), (reference, expected) = ours[key], theirs[key]
+        value, truth = statistics.median(mine), statistics.median(reference)
+        difference, noise = (value / truth - 1) * 100, max(spread(mine), spread(reference))
+        quiet = noise <= bound
+        if quiet:
+            verdicts[key] = abs(difference) <= bound
+            errors.append((abs(difference), key))
+        if sizes != expected:
+            bytes_differ.append(key)
+            verdicts[key] = False
+        print(f"{key[0]:<12} {key[1]:>5} {key[2]:<13} {value / 1000:>9.2f} {truth / 1000:>9.2f}    {difference:>+8.2f} %"
+              f" {noise:>5.2f} %{'' if quiet else '  too noisy to judge'}")
+    if errors:
+        worst, where = max(errors)
+        print(f"{len(errors)} of {len(shared)} points judged: median {statistics.median(e for e, _ in errors):.2f} %, "
+              f"worst {worst:.2f} % ({', '.join(map(str, where))}); bucket bytes "
+              f"{'exact' if not bytes_differ else 'DIFFER at ' + str(bytes_differ)}", flush=True)
+    return verdicts
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("table")
-    parser.add_argument("--backends", nargs=2, default=["cpu-gloo", "c10d-gloo"])
-    parser.add_argument("--bound", type=float, default=2, help="percent")
+    parser.add_argument("--backends", nargs=2, default=BACKENDS)
+    parser.add_argument("--bound", type=float, default=BOUND, help="percent")
     arguments = parser.parse_args()
-    rows = read(arguments.table)
-    ours, theirs = (points(rows, backend) for backend in arguments.backends)
-    shared = [key for key in ours if key in theirs]
-    if not shared:
-        sys.exit(f"{arguments.table}: no point was measured with both {' and '.join(arguments.backends)}")
-    print(f"{'model':<12} ranks {'point':<13} {arguments.backends[0]:>9} {arguments.backends[1]:>9} ms  difference"
-          "  noise")
-    judged, bytes_differ = [], []
-    for key in shared:
-        (mine, sizes), (reference, expected) = ours[key], theirs[key]
-        if sizes != expected:
-            bytes_differ.append(key)
-        value, truth = statistics.median(mine), statistics.median(reference)
-        difference, noise = (value / truth - 1) * 100, max(spread(mine), spread(reference))
-        quiet = noise <= arguments.bound
-        if quiet:
-            judged.append((abs(difference), key))
-        print(f"{key[0]:<12} {key[1]:>5} {key[2]:<13} {value / 1000:>9.2f} {truth / 1000:>9.2f}    {difference:>+8.2f} %"
-              f" {noise:>5.2f} %{'' if quiet else '  too noisy to judge'}")
-    errors = sorted(judged)
-    if errors:
-        print(f"{len(errors)} of {len(shared)} points judged: median {statistics.median(e for e, _ in errors):.2f} %, "
-              f"worst {errors[-1][0]:.2f} % ({', '.join(map(str, errors[-1][1]))}); bucket bytes "
-              f"{'exact' if not bytes_differ else 'DIFFER at ' + str(bytes_differ)}")
-    if bytes_differ or any(error > arguments.bound for error, _ in errors):
+    if not all(compare(arguments.table, arguments.backends, arguments.bound).values()):
         sys.exit(4)
 
 

@@ -13,11 +13,13 @@ communication overlaps backward, backward takes longer than it was recorded at a
 law for gloo, hence the wide bar: 15 % where the lab's timed waits have 5 %. Measured so far, with compute and link in
 other proportions too (--batch 32 and 128, --rate 500mbit): worst 6.8 % of the judged points, at the cap that hides most.
 
-Bars: each point 15 %, bucket bytes exact, the sign of every difference above noise right. Points noisier than 5 % are
-listed, not judged. What misses a bar or is too noisy is measured once more before it counts. Exit 4: a bar was
-missed; 77: no namespaces, no torch, no gloo in this ddpsim, or nothing quiet enough."""
+Bars: each point 15 %, bucket bytes exact, the sign of every difference above noise right. Points noisier than 5 % are listed,
+not judged. Two caps that make the same buckets are one job measured twice: how far they lie apart is noise too. What is too
+noisy is measured again, and what misses a bar counts when it misses again (repeated.py). Exit 4: a bar was missed; 77: no
+namespaces, no torch, no gloo in this ddpsim, or nothing quiet enough."""
 
 import argparse
+import functools
 import itertools
 import pathlib
 import statistics
@@ -28,6 +30,7 @@ import tempfile
 import compare_reducers
 import lab
 import predict
+import repeated
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from torch_python import python_with_torch  # noqa: E402
@@ -62,7 +65,7 @@ def imported(program, folder):
 
 
 def attempt(arguments, python):
-    """How many points were judged, how many bars missed."""
+    """Each point's and each pair's verdict (repeated.failures)."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         measurement = run_job(arguments, python, folder)
@@ -74,7 +77,7 @@ def attempt(arguments, python):
                    for name in POINTS}
     core = max(measurement["all_reduces"].items(), key=lambda point: int(point[0]))[1][1]
     print(f"torch {measurement['torch']}, links: {gloo}; gloo's threads take {core * 100:.0f} % of a core while they reduce")
-    curve, judged, missed = [], 0, 0
+    curve, verdicts = [], {}
     for name, result in results.items():
         rounds = [statistics.median(steps) for steps in measurement["steps"][name]]
         measured, noise, predicted = statistics.median(rounds), compare_reducers.spread(rounds), result["iteration_us"]
@@ -82,24 +85,30 @@ def attempt(arguments, python):
         exact, quiet = sizes == measurement["buckets"][name], noise <= QUIET
         error = percent_off(predicted, measured)
         compute = predicted - result["exposed_communication_us"]
-        judged += quiet
-        missed += not exact or (quiet and abs(error) > EACH)
-        curve.append((measured, predicted, name, noise))
+        verdicts[name] = exact and (abs(error) <= EACH if quiet else None)
+        curve.append((measured, predicted, name, noise, sizes))
         print(f"{name:<8} {len(sizes):>2} buckets, bytes {'exact' if exact else 'DIFFER'}; measured {measured / 1000:>6.1f} ms "
               f"(noise {noise:>4.1f} %), predicted {predicted / 1000:>6.1f} ms {error:>+5.1f} %; all hidden "
               f"{percent_off(compute, measured):>+6.1f} %, none hidden "
               f"{percent_off(compute + sum(sizes) / rate * 2 * (RANKS - 1) / RANKS, measured):>+6.1f} %, as at the default "
               f"cap {percent_off(curve[0][0], measured):>+6.1f} %{'' if quiet else '; too noisy to judge'}")
-    signs = wrong = 0
-    for one, other in itertools.combinations(curve, 2):
-        difference = one[0] / other[0] - 1
-        if abs(difference) * 100 > max(one[3] + other[3], 1):  # else their rounds overlap
-            signs += 1
-            wrong += (difference > 0) != (one[1] > other[1])
+    signs = signs_of(curve)
     best, chosen = min(curve), min(curve, key=lambda point: point[1])
     print(f"chosen {chosen[2]}, measured best {best[2]}, regret {percent_off(chosen[0], best[0]):.1f} %; signs of "
-          f"differences above noise: {signs - wrong} of {signs} right", flush=True)
-    return judged, missed + wrong
+          f"differences above noise: {sum(signs.values())} of {len(signs)} right", flush=True)
+    return verdicts | signs
+
+
+def signs_of(curve):
+    """Every pair of points that lies apart by more than noise -> whether the slower one was predicted slower."""
+    pairs = list(itertools.combinations(curve, 2))
+    noise = max([1, *(abs(percent_off(one[0], other[0])) for one, other in pairs if one[4] == other[4])])
+    signs = {}
+    for one, other in pairs:
+        slower, faster = max(one, other), min(one, other)
+        if one[4] != other[4] and percent_off(slower[0], faster[0]) > max(noise, one[3] + other[3]):
+            signs[f"{one[2]} beside {other[2]}"] = slower[1] > faster[1]
+    return signs
 
 
 def percent_off(predicted, measured):
@@ -123,11 +132,8 @@ def main():
     if probe.returncode:
         lab.skip(f"{python} has no torch with gloo: " + probe.stderr.strip().splitlines()[-1])
     lab.own_namespaces()
-    for _ in range(2):
-        judged, missed = attempt(arguments, python)
-        if judged == len(POINTS) and not missed:
-            return
-    if missed:
+    failed, judged = repeated.failures(functools.partial(attempt, arguments, python))
+    if failed:
         sys.exit(4)
     if not judged:
         lab.skip("this machine is too busy: no point is quiet enough to judge")

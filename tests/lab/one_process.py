@@ -5,8 +5,7 @@
 
 A network namespace of its own, whose loopback is shaped: both directions share its rate. The two ways take turns; a point's
 figure is the median of its launches' medians, its noise how far they lie apart (compare_reducers.py). A point noisier than the
-bound is listed, not judged, and all is measured once more before a difference counts. Exit 4: a point differs; 77: no
-namespaces."""
+bound is listed, not judged; one counts that differs again (repeated.py). Exit 4: a point differs; 77: no namespaces."""
 
 import argparse
 import csv
@@ -17,8 +16,10 @@ import subprocess
 import sys
 import tempfile
 
+import compare_reducers
 import lab
 import lab_workloads
+import repeated
 
 RANKS = 2
 
@@ -55,24 +56,22 @@ def main():
     parser.add_argument("--iterations", type=int, default=7)
     arguments = parser.parse_args()
     lab.own_namespaces()
-    if "not in this build" in subprocess.run([arguments.program, "no-such-workload"], capture_output=True, text=True, check=False).stderr:
-        lab.skip("this ddpsim-real has no cpu-gloo (Debian: libgloo-dev)")
+    lab.require_backend(arguments.program, "cpu-gloo")
     shape_loopback(arguments.rate)
-    compare = pathlib.Path(__file__).resolve().with_name("compare_reducers.py")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for model, value in lab_workloads.all_workloads().items():
             (folder / f"{model}.json").write_text(json.dumps(value), encoding="utf-8")
-        for _ in range(2):
+
+        def attempt():
             with open(folder / "measured.csv", "w", encoding="utf-8", newline="") as out:
                 writer = csv.DictWriter(out, lab.COLUMNS, lineterminator="\n")
                 writer.writeheader()
                 writer.writerows(measure(arguments, folder))
-            code = subprocess.run([sys.executable, str(compare), str(folder / "measured.csv"), "--backends", "threads",
-                                   "processes"], check=False).returncode
-            if code == 0:
-                break
-    sys.exit(code)
+            return compare_reducers.compare(folder / "measured.csv", ["threads", "processes"], compare_reducers.BOUND)
+
+        failed, _ = repeated.failures(attempt)
+    sys.exit(4 if failed else 0)
 
 
 if __name__ == "__main__":
