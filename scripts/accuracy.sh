@@ -64,7 +64,7 @@ messages() {
       }
       text = ""
     }
-    END { flush(); if (shown == "") print "No test case prints this table." }' "$table.log"
+    END { flush(); if (shown == "") { print "No test case prints this table."; exit 1 } }' "$table.log" || status=1
   (( status == 0 )) || grep -A6 'ERROR: ' "$table.log" || true
   rm -f "$table.log"
   return "$status"
@@ -91,7 +91,6 @@ section "Layer costs" messages "layer cost*"
 section "Whole steps, estimated" messages "step time*"
 section "Another GPU or batch" messages "transfer*"
 section "Flow network beside the law" messages "flow*"
-section "Interference" messages "interference*"
 for table in one_gigabit fp16_hook four_ranks; do
   section "The lab, $table: our reducer beside PyTorch's" as_text \
     python3 tests/lab/compare_reducers.py "tests/lab/measured/$table.csv"
