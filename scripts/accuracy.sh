@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Every accuracy table, beside its trivial predictors, in one Markdown file.
+# Every accuracy table, beside its trivial predictors, in one Markdown file; then whether the README says the same.
 #
-#   scripts/accuracy.sh [FILE]        default: build/accuracy.md
+#   scripts/accuracy.sh [--quick] [FILE]        default: build/accuracy.md; --quick leaves out what the README does not show
 #
 # The measurements lie beside the checkout (DDPSIM_SHARED for the published scaling, default ../shared; the unit tests
-# know ../shared alone); what is absent is said and skipped. Exit code 1 when a table could not be made or one of its
-# checks failed.
+# know ../shared alone); what is absent is said and skipped. Exit code 1 when a table could not be made, one of its checks
+# failed or the README has other figures.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+quick=false
+if [[ ${1:-} == --quick ]]; then quick=true; shift; fi
 file=${1:-build/accuracy.md}
 shared=$(realpath -m "${DDPSIM_SHARED:-../shared}")
 [[ -d $shared/data ]] || { echo "accuracy: skipped, no measurements in $shared"; exit 0; }
@@ -80,9 +82,13 @@ messages() {
 section "Published data-parallel scaling" \
   python3 tests/accuracy/published_scaling.py "$shared" --ddpsim "$ddpsim"
 section "PyTorch's DDP benchmark, part by part" messages "PyTorch*"
-section "The DDP paper" as_text python3 tests/accuracy/ddp_paper.py "$ddpsim" --choices --sensitivity
+assumptions=(--choices --sensitivity)
+if $quick; then assumptions=(); fi
+section "The DDP paper" as_text python3 tests/accuracy/ddp_paper.py "$ddpsim" "${assumptions[@]}"
 section "Compute beside NCCL" as_text python3 tests/accuracy/measure_interference.py
 section "All-reduce: the law, uncalibrated" messages "pipeline law*"
+section "All-reduce: the law, each family left out" as_text \
+  python3 tests/accuracy/fit_pipeline_law.py --tests "$tests" --leave-one-out "$shared/data/nccl-tests"
 section "Logs: sound or not" messages "health: all*"
 section "All-reduce: calibrated on logs" messages "calibrate: *,scaling law*"
 section "Replay of recorded steps" messages "replay*,seed case*"
@@ -101,4 +107,5 @@ section "The lab: real DDP beside PyTorch's reducer" as_text \
   python3 tests/lab/compare_reducers.py --backends torch c10d-gloo tests/lab/measured/fp16_hook.csv
 
 echo "accuracy: $file"
+python3 tests/accuracy/readme_table.py "$file" README.md || failed=1
 exit "$failed"

@@ -97,6 +97,7 @@ if ! $quick; then
   check "thread sanitizer" threads
   scripts/setup.sh --torch || skip "recorder in real trainings" "PyTorch could not be installed"
   check "release: build and tests" build_and_test release
+  check "accuracy: the README's figures" scripts/accuracy.sh --quick
   check benchmarks benchmarks
   if command -v clang-tidy >/dev/null; then
     check clang-tidy tidy

@@ -122,7 +122,7 @@ class RankOfSweep {
       measured.narrow_us = quantiles(&AllReduceTimes::narrow);
       measured.widen_us = quantiles(&AllReduceTimes::widen);
     }
-    measurement_.all_reduces.push_back(std::move(measured));
+    measurement_.all_reduces.push_back(measured);
     if (world_.rank == 0) progress(fmt::format("all-reduce {} B", size.count()));
   }
 

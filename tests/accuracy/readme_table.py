@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+"""The README's accuracy tables, with the figures that scripts/accuracy.sh has just measured.
+
+    tests/accuracy/readme_table.py build/accuracy.md README.md [--write]
+
+Each row below is its words, with {names} where figures stand, and where in accuracy.md to find these: a section and the text
+around them, <name> for a number, ... for anything between. Figures are given to two digits. Without --write README.md is compared:
+exit code 4 where it says something else, and the lines. A figure that is not found is an error: the table it stood in has changed."""
+
+import argparse
+import dataclasses
+import difflib
+import math
+import pathlib
+import re
+import sys
+
+BEGIN, END = "<!-- made by tests/accuracy/readme_table.py -->", "<!-- end of what readme_table.py makes -->"
+PUBLISHED = "Published data-parallel scaling"
+PAPER = "The DDP paper"
+CALIBRATED = "All-reduce: calibrated on logs"
+LEFT_OUT = "All-reduce: the law, each family left out"
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    what: str
+    data: str
+    error: str
+    beside: str
+    figures: tuple = ()  # (section, text)
+
+
+def published(group, *, prefix=""):
+    """A group's lines of the published scaling: {p90}, {none_p90} of no communication, {one_p90} of one constant."""
+    numbers = "<{0}median> % | <{0}p90> % | <{0}worst> % | <{0}loss> %"
+    return tuple((PUBLISHED, f"| {group} | {predictor} | <rows> | {numbers.format(prefix + name)}" + rest)
+                 for predictor, name, rest in (("ddpsim", "", " | ... | <" + prefix + "held> % |"), ("no communication", "none_", ""),
+                                               ("efficiency <constant>, best for all", "one_", "")))
+
+
+def paper(environment, backend, predictors, prefix=""):
+    """A predictor's line of the paper's data, {median} for ddpsim and {name_median} for another, and what its intervals hold."""
+    line = "{1} <pairs_n> <{0}median>% <{0}p90>% <{0}worst>% <{0}signs>% of <pairs>"
+    found = []
+    for predictor, name in predictors.items():
+        regret = f" <{prefix + name}regret>%" if environment == "A" else ""
+        held = f" ... its 80 % intervals hold <{prefix + name}held>% of" if predictor.startswith("ddpsim") else ""
+        found.append((PAPER, f"environment {environment}, {backend}: ... " + line.format(prefix + name, predictor) + regret + held))
+    return tuple(found)
+
+
+def left_out(scale, name):
+    return (CALIBRATED, f"-{scale} <{name}> <_> <_> all <{name}_all> <_> <_> small <_> held <_> (...) % law <_> <_> "
+                        f"LogGP <{name}_loggp> <{name}_loggp_all>")
+
+
+def law(kind, constant="<one> % p90 <one_p90> %"):
+    return ((LEFT_OUT, f"leave one family out ... {kind} >= 1 MiB median <median> % p90 <p90> % worst <worst> %"),
+            (LEFT_OUT, f"one constant efficiency ... {kind} >= 1 MiB median {constant}"),
+            (LEFT_OUT, f"NCCL's own estimate ... {kind} >= 1 MiB median <nccl> % p90 <nccl_p90> %"))
+
+
+INTERIOR = {"abci-v100-n2g4": "v2", "alps-gh200-n8g4": "g8", "alps-gh200-n32g4": "g32", "a100-sxm4-80gb-n1g4": "a4"}
+OTHERS = {"abci-v100-n1g4": "o0", "abci-v100-n8g4": "o1", "abci-a100-n1g8": "o2", "abci-a100-n2g8": "o3", "alps-gh200-n1g4": "o4",
+          "alps-gh200-n2g4": "o5", "alps-gh200-n128g4": "o6", "polaris-a100-n2g4-nccl221": "o7",
+          "polaris-a100-n8g4-nccl218": "o8", "polaris-a100-n540g4-nccl221": "o9", "a100-sxm4-80gb-n1g2": "oa",
+          "a100-sxm4-80gb-n1g8": "ob", "p3dn-efa-n2g1": "oc", "p3dn-efa-n2g8": "od"}
+MODELS = ("alexnet", "densenet121", "inception_v3", "resnet18", "resnet50", "resnet101", "resnext101", "vgg16")
+LAB = "The lab, one_gigabit: "
+HOOK = "The lab, fp16_hook: "
+
+TABLES = {
+    "PyTorch's own rules, and reading traces": [
+        Row("bucket assignment", "90 outputs of PyTorch's function; DDP's own logs (1.13)", "exact", ""),
+        Row("import of a trace", "{steps} steps of 15 open traces, 2021 to 2025",
+            "gradients ready within {ready} µs, all-reduces start within {start} µs, bucket bytes exact", "",
+            (("Import of traces", "<steps> steps gradient ready, us: worst <ready> ... all-reduce start, us: worst <start> "),)),
+        Row("eight ranks joined: when each all-reduce starts and ends", "64 recorded durations of a DLRM job",
+            "start: median {start} µs, worst {start_worst}; end: {end}, {end_worst}", "rank 0's duration for all: 5.5 ms",
+            (("Replay of recorded steps", "start: median <start> us, worst <start_worst> us; end: median <end> us, worst <end_worst> us"),)),
+        Row("replay, recorded all-reduce times", "3 steps of a 2×A100 trace", "tail ≤ {tail} µs, starts ≤ {start} µs", "",
+            (("Replay of recorded steps", "worst tail <tail> us, worst start <start> us"),)),
+        Row("recorder: ready times", "a backward that waits for set deadlines, on a CPU", "≤ 0.6 %", "cost +0.7 % of the step"),
+    ],
+    "Collectives": [
+        Row("all-reduce ≥ 1 MiB, one NVLink node, its family left out", "14 open nccl-tests logs",
+            "median {median} %, p90 {p90} %, worst {worst} %",
+            "NCCL's own estimate: {nccl}, {nccl_p90} %; one constant efficiency: {one}, {one_p90} %", law("one NVLink node")),
+        Row("the same over a network", "22 logs", "median {median} %, p90 {p90} %, worst {worst} %",
+            "{nccl}, {nccl_p90} %; {one}, {one_p90} %", law("network")),
+        Row("the same, PCIe node", "3 logs, no two alike", "median {median} %, worst {worst} %",
+            "{nccl}, {nccl_p90} %; {one}, {one_p90} %", law("one PCIe node")),
+        Row("calibrated, ≥ 1 MiB: a scale between measured ones left out", "ABCI V100 n2, Alps n8, n32, A100-80GB g4",
+            "median {v2}, {g8}, {g32}, {a4} %; all sizes {v2_all}, {g8_all}, {g32_all}, {a4_all} %",
+            "LogGP fit: {v2_loggp}, {g8_loggp}, {g32_loggp}, {a4_loggp} %; {v2_loggp_all}, {g8_loggp_all}, {g32_loggp_all}, "
+            "{a4_loggp_all} %", tuple(left_out(scale, name) for scale, name in INTERIOR.items())),
+        Row("the same, any other scale left out", "14 scales of six clusters",
+            "median {o*:min} to {o*:max} %; all sizes {o*_all:min} to {o*_all:max} % (p3dn's two: {oc}, {od}; {oc_all}, {od_all}); 80 % intervals of all 18 hold {held} %",
+            "LogGP fit: {o*_loggp:min} to {o*_loggp:max} %; {o*_loggp_all:min} to {o*_loggp_all:max} %",
+            tuple(left_out(scale, name) for scale, name in OTHERS.items()) + ((CALIBRATED, "held in all <held> % of"),)),
+        Row("logs that do not describe their machine", "3 of {logs}, two more suspect",
+            "the three and one suspect flagged, no false alarm", "", (("Logs: sound or not", "<logs> logs "),)),
+        Row("flow network = law, nothing else on the links", "1,260 cases", "≤ {worst:percent} %", "",
+            (("Flow network beside the law", "worst difference between flow and law: <worst> "),)),
+        Row("flow network = SimGrid on the same physics", "rings of 8 to 1024 ranks, fat tree", "equal to the picosecond", ""),
+    ],
+    "Whole steps of jobs nobody here ran": [
+        Row("ResNet-50 on 1, 2, 4, 8, 16 V100", "PyTorch's DDP benchmark", "{e1:+}, {e2:+}, {e4:+}, {e8:+}, {e16:+} %",
+            "no DDP cost at all: {n1:+}, {n2:+}, {n4:+}, {n8:+}, {n16:+} %",
+            tuple(("PyTorch's DDP benchmark, part by part", f" 25 {n} <_> <_> <e{n}> % <n{n}> %") for n in (1, 2, 4, 8, 16))),
+        Row("published scaling, one V100 node; 1-GPU step given", "{rows} rows, 5 sources",
+            "step: median {median} %, p90 {p90} %, worst {worst} %; loss {loss} %",
+            "no communication: {none_median}, {none_p90}, {none_worst}, {none_loss} %; one constant: {one_median}, {one_p90}, "
+            "{one_worst}, {one_loss} %", published("V100 single node")),
+        Row("the same, several V100 nodes", "{rows} rows",
+            "median {median} %, **p90 {p90} %**, worst {worst} % (ten rows of two stacks lose more than their whole wire; NCCL, caps "
+            "and packing as the sources' own scripts state); loss {loss} %",
+            "{none_median}, {none_p90}, {none_worst}, {none_loss} %; {one_median}, {one_p90}, {one_worst}, {one_loss} %",
+            published("V100 multi-node")),
+        Row("of these fp32", "{rows} rows", "median **{median} %**, p90 {p90} %; the {stated_rows} whose network's rate is stated "
+            "{stated} %", "no communication: {none_median}, {none_p90} %; one constant: {one_median}, {one_p90} %",
+            published("V100 multi-node, fp32") + ((PUBLISHED, "| the same, network's rate stated | ddpsim | <stated_rows> | <stated> %"),)),
+        Row("the same, one A100 node", "{rows} rows", "median {median} %, p90 {p90} %, worst {worst} %; loss {loss} %",
+            "{none_median}, {none_p90}, {none_worst}, {none_loss} %; {one_median}, {one_p90}, {one_worst}, {one_loss} %; the constant "
+            "that fits these rows best: **{own_median}**, {own_p90}, {own_worst}, {own_loss} %", published("A100") +
+            ((PUBLISHED, "| A100 | efficiency <_>, best for the group | <_> | <own_median> % | <own_p90> % | <own_worst> % | <own_loss> %"),)),
+        Row("80 % intervals of these", "{rows} rows", "hold {held} % (one V100 node {v_held}, several {m_held}, A100 {a_held})", "",
+            published("V100 single node", prefix="v_") + published("V100 multi-node", prefix="m_") + published("A100", prefix="a_")
+            + published("all")),
+        Row("DDP paper, NCCL, 1 to 32 V100; three points a curve given", "{pairs_n} steps",
+            "median {median} %, p90 {p90} %, worst {worst} %; 80 % intervals hold {held} % (nothing fitted: {free_held})",
+            "no communication: {none_median}, {none_p90} %; LogGP fit: {loggp_median}, {loggp_p90} %",
+            paper("A", "nccl", {"ddpsim": "", "ddpsim, nothing fitted": "free_", "no communication": "none_", "LogGP fit": "loggp_"})),
+        Row("the same, gloo (that a host's cache matters is seen in these data alone)", "{pairs_n} steps",
+            "median {median} %, p90 {p90} %, worst {worst} %; intervals hold {held} % (nothing fitted: {free_held})",
+            "gloo's plain law: {plain_median}, {plain_p90} %; LogGP fit: {loggp_median}, {loggp_p90} %",
+            paper("A", "gloo", {"ddpsim": "", "ddpsim, nothing fitted": "free_", "gloo, plain law": "plain_", "LogGP fit": "loggp_"})),
+        Row("which of two points of a curve is slower", "{pairs} pairs NCCL, {g_pairs} gloo",
+            "right **{signs} %, {g_signs} %**; in the shared pool below {b_signs}, {bg_signs} %",
+            "LogGP fit: {loggp_signs}, {g_loggp_signs} %; {odd1} of the NCCL pairs of ResNet-50's caps and {odd2} of BERT's lie one way on "
+            "16 GPUs and the other on 32",
+            tuple((PAPER, text.replace("<pairs>", "<g_pairs>")) for _, text in
+                  paper("A", "gloo", {"ddpsim": "g_", "LogGP fit": "g_loggp_"}))
+            + paper("A", "nccl", {"ddpsim": "", "LogGP fit": "loggp_"})
+            + tuple((PAPER, text.replace("<pairs>", "<_>")) for _, text in
+                    paper("B", "nccl", {"ddpsim": "b_"}) + paper("B", "gloo", {"ddpsim": "bg_"}))
+            + ((PAPER, "resnet50 nccl: <odd1> of <_> pairs of caps ... bert nccl: <odd2> of <_> pairs of caps"),)),
+        Row("the cap `tune` picks on the paper's grid, over its measured best", "4 curves NCCL, 4 gloo",
+            "costs ≤ {regret} %, {g_regret} % (nothing fitted: {free_regret}, {g_free_regret} %)",
+            "LogGP fit: {loggp_regret}, {g_loggp_regret} %",
+            paper("A", "nccl", {"ddpsim": "", "ddpsim, nothing fitted": "free_", "LogGP fit": "loggp_"})
+            + paper("A", "gloo", {"ddpsim": "", "ddpsim, nothing fitted": "free_", "LogGP fit": "loggp_"}, "g_")),
+        Row("the paper's shared pool, to 256 GPUs", "{pairs_n} steps NCCL, {pairs_n} gloo",
+            "median {median}, {g_median} %; p90 {p90}, {g_p90} %; intervals hold {held}, {g_held} %",
+            "LogGP fit: {loggp_median}, {g_loggp_median} %; {loggp_p90}, {g_loggp_p90} %",
+            paper("B", "nccl", {"ddpsim": "", "LogGP fit": "loggp_"}) + paper("B", "gloo", {"ddpsim": "", "LogGP fit": "loggp_"}, "g_")),
+    ],
+    "Steps measured here: two cores, shaped links": [
+        Row("our real reducer beside PyTorch's", "{points} points, 2 and 4 ranks",
+            "median {median} %, worst {worst} %; bucket bytes exact", "noise up to 0.95 %",
+            ((LAB + "our reducer beside PyTorch's", "<points> of <_> points judged: median <median> %, worst <worst> %"),)),
+        Row("predicted beside it, from the job's own all-reduces", "the same points, gloo",
+            "mean {mean} %, worst {worst} %; regret ≤ {regret2} % (2 ranks), {regret4} % (4, where launches lie {apart} % apart)",
+            "all hidden {hidden} %, none hidden {exposed} %",
+            ((LAB + "predicted beside it", "points: mean <mean> %, median <_> %, worst <worst> %"),
+             (LAB + "predicted beside it", "all hidden <hidden> %, <_> %; none hidden <exposed> %"),
+             (LAB + "predicted beside it", "resnet-like 2 ranks, views chosen ... regret <regret2> %"),
+             (LAB + "predicted beside it", "resnet-like 4 ranks chosen ... regret <regret4> % (noise <_> %, all launches <apart> %)"))),
+        Row("the same with an fp16 hook", "{points} points, 2 ranks",
+            "ours beside PyTorch's: worst {ours} %; predicted: mean {mean} %, worst {worst} % (with the processor's casts measured beside; "
+            "without, 5 % short at the largest bucket)", "all hidden {hidden} %, none hidden {exposed} %",
+            ((HOOK + "our reducer beside PyTorch's", "<points> of <_> points judged: median <_> %, worst <ours> %"),
+             (HOOK + "predicted beside it", "points: mean <mean> %, median <_> %, worst <worst> %"),
+             (HOOK + "predicted beside it", "all hidden <hidden> %, <_> %; none hidden <exposed> %"))),
+        Row("real DDP of a real model, recorded at one cap, others predicted", "39 points, 2 ranks, gloo",
+            "median 1.5 %, worst 6.8 %; bucket bytes exact, signs right, regret 0 %", "as at the recorded cap: up to 33 %"),
+    ],
+    "Estimates, where nothing was recorded": [
+        Row("one V100 without DDP → DDP on another V100", "ResNet-50, two open traces", "buckets exact, ready within 3.6 ms of 66",
+            "proportional to bytes: 36 ms"),
+        Row("backward on a V100, the model left out", "per-layer tables of eight models", "{b*:min} to {b*:max} %",
+            "time ∝ FLOPs: {f*:min} to {f*:max} %",
+            tuple(("Layer costs", f"learned from the other seven ... {model} forward <_> %, of a layer <_> / <_> % backward <b{n}> %, "
+                                  f"of a layer <_> / <_> % ~ FLOPs <f{n}> %")
+                  for n, model in enumerate(MODELS))),
+        Row("single layers of these", "1567 modules", "median {m*:min} to {m*:max} % a model, p90 up to {q*:max} %",
+            "∝ FLOPs: median {p*:max} %",
+            tuple(("Layer costs", f"learned from the other seven ... {model} forward <_> %, of a layer <_> / <_> % backward <_> %, "
+                                  f"of a layer <m{n}> / <q{n}> %") for n, model in enumerate(MODELS))
+            + tuple(("Layer costs", f"{model} forward ... ~ FLOPs forward <_> %, of a layer <_> / <_> % backward <_> %, of a layer <p{n}>")
+                    for n, model in enumerate(MODELS))),
+        Row("whole steps, model left out", "32 published single-GPU figures, four GPUs", "median {median} %, p90 {p90} %, worst {worst} %",
+            "one FLOP rate: {f_median}, {f_p90}, {f_worst} %",
+            (("Whole steps, estimated", "left out: median <median> %, p90 <p90> %, worst <worst> %"),
+             ("Whole steps, estimated", "~ FLOPs: median <f_median> %, p90 <f_p90> %, worst <f_worst> %"))),
+        Row("V100 → A100, H100", "eight published pairs", "median {median} %, worst {worst} %", "peak rates: {peak} %",
+            (("Whole steps, estimated", "transfer: median <median> %, p90 <_> %, worst <worst> %"),
+             ("Whole steps, estimated", "peak rates: median <peak> %"))),
+    ],
+}
+
+
+class Figure(float):
+    """{x}: two digits, and no more than were printed. {x:+}: as printed, with its sign. {x:percent}: a share as per cent."""
+
+    def __new__(cls, text):
+        figure = super().__new__(cls, text)
+        figure.text = text
+        return figure
+
+    def __format__(self, how):
+        if how == "+":
+            return f"{float(self):+.1f}".replace("-", "−")
+        value, printed = abs(float(self)), len(self.text.partition(".")[2])
+        if how == "percent":
+            value, printed = value * 100, printed - 2
+        return f"{value:.{max(0, min(printed, 1 - math.floor(math.log10(value or 1))))}f}"
+
+
+class Figures(dict):
+    """By name; {o*} is all whose names begin with o and end alike, of which :min and :max are shown."""
+
+    def __missing__(self, name):
+        begin, _, end = name.partition("*")
+        return Extremes(value for key, value in self.items() if re.fullmatch(re.escape(begin) + "[a-z0-9]+" + re.escape(end), key))
+
+
+class Extremes(list):
+    def __format__(self, how):
+        return format((min if how == "min" else max)(self, key=abs))
+
+
+def pattern(text):
+    out = []
+    for part in re.split(r"(<\w+>|\s*\.\.\.\s*|\s+)", text):
+        if part.startswith("<") and part.endswith(">") and len(part) > 2:
+            out.append(r"[-+\d.,e]+?" if part == "<_>" else rf"(?P<{part[1:-1]}>[-+]?\d+(?:\.\d+)?)")
+        elif part.strip() == "...":
+            out.append(r".*?")
+        else:
+            out.append(r"\s+" if part.isspace() else re.escape(part))
+    return re.compile("".join(out), re.DOTALL)
+
+
+def sections(text):
+    parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def figures_of(row, accuracy):
+    found = Figures()
+    for section, text in row.figures:
+        if section not in accuracy:
+            sys.exit(f"accuracy.md has no section \"{section}\"; {row.what} needs it")
+        match = pattern(text).search(accuracy[section])
+        if not match:
+            sys.exit(f"accuracy.md, {section}: nothing reads \"{text}\" ({row.what})")
+        found.update({name: Figure(value) for name, value in match.groupdict().items()})
+    return found
+
+
+def tables(accuracy):
+    for title, rows in TABLES.items():
+        yield f"\n**{title}**\n"
+        yield "| what | data | error | beside it |\n|---|---|---|---|"
+        for row in rows:
+            found = figures_of(row, accuracy)
+            yield "| " + " | ".join(cell.format_map(found) for cell in (row.what, row.data, row.error, row.beside)) + " |"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("accuracy", type=pathlib.Path)
+    parser.add_argument("readme", type=pathlib.Path)
+    parser.add_argument("--write", action="store_true")
+    arguments = parser.parse_args()
+    made = "\n".join(tables(sections(arguments.accuracy.read_text(encoding="utf-8")))) + "\n\n"
+    before, _, rest = arguments.readme.read_text(encoding="utf-8").partition(BEGIN + "\n")
+    stated, end, after = rest.partition(END)
+    if not end:
+        sys.exit(f"{arguments.readme}: no \"{BEGIN}\" before \"{END}\"")
+    if arguments.write:
+        arguments.readme.write_text(f"{before}{BEGIN}\n{made}{END}{after}", encoding="utf-8")
+    elif stated != made:
+        sys.stdout.writelines(difflib.unified_diff(stated.splitlines(True), made.splitlines(True), str(arguments.readme), "measured"))
+        print(f"{arguments.readme} says something else than was measured; with --write it is brought up to date")
+        sys.exit(4)
+
+
+if __name__ == "__main__":
+    main()
