@@ -65,7 +65,7 @@ void add_variation_options(CLI::App& command, VariationArguments& arguments) {
                      "--iterations)");
   command.add_option("--rank-slowdown", arguments.rank_slowdown,
                      "how much longer compute takes on one of several ranks than on a GPU alone "
-                     "(default: 5%, and 2.5% more per doubling of the nodes, as published; 0%: not "
+                     "(default: 4.5%, and 2.5% more per doubling of the nodes, as published; 0%: not "
                      "at all)");
   command.add_option("--seed", arguments.seed, "of --jitter")
       ->check(CLI::NonNegativeNumber)
