@@ -24,8 +24,8 @@ struct RankPace {
 /// Of 145 published steps on 2 to 16 GPUs of one node (V100, A100, P100; five sources, 15 stacks),
 /// measured minus predicted without this term was 4.5 % of the 1-GPU step in the middle, 0.4 to 11.3 %
 /// in the middle 80 %. Medians by source: 2.2, 2.7, 4.9, 5.9 %, whatever the number of GPUs (2: 3.9,
-/// 4: 5.1, 8: 4.0 %), on A100 as on V100 where one source has both. Per doubling of nodes: 2.2 %
-/// (PyTorch's benchmark), 2.4 % (NVIDIA), 5.6 % (one network card a node; by stack -1.5 to 14, two
+/// 4: 5.1, 8: 4.0 %), on A100 as on V100 where one source has both. Per doubling of nodes: 2.3 %
+/// (PyTorch's benchmark), 2.4 % (NVIDIA), 6.3 % (one network card a node; by stack -1.3 to 15, two
 /// beyond). tests/accuracy/published_scaling.py shows it with --option=--rank-slowdown=0%, and what a
 /// pace learned without the source that is predicted comes to. Milliseconds, per tensor or a figure
 /// per precision in place of a share of the step do no better on a source left out.
