@@ -28,7 +28,7 @@ struct RankPace {
 /// (PyTorch's benchmark), 2.4 % (NVIDIA), 6.3 % (one network card a node; by stack -1.3 to 15, two
 /// beyond). tests/accuracy/published_scaling.py shows it with --option=--rank-slowdown=0%, and what a
 /// pace learned without the source that is predicted comes to. Milliseconds, per tensor or a figure
-/// per precision in place of a share of the step do no better on a source left out.
+/// per precision in place of a share of the step do worse on V100s of a source left out.
 inline constexpr RankPace kPublishedPace{0.045, 0.025};
 inline constexpr RankPace kLeastPublishedPace{0.004, 0};
 inline constexpr RankPace kMostPublishedPace{0.113, 0.08};
