@@ -63,10 +63,11 @@ void add_variation_options(CLI::App& command, VariationArguments& arguments) {
   command.add_option("--stagger", arguments.stagger,
                      "the last rank begins training this much after the first: 5ms (with "
                      "--iterations)");
-  command.add_option("--rank-slowdown", arguments.rank_slowdown,
-                     "how much longer compute takes on one of several ranks than on a GPU alone "
-                     "(default: 5%, and 2.5% more per doubling of the nodes, as published; 0%: not "
-                     "at all)");
+  command.add_option(
+      "--rank-slowdown", arguments.rank_slowdown,
+      "how much longer compute takes on one of several ranks than on a GPU alone "
+      "(default: 4.5%, and 2.5% more per doubling of the nodes, as published; 0%: not "
+      "at all)");
   command.add_option("--seed", arguments.seed, "of --jitter")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
 """Lays predicted steps beside published data-parallel scaling, row by row.
 
-    published_scaling.py SHARED --ddpsim build/release/cli/ddpsim [--markdown] [--rows FILE]
+    published_scaling.py SHARED --ddpsim build/release/cli/ddpsim [--rows FILE]
 
 SHARED holds data/published-scaling/scaling-shared.csv. The one number taken from a row is its
 published figure at the smallest GPU count, mostly one GPU: compute is scaled so that the step there
 comes out as published. Everything else is predicted: the cluster the row states, uncalibrated, and
 DDP's semantics whatever the framework (gradients in fp32, PyTorch's buckets, NCCL), but for what the
-source's own script says otherwise: its bucket cap, its NCCL, gradients that are fp16. No constant
-belongs to a framework or a source; --option=--rank-slowdown=0% shows what the pace of several ranks
-(sim/include/ddpsim/sim/rank_pace.hpp) contributes.
+source's own script or library says otherwise: its bucket cap, its NCCL, gradients that are fp16
+(published_rows.py). No constant belongs to a framework or a source. The pace of several ranks
+(sim/include/ddpsim/sim/rank_pace.hpp) was learned from these rows: --option=--rank-slowdown=0% shows
+what it contributes, and the line below each group's first what it predicts for a source it has not
+seen.
 
 Printed per group: the error of the latency, the error of the loss (1 - efficiency) where it exceeds
-3 %, both beside an efficiency of 1 (no communication) and beside the constant efficiencies that fit
-all rows and the group best (predictors that have seen the answers); how many intervals held the
-truth; the worst rows by name; why the other rows are not scored. Standard library only.
+3 %, beside an efficiency of 1 (no communication), of 0.95, and the constant efficiencies that fit all
+rows and the group best (predictors that have seen the answers); how many intervals held the truth;
+the worst rows by name; why the other rows are not scored; the same for every row that the issue's
+words admit, doubles and assumed machines included. Standard library only.
 """
 
 import argparse
@@ -22,6 +25,7 @@ import collections
 import concurrent.futures
 import csv
 import json
+import math
 import os
 import re
 import statistics
@@ -30,178 +34,62 @@ import sys
 import tempfile
 import threading
 
-# Names of the data on the left, of `ddpsim list` on the right. Sequence lengths are those of the
-# repositories' own scripts; a row's note overrides them.
-MODELS = {
-    "resnet50": "resnet50", "ResNet50": "resnet50", "ResNet-50": "resnet50",
-    "RN50v1.5": "resnet50", "resnet50v1.5": "resnet50", "ResNet50 v1.5": "resnet50",
-    "ResNet50 v1b": "resnet50", "resnet152": "resnet152", "ResNet-101": "resnet101",
-    "resnext101-32x4d": "resnext101_32x4d", "resnext101_32x8d": "resnext101_32x8d",
-    "VGG-16": "vgg16", "Inception V3": "inception_v3",
-    "BERT-base pretrain (seq 128)": "bert-base:s128", "biobert": "bert-base:s128",
-    "BERT-large": "bert-large:s128", "BERT-large pretrain": "bert-large:s128",
-    "BERT-large SQuAD finetune": "bert-large:s384",
-    "GPT-2 small LM fine-tune (run_clm)": "gpt2",
-}
-PRECISIONS = {"FP32": "fp32", "TF32": "tf32", "AMP/FP16": "amp", "mixed": "amp", "FP16": "amp",
-              "BF16": "bf16"}
-NOT_SCORED_FLAGS = ("grad-accumulation", "input-pipeline", "batch-changes", "do-not-score")
-MOST_SINGLE_NODE_LOSS = 0.15
+from published_rows import (GROUPS, MODELS, assumed_cluster_of, cap_of, cluster_of, group_of,
+                            has_half_gradients, nccl_of, percentile, precision_of, select,
+                            sequence_of, step_seconds, torch_of)
+
 LOSS_WORTH_SCORING = 0.03
 BASELINE_NOISE = 0.01  # figures printed with two to four digits; the data's README says 1 %
-ONE_PACK_MB = "100000"
 PRINTED_TO = 0.001  # seconds per iteration, where percentiles are printed
 P95 = statistics.NormalDist().inv_cdf(0.95)
-GROUPS = ("V100 single node", "V100 multi-node", "A100", "P100")
+USUAL_EFFICIENCY = 0.95
 
 
-def cluster_of(row):
-    """The cluster a row states, in the words of the command line, without its size; or None."""
-    gpu, network, per_node = row["gpu"], row["network"], row["gpus_per_node"]
-    if row["source"] in ("Oneflow-Inc/DLPerf", "PaddleFleetX benchmark"):
-        return "dgx1v-1xedr"
-    if gpu.startswith(("V100-SXM2", "V100 (DGX)")):
-        return "p3.16xlarge" if "p3.16xlarge" in gpu else "dgx1v"
-    if gpu.startswith("V100-SXM3"):
-        return "dgx2"
-    if gpu.startswith("A100-SXM4"):
-        return "dgxa100"
-    if "Azure" in gpu:  # NC24rs: four PCIe cards a VM; of its network 24 Gb/s for all flows together
-        name = "V100" if gpu.startswith("V100") else "P100"
-        return f"gpu:{per_node}x{name} pcie:12GBps nic:1x24Gbps:tcp-vm"
-    return None
+class Pace:
+    """Of several ranks: share of the step that compute takes longer, as rank_pace.hpp has it."""
+
+    def __init__(self, beside_others, per_doubling):
+        self.beside_others = beside_others
+        self.per_doubling = per_doubling
+
+    def share(self, gpus, nodes):
+        if gpus == 1:
+            return 0
+        return max(0, self.beside_others + self.per_doubling * math.log2(nodes))
 
 
-def precision_of(row):
-    return PRECISIONS.get(row["precision"].split(" (")[0].split(" with")[0])
+def baseline_nodes(row):
+    return max(1, int(row["baseline_gpus"]) // int(row["gpus_per_node"]))
 
 
-def series(row):
-    """Rows of one series differ in the number of GPUs alone."""
-    return tuple(row[key] for key in ("source", "model", "framework", "gpu", "precision",
-                                      "per_gpu_batch", "value_1gpu", "baseline_gpus")) + (
-                                          row["network"], sequence_of(row), cap_of(row))
+def learn_pace(bare):
+    """As rank_pace.hpp's was learned, from predictions without one: the middle of what steps on one
+    node take longer, then the middle over the sources of what each doubling of the nodes adds, where
+    the network's rate is stated."""
+    def longer(case):
+        return (case["measured"] - case["predicted"]) / case["baseline"]
+
+    def alone(case):
+        return case["row"]["baseline_gpus"] == "1"
+
+    one_node = [longer(c) for c in bare if alone(c) and c["row"]["nodes"] == "1"
+                and c["row"]["n_gpus"] != "1"]
+    beside = statistics.median(one_node)
+    added = collections.defaultdict(list)
+    for c in bare:
+        doublings = math.log2(int(c["row"]["nodes"]) / baseline_nodes(c["row"]))
+        if doublings > 0 and "Azure" not in c["row"]["gpu"]:
+            added[c["row"]["source"]].append(
+                (longer(c) - (beside if alone(c) else 0)) / doublings)
+    return Pace(beside, statistics.median(statistics.median(of) for of in added.values()))
 
 
-def run_of(row):
-    """Rows of one run differ in the percentile alone, where a source prints several."""
-    if not row["metric"].startswith("s/iter"):
-        return row["row_id"]
-    return tuple(row[key] for key in ("source", "model", "framework", "gpu", "n_gpus")) + (
-        cap_of(row),)
-
-
-def sequence_of(row):
-    stated = re.search(r"[Ss]equence [Ll]ength=(\d+)", row["notes"])
-    return stated.group(1) if stated else None
-
-
-def cap_of(row):
-    stated = re.search(r"bucket_cap_mb=(\d+)", row["notes"])
-    if stated:
-        return stated.group(1)
-    if is_apex_bert(row):
-        return str(250_000_000 * (2 if has_half_gradients(row) else 4) / 2**20)
-    return ONE_PACK_MB if has_one_pack(row) else None
-
-
-def is_apex_bert(row):
-    """NVIDIA's BERT pre-training (DeepLearningExamples, run_pretraining.py; DLPerf runs it from NGC's
-    image): apex DDP with message_size=250000000, on a model that amp's O2 makes fp16."""
-    return (row["framework"].startswith("PyTorch") and "apex" in row["framework"]
-            and "pretrain" in row["model"])
-
-
-def has_one_pack(row):
-    """TensorFlow's distribution strategies pack all gradients into one all-reduce unless told a size
-    (NcclAllReduce's num_packs=1, group_by_size with bytes_per_pack=0)."""
-    return row["framework"].startswith("TensorFlow 2") and "Horovod" not in row["framework"]
-
-
-def has_half_gradients(row):
-    return is_apex_bert(row) and precision_of(row) == "amp"
-
-
-def torch_of(row):
-    stated = re.match(r"PyTorch (\d+\.\d+)", row["framework"])
-    return stated.group(1) if stated else None
-
-
-def nccl_of(row):
-    """As in the Dockerfiles of that source's repositories; elsewhere what the PyTorch stated, or
-    today's, ships."""
-    return "2.2.12" if row["source"] == "msalvaris BatchAI Horovod benchmarks" else None
-
-
-def step_seconds(row, value, gpus):
-    """Of a published value, whichever metric it counts in; None where the metric says no time."""
-    batch = int(row["per_gpu_batch"])
-    if row["metric"].startswith("s/iter"):
-        return value
-    if "total" in row["metric"]:
-        return batch * gpus / value
-    if "per GPU" in row["metric"]:
-        return batch / value
-    return None
-
-
-def percentile(row):
-    stated = re.search(r"p(\d+)$", row["metric"])
-    return int(stated.group(1)) if stated else 50
-
-
-def not_scored_because(row, single_node_losses, lowest_percentile):
-    flags = row["flags"].split()
-    for flag in NOT_SCORED_FLAGS:
-        if flag in flags:
-            return f"flag {flag}"
-    if row["model"] not in MODELS:
-        return "model not in `ddpsim list`"
-    if not row["per_gpu_batch"].isdigit():
-        return "batch not stated"
-    if not row["value_1gpu"] or not row["value_ngpu"]:
-        return "no published figure to start from"
-    if step_seconds(row, 1.0, 1) is None:
-        return "metric is no step time"
-    if precision_of(row) is None:
-        return "precision not stated"
-    if "no NCCL" in row["framework"] or "allreduce on CPU" in row["framework"]:
-        return "all-reduce not by NCCL"
-    if "(PS)" in row["framework"]:
-        return "parameter server"
-    if cluster_of(row) is None:
-        return "GPU or wiring not stated"
-    if percentile(row) != lowest_percentile[run_of(row)]:
-        return "another percentile of a scored run"
-    if any(gpus <= int(row["n_gpus"]) and loss > MOST_SINGLE_NODE_LOSS
-           for gpus, loss in single_node_losses[series(row)]):
-        return "its stack loses more than 15 % within one node"
-    return None
-
-
-def group_of(row):
-    if row["gpu"].startswith("A100"):
-        return "A100"
-    if not row["gpu"].startswith("V100"):
-        return "P100"
-    return "V100 multi-node" if int(row["nodes"]) > 1 else "V100 single node"
-
-
-def select(rows):
-    """(scored rows, count of others by reason)."""
-    losses, lowest = collections.defaultdict(list), {}
-    for row in rows:
-        lowest[run_of(row)] = min(lowest.get(run_of(row), 100), percentile(row))
-        if int(row["nodes"]) == 1 and row["scaling_efficiency"]:
-            losses[series(row)].append((int(row["n_gpus"]), 1 - float(row["scaling_efficiency"])))
-    scored, others = [], collections.Counter()
-    for row in rows:
-        reason = not_scored_because(row, losses, lowest)
-        if reason is None:
-            scored.append(row)
-        else:
-            others[reason] += 1
-    return scored, others
+def without_their_source(rows, bare, predict):
+    """Predicted steps by row, of a pace that has not seen the row's source."""
+    learned = {source: learn_pace([c for c in bare if c["row"]["source"] != source])
+               for source in sorted({row["source"] for row in rows})}
+    cases = predict(rows, lambda row: learned[row["source"]])
+    return {case["row"]["row_id"]: case["predicted"] for case in cases}, learned
 
 
 class Predictor:
@@ -226,8 +114,8 @@ class Predictor:
                     json.dump(workload, file)
         return path
 
-    def simulate(self, row, gpus, nodes, scale):
-        """The result document of a step at that many GPUs."""
+    def simulate(self, row, gpus, nodes, scale, pace=None):
+        """The result document of a step at that many GPUs, at ddpsim's own pace or another."""
         model = MODELS[row["model"]]
         if sequence_of(row):
             model = model.split(":")[0] + ":s" + sequence_of(row)
@@ -235,7 +123,7 @@ class Predictor:
         gpu = {"A": "A100", "V": "V100", "P": "P100"}[row["gpu"][0]]
         spec = f"{name}@{gpu}:b{row['per_gpu_batch']}:{precision_of(row)}" + (rest and ":" + rest)
         command = [self.ddpsim, "simulate", self.half(spec) if has_half_gradients(row) else spec]
-        cluster = cluster_of(row)
+        cluster = cluster_of(row) or assumed_cluster_of(row)
         per_node = gpus // nodes
         if ":" in cluster:
             cluster = re.sub(r"gpu:\d+x", f"gpu:{per_node}x", cluster)
@@ -253,20 +141,22 @@ class Predictor:
             command += ["--torch", torch_of(row)]
         if nccl_of(row):
             command += ["--nccl", nccl_of(row)]
-        run = subprocess.run(command + self.extra, capture_output=True, text=True, check=False)
+        command += [o for o in self.extra if not pace or not o.startswith("--rank-slowdown")]
+        if pace:
+            command.append(f"--rank-slowdown={100 * pace.share(gpus, nodes):.6f}%")
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode != 0:
             sys.exit(f"{' '.join(command)}\n{run.stderr}")
         return json.loads(run.stdout)
 
-    def scale_for(self, row):
+    def scale_for(self, row, pace):
         """So that the baseline comes out as published. One GPU computes without DDP, as the
         baselines do; a baseline of several GPUs is replayed under DDP."""
         gpus = int(row["baseline_gpus"])
         published = step_seconds(row, float(row["value_1gpu"]), gpus) * 1e6
         scale = 1.0
         for _ in range(1 if gpus == 1 else 6):
-            nodes = max(1, gpus // int(row["gpus_per_node"]))
-            step = self.simulate(row, gpus, nodes, scale)
+            step = self.simulate(row, gpus, baseline_nodes(row), scale, pace)
             compute = step["forward_us"] + step["backward_compute_us"] + step["optimizer_us"]
             rest = 0 if gpus == 1 else step["iteration_us"] - compute
             if published <= rest:
@@ -274,12 +164,12 @@ class Predictor:
             scale *= compute / (published - rest)
         return scale
 
-    def predict(self, row):
-        scale = self.scale_for(row)
+    def predict(self, row, pace=None):
+        scale = self.scale_for(row, pace)
         if scale is None:
             return None
         gpus = int(row["n_gpus"])
-        step = self.simulate(row, gpus, int(row["nodes"]), scale)
+        step = self.simulate(row, gpus, int(row["nodes"]), scale, pace)
         baseline = step_seconds(row, float(row["value_1gpu"]), int(row["baseline_gpus"])) * 1e6
         measured = step_seconds(row, float(row["value_ngpu"]), gpus) * 1e6
         predicted = step["iteration_us"]
@@ -317,12 +207,17 @@ def best_constant(cases):
         errors(cases, lambda c, e=e: c["baseline"] / e)[0]))
 
 
-def table(cases):
-    lines = ["| group | predictor | rows | latency median | p90 | worst | loss median | p90 "
-             "(rows that lose > 3 %) | interval holds |", "|---|---|---|---|---|---|---|---|---|"]
+def groups_of(cases):
     by_group = collections.OrderedDict((g, [c for c in cases if c["group"] == g]) for g in GROUPS)
     by_group["V100 multi-node, fp32"] = [c for c in by_group["V100 multi-node"]
                                          if c["row"]["precision"] == "FP32"]
+    return by_group
+
+
+def table(cases):
+    lines = ["| group | predictor | rows | latency median | p90 | worst | loss median | p90 "
+             "(rows that lose > 3 %) | interval holds |", "|---|---|---|---|---|---|---|---|---|"]
+    by_group = groups_of(cases)
     by_group["the same, network's rate stated"] = [
         c for c in by_group["V100 multi-node, fp32"] if "Azure" not in c["row"]["gpu"]]
     by_group["PyTorch, all groups"] = [c for c in cases
@@ -336,7 +231,9 @@ def table(cases):
         held = sum(c["low"] <= c["measured"] <= c["high"] for c in members)
         for name, predicted, interval in (
                 ("ddpsim", lambda c: c["predicted"], f"{100 * held / len(members):.0f} %"),
+                ("ddpsim, pace learned without the source", lambda c: c["unseen"], ""),
                 ("no communication", lambda c: c["baseline"], ""),
+                (f"efficiency {USUAL_EFFICIENCY}", lambda c: c["baseline"] / USUAL_EFFICIENCY, ""),
                 (f"efficiency {everywhere:.3f}, best for all",
                  lambda c: c["baseline"] / everywhere, ""),
                 (f"efficiency {constant:.3f}, best for the group",
@@ -349,6 +246,19 @@ def table(cases):
                 f"{100 * quantile(latency, 0.9):.1f} % | {100 * max(latency):.0f} % | "
                 + (f"{100 * statistics.median(loss):.0f} % | {100 * quantile(loss, 0.9):.0f} % "
                    f"({len(loss)})" if loss else "- | -") + f" | {interval} |")
+    return "\n".join(lines)
+
+
+def wide_table(cases):
+    """Every row that the words of the population admit."""
+    lines = ["| every row the words admit | rows | latency median | p90 | worst | interval holds |",
+             "|---|---|---|---|---|---|"]
+    for group, members in groups_of(cases).items():
+        latency, _ = errors(members, lambda c: c["predicted"])
+        held = sum(c["low"] <= c["measured"] <= c["high"] for c in members)
+        lines.append(f"| {group} | {len(members)} | {100 * statistics.median(latency):.1f} % | "
+                     f"{100 * quantile(latency, 0.9):.1f} % | {100 * max(latency):.0f} % | "
+                     f"{100 * held / len(members):.0f} % |")
     return "\n".join(lines)
 
 
@@ -448,21 +358,35 @@ def main():
         return
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    scored, others = select(rows)
-    with tempfile.TemporaryDirectory() as folder:
+    scored, wide, others = select(rows)
+    with tempfile.TemporaryDirectory() as folder, \
+            concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         predictor = Predictor(arguments.ddpsim, arguments.option, folder)
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            predictions = list(pool.map(predictor.predict, scored))
-    cases = [p for p in predictions if p]
-    others["less than what DDP costs alone"] += len(predictions) - len(cases)
+
+        def predict(rows, pace_of=lambda row: None):
+            cases = pool.map(lambda row: predictor.predict(row, pace_of(row)), rows)
+            return [case for case in cases if case]
+
+        cases, doubtful = predict(scored), predict(wide)
+        bare = predict(scored, lambda row: Pace(0, 0))
+        unseen, learned = without_their_source(scored, bare, predict)
+    others["less than what DDP costs alone"] += len(scored) - len(cases)
+    for case in cases:
+        case["unseen"] = unseen[case["row"]["row_id"]]
     print(table(cases) + "\n")
+    everywhere = learn_pace(bare)
+    print(f"Pace learned from all rows: {100 * everywhere.beside_others:.1f} %, "
+          f"{100 * everywhere.per_doubling:.1f} % per doubling of the nodes; without "
+          + "; ".join(f"{source}: {100 * pace.beside_others:.1f}, {100 * pace.per_doubling:.1f} %"
+                      for source, pace in learned.items()) + ".\n")
     print(worst(cases, arguments.worst) + "\n")
     print(beyond_the_wire(cases) + "\n")
     print(jitter_table(rows) + "\n")
     print(f"{len(cases)} rows scored. Not scored: " + "; ".join(
-        f"{count} {reason}" for reason, count in others.most_common() if count) + ".")
+        f"{count} {reason}" for reason, count in others.most_common() if count) + ".\n")
+    print(wide_table(cases + doubtful))
     if arguments.rows:
-        write_rows(arguments.rows, cases)
+        write_rows(arguments.rows, cases + doubtful)
 
 
 if __name__ == "__main__":

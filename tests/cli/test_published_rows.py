@@ -1,0 +1,79 @@
+"""Which rows of published scaling are scored, under whose rules: made-up rows, no data needed."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "accuracy"))
+
+import published_rows as rows  # noqa: E402
+import published_scaling as scaling  # noqa: E402
+
+
+def row(**changes):
+    made = {"row_id": "made-up", "source": "somebody", "model": "resnet50",
+            "framework": "PyTorch 1.6 DDP", "gpu": "V100-SXM2-16GB", "gpus_per_node": "8",
+            "nodes": "1", "n_gpus": "8", "network": "", "precision": "FP32",
+            "per_gpu_batch": "64", "metric": "images/s total", "baseline_gpus": "1",
+            "value_1gpu": "300", "value_ngpu": "2280", "scaling_efficiency": "0.95", "flags": "V100",
+            "notes": ""}
+    return {**made, **changes}
+
+
+class Population(unittest.TestCase):
+    def reason(self, changed):
+        _, _, others = rows.select([changed])
+        return next(iter(others), None)
+
+    def test_each_exclusion_of_the_issue_has_its_name(self):
+        self.assertIsNone(self.reason(row()))
+        for flag in ("grad-accumulation", "input-pipeline", "batch-changes", "do-not-score"):
+            self.assertEqual(self.reason(row(flags="V100 " + flag)), "flag " + flag)
+        self.assertIn("model", self.reason(row(model="nobody's")))
+        self.assertIn("batch", self.reason(row(per_gpu_batch="")))
+        self.assertIn("15 %", self.reason(row(scaling_efficiency="0.84")))
+
+    def test_a_stack_that_loses_too_much_on_one_node_is_left_out_on_several_too(self):
+        lossy = row(scaling_efficiency="0.84")
+        several = row(nodes="2", n_gpus="16", scaling_efficiency="0.8")
+        scored, _, _ = rows.select([lossy, several])
+        self.assertEqual(scored, [])
+        scored, _, _ = rows.select([row(), several])
+        self.assertEqual(len(scored), 2)
+
+    def test_doubles_and_assumed_machines_are_admitted_by_the_words_alone(self):
+        median, tail = (row(metric="s/iter p" + p, value_1gpu="0.1", value_ngpu="0.11")
+                        for p in ("50", "90"))
+        unwired = row(source="PaddleFleetX benchmark (2019-06, Paddle 1.5)", gpu="V100")
+        scored, wide, _ = rows.select([tail, median, unwired])
+        self.assertEqual((scored, wide), ([median], [tail, unwired]))
+
+
+class Caps(unittest.TestCase):
+    def test_as_the_source_says_else_as_its_library_does(self):
+        self.assertIsNone(rows.cap_of(row()))
+        self.assertEqual(rows.cap_of(row(notes="bucket_cap_mb=1")), "1")
+        self.assertEqual(rows.cap_of(row(framework="TensorFlow2+Horovod")), "64")
+        self.assertEqual(rows.cap_of(row(framework="TensorFlow 2.3.0")), rows.ONE_PACK_MB)
+        apex = row(framework="PyTorch (apex/native DDP)", model="BERT-large pretrain")
+        self.assertAlmostEqual(float(rows.cap_of(apex)), 1e9 / 2**20)
+
+
+class Pace(unittest.TestCase):
+    def case(self, measured, **changes):
+        return {"row": row(**changes), "baseline": 100, "predicted": 110, "measured": measured}
+
+    def test_learned_from_one_node_then_from_what_each_doubling_adds(self):
+        pace = scaling.learn_pace(
+            [self.case(114), self.case(115), self.case(130, n_gpus="1"),
+             self.case(119.5, nodes="4", n_gpus="32", source="one"),
+             self.case(116, nodes="16", n_gpus="128", baseline_gpus="8", source="another"),
+             self.case(200, nodes="2", n_gpus="16", gpu="V100 (Azure)", source="unstated")])
+        self.assertAlmostEqual(pace.beside_others, 0.045)
+        self.assertAlmostEqual(pace.per_doubling, ((0.095 - 0.045) / 2 + 0.06 / 4) / 2)
+        self.assertEqual(pace.share(1, 1), 0)
+        self.assertAlmostEqual(pace.share(32, 4), 0.045 + 2 * pace.per_doubling)
+
+
+if __name__ == "__main__":
+    unittest.main()
