@@ -97,11 +97,11 @@ section "Layer costs" messages "layer cost*"
 section "Whole steps, estimated" messages "step time*"
 section "Another GPU or batch" messages "transfer*"
 section "Flow network beside the law" messages "flow*"
-for table in one_gigabit fp16_hook four_ranks; do
-  section "The lab, $table: our reducer beside PyTorch's" as_text \
-    python3 tests/lab/compare_reducers.py "tests/lab/measured/$table.csv"
-  section "The lab, $table: predicted beside it" as_text \
-    python3 tests/lab/predict.py --program "$ddpsim" "tests/lab/measured/$table.csv"
+for measured in one_gigabit fp16_hook four_ranks; do
+  section "The lab, $measured: our reducer beside PyTorch's" as_text \
+    python3 tests/lab/compare_reducers.py "tests/lab/measured/$measured.csv"
+  section "The lab, $measured: predicted beside it" as_text \
+    python3 tests/lab/predict.py --program "$ddpsim" "tests/lab/measured/$measured.csv"
 done
 section "The lab: real DDP beside PyTorch's reducer" as_text \
   python3 tests/lab/compare_reducers.py --backends torch c10d-gloo tests/lab/measured/fp16_hook.csv
