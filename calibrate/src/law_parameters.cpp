@@ -12,9 +12,8 @@ namespace {
 constexpr double kLatency = 0.22;
 constexpr double kStart = 0.7;  // launchers differ: threads, processes, graphs
 constexpr double kShake = 0.6;  // the law's holds what block_us says apart
-constexpr double kChannel = 0.3;
 constexpr double kLinks = 0.15;
-constexpr double kNics = 0.3;  // placement, drivers, settings
+constexpr double kNics = 0.5;  // placement, drivers, settings, and whether GPUDirect works: a third
 constexpr double kBlocks = 0.7;
 constexpr double kOverlap = 0.1;
 // What the uncalibrated law leaves out: the middle and the spread of the families fitted.
@@ -23,6 +22,7 @@ constexpr double kBlock = 1.2;
 constexpr double kRingEnds = 0.5;  // between links that hide it wholly and not at all
 constexpr double kEnds = 0.5;
 constexpr double kGrowth = 0.4;
+constexpr double kTrees = 0.2;  // NCCL's own caps of trees: 0.75 to 0.92 of what rings get
 constexpr double kAny = std::numeric_limits<double>::infinity();
 /// Headers and credits take something of every link.
 constexpr double kMostShare = 0.97;
@@ -40,7 +40,6 @@ constexpr std::array kParameters{
     LawParameter{"hop_us", "LL128", DDPSIM_MEMBER(hop_us[1]), kLatency, 0, kAny},
     LawParameter{"hop_us", "Simple", DDPSIM_MEMBER(hop_us[2]), kLatency, 0, kAny},
     LawParameter{"rendezvous_us", "", DDPSIM_MEMBER(rendezvous_us), kLatency, 0, kAny},
-    LawParameter{"channel_us", "", DDPSIM_MEMBER(channel_us), kChannel, 0, kAny},
     LawParameter{"local_share", "", DDPSIM_MEMBER(local_share), kLinks, 0, kMostShare},
     LawParameter{"nic_share", "", DDPSIM_MEMBER(nic_share), kNics, 0, kMostShare},
     LawParameter{"lone_gpu", "", DDPSIM_MEMBER(lone_gpu), kNics, 0, 1},
@@ -52,6 +51,7 @@ constexpr std::array kParameters{
     LawParameter{"overlap", "", DDPSIM_MEMBER(overlap), kOverlap, 1, kAny},
     LawParameter{"block_us", "", DDPSIM_MEMBER(block_us), kBlock, 0, kAny, kBlockUs},
     LawParameter{"ring_ends", "", DDPSIM_MEMBER(ring_ends), kEnds, 0, 1, kRingEnds},
+    LawParameter{"tree_share", "", DDPSIM_MEMBER(tree_share), kTrees, 0, 1},
     LawParameter{"hop_growth[0]", "", DDPSIM_MEMBER(hop_growth[0]), kGrowth, 0, kAny, 0, true},
     LawParameter{"hop_growth[1]", "", DDPSIM_MEMBER(hop_growth[1]), kGrowth, 0, kAny, 0, true},
     LawParameter{"hop_growth[2]", "", DDPSIM_MEMBER(hop_growth[2]), kGrowth, 0, kAny, 0, true},

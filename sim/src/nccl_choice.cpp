@@ -25,7 +25,6 @@ int ring_steps(CollectiveKind kind, int ranks) {
 
 float bus_bandwidth(Algorithm algorithm, const Cluster& cluster, const NcclTuning& table) {
   const SearchGraph& graph = graph_of(algorithm, cluster);
-  // Logs of 2.8 and 2.9 on two nodes run rings where a tree twice as fast inside would have won.
   const bool inside = cluster.nodes == 1 || (cluster.nodes == 2 && table.fast_trees);
   const Bandwidth channel = inside ? graph.intra : std::min(graph.intra, graph.inter);
   return static_cast<float>(graph.channels) * static_cast<float>(channel.gigabytes_per_second());
@@ -60,8 +59,9 @@ float ring_bus(CollectiveKind kind, Protocol protocol, const Cluster& cluster,
     }
     case Protocol::ll128: {
       const bool lone = table.ring_ll128_single_rank && cluster.gpus_per_node < 2;
-      const double cap =
-          old ? (kind == CollectiveKind::all_reduce ? 16.7 : 18.8) : table.ring_ll128[row][column];
+      const double cap = kind != CollectiveKind::all_reduce && table.era != TuningEra::v2_10 ? 18.8
+                         : old                                                               ? 16.7
+                               : table.ring_ll128[row][column];
       return cut(static_cast<double>(bus) * (lone ? 0.7 : 0.92), cap * channels);
     }
     case Protocol::simple:
@@ -102,9 +102,11 @@ float tree_bus(Protocol protocol, const Cluster& cluster, const NcclTuning& tabl
           cluster.nodes == 1 ? row : (cluster.cpu == CpuVendor::amd ? 1U : 0U);
       return cut(static_cast<double>(tree) / 3.8, table.ll_max[ll_row][column]);
     }
-    case Protocol::ll128:
-      return cut(static_cast<double>(tree) * (cluster.nodes == 1 ? 7.0 / 9.0 : 120.0 / 128.0),
+    case Protocol::ll128: {
+      const double several = table.era == TuningEra::v2_8 ? 0.915 : 120.0 / 128.0;
+      return cut(static_cast<double>(tree) * (cluster.nodes == 1 ? 7.0 / 9.0 : several),
                  channels * table.tree_ll128[row][column]);
+    }
     case Protocol::simple:
       return tree;
   }

@@ -58,6 +58,14 @@ constexpr std::array<std::array<float, 23>, kProtocols> kCorrection27{{
      .5f, .5f, .5f, .5f, .5f, .6f, .6f, .7f, .8f, .9f, 1.f},
 }};
 
+// 2.8 has Simple as every later version does, LL128 still much as in 2.7.
+constexpr std::array<std::array<float, 23>, kProtocols> kCorrection28{{
+    kCorrection[0],
+    {1.0f, 1.0f, 1.0f, 1.0f, 1.f, .9f, .8f, .8f, .8f, .7f,  .6f, .6f,
+     .6f,  .5f,  .6f,  .6f,  .7f, .7f, .8f, .9f, .9f, .92f, .92f},
+    kCorrection[2],
+}};
+
 constexpr NcclTuning tuning_2_7() {
   NcclTuning t;
   t.version = {2, 7, 8};
@@ -87,14 +95,27 @@ constexpr NcclTuning tuning_2_7() {
   return t;
 }
 
-constexpr NcclTuning tuning_2_10() {
+constexpr NcclTuning tuning_2_8() {
   NcclTuning t = tuning_2_7();
-  t.version = {2, 10, 3};
-  t.era = TuningEra::v2_10;
+  t.version = {2, 8, 3};
+  t.era = TuningEra::v2_8;
   t.nvlink_latency[0][1] = 1.25f;
   t.network_latency[0][2] = 28.0f;
-  t.nvlink_latency[3][2] = t.pcie_latency[3][2] = 8.0f;
   t.ll_max = {kVoltaLl, kAmpereLl, kAmpereLl, kAmpereLl};
+  t.ring_ll128 = every(16.9);
+  t.tree_ll128 = every(16.9);
+  constexpr NodesRow kFirstAmpereTree{24.0, 22.5, 16.0};
+  t.tree = {kVoltaTree, kFirstAmpereTree, kFirstAmpereTree, kFirstAmpereTree};
+  t.fast_trees = true;
+  t.tree_correction = kCorrection28;
+  return t;
+}
+
+constexpr NcclTuning tuning_2_10() {
+  NcclTuning t = tuning_2_8();
+  t.version = {2, 10, 3};
+  t.era = TuningEra::v2_10;
+  t.nvlink_latency[3][2] = t.pcie_latency[3][2] = 8.0f;
   t.ring_ll128 = every(20.0);
   t.tree_ll128 = every(20.0);
   t.tree = {kVoltaTree, kAmpereTree, kAmpereTree, kAmpereTree};
@@ -107,7 +128,6 @@ constexpr NcclTuning tuning_2_14() {
   t.version = {2, 14, 3};
   t.inter_steps_twice_nodes = true;
   t.one_collnet = false;
-  t.fast_trees = true;
   set_in_switch(t.base_latency, {{4.4f, 4.4f, 0.0f}, {4.4f, 4.4f, 0.0f}, {}, {}});
   set_in_switch(t.nvlink_latency, {simple(8.0f), simple(4.75f), {}, {}});
   set_in_switch(t.pcie_latency, {simple(8.0f), simple(8.0f), {}, {}});
@@ -164,6 +184,18 @@ constexpr NcclTuning tuning_2_21() {
   t.nvls = NvlsEra::v2_21;
   t.ll_max = {kVoltaLl, kAmpereLl, kHopperLl, kHopperLl};
   t.ring_ll_factor = 0.5;
+  return t;
+}
+
+/// Between 2.22.3, which is as 2.21, and 2.26. Logs of 2.23.4 (Alps) leave LL for trees of Simple at
+/// 2 MiB on two nodes and at 1 MiB on eight and more: as these figures say and those of 2.22 do not.
+constexpr NcclTuning tuning_2_23() {
+  NcclTuning t = tuning_2_21();
+  t.version = {2, 23, 4};
+  t.base_latency[0][2] = 8.4f;
+  t.nvlink_latency[0][2] = 4.0f;
+  t.pcie_latency[0][2] = 4.0f;
+  t.network_latency[0][2] = 14.0f;
   t.ring_ll128_single_rank = false;
   t.inter_steps_twice_nodes = false;
   t.tree_latency_for_lone_ranks = true;
@@ -171,12 +203,8 @@ constexpr NcclTuning tuning_2_21() {
 }
 
 constexpr NcclTuning tuning_2_27() {
-  NcclTuning t = tuning_2_21();
+  NcclTuning t = tuning_2_23();
   t.version = {2, 27, 7};
-  t.base_latency[0][2] = 8.4f;
-  t.nvlink_latency[0][2] = 4.0f;
-  t.pcie_latency[0][2] = 4.0f;
-  t.network_latency[0][2] = 14.0f;
   t.ll_max[3] = {282.0, 90.0, 70.0};
   t.ring_ll128[3] = {73.4, 73.4, 73.4};
   t.tree_ll128[3] = {73.4, 73.4, 58.0};
@@ -206,8 +234,8 @@ constexpr NcclTuning tuning_2_30() {
   return t;
 }
 
-constexpr std::array kTables{tuning_2_7(),  tuning_2_10(), tuning_2_14(),
-                             tuning_2_17(), tuning_2_18(), tuning_2_21(),
+constexpr std::array kTables{tuning_2_7(),  tuning_2_8(),  tuning_2_10(), tuning_2_14(),
+                             tuning_2_17(), tuning_2_18(), tuning_2_21(), tuning_2_23(),
                              tuning_2_27(), tuning_2_28(), tuning_2_30()};
 
 }  // namespace

@@ -33,6 +33,7 @@ using GenerationTable = std::array<NodesRow, 4>;
 /// How one version shapes the ring's and the tree's bandwidth.
 enum class TuningEra {
   v2_7,   ///< caps per collective, tree caps for the whole node
+  v2_8,   ///< caps per channel by generation, LL128's by collective still
   v2_10,  ///< caps per channel by generation
 };
 

@@ -95,13 +95,14 @@ PipelineTerms ring_all_reduce(const CollectiveChoice& choice, double size, const
   return terms;
 }
 
-/// NCCL halves the chunks of a tree until enough of them fill its depth; smooth here, for no size
-/// jumps.
+/// NCCL halves the chunks of a tree until enough of them fill its depth, those of Simple up to 2.19
+/// (enqueue.cc); smooth here, for no size jumps.
 double tree_chunk(const CollectiveChoice& choice, double share, int depth) {
   const double limit = chunk_limit(choice, 1);
   if (choice.protocol == Protocol::ll) return std::min(share, limit);
   if (choice.protocol == Protocol::ll128)
     return std::min({share, limit, std::max(share / (4 * depth), 32 * kKiB)});
+  if (choice.nccl >= NcclVersion{2, 20, 0}) return std::min(share, limit);
   const double per_hop = share / depth;
   double chunk = std::min(limit, std::max(128 * kKiB, per_hop / 8));
   chunk = std::min(chunk, std::max(64 * kKiB, per_hop / 4));

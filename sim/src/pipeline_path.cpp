@@ -42,8 +42,9 @@ Path path_of(const CollectiveChoice& choice, const Cluster& cluster) {
     path.local_rate = std::min(links * path.payload, blocks);
   }
   if (cluster.nodes > 1) {
-    const double wire =
-        std::min(network_rate(cluster, law), connections_rate(choice.channels, cluster));
+    const bool branches = choice.algorithm == Algorithm::tree && cluster.nodes > 2;
+    const double wire = std::min(network_rate(cluster, law) * (branches ? law.tree_share : 1),
+                                 connections_rate(choice.channels, cluster));
     path.network_rate = std::min(wire * path.payload, blocks);
   }
   return path;

@@ -128,12 +128,14 @@ def ring(row, k, local, inside, outside):
     return time + (walk ** k["overlap"] + busy ** k["overlap"]) ** (1 / k["overlap"])
 
 
-def tree_chunk(protocol, share, depth):
+def tree_chunk(row, share, depth):
     """NCCL halves the chunks of a tree until enough of them fill its depth; smooth here."""
-    if protocol == "LL":
+    if row["protocol"] == "LL":
         return min(share, 32 * KIB)
-    if protocol == "LL128":
+    if row["protocol"] == "LL128":
         return min(share, 576000, max(share / (4 * depth), 32 * KIB))
+    if row["nccl"] >= (2, 20):  # those of Simple no more
+        return min(share, 512 * KIB)
     per_hop = share / depth
     chunk = min(512 * KIB, max(128 * KIB, per_hop / 8))
     chunk = min(chunk, max(64 * KIB, per_hop / 4), max(32 * KIB, per_hop))
@@ -145,7 +147,7 @@ def tree(row, k, local, inside, outside):
     local_depth, network_depth = row["gpus"] - 1, tree_depth(nodes)
     depth = local_depth + network_depth
     share = size / channels
-    chunk = tree_chunk(row["protocol"], share, depth)
+    chunk = tree_chunk(row, share, depth)
     if row["protocol"] == "Simple":
         time = 2 * local_depth * move_us(chunk * channels, inside)
         time += 2 * network_depth * move_us(chunk * channels / 2, outside)
@@ -220,6 +222,7 @@ def read_rows(tests, data):
         for key in ("per_gpu", "per_nic", "measured_us", "law_us", "nccl_us", "constant_us"):
             row[key] = float(row[key])
         row["network"] = NETWORKS[int(row["network"])]
+        row["nccl"] = tuple(map(int, row["nccl"].split(".")))
         row["generation"] = (row["capability"] >= 80) + (row["capability"] >= 90)
         row["payload"] = {"LL": 0.5, "LL128": 0.9375, "Simple": 1.0}[row["protocol"]]
         row["family"] = family[row["slug"]]

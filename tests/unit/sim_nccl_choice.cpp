@@ -165,9 +165,33 @@ TEST_CASE("nccl choice: what changed between versions on two nodes of eight V100
   check_entry(two, {2, 18, 3}, ring, Protocol::simple, 8.4 + 26 * 3.4 + 4 * 14, 25.6);
   check_entry(two, {2, 18, 3}, ring, Protocol::ll, 6.6 + 26 * 1.0 + 4 * 2.7, 6.4);
   // 2.21 halves instead of quartering, and makes simple trees slow.
-  check_entry(two, {2, 21, 5}, ring, Protocol::ll, 6.6 + 28 * 1.0 + 2 * 2.7, 12.8);
+  check_entry(two, {2, 21, 5}, ring, Protocol::ll, 6.6 + 26 * 1.0 + 4 * 2.7, 12.8);
   check_entry(two, {2, 21, 5}, tree, Protocol::simple, 2 * (7 * 28 + 28), 48 * .92 / 2);
+  // 2.23 counts 2(N - 1) network steps again, and makes them fast.
+  check_entry(two, {2, 23, 4}, ring, Protocol::ll, 6.6 + 28 * 1.0 + 2 * 2.7, 12.8);
+  check_entry(two, {2, 23, 4}, tree, Protocol::simple, 8.4 + 2 * (7 * 4 + 14), 48 * .92 / 2);
   check_entry(two, {2, 27, 7}, tree, Protocol::simple, 8.4 + 2 * (7 * 4 + 14), 48 * .92 / 2);
+}
+
+TEST_CASE("nccl choice: 2.8 caps trees per channel, LL128 as 2.7 does nearly, by hand") {
+  Cluster pair = nvlink(2, 4, 70, graph(2, 12));
+  pair.tree.intra = Bandwidth::gigabytes_per_second(24);
+  const NcclVersion v{2, 8, 4};
+  // Two nodes: the tree's speed inside a node counts, up to 18.5 a channel.
+  const double tree = 2 * 18.5;
+  check_entry(pair, v, Algorithm::tree, Protocol::ll, 4.4 + 2 * (3 * .936 + 5), tree / 3.8 / 2);
+  check_entry(pair, v, Algorithm::tree, Protocol::ll128, 4.4 + 2 * (3 * 1.25 + 8.5), 16.9);
+  check_entry(pair, v, Algorithm::tree, Protocol::simple, 2 * (3 * 28 + 28), tree / 2);
+  check_entry(pair, v, Algorithm::ring, Protocol::ll, 3.6 + 12 * .846 + 2 * 2.7, 24.0 / 4 * 8 / 14);
+  check_entry(pair, v, Algorithm::ring, Protocol::ll128, 10 + 12 * 1.9 + 2 * 4, 24 * .92 * 8 / 14);
+  const Cluster dgx1 = nvlink(1, 8, 70, graph(6, 21));
+  check_entry(dgx1, v, Algorithm::ring, Protocol::ll128, 10 + 14 * 1.9, 16.9 * 6 * 8 / 14);
+  check_entry(dgx1, v, Algorithm::ring, Protocol::ll, 3.6 + 14 * .47, 126.0 / 4 * 8 / 14);
+  // From three nodes on what passes between them, and 10 a channel.
+  const Cluster eight = nvlink(8, 4, 70, graph(2, 12));
+  check_entry(eight, v, Algorithm::tree, Protocol::simple, 2 * (3 * 28 + 3 * 28), 10);
+  check_entry(eight, v, Algorithm::tree, Protocol::ll128, 4.4 + 2 * (3 * 1.25 + 3 * 8.5),
+              20 * .915 / 2);
 }
 
 TEST_CASE("nccl choice: Blackwell's rows since 2.27, by hand") {
@@ -293,9 +317,11 @@ TEST_CASE("nccl choice: channel bounds hold for rings, not for NVLS") {
 }
 
 TEST_CASE("nccl choice: a version uses the newest table not newer than it") {
-  CHECK(nccl_tuning({2, 9, 9}).version == NcclVersion{2, 7, 8});
+  CHECK(nccl_tuning({2, 8, 1}).version == NcclVersion{2, 7, 8});
+  CHECK(nccl_tuning({2, 9, 9}).version == NcclVersion{2, 8, 3});
   CHECK(nccl_tuning({2, 20, 5}).version == NcclVersion{2, 18, 3});
-  CHECK(nccl_tuning({2, 27, 3}).version == NcclVersion{2, 21, 5});
+  CHECK(nccl_tuning({2, 22, 3}).version == NcclVersion{2, 21, 5});
+  CHECK(nccl_tuning({2, 27, 3}).version == NcclVersion{2, 23, 4});
   CHECK(nccl_tuning({3, 0, 0}).version == NcclVersion{2, 30, 7});
   CHECK(nccl_tuning({1, 0, 0}).version == NcclVersion{2, 7, 8});
 }

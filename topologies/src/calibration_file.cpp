@@ -58,7 +58,7 @@ PathConstants read_constants(const Cursor& cursor) {
   const Object fields = cursor.object(
       {"launch_us", "start_us", "local_us", "hop_us", "rendezvous_us", "channel_us", "local_share",
        "nic_share", "lone_gpu", "ll_gbps", "ll128_gbps", "nvls_start_us", "nvls_wave_us",
-       "nvls_share", "overlap", "block_us", "ring_ends", "hop_growth"});
+       "nvls_share", "overlap", "block_us", "ring_ends", "tree_share", "hop_growth"});
   PathConstants out;
   out.launch_us = time_us(fields, "launch_us");
   out.start_us = by_protocol(fields, "start_us");
@@ -78,6 +78,7 @@ PathConstants read_constants(const Cursor& cursor) {
   // Files written before these were known go without.
   if (const auto us = fields.optional("block_us")) out.block_us = us->number(0, kLongest);
   if (const auto seen = fields.optional("ring_ends")) out.ring_ends = seen->number(0, 1);
+  if (fields.optional("tree_share")) out.tree_share = share(fields, "tree_share");
   if (const auto growth = fields.optional("hop_growth")) {
     const std::vector<Cursor> items = growth->array();
     if (items.size() != out.hop_growth.size())
@@ -240,6 +241,7 @@ std::string calibration_text(const Calibration& calibration) {
   add("overlap", number(law.overlap));
   add("block_us", number(law.block_us));
   add("ring_ends", number(law.ring_ends));
+  add("tree_share", number(law.tree_share));
   add("hop_growth", triple(law.hop_growth), true);
   fmt::format_to(std::back_inserter(out),
                  "    }},\n    \"selection\": {{\"tree_factor\": {}, "

@@ -47,8 +47,9 @@ struct PathConstants {
   double overlap = 1;          ///< how latencies between nodes hide behind the transfer
 
   // What only logs of a cluster tell; the uncalibrated law leaves it out.
-  double block_us = 0;   ///< more to start per further thread block
-  double ring_ends = 0;  ///< share that is seen of the last copy of a ring, which no link carries
+  double block_us = 0;    ///< more to start per further thread block
+  double ring_ends = 0;   ///< share that is seen of the last copy of a ring, which no link carries
+  double tree_share = 1;  ///< factor on nic_share for trees over three nodes and more
   /// Logarithm by which hop_us of LL and LL128 grows with the message, over each stretch of
   /// kHopGrowth.
   std::array<double, 3> hop_growth{};
