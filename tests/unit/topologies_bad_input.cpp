@@ -98,6 +98,13 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
       {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps latency:5",
        "cluster:latency:5: \"5\" has no unit; expected a time such as \"3.2us\" (ps, ns, us, ms, "
        "s)"},
+      {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib connection:10Gbps",
+       "cluster:connection:10Gbps: is of one TCP connection; only tcp and tcp-vm have them"},
+      {"node:2 gpu:8xA100 nvswitch:300GBps nic:1x100Gbps:tcp connection:10",
+       "cluster:connection:10: \"10\" has no unit; expected a bandwidth such as \"100Gbps\""},
+      {"node:1 gpu:8xA100 nvswitch:300GBps connection:5Gbps",
+       "cluster:connection:5Gbps: describes the network, and there is none. Add one, such as "
+       "\"nic:1x100Gbps:ib\""},
       {"node:1 gpu:8xA100 nvswitch:300GBps latency:5us",
        "cluster:latency:5us: describes the network, and there is none. Add one, such as "
        "\"nic:1x100Gbps:ib\""},
@@ -191,6 +198,8 @@ TEST_CASE("cluster file: each mistake gets one message that names the field") {
       {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "network": {"latency": "2m"})"),
        "lab.json:/network/latency: \"2m\" has an unknown unit \"m\"; expected a time such as "
        "\"3.2us\" (ps, ns, us, ms, s)"},
+      {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "network": {"kind": "ib", "connection": "5Gbps"})"),
+       "lab.json:/network/connection: is of one TCP connection; only tcp and tcp-vm have them"},
       {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "nccl": {"search_channels": 99})"),
        "lab.json:/nccl/search_channels: 99 is out of range; expected an integer from 1 to 32"},
       {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "sources": ["a", 1])"),
