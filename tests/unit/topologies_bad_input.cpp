@@ -49,7 +49,7 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
        "cluster:nvswich:300GBps: unknown key \"nvswich\". Did you mean \"nvswitch\"?"},
       {"node:8 gpu:8xA100 colour:red",
        "cluster:colour:red: unknown key \"colour\". Known keys: node, gpu, nvswitch, nvlink, pcie, "
-       "nic, oversubscription, latency, switches"},
+       "nic, oversubscription, latency, connection, switches"},
       {"node:8 gpu:8xA100 gpu:8xA100", "cluster:gpu:8xA100: \"gpu\" is given twice"},
       {"node:0 gpu:8xA100", "cluster:node:0: \"0\" is out of range; expected 1 to 1000000 nodes"},
       {"node:two gpu:8xA100", "cluster:node:two: \"two\" is not a number of nodes"},
@@ -101,7 +101,8 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
       {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib connection:10Gbps",
        "cluster:connection:10Gbps: is of one TCP connection; only tcp and tcp-vm have them"},
       {"node:2 gpu:8xA100 nvswitch:300GBps nic:1x100Gbps:tcp connection:10",
-       "cluster:connection:10: \"10\" has no unit; expected a bandwidth such as \"100Gbps\""},
+       "cluster:connection:10: \"10\" has no unit; expected a rate such as \"100Gbps\" "
+       "(bits) or \"25GBps\" (bytes)"},
       {"node:1 gpu:8xA100 nvswitch:300GBps connection:5Gbps",
        "cluster:connection:5Gbps: describes the network, and there is none. Add one, such as "
        "\"nic:1x100Gbps:ib\""},
