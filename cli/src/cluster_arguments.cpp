@@ -213,7 +213,8 @@ std::vector<std::string> cluster_warnings(const Cluster& cluster, const Collecti
 }
 
 std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning) {
-  if (tuning.nccl >= NcclVersion{2, 7, 0}) return {};
+  // Before 2.5 NCCL had thresholds instead, which are known.
+  if (tuning.nccl >= NcclVersion{2, 7, 0} || tuning.nccl < NcclVersion{2, 5, 0}) return {};
   return {fmt::format("NCCL {} is older than the oldest tuning table here (2.7.8)",
                       to_string(tuning.nccl))};
 }

@@ -7,9 +7,11 @@
 //   tree latency = base + 2 * ((ranks per node - 1) * local + log2(N) * network)
 //   ring bandwidth = bus * n / s,  tree bandwidth = bus / 2
 // where bus is channels * bandwidth per channel of the search, cut by what each protocol can do.
-// Broadcasts run on rings only. Source: NCCL's graph/tuning.cc and enqueue.cc, 2.7 to 2.30.
+// Broadcasts run on rings only. Source: NCCL's graph/tuning.cc and enqueue.cc, 2.7 to 2.30. Before 2.5
+// thresholds stood in the table's place: nccl_thresholds.hpp.
 #include <algorithm>
 
+#include "nccl_thresholds.hpp"
 #include "nccl_tuning.hpp"
 
 namespace ddpsim {
@@ -212,6 +214,7 @@ bool enabled(CollectiveKind kind, Algorithm algorithm, Protocol protocol, const 
       !tuning.algorithms->has(algorithm)) {
     return false;
   }
+  if (protocol == Protocol::ll128 && chooses_by_thresholds(tuning.nccl)) return false;
   if (tuning.protocols) return tuning.protocols->has(protocol);
   if (protocol == Protocol::ll128 && cluster.nodes > 1 && cluster.calibration &&
       !cluster.calibration->selection.ll128_between_nodes)
@@ -352,6 +355,7 @@ CollectiveChoice choose(CollectiveKind kind, Bytes size, const Cluster& cluster,
   best.buffer = tuning.buffer;
   best.nccl = tuning.nccl;
   if (cluster.ranks() <= 1) return best;
+  if (chooses_by_thresholds(tuning.nccl)) return choose_by_thresholds(kind, size, cluster, tuning);
   const TuningEntries entries = tuning_entries(kind, cluster, tuning);
   const float tree_factor = cluster.calibration && cluster.nodes > 1
                                 ? static_cast<float>(cluster.calibration->selection.tree_factor)

@@ -64,14 +64,16 @@ double nvlink_share(const Cluster& cluster) {
   return kLaw.nvlink_share[generation(cluster)];
 }
 
-double connections_rate(int channels, const Cluster& cluster) {
+double connections_rate(int channels, const Cluster& cluster, double message) {
   const Network& network = cluster.network;
   const bool bound = network.kind == NetworkKind::tcp && network.sockets != Sockets::gpudirect;
   // What a log taught holds the connections of the channels it was measured with.
   if (!bound || cluster.calibration) return std::numeric_limits<double>::infinity();
-  return 1e9 * channels *
-         (network.sockets == Sockets::virtual_nic ? kLaw.virtual_connection_gbps
-                                                  : kLaw.connection_gbps);
+  const double usual = 1e9 * (network.sockets == Sockets::virtual_nic ? kLaw.virtual_connection_gbps
+                                                                      : kLaw.connection_gbps);
+  const double one = network.connection ? network.connection->bytes_per_second() : usual;
+  if (!(message > 0)) return channels * one;
+  return channels * one / (1 + one * kLaw.message_us * 1e-6 / message);
 }
 
 PathConstants constants_of(const Cluster& cluster) {

@@ -14,7 +14,8 @@
 //                     up and S down, a NIC carries S/2 per tree edge and direction: 1 S with two
 //                     nodes, 3/2 with three, 2 from four on. Simple fills 2 chunks per hop, a NIC
 //                     with the half of them that its tree sends that way. A tree is a pipeline of
-//                     chunks: its terms add up (q = 1).
+//                     chunks: its terms add up (q = 1). Before NCCL 2.8 up comes before down, which
+//                     only single connections feel: each is busy in one of the two.
 //   ring broadcast    hops = n - 1, traffic = S, filled by n - 2 slices; its terms add up too.
 //   in the switch     in_switch_law.cpp
 // rate = the slowest of the links inside a node, the NICs of a node and the thread blocks, after
@@ -42,6 +43,9 @@ constexpr double kKiB = 1024;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 /// NCCL_STEPS: messages a buffer holds. A chunk of a ring is four, sent in two slices.
 constexpr int kSteps = 8;
+/// Before it a tree's thread block sends everything up, then everything down: a connection idles in
+/// one of the two (all_reduce.h of 2.4 to 2.7).
+constexpr NcclVersion kFirstTwoWayTrees{2, 8, 0};
 
 /// Data of one chunk at most, by protocol and whatever the size.
 double chunk_limit(const CollectiveChoice& choice, int steps) {
@@ -62,13 +66,15 @@ PipelineTerms terms_of(const Path& path) {
 }
 
 PipelineTerms ring_all_reduce(const CollectiveChoice& choice, double size, const Cluster& cluster,
-                              const Path& path) {
+                              Path path) {
   const double n = cluster.ranks();
   const double network_hops = 2.0 * (cluster.nodes - 1);
   const double local_hops = 2 * (n - 1) - network_hops;
   const double share = size / (choice.channels * n);  // of one rank in one channel
   const double chunk = std::min(share, chunk_limit(choice, kSteps / 2));
   const bool simple = choice.protocol == Protocol::simple;
+  const double message = simple ? chunk / 2 : chunk;
+  path.network_rate = rate_of_messages(path, choice, message, cluster);
   PipelineTerms terms = terms_of(path);
   terms.latency_us = local_hops * path.local_us;
   const PathConstants law = constants_of(cluster);
@@ -77,7 +83,6 @@ PipelineTerms ring_all_reduce(const CollectiveChoice& choice, double size, const
   if (simple) terms.loops = std::max(1.0, std::ceil(share / chunk_limit(choice, kSteps / 2)));
   if (cluster.nodes <= 1) return terms;
 
-  const double message = simple ? chunk / 2 : chunk;
   terms.network_hop_us = network_hop_us(choice, message, cluster);
   const double latency = network_hops * terms.network_hop_us;
   const double store = network_hops * move_us(message * choice.channels, path.network_rate);
@@ -111,13 +116,16 @@ double tree_chunk(const CollectiveChoice& choice, double share, int depth) {
 }
 
 PipelineTerms tree_all_reduce(const CollectiveChoice& choice, double size, const Cluster& cluster,
-                              const Path& path) {
+                              Path path) {
   const int local_depth = cluster.gpus_per_node - 1;
   const int network_depth = tree_depth(cluster.nodes);
   const int depth = local_depth + network_depth;
   const double chain = local_depth == 0 ? 0 : local_depth == 1 ? 1 : 2;
   const double share = size / choice.channels;
   const double chunk = tree_chunk(choice, share, depth);
+  // Before 2.8 a connection idles while the other half of the trees uses its direction.
+  const double busy = choice.nccl < kFirstTwoWayTrees ? 0.5 * tree_traffic(cluster.nodes) : 1;
+  path.network_rate = rate_of_messages(path, choice, chunk, cluster, busy);
   PipelineTerms terms = terms_of(path);
   if (choice.protocol == Protocol::simple) {
     terms.fill_us = 2 * (local_depth * move_us(chunk * choice.channels, path.local_rate) +
@@ -135,10 +143,11 @@ PipelineTerms tree_all_reduce(const CollectiveChoice& choice, double size, const
 }
 
 PipelineTerms ring_broadcast(const CollectiveChoice& choice, double size, const Cluster& cluster,
-                             const Path& path) {
+                             Path path) {
   const int hops = cluster.ranks() - 1;
   const int network_hops = cluster.nodes - 1;
   const double slice = std::min(chunk_limit(choice, 1), size / choice.channels / 2);
+  path.network_rate = rate_of_messages(path, choice, slice, cluster);
   PipelineTerms terms = terms_of(path);
   if (choice.protocol == Protocol::simple) {
     terms.fill_us = (hops - 1) * move_us(slice * choice.channels, path.slowest());

@@ -50,6 +50,15 @@ Path path_of(const CollectiveChoice& choice, const Cluster& cluster) {
   return path;
 }
 
+double rate_of_messages(const Path& path, const CollectiveChoice& choice, double message,
+                        const Cluster& cluster, double busy) {
+  if (cluster.nodes <= 1) return path.network_rate;
+  const double connections = connections_rate(
+      choice.channels, cluster,
+      choice.protocol == Protocol::simple ? message : std::numeric_limits<double>::infinity());
+  return std::min(path.network_rate, connections * busy * path.payload);
+}
+
 double network_hop_us(const CollectiveChoice& choice, double message, const Cluster& cluster) {
   const PathConstants law = constants_of(cluster);
   // From eager messages to rendezvous, over three powers of two.

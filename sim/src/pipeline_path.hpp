@@ -21,6 +21,11 @@ struct Path {
 
 Path path_of(const CollectiveChoice& choice, const Cluster& cluster);
 
+/// What the network carries in messages of so many bytes of data, over TCP connections that are busy
+/// for such a share of the operation.
+double rate_of_messages(const Path& path, const CollectiveChoice& choice, double message,
+                        const Cluster& cluster, double busy = 1);
+
 /// Latency of one hop between nodes for messages of so many bytes of data.
 double network_hop_us(const CollectiveChoice& choice, double message, const Cluster& cluster);
 

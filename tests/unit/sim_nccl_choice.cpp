@@ -340,6 +340,47 @@ TEST_CASE("nccl choice: before 2.4 there are no trees, and between nodes a ring 
   CHECK(communicator_channels(two, old) == 12);
 }
 
+TEST_CASE("nccl choice: before 2.5 sizes are compared with thresholds") {
+  const auto chosen = [](const Cluster& cluster, Bytes size, CollectiveTuning tuning) {
+    tuning.nccl = {2, 4, 8};
+    const CollectiveChoice choice = choose(CollectiveKind::all_reduce, size, cluster, tuning);
+    CHECK(choice.nccl_estimate == Duration());  // it estimated nothing
+    return std::string(name_of(choice.algorithm)) + " " + std::string(name_of(choice.protocol)) +
+           " x" + std::to_string(choice.channels);
+  };
+  Cluster cluster = nvlink(2, 8, 70, graph(1, 20));
+  SUBCASE("two nodes with NVLink: a tree for every size, LL within it up to 256 KiB") {
+    CHECK(chosen(cluster, Bytes(1), {}) == "tree LL x1");
+    CHECK(chosen(cluster, 256_KiB, {}) == "tree LL x2");
+    CHECK(chosen(cluster, 256_KiB + Bytes(1), {}) == "tree Simple x2");
+    CHECK(chosen(cluster, 1024_MiB, {}) == "tree Simple x2");
+  }
+  SUBCASE("four nodes: 3 * 10000 bytes per us * (31 * 6 - 2 * 15 - 7 * 4) us") {
+    cluster.nodes = 4;
+    CHECK(chosen(cluster, Bytes(3'840'000), {}) == "tree Simple x2");
+    CHECK(chosen(cluster, Bytes(3'840'001), {}) == "ring Simple x2");
+  }
+  SUBCASE("trees switched off, as in the log of 2.4.6: LL up to 1 MiB") {
+    CHECK(chosen(cluster, 32_KiB, {.algorithms = Algorithm::ring}) == "ring LL x1");
+    CHECK(chosen(cluster, 1_MiB, {.algorithms = Algorithm::ring}) == "ring LL x2");
+    CHECK(chosen(cluster, 2_MiB, {.algorithms = Algorithm::ring}) == "ring Simple x2");
+  }
+  SUBCASE("without NVLink: 10000 bytes per us * (15 * 6 - 15 - 7 * 4) us, whatever the channels") {
+    cluster.intra.kind = IntraKind::pcie;
+    CHECK(chosen(cluster, Bytes(469'999), {}) == "tree Simple x2");
+    CHECK(chosen(cluster, Bytes(470'001), {}) == "ring LL x2");
+  }
+  SUBCASE("one node, or one GPU a node: rings") {
+    CHECK(chosen(nvlink(1, 8, 70, graph(1, 20)), 1_KiB, {}) == "ring LL x1");
+    CHECK(chosen(nvlink(2, 1, 70, graph(1, 20)), 64_MiB, {}) == "ring Simple x2");
+  }
+  SUBCASE("settings") {
+    CHECK(chosen(cluster, 1_KiB, {.protocols = Protocol::simple}) == "tree Simple x2");
+    CHECK(chosen(cluster, 64_MiB, {.protocols = Protocol::ll}) == "tree LL x2");
+    CHECK_FALSE(can_choose(cluster, {.nccl = {2, 4, 8}, .protocols = Protocol::ll128}));
+  }
+}
+
 TEST_CASE("nccl choice: LL128 needs NVLink, GPUDirect and a GPU known to store 128 bytes whole") {
   const auto ll128 = [](const Cluster& cluster, NcclVersion version) {
     const TuningEntries entries =

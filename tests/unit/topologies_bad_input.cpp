@@ -49,7 +49,7 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
        "cluster:nvswich:300GBps: unknown key \"nvswich\". Did you mean \"nvswitch\"?"},
       {"node:8 gpu:8xA100 colour:red",
        "cluster:colour:red: unknown key \"colour\". Known keys: node, gpu, nvswitch, nvlink, pcie, "
-       "nic, oversubscription, latency, switches"},
+       "nic, oversubscription, latency, connection, switches"},
       {"node:8 gpu:8xA100 gpu:8xA100", "cluster:gpu:8xA100: \"gpu\" is given twice"},
       {"node:0 gpu:8xA100", "cluster:node:0: \"0\" is out of range; expected 1 to 1000000 nodes"},
       {"node:two gpu:8xA100", "cluster:node:two: \"two\" is not a number of nodes"},
@@ -98,6 +98,14 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
       {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps latency:5",
        "cluster:latency:5: \"5\" has no unit; expected a time such as \"3.2us\" (ps, ns, us, ms, "
        "s)"},
+      {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib connection:10Gbps",
+       "cluster:connection:10Gbps: is of one TCP connection; only tcp and tcp-vm have them"},
+      {"node:2 gpu:8xA100 nvswitch:300GBps nic:1x100Gbps:tcp connection:10",
+       "cluster:connection:10: \"10\" has no unit; expected a rate such as \"100Gbps\" "
+       "(bits) or \"25GBps\" (bytes)"},
+      {"node:1 gpu:8xA100 nvswitch:300GBps connection:5Gbps",
+       "cluster:connection:5Gbps: describes the network, and there is none. Add one, such as "
+       "\"nic:1x100Gbps:ib\""},
       {"node:1 gpu:8xA100 nvswitch:300GBps latency:5us",
        "cluster:latency:5us: describes the network, and there is none. Add one, such as "
        "\"nic:1x100Gbps:ib\""},
@@ -191,6 +199,8 @@ TEST_CASE("cluster file: each mistake gets one message that names the field") {
       {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "network": {"latency": "2m"})"),
        "lab.json:/network/latency: \"2m\" has an unknown unit \"m\"; expected a time such as "
        "\"3.2us\" (ps, ns, us, ms, s)"},
+      {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "network": {"kind": "ib", "connection": "5Gbps"})"),
+       "lab.json:/network/connection: is of one TCP connection; only tcp and tcp-vm have them"},
       {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "nccl": {"search_channels": 99})"),
        "lab.json:/nccl/search_channels: 99 is out of range; expected an integer from 1 to 32"},
       {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "sources": ["a", 1])"),

@@ -83,6 +83,21 @@ TEST_CASE("cluster: TCP through a NIC of the host's, an emulated one, or GPUDire
   CHECK(load_cluster({"a3-mega", 2, {}}).network.sockets == Sockets::gpudirect);
 }
 
+TEST_CASE("cluster: the rate of one TCP connection may be stated") {
+  const std::string line = "node:2 gpu:1xV100 nic:1x100Gbps:tcp connection:12Gbps";
+  const Cluster cluster = parse_cluster_line(line);
+  REQUIRE(cluster.network.connection);
+  CHECK(cluster.network.connection->gigabytes_per_second() == doctest::Approx(1.5));
+  const std::string file = calibrated_cluster_file(line, {});
+  CHECK(file.find("\"connection\": \"1.5GBps\"") != file.npos);
+  const std::string by_hand = R"({"schema": "ddpsim.cluster/1", "name": "lab", "nodes": 2,
+      "node": {"gpus": 1, "gpu": "V100"},
+      "network": {"kind": "tcp", "nics_per_node": 1, "per_nic": "100Gbps", "connection": "12Gbps"}})";
+  CHECK(parse_cluster(by_hand, "lab.json").network.connection == cluster.network.connection);
+  CHECK_FALSE(load_cluster({"p3.16xlarge node:2 nic:1x25Gbps:tcp", {}, {}}).network.connection);
+  CHECK(load_cluster({"p3.16xlarge connection:5Gbps", 2, {}}).network.connection);
+}
+
 TEST_CASE("cluster: a one-line cluster can be resized once it has a network") {
   const Cluster cluster =
       load_cluster({"node:1 gpu:2xV100 nvlink:2x25GBps:pair nic:1x10Gbps:tcp", 4, {}});

@@ -6,7 +6,8 @@
 //                              "layout": "pair|mesh|cube"}
 //                           | {"kind": "nvswitch|pcie", "per_gpu": "300GBps"} | {"kind": "none"}},
 //    "network": {"kind": "ib|roce|tcp|tcp-vm|tcpx|efa|slingshot", "nics_per_node": 4,
-//                "per_nic": "100Gbps", "latency": "1.5us", "oversubscription": 1, "gpudirect": true, "collnet": false},
+//                "per_nic": "100Gbps", "latency": "1.5us", "connection": "10Gbps", "oversubscription": 1,
+//                "gpudirect": true, "collnet": false},
 //    "switches": {…}, "degraded": […],
 //    "nccl": {"search_channels": 6, "per_channel": "20GBps"},
 //    "sources": ["…"], "verified": true | [NODES, …],
@@ -139,8 +140,8 @@ struct Nics {
 
 Nics read_network(const Cursor& cursor, Network& out, bool nics_needed) {
   Nics nics;
-  const Object network = cursor.object(
-      {"kind", "nics_per_node", "per_nic", "latency", "oversubscription", "gpudirect", "collnet"});
+  const Object network = cursor.object({"kind", "nics_per_node", "per_nic", "latency", "connection",
+                                        "oversubscription", "gpudirect", "collnet"});
   if (const auto direct = network.optional("gpudirect")) out.gpudirect = direct->boolean();
   if (const auto collnet = network.optional("collnet")) out.collnet = collnet->boolean();
   if (const auto latency = network.optional("latency")) {
@@ -159,6 +160,10 @@ Nics read_network(const Cursor& cursor, Network& out, bool nics_needed) {
   name_network(
       network.required("kind").choice({"ib", "roce", "tcp", "tcp-vm", "tcpx", "efa", "slingshot"}),
       out);
+  if (const auto connection = network.optional("connection")) {
+    out.connection = connection->bandwidth();
+    if (!has_connections(out)) connection->fail(kNoConnections);
+  }
   if (nics_needed) {
     network.required("nics_per_node");
     network.required("per_nic").bandwidth();

@@ -135,10 +135,14 @@ void read_network_words(const ClusterWords& words, bool has_network, ClusterDesc
     }
     out.network.latency = *parsed.value;
   }
+  if (const ClusterWord* word = find_word(words, "connection")) {
+    out.network.connection = word->bandwidth(word->value);
+    if (has_network && !has_connections(out.network)) word->fail(kNoConnections);
+  }
   if (const ClusterWord* word = find_word(words, "switches")) {
     out.switches = parse_switch_list(read_file(word->value, kLargestSwitchList), word->value);
   }
-  for (const char* key : {"oversubscription", "latency", "switches"}) {
+  for (const char* key : {"oversubscription", "latency", "connection", "switches"}) {
     const ClusterWord* word = find_word(words, key);
     if (word != nullptr && !has_network) {
       word->fail("describes the network, and there is none",

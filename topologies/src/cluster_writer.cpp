@@ -108,6 +108,7 @@ Json network_of(const ClusterDescription& cluster) {
   }
   if (cluster.network.latency)
     out["latency"] = fmt::format("{}us", cluster.network.latency->microseconds());
+  if (cluster.network.connection) out["connection"] = rate_text(*cluster.network.connection);
   if (cluster.network.oversubscription > 1)
     out["oversubscription"] = cluster.network.oversubscription;
   if (!cluster.network.gpudirect) out["gpudirect"] = false;

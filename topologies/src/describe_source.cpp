@@ -14,8 +14,8 @@ namespace ddpsim {
 namespace {
 
 const std::vector<std::string>& known_keys() {
-  static const std::vector<std::string> keys = {"node",    "gpu",     "nic", "oversubscription",
-                                                "latency", "switches"};
+  static const std::vector<std::string> keys = {
+      "node", "gpu", "nic", "oversubscription", "latency", "connection", "switches"};
   return keys;
 }
 
@@ -90,6 +90,7 @@ void apply_nics(const ClusterWord& word, ClusterDescription& out) {
   const NicWord written = read_nics(word, false);
   out.network.kind = written.kind;
   out.network.sockets = written.sockets;
+  out.network.connection.reset();
   for (NodeDescription& node : out.types) {
     if (written.count > 0) node.nics = written.count;
     node.per_nic = written.rate;
@@ -135,7 +136,7 @@ ClusterDescription describe_source(std::string_view text, const std::string& fil
   }
   // Other words make another cluster than the one a log was taken on.
   if (find_word(words, "nic") != nullptr || find_word(words, "oversubscription") != nullptr ||
-      find_word(words, "latency") != nullptr) {
+      find_word(words, "latency") != nullptr || find_word(words, "connection") != nullptr) {
     out.verified_nodes.clear();
     out.calibration.reset();
     out.stated.reset();

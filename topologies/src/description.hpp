@@ -80,11 +80,16 @@ NvlinkLayout default_layout(int gpus);
 /// Kind and sockets of the word; false where there is no such network.
 bool name_network(const std::string& word, Network& network);
 std::vector<std::string> network_words();
+/// NCCL moves data over TCP connections of its own.
+bool has_connections(const Network& network);
+inline constexpr const char* kNoConnections =
+    "is of one TCP connection; only tcp and tcp-vm have them";
 
 /// ddpsim.cluster/1.
 ClusterDescription describe_file(std::string_view text, const std::string& file);
 /// A file of any kind read here, recognised by its content and completed by the words beside it:
-/// node:COUNT gpu:MODEL nic:[COUNTx]BW[:KIND] oversubscription:R latency:T switches:FILE.
+/// node:COUNT gpu:MODEL nic:[COUNTx]BW[:KIND] oversubscription:R latency:T connection:BW
+/// switches:FILE.
 ClusterDescription describe_source(std::string_view text, const std::string& file,
                                    std::string_view words);
 ClusterDescription describe_line(std::string_view line);

@@ -40,7 +40,7 @@ std::string_view kind_word(const Network& network) {
 std::string_view assumed_of_connections(const Cluster& cluster) {
   const Network& network = cluster.network;
   if (cluster.calibration || cluster.nodes == 1 || network.kind != NetworkKind::tcp ||
-      network.sockets != Sockets::virtual_nic)
+      network.sockets != Sockets::virtual_nic || network.connection)
     return "";
   return "tcp-vm: each TCP connection is taken for 5 Gb/s, one cloud's documented limit; the one "
          "open log says 3.3 to 3.9";

@@ -65,11 +65,12 @@ struct Network {
   NetworkKind kind = NetworkKind::none;
   Sockets sockets = Sockets::host;
   int nics_per_node = 0;
-  Bandwidth per_nic;                ///< nominal, one direction
-  std::optional<Duration> latency;  ///< one way, only when stated; otherwise the kind's default
-  double oversubscription = 1;      ///< R: the fabric carries 1/R of what the NICs could send
-  bool gpudirect = true;            ///< NICs reach GPU memory themselves; never so with tcp
-  bool collnet = false;             ///< switches reduce (SHARP): CollNet and NVLS between nodes
+  Bandwidth per_nic;                    ///< nominal, one direction
+  std::optional<Duration> latency;      ///< one way, only when stated; otherwise the kind's default
+  std::optional<Bandwidth> connection;  ///< what one TCP connection carries, only when stated
+  double oversubscription = 1;          ///< R: the fabric carries 1/R of what the NICs could send
+  bool gpudirect = true;                ///< NICs reach GPU memory themselves; never so with tcp
+  bool collnet = false;                 ///< switches reduce (SHARP): CollNet and NVLS between nodes
 };
 
 /// What a node costs, as somebody quoted it.
