@@ -76,13 +76,20 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> known,
                          std::string otherwise) {
+  // A word left unfinished is more likely than one with a letter too many.
   std::vector<std::string> meant = begun_by(word, known);
-  if (const auto near = nearest(word, known)) meant = {*near};
+  if (meant.empty())
+    if (auto near = nearest(word, known)) meant.push_back(std::move(*near));
   if (meant.empty()) return otherwise;
   std::string text = fmt::format("Did you mean \"{}\"", meant.front());
   for (std::size_t i = 1; i < meant.size(); ++i)
     text += fmt::format("{} \"{}\"", i + 1 == meant.size() ? " or" : ",", meant[i]);
   return text + '?';
+}
+
+std::string did_you_mean_or_known(std::string_view word, std::span<const std::string> known,
+                                  std::string_view known_are) {
+  return did_you_mean(word, known, fmt::format("{}: {}", known_are, fmt::join(known, ", ")));
 }
 
 std::string not_one_of(std::string_view word, std::span<const std::string> known) {

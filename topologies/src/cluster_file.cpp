@@ -21,7 +21,6 @@
 // "calibration" is written by `ddpsim calibrate`: calibration_file.hpp.
 // `verified`: a log stands behind the cluster as written, or at these numbers of nodes.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -58,8 +57,7 @@ GpuModel read_gpu(const Cursor& cursor) {
   const auto gpu = find_gpu(name);
   if (gpu) return *gpu;
   const auto names = gpu_names();
-  cursor.fail("unknown GPU " + in_quotes(name),
-              did_you_mean(name, names, fmt::format("Known GPUs: {}", fmt::join(names, ", "))));
+  cursor.fail("unknown GPU " + in_quotes(name), did_you_mean_or_known(name, names, "Known GPUs"));
 }
 
 CpuVendor read_cpu(const Cursor& cursor) {
