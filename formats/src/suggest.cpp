@@ -38,7 +38,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// Those that begin with `word`, where they are few: "alps" for "alps-gh200".
+/// Those that begin with `word`, where they are few: "alps" for "alps-gh200". Of "bucket-cap-mb" and
+/// "bucket-cap-mb-list" the shorter: nothing yet typed speaks for more.
 std::vector<std::string> begun_by(std::string_view word, std::span<const std::string> known) {
   constexpr std::size_t kFewestLetters = 3;
   constexpr std::size_t kFew = 4;
@@ -49,6 +50,12 @@ std::vector<std::string> begun_by(std::string_view word, std::span<const std::st
         std::equal(word.begin(), word.end(), candidate.begin(),
                    [](char a, char b) { return lower(a) == lower(b); }))
       found.push_back(candidate);
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end(),
+                          [](const std::string& shorter, const std::string& longer) {
+                            return longer.starts_with(shorter);
+                          }),
+              found.end());
   if (found.size() > kFew) found.clear();
   return found;
 }
