@@ -27,11 +27,11 @@ std::string widest_sources(const Confidence& confidence) {
   for (std::size_t i = 0; i < std::min(kMost, confidence.sources.size()); ++i) {
     const Uncertainty& source = confidence.sources[i];
     if (width(source) < kBeside * width(confidence.sources.front())) break;
-    text += fmt::format("{} {} ({} to {})", i == 0 ? ", mostly for" : " and", source.source,
+    text += fmt::format("{} {} ({} to {})", i == 0 ? ", mostly from" : " and", source.source,
                         signed_percent(source.low_percent), signed_percent(source.high_percent));
   }
   if (!confidence.basis.empty()) text += "; " + printable(confidence.basis);
-  return text + " (--json: all reasons)";
+  return text + "; --json has every reason";
 }
 
 }  // namespace

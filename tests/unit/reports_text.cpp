@@ -105,10 +105,11 @@ TEST_CASE("result text: of many sources the widest are named, and what the grade
   context.confidence.basis = "the cluster is not calibrated";
   context.confidence.because = {"the cluster is not calibrated", "and so on"};
   std::string text = text_of(sample::result(), context, {.width = 1000});
-  CHECK(contains(text,
-                 "(-4.0 % to +18 %), mostly for pace of several ranks (-5.8 % to +11 %) and fixed "
-                 "cost of collectives (-0.80 % to +3.5 %); the cluster is not calibrated (--json: "
-                 "all reasons).\n"));
+  CHECK(
+      contains(text,
+               "(-4.0 % to +18 %), mostly from pace of several ranks (-5.8 % to +11 %) and fixed "
+               "cost of collectives (-0.80 % to +3.5 %); the cluster is not calibrated; --json has "
+               "every reason.\n"));
   CHECK_FALSE(contains(text, "and so on"));
   context.confidence.sources[1].high_percent = 1;  // a tenth of the first
   text = text_of(sample::result(), context, {.width = 1000});

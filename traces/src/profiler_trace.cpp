@@ -203,8 +203,9 @@ void TraceImport::assign_parameters(const RecordedStep& step) {
       sizes += (sizes.empty() ? "" : " ") + std::to_string(bytes.count());
     }
     workload.provenance.emplace_back("bucket_bytes", sizes);
-    result_.recognised.push_back(fmt::format("{} buckets recorded: {} bytes, {} in all",
-                                             step.bucket_bytes.size(), sizes, total.count()));
+    result_.recognised.push_back(
+        fmt::format("{} bucket{} recorded: {} bytes, {} in all", step.bucket_bytes.size(),
+                    step.bucket_bytes.size() == 1 ? "" : "s", sizes, total.count()));
   }
   RecordedParameters parameters = recorded_parameters(step, options_.model, file_);
   if (!parameters.shapes_from.empty()) {
