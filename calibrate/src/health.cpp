@@ -73,8 +73,8 @@ double busbw(const MeasuredPoint& point, int ranks) {
   return static_cast<double>(point.size.count()) / point.time_us / 1e3 * 2 * (ranks - 1) / ranks;
 }
 
-std::string_view name_of_network(NetworkKind kind) {
-  switch (kind) {
+std::string_view name_of_network(const Network& network) {
+  switch (network.kind) {
     case NetworkKind::infiniband:
       return "InfiniBand";
     case NetworkKind::roce:
@@ -84,12 +84,13 @@ std::string_view name_of_network(NetworkKind kind) {
     case NetworkKind::slingshot:
       return "Slingshot";
     default:
-      return "TCP";
+      return through_sockets(network) ? "TCP" : "GPUDirect-TCPX";
   }
 }
 
-bool is_rdma(NetworkKind kind) {
-  return kind != NetworkKind::none && kind != NetworkKind::tcp;
+/// A driver or plugin of NCCL's drives the NICs, and sockets take over where it is not loaded.
+bool has_plugin(const Network& network) {
+  return network.kind != NetworkKind::none && !through_sockets(network);
 }
 
 /// The same machine with something of it not in use, and what it means when that explains the log.
@@ -100,15 +101,16 @@ struct Explanation {
 
 std::vector<Explanation> explanations(const Cluster& cluster) {
   std::vector<Explanation> all;
-  if (cluster.nodes > 1 && is_rdma(cluster.network.kind)) {
+  if (cluster.nodes > 1 && has_plugin(cluster.network)) {
     Cluster sockets = cluster;
     sockets.network.kind = NetworkKind::tcp;
+    sockets.network.sockets = Sockets::host;
     sockets.network.gpudirect = false;
     all.push_back(
         {sockets, fmt::format("that is as long as TCP sockets would take or longer: the {} plugin "
                               "or driver was probably not loaded, or the link is slower than "
                               "stated; look for \"NET/Socket\" with NCCL_DEBUG=INFO",
-                              name_of_network(cluster.network.kind))});
+                              name_of_network(cluster.network))});
   }
   if (cluster.nodes > 1 && cluster.network.nics_per_node > 1) {
     Cluster one = cluster;
@@ -211,8 +213,8 @@ void judge_words(const MeasuredLog& log, const Cluster& cluster, LogHealth& heal
     health.faults.push_back(
         fmt::format("it is of {}, the cluster has {}", in_quotes(log.gpu), cluster.gpu.name));
   }
-  if (cluster.nodes == 1 || !is_rdma(cluster.network.kind)) return;
-  const std::string_view network = name_of_network(cluster.network.kind);
+  if (cluster.nodes == 1 || !has_plugin(cluster.network)) return;
+  const std::string_view network = name_of_network(cluster.network);
   if (log.transport == "NET/Socket") {
     health.faults.push_back(
         fmt::format("NCCL says it went over TCP (NET/Socket), while the cluster has {}: its plugin "

@@ -15,6 +15,9 @@ namespace {
 
 constexpr TorchVersion kNewestKnown{2, 13};
 
+/// From here on a number of MiB is more likely one of bytes: a terabyte, or a megabyte.
+constexpr double kLikeBytes = 1e6;
+
 double mib_number(std::string_view text, const std::string& option) {
   const auto value = parse_number<double>(text);
   if (!value || !std::isfinite(*value) || *value < 0)
@@ -105,10 +108,21 @@ void require_supported(const DdpOptions& options) {
   if (const std::optional<std::string> problem = unsupported(options)) throw UsageError(*problem);
 }
 
-std::vector<std::string> version_warnings(const DdpOptions& options) {
-  if (options.torch <= kNewestKnown) return {};
-  return {fmt::format("PyTorch {} is newer than the rules known here ({}); those are used",
-                      to_string(options.torch), to_string(kNewestKnown))};
+std::vector<std::string> ddp_warnings(const DdpOptions& options) {
+  std::vector<std::string> warnings;
+  if (options.torch > kNewestKnown)
+    warnings.push_back(
+        fmt::format("PyTorch {} is newer than the rules known here ({}); those are used",
+                    to_string(options.torch), to_string(kNewestKnown)));
+  const auto check = [&](const char* option, double mib) {
+    if (mib < kLikeBytes) return;
+    warnings.push_back(fmt::format("{} {} are MiB, {:.3g} TiB: were bytes meant, {:.4g} MiB?",
+                                   option, mib, mib / 1048576, mib / 1048576));
+  };
+  if (options.bucket_cap_mb) check("--bucket-cap-mb", *options.bucket_cap_mb);
+  if (options.first_bucket_mb) check("--first-bucket-mb", *options.first_bucket_mb);
+  for (const double cap : options.bucket_cap_mb_list) check("--bucket-cap-mb-list", cap);
+  return warnings;
 }
 
 std::string describe_buckets(const DdpOptions& options) {

@@ -42,8 +42,8 @@ std::vector<std::string_view> comma_list(std::string_view text);
 /// "1,10.5,50" -> MiB; finite and not negative, else UsageError naming `option`.
 std::vector<double> mib_list(const std::string& text, const std::string& option);
 
-/// Sentences about a version whose rules are not known here.
-std::vector<std::string> version_warnings(const DdpOptions& options);
+/// Sentences about a version whose rules are not known here, and about caps that look like bytes.
+std::vector<std::string> ddp_warnings(const DdpOptions& options);
 
 /// "default (1 MiB first, then 25 MiB)", "bucket_cap_mb=50 (50 MiB each), fp16_compress_hook".
 std::string describe_buckets(const DdpOptions& options);

@@ -1,7 +1,6 @@
 #include "workload_source.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <system_error>
@@ -21,11 +20,10 @@ LoadedWorkload load_estimate(const std::string& text) {
   const std::optional<GpuModel> gpu = find_gpu(spec.gpu);
   if (!gpu) {
     const std::vector<std::string> known = gpu_names();
-    throw InputError(
-        {.file = in_quotes(text),
-         .where = "",
-         .message = fmt::format("there is no GPU {}", in_quotes(spec.gpu)),
-         .hint = did_you_mean(spec.gpu, known, fmt::format("Known: {}", fmt::join(known, ", ")))});
+    throw InputError({.file = in_quotes(text),
+                      .where = "",
+                      .message = fmt::format("there is no GPU {}", in_quotes(spec.gpu)),
+                      .hint = did_you_mean_or_known(spec.gpu, known)});
   }
   return {estimate_workload(spec, *gpu), estimate_warnings(spec, *gpu)};
 }

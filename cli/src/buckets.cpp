@@ -61,7 +61,7 @@ int run(const Arguments& arguments) {
   std::optional<std::vector<Bytes>> limits;
   if (arguments.limits) limits = parse_limits(*arguments.limits);
 
-  std::vector<std::string> warnings = version_warnings(options);
+  std::vector<std::string> warnings = ddp_warnings(options);
   std::optional<DdpLog> log;
   Workload workload;
   if (std::optional<Workload> model = workload_of_model(arguments.workload)) {

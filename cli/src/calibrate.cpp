@@ -101,8 +101,9 @@ int run(const Arguments& arguments) {
   for (const MeasuredLog& log : logs) require_nodes_as_large(log, cluster);
   if (cluster.calibration)
     report.warnings.push_back(replaced_logs(*cluster.calibration, report.cluster));
-  report.fit = fit_calibration(logs, cluster_at,
-                               {.nccl = fallback, .keep_unhealthy = arguments.keep_unhealthy});
+  const FitOptions options{.nccl = fallback, .keep_unhealthy = arguments.keep_unhealthy};
+  report.fit = fit_calibration(logs, cluster_at, options);
+  report.scales_left_out = leave_scales_out(logs, cluster_at, options, report.fit);
   if (!arguments.nccl)
     if (const auto warning = assumed_nccl(report.fit, logs, fallback))
       report.warnings.push_back(*warning);
@@ -130,7 +131,9 @@ void add_calibrate(CLI::App& app, std::function<int()>& action) {
       ->add_option("--cluster", arguments->cluster,
                    "the cluster they were taken on: bundled name, file, or one line")
       ->required();
-  command->add_option("-o,--output", arguments->output, "the calibrated cluster file")->required();
+  command->add_option("-o,--output", arguments->output, "the calibrated cluster file")
+      ->required()
+      ->check(names_a_file);
   command->add_option("--nccl", arguments->nccl,
                       "NCCL version of logs that do not print theirs (default: the one PyTorch "
                       "ships)");

@@ -13,6 +13,7 @@
 #include "ddpsim/formats/size_text.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
+#include "ddpsim/topologies/plausible.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -182,7 +183,7 @@ void require_choice(const ClusterArguments& arguments, const Cluster& cluster,
 std::vector<std::string> cluster_warnings(const Cluster& cluster, const CollectiveTuning& tuning,
                                           const std::vector<Bytes>& sizes) {
   if (!cluster.calibration) {
-    std::vector<std::string> warnings;
+    std::vector<std::string> warnings = implausible_figures(cluster);
     if (!cluster.verified)
       warnings.push_back(fmt::format(
           "no measurement stands behind cluster \"{}\": its figures are its specification",

@@ -81,7 +81,8 @@ void add_import(CLI::App& app, std::function<int()>& action) {
                    "MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16]; or the traces of several ranks "
                    "of one job")
       ->required();
-  command->add_option("-o,--output", arguments->output, "workload file to write (default: stdout)");
+  command->add_option("-o,--output", arguments->output, "workload file to write (default: stdout)")
+      ->check(names_a_file);
   command
       ->add_option("--iteration", arguments->iteration,
                    "which complete iteration, from 0 (default: lower median by backward)")

@@ -11,6 +11,7 @@
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/plausible.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "interference_arguments.hpp"
 #include "rank_warnings.hpp"
@@ -72,7 +73,10 @@ std::vector<std::string> job_warnings(const Workload& workload, const Cluster& c
                     "profilers make it: a step without the profiler is likely shorter; give the "
                     "trace with --timing compacted, or check with ddpsim simulate --measured-step",
                     behind, workload.host_ready.size()));
-  if (!gloo) {
+  if (gloo) {  // what follows is of NCCL, these figures are of the machines
+    for (std::string& warning : implausible_figures(cluster))
+      warnings.push_back(std::move(warning));
+  } else {
     for (std::string& warning : cluster_warnings(cluster, tuning, buckets))
       warnings.push_back(std::move(warning));
     for (std::string& warning : nccl_warnings(tuning)) warnings.push_back(std::move(warning));
@@ -249,6 +253,7 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
     context.samples_per_step = static_cast<double>(*job.workload.batch_per_gpu) *
                                job.cluster.ranks() * job.options.ddp.accumulate;
   context.batch_per_gpu = job.workload.batch_per_gpu;
+  context.comm_hook = job.options.ddp.comm_hook;
   context.bucket_setting = describe_buckets(job.options.ddp);
   context.warnings = std::move(loaded.warnings);
   for (std::string& warning : compute.warnings) context.warnings.push_back(std::move(warning));
@@ -257,13 +262,19 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
     context.warnings.push_back(std::move(warning));
   for (std::string& warning : rank_warnings(job.workload, job.cluster))
     context.warnings.push_back(std::move(warning));
+  if (const auto wire = job.workload.recorded_with.wire;
+      wire && wire_dtype(job.options.ddp, Dtype::float32) != *wire)
+    context.warnings.push_back(fmt::format(
+        "recorded under a compression hook (all-reduces of {}), simulated without it: its casts "
+        "stay in the recorded backward; --comm-hook {} simulates it as it ran",
+        name_of(*wire), *wire == Dtype::bfloat16 ? "bf16" : "fp16"));
   const bool bfloat16 = job.options.ddp.comm_hook == CommHook::bf16_compress;
   require_version("--comm-hook bf16", bfloat16 && !gloo, tuning, {2, 10, 0});
   if (gloo && bfloat16)
     context.warnings.emplace_back(
         "gloo refuses bfloat16 in PyTorch 1.13 and many versions after (\"Invalid scalar type\"); "
         "try it before you count on it");
-  for (std::string& warning : version_warnings(job.options.ddp))
+  for (std::string& warning : ddp_warnings(job.options.ddp))
     context.warnings.push_back(std::move(warning));
   return job;
 }

@@ -13,13 +13,19 @@
 
 namespace ddpsim {
 
+std::string names_a_file(const std::string& name) {
+  return name.empty() ? "an empty name is no file" : "";
+}
+
 void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline) {
   command.add_flag("--json", arguments.json, "one JSON document on stdout, nothing else there");
-  command.add_option("--csv", arguments.csv, "write a table to this file");
+  command.add_option("--csv", arguments.csv, "write a table to this file")->check(names_a_file);
   if (with_timeline)
-    command.add_option("--timeline", arguments.timeline,
-                       "write a Perfetto timeline (open it at ui.perfetto.dev); FILE.json for "
-                       "ddpsim.timeline/1");
+    command
+        .add_option("--timeline", arguments.timeline,
+                    "write a Perfetto timeline (open it at ui.perfetto.dev); FILE.json for "
+                    "ddpsim.timeline/1")
+        ->check(names_a_file);
 }
 
 void add_threads_option(CLI::App& command, int& threads) {

@@ -19,6 +19,8 @@ struct OutputArguments {
   std::optional<std::string> timeline;
 };
 
+/// Of options that name a file to write: why CLI11 should refuse it, empty where it should not.
+std::string names_a_file(const std::string& name);
 void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline);
 /// --threads, of every command that simulates independent points.
 void add_threads_option(CLI::App& command, int& threads);

@@ -195,7 +195,7 @@ Object Cursor::object(std::initializer_list<std::string_view> known) const {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::vector<std::string> words(known.begin(), known.end());
     throw InputError({*file_, where_ + "/" + escaped(key), "unknown key " + in_quotes(key),
-                      did_you_mean(key, words, "Known keys here: " + joined(words))});
+                      did_you_mean_or_known(key, words, "Known keys here")});
   }
   return result;
 }

@@ -38,7 +38,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// Those that begin with `word`, where they are few: "alps" for "alps-gh200".
+/// Those that begin with `word`, where they are few: "alps" for "alps-gh200". Of "bucket-cap-mb" and
+/// "bucket-cap-mb-list" the shorter: nothing yet typed speaks for more.
 std::vector<std::string> begun_by(std::string_view word, std::span<const std::string> known) {
   constexpr std::size_t kFewestLetters = 3;
   constexpr std::size_t kFew = 4;
@@ -49,6 +50,12 @@ std::vector<std::string> begun_by(std::string_view word, std::span<const std::st
         std::equal(word.begin(), word.end(), candidate.begin(),
                    [](char a, char b) { return lower(a) == lower(b); }))
       found.push_back(candidate);
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end(),
+                          [](const std::string& shorter, const std::string& longer) {
+                            return longer.starts_with(shorter);
+                          }),
+              found.end());
   if (found.size() > kFew) found.clear();
   return found;
 }
@@ -76,13 +83,20 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> known,
                          std::string otherwise) {
+  // A word left unfinished is more likely than one with a letter too many.
   std::vector<std::string> meant = begun_by(word, known);
-  if (const auto near = nearest(word, known)) meant = {*near};
+  if (meant.empty())
+    if (auto near = nearest(word, known)) meant.push_back(std::move(*near));
   if (meant.empty()) return otherwise;
   std::string text = fmt::format("Did you mean \"{}\"", meant.front());
   for (std::size_t i = 1; i < meant.size(); ++i)
     text += fmt::format("{} \"{}\"", i + 1 == meant.size() ? " or" : ",", meant[i]);
   return text + '?';
+}
+
+std::string did_you_mean_or_known(std::string_view word, std::span<const std::string> known,
+                                  std::string_view known_are) {
+  return did_you_mean(word, known, fmt::format("{}: {}", known_are, fmt::join(known, ", ")));
 }
 
 std::string not_one_of(std::string_view word, std::span<const std::string> known) {

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -20,10 +19,6 @@ constexpr std::int64_t kMostSamples = 1'000'000;
                     .where = "",
                     .message = std::move(message),
                     .hint = std::move(hint)});
-}
-
-std::string nearest_of(std::string_view word, const std::vector<std::string>& known) {
-  return did_you_mean(word, known, fmt::format("Known: {}", fmt::join(known, ", ")));
 }
 
 std::int64_t count_after(std::string_view spec, std::string_view part, const char* what,
@@ -52,7 +47,7 @@ EstimateSpec parse_estimate_spec(std::string_view text) {
   const std::vector<std::string> models = model_names();
   if (std::find(models.begin(), models.end(), spec.model) == models.end())
     refuse(text, fmt::format("there is no model {}", in_quotes(spec.model)),
-           nearest_of(spec.model, models));
+           did_you_mean_or_known(spec.model, models));
   std::string_view rest = text.substr(at + 1);
   const auto next_part = [&] {
     const std::size_t colon = rest.find(':');

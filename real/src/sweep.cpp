@@ -159,6 +159,10 @@ class RankOfSweep {
     Timeline timeline = median_timeline(ranks);
     timeline.provenance = measurement_.setup;
     timeline.provenance.emplace_back("configuration", measured.name);
+    std::string bytes;  // of buckets, in launch order
+    for (const MeasuredBucket& bucket : measured.buckets)
+      bytes += (bytes.empty() ? "" : " ") + std::to_string(bucket.bytes.count());
+    timeline.provenance.emplace_back("bucket_bytes", bytes);
     measured.timeline = measured.name + ".timeline.json";
     write_file(sweep_.output / measured.timeline, timeline_json(timeline));
   }

@@ -1,3 +1,4 @@
+#include "constant_words.hpp"
 #include "ddpsim/reports/calibration_report.hpp"
 #include "json_writer.hpp"
 
@@ -27,6 +28,15 @@ std::string calibration_report_json(const CalibrationReport& report) {
   json.key("read").strings(report.read);
   write_errors(json, "calibrated", errors_of(fit.residuals, kKiB));
   write_errors(json, "law_alone", errors_of(fit.residuals, kKiB, true));
+  json.key("scales_left_out").begin_array();
+  for (const ScaleLeftOut& one : report.scales_left_out) {
+    json.begin_object();
+    json.key("nodes").integer(one.scale.nodes);
+    json.key("gpus_per_node").integer(one.scale.gpus_per_node);
+    write_errors(json, "predicted_from_others", errors_of(one.residuals, kKiB));
+    json.end_object();
+  }
+  json.end_array();
   json.key("logs").begin_array();
   for (const CalibratedScale& log : fit.calibration.scales) {
     json.begin_object(Layout::line);
@@ -50,6 +60,7 @@ std::string calibration_report_json(const CalibrationReport& report) {
     json.begin_object(Layout::line);
     json.key("name").string(constant.name);
     if (!constant.which.empty()) json.key("protocol").string(constant.which);
+    json.key("unit").string(constant_words(constant.name).unit);
     json.key("before").number(constant.before);
     json.key("value").number(constant.value);
     json.key("low").number(constant.low);

@@ -125,6 +125,16 @@ std::string table_of_jobs(const Comparison& comparison, const Contexts& contexts
   columns.push_back({"behind by", Align::left});
   Table table(std::move(columns));
 
+  constexpr double kApart = 0.01;  // of a step: what two are told apart by
+  std::vector<Duration> steps;
+  int digits_of_steps = 0;
+  for (const ComparedJob& job : comparison.jobs) {
+    steps.push_back(job.times.iteration);
+    digits_of_steps = std::max(digits_of_steps, digits_of(job.confidence.grade));
+  }
+  const Duration least = std::min_element(steps.begin(), steps.end())->scaled(kApart);
+  digits_of_steps = digits_apart(std::move(steps), digits_of_steps, least, unit);
+
   for (const std::size_t i : comparison.by_speed) {
     const ComparedJob& job = comparison.jobs[i];
     const ReportContext& context = contexts[i];
@@ -133,7 +143,7 @@ std::string table_of_jobs(const Comparison& comparison, const Contexts& contexts
     std::vector<std::string> cells = {shortened_middle(printable(context.cluster), kNameWidth),
                                       std::to_string(context.ranks)};
     if (scaled) cells.push_back("x" + significant(context.compute_scale, 3));
-    cells.push_back(time_number(step, digits, unit));
+    cells.push_back(time_number(step, digits_of_steps, unit));
     cells.push_back(time_interval(step.scaled(1 + job.confidence.low_percent / 100),
                                   step.scaled(1 + job.confidence.high_percent / 100), digits,
                                   unit));
@@ -154,6 +164,7 @@ std::string compare_text(const Comparison& comparison, const std::vector<ReportC
                          const TerminalStyle& style) {
   ReportContext shared = contexts.front();
   shared.compute_scale = 1;  // each job has its own, in the table
+  shared.rank_slowdown = 1;  // … and in JSON
   const std::size_t first = comparison.by_speed.front();
   const ComparedJob& fastest_job = comparison.jobs[first];
   ReportContext fastest = contexts[first];

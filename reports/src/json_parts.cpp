@@ -66,6 +66,7 @@ void write_setting(JsonWriter& json, const ReportContext& context) {
   json.key("compute_scale").number(context.compute_scale);
   json.key("rank_slowdown").number(context.rank_slowdown);
   if (!context.variation.empty()) write_variation(json, context.variation);
+  if (context.comm_hook != CommHook::none) json.key("comm_hook").string(name_of(context.comm_hook));
   if (!context.bucket_setting.empty()) json.key("bucket_setting").string(context.bucket_setting);
 }
 

@@ -1,7 +1,9 @@
 #include "report_lines.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "text_layout.hpp"
@@ -14,6 +16,22 @@ constexpr std::size_t kIndent = 2;
 std::string signed_percent(double percent) {
   const std::string text = significant(std::abs(percent), 2);
   return fmt::format("{}{} %", percent < 0 ? "-" : "+", text);
+}
+
+/// The sources that make most of the interval, then what the grade rests on. JSON has every reason.
+std::string widest_sources(const Confidence& confidence) {
+  constexpr std::size_t kMost = 2;
+  constexpr double kBeside = 0.25;  // of the widest: a narrower one hardly adds to it
+  const auto width = [](const Uncertainty& one) { return one.high_percent - one.low_percent; };
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, confidence.sources.size()); ++i) {
+    const Uncertainty& source = confidence.sources[i];
+    if (width(source) < kBeside * width(confidence.sources.front())) break;
+    text += fmt::format("{} {} ({} to {})", i == 0 ? ", mostly from" : " and", source.source,
+                        signed_percent(source.low_percent), signed_percent(source.high_percent));
+  }
+  if (!confidence.basis.empty()) text += "; " + printable(confidence.basis);
+  return text + "; --json has every reason";
 }
 
 }  // namespace
@@ -33,6 +51,10 @@ std::string setting_line(const ReportContext& context, const TerminalStyle& styl
     text += fmt::format("; compute {} times as fast as recorded",
                         significant(context.compute_scale, 3));
   }
+  if (context.rank_slowdown != 1)
+    text += fmt::format("; compute {} {} than recorded, for so many ranks (--rank-slowdown)",
+                        percent_text(100 * std::abs(context.rank_slowdown - 1)),
+                        context.rank_slowdown > 1 ? "slower" : "faster");
   for (const Straggler& straggler : context.variation.stragglers)
     text += fmt::format("; rank {} takes {} times as long", straggler.rank, straggler.slowdown);
   if (context.variation.stagger > Duration())
@@ -74,11 +96,9 @@ std::string confidence_line(const ReportContext& context, Duration predicted,
                                 predicted.scaled(1 + confidence.high_percent / 100), digits, unit),
                   name_of(unit), signed_percent(confidence.low_percent),
                   signed_percent(confidence.high_percent));
-  const char* separator = ": ";
-  for (const std::string& reason : confidence.because) {
-    text += separator + printable(reason);
-    separator = "; ";
-  }
+  text += confidence.sources.empty()
+              ? printable(fmt::format(": {}", fmt::join(confidence.because, "; ")))
+              : widest_sources(confidence);
   std::string lines = wrapped(text + '.', style.width, kIndent);
   if (const auto& next = confidence.measure_next)
     lines += wrapped(fmt::format("Measure next ({}): {}; then {}", printable(next->source),

@@ -48,6 +48,8 @@ void write_bucket(JsonWriter& json, std::size_t index, const BucketResult& resul
   write_choice(json, result.choice);
   json.key("closed_by").string(name_of(result.bucket.closed_by));
   json.key("exposed_because").string_or_null(result.exposed_because);
+  if (result.on_the_wire != result.bucket.bytes)  // behind a compression hook
+    json.key("wire_bytes").integer(result.on_the_wire.count());
   json.end_object();
 }
 

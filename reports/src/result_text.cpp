@@ -88,6 +88,13 @@ constexpr std::size_t kRowsAtStart = 12;
 std::string bucket_table(const StepResult& step, Backend backend, int digits,
                          const TerminalStyle& style) {
   const TimeUnit unit = unit_for(step.times.iteration);
+  constexpr double kApart = 0.01;  // of the step: what two instants are told apart by
+  std::vector<Duration> instants;
+  for (const BucketResult& bucket : step.buckets)
+    for (const TimePoint instant : {bucket.ready, bucket.launch, bucket.start, bucket.end})
+      instants.push_back(instant.since_start());
+  const int instant_digits =
+      digits_apart(std::move(instants), digits, step.times.iteration.scaled(kApart), unit);
   const TimePoint backward_end(step.times.forward + step.times.backward);
   Table table({{"bucket", Align::right},
                {"MiB", Align::right},
@@ -100,7 +107,7 @@ std::string bucket_table(const StepResult& step, Backend backend, int digits,
                {"transfer", Align::decimal, 1},
                {backend == Backend::gloo ? "gloo" : "NCCL", Align::left, 3},
                {"exposed", Align::left}});
-  const auto time = [&](TimePoint t) { return time_number(t.since_start(), digits, unit); };
+  const auto time = [&](TimePoint t) { return time_number(t.since_start(), instant_digits, unit); };
   const std::size_t count = step.buckets.size();
   for (std::size_t i = 0; i < count; ++i) {
     if (count > kMostRows && i == kRowsAtStart) {

@@ -87,6 +87,23 @@ std::string time_text(Duration duration, int digits) {
   return time_text(duration, digits, unit_for(duration));
 }
 
+int digits_apart(std::vector<Duration> times, int digits, Duration least, TimeUnit unit) {
+  constexpr int kMore = 2;
+  std::sort(times.begin(), times.end());
+  const auto alike = [&](int tried) {
+    for (auto time = times.begin(); time != times.end(); ++time) {
+      const auto apart = std::lower_bound(time, times.end(), *time + least);
+      if (apart != times.end() && apart != time &&
+          time_number(*time, tried, unit) == time_number(*apart, tried, unit))
+        return true;
+    }
+    return false;
+  };
+  int tried = digits;
+  while (tried < digits + kMore && alike(tried)) ++tried;
+  return tried;
+}
+
 std::string cap_text(double cap_mb) {
   constexpr int kDigits = 4;
   if (cap_mb == 0) return "0";

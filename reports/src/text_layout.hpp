@@ -29,6 +29,9 @@ std::string_view name_of(TimeUnit unit);  ///< "ms"
 std::string time_number(Duration duration, int digits, TimeUnit unit);
 std::string time_text(Duration duration, int digits, TimeUnit unit);
 std::string time_text(Duration duration, int digits);  ///< in its own unit
+/// The fewest digits, from `digits` to two more, with which no two times that differ by `least` and
+/// more are printed alike.
+int digits_apart(std::vector<Duration> times, int digits, Duration least, TimeUnit unit);
 /// Both ends of an interval, without the unit, as interval_text.
 std::string time_interval(Duration low, Duration high, int digits, TimeUnit unit);
 

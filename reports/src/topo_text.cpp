@@ -6,6 +6,7 @@
 #include "ddpsim/reports/topo_report.hpp"
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
+#include "ddpsim/topologies/plausible.hpp"
 #include "node_drawing.hpp"
 #include "text_layout.hpp"
 #include "topo_words.hpp"
@@ -66,6 +67,8 @@ std::string summary(const Topology& topology, const TerminalStyle& style) {
   if (const std::string_view assumed = assumed_of_connections(cluster); !assumed.empty())
     text +=
         labelled("assumed", fmt::format("{}; the bound above is the NICs' alone", assumed), style);
+  for (const std::string& figure : implausible_figures(cluster))
+    text += labelled("doubtful", figure, style);
   text += labelled("rates", "nominal, one direction", style);
   for (const Price& price : cluster.prices) text += labelled("price", price_text(price), style);
   text += labelled("evidence",

@@ -37,7 +37,14 @@ std::string setting_name(const CurvePoint& point) {
   return fmt::format("a first bucket of {} MiB", cap_text(point.first_bucket_mb.value_or(0)));
 }
 
-std::string keep_verdict(const TuneResult& result, int digits, TimeUnit unit) {
+/// "54 ms (33 %)"
+std::string missed_text(const Replay& replay, int digits, TimeUnit unit) {
+  return fmt::format("{} ({})", time_text(replay.missed(), digits, unit),
+                     percent_text(100 * replay.missed_share()));
+}
+
+std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& replay, int digits,
+                         TimeUnit unit) {
   const Duration gain =
       std::max(Duration(), result.default_setting.iteration - result.best.iteration);
   const std::string step = time_text(result.default_setting.iteration, digits, unit);
@@ -53,6 +60,16 @@ std::string keep_verdict(const TuneResult& result, int digits, TimeUnit unit) {
         "least you could see).",
         time_text(gain, digits, unit), step, measurable);
   }
+  if (replay && gain < replay->missed()) {
+    const std::string remedy =
+        replay->reproduced()
+            ? fmt::format("time the step with and without {} to see", setting_name(result.best))
+            : "record the step anew, with today's batch, precision and GPU, and tune that";
+    return fmt::format(
+        "Keep the default: the replay misses today's step by {}, and no cap gains as much (best "
+        "{}); {}.",
+        missed_text(*replay, digits, unit), time_text(gain, digits, unit), remedy);
+  }
   const Gain sure = result.recommended.surest.value_or(Gain{});
   return fmt::format(
       "Keep the default: {} might save {} of {}, but too much is not known: even the surest cap "
@@ -61,7 +78,8 @@ std::string keep_verdict(const TuneResult& result, int digits, TimeUnit unit) {
       time_interval(sure.low, sure.high, digits, unit), name_of(unit));
 }
 
-std::string set_verdict(const TuneResult& result, int digits, TimeUnit unit) {
+std::string set_verdict(const TuneResult& result, const ReportContext& context, int digits,
+                        TimeUnit unit) {
   const Recommendation& recommended = result.recommended;
   std::string what = "Set ";
   if (recommended.bucket_cap_mb) {
@@ -71,19 +89,30 @@ std::string set_verdict(const TuneResult& result, int digits, TimeUnit unit) {
   if (recommended.first_bucket_mb) {
     what += fmt::format("the first bucket to {} MiB", exact(*recommended.first_bucket_mb));
   }
-  return fmt::format(
-      "{}: saves {} of {} (interval {} {}).", what, time_text(recommended.gain.value, digits, unit),
-      time_text(result.default_setting.iteration, digits, unit),
-      time_interval(recommended.gain.low, recommended.gain.high, digits, unit), name_of(unit));
+  std::string text =
+      fmt::format("{}: saves {} of {} (interval {} {}, confidence {}).", what,
+                  time_text(recommended.gain.value, digits, unit),
+                  time_text(result.default_setting.iteration, digits, unit),
+                  time_interval(recommended.gain.low, recommended.gain.high, digits, unit),
+                  name_of(unit), name_of(context.confidence.grade));
+  if (!context.confidence.beyond.empty())
+    text += fmt::format(" A guess: {}.", context.confidence.beyond);
+  if (context.replay && !context.replay->reproduced())
+    text += fmt::format(
+        " But the replay misses today's step by {}: time the step with both caps before you keep "
+        "it.",
+        missed_text(*context.replay, digits, unit));
+  return text;
 }
 
-std::string recommendation_lines(const TuneResult& result, int digits, TimeUnit unit,
-                                 const TerminalStyle& style) {
+std::string recommendation_lines(const TuneResult& result, const std::optional<Replay>& replay,
+                                 int digits, TimeUnit unit, const TerminalStyle& style) {
   const Recommendation& recommended = result.recommended;
   std::string lines;
   if (!recommended.python.empty()) lines += "\n    " + bold(recommended.python, style) + "\n\n";
   const Duration gain = result.default_setting.iteration - result.best.iteration;
-  const bool told = !recommended.set && gain < recommended.measurable;  // by the verdict
+  const bool told =  // by the verdict
+      !recommended.set && (gain < recommended.measurable || (replay && gain < replay->missed()));
   if (!told && !recommended.reason.empty()) {
     lines += wrapped(fmt::format("Why: {}.", printable(recommended.reason)), style.width, 2);
   }
@@ -133,6 +162,9 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
   Duration most;
   for (const CurvePoint* point : shown)
     most = std::max(most, point->iteration - result.lower_bound);
+  std::vector<Duration> steps;
+  for (const CurvePoint* point : shown) steps.push_back(point->iteration);
+  const int step_digits = digits_apart(steps, digits, result.recommended.measurable, unit);
   const std::string suffix = fmt::format(" {}", name_of(unit));
   Table table({{"bucket_cap_mb", Align::decimal},
                {"same for caps", Align::left, 2},
@@ -150,7 +182,7 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
     // A cap of its own range is shown from inside it; the smallest of a range open upwards, rounded up.
     const bool open = point.cap_range_mb.second == kNoLimitMb;
     table.add_row({cap ? inside(*cap, point.cap_range_mb, open) : "default", range_text(point),
-                   std::to_string(point.buckets), time_number(point.iteration, digits, unit),
+                   std::to_string(point.buckets), time_number(point.iteration, step_digits, unit),
                    (change > Duration() ? "+" : "") + time_number(change, digits, unit),
                    time_number(point.exposed_communication, digits, unit),
                    most > Duration() ? bar(above / most, kBarCells) : "", marks_of(point, result)});
@@ -208,10 +240,10 @@ std::string tune_text(const TuneResult& result, const ReportContext& context,
   const TimeUnit unit = unit_for(result.default_setting.iteration);
   std::string text;
   if (context.no_cap_because.empty()) {
-    text += bold(result.recommended.set ? set_verdict(result, digits, unit)
-                                        : keep_verdict(result, digits, unit),
+    text += bold(result.recommended.set ? set_verdict(result, context, digits, unit)
+                                        : keep_verdict(result, context.replay, digits, unit),
                  style) +
-            '\n' + recommendation_lines(result, digits, unit, style);
+            '\n' + recommendation_lines(result, context.replay, digits, unit, style);
   } else {
     text += bold("No cap is recommended.", style) + '\n' +
             wrapped(fmt::format("Why: {}.", context.no_cap_because), style.width, 2);

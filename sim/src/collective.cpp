@@ -143,7 +143,7 @@ double collectives_to_fill(const CollectiveModel& model) {
   const AnalyticModel* nccl = chooser_of(model);
   if (nccl == nullptr || nccl->cluster.nodes <= 1) return 1;
   const Network& network = nccl->cluster.network;
-  if (network.kind != NetworkKind::tcp || network.sockets == Sockets::gpudirect) return 1;
+  if (!through_sockets(network)) return 1;
   const double nominal = network.per_nic.bytes_per_second() * network.nics_per_node;
   const double connections =
       connections_rate(communicator_channels(nccl->cluster, nccl->tuning), nccl->cluster);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "ddpsim/sim/tune.hpp"
 #include "measure_next.hpp"
@@ -15,13 +14,6 @@ namespace {
 
 /// A source that moves the step by less is not worth a reader's time.
 constexpr double kWorthNaming = 0.001;
-/// Today's step counts as reproduced when no more of it is left unexplained.
-constexpr double kReproduced = 0.05;
-
-bool reproduced(const std::optional<Replay>& replay) {
-  return replay && std::abs(replay->residual() / replay->measured) <= kReproduced;
-}
-
 /// The pace depends on the nodes as well.
 std::string ranks_of(const Cluster& cluster) {
   return cluster.nodes == 1 ? fmt::format("{} ranks", cluster.ranks())
@@ -81,17 +73,22 @@ Confidence assess(const Workload& workload, const Cluster& cluster, const Simula
   Cluster basis = cluster;
   if (chooser_of(model) == nullptr) basis.calibration.reset();  // NCCL's logs say nothing of gloo
   const bool gloo = std::holds_alternative<GlooModel>(model);
-  confidence.grade = grade_of(basis, reproduced(replay));
+  confidence.grade = grade_of(basis, replay && replay->reproduced());
+  if (basis.calibration)
+    confidence.beyond =
+        beyond_calibration(*basis.calibration, cluster.nodes, cluster.gpus_per_node);
   if (!gloo) confidence.because.push_back(calibration_of(basis));
   if (gloo && cluster.ranks() > 1)
     confidence.because.emplace_back(
         "gloo's times come from its law and the constants of --gloo, not from this cluster");
+  if (!confidence.because.empty()) confidence.basis = confidence.because.front();
   for (std::size_t i = 0; i + 1 < worlds.size(); i += 2) {
     const double low = std::min({deviations[i].by, deviations[i + 1].by, Duration()}) / predicted;
     const double high = std::max({deviations[i].by, deviations[i + 1].by, Duration()}) / predicted;
-    if (high - low >= kWorthNaming)
-      confidence.because.push_back(fmt::format("{} may move the step by {:+.1f} % to {:+.1f} %",
-                                               worlds[i].source, 100 * low, 100 * high));
+    if (high - low < kWorthNaming) continue;
+    confidence.because.push_back(fmt::format("{} may move the step by {:+.1f} % to {:+.1f} %",
+                                             worlds[i].source, 100 * low, 100 * high));
+    confidence.sources.push_back({worlds[i].source, 100 * low, 100 * high});
   }
   if (options.pace_range && cluster.ranks() > 1)
     confidence.because.push_back(
@@ -104,7 +101,13 @@ Confidence assess(const Workload& workload, const Cluster& cluster, const Simula
     confidence.because.push_back(
         fmt::format("today's step was replayed with {:+.1f} % left unexplained",
                     100 * (replay->residual() / replay->measured)));
+    const double percent = 100 * (replay->residual() / predicted);
+    confidence.sources.push_back({kReplayResidual, std::min(percent, 0.0), std::max(percent, 0.0)});
   }
+  std::stable_sort(confidence.sources.begin(), confidence.sources.end(),
+                   [](const Uncertainty& a, const Uncertainty& b) {
+                     return a.high_percent - a.low_percent > b.high_percent - b.low_percent;
+                   });
 
   const std::vector<Duration> noise = {predicted.scaled(-kMeasurementNoise),
                                        predicted.scaled(kMeasurementNoise)};

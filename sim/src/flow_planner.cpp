@@ -74,7 +74,9 @@ ChunkPipeline FlowPlanner::pipeline(CollectiveKind kind, const CollectiveChoice&
 }
 
 Duration FlowPlanner::alone(CollectiveKind kind, const CollectiveChoice& choice, Bytes size) {
-  const Question question{kind, choice.algorithm, choice.protocol, choice.channels, size.count()};
+  const Question question{
+      kind,        choice.algorithm, choice.protocol, choice.channels, choice.buffer.count(),
+      choice.nccl, size.count()};
   {
     const std::lock_guard lock(mutex_);
     const auto known = alone_.find(question);

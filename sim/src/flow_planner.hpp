@@ -48,7 +48,9 @@ class FlowPlanner {
   std::vector<NetworkJob> background_;
   std::mutex mutex_;
   std::map<std::pair<ShapeKind, int>, std::unique_ptr<PipelineShape>> shapes_;
-  using Question = std::tuple<CollectiveKind, Algorithm, Protocol, int, std::int64_t>;
+  /// All that a pipeline depends on: the choice but for NCCL's estimate, and the size.
+  using Question =
+      std::tuple<CollectiveKind, Algorithm, Protocol, int, std::int64_t, NcclVersion, std::int64_t>;
   std::map<Question, Duration> alone_;
 };
 

@@ -51,18 +51,28 @@ bool measured(const std::vector<Bytes>& sizes, const Cluster& cluster) {
          });
 }
 
-/// all_reduce_perf and `ddpsim calibrate` know NCCL only.
-NextMeasurement measure_gloo(const std::string& source, const std::vector<Bytes>& sizes) {
-  std::set<std::uint64_t> powers;
+/// all_reduce_perf and `ddpsim calibrate` know NCCL only. A small message takes the start and the
+/// 2(n - 1) steps of a ring alone, a large one 2(n - 1)/n of its bytes at the rate of a process.
+NextMeasurement measure_gloo(const std::string& source, const std::vector<Bytes>& sizes,
+                             const Cluster& cluster) {
+  std::set<std::uint64_t> powers{1024};
   for (const Bytes size : sizes)
     powers.insert(
         std::bit_ceil(std::max(std::uint64_t{1024}, static_cast<std::uint64_t>(size.count()))));
   std::vector<std::string> words;
   for (const std::uint64_t power : powers) words.push_back(size_argument(power) + "iB");
+  const int ranks = cluster.ranks();
+  const std::string job =
+      fmt::format("ddpsim-real WORKLOAD --backend cpu-gloo --all-reduce {}", fmt::join(words, ","));
+  const double passing = 2.0 * (ranks - 1) / ranks * static_cast<double>(*powers.rbegin());
   return {.source = source,
-          .command = fmt::format("ddpsim-real WORKLOAD --backend c10d-gloo --all-reduce {}",
-                                 fmt::join(words, ",")),
-          .then = "--gloo with the constants that give these times"};
+          .command = cluster.nodes == 1
+                         ? fmt::format("{} --ranks {}", job, ranks)
+                         : fmt::format("mpirun -np {} --map-by ppr:{}:node -x MASTER_ADDR=HOST0 {}",
+                                       ranks, cluster.gpus_per_node, job),
+          .then = fmt::format("--gloo \"start:T step:T process:R\", T = time of 1KiB / {}, R = "
+                              "{:.4g} MB / time of {}",
+                              2 * (ranks - 1) + 1, passing / 1e6, words.back())};
 }
 
 /// Absent where the source was measured already.
@@ -76,7 +86,7 @@ std::optional<NextMeasurement> measurement_of(const std::string& source, const W
     const std::vector<Bytes> sizes = source == kFixedCost
                                          ? std::vector<Bytes>{Bytes(1024), kSmallAllReduce}
                                          : sent_sizes(workload, options);
-    if (gloo) return measure_gloo(source, sizes);
+    if (gloo) return measure_gloo(source, sizes, cluster);
     return measure_all_reduces(source, sizes, cluster);
   }
   if (source == kRankPace || collectives)

@@ -62,6 +62,7 @@ void grade_by_sizes(Confidence& confidence, const std::vector<Bytes>& sizes, std
   const std::string range =
       *least == *most ? text_of(*least) : fmt::format("{} to {}", text_of(*least), text_of(*most));
   std::string reason = fmt::format("no log covers {} of {}", what, range);
+  confidence.basis = reason;
   if (auto next = measure_all_reduces(kCollectiveTimes, outside, cluster)) {
     reason += "; run " + next->command;
     confidence.measure_next = std::move(next);

@@ -25,7 +25,7 @@ const NetworkLatency& latency_of(const Network& network) {
     case NetworkKind::slingshot:
       return kLaw.slingshot;
     case NetworkKind::tcp:
-      return network.sockets == Sockets::gpudirect ? kLaw.efa : kLaw.socket;
+      return through_sockets(network) ? kLaw.socket : kLaw.efa;
     default:
       return kLaw.rdma;
   }
@@ -46,7 +46,7 @@ double nic_share(const Cluster& cluster) {
   };
   switch (network.kind) {
     case NetworkKind::tcp:
-      if (network.sockets == Sockets::gpudirect) return kLaw.efa_share;
+      if (!through_sockets(network)) return kLaw.efa_share;
       return at_most(kLaw.socket_share, kLaw.socket_gbps);
     case NetworkKind::slingshot:
       return generation(cluster) == 1 ? at_most(kLaw.slingshot_share, kLaw.host_bridge_gbps)
@@ -66,9 +66,9 @@ double nvlink_share(const Cluster& cluster) {
 
 double connections_rate(int channels, const Cluster& cluster, double message) {
   const Network& network = cluster.network;
-  const bool bound = network.kind == NetworkKind::tcp && network.sockets != Sockets::gpudirect;
   // What a log taught holds the connections of the channels it was measured with.
-  if (!bound || cluster.calibration) return std::numeric_limits<double>::infinity();
+  if (!through_sockets(network) || cluster.calibration)
+    return std::numeric_limits<double>::infinity();
   const double usual = 1e9 * (network.sockets == Sockets::virtual_nic ? kLaw.virtual_connection_gbps
                                                                       : kLaw.connection_gbps);
   const double one = network.connection ? network.connection->bytes_per_second() : usual;

@@ -31,6 +31,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "ddpsim/sim/collective.hpp"
 #include "in_switch_law.hpp"
@@ -201,14 +202,16 @@ PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice
 }
 
 double fastest_correction(const Cluster& cluster) {
+  // A release that no log is of has its own correction, too: what all of them share.
+  std::set<NcclVersion> releases{NcclVersion()};
+  for (const CalibratedScale& log : cluster.calibration->scales)
+    if (log.nccl) releases.insert(*log.nccl);
   double least = 0;
   for (std::int64_t size = 1 << 16; size <= std::int64_t{1} << 34; size += size / 4)
     for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring})
       for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple})
-        for (const CalibratedScale& log : cluster.calibration->scales) {
-          const CollectiveChoice choice{.algorithm = algorithm,
-                                        .protocol = protocol,
-                                        .nccl = log.nccl.value_or(NcclVersion())};
+        for (const NcclVersion& nccl : releases) {
+          const CollectiveChoice choice{.algorithm = algorithm, .protocol = protocol, .nccl = nccl};
           least = std::min(
               least, correction_at(*cluster.calibration, place_of(choice, Bytes(size), cluster)));
         }

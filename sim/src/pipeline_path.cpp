@@ -14,7 +14,7 @@ constexpr std::array<double, 3> kPayload{0.5, 0.9375, 1.0};
 
 /// Share of a NIC's nominal rate that reaches GPUs as data and flags.
 double nic_share(const Cluster& cluster, const PathConstants& law) {
-  const bool lone = cluster.gpus_per_node == 1 && cluster.network.kind != NetworkKind::tcp;
+  const bool lone = cluster.gpus_per_node == 1 && !through_sockets(cluster.network);
   return law.nic_share * (lone ? law.lone_gpu : 1);
 }
 

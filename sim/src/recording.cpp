@@ -87,6 +87,14 @@ Duration Recording::forward(bool with_buffers) const {
   return std::max(duration, Duration());
 }
 
+Bytes Recording::gradients_of(const RecordedCollective& collective) const {
+  const auto& parameters = workload_.parameters;
+  const auto any = std::find_if(parameters.begin(), parameters.end(),
+                                [](const Parameter& parameter) { return !parameter.ignored; });
+  if (!with_.wire || any == parameters.end()) return collective.bytes;
+  return Bytes(collective.bytes.count() / element_size(*with_.wire)) * element_size(any->dtype);
+}
+
 std::optional<Duration> Recording::copies_out() const {
   if (!has_hooks() || !with_.finalize) return std::nullopt;
   Duration all;
@@ -94,7 +102,7 @@ std::optional<Duration> Recording::copies_out() const {
     if (in_ddp(gradient.parameter)) all += kernels_.copy(gradient.bytes);
 
   Duration last;  // those of the last bucket
-  Bytes left = with_.collectives.empty() ? Bytes() : with_.collectives.back().bytes;
+  Bytes left = with_.collectives.empty() ? Bytes() : gradients_of(with_.collectives.back());
   for (std::size_t k = gradients_.size(); k-- > 0 && left > Bytes();) {
     if (!in_ddp(gradients_[k].parameter)) continue;
     last += kernels_.copy(gradients_[k].bytes);
@@ -111,7 +119,7 @@ std::optional<std::vector<Duration>> Recording::launches(const std::vector<Bucke
   if (with_.collectives.size() != buckets.size()) return std::nullopt;
   std::vector<Duration> instants;
   for (std::size_t b = 0; b < buckets.size(); ++b) {
-    if (with_.collectives[b].bytes != buckets[b].bytes) return std::nullopt;
+    if (gradients_of(with_.collectives[b]) != buckets[b].bytes) return std::nullopt;
     instants.push_back(with_.collectives[b].launch);
   }
   return instants;

@@ -33,6 +33,8 @@ class Recording {
   const std::vector<std::size_t>& unused() const { return unused_; }
   /// DDP's copies and buffer copies are in the recording.
   bool has_hooks() const { return with_.ddp_hooks; }
+  /// To what a communication hook cast gradients in the recording.
+  std::optional<Dtype> wire() const { return with_.wire; }
   /// NCCL's buffer broadcast is in the recorded forward.
   bool has_buffer_broadcast() const { return with_.buffer_broadcast.has_value(); }
 
@@ -61,6 +63,8 @@ class Recording {
   void note_gradients();
   void note_unused();
   Duration work_between(Duration from, Duration to) const;
+  /// Of gradients that so many bytes of a recorded all-reduce carried.
+  Bytes gradients_of(const RecordedCollective& collective) const;
   bool in_ddp(std::size_t parameter) const { return !workload_.parameters[parameter].ignored; }
 
   const Workload& workload_;

@@ -358,16 +358,21 @@ class StepScheduler {
     const EventId launched = new_event();
     const EventId filled = new_event();
     const EventId done = new_event();
+    EventId hook_called = 0;
     const auto label = static_cast<std::int32_t>(b);
-    if (options_.ddp.comm_hook != CommHook::none)
+    if (options_.ddp.comm_hook != CommHook::none) {
       work(programs_.host, Purpose::launch, costs_.host_comm_hook, label);
+      // The hook enqueues its casts before its all-reduce: a host that is behind delays both.
+      hook_called = new_event();
+      record(programs_.host, Purpose::launch, hook_called);
+    }
     if (recorded_launches_)
       wait_on_host_until((*recorded_launches_)[b], Purpose::launch, label);
     else
       work(programs_.host, Purpose::launch, costs_.host_launch, label);
     if (is_first_rank()) result_.launch_operation[b] = programs_.host.size();
     record(programs_.host, Purpose::launch, launched);
-    compress(b);
+    compress(b, hook_called);
     record(programs_.compute, Purpose::copy_in, filled);
     Program& communication = programs_.communication;
     wait(communication, Purpose::all_reduce, launched, costs_.launch_latency);
@@ -385,9 +390,15 @@ class StepScheduler {
   bool casts(std::size_t b) const {
     return wire_dtype(options_.ddp, buckets_[b].dtype) != buckets_[b].dtype;
   }
-  void compress(std::size_t b) {
-    if (options_.ddp.comm_hook == CommHook::none) return;
+  /// The recording's copies into buckets hold them.
+  bool recorded_casts(std::size_t b) const {
+    return recording_->has_hooks() && recording_->wire() && casts(b) &&
+           *recording_->wire() == wire_dtype(options_.ddp, buckets_[b].dtype);
+  }
+  void compress(std::size_t b, EventId hook_called) {
+    if (options_.ddp.comm_hook == CommHook::none || recorded_casts(b)) return;
     const auto label = static_cast<std::int32_t>(b);
+    wait(programs_.compute, Purpose::copy_in, hook_called, costs_.launch_latency);
     if (casts(b))
       work(programs_.compute, Purpose::copy_in, kernels_.cast(buckets_[b].bytes, on_the_wire(b)),
            label);

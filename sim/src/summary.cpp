@@ -207,7 +207,8 @@ std::vector<BucketResult> describe_buckets(const ReducerSchedule& planned,
         .last_rank = planned.schedule.ranks[collective.last].rank,
         .end = collective.end,
         .choice = planned.choices[index],
-        .exposed_because = {}};
+        .exposed_because = {},
+        .on_the_wire = planned.schedule.collectives[index].size};
     result.exposed_because = why_exposed(result, results, backward_end, result.ready == last_ready);
     results.push_back(std::move(result));
   }

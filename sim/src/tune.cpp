@@ -141,9 +141,12 @@ class Tuner {
       return verdict;
     }
     const Duration indifferent = verdict.measurable.scaled(0.25);
+    // What the replay of today's step misses may be the very time a cap is to save.
+    const Duration least = tuning_.replay ? std::max(verdict.measurable, tuning_.replay->missed())
+                                          : verdict.measurable;
     // One number to pass is easier to live with than two: the second must earn its place.
-    Setting setting = surest(standard, found, best, verdict.measurable, true);
-    const Setting any = surest(standard, found, best, verdict.measurable, false);
+    Setting setting = surest(standard, found, best, least, true);
+    const Setting any = surest(standard, found, best, least, false);
     if (any.gain.low > setting.gain.low + indifferent) setting = any;
 
     if (setting.cap) {
@@ -161,7 +164,7 @@ class Tuner {
     verdict.bucket_cap_mb = setting.cap;
     verdict.gain = setting.gain;
     if (!is_simple(standard, point)) verdict.first_bucket_mb = point.first_bucket_mb;
-    verdict.set = verdict.gain.value >= verdict.measurable && verdict.gain.low > Duration();
+    verdict.set = verdict.gain.value >= least && verdict.gain.low > Duration();
     explain(standard, found[setting.index], found[best], verdict);
     return verdict;
   }
@@ -172,15 +175,15 @@ class Tuner {
                                    point.first_bucket_mb == standard.point.first_bucket_mb);
   }
 
-  /// Of all points with a measurable gain, the one whose gain is greatest where it is least sure: a
-  /// cap that is best only if every estimate is exact is no advice. Where no gain can be measured,
-  /// the best point.
+  /// Of all points that gain `least` and more, the one whose gain is greatest where it is least sure:
+  /// a cap that is best only if every estimate is exact is no advice. Where none gains so much, the
+  /// best point.
   Setting surest(const Bucketing& standard, const std::vector<Bucketing>& found, std::size_t best,
-                 Duration measurable, bool simple) const {
+                 Duration least, bool simple) const {
     std::vector<std::size_t> candidates;
     for (std::size_t i = 0; i < found.size(); ++i)
       if (found[i].point.reachable && (!simple || is_simple(standard, found[i].point)) &&
-          standard.point.iteration - found[i].point.iteration >= measurable)
+          standard.point.iteration - found[i].point.iteration >= least)
         candidates.push_back(i);
     if (candidates.empty()) candidates = {best};
     // Many thousands of candidates differ by next to nothing: a sample by rank stands for all.
@@ -244,6 +247,10 @@ class Tuner {
       verdict.reason = "no other bucketing is faster";
     else if (verdict.gain.value < verdict.measurable)
       verdict.reason = "no other bucketing gains as much as could be measured";
+    else if (tuning_.replay && verdict.gain.value < tuning_.replay->missed())
+      verdict.reason =
+          fmt::format("the replay misses today's step by {:.1f} %, more than a cap gains",
+                      100 * tuning_.replay->missed_share());
     else
       verdict.reason =
           "a larger gain is predicted, but within what is not known about this cluster it may be "

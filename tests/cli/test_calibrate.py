@@ -43,7 +43,12 @@ class Calibrate(unittest.TestCase):
     def test_predictions_follow_the_logs(self):
         done, output = self.calibrate(self.log(1, 1.2), self.log(2, 1.2))
         self.assertEqual(done.code, 0, done.err)
-        self.assertIn("calibrated with 2 logs", done.out)
+        self.assertIn("calibrated with 2 logs. Each scale left out", done.out)
+        self.assertIn("GB/s", done.out)  # constants with their units
+        left_out = self.calibrate(self.log(1, 1.2), self.log(2, 1.2), options=["--json"])[0].json()["scales_left_out"]
+        self.assertEqual([(one["nodes"], one["gpus_per_node"]) for one in left_out], [(1, 4), (2, 4)])
+        for one in left_out:
+            self.assertGreater(one["predicted_from_others"]["sizes"], 0)
         for nodes in (1, 2, 4):
             before = answer("allreduce", LAB.replace("node:1", f"node:{nodes}"), "-b", "1M", "-e",
                             "64M", "--nccl", "2.18.3")["rows"]
@@ -54,6 +59,11 @@ class Calibrate(unittest.TestCase):
                 self.assertAlmostEqual(new["time_us"] / old["time_us"], 1.2, delta=0.08)
         self.assertIn("4 nodes lie beyond the calibrated range (1..2 nodes)",
                       " ".join(document["warnings"]))
+
+    def test_one_scale_alone_proves_nothing(self):
+        alone = self.calibrate(self.log(2))[0].out
+        self.assertIn("calibrated with 1 log of one scale", " ".join(alone.split()))
+        self.assertIn("proves nothing", " ".join(alone.split()))
 
     def test_a_calibrated_cluster_is_used_everywhere(self):
         _, output = self.calibrate(self.log(1), self.log(2))

@@ -32,17 +32,35 @@ class Measured(unittest.TestCase):
         text = ddpsim(*JOB, "--measured", str(timeline)).out
         self.assertIn("(+0.0 %)", text)
 
-    def test_the_timeline_of_another_job_is_said_to_be(self):
+    def test_the_timeline_of_another_job_is_refused(self):
         timeline = self.folder / "step.json"
         self.assertEqual(ddpsim(*JOB, "--timeline", str(timeline)).code, 0)
         own = ddpsim(*JOB, "--measured", timeline, "--json").json()["warnings"]
         self.assertFalse([one for one in own if "another job" in one])
-        document = json.loads(timeline.read_text())
-        document["provenance"] = {"workload": "bert", "ranks": "16"}
-        timeline.write_text(json.dumps(document))
-        warnings = ddpsim(*JOB, "--measured", timeline, "--bucket-cap-mb", "1", "--json").json()["warnings"]
-        for what in ("workload bert", "ranks 16, simulated: 2", "buckets "):
-            self.assertTrue([one for one in warnings if "another job: " + what in one], (what, warnings))
+        said = json.loads(timeline.read_text())
+        self.assertEqual(said["provenance"]["ranks"], "2")
+
+        def laid(provenance, *options):
+            timeline.write_text(json.dumps({**said, "provenance": {**said["provenance"], **provenance}}))
+            return ddpsim(*JOB, *options, "--measured", timeline, "--timeline", self.folder / "t.json", "--json")
+
+        sizes = said["provenance"]["bucket_bytes"]
+        for provenance, options, where, remedy in (
+                ({"ranks": "16"}, [], "/provenance/ranks: was measured on \"16\" ranks, simulated are 2", "@NODES"),
+                ({"backend": "c10d-gloo"}, [], "/provenance/backend: was measured over", "--backend gloo"),
+                ({}, ["--bucket-cap-mb", "1"], "/provenance/bucket_bytes: has buckets of", "--bucket-cap-mb"),
+                ({"bucket_bytes": sizes + " 4"}, [], "/provenance/bucket_bytes: has buckets of", "--bucket-cap-mb")):
+            with self.subTest(where=where):
+                run = laid(provenance, *options)
+                self.assertEqual((run.code, run.out), (3, ""))
+                self.assertIn(f"{timeline}:{where}", run.err)
+                self.assertIn(remedy, run.err)
+                self.assertFalse((self.folder / "t.json").exists())
+        del said["provenance"]["bucket_bytes"]  # an older file: its spans still tell how many there were
+        run = laid({}, "--bucket-cap-mb", "1")
+        self.assertEqual(run.code, 3)
+        self.assertIn("/ranks: has 5 buckets", run.err)
+        self.assertTrue([one for one in laid({"workload": "bert"}).json()["warnings"] if "of workload bert" in one])
 
     def test_the_column_says_what_it_subtracts(self):
         timeline = self.folder / "step.json"

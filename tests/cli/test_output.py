@@ -1,5 +1,6 @@
 """What a script may rely on: sums, keys, the same bytes every time, nothing but data on stdout."""
 
+import json
 import os
 import pathlib
 import pty
@@ -239,11 +240,28 @@ class Backends(unittest.TestCase):
             hooked = answer("simulate", JOB[0], SLOW, "--torch", "1.13", "--comm-hook", hook)
             self.assertEqual(hooked["bucket_setting"], plain["bucket_setting"] + f", {hook}_compress_hook")
             self.assertEqual([one["bytes"] for one in hooked["buckets"]], [one["bytes"] for one in plain["buckets"]])
+            self.assertEqual(hooked["comm_hook"], f"{hook}_compress_hook")
+            self.assertNotIn("comm_hook", plain)
+            for bucket in hooked["buckets"]:
+                self.assertEqual(list(bucket), [*BUCKET_KEYS, "wire_bytes"])
+                self.assertEqual(2 * bucket["wire_bytes"], bucket["bytes"])
             self.assertAlmostEqual(hooked["communication_us"] / plain["communication_us"], 0.5, delta=0.1)
             self.assertLess(hooked["iteration_us"], plain["iteration_us"])
         tuned = answer("tune", JOB[0], SLOW, "--torch", "1.13", "--comm-hook", "fp16", "--caps", "1,25")
         self.assertGreaterEqual(tuned["best"]["iteration_us"], tuned["lower_bound_us"])
         self.assertLess(tuned["default"]["iteration_us"], plain["iteration_us"])
+
+    def test_a_recording_made_under_a_hook_says_so_where_it_is_simulated_without(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "hooked.json"
+            self.assertEqual(ddpsim("import", JOB[0], "-o", file).code, 0)
+            document = json.loads(file.read_text())
+            document["recorded_with"]["wire_dtype"] = "bfloat16"
+            file.write_text(json.dumps(document))
+            said = "recorded under a compression hook (all-reduces of bfloat16)"
+            for options, warned in (([], True), (["--comm-hook", "fp16"], True), (["--comm-hook", "bf16"], False)):
+                warnings = " ".join(answer("simulate", file, JOB[1], *options)["warnings"])
+                self.assertEqual(said in warnings, warned, options)
 
     def test_what_runs_side_by_side_is_not_queued(self):
         answered = answer("simulate", JOB[0], SLOW, "--torch", "1.13", "--process-groups", "3")

@@ -6,6 +6,7 @@
 Exit 4: something is left; 77: no namespaces, or no gloo."""
 
 import argparse
+import os
 import pathlib
 import subprocess
 import sys
@@ -26,6 +27,31 @@ def ranks_of(marker):
     return found
 
 
+KINDS = ("net", "mnt", "pid")
+
+
+def namespaces_of(entry):
+    """The process's namespaces, and none where it has ended or is not ours to look at."""
+    try:
+        return {os.readlink(entry / "ns" / kind) for kind in KINDS}
+    except OSError:
+        return set()
+
+
+def left_within(namespaces):
+    """Every process in one of them, whatever it is called. A namespace is gone with the last: the lab mounts none where
+    others see it."""
+    return [entry for entry in pathlib.Path("/proc").iterdir()
+            if entry.name.isdigit() and namespaces_of(entry) & namespaces]
+
+
+def name_of(entry):
+    try:
+        return f"{entry.name} " + (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return entry.name
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True, help="ddpsim-real")
@@ -33,7 +59,7 @@ def main():
     # Found again by a number of iterations nobody else asks for.
     iterations = str(3000 + time.time_ns() % 1000)
     marker = b"--iterations\0" + iterations.encode()
-    namespaces = set(pathlib.Path("/run/netns").glob("*"))
+    own = namespaces_of(pathlib.Path("/proc/self"))
     lab = subprocess.Popen([sys.executable, str(pathlib.Path(__file__).resolve().with_name("lab.py")), "--program",
                             arguments.program, "--backends", "cpu-gloo", "--models", "resnet-like", "--caps", "25",
                             "--iterations", iterations], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -48,15 +74,19 @@ def main():
             sys.exit("no ranks after 60 s")
         time.sleep(0.1)
     time.sleep(1)  # into the steps
+    namespaces = set().union(*(namespaces_of(entry) for entry in ranks_of(marker))) - own
+    if not any(one.startswith("net:") for one in namespaces):
+        lab.kill()
+        sys.exit("the ranks are in no network namespace of their own")
     lab.kill()
     lab.wait()
     deadline = time.time() + 10
-    while ranks_of(marker) and time.time() < deadline:
+    while (ranks_of(marker) or left_within(namespaces)) and time.time() < deadline:
         time.sleep(0.1)
-    left = [(entry / "cmdline").read_bytes().replace(b"\0", b" ").decode() for entry in ranks_of(marker)]
-    new = set(pathlib.Path("/run/netns").glob("*")) - namespaces
-    print(f"left behind: {len(left)} processes, {len(new)} namespaces", *left, sep="\n")
-    sys.exit(4 if left or new else 0)
+    left = {entry.name: name_of(entry) for entry in (*ranks_of(marker), *left_within(namespaces))}
+    alive = {one for pid in left for one in namespaces_of(pathlib.Path("/proc") / pid)} & namespaces
+    print(f"left behind: {len(left)} processes, {len(alive)} of {len(namespaces)} namespaces", *left.values(), sep="\n")
+    sys.exit(4 if left or alive else 0)
 
 
 if __name__ == "__main__":

@@ -90,6 +90,21 @@ TEST_CASE("real threads: where one rank fails all end, with its reason") {
   }
 }
 
+TEST_CASE("real threads: where a rank cannot be ended in time, the failure says so") {
+  std::vector<World> ranks = ranks_of_process(processes(1)[0], 3);
+  ranks[1].ranks = 4;                                    // fails at once
+  const Listening mute = listen_on(0, From::this_host);  // takes a connection and answers nothing
+  ranks[2].port = mute.port;
+  try {
+    run_threads(small_sweep(), ranks, 50ms);
+    FAIL("should have failed");
+  } catch (const RankFailed& failed) {
+    CHECK(std::string(failed.what()).find("rank 1 was told of 4 ranks") != std::string::npos);
+    CHECK_FALSE(failed.all_ended());
+  }
+  ::close(mute.socket);  // its thread, left to itself, ends with that
+}
+
 TEST_CASE("real threads: a rank that never arrives is named within the time-out") {
   std::vector<World> ranks = ranks_of_process(processes(1)[0], 3);
   ranks.pop_back();

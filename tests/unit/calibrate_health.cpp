@@ -99,6 +99,14 @@ TEST_CASE("health: what another machine explains is named") {
     const Cluster tcp = parse_cluster_line("node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:tcp");
     CHECK(has(fault(ib, as_the_law(tcp, tuning, 1)), "TCP sockets"));
   }
+  SUBCASE("sockets in place of GPUDirect-TCPX") {
+    const std::string line = "node:2 gpu:8xH100 nvswitch:450GBps nic:8x200Gbps:";
+    const Cluster tcpx = parse_cluster_line(line + "tcpx");
+    MeasuredLog log = as_the_law(parse_cluster_line(line + "tcp"), tuning, 1);
+    CHECK(has(fault(tcpx, log), "the GPUDirect-TCPX plugin or driver was probably not loaded"));
+    log.transport = "NET/Socket";
+    CHECK(has(fault(tcpx, log), "NCCL says it went over TCP"));
+  }
   SUBCASE("one NIC of eight") {
     const Cluster one = parse_cluster_line("node:2 gpu:8xA100 nvswitch:300GBps nic:1x200Gbps:ib");
     CHECK(has(fault(ib, as_the_law(one, tuning, 1)), "one of the 8 NICs"));

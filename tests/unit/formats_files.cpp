@@ -87,7 +87,9 @@ TEST_CASE("suggest: one sentence of what was meant") {
   const std::vector<std::string> known = {"abci-a100", "abci-v100", "alps-gh200", "p3", "p3dn"};
   CHECK(did_you_mean("alps", known) == "Did you mean \"alps-gh200\"?");
   CHECK(did_you_mean("ABCI", known) == "Did you mean \"abci-a100\" or \"abci-v100\"?");
-  CHECK(did_you_mean("p3d", known) == "Did you mean \"p3\"?");
+  CHECK(did_you_mean("p3d", known) == "Did you mean \"p3dn\"?");  // begun, though "p3" is as near
+  CHECK(did_you_mean("cap", std::vector<std::string>{"cap-mb-list", "cap-mb"}) ==
+        "Did you mean \"cap-mb\"?");
   CHECK(did_you_mean("al", known, "`ddpsim list` shows all").starts_with("`ddpsim"));
   CHECK(did_you_mean("selene", known) == "");
   CHECK(

@@ -49,7 +49,8 @@ inline StepResult step() {
        .last_rank = 3,
        .end = at(60_ms),
        .choice = ring,
-       .exposed_because = ""});
+       .exposed_because = "",
+       .on_the_wire = 1_MiB});
   step.buckets.push_back({.bucket = {.parameters = {1, 0},
                                      .bytes = 2_MiB,
                                      .limit = 25_MiB,
@@ -61,7 +62,8 @@ inline StepResult step() {
                           .last_rank = 0,
                           .end = at(93_ms),
                           .choice = std::nullopt,
-                          .exposed_because = "its last gradient is the end of backward"});
+                          .exposed_because = "its last gradient is the end of backward",
+                          .on_the_wire = 2_MiB});
   step.events = 42;
   return step;
 }

@@ -97,6 +97,25 @@ TEST_CASE("result text: how sure, as times and as percent") {
                  "Confidence C: 96 to 120 ms (-4.0 % to +18 %): specification only.\n"));
 }
 
+TEST_CASE("result text: of many sources the widest are named, and what the grade rests on") {
+  ReportContext context = sample::context();
+  context.confidence.sources = {{"pace of several ranks", -5.8, 11},
+                                {"fixed cost of collectives", -0.8, 3.5},
+                                {"interference", -1.4, 1.4}};
+  context.confidence.basis = "the cluster is not calibrated";
+  context.confidence.because = {"the cluster is not calibrated", "and so on"};
+  std::string text = text_of(sample::result(), context, {.width = 1000});
+  CHECK(
+      contains(text,
+               "(-4.0 % to +18 %), mostly from pace of several ranks (-5.8 % to +11 %) and fixed "
+               "cost of collectives (-0.80 % to +3.5 %); the cluster is not calibrated; --json has "
+               "every reason.\n"));
+  CHECK_FALSE(contains(text, "and so on"));
+  context.confidence.sources[1].high_percent = 1;  // a tenth of the first
+  text = text_of(sample::result(), context, {.width = 1000});
+  CHECK(contains(text, "(-5.8 % to +11 %); the cluster"));
+}
+
 TEST_CASE("result text: each bucket says whether it is hidden, and why not") {
   const std::string text = text_of(sample::result(), sample::context());
   CHECK(contains(text, "ring Simple x12"));
@@ -182,11 +201,50 @@ TEST_CASE("tune text: a large gain that may be none is not acted on") {
 
 TEST_CASE("tune text: a worthwhile cap comes with its interval and the line to paste") {
   const std::string text = tune_text(sample::set(), sample::context(), {});
-  CHECK(first_line(text) == "Set bucket_cap_mb=60: saves 41 ms of 320 ms (interval 30 to 52 ms).");
+  CHECK(first_line(text) ==
+        "Set bucket_cap_mb=60: saves 41 ms of 320 ms (interval 30 to 52 ms, confidence C).");
   CHECK(contains(text, "\n    DistributedDataParallel(model, bucket_cap_mb=60)\n"));
   CHECK(contains(text, "Any cap from 54 to 80 MiB does as well"));
   CHECK(contains(text, "best, recommended\n"));
   CHECK(contains(text, "Best partition found: 280 ms in 2 buckets (1.00, 2.00 MiB)"));
+}
+
+TEST_CASE("tune text: the first line says where a recommendation is a guess") {
+  ReportContext context = sample::context();
+  context.confidence.beyond = "64 nodes lie beyond the calibrated range (1..2 nodes)";
+  CHECK(first_line(tune_text(sample::set(), context, {}))
+            .ends_with("confidence C). A guess: 64 nodes lie beyond the calibrated range (1..2 "
+                       "nodes)."));
+}
+
+TEST_CASE("tune text: a replay that misses today's step is in the first line") {
+  ReportContext context = sample::context();
+  context.replay = Replay{330_ms, 320_ms};  // 3 %: reproduced
+  CHECK(first_line(tune_text(sample::set(), context, {})).ends_with("confidence C)."));
+  context.replay = Replay{350_ms, 320_ms};  // less than the gain of 41 ms
+  CHECK(first_line(tune_text(sample::set(), context, {}))
+            .ends_with("But the replay misses today's step by 30 ms (8.6 %): time the step with "
+                       "both caps before you keep it."));
+  TuneResult tune = sample::keep();
+  tune.best.iteration = 90_ms;
+  tune.recommended.surest = Gain{8_ms, 4_ms, 12_ms};
+  context.replay = Replay{140_ms, 98_ms};
+  CHECK(first_line(tune_text(tune, context, {})) ==
+        "Keep the default: the replay misses today's step by 42 ms (30 %), and no cap gains as "
+        "much (best 8.0 ms); record the step anew, with today's batch, precision and GPU, and "
+        "tune that.");
+}
+
+TEST_CASE("tune text: steps that differ by what can be measured are not printed alike") {
+  TuneResult tune = sample::keep();
+  tune.default_setting.iteration = 106_ms;
+  tune.curve = {sample::point(1, 107_ms, 60), tune.default_setting, sample::point(25, 105_ms, 4)};
+  tune.best = tune.curve[2];
+  const std::string text = tune_text(tune, sample::context(), {});
+  for (const char* step : {" 107 ", " 106 ", " 105 "}) CHECK(contains(text, step));
+  CHECK(contains(first_line(text), "of 110 ms"));  // a time by itself keeps its two digits
+  tune.recommended.measurable = 5_ms;
+  CHECK_FALSE(contains(tune_text(tune, sample::context(), {}), " 107 "));
 }
 
 TEST_CASE("tune text: a long curve is told by at most fifteen points, the marked ones among them") {

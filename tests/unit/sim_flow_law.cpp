@@ -63,6 +63,37 @@ TEST_CASE("flow: alone on a calibrated cluster it takes what the calibration say
     }
 }
 
+TEST_CASE("flow: one planner tells buffers and releases of NCCL apart") {
+  Cluster cluster = machine(4, 4);
+  Calibration calibration;
+  calibration.constants = constants_of(cluster);
+  calibration.scales = {{4, 4, Bytes(8), 64_MiB, "older", "", NcclVersion{2, 18, 0}},
+                        {4, 4, Bytes(8), 64_MiB, "newer", "", NcclVersion{2, 21, 0}}};
+  // What all releases share is faster than the law; each of these two by itself is not.
+  const CorrectionPlace shared{4, 4, Bytes(1 << 16), Algorithm::ring, Protocol::simple};
+  CorrectionPlace older = shared;
+  older.nccl = NcclVersion{2, 18, 0};
+  CorrectionPlace newer = shared;
+  newer.nccl = NcclVersion{2, 21, 0};
+  calibration.correction = {{shared, -6, 0}, {older, 1, 0}, {newer, 2, 0}};
+  cluster.calibration = std::make_shared<const Calibration>(calibration);
+  FlowPlanner planner(cluster, fabrics::switched(cluster, 8), {});
+  for (const NcclVersion nccl : {NcclVersion{2, 18, 0}, {2, 21, 0}, {2, 27, 3}})
+    for (const Bytes buffer : {1_MiB, 4_MiB}) {
+      INFO(to_string(nccl), " ", buffer.count());
+      const CollectiveChoice choice{.algorithm = Algorithm::ring,
+                                    .protocol = Protocol::simple,
+                                    .channels = 8,
+                                    .buffer = buffer,
+                                    .nccl = nccl};
+      for (const Bytes size : {Bytes(1 << 16), 64_MiB})
+        CHECK(error_of(CollectiveKind::all_reduce, choice, size, cluster, planner) < 1e-3);
+      // The links are wide enough for the fastest of them.
+      CHECK(fastest_correction(cluster) >=
+            std::exp(-correction_at(calibration, place_of(choice, Bytes(1 << 16), cluster))));
+    }
+}
+
 TEST_CASE("chunk pipeline: of channels that differ in their routes only, one stands for all") {
   const Cluster cluster = machine(4, 4);
   const Fabric fabric = fabrics::switched(cluster, 4);

@@ -109,8 +109,16 @@ TEST_CASE("measure next: gloo is measured with what runs gloo, or by today's ste
                         worlds::chain({{3'000'000, 40}, {9'000'000, 100}}, 50, 100), cluster,
                         limits(), Backend::gloo);
   };
-  CHECK(gloo(worlds::node(8))->command ==
-        "ddpsim-real WORKLOAD --backend c10d-gloo --all-reduce 4MiB,16MiB");
+  const auto here = gloo(worlds::node(8));
+  CHECK(here->command ==
+        "ddpsim-real WORKLOAD --backend cpu-gloo --all-reduce 1KiB,4MiB,16MiB --ranks 8");
+  // Through each process 2 * 7/8 of 16 MiB; 14 steps and a start.
+  CHECK(here->then ==
+        "--gloo \"start:T step:T process:R\", T = time of 1KiB / 15, R = 29.36 MB / time of 16MiB");
+  Cluster two = worlds::node(8);
+  two.nodes = 2;
+  CHECK(gloo(two)->command.starts_with(
+      "mpirun -np 16 --map-by ppr:8:node -x MASTER_ADDR=HOST0 ddpsim-real WORKLOAD"));
   CHECK(gloo(worlds::node(1))->then == "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME");
 }
 

@@ -391,6 +391,40 @@ TEST_CASE("step: a compression hook halves the wire and adds casts around it") {
   }
 }
 
+TEST_CASE("step: casts of a compression hook wait for a host that is behind") {
+  Workload workload = worlds::chain({{4'000'000, 100}}, 50, 100);
+  workload.host_ready = {300_us};  // of backward: 200 us after the GPU wrote the gradient
+  SimulationOptions options = worlds::bare();
+  options.costs.copy_bandwidth_share = 1;
+  Cluster cluster = worlds::node(2);
+  cluster.gpu.memory_bandwidth = Bandwidth::gigabytes_per_second(1000);
+  const auto start_with = [&](CommHook hook) {
+    options.ddp.comm_hook = hook;
+    const StepResult step = simulate(workload, cluster, options, taking({30_us})).step;
+    check_sums(step.times);
+    return step.buckets[0].start;
+  };
+  // Cast 6 MB and divide 4 MB behind the launch, not in the idle time before it.
+  CHECK(start_with(CommHook::fp16_compress) - start_with(CommHook::none) == 10_us);
+}
+
+TEST_CASE("step: casts that were recorded are not made once more") {
+  Workload workload = worlds::chain({{4'000'000, 100}}, 50, 100);
+  workload.recorded_with.ddp_hooks = true;
+  workload.recorded_with.world_size = 2;
+  SimulationOptions options = worlds::bare();
+  options.costs.copy_bandwidth_share = 1;
+  options.ddp.comm_hook = CommHook::fp16_compress;
+  const auto backward = [&] {
+    return simulate(workload, worlds::node(2), options, taking({30_us})).step.times.backward;
+  };
+  const Duration added = backward();
+  workload.recorded_with.wire = Dtype::float16;
+  CHECK(backward() < added);
+  workload.recorded_with.wire = Dtype::bfloat16;  // other casts
+  CHECK(backward() == added);
+}
+
 TEST_CASE("step: a cast back runs beside the next all-reduce, not in front of it") {
   const Workload workload = worlds::chain({{4'000'000, 10}, {4'000'000, 10}}, 0, 10);
   SimulationOptions options = worlds::bare();

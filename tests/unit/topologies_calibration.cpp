@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/sim/collective.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 
 using namespace ddpsim;
@@ -80,6 +81,51 @@ TEST_CASE("calibration of a cluster file: what later fits know is read, and may 
   CHECK(says(refused("\"tree_share\": 0.9", "\"tree_share\": 0"), "tree_share"));
   CHECK(says(refused("[0.1, -0.2, 0.3]", "[0.1, -0.2]"), "has 2 values"));
   CHECK(says(refused("\"tree_factor\": 0.9", "\"tree_factor\": 0"), "tree_factor"));
+}
+
+TEST_CASE("calibration of a cluster file: what is written is read again, to the last figure") {
+  Calibration written = *parse_cluster(kGood, "lab.json").calibration;
+  written.constants.block_us = 0.7;
+  written.constants.ring_ends = 0.25;
+  written.constants.hop_growth = {0.1, -0.2, 1.0 / 3};
+  written.selection = {.tree_factor = 0.875, .ll128_between_nodes = false};
+  written.repeats = {0.01, 0.02, 0.03};
+  written.misfit = {0.11, 0.12, 0.13};
+  written.scales = {{2, 2, Bytes(8), Bytes(1 << 20), "older.txt", "", NcclVersion{2, 18, 3}},
+                    {2, 2, Bytes(16), Bytes(1 << 30), "newer.txt",
+                     "its large sizes take 2.1 times the law's", NcclVersion{2, 21, 5}},
+                    {1, 1, Bytes(16), Bytes(1 << 30), "silent.txt", "", std::nullopt}};
+  const CorrectionPlace place{2, 2, Bytes(1 << 16), Algorithm::tree, Protocol::ll128};
+  CorrectionPlace older = place;
+  older.nccl = NcclVersion{2, 18, 3};
+  CorrectionPlace newer = place;
+  newer.nccl = NcclVersion{2, 21, 5};
+  written.correction = {{older, 1.0 / 3, -0.5}, {newer, -2.0 / 7, 0.25}};
+
+  const std::string text =
+      calibrated_cluster_file("node:2 gpu:2xA100 nvswitch:300GBps nic:1x100Gbps:ib", written);
+  const Calibration read = *parse_cluster(text, "lab.json").calibration;
+  CHECK(of_several_releases(read));
+  CHECK(read.constants.block_us == written.constants.block_us);
+  CHECK(read.constants.ring_ends == written.constants.ring_ends);
+  CHECK(read.constants.hop_growth == written.constants.hop_growth);
+  CHECK(read.constants.start_us == written.constants.start_us);
+  CHECK(read.selection.tree_factor == written.selection.tree_factor);
+  CHECK_FALSE(read.selection.ll128_between_nodes);
+  CHECK(read.repeats.large == written.repeats.large);
+  CHECK(read.misfit.middle == written.misfit.middle);
+  REQUIRE(read.scales.size() == written.scales.size());
+  for (std::size_t i = 0; i < read.scales.size(); ++i) {
+    CHECK(read.scales[i].source == written.scales[i].source);
+    CHECK(read.scales[i].fault == written.scales[i].fault);
+    CHECK(read.scales[i].nccl == written.scales[i].nccl);
+    CHECK(read.scales[i].smallest == written.scales[i].smallest);
+    CHECK(read.scales[i].largest == written.scales[i].largest);
+  }
+  REQUIRE(read.correction.size() == 2);
+  for (const CorrectionPlace& at : {older, newer, place})
+    CHECK(correction_at(read, at) == correction_at(written, at));
+  CHECK(correction_at(read, older) != correction_at(read, newer));
 }
 
 TEST_CASE("calibration of a cluster file: what cannot be is refused with its place") {

@@ -121,6 +121,32 @@ TEST_CASE(
   CHECK(mentions(result.warnings, "--model"));
 }
 
+TEST_CASE("profiler trace: a compression hook shows in what the all-reduces carry") {
+  const std::string without_shapes =
+      replaced(tiny_trace(), R"("dtype": "Float", "In msg nelems": 30)",
+               R"("dtype": "Half", "In msg nelems": 30)");
+  const std::string hooked = replaced(
+      without_shapes, R"("name": "torch::autograd::AccumulateGrad")",
+      R"("name": "torch::autograd::AccumulateGrad", "args": {"Input Dims": [[10]], "Input type": ["float"]})");
+  const Imported result = imported(hooked);
+  const RecordedWith& recorded = result.workload.recorded_with;
+  CHECK(recorded.wire == Dtype::float16);
+  CHECK(recorded.collectives[0].bytes == Bytes(60));
+  CHECK(result.bucket_bytes == std::vector<Bytes>{Bytes(120)});  // of gradients
+  CHECK(mentions(result.recognised, "a compression hook was on (fp16_compress_hook)"));
+  CHECK_FALSE(mentions(result.warnings, "not certain"));
+  const Workload again = parse_workload(format_workload(result.workload), "again.json");
+  CHECK(again.recorded_with == recorded);
+
+  const Imported half =  // gradients of their own in 16 bits
+      imported(replaced(hooked, R"(["float"])", R"(["c10::Half"])"));
+  CHECK_FALSE(half.workload.recorded_with.wire);
+  CHECK_FALSE(mentions(half.recognised, "hook was on"));
+  const Imported unknown = imported(without_shapes);
+  CHECK_FALSE(unknown.workload.recorded_with.wire);
+  CHECK(mentions(unknown.warnings, "if it is float32, fp16_compress_hook was on"));
+}
+
 TEST_CASE("profiler trace: --iteration takes one, and the last has no period") {
   const Imported result = imported(tiny_trace(), {.iteration = 1, .model = "", .gpu = ""});
   CHECK(result.workload.backward->duration == 175_us);

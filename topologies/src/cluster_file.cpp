@@ -22,7 +22,6 @@
 // "calibration" is written by `ddpsim calibrate`: calibration_file.hpp.
 // `verified`: a log stands behind the cluster as written, or at these numbers of nodes.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -59,8 +58,7 @@ GpuModel read_gpu(const Cursor& cursor) {
   const auto gpu = find_gpu(name);
   if (gpu) return *gpu;
   const auto names = gpu_names();
-  cursor.fail("unknown GPU " + in_quotes(name),
-              did_you_mean(name, names, fmt::format("Known GPUs: {}", fmt::join(names, ", "))));
+  cursor.fail("unknown GPU " + in_quotes(name), did_you_mean_or_known(name, names, "Known GPUs"));
 }
 
 CpuVendor read_cpu(const Cursor& cursor) {
@@ -162,7 +160,7 @@ Nics read_network(const Cursor& cursor, Network& out, bool nics_needed) {
       out);
   if (const auto connection = network.optional("connection")) {
     out.connection = connection->bandwidth();
-    if (!has_connections(out)) connection->fail(kNoConnections);
+    if (!through_sockets(out)) connection->fail(kNoConnections);
   }
   if (nics_needed) {
     network.required("nics_per_node");

@@ -1,7 +1,6 @@
 #include "cluster_words.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -54,11 +53,6 @@ std::pair<std::string_view, std::string_view> ClusterWord::counted(std::string_v
   return {written.substr(0, cross), written.substr(cross + 1)};
 }
 
-std::string nearest_of(std::string_view written, const std::vector<std::string>& known,
-                       const char* known_are) {
-  return did_you_mean(written, known, fmt::format("{}: {}", known_are, fmt::join(known, ", ")));
-}
-
 ClusterWords split_words(std::string_view line, const std::vector<std::string>& known) {
   ClusterWords words;
   constexpr std::string_view kSpace = " \t\r\n";
@@ -69,7 +63,8 @@ ClusterWords split_words(std::string_view line, const std::vector<std::string>& 
     const std::size_t colon = word.text.find(':');
     word.key = word.text.substr(0, colon);
     if (std::find(known.begin(), known.end(), word.key) == known.end()) {
-      word.fail("unknown key " + in_quotes(word.key), nearest_of(word.key, known, "Known keys"));
+      word.fail("unknown key " + in_quotes(word.key),
+                did_you_mean_or_known(word.key, known, "Known keys"));
     }
     if (colon == word.text.npos || colon + 1 == word.text.size()) {
       word.fail(fmt::format("\"{}\" has no value; expected {}:…", word.key, word.key));
@@ -89,7 +84,8 @@ const ClusterWord* find_word(const ClusterWords& words, const std::string& key) 
 
 GpuModel read_gpu_model(const ClusterWord& word, std::string_view name) {
   if (auto gpu = find_gpu(name)) return *gpu;
-  word.fail("unknown GPU " + in_quotes(name), nearest_of(name, gpu_names(), "Known GPUs"));
+  word.fail("unknown GPU " + in_quotes(name),
+            did_you_mean_or_known(name, gpu_names(), "Known GPUs"));
 }
 
 NicWord read_nics(const ClusterWord& word, bool count_needed) {
@@ -137,7 +133,7 @@ void read_network_words(const ClusterWords& words, bool has_network, ClusterDesc
   }
   if (const ClusterWord* word = find_word(words, "connection")) {
     out.network.connection = word->bandwidth(word->value);
-    if (has_network && !has_connections(out.network)) word->fail(kNoConnections);
+    if (has_network && !through_sockets(out.network)) word->fail(kNoConnections);
   }
   if (const ClusterWord* word = find_word(words, "switches")) {
     out.switches = parse_switch_list(read_file(word->value, kLargestSwitchList), word->value);

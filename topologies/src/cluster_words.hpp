@@ -35,10 +35,6 @@ ClusterWords split_words(std::string_view line, const std::vector<std::string>& 
 
 const ClusterWord* find_word(const ClusterWords& words, const std::string& key);
 
-/// "Did you mean", or all there are.
-std::string nearest_of(std::string_view written, const std::vector<std::string>& known,
-                       const char* known_are);
-
 GpuModel read_gpu_model(const ClusterWord& word, std::string_view name);
 
 /// "COUNTxRATE[:KIND]"; without "COUNTx" the count is 0: as many as the node has.

@@ -80,8 +80,6 @@ NvlinkLayout default_layout(int gpus);
 /// Kind and sockets of the word; false where there is no such network.
 bool name_network(const std::string& word, Network& network);
 std::vector<std::string> network_words();
-/// NCCL moves data over TCP connections of its own.
-bool has_connections(const Network& network);
 inline constexpr const char* kNoConnections =
     "is of one TCP connection; only tcp and tcp-vm have them";
 

@@ -39,7 +39,7 @@ std::string_view kind_word(const Network& network) {
 
 std::string_view assumed_of_connections(const Cluster& cluster) {
   const Network& network = cluster.network;
-  if (cluster.calibration || cluster.nodes == 1 || network.kind != NetworkKind::tcp ||
+  if (cluster.calibration || cluster.nodes == 1 || !through_sockets(network) ||
       network.sockets != Sockets::virtual_nic || network.connection)
     return "";
   return "tcp-vm: each TCP connection is taken for 5 Gb/s, one cloud's documented limit; the one "

@@ -66,10 +66,6 @@ std::vector<std::string> network_words() {
   return {"ib", "roce", "tcp", "tcp-vm", "tcpx", "efa", "slingshot"};
 }
 
-bool has_connections(const Network& network) {
-  return network.kind == NetworkKind::tcp && network.sockets != Sockets::gpudirect;
-}
-
 int ClusterDescription::nodes() const {
   int sum = 0;
   for (const NodeDescription& type : types) sum += type.count;

@@ -129,9 +129,37 @@ void add_collectives(const TraceRecords& records, const HostSpan& span, Recorded
       if (call.bytes) calls.push_back(call);
     }
   }
-  for (const Collective& one : calls.empty() ? step.reducer : calls) {
+  const std::vector<Collective>& sized = calls.empty() ? step.reducer : calls;
+  for (const Collective& one : sized) {
     if (one.bytes) step.bucket_bytes.push_back(*one.bytes);
   }
+  const bool alike = std::all_of(sized.begin(), sized.end(), [&](const Collective& one) {
+    return one.dtype == sized.front().dtype;
+  });
+  if (!sized.empty() && alike) step.reduced = sized.front().dtype;
+}
+
+/// The type of all gradients, where it was recorded and is one.
+std::optional<Dtype> type_of_gradients(const std::vector<RecordedGradient>& gradients) {
+  std::optional<Dtype> type;
+  for (const RecordedGradient& gradient : gradients) {
+    if (gradient.tensor == nullptr) return std::nullopt;
+    if (!gradient.tensor->dtype) continue;  // it stayed undefined
+    if (type && type != gradient.tensor->dtype) return std::nullopt;
+    type = gradient.tensor->dtype;
+  }
+  return type;
+}
+
+/// PyTorch's compression hooks cast a full bucket to 16 bits. Buckets are counted in gradients, as the
+/// cap counts them.
+void note_casts(RecordedStep& step) {
+  const std::optional<Dtype> own = type_of_gradients(step.gradients);
+  const bool half = step.reduced == Dtype::float16 || step.reduced == Dtype::bfloat16;
+  if (!half || (own != Dtype::float32 && own != Dtype::float64)) return;
+  step.wire = step.reduced;
+  for (Bytes& bytes : step.bucket_bytes)
+    bytes = Bytes(bytes.count() / element_size(*step.wire)) * element_size(*own);
 }
 
 }  // namespace
@@ -182,6 +210,7 @@ std::optional<RecordedStep> recorded_step(const TraceRecords& records, std::size
   if (step.gradients.empty()) return std::nullopt;
   step.busy = BusyTime(all);
   add_collectives(records, marker.span, step);
+  note_casts(step);
   return step;
 }
 

@@ -55,7 +55,10 @@ struct RecordedStep {
   std::int64_t other_all_reduces = 0;          ///< of backward: inside nodes
   std::optional<std::int64_t> last_bucket_ns;  ///< the host calls the reducer's last all-reduce
   std::vector<Collective> broadcasts;          ///< launched by other threads before backward
-  std::vector<Bytes> bucket_bytes;             ///< of the reducer's calls; empty where not recorded
+  std::vector<Bytes> bucket_bytes;  ///< gradients in the reducer's calls; empty where not recorded
+  std::optional<Dtype> reduced;     ///< type of all the reducer's all-reduces, where recorded
+  /// `reduced` where it is not the gradients' own: a communication hook cast them.
+  std::optional<Dtype> wire;
   BusyTime busy;
 };
 

@@ -1,7 +1,6 @@
 #include "model_fit.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -66,9 +65,9 @@ Model named_model(const std::string& name, std::size_t gradients, const std::str
   std::optional<Model> model = find_model(name);
   const std::vector<std::string> names = model_names();
   if (!model) {
-    throw InputError(
-        {"command line", "--model", fmt::format("there is no model {}", in_quotes(name)),
-         did_you_mean(name, names, fmt::format("Known models: {}", fmt::join(names, ", ")))});
+    throw InputError({"command line", "--model",
+                      fmt::format("there is no model {}", in_quotes(name)),
+                      did_you_mean_or_known(name, names, "Known models")});
   }
   if (model->ready_order.size() != gradients) {
     throw InputError({file, "",

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/sim/ddp_options.hpp"
 #include "event_reader.hpp"
 #include "gradient_ready.hpp"
 #include "json_splitter.hpp"
@@ -52,6 +53,7 @@ class TraceImport {
   void fill_times(const RecordedStep& step, std::size_t index);
   void fill_after_backward(const RecordedStep& step);
   void fill_collectives(const RecordedStep& step);
+  void note_hook(const RecordedStep& step);
   void note_rank_trace(const RecordedStep& step, const TraceHeader& header);
 
   std::string file_;
@@ -201,8 +203,9 @@ void TraceImport::assign_parameters(const RecordedStep& step) {
       sizes += (sizes.empty() ? "" : " ") + std::to_string(bytes.count());
     }
     workload.provenance.emplace_back("bucket_bytes", sizes);
-    result_.recognised.push_back(fmt::format("{} buckets recorded: {} bytes, {} in all",
-                                             step.bucket_bytes.size(), sizes, total.count()));
+    result_.recognised.push_back(
+        fmt::format("{} bucket{} recorded: {} bytes, {} in all", step.bucket_bytes.size(),
+                    step.bucket_bytes.size() == 1 ? "" : "s", sizes, total.count()));
   }
   RecordedParameters parameters = recorded_parameters(step, options_.model, file_);
   if (!parameters.shapes_from.empty()) {
@@ -325,9 +328,31 @@ void TraceImport::fill_after_backward(const RecordedStep& step) {
   result_.workload.optimizer = Duration::picoseconds(optimizer_ns * 1000);
 }
 
+/// A trace does not name communication hooks; what the all-reduces carried does.
+void TraceImport::note_hook(const RecordedStep& step) {
+  if (!step.reduced) return;
+  result_.workload.recorded_with.wire = step.wire;
+  const bool bfloat16 = step.reduced == Dtype::bfloat16;
+  if (!bfloat16 && step.reduced != Dtype::float16) return;
+  const CommHook hook = bfloat16 ? CommHook::bf16_compress : CommHook::fp16_compress;
+  if (step.wire) {
+    result_.recognised.push_back(fmt::format(
+        "a compression hook was on ({}): the all-reduces carry {}, the gradients are wider; to "
+        "simulate it as it ran, pass --comm-hook {}",
+        name_of(hook), name_of(*step.wire), word_of(hook)));
+  } else if (step.gradients.front().tensor == nullptr) {
+    result_.warnings.push_back(
+        fmt::format("the all-reduces carry {}, and the type of the gradients is not recorded: if "
+                    "it is float32, "
+                    "{} was on, and buckets are twice as large; record with record_shapes=True",
+                    name_of(*step.reduced), name_of(hook)));
+  }
+}
+
 void TraceImport::fill_collectives(const RecordedStep& step) {
   RecordedWith& recorded = result_.workload.recorded_with;
   recorded.nccl_kernels = step.nccl_kernels;
+  note_hook(step);
   if (compacted()) return;
   if (!step.broadcasts.empty()) {
     std::int64_t from_ns = step.broadcasts.front().start_ns;

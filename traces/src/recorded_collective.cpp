@@ -42,6 +42,7 @@ Collective collective_of(const TraceEvent& event) {
   result.start_ns = event.start_ns;
   result.end_ns = event.end_ns();
   if (const auto dtype = dtype_from_recorded(event.dtype)) {
+    result.dtype = dtype;
     result.integers = is_integer(*dtype);
     if (event.elements && *event.elements >= 0) {
       result.bytes = bytes_of({{*event.elements}, dtype});
@@ -75,6 +76,7 @@ Collective collective_of_call(const TraceEvent& event) {
     return result;  // its parts differ from rank to rank
   if (const auto tensor = first_input(event.dims, event.types); tensor && tensor->dtype) {
     result.bytes = bytes_of(*tensor);
+    result.dtype = tensor->dtype;
     result.integers = is_integer(*tensor->dtype);
   }
   return result;
@@ -86,6 +88,7 @@ bool absorb(Collective& outer, const Collective& call) {
     return false;
   }
   if (!outer.bytes) outer.bytes = call.bytes;
+  if (!outer.dtype) outer.dtype = call.dtype;
   outer.integers = outer.integers || call.integers;
   return true;
 }
@@ -119,6 +122,7 @@ void describe_kernels(std::deque<Collective>& kernels, const std::deque<Collecti
     if (!used[index]) {  // a call of several kernels has its bytes once
       kernel.operation = call->operation;
       if (!kernel.bytes) kernel.bytes = call->bytes;
+      if (!kernel.dtype) kernel.dtype = call->dtype;
       kernel.integers = kernel.integers || call->integers;
     }
     used[index] = true;

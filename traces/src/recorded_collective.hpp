@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/workload.hpp"
 #include "trace_event.hpp"
 
 namespace ddpsim {
@@ -17,6 +18,7 @@ namespace ddpsim {
 struct Collective {
   std::string operation;       ///< "allreduce"; of a kernel: as its call says, else by its name
   std::optional<Bytes> bytes;  ///< absent where elements or dtype were not recorded
+  std::optional<Dtype> dtype;  ///< absent where it was not recorded
   bool integers = false;       ///< DDP's map of used parameters, for one, but never a gradient
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;

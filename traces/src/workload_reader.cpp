@@ -331,7 +331,7 @@ void WorkloadReader::read_buffers(const Cursor& list) {
 void WorkloadReader::read_recorded_with(const Cursor& cursor, RecordedWith& recorded) {
   const Object object =
       cursor.object({"ddp_hooks", "world_size", "nccl_kernels", "exposed_us", "finalize_us",
-                     "buffer_broadcast_us", "compiled_gradients", "collectives"});
+                     "buffer_broadcast_us", "compiled_gradients", "wire_dtype", "collectives"});
   if (const auto hooks = object.optional("ddp_hooks")) recorded.ddp_hooks = hooks->boolean();
   if (const auto world = object.optional("world_size")) {
     recorded.world_size = static_cast<int>(world->integer(1, 1'000'000'000));
@@ -342,6 +342,8 @@ void WorkloadReader::read_recorded_with(const Cursor& cursor, RecordedWith& reco
   if (const auto compiled = object.optional("compiled_gradients")) {
     recorded.compiled_gradients = compiled->integer(0, kMostCount);
   }
+  if (const auto wire = object.optional("wire_dtype"))
+    recorded.wire = dtype_from_name(wire->choice({"float16", "bfloat16"}));
   recorded.exposed = optional_time(object, "exposed_us");
   recorded.finalize = optional_time(object, "finalize_us");
   recorded.buffer_broadcast = optional_time(object, "buffer_broadcast_us");

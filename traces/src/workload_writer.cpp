@@ -113,6 +113,7 @@ std::string recorded_with_text(const RecordedWith& recorded, const std::string& 
   if (recorded.compiled_gradients > 0) {
     fields.push_back(field("compiled_gradients", std::to_string(recorded.compiled_gradients)));
   }
+  if (recorded.wire) fields.push_back(field("wire_dtype", json_string(name_of(*recorded.wire))));
   if (!recorded.collectives.empty()) {
     fields.push_back(field("collectives", collectives_text(recorded.collectives, indent + "  ")));
   }

@@ -44,6 +44,7 @@ struct ReportContext {
   std::vector<std::string> warnings;
   std::string
       no_cap_because;  ///< why `tune` recommends nothing, not even the default; mostly empty
+  CommHook comm_hook = CommHook::none;
   std::string bucket_setting;  ///< "default (1 MiB, then 25 MiB)", "bucket_cap_mb=50"
   std::string next_command;    ///< hint for the last line of terminal output; may be empty
 };

@@ -73,6 +73,12 @@ struct Network {
   bool collnet = false;                 ///< switches reduce (SHARP): CollNet and NVLS between nodes
 };
 
+/// Whether the processor copies what NCCL sends into TCP connections. Without it a plugin drives the
+/// NICs, whatever protocol they speak.
+constexpr bool through_sockets(const Network& network) {
+  return network.kind == NetworkKind::tcp && network.sockets != Sockets::gpudirect;
+}
+
 /// What a node costs, as somebody quoted it.
 struct Price {
   double usd = 0;

@@ -1,6 +1,7 @@
 // How sure: a grade, an interval from named sources, and warnings.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,12 +29,23 @@ struct NextMeasurement {
   bool operator==(const NextMeasurement&) const = default;
 };
 
+/// What one source of error may do to the step.
+struct Uncertainty {
+  std::string source;
+  double low_percent = 0;
+  double high_percent = 0;
+};
+
 struct Confidence {
   Grade grade = Grade::c;
   double low_percent = 0;   ///< the true step lies between prediction * (1 + low / 100) …
   double high_percent = 0;  ///< … and prediction * (1 + high / 100)
   std::vector<std::string> because;
   std::optional<NextMeasurement> measure_next;  ///< absent: no single measurement would help
+  std::vector<Uncertainty> sources;             ///< those worth naming, widest first
+  std::string basis;                            ///< what the grade rests on; `because` has it too
+  std::string
+      beyond;  ///< why the cluster is larger or smaller than what was measured; mostly empty
 };
 
 /// Today's step, replayed before anything is predicted.
@@ -41,6 +53,11 @@ struct Replay {
   Duration measured;
   Duration predicted;
   Duration residual() const { return measured - predicted; }
+  /// What it misses, whichever way.
+  Duration missed() const { return std::max(residual(), -residual()); }
+  double missed_share() const { return missed() / measured; }
+  /// No more than a twentieth is left unexplained.
+  bool reproduced() const { return missed_share() <= 0.05; }
 };
 
 }  // namespace ddpsim

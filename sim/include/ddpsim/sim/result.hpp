@@ -24,6 +24,7 @@ struct BucketResult {
   TimePoint end;
   std::optional<CollectiveChoice> choice;
   std::string exposed_because;  ///< empty when the bucket is hidden behind backward compute
+  Bytes on_the_wire;            ///< what the all-reduce carries: fewer behind a compression hook
 };
 
 /// iteration = forward + backward + exposed_communication + finalize + optimizer + stall, to the

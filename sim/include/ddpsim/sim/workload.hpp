@@ -87,6 +87,9 @@ struct RecordedWith {
   std::vector<RecordedCollective> collectives;  ///< the reducer's, in launch order
   /// Gradients that came out of compiled autograd nodes (torch.compile), each node's at its end.
   std::int64_t compiled_gradients = 0;
+  /// Type the reducer's all-reduces carried where it was not the gradients': a communication hook
+  /// cast them, and `collectives` hold so many bytes.
+  std::optional<Dtype> wire;
   bool operator==(const RecordedWith&) const = default;
 };
 

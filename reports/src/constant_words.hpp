@@ -1,0 +1,16 @@
+// What a constant of the pipeline law is, for people who have not read the law.
+#pragma once
+
+#include <string_view>
+
+namespace ddpsim {
+
+struct ConstantWords {
+  std::string_view unit;     ///< "us", "GB/s", "share"
+  std::string_view meaning;  ///< a few words
+};
+
+/// By its name in a cluster file: "hop_us". Empty where it is not known.
+ConstantWords constant_words(std::string_view constant);
+
+}  // namespace ddpsim

@@ -1,0 +1,91 @@
+// What machines have is known within small factors: PCIe and NVLink by their generations, NICs by what
+// fits a slot. The bounds lie beyond anything sold, and within a factor of 8 of what a slip turns
+// one into.
+#include "ddpsim/topologies/plausible.hpp"
+
+#include <fmt/format.h>
+
+namespace ddpsim {
+namespace {
+
+/// A slot of sixteen lanes, one direction.
+double pcie_gigabytes(const GpuModel& gpu) {
+  if (gpu.compute_capability >= 100) return 126;
+  if (gpu.compute_capability >= 90) return 63;
+  return gpu.compute_capability >= 80 ? 31.5 : 15.75;
+}
+
+/// Both ways people write a rate.
+std::string rate_text(Bandwidth rate) {
+  const double gigabytes = rate.gigabytes_per_second();
+  return fmt::format("{:.4g} GB/s ({:.4g} Gb/s)", gigabytes, 8 * gigabytes);
+}
+
+void judge_gpus(const Cluster& cluster, std::vector<std::string>& found) {
+  if (cluster.gpus_per_node == 1) return;
+  const Interconnect& intra = cluster.intra;
+  const double rate = intra.per_gpu.gigabytes_per_second();
+  const auto slow = [&](const char* what, double least, const char* least_is) {
+    if (rate > 0 && rate < least)
+      found.push_back(fmt::format("{} of {} per GPU is slower than {}: was GBps meant, not Gbps?",
+                                  what, rate_text(intra.per_gpu), least_is));
+  };
+  constexpr double kFastest = 4000;  // twice NVLink of a GPU announced for 2026
+  switch (intra.kind) {
+    case IntraKind::nvswitch:
+      slow("an NVSwitch", 100, "the first one's 150 GB/s");
+      break;
+    case IntraKind::nvlink:
+      slow("NVLink", 16, "one link of the first generation (20 GB/s)");
+      break;
+    case IntraKind::pcie:
+      slow("PCIe", 3, "PCIe 3.0 with four lanes (3.9 GB/s)");
+      break;
+    case IntraKind::none:
+      return;
+  }
+  if (rate > (intra.kind == IntraKind::pcie ? 4 * pcie_gigabytes(cluster.gpu) : kFastest))
+    found.push_back(
+        fmt::format("{} per GPU of a node is faster than any: was Gbps meant, not GBps?",
+                    rate_text(intra.per_gpu)));
+}
+
+void judge_network(const Cluster& cluster, std::vector<std::string>& found) {
+  if (cluster.nodes == 1) return;
+  const Network& network = cluster.network;
+  constexpr double kMostOverSlot = 4;  // a what-if may be ahead of its host by a generation or two
+  const double slot = pcie_gigabytes(cluster.gpu);
+  const double rate = network.per_nic.gigabytes_per_second();
+  if (rate > kMostOverSlot * slot)
+    found.push_back(fmt::format(
+        "a NIC of {} is {:.2g} times as fast as a PCIe slot of {} hosts ({} GB/s): was Gbps meant, "
+        "not GBps?",
+        rate_text(network.per_nic), rate / slot, cluster.gpu.name, slot));
+  constexpr double kGigabit = 0.125;
+  if (rate > 0 && rate < kGigabit)
+    found.push_back(fmt::format("a NIC of {} is slower than Gigabit Ethernet: was Gbps meant?",
+                                rate_text(network.per_nic)));
+  if (!network.latency) return;
+  const double us = network.latency->microseconds();
+  if (us > 1000)
+    found.push_back(
+        fmt::format("a network latency of {:.4g} ms, one way, is that of a line between "
+                    "cities: was {:.4g}us meant?",
+                    us / 1000, us / 1000));
+  if (us > 0 && us < 0.1)
+    found.push_back(fmt::format(
+        "a network latency of {:.4g} ns, one way, is less than a switch takes: was {:.4g}us meant?",
+        us * 1000, us * 1000));
+}
+
+}  // namespace
+
+std::vector<std::string> implausible_figures(const Cluster& cluster) {
+  std::vector<std::string> found;
+  if (cluster.verified) return found;
+  judge_gpus(cluster, found);
+  judge_network(cluster, found);
+  return found;
+}
+
+}  // namespace ddpsim
