@@ -121,7 +121,7 @@ TABLES = {
             "{none_median}, {none_p90}, {none_worst}, {none_loss} %; {one_median}, {one_p90}, {one_worst}, {one_loss} %; {own_median}, "
             "{own_p90} %", published("V100 multi-node")),
         Row("of these fp32", "{rows} rows",
-            "median **{median} %**, p90 {p90} %; {out_median}, {out_p90} %; the {stated_rows} whose network's rate is stated {stated} %; with "
+            "median {median} %, p90 {p90} %; {out_median}, {out_p90} %; the {stated_rows} whose network's rate is stated {stated} %; with "
             "other percentiles of one run and vaguer rows ({wide_rows}) {wide} %",
             "{none_median}, {none_p90} %; {one_median}, {one_p90} %; {own_median}, {own_p90} %",
             published("V100 multi-node, fp32") + (
@@ -142,15 +142,16 @@ TABLES = {
             "gloo's plain law: {plain_median}, {plain_p90} %; LogGP fit: {loggp_median}, {loggp_p90} %",
             paper("A", "gloo", {"ddpsim": "", "ddpsim, nothing fitted": "free_", "gloo, plain law": "plain_", "LogGP fit": "loggp_"})),
         Row("which of two points of a curve is slower", "{pairs} pairs NCCL, {g_pairs} gloo",
-            "right **{signs} %, {g_signs} %**; in the shared pool below {b_signs}, {bg_signs} %",
-            "LogGP fit: {loggp_signs}, {g_loggp_signs} %; {odd1} of the NCCL pairs of ResNet-50's caps and {odd2} of BERT's lie one way on "
-            "16 GPUs and the other on 32",
+            "right {signs} %, **{g_signs} %** (in {more} of gloo's pairs more GPUs are faster); in the shared pool below {b_signs}, {bg_signs} %; "
+            "all figures together {together} % of {all}",
+            "LogGP fit: {loggp_signs}, {g_loggp_signs} %",
             tuple((PAPER, text.replace("<pairs>", "<g_pairs>")) for _, text in
                   paper("A", "gloo", {"ddpsim": "g_", "LogGP fit": "g_loggp_"}))
             + paper("A", "nccl", {"ddpsim": "", "LogGP fit": "loggp_"})
             + tuple((PAPER, text.replace("<pairs>", "<_>")) for _, text in
                     paper("B", "nccl", {"ddpsim": "b_"}) + paper("B", "gloo", {"ddpsim": "bg_"}))
-            + ((PAPER, "resnet50 nccl: <odd1> of <_> pairs of caps ... bert nccl: <odd2> of <_> pairs of caps"),)),
+            + ((PAPER, "Figures 7 to 12, both backends and clusters <together>% of <all>"),
+               (PAPER, "Figures 7 to 12, both ... more GPUs measured faster: ... more GPUs measured faster: <more>;"))),
         Row("the cap `tune` picks on the paper's grid, over its measured best", "4 curves NCCL, 4 gloo",
             "costs ≤ {regret} %, {g_regret} % (nothing fitted: {free_regret}, {g_free_regret} %)",
             "LogGP fit: {loggp_regret}, {g_loggp_regret} %",
