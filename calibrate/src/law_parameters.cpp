@@ -22,7 +22,9 @@ constexpr double kBlock = 1.2;
 constexpr double kRingEnds = 0.5;  // between links that hide it wholly and not at all
 constexpr double kEnds = 0.5;
 constexpr double kGrowth = 0.4;
-constexpr double kTrees = 0.2;  // NCCL's own caps of trees: 0.75 to 0.92 of what rings get
+constexpr double kTrees = 0.2;      // NCCL's own caps of trees: 0.75 to 0.92 of what rings get
+constexpr double kSentShare = 0.4;  // 0.07 (Slingshot, GH200), 0.8 and 1 (InfiniBand)
+constexpr double kSent = 1.5;
 constexpr double kAny = std::numeric_limits<double>::infinity();
 /// Headers and credits take something of every link.
 constexpr double kMostShare = 0.97;
@@ -52,6 +54,7 @@ constexpr std::array kParameters{
     LawParameter{"block_us", "", DDPSIM_MEMBER(block_us), kBlock, 0, kAny, kBlockUs},
     LawParameter{"ring_ends", "", DDPSIM_MEMBER(ring_ends), kEnds, 0, 1, kRingEnds},
     LawParameter{"tree_share", "", DDPSIM_MEMBER(tree_share), kTrees, 0, 1},
+    LawParameter{"ll_share", "", DDPSIM_MEMBER(ll_share), kSent, 0, 1, kSentShare},
     LawParameter{"hop_growth[0]", "", DDPSIM_MEMBER(hop_growth[0]), kGrowth, 0, kAny, 0, true},
     LawParameter{"hop_growth[1]", "", DDPSIM_MEMBER(hop_growth[1]), kGrowth, 0, kAny, 0, true},
     LawParameter{"hop_growth[2]", "", DDPSIM_MEMBER(hop_growth[2]), kGrowth, 0, kAny, 0, true},

@@ -25,6 +25,7 @@ ConstantWords constant_words(std::string_view constant) {
       Entry{"block_us", {"us", "more to start per further thread block"}},
       Entry{"ring_ends", {"share", "of a ring's last copy that is seen"}},
       Entry{"tree_share", {"share", "of a ring's network rate, trees of three nodes and more"}},
+      Entry{"ll_share", {"share", "of that with LL that is seen between nodes"}},
       Entry{"hop_growth[0]", {"log", "growth of a hop between nodes, 1 to 4 KiB"}},
       Entry{"hop_growth[1]", {"log", "the same, 4 to 16 KiB"}},
       Entry{"hop_growth[2]", {"log", "the same, 16 to 64 KiB"}}};

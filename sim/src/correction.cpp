@@ -42,7 +42,7 @@ constexpr double kNoise = 0.05;
 /// Of the logarithm of a time, per power of two outside the measured sizes.
 constexpr double kPerOctave = 0.03;
 /// How much further than from its own logs the law is from a scale left out.
-constexpr double kLawFurther = 2.2;
+constexpr double kLawFurther = 2.0;
 /// Standard deviations within which four in five lie.
 constexpr double kFourInFive = 1.28;
 constexpr double kSlowerBeyond = 1.5;

@@ -45,7 +45,8 @@ Path path_of(const CollectiveChoice& choice, const Cluster& cluster) {
     const bool branches = choice.algorithm == Algorithm::tree && cluster.nodes > 2;
     const double wire = std::min(network_rate(cluster, law) * (branches ? law.tree_share : 1),
                                  connections_rate(choice.channels, cluster));
-    path.network_rate = std::min(wire * path.payload, blocks);
+    const double sent = choice.protocol == Protocol::ll ? blocks * law.ll_share : blocks;
+    path.network_rate = std::min(wire * path.payload, sent);
   }
   return path;
 }

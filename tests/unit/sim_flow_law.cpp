@@ -46,6 +46,7 @@ TEST_CASE("flow: alone on a calibrated cluster it takes what the calibration say
       calibration.constants.block_us = 0.5;
       calibration.constants.ring_ends = 0.6;
       calibration.constants.tree_share = 0.8;
+      calibration.constants.ll_share = 0.4;
       calibration.constants.hop_growth = {0.2, 0.5, 0.1};
       calibration.correction = {
           {{nodes, 4, 1_MiB, Algorithm::ring, Protocol::simple}, 4 * weight, weight}};

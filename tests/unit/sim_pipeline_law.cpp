@@ -280,6 +280,25 @@ TEST_CASE("pipeline law: tree_share slows trees over three nodes and more, nothi
     }
 }
 
+TEST_CASE("pipeline law: ll_share slows LL between nodes, nothing else") {
+  for (const int nodes : {1, 8})
+    for (const Protocol protocol : {Protocol::ll, Protocol::simple}) {
+      Cluster cluster = machine(nodes, 4);
+      Calibration calibration;
+      calibration.constants = constants_of(cluster);
+      calibration.scales = {{nodes, 4, Bytes(8), 1024_MiB, "here"}};
+      const auto took = [&](double share) {
+        calibration.constants.ll_share = share;
+        cluster.calibration = std::make_shared<const Calibration>(calibration);
+        const CollectiveChoice choice{Algorithm::ring, protocol, 4, Duration()};
+        return cost(kAllReduce, choice, 4096_MiB, cluster).microseconds();
+      };
+      const double slower = took(0.1) / took(0.2);
+      CHECK(slower ==
+            doctest::Approx(nodes == 8 && protocol == Protocol::ll ? 2.0 : 1.0).epsilon(0.02));
+    }
+}
+
 TEST_CASE("pipeline law: a broadcast costs about S/B and less than an all-reduce") {
   const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 24, Duration()};
   const Cluster node = machine(1, 8);

@@ -61,12 +61,14 @@ TEST_CASE("calibration of a cluster file: what later fits know is read, and may 
   const std::string later =
       with("\"overlap\": 2.5},",
            "\"overlap\": 2.5, \"block_us\": 0.7, \"ring_ends\": 0.5, \"tree_share\": 0.9, "
-           "\"hop_growth\": [0.1, -0.2, 0.3]},"
+           "\"ll_share\": 0.3, \"hop_growth\": [0.1, -0.2, 0.3]},"
            "\"selection\": {\"tree_factor\": 0.9, \"ll128_between_nodes\": false},"
            "\"repeats\": {\"small\": 0.2, \"middle\": 0.3, \"large\": 0.04},");
   const Cluster after = parse_cluster(later, "lab.json");
   CHECK(after.calibration->constants.hop_growth[1] == -0.2);
   CHECK(after.calibration->constants.tree_share == 0.9);
+  CHECK(before.calibration->constants.ll_share == 1);
+  CHECK(after.calibration->constants.ll_share == 0.3);
   CHECK(after.calibration->selection.tree_factor == 0.9);
   CHECK(after.calibration->repeats.middle == 0.3);
   CHECK(before.calibration->repeats.middle == 0);
@@ -79,6 +81,7 @@ TEST_CASE("calibration of a cluster file: what later fits know is read, and may 
   CHECK(says(refused("\"block_us\": 0.7", "\"block_us\": -1"), "block_us"));
   CHECK(says(refused("\"ring_ends\": 0.5", "\"ring_ends\": 2"), "ring_ends"));
   CHECK(says(refused("\"tree_share\": 0.9", "\"tree_share\": 0"), "tree_share"));
+  CHECK(says(refused("\"ll_share\": 0.3", "\"ll_share\": 1.5"), "ll_share"));
   CHECK(says(refused("[0.1, -0.2, 0.3]", "[0.1, -0.2]"), "has 2 values"));
   CHECK(says(refused("\"tree_factor\": 0.9", "\"tree_factor\": 0"), "tree_factor"));
 }

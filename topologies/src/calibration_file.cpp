@@ -55,10 +55,11 @@ ProtocolLatency by_protocol(const Object& fields, std::string_view key) {
 }
 
 PathConstants read_constants(const Cursor& cursor) {
-  const Object fields = cursor.object(
-      {"launch_us", "start_us", "local_us", "hop_us", "rendezvous_us", "channel_us", "local_share",
-       "nic_share", "lone_gpu", "ll_gbps", "ll128_gbps", "nvls_start_us", "nvls_wave_us",
-       "nvls_share", "overlap", "block_us", "ring_ends", "tree_share", "hop_growth"});
+  const Object fields =
+      cursor.object({"launch_us",  "start_us",      "local_us",     "hop_us",     "rendezvous_us",
+                     "channel_us", "local_share",   "nic_share",    "lone_gpu",   "ll_gbps",
+                     "ll128_gbps", "nvls_start_us", "nvls_wave_us", "nvls_share", "overlap",
+                     "block_us",   "ring_ends",     "tree_share",   "ll_share",   "hop_growth"});
   PathConstants out;
   out.launch_us = time_us(fields, "launch_us");
   out.start_us = by_protocol(fields, "start_us");
@@ -79,6 +80,7 @@ PathConstants read_constants(const Cursor& cursor) {
   if (const auto us = fields.optional("block_us")) out.block_us = us->number(0, kLongest);
   if (const auto seen = fields.optional("ring_ends")) out.ring_ends = seen->number(0, 1);
   if (fields.optional("tree_share")) out.tree_share = share(fields, "tree_share");
+  if (fields.optional("ll_share")) out.ll_share = share(fields, "ll_share");
   if (const auto growth = fields.optional("hop_growth")) {
     const std::vector<Cursor> items = growth->array();
     if (items.size() != out.hop_growth.size())
@@ -242,6 +244,7 @@ std::string calibration_text(const Calibration& calibration) {
   add("block_us", number(law.block_us));
   add("ring_ends", number(law.ring_ends));
   add("tree_share", number(law.tree_share));
+  add("ll_share", number(law.ll_share));
   add("hop_growth", triple(law.hop_growth), true);
   fmt::format_to(std::back_inserter(out),
                  "    }},\n    \"selection\": {{\"tree_factor\": {}, "

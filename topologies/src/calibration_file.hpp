@@ -5,7 +5,7 @@
 //                   "rendezvous_us": 0, "channel_us": 0.3, "local_share": 0.9, "nic_share": 0.94,
 //                   "lone_gpu": 0.66, "ll_gbps": 2.9, "ll128_gbps": 5.7, "nvls_start_us": 31,
 //                   "nvls_wave_us": 2.3, "nvls_share": 0.7, "overlap": 2.5, "block_us": 0.7,
-//                   "ring_ends": 0.5, "tree_share": 0.9, "hop_growth": [0.1, 0.7, 0.6]},
+//                   "ring_ends": 0.5, "tree_share": 0.9, "ll_share": 0.5, "hop_growth": [0.1, 0.7, 0.6]},
 //     "selection": {"tree_factor": 0.95, "ll128_between_nodes": false},
 //     "misfit": {"small": 0.1, "middle": 0.2, "large": 0.1},
 //     "repeats": {"small": 0.02, "middle": 0.05, "large": 0.01},

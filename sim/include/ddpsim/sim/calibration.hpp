@@ -50,6 +50,7 @@ struct PathConstants {
   double block_us = 0;    ///< more to start per further thread block
   double ring_ends = 0;   ///< share that is seen of the last copy of a ring, which no link carries
   double tree_share = 1;  ///< factor on nic_share for trees over three nodes and more
+  double ll_share = 1;    ///< factor on ll_gbps between nodes, where a proxy sends its flags, too
   /// Logarithm by which hop_us of LL and LL128 grows with the message, over each stretch of
   /// kHopGrowth.
   std::array<double, 3> hop_growth{};
