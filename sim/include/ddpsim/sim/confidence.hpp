@@ -44,8 +44,7 @@ struct Confidence {
   std::optional<NextMeasurement> measure_next;  ///< absent: no single measurement would help
   std::vector<Uncertainty> sources;             ///< those worth naming, widest first
   std::string basis;                            ///< what the grade rests on; `because` has it too
-  std::string
-      beyond;  ///< why the cluster is larger or smaller than what was measured; mostly empty
+  std::string beyond;  ///< how the cluster differs in size from what was measured; mostly empty
 };
 
 /// Today's step, replayed before anything is predicted.
