@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "data_files.hpp"
 #include "ddpsim/calibrate/fit.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "loggp_fit.hpp"
@@ -160,7 +161,7 @@ Verdict judge(const Family& family, const Measured& measured, std::size_t out) {
 }  // namespace
 
 TEST_CASE("calibrate: scales left out of their family") {
-  const std::filesystem::path folder = std::filesystem::path(DDPSIM_SHARED) / "data/nccl-tests";
+  const std::filesystem::path folder = files::shared_file("data/nccl-tests");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the measured logs are not here");
     return;

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "data_files.hpp"
 #include "ddpsim/calibrate/health.hpp"
 #include "open_logs.hpp"
 
@@ -34,7 +35,7 @@ bool has(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("health: all open logs, given their clusters") {
-  const std::filesystem::path folder = std::filesystem::path(DDPSIM_SHARED) / "data/nccl-tests";
+  const std::filesystem::path folder = files::shared_file("data/nccl-tests");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the measured logs are not here");
     return;

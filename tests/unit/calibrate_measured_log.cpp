@@ -13,6 +13,7 @@
 #include "ddpsim/calibrate/measured_log.hpp"
 #include "ddpsim/formats/input_error.hpp"
 
+#include "data_files.hpp"
 #include "log_words.hpp"
 
 using namespace ddpsim;
@@ -64,7 +65,7 @@ Scale scale_of_name(const std::string& name) {
 }  // namespace
 
 TEST_CASE("measured log: every open log equals the numbers beside it") {
-  const std::filesystem::path folder = std::filesystem::path(DDPSIM_SHARED) / "data/nccl-tests";
+  const std::filesystem::path folder = files::shared_file("data/nccl-tests");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the measured logs are not here");
     return;
@@ -109,7 +110,7 @@ TEST_CASE("measured log: every open log equals the numbers beside it") {
 
 TEST_CASE(
     "measured log: prefixes and debug lines between its lines change nothing an open log says") {
-  const std::filesystem::path folder = std::filesystem::path(DDPSIM_SHARED) / "data/nccl-tests";
+  const std::filesystem::path folder = files::shared_file("data/nccl-tests");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the measured logs are not here");
     return;

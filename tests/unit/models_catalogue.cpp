@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "data_files.hpp"
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 
@@ -255,7 +256,7 @@ std::string library_name(const std::string& model, std::string name) {
 }  // namespace
 
 TEST_CASE("catalogue: names, shapes and ready order equal the measured ones") {
-  const std::filesystem::path path = DDPSIM_SHARED "/reference/bucket-assignment-cases.json";
+  const std::filesystem::path path = files::shared_file("reference/bucket-assignment-cases.json");
   if (!std::filesystem::exists(path)) {
     MESSAGE("skipped: the measured parameter lists are not beside this checkout");
     return;

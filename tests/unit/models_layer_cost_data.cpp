@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "data_files.hpp"
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "layer_cost_constants.hpp"
@@ -77,7 +78,7 @@ bool same_kind(const std::string& row, const Layer& layer) {
 Table read_table(const std::string& file, const std::string& model, std::int64_t batch) {
   Table table{file, find_model(model).value(), batch, {}};
   std::size_t next = 0;
-  for (Row& row : read_rows(std::string(DDPSIM_SHARED "/data/v100/pipedream-") + file + ".csv")) {
+  for (Row& row : read_rows(files::shared_file("data/v100/pipedream-") + file + ".csv")) {
     if (row.forward_ms <= 0 || row.name == "Input") continue;
     // Sums and copies have no module in the table: their time is in the next one's.
     std::size_t found = next;
@@ -221,7 +222,7 @@ LayerCostConstants learned_from(const std::vector<const Table*>& tables) {
 }
 
 bool data_is_here() {
-  if (std::filesystem::exists(DDPSIM_SHARED "/data/v100")) return true;
+  if (std::filesystem::exists(files::shared_file("data/v100"))) return true;
   MESSAGE("skipped: the measured layer times are not beside this checkout");
   return false;
 }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "data_files.hpp"
 #include "ddpsim/traces/rank_group.hpp"
 #include "worlds.hpp"
 
@@ -21,7 +22,7 @@ constexpr int kRanks = 8;
 const std::vector<std::vector<std::size_t>> kBuckets = {
     {0, 1, 2, 3, 4, 5}, {8}, {6, 7, 10, 11, 12, 13, 14, 15}};
 
-const std::string kStem = DDPSIM_SHARED "/data/traces/dlrm-ddp-8xV100-";
+const std::string kStem = files::shared_file("data/traces/dlrm-ddp-8xV100-");
 
 Json truth_of(const std::string& name) {
   std::ifstream file(kStem + name + ".gt.json");

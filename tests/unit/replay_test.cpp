@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "data_files.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
@@ -32,7 +33,7 @@ StepTimes times_on(const std::string& workload, const ClusterRequest& request,
 }  // namespace
 
 TEST_CASE("replay: two A100s with their recorded durations start and end where they did") {
-  const std::string stem = DDPSIM_SHARED "/data/traces/r50-ddp-2xA100-rank0";
+  const std::string stem = files::shared_file("data/traces/r50-ddp-2xA100-rank0");
   if (!std::filesystem::exists(stem + ".json.gz")) {
     MESSAGE("skipped: the open traces are not beside this checkout");
     return;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "data_files.hpp"
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 
@@ -179,7 +180,7 @@ TEST_CASE("options a version lacks are named with the version that has them") {
 }
 
 TEST_CASE("the real function's outputs: every reference case through the library") {
-  const std::string path = DDPSIM_SHARED "/reference/bucket-assignment-cases.json";
+  const std::string path = files::shared_file("reference/bucket-assignment-cases.json");
   if (!std::filesystem::exists(path)) {
     MESSAGE("skipped: the reference cases are not beside this checkout");
     return;

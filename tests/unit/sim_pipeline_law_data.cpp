@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "data_files.hpp"
 #include "ddpsim/sim/collective.hpp"
 #include "open_logs.hpp"
 
@@ -96,7 +97,7 @@ struct Comparison {
 }  // namespace
 
 TEST_CASE("pipeline law: what a message costs a TCP connection, by the open logs over sockets") {
-  const std::filesystem::path folder = std::filesystem::path(DDPSIM_SHARED) / "data/nccl-tests";
+  const std::filesystem::path folder = files::shared_file("data/nccl-tests");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the measured logs are not here");
     return;
@@ -121,7 +122,7 @@ TEST_CASE("pipeline law: what a message costs a TCP connection, by the open logs
 }
 
 TEST_CASE("pipeline law: open logs") {
-  const std::filesystem::path folder = std::filesystem::path(DDPSIM_SHARED) / "data/nccl-tests";
+  const std::filesystem::path folder = files::shared_file("data/nccl-tests");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the measured logs are not here");
     return;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "data_files.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "nccl_xml.hpp"
@@ -15,7 +16,7 @@ using namespace ddpsim;
 namespace {
 
 std::string fixture(const std::string& name) {
-  return DDPSIM_FIXTURES "/topologies/" + name;
+  return files::fixture_file("topologies/") + name;
 }
 
 Topology load(const std::string& text) {

@@ -11,6 +11,8 @@
 #include <sstream>
 #include <string>
 
+#include "data_files.hpp"
+
 namespace ddpsim::files {
 
 /// Goes away with the test.
@@ -41,7 +43,7 @@ class TemporaryFolder {
 };
 
 inline std::string tiny_trace() {
-  std::ifstream in(DDPSIM_FIXTURES "/tiny-ddp-trace.json", std::ios::binary);
+  std::ifstream in(files::fixture_file("tiny-ddp-trace.json"), std::ios::binary);
   std::ostringstream out;
   out << in.rdbuf();
   return out.str();

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "data_files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/traces/workload_file.hpp"
@@ -21,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 /// ResNet-18 in two gloo processes, bucket_cap_mb=5, PyTorch 1.13; times made up.
 Json resnet18() {
-  std::ifstream file(DDPSIM_FIXTURES "/ddp-log-resnet18.json");
+  std::ifstream file(files::fixture_file("ddp-log-resnet18.json"));
   return Json::parse(file);
 }
 

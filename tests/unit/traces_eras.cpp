@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "data_files.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
@@ -249,7 +250,7 @@ TEST_CASE("compacted timing: windows hold the GPU's work, in the order recorded"
 }
 
 TEST_CASE("eras: one V100 without DDP predicts the buckets of another under DDP") {
-  const std::filesystem::path folder = DDPSIM_SHARED "/data/traces";
+  const std::filesystem::path folder = files::shared_file("data/traces");
   if (!std::filesystem::exists(folder / "index.json")) {
     MESSAGE("skipped: the open traces are not beside this checkout");
     return;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "byte_sources.hpp"
+#include "data_files.hpp"
 #include "event_reader.hpp"
 #include "gradient_ready.hpp"
 #include "json_splitter.hpp"
@@ -20,7 +21,7 @@ using namespace ddpsim;
 
 namespace {
 
-const std::filesystem::path kFolder = DDPSIM_SHARED "/data/traces";
+const std::filesystem::path kFolder = files::shared_file("data/traces");
 
 nlohmann::json json_of(const std::filesystem::path& path) {
   std::ifstream in(path);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "data_files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"
@@ -266,7 +267,7 @@ double relative(double value, double truth) {
 }
 
 void check_against_truth(const std::string& slug) {
-  const std::filesystem::path folder = DDPSIM_SHARED "/data/traces";
+  const std::filesystem::path folder = files::shared_file("data/traces");
   const std::filesystem::path trace = folder / (slug + ".json.gz");
   if (!std::filesystem::exists(trace)) {
     MESSAGE("skipped: the open traces are not beside this checkout");

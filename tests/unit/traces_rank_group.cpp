@@ -11,6 +11,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "data_files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"
 #include "ddpsim/traces/workload_file.hpp"
@@ -38,7 +39,7 @@ Imported imported(const Json& trace, const ImportOptions& options = {}) {
 /// The trace of two steps in tests/fixtures as seen by `rank` of three, whose clock is `clock_us`
 /// ahead and whose all-reduces (306..366 us into the step) begin `late_us` later, ending when they did.
 Json trace_of(int rank, std::int64_t clock_us = 0, std::int64_t late_us = 0) {
-  std::ifstream file(DDPSIM_FIXTURES "/tiny-ddp-trace.json");
+  std::ifstream file(files::fixture_file("tiny-ddp-trace.json"));
   Json trace = Json::parse(file);
   trace["distributedInfo"]["rank"] = rank;
   trace["distributedInfo"]["world_size"] = 3;
@@ -89,7 +90,7 @@ std::string complaint(std::vector<RankImport> ranks) {
 }
 
 std::string stem(int rank) {
-  return DDPSIM_SHARED "/data/traces/dlrm-ddp-8xV100-rank" + std::to_string(rank);
+  return files::shared_file("data/traces/dlrm-ddp-8xV100-rank") + std::to_string(rank);
 }
 
 }  // namespace
@@ -259,7 +260,7 @@ TEST_CASE("rank group: eight V100s of one job, against the published starts, end
     MESSAGE("skipped: the open traces are not beside this checkout");
     return;
   }
-  std::ifstream file(DDPSIM_SHARED "/data/traces/dlrm-ddp-8xV100-group.gt.json");
+  std::ifstream file(files::shared_file("data/traces/dlrm-ddp-8xV100-group.gt.json"));
   const Json truth = Json::parse(file)["collectives"];
   std::vector<RankTrace> traces;
   for (int rank = 0; rank < 8; ++rank)

@@ -1,0 +1,12 @@
+#include "data_files.hpp"
+
+namespace ddpsim::files {
+
+std::string shared_file(const std::string& path) {
+  return DDPSIM_SHARED "/" + path;
+}
+std::string fixture_file(const std::string& path) {
+  return DDPSIM_FIXTURES "/" + path;
+}
+
+}  // namespace ddpsim::files
