@@ -10,8 +10,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kIndent = 2;
-
 using Contexts = std::vector<ReportContext>;
 
 /// "dgxa100@4 (32 GPUs)"
