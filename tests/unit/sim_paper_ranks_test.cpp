@@ -198,6 +198,40 @@ TEST_CASE("paper ranks: rebuilding buckets is two broadcasts, each a round trip 
             .find("communication rebuild buckets: 98 to 188\n") != std::string::npos);
 }
 
+TEST_CASE("paper ranks: buckets that are never rebuilt are steady from the second iteration on") {
+  SimulationOptions options = free_of_costs();
+  options.ddp.find_unused_parameters = true;
+  options.iterations = 3;
+  const SimulationResult result = simulated(options);
+  for (const StepResult& step : result.iterations) CHECK(step.times.iteration == 365_us);
+  CHECK(result.iterations[1].iteration == 2);
+  REQUIRE(result.statistics);
+  CHECK(result.statistics->first == 2);
+  CHECK(result.statistics->count == 2);
+}
+
+TEST_CASE("paper ranks: a training run begins with the recorded offsets, at this GPU's speed") {
+  // Rank 1 was recorded 60 us after rank 0; twice as fast, 30 us. The one bucket of the first iteration is
+  // ready at 145; from then on the ranks leave together.
+  Workload step = workload();
+  RankRecording first;
+  static_cast<Recorded&>(first) = step;
+  RankRecording second = first;
+  second.rank = 1;
+  second.offset = 60_us;
+  step.ranks = {first, second};
+  SimulationOptions options = free_of_costs();
+  options.compute_scale = 2;
+  options.iterations = 2;
+  const SimulationResult result = simulated(options, step);
+  CHECK(result.iterations[0].times.wait == 30_us);
+  CHECK(result.iterations[0].buckets[0].last_arrival == TimePoint(175_us));
+  CHECK(result.iterations[1].times.wait == Duration());
+  // A staggered start comes on top of it, this one in time of its own.
+  options.variation.stagger = 10_us;
+  CHECK(simulated(options, step).iterations[0].times.wait == 40_us);
+}
+
 TEST_CASE("paper ranks: static_graph's first iteration copies and launches after backward") {
   // All gradients at 290, backward to 300. The host comes to the last at 190, launches the map (230) and
   // the bucket (270). The map 303 to 308; copies into the bucket 300 to 323, the all-reduce 326 to 366;

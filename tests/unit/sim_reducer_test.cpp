@@ -145,3 +145,36 @@ TEST_CASE("reducer: sparse gradients are all-reduced but not copied out") {
   CHECK(drawn(result.timeline.ranks[0]).find("copy out of bucket 2: 339 to 344") !=
         std::string::npos);
 }
+
+TEST_CASE(
+    "reducer: where no parameter of DDP gets a gradient all buckets are launched after backward") {
+  // p2 is outside DDP and the only one with a gradient. The host searches to 60, launches to 100, 140 and the
+  // map to 180; the compute stream passes at 300, kernels follow 3 us later, one after the other.
+  Workload step = workload();
+  step.parameters[kP2].ignored = true;
+  step.backward->ready.resize(1);
+  SimulationOptions options = all_costs();
+  options.ddp.find_unused_parameters = true;
+  const StepResult result = step_with(options, step);
+  REQUIRE(result.buckets.size() == 2);
+  CHECK(result.buckets[0].launch == TimePoint(100_us));
+  CHECK(result.buckets[1].launch == TimePoint(140_us));
+  CHECK(result.buckets[0].start == TimePoint(303_us));
+  CHECK(result.buckets[1].end == TimePoint(433_us));
+  CHECK(result.times.communication == 150_us);  // the map is the third
+  CHECK(result.times.backward == 200_us);
+}
+
+TEST_CASE("reducer: traffic slows compute by its share of memory while it moves") {
+  // One bucket, ready at 50 of 1000 us of backward: it takes T at load L, and half of L is lost over T.
+  const Workload step = worlds::chain({{4'000'000, 50}}, 100, 1000);
+  const AnalyticModel model{.cluster = gpus(), .tuning = {}};
+  SimulationOptions options = free_of_costs();
+  const ScheduledCollective bucket = scheduled(options, {}, step, model).schedule.collectives.at(0);
+  CHECK(step_with(options, step, model).times.interference == Duration());
+  options.interference.memory_share = 0.5;
+  const StepTimes times = step_with(options, step, model).times;
+  CHECK(times.communication == bucket.transfer);
+  CHECK(times.interference.microseconds() ==
+        doctest::Approx(bucket.transfer.microseconds() * bucket.memory_load / 2).epsilon(1e-5));
+}
