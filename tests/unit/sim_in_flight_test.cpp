@@ -111,3 +111,11 @@ TEST_CASE("in flight: traffic of NCCL slows compute only while it moves") {
   const Execution execution = execute(schedule, {.compute_loss_per_load = 0.5});
   CHECK(execution.ranks[0].compute.back().end == at(105_us));
 }
+
+TEST_CASE("in flight: compute beside them slows traffic as it slows transfers") {
+  // 10 us of traffic behind a transfer of 2: at half rate while 10 us of compute run, 5 are left.
+  RankPrograms busy = launching(0, {0_us});
+  busy.compute = {{.action = Action::work, .duration = 10_us}};
+  const Schedule schedule = schedule_of({busy}, 1, 2_us, 10_us, {.groups = 1, .threads = 2});
+  CHECK(ends(execute(schedule, {.communication = 0.5})) == std::vector<TimePoint>{at(15_us)});
+}

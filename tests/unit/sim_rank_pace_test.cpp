@@ -55,6 +55,30 @@ TEST_CASE("rank pace: a recording within a job of several ranks holds its part a
   CHECK(slowdown_of_compute(kPace, workload, nodes(2, 8)) == 1);
 }
 
+TEST_CASE(
+    "rank pace: how many nodes a recording came from is guessed by eights, or by this cluster's") {
+  Workload workload = recorded_alone();
+  workload.recorded_with.world_size = 16;
+  CHECK(slowdown_of_compute(kPace, workload, nodes(1, 16)) == 1);  // one node of 16, as here
+  CHECK(slowdown_of_compute(kPace, workload, nodes(4, 4)) ==
+        doctest::Approx(1.09 / 1.07));  // two of 8
+  workload.recorded_with.world_size = 2;
+  CHECK(slowdown_of_compute(kPace, workload, nodes(1, 2)) == 1);
+  // Recordings of several ranks count, whatever the first of them says of its job.
+  workload.recorded_with.world_size = 1;
+  workload.ranks.resize(2);
+  CHECK(slowdown_of_compute(kPace, workload, nodes(1, 2)) == 1);
+}
+
+TEST_CASE("rank pace: in whole millionths") {
+  CHECK(slowdown({.beside_others = 0.0000004}, nodes(1, 2)) == 1);
+  CHECK(slowdown({.beside_others = 0.0000006}, nodes(1, 2)) == 1.000001);
+  SimulationOptions options = worlds::bare();
+  options.compute_scale = 3;
+  options.pace = {.beside_others = 0.5};
+  CHECK(compute_speed(recorded_alone(), nodes(1, 2), options) == 2);
+}
+
 TEST_CASE("rank pace: all compute of the step takes that much longer, DDP's own work does not") {
   SimulationOptions options = worlds::bare();
   const Workload workload = recorded_alone();
