@@ -426,6 +426,8 @@ TEST_CASE("nccl borders: CollNet's cells by version, by hand") {
   row(four, {2, 7, 8}, chain, simple, 14 * 4 + 10.7, 235 * .9 / 2);
   row(four, {2, 10, 3}, chain, simple, 14 * 8 + 10.7, 235 * .9 / 2);
   row(pcie(four), {2, 7, 8}, chain, simple, 14 * 5.5 + 10.7, 235 * .9 / 2);
+  row(pcie(four), {2, 7, 8}, chain, Protocol::ll, 4.4 + 14 * 1.0 * 1.8 + 5, 235 * .9 / 6 / 2);
+  row(pcie(four), {2, 7, 8}, chain, Protocol::ll128, 4.4 + 14 * 1.9 + 5, 0);
   // Direct since 2.14: one hop, and 0.4 us for each of seven peers.
   row(four, {2, 14, 3}, chain, simple, 14 * 4.75 + 14, 240 / 2.0);
   row(four, {2, 14, 3}, direct, simple, 2 * (8 + 2.8) + 10.7, 240 / 2.0);
@@ -434,6 +436,8 @@ TEST_CASE("nccl borders: CollNet's cells by version, by hand") {
   row(four, {2, 21, 5}, direct, simple, 2 * (3.7 + 2.8) + 31, 240 / 2.0);
   row(four, {2, 21, 5}, chain, simple, 14 * 2.8 + 30, 240 / 2.0);
   row(pcie(four), {2, 14, 3}, chain, simple, 14 * 8 + 14, 240 / 2.0);
+  row(pcie(four), {2, 18, 3}, chain, simple, 14 * 8 + 14, 240 / 2.0);
+  row(pcie(four), {2, 21, 5}, chain, simple, 14 * 2.8 + 30, 240 / 2.0);
   // Eight GPUs share four heads: 2 - 1/2 of each one's work.
   Cluster shared = four;
   shared.tree = graph(4, 30);

@@ -165,6 +165,9 @@ TEST_CASE("background: the limits of each figure") {
   };
   CHECK(with(R"("all_reduce":"1B","every":"10us")") == "accepted");
   CHECK(with(R"("all_reduce":"1B","every":"9.9us")").find("every") != std::string::npos);
+  CHECK(
+      problem_of(background(R"("jobs":[{"nodes":[0,4096],"all_reduce":"1B"}])")).find("nodes/1") !=
+      std::string::npos);
   CHECK(with(R"("all_reduce":"16384GiB")") == "accepted");
   CHECK(with(R"("all_reduce":"16385GiB")").find("out of range") != std::string::npos);
   CHECK(with(R"("all_reduce":"1B","first":"0ms")") == "accepted");
