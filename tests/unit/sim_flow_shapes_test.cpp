@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "chunk_pipeline.hpp"
@@ -276,4 +277,53 @@ TEST_CASE("flow shapes: which collectives the fabric has channels for") {
   CHECK(has(trees, all_reduce, Algorithm::tree));
   cluster.gpus_per_node = 1;
   CHECK_FALSE(has(rings, all_reduce, Algorithm::ring));
+}
+
+TEST_CASE("flow planner: a job of others is a ring of its own size") {
+  // Two of four nodes, two GPUs each: six chunks of a quarter of 8 MB, 300 us at 40 GB/s.
+  const Cluster four = round_law::cluster(4, 2);
+  Fabric fabric = ring_of({0, 1, 2, 3, 4, 5, 6, 7});
+  const RingChannel others{
+      .ranks = {2, 3, 4, 5},
+      .to_next = {fabric.rings[0].to_next.begin() + 2, fabric.rings[0].to_next.begin() + 6}};
+  Background background;
+  background.jobs.push_back(
+      {.rings = {others}, .size = Bytes(8'000'000), .when = {TimePoint(3_us), 7_ms}});
+  background.transfers.push_back({.links = {0, 1},
+                                  .size = Bytes(1'000'000),
+                                  .rate = 10_GBps,
+                                  .when = {TimePoint(1_us), 2_ms}});
+  const FlowPlanner planner(four, fabric, background);
+  REQUIRE(planner.background().size() == 2);
+  const NetworkJob& transfer = planner.background()[0];
+  CHECK(transfer.pipelines[0].chunks == 1);
+  CHECK(transfer.pipelines[0].ceiling == 10'000'000'000);
+  CHECK(transfer.pipelines[0].chunk_time == 100_us);
+  CHECK(transfer.recurrence->first == TimePoint(1_us));
+  CHECK(transfer.recurrence->period == 2_ms);
+  CHECK(planner.links().of(transfer.pipelines[0].shape->hops[0].route).size() == 2);
+  const NetworkJob& job = planner.background()[1];
+  CHECK(job.pipelines[0].shape->hops.size() == 4);
+  CHECK(job.pipelines[0].chunks == 6);
+  CHECK(job.pipelines[0].chunk_time == 50_us);
+  CHECK(job.pipelines[0].ceiling == 40'000'000'000);
+  CHECK(job.recurrence->first == TimePoint(3_us));
+  CHECK(job.recurrence->period == 7_ms);
+}
+
+TEST_CASE(
+    "flow planner: latencies and bytes are scaled apart, and links stay busy until they are done") {
+  // 241.25 us of latency twice as long, 700 us of bytes in half the time. The second is asked for before
+  // the links are free, and waits.
+  const Cluster two = round_law::cluster(2, 4);
+  FlowPlanner planner(two, fabrics::switched(two, 2), {});
+  const CollectiveChoice ring{.algorithm = Algorithm::ring, .channels = 2};
+  const ScheduledCollective one{.transfer = 832.5_us, .size = Bytes(16'000'000), .volume = 350_us};
+  const std::vector<ScheduledCollective> collectives{one, one, one};
+  // The third one's choice is not known: it takes what its plan says.
+  const std::vector<std::optional<CollectiveChoice>> choices{ring, ring, std::nullopt};
+  SharedNetworkRun run(planner, collectives, choices, {.fixed = 2, .bandwidth = 0.5});
+  CHECK(run.transfer(0, TimePoint()).microseconds() == doctest::Approx(832.5).epsilon(1e-3));
+  CHECK(run.transfer(1, TimePoint(833_us)).microseconds() == doctest::Approx(832.5).epsilon(1e-3));
+  CHECK(run.transfer(2, TimePoint(2_ms)) == 832.5_us);
 }

@@ -1,11 +1,15 @@
 // The calibration of a cluster file: what cannot be is refused with its place.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <string>
 
+#include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/collective.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "description.hpp"
 #include "round_law.hpp"
 
 using namespace ddpsim;
@@ -245,5 +249,44 @@ TEST_CASE("cluster writer: a line written as a file is the same cluster") {
     CHECK(read.ring.channels == meant.ring.channels);
     CHECK(read.ring.intra == meant.ring.intra);
     CHECK(read.tree.intra == meant.tree.intra);
+  }
+}
+
+TEST_CASE(
+    "cluster writer: a file keeps its own text; stated channels go where one node becomes "
+    "several") {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("ddpsim-writer-" + std::to_string(::getpid()) + ".json");
+  write_file(path, R"({"schema": "ddpsim.cluster/1", "name": "lab", "summary": "kept",
+      "node": {"gpus": 2, "gpu": "V100", "interconnect": {"kind": "pcie", "per_gpu": "12GBps"}},
+      "network": {"kind": "ib", "nics_per_node": 1, "per_nic": "100Gbps"},
+      "nccl": {"search_channels": 3, "per_channel": "5GBps"}})");
+  Calibration calibration;
+  calibration.constants = round_law::constants();
+  calibration.scales = {{1, 2, Bytes(8), Bytes(1024), "log"}};
+  const std::string one = calibrated_cluster_file(path.string(), calibration);
+  const std::string four = calibrated_cluster_file(path.string() + "@4", calibration);
+  std::filesystem::remove(path);
+  CHECK(says(one, "\"summary\": \"kept\""));
+  CHECK(says(one, "search_channels"));
+  CHECK_FALSE(says(one, "\"nodes\": 4"));
+  CHECK_FALSE(says(four, "search_channels"));
+  CHECK(parse_cluster(one, "one.json").ring.channels == 3);
+  CHECK(parse_cluster(four, "four.json").nodes == 4);
+}
+
+TEST_CASE("calibration of a cluster file: words about the network make another cluster") {
+  const std::string text = with(
+      "\"calibration\"",
+      R"("network": {"kind": "tcp", "nics_per_node": 1, "per_nic": "100Gbps"}, "calibration")");
+  const auto calibrated = [&](const std::string& words) {
+    return describe_source(text, "lab.json", words).calibration.has_value();
+  };
+  CHECK(calibrated(""));
+  CHECK(calibrated("node:2"));
+  for (const char* word :
+       {"nic:1x10Gbps:ib", "oversubscription:2", "latency:3us", "connection:5Gbps"}) {
+    CAPTURE(word);
+    CHECK_FALSE(calibrated(word));
   }
 }
