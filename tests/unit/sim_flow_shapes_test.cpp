@@ -160,6 +160,10 @@ TEST_CASE("flow shapes: a ring's pace, and its latency shared out over the slowe
   CHECK(pipeline.ceiling == 1'000'000'000);
   CHECK(pipeline.local_latency == 6_us);
   CHECK_FALSE(pipeline.rendezvous);
+  // However short: 500 bytes in half a microsecond.
+  CHECK(law_pipeline(inside, {.latency_us = 3, .transfer_us = 0.5, .local_hop_us = 1},
+                     {.wire_bytes = 500, .chunks = 1})
+            .ceiling == 1'000'000'000);
   // Three GPUs of one node and one of another: 5, 5, 50, 50. Six hops hold a turn and both of the long
   // ones: 210 us.
   const PipelineShape apart = ring_all_reduce_shape(ring_of({0, 1, 2, 3}), 1, 3);
