@@ -1,11 +1,16 @@
 // The calibration of a cluster file: what cannot be is refused with its place.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <string>
 
+#include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/collective.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "description.hpp"
+#include "round_law.hpp"
 
 using namespace ddpsim;
 
@@ -152,4 +157,136 @@ TEST_CASE("calibration of a cluster file: what cannot be is refused with its pla
              "/calibration/logs/0/nodes"));
   CHECK(says(complaint(with("\"misfit\": {\"small\": 0.1", "\"misfit\": {\"small\": \"0.1\"")),
              "misfit"));
+}
+
+TEST_CASE("calibration of a cluster file: every constant goes out and comes back in its place") {
+  Calibration written;
+  written.constants = round_law::constants();
+  written.constants.ring_ends = 0.75;
+  written.constants.hop_growth = {0.1, 0.2, 0.3};
+  written.scales = {{3, 2, Bytes(8), Bytes(1024), "log"}};
+  for (const Algorithm algorithm :
+       {Algorithm::tree, Algorithm::ring, Algorithm::collnet_direct, Algorithm::collnet_chain,
+        Algorithm::nvls, Algorithm::nvls_tree})
+    for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple})
+      written.correction.push_back({{3, 2, Bytes(64), algorithm, protocol}, 0.25, -0.5});
+  const std::string text =
+      calibrated_cluster_file("node:3 gpu:2xA100 nvswitch:300GBps nic:1x100Gbps:ib", written);
+  const Calibration read = *parse_cluster(text, "lab.json").calibration;
+  const PathConstants& in = written.constants;
+  const PathConstants& out = read.constants;
+  CHECK(out.launch_us == in.launch_us);
+  CHECK(out.start_us == in.start_us);
+  CHECK(out.local_us == in.local_us);
+  CHECK(out.hop_us == in.hop_us);
+  CHECK(out.rendezvous_us == in.rendezvous_us);
+  CHECK(out.channel_us == in.channel_us);
+  CHECK(out.local_share == in.local_share);
+  CHECK(out.nic_share == in.nic_share);
+  CHECK(out.lone_gpu == in.lone_gpu);
+  CHECK(out.ll_gbps == in.ll_gbps);
+  CHECK(out.ll128_gbps == in.ll128_gbps);
+  CHECK(out.nvls_start_us == in.nvls_start_us);
+  CHECK(out.nvls_wave_us == in.nvls_wave_us);
+  CHECK(out.nvls_share == in.nvls_share);
+  CHECK(out.overlap == in.overlap);
+  CHECK(out.block_us == in.block_us);
+  CHECK(out.ring_ends == in.ring_ends);
+  CHECK(out.tree_share == in.tree_share);
+  CHECK(out.ll_share == in.ll_share);
+  CHECK(out.hop_growth == in.hop_growth);
+  REQUIRE(read.scales.size() == 1);
+  CHECK(read.scales[0].nodes == 3);
+  CHECK(read.scales[0].gpus_per_node == 2);
+  CHECK(read.scales[0].smallest == Bytes(8));
+  CHECK(read.scales[0].largest == Bytes(1024));
+  REQUIRE(read.correction.size() == written.correction.size());
+  for (std::size_t i = 0; i < read.correction.size(); ++i) {
+    CAPTURE(i);
+    const CorrectionPoint& point = read.correction[i];
+    CHECK(point.place.nodes == 3);
+    CHECK(point.place.gpus_per_node == 2);
+    CHECK(point.place.size == Bytes(64));
+    CHECK(point.place.algorithm == written.correction[i].place.algorithm);
+    CHECK(point.place.protocol == written.correction[i].place.protocol);
+    CHECK(point.weight == 0.25);
+    CHECK(point.own == -0.5);
+  }
+}
+
+TEST_CASE("cluster writer: a line written as a file is the same cluster") {
+  Calibration calibration;
+  calibration.constants = round_law::constants();
+  calibration.scales = {{1, 1, Bytes(8), Bytes(1024), "log"}};
+  for (const char* line : {
+           "node:1 gpu:1xT4",
+           "node:1 gpu:2xV100 nvlink:6x25GBps:pair",
+           "node:2 gpu:3xV100 nvlink:6x25GBps:mesh nic:2x100Gbps:roce latency:2.5us",
+           "node:2 gpu:8xV100 nvlink:6x25GBps:cube nic:4x100Gbps:efa",
+           "node:3 gpu:4xA100 pcie:31.5GBps nic:1x25Gbps:tcp-vm oversubscription:2.5",
+           "node:2 gpu:4xA100 pcie:20GBps nic:1x25Gbps:tcp connection:4Gbps",
+           "node:2 gpu:8xH100 nvswitch:450GBps nic:8x200Gbps:tcpx",
+           "node:2 gpu:4xA100 nvswitch:300GBps nic:2x200Gbps:slingshot",
+       }) {
+    CAPTURE(line);
+    const Cluster read = parse_cluster(calibrated_cluster_file(line, calibration), "written.json");
+    const Cluster meant = parse_cluster_line(line);
+    CHECK(read.name == meant.name);
+    CHECK(read.nodes == meant.nodes);
+    CHECK(read.gpus_per_node == meant.gpus_per_node);
+    CHECK(read.gpu.name == meant.gpu.name);
+    CHECK(read.cpu == meant.cpu);
+    CHECK(read.intra.kind == meant.intra.kind);
+    CHECK(read.intra.per_gpu == meant.intra.per_gpu);
+    CHECK(read.intra.links_per_gpu == meant.intra.links_per_gpu);
+    CHECK(read.network.kind == meant.network.kind);
+    CHECK(read.network.sockets == meant.network.sockets);
+    CHECK(read.network.nics_per_node == meant.network.nics_per_node);
+    CHECK(read.network.per_nic == meant.network.per_nic);
+    CHECK(read.network.latency == meant.network.latency);
+    CHECK(read.network.connection == meant.network.connection);
+    CHECK(read.network.oversubscription == meant.network.oversubscription);
+    CHECK(read.ring.channels == meant.ring.channels);
+    CHECK(read.ring.intra == meant.ring.intra);
+    CHECK(read.tree.intra == meant.tree.intra);
+  }
+}
+
+TEST_CASE(
+    "cluster writer: a file keeps its own text; stated channels go where one node becomes "
+    "several") {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("ddpsim-writer-" + std::to_string(::getpid()) + ".json");
+  write_file(path, R"({"schema": "ddpsim.cluster/1", "name": "lab", "summary": "kept",
+      "node": {"gpus": 2, "gpu": "V100", "interconnect": {"kind": "pcie", "per_gpu": "12GBps"}},
+      "network": {"kind": "ib", "nics_per_node": 1, "per_nic": "100Gbps"},
+      "nccl": {"search_channels": 3, "per_channel": "5GBps"}})");
+  Calibration calibration;
+  calibration.constants = round_law::constants();
+  calibration.scales = {{1, 2, Bytes(8), Bytes(1024), "log"}};
+  const std::string one = calibrated_cluster_file(path.string(), calibration);
+  const std::string four = calibrated_cluster_file(path.string() + "@4", calibration);
+  std::filesystem::remove(path);
+  CHECK(says(one, "\"summary\": \"kept\""));
+  CHECK(says(one, "search_channels"));
+  CHECK_FALSE(says(one, "\"nodes\": 4"));
+  CHECK_FALSE(says(four, "search_channels"));
+  CHECK(parse_cluster(one, "one.json").ring.channels == 3);
+  CHECK(parse_cluster(four, "four.json").nodes == 4);
+}
+
+TEST_CASE("calibration of a cluster file: words about the network make another cluster") {
+  const std::string text = with(
+      "\"calibration\"",
+      R"("network": {"kind": "tcp", "nics_per_node": 1, "per_nic": "100Gbps"}, "calibration")");
+  const auto calibrated = [&](const std::string& words) {
+    return describe_source(text, "lab.json", words).calibration.has_value();
+  };
+  CHECK(calibrated(""));
+  CHECK(calibrated("node:2"));
+  for (const char* word :
+       {"nic:1x10Gbps:ib", "oversubscription:2", "latency:3us", "connection:5Gbps"}) {
+    CAPTURE(word);
+    CHECK_FALSE(calibrated(word));
+  }
 }
