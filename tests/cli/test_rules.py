@@ -174,10 +174,10 @@ class Compare(InAFolder):
         self.assertEqual([one for one in warnings if "order of parameters" in one],
                          ["the order of parameters is assumed, not recorded: construction buckets may differ"])
 
-    def test_the_next_command_tunes_the_fastest(self):
+    def test_the_next_command_tunes_the_one_that_trains_most(self):
         self.job()
-        told = ddpsim("compare", "w.json", "dgx1v@4", "dgx1v@1", "--torch", "2.4", cwd=self.folder).out
-        self.assertEqual(told.rstrip().splitlines()[-1], "Next: ddpsim tune w.json dgx1v@1 --torch 2.4")
+        told = ddpsim("compare", "w.json", "dgx1v@1", "dgx1v@4", "--torch", "2.4", cwd=self.folder).out
+        self.assertEqual(told.rstrip().splitlines()[-1], "Next: ddpsim tune w.json dgx1v@4 --torch 2.4")
 
 
 class List(unittest.TestCase):
