@@ -119,6 +119,14 @@ TEST_CASE("parameters: without shapes the number of gradients decides, and the b
   const Imported fitting = alexnet_trace(false, {4'097'000, kAlexNet - 4'097'000});
   CHECK(mentions(fitting.recognised, "and the recorded buckets end exactly at them"));
   CHECK(fitting.workload.parameters[0].name == "features.0.weight");
+  const auto shapes_from = [](const Imported& imported) {
+    for (const auto& [key, text] : imported.workload.provenance)
+      if (key == "shapes") return text;
+    return std::string("nowhere");
+  };
+  CHECK(shapes_from(fitting) == "bundled model alexnet");
+  CHECK(shapes_from(alexnet_trace(true, {}, {}, 2)) == "recorded");
+  CHECK(shapes_from(alexnet_trace(false, {5})) == "nowhere");
   const Imported off = alexnet_trace(false, {4'097'001, kAlexNet - 4'097'001});
   CHECK(mentions(off.warnings, "no bundled model fits 16 gradients and these buckets"));
   CHECK_FALSE(off.workload.parameters[0].shape.has_value());
