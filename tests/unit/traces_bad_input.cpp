@@ -243,6 +243,14 @@ TEST_CASE("bad input: hostile JSON ends in a message") {
   }
 }
 
+TEST_CASE("bad input: white space longer than any window ends nothing") {
+  const std::string blanks(std::size_t{2} << 20, ' ');
+  const std::string tiny = tiny_trace();
+  const std::size_t list = tiny.find("\"traceEvents\"");
+  REQUIRE(list != std::string::npos);
+  CHECK(complaint_of(source_of(tiny.substr(0, list) + blanks + tiny.substr(list) + blanks)) == "");
+}
+
 TEST_CASE("bad input: what has no end stops at a limit") {
   constexpr std::size_t kMuch = std::size_t{80} << 20;
   CHECK(
