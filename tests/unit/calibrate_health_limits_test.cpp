@@ -6,6 +6,7 @@
 
 #include "ddpsim/calibrate/health.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "mentions.hpp"
 #include "selection_fit.hpp"
 
 using namespace ddpsim;
@@ -26,17 +27,11 @@ MeasuredLog times_law(const Cluster& cluster, double factor,
   return log;
 }
 
-constexpr std::int64_t kMiB = 1 << 20;
-const std::vector<std::int64_t> kLargeSizes = {64 * kMiB, 128 * kMiB, 256 * kMiB};
+constexpr std::int64_t kMebi = 1 << 20;
+const std::vector<std::int64_t> kLargeSizes = {64 * kMebi, 128 * kMebi, 256 * kMebi};
 
 std::vector<std::string> faults(const Cluster& cluster, double factor) {
   return health(times_law(cluster, factor, kLargeSizes), cluster, {}).faults;
-}
-
-bool any_has(const std::vector<std::string>& sentences, const std::string& part) {
-  for (const std::string& sentence : sentences)
-    if (sentence.find(part) != std::string::npos) return true;
-  return false;
 }
 
 }  // namespace
@@ -46,13 +41,13 @@ TEST_CASE("health: twice the law is too slow, within one NVLink node one and a h
   const Cluster pcie = parse_cluster_line("node:1 gpu:4xA100 pcie:25GBps");
   for (const Cluster& cluster : {nodes, pcie}) {
     CHECK(faults(cluster, 1.99).empty());
-    CHECK(any_has(faults(cluster, 2.01), "large sizes take 2.0 times"));
+    CHECK(mentions(faults(cluster, 2.01), "large sizes take 2.0 times"));
   }
   for (const char* line :
        {"node:1 gpu:8xA100 nvswitch:300GBps", "node:1 gpu:4xV100 nvlink:6x25GBps:mesh"}) {
     const Cluster node = parse_cluster_line(line);
     CHECK(faults(node, 1.49).empty());
-    CHECK(any_has(faults(node, 1.51), "large sizes take 1.5 times"));
+    CHECK(mentions(faults(node, 1.51), "large sizes take 1.5 times"));
   }
 }
 
@@ -77,14 +72,14 @@ TEST_CASE("health: judged by the sizes from 1 MiB within a factor of eight of th
   const auto range = [&](const std::vector<std::int64_t>& sizes) {
     const LogHealth found = health(times_law(cluster, 1, sizes), cluster, {});
     CHECK(found.slowdown.value() == doctest::Approx(1));
-    return std::pair(found.from.count() / kMiB, found.to.count() / kMiB);
+    return std::pair(found.from.count() / kMebi, found.to.count() / kMebi);
   };
-  CHECK(range({31 * kMiB, 32 * kMiB, 256 * kMiB}) ==
+  CHECK(range({31 * kMebi, 32 * kMebi, 256 * kMebi}) ==
         std::pair<std::int64_t, std::int64_t>(32, 256));
-  CHECK(range({kMiB - 1, kMiB, 2 * kMiB}) == std::pair<std::int64_t, std::int64_t>(1, 2));
-  const LogHealth small = health(times_law(cluster, 1, {kMiB / 2, kMiB - 1}), cluster, {});
+  CHECK(range({kMebi - 1, kMebi, 2 * kMebi}) == std::pair<std::int64_t, std::int64_t>(1, 2));
+  const LogHealth small = health(times_law(cluster, 1, {kMebi / 2, kMebi - 1}), cluster, {});
   CHECK_FALSE(small.slowdown.has_value());
-  CHECK(any_has(small.notes, "no size of 1 MiB or more"));
+  CHECK(mentions(small.notes, "no size of 1 MiB or more"));
 }
 
 TEST_CASE("health: nothing is faster than the links, but for five in a hundred of rounding") {
@@ -108,7 +103,7 @@ TEST_CASE("health: nothing is faster than the links, but for five in a hundred o
       log.ranks = cluster.ranks();
       log.points.push_back(
           {.size = Bytes(1'250'000'000), .time_us = us, .in_place_us = {}, .place = ""});
-      return any_has(health(log, cluster, {}).faults, "faster than the cluster's links can carry");
+      return mentions(health(log, cluster, {}).faults, "faster than the cluster's links can carry");
     };
     CHECK_FALSE(beats(row.least_us / 1.049));
     CHECK(beats(row.least_us / 1.051));

@@ -8,36 +8,13 @@
 
 #include "ddpsim/calibrate/measured_log.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "log_texts.hpp"
+#include "mentions.hpp"
 #include "nccl_debug.hpp"
 
 using namespace ddpsim;
 
-namespace {
-
-MeasuredLog parse(const std::string& text, std::optional<Scale> stated = std::nullopt) {
-  return parse_nccl_tests_log(text, "log", stated);
-}
-
-std::string refusal(const std::string& text, std::optional<Scale> stated = std::nullopt) {
-  try {
-    parse(text, stated);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-bool any_has(const std::vector<std::string>& sentences, const std::string& part) {
-  for (const std::string& sentence : sentences)
-    if (has(sentence, part)) return true;
-  return false;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("log words: a figure is known to half a unit of its last digit") {
   const auto half_unit = [](const char* text) { return figure_of(text)->half_unit; };
@@ -116,7 +93,7 @@ TEST_CASE("debug lines: settings by name once, with printable values of sane len
 
 TEST_CASE("nccl-tests text: each column of a row, both directions and their wrong sums") {
   const MeasuredLog log =
-      parse("1048576 262144 float sum -1 40.00 26.21 39.32 3 39.50 26.55 39.82 5\n");
+      parse_log("1048576 262144 float sum -1 40.00 26.21 39.32 3 39.50 26.55 39.82 5\n");
   REQUIRE(log.points.size() == 1);
   CHECK(log.points[0].size == Bytes(1'048'576));
   CHECK(log.points[0].time_us == 40);
@@ -124,9 +101,9 @@ TEST_CASE("nccl-tests text: each column of a row, both directions and their wron
   CHECK(log.points[0].wrong == 3);
   CHECK(log.points[0].wrong_in_place == 5);
   CHECK(log.ranks == 4);
-  CHECK(any_has(log.warnings, "8 results were wrong"));
+  CHECK(mentions(log.warnings, "8 results were wrong"));
   const MeasuredLog unchecked =
-      parse("1048576 262144 float sum -1 40.00 26.21 39.32 N/A 39.50 26.55 39.82 N/A\n");
+      parse_log("1048576 262144 float sum -1 40.00 26.21 39.32 N/A 39.50 26.55 39.82 N/A\n");
   CHECK(unchecked.points[0].wrong == 0);
   CHECK_FALSE(unchecked.points[0].wrong_in_place.has_value());
 }
@@ -139,7 +116,7 @@ TEST_CASE("nccl-tests JSON: each column, devices of processes with several GPUs"
     "results":[{"size":1048576,"type":"float","redop":"sum","root":"-1",
       "out_of_place":{"time":40,"alg_bw":26.2144,"bus_bw":45.8752,"nwrong":3},
       "in_place":{"time":39.5,"alg_bw":1,"bus_bw":2,"nwrong":"5"}}]})";
-  const MeasuredLog log = parse(text);
+  const MeasuredLog log = parse_log(text);
   CHECK(log.scale() == Scale{2, 4});
   CHECK(log.gpu == "NVIDIA X");
   CHECK(log.nccl == NcclVersion{2, 27, 3});
@@ -156,7 +133,7 @@ TEST_CASE("nccl-tests text: nodes by the hosts of the devices listed, where they
     for (std::size_t k = 0; k < ranks.size(); ++k)
       text += fmt::format("#  Rank  {} Group  0 Pid 1 on {} device  0 [0x07] {}\n", ranks[k].first,
                           ranks[k].second, k + 1 == ranks.size() ? last_gpu : "NVIDIA X");
-    return parse(text + "1048576 262144 float sum -1 40.00 26.21 39.32 0\n");  // of four ranks
+    return parse_log(text + "1048576 262144 float sum -1 40.00 26.21 39.32 0\n");  // of four ranks
   };
   const MeasuredLog whole = read({{0, "a"}, {1, "a"}, {2, "b"}, {3, "b"}});
   CHECK(whole.scale() == Scale{2, 2});
@@ -164,26 +141,26 @@ TEST_CASE("nccl-tests text: nodes by the hosts of the devices listed, where they
   CHECK(read({{0, "a"}, {1, "b"}, {2, "c"}, {3, "d"}}).scale() == Scale{4, 1});
   const MeasuredLog holed = read({{0, "a"}, {1, "a"}, {3, "b"}});
   CHECK(holed.scale() == Scale{2, 2});
-  CHECK(any_has(holed.warnings, "the list of devices names 3 of 4 ranks"));
+  CHECK(mentions(holed.warnings, "the list of devices names 3 of 4 ranks"));
   const MeasuredLog uneven = read({{0, "a"}, {1, "a"}, {2, "a"}, {3, "b"}});
   CHECK_FALSE(uneven.nodes.has_value());
-  CHECK(any_has(uneven.warnings, "4 ranks, but on how many nodes cannot be read"));
+  CHECK(mentions(uneven.warnings, "4 ranks, but on how many nodes cannot be read"));
   CHECK_FALSE(read({{0, "a"}, {1, "b"}, {3, "c"}}).nodes.has_value());  // three hosts of four ranks
   const MeasuredLog mixed = read({{0, "a"}, {1, "a"}, {2, "b"}, {3, "b"}}, "NVIDIA Y");
   CHECK(mixed.gpu == "NVIDIA X");
-  CHECK(any_has(mixed.warnings, "several kinds of GPU: \"NVIDIA X\" and \"NVIDIA Y\""));
+  CHECK(mentions(mixed.warnings, "several kinds of GPU: \"NVIDIA X\" and \"NVIDIA Y\""));
 }
 
 TEST_CASE("nccl-tests text: a root, no reduction or half the bus bandwidth is another collective") {
   const auto read = [](const std::string& redop, const std::string& root,
                        const std::string& busbw) {
-    return refusal(
+    return refusal_of_log(
         fmt::format("1048576 262144 float {} {} 40.00 26.21 {} 0\n", redop, root, busbw));
   };
   CHECK(read("sum", "-1", "39.32") == "");
-  CHECK(has(read("sum", "0", "39.32"), "with root 0"));
-  CHECK(has(read("none", "-1", "39.32"), "without a reduction"));
-  CHECK(has(read("sum", "-1", "13.11"), "with busbw = 0.500 x algbw"));
+  CHECK(mentions(read("sum", "0", "39.32"), "with root 0"));
+  CHECK(mentions(read("none", "-1", "39.32"), "without a reduction"));
+  CHECK(mentions(read("sum", "-1", "13.11"), "with busbw = 0.500 x algbw"));
   CHECK(read("sum", "-1", "26.21") == "");  // two ranks
 }
 

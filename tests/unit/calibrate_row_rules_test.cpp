@@ -12,29 +12,14 @@
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/allreduce_table.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "log_texts.hpp"
+#include "mentions.hpp"
 #include "rank_count.hpp"
 #include "row_checks.hpp"
 
 using namespace ddpsim;
 
 namespace {
-
-MeasuredLog parse(const std::string& text, std::optional<Scale> stated = std::nullopt) {
-  return parse_nccl_tests_log(text, "log", stated);
-}
-
-std::string refusal(const std::string& text, std::optional<Scale> stated = std::nullopt) {
-  try {
-    parse(text, stated);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 Figure exactly(double value) {
   return {.value = value, .half_unit = 0};
@@ -64,7 +49,7 @@ std::string wrong(const RawRow& of, int ranks = 4) {
 }  // namespace
 
 TEST_CASE("measured CSV: every column by its name, in whatever order") {
-  const MeasuredLog log = parse(
+  const MeasuredLog log = parse_log(
       "algorithm,time_us_inplace,gpus_per_node,busbw_gbps,time_us,nodes,algbw_gbps,size_bytes\n"
       "ring,39.5,4,45.875,40,2,26.2144,1048576\n");
   REQUIRE(log.points.size() == 1);
@@ -79,7 +64,7 @@ TEST_CASE("measured CSV: every column by its name, in whatever order") {
     for (const char* time : {"time_us", "time"})
       for (const char* in_place : {"time_us_inplace", "in_place_us"}) {
         const MeasuredLog other =
-            parse(fmt::format("{},{},{}\n# a comment\n8,3,5\n\n8,4,\n", size, time, in_place));
+            parse_log(fmt::format("{},{},{}\n# a comment\n8,3,5\n\n8,4,\n", size, time, in_place));
         REQUIRE(other.points.size() == 2);
         CHECK(other.points[0].size == Bytes(8));
         CHECK(other.points[0].time_us == 3);
@@ -91,58 +76,58 @@ TEST_CASE("measured CSV: every column by its name, in whatever order") {
 TEST_CASE("measured CSV: times follow from algbw, from busbw by the number of ranks") {
   // 1 MiB in 40 us are 26.2144 GB/s; on 4 ranks 1.5 times that on the bus.
   for (const char* algbw : {"algbw_gbps", "algbw"})
-    CHECK(parse(fmt::format("size,{}\n1048576,26.2144\n", algbw)).points[0].time_us ==
+    CHECK(parse_log(fmt::format("size,{}\n1048576,26.2144\n", algbw)).points[0].time_us ==
           doctest::Approx(40));
   for (const char* busbw : {"busbw_gbps", "busbw"}) {
     const std::string text = fmt::format("size,{}\n1048576,39.3216\n", busbw);
-    CHECK(parse(text, Scale{2, 2}).points[0].time_us == doctest::Approx(40));
-    CHECK(parse(text, Scale{1, 2}).points[0].time_us == doctest::Approx(26.6667));  // factor 1
+    CHECK(parse_log(text, Scale{2, 2}).points[0].time_us == doctest::Approx(40));
+    CHECK(parse_log(text, Scale{1, 2}).points[0].time_us == doctest::Approx(26.6667));  // factor 1
   }
   // A time beside them is taken as it is.
-  CHECK(parse("size,time,algbw\n1048576,40.1,26.2144\n").points[0].time_us == 40.1);
+  CHECK(parse_log("size,time,algbw\n1048576,40.1,26.2144\n").points[0].time_us == 40.1);
 }
 
 TEST_CASE("measured CSV: our own table of an all-reduce is read with its ranks, sizes and times") {
   const Cluster cluster = parse_cluster_line("node:2 gpu:4xA100 nvswitch:300GBps nic:4x200Gbps:ib");
   const std::vector<Bytes> sizes = {Bytes(1 << 20), Bytes(16 << 20), Bytes(256 << 20)};
   const AllReduceTable table = all_reduce_table(cluster, {}, sizes);
-  const MeasuredLog log = parse(allreduce_csv(table));
+  const MeasuredLog log = parse_log(allreduce_csv(table));
   CHECK(log.ranks == 8);  // busbw is 1.75 times algbw
   REQUIRE(log.points.size() == 3);
   for (std::size_t k = 0; k < 3; ++k) {
     CHECK(log.points[k].size == sizes[k]);
     CHECK(log.points[k].time_us == doctest::Approx(table.rows[k].time.microseconds()));
   }
-  CHECK(parse(allreduce_csv(table), Scale{2, 4}).scale() == Scale{2, 4});
-  CHECK(has(refusal(allreduce_csv(table), Scale{2, 2}),
-            "2x2 are 4 ranks, but busbw / algbw is that of 8"));
+  CHECK(parse_log(allreduce_csv(table), Scale{2, 4}).scale() == Scale{2, 4});
+  CHECK(mentions(refusal_of_log(allreduce_csv(table), Scale{2, 2}),
+                 "2x2 are 4 ranks, but busbw / algbw is that of 8"));
 }
 
 TEST_CASE("row checks: sizes, times and rates at their limits") {
   constexpr std::int64_t kLargest = std::int64_t{1} << 50;
   CHECK(wrong(row(kLargest, 1e11)) == "");
-  CHECK(has(wrong(row(kLargest + 1, 1e11)), "size is"));
-  CHECK(has(wrong(row(-1, 1)), "size is -1 bytes"));
+  CHECK(mentions(wrong(row(kLargest + 1, 1e11)), "size is"));
+  CHECK(mentions(wrong(row(-1, 1)), "size is -1 bytes"));
   CHECK(wrong(row(8, 1e12)) == "");
-  CHECK(has(wrong(row(8, 1.01e12)), "time is"));
-  CHECK(has(wrong(row(8, 0)), "more than 0"));
-  CHECK(has(wrong(row(8, -1)), "more than 0"));
+  CHECK(mentions(wrong(row(8, 1.01e12)), "time is"));
+  CHECK(mentions(wrong(row(8, 0)), "more than 0"));
+  CHECK(mentions(wrong(row(8, -1)), "more than 0"));
   CHECK(wrong(row(100'000'000, 1)) == "");  // 1e5 GB/s
-  CHECK(has(wrong(row(100'000'001, 1)), "which no machine does"));
+  CHECK(mentions(wrong(row(100'000'001, 1)), "which no machine does"));
   RawRow in_place = row(8, 5);
   in_place.in_place_us = exactly(0);
-  CHECK(has(wrong(in_place), "the time in place is 0 us"));
+  CHECK(mentions(wrong(in_place), "the time in place is 0 us"));
 }
 
 TEST_CASE("row checks: bandwidths without a time") {
   CHECK(checked_point(row(3'000'000, {}, 2), 4, "log").time_us == doctest::Approx(1500));
   CHECK(checked_point(row(3'000'000, {}, {}, 3), 4, "log").time_us == doctest::Approx(1500));
-  CHECK(has(wrong(row(8, {}, {}, 3), 1), "has busbw alone"));
+  CHECK(mentions(wrong(row(8, {}, {}, 3), 1), "has busbw alone"));
   CHECK(wrong(row(8, {}, {}, 3), 2) == "");
   CHECK(wrong(row(8, {}, 1e5)) == "");
-  CHECK(has(wrong(row(8, {}, 1.01e5)), "the bandwidth is"));
-  CHECK(has(wrong(row(8, {}, -0.1)), "the bandwidth is"));
-  CHECK(has(wrong(row(8, {})), "neither a time nor a bandwidth"));
+  CHECK(mentions(wrong(row(8, {}, 1.01e5)), "the bandwidth is"));
+  CHECK(mentions(wrong(row(8, {}, -0.1)), "the bandwidth is"));
+  CHECK(mentions(wrong(row(8, {})), "neither a time nor a bandwidth"));
   // Known to two in a hundred it says how long it took, to less it does not.
   RawRow coarse = row(1'000'000, {}, 5);
   coarse.algbw_gbps->half_unit = 0.1;
@@ -156,13 +141,13 @@ TEST_CASE("row checks: algbw is size over time, within two in a hundred") {
   const auto said = [](double algbw) { return wrong(row(4'000'000, 1000, algbw)); };
   CHECK(said(4.07) == "");
   CHECK(said(3.93) == "");
-  CHECK(has(said(4.09), "algbw is 4.09 GB/s, but 4000000 bytes in 1000 us are 4 GB/s"));
-  CHECK(has(said(3.91), "algbw is 3.91"));
-  CHECK(has(said(4000), "Is this time in nanoseconds, or algbw in MB/s?"));
-  CHECK(has(said(0.004), "Is this time in milliseconds?"));
-  CHECK(has(said(32), "Is this algbw in Gbit/s?"));
-  CHECK(has(said(3.7252), "Is this algbw in GiB/s?"));  // 4e9 / 2^30
-  CHECK_FALSE(has(said(16), "Is this"));
+  CHECK(mentions(said(4.09), "algbw is 4.09 GB/s, but 4000000 bytes in 1000 us are 4 GB/s"));
+  CHECK(mentions(said(3.91), "algbw is 3.91"));
+  CHECK(mentions(said(4000), "Is this time in nanoseconds, or algbw in MB/s?"));
+  CHECK(mentions(said(0.004), "Is this time in milliseconds?"));
+  CHECK(mentions(said(32), "Is this algbw in Gbit/s?"));
+  CHECK(mentions(said(3.7252), "Is this algbw in GiB/s?"));  // 4e9 / 2^30
+  CHECK_FALSE(mentions(said(16), "Is this"));
   // What was rounded may be off by more.
   RawRow rounded = row(4'000'000, 1000, 4.5);
   rounded.algbw_gbps->half_unit = 0.5;

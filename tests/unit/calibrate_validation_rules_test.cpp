@@ -8,6 +8,7 @@
 #include "ddpsim/calibrate/validation.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "figure_sources.hpp"
+#include "mentions.hpp"
 #include "worlds.hpp"
 
 using namespace ddpsim;
@@ -22,10 +23,6 @@ std::string message(const Figures& predicted, const Figures& measured) {
     return error.what();
   }
   return "";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// A measured curve of caps, each of its own bucketing.
@@ -117,9 +114,9 @@ TEST_CASE("validation: other ranks, nodes, GPUs and kinds are told") {
     of.gpu = gpu;
     return of;
   };
-  CHECK(has(message(figures(8, 2, ""), figures(8, 4, "")),
-            "of 4: is of 4 x 2 GPUs, of 2 of 2 x 4 GPUs"));
-  CHECK(has(message(figures(8, 2, ""), figures(4, 2, "")), "is of 4 ranks, of 2 of 8"));
+  CHECK(mentions(message(figures(8, 2, ""), figures(8, 4, "")),
+                 "of 4: is of 4 x 2 GPUs, of 2 of 2 x 4 GPUs"));
+  CHECK(mentions(message(figures(8, 2, ""), figures(4, 2, "")), "is of 4 ranks, of 2 of 8"));
   const auto notes = [&](const std::string& predicted, const std::string& measured) {
     return validate(figures(8, 2, predicted), figures(8, 2, measured)).notes;
   };
@@ -132,13 +129,13 @@ TEST_CASE("validation: other ranks, nodes, GPUs and kinds are told") {
   many.rows.clear();
   for (const char* name : {"a", "b", "c", "d", "e", "f"})
     many.rows.push_back({.name = name, .us = 1, .low_us = {}, .high_us = {}, .place = ""});
-  CHECK(has(message(many, figures(8, 2, "")), "One has x; the other a, b, c, d and 2 more"));
+  CHECK(mentions(message(many, figures(8, 2, "")), "One has x; the other a, b, c, d and 2 more"));
   Figures span_of_gpu = figures(8, 2, "");
   span_of_gpu.rows.push_back(
       {.name = "gpu_span", .us = 1, .low_us = {}, .high_us = {}, .place = ""});
   Figures step = figures(8, 2, "");
   step.rows.push_back({.name = "iteration", .us = 1, .low_us = {}, .high_us = {}, .place = ""});
   for (const auto& [one, other] : {std::pair(step, span_of_gpu), std::pair(span_of_gpu, step)})
-    CHECK(has(validate(one, other).notes.at(0), "iteration is not compared"));
+    CHECK(mentions(validate(one, other).notes.at(0), "iteration is not compared"));
   CHECK(validate(step, step).notes.empty());
 }

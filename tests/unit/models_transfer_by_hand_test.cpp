@@ -82,14 +82,14 @@ Workload recorded() {
   return workload;
 }
 
-Workload carried(const Workload& workload, const Transfer& transfer = to_half()) {
+Workload carried_over(const Workload& workload, const Transfer& transfer = to_half()) {
   return transferred(workload, three_layers(), transfer);
 }
 
 }  // namespace
 
 TEST_CASE("transfer by hand: every part of a step by its own ratio") {
-  const Workload after = carried(recorded());
+  const Workload after = carried_over(recorded());
   CHECK(after.gpu == "fast");
   CHECK(after.batch_per_gpu == 30);
   CHECK(after.forward == 30_us);
@@ -116,7 +116,7 @@ TEST_CASE("transfer by hand: recorded collectives move with the gradients around
   workload.recorded_with.collectives = {collective(-5_us, 0_us), collective(20_us, 40_us),
                                         collective(65_us, 90_us), collective(95_us, 100_us),
                                         collective(110_us, 120_us)};
-  const auto after = carried(workload).recorded_with.collectives;
+  const auto after = carried_over(workload).recorded_with.collectives;
   CHECK(after[0] == collective(-5_us, 0_us));  // before backward nothing changes
   CHECK(after[1] == collective(10_us, 20_us));
   CHECK(after[2] == collective(27.8125_us, 35.625_us));  // halfway between 20 and 35.625
@@ -127,7 +127,7 @@ TEST_CASE("transfer by hand: recorded collectives move with the gradients around
 TEST_CASE("transfer by hand: gradients wait for a host that is no faster") {
   Workload workload = recorded();
   workload.host_ready = {10_us, 20_us};
-  const Workload after = carried(workload);
+  const Workload after = carried_over(workload);
   // Forward ends 50 us sooner, so on backward's clock the host is 50 us later.
   CHECK(after.host_ready == std::vector<Duration>{60_us, 70_us});
   CHECK(after.backward->ready[0].at == 60_us);  // not 20: waits
@@ -139,7 +139,7 @@ TEST_CASE("transfer by hand: gradients wait for a host that is no faster") {
 TEST_CASE("transfer by hand: what was not recorded stays unknown") {
   Workload workload;
   workload.parameters = three_layers().parameters;
-  const Workload after = carried(workload);
+  const Workload after = carried_over(workload);
   CHECK_FALSE(after.forward.has_value());
   CHECK_FALSE(after.backward.has_value());
   CHECK_FALSE(after.optimizer.has_value());
@@ -159,7 +159,7 @@ TEST_CASE("transfer by hand: twice the batch, and every rank") {
   Transfer transfer = to_half();
   transfer.to = transfer.from;
   transfer.to.batch = 60;
-  const Workload after = carried(workload, transfer);
+  const Workload after = carried_over(workload, transfer);
   CHECK(after.batch_per_gpu == 60);
   CHECK(after.samples_per_step == 90);
   CHECK(after.forward == 160_us);

@@ -1,6 +1,7 @@
 // What a step asks of each collective model besides a plan.
 #include <doctest/doctest.h>
 
+#include "collective_words.hpp"
 #include "ddpsim/sim/collective.hpp"
 #include "fabrics.hpp"
 #include "pipeline_law.hpp"
@@ -10,11 +11,7 @@
 using namespace ddpsim;
 using namespace ddpsim::literals;
 
-namespace {
-
-constexpr auto kAllReduce = CollectiveKind::all_reduce;
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("collective model: what chooses, and what predicts") {
   const Cluster node = worlds::node(4);

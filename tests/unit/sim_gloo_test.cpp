@@ -1,3 +1,4 @@
+#include "collective_words.hpp"
 #include "ddpsim/sim/gloo.hpp"
 
 #include <doctest/doctest.h>
@@ -12,7 +13,6 @@ using namespace ddpsim::literals;
 
 namespace {
 
-constexpr CollectiveKind kAllReduce = CollectiveKind::all_reduce;
 constexpr Bytes kAmple{1'000'000'000'000};
 
 Cluster nodes(int count, int gpus, Bandwidth nic = 100_Gbps) {

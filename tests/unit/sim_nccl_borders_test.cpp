@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "collective_words.hpp"
 #include "ddpsim/sim/collective.hpp"
 #include "nccl_clusters.hpp"
 #include "nccl_tuning.hpp"
@@ -14,10 +15,6 @@ using namespace ddpsim::literals;
 using namespace ddpsim::nccl_clusters;
 
 namespace {
-
-constexpr auto kAllReduce = CollectiveKind::all_reduce;
-constexpr auto kRing = Algorithm::ring;
-constexpr auto kTree = Algorithm::tree;
 
 bool takes_ll128(const Cluster& cluster, NcclVersion nccl = {2, 30, 7}) {
   return tuning_entries(kAllReduce, cluster, {.nccl = nccl})[at(kRing)][1].bandwidth_gbps > 0;

@@ -1,6 +1,7 @@
 // NCCL's cells for what switches reduce, on either side of each border: NVLS, its trees, CollNet.
 #include <doctest/doctest.h>
 
+#include "collective_words.hpp"
 #include "ddpsim/sim/collective.hpp"
 #include "nccl_clusters.hpp"
 #include "nccl_tuning.hpp"
@@ -9,11 +10,7 @@ using namespace ddpsim;
 using namespace ddpsim::literals;
 using namespace ddpsim::nccl_clusters;
 
-namespace {
-
-constexpr auto kAllReduce = CollectiveKind::all_reduce;
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("nccl in-switch: Blackwell's trees of switches bend on x86 since 2.28, no others") {
   // 1 MiB of Simple goes at half the rate where it bends.

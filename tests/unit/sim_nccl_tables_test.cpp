@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "collective_words.hpp"
 #include "ddpsim/sim/collective.hpp"
 #include "nccl_clusters.hpp"
 #include "nccl_tuning.hpp"
@@ -15,8 +16,6 @@ using namespace ddpsim::nccl_clusters;
 
 namespace {
 
-constexpr auto kRing = Algorithm::ring;
-constexpr auto kTree = Algorithm::tree;
 constexpr std::array kProtocolList{Protocol::ll, Protocol::ll128, Protocol::simple};
 
 using Row = std::array<double, 3>;  // by protocol

@@ -1,6 +1,7 @@
 // NCCL before its table of times: what 2.3 and 2.4 compare sizes with, by hand.
 #include <doctest/doctest.h>
 
+#include "collective_words.hpp"
 #include "ddpsim/sim/collective.hpp"
 #include "nccl_clusters.hpp"
 #include "nccl_thresholds.hpp"
@@ -10,11 +11,7 @@ using namespace ddpsim;
 using namespace ddpsim::literals;
 using namespace ddpsim::nccl_clusters;
 
-namespace {
-
-constexpr auto kAllReduce = CollectiveKind::all_reduce;
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("nccl thresholds: before 2.4 a ring for each NIC between nodes") {
   Cluster two = nvlink(2, 8, 70, graph(6, 20));

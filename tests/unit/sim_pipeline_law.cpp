@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "collective_words.hpp"
 #include "ddpsim/sim/collective.hpp"
 
 using namespace ddpsim;
@@ -43,9 +44,6 @@ std::vector<Cluster> machines() {
   return {machine(1, 2), machine(1, 3), machine(1, 8, 70), machine(1, 8, 90), machine(2, 1),
           machine(2, 8), machine(3, 7), machine(13, 2),    machine(540, 4),   machine(64, 8, 90)};
 }
-
-constexpr auto kAllReduce = CollectiveKind::all_reduce;
-constexpr auto kBroadcast = CollectiveKind::broadcast;
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "collective_words.hpp"
 #include "ddpsim/sim/collective.hpp"
 #include "pipeline_law.hpp"
 #include "pipeline_path.hpp"
@@ -17,9 +18,6 @@ using namespace ddpsim;
 using namespace ddpsim::literals;
 
 namespace {
-
-constexpr auto kAllReduce = CollectiveKind::all_reduce;
-constexpr auto kBroadcast = CollectiveKind::broadcast;
 
 CollectiveChoice choice(Algorithm algorithm, Protocol protocol, int channels = 2) {
   return {.algorithm = algorithm, .protocol = protocol, .channels = channels};

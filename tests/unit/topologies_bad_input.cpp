@@ -12,7 +12,7 @@ using namespace ddpsim;
 
 namespace {
 
-struct Case {
+struct BadCluster {
   std::string input;
   std::string message;
 };
@@ -26,7 +26,7 @@ std::string complaint(const ClusterRequest& request) {
   return "";
 }
 
-std::string file_complaint(const std::string& text) {
+std::string document_complaint(const std::string& text) {
   try {
     parse_cluster(text, "lab.json");
   } catch (const InputError& error) {
@@ -44,7 +44,7 @@ std::string with(const std::string& node, const std::string& more = "") {
 
 TEST_CASE("one-line cluster: each mistake gets one message that names the word") {
   const std::string rate = "expected a rate such as \"100Gbps\" (bits) or \"25GBps\" (bytes)";
-  const std::vector<Case> cases = {
+  const std::vector<BadCluster> cases = {
       {"node:8 gpu:8xA100 nvswich:300GBps",
        "cluster:nvswich:300GBps: unknown key \"nvswich\". Did you mean \"nvswitch\"?"},
       {"node:8 gpu:8xA100 colour:red",
@@ -119,7 +119,7 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
        "cluster: 1000000 nodes of 500 GPUs are 500000000 ranks. At most 10000000 can be "
        "simulated"},
   };
-  for (const Case& c : cases) CHECK(complaint({c.input, {}, {}}) == c.message);
+  for (const BadCluster& c : cases) CHECK(complaint({c.input, {}, {}}) == c.message);
 }
 
 TEST_CASE("cluster names and sizes: each mistake gets one message") {
@@ -142,7 +142,7 @@ TEST_CASE("cluster names and sizes: each mistake gets one message") {
 
 TEST_CASE("cluster file: each mistake gets one message that names the field") {
   const std::string pcie = R"({"gpus": 2, "gpu": "T4", "interconnect": {"kind": "pcie", )";
-  const std::vector<Case> cases = {
+  const std::vector<BadCluster> cases = {
       {"[]", "lab.json: an array is not an object; expected { … }"},
       {R"({"name": "lab"})",
        "lab.json: missing \"schema\"; expected \"schema\": \"ddpsim.cluster/1\""},
@@ -208,5 +208,5 @@ TEST_CASE("cluster file: each mistake gets one message that names the field") {
       {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "verified": "yes")"),
        "lab.json:/verified: \"yes\" is not true or false"},
   };
-  for (const Case& c : cases) CHECK(file_complaint(c.input) == c.message);
+  for (const BadCluster& c : cases) CHECK(document_complaint(c.input) == c.message);
 }

@@ -10,13 +10,14 @@
 #include "ddpsim/sim/collective.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "description.hpp"
+#include "mentions.hpp"
 #include "round_law.hpp"
 
 using namespace ddpsim;
 
 namespace {
 
-const std::string kGood = R"({"schema": "ddpsim.cluster/1", "name": "lab", "nodes": 1,
+const std::string kGoodCluster = R"({"schema": "ddpsim.cluster/1", "name": "lab", "nodes": 1,
  "node": {"gpus": 2, "gpu": "A100", "interconnect": {"kind": "nvswitch", "per_gpu": "300GBps"}},
  "calibration": {
   "constants": {"launch_us": 5, "start_us": [0, 36, 38], "local_us": [1, 2, 4], "hop_us": [5, 13, 30],
@@ -28,14 +29,14 @@ const std::string kGood = R"({"schema": "ddpsim.cluster/1", "name": "lab", "node
             "largest_bytes": 1024}],
   "correction": [{"nodes": 1, "gpus_per_node": 2, "points": [[8, "ring", "LL", 0.5, 0]]}]}})";
 
-std::string with(const std::string& from, const std::string& to) {
-  std::string text = kGood;
+std::string good_with(const std::string& from, const std::string& to) {
+  std::string text = kGoodCluster;
   const std::size_t at = text.find(from);
   if (at == std::string::npos) return "";
   return text.replace(at, from.size(), to);
 }
 
-std::string complaint(const std::string& text) {
+std::string cluster_complaint(const std::string& text) {
   try {
     parse_cluster(text, "lab.json");
   } catch (const InputError& error) {
@@ -44,14 +45,10 @@ std::string complaint(const std::string& text) {
   return "";
 }
 
-bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("calibration of a cluster file: read") {
-  const Cluster cluster = parse_cluster(kGood, "lab.json");
+  const Cluster cluster = parse_cluster(kGoodCluster, "lab.json");
   REQUIRE(cluster.calibration);
   CHECK(cluster.verified);
   CHECK(constants_of(cluster).launch_us == 5);
@@ -59,16 +56,16 @@ TEST_CASE("calibration of a cluster file: read") {
 }
 
 TEST_CASE("calibration of a cluster file: what later fits know is read, and may be absent") {
-  const Cluster before = parse_cluster(kGood, "lab.json");
+  const Cluster before = parse_cluster(kGoodCluster, "lab.json");
   CHECK(before.calibration->constants.block_us == 0);
   CHECK(before.calibration->constants.tree_share == 1);
   CHECK(before.calibration->selection.ll128_between_nodes);
   const std::string later =
-      with("\"overlap\": 2.5},",
-           "\"overlap\": 2.5, \"block_us\": 0.7, \"ring_ends\": 0.5, \"tree_share\": 0.9, "
-           "\"ll_share\": 0.3, \"hop_growth\": [0.1, -0.2, 0.3]},"
-           "\"selection\": {\"tree_factor\": 0.9, \"ll128_between_nodes\": false},"
-           "\"repeats\": {\"small\": 0.2, \"middle\": 0.3, \"large\": 0.04},");
+      good_with("\"overlap\": 2.5},",
+                "\"overlap\": 2.5, \"block_us\": 0.7, \"ring_ends\": 0.5, \"tree_share\": 0.9, "
+                "\"ll_share\": 0.3, \"hop_growth\": [0.1, -0.2, 0.3]},"
+                "\"selection\": {\"tree_factor\": 0.9, \"ll128_between_nodes\": false},"
+                "\"repeats\": {\"small\": 0.2, \"middle\": 0.3, \"large\": 0.04},");
   const Cluster after = parse_cluster(later, "lab.json");
   CHECK(after.calibration->constants.hop_growth[1] == -0.2);
   CHECK(after.calibration->constants.tree_share == 0.9);
@@ -81,18 +78,18 @@ TEST_CASE("calibration of a cluster file: what later fits know is read, and may 
   CHECK_FALSE(after.calibration->selection.ll128_between_nodes);
   const auto refused = [&](const std::string& from, const std::string& to) {
     std::string text = later;
-    return complaint(text.replace(text.find(from), from.size(), to));
+    return cluster_complaint(text.replace(text.find(from), from.size(), to));
   };
-  CHECK(says(refused("\"block_us\": 0.7", "\"block_us\": -1"), "block_us"));
-  CHECK(says(refused("\"ring_ends\": 0.5", "\"ring_ends\": 2"), "ring_ends"));
-  CHECK(says(refused("\"tree_share\": 0.9", "\"tree_share\": 0"), "tree_share"));
-  CHECK(says(refused("\"ll_share\": 0.3", "\"ll_share\": 1.5"), "ll_share"));
-  CHECK(says(refused("[0.1, -0.2, 0.3]", "[0.1, -0.2]"), "has 2 values"));
-  CHECK(says(refused("\"tree_factor\": 0.9", "\"tree_factor\": 0"), "tree_factor"));
+  CHECK(mentions(refused("\"block_us\": 0.7", "\"block_us\": -1"), "block_us"));
+  CHECK(mentions(refused("\"ring_ends\": 0.5", "\"ring_ends\": 2"), "ring_ends"));
+  CHECK(mentions(refused("\"tree_share\": 0.9", "\"tree_share\": 0"), "tree_share"));
+  CHECK(mentions(refused("\"ll_share\": 0.3", "\"ll_share\": 1.5"), "ll_share"));
+  CHECK(mentions(refused("[0.1, -0.2, 0.3]", "[0.1, -0.2]"), "has 2 values"));
+  CHECK(mentions(refused("\"tree_factor\": 0.9", "\"tree_factor\": 0"), "tree_factor"));
 }
 
 TEST_CASE("calibration of a cluster file: what is written is read again, to the last figure") {
-  Calibration written = *parse_cluster(kGood, "lab.json").calibration;
+  Calibration written = *parse_cluster(kGoodCluster, "lab.json").calibration;
   written.constants.block_us = 0.7;
   written.constants.ring_ends = 0.25;
   written.constants.hop_growth = {0.1, -0.2, 1.0 / 3};
@@ -137,26 +134,33 @@ TEST_CASE("calibration of a cluster file: what is written is read again, to the 
 }
 
 TEST_CASE("calibration of a cluster file: what cannot be is refused with its place") {
-  CHECK(says(complaint(with("\"launch_us\": 5", "\"launch_us\": -5")),
-             "/calibration/constants/launch_us"));
-  CHECK(says(complaint(with("\"local_share\": 0.8", "\"local_share\": 0")), "local_share"));
-  CHECK(says(complaint(with("\"local_share\": 0.8", "\"local_share\": 1.2")), "local_share"));
-  CHECK(says(complaint(with("\"ll_gbps\": 1.5", "\"ll_gbps\": 0")), "ll_gbps"));
-  CHECK(says(complaint(with("[1, 2, 4]", "[1, 2]")), "has 2 times"));
-  CHECK(says(complaint(with("\"overlap\": 2.5", "\"overlap\": 0.5")), "overlap"));
-  CHECK(says(complaint(with("\"overlap\": 2.5", "\"overlapp\": 2.5")), "overlap"));
-  CHECK(says(complaint(with("[8, \"ring\", \"LL\", 0.5, 0]", "[8, \"rign\", \"LL\", 0.5, 0]")),
-             "ring"));
-  CHECK(says(complaint(with("[8, \"ring\", \"LL\", 0.5, 0]", "[0, \"ring\", \"LL\", 0.5, 0]")),
-             "points/0"));
-  CHECK(says(complaint(with("[8, \"ring\", \"LL\", 0.5, 0]", "[8, \"ring\", \"LL\", 0.5, 0, 0]")),
-             "has 6 values"));
-  CHECK(says(complaint(with("\"largest_bytes\": 1024", "\"largest_bytes\": 4")), "smallest_bytes"));
-  CHECK(says(complaint(with("\"nodes\": 1, \"gpus_per_node\": 2, \"smallest",
-                            "\"nodes\": 0, \"gpus_per_node\": 2, \"smallest")),
-             "/calibration/logs/0/nodes"));
-  CHECK(says(complaint(with("\"misfit\": {\"small\": 0.1", "\"misfit\": {\"small\": \"0.1\"")),
-             "misfit"));
+  CHECK(mentions(cluster_complaint(good_with("\"launch_us\": 5", "\"launch_us\": -5")),
+                 "/calibration/constants/launch_us"));
+  CHECK(mentions(cluster_complaint(good_with("\"local_share\": 0.8", "\"local_share\": 0")),
+                 "local_share"));
+  CHECK(mentions(cluster_complaint(good_with("\"local_share\": 0.8", "\"local_share\": 1.2")),
+                 "local_share"));
+  CHECK(mentions(cluster_complaint(good_with("\"ll_gbps\": 1.5", "\"ll_gbps\": 0")), "ll_gbps"));
+  CHECK(mentions(cluster_complaint(good_with("[1, 2, 4]", "[1, 2]")), "has 2 times"));
+  CHECK(mentions(cluster_complaint(good_with("\"overlap\": 2.5", "\"overlap\": 0.5")), "overlap"));
+  CHECK(mentions(cluster_complaint(good_with("\"overlap\": 2.5", "\"overlapp\": 2.5")), "overlap"));
+  CHECK(mentions(cluster_complaint(
+                     good_with("[8, \"ring\", \"LL\", 0.5, 0]", "[8, \"rign\", \"LL\", 0.5, 0]")),
+                 "ring"));
+  CHECK(mentions(cluster_complaint(
+                     good_with("[8, \"ring\", \"LL\", 0.5, 0]", "[0, \"ring\", \"LL\", 0.5, 0]")),
+                 "points/0"));
+  CHECK(mentions(cluster_complaint(good_with("[8, \"ring\", \"LL\", 0.5, 0]",
+                                             "[8, \"ring\", \"LL\", 0.5, 0, 0]")),
+                 "has 6 values"));
+  CHECK(mentions(cluster_complaint(good_with("\"largest_bytes\": 1024", "\"largest_bytes\": 4")),
+                 "smallest_bytes"));
+  CHECK(mentions(cluster_complaint(good_with("\"nodes\": 1, \"gpus_per_node\": 2, \"smallest",
+                                             "\"nodes\": 0, \"gpus_per_node\": 2, \"smallest")),
+                 "/calibration/logs/0/nodes"));
+  CHECK(mentions(cluster_complaint(
+                     good_with("\"misfit\": {\"small\": 0.1", "\"misfit\": {\"small\": \"0.1\"")),
+                 "misfit"));
 }
 
 TEST_CASE("calibration of a cluster file: every constant goes out and comes back in its place") {
@@ -267,16 +271,16 @@ TEST_CASE(
   const std::string one = calibrated_cluster_file(path.string(), calibration);
   const std::string four = calibrated_cluster_file(path.string() + "@4", calibration);
   std::filesystem::remove(path);
-  CHECK(says(one, "\"summary\": \"kept\""));
-  CHECK(says(one, "search_channels"));
-  CHECK_FALSE(says(one, "\"nodes\": 4"));
-  CHECK_FALSE(says(four, "search_channels"));
+  CHECK(mentions(one, "\"summary\": \"kept\""));
+  CHECK(mentions(one, "search_channels"));
+  CHECK_FALSE(mentions(one, "\"nodes\": 4"));
+  CHECK_FALSE(mentions(four, "search_channels"));
   CHECK(parse_cluster(one, "one.json").ring.channels == 3);
   CHECK(parse_cluster(four, "four.json").nodes == 4);
 }
 
 TEST_CASE("calibration of a cluster file: words about the network make another cluster") {
-  const std::string text = with(
+  const std::string text = good_with(
       "\"calibration\"",
       R"("network": {"kind": "tcp", "nics_per_node": 1, "per_nic": "100Gbps"}, "calibration")");
   const auto calibrated = [&](const std::string& words) {

@@ -33,7 +33,7 @@ std::string nics(int count, const std::string& rate) {
   return R"("nics_per_node": )" + std::to_string(count) + R"(, "per_nic": ")" + rate + R"(")";
 }
 
-Fabric fabric_of(const std::string& text) {
+Fabric mixed_fabric(const std::string& text) {
   return build_fabric(ClusterRequest{text, {}, {}});
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("oversubscription: without a word on leaves every node's way up is nar
   const auto trunks = [](const std::string& oversubscription) {
     std::vector<double> rates;
     const Fabric fabric =
-        fabric_of("node:3 gpu:2xV100 nvswitch:150GBps nic:2x100Gbps:ib" + oversubscription);
+        mixed_fabric("node:3 gpu:2xV100 nvswitch:150GBps nic:2x100Gbps:ib" + oversubscription);
     for (const Link& link : fabric.links)
       if (link.kind == LinkKind::network) rates.push_back(link.bandwidth.gigabytes_per_second());
     return rates;

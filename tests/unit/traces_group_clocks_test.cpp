@@ -49,7 +49,7 @@ RankCollective all_reduce(std::int64_t start_ns, std::int64_t end_ns) {
   return {.operation = "allreduce", .bytes = 64_B, .start_ns = start_ns, .end_ns = end_ns};
 }
 
-std::string complaint(std::vector<RankImport> ranks) {
+std::string clock_complaint(std::vector<RankImport> ranks) {
   try {
     join_ranks(std::move(ranks));
   } catch (const InputError& error) {
@@ -159,7 +159,7 @@ TEST_CASE(
     std::vector<RankCollective> second = before;
     first.push_back(all_reduce(4000, 10'000));
     second.push_back(all_reduce(10'000 + late_ns, 20'000 + late_ns));
-    return complaint({rank(0, first), rank(1, second)});
+    return clock_complaint({rank(0, first), rank(1, second)});
   };
   CHECK(told(100'000) == "");
   CHECK(told(100'001).find("rank0.json: its allreduce ended 0.100 ms before rank 1 had begun it") ==
@@ -173,7 +173,7 @@ TEST_CASE("rank group: collectives that reduce nothing may leave early") {
         .operation = operation, .bytes = {}, .start_ns = 2000, .end_ns = 3000};
     const RankCollective late{
         .operation = operation, .bytes = {}, .start_ns = 900'000, .end_ns = 901'000};
-    return complaint({rank(0, {near, near, near, early}), rank(1, {near, near, near, late})});
+    return clock_complaint({rank(0, {near, near, near, early}), rank(1, {near, near, near, late})});
   };
   CHECK(told("broadcast") == "");
   CHECK(told("allgather") == "");

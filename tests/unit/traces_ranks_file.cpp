@@ -83,7 +83,7 @@ constexpr const char* kTwoRanks = R"({
 }
 )";
 
-std::string complaint(const std::string& text) {
+std::string ranks_complaint(const std::string& text) {
   try {
     parse_workload(text, "w.json");
   } catch (const InputError& error) {
@@ -171,7 +171,7 @@ TEST_CASE("ranks in a workload file: each bad list gets its message") {
   };
   for (const Case& one : cases) {
     CAPTURE(one.text);
-    const std::string message = complaint(one.text);
+    const std::string message = ranks_complaint(one.text);
     CAPTURE(message);
     CHECK(message.find("w.json") == 0);
     CHECK(message.find(one.message) != std::string::npos);
@@ -190,8 +190,9 @@ TEST_CASE("ranks in a workload file: ranks ascend") {
     return R"({"parameters":[{"name":"a","shape":[1],"dtype":"int8"}],)" + step +
            R"(,"recorded_with":{"world_size":2},"ranks":[)" + ranks + "]}";
   };
-  CHECK(complaint(document(entry("0") + "," + entry("1"))) == "");
-  CHECK(complaint(document(entry("1") + "," + entry("0"))).find("rank 0 stands after rank 1") !=
-        std::string::npos);
-  CHECK(complaint(document(entry("1"))) == "");  // rank 0 is missing: the lowest represents
+  CHECK(ranks_complaint(document(entry("0") + "," + entry("1"))) == "");
+  CHECK(
+      ranks_complaint(document(entry("1") + "," + entry("0"))).find("rank 0 stands after rank 1") !=
+      std::string::npos);
+  CHECK(ranks_complaint(document(entry("1"))) == "");  // rank 0 is missing: the lowest represents
 }

@@ -23,10 +23,10 @@ using namespace ddpsim::literals;
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// Three parameters of nobody's model, ready in the order 2 0 1 in two buckets.
-Json log() {
+OrderedJson log() {
   return {{"module_name", "Net"},
           {"backend_name", "nccl"},
           {"world_size", 4},
@@ -46,14 +46,14 @@ Json log() {
           {"avg_backward_compute_time", 7'000'000}};
 }
 
-Imported imported(const Json& json, const ImportOptions& options = {}) {
+Imported imported_source(const OrderedJson& json, const ImportOptions& options = {}) {
   return parse_ddp_log(json.dump(), "folder/log.json", options);
 }
 
-Imported with(const std::string& key, const Json& value) {
-  Json json = log();
+Imported with(const std::string& key, const OrderedJson& value) {
+  OrderedJson json = log();
   json[key] = value;
-  return imported(json);
+  return imported_source(json);
 }
 
 Recognition::Kind kind_of(const std::string& head) {
@@ -63,7 +63,7 @@ Recognition::Kind kind_of(const std::string& head) {
 }  // namespace
 
 TEST_CASE("DDP log: each time and each count by its own field") {
-  const Imported result = imported(log());
+  const Imported result = imported_source(log());
   const Workload& workload = result.workload;
   CHECK(workload.name == "log");
   CHECK(workload.forward == 4_ms);
@@ -95,22 +95,22 @@ TEST_CASE("DDP log: each time and each count by its own field") {
   CHECK(result.ddp_log->options.bucket_cap_mb == 3);
   CHECK(with("backward_comm_time", 2'000'000).workload.recorded_with.exposed == Duration());
   CHECK_FALSE(with("backward_comm_time", 0).workload.recorded_with.exposed.has_value());
-  CHECK(imported(log(), {.gpu = "A100"}).workload.gpu == "A100");
+  CHECK(imported_source(log(), {.gpu = "A100"}).workload.gpu == "A100");
 }
 
 TEST_CASE("DDP log: kernels are NCCL's alone, of the buckets there are") {
   CHECK(with("backend_name", "gloo").workload.recorded_with.nccl_kernels == 0);
-  Json built = log();
+  OrderedJson built = log();
   built.erase("rebuilt_bucket_sizes");
   built.erase("rebuilt_per_bucket_param_indices");
-  CHECK(imported(built).workload.recorded_with.nccl_kernels == 1);
+  CHECK(imported_source(built).workload.recorded_with.nccl_kernels == 1);
 }
 
 TEST_CASE("DDP log: each flag and hook is its own option") {
-  const auto options = [](const std::string& key, const Json& value) {
+  const auto options = [](const std::string& key, const OrderedJson& value) {
     return with(key, value).ddp_log->options;
   };
-  const DdpOptions none = imported(log()).ddp_log->options;
+  const DdpOptions none = imported_source(log()).ddp_log->options;
   CHECK_FALSE(none.find_unused_parameters);
   CHECK_FALSE(none.static_graph);
   CHECK_FALSE(none.gradient_as_bucket_view);
