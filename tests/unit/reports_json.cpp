@@ -18,7 +18,7 @@ TEST_CASE("result JSON: every field stands under its name") {
   CHECK(doc["network"] == "analytic");
   CHECK(doc["compute_scale"] == 1);
   CHECK(doc["iteration_us"] == 100000);
-  CHECK(doc["buffer_broadcast_us"] == 500);
+  CHECK(doc["buffer_broadcast_us"] == 400);
   CHECK(doc["backward_compute_us"] == 58000);
   CHECK(doc["copies_in_us"] == 1500);
   CHECK(doc["interference_us"] == 500);
