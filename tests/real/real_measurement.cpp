@@ -55,15 +55,44 @@ TEST_CASE("real measurement: parts of the step, waiting for the last rank apart 
   CHECK(measured.buckets[0].last_arrival_us.median == 35);
 }
 
+namespace {
+
+/// When, after its step's forward began, the bucket of this rank started: tells steps apart.
+double start_of_bucket(const Timeline& timeline, std::size_t rank) {
+  for (const Span& span : timeline.ranks[rank].spans)
+    if (span.name == "all_reduce") return span.start.since_start().microseconds();
+  return 0;
+}
+
+}  // namespace
+
 TEST_CASE(
-    "real measurement: the timeline is that of the lower median step, zero at rank 0's forward") {
-  const Timeline timeline =
-      median_timeline({{step(0), step(50), step(120)}, {step(1), step(51), step(121)}});
+    "real measurement: the timeline is that of the median step, not of the first, fastest or "
+    "slowest") {
+  // Steps of 90, 50 and 70 us, whose buckets start 26, 27 and 28 us in.
+  const std::vector<StepRecord> steps = {step(0, 26), step(90, 27), step(140, 28), step(210)};
+  const Timeline timeline = median_timeline({steps});
+  REQUIRE(timeline.ranks.size() == 1);
+  CHECK(start_of_bucket(timeline, 0) == 28);
+}
+
+TEST_CASE(
+    "real measurement: of an even number of steps the lower median's, zero at rank 0's forward") {
+  // Steps of rank 0: 110, 50, 90 and 70 us; the last is the lower median. Rank 1 is 1 us behind.
+  const std::vector<StepRecord> steps = {step(0, 26), step(110, 27), step(160, 28), step(250, 29),
+                                         step(320)};
+  const std::vector<StepRecord> behind = {step(1, 30), step(111, 31), step(161, 32), step(251, 33),
+                                          step(321)};
+  const Timeline timeline = median_timeline({steps, behind});
   REQUIRE(timeline.ranks.size() == 2);
+  CHECK(timeline.ranks[0].rank == 0);
+  CHECK(timeline.ranks[1].rank == 1);
   CHECK(timeline.ranks[0].spans.front().name == "forward");
   CHECK(timeline.ranks[0].spans.front().start == at(0));
   CHECK(timeline.ranks[1].spans.front().start == at(1));
   CHECK(timeline.ranks[0].spans.back().name == "optimizer");
+  CHECK(start_of_bucket(timeline, 0) == 29);
+  CHECK(start_of_bucket(timeline, 1) == 34);
 }
 
 TEST_CASE("real measurement: records survive the way to rank 0, damaged ones do no harm") {

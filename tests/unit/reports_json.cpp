@@ -178,11 +178,12 @@ TEST_CASE("buckets JSON: launch order with limits and reasons") {
 
 TEST_CASE("timeline JSON: ranks, spans, clock and provenance") {
   Timeline timeline = sample::result().timeline;
+  timeline.provenance.emplace_back("on", "paper");
   timeline.provenance.emplace_back("made by", "two hands");
   const json doc = json::parse(timeline_json(timeline));
   CHECK(doc["schema"] == "ddpsim.timeline/1");
   CHECK(doc["clock"] == "start of forward");
-  CHECK(doc["provenance"] == json{{"made by", "hand; two hands"}});
+  CHECK(doc["provenance"] == json{{"made by", "hand; two hands"}, {"on", "paper"}});
   CHECK(doc["ranks"][0]["rank"] == 0);
   CHECK(doc["ranks"][0]["spans"].size() == 6);
   CHECK(doc["ranks"][0]["spans"][2] == json{{"track", "host"},
