@@ -139,7 +139,7 @@ TEST_CASE(
   const auto next = [](const std::vector<int>& nodes) {
     CalibrationReport one = report();
     one.scales_left_out.clear();
-    one.fit.used = {"a.txt"};
+    one.fit.used.clear();
     one.fit.residuals.clear();
     for (const int count : nodes)
       one.fit.residuals.push_back(row(0, {count, 8}, 1_KiB, 100, 110, 102));
@@ -148,6 +148,7 @@ TEST_CASE(
   };
   CHECK(next({4, 1, 2, 8}) == "box.json@2\n");
   CHECK(next({1, 1}) == "box.json@1\n");
+  CHECK(next({}) == "box.json\n");
   CHECK(next({16}) == "box.json@16\n");
 }
 

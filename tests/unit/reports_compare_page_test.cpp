@@ -123,6 +123,17 @@ TEST_CASE("compare page: a long name is cut in the middle") {
   CHECK(page(all).find("\n  abcdefghijklmnopqrstuvwxyz01  ") != std::string::npos);
 }
 
+TEST_CASE("compare page: sentences keep to the width, the fastest's name among them") {
+  Compared all = three_jobs();
+  all.contexts[1].cluster = "abcdefghijklmnopqrstuvwxyz012";
+  const std::string text = page(all, 44);
+  CHECK(text.find("\nOf the fastest,\n  abcdefghijklmnopqrstuvwxyz012:\n") != std::string::npos);
+  CHECK(
+      text.find(
+          "\nEfficiency: step of one GPU by itself,\n  without DDP, over the step of the job.\n") !=
+      std::string::npos);
+}
+
 TEST_CASE("compare page: a cap that was not searched for a job leaves its cell empty") {
   Compared all = three_jobs();
   all.comparison.jobs[2].best_cap.reset();

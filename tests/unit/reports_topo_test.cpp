@@ -363,6 +363,14 @@ TEST_CASE("node drawing: one NVLink has no count, an NVSwitch alone is no root")
   CHECK(draw_node(graph, {}) == "  ├─ gpu0  NVLink nvs 25 GB/s gpu1\n  └─ gpu1  NVLink gpu0\n");
 }
 
+TEST_CASE("node drawing: what no wire joins to a CPU stands beside it") {
+  NodeGraph graph;
+  graph.vertices = {
+      {VertexKind::cpu, "cpu0"}, {VertexKind::nic, "nic0"}, {VertexKind::gpu, "gpu0"}};
+  graph.wires = {{1, 0, LinkKind::pcie, 0, 15_GBps, 11_GBps}};
+  CHECK(draw_node(graph, {}) == "  ├─ cpu0\n  │  └─ nic0  15 GB/s\n  └─ gpu0\n");
+}
+
 TEST_CASE("topo document: whole") {
   TopoReport report = four_boxes();
   NodeType& type = report.topology.node_types[0];
