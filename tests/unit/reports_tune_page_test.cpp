@@ -166,6 +166,7 @@ TEST_CASE("tune page: what the replay misses may be more than any gain") {
   // 200 less 192 are 8 ms: 4 %, reproduced, and just the gain.
   CHECK(first_line(page(kept(), replayed(200_ms, 192_ms)))
             .starts_with("Keep the default: bucket_cap_mb=50 might"));
+  CHECK(has(page(kept(), replayed(200_ms, 192_ms)), "\nWhy: some worlds lose by it.\n"));
   const std::string reproduced = page(kept(), replayed(200_ms, 191_ms));
   CHECK(first_line(reproduced) ==
         "Keep the default: the replay misses today's step by 9.0 ms (4.5 %), and no cap gains as "
