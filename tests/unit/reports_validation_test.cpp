@@ -82,6 +82,26 @@ warning: of m
 )");
 }
 
+TEST_CASE("validation page: where lines break, notes and warnings stand below their text") {
+  Validation found = validation();
+  found.notes = {"a note that goes on for more than a line"};
+  found.intervals = 0;
+  const std::string text = validation_text(
+      found, figures("p.json", "a result", {"of p, which goes on for more than a line"}), kMeasured,
+      std::nullopt, {.width = 40});
+  CHECK(text.starts_with(
+      "Error over 3 figures: median 21.0 %, p90\n42.0 %, worst 51.0 % (bucket 0\nall_reduce).\n"
+      "Predicted: p.json, a result. Measured:\nm.json, a timeline.\n\n"));
+  CHECK(
+      text.ends_with("\n\nnote: a note that goes on for more than\n      a line\n"
+                     "warning: of p, which goes on for more\n         than a line\n"));
+  found.caps = CapValidation{.chosen = "", .measured_best = "default", .pairs = 6, .right_sign = 5};
+  CHECK(validation_text(found, kPredicted, kMeasured, std::nullopt, {.width = 40})
+            .find("\nBest measured: default. Which of two\ncaps is faster: right in 5 of 6 "
+                  "pairs\nthat differ by more "
+                  "than 2 %.\n") != std::string::npos);
+}
+
 TEST_CASE("validation page: decimals as nccl-tests gives them, fewer where the number is large") {
   Validation found = validation();
   found.rows.resize(1);
