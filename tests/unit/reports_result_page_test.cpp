@@ -120,6 +120,20 @@ TEST_CASE("result page: samples a second stand behind the confidence, where they
         std::string::npos);
 }
 
+TEST_CASE("result page: ranks that differ stand below the verdict, to the digits of the grade") {
+  SimulationResult result = sample::result();
+  result.ranks = {{.rank = 0, .wait = 6_ms}, {.rank = 1, .times_last = 1, .caused = 6_ms}};
+  ReportContext context = sample::context();
+  const auto second_line = [&] {
+    const std::string text = page(result, context, {.width = 200});
+    const std::size_t at = text.find('\n') + 1;
+    return text.substr(at, text.find(',', at) - at);
+  };
+  CHECK(second_line() == "A rank waits 3.0 ms a step for the last one");
+  context.confidence.grade = Grade::b;
+  CHECK(second_line() == "A rank waits 3.00 ms a step for the last one");
+}
+
 TEST_CASE("result page: a step without length has no shares") {
   SimulationResult result;
   const std::string text = page(result, sample::context());
