@@ -18,7 +18,7 @@ TEST_CASE("result JSON: every field stands under its name") {
   CHECK(doc["network"] == "analytic");
   CHECK(doc["compute_scale"] == 1);
   CHECK(doc["iteration_us"] == 100000);
-  CHECK(doc["buffer_broadcast_us"] == 500);
+  CHECK(doc["buffer_broadcast_us"] == 400);
   CHECK(doc["backward_compute_us"] == 58000);
   CHECK(doc["copies_in_us"] == 1500);
   CHECK(doc["interference_us"] == 500);
@@ -178,11 +178,12 @@ TEST_CASE("buckets JSON: launch order with limits and reasons") {
 
 TEST_CASE("timeline JSON: ranks, spans, clock and provenance") {
   Timeline timeline = sample::result().timeline;
+  timeline.provenance.emplace_back("on", "paper");
   timeline.provenance.emplace_back("made by", "two hands");
   const json doc = json::parse(timeline_json(timeline));
   CHECK(doc["schema"] == "ddpsim.timeline/1");
   CHECK(doc["clock"] == "start of forward");
-  CHECK(doc["provenance"] == json{{"made by", "hand; two hands"}});
+  CHECK(doc["provenance"] == json{{"made by", "hand; two hands"}, {"on", "paper"}});
   CHECK(doc["ranks"][0]["rank"] == 0);
   CHECK(doc["ranks"][0]["spans"].size() == 6);
   CHECK(doc["ranks"][0]["spans"][2] == json{{"track", "host"},
