@@ -10,7 +10,7 @@
 namespace ddpsim::by_hand {
 
 /// A collective of the reducer: [start, last arrival] waits, [last arrival, end] transfers.
-struct Wire {
+struct OnTheWire {
   Duration start;
   Duration last_arrival;
   Duration end;
@@ -36,7 +36,7 @@ struct Step {
     add(planned.schedule.ranks[0].compute, execution.ranks[0].compute,
         {.action = action, .purpose = purpose, .duration = work.value_or(end - start)}, start, end);
   }
-  void wire(const Wire& wire) {
+  void wire(const OnTheWire& wire) {
     const auto index = static_cast<std::uint32_t>(execution.collectives.size());
     planned.bucket_collectives.push_back(index);
     planned.choices.emplace_back();

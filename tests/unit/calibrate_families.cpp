@@ -143,7 +143,7 @@ Verdict judge(const Family& family, const Measured& measured, std::size_t out) {
     verdict.large.add(predicted, point.time_us);
     verdict.law_large.add(uncalibrated, point.time_us);
     verdict.loggp_large.add(loggp.time_us(*log.scale(), point.size), point.time_us);
-    verdict.constant_large.add(constant_efficiency_us(plain, point.size), point.time_us);
+    verdict.constant_large.add(open_logs::constant_efficiency_us(plain, point.size), point.time_us);
   }
   return verdict;
 }

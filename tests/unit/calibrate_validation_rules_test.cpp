@@ -16,7 +16,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-std::string message(const Figures& predicted, const Figures& measured) {
+std::string refusal_of_figures(const Figures& predicted, const Figures& measured) {
   try {
     validate(predicted, measured);
   } catch (const InputError& error) {
@@ -72,7 +72,7 @@ TEST_CASE("validation: caps bucket alike where their ranges touch and their firs
     predicted.caps = {one};
     measured.caps = {other};
     predicted.caps[0].figure.us = measured.caps[0].figure.us = 100;
-    return message(predicted, measured).empty();
+    return refusal_of_figures(predicted, measured).empty();
   };
   CapFigure cap;
   cap.cap_mb = 5;
@@ -114,9 +114,10 @@ TEST_CASE("validation: other ranks, nodes, GPUs and kinds are told") {
     of.gpu = gpu;
     return of;
   };
-  CHECK(mentions(message(figures(8, 2, ""), figures(8, 4, "")),
+  CHECK(mentions(refusal_of_figures(figures(8, 2, ""), figures(8, 4, "")),
                  "of 4: is of 4 x 2 GPUs, of 2 of 2 x 4 GPUs"));
-  CHECK(mentions(message(figures(8, 2, ""), figures(4, 2, "")), "is of 4 ranks, of 2 of 8"));
+  CHECK(mentions(refusal_of_figures(figures(8, 2, ""), figures(4, 2, "")),
+                 "is of 4 ranks, of 2 of 8"));
   const auto notes = [&](const std::string& predicted, const std::string& measured) {
     return validate(figures(8, 2, predicted), figures(8, 2, measured)).notes;
   };
@@ -129,7 +130,8 @@ TEST_CASE("validation: other ranks, nodes, GPUs and kinds are told") {
   many.rows.clear();
   for (const char* name : {"a", "b", "c", "d", "e", "f"})
     many.rows.push_back({.name = name, .us = 1, .low_us = {}, .high_us = {}, .place = ""});
-  CHECK(mentions(message(many, figures(8, 2, "")), "One has x; the other a, b, c, d and 2 more"));
+  CHECK(mentions(refusal_of_figures(many, figures(8, 2, "")),
+                 "One has x; the other a, b, c, d and 2 more"));
   Figures span_of_gpu = figures(8, 2, "");
   span_of_gpu.rows.push_back(
       {.name = "gpu_span", .us = 1, .low_us = {}, .high_us = {}, .place = ""});

@@ -26,7 +26,7 @@ struct Cost {
   bool operator==(const Cost&) const = default;
 };
 
-Cost cost_of(const Layer& layer) {
+Cost recorded_cost(const Layer& layer) {
   return {layer.weights,         layer.forward_elements, layer.backward_elements,
           layer.forward_kernels, layer.backward_kernels, layer.outputs};
 }
@@ -84,7 +84,7 @@ TEST_CASE(
                         .out_height = 3,
                         .out_width = 2});
   // The bias is read and written in one kernel of forward, summed up in one of backward.
-  CHECK(cost_of(layer) == Cost{36 + 6, 72, 36, 2, 2, 36});
+  CHECK(recorded_cost(layer) == Cost{36 + 6, 72, 36, 2, 2, 36});
   CHECK(names(model, model.ready_order) == std::vector<std::string>{"c.weight", "c.bias"});
   CHECK(model.buffers.empty());
 }
@@ -96,7 +96,7 @@ TEST_CASE("module recorder: a later convolution without a bias runs two kernels 
   check_activation(recorder, {.channels = 2, .height = 6, .width = 4});
   const Model model = std::move(recorder).finish();
   CHECK(model.layers[1].data_gradient);
-  CHECK(cost_of(model.layers[1]) == Cost{24, 0, 0, 1, 2, 48});
+  CHECK(recorded_cost(model.layers[1]) == Cost{24, 0, 0, 1, 2, 48});
 }
 
 TEST_CASE("module recorder: the kinds of norm, and the buffers of the first") {
@@ -105,9 +105,9 @@ TEST_CASE("module recorder: the kinds of norm, and the buffers of the first") {
   recorder.batch_norm("c");
   recorder.layer_norm("l");
   const Model model = std::move(recorder).finish();
-  CHECK(cost_of(model.layers[0]) == Cost{8, 3 * 96, 5 * 96, 1, 1, 96});
+  CHECK(recorded_cost(model.layers[0]) == Cost{8, 3 * 96, 5 * 96, 1, 1, 96});
   CHECK_FALSE(model.layers[0].single_precision);
-  CHECK(cost_of(model.layers[2]) == Cost{8, 2 * 96, 5 * 96, 1, 1, 96});
+  CHECK(recorded_cost(model.layers[2]) == Cost{8, 2 * 96, 5 * 96, 1, 1, 96});
   CHECK(model.layers[2].single_precision);
   CHECK(model.layers[2].kind == LayerKind::normalization);
   REQUIRE(model.buffers.size() == 2);
@@ -133,7 +133,7 @@ TEST_CASE("module recorder: Linears of either layout finish the bias first") {
   CHECK(model.layers[0].kind == LayerKind::linear);
   check_product(model.layers[0], {.in = 8, .out = 3, .positions_in = 5, .out_height = 5});
   // Backward: the input's gradient, the weight's, and the sum of the output's 15 for the bias.
-  CHECK(cost_of(model.layers[0]) == Cost{27, 0, 15, 1, 3, 15});
+  CHECK(recorded_cost(model.layers[0]) == Cost{27, 0, 15, 1, 3, 15});
   check_product(model.layers[1], {.in = 3, .out = 7, .positions_in = 5, .out_height = 5});
   CHECK(names(model, model.ready_order) ==
         std::vector<std::string>{"b.bias", "b.weight", "a.bias", "a.weight"});
@@ -152,10 +152,10 @@ TEST_CASE("module recorder: an embedding looked up, and again as the output laye
   const Layer& lookup = model.layers[0];
   CHECK(lookup.kind == LayerKind::embedding);
   CHECK(lookup.single_precision);
-  CHECK(cost_of(lookup) == Cost{88, 2 * 40, 3 * 40, 1, 1, 40});
+  CHECK(recorded_cost(lookup) == Cost{88, 2 * 40, 3 * 40, 1, 1, 40});
   CHECK(model.layers[1].kind == LayerKind::linear);
   check_product(model.layers[1], {.in = 8, .out = 11, .positions_in = 5, .out_height = 5});
-  CHECK(cost_of(model.layers[1]) == Cost{88, 0, 0, 1, 1, 55});
+  CHECK(recorded_cost(model.layers[1]) == Cost{88, 0, 0, 1, 1, 55});
   CHECK(model.ready_order == std::vector<std::size_t>{0});  // once, when both uses are summed
 }
 
@@ -171,12 +171,13 @@ TEST_CASE("module recorder: attention is two products and the kernels between th
   check_product(model.layers[4],
                 {.groups = 2, .in = 6, .out = 4, .positions_in = 5, .out_height = 5});
   // Two heads, five queries, six keys: 60 scores.
-  CHECK(cost_of(model.layers[0]) == Cost{0, 0, 0, 1, 1, 60});
-  CHECK(cost_of(model.layers[1]) == Cost{0, 4 * 60, 2 * 60, 2, 2, 60});  // scale and mask
-  CHECK(cost_of(model.layers[2]) == Cost{0, 2 * 60, 3 * 60, 1, 1, 60});  // softmax
-  CHECK(cost_of(model.layers[3]) == Cost{0, 2 * 60, 2 * 60, 1, 1, 60});  // dropout
-  CHECK(cost_of(model.layers[4]) == Cost{0, 0, 0, 1, 1, 40});
-  CHECK(cost_of(model.layers[5]) == Cost{0, 8 * 40, 8 * 40, 4, 4, 40});  // in and out of heads
+  CHECK(recorded_cost(model.layers[0]) == Cost{0, 0, 0, 1, 1, 60});
+  CHECK(recorded_cost(model.layers[1]) == Cost{0, 4 * 60, 2 * 60, 2, 2, 60});  // scale and mask
+  CHECK(recorded_cost(model.layers[2]) == Cost{0, 2 * 60, 3 * 60, 1, 1, 60});  // softmax
+  CHECK(recorded_cost(model.layers[3]) == Cost{0, 2 * 60, 2 * 60, 1, 1, 60});  // dropout
+  CHECK(recorded_cost(model.layers[4]) == Cost{0, 0, 0, 1, 1, 40});
+  CHECK(recorded_cost(model.layers[5]) ==
+        Cost{0, 8 * 40, 8 * 40, 4, 4, 40});  // in and out of heads
   CHECK(model.layers[2].single_precision);
   CHECK_FALSE(model.layers[1].single_precision);
 }
@@ -187,11 +188,11 @@ TEST_CASE("module recorder: fairseq's projections read query and memory, biases 
   check_activation(recorder, kTokens);
   const Model model = std::move(recorder).finish();
   REQUIRE(model.layers.size() == 4);
-  CHECK(cost_of(model.layers[0]) == Cost{24, 0, 0, 1, 1, 40});
+  CHECK(recorded_cost(model.layers[0]) == Cost{24, 0, 0, 1, 1, 40});
   check_product(model.layers[1], {.in = 8, .out = 8, .positions_in = 5, .out_height = 5});  // q
   check_product(model.layers[2], {.in = 8, .out = 8, .positions_in = 9, .out_height = 9});  // k
-  CHECK(cost_of(model.layers[1]) == Cost{64, 0, 40, 1, 1, 40});
-  CHECK(cost_of(model.layers[3]) == Cost{64, 0, 72, 1, 1, 72});
+  CHECK(recorded_cost(model.layers[1]) == Cost{64, 0, 40, 1, 1, 40});
+  CHECK(recorded_cost(model.layers[3]) == Cost{64, 0, 72, 1, 1, 72});
   CHECK(names(model, model.ready_order) ==
         std::vector<std::string>{"a.v_proj.weight", "a.k_proj.weight", "a.q_proj.weight",
                                  "a.q_proj.bias", "a.k_proj.bias", "a.v_proj.bias"});
@@ -207,12 +208,12 @@ TEST_CASE("module recorder: passes of the elementwise kernels") {
   recorder.concatenate("join", 10);
   check_activation(recorder, {.channels = 10, .height = 6, .width = 4});
   const Model model = std::move(recorder).finish();
-  CHECK(cost_of(model.layers[0]) == Cost{0, 2 * 96, 3 * 96, 1, 1, 96});
-  CHECK(cost_of(model.layers[1]) == Cost{0, 2 * 96, 2 * 96, 1, 1, 96});
-  CHECK(cost_of(model.layers[2]) == Cost{0, 3 * 96, 3 * 96, 1, 1, 96});
-  CHECK(cost_of(model.layers[3]) == Cost{0, 4 * 96, 3 * 96, 1, 1, 96});
-  CHECK(cost_of(model.layers[4]) == Cost{0, 7 * 96, 5 * 96, 3, 3, 96});
-  CHECK(cost_of(model.layers[5]) == Cost{0, 2 * 240, 2 * 240, 1, 1, 240});
+  CHECK(recorded_cost(model.layers[0]) == Cost{0, 2 * 96, 3 * 96, 1, 1, 96});
+  CHECK(recorded_cost(model.layers[1]) == Cost{0, 2 * 96, 2 * 96, 1, 1, 96});
+  CHECK(recorded_cost(model.layers[2]) == Cost{0, 3 * 96, 3 * 96, 1, 1, 96});
+  CHECK(recorded_cost(model.layers[3]) == Cost{0, 4 * 96, 3 * 96, 1, 1, 96});
+  CHECK(recorded_cost(model.layers[4]) == Cost{0, 7 * 96, 5 * 96, 3, 3, 96});
+  CHECK(recorded_cost(model.layers[5]) == Cost{0, 2 * 240, 2 * 240, 1, 1, 240});
   for (std::size_t k = 0; k < model.layers.size(); ++k)
     CHECK(model.layers[k].single_precision == (k == 3));
 }
@@ -234,9 +235,9 @@ TEST_CASE("module recorder: pools read a window an output and spread it again") 
   REQUIRE(model.layers.size() == 3);
   CHECK(model.layers[0].kind == LayerKind::pooling);
   // Nine read, one written, and the place of the maximum, eight bytes.
-  CHECK(cost_of(model.layers[0]) == Cost{0, (9 + 1 + 2) * 24, (18 + 1 + 2) * 24, 1, 1, 24});
-  CHECK(cost_of(model.layers[1]) == Cost{0, (4 + 1) * 24, (8 + 1) * 24, 1, 1, 24});
-  CHECK(cost_of(model.layers[2]) == Cost{0, (9 + 1) * 16, (18 + 1) * 16, 1, 1, 16});
+  CHECK(recorded_cost(model.layers[0]) == Cost{0, (9 + 1 + 2) * 24, (18 + 1 + 2) * 24, 1, 1, 24});
+  CHECK(recorded_cost(model.layers[1]) == Cost{0, (4 + 1) * 24, (8 + 1) * 24, 1, 1, 24});
+  CHECK(recorded_cost(model.layers[2]) == Cost{0, (9 + 1) * 16, (18 + 1) * 16, 1, 1, 16});
 }
 
 TEST_CASE("catalogue: how many modules of each kind every architecture runs") {

@@ -5,6 +5,7 @@
 
 #include "constant_words.hpp"
 #include "ddpsim/reports/calibration_report.hpp"
+#include "mentions.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -58,10 +59,6 @@ std::string page(const CalibrationReport& report, int width = 120) {
   return calibration_report_text(report, {.width = width});
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 // Of three errors the middle one is the median and the largest the 90th percentile; of four, the third and the
@@ -104,7 +101,7 @@ TEST_CASE("calibration page: left out, breaks, notes and warnings under their he
   one.fit.notes = {"a note"};
   one.warnings = {"careful\x1b"};
   const std::string text = page(one);
-  CHECK(has(text, "beside them.\n\nLeft out\n- c.txt: of gloo\n\nConstants"));
+  CHECK(mentions(text, "beside them.\n\nLeft out\n- c.txt: of gloo\n\nConstants"));
   CHECK(text.ends_with(
       "\n\nWhere the law misses by a quarter and more\n- at 1 MiB\n\nNotes\n- a note\n"
       "warning: careful?\n\nNext: ddpsim allreduce box.json@2\n"));
@@ -113,10 +110,10 @@ TEST_CASE("calibration page: left out, breaks, notes and warnings under their he
 TEST_CASE("calibration page: eight breaks stand in full, of nine one is left to JSON") {
   CalibrationReport one = report();
   one.fit.law_breaks.assign(8, "break");
-  CHECK_FALSE(has(page(one), "more (--json has all)"));
+  CHECK_FALSE(mentions(page(one), "more (--json has all)"));
   one.fit.law_breaks.push_back("the ninth");
-  CHECK_FALSE(has(page(one), "the ninth"));
-  CHECK(has(page(one), "\n- break\n- 1 more (--json has all)\n"));
+  CHECK_FALSE(mentions(page(one), "the ninth"));
+  CHECK(mentions(page(one), "\n- break\n- 1 more (--json has all)\n"));
 }
 
 TEST_CASE(
@@ -131,7 +128,7 @@ TEST_CASE(
       "A log of another number of nodes or GPUs would tell how well scales that nobody measured "
       "are "
       "predicted.\n"));
-  CHECK_FALSE(has(text, "Constants"));
+  CHECK_FALSE(mentions(text, "Constants"));
 }
 
 TEST_CASE(

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ddpsim/reports/reports.hpp"
+#include "first_line.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -33,10 +34,6 @@ ComparedJob job(Duration step, Lead behind = {}) {
 std::string text_with(const Lead& lead) {
   const Comparison comparison{.jobs = {job(120_ms, lead), job(100_ms)}, .by_speed = {1, 0}};
   return compare_text(comparison, {on("far", 8), on("near", 8)}, {});
-}
-
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
 }
 
 }  // namespace

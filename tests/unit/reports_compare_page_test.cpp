@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "first_line.hpp"
 #include "reports_sample.hpp"
 
 using namespace ddpsim;
@@ -63,10 +64,6 @@ Compared three_jobs() {
 
 std::string page(const Compared& all, int width = 160) {
   return compare_text(all.comparison, all.contexts, {.width = width});
-}
-
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
 }
 
 /// The head of the table of jobs.

@@ -9,7 +9,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-using Indices = std::vector<std::size_t>;
+using Shown = std::vector<std::size_t>;
 
 /// A cap with a range of its own and no bucket set apart.
 CurvePoint point(double cap, double low, double high) {
@@ -126,7 +126,7 @@ TEST_CASE(
 TEST_CASE("curve: of caps asked for all are shown, in their order") {
   TuneResult tune = curve_of(20);
   tune.only_caps_asked = true;
-  const Indices shown = representative_points(tune);
+  const Shown shown = representative_points(tune);
   REQUIRE(shown.size() == 20);
   CHECK(shown.front() == 0);
   CHECK(shown.back() == 19);
@@ -134,8 +134,8 @@ TEST_CASE("curve: of caps asked for all are shown, in their order") {
 
 TEST_CASE("curve: both ends and four points evenly between, where none is marked or round") {
   // Fifths of 100 steps.
-  CHECK(representative_points(curve_of(101)) == Indices{0, 20, 40, 60, 80, 100});
-  CHECK(representative_points(curve_of(1)) == Indices{0});
+  CHECK(representative_points(curve_of(101)) == Shown{0, 20, 40, 60, 80, 100});
+  CHECK(representative_points(curve_of(1)) == Shown{0});
   CHECK(representative_points(curve_of(0)).empty());
 }
 
@@ -145,11 +145,11 @@ TEST_CASE("curve: default, best and recommended are shown, each once, sorted by 
   tune.best = tune.curve[33];
   tune.recommended.set = true;
   tune.recommended.bucket_cap_mb = 1077.25;
-  CHECK(representative_points(tune) == Indices{101, 0, 20, 33, 40, 60, 77, 80, 100});
+  CHECK(representative_points(tune) == Shown{101, 0, 20, 33, 40, 60, 77, 80, 100});
   tune.recommended.bucket_cap_mb = 1033.5;  // the best
-  CHECK(representative_points(tune) == Indices{101, 0, 20, 33, 40, 60, 80, 100});
+  CHECK(representative_points(tune) == Shown{101, 0, 20, 33, 40, 60, 80, 100});
   tune.recommended.bucket_cap_mb = 1033.75;  // gives none of them
-  CHECK(representative_points(tune) == Indices{101, 0, 20, 33, 40, 60, 80, 100});
+  CHECK(representative_points(tune) == Shown{101, 0, 20, 33, 40, 60, 80, 100});
 }
 
 TEST_CASE(
@@ -158,9 +158,9 @@ TEST_CASE(
   tune.curve[0].reachable = false;
   tune.curve[10].first_bucket_mb = 12.5;
   // 1 to 9 are left; fifths of eight steps, rounded down: 1, 3, 4, 6.
-  CHECK(representative_points(tune) == Indices{1, 2, 4, 5, 7, 9});
+  CHECK(representative_points(tune) == Shown{1, 2, 4, 5, 7, 9});
   tune.best = tune.curve[10];
-  CHECK(representative_points(tune) == Indices{1, 2, 4, 5, 7, 9, 10});
+  CHECK(representative_points(tune) == Shown{1, 2, 4, 5, 7, 9, 10});
 }
 
 TEST_CASE("curve: round caps are shown, fifteen points at most") {
@@ -173,12 +173,12 @@ TEST_CASE("curve: round caps are shown, fifteen points at most") {
   tune.curve.push_back(tune.default_setting);  // index 109
   // 108 ordinary points, from index 1: fifths of 107 steps are 21, 42, 64, 85; both ends are 1 and 108.
   CHECK(representative_points(tune) ==
-        Indices{109, 102, 103, 104, 105, 106, 107, 108, 1, 22, 43, 65, 86});
+        Shown{109, 102, 103, 104, 105, 106, 107, 108, 1, 22, 43, 65, 86});
   // Best, recommended and another end would make sixteen: the last between, index 87, finds no room.
   tune.best = tune.curve[3];
   tune.recommended.set = true;
   tune.recommended.bucket_cap_mb = 1003;  // index 4
   tune.curve.push_back(point(2000, 2000, 2001));
   CHECK(representative_points(tune) ==
-        Indices{109, 102, 103, 104, 105, 106, 107, 108, 1, 3, 4, 22, 44, 65, 110});
+        Shown{109, 102, 103, 104, 105, 106, 107, 108, 1, 3, 4, 22, 44, 65, 110});
 }

@@ -9,10 +9,10 @@ using namespace ddpsim::literals;
 
 namespace {
 
-constexpr TerminalStyle kWide{.width = 1000};
+constexpr TerminalStyle kWidePage{.width = 1000};
 
 std::string setting(const ReportContext& context) {
-  return setting_line(context, kWide);
+  return setting_line(context, kWidePage);
 }
 
 ReportContext plain() {
@@ -24,13 +24,13 @@ ReportContext plain() {
 std::string replay(Duration measured, Duration predicted) {
   ReportContext context = sample::context();
   context.replay = Replay{measured, predicted};
-  return replay_line(context, kWide);
+  return replay_line(context, kWidePage);
 }
 
 std::string confidence(const Confidence& confidence, Duration predicted = 100_ms) {
   ReportContext context;
   context.confidence = confidence;
-  return confidence_line(context, predicted, kWide);
+  return confidence_line(context, predicted, kWidePage);
 }
 
 }  // namespace

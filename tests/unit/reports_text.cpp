@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <sstream>
 
+#include "first_line.hpp"
 #include "reports_sample.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
 
 namespace {
-
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ddpsim/reports/topo_report.hpp"
+#include "mentions.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -94,10 +95,6 @@ TopoReport pair() {
 
 std::string page(const TopoReport& report, int width = 100) {
   return topo_text(report, {.width = width});
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -191,7 +188,7 @@ TEST_CASE("topo page: one GPU sends nothing") {
   report.topology.node_types[0].graph.wires.clear();
   const std::string text = page(report);
   CHECK(text.starts_with("pair: 1 GPU.\n"));
-  CHECK_FALSE(has(text, "joined by"));
+  CHECK_FALSE(mentions(text, "joined by"));
   CHECK(text.ends_with("\nnode\n  └─ gpu0\n\nchannels\n  one GPU: nothing to send\n"));
 }
 
@@ -221,12 +218,12 @@ TEST_CASE("topo page: types of nodes under their names") {
   report.topology.node_types[1].gpu.name = "P100";
   report.topology.node_types[1].pcie_assumed = false;
   const std::string text = page(report);
-  CHECK(has(text, "  GPUs        boxes (3 nodes): 2 × V100 per node,"));
-  CHECK(has(text, "  GPUs        other (1 node): 2 × P100 per node,"));
-  CHECK(has(text, "\nmatrix of boxes\n"));
-  CHECK(has(text, "\nnode of other\n  └─ cpu0\n"));
-  CHECK(has(text, "\n  boxes\n   2 ×  nic0"));
-  CHECK(has(text, "\n  other\n   2 ×  nic0"));
+  CHECK(mentions(text, "  GPUs        boxes (3 nodes): 2 × V100 per node,"));
+  CHECK(mentions(text, "  GPUs        other (1 node): 2 × P100 per node,"));
+  CHECK(mentions(text, "\nmatrix of boxes\n"));
+  CHECK(mentions(text, "\nnode of other\n  └─ cpu0\n"));
+  CHECK(mentions(text, "\n  boxes\n   2 ×  nic0"));
+  CHECK(mentions(text, "\n  other\n   2 ×  nic0"));
 }
 
 TEST_CASE("topo page: an unverified cluster with a calibration says what that rests on") {
@@ -234,7 +231,7 @@ TEST_CASE("topo page: an unverified cluster with a calibration says what that re
   Calibration calibration;
   calibration.scales = {{.nodes = 4, .gpus_per_node = 2}};
   report.topology.cluster.calibration = std::make_shared<const Calibration>(calibration);
-  CHECK(has(page(report), "  evidence    the cluster is calibrated with 1 log of it\n"));
+  CHECK(mentions(page(report), "  evidence    the cluster is calibrated with 1 log of it\n"));
 }
 
 TEST_CASE("topo page: what is assumed of connections, and figures hardly meant") {
@@ -245,16 +242,16 @@ TEST_CASE("topo page: what is assumed of connections, and figures hardly meant")
   cluster.network.sockets = Sockets::virtual_nic;
   cluster.network.per_nic = Bandwidth::gigabytes_per_second(0.1);
   const std::string text = page(report, 1000);
-  CHECK(
-      has(text, "3.3 to 3.9; the bound above is the NICs' alone\n  doubtful    a NIC of 0.1 GB/s"));
+  CHECK(mentions(
+      text, "3.3 to 3.9; the bound above is the NICs' alone\n  doubtful    a NIC of 0.1 GB/s"));
 }
 
 TEST_CASE("topo page: 32 nodes have their trees drawn, 33 have not") {
   TopoReport report = four_boxes();
   report.topology.cluster.nodes = 32;
-  CHECK(has(page(report), "nodes, one  0-(16-("));
+  CHECK(mentions(page(report), "nodes, one  0-(16-("));
   report.topology.cluster.nodes = 33;
-  CHECK_FALSE(has(page(report), "nodes, one"));
+  CHECK_FALSE(mentions(page(report), "nodes, one"));
 }
 
 TEST_CASE("topo page: sixteen orders stand in full, more are counted") {
@@ -263,11 +260,11 @@ TEST_CASE("topo page: sixteen orders stand in full, more are counted") {
   channels.clear();
   for (std::uint32_t gpu = 0; gpu < 16; ++gpu)
     channels.push_back({{gpu}, std::nullopt, std::nullopt});
-  CHECK(has(page(report), "   1 ×  15 \n"));
-  CHECK_FALSE(has(page(report), "further"));
+  CHECK(mentions(page(report), "   1 ×  15 \n"));
+  CHECK_FALSE(mentions(page(report), "further"));
   for (std::uint32_t gpu = 16; gpu < 18; ++gpu)
     channels.push_back({{gpu}, std::nullopt, std::nullopt});
-  CHECK(has(page(report), "   1 ×  15 \n  and 2 further orders\n"));
+  CHECK(mentions(page(report), "   1 ×  15 \n  and 2 further orders\n"));
 }
 
 TEST_CASE("topo page: 24 devices have a matrix, 25 are too many") {
@@ -278,9 +275,10 @@ TEST_CASE("topo page: 24 devices have a matrix, 25 are too many") {
       graph.vertices.push_back({VertexKind::gpu, "gpu" + std::to_string(graph.vertices.size())});
   };
   grow_to(24);
-  CHECK(has(page(report), "  GPU23"));
+  CHECK(mentions(page(report), "  GPU23"));
   grow_to(25);
-  CHECK(has(page(report), "\nmatrix\n  25 devices are too many for a page; --json has them all\n"));
+  CHECK(mentions(page(report),
+                 "\nmatrix\n  25 devices are too many for a page; --json has them all\n"));
 }
 
 TEST_CASE("topo document: whole") {

@@ -1,6 +1,8 @@
 // The page of `tune`, whole, and each of its verdicts on either side of what decides it.
 #include <doctest/doctest.h>
 
+#include "first_line.hpp"
+#include "mentions.hpp"
 #include "reports_sample.hpp"
 
 using namespace ddpsim;
@@ -49,14 +51,6 @@ std::string page(const TuneResult& tune, const ReportContext& context = sample::
   return tune_text(tune, context, kWide);
 }
 
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 ReportContext replayed(Duration measured, Duration predicted) {
   ReportContext context = sample::context();
   context.replay = Replay{measured, predicted};
@@ -103,13 +97,14 @@ TEST_CASE("tune page: the grade decides digits, the default's step the unit") {
   const std::string text = page(advised(), context);
   CHECK(first_line(text) ==
         "Set bucket_cap_mb=60: saves 41.0 ms of 320 ms (interval 30.0 to 52.0 ms, confidence B).");
-  CHECK(has(text,
-            "Lower bound: 270 ms if collectives took no time; 50.0 ms of the default's step is "
-            "theirs.\n"));
+  CHECK(
+      mentions(text,
+               "Lower bound: 270 ms if collectives took no time; 50.0 ms of the default's step is "
+               "theirs.\n"));
   TuneResult tune = advised();
   tune.default_setting.iteration = 900_us;
-  CHECK(has(page(tune), "  step µs  change µs  exposed µs  "));
-  CHECK(has(first_line(page(tune)), "saves 41000 µs of 900 µs"));
+  CHECK(mentions(page(tune), "  step µs  change µs  exposed µs  "));
+  CHECK(mentions(first_line(page(tune)), "saves 41000 µs of 900 µs"));
 }
 
 TEST_CASE("tune page: what is set may be the first bucket, or both") {
@@ -125,13 +120,13 @@ TEST_CASE(
     "tune page: caps that do as well, rounded into their range; none where there is but one") {
   TuneResult tune = advised();
   tune.recommended.cap_range_mb = {54.1234, 80.5678};
-  CHECK(has(page(tune), "\nAny cap from 54.13 to 80.56 MiB does as well,"));
+  CHECK(mentions(page(tune), "\nAny cap from 54.13 to 80.56 MiB does as well,"));
   tune.recommended.cap_range_mb = {1.23412, 9.87654};
-  CHECK(has(page(tune), "\nAny cap from 1.235 to 9.876 MiB does as well,"));
+  CHECK(mentions(page(tune), "\nAny cap from 1.235 to 9.876 MiB does as well,"));
   tune.recommended.cap_range_mb = {54, kNoLimitMb};
-  CHECK(has(page(tune), "\nAny cap from 54 MiB up does as well, within"));
+  CHECK(mentions(page(tune), "\nAny cap from 54 MiB up does as well, within"));
   tune.recommended.cap_range_mb = {60, 60};
-  CHECK_FALSE(has(page(tune), "Any cap"));
+  CHECK_FALSE(mentions(page(tune), "Any cap"));
 }
 
 TEST_CASE("tune page: no best bucketing but the default's") {
@@ -143,7 +138,7 @@ TEST_CASE("tune page: no best bucketing but the default's") {
   CHECK(first_line(page(tune)) == "Keep the default: there is one bucket (98 ms a step).");
   tune.best.iteration = 99_ms;  // of caps asked for, all may be slower
   CHECK(first_line(page(tune)) == "Keep the default: there is one bucket (98 ms a step).");
-  CHECK_FALSE(has(page(tune), "Why:"));  // said already
+  CHECK_FALSE(mentions(page(tune), "Why:"));  // said already
 }
 
 TEST_CASE("tune page: a gain below the measurable is named as such, one of just that is not") {
@@ -153,29 +148,30 @@ TEST_CASE("tune page: a gain below the measurable is named as such, one of just 
         "Keep the default: no bucket cap gains more than can be measured (best 8.0 ms of 98 ms; "
         "8.0 ms is the "
         "least you could see).");
-  CHECK_FALSE(has(page(tune), "Why:"));
+  CHECK_FALSE(mentions(page(tune), "Why:"));
   tune.recommended.measurable = 8_ms;
   CHECK(first_line(page(tune)) ==
         "Keep the default: bucket_cap_mb=50 might save 8.0 ms of 98 ms, but too much is not known: "
         "even the "
         "surest cap gains -3.0 to 12 ms.");
-  CHECK(has(page(tune), "\nWhy: some worlds lose by it.\n"));
+  CHECK(mentions(page(tune), "\nWhy: some worlds lose by it.\n"));
 }
 
 TEST_CASE("tune page: what the replay misses may be more than any gain") {
   // 200 less 192 are 8 ms: 4 %, reproduced, and just the gain.
   CHECK(first_line(page(kept(), replayed(200_ms, 192_ms)))
             .starts_with("Keep the default: bucket_cap_mb=50 might"));
-  CHECK(has(page(kept(), replayed(200_ms, 192_ms)), "\nWhy: some worlds lose by it.\n"));
+  CHECK(mentions(page(kept(), replayed(200_ms, 192_ms)), "\nWhy: some worlds lose by it.\n"));
   const std::string reproduced = page(kept(), replayed(200_ms, 191_ms));
   CHECK(first_line(reproduced) ==
         "Keep the default: the replay misses today's step by 9.0 ms (4.5 %), and no cap gains as "
         "much (best "
         "8.0 ms); time the step with and without bucket_cap_mb=50 to see.");
-  CHECK_FALSE(has(reproduced, "Why:"));
-  CHECK(has(page(kept(), replayed(100_ms, 109_ms)),
-            "misses today's step by 9.0 ms (9.0 %), and no cap gains as much (best 8.0 ms); record "
-            "the step anew"));
+  CHECK_FALSE(mentions(reproduced, "Why:"));
+  CHECK(mentions(
+      page(kept(), replayed(100_ms, 109_ms)),
+      "misses today's step by 9.0 ms (9.0 %), and no cap gains as much (best 8.0 ms); record "
+      "the step anew"));
 }
 
 TEST_CASE("tune page: the surest gain is not known, the best setting has no cap") {
@@ -214,9 +210,9 @@ TEST_CASE("tune page: caps asked for stand below the default, all of them") {
         "default                       5      320          0        30    "
         "████████████    default");
   CHECK(row(tune, "62").starts_with("62  60 to 64.5           2      280        -41 "));
-  CHECK(has(page(tune), "\n1 cap asked for.\n"));
+  CHECK(mentions(page(tune), "\n1 cap asked for.\n"));
   tune.curve.push_back(point(70, {70, 80}, 290_ms, 11_ms, 2));
-  CHECK(has(page(tune), "\n2 caps asked for.\n"));
+  CHECK(mentions(page(tune), "\n2 caps asked for.\n"));
 }
 
 TEST_CASE("tune page: ranges that begin at nothing, hold one cap, or have no simple number") {
@@ -236,17 +232,17 @@ TEST_CASE("tune page: a curve whose steps all reach the bound has no bars, an em
   tune.lower_bound = 320_ms;
   for (CurvePoint& one : tune.curve) one.iteration = 320_ms;
   tune.default_setting.iteration = tune.best.iteration = 320_ms;
-  CHECK_FALSE(has(page(tune), "▏"));
-  CHECK_FALSE(has(page(tune), "█"));
+  CHECK_FALSE(mentions(page(tune), "▏"));
+  CHECK_FALSE(mentions(page(tune), "█"));
   tune.curve.clear();
-  CHECK_FALSE(has(page(tune), "bucket_cap_mb  "));
-  CHECK(has(page(tune), "\n0 distinct bucketings in all.\n"));
+  CHECK_FALSE(mentions(page(tune), "bucket_cap_mb  "));
+  CHECK(mentions(page(tune), "\n0 distinct bucketings in all.\n"));
 }
 
 TEST_CASE("tune page: a curve of one bucketing") {
   TuneResult tune = advised();
   tune.curve = {tune.default_setting};
-  CHECK(has(page(tune), "\n1 distinct bucketing in all.\n"));
+  CHECK(mentions(page(tune), "\n1 distinct bucketing in all.\n"));
 }
 
 TEST_CASE("tune page: steps that the measurable tells apart get a digit more, gains do not") {
@@ -261,15 +257,17 @@ TEST_CASE("tune page: steps that the measurable tells apart get a digit more, ga
 TEST_CASE("tune page: what the best partition is worth") {
   TuneResult tune = advised();
   tune.best_partition->reachable = true;
-  CHECK(has(page(tune), "(1.00, 2.00 MiB); bucket_cap_mb_list can set it.\n"));
+  CHECK(mentions(page(tune), "(1.00, 2.00 MiB); bucket_cap_mb_list can set it.\n"));
   tune.best_partition->is_best_cap = true;
-  CHECK(has(page(tune), "(1.00, 2.00 MiB); the best cap gives it.\n"));
+  CHECK(mentions(page(tune), "(1.00, 2.00 MiB); the best cap gives it.\n"));
   tune.best_partition->buckets.assign(8, sample::step().buckets[0].bucket);
-  CHECK(has(page(tune), " in 8 buckets (1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00 MiB);"));
+  CHECK(
+      mentions(page(tune), " in 8 buckets (1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00 MiB);"));
   tune.best_partition->buckets.assign(9, sample::step().buckets[0].bucket);
-  CHECK(has(page(tune), " in 9 buckets (1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00, … MiB);"));
+  CHECK(mentions(page(tune),
+                 " in 9 buckets (1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00, … MiB);"));
   tune.best_partition->buckets.assign(1, sample::step().buckets[0].bucket);
-  CHECK(has(page(tune), " in 1 bucket (1.00 MiB);"));
+  CHECK(mentions(page(tune), " in 1 bucket (1.00 MiB);"));
 }
 
 TEST_CASE("tune page: no best partition, with the reason or without") {

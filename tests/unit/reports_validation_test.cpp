@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ddpsim/reports/validation_report.hpp"
+#include "mentions.hpp"
 
 using namespace ddpsim;
 using nlohmann::json;
@@ -51,10 +52,6 @@ const Figures kMeasured = figures("m.json", "a timeline", {});
 std::string page(const Validation& validation,
                  const std::optional<ErrorLimit>& limit = std::nullopt) {
   return validation_text(validation, kPredicted, kMeasured, limit, {.width = 200});
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -125,8 +122,8 @@ TEST_CASE("validation page: without intervals, limit or caps nothing is said of 
   const std::string text = page(found);
   CHECK(text.starts_with(
       "Error over 1 figure: median 21.0 %, p90 42.0 %, worst 51.0 % (bucket 0 all_reduce).\n"));
-  CHECK_FALSE(has(text, "lie within"));
-  CHECK_FALSE(has(text, "hosen"));
+  CHECK_FALSE(mentions(text, "lie within"));
+  CHECK_FALSE(mentions(text, "hosen"));
 }
 
 TEST_CASE("validation page: a limit holds up to its very figure, of the statistic it names") {
@@ -139,10 +136,10 @@ TEST_CASE("validation page: a limit holds up to its very figure, of the statisti
   CHECK(name_of(Statistic::worst) == "worst");
   CHECK_FALSE(exceeds(validation(), {.percent = 51}));
   CHECK(exceeds(validation(), {.percent = 50.9}));
-  CHECK(has(page(validation(), ErrorLimit{.percent = 51}),
-            " The worst is within the 51 % allowed.\n"));
-  CHECK(has(page(validation(), ErrorLimit{.percent = 20, .statistic = Statistic::median}),
-            " The median is above the 20 % allowed.\n"));
+  CHECK(mentions(page(validation(), ErrorLimit{.percent = 51}),
+                 " The worst is within the 51 % allowed.\n"));
+  CHECK(mentions(page(validation(), ErrorLimit{.percent = 20, .statistic = Statistic::median}),
+                 " The median is above the 20 % allowed.\n"));
 }
 
 TEST_CASE("validation page: what the chosen cap costs, was not measured, or none was chosen") {
@@ -152,16 +149,17 @@ TEST_CASE("validation page: what the chosen cap costs, was not measured, or none
                              .regret_percent = 1.25,
                              .pairs = 6,
                              .right_sign = 5};
-  CHECK(has(page(found),
-            "\nChosen: bucket_cap_mb=50; best measured: default; choosing it costs 1.25 % more "
-            "than the best. Which of "
-            "two caps is faster: right in 5 of 6 pairs that differ by more than 2 %.\n"));
+  CHECK(
+      mentions(page(found),
+               "\nChosen: bucket_cap_mb=50; best measured: default; choosing it costs 1.25 % more "
+               "than the best. Which of "
+               "two caps is faster: right in 5 of 6 pairs that differ by more than 2 %.\n"));
   found.caps->pairs = 0;
   found.caps->regret_percent.reset();
-  CHECK(has(page(found),
-            "\nChosen: bucket_cap_mb=50, which was not measured; best measured: default.\n"));
+  CHECK(mentions(page(found),
+                 "\nChosen: bucket_cap_mb=50, which was not measured; best measured: default.\n"));
   found.caps->chosen.clear();
-  CHECK(has(page(found), "\nBest measured: default.\n"));
+  CHECK(mentions(page(found), "\nBest measured: default.\n"));
 }
 
 TEST_CASE("validation document: whole") {

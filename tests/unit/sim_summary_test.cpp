@@ -5,29 +5,29 @@
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
-using by_hand::Wire;
+using by_hand::OnTheWire;
 using paper::differences;
 
 namespace {
 
 /// Forward to 20, backward to 100, the optimizer from `optimizer` for 10 us.
-by_hand::Step step_with(const std::vector<Wire>& wires, Duration optimizer = 200_us) {
+by_hand::Step by_hand_with(const std::vector<OnTheWire>& wires, Duration optimizer = 200_us) {
   by_hand::Step step;
   step.compute(Purpose::forward, 0_us, 20_us);
   step.compute(Purpose::backward, 20_us, 100_us);
   step.compute(Purpose::all_reduce, 100_us, optimizer, 0_us, Action::wait);
   step.compute(Purpose::optimizer, optimizer, optimizer + 10_us);
-  for (const Wire& wire : wires) step.wire(wire);
+  for (const OnTheWire& wire : wires) step.wire(wire);
   return step;
 }
 
 }  // namespace
 
 TEST_CASE("summary: transfers beside each other count once, however they lie") {
-  const auto communication = [](const std::vector<Wire>& wires) {
-    return step_with(wires).times().communication;
+  const auto communication = [](const std::vector<OnTheWire>& wires) {
+    return by_hand_with(wires).times().communication;
   };
-  const auto from_to = [](Duration start, Duration end) { return Wire{start, start, end}; };
+  const auto from_to = [](Duration start, Duration end) { return OnTheWire{start, start, end}; };
   CHECK(communication({}) == Duration());
   CHECK(communication({from_to(30_us, 40_us)}) == 10_us);
   CHECK(communication({from_to(30_us, 40_us), from_to(50_us, 60_us)}) == 20_us);  // apart
@@ -43,7 +43,7 @@ TEST_CASE("summary: transfers beside each other count once, however they lie") {
 
 TEST_CASE("summary: waiting and transferring are told apart, and both are exposed after backward") {
   // Waits 60 to 90 and 85 to 130, transfers 90 to 110 and 130 to 150.
-  const by_hand::Step step = step_with({{60_us, 90_us, 110_us}, {85_us, 130_us, 150_us}});
+  const by_hand::Step step = by_hand_with({{60_us, 90_us, 110_us}, {85_us, 130_us, 150_us}});
   CHECK(differences(step.times(), {.iteration = 210_us,
                                    .forward = 20_us,
                                    .backward = 80_us,
@@ -57,15 +57,15 @@ TEST_CASE("summary: waiting and transferring are told apart, and both are expose
 }
 
 TEST_CASE("summary: overlap is of transfers alone, and absent without any") {
-  CHECK(step_with({{30_us, 40_us, 100_us}}).times().overlap == 1);
-  CHECK(step_with({{30_us, 100_us, 140_us}}).times().overlap == 0);
-  CHECK(step_with({{30_us, 80_us, 160_us}}).times().overlap == 0.25);
-  CHECK_FALSE(step_with({{30_us, 60_us, 60_us}}).times().overlap);
-  CHECK_FALSE(step_with({}).times().overlap);
+  CHECK(by_hand_with({{30_us, 40_us, 100_us}}).times().overlap == 1);
+  CHECK(by_hand_with({{30_us, 100_us, 140_us}}).times().overlap == 0);
+  CHECK(by_hand_with({{30_us, 80_us, 160_us}}).times().overlap == 0.25);
+  CHECK_FALSE(by_hand_with({{30_us, 60_us, 60_us}}).times().overlap);
+  CHECK_FALSE(by_hand_with({}).times().overlap);
 }
 
 TEST_CASE("summary: the map of used parameters is communication, buffer broadcasts are not") {
-  by_hand::Step step = step_with({{30_us, 30_us, 40_us}, {50_us, 60_us, 80_us}});
+  by_hand::Step step = by_hand_with({{30_us, 30_us, 40_us}, {50_us, 60_us, 80_us}});
   step.planned.bucket_collectives.pop_back();
   CHECK(step.times().communication == 10_us);
   CHECK(step.times().wait == Duration());
@@ -76,7 +76,7 @@ TEST_CASE("summary: the map of used parameters is communication, buffer broadcas
 
 TEST_CASE("summary: what is exposed ends where the optimizer begins") {
   // Gradients of the last bucket are used before its end only in a schedule of another kind.
-  const StepTimes times = step_with({{90_us, 90_us, 190_us}}, 150_us).times();
+  const StepTimes times = by_hand_with({{90_us, 90_us, 190_us}}, 150_us).times();
   CHECK(times.exposed_communication == 50_us);
   CHECK(times.optimizer == 10_us);
   CHECK(times.iteration == 160_us);
@@ -136,7 +136,7 @@ TEST_CASE("summary: each purpose is booked to its part, waiting in front of it i
 }
 
 TEST_CASE("summary: a recorded buffer broadcast is a part of forward at the speed of this GPU") {
-  const by_hand::Step step = step_with({});
+  const by_hand::Step step = by_hand_with({});
   Workload workload;
   workload.recorded_with.buffer_broadcast = 12_us;
   SimulationOptions options = worlds::bare();

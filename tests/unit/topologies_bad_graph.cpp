@@ -24,7 +24,7 @@ struct BadGraph {
 };
 
 template <typename Read>
-std::string complaint(Read read) {
+std::string graph_complaint(Read read) {
   try {
     read();
   } catch (const InputError& error) {
@@ -34,19 +34,19 @@ std::string complaint(Read read) {
 }
 
 std::string matrix_complaint(const std::string& text, const char* gpu = "A100") {
-  return complaint([&] { parse_nvidia_matrix(text, "m.txt", *find_gpu(gpu)); });
+  return graph_complaint([&] { parse_nvidia_matrix(text, "m.txt", *find_gpu(gpu)); });
 }
 
 std::string xml_complaint(const std::string& text) {
-  return complaint([&] { parse_nccl_xml(text, "t.xml", {}); });
+  return graph_complaint([&] { parse_nccl_xml(text, "t.xml", {}); });
 }
 
 std::string list_complaint(const std::string& text) {
-  return complaint([&] { parse_switch_list(text, "l.txt"); });
+  return graph_complaint([&] { parse_switch_list(text, "l.txt"); });
 }
 
 std::string file_complaint(const std::string& text) {
-  return complaint([&] { build_fabric(seal(describe_file(text, "lab.json"))); });
+  return graph_complaint([&] { build_fabric(seal(describe_file(text, "lab.json"))); });
 }
 
 const std::string kXmlHead = R"(<system version="1"><cpu numaid="0" arch="x86_64">)";
@@ -280,7 +280,7 @@ TEST_CASE("words beside a file: what does not fit it is said") {
   write_file(path, "\tGPU0\tGPU1\tNIC0\nGPU0\tX\tNV2\tPIX\nGPU1\tNV2\tX\tPIX\nNIC0\tPIX\tPIX\tX\n");
   const std::string file = path.string();
   const auto said = [&](const std::string& words) {
-    std::string message = complaint([&] { load_topology({file + words, {}, {}}); });
+    std::string message = graph_complaint([&] { load_topology({file + words, {}, {}}); });
     for (std::size_t at; (at = message.find(file)) != std::string::npos;) {
       message.replace(at, file.size(), "FILE");
     }
@@ -307,7 +307,7 @@ TEST_CASE("words beside a file: what does not fit it is said") {
   };
   for (const BadGraph& c : cases) CHECK(said(c.input) == c.message);
   std::filesystem::remove(path);
-  CHECK(complaint([] {
+  CHECK(graph_complaint([] {
           load_topology({"dgx1v gpu:A100", {}, {}});
         }) == "cluster:gpu:A100: dgx1v has V100. Leave the word out");
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ddpsim/traces/profiler_trace.hpp"
+#include "mentions.hpp"
 #include "worlds.hpp"
 
 namespace ddpsim::files {
@@ -93,11 +94,5 @@ class TraceBuilder {
   std::string members_;
   int launches_ = 0;
 };
-
-inline bool mentions(const std::vector<std::string>& sentences, const std::string& part) {
-  return std::any_of(sentences.begin(), sentences.end(), [&](const std::string& sentence) {
-    return sentence.find(part) != std::string::npos;
-  });
-}
 
 }  // namespace ddpsim::files

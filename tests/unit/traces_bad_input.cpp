@@ -38,10 +38,10 @@ ByteSource endless(std::string head, char filler, std::size_t count) {
   });
 }
 
-template <typename Run>
-std::string complaint(Run run) {
+template <typename Read>
+std::string complaint(Read read) {
   try {
-    run();
+    read();
   } catch (const InputError& error) {
     return error.what();
   }
