@@ -82,7 +82,8 @@ class Tuner {
     const auto belongs = [&](const CurvePoint& point) {
       return point.reachable == centre.reachable &&
              point.bucket_cap_mb.has_value() == centre.bucket_cap_mb.has_value() &&
-             (!centre.bucket_cap_mb || same_first_rule(point, centre)) &&
+             (!centre.bucket_cap_mb || cap_is_first_limit() ||
+              point.first_bucket_mb == centre.first_bucket_mb) &&
              std::max(point.iteration, centre.iteration) -
                      std::min(point.iteration, centre.iteration) <=
                  slack;
@@ -100,12 +101,9 @@ class Tuner {
     return {low, high};
   }
 
-  /// Either both have the cap as first limit, or both the same first limit.
-  static bool same_first_rule(const CurvePoint& a, const CurvePoint& b) {
-    const bool a_follows = a.first_bucket_mb == a.bucket_cap_mb;
-    const bool b_follows = b.first_bucket_mb == b.bucket_cap_mb;
-    return a_follows == b_follows && (a_follows || a.first_bucket_mb == b.first_bucket_mb);
-  }
+  /// A cap that is passed says what the first limit is; before, the two are apart even where they
+  /// are as large.
+  bool cap_is_first_limit() const { return cap_holds_for_first_bucket(options_.ddp.torch); }
 
   /// A number a person would write inside [low, high] MiB: as few digits as fit, near the middle.
   static double round_cap(double low, double high) {
@@ -170,9 +168,9 @@ class Tuner {
   }
 
   /// Only a cap needs to be passed: the first bucket follows it or is the default's.
-  static bool is_simple(const Bucketing& standard, const CurvePoint& point) {
-    return point.bucket_cap_mb && (point.first_bucket_mb == point.bucket_cap_mb ||
-                                   point.first_bucket_mb == standard.point.first_bucket_mb);
+  bool is_simple(const Bucketing& standard, const CurvePoint& point) const {
+    return point.bucket_cap_mb &&
+           (cap_is_first_limit() || point.first_bucket_mb == standard.point.first_bucket_mb);
   }
 
   /// Of all points that gain `least` and more, the one whose gain is greatest where it is least sure:
