@@ -149,7 +149,7 @@ class Tuner {
 
     if (setting.cap) {
       const auto [low, high] = plateau(found, setting.index, indifferent);
-      round(standard, found, low, high, verdict.measurable, setting);
+      round(standard, found, low, high, verdict.measurable, least, setting);
     }
     const CurvePoint& point = found[setting.index].point;
     verdict.cap_range_mb = point.cap_range_mb;
@@ -200,10 +200,10 @@ class Tuner {
         [](const Setting& a, const Setting& b) { return a.gain.low < b.gain.low; });
   }
 
-  /// Replaces an exact cap by a round one: anywhere on the plateau if it is as sure there, else in ever
-  /// smaller parts of it, at last among the caps that give the very bucketing.
+  /// Replaces an exact cap by a round one: anywhere on the plateau if it gains enough and as surely
+  /// there, else in ever smaller parts of it, at last among the caps that give the very bucketing.
   void round(const Bucketing& standard, const std::vector<Bucketing>& found, std::size_t low,
-             std::size_t high, Duration measurable, Setting& setting) const {
+             std::size_t high, Duration measurable, Duration least, Setting& setting) const {
     if (!tuning_.caps.empty()) return;
     const std::size_t exact = setting.index;
     while (low < high) {
@@ -212,16 +212,16 @@ class Tuner {
       std::size_t i = low;
       while (i < high && found[i].point.cap_range_mb.second < cap) ++i;
       const Gain rounded = gain(standard, found[i]);
-      if (found[i].point.cap_range_mb.first <= cap && rounded.low > Duration() &&
-          rounded.low + measurable >= setting.gain.low) {
+      if (found[i].point.cap_range_mb.first <= cap && rounded.value >= least &&
+          rounded.low > Duration() && rounded.low + measurable >= setting.gain.low) {
         setting = {i, cap, rounded};
         return;
       }
       low = exact - (exact - low) / 2;
       high = exact + (high - exact) / 2;
     }
-    const auto& [least, most] = found[exact].point.cap_range_mb;
-    setting.cap = round_cap(least, most);
+    const auto& [from, to] = found[exact].point.cap_range_mb;
+    setting.cap = round_cap(from, to);
   }
 
   void explain(const Bucketing& standard, const Bucketing& chosen, const Bucketing& best,
