@@ -149,6 +149,21 @@ TEST_CASE("tune: one bucket of everything is a range without an upper end, named
   CHECK(advice.reason == "1 bucket instead of 2");
 }
 
+TEST_CASE("tune: a range of caps takes in no setting of the first bucket, however good") {
+  // All start-up: [0.5] and the rest begins at 100 and ends at 2100, one bucket 1100 to 2100, but the
+  // default, whose first 1 MiB is there at 1000, takes 2000 from then.
+  const worlds::Job job{
+      .workload = worlds::chain({{512 << 10, 100}, {512 << 10, 1000}, {1 << 20, 1100}}, 0, 1100),
+      .model = worlds::alpha_beta(1000, 1e-3)};
+  const TuneResult result = job.tune();
+  REQUIRE(result.curve.size() == 4);
+  CHECK_FALSE(result.curve[3].bucket_cap_mb);
+  CHECK(result.curve[3].first_bucket_mb == 0.5);
+  CHECK(result.curve[3].iteration < result.default_setting.iteration - 890_us);
+  CHECK(result.recommended.bucket_cap_mb.has_value());
+  CHECK(result.recommended.cap_range_mb == std::pair(mib(kMib + kOne), kNoLimitMb));
+}
+
 TEST_CASE("tune: a cap whose gain may be negative is not recommended") {
   // a = 250: 50 us are won, but where collectives take 0.6 of it, 50 us are lost.
   const TuneResult result = three_queued(1000, 100, 250, 150).tune();
@@ -310,6 +325,61 @@ TEST_CASE("tune: a cap is rounded into a neighbour that is as good") {
         "4 buckets instead of 2; not the fastest predicted, but the one whose gain is surest");
 }
 
+TEST_CASE("tune: a rounder cap that is less sure is left, although predicted as good") {
+  // T(k) = 500 + 500 k. Four gradients early, the fifth at 5000: [1] x 5 is through with four by 4100,
+  // [2] [2] [1] by 3200, and both end at 6000. In the slow world the former ends at 100 + 5 * 1700,
+  // the latter at 200 + 2 * 2550 + 1700, the default, [1] [4], at 5000 + 4250.
+  const worlds::Job job{.workload = worlds::mib_layers({100, 200, 300, 400, 5000}, 0),
+                        .model = worlds::alpha_beta(500, 500)};
+  const TuneResult result = job.tune();
+  CHECK(result.best.bucket_cap_mb == 1);
+  CHECK(result.best.iteration == 6000_us);
+  const Recommendation& advice = result.recommended;
+  CHECK(advice.bucket_cap_mb == 2);  // not 1, in the middle of 0 to 2
+  CHECK(advice.gain == gain_us(1500, 900, 2250));
+  CHECK(advice.cap_range_mb == caps(Bytes(), 2 * kMib));
+  CHECK(advice.reason == "3 buckets instead of 2");
+}
+
+TEST_CASE("tune: the cap is a round number near the middle of those that do as well") {
+  // Three gradients of x MiB, of which the second and third travel together by default. Two at most
+  // do as well as each alone: 0 to 2 x.
+  const auto up_to_two = [](std::int64_t bytes) {
+    const double mib_us = 1000 / mib(Bytes(bytes));
+    const worlds::Job job{
+        .workload = worlds::chain({{bytes, 4000}, {bytes, 8000}, {bytes, 12000}}, 0, 12000),
+        .model = worlds::alpha_beta(0, mib_us)};
+    return job.advice().bucket_cap_mb;
+  };
+  CHECK(up_to_two(1 << 20) == 1);
+  CHECK(up_to_two(2 << 20) == 2);
+  CHECK(up_to_two(4 << 20) == 5);
+  CHECK(up_to_two(6 << 20) == 10);
+  CHECK(up_to_two(12 << 20) == 10);
+  CHECK(up_to_two(13 << 20) == 25);
+  CHECK(up_to_two(24 << 20) == 25);
+  // Where starting takes the time, all three together: from 2 x and a byte, taken to end at twice that.
+  const auto from_two = [](std::int64_t bytes) {
+    const worlds::Job job{
+        .workload = worlds::chain({{bytes, 100}, {bytes, 200}, {bytes, 300}}, 0, 300),
+        .model = worlds::alpha_beta(1000, 1e-3)};
+    return job.advice().bucket_cap_mb;
+  };
+  CHECK(from_two(3 << 20) == 10);
+  CHECK(from_two(20 << 20) == 50);
+  CHECK(from_two(80 << 20) == 200);
+  // A gradient of 0.4 MiB, which the default's first 1 MiB holds together with another: 0 to 0.4.
+  const worlds::Job less{.workload = worlds::chain({{419'432, 1000}, {1 << 20, 3000}}, 0, 3000),
+                         .model = worlds::alpha_beta(0, 1000)};
+  CHECK(less.advice().bucket_cap_mb == 0.2);
+  // Three of four gradients together: above 3.26 MiB, which two of them have, up to 3.28.
+  const worlds::Job narrow{
+      .workload = worlds::chain({{1 << 20, 100}, {2'369'780, 200}, {20'972, 600}, {1 << 20, 4180}},
+                                0, 4180),
+      .model = worlds::alpha_beta(300, 1000)};
+  CHECK(narrow.advice().bucket_cap_mb == 3.27);
+}
+
 TEST_CASE("tune: what the replay of today's step misses scales the gain either way") {
   // 400 below and 700 above by collectives; 11.25 % of 800 either way: 410 and 706 together.
   const worlds::Job job = three_queued(1000, 100, 1000, 100);
@@ -405,6 +475,16 @@ TEST_CASE("tune: the lower bound is a step without anything of collectives but c
   job.options.ddp.find_unused_parameters = true;
   costs.host_search_per_parameter = 2000_us;
   CHECK(job.tune().lower_bound == bound);
+}
+
+TEST_CASE("tune: what was not searched is passed on") {
+  // 448 first buckets times 447 caps, which the search leaves out.
+  worlds::Job job{.workload = worlds::mib_layers(std::vector<double>(448, 100), 100),
+                  .model = FreeModel{}};
+  job.options.ddp.torch = {2, 4};
+  const TuneResult result = job.tune({.caps = {}, .threads = 1});
+  CHECK(result.left_out.starts_with("448 first buckets with 447 caps each are too many to try"));
+  CHECK(result.curve.size() == 894);
 }
 
 TEST_CASE("tune: neither curve nor advice depends on the number of threads") {
