@@ -238,6 +238,12 @@ TEST_CASE("tune: the surest cap is recommended, not the fastest") {
   CHECK(advice.cap_range_mb == caps(Bytes(), 5 * kMib));  // all within 100 us of it
   CHECK(advice.reason ==
         "3 buckets instead of 2; not the fastest predicted, but the one whose gain is surest");
+  // It is looked at as long as it gains what can be measured: 150 us of 15000, not of 15001.
+  CHECK(six_hidden(7900, 850, 50).advice().bucket_cap_mb == 2);
+  const Recommendation fastest = six_hidden(7901, 850, 50).advice();
+  CHECK_FALSE(fastest.set);
+  CHECK(fastest.surest->value == 200_us);
+  CHECK(fastest.surest->low < Duration());
 }
 
 TEST_CASE("tune: a second number to set must earn a quarter of what can be measured") {
