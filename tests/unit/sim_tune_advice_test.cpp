@@ -132,7 +132,9 @@ TEST_CASE("tune: the range reaches down and up from the cap, and ends at the fir
   CHECK(advice.cap_range_mb == caps(3 * kMib + kOne, 5 * kMib));  // not beyond [3] [3]
   // Apart from [6] by 500 us: as soon as that cannot be told, the range is open upwards.
   CHECK(job.advice({.measurable_share = 0.05}).surest.has_value());
+  // Of caps asked for nobody knows what lies between them, however alike they are.
   CHECK(job.advice({.caps = {4, 5}}).cap_range_mb == std::pair(5.0, 5.0));
+  CHECK(six_hidden(3400, 100, 100).advice({.caps = {1, 2}}).cap_range_mb == std::pair(1.0, 1.0));
 }
 
 TEST_CASE("tune: one bucket of everything is a range without an upper end, named by a round cap") {
