@@ -215,6 +215,16 @@ TEST_CASE("confidence: pace and compute scale are in today's step, and no longer
   check_source(replayed.sources[0], "today's residual", 0, 0);
 }
 
+TEST_CASE("confidence: of two sources as wide the one simulated first is named first") {
+  worlds::Job job = replayed_step_of_1000();
+  job.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.25}};
+  job.options.compute_scale_range = {0.8, 1};
+  const Confidence confidence = job.assess();
+  REQUIRE(confidence.sources.size() == 2);
+  check_source(confidence.sources[0], "pace of several ranks", 0, 10);
+  check_source(confidence.sources[1], "compute scale", 0, 10);
+}
+
 TEST_CASE("confidence: a source that moves the step by a thousandth is named, less is not") {
   worlds::Job job = replayed_step_of_1000();
   job.options.compute_scale_range = {1, 400.0 / 399};  // one of 1000 us

@@ -85,6 +85,7 @@ TEST_CASE("uncertainty: bands of a node with NVLink, of one with PCIe and of a n
     check_band(cluster, 256_KiB, 0.75, 2.22);
     for (const Bytes size : {1_MiB, 1024_MiB}) check_band(cluster, size, 0.91, 1.15);
   }
+  check_band(worlds::node(2), 1_MiB, 0.91, 1.15);
   check_band(of_kind(IntraKind::pcie), 64_KiB, 0.77, 1.86);
   check_band(of_kind(IntraKind::pcie), 256_KiB, 0.58, 1.84);
   check_band(of_kind(IntraKind::pcie), 1_MiB, 0.86, 1.93);
@@ -121,6 +122,7 @@ TEST_CASE("uncertainty: fixed cost and bandwidth err apart, by the kind of machi
   };
   CHECK(factors_of(of_kind(IntraKind::nvswitch)) == expected(0.53, 1.87, 0.94, 1.16));
   CHECK(factors_of(of_kind(IntraKind::nvlink)) == expected(0.53, 1.87, 0.94, 1.16));
+  CHECK(factors_of(worlds::node(2)) == expected(0.53, 1.87, 0.94, 1.16));
   CHECK(factors_of(of_kind(IntraKind::pcie)) == expected(0.26, 12.1, 0.84, 1.93));
   CHECK(factors_of(of_kind(IntraKind::nvswitch, 2)) == expected(0.25, 4.01, 0.87, 1.34));
   CHECK(factors_of(of_kind(IntraKind::pcie, 2)) == expected(0.25, 4.01, 0.87, 1.34));
