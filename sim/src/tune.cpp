@@ -151,7 +151,7 @@ class Tuner {
 
     if (setting.cap) {
       const auto [low, high] = plateau(found, setting.index, indifferent);
-      round(standard, found, low, high, verdict.measurable, setting);
+      round(standard, found, low, high, verdict.measurable, least, setting);
     }
     const CurvePoint& point = found[setting.index].point;
     verdict.cap_range_mb = point.cap_range_mb;
@@ -203,11 +203,13 @@ class Tuner {
   }
 
   /// Replaces an exact cap by a round one: anywhere on the plateau if it is as sure there, else in ever
-  /// smaller parts of it, at last among the caps that give the very bucketing.
+  /// smaller parts of it, at last among the caps that give the very bucketing. What gains `least` still
+  /// does so when rounded: otherwise a cap worth setting would end as the default kept.
   void round(const Bucketing& standard, const std::vector<Bucketing>& found, std::size_t low,
-             std::size_t high, Duration measurable, Setting& setting) const {
+             std::size_t high, Duration measurable, Duration least, Setting& setting) const {
     if (!tuning_.caps.empty()) return;
     const std::size_t exact = setting.index;
+    const Duration worth = std::min(least, setting.gain.value);
     while (low < high) {
       const double cap =
           round_cap(found[low].point.cap_range_mb.first, found[high].point.cap_range_mb.second);
@@ -215,15 +217,15 @@ class Tuner {
       while (i < high && found[i].point.cap_range_mb.second < cap) ++i;
       const Gain rounded = gain(standard, found[i]);
       if (found[i].point.cap_range_mb.first <= cap && rounded.low > Duration() &&
-          rounded.low + measurable >= setting.gain.low) {
+          rounded.low + measurable >= setting.gain.low && rounded.value >= worth) {
         setting = {i, cap, rounded};
         return;
       }
       low = exact - (exact - low) / 2;
       high = exact + (high - exact) / 2;
     }
-    const auto& [least, most] = found[exact].point.cap_range_mb;
-    setting.cap = round_cap(least, most);
+    const auto& [lowest, highest] = found[exact].point.cap_range_mb;
+    setting.cap = round_cap(lowest, highest);
   }
 
   void explain(const Bucketing& standard, const Bucketing& chosen, const Bucketing& best,
