@@ -153,7 +153,9 @@ int run(const CompareArguments& arguments) {
   const bool tune = jobs.front().options.ddp.bucket_cap_mb_list.empty() &&
                     loaded.workload.recorded_with.compiled_gradients == 0;
   const Comparison comparison = compare(candidates, {.threads = arguments.threads, .tune = tune});
-  contexts.front().next_command = command_line("tune", settings[comparison.by_speed.front()]);
+  JobArguments next = settings[comparison.by_speed.front()];
+  next.ddp.bucket_cap_mb_list.reset();  // tune searches over single caps
+  contexts.front().next_command = command_line("tune", next);
 
   deliver(
       {.json = [&] { return compare_json(comparison, contexts); },

@@ -233,8 +233,11 @@ class Tuner {
       if (verdict.bucket_cap_mb)
         verdict.python += fmt::format("{}DistributedDataParallel(model, bucket_cap_mb={})",
                                       verdict.python.empty() ? "" : "; ", *verdict.bucket_cap_mb);
-      verdict.reason = fmt::format("{} bucket{} instead of {}", chosen.point.buckets,
-                                   chosen.point.buckets == 1 ? "" : "s", standard.point.buckets);
+      verdict.reason =
+          fmt::format("{} bucket{}", chosen.point.buckets, chosen.point.buckets == 1 ? "" : "s");
+      verdict.reason += chosen.point.buckets == standard.point.buckets
+                            ? " as by default, of other sizes"
+                            : fmt::format(" instead of {}", standard.point.buckets);
       if (best.point.iteration < chosen.point.iteration)
         verdict.reason += "; not the fastest predicted, but the one whose gain is surest";
       return;

@@ -13,8 +13,6 @@ using namespace ddpsim::literals;
 
 namespace {
 
-constexpr Bytes kMib = 1_MiB;
-constexpr Bytes kOne{1};
 constexpr double kMibAndByte = 1 + 1.0 / 1048576;
 
 Workload gradients_of_1_mib(std::size_t count) {
@@ -22,16 +20,16 @@ Workload gradients_of_1_mib(std::size_t count) {
 }
 
 /// One bucketing as a reader writes it.
-struct Row {
+struct Found {
   std::string buckets;  ///< gradients in each: "1 5"
   std::optional<double> cap;
   double first;
   std::pair<double, double> range;
-  bool operator==(const Row&) const = default;
+  bool operator==(const Found&) const = default;
 };
 
 /// Failing checks show whole rows.
-std::ostream& operator<<(std::ostream& out, const Row& row) {
+std::ostream& operator<<(std::ostream& out, const Found& row) {
   return out << "[" << row.buckets << "] cap " << row.cap.value_or(-1) << " first " << row.first
              << " of " << row.range.first << " to " << row.range.second;
 }
@@ -43,9 +41,9 @@ std::string text_of(const std::vector<Bucket>& buckets) {
   return text;
 }
 
-std::vector<Row> rows(const Workload& workload, const DdpOptions& options,
-                      const std::vector<double>& caps = {}) {
-  std::vector<Row> rows;
+std::vector<Found> rows(const Workload& workload, const DdpOptions& options,
+                        const std::vector<double>& caps = {}) {
+  std::vector<Found> rows;
   for (const Bucketing& found : search_bucketings(workload, options, caps).found) {
     const std::vector<Bucket> buckets = buckets_under(workload, options, found.limits);
     CHECK(found.point.buckets == buckets.size());
@@ -56,7 +54,7 @@ std::vector<Row> rows(const Workload& workload, const DdpOptions& options,
   return rows;
 }
 
-void check_rows(const std::vector<Row>& found, const std::vector<Row>& by_hand) {
+void check_rows(const std::vector<Found>& found, const std::vector<Found>& by_hand) {
   REQUIRE(found.size() == by_hand.size());
   for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == by_hand[i]);
 }
@@ -68,19 +66,19 @@ std::pair<double, double> caps(Bytes from, Bytes to) {
 }  // namespace
 
 TEST_CASE("bucketing search: before 1.10 one number, a cap behind a first bucket of 1 MiB") {
-  const double open = mib(4 * kMib + kOne);
+  const double open = mib(4 * 1_MiB + 1_B);
   for (const TorchVersion torch : {TorchVersion{1, 6}, TorchVersion{1, 9}})
     check_rows(rows(gradients_of_1_mib(6), {.torch = torch}),
-               {{"1 1 1 1 1 1", 1, 1, caps(Bytes(), kMib)},
-                {"1 2 2 1", 2, 1, caps(kMib + kOne, 2 * kMib)},
-                {"1 3 2", 3, 1, caps(2 * kMib + kOne, 3 * kMib)},
-                {"1 4 1", 4, 1, caps(3 * kMib + kOne, 4 * kMib)},
+               {{"1 1 1 1 1 1", 1, 1, caps(Bytes(), 1_MiB)},
+                {"1 2 2 1", 2, 1, caps(1_MiB + 1_B, 2 * 1_MiB)},
+                {"1 3 2", 3, 1, caps(2 * 1_MiB + 1_B, 3 * 1_MiB)},
+                {"1 4 1", 4, 1, caps(3 * 1_MiB + 1_B, 4 * 1_MiB)},
                 {"1 5", open, 1, {open, kNoLimitMb}}});
 }
 
 TEST_CASE("bucketing search: before 1.6 buckets are those of construction, from the last defined") {
   // Definition order, cut from its first gradient, then reversed.
-  const std::vector<Row> found = rows(gradients_of_1_mib(6), {.torch = {1, 4}});
+  const std::vector<Found> found = rows(gradients_of_1_mib(6), {.torch = {1, 4}});
   REQUIRE(found.size() == 5);
   CHECK(found[1].buckets == "1 2 2 1");
   CHECK(found[2].buckets == "2 3 1");
@@ -88,15 +86,15 @@ TEST_CASE("bucketing search: before 1.6 buckets are those of construction, from 
 }
 
 TEST_CASE("bucketing search: from 1.10 to 2.4 every first bucket with every cap behind it") {
-  const double open = mib(2 * kMib + kOne);
-  const std::vector<Row> by_hand = {
-      {"1 1 1 1", 1, 1, caps(Bytes(), kMib)},
-      {"1 2 1", 2, 1, caps(kMib + kOne, 2 * kMib)},
+  const double open = mib(2 * 1_MiB + 1_B);
+  const std::vector<Found> by_hand = {
+      {"1 1 1 1", 1, 1, caps(Bytes(), 1_MiB)},
+      {"1 2 1", 2, 1, caps(1_MiB + 1_B, 2 * 1_MiB)},
       {"1 3", open, 1, {open, kNoLimitMb}},
-      {"2 1 1", 1, 2, caps(Bytes(), kMib)},
+      {"2 1 1", 1, 2, caps(Bytes(), 1_MiB)},
       {"2 2", kMibAndByte, 2, {kMibAndByte, kNoLimitMb}},
       {"3 1", 0, 3, {0, kNoLimitMb}},
-      {"4", 0, mib(3 * kMib + kOne), {0, kNoLimitMb}},
+      {"4", 0, mib(3 * 1_MiB + 1_B), {0, kNoLimitMb}},
   };
   for (const TorchVersion torch : {TorchVersion{1, 10}, TorchVersion{2, 4}})
     check_rows(rows(gradients_of_1_mib(4), {.torch = torch}), by_hand);
@@ -105,15 +103,15 @@ TEST_CASE("bucketing search: from 1.10 to 2.4 every first bucket with every cap 
 TEST_CASE("bucketing search: a first bucket that is set is kept") {
   check_rows(
       rows(gradients_of_1_mib(4), {.torch = {2, 4}, .first_bucket_mb = 2}),
-      {{"2 1 1", 1, 2, caps(Bytes(), kMib)}, {"2 2", kMibAndByte, 2, {kMibAndByte, kNoLimitMb}}});
+      {{"2 1 1", 1, 2, caps(Bytes(), 1_MiB)}, {"2 2", kMibAndByte, 2, {kMibAndByte, kNoLimitMb}}});
 }
 
 TEST_CASE("bucketing search: from 2.5 one cap for all, or a first bucket with none; none twice") {
-  const double open = mib(3 * kMib + kOne);
-  const std::vector<Row> by_hand = {
-      {"1 1 1 1", 1, 1, caps(Bytes(), kMib)},
-      {"2 2", 2, 2, caps(kMib + kOne, 2 * kMib)},
-      {"3 1", 3, 3, caps(2 * kMib + kOne, 3 * kMib)},
+  const double open = mib(3 * 1_MiB + 1_B);
+  const std::vector<Found> by_hand = {
+      {"1 1 1 1", 1, 1, caps(Bytes(), 1_MiB)},
+      {"2 2", 2, 2, caps(1_MiB + 1_B, 2 * 1_MiB)},
+      {"3 1", 3, 3, caps(2 * 1_MiB + 1_B, 3 * 1_MiB)},
       {"4", open, open, {open, kNoLimitMb}},
       {"1 3", std::nullopt, 1, {25, 25}},  // first buckets of 2, 3 and 4 MiB: a cap gives them
   };
@@ -136,9 +134,9 @@ TEST_CASE("bucketing search: the default's own 1 MiB names the first bucket it g
   const std::int64_t half = 629'144;
   const Workload workload =
       worlds::chain({{half, 100}, {half, 100}, {half, 100}, {half, 100}}, 100, 100);
-  const std::vector<Row> found = rows(workload, {.torch = {2, 8}});
+  const std::vector<Found> found = rows(workload, {.torch = {2, 8}});
   REQUIRE(found.size() == 5);
-  CHECK(found[4] == Row{"1 3", std::nullopt, mib(Bytes(half)), {25, 25}});
+  CHECK(found[4] == Found{"1 3", std::nullopt, mib(Bytes(half)), {25, 25}});
   CHECK(rows(workload, {.torch = {2, 4}})[3].first == 1);
   // Smaller than 1 MiB altogether: one bucket, which a cap gives too.
   const Workload tiny = worlds::chain({{400, 100}, {400, 100}}, 100, 100);
@@ -150,7 +148,7 @@ TEST_CASE("bucketing search: the default's own 1 MiB names the first bucket it g
 TEST_CASE("bucketing search: the default is nothing passed") {
   const Bucketing standard = default_bucketing(
       gradients_of_1_mib(30), {.torch = {2, 8}, .bucket_cap_mb = 3, .first_bucket_mb = {}});
-  CHECK(standard.limits == std::vector<Bytes>{kMib, 25 * kMib});
+  CHECK(standard.limits == std::vector<Bytes>{1_MiB, 25 * 1_MiB});
   CHECK(standard.point.buckets == 3);  // [1] [25] [4]
   CHECK_FALSE(standard.point.bucket_cap_mb);
   CHECK(standard.point.first_bucket_mb == 1);
@@ -171,7 +169,7 @@ TEST_CASE("bucketing search: caps asked for, each once and ascending, as they we
   const BucketingSearch odd =
       search_bucketings(workload, {.torch = {2, 5}, .first_bucket_mb = 2}, {1});
   CHECK_FALSE(odd.found.front().point.reachable);
-  CHECK(odd.found.front().limits == std::vector<Bytes>{2 * kMib, kMib});
+  CHECK(odd.found.front().limits == std::vector<Bytes>{2 * 1_MiB, 1_MiB});
   CHECK(search_bucketings(workload, {.torch = {2, 4}, .first_bucket_mb = 2}, {1})
             .found.front()
             .point.reachable);

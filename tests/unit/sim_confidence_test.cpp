@@ -46,7 +46,7 @@ const std::string kFromSpecification =
     "the cluster is not calibrated: collective times come from its specification";
 const std::string kFromGloo =
     "gloo's times come from its law and the constants of --gloo, not from this cluster";
-const std::string kNoise = "measurement noise: 0.5 %";
+const std::string kHalfAPercent = "measurement noise: 0.5 %";
 
 CalibratedScale log_of(int nodes, int gpus, const std::string& source = "log.txt") {
   return {.nodes = nodes,
@@ -73,7 +73,7 @@ TEST_CASE("confidence: nothing uncertain but the measurement it is held against"
   const Confidence confidence = job.assess();
   check_interval(confidence, 0, 0);
   CHECK(confidence.sources.empty());
-  CHECK(confidence.because == Sentences{kFromSpecification, kNoise});
+  CHECK(confidence.because == Sentences{kFromSpecification, kHalfAPercent});
   CHECK(confidence.basis == kFromSpecification);
   CHECK(confidence.beyond.empty());
   CHECK_FALSE(confidence.measure_next);
@@ -86,8 +86,9 @@ TEST_CASE("confidence: collective times alone") {
   check_interval(confidence, 0.4 * 60, 0.7 * 60);  // 0.6 and 1.7 of 600 us
   REQUIRE(confidence.sources.size() == 1);
   check_source(confidence.sources[0], "collective times", -24, 42);
-  CHECK(confidence.because ==
-        Sentences{kFromGloo, "collective times may move the step by -24.0 % to +42.0 %", kNoise});
+  CHECK(confidence.because == Sentences{kFromGloo,
+                                        "collective times may move the step by -24.0 % to +42.0 %",
+                                        kHalfAPercent});
   CHECK(confidence.basis == kFromGloo);
   REQUIRE(confidence.measure_next);
   CHECK(confidence.measure_next->source == "collective times");
@@ -130,14 +131,14 @@ TEST_CASE("confidence: the pace of several ranks alone, and what is taken for it
   const std::string taken =
       "compute is taken 10.0 % slower on 2 ranks than on one GPU alone, as published steps show "
       "(--rank-slowdown)";
-  CHECK(job.assess().because == Sentences{kFromSpecification, kNoise});  // certain
+  CHECK(job.assess().because == Sentences{kFromSpecification, kHalfAPercent});  // certain
   job.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.3}};
   const Confidence confidence = job.assess();
   check_interval(confidence, 3, 6);  // 300 to 390 us
   CHECK(confidence.because == Sentences{kFromSpecification,
                                         "pace of several ranks may move the step by -3.0 % to "
                                         "+6.0 %",
-                                        taken, kNoise});
+                                        taken, kHalfAPercent});
   REQUIRE(confidence.sources.size() == 1);
   check_source(confidence.sources[0], "pace of several ranks", -3, 6);
   CHECK(confidence.measure_next->command ==
@@ -177,7 +178,7 @@ TEST_CASE("confidence: what the replay of today's step misses alone, towards whe
   check_interval(slower, 0, 2);  // 20 us of 1000
   REQUIRE(slower.sources.size() == 1);
   check_source(slower.sources[0], "today's residual", 0, 2);
-  CHECK(slower.because == Sentences{kFromSpecification, kNoise,
+  CHECK(slower.because == Sentences{kFromSpecification, kHalfAPercent,
                                     "today's step was replayed with +4.0 % left unexplained"});
   const Confidence faster = job.assess(Replay{.measured = 500_us, .predicted = 530_us});
   check_interval(faster, 3, 0);
@@ -237,7 +238,7 @@ TEST_CASE("confidence: gloo alone on one GPU rests on nothing") {
   worlds::Job job = step_of_1000();
   job.cluster.gpus_per_node = 1;
   job.model = worlds::alpha_beta(200, 100, job.cluster);
-  CHECK(job.assess().because == Sentences{kNoise});
+  CHECK(job.assess().because == Sentences{kHalfAPercent});
   CHECK(job.assess().basis.empty());
 }
 

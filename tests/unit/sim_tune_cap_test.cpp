@@ -13,18 +13,13 @@ using worlds::six_hidden;
 using worlds::three_queued;
 using worlds::two_then_four;
 
-namespace {
-
-constexpr Bytes kMib = 1_MiB;
-constexpr Bytes kOne{1};
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("tune: any cap of the range differs by no more than can be measured, to the byte") {
   // Next to a cap of up to 1 MiB stands [2] [2] [2], b = 100 us longer, and [3] [3], 200 us.
-  CHECK(six_hidden(3400, 100, 100).advice().cap_range_mb == caps(Bytes(), 2 * kMib));
+  CHECK(six_hidden(3400, 100, 100).advice().cap_range_mb == caps(Bytes(), 2 * 1_MiB));
   // A default of 9999 us: 99.99 us can be told apart.
-  CHECK(six_hidden(3399, 100, 100).advice().cap_range_mb == caps(Bytes(), kMib));
+  CHECK(six_hidden(3399, 100, 100).advice().cap_range_mb == caps(Bytes(), 1_MiB));
 }
 
 TEST_CASE("tune: the range reaches down and up from the cap, and ends at the first that differs") {
@@ -37,7 +32,7 @@ TEST_CASE("tune: the range reaches down and up from the cap, and ends at the fir
   CHECK(advice.bucket_cap_mb == 5);
   CHECK(advice.gain == gain_us(400, 240, 680));
   CHECK(advice.measurable == 100_us);
-  CHECK(advice.cap_range_mb == caps(3 * kMib + kOne, 5 * kMib));  // not beyond [3] [3]
+  CHECK(advice.cap_range_mb == caps(3 * 1_MiB + 1_B, 5 * 1_MiB));  // not beyond [3] [3]
   // Apart from [6] by 500 us: as soon as that cannot be told, the range is open upwards.
   CHECK(job.advice({.measurable_share = 0.05}).surest.has_value());
   // Of caps asked for nobody knows what lies between them, however alike they are.
@@ -53,7 +48,7 @@ TEST_CASE("tune: one bucket of everything is a range without an upper end, named
   CHECK(result.lower_bound == 1300_us);
   const Recommendation& advice = result.recommended;
   CHECK(advice.bucket_cap_mb == 3);
-  CHECK(advice.cap_range_mb == std::pair(mib(2 * kMib + kOne), kNoLimitMb));
+  CHECK(advice.cap_range_mb == std::pair(mib(2 * 1_MiB + 1_B), kNoLimitMb));
   CHECK(advice.gain == gain_us(800, 0.6 * 1000 - 200, 1.7 * 1000 - 200));
   CHECK(advice.python == "DistributedDataParallel(model, bucket_cap_mb=3)");
   CHECK(advice.reason == "1 bucket instead of 2");
@@ -71,7 +66,7 @@ TEST_CASE("tune: a range of caps takes in no setting of the first bucket, howeve
   CHECK(result.curve[3].first_bucket_mb == 0.5);
   CHECK(result.curve[3].iteration < result.default_setting.iteration - 890_us);
   CHECK(result.recommended.bucket_cap_mb.has_value());
-  CHECK(result.recommended.cap_range_mb == std::pair(mib(kMib + kOne), kNoLimitMb));
+  CHECK(result.recommended.cap_range_mb == std::pair(mib(1_MiB + 1_B), kNoLimitMb));
 }
 
 TEST_CASE("tune: the surest cap is recommended, not the fastest") {
@@ -87,7 +82,7 @@ TEST_CASE("tune: the surest cap is recommended, not the fastest") {
   CHECK(advice.bucket_cap_mb == 2);
   // 0.6 (T(5) - T(2)); 1.7: 6000 + 1870 - (6000 + 1615).
   CHECK(advice.gain == gain_us(150, 90, 255));
-  CHECK(advice.cap_range_mb == caps(Bytes(), 5 * kMib));  // all within 100 us of it
+  CHECK(advice.cap_range_mb == caps(Bytes(), 5 * 1_MiB));  // all within 100 us of it
   CHECK(advice.reason ==
         "3 buckets instead of 2; not the fastest predicted, but the one whose gain is surest");
   // It is looked at as long as it gains what can be measured: 150 us of 15000, not of 15001.
@@ -104,7 +99,7 @@ TEST_CASE("tune: a second number to set must earn a quarter of what can be measu
   CHECK(one.bucket_cap_mb == 2);
   CHECK_FALSE(one.first_bucket_mb);
   CHECK(one.gain == gain_us(400, 240, 680));
-  CHECK(one.cap_range_mb == caps(Bytes(), 2 * kMib));  // [1] x 6 takes 200 us longer
+  CHECK(one.cap_range_mb == caps(Bytes(), 2 * 1_MiB));  // [1] x 6 takes 200 us longer
 
   const Recommendation two = two_then_four(18399, 101).advice();  // 300 > 239.4 + 60
   CHECK(two.set);
@@ -124,7 +119,7 @@ TEST_CASE("tune: first bucket and cap are both written where the version takes b
   CHECK(advice.bucket_cap_mb == 5);  // [4] from 3 MiB and a byte
   CHECK(advice.gain == gain_us(500, 300, 850));
   // Behind a first bucket of 2 MiB: [3] [1] and [2] [2] take a = 101 us longer, [1] x 4 303 us.
-  CHECK(advice.cap_range_mb == std::pair(mib(kMib + kOne), kNoLimitMb));
+  CHECK(advice.cap_range_mb == std::pair(mib(1_MiB + 1_B), kNoLimitMb));
   CHECK(advice.python ==
         "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES = 2097152; "
         "DistributedDataParallel(model, bucket_cap_mb=5)");
@@ -151,7 +146,7 @@ TEST_CASE("tune: before 2.5 a cap alone leaves the first bucket at 1 MiB, so bot
   for (const Recommendation& advice : {later, before}) {
     CHECK(advice.set);
     CHECK(advice.gain == gain_us(1000, 1000, 1000));  // nothing of a replay is uncertain
-    CHECK(advice.cap_range_mb == caps(kMib + kOne, 2 * kMib));
+    CHECK(advice.cap_range_mb == caps(1_MiB + 1_B, 2 * 1_MiB));
   }
 }
 
@@ -195,7 +190,7 @@ TEST_CASE("tune: a rounder cap that is less sure is left, although predicted as 
   const Recommendation& advice = result.recommended;
   CHECK(advice.bucket_cap_mb == 2);  // not 1, in the middle of 0 to 2
   CHECK(advice.gain == gain_us(1500, 900, 2250));
-  CHECK(advice.cap_range_mb == caps(Bytes(), 2 * kMib));
+  CHECK(advice.cap_range_mb == caps(Bytes(), 2 * 1_MiB));
   CHECK(advice.reason == "3 buckets instead of 2");
 }
 

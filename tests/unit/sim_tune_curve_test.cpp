@@ -12,12 +12,7 @@ using worlds::caps;
 using worlds::six_hidden;
 using worlds::three_queued;
 
-namespace {
-
-constexpr Bytes kMib = 1_MiB;
-constexpr Bytes kOne{1};
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("tune: every point of the curve, best, bounds and partition of six hidden layers") {
   // T(k) = 100 + 100 k; step = 3400 + 6000 + T(last bucket).
@@ -30,16 +25,16 @@ TEST_CASE("tune: every point of the curve, best, bounds and partition of six hid
     Duration exposed;
     std::size_t buckets;
   };
-  const double open = mib(5 * kMib + kOne);
+  const double open = mib(5 * 1_MiB + 1_B);
   const std::vector<Row> by_hand = {
-      {1, 1, caps(Bytes(), kMib), 9600_us, 200_us, 6},
-      {2, 2, caps(kMib + kOne, 2 * kMib), 9700_us, 300_us, 3},
-      {3, 3, caps(2 * kMib + kOne, 3 * kMib), 9800_us, 400_us, 2},  // [3] [3]
-      {4, 4, caps(3 * kMib + kOne, 4 * kMib), 9700_us, 300_us, 2},  // [4] [2]
-      {5, 5, caps(4 * kMib + kOne, 5 * kMib), 9600_us, 200_us, 2},  // [5] [1]
-      {open, open, {open, kNoLimitMb}, 10100_us, 700_us, 1},        // [6]
-      {std::nullopt, 1, {25, 25}, 10000_us, 600_us, 2},             // [1] [5], the default
-      {std::nullopt, 2, {25, 25}, 9900_us, 500_us, 2},              // [2] [4]
+      {1, 1, caps(Bytes(), 1_MiB), 9600_us, 200_us, 6},
+      {2, 2, caps(1_MiB + 1_B, 2 * 1_MiB), 9700_us, 300_us, 3},
+      {3, 3, caps(2 * 1_MiB + 1_B, 3 * 1_MiB), 9800_us, 400_us, 2},  // [3] [3]
+      {4, 4, caps(3 * 1_MiB + 1_B, 4 * 1_MiB), 9700_us, 300_us, 2},  // [4] [2]
+      {5, 5, caps(4 * 1_MiB + 1_B, 5 * 1_MiB), 9600_us, 200_us, 2},  // [5] [1]
+      {open, open, {open, kNoLimitMb}, 10100_us, 700_us, 1},         // [6]
+      {std::nullopt, 1, {25, 25}, 10000_us, 600_us, 2},              // [1] [5], the default
+      {std::nullopt, 2, {25, 25}, 9900_us, 500_us, 2},               // [2] [4]
   };
   REQUIRE(result.curve.size() == by_hand.size());
   for (std::size_t i = 0; i < by_hand.size(); ++i) {
