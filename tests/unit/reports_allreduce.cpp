@@ -8,8 +8,8 @@
 #include "reports_sample.hpp"
 
 using namespace ddpsim;
+using Json = nlohmann::json;
 using namespace ddpsim::literals;
-using nlohmann::json;
 
 namespace {
 
@@ -29,7 +29,7 @@ AllReduceTable table() {
 }  // namespace
 
 TEST_CASE("allreduce JSON: times, bandwidths and the choice of every size") {
-  const json doc = json::parse(allreduce_json(table(), sample::context()));
+  const Json doc = Json::parse(allreduce_json(table(), sample::context()));
   CHECK(doc["schema"] == "ddpsim.allreduce/1");
   CHECK(doc["cluster"] == "dgx1v");
   CHECK(doc["ranks"] == 8);
@@ -39,9 +39,9 @@ TEST_CASE("allreduce JSON: times, bandwidths and the choice of every size") {
   CHECK(doc["gpus_per_node"] == 4);
   CHECK(doc["gpu"] == "V100");
   CHECK(doc["torch"] == "2.8");
-  CHECK(doc["warnings"] == json::array());
+  CHECK(doc["warnings"] == Json::array());
   REQUIRE(doc["rows"].size() == 2);
-  const json& row = doc["rows"][1];
+  const Json& row = doc["rows"][1];
   CHECK(row["size_bytes"] == 1073741824);
   CHECK(row["time_us"] == 4000);
   CHECK(row["low_us"] == 3000);

@@ -6,8 +6,8 @@
 #include "reports_sample.hpp"
 
 using namespace ddpsim;
+using Json = nlohmann::json;
 using namespace ddpsim::literals;
-using nlohmann::json;
 
 namespace {
 
@@ -101,12 +101,12 @@ TEST_CASE("buckets page: beside what DDP logged") {
 TEST_CASE("buckets JSON: beside what DDP logged") {
   const std::vector<Bucket> buckets = {mixed()[0], mixed()[1]};
   CHECK(
-      json::parse(buckets_json(buckets, {}, {2, 8}, LoggedBuckets{{3_MiB, 4_MiB}, ""}))["logged"] ==
-      json{{"match", true}, {"bytes", {3145728, 4194304}}});
+      Json::parse(buckets_json(buckets, {}, {2, 8}, LoggedBuckets{{3_MiB, 4_MiB}, ""}))["logged"] ==
+      Json{{"match", true}, {"bytes", {3145728, 4194304}}});
   CHECK(
-      json::parse(buckets_json(buckets, {}, {2, 8}, LoggedBuckets{{3_MiB, 6_MiB}, ""}))["logged"] ==
-      json{{"match", false}, {"first_difference", 1}, {"bytes", {3145728, 6291456}}});
-  CHECK_FALSE(json::parse(buckets_json(buckets, {}, {2, 8})).contains("logged"));
+      Json::parse(buckets_json(buckets, {}, {2, 8}, LoggedBuckets{{3_MiB, 6_MiB}, ""}))["logged"] ==
+      Json{{"match", false}, {"first_difference", 1}, {"bytes", {3145728, 6291456}}});
+  CHECK_FALSE(Json::parse(buckets_json(buckets, {}, {2, 8})).contains("logged"));
 }
 
 TEST_CASE("buckets CSV: a row per bucket, parameters with spaces between them") {

@@ -8,8 +8,8 @@
 #include "mentions.hpp"
 
 using namespace ddpsim;
+using Json = nlohmann::json;
 using namespace ddpsim::literals;
-using nlohmann::json;
 
 namespace {
 
@@ -161,7 +161,7 @@ TEST_CASE("calibration document: whole") {
   one.fit.notes = {"a note"};
   one.warnings = {"a warning"};
   // Law 5 and 10 %, calibrated 1 and 2 %: of two, both figures are the larger.
-  CHECK(json::parse(calibration_report_json(one)) == json::parse(R"json({
+  CHECK(Json::parse(calibration_report_json(one)) == Json::parse(R"json({
     "schema": "ddpsim.calibration/1", "cluster": "box", "output": "box.json",
     "read": ["a.txt: three sizes", "b.txt: four"],
     "calibrated": {"median_abs_error_percent": 2, "p90_abs_error_percent": 2, "sizes": 2},

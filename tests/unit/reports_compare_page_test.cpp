@@ -7,8 +7,8 @@
 #include "reports_sample.hpp"
 
 using namespace ddpsim;
+using Json = nlohmann::json;
 using namespace ddpsim::literals;
-using nlohmann::json;
 
 namespace {
 
@@ -183,7 +183,7 @@ TEST_CASE("compare JSON: every field under its name") {
   Compared all = three_jobs();
   all.contexts[0].bucket_setting = "default";
   all.contexts[0].warnings = {"careful"};
-  const json doc = json::parse(compare_json(all.comparison, all.contexts));
+  const Json doc = Json::parse(compare_json(all.comparison, all.contexts));
   CHECK(doc["schema"] == "ddpsim.compare/1");
   CHECK(doc["workload"] == "tiny");
   CHECK(doc["torch"] == "2.8");
@@ -191,11 +191,11 @@ TEST_CASE("compare JSON: every field under its name") {
   CHECK(doc["backend"] == "nccl");
   CHECK(doc["network"] == "analytic");
   CHECK(doc["bucket_setting"] == "default");
-  CHECK(doc["by_speed"] == json{1, 0, 2});
+  CHECK(doc["by_speed"] == Json{1, 0, 2});
   CHECK(doc["fastest_is_certain"] == true);
-  CHECK(doc["warnings"] == json{"careful"});
+  CHECK(doc["warnings"] == Json{"careful"});
   REQUIRE(doc["rows"].size() == 3);
-  CHECK(doc["rows"][0] == json::parse(R"json({
+  CHECK(doc["rows"][0] == Json::parse(R"json({
     "cluster": "far", "ranks": 16, "compute_scale": 2, "rank_slowdown": 1.1, "iteration_us": 120000,
     "alone_us": 72000, "scaling_efficiency": 0.6, "samples_per_second": 4266.666667,
     "exposed_communication_us": 30000, "exposed_share": 0.25,
@@ -204,14 +204,14 @@ TEST_CASE("compare JSON: every field under its name") {
                  "python": "", "reason": "far keeps it"},
     "confidence": {"grade": "C", "interval_percent": [-10, 20], "because": ["why far"], "measure_next": null},
     "behind_percent": {"value": 20, "low": 12, "high": 28}})json"));
-  CHECK(doc["rows"][1]["best_cap"] == json::parse(R"json({
+  CHECK(doc["rows"][1]["best_cap"] == Json::parse(R"json({
     "action": "set", "bucket_cap_mb": 60, "first_bucket_mb": null, "cap_range_mb": [54, 80],
     "gain_us": {"value": 7000, "low": 6000, "high": 9000},
     "surest_gain_us": {"value": 5000, "low": 4000, "high": 8000}, "measurable_us": 1000,
     "python": "DDP(model, bucket_cap_mb=60)", "reason": "fewer buckets"
 })json"));
   CHECK(doc["rows"][2]["best_cap"]["first_bucket_mb"] == 12.5);
-  CHECK(doc["rows"][2]["behind_percent"] == json{{"value", 150}, {"low", 120}, {"high", 180}});
+  CHECK(doc["rows"][2]["behind_percent"] == Json{{"value", 150}, {"low", 120}, {"high", 180}});
 }
 
 TEST_CASE(
@@ -221,12 +221,12 @@ TEST_CASE(
   all.contexts[1].samples_per_step.reset();
   all.comparison.jobs[1].best_cap.reset();
   all.comparison.jobs[0].behind.low_percent = 0;
-  const json doc = json::parse(compare_json(all.comparison, all.contexts));
+  const Json doc = Json::parse(compare_json(all.comparison, all.contexts));
   CHECK(doc["rows"][1]["samples_per_second"].is_null());
   CHECK(doc["rows"][1]["best_cap"].is_null());
   CHECK(doc["fastest_is_certain"] == false);
   all.comparison.by_speed = {1};
-  CHECK(json::parse(compare_json(all.comparison, all.contexts))["fastest_is_certain"] == true);
+  CHECK(Json::parse(compare_json(all.comparison, all.contexts))["fastest_is_certain"] == true);
 }
 
 TEST_CASE("compare CSV: one row per job, as asked for") {

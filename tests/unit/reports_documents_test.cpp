@@ -6,19 +6,19 @@
 #include "reports_sample.hpp"
 
 using namespace ddpsim;
+using Json = nlohmann::json;
 using namespace ddpsim::literals;
-using nlohmann::json;
 
 namespace {
 
-json result_of(const SimulationResult& result, const ReportContext& context) {
-  return json::parse(result_json(result, context));
+Json result_of(const SimulationResult& result, const ReportContext& context) {
+  return Json::parse(result_json(result, context));
 }
 
 }  // namespace
 
 TEST_CASE("result document: whole") {
-  CHECK(result_of(sample::result(), sample::context()) == json::parse(R"json({
+  CHECK(result_of(sample::result(), sample::context()) == Json::parse(R"json({
     "schema": "ddpsim.result/1", "workload": "tiny", "cluster": "dgx1v", "ranks": 8, "torch": "2.8",
     "nccl": "2.27.3", "backend": "nccl", "network": "analytic", "compute_scale": 1, "rank_slowdown": 1,
     "bucket_setting": "default (1 MiB, then 25 MiB)",
@@ -54,15 +54,15 @@ TEST_CASE("result document: what a setting adds") {
       NextMeasurement{"fixed cost", "all_reduce_perf", "ddpsim calibrate"};
   SimulationResult result = sample::result();
   result.step.buckets[0].on_the_wire = 512_KiB;
-  const json doc = result_of(result, context);
+  const Json doc = result_of(result, context);
   CHECK(doc["compute_scale"] == 2);
   CHECK(doc["rank_slowdown"] == 1.05);
   CHECK(doc["variation"] ==
-        json::parse(R"json({"stragglers": [{"rank": 3, "slowdown": 1.2}], "jitter": 0.02,
+        Json::parse(R"json({"stragglers": [{"rank": 3, "slowdown": 1.2}], "jitter": 0.02,
                                             "stagger_us": 4000, "seed": 7})json"));
   CHECK(doc["comm_hook"] == "fp16_compress_hook");
-  CHECK(doc["warnings"] == json{"one", "two"});
-  CHECK(doc["confidence"]["measure_next"] == json{{"source", "fixed cost"},
+  CHECK(doc["warnings"] == Json{"one", "two"});
+  CHECK(doc["confidence"]["measure_next"] == Json{{"source", "fixed cost"},
                                                   {"command", "all_reduce_perf"},
                                                   {"then", "ddpsim calibrate"}});
   CHECK(doc["buckets"][0]["wire_bytes"] == 524288);
@@ -73,7 +73,7 @@ TEST_CASE("result document: what is not set has no key; gloo has no NCCL") {
   ReportContext context = sample::context();
   context.backend = Backend::gloo;
   context.bucket_setting.clear();
-  const json doc = result_of(sample::result(), context);
+  const Json doc = result_of(sample::result(), context);
   CHECK(doc["nccl"].is_null());
   CHECK(doc["backend"] == "gloo");
   for (const char* absent :
@@ -90,10 +90,10 @@ TEST_CASE("result document: ranks that differ, and their statistics") {
                   {.rank = 1, .wait = 6_ms, .times_last = 3, .caused = 20_ms}};
   ReportContext context = sample::context();
   context.iteration_if_alike = 95_ms;
-  const json doc = result_of(result, context);
+  const Json doc = result_of(result, context);
   CHECK(doc["iteration_if_alike_us"] == 95000);
   CHECK(doc["iteration_statistics"] ==
-        json::parse(R"json({"first_iteration": 3, "count": 20, "mean_us": 104000,
+        Json::parse(R"json({"first_iteration": 3, "count": 20, "mean_us": 104000,
                                                        "p50_us": 103000, "p95_us": 108000, "p99_us": null})json"));
   CHECK(result_json(result, context).find(R"("ranks": [
     {"rank": 0, "wait_us": 8000, "times_last": 1, "caused_wait_us": 2000},
@@ -109,10 +109,10 @@ TEST_CASE("result document: each iteration with its own figures") {
   result.iterations[1].times.iteration = 101_ms;
   result.iterations[1].buckets.pop_back();
   result.iterations[1].events = 43;
-  const json doc = result_of(result, sample::context());
+  const Json doc = result_of(result, sample::context());
   CHECK(doc["iterations"][1]["iteration"] == 2);
   CHECK(doc["iterations"][1]["iteration_us"] == 101000);
-  CHECK(doc["iterations"][1]["buckets"] == json{doc["buckets"][0]});
+  CHECK(doc["iterations"][1]["buckets"] == Json{doc["buckets"][0]});
   CHECK(doc["iterations"][1]["events"] == 43);
 }
 
@@ -123,8 +123,8 @@ TEST_CASE("tune document: whole") {
   tune.recommended.first_bucket_mb = 12.5;
   tune.curve = {tune.best};
   tune.curve[0].reachable = false;
-  const json doc = json::parse(tune_json(tune, sample::context()));
-  CHECK(doc == json::parse(R"json({
+  const Json doc = Json::parse(tune_json(tune, sample::context()));
+  CHECK(doc == Json::parse(R"json({
     "schema": "ddpsim.tune/1", "workload": "tiny", "cluster": "dgx1v", "ranks": 8, "torch": "2.8",
     "nccl": "2.27.3", "backend": "nccl", "network": "analytic", "compute_scale": 1, "rank_slowdown": 1,
     "bucket_setting": "default (1 MiB, then 25 MiB)",
@@ -151,8 +151,8 @@ TEST_CASE("tune document: whole") {
 TEST_CASE("tune document: no cap can be recommended, and why") {
   ReportContext context = sample::context();
   context.no_cap_because = "gradients are sparse";
-  const json doc = json::parse(tune_json(sample::set(), context));
-  CHECK(doc["recommended"] == json{{"action", "none"}, {"reason", "gradients are sparse"}});
+  const Json doc = Json::parse(tune_json(sample::set(), context));
+  CHECK(doc["recommended"] == Json{{"action", "none"}, {"reason", "gradients are sparse"}});
   CHECK_FALSE(doc.contains("best_partition_absent_because"));
 }
 

@@ -7,8 +7,8 @@
 #include "ddpsim/reports/measurement.hpp"
 
 using namespace ddpsim;
+using Json = nlohmann::json;
 using namespace ddpsim::literals;
-using nlohmann::json;
 
 namespace {
 
@@ -58,12 +58,12 @@ Measurement measurement() {
 }  // namespace
 
 TEST_CASE("measurement document: whole") {
-  const json doc = json::parse(measurement_json(measurement()));
+  const Json doc = Json::parse(measurement_json(measurement()));
   CHECK(doc["schema"] == "ddpsim.measurement/1");
   CHECK(doc["ranks"] == 4);
-  CHECK(doc["setup"] == json{{"backend", "nccl"}, {"torch_rules", "2.4"}});
+  CHECK(doc["setup"] == Json{{"backend", "nccl"}, {"torch_rules", "2.4"}});
   REQUIRE(doc["configurations"].size() == 2);
-  CHECK(doc["configurations"][0] == json::parse(R"json({
+  CHECK(doc["configurations"][0] == Json::parse(R"json({
     "name": "cap25", "bucket_cap_mb": 25, "gradient_as_bucket_view": false,
     "iteration_us": {"median": 9000, "p10": 8100, "p90": 9900},
     "forward_us": {"median": 2000, "p10": 1999.75, "p90": 2000.5},
@@ -86,7 +86,7 @@ TEST_CASE("measurement document: whole") {
     "timeline": "cap25.json"})json"));
   CHECK(doc["configurations"][1]["bucket_cap_mb"].is_null());
   CHECK(doc["configurations"][1]["gradient_as_bucket_view"] == true);
-  CHECK(doc["all_reduces"] == json::parse(R"json([
+  CHECK(doc["all_reduces"] == Json::parse(R"json([
     {"size_bytes": 4000000, "dtype": "float32", "time_us": {"median": 100, "p10": 90, "p90": 120}},
     {"size_bytes": 2000000, "dtype": "float16", "time_us": {"median": 200, "p10": 180, "p90": 230},
      "narrow_us": {"median": 7, "p10": 6.75, "p90": 7.5}, "widen_us": {"median": 8, "p10": 7.75, "p90": 8.5}}])json"));

@@ -7,8 +7,8 @@
 #include "mentions.hpp"
 
 using namespace ddpsim;
+using Json = nlohmann::json;
 using namespace ddpsim::literals;
-using nlohmann::json;
 
 namespace {
 
@@ -285,7 +285,7 @@ TEST_CASE("topo document: whole") {
   TopoReport report = four_boxes();
   NodeType& type = report.topology.node_types[0];
   type.channels = {{{0, 1}, 0, std::nullopt}};
-  CHECK(json::parse(topo_json(report)) == json::parse(R"json({
+  CHECK(Json::parse(topo_json(report)) == Json::parse(R"json({
     "schema": "ddpsim.topo/1",
     "cluster": {
       "name": "box", "summary": "a box for tests", "nodes": 4, "gpus_per_node": 2, "ranks": 8, "gpu": "V100",
@@ -318,12 +318,12 @@ TEST_CASE("topo document: whole") {
                    "busbw_gbps": 24, "next_kind": "pcie", "next_busbw_gbps": 30}})json"));
   report.bottleneck->next_kind.reset();
   type.channels = {{{1, 0}, std::nullopt, 1}};
-  json doc = json::parse(topo_json(report));
+  Json doc = Json::parse(topo_json(report));
   CHECK_FALSE(doc["bottleneck"].contains("next_kind"));
-  CHECK(doc["node_types"][0]["channels"] == json::parse(R"([{"gpus": [1, 0], "nic_out": 1}])"));
+  CHECK(doc["node_types"][0]["channels"] == Json::parse(R"([{"gpus": [1, 0], "nic_out": 1}])"));
   report.bottleneck.reset();
   report.topology.cluster.nodes = 1;
-  doc = json::parse(topo_json(report));
+  doc = Json::parse(topo_json(report));
   CHECK(doc["bottleneck"].is_null());
   CHECK(doc["node_trees"].empty());
 }
@@ -331,7 +331,7 @@ TEST_CASE("topo document: whole") {
 TEST_CASE("topo document: node trees up to 4096 nodes") {
   TopoReport report = four_boxes();
   report.topology.cluster.nodes = 4096;
-  CHECK(json::parse(topo_json(report))["node_trees"][1].size() == 4096);
+  CHECK(Json::parse(topo_json(report))["node_trees"][1].size() == 4096);
   report.topology.cluster.nodes = 4097;
-  CHECK(json::parse(topo_json(report))["node_trees"].empty());
+  CHECK(Json::parse(topo_json(report))["node_trees"].empty());
 }

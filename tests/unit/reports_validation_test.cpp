@@ -7,7 +7,7 @@
 #include "mentions.hpp"
 
 using namespace ddpsim;
-using nlohmann::json;
+using Json = nlohmann::json;
 
 namespace {
 
@@ -171,9 +171,9 @@ TEST_CASE("validation document: whole") {
                              .pairs = 6,
                              .right_sign = 5};
   const ErrorLimit limit{.percent = 42.5, .statistic = ErrorLimit::Statistic::p90};
-  CHECK(json::parse(validation_json(found, figures("p.json", "a result", {"of p"}),
+  CHECK(Json::parse(validation_json(found, figures("p.json", "a result", {"of p"}),
                                     figures("m.json", "a timeline", {"of m"}), limit)) ==
-        json::parse(R"json({
+        Json::parse(R"json({
     "schema": "ddpsim.validation/1", "predicted": "p.json", "measured": "m.json",
     "rows": [{"name": "iteration", "unit": "us", "measured": 10000, "predicted": 11000, "error_percent": 10,
               "within_interval": true},
@@ -190,15 +190,15 @@ TEST_CASE("validation document: whole") {
 
 TEST_CASE("validation document: what was not chosen, measured or asked for") {
   Validation found = validation();
-  json doc = json::parse(validation_json(found, kPredicted, kMeasured, std::nullopt));
+  Json doc = Json::parse(validation_json(found, kPredicted, kMeasured, std::nullopt));
   CHECK_FALSE(doc.contains("caps"));
   CHECK_FALSE(doc.contains("limit"));
   found.caps = CapValidation{.chosen = "", .measured_best = "default", .regret_percent = {}};
-  doc = json::parse(validation_json(found, kPredicted, kMeasured, ErrorLimit{.percent = 50}));
+  doc = Json::parse(validation_json(found, kPredicted, kMeasured, ErrorLimit{.percent = 50}));
   CHECK(doc["caps"]["chosen"].is_null());
   CHECK(doc["caps"]["regret_percent"].is_null());
   CHECK(doc["limit"] ==
-        json{{"max_error_percent", 50}, {"statistic", "worst"}, {"exceeded", true}});
+        Json{{"max_error_percent", 50}, {"statistic", "worst"}, {"exceeded", true}});
 }
 
 TEST_CASE("validation CSV: a row per figure") {

@@ -48,7 +48,7 @@ const std::string kFromGloo =
     "gloo's times come from its law and the constants of --gloo, not from this cluster";
 const std::string kHalfAPercent = "measurement noise: 0.5 %";
 
-CalibratedScale log_of(int nodes, int gpus, const std::string& source = "log.txt") {
+CalibratedScale fitted_log(int nodes, int gpus, const std::string& source = "log.txt") {
   return {.nodes = nodes,
           .gpus_per_node = gpus,
           .smallest = Bytes(8),
@@ -57,7 +57,7 @@ CalibratedScale log_of(int nodes, int gpus, const std::string& source = "log.txt
           .nccl = {}};
 }
 
-Cluster calibrated(Cluster cluster, const std::vector<CalibratedScale>& logs) {
+Cluster calibrated_on(Cluster cluster, const std::vector<CalibratedScale>& logs) {
   Calibration calibration;
   calibration.constants = constants_of(cluster);
   calibration.scales = logs;
@@ -259,13 +259,13 @@ TEST_CASE("confidence: replays, their residual and when it is small enough") {
 TEST_CASE(
     "confidence: grade C without a log, B with one, A where today's step was reproduced too") {
   const Cluster bare = worlds::node(8);
-  const Cluster logged = calibrated(bare, {log_of(1, 8)});
+  const Cluster logged = calibrated_on(bare, {fitted_log(1, 8)});
   CHECK(grade_of(bare, false) == Grade::c);
   CHECK(grade_of(bare, true) == Grade::c);
   CHECK(grade_of(logged, false) == Grade::b);
   CHECK(grade_of(logged, true) == Grade::a);
   // Beyond the scales measured no step of today helps.
-  CHECK(grade_of(calibrated(bare, {log_of(1, 4)}), true) == Grade::b);
+  CHECK(grade_of(calibrated_on(bare, {fitted_log(1, 4)}), true) == Grade::b);
   CHECK(name_of(Grade::a) == "A");
   CHECK(name_of(Grade::b) == "B");
   CHECK(name_of(Grade::c) == "C");
@@ -273,13 +273,13 @@ TEST_CASE(
 
 TEST_CASE("confidence: a step's grade goes by its cluster's logs and by today's step") {
   worlds::Job job = replayed_step_of_1000();
-  job.cluster = calibrated(worlds::node(8), {log_of(1, 8)});
+  job.cluster = calibrated_on(worlds::node(8), {fitted_log(1, 8)});
   job.model = AnalyticModel{.cluster = job.cluster, .tuning = {}};
   CHECK(job.assess().grade == Grade::b);
   CHECK(job.assess(Replay{1000_us, 950_us}).grade == Grade::a);
   CHECK(job.assess(Replay{1000_us, 949_us}).grade == Grade::b);
   CHECK(job.assess().beyond.empty());
-  job.cluster = calibrated(worlds::node(8), {log_of(1, 4), log_of(1, 2)});
+  job.cluster = calibrated_on(worlds::node(8), {fitted_log(1, 4), fitted_log(1, 2)});
   job.model = AnalyticModel{.cluster = job.cluster, .tuning = {}};
   const Confidence beyond = job.assess(Replay{1000_us, 1000_us});
   CHECK(beyond.grade == Grade::b);
@@ -299,11 +299,11 @@ TEST_CASE("confidence: a step's grade goes by its cluster's logs and by today's 
 TEST_CASE("confidence: what collectives rest on, in words") {
   const Cluster bare = worlds::node(8);
   CHECK(calibration_of(bare) == kFromSpecification);
-  CHECK(calibration_of(calibrated(bare, {log_of(1, 8)})) ==
+  CHECK(calibration_of(calibrated_on(bare, {fitted_log(1, 8)})) ==
         "the cluster is calibrated with 1 log of it");
-  CHECK(calibration_of(calibrated(bare, {log_of(1, 8), log_of(2, 8)})) ==
+  CHECK(calibration_of(calibrated_on(bare, {fitted_log(1, 8), fitted_log(2, 8)})) ==
         "the cluster is calibrated with 2 logs of it");
-  CHECK(calibration_of(calibrated(bare, {log_of(2, 8)})) ==
+  CHECK(calibration_of(calibrated_on(bare, {fitted_log(2, 8)})) ==
         "the cluster is calibrated with 1 log of it, but 1 node lies beyond the calibrated range "
         "(2 nodes)");
 }

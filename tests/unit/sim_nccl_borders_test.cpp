@@ -26,7 +26,7 @@ Cluster over(NetworkKind kind, int capability) {
   return two;
 }
 
-Cluster calibrated(Cluster cluster, const FittedSelection& selection) {
+Cluster selecting(Cluster cluster, const FittedSelection& selection) {
   Calibration calibration;
   calibration.selection = selection;
   calibration.scales = {{cluster.nodes, cluster.gpus_per_node, Bytes(8), 1024_MiB, "log"}};
@@ -93,12 +93,12 @@ TEST_CASE("nccl borders: who lists LL128 gets it even where NCCL would not take 
 
 TEST_CASE("nccl borders: a log may forbid LL128 between nodes, not inside one, not when listed") {
   const FittedSelection without{.ll128_between_nodes = false};
-  CHECK(takes_ll128(calibrated(nvlink(2, 8, 80, graph(8, 24)), {})));
-  CHECK_FALSE(takes_ll128(calibrated(nvlink(2, 8, 80, graph(8, 24)), without)));
-  CHECK(takes_ll128(calibrated(nvlink(1, 8, 80, graph(8, 24)), without)));
+  CHECK(takes_ll128(selecting(nvlink(2, 8, 80, graph(8, 24)), {})));
+  CHECK_FALSE(takes_ll128(selecting(nvlink(2, 8, 80, graph(8, 24)), without)));
+  CHECK(takes_ll128(selecting(nvlink(1, 8, 80, graph(8, 24)), without)));
   CollectiveTuning listed = kNewest;
   listed.protocols = Protocol::ll128;
-  CHECK(can_choose(calibrated(nvlink(2, 8, 80, graph(8, 24)), without), listed));
+  CHECK(can_choose(selecting(nvlink(2, 8, 80, graph(8, 24)), without), listed));
 }
 
 TEST_CASE("nccl borders: a log may weigh trees between nodes; the estimate stays NCCL's") {
@@ -107,7 +107,7 @@ TEST_CASE("nccl borders: a log may weigh trees between nodes; the estimate stays
   const auto chosen = [&](double factor, Bytes size, int nodes) {
     Cluster cluster = two;
     cluster.nodes = nodes;
-    return choose(kAllReduce, size, calibrated(cluster, {.tree_factor = factor}), kNewest);
+    return choose(kAllReduce, size, selecting(cluster, {.tree_factor = factor}), kNewest);
   };
   CHECK(chosen(1, 25_MiB, 2).algorithm == kRing);
   CHECK(chosen(0.5, 25_MiB, 2).algorithm == kTree);

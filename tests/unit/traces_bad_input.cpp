@@ -39,9 +39,9 @@ ByteSource endless(std::string head, char filler, std::size_t count) {
 }
 
 template <typename Read>
-std::string complaint(Read read) {
+std::string import_complaint(Read reading) {
   try {
-    read();
+    reading();
   } catch (const InputError& error) {
     return error.what();
   }
@@ -49,13 +49,13 @@ std::string complaint(Read read) {
 }
 
 std::string complaint_of(const ByteSource& source) {
-  return complaint([&] { import_profiler_trace(source, "t.json", {}); });
+  return import_complaint([&] { import_profiler_trace(source, "t.json", {}); });
 }
 
 std::string complaint_of_file(const std::string& content) {
   const TemporaryFolder folder;
   const std::string name = folder.file("input", content).string();
-  const std::string message = complaint([&] { import_file(name, {}); });
+  const std::string message = import_complaint([&] { import_file(name, {}); });
   return message.find(name) == 0 ? message : "without the file's name: " + message;
 }
 
