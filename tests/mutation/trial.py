@@ -1,0 +1,188 @@
+"""A sample of mutants, compiled and tried: who noticed which."""
+import concurrent.futures
+import dataclasses
+import itertools
+import queue
+import sys
+
+import behind_switch
+import commands
+import complaints
+import listed
+import report
+import singly
+import tree
+import unit_tests
+
+ROUNDS = 8  # of compiling together, each without what kept the last one from compiling
+RESERVE = 1.3  # of the wanted mutants are compiled together: some turn out to be none
+
+
+def say(*words):
+    print("mutate:", *words, file=sys.stderr, flush=True)
+
+
+@dataclasses.dataclass
+class Trial:
+    sources: dict
+    mutants: list  # every mutant of every part, by number
+    queues: dict  # part -> (how many count, numbers in order)
+    jobs: int
+    reasons: dict  # of equivalent mutants
+    together: set = dataclasses.field(default_factory=set)  # numbers behind a switch
+    apart: dict = dataclasses.field(default_factory=dict)  # number -> why singly
+    broken: dict = dataclasses.field(default_factory=dict)  # number -> why no mutant
+    untried: dict = dataclasses.field(default_factory=dict)  # number -> why
+    maybe_compiled: set = dataclasses.field(default_factory=set)
+    verdicts: dict = dataclasses.field(default_factory=dict)  # number -> (how, by, whether singly)
+
+
+def run(sources, queues, jobs, clock, reasons):
+    """(results, equivalent, no mutants, not tried), each a list of dictionaries."""
+    mutants = [one for _, those in queues.values() for one in those]
+    numbers = itertools.count()
+    trial = Trial(sources, mutants, {part: (count, [next(numbers) for _ in those])
+                                     for part, (count, those) in queues.items()}, jobs, reasons)
+    compile_together(trial)
+    clock.phase("compile together")
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        cases, corpus = who_reaches(trial, pool)
+        clock.phase("reach")
+        while pending := [number for number in counted(trial) if number not in trial.verdicts]:
+            alone = [number for number in pending if number not in trial.together]
+            list(pool.map(lambda number: try_behind_switch(trial, number, cases, corpus),
+                          [number for number in pending if number in trial.together]))
+            clock.phase("try")
+            alone += [number for number in pending if number in trial.maybe_compiled
+                      and trial.verdicts.get(number, ("",))[0] == "not reached"]
+            try_singly(trial, alone, cases, corpus, pool)
+            clock.phase("singly")
+    return outcome(trial)
+
+
+def is_equivalent(trial, number):
+    return listed.key(trial.mutants[number].entry()) in trial.reasons
+
+
+def counted(trial, reserve=1.0):
+    """The numbers that count: of each part the first that are mutants at all."""
+    chosen = []
+    for count, numbers in trial.queues.values():
+        good = (number for number in numbers if number not in trial.broken and number not in trial.untried
+                and not is_equivalent(trial, number))
+        chosen += itertools.islice(good, count if reserve == 1 else int(count * reserve) + 1)
+    return chosen
+
+
+def compile_together(trial):
+    trial.together = set(counted(trial, RESERVE))
+    for round_ in range(ROUNDS):
+        rewritten = rewrite(trial)
+        tree.copy({file: one.source for file, one in rewritten.items()})
+        say(f"compiling {len(trial.together)} mutants in {len(rewritten)} files together, round {round_ + 1}")
+        good, output = tree.build(trial.jobs)
+        (tree.WORK / "compiler.log").write_text(output)
+        if good:
+            return
+        broken, apart, unnamed = complaints.guilty(output, {file: one.owners for file, one in rewritten.items()},
+                                                   tree.TREE, tree.BUILD)
+        if round_ >= ROUNDS - 3:  # enough of subtlety
+            unnamed |= {trial.mutants[number].file for number in {*broken, *apart}}
+        if not broken and not apart or round_ >= ROUNDS - 3:
+            apart |= {number: "in a file that does not compile behind switches" for number in trial.together
+                      if trial.mutants[number].file in unnamed}
+        if not broken and not apart:
+            raise RuntimeError(f"the build fails, and not for a mutant: see {tree.WORK / 'compiler.log'}\n{output[-3000:]}")
+        trial.broken |= broken
+        trial.apart |= apart
+        trial.together -= {*broken, *apart}
+    raise RuntimeError(f"no tree that compiles after {ROUNDS} rounds: see {tree.WORK / 'compiler.log'}")
+
+
+def rewrite(trial):
+    """{file: Rewritten} of all that stand together; what cannot is put apart."""
+    by_file = {}
+    for number in sorted(trial.together):
+        by_file.setdefault(trial.mutants[number].file, {})[number] = trial.mutants[number]
+    found = {}
+    for file, mutants in by_file.items():
+        found[file] = behind_switch.rewritten(trial.sources[file], mutants)
+        trial.apart |= found[file].singly
+        trial.together -= set(found[file].singly)
+        trial.maybe_compiled |= found[file].maybe_compiled
+    return found
+
+
+def who_reaches(trial, pool):
+    cases = unit_tests.all_of(tree.TESTS)
+    failing = [case.name for case in cases if not case.passed]
+    if failing:
+        raise RuntimeError("these tests fail without any mutant:\n  " + "\n  ".join(failing))
+    corpus = commands.all_of(tree.PROGRAM, pool)
+    for command in corpus:
+        if not command.passed:
+            say(f"left out, for it differs without any mutant: command {command.name}")
+    say(f"{len(cases)} test cases in {sum(case.seconds for case in cases):.0f} s, {len(corpus)} commands")
+    return cases, [command for command in corpus if command.passed]
+
+
+def try_behind_switch(trial, number, cases, corpus):
+    environment = {"DDPSIM_MUTANT": str(number)}
+    reaching = [case for case in cases if number in case.reached]
+    commanding = [command for command in corpus if number in command.reached]
+    if not reaching and not commanding:
+        trial.verdicts[number] = ("not reached", "", False)
+        return
+    noticed = (unit_tests.notice(tree.TESTS, reaching, environment)
+               or commands.notice(tree.PROGRAM, commanding, environment))
+    trial.verdicts[number] = (noticed.how, noticed.by, False) if noticed else ("survived", "", False)
+
+
+def try_singly(trial, numbers, cases, corpus, pool):
+    workers = queue.SimpleQueue()
+    for worker in range(trial.jobs):
+        workers.put(worker)
+
+    def one(number):
+        worker = workers.get()
+        try:
+            try_one_singly(trial, number, cases, corpus, worker)
+        finally:
+            workers.put(worker)
+    list(pool.map(one, numbers))
+
+
+def try_one_singly(trial, number, cases, corpus, worker):
+    mutant = trial.mutants[number]
+    if singly.to_compile(mutant.file) is None:
+        if number not in trial.verdicts:
+            trial.untried[number] = "in a header that most sources include"
+        return
+    programs, problem = singly.build(mutant, trial.sources[mutant.file], worker)
+    if programs is None:
+        trial.broken[number] = problem
+        return
+    near = {other for other in trial.together if trial.mutants[other].file == mutant.file}
+    ahead = [case for case in cases if near & case.reached]
+    behind = [case for case in cases if not near & case.reached]
+    noticed = (unit_tests.notice(programs.tests, ahead, {}) or unit_tests.notice(programs.tests, behind, {})
+               or commands.notice(programs.program, corpus, {}))
+    trial.verdicts[number] = (noticed.how, noticed.by, True) if noticed else ("survived", "", True)
+
+
+def outcome(trial):
+    results = []
+    for number in counted(trial):
+        how, by, alone = trial.verdicts[number]
+        results.append(described(trial, number, how=how, by=by, singly=alone))
+    last = {number for count, numbers in trial.queues.values() for number in numbers[:count]}
+    equivalent = [described(trial, number, reason=trial.reasons[listed.key(trial.mutants[number].entry())])
+                  for number in sorted(last) if is_equivalent(trial, number)]
+    broken = [described(trial, number, why=why) for number, why in sorted(trial.broken.items())]
+    untried = [described(trial, number, why=why) for number, why in sorted(trial.untried.items())]
+    return results, equivalent, broken, untried
+
+
+def described(trial, number, **more):
+    mutant = trial.mutants[number]
+    return {**mutant.entry(), "line": mutant.line, "rule": mutant.rule, **more}
