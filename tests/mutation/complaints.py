@@ -4,14 +4,14 @@ Every mutant has lines of its own, so the first place of a complaint that lies o
 error itself, else what it was required from, else a note. What the switch may be to blame for is tried without it; what
 says that the mutant itself is no C++ is dropped."""
 import os
-import pathlib
 import re
 
 PLACE = re.compile(r"^(?P<path>[^\s:][^:]*):(?P<line>\d+):(?:\d+:)?\s*(?P<rest>.*)$")
 # The two versions do not go together, or what must be known while compiling no longer is.
 OF_THE_SWITCH = re.compile(r"on_alike|operands to .\?:|constant expression|constexpr|static assertion|lvalue|rvalue|"
-                           r"throw-expression|cannot bind|array|deduce|redeclar|redefin|undeclared|not declared|jump to|"
-                           r"crosses initialization|incomplete|narrowing|conditional")
+                           r"throw-expression|array|deduce|redeclar|redefin|jump to|crosses initialization|conditional")
+# Said after what is really wrong, of the same mutant or of one before it.
+ECHO = re.compile(r"<expression error>|template argument \d+ is invalid")
 
 
 def blocks(output):
@@ -38,7 +38,7 @@ def guilty(output, owners, tree, folder):
     """({number: message} of no C++, {number: message} to be tried singly, files whose errors name no mutant).
 
     `owners`: {file: for each line the numbers it belongs to}; paths are as the compiler, run in `folder`, spells them."""
-    broken, singly, unnamed = {}, {}, set()
+    said, unnamed = {}, set()
     for message, places in blocks(output):
         ours = []
         for path, line in places:
@@ -49,5 +49,15 @@ def guilty(output, owners, tree, folder):
         if not named:
             unnamed.update(name for name, _ in ours[:1])
         for number in named:
-            (singly if len(named) > 1 or OF_THE_SWITCH.search(message) else broken)[number] = message
-    return {number: message for number, message in broken.items() if number not in singly}, singly, unnamed
+            said.setdefault(number, []).append((message, len(named) > 1))
+    broken, singly = {}, {}
+    for number, messages in said.items():
+        real = [(message, shared) for message, shared in messages if not ECHO.search(message)]
+        clear = [message for message, shared in real if not shared and not OF_THE_SWITCH.search(message)]
+        if clear:
+            broken[number] = clear[0]
+        elif real:
+            singly[number] = real[0][0]
+    if not broken and not singly:
+        broken = {number: messages[0][0] for number, messages in said.items()}
+    return broken, singly, unnamed

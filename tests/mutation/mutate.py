@@ -18,6 +18,7 @@ import sys
 import time
 
 import choose
+import includes
 import listed
 import parts
 import propose
@@ -34,6 +35,8 @@ def arguments():
     parser.add_argument("--changed", nargs="?", const="", metavar="BASE",
                         help="only on lines that differ from BASE (default: where this branch left main; on main, the "
                              "commit before)")
+    parser.add_argument("--wide", action="store_true", help="also in headers that more than "
+                        f"{includes.MANY} sources include: most of the tree is compiled anew")
     parser.add_argument("--faults", action="store_true", help="the faults of tests/mutation/faults.json: all must be "
                                                               "noticed")
     parser.add_argument("--list", action="store_true", help="print the sample, compile nothing")
@@ -100,6 +103,8 @@ def sample(options):
         lines = changed_lines(options.changed or base_of_change())
         mutants = [one for one in mutants if one.file in lines and (lines[one.file] is None or lines[one.file].intersection(
             range(one.line, one.line + 1 + one.original.count("\n"))))]
+    elif not options.wide:
+        mutants = [one for one in mutants if not includes.is_wide(one.file)]
     return sources, choose.queues(options.seed, options.count, mutants)
 
 
@@ -125,7 +130,7 @@ def main():
 def told(options, clock, results, equivalent, discarded, untried, path):
     print(report.table(results))
     print(f"\n{len(equivalent)} equivalent (left out), {len(discarded)} that did not compile (no mutants), "
-          f"{len(untried)} not tried (in headers that most sources include).")
+          f"{len(untried)} not tried (they cannot stand behind a switch, and too much would be compiled for each).")
     left = report.survivors(results)
     if left:
         print(f"\nSurvivors:\n\n{left}")

@@ -127,8 +127,19 @@ def still_there(tree, node, growth, had_errors):
     return False
 
 
+YES_OR_NO = {"&&", "||", "!", "and", "or", "not"}
+
+
+def operator_of(node):
+    operator = node.child_by_field_name("operator")
+    return None if operator is None else operator.type
+
+
 def is_boolean(node):
+    """Whether this is a yes or no, or asked for one: then both versions may be turned into one."""
     parent = node.parent
+    if node.type in ("binary_expression", "unary_expression") and operator_of(node) in YES_OR_NO:
+        return True
     if parent.type == "condition_clause":
         return parent.parent.type in ("if_statement", "while_statement")
     if parent.type == "for_statement":
@@ -136,8 +147,7 @@ def is_boolean(node):
     if parent.type == "conditional_expression":
         return field_of(node) == "condition"
     if parent.type in ("binary_expression", "unary_expression"):
-        operator = parent.child_by_field_name("operator")
-        return operator is not None and operator.type in ("&&", "||", "!", "and", "or", "not")
+        return operator_of(parent) in YES_OR_NO
     return False
 
 

@@ -6,6 +6,7 @@ import io
 import pathlib
 import re
 
+import declared
 import mutant
 import syntax
 from skeleton import skeletons
@@ -32,13 +33,23 @@ def proposals(file, source: bytes, words=False):
 
 def proposals_of(sources, words):
     """The mutants of {file: source}; `words` says of a file whether its string literals count."""
-    parts = {file: list(skeletons(syntax.parse(source), source, words(file))) for file, source in sources.items()}
+    trees = {file: syntax.parse(source) for file, source in sources.items()}
+    parts = {file: list(skeletons(tree, sources[file], words(file))) for file, tree in trees.items()}
     changed = readings(skeleton.line for found in parts.values() for skeleton in found)
     mutants = []
     for file, found in parts.items():
-        mutants += numbered(mutant_of(file, sources[file], skeleton, line)
-                            for skeleton in found for line in changed.get(skeleton.line, []))
+        types = declared.types_of_names(trees[file], sources[file])
+        mutants += numbered(mutant_of(file, sources[file], skeleton, line) for skeleton in found
+                            for line in changed.get(skeleton.line, []) if not swaps_unlike(skeleton, line, types))
     return mutants
+
+
+def swaps_unlike(skeleton, line, types):
+    """Whether the rule swapped two names that cannot stand for each other."""
+    before, after = re.findall(r"@\d+", skeleton.line), re.findall(r"@\d+", line)
+    moved = [place for place, other in zip(before, after) if place != other]
+    return sorted(before) == sorted(after) and len(moved) == 2 and declared.surely_unlike(
+        types, *(skeleton.inside[place] for place in moved))
 
 
 def mutant_of(file, source, skeleton, line):

@@ -11,10 +11,8 @@ import re
 import shlex
 import subprocess
 
+import includes
 import tree
-
-MOST_DEPENDENTS = 25  # sources: a header that more include is not tried, for it would take as long as everything
-
 
 @dataclasses.dataclass(frozen=True)
 class Programs:
@@ -32,28 +30,12 @@ def compile_commands():
     return found
 
 
-@functools.lru_cache(maxsize=None)
-def includers():
-    """{header: the sources that include it}, as Ninja knows them."""
-    output = subprocess.run(["ninja", "-C", tree.BUILD, "-t", "deps"], capture_output=True, text=True, check=True).stdout
-    sources = {object_: source for source, (_, object_) in compile_commands().items()}
-    found, source = {}, None
-    for line in output.splitlines():
-        if line and not line.startswith(" "):
-            source = sources.get(line.split(":")[0])
-        elif line.strip() and source:
-            name = os.path.relpath(os.path.join(tree.BUILD, line.strip()), tree.TREE)
-            if not name.startswith(".."):
-                found.setdefault(name, set()).add(source)
-    return found
-
-
 def to_compile(file):
     """The sources to be compiled again when `file` changes, or None if that is too much."""
     if file.endswith(".cpp"):
         return [file] if file in compile_commands() else None
-    found = sorted(includers().get(file, ()))
-    return found if 0 < len(found) <= MOST_DEPENDENTS else None
+    found = sorted(name for name in includes.of_checkout().get(file, ()) if name in compile_commands())
+    return found if 0 < len(found) <= includes.MANY else None
 
 
 @functools.lru_cache(maxsize=None)

@@ -33,13 +33,15 @@ def skeletons_of(node, field, source, words):
     kind = node.type
     if kind == "binary_expression":
         operator = text(node.child_by_field_name("operator"), source)
-        yield made(f"binary @0 {operator} @1", node.child_by_field_name("left"), node.child_by_field_name("right"))
+        word = "join" if operator == "+" and joins_words(node, source) else "binary"
+        yield made(f"{word} @0 {operator} @1", node.child_by_field_name("left"), node.child_by_field_name("right"))
     elif kind == "unary_expression":
         operator = text(node.child_by_field_name("operator"), source)
         yield made(f"unary {'!' if operator == 'not' else operator}@0", node.child_by_field_name("argument"))
     elif kind == "assignment_expression":
         operator = text(node.child_by_field_name("operator"), source)
-        yield made(f"assign @0 {operator} @1", node.child_by_field_name("left"), node.child_by_field_name("right"))
+        word = "extend" if operator == "+=" and is_words(node.child_by_field_name("right"), source) else "assign"
+        yield made(f"{word} @0 {operator} @1", node.child_by_field_name("left"), node.child_by_field_name("right"))
     elif kind == "update_expression" and field != "update" and node.parent.type == "expression_statement":
         yield made(f"update {text(node.child_by_field_name('operator'), source)}@0",
                    node.child_by_field_name("argument"))
@@ -47,6 +49,8 @@ def skeletons_of(node, field, source, words):
         yield made("choice @0 ? @1 : @2", *(node.child_by_field_name(name)
                                            for name in ("condition", "consequence", "alternative")))
     elif kind == "number_literal" and node.parent.type != "user_defined_literal":
+        if node.parent.type == "field_declaration" and float(text(node, source).rstrip("fFuUlL").replace("'", "")) == 0:
+            return  # a nought until it is filled in
         yield made(f"number {text(node, source)}")
     elif kind == "user_defined_literal" and node.child(0).type == "number_literal":
         yield made(f"quantity {text(node, source)}")
@@ -71,6 +75,20 @@ def skeletons_of(node, field, source, words):
         yield made(f"leave {text(node, source)}")
     elif kind == "return_statement":
         yield from return_skeleton(node, source)
+
+
+WORDS = {"string_literal", "concatenated_string", "char_literal", "raw_string_literal"}
+
+
+def is_words(node, source):
+    """Whether this is surely a string: a literal, a formatted one, or one made of such."""
+    if node.type == "binary_expression":
+        return joins_words(node, source)
+    return node.type in WORDS or text(node, source).startswith(("fmt::format(", "std::string(", "std::to_string("))
+
+
+def joins_words(node, source):
+    return any(is_words(node.child_by_field_name(side), source) for side in ("left", "right"))
 
 
 def within_throw(node):
@@ -104,8 +122,8 @@ def call_skeleton(node, source):
 
 def list_skeleton(node, source):
     elements = named(node)
-    if not elements:
-        return
+    if not elements or all(element.type in WORDS for element in elements):
+        return  # words allowed somewhere: in any order
     if all(element.type == "initializer_pair" for element in elements):
         values = [element.child_by_field_name("value") for element in elements]
         if any(value is None for value in values):
@@ -132,7 +150,8 @@ def return_skeleton(node, source):
         return
     value = node.named_children[0]
     # Of these, nothing is left that differs, or another rule says it.
-    if value.type in ("true", "false", "number_literal", "initializer_list") or text(value, source).endswith(("{}", "()")):
+    if value.type in ("true", "false", "number_literal", "initializer_list", "null") or text(value, source).endswith(
+            ("nullopt", '""', "{}", "()")):
         return
     yield Skeleton("return return @0;", node, {"@0": text(value, source)})
 

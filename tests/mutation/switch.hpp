@@ -43,14 +43,17 @@ constexpr bool on_at_run_time(int mutant) {
   return on(mutant);
 }
 
-/// Choosing between the two must not change what the original is: an int stays an int, a reference a reference.
+/// Choosing between the two must not change what the original is: an int stays an int, a reference a reference. A value
+/// may turn const.
 template <class Either, class Original>
-  requires std::is_same_v<Either, Original>
+concept Alike = std::is_same_v<std::remove_cv_t<Either>, std::remove_cv_t<Original>>;
+template <class Either, class Original>
+  requires Alike<Either, Original>
 inline bool on_alike(int mutant) {
   return on(mutant);
 }
 template <class Either, class Original>
-  requires std::is_same_v<Either, Original>
+  requires Alike<Either, Original>
 constexpr bool on_alike_at_run_time(int mutant) {
   return on_at_run_time(mutant);
 }

@@ -156,7 +156,7 @@ def try_one_singly(trial, number, cases, corpus, worker):
     mutant = trial.mutants[number]
     if singly.to_compile(mutant.file) is None:
         if number not in trial.verdicts:
-            trial.untried[number] = "in a header that most sources include"
+            trial.untried[number] = "too many sources to compile"
         return
     programs, problem = singly.build(mutant, trial.sources[mutant.file], worker)
     if programs is None:
