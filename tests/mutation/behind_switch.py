@@ -5,12 +5,14 @@ Switches nest: what is switched lies in the original's branch of what is around 
 mutant's text stands on lines of its own, so that the compiler's complaints name it."""
 import collections
 import dataclasses
+import pathlib
 
 import syntax
 from place import Place, is_value, look_around, place_of
 from syntax import text
 
 SWITCH = "::ddpsim_mutation::"
+HEADER = pathlib.Path(__file__).with_name("switch.hpp")
 
 
 @dataclasses.dataclass
@@ -21,11 +23,14 @@ class Rewritten:
     maybe_compiled: set  # mutants in what may also run while compiling, where no switch is seen
 
 
-def rewritten(source: bytes, mutants):
+def rewritten(source: bytes, mutants, is_header=False, switch=HEADER):
     """`mutants`: {number: mutant} of this file."""
     root = syntax.parse(source)
     pieces, singly = pieces_of(root, source, mutants)
     lines = Lines()
+    if pieces:
+        # GCC has no warnings about headers of the system; of sources launcher.sh knows by their first line.
+        lines.write(f'#include "{switch}"\n' + ("#pragma GCC system_header\n" if is_header else ""))
     write(lines, source, 0, len(source), sorted(pieces, key=lambda piece: (piece.start, -piece.end)))
     maybe_compiled = {number for piece in pieces for number, _ in piece.versions if piece.place.in_constexpr}
     return Rewritten("".join(lines.text).encode(), lines.owners, singly, maybe_compiled)

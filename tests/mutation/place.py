@@ -85,6 +85,9 @@ def look_around(node, source):
             return found
         if node.type in ("declaration", "field_declaration") and syntax.has_qualifier(node, "constexpr", source):
             found.constant = node
+        elif node.type == "declaration" and is_made_once(node, source):
+            found.why = "in a variable that is made once: who makes it is not who uses it"
+            return found
         if node.type == "function_definition" and syntax.has_qualifier(node, "constexpr", source):
             found.in_constexpr = True
         # Defaults are read wherever a value of the type is made, in constants too.
@@ -92,6 +95,12 @@ def look_around(node, source):
             found.in_constexpr = True
         node = node.parent
     return found
+
+
+def is_made_once(node, source):
+    if not any(child.type == "init_declarator" for child in node.children):
+        return False
+    return syntax.has_qualifier(node, "static", source) or node.parent.type in ("declaration_list", "translation_unit")
 
 
 def is_value(node):

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "switch.hpp"
+
 namespace {
 
 using ddpsim_mutation::kMost;

@@ -1,9 +1,8 @@
-// The switch every mutant stands behind. Included before everything else in the build of scripts/mutate.sh, and only there.
+// The switch every mutant stands behind. Only sources that scripts/mutate.sh has rewritten include it, first of all.
 //
 // DDPSIM_MUTANT=17 turns mutant 17 on; without it the program is the original. Which mutants were reached is kept, and at
 // the end written to the file DDPSIM_MUTANT_REACH names: their numbers, one a line.
 #pragma once
-#if __cplusplus >= 202002L  // CMake's own trials of the compiler are older
 
 #include <cstdio>
 #include <cstdlib>
@@ -59,5 +58,3 @@ constexpr bool on_alike_at_run_time(int mutant) {
 }
 
 }  // namespace ddpsim_mutation
-
-#endif

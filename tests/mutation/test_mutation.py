@@ -64,7 +64,7 @@ def compiled(source, folder):
     path = pathlib.Path(folder, "small.cpp")
     path.write_bytes(source)
     program = pathlib.Path(folder, "small")
-    subprocess.run(["c++", "-std=c++20", "-w", "-include", FOLDER / "switch.hpp", path, "-o", program], check=True)
+    subprocess.run(["c++", "-std=c++20", "-w", path, "-o", program], check=True)
     return program
 
 

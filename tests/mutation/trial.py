@@ -86,13 +86,12 @@ def compile_together(trial):
             return
         broken, apart, unnamed = complaints.guilty(output, {file: one.owners for file, one in rewritten.items()},
                                                    tree.TREE, tree.BUILD)
-        if round_ >= ROUNDS - 3:  # enough of subtlety
-            unnamed |= {trial.mutants[number].file for number in {*broken, *apart}}
-        if not broken and not apart or round_ >= ROUNDS - 3:
-            apart |= {number: "in a file that does not compile behind switches" for number in trial.together
-                      if trial.mutants[number].file in unnamed}
+        if not broken and not apart:  # all of the files complained of, else of the headers, which others complain of
+            suspects = [number for number in trial.together if trial.mutants[number].file in unnamed]
+            suspects = suspects or [number for number in trial.together if trial.mutants[number].file.endswith(".hpp")]
+            apart = {number: "in a file that does not compile behind switches" for number in suspects}
         if not broken and not apart:
-            raise RuntimeError(f"the build fails, and not for a mutant: see {tree.WORK / 'compiler.log'}\n{output[-3000:]}")
+            raise RuntimeError(f"the build fails, and not for a mutant: {tree.WORK / 'compiler.log'}\n{output[-3000:]}")
         trial.broken |= broken
         trial.apart |= apart
         trial.together -= {*broken, *apart}
@@ -106,7 +105,8 @@ def rewrite(trial):
         by_file.setdefault(trial.mutants[number].file, {})[number] = trial.mutants[number]
     found = {}
     for file, mutants in by_file.items():
-        found[file] = behind_switch.rewritten(trial.sources[file], mutants)
+        found[file] = behind_switch.rewritten(trial.sources[file], mutants, file.endswith(".hpp"),
+                                              tree.TREE / "tests/mutation/switch.hpp")
         trial.apart |= found[file].singly
         trial.together -= set(found[file].singly)
         trial.maybe_compiled |= found[file].maybe_compiled
