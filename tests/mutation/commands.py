@@ -1,22 +1,28 @@
-"""The corpus of commands (tests/golden) over a mutant: those that reach it, until one prints something else.
+"""The command line over a mutant: the corpus of commands (tests/golden), then the Python tests that run commands
+(tests/cli). Both only where the program they run reaches the mutant, the quickest first, until one notices.
 
-Run as a program it is the one process that does so for one mutant:  commands.py PROGRAM SECONDS NAME..."""
+Run as a program it compares commands of the corpus, for one mutant:  commands.py PROGRAM SECONDS NAME..."""
 import dataclasses
 import json
-import os
 import pathlib
+import re
 import sys
 import tempfile
 import time
 
 import limits
+import tree
 from unit_tests import Noticed
 
-FOLDER = pathlib.Path(__file__).resolve().parents[1] / "cli"
+FOLDER = tree.TREE / "tests" / "cli"
+# Those that take a few seconds; the others train, record, or run what README and reports say.
+TESTS = ["allreduce", "bad_input", "buckets", "calibrate", "compare", "ddp_log", "estimates", "flow", "import",
+         "measured", "ranks", "topo", "validate"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Command:
+class Check:
+    """A command of the corpus or a file of tests, as the unmutated program does with it."""
     name: str
     seconds: float
     reached: frozenset
@@ -33,31 +39,45 @@ def corpus():
     return golden
 
 
-def all_of(program, pool):
-    """Every command by the unmutated program: how long it takes, which mutants it reaches."""
+def observed(name, run):
+    """The Check of what `run`, given further environment, says of the program."""
+    with tempfile.TemporaryDirectory() as folder:
+        reach = pathlib.Path(folder, "reach")
+        begin = time.monotonic()
+        passed = run({"DDPSIM_MUTANT_REACH": str(reach)})
+        seconds = time.monotonic() - begin
+        reached = frozenset(map(int, reach.read_text().split())) if reach.exists() else frozenset()
+    return Check(name, seconds, reached, passed)
+
+
+def all_commands(program, pool):
     golden = corpus()
-    if golden is None:
-        return []
-
-    def once(case):
-        with tempfile.TemporaryDirectory() as folder:
-            reach = pathlib.Path(folder, "reach")
-            begin = time.monotonic()
-            difference = golden.check(case, program, {"DDPSIM_MUTANT_REACH": str(reach)})
-            seconds = time.monotonic() - begin
-            reached = frozenset(map(int, reach.read_text().split())) if reach.exists() else frozenset()
-        return Command(case.name, seconds, reached, difference is None)
-    return list(pool.map(once, golden.cases()))
+    cases = golden.cases() if golden else []
+    return list(pool.map(lambda case: observed(case.name, lambda more: golden.check(case, program, more) is None), cases))
 
 
-def notice(program, commands, environment):
-    """Which of `commands` prints something else, or None."""
-    commands = sorted(commands, key=lambda command: (command.seconds, command.name))
-    if not commands:
+def all_tests(program, pool):
+    names = [name for name in TESTS if (FOLDER / f"test_{name}.py").exists()]
+    return list(pool.map(lambda name: observed(name, lambda more: tested(program, name, 600, more)[0] == 0), names))
+
+
+def tested(program, name, seconds, environment):
+    return limits.run([sys.executable, "-B", "-m", "unittest", "-f", f"test_{name}"], seconds,
+                      {**environment, "DDPSIM_BIN": str(program)}, FOLDER)
+
+
+def quickest_first(checks):
+    return sorted(checks, key=lambda check: (check.seconds, check.name))
+
+
+def command_that_notices(program, checks, environment):
+    """Noticed by the first of `checks` that prints something else, or None."""
+    if not checks:
         return None
-    each = limits.allowed(max(command.seconds for command in commands))
-    code, output = limits.run([sys.executable, "-B", __file__, program, each, *(command.name for command in commands)],
-                              limits.allowed(sum(command.seconds for command in commands)) + each, environment)
+    each = limits.allowed(max(check.seconds for check in checks))
+    names = [check.name for check in quickest_first(checks)]
+    code, output = limits.run([sys.executable, "-B", __file__, program, each, *names],
+                              limits.allowed(sum(check.seconds for check in checks)) + each, environment)
     if code is None:
         return Noticed("time limit", "a command")
     if code != 0:
@@ -69,11 +89,20 @@ def notice(program, commands, environment):
 def first_that_differs(program, seconds, names):
     golden = corpus()
     cases = {case.name: case for case in golden.cases()}
-    for name in names:
-        if golden.check(cases[name], program, {}, float(seconds)) is not None:
-            return name
+    return next((name for name in names if golden.check(cases[name], program, {}, seconds) is not None), None)
+
+
+def test_that_notices(program, checks, environment):
+    """Noticed by the first of `checks` that fails, or None."""
+    for check in quickest_first(checks):
+        code, output = tested(program, check.name, limits.allowed(check.seconds), environment)
+        if code is None:
+            return Noticed("time limit", check.name)
+        if code != 0:
+            failed = re.search(r"^(?:FAIL|ERROR): (\w+) \((\S+?)\)", output, re.MULTILINE)
+            return Noticed("cli test", f"test_{check.name}: {failed[1]}" if failed else f"test_{check.name}")
     return None
 
 
 if __name__ == "__main__":
-    json.dump(first_that_differs(sys.argv[1], sys.argv[2], sys.argv[3:]), sys.stdout)
+    json.dump(first_that_differs(sys.argv[1], float(sys.argv[2]), sys.argv[3:]), sys.stdout)

@@ -37,7 +37,7 @@ def blocks(output):
 def guilty(output, owners, tree, folder):
     """({number: message} of no C++, {number: message} to be tried singly, files whose errors name no mutant).
 
-    `owners`: {file: for each line the numbers it belongs to}; paths are as the compiler, run in `folder`, spells them."""
+    `owners`: {file: for each line the numbers it belongs to}; paths are as the compiler spells them in `folder`."""
     said, unnamed = {}, set()
     for message, places in blocks(output):
         ours = []

@@ -25,7 +25,7 @@ def is_wide(file):
 def includers(sources):
     """{header: the .cpp files that include it, directly or not}, of {file: text}.
 
-    A name is looked for beside its includer, then as the end of any path: promised headers are spelled ddpsim/sim/..."""
+    A name is looked for beside its includer, then as the end of any path: promised headers are ddpsim/sim/..."""
     by_end = collections.defaultdict(list)
     for file in sources:
         by_end[file.rsplit("/", 1)[-1]].append(file)

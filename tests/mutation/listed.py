@@ -45,7 +45,9 @@ def located(entry, source: bytes):
 
 
 def tokens(text):
-    return [(match.group(), match.start(), match.end()) for match in re.finditer(r"\"(?:\\.|[^\"])*\"|\w+|[^\w\s]", text)]
+    """[(token, begin, end), ...]; a string literal is one."""
+    return [(match.group(), match.start(), match.end())
+            for match in re.finditer(r"\"(?:\\.|[^\"])*\"|\w+|[^\w\s]", text)]
 
 
 def stretch(found, front, back, text):

@@ -12,7 +12,6 @@ Exit code 1: a fault of faults.json was not noticed, too many mutants are called
 any mutant."""
 import argparse
 import os
-import pathlib
 import subprocess
 import sys
 import time
@@ -86,8 +85,13 @@ def changed_lines(base):
     return found
 
 
+def touches(mutant, lines):
+    return lines is None or not lines.isdisjoint(range(mutant.line, mutant.line + 1 + mutant.original.count("\n")))
+
+
 def all_sources(wanted):
-    return {name: (tree.CHECKOUT / name).read_bytes() for name in tree.checkout_files() if parts.part_of(name) in wanted}
+    return {name: (tree.CHECKOUT / name).read_bytes() for name in tree.checkout_files()
+            if parts.part_of(name) in wanted}
 
 
 def sample(options):
@@ -101,8 +105,7 @@ def sample(options):
     mutants = propose.proposals_of(sources, lambda file: parts.part_of(file) == "reports")
     if options.changed is not None:
         lines = changed_lines(options.changed or base_of_change())
-        mutants = [one for one in mutants if one.file in lines and (lines[one.file] is None or lines[one.file].intersection(
-            range(one.line, one.line + 1 + one.original.count("\n"))))]
+        mutants = [one for one in mutants if touches(one, lines.get(one.file, set()))]
     elif not options.wide:
         mutants = [one for one in mutants if not includes.is_wide(one.file)]
     return sources, choose.queues(options.seed, options.count, mutants)
@@ -121,9 +124,10 @@ def main():
     results, equivalent, discarded, untried = trial.run(sources, queues, options.jobs, clock,
                                                         {} if options.faults else listed.reasons())
     name = "faults" if options.faults else "changed" if options.changed is not None else str(options.seed)
-    path = tree.WORK.parent / "mutate" / f"report-{name}.json"
-    report.write(path, seed=options.seed, results=results, equivalent=equivalent, no_mutant=discarded, not_tried=untried,
-                 seconds={name: round(seconds) for name, seconds in clock.phases.items()})
+    path = tree.WORK / f"report-{name}.json"
+    seconds = {phase: round(seconds) for phase, seconds in clock.phases.items()}
+    report.write(path, seed=options.seed, results=results, equivalent=equivalent, no_mutant=discarded,
+                 not_tried=untried, seconds=seconds)
     return told(options, clock, results, equivalent, discarded, untried, path)
 
 

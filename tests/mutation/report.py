@@ -5,7 +5,7 @@ import math
 
 import parts
 
-NOTICED = ("unit test", "command", "crash", "time limit")
+NOTICED = ("unit test", "command", "cli test", "crash", "time limit")
 MOST_EQUIVALENT = 0.05
 
 
@@ -35,8 +35,8 @@ def table(results):
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["| " + " | ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
                                for i, (cell, width) in enumerate(zip(row, widths))) + " |" for row in rows]
-    lines.insert(1, "|" + "|".join("-" * (width + 1) + (" " if i == 0 else ":") for i, width in enumerate(widths)) + "|")
-    return "\n".join(lines).replace("- |", "--|", 1)
+    lines.insert(1, "|" + "|".join("-" * (width + 1) + ("-" if i == 0 else ":") for i, width in enumerate(widths)) + "|")
+    return "\n".join(lines)
 
 
 def row(results):

@@ -4,7 +4,7 @@ ddpsim.rules say what may become of a skeleton; here stands which nodes have one
 import dataclasses
 
 import syntax
-from syntax import field_of, text
+from syntax import text
 
 
 @dataclasses.dataclass(frozen=True)

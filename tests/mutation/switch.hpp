@@ -1,7 +1,7 @@
 // The switch every mutant stands behind. Only sources that scripts/mutate.sh has rewritten include it, first of all.
 //
 // DDPSIM_MUTANT=17 turns mutant 17 on; without it the program is the original. Which mutants were reached is kept, and at
-// the end written to the file DDPSIM_MUTANT_REACH names: their numbers, one a line.
+// the end added to the file DDPSIM_MUTANT_REACH names: their numbers, one a line.
 #pragma once
 
 #include <cstdio>
@@ -22,7 +22,7 @@ struct Switch {
   int active = from_environment();
   ~Switch() {
     const char* path = std::getenv("DDPSIM_MUTANT_REACH");
-    std::FILE* file = path == nullptr ? nullptr : std::fopen(path, "w");
+    std::FILE* file = path == nullptr ? nullptr : std::fopen(path, "a");
     if (file == nullptr) return;
     for (int mutant = 0; mutant < kMost; ++mutant)
       if (reached[mutant]) std::fprintf(file, "%d\n", mutant);

@@ -9,11 +9,11 @@ import behind_switch
 import commands
 import complaints
 import listed
-import report
 import singly
 import tree
 import unit_tests
 
+MOST = 1 << 15  # kMost of switch.hpp
 ROUNDS = 8  # of compiling together, each without what kept the last one from compiling
 RESERVE = 1.3  # of the wanted mutants are compiled together: some turn out to be none
 
@@ -39,23 +39,26 @@ class Trial:
 
 def run(sources, queues, jobs, clock, reasons):
     """(results, equivalent, no mutants, not tried), each a list of dictionaries."""
+    queues = {part: (count, those[:3 * count + 50]) for part, (count, those) in queues.items()}
     mutants = [one for _, those in queues.values() for one in those]
+    if len(mutants) > MOST:
+        raise RuntimeError(f"{len(mutants)} mutants to choose from: at most {MOST} fit one program")
     numbers = itertools.count()
     trial = Trial(sources, mutants, {part: (count, [next(numbers) for _ in those])
                                      for part, (count, those) in queues.items()}, jobs, reasons)
     compile_together(trial)
     clock.phase("compile together")
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        cases, corpus = who_reaches(trial, pool)
+        noticers = who_reaches(trial, pool)
         clock.phase("reach")
         while pending := [number for number in counted(trial) if number not in trial.verdicts]:
             alone = [number for number in pending if number not in trial.together]
-            list(pool.map(lambda number: try_behind_switch(trial, number, cases, corpus),
+            list(pool.map(lambda number: try_behind_switch(trial, number, noticers),
                           [number for number in pending if number in trial.together]))
             clock.phase("try")
             alone += [number for number in pending if number in trial.maybe_compiled
                       and trial.verdicts.get(number, ("",))[0] == "not reached"]
-            try_singly(trial, alone, cases, corpus, pool)
+            try_singly(trial, alone, noticers, pool)
             clock.phase("singly")
     return outcome(trial)
 
@@ -113,32 +116,47 @@ def rewrite(trial):
     return found
 
 
+@dataclasses.dataclass
+class Noticers:
+    """Who may notice, and who reaches what."""
+    cases: list  # test cases of the unit tests
+    commands: list  # of the corpus
+    tests: list  # files of Python tests
+
+    def of(self, number):
+        return Noticers(*([one for one in those if number in one.reached]
+                          for those in (self.cases, self.commands, self.tests)))
+
+    def notice(self, tests, program, environment):
+        return (unit_tests.notice(tests, self.cases, environment)
+                or commands.command_that_notices(program, self.commands, environment)
+                or commands.test_that_notices(program, self.tests, environment))
+
+
 def who_reaches(trial, pool):
     cases = unit_tests.all_of(tree.TESTS)
     failing = [case.name for case in cases if not case.passed]
     if failing:
         raise RuntimeError("these tests fail without any mutant:\n  " + "\n  ".join(failing))
-    corpus = commands.all_of(tree.PROGRAM, pool)
-    for command in corpus:
-        if not command.passed:
-            say(f"left out, for it differs without any mutant: command {command.name}")
-    say(f"{len(cases)} test cases in {sum(case.seconds for case in cases):.0f} s, {len(corpus)} commands")
-    return cases, [command for command in corpus if command.passed]
+    checks = [commands.all_commands(tree.PROGRAM, pool), commands.all_tests(tree.PROGRAM, pool)]
+    for check in itertools.chain(*checks):
+        if not check.passed:
+            say(f"left out, for it fails without any mutant: {check.name}")
+    say(f"{len(cases)} test cases in {sum(case.seconds for case in cases):.0f} s, {len(checks[0])} commands, "
+        f"{len(checks[1])} files of tests of the command line")
+    return Noticers(cases, *([check for check in those if check.passed] for those in checks))
 
 
-def try_behind_switch(trial, number, cases, corpus):
-    environment = {"DDPSIM_MUTANT": str(number)}
-    reaching = [case for case in cases if number in case.reached]
-    commanding = [command for command in corpus if number in command.reached]
-    if not reaching and not commanding:
+def try_behind_switch(trial, number, noticers):
+    near = noticers.of(number)
+    if not near.cases and not near.commands and not near.tests:
         trial.verdicts[number] = ("not reached", "", False)
         return
-    noticed = (unit_tests.notice(tree.TESTS, reaching, environment)
-               or commands.notice(tree.PROGRAM, commanding, environment))
+    noticed = near.notice(tree.TESTS, tree.PROGRAM, {"DDPSIM_MUTANT": str(number)})
     trial.verdicts[number] = (noticed.how, noticed.by, False) if noticed else ("survived", "", False)
 
 
-def try_singly(trial, numbers, cases, corpus, pool):
+def try_singly(trial, numbers, noticers, pool):
     workers = queue.SimpleQueue()
     for worker in range(trial.jobs):
         workers.put(worker)
@@ -146,13 +164,13 @@ def try_singly(trial, numbers, cases, corpus, pool):
     def one(number):
         worker = workers.get()
         try:
-            try_one_singly(trial, number, cases, corpus, worker)
+            try_one_singly(trial, number, noticers, worker)
         finally:
             workers.put(worker)
     list(pool.map(one, numbers))
 
 
-def try_one_singly(trial, number, cases, corpus, worker):
+def try_one_singly(trial, number, noticers, worker):
     mutant = trial.mutants[number]
     if singly.to_compile(mutant.file) is None:
         if number not in trial.verdicts:
@@ -162,11 +180,11 @@ def try_one_singly(trial, number, cases, corpus, worker):
     if programs is None:
         trial.broken[number] = problem
         return
-    near = {other for other in trial.together if trial.mutants[other].file == mutant.file}
-    ahead = [case for case in cases if near & case.reached]
-    behind = [case for case in cases if not near & case.reached]
-    noticed = (unit_tests.notice(programs.tests, ahead, {}) or unit_tests.notice(programs.tests, behind, {})
-               or commands.notice(programs.program, corpus, {}))
+    beside = {other for other in trial.together if trial.mutants[other].file == mutant.file}
+    ahead = [case for case in noticers.cases if beside & case.reached]
+    behind = [case for case in noticers.cases if not beside & case.reached]
+    noticed = (unit_tests.notice(programs.tests, ahead, {})
+               or Noticers(behind, noticers.commands, noticers.tests).notice(programs.tests, programs.program, {}))
     trial.verdicts[number] = (noticed.how, noticed.by, True) if noticed else ("survived", "", True)
 
 

@@ -18,8 +18,8 @@ class TestCase:
 
 @dataclasses.dataclass(frozen=True)
 class Noticed:
-    how: str  # "unit test", "command", "crash" or "time limit"
-    by: str  # the test case or the command
+    how: str  # "unit test", "command", "cli test", "crash" or "time limit"
+    by: str  # the test case, the command or the file of tests
 
 
 def all_of(program, seconds=3600):
