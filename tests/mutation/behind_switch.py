@@ -8,8 +8,9 @@ import dataclasses
 import pathlib
 
 import syntax
-from place import Place, is_value, look_around, place_of
-from syntax import text
+from constants import uses_of_constant
+from owned_lines import Lines
+from place import place_of
 
 SWITCH = "::ddpsim_mutation::"
 HEADER = pathlib.Path(__file__).with_name("switch.hpp")
@@ -48,7 +49,7 @@ class Piece:
 def pieces_of(root, source, mutants):
     pieces = {}
     singly = {}
-    twins = collections.defaultdict(list)
+    constants = collections.defaultdict(list)
 
     def add(place, number, version):
         key = (place.start, place.end, place.kind)
@@ -59,84 +60,26 @@ def pieces_of(root, source, mutants):
         if place.kind == "none":
             singly[number] = place.why
         elif place.kind == "twin":
-            twins[(place.start, place.end)].append(number)
+            constants[place].append(number)
         else:
-            changed = one.applied_to(source)
-            add(place, number, changed[place.start:place.end + len(changed) - len(source)].decode())
-    for (start, end), numbers in twins.items():
-        uses, why = uses_of_constant(root, source, start, end)
+            add(place, number, version_of(one, place, source))
+    for declaration, numbers in constants.items():
+        name, uses, why = uses_of_constant(root, source, declaration)
         for number in numbers:
             if why:
                 singly[number] = why
                 continue
-            name, places = uses
             twin = f"{name}_mutant_{number}"
-            changed = mutants[number].applied_to(source)
-            declaration = changed[start:end + len(changed) - len(source)].decode()
-            add(TwinPlace(start, end), number, declaration.replace(name, twin, 1))
-            for place in places:
-                add(place, number, twin)
+            add(declaration, number, version_of(mutants[number], declaration, source).replace(name, twin, 1))
+            for use in uses:
+                add(use, number, twin)
     return list(pieces.values()), singly
 
 
-@dataclasses.dataclass(frozen=True)
-class TwinPlace:
-    start: int
-    end: int
-    kind: str = "twin"
-    in_constexpr: bool = False
-
-
-def uses_of_constant(root, source, start, end):
-    """((name, places of its uses), "") of the constexpr variable declared at [start, end), or (None, why not)."""
-    node = root.descendant_for_byte_range(start, end - 1)
-    declarator = node.child_by_field_name("declarator")
-    name = name_of(declarator)
-    if name is None:
-        return None, "no plain constant"
-    word = text(name, source)
-    places = []
-    stack = [(root, False)]
-    while stack:
-        at, frozen = stack.pop()
-        frozen = frozen or at.type == "preproc_def" or syntax.is_frozen(at, syntax.field_of(at), source) or (
-            at.type in ("declaration", "field_declaration") and syntax.has_qualifier(at, "constexpr", source))
-        if at.type in ("identifier", "field_identifier", "preproc_arg") and word in text(at, source).split():
-            if at == name:
-                continue
-            if frozen or at.type != "identifier" or not is_value(at):
-                return None, "a constant used where only a constant can be"
-            places.append(at)
-        stack.extend((child, frozen) for child in at.children)
-    if not places:
-        return None, "a constant used elsewhere"
-    return (word, [use_place(at, source) for at in places]), ""
-
-
-def name_of(declarator):
-    while declarator is not None and declarator.type not in ("identifier", "field_identifier"):
-        declarator = declarator.child_by_field_name("declarator")
-    return declarator
-
-
-def use_place(node, source):
-    return Place("expression", node.start_byte, node.end_byte, in_constexpr=look_around(node, source).in_constexpr,
-                 form="twin")
-
-
-class Lines:
-    """Text as it is written, and for each of its lines whose mutants' it is."""
-
-    def __init__(self):
-        self.text = []
-        self.owners = [()]
-
-    def write(self, text, owners=()):
-        self.text.append(text)
-        for _ in range(text.count("\n")):
-            self.owners.append(owners)
-        if owners:
-            self.owners[-1] = owners
+def version_of(mutant, place, source):
+    """What stands at `place` with this mutant."""
+    changed = mutant.applied_to(source)
+    return changed[place.start:place.end + len(changed) - len(source)].decode()
 
 
 def write(lines, source, start, end, pieces, owners=()):

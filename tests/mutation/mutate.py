@@ -121,6 +121,9 @@ def main():
             for one in mutants[:count]:
                 print(f"{part}: {one.file}:{one.line}: {one.rule}\n{report.change(vars(one))}")
         return 0
+    if not queues:
+        print("There is nothing to mutate.")
+        return 0
     results, equivalent, discarded, untried = trial.run(sources, queues, options.jobs, clock,
                                                         {} if options.faults else listed.reasons())
     name = "faults" if options.faults else "changed" if options.changed is not None else str(options.seed)
