@@ -1,0 +1,56 @@
+"""The parts of ddpsim a sample is spread over: what a user would call one thing, and how much of a sample it gets.
+
+Parts whose figures a user decides on weigh three, the rules that make a step two, the rest one. The first pattern that
+fits a file decides. `real` is not here: its tests need other machines, and none of them is in ddpsim_tests."""
+import fnmatch
+
+# name, weight, patterns of files
+PARTS = [
+    ("buckets", 2, ["sim/*/bucket_assignment.*", "sim/*/ddp_options.*", "sim/*/versions.*"]),
+    ("step", 2, ["sim/*/reducer.*", "sim/*/execute.*", "sim/*/steady_state.*", "sim/*/recording.*", "sim/*/step.*",
+                 "sim/*/schedule.*", "sim/*/task.*", "sim/*/kernel_costs.*", "sim/*/workload.*"]),
+    ("ranks", 2, ["sim/*/rank_variation.*", "sim/*/rank_pace.*"]),
+    ("summary", 3, ["sim/*/summary.*", "sim/*/timeline.*", "sim/*/result.*"]),
+    ("tune", 3, ["sim/*/tune.*", "sim/*/bucketing_search.*", "sim/*/best_partition.*"]),
+    ("uncertainty", 3, ["sim/*/uncertainty.*", "sim/*/confidence.*", "sim/*/measure_next.*", "sim/*/time_scale.*"]),
+    # rank_states also sums up what ranks and iterations did: percentiles, slowest step, last rank.
+    ("compare", 3, ["sim/*/compare.*", "sim/*/rank_states.*"]),
+    ("collectives", 2, ["sim/*/nccl_*", "sim/*/collective.*", "sim/*/in_switch*", "sim/*/allreduce_table.*",
+                        "sim/*/measured_sizes.*"]),
+    ("law", 2, ["sim/*/pipeline_*", "sim/*/path_constants.*", "sim/*/gloo*", "sim/*/correction.*",
+                "sim/*/calibration.*"]),
+    ("flow", 2, ["sim/*/flow_*", "sim/*/chunk_pipeline.*", "sim/*/max_min.*", "sim/*/law_pipeline.*",
+                 "sim/*/network_links.*", "sim/*/fabric.*", "sim/*/background.*"]),
+    ("ground", 1, ["sim/*"]),
+    ("topologies", 2, ["topologies/*"]),
+    ("traces", 2, ["traces/*"]),
+    ("calibrate", 2, ["calibrate/*"]),
+    ("models", 1, ["models/*"]),
+    ("formats", 1, ["formats/*"]),
+    ("reports", 3, ["reports/*"]),
+    ("cli", 2, ["cli/*"]),
+]
+NAMES = [name for name, _, _ in PARTS]
+WEIGHTS = {name: weight for name, weight, _ in PARTS}
+
+
+def part_of(file):
+    """The part of a C++ file of ours, or None."""
+    if not file.endswith((".cpp", ".hpp")):
+        return None
+    for name, _, patterns in PARTS:
+        # "sim/*/tune.*" holds for sim/src and for sim/include/ddpsim/sim: a star crosses folders.
+        if any(fnmatch.fnmatchcase(file, pattern) for pattern in patterns):
+            return name
+    return None
+
+
+def shares(count, parts):
+    """How many of `count` each part gets: by weight, the remainder to the largest fractions."""
+    total = sum(WEIGHTS[name] for name in parts)
+    exact = {name: count * WEIGHTS[name] / total for name in parts}
+    whole = {name: int(exact[name]) for name in parts}
+    left = count - sum(whole.values())
+    for name in sorted(parts, key=lambda name: (whole[name] - exact[name], NAMES.index(name)))[:left]:
+        whole[name] += 1
+    return whole
