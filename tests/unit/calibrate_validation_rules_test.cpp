@@ -26,7 +26,7 @@ std::string refusal_of_figures(const Figures& predicted, const Figures& measured
 }
 
 /// A measured curve of caps, each of its own bucketing.
-Figures caps(const std::vector<double>& us) {
+Figures measured_caps(const std::vector<double>& us) {
   Figures figures;
   figures.source = "caps";
   for (std::size_t k = 0; k < us.size(); ++k) {
@@ -41,7 +41,7 @@ Figures caps(const std::vector<double>& us) {
 
 TEST_CASE("validation: caps that differ by two in a hundred or less decide nothing") {
   const auto compared = [](double second, double predicted) {
-    return validate(caps({100, predicted}), caps({100, second})).caps.value();
+    return validate(measured_caps({100, predicted}), measured_caps({100, second})).caps.value();
   };
   CHECK(compared(102, 110).pairs == 0);
   CHECK(compared(102.1, 110).pairs == 1);
@@ -53,22 +53,22 @@ TEST_CASE("validation: caps that differ by two in a hundred or less decide nothi
 }
 
 TEST_CASE("validation: regret is what the advised cap costs over the best one measured") {
-  Figures predicted = caps({100, 90, 95});
+  Figures predicted = measured_caps({100, 90, 95});
   predicted.advised = predicted.caps[1];
-  const CapValidation found = validate(predicted, caps({80, 100, 90})).caps.value();
+  const CapValidation found = validate(predicted, measured_caps({80, 100, 90})).caps.value();
   CHECK(found.measured_best == "bucket_cap_mb=1");
   CHECK(found.chosen == "bucket_cap_mb=2");
   CHECK(*found.regret_percent == doctest::Approx(25));
   predicted.advised = cap_figure(64, {}, {2, 8});  // nobody measured it
-  CHECK_FALSE(validate(predicted, caps({80, 100, 90})).caps->regret_percent.has_value());
+  CHECK_FALSE(validate(predicted, measured_caps({80, 100, 90})).caps->regret_percent.has_value());
   predicted.advised.reset();
-  CHECK(validate(predicted, caps({80, 100, 90})).caps->chosen.empty());
+  CHECK(validate(predicted, measured_caps({80, 100, 90})).caps->chosen.empty());
 }
 
 TEST_CASE("validation: caps bucket alike where their ranges touch and their first buckets agree") {
   const auto compared = [](const CapFigure& one, const CapFigure& other) {
-    Figures predicted = caps({});
-    Figures measured = caps({});
+    Figures predicted = measured_caps({});
+    Figures measured = measured_caps({});
     predicted.caps = {one};
     measured.caps = {other};
     predicted.caps[0].figure.us = measured.caps[0].figure.us = 100;

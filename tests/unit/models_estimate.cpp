@@ -48,7 +48,7 @@ std::string refusal(const std::string& text) {
   return "";
 }
 
-bool says(const std::string& text, const std::string& part) {
+bool refusal_says(const std::string& text, const std::string& part) {
   return refusal(text).find(part) != std::string::npos;
 }
 
@@ -86,10 +86,10 @@ TEST_CASE("estimate: every letter of a specification") {
   CHECK_FALSE(bare.batch.has_value());
   CHECK(parse_estimate_spec("gpt2@A100:b1").batch == 1);
   CHECK(parse_estimate_spec("bert-base@A100:s512").tokens == 512);
-  CHECK(says("bert-base@V100:s0", "is not a sequence length"));
-  CHECK(says("gpt2@V100:s", "is not understood"));
-  CHECK(says("gpt2@V100:bx", "such as b32"));
-  CHECK(says("gpt2@V100:sx", "such as s32"));
+  CHECK(refusal_says("bert-base@V100:s0", "is not a sequence length"));
+  CHECK(refusal_says("gpt2@V100:s", "is not understood"));
+  CHECK(refusal_says("gpt2@V100:bx", "such as b32"));
+  CHECK(refusal_says("gpt2@V100:sx", "such as s32"));
 }
 
 TEST_CASE("estimate: AlexNet where only kernels take time") {
@@ -168,27 +168,27 @@ TEST_CASE(
 }
 
 TEST_CASE("estimate: bad specifications say what would be right") {
-  CHECK(says("resnet51@V100", "Did you mean \"resnet50\""));
-  CHECK(says("@V100", "there is no model"));
-  CHECK(says("resnet50@", "names no GPU"));
-  CHECK(says("resnet50", "MODEL@GPU"));
-  CHECK(says("resnet50@V100:b0", "is not a batch size"));
-  CHECK(says("resnet50@V100:b-3", "is not a batch size"));
-  CHECK(says("resnet50@V100:b", "is not understood"));
-  CHECK(says("resnet50@V100:b3.5", "is not a batch size"));
-  CHECK(says("resnet50@V100:b1e3", "is not a batch size"));
-  CHECK(says("resnet50@V100:b1000001", "beyond the largest batch size"));
-  CHECK(says("resnet50@V100:b99999999999999999999", "beyond the largest batch size"));
-  CHECK(says("resnet50@V100:s128", "takes images"));
-  CHECK(says("bert-base@V100:s513", "beyond the largest sequence length, 512"));
-  CHECK(says("bert-base@V100:s-1", "is not a sequence length"));
-  CHECK(says("bert-base@V100:b8:b8", "says again"));
-  CHECK(says("bert-base@V100:amp:fp32", "says again"));
-  CHECK(says("bert-base@V100:fp16", "is not understood"));
-  CHECK(says("bert-base@V100::b8", "is not understood"));
-  CHECK(says("bert-base@V100:b8:", "ends in a colon"));
-  CHECK(says("bert-base@V100:bf16", "has no bfloat16 units"));
-  CHECK(says("bert-base@T4:bf16", "Use amp"));
+  CHECK(refusal_says("resnet51@V100", "Did you mean \"resnet50\""));
+  CHECK(refusal_says("@V100", "there is no model"));
+  CHECK(refusal_says("resnet50@", "names no GPU"));
+  CHECK(refusal_says("resnet50", "MODEL@GPU"));
+  CHECK(refusal_says("resnet50@V100:b0", "is not a batch size"));
+  CHECK(refusal_says("resnet50@V100:b-3", "is not a batch size"));
+  CHECK(refusal_says("resnet50@V100:b", "is not understood"));
+  CHECK(refusal_says("resnet50@V100:b3.5", "is not a batch size"));
+  CHECK(refusal_says("resnet50@V100:b1e3", "is not a batch size"));
+  CHECK(refusal_says("resnet50@V100:b1000001", "beyond the largest batch size"));
+  CHECK(refusal_says("resnet50@V100:b99999999999999999999", "beyond the largest batch size"));
+  CHECK(refusal_says("resnet50@V100:s128", "takes images"));
+  CHECK(refusal_says("bert-base@V100:s513", "beyond the largest sequence length, 512"));
+  CHECK(refusal_says("bert-base@V100:s-1", "is not a sequence length"));
+  CHECK(refusal_says("bert-base@V100:b8:b8", "says again"));
+  CHECK(refusal_says("bert-base@V100:amp:fp32", "says again"));
+  CHECK(refusal_says("bert-base@V100:fp16", "is not understood"));
+  CHECK(refusal_says("bert-base@V100::b8", "is not understood"));
+  CHECK(refusal_says("bert-base@V100:b8:", "ends in a colon"));
+  CHECK(refusal_says("bert-base@V100:bf16", "has no bfloat16 units"));
+  CHECK(refusal_says("bert-base@T4:bf16", "Use amp"));
 }
 
 TEST_CASE("estimate: every model on every named GPU gives a workload that can be simulated") {

@@ -29,7 +29,7 @@ struct LayerRow {
   std::vector<const Layer*> layers;
 };
 
-struct Table {
+struct LayerTable {
   std::string file;
   Model model;
   std::int64_t batch = 0;
@@ -75,8 +75,8 @@ bool same_kind(const std::string& row, const Layer& layer) {
   }
 }
 
-Table read_table(const std::string& file, const std::string& model, std::int64_t batch) {
-  Table table{file, find_model(model).value(), batch, {}};
+LayerTable read_table(const std::string& file, const std::string& model, std::int64_t batch) {
+  LayerTable table{file, find_model(model).value(), batch, {}};
   std::size_t next = 0;
   for (LayerRow& row : read_rows(files::shared_file("data/v100/pipedream-") + file + ".csv")) {
     if (row.forward_ms <= 0 || row.name == "Input") continue;
@@ -94,8 +94,8 @@ Table read_table(const std::string& file, const std::string& model, std::int64_t
   return table;
 }
 
-std::vector<Table> read_tables() {
-  std::vector<Table> tables;
+std::vector<LayerTable> read_tables() {
+  std::vector<LayerTable> tables;
   const auto read = [&](const char* file, const char* model, std::int64_t batch) {
     tables.push_back(read_table(file, model, batch));
   };
@@ -121,7 +121,7 @@ struct Times {
   double backward_ms = kBackwardOverhead_ms;
 };
 
-Times estimate(const Table& table, const LayerRow& row, const LayerCostConstants& constants) {
+Times estimate(const LayerTable& table, const LayerRow& row, const LayerCostConstants& constants) {
   static const GpuModel v100 = find_gpu("V100").value();
   Times times;
   for (const Layer* layer : row.layers) {
@@ -141,7 +141,7 @@ struct LayerErrors {
 };
 
 template <typename Estimate>
-LayerErrors errors_of(const Table& table, const Estimate& estimate) {
+LayerErrors errors_of(const LayerTable& table, const Estimate& estimate) {
   LayerErrors errors;
   Times measured{0, 0};
   Times estimated{0, 0};
@@ -159,7 +159,7 @@ LayerErrors errors_of(const Table& table, const Estimate& estimate) {
   return errors;
 }
 
-LayerErrors errors_of(const Table& table, const LayerCostConstants& constants) {
+LayerErrors errors_of(const LayerTable& table, const LayerCostConstants& constants) {
   return errors_of(table, [&](const LayerRow& row) { return estimate(table, row, constants); });
 }
 
@@ -179,9 +179,9 @@ std::string line(const std::string& name, const LayerErrors& errors) {
 }
 
 /// Mean error of a layer, and that of the sums.
-double loss(const std::vector<const Table*>& tables, const LayerCostConstants& constants) {
+double loss(const std::vector<const LayerTable*>& tables, const LayerCostConstants& constants) {
   double sum = 0;
-  for (const Table* table : tables) {
+  for (const LayerTable* table : tables) {
     const LayerErrors errors = errors_of(*table, constants);
     const auto mean = [](const std::vector<double>& values) {
       double total = 0;
@@ -196,7 +196,7 @@ double loss(const std::vector<const Table*>& tables, const LayerCostConstants& c
 }
 
 /// Coordinate descent over the constants fp32 layers use.
-LayerCostConstants learned_from(const std::vector<const Table*>& tables) {
+LayerCostConstants learned_from(const std::vector<const LayerTable*>& tables) {
   constexpr std::array kFields = {
       &LayerCostConstants::fp32_forward,     &LayerCostConstants::fp32_backward,
       &LayerCostConstants::strided_gradient, &LayerCostConstants::winograd_product,
@@ -241,7 +241,7 @@ double weights(const LayerRow& row) {
 }
 
 /// Every layer's time in proportion to one figure of it, the factor being the best for this table.
-LayerErrors proportional(const Table& table, double (*figure)(const LayerRow&)) {
+LayerErrors proportional(const LayerTable& table, double (*figure)(const LayerRow&)) {
   double all = 0;
   Times measured{0, 0};
   for (const LayerRow& row : table.rows) {
@@ -260,7 +260,7 @@ TEST_CASE("layer cost: layer times of eight models on a V100") {
   if (!data_is_here()) return;
   std::string report;
   std::vector<double> backward_sums;
-  for (const Table& table : read_tables()) {
+  for (const LayerTable& table : read_tables()) {
     CAPTURE(table.file);
     const LayerErrors errors = errors_of(table, LayerCostConstants());
     report += "\n  " + line(table.file, errors);
@@ -281,20 +281,20 @@ TEST_CASE("layer cost: layer times of eight models on a V100") {
 
 TEST_CASE("layer cost: each model predicted by constants learned from the other seven") {
   if (!data_is_here()) return;
-  const std::vector<Table> tables = read_tables();
+  const std::vector<LayerTable> tables = read_tables();
   std::string report;
   std::vector<double> sums;
   std::vector<double> rival;
-  for (const Table& left_out : tables) {
-    std::vector<const Table*> others;
-    for (const Table& table : tables)
+  for (const LayerTable& left_out : tables) {
+    std::vector<const LayerTable*> others;
+    for (const LayerTable& table : tables)
       if (&table != &left_out) others.push_back(&table);
     const LayerCostConstants learned = learned_from(others);
     const LayerErrors errors = errors_of(left_out, learned);
     // The simplest rival: one rate of arithmetic for everything, that of the other seven.
     double others_ms = 0;
     double others_work = 0;
-    for (const Table* table : others) {
+    for (const LayerTable* table : others) {
       for (const LayerRow& row : table->rows) {
         others_ms += row.backward_ms;
         others_work += multiply_adds(row) * static_cast<double>(table->batch);
@@ -316,8 +316,8 @@ TEST_CASE("layer cost: each model predicted by constants learned from the other 
     CHECK(quantile_of_sizes(errors.backward, 0.5) <= 0.20);
     sums.push_back(errors.backward_sum);
   }
-  std::vector<const Table*> all;
-  for (const Table& table : tables) all.push_back(&table);
+  std::vector<const LayerTable*> all;
+  for (const LayerTable& table : tables) all.push_back(&table);
   const LayerCostConstants learned = learned_from(all);
   report += fmt::format("\n  from all: {:.3f} {:.3f} {:.3f} {:.3f} {:.3f} {:.3f}",
                         learned.fp32_forward, learned.fp32_backward, learned.strided_gradient,

@@ -59,7 +59,7 @@ void check_rows(const std::vector<Found>& found, const std::vector<Found>& by_ha
   for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == by_hand[i]);
 }
 
-std::pair<double, double> caps(Bytes from, Bytes to) {
+std::pair<double, double> searched_caps(Bytes from, Bytes to) {
   return {mib(from), mib(to)};
 }
 
@@ -69,10 +69,10 @@ TEST_CASE("bucketing search: before 1.10 one number, a cap behind a first bucket
   const double open = mib(4 * 1_MiB + 1_B);
   for (const TorchVersion torch : {TorchVersion{1, 6}, TorchVersion{1, 9}})
     check_rows(rows(gradients_of_1_mib(6), {.torch = torch}),
-               {{"1 1 1 1 1 1", 1, 1, caps(Bytes(), 1_MiB)},
-                {"1 2 2 1", 2, 1, caps(1_MiB + 1_B, 2 * 1_MiB)},
-                {"1 3 2", 3, 1, caps(2 * 1_MiB + 1_B, 3 * 1_MiB)},
-                {"1 4 1", 4, 1, caps(3 * 1_MiB + 1_B, 4 * 1_MiB)},
+               {{"1 1 1 1 1 1", 1, 1, searched_caps(Bytes(), 1_MiB)},
+                {"1 2 2 1", 2, 1, searched_caps(1_MiB + 1_B, 2 * 1_MiB)},
+                {"1 3 2", 3, 1, searched_caps(2 * 1_MiB + 1_B, 3 * 1_MiB)},
+                {"1 4 1", 4, 1, searched_caps(3 * 1_MiB + 1_B, 4 * 1_MiB)},
                 {"1 5", open, 1, {open, kNoLimitMb}}});
 }
 
@@ -88,10 +88,10 @@ TEST_CASE("bucketing search: before 1.6 buckets are those of construction, from 
 TEST_CASE("bucketing search: from 1.10 to 2.4 every first bucket with every cap behind it") {
   const double open = mib(2 * 1_MiB + 1_B);
   const std::vector<Found> by_hand = {
-      {"1 1 1 1", 1, 1, caps(Bytes(), 1_MiB)},
-      {"1 2 1", 2, 1, caps(1_MiB + 1_B, 2 * 1_MiB)},
+      {"1 1 1 1", 1, 1, searched_caps(Bytes(), 1_MiB)},
+      {"1 2 1", 2, 1, searched_caps(1_MiB + 1_B, 2 * 1_MiB)},
       {"1 3", open, 1, {open, kNoLimitMb}},
-      {"2 1 1", 1, 2, caps(Bytes(), 1_MiB)},
+      {"2 1 1", 1, 2, searched_caps(Bytes(), 1_MiB)},
       {"2 2", kMibAndByte, 2, {kMibAndByte, kNoLimitMb}},
       {"3 1", 0, 3, {0, kNoLimitMb}},
       {"4", 0, mib(3 * 1_MiB + 1_B), {0, kNoLimitMb}},
@@ -101,17 +101,17 @@ TEST_CASE("bucketing search: from 1.10 to 2.4 every first bucket with every cap 
 }
 
 TEST_CASE("bucketing search: a first bucket that is set is kept") {
-  check_rows(
-      rows(gradients_of_1_mib(4), {.torch = {2, 4}, .first_bucket_mb = 2}),
-      {{"2 1 1", 1, 2, caps(Bytes(), 1_MiB)}, {"2 2", kMibAndByte, 2, {kMibAndByte, kNoLimitMb}}});
+  check_rows(rows(gradients_of_1_mib(4), {.torch = {2, 4}, .first_bucket_mb = 2}),
+             {{"2 1 1", 1, 2, searched_caps(Bytes(), 1_MiB)},
+              {"2 2", kMibAndByte, 2, {kMibAndByte, kNoLimitMb}}});
 }
 
 TEST_CASE("bucketing search: from 2.5 one cap for all, or a first bucket with none; none twice") {
   const double open = mib(3 * 1_MiB + 1_B);
   const std::vector<Found> by_hand = {
-      {"1 1 1 1", 1, 1, caps(Bytes(), 1_MiB)},
-      {"2 2", 2, 2, caps(1_MiB + 1_B, 2 * 1_MiB)},
-      {"3 1", 3, 3, caps(2 * 1_MiB + 1_B, 3 * 1_MiB)},
+      {"1 1 1 1", 1, 1, searched_caps(Bytes(), 1_MiB)},
+      {"2 2", 2, 2, searched_caps(1_MiB + 1_B, 2 * 1_MiB)},
+      {"3 1", 3, 3, searched_caps(2 * 1_MiB + 1_B, 3 * 1_MiB)},
       {"4", open, open, {open, kNoLimitMb}},
       {"1 3", std::nullopt, 1, {25, 25}},  // first buckets of 2, 3 and 4 MiB: a cap gives them
   };
@@ -141,7 +141,7 @@ TEST_CASE("bucketing search: the default's own 1 MiB names the first bucket it g
   // Smaller than 1 MiB altogether: one bucket, which a cap gives too.
   const Workload tiny = worlds::chain({{400, 100}, {400, 100}}, 100, 100);
   check_rows(rows(tiny, {.torch = {2, 8}}),
-             {{"1 1", mib(Bytes(400)), mib(Bytes(400)), caps(Bytes(), Bytes(400))},
+             {{"1 1", mib(Bytes(400)), mib(Bytes(400)), searched_caps(Bytes(), Bytes(400))},
               {"2", mib(Bytes(401)), mib(Bytes(401)), {mib(Bytes(401)), kNoLimitMb}}});
 }
 

@@ -77,7 +77,7 @@ struct LawErrors {
   }
 };
 
-struct Comparison {
+struct LawBeside {
   LawErrors law, trivial, nccl;
 };
 
@@ -121,12 +121,12 @@ TEST_CASE("pipeline law: open logs") {
             "nccl,algorithm,protocol,channels,size,measured_us,law_us,nccl_us,constant_us\n";
   }
   constexpr const char* kNames[] = {"one NVLink node", "one PCIe node", "network"};
-  Comparison large[3];
-  Comparison all[3];
+  LawBeside large[3];
+  LawBeside all[3];
   std::string per_log;
   for (const open_logs::Log& open : open_logs::stated()) {
     const Log log{open};
-    Comparison mine;
+    LawBeside mine;
     for (const LawRow& row : read_rows(folder / (log.slug + ".csv"))) {
       const Cluster& cluster = log.cluster;
       const auto choice = choose(CollectiveKind::all_reduce, row.size, cluster, log.tuning());
@@ -134,7 +134,7 @@ TEST_CASE("pipeline law: open logs") {
       const double estimate = choice.nccl_estimate.microseconds();
       const auto kind = static_cast<std::size_t>(log.kind());
       const std::string name = fmt::format("{} at {} B", log.slug, row.size.count());
-      const auto add = [&](Comparison& to) {
+      const auto add = [&](LawBeside& to) {
         to.law.add(law, row.measured_us, name);
         to.trivial.add(open_logs::constant_efficiency_us(cluster, row.size), row.measured_us, name);
         to.nccl.add(estimate, row.measured_us, name);

@@ -50,7 +50,7 @@ Imported imported_source(const OrderedJson& json, const ImportOptions& options =
   return parse_ddp_log(json.dump(), "folder/log.json", options);
 }
 
-Imported with(const std::string& key, const OrderedJson& value) {
+Imported source_with(const std::string& key, const OrderedJson& value) {
   OrderedJson json = log();
   json[key] = value;
   return imported_source(json);
@@ -93,13 +93,13 @@ TEST_CASE("DDP log: each time and each count by its own field") {
   CHECK(result.ddp_log->rebuilt_bytes == std::vector<Bytes>{64_B, 32_B});
   CHECK(result.bucket_bytes == result.ddp_log->rebuilt_bytes);
   CHECK(result.ddp_log->options.bucket_cap_mb == 3);
-  CHECK(with("backward_comm_time", 2'000'000).workload.recorded_with.exposed == Duration());
-  CHECK_FALSE(with("backward_comm_time", 0).workload.recorded_with.exposed.has_value());
+  CHECK(source_with("backward_comm_time", 2'000'000).workload.recorded_with.exposed == Duration());
+  CHECK_FALSE(source_with("backward_comm_time", 0).workload.recorded_with.exposed.has_value());
   CHECK(imported_source(log(), {.gpu = "A100"}).workload.gpu == "A100");
 }
 
 TEST_CASE("DDP log: kernels are NCCL's alone, of the buckets there are") {
-  CHECK(with("backend_name", "gloo").workload.recorded_with.nccl_kernels == 0);
+  CHECK(source_with("backend_name", "gloo").workload.recorded_with.nccl_kernels == 0);
   OrderedJson built = log();
   built.erase("rebuilt_bucket_sizes");
   built.erase("rebuilt_per_bucket_param_indices");
@@ -108,7 +108,7 @@ TEST_CASE("DDP log: kernels are NCCL's alone, of the buckets there are") {
 
 TEST_CASE("DDP log: each flag and hook is its own option") {
   const auto options = [](const std::string& key, const OrderedJson& value) {
-    return with(key, value).ddp_log->options;
+    return source_with(key, value).ddp_log->options;
   };
   const DdpOptions none = imported_source(log()).ddp_log->options;
   CHECK_FALSE(none.find_unused_parameters);
@@ -130,7 +130,7 @@ TEST_CASE("DDP log: each flag and hook is its own option") {
 
 TEST_CASE("DDP log: one dtype is the parameters', several or unknown ones are not") {
   const auto dtype = [](const char* dtypes) {
-    return with("dtypes", dtypes).workload.parameters.at(0).dtype;
+    return source_with("dtypes", dtypes).workload.parameters.at(0).dtype;
   };
   CHECK(dtype("float") == Dtype::float32);
   CHECK(dtype("double") == Dtype::float64);

@@ -18,7 +18,7 @@ namespace ddpsim {
 namespace {
 
 constexpr double kLongestLatency_us = 1e6;  // us: no latency of a network takes a second
-constexpr double kFastest = 1e4;            // GB/s of one thread block
+constexpr double kFastestBlock = 1e4;       // GB/s of one thread block
 constexpr double kHeaviest = 1e6;           // of a logarithm over its covariance
 constexpr double kMostGrowth = 10;          // of a logarithm
 constexpr std::size_t kMostLogs = 10'000;
@@ -39,7 +39,7 @@ double share(const Object& fields, std::string_view key) {
 
 double rate(const Object& fields, std::string_view key) {
   const Cursor cursor = fields.required(key);
-  const double value = cursor.number(0, kFastest);
+  const double value = cursor.number(0, kFastestBlock);
   if (!(value > 0)) cursor.fail("is 0: nothing would ever arrive", "Expected GB/s");
   return value;
 }
