@@ -108,7 +108,7 @@ TEST_CASE("tune: a second number to set must earn a quarter of what can be measu
   CHECK(two.gain == gain_us(500, 300, 850));
   CHECK(two.cap_range_mb == std::pair(25.0, 25.0));
   CHECK(two.python == "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES = 2097152");
-  CHECK(two.reason == "2 buckets instead of 2");
+  CHECK(two.reason == "2 buckets as by default, of other sizes");
 }
 
 TEST_CASE("tune: first bucket and cap are both written where the version takes both") {
