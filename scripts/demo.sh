@@ -9,7 +9,7 @@ mkdir -p build out
 echo "Building ddpsim in build/demo (log: build/demo.log) …"
 command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 if ! { cmake -S . -B build/demo -G Ninja -DCMAKE_BUILD_TYPE=Release \
-             -DDDPSIM_TESTS=OFF -DDDPSIM_BENCHMARKS=OFF &&
+             -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 -DDDPSIM_TESTS=OFF -DDDPSIM_BENCHMARKS=OFF &&
        cmake --build build/demo --parallel "$(nproc)"; } >build/demo.log 2>&1; then
   tail -n 40 build/demo.log >&2
   exit 1

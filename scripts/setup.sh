@@ -12,7 +12,7 @@ for option; do
   case $option in
     --tests)
       needed+=(doctest-dev -  libbenchmark-dev -  python3 python3  protobuf-compiler protoc
-               clang clang++  clang-format clang-format  clang-tidy clang-tidy) ;;
+               ccache ccache  clang clang++  libclang-rt-dev -  clang-format clang-format  clang-tidy clang-tidy) ;;
     --torch) needed+=(python3-torch -  python3-torchvision -) ;;
     --real) needed+=(libgloo-dev -  libtorch-dev -  iproute2 -  util-linux unshare  openmpi-bin mpirun) ;;
     *) echo "usage: scripts/setup.sh [--tests] [--torch] [--real]" >&2; exit 2 ;;

@@ -1,28 +1,40 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds and tests everything. --quick: formatting, build, tests.
-# Every check runs even when an earlier one failed; the last line says how many did.
+# Installs what is missing, builds and tests. Every check runs even when an earlier one failed; the last lines say what each
+# took and how many failed.
+#
+#   scripts/test.sh                 everything that one change should pass
+#   scripts/test.sh --quick         formatting, one build, its tests: while you work
+#   scripts/test.sh --thorough      also what is long and rarely fails: clang-tidy and a compile of its own for every
+#                                   source, 2 minutes a fuzz target; before a release, or where the first finds something
+#
+# Which check runs what, and how often, is a table in CONTRIBUTING.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-quick=false
+quick=false thorough=false
 case ${1:-} in
   "") ;;
   --quick) quick=true ;;
-  *) echo "usage: scripts/test.sh [--quick]" >&2; exit 2 ;;
+  --thorough) thorough=true ;;
+  *) echo "usage: scripts/test.sh [--quick | --thorough]" >&2; exit 2 ;;
 esac
 
 scripts/setup.sh --tests
 $quick || scripts/setup.sh --real || echo "gloo and libtorch could not be installed: ddpsim-real is built without them"
 command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 jobs=$(nproc)
-passed=() failed=() skipped=()
+failed=() skipped=() times=()
 
 check() {  # check NAME COMMAND…
-  local name=$1 begin=$SECONDS
+  local name=$1 status=0 spent out TIMEFORMAT='%R %U %S'
   shift
   printf '\n== %s\n' "$name"
-  if "$@"; then passed+=("$name"); else failed+=("$name"); fi
-  echo "-- $name: $((SECONDS - begin)) s"
+  exec {out}>&1
+  spent=$({ time "$@" >&"$out" 2>&1; } 2>&1) || status=$?
+  exec {out}>&-
+  read -r wall user system <<<"$spent"
+  times+=("$(printf '%-52s %6.0f s %6.0f s' "$name" "$wall" "$(echo "$user $system" | awk '{ print $1 + $2 }')")")
+  ((status == 0)) || failed+=("$name")
 }
 skip() {  # skip NAME REASON
   printf '\n== %s: skipped, %s\n' "$1" "$2"
@@ -33,43 +45,48 @@ sources() { git ls-files -z -- "$@"; }
 formatting() { sources '*.cpp' '*.hpp' '*.h' '*.cu' | xargs -0 clang-format --dry-run -Werror; }
 build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parallel "$jobs" "${@:2}"; }
 tests() { ctest --preset "$1" --parallel "$jobs" "${@:2}"; }
-build_and_test() { build "$1" && tests "$@"; }
-# Slow without optimisation: the release build runs them.
-for_release='consumer|torch|recorder|lab: (steps|one process|loop|table, predicted)|cli: (readme|compare|flow|ddp_log)|step time:|steady state:'
-dev() { build dev && tests dev --exclude-regex "$for_release"; }
+
+# What trains with PyTorch, shapes links or builds once more: not while somebody waits.
+slow='consumer|torch|recorder|lab: (steps|one process|loop|table, predicted)|real: launched'
+# What memory errors cannot hide in, and what would only take long; the other build runs it.
+# A process without descriptors: the undefined-behaviour sanitizer needs some itself, to look at a thread's object.
+not_for_sanitizers="$slow|real: (program|without descriptors)|lab: killed|compiles|does not compile|cli: (reference_buckets|readme)|mutation"
+sanitizers() { build "$1" && tests "$1" --exclude-regex "$not_for_sanitizers"; }
 threads() {
   build tsan --target ddpsim_parallel_tests ddpsim_real_tests &&
     build/tsan/tests/ddpsim_parallel_tests --test-case-exclude='*finds exactly*,*1000 caps*' && # one thread
     build/tsan/tests/real/ddpsim_real_tests
 }
-tidy() {
-  # Not c10d_runner: clang does not read libtorch's headers as C++20.
-  sources 'calibrate/*.cpp' 'cli/*.cpp' 'formats/*.cpp' 'models/*.cpp' 'real/*.cpp' 'reports/*.cpp' \
-          'sim/*.cpp' 'topologies/*.cpp' 'traces/*.cpp' ':!real/src/c10d_runner.cpp' | tr '\0' '\n' | while read -r file; do
-    # Backends whose libraries are absent are not built.
-    if grep -qF "/$file\"" build/dev/compile_commands.json; then echo "$file"; fi
-  done | xargs -n 4 -P "$jobs" clang-tidy -p build/dev --quiet
-}
-benchmarks() {  # they must run; how fast is a matter for a quiet machine
-  build release --target ddpsim_bench && build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
-}
-# What memory errors cannot hide in, and what would only take long; other builds run it.
-# A process without descriptors: the undefined-behaviour sanitizer needs some itself, to look at a thread's object.
-not_for_sanitizers="$for_release|real: (program|launched)|lab: killed|real store: a moment without descriptors"
-not_for_sanitizers+="|compiles|does not compile|cli: reference_buckets"
-sanitizers() { build "$1" && tests "$1" --exclude-regex "$not_for_sanitizers"; }
-fuzz_one() {  # fuzz_one TARGET: 15 s, from its own corpus and from what long runs found
+fuzz_one() {  # fuzz_one TARGET SECONDS: from its own corpus and from what long runs found
   local found=build/fuzz/corpus/${1##*/} kept=tests/fuzz/found/${1##*/}.tar.gz
   mkdir -p "$found"
   if [[ -f $kept ]]; then tar -xzf "$kept" -C "$found"; fi
-  "$1" -max_total_time=15 -max_len=20000 -verbosity=0 -print_final_stats=0 \
+  "$1" -max_total_time="$2" -max_len=20000 -verbosity=0 -print_final_stats=0 \
     -artifact_prefix=build/fuzz/ "$found" "tests/fuzz/corpus/${1##*/}" >"$found.log" 2>&1 ||
     { echo "${1##*/}"; tail -n 40 "$found.log"; return 1; }
 }
 export -f fuzz_one
-fuzz() {
+fuzz() {  # fuzz SECONDS, each target
   find build/fuzz/tests/fuzz -maxdepth 1 -name 'fuzz_*' -type f -perm -u+x ! -name '*_replay' -print0 |
-    xargs -0 -n 1 -P "$jobs" bash -c 'fuzz_one "$0"'
+    xargs -0 -n 1 -P "$jobs" bash -c 'fuzz_one "$0" '"$1"
+}
+# Sources as they are: those named, or those that changed in the three days before the last commit. Headers stand for the
+# source of their name. Not c10d_runner: clang does not read libtorch's headers as C++20.
+changed() {
+  local since
+  since=$(git log -1 --format=%ct)
+  { git log --since="@$((since - 3 * 86400))" --name-only --format= ; git diff --name-only HEAD; } | sort -u |
+    sed -E 's#/include/ddpsim/[a-z]+/(.*)\.hpp$#/src/\1.cpp#; s#\.hpp$#.cpp#'
+}
+tidy() {  # one source at a time: whoever leaves out an include is told so here
+  cmake --preset dev >/dev/null
+  { if $thorough; then git ls-files -- '*.cpp'; else changed; fi; } | sort -u | grep -v -e '^tests/' -e c10d_runner | while read -r file; do
+    # Backends whose libraries are absent are not built.
+    if grep -qF "/$file\"" build/dev/compile_commands.json; then echo "$file"; fi
+  done | xargs -r -n 4 -P "$jobs" clang-tidy -p build/dev --quiet
+}
+benchmarks() {  # they must run; how fast is a matter for a quiet machine
+  build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
 }
 coverage() {
   build coverage && tests coverage --quiet &&
@@ -82,37 +99,45 @@ if [[ $format_version == "version 14" ]]; then
 else
   skip formatting "clang-format 14 is not here"  # other versions disagree with it in details
 fi
-check "dev: build and tests" dev
 
-if ! $quick; then
+if $quick; then
+  check "build" build quick
+  check "tests" tests quick --exclude-regex "$slow"
+else
+  scripts/setup.sh --torch || skip "recorder in real trainings" "PyTorch could not be installed"
+  check "release: build" build release
+  check "release: tests" tests release
+  check "accuracy: the README's figures" scripts/accuracy.sh --quick
+  check "benchmarks" benchmarks
   if echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
        clang++ -x c++ -fsanitize=fuzzer -o /dev/null - 2>/dev/null; then
     # One build with clang serves both.
     check "address and undefined behaviour sanitizers" sanitizers fuzz
-    check "fuzzing, 15 s a target" fuzz
+    seconds=5
+    if $thorough; then seconds=120; fi
+    check "fuzzing, $seconds s a target" fuzz "$seconds"
   else
     check "address and undefined behaviour sanitizers" sanitizers asan
     skip "fuzzing" "clang with libFuzzer is not here"
   fi
   check "thread sanitizer" threads
-  scripts/setup.sh --torch || skip "recorder in real trainings" "PyTorch could not be installed"
-  check "release: build and tests" build_and_test release
-  check "accuracy: the README's figures" scripts/accuracy.sh --quick
-  check benchmarks benchmarks
   if command -v clang-tidy >/dev/null; then
-    check clang-tidy tidy
+    check "clang-tidy" tidy
   else
-    skip clang-tidy "it is not here"
+    skip "clang-tidy" "it is not here"
   fi
-  if command -v gcovr >/dev/null; then
-    check coverage coverage
-  else
-    skip coverage "gcovr is not here"
+  if $thorough; then
+    if command -v gcovr >/dev/null; then
+      check coverage coverage
+    else
+      skip coverage "gcovr is not here"
+    fi
   fi
 fi
 
-printf '\n'
+printf '\n%-52s %8s %8s\n' "" "wall" "CPU"
+printf '%s\n' "${times[@]}"
 for name in "${skipped[@]}"; do echo "skipped: $name"; done
 for name in "${failed[@]}"; do echo "failed: $name"; done
-echo "Checks: ${#passed[@]} passed, ${#failed[@]} failed, ${#skipped[@]} skipped, $SECONDS s"
+echo "Checks: $((${#times[@]} - ${#failed[@]})) passed, ${#failed[@]} failed, ${#skipped[@]} skipped"
 [[ ${#failed[@]} -eq 0 ]]

@@ -10,11 +10,11 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kLongest = 9.2e12;
+constexpr double kLongestFigure_us = 9.2e12;
 constexpr double kLargestCap = 9e15;
 
 double microseconds_at(const Cursor& cursor) {
-  return cursor.number(-kLongest, kLongest);
+  return cursor.number(-kLongestFigure_us, kLongestFigure_us);
 }
 
 NamedFigure figure(std::string name, const Cursor& at) {
@@ -221,7 +221,7 @@ void read_timeline(const Object& root, Figures& figures) {
   }
 }
 
-double median_at(const Object& object, std::string_view key) {
+double median_us(const Object& object, std::string_view key) {
   return microseconds_at(object.required(key).free_object().required("median"));
 }
 
@@ -232,7 +232,7 @@ void read_parts(const Object& configuration, Figures& figures) {
     const std::string key = fmt::format("{}_us", name);
     if (!configuration.has(key)) continue;
     figures.rows.push_back({.name = std::string(name),
-                            .us = median_at(configuration, key),
+                            .us = median_us(configuration, key),
                             .low_us = {},
                             .high_us = {},
                             .place = configuration.required(key).where()});
@@ -243,7 +243,7 @@ void read_parts(const Object& configuration, Figures& figures) {
   for (const Cursor& entry : buckets->array()) {
     const Object bucket = entry.free_object();
     figures.rows.push_back({.name = fmt::format("bucket {} all_reduce", index++),
-                            .us = median_at(bucket, "end_us") - median_at(bucket, "start_us"),
+                            .us = median_us(bucket, "end_us") - median_us(bucket, "start_us"),
                             .low_us = {},
                             .high_us = {},
                             .place = entry.where()});
@@ -275,7 +275,7 @@ void read_measurement(const Object& root, Figures& figures) {
     const auto mb = one.optional("bucket_cap_mb");
     CapFigure cap = cap_figure(mb ? std::optional(mb->number(0, kLargestCap)) : std::nullopt,
                                std::nullopt, torch);
-    cap.figure.us = median_at(one, "iteration_us");
+    cap.figure.us = median_us(one, "iteration_us");
     cap.figure.place = entry.where();
     figures.caps.push_back(std::move(cap));
   }
@@ -285,7 +285,7 @@ void read_measurement(const Object& root, Figures& figures) {
       const Object row = entry.free_object();
       const std::int64_t size = row.required("size_bytes").integer(0, 1LL << 50);
       figures.rows.push_back({.name = fmt::format("all_reduce {} B", size),
-                              .us = median_at(row, "time_us"),
+                              .us = median_us(row, "time_us"),
                               .low_us = {},
                               .high_us = {},
                               .place = entry.where()});

@@ -14,14 +14,14 @@
 #include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "row_checks.hpp"
 
 namespace ddpsim {
 namespace {
 
 enum Column { kSize, kTime, kInPlace, kAlgbw, kBusbw, kNodes, kGpus, kColumns };
 
-constexpr std::size_t kMostRows = 1'000'000;
-constexpr std::string_view kExpected =
+constexpr std::string_view kExpectedColumns =
     "Expected size_bytes with time_us, algbw_gbps or busbw_gbps; nodes and gpus_per_node may stand "
     "beside";
 
@@ -94,9 +94,9 @@ RawLog Reader::read(std::string_view text) {
     if (!header_seen) {
       header_ = header_of(line);
       if (!header_.measures())
-        fail(fmt::format("the header is {}", in_quotes(line)), std::string(kExpected));
+        fail(fmt::format("the header is {}", in_quotes(line)), std::string(kExpectedColumns));
       if (header_.at[kNodes].has_value() != header_.at[kGpus].has_value()) {
-        fail("of nodes and gpus_per_node one is missing", std::string(kExpected));
+        fail("of nodes and gpus_per_node one is missing", std::string(kExpectedColumns));
       }
       header_seen = true;
       continue;

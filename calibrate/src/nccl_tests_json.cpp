@@ -19,13 +19,13 @@ namespace {
 
 /// Written with six decimals.
 Figure figure_at(const Cursor& cursor) {
-  constexpr double kHalfUnit = 0.5e-6;
+  constexpr double kHalfPicosecond = 0.5e-6;
   if (cursor.is_string()) {
     const auto figure = figure_of(cursor.string());
     if (!figure) cursor.fail("is not a number", "Expected a number");
     return *figure;
   }
-  return {cursor.number(-1e18, 1e18), kHalfUnit};
+  return {cursor.number(-1e18, 1e18), kHalfPicosecond};
 }
 
 void take_settings(const Object& root, RawLog& log) {

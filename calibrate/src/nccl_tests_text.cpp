@@ -15,12 +15,12 @@
 
 #include "ddpsim/formats/csv.hpp"
 #include "nccl_debug.hpp"
+#include "row_checks.hpp"
 
 namespace ddpsim {
 namespace {
 
 constexpr std::size_t kMostWarnings = 8;  // of one kind: a torn log has hundreds
-constexpr std::size_t kMostRows = 1'000'000;
 
 bool is_type(std::string_view word) {
   constexpr std::array<std::string_view, 22> kTypes = {

@@ -1,11 +1,15 @@
 // Whether a row of a table can be true.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "raw_log.hpp"
 
 namespace ddpsim {
+
+/// Of one log.
+inline constexpr std::size_t kMostRows = 1'000'000;
 
 /// The row as a point; time 0 where its figures have too few digits to tell. Throws InputError for
 /// what no machine does.

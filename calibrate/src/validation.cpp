@@ -13,7 +13,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kAnotherUnit = 100;      ///< no prediction of ours is so far off
+constexpr double kNoErrorOfOurs = 100;    ///< no prediction of ours is so far off
 constexpr double kDifferencePercent = 2;  ///< two caps that differ less are alike when measured
 
 /// Nearest rank: the smallest value that at least `share` of the sorted ones do not exceed.
@@ -134,7 +134,7 @@ void check_units(const std::vector<Pair>& pairs, const Figures& predicted,
   }
   if (ratios.empty()) return;
   const double ratio = median(std::move(ratios));
-  if (ratio < kAnotherUnit && ratio > 1 / kAnotherUnit) return;
+  if (ratio < kNoErrorOfOurs && ratio > 1 / kNoErrorOfOurs) return;
   throw InputError({measured.source, pairs.front().measured.place,
                     fmt::format("{} is {:.6g} us here and {:.6g} us in {}, and so are the others",
                                 pairs.front().measured.name, pairs.front().measured.us,

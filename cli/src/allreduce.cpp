@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMostRows = 10'000;
 
-struct Arguments {
+struct AllReduceArguments {
   ClusterArguments cluster;
   std::string begin = "8";
   std::string end = "1G";
@@ -56,7 +56,7 @@ Bytes parse_size(const std::string& option, const std::string& text) {
 }
 
 /// Whole fp32 elements, as all_reduce_perf has them; the same size is never asked for twice.
-std::vector<Bytes> sizes_of(const Arguments& arguments) {
+std::vector<Bytes> sizes_of(const AllReduceArguments& arguments) {
   constexpr std::int64_t kFp32 = 4;
   const Bytes first = parse_size("-b", arguments.begin);
   const Bytes last = parse_size("-e", arguments.end);
@@ -82,7 +82,7 @@ std::vector<Bytes> sizes_of(const Arguments& arguments) {
   return sizes;
 }
 
-int run(const Arguments& arguments) {
+int run(const AllReduceArguments& arguments) {
   const std::vector<Bytes> sizes = sizes_of(arguments);
   const std::optional<TorchVersion> torch = parse_torch_version(arguments.torch);
   if (!torch)
@@ -123,7 +123,7 @@ int run(const Arguments& arguments) {
 void add_allreduce(CLI::App& app, std::function<int()>& action) {
   CLI::App* command =
       app.add_subcommand("allreduce", "predicted nccl-tests table (all_reduce_perf) of a cluster");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<AllReduceArguments>();
   add_cluster_options(*command, arguments->cluster);
   command->add_option("-b,--begin", arguments->begin, "smallest size: 8, 64K, 25M, 1G")
       ->capture_default_str();

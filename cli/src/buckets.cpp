@@ -20,7 +20,7 @@
 namespace ddpsim {
 namespace {
 
-struct Arguments {
+struct BucketsArguments {
   std::string workload;
   std::optional<std::string> model;
   DdpArguments ddp;
@@ -54,7 +54,7 @@ std::vector<Bytes> parse_limits(const std::string& text) {
   return limits;
 }
 
-int run(const Arguments& arguments) {
+int run(const BucketsArguments& arguments) {
   const bool in_ready_order = arguments.in_ready_order;
   DdpOptions options = ddp_options(arguments.ddp);
   require_supported(options);
@@ -118,7 +118,7 @@ int run(const Arguments& arguments) {
 void add_buckets(CLI::App& app, std::function<int()>& action) {
   CLI::App* command =
       app.add_subcommand("buckets", "bucket assignment only, and why each bucket closed");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<BucketsArguments>();
   command
       ->add_option("WORKLOAD", arguments->workload,
                    "workload file, trace, DDP logging data, bundled name, estimate, or a model's "

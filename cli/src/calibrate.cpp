@@ -22,7 +22,7 @@
 namespace ddpsim {
 namespace {
 
-struct Arguments {
+struct CalibrateArguments {
   std::vector<std::string> logs;
   std::string cluster;
   std::string output;
@@ -31,7 +31,7 @@ struct Arguments {
   bool json = false;
 };
 
-NcclVersion version_of(const Arguments& arguments) {
+NcclVersion version_of(const CalibrateArguments& arguments) {
   if (!arguments.nccl) return bundled_nccl(*parse_torch_version(DdpArguments().torch));
   const auto version = parse_nccl_version(*arguments.nccl);
   if (!version)
@@ -75,7 +75,7 @@ std::optional<std::string> assumed_nccl(const Fit& fit, const std::vector<Measur
                      to_string(assumed));
 }
 
-int run(const Arguments& arguments) {
+int run(const CalibrateArguments& arguments) {
   CalibrationReport report;
   report.output = arguments.output;
   std::vector<MeasuredLog> logs;
@@ -120,7 +120,7 @@ int run(const Arguments& arguments) {
 void add_calibrate(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand(
       "calibrate", "fit a cluster to all_reduce_perf logs taken on it: a calibrated cluster file");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CalibrateArguments>();
   command
       ->add_option(
           "LOG", arguments->logs,

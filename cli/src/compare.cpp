@@ -20,7 +20,7 @@
 namespace ddpsim {
 namespace {
 
-struct Arguments {
+struct CompareArguments {
   JobArguments job;
   OutputArguments output;
   std::vector<std::string> clusters;
@@ -32,7 +32,7 @@ struct Arguments {
 /// What was said about GPUs the workload was not recorded on, by GPU.
 class GpuSettings {
  public:
-  explicit GpuSettings(const Arguments& arguments) {
+  explicit GpuSettings(const CompareArguments& arguments) {
     for (const std::string& text : arguments.compute_scales) {
       const std::size_t colon = text.find(':');
       const std::string gpu =
@@ -120,7 +120,7 @@ std::vector<std::string> common_warnings(const std::vector<Job>& jobs) {
   return texts;
 }
 
-int run(const Arguments& arguments) {
+int run(const CompareArguments& arguments) {
   std::vector<std::string> clusters;
   for (const std::string& text : arguments.clusters)
     for (std::string& size : cluster_sizes(text)) clusters.push_back(std::move(size));
@@ -153,7 +153,9 @@ int run(const Arguments& arguments) {
   const bool tune = jobs.front().options.ddp.bucket_cap_mb_list.empty() &&
                     loaded.workload.recorded_with.compiled_gradients == 0;
   const Comparison comparison = compare(candidates, {.threads = arguments.threads, .tune = tune});
-  contexts.front().next_command = command_line("tune", settings[comparison.by_speed.front()]);
+  JobArguments next = settings[comparison.by_speed.front()];
+  next.ddp.bucket_cap_mb_list.reset();  // tune searches over single caps
+  contexts.front().next_command = command_line("tune", next);
 
   deliver(
       {.json = [&] { return compare_json(comparison, contexts); },
@@ -169,7 +171,7 @@ int run(const Arguments& arguments) {
 void add_compare(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand(
       "compare", "one workload on several clusters and sizes: which trains faster, and how surely");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CompareArguments>();
   add_job_options(*command, arguments->job);
   hide_run_options(*command);
   // What one job has once, a comparison has for each cluster or for each GPU.

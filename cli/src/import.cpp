@@ -21,7 +21,7 @@
 namespace ddpsim {
 namespace {
 
-struct Arguments {
+struct ImportArguments {
   std::vector<std::string> inputs;
   std::optional<std::string> output;
   std::optional<std::int64_t> iteration;
@@ -44,7 +44,7 @@ Imported import_any(const std::string& input, const ImportOptions& options) {
   return imported;
 }
 
-int run(const Arguments& arguments) {
+int run(const ImportArguments& arguments) {
   ImportOptions options;
   options.iteration = arguments.iteration;
   options.model = arguments.model.value_or("");
@@ -74,7 +74,7 @@ void add_import(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand(
       "import",
       "profiler traces, a layer table or an estimate -> workload, saying what was recognised");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ImportArguments>();
   command
       ->add_option("INPUT", arguments->inputs,
                    "trace (.json, .json.gz), table, workload file, bundled name, or an estimate "

@@ -13,13 +13,13 @@
 namespace ddpsim {
 namespace {
 
-struct Arguments {
+struct SimulateArguments {
   JobArguments job;
   OutputArguments output;
   std::optional<std::string> measured;
 };
 
-int run(const Arguments& arguments) {
+int run(const SimulateArguments& arguments) {
   Job job = load_job(arguments.job);
   std::optional<Timeline> measured;
   if (arguments.measured) measured = read_timeline(*arguments.measured);
@@ -76,7 +76,7 @@ int run(const Arguments& arguments) {
 void add_simulate(CLI::App& app, std::function<int()>& action) {
   CLI::App* command =
       app.add_subcommand("simulate", "one configuration: verdict, breakdown, bucket table");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<SimulateArguments>();
   add_job_options(*command, arguments->job);
   command
       ->add_option("--iterations", arguments->job.iterations,

@@ -11,12 +11,12 @@
 namespace ddpsim {
 namespace {
 
-struct Arguments {
+struct TopoArguments {
   ClusterArguments cluster;
   bool json = false;
 };
 
-int run(const Arguments& arguments) {
+int run(const TopoArguments& arguments) {
   TopoReport report{.topology = load_topology(cluster_request(arguments.cluster)),
                     .bottleneck = {}};
   if (report.topology.cluster.ranks() <= kMostFabricRanks) {
@@ -31,7 +31,7 @@ int run(const Arguments& arguments) {
 void add_topo(CLI::App& app, std::function<int()>& action) {
   CLI::App* command =
       app.add_subcommand("topo", "the cluster as summary, matrix, tree, channels, bottleneck");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<TopoArguments>();
   add_cluster_options(*command, arguments->cluster);
   command->add_flag("--json", arguments->json, "one JSON document on stdout, nothing else there");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });

@@ -14,14 +14,14 @@
 namespace ddpsim {
 namespace {
 
-struct Arguments {
+struct TuneArguments {
   JobArguments job;
   OutputArguments output;
   std::optional<std::string> caps;
   int threads = 0;
 };
 
-int run(const Arguments& arguments) {
+int run(const TuneArguments& arguments) {
   TuneOptions tuning;
   if (arguments.caps) tuning.caps = mib_list(*arguments.caps, "--caps");
   tuning.threads = arguments.threads;
@@ -76,7 +76,7 @@ int run(const Arguments& arguments) {
 void add_tune(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand(
       "tune", "is another bucket cap worth it; which range; the best any bucketing could do");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<TuneArguments>();
   add_job_options(*command, arguments->job);
   hide_run_options(*command);
   command->add_option("--caps", arguments->caps,

@@ -15,7 +15,7 @@
 namespace ddpsim {
 namespace {
 
-struct Arguments {
+struct ValidateArguments {
   std::string predicted;
   std::string measured;
   std::optional<double> max_error;
@@ -36,7 +36,7 @@ CLI::Validator without_percent_sign() {
   return {strip, "", "percent"};
 }
 
-std::optional<ErrorLimit> limit_of(const Arguments& arguments) {
+std::optional<ErrorLimit> limit_of(const ValidateArguments& arguments) {
   if (!arguments.max_error) return std::nullopt;
   ErrorLimit limit;
   limit.percent = *arguments.max_error;
@@ -57,7 +57,7 @@ Figures read_prediction(const std::string& argument) {
   }
 }
 
-int run(const Arguments& arguments) {
+int run(const ValidateArguments& arguments) {
   const Figures predicted = read_prediction(arguments.predicted);
   const Figures measured = read_figures(arguments.measured);
   const Validation validation = validate(predicted, measured, arguments.only);
@@ -81,7 +81,7 @@ int run(const Arguments& arguments) {
 void add_validate(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand(
       "validate", "a prediction laid over a measurement: the error of every figure both have");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ValidateArguments>();
   command
       ->add_option("PREDICTED", arguments->predicted,
                    "what simulate, tune or allreduce wrote with --json, or simulate with "

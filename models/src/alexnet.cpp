@@ -34,7 +34,7 @@ Model build_model(const std::string& name, const AlexNetShape& /*shape*/, std::i
   model.dropout("classifier.3");
   model.linear("classifier.4", 4096);
   model.relu("classifier.5");
-  model.linear("classifier.6", 1000);
+  model.linear("classifier.6", kImageNetClasses);
   return std::move(model).finish();
 }
 

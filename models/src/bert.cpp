@@ -8,13 +8,11 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::int64_t kHead = 64;  // features of one attention head
-
 void encoder_layer(ModuleRecorder& model, const std::string& prefix, std::int64_t hidden) {
   const Activation tokens = model.activation();
   for (const char* projection : {"query", "key", "value"})
     model.linear(prefix + "attention.self." + projection, hidden);
-  model.attention(prefix + "attention.self", hidden / kHead, tokens.positions());
+  model.attention(prefix + "attention.self", hidden / kHeadFeatures, tokens.positions());
   model.linear(prefix + "attention.output.dense", hidden);
   model.dropout(prefix + "attention.output.dropout");
   model.add(prefix + "attention.output.add");

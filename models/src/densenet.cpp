@@ -48,7 +48,7 @@ Model build_model(const std::string& name, const DenseNetShape& shape, std::int6
   model.batch_norm("features.norm5");
   model.relu("relu");
   model.adaptive_average_pool("avgpool", 1);
-  model.linear("classifier", 1000);
+  model.linear("classifier", kImageNetClasses);
   return std::move(model).finish();
 }
 

@@ -8,13 +8,11 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::int64_t kHead = 64;  // features of one attention head
-
 void block(ModuleRecorder& model, const std::string& prefix, std::int64_t hidden) {
   model.layer_norm(prefix + "ln_1");
   model.conv1d_addmm(prefix + "attn.c_attn", 3 * hidden);
   model.continue_from({.channels = hidden, .height = model.activation().height});
-  model.attention(prefix + "attn", hidden / kHead, model.activation().positions());
+  model.attention(prefix + "attn", hidden / kHeadFeatures, model.activation().positions());
   model.conv1d_addmm(prefix + "attn.c_proj", hidden);
   model.dropout(prefix + "attn.dropout");
   model.add(prefix + "attn.add");

@@ -9,7 +9,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::int64_t kClasses = 1000;
 constexpr Kernel k1x1 = {1, 1};
 constexpr Kernel k3x3 = {3, 3};
 constexpr Kernel k5x5 = {5, 5};
@@ -137,7 +136,7 @@ void auxiliary_classifier(ModuleRecorder& model) {
   unit(model, "AuxLogits.conv0", same(128, k1x1));
   unit(model, "AuxLogits.conv1", valid(768, k5x5));
   model.adaptive_average_pool("AuxLogits.avgpool", 1);
-  model.linear("AuxLogits.fc", kClasses);
+  model.linear("AuxLogits.fc", kImageNetClasses);
   model.continue_from(input);
 }
 
@@ -184,7 +183,7 @@ Model build_model(const std::string& name, const InceptionV3Shape& /*shape*/, st
   block_e(model, "Mixed_7c");
   model.adaptive_average_pool("avgpool", 1);
   model.dropout("dropout");
-  model.linear("fc", kClasses);
+  model.linear("fc", kImageNetClasses);
   return std::move(model).finish();
 }
 

@@ -26,6 +26,10 @@
 
 namespace ddpsim {
 
+inline constexpr std::int64_t kImageNetClasses = 1000;
+/// Features of one attention head, in BERT and GPT-2 alike.
+inline constexpr std::int64_t kHeadFeatures = 64;
+
 /// What flows between modules, per sample: a map of channels, or a sequence of features.
 struct Activation {
   std::int64_t channels = 0;

@@ -9,7 +9,6 @@ namespace ddpsim {
 namespace {
 
 constexpr std::int64_t kStemChannels = 64;
-constexpr std::int64_t kClasses = 1000;
 
 std::int64_t expansion(ResidualBlock block) {
   return block == ResidualBlock::bottleneck ? 4 : 1;
@@ -76,7 +75,7 @@ Model build_model(const std::string& name, const ResNetShape& shape, std::int64_
     }
   }
   model.adaptive_average_pool("avgpool", 1);
-  model.linear("fc", kClasses);
+  model.linear("fc", kImageNetClasses);
   return std::move(model).finish();
 }
 

@@ -30,7 +30,7 @@ Model build_model(const std::string& name, const VggShape& shape, std::int64_t s
   model.linear("classifier.3", kHidden);
   model.relu("classifier.4");
   model.dropout("classifier.5");
-  model.linear("classifier.6", 1000);
+  model.linear("classifier.6", kImageNetClasses);
   return std::move(model).finish();
 }
 

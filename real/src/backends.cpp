@@ -7,7 +7,7 @@
 namespace ddpsim {
 namespace {
 
-struct Backend {
+struct BackendEntry {
   const char* name;
   const char* summary;
   const char* missing = "";  ///< why this build lacks it; the rest is set where it is here
@@ -16,7 +16,7 @@ struct Backend {
   void (*require_machine)(const World& world) = nullptr;  ///< absent: any machine will do
 };
 
-constexpr Backend kBackends[] = {
+constexpr BackendEntry kBackends[] = {
     {
         .name = "cpu-gloo",
         .summary = "our reducer; compute is a timed wait, gloo over TCP",
@@ -52,8 +52,8 @@ constexpr Backend kBackends[] = {
     },
 };
 
-const Backend& backend_here(const std::string& name) {
-  const Backend* found = std::ranges::find(kBackends, name, &Backend::name);
+const BackendEntry& backend_here(const std::string& name) {
+  const BackendEntry* found = std::ranges::find(kBackends, name, &BackendEntry::name);
   DDPSIM_ASSERT(found != std::end(kBackends) && found->make != nullptr,
                 "only backends that are here are asked for");
   return *found;
@@ -63,13 +63,13 @@ const Backend& backend_here(const std::string& name) {
 
 std::vector<BackendKind> backend_kinds() {
   std::vector<BackendKind> kinds;
-  for (const Backend& backend : kBackends)
+  for (const BackendEntry& backend : kBackends)
     kinds.push_back({backend.name, backend.summary, backend.missing});
   return kinds;
 }
 
 void require_machine(const std::string& name, const World& world) {
-  const Backend& backend = backend_here(name);
+  const BackendEntry& backend = backend_here(name);
   if (backend.require_machine != nullptr) backend.require_machine(world);
 }
 

@@ -17,7 +17,7 @@ void require_kernel(int status, const char* what) {
   require_success(static_cast<cudaError_t>(status), what);
 }
 
-ddpsim_type type_of(Dtype dtype) {
+ddpsim_type kernel_type_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::float64:
       return DDPSIM_FLOAT64;
@@ -47,9 +47,9 @@ void cast_on(cudaStream_t stream, Region from, Region to) {
   const bool narrows = from.dtype == Dtype::float32;
   DDPSIM_ASSERT(narrows != (to.dtype == Dtype::float32), "one side of a cast is float32");
   require_kernel(narrows ? ddpsim_compress(stream, reinterpret_cast<const float*>(from.data),
-                                           to.data, from.elements, type_of(to.dtype))
+                                           to.data, from.elements, kernel_type_of(to.dtype))
                          : ddpsim_decompress(stream, from.data, reinterpret_cast<float*>(to.data),
-                                             from.elements, type_of(from.dtype)),
+                                             from.elements, kernel_type_of(from.dtype)),
                  "casting a bucket");
 }
 
@@ -149,8 +149,9 @@ Region CudaDevice::allocate(Dtype dtype, std::int64_t elements) {
 }
 
 void CudaDevice::fill(Region region, double value) {
-  require_kernel(ddpsim_fill(stream_, region.data, region.elements, value, type_of(region.dtype)),
-                 "fill");
+  require_kernel(
+      ddpsim_fill(stream_, region.data, region.elements, value, kernel_type_of(region.dtype)),
+      "fill");
 }
 
 std::vector<double> CudaDevice::read(Region region) {
@@ -174,9 +175,9 @@ void CudaDevice::compute(Duration duration) {
 }
 
 void CudaDevice::scale_copy(Region from, Region to, double factor) {
-  require_kernel(
-      ddpsim_scale_copy(stream_, from.data, to.data, from.elements, factor, type_of(from.dtype)),
-      "copying into a bucket");
+  require_kernel(ddpsim_scale_copy(stream_, from.data, to.data, from.elements, factor,
+                                   kernel_type_of(from.dtype)),
+                 "copying into a bucket");
 }
 
 void CudaDevice::copy(Region from, Region to) {

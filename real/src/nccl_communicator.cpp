@@ -10,7 +10,7 @@
 namespace ddpsim {
 namespace {
 
-ncclDataType_t type_of(Dtype dtype) {
+ncclDataType_t nccl_type_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::float64:
       return ncclFloat64;
@@ -66,7 +66,7 @@ NcclCommunicator::Launched NcclCommunicator::summed(Region region) {
   require_success(cudaStreamWaitEvent(stream_, events_.at(reached), 0), "waiting for an event");
   const std::size_t start = events_.record(stream_);
   require(ncclAllReduce(region.data, region.data, static_cast<std::size_t>(region.elements),
-                        type_of(region.dtype), ncclSum, communicator_, stream_),
+                        nccl_type_of(region.dtype), ncclSum, communicator_, stream_),
           "launching an all-reduce");
   const std::size_t end = events_.record(stream_);
   return {start, end, end};

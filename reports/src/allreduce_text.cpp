@@ -9,8 +9,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kIndent = 2;
-
 /// As nccl-tests prints times: fewer decimals where the number is large.
 std::string microseconds(Duration time) {
   const double us = time.microseconds();

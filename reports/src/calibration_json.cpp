@@ -6,7 +6,6 @@ namespace ddpsim {
 namespace {
 
 using Layout = JsonWriter::Layout;
-constexpr Bytes kKiB{1 << 10};
 
 void write_errors(JsonWriter& json, std::string_view key, const FitErrors& errors) {
   json.key(key).begin_object(Layout::line);
@@ -26,14 +25,14 @@ std::string calibration_report_json(const CalibrationReport& report) {
   json.key("cluster").string(report.cluster);
   json.key("output").string(report.output);
   json.key("read").strings(report.read);
-  write_errors(json, "calibrated", errors_of(fit.residuals, kKiB));
-  write_errors(json, "law_alone", errors_of(fit.residuals, kKiB, true));
+  write_errors(json, "calibrated", errors_of(fit.residuals, kSmallestJudged));
+  write_errors(json, "law_alone", errors_of(fit.residuals, kSmallestJudged, true));
   json.key("scales_left_out").begin_array();
   for (const ScaleLeftOut& one : report.scales_left_out) {
     json.begin_object();
     json.key("nodes").integer(one.scale.nodes);
     json.key("gpus_per_node").integer(one.scale.gpus_per_node);
-    write_errors(json, "predicted_from_others", errors_of(one.residuals, kKiB));
+    write_errors(json, "predicted_from_others", errors_of(one.residuals, kSmallestJudged));
     json.end_object();
   }
   json.end_array();

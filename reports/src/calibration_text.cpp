@@ -12,7 +12,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr Bytes kKiB{1 << 10};
 constexpr std::size_t kMostBreaks = 8;
 
 std::string percent(double share) {
@@ -36,8 +35,8 @@ Table logs_table(const Fit& fit) {
                {.head = "p90 %", .align = Align::decimal}});
   for (std::size_t log = 0; log < fit.used.size(); ++log) {
     const std::vector<FitResidual> rows = of_log(fit, log);
-    const FitErrors law = errors_of(rows, kKiB, true);
-    const FitErrors all = errors_of(rows, kKiB);
+    const FitErrors law = errors_of(rows, kSmallestJudged, true);
+    const FitErrors all = errors_of(rows, kSmallestJudged);
     table.add_row({printable(fit.used[log]),
                    fmt::format("{}x{}", rows.front().scale.nodes, rows.front().scale.gpus_per_node),
                    fmt::format("{}", rows.size()), percent(law.median), percent(law.p90),
@@ -116,9 +115,10 @@ std::string headline(const CalibrationReport& report) {
   for (const ScaleLeftOut& one : left_out) {
     all.insert(all.end(), one.residuals.begin(), one.residuals.end());
     each += fmt::format("{}{}x{} {} %", each.empty() ? "" : ", ", one.scale.nodes,
-                        one.scale.gpus_per_node, percent(errors_of(one.residuals, kKiB).median));
+                        one.scale.gpus_per_node,
+                        percent(errors_of(one.residuals, kSmallestJudged).median));
   }
-  const FitErrors errors = errors_of(all, kKiB);
+  const FitErrors errors = errors_of(all, kSmallestJudged);
   return fmt::format(
       "{}. Each scale left out and predicted from the others: median error {} %, nine in ten "
       "within {} % from 1 KiB ({}); scales that were measured are given back as they are.",

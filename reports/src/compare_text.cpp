@@ -10,8 +10,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kIndent = 2;
-
 using Contexts = std::vector<ReportContext>;
 
 /// "dgxa100@4 (32 GPUs)"
@@ -172,13 +170,14 @@ std::string compare_text(const Comparison& comparison, const std::vector<ReportC
   std::string text = bold(verdict(comparison, contexts), style) + '\n';
   text += dim(printable(shared.workload), style) + '\n';
   text += setting_line(shared, style);
-  text += '\n' + table_of_jobs(comparison, contexts, style);
-  text += wrapped(
+  const std::string table = table_of_jobs(comparison, contexts, style);
+  std::string legend =
       "Efficiency: step of one GPU by itself, without DDP, over the step of the job. Behind by: "
-      "how "
-      "much faster the first trains, at the same batch per GPU. Best cap: bucket_cap_mb worth "
-      "setting, and what it saves.",
-      style.width, kIndent);
+      "how much faster the first trains, at the same batch per GPU.";
+  if (table.find("best cap") != std::string::npos)  // unless not tuned, or too wide with it
+    legend += " Best cap: bucket_cap_mb worth setting, and what it saves.";
+  text += '\n' + table;
+  text += wrapped(legend, style.width, kIndent);
   text += '\n' + wrapped(fmt::format("Of the fastest, {}:", printable(fastest.cluster)),
                          style.width, kIndent);
   text += confidence_line(fastest, fastest_job.times.iteration, style);

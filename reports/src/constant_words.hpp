@@ -3,7 +3,12 @@
 
 #include <string_view>
 
+#include "ddpsim/sim/units.hpp"
+
 namespace ddpsim {
+
+/// From this size on a fit is judged: what lies below is latency alone.
+inline constexpr Bytes kSmallestJudged{1 << 10};
 
 struct ConstantWords {
   std::string_view unit;     ///< "us", "GB/s", "share"

@@ -1,4 +1,4 @@
-// Comma-separated tables: units in the column names, fields quoted as RFC 4180 says, lines ended by
+// Comma-separated tables: units in the column names, fields csv_field as RFC 4180 says, lines ended by
 // a single newline.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-std::string quoted(std::string_view field) {
+std::string csv_field(std::string_view field) {
   if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
   std::string text = "\"";
   for (const char c : field) {
@@ -25,7 +25,7 @@ void add_row(std::string& csv, std::initializer_list<std::string> fields) {
   const char* separator = "";
   for (const std::string& field : fields) {
     csv += separator;
-    csv += quoted(field);
+    csv += csv_field(field);
     separator = ",";
   }
   csv += '\n';

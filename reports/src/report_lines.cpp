@@ -11,8 +11,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kIndent = 2;
-
 std::string signed_percent(double percent) {
   const std::string text = significant(std::abs(percent), 2);
   return fmt::format("{}{} %", percent < 0 ? "-" : "+", text);

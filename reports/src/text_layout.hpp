@@ -11,6 +11,9 @@
 
 namespace ddpsim {
 
+/// Columns in front of a table.
+inline constexpr std::size_t kIndent = 2;
+
 /// Significant digits a prediction of this grade deserves: two for C, three otherwise.
 int digits_of(Grade grade);
 

@@ -6,7 +6,7 @@
 namespace ddpsim {
 namespace {
 
-std::string signed_percent(double percent) {
+std::string signed_error(double percent) {
   return fmt::format("{:+.1f} %", percent);
 }
 
@@ -92,7 +92,7 @@ std::string validation_text(const Validation& validation, const Figures& predict
                {.head = "in interval", .expendable = 1}});
   for (const ValidationRow& row : validation.rows) {
     table.add_row({printable(row.name), microseconds(row.measured), microseconds(row.predicted),
-                   signed_percent(row.error_percent),
+                   signed_error(row.error_percent),
                    row.within_interval ? (*row.within_interval ? "yes" : "no") : ""});
   }
   text += table.text(style) + '\n';

@@ -73,9 +73,6 @@ std::optional<Enum> parse(std::string_view word, int count) {
   return std::nullopt;
 }
 
-/// 1448 bytes of payload in 1514 of an Ethernet frame: what several sockets carry together.
-constexpr double kFramePayload = 0.956;
-
 }  // namespace
 
 std::optional<Algorithm> parse_algorithm(std::string_view word) {

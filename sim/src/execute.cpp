@@ -35,7 +35,7 @@ struct Event {
   TimePoint at;
 };
 
-struct RankState {
+struct RankProgress {
   std::vector<Stream> streams;
   std::vector<std::size_t> jobs;  ///< where each collective's part of the program begins; its end
   std::vector<std::size_t> next_jobs;  ///< by group: the collective its next free lane takes
@@ -108,7 +108,7 @@ class Executor {
       ++result_.events;
       handle(wakeup);
     }
-    for (const RankState& state : states_) {
+    for (const RankProgress& state : states_) {
       for (const Stream& stream : state.streams)
         DDPSIM_ASSERT(stream.next == stream.end, "a stream never finished");
       for (const std::size_t next : state.next_jobs)
@@ -125,7 +125,7 @@ class Executor {
   }
 
   void bind_lanes(std::size_t rank, const Program& program, std::vector<OperationTime>& times) {
-    RankState& state = states_[rank];
+    RankProgress& state = states_[rank];
     for (StreamId lane = kCommunication; lane < streams_; ++lane) {
       bind(rank, lane, program, times);
       state.streams[lane].end = 0;
@@ -138,7 +138,7 @@ class Executor {
   /// A free lane takes its group's next collective.
   bool takes_next(std::size_t rank, StreamId id) {
     if (id < kCommunication) return false;
-    RankState& state = states_[rank];
+    RankProgress& state = states_[rank];
     const auto groups = static_cast<std::size_t>(schedule_.in_flight.groups);
     std::size_t& job = state.next_jobs[(id - kCommunication) % groups];
     if (job + 1 >= state.jobs.size()) return false;
@@ -157,7 +157,7 @@ class Executor {
         break;
       }
       case Wakeup::Kind::compute: {
-        RankState& state = states_[wakeup.index];
+        RankProgress& state = states_[wakeup.index];
         if (!state.computing || state.compute.version != wakeup.version) return;
         leave(state.streams[kCompute]);
         advance(wakeup.index, kCompute);
@@ -194,7 +194,7 @@ class Executor {
 
   /// True when the operation is over at this very instant.
   bool runs_through(std::size_t rank, StreamId id, const Operation& operation) {
-    RankState& state = states_[rank];
+    RankProgress& state = states_[rank];
     switch (operation.action) {
       case Action::record:
         record(rank, operation.event);
@@ -239,7 +239,7 @@ class Executor {
   }
 
   void record(std::size_t rank, EventId id) {
-    RankState& state = states_[rank];
+    RankProgress& state = states_[rank];
     state.events[id] = {.reached = true, .at = now_};
     for (StreamId waiting = kHost; waiting < streams_; ++waiting) {
       Stream& stream = state.streams[waiting];
@@ -332,7 +332,7 @@ class Executor {
   }
 
   void update_compute_rate(std::size_t rank) {
-    RankState& state = states_[rank];
+    RankProgress& state = states_[rank];
     const Rate rate = compute_rate(rank);
     if (!state.computing || state.compute.rate == rate) return;
     state.compute.change_rate(rate, now_);
@@ -350,7 +350,7 @@ class Executor {
   }
 
   void set_computing(std::size_t rank, bool computing) {
-    RankState& state = states_[rank];
+    RankProgress& state = states_[rank];
     if (state.computing == computing) return;
     const Rate before = transfer_rate();
     state.computing = computing;
@@ -380,7 +380,7 @@ class Executor {
   const StreamId streams_;
   TimePoint now_;
   EventQueue<Wakeup> queue_;
-  std::vector<RankState> states_;
+  std::vector<RankProgress> states_;
   std::vector<CollectiveState> collectives_;
   int computing_ranks_ = 0;
   std::vector<std::uint32_t> transferring_;  ///< in the order they began

@@ -31,8 +31,6 @@ constexpr double kLargestSegment = 1'048'576;
 constexpr double kMemoryCost = 2;
 /// How a step's latency hides behind the bytes of the segment beside it.
 constexpr double kHides = 1.5;
-/// 1448 bytes of payload in 1514 of an Ethernet frame.
-constexpr double kFramePayload = 0.956;
 
 /// Share of the traffic that comes from memory.
 double miss(const GlooModel& model, double bytes) {

@@ -26,8 +26,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kKiB = 1024;
-
 double switch_rate(const Cluster& cluster) {
   return cluster.intra.per_gpu.bytes_per_second() * constants_of(cluster).nvls_share /
          (1 + 1.0 / cluster.gpus_per_node);

@@ -20,8 +20,10 @@ constexpr double kReach = 4;
 std::string text_of(Bytes size) {
   for (const auto& [unit, name] :
        {std::pair{1 << 30, "GiB"}, std::pair{1 << 20, "MiB"}, std::pair{1 << 10, "KiB"}})
-    if (size.count() >= unit)
-      return fmt::format("{:.3g} {}", static_cast<double>(size.count()) / unit, name);
+    if (size.count() >= unit) {
+      const double units = static_cast<double>(size.count()) / unit;
+      return fmt::format("{:.{}g} {}", units, units < 1000 ? 3 : 4, name);
+    }
   return fmt::format("{} B", size.count());
 }
 

@@ -40,7 +40,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kKiB = 1024;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 /// NCCL_STEPS: messages a buffer holds. A chunk of a ring is four, sent in two slices.
 constexpr int kSteps = 8;

@@ -8,6 +8,8 @@
 
 namespace ddpsim {
 
+inline constexpr double kKiB = 1024;
+
 /// Latencies in microseconds, rates in bytes per second for all channels together.
 struct Path {
   double payload = 1;  ///< share of the bytes on the wire that are data

@@ -25,9 +25,9 @@ Paces in_picoseconds(const std::vector<HopPace>& hops, bool rendezvous) {
 }
 
 /// Instants at which one chunk leaves each hop, from those of the chunk before.
-class Recurrence {
+class PipelineRecurrence {
  public:
-  Recurrence(const PipelineShape& shape, Paces paces)
+  PipelineRecurrence(const PipelineShape& shape, Paces paces)
       : shape_(shape), paces_(std::move(paces)), leave_(shape.hops.size(), 0), before_(leave_) {}
 
   /// The first chunk: nothing came before it; with lag 1 nothing needs to have arrived.
@@ -88,7 +88,7 @@ std::optional<Duration> uncontended_duration(const ChunkPipeline& pipeline,
   for (std::size_t link = 0; link < booked.size(); ++link)
     if (booked[link] > links.capacities[link]) return std::nullopt;
 
-  Recurrence recurrence(shape, in_picoseconds(paces, pipeline.rendezvous));
+  PipelineRecurrence recurrence(shape, in_picoseconds(paces, pipeline.rendezvous));
   recurrence.first();
   // Brent's search for a period: compare with the chunk of the last power of two.
   std::vector<std::int64_t> earlier = recurrence.leave();

@@ -217,8 +217,8 @@ std::vector<BucketResult> describe_buckets(const ReducerSchedule& planned,
 
 namespace {
 
-/// Spans of one stream; neighbours of one purpose (gradient after gradient) are drawn as one span,
-/// copies between them included, so that backward reads as backward.
+/// Spans of one stream; neighbours of one purpose (gradient after gradient) are drawn as one span, so
+/// that backward reads as backward. Copies between them are spans of their own.
 void draw_stream(Track track, const Program& program, const std::vector<OperationTime>& times,
                  std::vector<Span>& spans) {
   std::optional<Purpose> open;

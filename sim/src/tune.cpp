@@ -82,7 +82,8 @@ class Tuner {
     const auto belongs = [&](const CurvePoint& point) {
       return point.reachable == centre.reachable &&
              point.bucket_cap_mb.has_value() == centre.bucket_cap_mb.has_value() &&
-             (!centre.bucket_cap_mb || same_first_rule(point, centre)) &&
+             (!centre.bucket_cap_mb || cap_is_first_limit() ||
+              point.first_bucket_mb == centre.first_bucket_mb) &&
              std::max(point.iteration, centre.iteration) -
                      std::min(point.iteration, centre.iteration) <=
                  slack;
@@ -100,12 +101,9 @@ class Tuner {
     return {low, high};
   }
 
-  /// Either both have the cap as first limit, or both the same first limit.
-  static bool same_first_rule(const CurvePoint& a, const CurvePoint& b) {
-    const bool a_follows = a.first_bucket_mb == a.bucket_cap_mb;
-    const bool b_follows = b.first_bucket_mb == b.bucket_cap_mb;
-    return a_follows == b_follows && (a_follows || a.first_bucket_mb == b.first_bucket_mb);
-  }
+  /// A cap that is passed says what the first limit is; before, the two are apart even where they
+  /// are as large.
+  bool cap_is_first_limit() const { return cap_holds_for_first_bucket(options_.ddp.torch); }
 
   /// A number a person would write inside [low, high] MiB: as few digits as fit, near the middle.
   static double round_cap(double low, double high) {
@@ -151,7 +149,7 @@ class Tuner {
 
     if (setting.cap) {
       const auto [low, high] = plateau(found, setting.index, indifferent);
-      round(standard, found, low, high, verdict.measurable, setting);
+      round(standard, found, low, high, verdict.measurable, least, setting);
     }
     const CurvePoint& point = found[setting.index].point;
     verdict.cap_range_mb = point.cap_range_mb;
@@ -170,9 +168,9 @@ class Tuner {
   }
 
   /// Only a cap needs to be passed: the first bucket follows it or is the default's.
-  static bool is_simple(const Bucketing& standard, const CurvePoint& point) {
-    return point.bucket_cap_mb && (point.first_bucket_mb == point.bucket_cap_mb ||
-                                   point.first_bucket_mb == standard.point.first_bucket_mb);
+  bool is_simple(const Bucketing& standard, const CurvePoint& point) const {
+    return point.bucket_cap_mb &&
+           (cap_is_first_limit() || point.first_bucket_mb == standard.point.first_bucket_mb);
   }
 
   /// Of all points that gain `least` and more, the one whose gain is greatest where it is least sure:
@@ -202,10 +200,10 @@ class Tuner {
         [](const Setting& a, const Setting& b) { return a.gain.low < b.gain.low; });
   }
 
-  /// Replaces an exact cap by a round one: anywhere on the plateau if it is as sure there, else in ever
-  /// smaller parts of it, at last among the caps that give the very bucketing.
+  /// Replaces an exact cap by a round one: anywhere on the plateau if it gains enough and as surely
+  /// there, else in ever smaller parts of it, at last among the caps that give the very bucketing.
   void round(const Bucketing& standard, const std::vector<Bucketing>& found, std::size_t low,
-             std::size_t high, Duration measurable, Setting& setting) const {
+             std::size_t high, Duration measurable, Duration least, Setting& setting) const {
     if (!tuning_.caps.empty()) return;
     const std::size_t exact = setting.index;
     while (low < high) {
@@ -214,16 +212,16 @@ class Tuner {
       std::size_t i = low;
       while (i < high && found[i].point.cap_range_mb.second < cap) ++i;
       const Gain rounded = gain(standard, found[i]);
-      if (found[i].point.cap_range_mb.first <= cap && rounded.low > Duration() &&
-          rounded.low + measurable >= setting.gain.low) {
+      if (found[i].point.cap_range_mb.first <= cap && rounded.value >= least &&
+          rounded.low > Duration() && rounded.low + measurable >= setting.gain.low) {
         setting = {i, cap, rounded};
         return;
       }
       low = exact - (exact - low) / 2;
       high = exact + (high - exact) / 2;
     }
-    const auto& [least, most] = found[exact].point.cap_range_mb;
-    setting.cap = round_cap(least, most);
+    const auto& [from, to] = found[exact].point.cap_range_mb;
+    setting.cap = round_cap(from, to);
   }
 
   void explain(const Bucketing& standard, const Bucketing& chosen, const Bucketing& best,
@@ -235,8 +233,11 @@ class Tuner {
       if (verdict.bucket_cap_mb)
         verdict.python += fmt::format("{}DistributedDataParallel(model, bucket_cap_mb={})",
                                       verdict.python.empty() ? "" : "; ", *verdict.bucket_cap_mb);
-      verdict.reason = fmt::format("{} bucket{} instead of {}", chosen.point.buckets,
-                                   chosen.point.buckets == 1 ? "" : "s", standard.point.buckets);
+      verdict.reason =
+          fmt::format("{} bucket{}", chosen.point.buckets, chosen.point.buckets == 1 ? "" : "s");
+      verdict.reason += chosen.point.buckets == standard.point.buckets
+                            ? " as by default, of other sizes"
+                            : fmt::format(" instead of {}", standard.point.buckets);
       if (best.point.iteration < chosen.point.iteration)
         verdict.reason += "; not the fastest predicted, but the one whose gain is surest";
       return;

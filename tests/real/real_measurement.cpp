@@ -1,6 +1,8 @@
 // From records of all ranks to what is reported.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "point_measurement.hpp"
 #include "step_record.hpp"
 
@@ -57,13 +59,63 @@ TEST_CASE("real measurement: parts of the step, waiting for the last rank apart 
 
 TEST_CASE(
     "real measurement: the timeline is that of the lower median step, zero at rank 0's forward") {
-  const Timeline timeline =
-      median_timeline({{step(0), step(50), step(120)}, {step(1), step(51), step(121)}});
+  // Steps are told apart by when their all-reduce starts. They last 90, 50, 70, 60, 80 and no more is known of
+  // the last. Rank 1 begins 1 us after rank 0.
+  const std::vector<double> begins = {0, 90, 140, 210, 270, 350};
+  const auto drawn = [&](std::size_t steps) {
+    std::vector<std::vector<StepRecord>> ranks(2);
+    for (std::size_t i = 0; i <= steps; ++i) {
+      ranks[0].push_back(step(begins[i], 26 + static_cast<double>(i)));
+      ranks[1].push_back(step(begins[i] + 1, 26 + static_cast<double>(i)));
+    }
+    return median_timeline(ranks);
+  };
+  const auto start_of = [](const RankTimeline& rank, const char* name) {
+    const auto span = std::find_if(rank.spans.begin(), rank.spans.end(),
+                                   [&](const Span& one) { return one.name == name; });
+    REQUIRE(span != rank.spans.end());
+    return span->start;
+  };
+  const Timeline timeline = drawn(5);  // the third, of 70
+  CHECK(timeline.clock == "measured; zero is the start of forward on the compute stream of rank 0");
   REQUIRE(timeline.ranks.size() == 2);
+  CHECK(timeline.ranks[0].rank == 0);
+  CHECK(timeline.ranks[1].rank == 1);
+  CHECK(start_of(timeline.ranks[0], "all_reduce") == at(28));
+  CHECK(start_of(timeline.ranks[1], "all_reduce") == at(29));
   CHECK(timeline.ranks[0].spans.front().name == "forward");
   CHECK(timeline.ranks[0].spans.front().start == at(0));
   CHECK(timeline.ranks[1].spans.front().start == at(1));
   CHECK(timeline.ranks[0].spans.back().name == "optimizer");
+  // Of 90, 50, 70 and 60 the lower median is the fourth; of 90 and 50 the second; of one that one.
+  CHECK(start_of(drawn(4).ranks[0], "all_reduce") == at(29));
+  CHECK(start_of(drawn(2).ranks[0], "all_reduce") == at(27));
+  CHECK(start_of(drawn(1).ranks[0], "all_reduce") == at(26));
+  CHECK(median_timeline({{step(0)}}).ranks.empty());  // how long it took is not known
+}
+
+TEST_CASE("real measurement: every part of three steps, as quantiles") {
+  // 50, 70 and 60 long. Rank 1 starts its all-reduce at 35 of the first two, at 29 of the third.
+  const std::vector<std::vector<StepRecord>> ranks = {
+      {step(0), step(50), step(120), step(180)},
+      {step(0, 35), step(50, 35), step(120, 29), step(180)}};
+  MeasuredConfiguration measured;
+  measure(ranks, measured);
+  CHECK(measured.iterations_us == std::vector<double>{50, 70, 60});
+  CHECK(measured.iteration_us.median == 60);
+  CHECK(measured.iteration_us.p10 == doctest::Approx(52));
+  CHECK(measured.iteration_us.p90 == doctest::Approx(68));
+  CHECK(measured.communication_us.median == 5);
+  CHECK(measured.communication_us.p90 == doctest::Approx(5 + 0.8 * 6));  // 11 in the third
+  REQUIRE(measured.buckets.size() == 1);
+  const MeasuredBucket& bucket = measured.buckets[0];
+  CHECK(bucket.parameters == std::vector<std::size_t>{1, 0});
+  CHECK(bucket.ready_us.median == 25);
+  CHECK(bucket.launch_us.median == 25.5);
+  CHECK(bucket.start_us.median == 26);
+  CHECK(bucket.last_arrival_us.median == 35);
+  CHECK(bucket.last_arrival_us.p10 == doctest::Approx(29 + 0.2 * 6));
+  CHECK(bucket.end_us.median == 40);
 }
 
 TEST_CASE("real measurement: records survive the way to rank 0, damaged ones do no harm") {

@@ -29,7 +29,7 @@ const std::string kTwoByTwo =
     "#  Rank  2 Pid 1 on hostB device 0 [0x07] X\n"
     "#  Rank  3 Pid 2 on hostB device 1 [0x0e] X\n";
 
-std::string json(const std::string& results) {
+std::string json_log(const std::string& results) {
   return R"({"version":2,"args":["all_reduce_perf"],"results":)" + results + "}";
 }
 
@@ -91,16 +91,16 @@ std::vector<Bad> bad_logs() {
       // JSON
       {"{", "log.txt", {}},
       {"{}", "\"results\" is missing", {}},
-      {json("3"), "/results", {}},
-      {json("[{\"count\":3}]"), "missing \"size\"", {}},
-      {json("[{\"size\":-1}]"), "/results/0/size", {}},
-      {json(R"([{"size":1024,"type":"float","redop":"sum","root":"-1"}])"),
+      {json_log("3"), "/results", {}},
+      {json_log("[{\"count\":3}]"), "missing \"size\"", {}},
+      {json_log("[{\"size\":-1}]"), "/results/0/size", {}},
+      {json_log(R"([{"size":1024,"type":"float","redop":"sum","root":"-1"}])"),
        "no out-of-place time",
        {}},
-      {json(R"([{"size":1024,"out_of_place":{"time":"nan","alg_bw":1,"bus_bw":1}}])"),
+      {json_log(R"([{"size":1024,"out_of_place":{"time":"nan","alg_bw":1,"bus_bw":1}}])"),
        "time is nan",
        {}},
-      {json(R"([{"size":1024,"out_of_place":{"cpu_time":3.0,"alg_bw":1,"bus_bw":1}}])"),
+      {json_log(R"([{"size":1024,"out_of_place":{"cpu_time":3.0,"alg_bw":1,"bus_bw":1}}])"),
        "without -C",
        {}},
   };

@@ -16,6 +16,7 @@
 #include "open_logs.hpp"
 
 using namespace ddpsim;
+using namespace ddpsim::literals;
 
 namespace {
 
@@ -85,7 +86,7 @@ Measured read(const std::filesystem::path& folder, const Family& family) {
   return out;
 }
 
-struct Errors {
+struct FamilyErrors {
   std::vector<double> of;
   void add(double predicted, double measured) { of.push_back(std::abs(predicted / measured - 1)); }
   double at(double share) const {
@@ -97,22 +98,11 @@ struct Errors {
 };
 
 struct Verdict {
-  Errors large, small, all, law_large, law_all, loggp_large, loggp_all, constant_large;
+  FamilyErrors large, small, all, law_large, law_all, loggp_large, loggp_all, constant_large;
   int held = 0, held_large = 0, sizes = 0, sizes_large = 0;
 };
 
-constexpr Bytes kMiB{1 << 20};
 constexpr Bytes kKiB{1 << 10};
-
-/// Half the traffic rule at a constant share of the nominal bottleneck: the trivial predictor.
-double constant_efficiency_us(const Cluster& cluster, Bytes size) {
-  constexpr double kEfficiency = 0.8;
-  const double network = cluster.network.per_nic.bytes_per_second() * cluster.network.nics_per_node;
-  double rate = cluster.intra.per_gpu.bytes_per_second();
-  if (cluster.nodes > 1) rate = cluster.gpus_per_node > 1 ? std::min(rate, network) : network;
-  const double ranks = cluster.ranks();
-  return 2 * (ranks - 1) / ranks * static_cast<double>(size.count()) / (kEfficiency * rate) * 1e6;
-}
 
 Verdict judge(const Family& family, const Measured& measured, std::size_t out) {
   std::vector<MeasuredLog> others;
@@ -147,13 +137,13 @@ Verdict judge(const Family& family, const Measured& measured, std::size_t out) {
       ++verdict.sizes;
       verdict.held += held ? 1 : 0;
     }
-    if (point.size < kMiB) continue;
+    if (point.size < 1_MiB) continue;
     ++verdict.sizes_large;
     verdict.held_large += held ? 1 : 0;
     verdict.large.add(predicted, point.time_us);
     verdict.law_large.add(uncalibrated, point.time_us);
     verdict.loggp_large.add(loggp.time_us(*log.scale(), point.size), point.time_us);
-    verdict.constant_large.add(constant_efficiency_us(plain, point.size), point.time_us);
+    verdict.constant_large.add(open_logs::constant_efficiency_us(plain, point.size), point.time_us);
   }
   return verdict;
 }

@@ -14,7 +14,9 @@
 #include "ddpsim/formats/input_error.hpp"
 
 #include "data_files.hpp"
+#include "log_texts.hpp"
 #include "log_words.hpp"
+#include "mentions.hpp"
 
 using namespace ddpsim;
 
@@ -41,18 +43,10 @@ constexpr const char* kDevices =
     "#  Rank  2 Group  0 Pid    101 on  hostB device  0 [0000:07:00] NVIDIA X\n"
     "#  Rank  3 Group  0 Pid    102 on  hostB device  1 [0000:08:00] NVIDIA X\n";
 
-MeasuredLog parse(const std::string& text, std::optional<Scale> stated = std::nullopt) {
-  return parse_nccl_tests_log(text, "log.txt", stated);
-}
-
 std::string all(const std::vector<std::string>& sentences) {
   std::string text;
   for (const std::string& sentence : sentences) text += sentence + "\n";
   return text;
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// Of "abci-v100-n8g4", "p3dn-nonet-n2g1-modified".
@@ -130,7 +124,7 @@ TEST_CASE(
       }
     }
     const MeasuredLog plain = read_nccl_tests_log(entry.path());
-    const MeasuredLog read = parse(noisy);
+    const MeasuredLog read = parse_log(noisy);
     CHECK(read.scale() == plain.scale());
     CHECK(read.ranks == plain.ranks);
     CHECK(read.gpu == plain.gpu);
@@ -148,7 +142,7 @@ TEST_CASE(
 
 TEST_CASE("measured log: nodes, GPUs and ranks by the list of devices") {
   const MeasuredLog log =
-      parse(std::string("# nThread 1 nGpus 1 minBytes 8\n") + kDevices + kColumns + kRow);
+      parse_log(std::string("# nThread 1 nGpus 1 minBytes 8\n") + kDevices + kColumns + kRow);
   CHECK(log.scale() == Scale{2, 2});
   CHECK(log.ranks == 4);
   CHECK(log.gpu == "NVIDIA X");
@@ -171,26 +165,27 @@ TEST_CASE("measured log: what launchers put before a line") {
     std::string text;
     std::istringstream lines(std::string("# nThread 1 nGpus 1\n") + kDevices + kColumns + kRow);
     for (std::string line; std::getline(lines, line);) text += prefix + line + "\r\n";
-    const MeasuredLog log = parse(text);
+    const MeasuredLog log = parse_log(text);
     CHECK(log.scale() == Scale{2, 2});
     REQUIRE(log.points.size() == 1);
     CHECK(log.points[0].size == Bytes(1048576));
     CHECK(log.points[0].time_us == 40);
   }
   // A size so wide that no blank is left before it.
-  const MeasuredLog wide = parse("[1,0]<stdout>:1048576 262144 float sum -1 40.00 26.21 39.32 0\n");
+  const MeasuredLog wide =
+      parse_log("[1,0]<stdout>:1048576 262144 float sum -1 40.00 26.21 39.32 0\n");
   CHECK(wide.points.front().size == Bytes(1048576));
 }
 
 TEST_CASE("measured log: tables of every version") {
   SUBCASE("no header: columns by their order") {
-    CHECK(parse(kRow).points.front().in_place_us == 39.5);
-    CHECK(parse("1048576 262144 float sum 40.00 26.21 39.32 2e-07 39.50 26.55 39.82 1e-07\n")
+    CHECK(parse_log(kRow).points.front().in_place_us == 39.5);
+    CHECK(parse_log("1048576 262144 float sum 40.00 26.21 39.32 2e-07 39.50 26.55 39.82 1e-07\n")
               .points.front()
               .in_place_us == 39.5);
   }
   SUBCASE("error in place of #wrong, no root, out of place alone") {
-    const MeasuredLog log = parse(
+    const MeasuredLog log = parse_log(
         "#       size         count    type   redop     time   algbw   busbw  error     time   "
         "algbw   busbw  error\n"
         "     1048576        262144   float     sum    40.00   26.21   39.32    N/A\n");
@@ -199,7 +194,7 @@ TEST_CASE("measured log: tables of every version") {
     CHECK(log.ranks == 4);
   }
   SUBCASE("-I and time stamps") {
-    const MeasuredLog log = parse(
+    const MeasuredLog log = parse_log(
         "# size count type redop root time algbw busbw #wrong i_min i_max i_p99 i_cv% time algbw "
         "busbw #wrong i_min i_max i_p99 i_cv% timestamp\n"
         "1048576 262144 float sum -1 40.00 26.21 39.32 0 38.1 44.0 43.9 2.51 39.50 26.55 39.82 0 "
@@ -209,34 +204,35 @@ TEST_CASE("measured log: tables of every version") {
   }
   SUBCASE("times too wide for the column") {
     const MeasuredLog log =
-        parse("17179869184 4294967296 float sum -1 1.2e+07 1.43 2.15 0 1.2e+07 1.43 2.15 0\n");
+        parse_log("17179869184 4294967296 float sum -1 1.2e+07 1.43 2.15 0 1.2e+07 1.43 2.15 0\n");
     CHECK(log.points.front().time_us == 1.2e7);
     CHECK(log.ranks == 4);
   }
   SUBCASE("size 0 is no measurement") {
     const MeasuredLog log =
-        parse(std::string("0 0 float sum -1 3.91 0.00 0.00 0 0.02 0.00 0.00 0\n") + kRow);
+        parse_log(std::string("0 0 float sum -1 3.91 0.00 0.00 0 0.02 0.00 0.00 0\n") + kRow);
     CHECK(log.points.size() == 1);
   }
   SUBCASE("other types and operations of one run") {
-    const MeasuredLog log = parse(std::string("1048576 524288 half sum -1 41.00 25.58 38.36 0\n") +
-                                  kRow + "1048576 262144 float max -1 42.00 24.97 37.45 0\n");
+    const MeasuredLog log =
+        parse_log(std::string("1048576 524288 half sum -1 41.00 25.58 38.36 0\n") + kRow +
+                  "1048576 262144 float max -1 42.00 24.97 37.45 0\n");
     REQUIRE(log.points.size() == 1);
     CHECK(log.points.front().time_us == 40);
-    CHECK(has(all(log.recognised), "left out: 2 rows of other types and operations"));
+    CHECK(mentions(all(log.recognised), "left out: 2 rows of other types and operations"));
   }
   SUBCASE("rccl-tests") {
-    const MeasuredLog log =
-        parse(std::string("# rccl-tests version 2.12.10\nRCCL version : 2.22.3-HEAD:9e3c2a0\n") +
-              "#   Rank  0 Pid  11 on  hostA device  0 [0000:c1:00.0] AMD Instinct MI300X\n"
-              "#   Rank  1 Pid  11 on  hostA device  1 [0000:c2:00.0] AMD Instinct MI300X\n" +
-              kColumns + "1048576 262144 float sum -1 40.00 26.21 26.21 0 39.50 26.55 26.55 0\n");
+    const MeasuredLog log = parse_log(
+        std::string("# rccl-tests version 2.12.10\nRCCL version : 2.22.3-HEAD:9e3c2a0\n") +
+        "#   Rank  0 Pid  11 on  hostA device  0 [0000:c1:00.0] AMD Instinct MI300X\n"
+        "#   Rank  1 Pid  11 on  hostA device  1 [0000:c2:00.0] AMD Instinct MI300X\n" +
+        kColumns + "1048576 262144 float sum -1 40.00 26.21 26.21 0 39.50 26.55 26.55 0\n");
     CHECK(log.nccl == NcclVersion{2, 22, 3});
     CHECK(log.gpu == "AMD Instinct MI300X");
-    CHECK(has(log.recognised.front(), "RCCL 2.22.3"));
+    CHECK(mentions(log.recognised.front(), "RCCL 2.22.3"));
   }
   SUBCASE("nccl-tests 2.17 says which library it runs") {
-    const MeasuredLog log = parse(
+    const MeasuredLog log = parse_log(
         std::string("# nccl-tests version 2.17.6 nccl-headers=22602 nccl-library=22602\n") + kRow);
     CHECK(log.nccl == NcclVersion{2, 26, 2});
   }
@@ -246,23 +242,24 @@ TEST_CASE("measured log: ranks by busbw / algbw where no device is listed") {
   const std::string rows =
       "1048576 262144 float sum 40.00 26.21 49.15 0\n"
       "67108864 16777216 float sum 2000.0 33.55 62.91 0\n";
-  const MeasuredLog log = parse(rows);
+  const MeasuredLog log = parse_log(rows);
   CHECK(log.ranks == 16);
   CHECK_FALSE(log.nodes);
-  CHECK(has(all(log.warnings), "LOG@NxG"));
-  CHECK(parse(rows, Scale{2, 8}).scale() == Scale{2, 8});
-  CHECK(parse(rows, Scale{2, 8}).warnings.empty());
+  CHECK(mentions(all(log.warnings), "LOG@NxG"));
+  CHECK(parse_log(rows, Scale{2, 8}).scale() == Scale{2, 8});
+  CHECK(parse_log(rows, Scale{2, 8}).warnings.empty());
   // One process cannot leave its node.
-  CHECK(parse("# nThread 2 nGpus 8 minBytes 8\n" + rows).scale() == Scale{1, 16});
+  CHECK(parse_log("# nThread 2 nGpus 8 minBytes 8\n" + rows).scale() == Scale{1, 16});
   // NCCL says it.
-  CHECK(parse("h:1:2 [0] NCCL INFO comm 0x5 rank 0 nRanks 16 nNodes 4 localRanks 4 localRank 0\n" +
-              rows)
+  CHECK(parse_log(
+            "h:1:2 [0] NCCL INFO comm 0x5 rank 0 nRanks 16 nNodes 4 localRanks 4 localRank 0\n" +
+            rows)
             .scale() == Scale{4, 4});
   // A list that is cut short, as one process of many GPUs cuts it.
-  const MeasuredLog cut = parse("#  Rank  0 Pid 1 on hostA device 0 [0x07] X\n...\n" + rows);
+  const MeasuredLog cut = parse_log("#  Rank  0 Pid 1 on hostA device 0 [0x07] X\n...\n" + rows);
   CHECK(cut.ranks == 16);
   CHECK_FALSE(cut.nodes);
-  CHECK(has(all(cut.warnings), "cut short"));
+  CHECK(mentions(all(cut.warnings), "cut short"));
 }
 
 TEST_CASE("measured log: a stated scale goes with a list that says less, not with another") {
@@ -272,23 +269,23 @@ TEST_CASE("measured log: a stated scale goes with a list that says less, not wit
   for (const int rank : {0, 1, 2, 3})
     shared += "#  Rank  " + std::to_string(rank) + " Group  0 Pid 1 on node device  " +
               std::to_string(rank % 2) + " [0x07] NVIDIA X\n";
-  CHECK(parse(run + shared + kColumns + kRow, Scale{2, 2}).scale() == Scale{2, 2});
-  CHECK_THROWS_AS(parse(run + shared + kColumns + kRow, Scale{4, 1}), InputError);
+  CHECK(parse_log(run + shared + kColumns + kRow, Scale{2, 2}).scale() == Scale{2, 2});
+  CHECK_THROWS_AS(parse_log(run + shared + kColumns + kRow, Scale{4, 1}), InputError);
   // Of two tables with as many ranks, the list picks.
   std::string one_node;
   for (const int rank : {0, 1, 2, 3})
     one_node += "#  Rank  " + std::to_string(rank) + " Group  0 Pid 1 on node device  " +
                 std::to_string(rank) + " [0x07] NVIDIA X\n";
   const std::string both = run + one_node + kColumns + kRow + run + kDevices + kColumns + kRow;
-  CHECK(parse(both, Scale{2, 2}).points.size() == 1);
+  CHECK(parse_log(both, Scale{2, 2}).points.size() == 1);
 }
 
 TEST_CASE("measured log: several tables in one file") {
   const std::string row = kRow;
   const std::string run = std::string("# nThread 1 nGpus 1 minBytes 8\n") + kDevices + kColumns;
-  const MeasuredLog same = parse(run + row + run + row);
+  const MeasuredLog same = parse_log(run + row + run + row);
   CHECK(same.points.size() == 2);
-  CHECK(has(same.recognised.front(), "in 2 tables"));
+  CHECK(mentions(same.recognised.front(), "in 2 tables"));
   const std::string two_ranks =
       "# nThread 1 nGpus 2 minBytes 8\n1048576 262144 float sum -1 30.00 34.95 34.95 0\n";
   const std::vector<MeasuredLog> both = parse_measured_logs(run + row + two_ranks, "log.txt");
@@ -296,28 +293,29 @@ TEST_CASE("measured log: several tables in one file") {
   CHECK(both[0].scale() == Scale{2, 2});
   CHECK(both[1].scale() == Scale{1, 2});
   // A stated scale picks its table.
-  CHECK(parse(run + row + two_ranks, Scale{1, 2}).points.front().time_us == 30);
-  CHECK(parse("nodes,gpus_per_node,size_bytes,time_us\n2,8,8,163\n4,8,8,201\n", Scale{4, 8})
+  CHECK(parse_log(run + row + two_ranks, Scale{1, 2}).points.front().time_us == 30);
+  CHECK(parse_log("nodes,gpus_per_node,size_bytes,time_us\n2,8,8,163\n4,8,8,201\n", Scale{4, 8})
             .points.front()
             .time_us == 201);
   // Another collective beside it.
-  const MeasuredLog beside = parse(
+  const MeasuredLog beside = parse_log(
       "# Collective test starting: all_gather_perf\n# nThread 1 nGpus 1\n"
       "1048576 262144 float none -1 40.00 26.21 19.66 0\n"
       "# Collective test starting: all_reduce_perf\n" +
       run + row);
   CHECK(beside.points.size() == 1);
-  CHECK(has(all(beside.recognised), "all_gather_perf"));
+  CHECK(mentions(all(beside.recognised), "all_gather_perf"));
 }
 
 TEST_CASE("measured log: rows cut by other output are left out, and it says so") {
-  const MeasuredLog log = parse(std::string(kRow) +
-                                "     2097152        524288     float     sum      -1hostA:1:2 [0] "
-                                "NCCL INFO x\n"
-                                "     4194304       1048576     float     sum      -1    90.00\n");
+  const MeasuredLog log =
+      parse_log(std::string(kRow) +
+                "     2097152        524288     float     sum      -1hostA:1:2 [0] "
+                "NCCL INFO x\n"
+                "     4194304       1048576     float     sum      -1    90.00\n");
   CHECK(log.points.size() == 1);
-  CHECK(has(all(log.warnings), "line 2: a row of the table is cut"));
-  CHECK(has(all(log.warnings), "line 3: a row of the table is cut"));
+  CHECK(mentions(all(log.warnings), "line 2: a row of the table is cut"));
+  CHECK(mentions(all(log.warnings), "line 3: a row of the table is cut"));
 }
 
 TEST_CASE("measured log: what NCCL's debug lines say") {
@@ -336,7 +334,7 @@ TEST_CASE("measured log: what NCCL's debug lines say") {
       "hostA:101:101 [0] NCCL INFO AllReduce: 1048576 Bytes -> Algo RING proto SIMPLE "
       "channel{Lo..Hi}={0..7}\n"
       "hostA:101:101 [0] NCCL INFO AllReduce: 8 Bytes -> Algo 0 proto 1 time 12.5\n";
-  const MeasuredLog log = parse(debug + kRow);
+  const MeasuredLog log = parse_log(debug + kRow);
   CHECK(log.nccl == NcclVersion{2, 23, 4});
   CHECK(log.transport == "NET/OFI");
   CHECK(log.scale() == Scale{2, 2});
@@ -348,13 +346,13 @@ TEST_CASE("measured log: what NCCL's debug lines say") {
   CHECK(log.decisions[0].protocol == Protocol::ll128);
   CHECK(log.decisions[1].algorithm == Algorithm::ring);
   CHECK(log.decisions[1].channels == 8);
-  CHECK(has(all(log.recognised), "GPUDirect RDMA"));
+  CHECK(mentions(all(log.recognised), "GPUDirect RDMA"));
 
   const std::vector<MeasuredLog> alone = parse_measured_logs(debug, "debug.txt");
   REQUIRE(alone.size() == 1);
   CHECK(alone.front().points.empty());
   CHECK(alone.front().scale() == Scale{2, 2});
-  CHECK(has(all(alone.front().warnings), "no table"));
+  CHECK(mentions(all(alone.front().warnings), "no table"));
 }
 
 TEST_CASE("measured log: JSON of nccl-tests -J") {
@@ -374,7 +372,7 @@ TEST_CASE("measured log: JSON of nccl-tests -J") {
     "out_of_bounds":{"count":0,"okay":"true"},
     "average_bus_bandwidth":{"bandwidth":39.57,"okay":"unchecked"},"errors":[],
     "end_time":"2026-01-02 03:04:06"})";
-  const MeasuredLog log = parse(text);
+  const MeasuredLog log = parse_log(text);
   CHECK(log.scale() == Scale{2, 2});
   CHECK(log.nccl == NcclVersion{2, 27, 5});
   CHECK(log.gpu == "NVIDIA X");
@@ -383,7 +381,7 @@ TEST_CASE("measured log: JSON of nccl-tests -J") {
   CHECK(log.points[0].time_us == 40);
   CHECK(log.points[0].in_place_us == 39.5);
   CHECK(log.points[0].place == "/results/0");
-  CHECK(has(log.recognised.front(), "nccl-tests JSON"));
+  CHECK(mentions(log.recognised.front(), "nccl-tests JSON"));
 }
 
 TEST_CASE("measured log: what ddpsim-real measured") {
@@ -395,38 +393,38 @@ TEST_CASE("measured log: what ddpsim-real measured") {
            table + "]}";
   };
   const std::string row = R"({"size_bytes":1048576,"time_us":{"median":40.5}})";
-  const MeasuredLog log = parse(document("nccl", row));
+  const MeasuredLog log = parse_log(document("nccl", row));
   CHECK(log.scale() == Scale{2, 2});
   REQUIRE(log.points.size() == 1);
   CHECK(log.points[0].time_us == 40.5);
   CHECK(log.warnings.empty());
-  CHECK(has(all(parse(document("gloo", row)).warnings), "nothing of NCCL"));
-  CHECK(parse(document("gloo", row)).backend == "gloo");
+  CHECK(mentions(all(parse_log(document("gloo", row)).warnings), "nothing of NCCL"));
+  CHECK(parse_log(document("gloo", row)).backend == "gloo");
   // A backend of torch is a program; what carried the bytes stands beside it.
   const auto torch = [&](const std::string& communication) {
-    return parse(
+    return parse_log(
         document(R"(torch","device":"NVIDIA A100, sm_80","communication":")" + communication, row));
   };
   CHECK(torch("NCCL 2.27.3").backend.empty());
   CHECK(torch("NCCL 2.27.3").gpu == "NVIDIA A100");
   CHECK(torch("ProcessGroupGloo of PyTorch 2.8").backend == "ProcessGroupGloo of PyTorch 2.8");
   // The transfer of a bucket begins when the last rank is there.
-  const MeasuredLog buckets = parse(document("nccl", ""));
+  const MeasuredLog buckets = parse_log(document("nccl", ""));
   REQUIRE(buckets.points.size() == 1);
   CHECK(buckets.points[0].time_us == 40);
-  CHECK(has(all(buckets.warnings), "beside compute"));
+  CHECK(mentions(all(buckets.warnings), "beside compute"));
 }
 
 TEST_CASE("measured log: CSV") {
-  const MeasuredLog timed = parse("size_bytes,time_us\n1024,10.5\n2048,11\n", Scale{1, 8});
+  const MeasuredLog timed = parse_log("size_bytes,time_us\n1024,10.5\n2048,11\n", Scale{1, 8});
   CHECK(timed.points.size() == 2);
   CHECK(timed.scale() == Scale{1, 8});
   const MeasuredLog curve =
-      parse("size_bytes,algbw_gbps,busbw_gbps\n64,0.01,0.02\n1048576,26.21,39.32\n");
+      parse_log("size_bytes,algbw_gbps,busbw_gbps\n64,0.01,0.02\n1048576,26.21,39.32\n");
   CHECK(curve.points.size() == 1);
   CHECK(curve.ranks == 4);
   CHECK(curve.points.front().time_us == doctest::Approx(40).epsilon(1e-3));
-  CHECK(has(all(curve.warnings), "1 sizes are left out"));
+  CHECK(mentions(all(curve.warnings), "1 sizes are left out"));
   const std::vector<MeasuredLog> scales = parse_measured_logs(
       "nodes,gpus_per_node,size_bytes,time_us\n2,8,8,163\n2,8,16,163\n4,8,8,201\n", "x.csv");
   REQUIRE(scales.size() == 2);

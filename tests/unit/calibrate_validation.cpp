@@ -8,6 +8,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/reports/validation_report.hpp"
 #include "figure_sources.hpp"
+#include "mentions.hpp"
 #include "unit/trace_files.hpp"
 
 using namespace ddpsim;
@@ -32,10 +33,6 @@ std::string message(const Figures& predicted, const Figures& measured,
     return error.what();
   }
   return "nothing";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 const std::string kTune = R"({"schema":"ddpsim.tune/1","torch":"2.8","ranks":8,
@@ -84,18 +81,18 @@ TEST_CASE("validation: nothing measured has no error in percent") {
                                     rows({{"x", 100}, {"none", 0}, {"zero", 0}}));
   CHECK(found.rows.size() == 1);
   REQUIRE(found.notes.size() == 1);
-  CHECK(has(found.notes.front(), "none was measured as 0"));
+  CHECK(mentions(found.notes.front(), "none was measured as 0"));
 }
 
 TEST_CASE("validation: what cannot be compared is refused") {
-  CHECK(has(message(rows({{"x", 1}}), rows({{"y", 1}})), "no figure in common"));
-  CHECK(has(message(rows({{"x", 1}}), rows({{"x", 1}}), {"y"}), "--only"));
-  CHECK(has(message(rows({{"x", 104}}), rows({{"x", 104'000}})), "milliseconds or seconds"));
+  CHECK(mentions(message(rows({{"x", 1}}), rows({{"y", 1}})), "no figure in common"));
+  CHECK(mentions(message(rows({{"x", 1}}), rows({{"x", 1}}), {"y"}), "--only"));
+  CHECK(mentions(message(rows({{"x", 104}}), rows({{"x", 104'000}})), "milliseconds or seconds"));
   Figures eight = rows({{"x", 1}});
   Figures sixteen = eight;
   eight.ranks = 8;
   sixteen.ranks = 16;
-  CHECK(has(message(eight, sixteen), "is of 16 ranks"));
+  CHECK(mentions(message(eight, sixteen), "is of 16 ranks"));
 }
 
 TEST_CASE("validation: a tuning curve against measured caps") {
@@ -226,7 +223,7 @@ TEST_CASE("validation: the document") {
   CHECK(json["limit"]["exceeded"] == true);
   CHECK(validation_csv(found) == "name,unit,measured,predicted,error_percent\nx,us,100,110,10\n");
   const std::string text = validation_text(found, predicted, measured, limit, {.width = 200});
-  CHECK(has(text, "worst 10.0 % (x)"));
-  CHECK(has(text, "above the 5 % allowed"));
-  CHECK(has(text, "1 of 1 measurements lie within"));
+  CHECK(mentions(text, "worst 10.0 % (x)"));
+  CHECK(mentions(text, "above the 5 % allowed"));
+  CHECK(mentions(text, "1 of 1 measurements lie within"));
 }

@@ -81,3 +81,97 @@ TEST_CASE("quantity: what cannot be read says why and shows what would be right"
   CHECK(parse_duration("12").problem ==
         "\"12\" has no unit; expected a time such as \"3.2us\" (ps, ns, us, ms, s)");
 }
+
+TEST_CASE("quantity: every unit of time and size, each with its factor") {
+  const std::vector<std::pair<std::string, std::int64_t>> times = {
+      {"3ps", 3},         {"3ns", 3'000},         {"3us", 3'000'000},
+      {"3µs", 3'000'000}, {"3ms", 3'000'000'000}, {"3s", 3'000'000'000'000}};
+  for (const auto& [text, picoseconds] : times) {
+    CAPTURE(text);
+    CHECK(parse_duration(text).value == Duration::picoseconds(picoseconds));
+  }
+  const std::vector<std::pair<std::string, std::int64_t>> sizes = {{"3B", 3},
+                                                                   {"3KB", 3'000},
+                                                                   {"3KiB", 3 * 1024},
+                                                                   {"3MB", 3'000'000},
+                                                                   {"3MiB", 3 << 20},
+                                                                   {"3GB", 3'000'000'000},
+                                                                   {"3GiB", std::int64_t{3} << 30},
+                                                                   {"3TB", 3'000'000'000'000},
+                                                                   {"3TiB", std::int64_t{3} << 40}};
+  for (const auto& [text, bytes] : sizes) {
+    CAPTURE(text);
+    CHECK(parse_bytes(text).value == Bytes(bytes));
+  }
+}
+
+TEST_CASE("quantity: every prefix and spelling of a rate, bits an eighth of bytes") {
+  double factor = 1;
+  for (const std::string prefix : {"", "K", "M", "G", "T"}) {
+    for (const char* unit : {"bps", "bit/s", "b/s"}) {
+      CAPTURE(prefix + unit);
+      CHECK(parse_bandwidth("16" + prefix + unit).value == Bandwidth::bytes_per_second(2 * factor));
+    }
+    for (const char* unit : {"Bps", "B/s"}) {
+      CAPTURE(prefix + unit);
+      CHECK(parse_bandwidth("16" + prefix + unit).value ==
+            Bandwidth::bytes_per_second(16 * factor));
+    }
+    factor *= 1000;
+  }
+}
+
+TEST_CASE("quantity: k stands for K, and for nothing else") {
+  CHECK(parse_bytes("2kB").value == Bytes(2000));
+  CHECK(parse_bytes("2kiB").value == Bytes(2048));
+  CHECK(parse_bandwidth("8kbps").value == Bandwidth::bytes_per_second(1000));
+  CHECK_FALSE(parse_bytes("2mB").value);
+  CHECK_FALSE(parse_bytes("2k").value);
+  CHECK_FALSE(parse_duration("2k").value);
+}
+
+TEST_CASE("quantity: blanks around number and unit, none within") {
+  CHECK(parse_duration("  7 ms  ").value == Duration::picoseconds(7'000'000'000));
+  CHECK_FALSE(parse_duration("7 m s").value);
+  CHECK_FALSE(parse_duration("7,5 ms").value);
+  CHECK(parse_duration("   ").problem.find("is empty") != std::string::npos);
+}
+
+TEST_CASE("quantity: rates from 1 byte to 1e18 bytes a second, the ends included") {
+  CHECK(parse_bandwidth("1Bps").value == Bandwidth::bytes_per_second(1));
+  CHECK_FALSE(parse_bandwidth("7bps").value);
+  CHECK(parse_bandwidth("1e6TBps").value == Bandwidth::bytes_per_second(1e18));
+  CHECK(parse_bandwidth("1.001e6TBps").problem.find("too fast") != std::string::npos);
+}
+
+TEST_CASE("quantity: fractions are rounded to the base unit, whole numbers never pass a double") {
+  CHECK(parse_duration("1.0004ns").value == Duration::picoseconds(1000));
+  CHECK(parse_duration("1.0006ns").value == Duration::picoseconds(1001));
+  CHECK(parse_bytes("0.5KB").value == Bytes(500));
+  CHECK(parse_duration("9007199254740993ps").value ==
+        Duration::picoseconds(9'007'199'254'740'993));  // 2^53 + 1
+  CHECK(parse_duration("9223372s").value == Duration::picoseconds(9'223'372'000'000'000'000));
+  CHECK_FALSE(parse_duration("9223373s").value);
+  CHECK(parse_duration("9.1e6s").value == Duration::picoseconds(9'100'000'000'000'000'000));
+  CHECK_FALSE(parse_duration("9.2e6s").value);
+}
+
+TEST_CASE("quantity: the unit meant has the fewest letters in another case") {
+  const auto meant = [](const std::string& problem) {
+    const std::size_t at = problem.find("Did you mean ");
+    return at == std::string::npos ? std::string() : problem.substr(at + 13);
+  };
+  CHECK(meant(parse_bandwidth("10GBPS").problem) == "\"10GBps\"?");  // two letters off, Gbps three
+  CHECK(meant(parse_bandwidth("10gbPS").problem) == "\"10Gbps\"?");
+  CHECK(meant(parse_bytes("10mib").problem) == "\"10MiB\"?");
+  CHECK(meant(parse_duration("10MS").problem) == "\"10ms\"?");
+  CHECK(meant(parse_bandwidth("10Gb").problem) == "\"10Gbps\"?");  // a rate begun
+  CHECK(meant(parse_bytes("10GB/s").problem) == "\"10GB\"?");      // a size gone on
+  CHECK(meant(parse_bytes("10Gbps").problem) == "");               // bits are no size
+  CHECK(meant(parse_duration("10GB").problem) == "");
+  CHECK(parse_duration("10GB").problem ==
+        "\"10GB\" is a size; expected a time such as \"3.2us\" (ps, ns, us, ms, s)");
+  CHECK(parse_bytes("1s").problem ==
+        "\"1s\" is a time; expected a size such as \"25MiB\" (B, KB, MB, GB decimal; KiB, MiB, "
+        "GiB binary)");
+}

@@ -7,10 +7,32 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "worlds.hpp"
 
 using namespace ddpsim;
+using namespace ddpsim::literals;
 
 namespace {
+
+/// Multiplies and moves in no time: what is left are the kernels, 2.8 us each.
+GpuModel endless_gpu(Bytes memory = Bytes::max()) {
+  return {.name = "endless",
+          .compute_capability = 80,
+          .sms = 1,
+          .memory_bandwidth = Bandwidth::bytes_per_second(1e30),
+          .fp32_tflops = 1e18,
+          .tf32_tflops = 1e18,
+          .half_tflops = 1e18,
+          .memory = memory};
+}
+
+/// Whether a batch is said not to fit a GPU of so much memory.
+bool too_large(const std::string& text, std::int64_t memory) {
+  for (const std::string& warning :
+       estimate_warnings(parse_estimate_spec(text), endless_gpu(Bytes(memory))))
+    if (warning.starts_with("this batch needs")) return true;
+  return false;
+}
 
 Workload estimate(const std::string& text) {
   const EstimateSpec spec = parse_estimate_spec(text);
@@ -26,7 +48,7 @@ std::string refusal(const std::string& text) {
   return "";
 }
 
-bool says(const std::string& text, const std::string& part) {
+bool refusal_says(const std::string& text, const std::string& part) {
   return refusal(text).find(part) != std::string::npos;
 }
 
@@ -50,28 +72,123 @@ TEST_CASE("estimate: parts come in any order, and what is left out is the model'
   CHECK(estimate("resnet50@V100").name == "estimate resnet50@V100:b32:fp32");
 }
 
+TEST_CASE("estimate: every letter of a specification") {
+  for (const Precision precision :
+       {Precision::fp32, Precision::tf32, Precision::amp, Precision::bf16}) {
+    const EstimateSpec spec =
+        parse_estimate_spec("gpt2@A100:" + std::string(name_of(precision)) + ":s7:b1000000");
+    CHECK(spec.precision == precision);
+    CHECK(spec.tokens == 7);
+    CHECK(spec.batch == 1'000'000);
+  }
+  const EstimateSpec bare = parse_estimate_spec("gpt2@A100");
+  CHECK(bare.precision == Precision::fp32);
+  CHECK_FALSE(bare.batch.has_value());
+  CHECK(parse_estimate_spec("gpt2@A100:b1").batch == 1);
+  CHECK(parse_estimate_spec("bert-base@A100:s512").tokens == 512);
+  CHECK(refusal_says("bert-base@V100:s0", "is not a sequence length"));
+  CHECK(refusal_says("gpt2@V100:s", "is not understood"));
+  CHECK(refusal_says("gpt2@V100:bx", "such as b32"));
+  CHECK(refusal_says("gpt2@V100:sx", "such as s32"));
+}
+
+TEST_CASE("estimate: AlexNet where only kernels take time") {
+  // Forward: two kernels for each of five convolutions with a bias, one for seven ReLUs, three pools,
+  // two dropouts, three Linears: 25. Backward: three for a convolution (two for the first, whose input
+  // nobody asks for), one for each of the twelve between, three for a Linear: 14 + 12 + 9 = 35.
+  const Workload workload = estimate_workload(parse_estimate_spec("alexnet@x:b8"), endless_gpu());
+  CHECK(workload.forward == 70_us);
+  CHECK(workload.backward->duration == 98_us);
+  // SGD over 16 tensors: one kernel for each of five passes.
+  CHECK(workload.optimizer == 14_us);
+  const auto& ready = workload.backward->ready;
+  REQUIRE(ready.size() == 16);
+  CHECK(ready[0].at == 8.4_us);   // classifier.6
+  CHECK(ready[1].at == 8.4_us);   // bias and weight together
+  CHECK(ready[2].at == 19.6_us);  // a ReLU and a Linear later
+  CHECK(ready[14].at == 98_us);   // the first convolution
+  CHECK_FALSE(ready[0].copied_at.has_value());
+  CHECK_FALSE(workload.iteration.has_value());
+  CHECK(workload.gpu == "endless");
+  CHECK(workload.precision == "fp32");
+  CHECK(workload.batch_per_gpu == 8);
+  CHECK(workload.samples_per_step == 8);
+  CHECK(workload.parameters.size() == 16);
+  CHECK(workload.buffers.empty());
+  CHECK(workload.provenance.at(0).second ==
+        "estimate, not a recording: alexnet, fp32, batch 8 of images of 224 pixels a side on one "
+        "endless");
+  const Workload tokens =
+      estimate_workload(parse_estimate_spec("bert-base@x:s16:bf16"), endless_gpu());
+  CHECK(tokens.name == "estimate bert-base@endless:b32:s16:bf16");
+  CHECK(tokens.provenance.at(0).second ==
+        "estimate, not a recording: bert-base, bf16, batch 32 of sequences of 16 tokens on one "
+        "endless");
+  CHECK(estimate_workload(parse_estimate_spec("resnet18@x"), endless_gpu()).buffers.size() == 2);
+}
+
+TEST_CASE("estimate: bfloat16 begins with compute capability 8.0") {
+  GpuModel gpu = endless_gpu();
+  const EstimateSpec spec = parse_estimate_spec("alexnet@x:bf16");
+  CHECK_NOTHROW(estimate_workload(spec, gpu));
+  gpu.compute_capability = 79;
+  CHECK_THROWS_AS(estimate_workload(spec, gpu), InputError);
+}
+
+TEST_CASE("estimate: weights, gradients, optimizer state and kept outputs make up the memory") {
+  // AlexNet: 61 100 840 parameters of 4 bytes, three times for SGD with momentum; forward keeps
+  // 1 089 000 elements a sample (two of 193 600, one of 46 656, two of 139 968, one of 32 448, two of
+  // 64 896, four of 43 264, two of 9216, five of 4096, 1000 more).
+  const std::int64_t alexnet = 3 * 244'403'360;
+  CHECK_FALSE(too_large("alexnet@x:b128", alexnet + 128 * 4 * 1'089'000));
+  CHECK(too_large("alexnet@x:b128", alexnet + 128 * 4 * 1'089'000 - 1));
+  for (const std::string half : {"amp", "bf16"}) {
+    CHECK_FALSE(too_large("alexnet@x:b128:" + half, alexnet + 128 * 2 * 1'089'000));
+    CHECK(too_large("alexnet@x:b128:" + half, alexnet + 128 * 2 * 1'089'000 - 1));
+  }
+  CHECK(too_large("alexnet@x:b128:tf32", alexnet + 128 * 2 * 1'089'000));
+  // BERT-base on one token: 109 482 240 parameters, four times for Adam; 201 024 elements kept, 21 648
+  // of them of lookups, LayerNorms and softmaxes, which stay in fp32.
+  const std::int64_t bert = std::int64_t{16} * 109'482'240;
+  CHECK_FALSE(too_large("bert-base@x:b1:s1", bert + 4 * 201'024));
+  CHECK(too_large("bert-base@x:b1:s1", bert + 4 * 201'024 - 1));
+  const std::int64_t amp = bert + 2 * (201'024 - 21'648) + 4 * 21'648;
+  CHECK_FALSE(too_large("bert-base@x:b1:s1:amp", amp));
+  CHECK(too_large("bert-base@x:b1:s1:amp", amp - 1));
+}
+
+TEST_CASE(
+    "estimate: the host launches a kernel in 20 us, and is told where the GPU is done sooner") {
+  // AlexNet's sixty kernels: 1.2 ms of the host, 168 us of the endless GPU.
+  const auto warnings = estimate_warnings(parse_estimate_spec("alexnet@x"), endless_gpu());
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings.front() ==
+        "the host would be the bottleneck: about 1 ms to launch 60 kernels that take the GPU 0 ms; "
+        "the estimate is the GPU's time (as with CUDA graphs)");
+}
+
 TEST_CASE("estimate: bad specifications say what would be right") {
-  CHECK(says("resnet51@V100", "Did you mean \"resnet50\""));
-  CHECK(says("@V100", "there is no model"));
-  CHECK(says("resnet50@", "names no GPU"));
-  CHECK(says("resnet50", "MODEL@GPU"));
-  CHECK(says("resnet50@V100:b0", "is not a batch size"));
-  CHECK(says("resnet50@V100:b-3", "is not a batch size"));
-  CHECK(says("resnet50@V100:b", "is not understood"));
-  CHECK(says("resnet50@V100:b3.5", "is not a batch size"));
-  CHECK(says("resnet50@V100:b1e3", "is not a batch size"));
-  CHECK(says("resnet50@V100:b1000001", "beyond the largest batch size"));
-  CHECK(says("resnet50@V100:b99999999999999999999", "beyond the largest batch size"));
-  CHECK(says("resnet50@V100:s128", "takes images"));
-  CHECK(says("bert-base@V100:s513", "beyond the largest sequence length, 512"));
-  CHECK(says("bert-base@V100:s-1", "is not a sequence length"));
-  CHECK(says("bert-base@V100:b8:b8", "says again"));
-  CHECK(says("bert-base@V100:amp:fp32", "says again"));
-  CHECK(says("bert-base@V100:fp16", "is not understood"));
-  CHECK(says("bert-base@V100::b8", "is not understood"));
-  CHECK(says("bert-base@V100:b8:", "ends in a colon"));
-  CHECK(says("bert-base@V100:bf16", "has no bfloat16 units"));
-  CHECK(says("bert-base@T4:bf16", "Use amp"));
+  CHECK(refusal_says("resnet51@V100", "Did you mean \"resnet50\""));
+  CHECK(refusal_says("@V100", "there is no model"));
+  CHECK(refusal_says("resnet50@", "names no GPU"));
+  CHECK(refusal_says("resnet50", "MODEL@GPU"));
+  CHECK(refusal_says("resnet50@V100:b0", "is not a batch size"));
+  CHECK(refusal_says("resnet50@V100:b-3", "is not a batch size"));
+  CHECK(refusal_says("resnet50@V100:b", "is not understood"));
+  CHECK(refusal_says("resnet50@V100:b3.5", "is not a batch size"));
+  CHECK(refusal_says("resnet50@V100:b1e3", "is not a batch size"));
+  CHECK(refusal_says("resnet50@V100:b1000001", "beyond the largest batch size"));
+  CHECK(refusal_says("resnet50@V100:b99999999999999999999", "beyond the largest batch size"));
+  CHECK(refusal_says("resnet50@V100:s128", "takes images"));
+  CHECK(refusal_says("bert-base@V100:s513", "beyond the largest sequence length, 512"));
+  CHECK(refusal_says("bert-base@V100:s-1", "is not a sequence length"));
+  CHECK(refusal_says("bert-base@V100:b8:b8", "says again"));
+  CHECK(refusal_says("bert-base@V100:amp:fp32", "says again"));
+  CHECK(refusal_says("bert-base@V100:fp16", "is not understood"));
+  CHECK(refusal_says("bert-base@V100::b8", "is not understood"));
+  CHECK(refusal_says("bert-base@V100:b8:", "ends in a colon"));
+  CHECK(refusal_says("bert-base@V100:bf16", "has no bfloat16 units"));
+  CHECK(refusal_says("bert-base@T4:bf16", "Use amp"));
 }
 
 TEST_CASE("estimate: every model on every named GPU gives a workload that can be simulated") {

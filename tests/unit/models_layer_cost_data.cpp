@@ -22,31 +22,31 @@ using namespace ddpsim;
 namespace {
 
 /// One row of a table: a module, and what we say its kernels and those just before it take.
-struct Row {
+struct LayerRow {
   std::string name;
   double forward_ms = 0;
   double backward_ms = 0;
   std::vector<const Layer*> layers;
 };
 
-struct Table {
+struct LayerTable {
   std::string file;
   Model model;
   std::int64_t batch = 0;
-  std::vector<Row> rows;
+  std::vector<LayerRow> rows;
 };
 
 /// `node,layer,forward_ms,backward_ms,activation_bytes,param_bytes`, the layer quoted.
-std::vector<Row> read_rows(const std::string& path) {
+std::vector<LayerRow> read_rows(const std::string& path) {
   std::ifstream in(path);
-  std::vector<Row> rows;
+  std::vector<LayerRow> rows;
   std::string line;
   std::getline(in, line);
   while (std::getline(in, line)) {
     const std::size_t first = line.find(',');
     std::size_t end = line.find(',', first + 1);
     if (line[first + 1] == '"') end = line.find('"', first + 2) + 1;
-    Row row;
+    LayerRow row;
     row.name = line.substr(first + 1, end - first - 1);
     row.name.erase(std::remove(row.name.begin(), row.name.end(), '"'), row.name.end());
     std::istringstream numbers(line.substr(end + 1));
@@ -75,10 +75,10 @@ bool same_kind(const std::string& row, const Layer& layer) {
   }
 }
 
-Table read_table(const std::string& file, const std::string& model, std::int64_t batch) {
-  Table table{file, find_model(model).value(), batch, {}};
+LayerTable read_table(const std::string& file, const std::string& model, std::int64_t batch) {
+  LayerTable table{file, find_model(model).value(), batch, {}};
   std::size_t next = 0;
-  for (Row& row : read_rows(files::shared_file("data/v100/pipedream-") + file + ".csv")) {
+  for (LayerRow& row : read_rows(files::shared_file("data/v100/pipedream-") + file + ".csv")) {
     if (row.forward_ms <= 0 || row.name == "Input") continue;
     // Sums and copies have no module in the table: their time is in the next one's.
     std::size_t found = next;
@@ -94,8 +94,8 @@ Table read_table(const std::string& file, const std::string& model, std::int64_t
   return table;
 }
 
-std::vector<Table> read_tables() {
-  std::vector<Table> tables;
+std::vector<LayerTable> read_tables() {
+  std::vector<LayerTable> tables;
   const auto read = [&](const char* file, const char* model, std::int64_t batch) {
     tables.push_back(read_table(file, model, batch));
   };
@@ -121,7 +121,7 @@ struct Times {
   double backward_ms = kBackwardOverhead_ms;
 };
 
-Times estimate(const Table& table, const Row& row, const LayerCostConstants& constants) {
+Times estimate(const LayerTable& table, const LayerRow& row, const LayerCostConstants& constants) {
   static const GpuModel v100 = find_gpu("V100").value();
   Times times;
   for (const Layer* layer : row.layers) {
@@ -133,7 +133,7 @@ Times estimate(const Table& table, const Row& row, const LayerCostConstants& con
 }
 
 /// Signed relative errors of the rows of one table, and of their sums.
-struct Errors {
+struct LayerErrors {
   std::vector<double> forward;
   std::vector<double> backward;
   double forward_sum = 0;
@@ -141,11 +141,11 @@ struct Errors {
 };
 
 template <typename Estimate>
-Errors errors_of(const Table& table, const Estimate& estimate) {
-  Errors errors;
+LayerErrors errors_of(const LayerTable& table, const Estimate& estimate) {
+  LayerErrors errors;
   Times measured{0, 0};
   Times estimated{0, 0};
-  for (const Row& row : table.rows) {
+  for (const LayerRow& row : table.rows) {
     const Times times = estimate(row);
     errors.forward.push_back(times.forward_ms / row.forward_ms - 1);
     if (row.backward_ms > 0) errors.backward.push_back(times.backward_ms / row.backward_ms - 1);
@@ -159,30 +159,30 @@ Errors errors_of(const Table& table, const Estimate& estimate) {
   return errors;
 }
 
-Errors errors_of(const Table& table, const LayerCostConstants& constants) {
-  return errors_of(table, [&](const Row& row) { return estimate(table, row, constants); });
+LayerErrors errors_of(const LayerTable& table, const LayerCostConstants& constants) {
+  return errors_of(table, [&](const LayerRow& row) { return estimate(table, row, constants); });
 }
 
-double quantile(std::vector<double> values, double q) {
+double quantile_of_sizes(std::vector<double> values, double q) {
   for (double& value : values) value = std::abs(value);
   std::sort(values.begin(), values.end());
   return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
 }
 
-std::string line(const std::string& name, const Errors& errors) {
+std::string line(const std::string& name, const LayerErrors& errors) {
   return fmt::format(
       "{:<14} forward {:+6.1f} %, of a layer {:5.1f} / {:5.1f} %   backward {:+6.1f} %, of a layer "
       "{:5.1f} / {:5.1f} %",
-      name, 100 * errors.forward_sum, 100 * quantile(errors.forward, 0.5),
-      100 * quantile(errors.forward, 0.9), 100 * errors.backward_sum,
-      100 * quantile(errors.backward, 0.5), 100 * quantile(errors.backward, 0.9));
+      name, 100 * errors.forward_sum, 100 * quantile_of_sizes(errors.forward, 0.5),
+      100 * quantile_of_sizes(errors.forward, 0.9), 100 * errors.backward_sum,
+      100 * quantile_of_sizes(errors.backward, 0.5), 100 * quantile_of_sizes(errors.backward, 0.9));
 }
 
 /// Mean error of a layer, and that of the sums.
-double loss(const std::vector<const Table*>& tables, const LayerCostConstants& constants) {
+double loss(const std::vector<const LayerTable*>& tables, const LayerCostConstants& constants) {
   double sum = 0;
-  for (const Table* table : tables) {
-    const Errors errors = errors_of(*table, constants);
+  for (const LayerTable* table : tables) {
+    const LayerErrors errors = errors_of(*table, constants);
     const auto mean = [](const std::vector<double>& values) {
       double total = 0;
       for (const double value : values) total += std::abs(std::log1p(value));
@@ -196,7 +196,7 @@ double loss(const std::vector<const Table*>& tables, const LayerCostConstants& c
 }
 
 /// Coordinate descent over the constants fp32 layers use.
-LayerCostConstants learned_from(const std::vector<const Table*>& tables) {
+LayerCostConstants learned_from(const std::vector<const LayerTable*>& tables) {
   constexpr std::array kFields = {
       &LayerCostConstants::fp32_forward,     &LayerCostConstants::fp32_backward,
       &LayerCostConstants::strided_gradient, &LayerCostConstants::winograd_product,
@@ -227,29 +227,29 @@ bool data_is_here() {
   return false;
 }
 
-double multiply_adds(const Row& row) {
+double multiply_adds(const LayerRow& row) {
   double sum = 0;
   for (const Layer* layer : row.layers)
     if (layer->product) sum += layer->product->multiply_adds();
   return sum;
 }
 
-double weights(const Row& row) {
+double weights(const LayerRow& row) {
   double sum = 0;
   for (const Layer* layer : row.layers) sum += static_cast<double>(layer->weights);
   return sum;
 }
 
 /// Every layer's time in proportion to one figure of it, the factor being the best for this table.
-Errors proportional(const Table& table, double (*figure)(const Row&)) {
+LayerErrors proportional(const LayerTable& table, double (*figure)(const LayerRow&)) {
   double all = 0;
   Times measured{0, 0};
-  for (const Row& row : table.rows) {
+  for (const LayerRow& row : table.rows) {
     all += figure(row);
     measured.forward_ms += row.forward_ms;
     measured.backward_ms += row.backward_ms;
   }
-  return errors_of(table, [&](const Row& row) {
+  return errors_of(table, [&](const LayerRow& row) {
     return Times{figure(row) / all * measured.forward_ms, figure(row) / all * measured.backward_ms};
   });
 }
@@ -260,16 +260,16 @@ TEST_CASE("layer cost: layer times of eight models on a V100") {
   if (!data_is_here()) return;
   std::string report;
   std::vector<double> backward_sums;
-  for (const Table& table : read_tables()) {
+  for (const LayerTable& table : read_tables()) {
     CAPTURE(table.file);
-    const Errors errors = errors_of(table, LayerCostConstants());
+    const LayerErrors errors = errors_of(table, LayerCostConstants());
     report += "\n  " + line(table.file, errors);
     report += "\n  " + line("  ~ FLOPs", proportional(table, multiply_adds));
     report += "\n  " + line("  ~ parameters", proportional(table, weights));
-    CHECK(quantile(errors.forward, 0.5) <= 0.20);
-    CHECK(quantile(errors.backward, 0.5) <= 0.20);
-    CHECK(quantile(errors.backward, 0.5) <
-          quantile(proportional(table, multiply_adds).backward, 0.5));
+    CHECK(quantile_of_sizes(errors.forward, 0.5) <= 0.20);
+    CHECK(quantile_of_sizes(errors.backward, 0.5) <= 0.20);
+    CHECK(quantile_of_sizes(errors.backward, 0.5) <
+          quantile_of_sizes(proportional(table, multiply_adds).backward, 0.5));
     backward_sums.push_back(errors.backward_sum);
   }
   MESSAGE("signed error of the sum, then median / p90 of its layers:", report);
@@ -281,28 +281,28 @@ TEST_CASE("layer cost: layer times of eight models on a V100") {
 
 TEST_CASE("layer cost: each model predicted by constants learned from the other seven") {
   if (!data_is_here()) return;
-  const std::vector<Table> tables = read_tables();
+  const std::vector<LayerTable> tables = read_tables();
   std::string report;
   std::vector<double> sums;
   std::vector<double> rival;
-  for (const Table& left_out : tables) {
-    std::vector<const Table*> others;
-    for (const Table& table : tables)
+  for (const LayerTable& left_out : tables) {
+    std::vector<const LayerTable*> others;
+    for (const LayerTable& table : tables)
       if (&table != &left_out) others.push_back(&table);
     const LayerCostConstants learned = learned_from(others);
-    const Errors errors = errors_of(left_out, learned);
+    const LayerErrors errors = errors_of(left_out, learned);
     // The simplest rival: one rate of arithmetic for everything, that of the other seven.
     double others_ms = 0;
     double others_work = 0;
-    for (const Table* table : others) {
-      for (const Row& row : table->rows) {
+    for (const LayerTable* table : others) {
+      for (const LayerRow& row : table->rows) {
         others_ms += row.backward_ms;
         others_work += multiply_adds(row) * static_cast<double>(table->batch);
       }
     }
     double rival_ms = 0;
     double measured_ms = 0;
-    for (const Row& row : left_out.rows) {
+    for (const LayerRow& row : left_out.rows) {
       measured_ms += row.backward_ms;
       rival_ms +=
           multiply_adds(row) * static_cast<double>(left_out.batch) * others_ms / others_work;
@@ -313,17 +313,17 @@ TEST_CASE("layer cost: each model predicted by constants learned from the other 
         line(left_out.file, errors), 100 * rival.back(), learned.fp32_forward,
         learned.fp32_backward, learned.strided_gradient, learned.winograd_product,
         learned.winograd_memory, learned.memory);
-    CHECK(quantile(errors.backward, 0.5) <= 0.20);
+    CHECK(quantile_of_sizes(errors.backward, 0.5) <= 0.20);
     sums.push_back(errors.backward_sum);
   }
-  std::vector<const Table*> all;
-  for (const Table& table : tables) all.push_back(&table);
+  std::vector<const LayerTable*> all;
+  for (const LayerTable& table : tables) all.push_back(&table);
   const LayerCostConstants learned = learned_from(all);
   report += fmt::format("\n  from all: {:.3f} {:.3f} {:.3f} {:.3f} {:.3f} {:.3f}",
                         learned.fp32_forward, learned.fp32_backward, learned.strided_gradient,
                         learned.winograd_product, learned.winograd_memory, learned.memory);
   MESSAGE("signed error of the sum, then median / p90 of its layers:", report);
-  CHECK(quantile(sums, 0.5) <= 0.10);
-  CHECK(quantile(sums, 0.5) < quantile(rival, 0.5));
-  CHECK(quantile(sums, 1) <= 0.25);
+  CHECK(quantile_of_sizes(sums, 0.5) <= 0.10);
+  CHECK(quantile_of_sizes(sums, 0.5) < quantile_of_sizes(rival, 0.5));
+  CHECK(quantile_of_sizes(sums, 1) <= 0.25);
 }

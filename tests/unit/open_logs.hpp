@@ -91,4 +91,17 @@ inline std::vector<Log> others() {
   };
 }
 
+/// Half the traffic rule at a constant share of the nominal bottleneck: the trivial predictor.
+inline double constant_efficiency_us(const Cluster& cluster, Bytes size) {
+  constexpr double kEfficiency = 0.8;
+  double rate = cluster.intra.per_gpu.bytes_per_second();
+  if (cluster.nodes > 1) {
+    const double network =
+        cluster.network.per_nic.bytes_per_second() * cluster.network.nics_per_node;
+    rate = cluster.gpus_per_node > 1 ? std::min(rate, network) : network;
+  }
+  const double ranks = cluster.ranks();
+  return 2 * (ranks - 1) / ranks * static_cast<double>(size.count()) / (kEfficiency * rate) * 1e6;
+}
+
 }  // namespace ddpsim::open_logs

@@ -47,7 +47,7 @@ std::vector<std::filesystem::path> trace_files() {
   return paths;
 }
 
-double median(std::vector<double> values) {
+double median_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
@@ -106,9 +106,9 @@ TEST_CASE("replay: eight V100s with their own recordings start and end where the
     }
     CHECK(b == kBuckets.size());
   }
-  MESSAGE("start: median " << median(start_errors) << " us, worst "
+  MESSAGE("start: median " << median_of(start_errors) << " us, worst "
                            << *std::max_element(start_errors.begin(), start_errors.end())
-                           << " us; end: median " << median(end_errors) << " us, worst "
+                           << " us; end: median " << median_of(end_errors) << " us, worst "
                            << *std::max_element(end_errors.begin(), end_errors.end()) << " us");
   const std::vector<int> last = {7, 5, 4};  // as recorded
   double wait_us = 0;

@@ -8,16 +8,19 @@
 #include "reports_sample.hpp"
 
 using namespace ddpsim;
+using Json = nlohmann::json;
 using namespace ddpsim::literals;
-using nlohmann::json;
 
 namespace {
 
 AllReduceTable table() {
   AllReduceTable out;
   out.ranks = 8;
+  out.nodes = 2;
+  out.gpus_per_node = 4;
+  out.gpu = "V100";
   const CollectiveChoice small{Algorithm::ring, Protocol::ll, 1, 5_us};
-  const CollectiveChoice large{Algorithm::nvls, Protocol::simple, 16, 4_ms};
+  const CollectiveChoice large{Algorithm::nvls, Protocol::simple, 16, 7_ms};
   out.rows = {{.size = 8_B, .choice = small, .time = 10_us, .low = 6_us, .high = 20_us},
               {.size = 1024_MiB, .choice = large, .time = 4_ms, .low = 3_ms, .high = 5_ms}};
   return out;
@@ -26,14 +29,19 @@ AllReduceTable table() {
 }  // namespace
 
 TEST_CASE("allreduce JSON: times, bandwidths and the choice of every size") {
-  const json doc = json::parse(allreduce_json(table(), sample::context()));
+  const Json doc = Json::parse(allreduce_json(table(), sample::context()));
   CHECK(doc["schema"] == "ddpsim.allreduce/1");
   CHECK(doc["cluster"] == "dgx1v");
   CHECK(doc["ranks"] == 8);
   CHECK(doc["nccl"] == "2.27.3");
   CHECK(doc["confidence"]["grade"] == "C");
+  CHECK(doc["nodes"] == 2);
+  CHECK(doc["gpus_per_node"] == 4);
+  CHECK(doc["gpu"] == "V100");
+  CHECK(doc["torch"] == "2.8");
+  CHECK(doc["warnings"] == Json::array());
   REQUIRE(doc["rows"].size() == 2);
-  const json& row = doc["rows"][1];
+  const Json& row = doc["rows"][1];
   CHECK(row["size_bytes"] == 1073741824);
   CHECK(row["time_us"] == 4000);
   CHECK(row["low_us"] == 3000);
@@ -43,7 +51,7 @@ TEST_CASE("allreduce JSON: times, bandwidths and the choice of every size") {
   CHECK(row["algorithm"] == "nvls");
   CHECK(row["protocol"] == "Simple");
   CHECK(row["channels"] == 16);
-  CHECK(row["nccl_estimate_us"] == 4000);
+  CHECK(row["nccl_estimate_us"] == 7000);
 }
 
 TEST_CASE("allreduce text: rows in nccl-tests' columns, everything else a comment") {
@@ -70,11 +78,78 @@ TEST_CASE("allreduce CSV: one line per size") {
         "size_bytes,time_us,low_us,high_us,algbw_gbps,busbw_gbps,algorithm,protocol,channels,"
         "nccl_estimate_us\n"
         "8,10,6,20,0.0008,0.0014,ring,LL,1,5\n"
-        "1073741824,4000,3000,5000,268.4355,469.7620,nvls,Simple,16,4000\n");
+        "1073741824,4000,3000,5000,268.4355,469.7620,nvls,Simple,16,7000\n");
 }
 
 TEST_CASE("allreduce bandwidths: no time and no bytes give no bandwidth") {
   CHECK(algbw_gbps(1_MiB, Duration()) == 0);
   CHECK(busbw_gbps(0_B, 1_us, 8) == 0);
   CHECK(busbw_gbps(1000000_B, 1_us, 1) == 0);
+}
+
+TEST_CASE("allreduce page: whole, every line but the rows a comment") {
+  ReportContext context = sample::context();
+  context.warnings = {"careful"};
+  // 4 ms less 4 % to plus 18 %: 3.8 to 4.7.
+  CHECK(allreduce_text(table(), context, {.width = 60}) ==
+        R"(# 8 GPUs on dgx1v: predicted, not measured; 470 GB/s busbw
+#   at 1 GiB.
+# NCCL 2.27.3, out of place
+#
+#       size         count    type  redop   root      time   algbw   busbw       low      high  algorithm     protocol channels
+#        (B)    (elements)                            (us)  (GB/s)  (GB/s)      (us)      (us)
+           8             2   float    sum     -1     10.00    0.00    0.00      6.00     20.00  ring          LL              1
+  1073741824     268435456   float    sum     -1    4000.0  268.44  469.76    3000.0    5000.0  nvls          Simple         16
+#
+# Confidence C: 3.8 to 4.7 ms (-4.0 % to +18 %):
+#   specification only.
+#
+# warning: careful
+)");
+}
+
+TEST_CASE("allreduce page: one GPU waits for nobody, an empty table has no verdict on a size") {
+  AllReduceTable one = table();
+  one.ranks = 1;
+  const std::string alone = allreduce_text(one, sample::context(), {});
+  CHECK(alone.starts_with("# 1 GPU on dgx1v: predicted, not measured; 0 GB/s busbw at 1 GiB.\n"));
+  CHECK(alone.find("Confidence") == std::string::npos);
+  one = table();
+  one.rows.clear();
+  const std::string empty = allreduce_text(one, sample::context(), {});
+  CHECK(empty.starts_with("# 8 GPUs on dgx1v: predicted, not measured.\n"));
+  CHECK(empty.find("Confidence") == std::string::npos);
+}
+
+TEST_CASE("allreduce page: the verdict's digits go by the table's grade") {
+  AllReduceTable graded = table();
+  graded.confidence.grade = Grade::a;
+  graded.rows[1].time = 3_ms;  // 626.3
+  CHECK(allreduce_text(graded, sample::context(), {}).find("; 626 GB/s busbw") !=
+        std::string::npos);
+  graded.confidence.grade = Grade::c;
+  CHECK(allreduce_text(graded, sample::context(), {}).find("; 630 GB/s busbw") !=
+        std::string::npos);
+}
+
+TEST_CASE("allreduce page: decimals as nccl-tests prints them") {
+  const auto printed = [](Duration time) {
+    AllReduceTable one = table();
+    one.rows.resize(1);
+    one.rows[0].low = time;
+    const std::string text = allreduce_text(one, sample::context(), {});
+    const std::size_t end = text.find("     20.00  ring");
+    const std::size_t begin = text.rfind(' ', end - 1) + 1;
+    return text.substr(begin, end - begin);
+  };
+  CHECK(printed(100_us - 10'000_ps) == "99.99");
+  CHECK(printed(100_us) == "100.0");
+  CHECK(printed(10_ms - 100'000_ps) == "9999.9");
+  CHECK(printed(10_ms) == "10000");
+}
+
+TEST_CASE("allreduce page: the head stands out where there is colour") {
+  CHECK(
+      allreduce_text(table(), sample::context(), {.colour = true}).find("\n#\x1b[1m       size ") !=
+      std::string::npos);
 }

@@ -4,13 +4,14 @@
 #include <string>
 
 #include "ddpsim/reports/reports.hpp"
+#include "first_line.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
 
 namespace {
 
-ReportContext on(const std::string& cluster, int ranks) {
+ReportContext context_on(const std::string& cluster, int ranks) {
   ReportContext context;
   context.workload = "tiny";
   context.cluster = cluster;
@@ -32,11 +33,7 @@ ComparedJob job(Duration step, Lead behind = {}) {
 /// Text about "near", the faster, and "far", with this lead of the one over the other.
 std::string text_with(const Lead& lead) {
   const Comparison comparison{.jobs = {job(120_ms, lead), job(100_ms)}, .by_speed = {1, 0}};
-  return compare_text(comparison, {on("far", 8), on("near", 8)}, {});
-}
-
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
+  return compare_text(comparison, {context_on("far", 8), context_on("near", 8)}, {});
 }
 
 }  // namespace
@@ -66,15 +63,17 @@ TEST_CASE("compare text: the fastest is held against the next with as many GPUs,
   const Comparison comparison{
       .jobs = {job(100_ms), job(98_ms, {90, 80, 99}), job(120_ms, {20, 12, 28})},
       .by_speed = {0, 1, 2}};
-  CHECK(first_line(compare_text(comparison, {on("a@2", 16), on("a@1", 8), on("b@2", 16)}, {})) ==
-        "a@2 (16 GPUs) trains 20 % faster than b@2 (16 GPUs) (12 % to 28 %).");
-  CHECK(first_line(compare_text(comparison, {on("a@2", 16), on("a@1", 8), on("b", 8)}, {})) ==
+  CHECK(first_line(compare_text(
+            comparison, {context_on("a@2", 16), context_on("a@1", 8), context_on("b@2", 16)},
+            {})) == "a@2 (16 GPUs) trains 20 % faster than b@2 (16 GPUs) (12 % to 28 %).");
+  CHECK(first_line(compare_text(
+            comparison, {context_on("a@2", 16), context_on("a@1", 8), context_on("b", 8)}, {})) ==
         "a@2 (16 GPUs) trains 1.9 times as fast as a@1 (8 GPUs) (1.8 to 2.0).");
 }
 
 TEST_CASE("compare text: rows stand by speed, JSON and CSV as asked for") {
   const Comparison comparison{.jobs = {job(120_ms, {20, 12, 28}), job(100_ms)}, .by_speed = {1, 0}};
-  const std::vector<ReportContext> contexts = {on("far", 8), on("near", 8)};
+  const std::vector<ReportContext> contexts = {context_on("far", 8), context_on("near", 8)};
   const std::string text = compare_text(comparison, contexts, {});
   CHECK(text.find("\n  near") < text.find("\n  far"));
   CHECK(text.find("20 % (12 to 28)") != std::string::npos);
@@ -88,7 +87,8 @@ TEST_CASE("compare text: rows stand by speed, JSON and CSV as asked for") {
 
 TEST_CASE("compare text: one job alone is described, names cannot steer the terminal") {
   const Comparison comparison{.jobs = {job(100_ms)}, .by_speed = {0}};
-  CHECK(first_line(compare_text(comparison, {on("near", 8)}, {})) ==
+  CHECK(first_line(compare_text(comparison, {context_on("near", 8)}, {})) ==
         "tiny on near, 8 GPUs: 100 ms a step, scaling efficiency 80 %.");
-  CHECK(compare_text(comparison, {on("ne\033ar", 8)}, {}).find('\033') == std::string::npos);
+  CHECK(compare_text(comparison, {context_on("ne\033ar", 8)}, {}).find('\033') ==
+        std::string::npos);
 }

@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <sstream>
 
+#include "first_line.hpp"
 #include "reports_sample.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
 
 namespace {
-
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -128,7 +125,7 @@ TEST_CASE("result text: the drawing shows compute above communication") {
   const std::string text = text_of(sample::result(), sample::context(), {.width = 59});
   CHECK(contains(text,
                  "  compute        │░ forward ░░▒▒▒▒▒▒▒ backward ▒▒▒▒▒▒▒  ▓▓│\n"
-                 "  communication  │                 0000000            1   │\n"));
+                 "  communication  │                 0000000            ·1  │\n"));
 }
 
 TEST_CASE("result text: warnings stand near the end, the hint for the next command last") {
@@ -303,7 +300,7 @@ TEST_CASE("buckets text: what is in each bucket and why it closed") {
         "2 buckets in launch order: 3 tensors of gradients, 3.00 MiB (3145728 bytes).\n"
         "\n"
         "  bucket  tensors   MiB    bytes  limit MiB  closed by        first .. last parameter\n"
-        "       0        1  1.00  1048576       1.00  limit reached    fc.weight\n"
+        "       0        1  1.00  1048576       0.50  limit reached    fc.weight\n"
         "       1        2  2.00  2097152      25.00  no tensors left  conv.bias .. conv.weight\n");
 }
 
@@ -326,7 +323,7 @@ TEST_CASE("CSV: units in the heads, one row per bucket, fields quoted where they
         "0,1048576,1,40000,41000,42000,43000,3,60000,ring,Simple,12,limit,\"a, \"\"b\"\"\"");
   std::getline(lines, line);
   CHECK(line ==
-        "1,2097152,2,90000,85000,90000,90000,0,93000,,,,end,"
+        "1,2097152,2,90000,85000,90600,92000,5,93600,,,,end,"
         "its last gradient is the end of backward");
 }
 

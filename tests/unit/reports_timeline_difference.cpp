@@ -1,7 +1,10 @@
 // A measured timeline laid beside a predicted one.
 #include <doctest/doctest.h>
 
-#include "ddpsim/reports/timeline_difference.hpp"
+#include <nlohmann/json.hpp>
+
+#include "ddpsim/reports/reports.hpp"
+#include "timeline_difference_report.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -54,4 +57,130 @@ TEST_CASE("timeline difference: the lowest rank both hold, nothing where they sh
   predicted.ranks.push_back({.rank = 2, .spans = {}});
   CHECK(difference(predicted, on_rank(2, {}), "m.json")->rank == 2);
   CHECK_FALSE(difference(predicted, on_rank(1, {}), "m.json"));
+}
+
+namespace {
+
+/// What was predicted in 40 ms and measured in 50; times in ms.
+TimelineDifference sample_difference() {
+  const auto extent = [](double start, double end) {
+    return Extent{TimePoint(Duration::milliseconds(start)), TimePoint(Duration::milliseconds(end))};
+  };
+  return {.source = "m.json",
+          .rank = 3,
+          .predicted = extent(1, 41),
+          .measured = extent(2, 52),
+          .spans = {{Track::compute, "backward", std::nullopt, extent(10, 30), extent(11, 28)},
+                    {Track::communication, "all_reduce", 4, extent(15.5, 25), extent(13, 27)},
+                    {Track::host, "launch", 5, extent(6, 7), std::nullopt},
+                    {Track::host, "launch", 6, extent(7, 8), std::nullopt},
+                    {Track::compute, "optimizer", std::nullopt, std::nullopt, extent(40, 45)}}};
+}
+
+std::string page(const TimelineDifference& difference) {
+  return difference_text(difference, {.width = 100});
+}
+
+}  // namespace
+
+TEST_CASE("timeline difference page: each edge predicted, measured, and predicted less measured") {
+  CHECK(page(sample_difference()) ==
+        R"(Beside m.json: rank 3 took 50.00 ms, predicted 40.00 ms (-20.0 %).
+Span by span, ms: predicted, measured, predicted less measured:
+  span        bucket  start  measured  difference    end  measured  difference
+  backward            10.00     11.00      -1.000  30.00     28.00      +2.000
+  all_reduce       4  15.50     13.00      +2.500  25.00     27.00      -2.000
+Only predicted: launch 5, launch 6.
+Only measured: optimizer.
+)");
+}
+
+TEST_CASE(
+    "timeline difference page: nothing alone takes no line, nothing measured has no percentage") {
+  TimelineDifference one = sample_difference();
+  one.spans.resize(1);
+  one.spans[0].measured = one.spans[0].predicted;
+  one.measured.end = one.measured.start;
+  one.predicted.end = one.predicted.start + 900_us;
+  CHECK(page(one) == R"(Beside m.json: rank 3 took 0 µs, predicted 900.0 µs (+0.0 %).
+Span by span, µs: predicted, measured, predicted less measured:
+  span      bucket  start  measured  difference    end  measured  difference
+  backward          10000     10000          +0  30000     30000          +0
+)");
+}
+
+TEST_CASE("timeline difference page: it stands in the page of the step, before the warnings") {
+  ReportContext context;
+  context.measured = sample_difference();
+  context.warnings = {"careful"};
+  const std::string text = result_text({}, context, {}, {});
+  CHECK(text.find("\n\nBeside m.json: rank 3") != std::string::npos);
+  CHECK(text.ends_with("Only measured: optimizer.\n\nwarning: careful\n"));
+}
+
+TEST_CASE("timeline difference document: under measured, an absent side is null") {
+  ReportContext context;
+  context.measured = sample_difference();
+  context.measured->spans.erase(context.measured->spans.begin() + 2);
+  CHECK(nlohmann::json::parse(result_json({}, context))["measured"] ==
+        nlohmann::json::parse(R"json({
+    "source": "m.json", "rank": 3, "predicted_us": 40000, "measured_us": 50000,
+    "spans": [
+      {"track": "compute", "name": "backward", "bucket": null, "predicted_start_us": 10000,
+       "measured_start_us": 11000, "predicted_end_us": 30000, "measured_end_us": 28000},
+      {"track": "communication", "name": "all_reduce", "bucket": 4, "predicted_start_us": 15500,
+       "measured_start_us": 13000, "predicted_end_us": 25000, "measured_end_us": 27000},
+      {"track": "host", "name": "launch", "bucket": 6, "predicted_start_us": 7000, "measured_start_us": null,
+       "predicted_end_us": 8000, "measured_end_us": null},
+      {"track": "compute", "name": "optimizer", "bucket": null, "predicted_start_us": null,
+       "measured_start_us": 40000, "predicted_end_us": null, "measured_end_us": 45000}]})json"));
+}
+
+TEST_CASE(
+    "timeline difference: one span of several pieces lasts from the first start to the last end") {
+  // Pieces out of order, on both sides; tracks and names keep spans apart.
+  const Timeline predicted = on_rank(
+      0,
+      {span(Track::compute, "copy", 0, 20_us, 25_us), span(Track::compute, "copy", 0, 10_us, 12_us),
+       span(Track::host, "copy", 0, 1_us, 2_us), span(Track::compute, "other", 0, 3_us, 4_us)});
+  const Timeline measured = on_rank(0, {span(Track::compute, "copy", 0, 11_us, 30_us),
+                                        span(Track::compute, "copy", 0, 13_us, 14_us)});
+  const auto result = difference(predicted, measured, "m.json");
+  REQUIRE(result);
+  CHECK(result->source == "m.json");
+  REQUIRE(result->spans.size() == 3);
+  CHECK(result->spans[0].track == Track::compute);
+  CHECK(result->spans[0].bucket == 0);
+  CHECK(result->spans[0].predicted->start == TimePoint(10_us));
+  CHECK(result->spans[0].predicted->end == TimePoint(25_us));
+  CHECK(result->spans[0].measured->start == TimePoint(11_us));
+  CHECK(result->spans[0].measured->end == TimePoint(30_us));
+  CHECK(result->spans[1].track == Track::host);
+  CHECK_FALSE(result->spans[1].measured);
+  CHECK(result->spans[2].name == "other");
+  CHECK(result->predicted.start == TimePoint(1_us));
+  CHECK(result->predicted.end == TimePoint(25_us));
+  CHECK(result->measured.start == TimePoint(11_us));
+}
+
+TEST_CASE("timeline difference: of several ranks in common the lowest, wherever it stands") {
+  Timeline predicted = on_rank(5, {});
+  predicted.ranks.push_back({.rank = 2, .spans = {}});
+  predicted.ranks.push_back({.rank = 3, .spans = {}});
+  Timeline measured = on_rank(5, {});
+  measured.ranks.push_back({.rank = 2, .spans = {}});
+  CHECK(difference(predicted, measured, "")->rank == 2);
+}
+
+TEST_CASE("timeline difference: buckets are told apart only where both sides do, track by track") {
+  const Timeline predicted = on_rank(0, {span(Track::compute, "copy", std::nullopt, 1_us, 2_us),
+                                         span(Track::host, "copy", 1, 3_us, 4_us)});
+  const Timeline measured = on_rank(
+      0, {span(Track::compute, "copy", 7, 1_us, 2_us), span(Track::host, "copy", 1, 3_us, 5_us)});
+  const auto result = difference(predicted, measured, "");
+  REQUIRE(result->spans.size() == 2);
+  CHECK_FALSE(result->spans[0].bucket);
+  CHECK(result->spans[0].measured);
+  CHECK(result->spans[1].bucket == 1);
+  CHECK(result->spans[1].measured->end == TimePoint(5_us));
 }

@@ -87,6 +87,21 @@ TEST_CASE("flow network: what a ceiling leaves goes to the others") {
   CHECK(end == Duration::picoseconds(10'555'556));
 }
 
+TEST_CASE("flow network: in a rendezvous a chunk waits until the one before is delivered") {
+  // Three chunks of 1 us that arrive 5 us later: one behind the other, or each by itself.
+  const auto end = [](bool rendezvous) {
+    Wires wires({1'000'000'000});
+    std::vector<NetworkJob> jobs;
+    jobs.push_back(wires.job({0}, 1'000, 1'000'000'000, at_us(0), {}, 3));
+    jobs[0].pipelines[0].local_latency = 5_us;
+    jobs[0].pipelines[0].rendezvous = rendezvous;
+    FlowNetwork network(wires.links, jobs);
+    return end_of(network, 0);
+  };
+  CHECK(end(false) == at_us(3 + 5));
+  CHECK(end(true) == at_us(3 * (1 + 5)));
+}
+
 TEST_CASE("flow network: a job begins again after its period, or when it has ended") {
   // Of each 3 us of sending due every `period`, how much is sent by 13 us when it begins at 1 us.
   const auto sent_by_13_us = [](Duration period) {

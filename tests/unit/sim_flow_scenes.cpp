@@ -1,6 +1,7 @@
 // Scenes whose answer is known beforehand.
 #include <doctest/doctest.h>
 
+#include "collective_words.hpp"
 #include "fabrics.hpp"
 #include "flow_planner.hpp"
 #include "law_pipeline.hpp"
@@ -12,8 +13,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-constexpr CollectiveKind kAllReduce = CollectiveKind::all_reduce;
-constexpr CollectiveChoice kRing{
+constexpr CollectiveChoice kRingChoice{
     .algorithm = Algorithm::ring, .protocol = Protocol::simple, .channels = 1};
 
 /// Nodes of two GPUs with one 25 GB/s NIC.
@@ -42,12 +42,12 @@ RingChannel ring_of_pairs(fabrics::LeafSpine& network, const std::vector<std::ui
 /// One all-reduce whose last rank arrives at that instant, beside the planner's background.
 Duration transfer_at(TimePoint instant, Bytes size, FlowPlanner& planner) {
   const std::vector<ScheduledCollective> collectives{{.size = size}};
-  const std::vector<std::optional<CollectiveChoice>> choices{kRing};
+  const std::vector<std::optional<CollectiveChoice>> choices{kRingChoice};
   return SharedNetworkRun(planner, collectives, choices).transfer(0, instant);
 }
 
 double transfer_us(Bytes size, const Cluster& cluster) {
-  return pipeline_terms(kAllReduce, kRing, size, cluster).transfer_us;
+  return pipeline_terms(kAllReduce, kRingChoice, size, cluster).transfer_us;
 }
 
 }  // namespace
@@ -62,8 +62,8 @@ TEST_CASE("scene: a leaf-spine network oversubscribed two to one") {
     // One hop leaves each leaf, and one cable carries it: what the law says for a flat network.
     network.builder.fabric.rings.push_back(ring_of_pairs(network, {0, 1, 2, 3, 4, 5, 6, 7}));
     FlowPlanner planner(cluster, network.builder.fabric, {});
-    const Duration law = cost(kAllReduce, kRing, size, cluster);
-    CHECK(planner.alone(kAllReduce, kRing, size) / law == doctest::Approx(1).epsilon(0.001));
+    const Duration law = cost(kAllReduce, kRingChoice, size, cluster);
+    CHECK(planner.alone(kAllReduce, kRingChoice, size) / law == doctest::Approx(1).epsilon(0.001));
   }
   SUBCASE("a ring that crosses with every hop takes twice the transfer") {
     // All four NICs of a leaf send across at once, two over each cable: half the rate for every
@@ -71,7 +71,7 @@ TEST_CASE("scene: a leaf-spine network oversubscribed two to one") {
     // 90 us for a chunk, is not doubled.
     network.builder.fabric.rings.push_back(ring_of_pairs(network, {0, 4, 1, 5, 2, 6, 3, 7}));
     FlowPlanner planner(cluster, network.builder.fabric, {});
-    const double us = planner.alone(kAllReduce, kRing, size).microseconds();
+    const double us = planner.alone(kAllReduce, kRingChoice, size).microseconds();
     CHECK(us / transfer_us(size, cluster) == doctest::Approx(2).epsilon(0.002));
   }
 }
@@ -84,7 +84,7 @@ TEST_CASE("scene: one NVLink of a ring at half its rate") {
   const Bytes size = 256_MiB;
   Fabric fabric = fabrics::ring(8, 25_GBps, Duration(), LinkKind::nvlink);
   FlowPlanner whole(cluster, fabric, {});
-  const ChunkPipeline pipeline = whole.pipeline(kAllReduce, kRing, size);
+  const ChunkPipeline pipeline = whole.pipeline(kAllReduce, kRingChoice, size);
   fabric.links[5].bandwidth = 12.5_GBps;
   FlowPlanner weak(cluster, fabric, {});
   const auto half = static_cast<TransferAmount>(weak.links().capacities[5]);
@@ -92,7 +92,7 @@ TEST_CASE("scene: one NVLink of a ring at half its rate") {
       Duration::picoseconds(static_cast<std::int64_t>((chunk_amount(pipeline) + half - 1) / half));
   CHECK(chunk / pipeline.chunk_time == doctest::Approx(2).epsilon(1e-6));
   const Duration expected = pipeline.start + pipeline.chunks * chunk + pipeline.local_latency;
-  CHECK(weak.alone(kAllReduce, kRing, size) == expected);
+  CHECK(weak.alone(kAllReduce, kRingChoice, size) == expected);
 }
 
 TEST_CASE("scene: two jobs across one spine") {
@@ -115,7 +115,7 @@ TEST_CASE("scene: two jobs across one spine") {
     CHECK(beside(size, {}, Duration::microseconds(1)) == doctest::Approx(2).epsilon(0.01));
   }
   // Alone, latency shows: a twentieth of the transfer.
-  const double undisturbed = cost(kAllReduce, kRing, size, cluster).microseconds() / alone;
+  const double undisturbed = cost(kAllReduce, kRingChoice, size, cluster).microseconds() / alone;
   SUBCASE("beside a job of half the size, one and a half times as long") {
     // Together, at two transfers per chunk, until the other has sent its half and with it we ours;
     // then the other half at the pace of a job alone.
@@ -132,7 +132,7 @@ TEST_CASE("scene: background traffic takes its share of a link and no more") {
   const Bytes size = 1024_MiB;
   Fabric fabric = fabrics::ring(8, 25_GBps, Duration(), LinkKind::nvlink);
   FlowPlanner quiet(cluster, fabric, {});
-  const Duration alone = quiet.alone(kAllReduce, kRing, size);
+  const Duration alone = quiet.alone(kAllReduce, kRingChoice, size);
   const double rate = static_cast<double>(quiet.links().capacities[3]) / 2;
   Background background;
   background.transfers.push_back({.links = {3},

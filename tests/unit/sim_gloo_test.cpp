@@ -1,6 +1,9 @@
+#include "collective_words.hpp"
 #include "ddpsim/sim/gloo.hpp"
 
 #include <doctest/doctest.h>
+
+#include <utility>
 
 #include "ddpsim/sim/collective.hpp"
 #include "worlds.hpp"
@@ -10,7 +13,6 @@ using namespace ddpsim::literals;
 
 namespace {
 
-constexpr CollectiveKind kAllReduce = CollectiveKind::all_reduce;
 constexpr Bytes kAmple{1'000'000'000'000};
 
 Cluster nodes(int count, int gpus, Bandwidth nic = 100_Gbps) {
@@ -86,6 +88,93 @@ TEST_CASE("gloo: a small all-reduce takes its steps, not its bytes") {
     CHECK(time(Bytes(bytes), 16) >= before);
     before = time(Bytes(bytes), 16);
   }
+}
+
+TEST_CASE("gloo: segments of a MiB at most, two for each rank at least, as many for every one") {
+  // Links too fast to show: 60 us and 20 us for each of 2 (s - s/n) steps.
+  const GlooLinks links{.process = 1'000'000_GBps,
+                        .host = 16'000'000_GBps,
+                        .cache = kAmple,
+                        .step = 20_us,
+                        .start = 60_us};
+  const auto steps = [&](Bytes size, int ranks) {
+    const Duration time = plan(gloo(nodes(1, ranks), links), kAllReduce, size, 0).transfer;
+    return (time - 60_us) / 20_us;
+  };
+  CHECK(steps(1_MiB, 2) == doctest::Approx(2 * (4 - 2)).epsilon(1e-3));
+  CHECK(steps(4_MiB, 2) == doctest::Approx(2 * (4 - 2)).epsilon(1e-3));
+  CHECK(steps(4_MiB + 1_B, 2) == doctest::Approx(2 * (6 - 3)).epsilon(1e-3));  // 5, made even
+  CHECK(steps(25_MiB, 3) == doctest::Approx(2 * (27 - 9)).epsilon(1e-3));
+  CHECK(steps(64_MiB, 16) == doctest::Approx(2 * (64 - 4)).epsilon(1e-3));
+}
+
+TEST_CASE("gloo: a broadcast is passed on in rounds, each twice as many ranks") {
+  // 2 MB at 2 GB/s take 1000 us, a step 30: ceil(log2 n) rounds of both.
+  const GlooLinks links{
+      .process = 2_GBps, .host = 100_GBps, .cache = kAmple, .step = 30_us, .start = 60_us};
+  const auto planned = [&](int ranks) {
+    return plan(gloo(nodes(1, ranks), links), CollectiveKind::broadcast, Bytes(2'000'000), 0);
+  };
+  for (const auto& [ranks, rounds] : {std::pair(2, 1), {3, 2}, {4, 2}, {5, 3}, {8, 3}}) {
+    CAPTURE(ranks);
+    CHECK(planned(ranks).transfer == 60_us + rounds * 1030_us);
+    CHECK(planned(ranks).volume == rounds * 1000_us);
+  }
+}
+
+TEST_CASE("gloo: between nodes a step takes the wire's latency, the NIC what the fabric leaves") {
+  // Two nodes of one: 4 steps. 1 Gbit/s of which 0.956 are payload, a quarter of it behind the fabric.
+  const GlooLinks links{.cache = kAmple, .step = 30_us, .start = {}};
+  const auto us = [&](const Cluster& cluster, Bytes size) {
+    return plan(gloo(cluster, links), kAllReduce, size, 0).transfer.microseconds();
+  };
+  Cluster two = nodes(2, 1, 1_Gbps);
+  CHECK(us(two, 0_B) == doctest::Approx(4 * 30));
+  two.network.latency = 12_us;
+  CHECK(us(two, 0_B) == doctest::Approx(4 * 42));
+  Cluster one = nodes(1, 2, 1_Gbps);
+  one.network.latency = 12_us;
+  CHECK(us(one, 0_B) == doctest::Approx(4 * 30));
+  const auto volume = [&](double oversubscription) {
+    two.network.oversubscription = oversubscription;
+    return plan(gloo(two, links), kAllReduce, Bytes(8'000'000), 0).volume.microseconds();
+  };
+  CHECK(volume(1) == doctest::Approx(volume_us(2, 8e6, 0.956 / 8)));
+  CHECK(volume(4) == doctest::Approx(volume_us(2, 8e6, 0.956 / 32)));
+  CHECK(volume(0.5) == doctest::Approx(volume_us(2, 8e6, 0.956 / 8)));
+}
+
+TEST_CASE("gloo: every process of a host takes its part of the cache") {
+  // 8 processes touch twice 8 buffers of 1 MB: 16 of 8 MB fit, so half comes from memory.
+  const GlooLinks links{
+      .process = 1.5_GBps, .host = 100_GBps, .cache = Bytes(8'000'000), .step = {}, .start = {}};
+  const CollectivePlan planned = plan(gloo(nodes(1, 8), links), kAllReduce, Bytes(1'000'000), 0);
+  CHECK(planned.volume.microseconds() == doctest::Approx(volume_us(8, 1e6, 1.0)));
+}
+
+TEST_CASE("gloo: a scale stretches latencies and bytes apart") {
+  const GlooLinks links{
+      .process = 2_GBps, .host = 100_GBps, .cache = kAmple, .step = 30_us, .start = 60_us};
+  GlooModel model = gloo(nodes(1, 2), links);
+  const CollectivePlan plain = plan(model, CollectiveKind::broadcast, Bytes(2'000'000), 0);
+  model.scale = {.fixed = 2, .bandwidth = 3};
+  const CollectivePlan scaled = plan(model, CollectiveKind::broadcast, Bytes(2'000'000), 0);
+  CHECK(plain.transfer == 1090_us);
+  CHECK(scaled.transfer == 2 * 90_us + 3 * 1000_us);
+  CHECK(scaled.volume == 3000_us);
+  CollectiveModel any = model;
+  REQUIRE(time_scale_of(any) != nullptr);
+  CHECK(time_scale_of(any)->bandwidth == 3);
+}
+
+TEST_CASE("gloo: as many collectives at a time as it has threads") {
+  CHECK(collectives_at_a_time(gloo(nodes(1, 2), {.threads = 3})) == 3);
+  CHECK(collectives_at_a_time(FreeModel{}) == 1);
+  CHECK(collectives_at_a_time(AnalyticModel{.cluster = nodes(1, 2), .tuning = {}}) == 1);
+  CHECK(collectives_to_fill(gloo(nodes(1, 2), {.to_fill = 0.5})) == 1);
+  CHECK(collectives_to_fill(FreeModel{}) == 1);
+  CHECK(name_of(Backend::gloo) == "gloo");
+  CHECK(name_of(Backend::nccl) == "nccl");
 }
 
 TEST_CASE("gloo: tensors of a GPU pass the host, tensors of the host stay there") {

@@ -40,7 +40,7 @@ std::vector<TimePoint> ends(const Execution& execution) {
   return result;
 }
 
-TimePoint at(Duration since) {
+TimePoint instant(Duration since) {
   return TimePoint(since);
 }
 
@@ -50,28 +50,29 @@ TEST_CASE("in flight: two threads of one group share the links fairly") {
   // Both at 0, 10 us of traffic each: each at half rate until 20 us. The third waits for a thread.
   const Schedule schedule =
       schedule_of({launching(0, {0_us, 0_us, 0_us})}, 3, 10_us, 10_us, {.groups = 1, .threads = 2});
-  CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{at(20_us), at(20_us), at(30_us)});
+  CHECK(ends(execute(schedule, {})) ==
+        std::vector<TimePoint>{instant(20_us), instant(20_us), instant(30_us)});
 }
 
 TEST_CASE("in flight: what came later shares from then on") {
   // Alone until 5 us, then both at half: the first ends at 15, the second has 5 us left alone.
   const Schedule schedule =
       schedule_of({launching(0, {0_us, 5_us})}, 2, 10_us, 10_us, {.groups = 1, .threads = 2});
-  CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{at(15_us), at(20_us)});
+  CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{instant(15_us), instant(20_us)});
 }
 
 TEST_CASE("in flight: latency hides behind another's traffic") {
   // 10 us each, of which 2 us of traffic: together they take no longer than alone.
   const Schedule schedule =
       schedule_of({launching(0, {0_us, 0_us})}, 2, 10_us, 2_us, {.groups = 1, .threads = 2});
-  CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{at(10_us), at(10_us)});
+  CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{instant(10_us), instant(10_us)});
 }
 
 TEST_CASE(
     "in flight: links that one collective does not fill carry two for less than twice the time") {
   const Schedule schedule = schedule_of({launching(0, {0_us, 0_us})}, 2, 10_us, 10_us,
                                         {.groups = 2, .threads = 1, .to_fill = 1.25});
-  CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{at(16_us), at(16_us)});
+  CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{instant(16_us), instant(16_us)});
 }
 
 TEST_CASE("in flight: groups take turns, each in order") {
@@ -79,14 +80,15 @@ TEST_CASE("in flight: groups take turns, each in order") {
   Schedule schedule =
       schedule_of({launching(0, {0_us, 0_us, 0_us})}, 3, 10_us, 0_us, {.groups = 2, .threads = 1});
   schedule.collectives[1].transfer = 2_us;
-  CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{at(10_us), at(2_us), at(20_us)});
+  CHECK(ends(execute(schedule, {})) ==
+        std::vector<TimePoint>{instant(10_us), instant(2_us), instant(20_us)});
 }
 
 TEST_CASE("in flight: alone on its lane a collective takes what it takes, whatever its volume") {
   for (const Duration volume : {0_us, 3_us, 10_us}) {
     const Schedule schedule =
         schedule_of({launching(0, {0_us, 0_us})}, 2, 10_us, volume, {.groups = 1, .threads = 1});
-    CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{at(10_us), at(20_us)});
+    CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{instant(10_us), instant(20_us)});
   }
 }
 
@@ -96,8 +98,8 @@ TEST_CASE("in flight: a late rank delays its collective, not the one beside it")
       schedule_of({launching(0, {0_us, 0_us, 0_us}), launching(1, {0_us, 4_us, 4_us})}, 3, 10_us,
                   0_us, {.groups = 1, .threads = 2});
   const Execution execution = execute(schedule, {});
-  CHECK(ends(execution) == std::vector<TimePoint>{at(10_us), at(14_us), at(20_us)});
-  CHECK(execution.collectives[1].starts == std::vector<TimePoint>{at(0_us), at(4_us)});
+  CHECK(ends(execution) == std::vector<TimePoint>{instant(10_us), instant(14_us), instant(20_us)});
+  CHECK(execution.collectives[1].starts == std::vector<TimePoint>{instant(0_us), instant(4_us)});
 }
 
 TEST_CASE("in flight: traffic of NCCL slows compute only while it moves") {
@@ -109,5 +111,13 @@ TEST_CASE("in flight: traffic of NCCL slows compute only while it moves") {
       schedule_of({busy, launching(1, {20_us})}, 1, 20_us, 0_us, {.groups = 1, .threads = 1});
   schedule.collectives[0].memory_load = 0.5;
   const Execution execution = execute(schedule, {.compute_loss_per_load = 0.5});
-  CHECK(execution.ranks[0].compute.back().end == at(105_us));
+  CHECK(execution.ranks[0].compute.back().end == instant(105_us));
+}
+
+TEST_CASE("in flight: compute beside them slows traffic as it slows transfers") {
+  // 10 us of traffic behind a transfer of 2: at half rate while 10 us of compute run, 5 are left.
+  RankPrograms busy = launching(0, {0_us});
+  busy.compute = {{.action = Action::work, .duration = 10_us}};
+  const Schedule schedule = schedule_of({busy}, 1, 2_us, 10_us, {.groups = 1, .threads = 2});
+  CHECK(ends(execute(schedule, {.communication = 0.5})) == std::vector<TimePoint>{instant(15_us)});
 }

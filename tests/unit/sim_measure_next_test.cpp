@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "worlds.hpp"
 
@@ -127,4 +129,87 @@ TEST_CASE("measure next: nothing where no single source is worth a run") {
   CHECK(next({}, cluster) == std::nullopt);
   CHECK(next({{kCosts, 1_us}}, cluster) == std::nullopt);
   CHECK(next({{kCosts, Duration()}, {kBandwidth, Duration()}}, cluster) == std::nullopt);
+}
+
+TEST_CASE("measure next: every source has its command, and what takes the result") {
+  const auto of = [](const char* source) { return *next({{source, 40_us}}, worlds::node(8)); };
+  const auto check = [&](const char* source, const std::string& command, const std::string& then) {
+    const NextMeasurement measurement = of(source);
+    CHECK(measurement.source == source);
+    CHECK(measurement.command == command);
+    CHECK(measurement.then == then);
+  };
+  const std::string calibrate = "ddpsim calibrate LOG --cluster CLUSTER -o CALIBRATED";
+  const std::string import = "ddpsim import TRACE -o WORKLOAD";
+  const std::string under_ddp = "profile one step of this job under DDP, on rank 0 of this cluster";
+  check(kFixedCost, "all_reduce_perf -b 1K -e 32K -f 2 -g 8", calibrate);
+  check(kBandwidth, "all_reduce_perf -b 1M -e 8M -f 2 -g 8", calibrate);
+  check(kCollectiveTimes, "all_reduce_perf -b 1M -e 8M -f 2 -g 8", calibrate);
+  check(kRankPace, "time twenty steps of this job on this cluster, without a profiler",
+        "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME");
+  check(kComputeScale, "profile one step on one V100 of this cluster", import);
+  check(kReplayResidual, "profile one step on every rank", "ddpsim import RANK... -o WORKLOAD");
+  check(kInterference, under_ddp, import);
+  check(kCosts, under_ddp, import);
+}
+
+TEST_CASE("measure next: worth a run is what narrows the interval by more than 0.2 % of the step") {
+  const auto worth = [](const std::vector<Deviation>& deviations) {
+    const auto found =
+        measure_next(deviations, {}, 1000_us, two_buckets(), worlds::node(8), limits());
+    return found ? found->source : "nothing";
+  };
+  CHECK(worth({{kCosts, 2_us}}) == "nothing");
+  CHECK(worth({{kCosts, 2.001_us}}) == kCosts);
+  CHECK(worth({{kCosts, 1_us}, {kCosts, -1_us}}) == "nothing");
+  CHECK(worth({{kCosts, 1_us}, {kCosts, -1.001_us}}) == kCosts);  // both ends move
+  // The wider one, not the further one; of two as wide the first.
+  CHECK(worth({{kComputeScale, 50_us}, {kCosts, 30_us}, {kCosts, -30_us}}) == kCosts);
+  CHECK(worth({{kCosts, 30_us}, {kComputeScale, -30_us}}) == kCosts);
+  CHECK(worth({{kComputeScale, -30_us}, {kCosts, 30_us}}) == kComputeScale);
+  // Beside 5 us either way that remain: sqrt(25 + 24) - 5 are two.
+  CHECK_FALSE(next({{kCosts, 4.898_us}}, worlds::node(8)));
+  CHECK(next({{kCosts, 4.9_us}}, worlds::node(8)));
+}
+
+TEST_CASE("measure next: all_reduce_perf's sizes, in its own units") {
+  const auto range = [](const std::vector<Bytes>& sizes) {
+    const std::string command = measure_all_reduces(kBandwidth, sizes, worlds::node(8))->command;
+    return command.substr(16, command.find(" -f") - 16);
+  };
+  CHECK(range({2048_MiB}) == "-b 512M -e 4G");
+  CHECK(range({1024_MiB, 16384_MiB}) == "-b 1G -e 16G");
+  CHECK(range({Bytes(1000), Bytes(1500)}) == "-b 256 -e 2K");
+  CHECK(range({Bytes(1023), Bytes(9000)}) == "-b 512 -e 16K");
+  CHECK(range({Bytes(), Bytes(3)}) == "-b 8 -e 64");
+  CHECK(range({}) == "-b 8 -e 64");
+  CHECK(range({8_KiB, 1_KiB}) == "-b 1K -e 8K");
+  CHECK_FALSE(measure_all_reduces(kBandwidth, {1_MiB}, worlds::node(1)));
+}
+
+TEST_CASE("measure next: what the steps send is what goes over the wire, bucket by bucket") {
+  SimulationOptions options = limits();
+  CHECK(sent_sizes(two_buckets(), options) ==
+        std::vector<Bytes>{Bytes(3'000'000), Bytes(5'000'000)});
+  options.ddp.comm_hook = CommHook::bf16_compress;
+  CHECK(sent_sizes(two_buckets(), options) ==
+        std::vector<Bytes>{Bytes(1'500'000), Bytes(2'500'000)});
+  options.ddp.comm_hook = CommHook::none;
+  options.buckets = steady_buckets(two_buckets(), {.bucket_cap_mb = 25});
+  CHECK(sent_sizes(two_buckets(), options) == std::vector<Bytes>{Bytes(8'000'000)});
+}
+
+TEST_CASE("measure next: gloo's fixed cost shows at 1 and 32 KiB, and small buckets at 1 KiB") {
+  const auto gloo = [](const char* source, const Workload& workload) {
+    return *measure_next({{source, 40_us}}, {}, 1000_us, workload, worlds::node(4), limits(),
+                         Backend::gloo);
+  };
+  const NextMeasurement fixed = gloo(kCollectiveTimes, worlds::chain({{40, 40}}, 50, 40));
+  CHECK(fixed.command == "ddpsim-real WORKLOAD --backend cpu-gloo --all-reduce 1KiB --ranks 4");
+  // 2 * 3 steps and a start; 2 * 3/4 of 1024 B through each process.
+  CHECK(
+      fixed.then ==
+      "--gloo \"start:T step:T process:R\", T = time of 1KiB / 7, R = 0.001536 MB / time of 1KiB");
+  CHECK(gloo(kFixedCost, two_buckets()).command ==
+        "ddpsim-real WORKLOAD --backend cpu-gloo --all-reduce 1KiB,32KiB --ranks 4");
 }

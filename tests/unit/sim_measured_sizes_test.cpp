@@ -85,3 +85,54 @@ TEST_CASE("measured sizes: steps and tables of all-reduces have the grade") {
               .grade == grade);
   }
 }
+
+TEST_CASE("measured sizes: a log speaks up to four times beyond its sizes, either way") {
+  Cluster cluster = measured_up_to(1 << 20);
+  Calibration calibration = *cluster.calibration;
+  calibration.scales.front().smallest = 64_KiB;
+  cluster.calibration = std::make_shared<const Calibration>(calibration);
+  CHECK(graded({16_KiB}, cluster).grade == Grade::b);
+  CHECK(graded({16_KiB - 1_B}, cluster).grade == Grade::c);
+  CHECK(graded({4_MiB}, cluster).grade == Grade::b);
+  CHECK(graded({4_MiB + 1_B}, cluster).grade == Grade::c);
+  CHECK(graded({Bytes()}, cluster).grade == Grade::b);  // nothing is sent
+}
+
+TEST_CASE("measured sizes: half of the bytes in sizes that no log has leave the grade") {
+  const Cluster cluster = measured_up_to(1 << 20);
+  CHECK(graded({4_MiB, 4_MiB, 8_MiB}, cluster).grade == Grade::b);
+  CHECK(graded({4_MiB, 4_MiB, 8_MiB + 1_B}, cluster).grade == Grade::c);
+}
+
+TEST_CASE("measured sizes: where only the other kind of log is there, its sizes count") {
+  Cluster cluster = measured_up_to(1 << 20);
+  cluster.nodes = 2;
+  CHECK(graded({1_MiB}, cluster).grade == Grade::b);
+  CHECK(graded({25_MiB}, cluster).grade == Grade::c);
+}
+
+TEST_CASE("measured sizes: said second, by what it goes by, from the least to the most") {
+  const auto said = [](const std::vector<Bytes>& sizes) {
+    Confidence confidence;
+    confidence.because = {"first", "third"};
+    grade_by_sizes(confidence, sizes, "all-reduces", measured_up_to(8));
+    REQUIRE(confidence.because.size() == 3);
+    CHECK(confidence.because[0] == "first");
+    CHECK(confidence.because[2] == "third");
+    CHECK(confidence.because[1] == confidence.basis + "; run " + confidence.measure_next->command);
+    CHECK(confidence.measure_next->source == "collective times");
+    return confidence.basis;
+  };
+  CHECK(said({Bytes(1023)}) == "no log covers all-reduces of 1023 B");
+  CHECK(said({1_KiB, 1_KiB}) == "no log covers all-reduces of 1 KiB");
+  CHECK(said({2048_MiB, 1536_KiB, 3_MiB}) == "no log covers all-reduces of 1.5 MiB to 2 GiB");
+  CHECK(said({1020_KiB, Bytes(4), 1_MiB}) == "no log covers all-reduces of 1020 KiB to 1 MiB");
+  CHECK(said({1000_MiB}) == "no log covers all-reduces of 1000 MiB");
+}
+
+TEST_CASE("measured sizes: one rank sends nothing that a log could cover") {
+  Cluster cluster = measured_up_to(8);
+  cluster.gpus_per_node = 1;
+  CHECK(graded({25_MiB}, cluster).grade == Grade::b);
+  CHECK(graded({}, measured_up_to(8)).grade == Grade::b);
+}

@@ -6,32 +6,14 @@
 #include <vector>
 
 #include "ddpsim/sim/collective.hpp"
+#include "nccl_clusters.hpp"
 #include "nccl_tuning.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
+using namespace ddpsim::nccl_clusters;
 
 namespace {
-
-SearchGraph graph(int channels, double gigabytes_per_second) {
-  const auto channel = Bandwidth::gigabytes_per_second(gigabytes_per_second);
-  return {.channels = channels, .intra = channel, .inter = channel};
-}
-
-Cluster nvlink(int nodes, int gpus, int capability, SearchGraph search,
-               CpuVendor cpu = CpuVendor::intel) {
-  Cluster cluster;
-  cluster.nodes = nodes;
-  cluster.gpus_per_node = gpus;
-  cluster.gpu.compute_capability = capability;
-  cluster.intra.kind = IntraKind::nvswitch;
-  cluster.network.kind = nodes > 1 ? NetworkKind::infiniband : NetworkKind::none;
-  cluster.cpu = cpu;
-  cluster.ring = cluster.tree = search;
-  return cluster;
-}
-
-const CollectiveTuning kNewest{.nccl = {2, 30, 7}};
 
 /// One row of the sample evaluation: latency / algorithm bandwidth, and the best choices.
 struct Sample {
@@ -122,24 +104,6 @@ TEST_CASE("nccl choice: 2.30.7 picks what the sample evaluation picks") {
   }
 }
 
-namespace {
-
-/// Latency in microseconds and bandwidth in GB/s of one cell.
-void check_entry(const Cluster& cluster, NcclVersion version, Algorithm algorithm,
-                 Protocol protocol, double latency, double bandwidth) {
-  CAPTURE(to_string(version));
-  CAPTURE(name_of(algorithm));
-  CAPTURE(name_of(protocol));
-  const TuningEntries entries =
-      tuning_entries(CollectiveKind::all_reduce, cluster, {.nccl = version});
-  const TuningEntry& entry =
-      entries[static_cast<std::size_t>(algorithm)][static_cast<std::size_t>(protocol)];
-  CHECK(static_cast<double>(entry.latency_us) == doctest::Approx(latency).epsilon(1e-5));
-  CHECK(static_cast<double>(entry.bandwidth_gbps) == doctest::Approx(bandwidth).epsilon(1e-5));
-}
-
-}  // namespace
-
 TEST_CASE("nccl choice: 2.7.8 on one DGX-1V, by hand") {
   const Cluster dgx1 = nvlink(1, 8, 70, graph(6, 21));
   const NcclVersion v{2, 7, 8};
@@ -203,19 +167,6 @@ TEST_CASE("nccl choice: Blackwell's rows since 2.27, by hand") {
   check_entry(b200, {2, 30, 7}, ring, ll128, 14 + 14 * 1.9, 16 * 40.0 * 8 / 14);
   check_entry(b200, {2, 21, 5}, ring, ll128, 14 + 14 * 1.9, 0);  // not enabled on sm_100 yet
 }
-
-namespace {
-
-/// A node of eight Hoppers or Blackwells whose NVSwitches reduce; heads x GB/s as NCCL's search has it.
-Cluster switched(int nodes, int capability, double inside, double between) {
-  Cluster cluster = nvlink(nodes, 8, capability, capability < 100 ? graph(8, 48) : graph(16, 45));
-  cluster.nvls = graph(8, inside);
-  cluster.nvls.inter = Bandwidth::gigabytes_per_second(between);
-  cluster.nvls_channels = 16;
-  return cluster;
-}
-
-}  // namespace
 
 TEST_CASE("nccl choice: NVLS by version on one H100 node, by hand") {
   const Cluster node = switched(1, 90, 40, 40);

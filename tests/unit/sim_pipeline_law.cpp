@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "collective_words.hpp"
 #include "ddpsim/sim/collective.hpp"
 
 using namespace ddpsim;
@@ -11,7 +12,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-Cluster machine(int nodes, int gpus, int capability = 80) {
+Cluster law_machine(int nodes, int gpus, int capability = 80) {
   Cluster cluster;
   cluster.nodes = nodes;
   cluster.gpus_per_node = gpus;
@@ -40,19 +41,17 @@ std::vector<CollectiveChoice> every_choice(int channels = 24) {
 }
 
 std::vector<Cluster> machines() {
-  return {machine(1, 2), machine(1, 3), machine(1, 8, 70), machine(1, 8, 90), machine(2, 1),
-          machine(2, 8), machine(3, 7), machine(13, 2),    machine(540, 4),   machine(64, 8, 90)};
+  return {law_machine(1, 2),   law_machine(1, 3),     law_machine(1, 8, 70), law_machine(1, 8, 90),
+          law_machine(2, 1),   law_machine(2, 8),     law_machine(3, 7),     law_machine(13, 2),
+          law_machine(540, 4), law_machine(64, 8, 90)};
 }
-
-constexpr auto kAllReduce = CollectiveKind::all_reduce;
-constexpr auto kBroadcast = CollectiveKind::broadcast;
 
 }  // namespace
 
 TEST_CASE("pipeline law: one rank takes no time") {
   for (const CollectiveChoice& choice : every_choice(1)) {
-    CHECK(cost(kAllReduce, choice, 1024_MiB, machine(1, 1)) == Duration());
-    CHECK(cost(kBroadcast, choice, 1024_MiB, machine(1, 1)) == Duration());
+    CHECK(cost(kAllReduce, choice, 1024_MiB, law_machine(1, 1)) == Duration());
+    CHECK(cost(kBroadcast, choice, 1024_MiB, law_machine(1, 1)) == Duration());
   }
 }
 
@@ -107,7 +106,7 @@ TEST_CASE("pipeline law: large rings approach 2(n-1)/n S/B and never beat the no
   const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 24, Duration()};
   for (const int gpus : {2, 3, 7, 8, 13}) {
     const Bytes size = 16384_MiB;
-    const Duration took = cost(kAllReduce, ring, size, machine(1, gpus));
+    const Duration took = cost(kAllReduce, ring, size, law_machine(1, gpus));
     const double traffic = 2.0 * (gpus - 1) / gpus * static_cast<double>(size.count());
     const double share = traffic / took.seconds() / 300e9;
     CHECK(share > 0.70);
@@ -118,18 +117,18 @@ TEST_CASE("pipeline law: large rings approach 2(n-1)/n S/B and never beat the no
 TEST_CASE("pipeline law: between two nodes a tree carries half of what a ring does") {
   const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 16, Duration()};
   const CollectiveChoice tree{Algorithm::tree, Protocol::simple, 16, Duration()};
-  const Cluster two = machine(2, 8);
+  const Cluster two = law_machine(2, 8);
   const double ratio =
       cost(kAllReduce, ring, 16384_MiB, two) / cost(kAllReduce, tree, 16384_MiB, two);
   CHECK(ratio == doctest::Approx(2.0 * 15 / 16).epsilon(0.03));
-  const Cluster many = machine(64, 8);
+  const Cluster many = law_machine(64, 8);
   CHECK(cost(kAllReduce, ring, 16384_MiB, many) / cost(kAllReduce, tree, 16384_MiB, many) ==
         doctest::Approx(1.0).epsilon(0.1));
 }
 
 TEST_CASE(
     "pipeline law: a switch that reduces beats a ring, and no link carries more than it can") {
-  Cluster node = machine(1, 8, 90);
+  Cluster node = law_machine(1, 8, 90);
   node.intra.per_gpu = 450_GBps;
   const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 24};
   const CollectiveChoice nvls{Algorithm::nvls, Protocol::simple, 16};
@@ -142,7 +141,7 @@ TEST_CASE(
 }
 
 TEST_CASE("pipeline law: between two nodes NVLSTree is bound by the slower of switch and NICs") {
-  Cluster two = machine(2, 8, 90);
+  Cluster two = law_machine(2, 8, 90);
   two.intra.per_gpu = 450_GBps;
   const CollectiveChoice tree{Algorithm::nvls_tree, Protocol::simple, 16};
   const Bytes size = 16384_MiB;
@@ -171,7 +170,7 @@ TEST_CASE("pipeline law: no jump in time where chunks, loops or waves change") {
 
 TEST_CASE(
     "pipeline law: a smaller buffer makes smaller chunks, which fill sooner and walk oftener") {
-  const Cluster two = machine(2, 8);
+  const Cluster two = law_machine(2, 8);
   CollectiveChoice ring{Algorithm::ring, Protocol::simple, 16};
   const Duration standard = cost(kAllReduce, ring, 1024_MiB, two);
   ring.buffer = 8_KiB;
@@ -183,7 +182,7 @@ TEST_CASE(
 }
 
 TEST_CASE("pipeline law: large messages over EFA pay the rendezvous, small ones do not") {
-  Cluster two = machine(2, 1);
+  Cluster two = law_machine(2, 1);
   two.network.kind = NetworkKind::efa;
   const CollectiveChoice ring{Algorithm::ring, Protocol::ll, 1};
   const double small = cost(kAllReduce, ring, 4_KiB, two).microseconds();
@@ -192,7 +191,7 @@ TEST_CASE("pipeline law: large messages over EFA pay the rendezvous, small ones 
 }
 
 TEST_CASE("pipeline law: TCP connections bind where NCCL opens few of them") {
-  Cluster two = machine(2, 1);
+  Cluster two = law_machine(2, 1);
   two.network = {.kind = NetworkKind::tcp, .nics_per_node = 1, .per_nic = 100_Gbps};
   const auto rate = [&](int channels, Sockets sockets) {  // GB/s between two ranks
     two.network.sockets = sockets;
@@ -214,7 +213,7 @@ TEST_CASE("pipeline law: TCP connections bind where NCCL opens few of them") {
 }
 
 TEST_CASE("pipeline law: over TCP short messages cost more a byte, one-way trees twice the time") {
-  Cluster cluster = machine(2, 8, 70);
+  Cluster cluster = law_machine(2, 8, 70);
   cluster.network = {.kind = NetworkKind::tcp, .nics_per_node = 1, .per_nic = 100_Gbps};
   cluster.network.connection = 1_GBps;
   const auto us = [&](Algorithm algorithm, NcclVersion nccl, Bytes size) {
@@ -240,7 +239,7 @@ TEST_CASE("pipeline law: over TCP short messages cost more a byte, one-way trees
 }
 
 TEST_CASE("pipeline law: LL moves half the payload, and few channels bind small operations") {
-  const Cluster node = machine(1, 8);
+  const Cluster node = law_machine(1, 8);
   const CollectiveChoice one{Algorithm::ring, Protocol::ll, 1, Duration()};
   const CollectiveChoice many{Algorithm::ring, Protocol::ll, 24, Duration()};
   CHECK(cost(kAllReduce, one, 1_MiB, node) > cost(kAllReduce, many, 1_MiB, node));
@@ -248,7 +247,7 @@ TEST_CASE("pipeline law: LL moves half the payload, and few channels bind small 
 
 TEST_CASE(
     "pipeline law: trees of Simple fill slower since 2.20, which no longer halves their chunks") {
-  const Cluster cluster = machine(32, 4);
+  const Cluster cluster = law_machine(32, 4);
   const auto took = [&](Protocol protocol, Bytes size, NcclVersion nccl) {
     const CollectiveChoice choice{
         .algorithm = Algorithm::tree, .protocol = protocol, .channels = 8, .nccl = nccl};
@@ -264,7 +263,7 @@ TEST_CASE(
 /// How much longer 4 GiB take with half of a calibrated share.
 static double halved(double PathConstants::*share, int nodes, Algorithm algorithm,
                      Protocol protocol, int channels) {
-  Cluster cluster = machine(nodes, 4);
+  Cluster cluster = law_machine(nodes, 4);
   Calibration calibration;
   calibration.constants = constants_of(cluster);
   calibration.scales = {{nodes, 4, Bytes(8), 1024_MiB, "here"}};
@@ -293,7 +292,7 @@ TEST_CASE("pipeline law: ll_share slows LL between nodes, nothing else") {
 
 TEST_CASE("pipeline law: a broadcast costs about S/B and less than an all-reduce") {
   const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 24, Duration()};
-  const Cluster node = machine(1, 8);
+  const Cluster node = law_machine(1, 8);
   const Bytes size = 16384_MiB;
   const double rate =
       static_cast<double>(size.count()) / cost(kBroadcast, ring, size, node).seconds() / 300e9;
@@ -304,7 +303,7 @@ TEST_CASE("pipeline law: a broadcast costs about S/B and less than an all-reduce
 }
 
 TEST_CASE("pipeline law: a link without bandwidth takes for ever, not a negative time") {
-  Cluster dead = machine(1, 4);
+  Cluster dead = law_machine(1, 4);
   dead.intra.per_gpu = Bandwidth();
   for (const CollectiveChoice& choice : every_choice()) {
     CHECK(cost(kAllReduce, choice, 1_MiB, dead) == Duration::max());
@@ -313,7 +312,7 @@ TEST_CASE("pipeline law: a link without bandwidth takes for ever, not a negative
 }
 
 TEST_CASE("collective plan: each model answers in its own way") {
-  const Cluster node = machine(1, 8);
+  const Cluster node = law_machine(1, 8);
   const AnalyticModel analytic{node, {.nccl = {2, 18, 3}}};
   const CollectivePlan plain = plan(analytic, kAllReduce, 25_MiB, 0);
   REQUIRE(plain.choice.has_value());

@@ -32,14 +32,14 @@ struct Log : open_logs::Log {
   }
 };
 
-struct Row {
+struct LawRow {
   Bytes size;
   double measured_us = 0;
 };
 
 /// Curves without times have bandwidths: time = size / algbw.
-std::vector<Row> read_rows(const std::filesystem::path& path) {
-  std::vector<Row> rows;
+std::vector<LawRow> read_rows(const std::filesystem::path& path) {
+  std::vector<LawRow> rows;
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
@@ -58,20 +58,7 @@ std::vector<Row> read_rows(const std::filesystem::path& path) {
   return rows;
 }
 
-/// Half the traffic rule at a constant share of the nominal bottleneck: the trivial predictor.
-double constant_efficiency_us(const Cluster& cluster, Bytes size) {
-  constexpr double kEfficiency = 0.8;
-  double rate = cluster.intra.per_gpu.bytes_per_second();
-  if (cluster.nodes > 1) {
-    const double network =
-        cluster.network.per_nic.bytes_per_second() * cluster.network.nics_per_node;
-    rate = cluster.gpus_per_node > 1 ? std::min(rate, network) : network;
-  }
-  const double ranks = cluster.ranks();
-  return 2 * (ranks - 1) / ranks * static_cast<double>(size.count()) / (kEfficiency * rate) * 1e6;
-}
-
-struct Errors {
+struct LawErrors {
   std::vector<std::pair<double, std::string>> of;
 
   void add(double predicted, double measured, const std::string& name) {
@@ -90,8 +77,8 @@ struct Errors {
   }
 };
 
-struct Comparison {
-  Errors law, trivial, nccl;
+struct LawBeside {
+  LawErrors law, trivial, nccl;
 };
 
 }  // namespace
@@ -107,7 +94,7 @@ TEST_CASE("pipeline law: what a message costs a TCP connection, by the open logs
     const Log log{open};
     double squares = 0;
     int rows = 0;
-    for (const Row& row : read_rows(folder / (log.slug + ".csv"))) {
+    for (const LawRow& row : read_rows(folder / (log.slug + ".csv"))) {
       const auto choice = choose(CollectiveKind::all_reduce, row.size, log.cluster, log.tuning());
       if (choice.protocol != Protocol::simple || row.size.count() < (1 << 18)) continue;
       const double law =
@@ -134,22 +121,22 @@ TEST_CASE("pipeline law: open logs") {
             "nccl,algorithm,protocol,channels,size,measured_us,law_us,nccl_us,constant_us\n";
   }
   constexpr const char* kNames[] = {"one NVLink node", "one PCIe node", "network"};
-  Comparison large[3];
-  Comparison all[3];
+  LawBeside large[3];
+  LawBeside all[3];
   std::string per_log;
   for (const open_logs::Log& open : open_logs::stated()) {
     const Log log{open};
-    Comparison mine;
-    for (const Row& row : read_rows(folder / (log.slug + ".csv"))) {
+    LawBeside mine;
+    for (const LawRow& row : read_rows(folder / (log.slug + ".csv"))) {
       const Cluster& cluster = log.cluster;
       const auto choice = choose(CollectiveKind::all_reduce, row.size, cluster, log.tuning());
       const double law = cost(CollectiveKind::all_reduce, choice, row.size, cluster).microseconds();
       const double estimate = choice.nccl_estimate.microseconds();
       const auto kind = static_cast<std::size_t>(log.kind());
       const std::string name = fmt::format("{} at {} B", log.slug, row.size.count());
-      const auto add = [&](Comparison& to) {
+      const auto add = [&](LawBeside& to) {
         to.law.add(law, row.measured_us, name);
-        to.trivial.add(constant_efficiency_us(cluster, row.size), row.measured_us, name);
+        to.trivial.add(open_logs::constant_efficiency_us(cluster, row.size), row.measured_us, name);
         to.nccl.add(estimate, row.measured_us, name);
       };
       add(all[kind]);
@@ -165,7 +152,7 @@ TEST_CASE("pipeline law: open logs") {
             static_cast<int>(cluster.network.kind), cluster.network.nics_per_node,
             cluster.network.per_nic.gigabytes_per_second(), to_string(choice.nccl),
             name_of(choice.algorithm), name_of(choice.protocol), choice.channels, row.size.count(),
-            row.measured_us, law, estimate, constant_efficiency_us(cluster, row.size));
+            row.measured_us, law, estimate, open_logs::constant_efficiency_us(cluster, row.size));
       }
     }
     per_log += fmt::format("{:32} {}\n", log.slug, mine.law.text());
@@ -181,7 +168,7 @@ TEST_CASE("pipeline law: open logs") {
   }
   // Measured for these constants, rounded up. The logs took part in the fit: on clusters that did
   // not, the script's leave-one-out figures hold: see there.
-  const auto within = [](Errors& errors, double median, double p90) {
+  const auto within = [](LawErrors& errors, double median, double p90) {
     CHECK(errors.quantile(0.5) < median);
     CHECK(errors.quantile(0.9) < p90);
   };

@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <string>
+#include <utility>
+
 #include "ddpsim/sim/versions.hpp"
 
 using namespace ddpsim;
@@ -29,6 +32,28 @@ TEST_CASE("versions: malformed text is absent, never a guess") {
 TEST_CASE("versions: order is numeric, not textual") {
   CHECK(TorchVersion{1, 9} < TorchVersion{1, 13});
   CHECK(NcclVersion{2, 7, 8} < NcclVersion{2, 27, 3});
+}
+
+TEST_CASE("versions: by major, then minor, then patch") {
+  CHECK(TorchVersion{1, 13} < TorchVersion{2, 0});
+  CHECK(NcclVersion{2, 99, 99} < NcclVersion{3, 0, 0});
+  CHECK(NcclVersion{2, 18, 9} < NcclVersion{2, 19, 0});
+  CHECK(NcclVersion{2, 18, 1} < NcclVersion{2, 18, 3});
+}
+
+TEST_CASE("versions: the NCCL inside the wheels, release by release") {
+  const std::pair<TorchVersion, NcclVersion> wheels[] = {
+      {{0, 4}, {2, 3, 7}},   {{1, 0}, {2, 3, 7}},   {{1, 2}, {2, 3, 7}},   {{1, 3}, {2, 4, 8}},
+      {{1, 5}, {2, 4, 8}},   {{1, 6}, {2, 4, 8}},   {{1, 7}, {2, 7, 8}},   {{1, 9}, {2, 7, 8}},
+      {{1, 10}, {2, 10, 3}}, {{1, 12}, {2, 10, 3}}, {{1, 13}, {2, 14, 3}}, {{2, 0}, {2, 14, 3}},
+      {{2, 1}, {2, 18, 1}},  {{2, 2}, {2, 19, 3}},  {{2, 3}, {2, 20, 5}},  {{2, 4}, {2, 20, 5}},
+      {{2, 5}, {2, 21, 5}},  {{2, 6}, {2, 21, 5}},  {{2, 7}, {2, 26, 2}},  {{2, 8}, {2, 27, 3}},
+      {{2, 9}, {2, 27, 5}},  {{2, 10}, {2, 27, 5}}};
+  for (const auto& [torch, nccl] : wheels) {
+    const std::string release = to_string(torch);  // clang 14 cannot capture the binding itself
+    CAPTURE(release);
+    CHECK(bundled_nccl(torch) == nccl);
+  }
 }
 
 TEST_CASE("versions: the NCCL inside the wheels") {

@@ -112,3 +112,66 @@ TEST_CASE("background: bad files say what is wrong and what would be right") {
     CHECK(problem.find(expected) != std::string::npos);
   }
 }
+
+TEST_CASE("background: figures, each in its place, and what stands in for those left out") {
+  const std::string name = build_fabric(kCluster).links[2].name;
+  const std::string other = build_fabric(kCluster).links[5].name;
+  const SharedFabric shared = parse(
+      background(R"("transfers":[{"links":[")" + name + R"(",")" + other +
+                 R"("],"size":"3MiB","rate":"2GBps","first":"4ms","every":"50us"},{"links":[")" +
+                 name + R"("],"size":"1B"}],"jobs":[{"nodes":[1,0],"all_reduce":"7MiB"}])"));
+  REQUIRE(shared.background.transfers.size() == 2);
+  const BackgroundTransfer& first = shared.background.transfers[0];
+  CHECK(first.links == std::vector<LinkId>{2, 5});
+  CHECK(first.size == Bytes(3 << 20));
+  CHECK(first.rate == Bandwidth::gigabytes_per_second(2));
+  CHECK(first.when.first == TimePoint(Duration::milliseconds(4)));
+  CHECK(first.when.period == Duration::microseconds(50));
+  const BackgroundTransfer& second = shared.background.transfers[1];
+  CHECK(second.size == Bytes(1));
+  CHECK(second.rate == Bandwidth::bytes_per_second(1e18));
+  CHECK(second.when.first == TimePoint());
+  CHECK(second.when.period == Duration());
+  // A job on our own nodes, in the order it names them, adds none.
+  REQUIRE(shared.background.jobs.size() == 1);
+  const BackgroundJob& job = shared.background.jobs[0];
+  CHECK(job.size == Bytes(7 << 20));
+  CHECK(job.when.period == Duration());
+  CHECK(shared.fabric.links.size() == build_fabric(kCluster).links.size());
+  const auto starts_on = [&](const RingChannel& ring, const std::string& node) {
+    const LinkId link = shared.fabric.links_of(ring.to_next[0])[0];
+    return shared.fabric.links[link].name.find(node + "/") == 0;
+  };
+  CHECK(starts_on(job.rings[0], "node1"));
+  CHECK(starts_on(shared.fabric.rings[0], "node0"));
+}
+
+TEST_CASE("background: nodes beyond those in the cluster's name are added") {
+  const ClusterRequest named{.text = "dgx1v@2"};
+  const std::string text = background(R"("jobs":[{"nodes":[1,4],"all_reduce":"1MiB"}])");
+  const SharedFabric shared = parse_background(text, "others.json", named);
+  CHECK(shared.fabric.rings[0].ranks.size() == 16);
+  const auto on = [&](const std::string& node) {
+    return std::any_of(shared.fabric.links.begin(), shared.fabric.links.end(),
+                       [&](const Link& link) { return link.name.find(node + "/") == 0; });
+  };
+  CHECK(on("node4"));
+  CHECK_FALSE(on("node5"));
+}
+
+TEST_CASE("background: the limits of each figure") {
+  const auto with = [](const std::string& fields) {
+    return problem_of(background(R"("jobs":[{"nodes":[0,1],)" + fields + "}]"));
+  };
+  CHECK(with(R"("all_reduce":"1B","every":"10us")") == "accepted");
+  CHECK(with(R"("all_reduce":"1B","every":"9.9us")").find("every") != std::string::npos);
+  CHECK(
+      problem_of(background(R"("jobs":[{"nodes":[0,4096],"all_reduce":"1B"}])")).find("nodes/1") !=
+      std::string::npos);
+  CHECK(with(R"("all_reduce":"16384GiB")") == "accepted");
+  CHECK(with(R"("all_reduce":"16385GiB")").find("out of range") != std::string::npos);
+  CHECK(with(R"("all_reduce":"1B","first":"0ms")") == "accepted");
+  CHECK(with(R"("all_reduce":"1B","first":"100000s","every":"100000s")") == "accepted");
+  CHECK(with(R"("all_reduce":"1B","first":"100001s")").find("first") != std::string::npos);
+  CHECK(with(R"("all_reduce":"1B","every":"100001s")").find("every") != std::string::npos);
+}

@@ -18,13 +18,13 @@ using namespace ddpsim;
 
 namespace {
 
-struct Case {
+struct BadGraph {
   std::string input;
   std::string message;
 };
 
 template <typename Read>
-std::string complaint(Read read) {
+std::string graph_complaint(Read read) {
   try {
     read();
   } catch (const InputError& error) {
@@ -34,19 +34,19 @@ std::string complaint(Read read) {
 }
 
 std::string matrix_complaint(const std::string& text, const char* gpu = "A100") {
-  return complaint([&] { parse_nvidia_matrix(text, "m.txt", *find_gpu(gpu)); });
+  return graph_complaint([&] { parse_nvidia_matrix(text, "m.txt", *find_gpu(gpu)); });
 }
 
 std::string xml_complaint(const std::string& text) {
-  return complaint([&] { parse_nccl_xml(text, "t.xml", {}); });
+  return graph_complaint([&] { parse_nccl_xml(text, "t.xml", {}); });
 }
 
 std::string list_complaint(const std::string& text) {
-  return complaint([&] { parse_switch_list(text, "l.txt"); });
+  return graph_complaint([&] { parse_switch_list(text, "l.txt"); });
 }
 
 std::string file_complaint(const std::string& text) {
-  return complaint([&] { build_fabric(seal(describe_file(text, "lab.json"))); });
+  return graph_complaint([&] { build_fabric(seal(describe_file(text, "lab.json"))); });
 }
 
 const std::string kXmlHead = R"(<system version="1"><cpu numaid="0" arch="x86_64">)";
@@ -67,7 +67,7 @@ std::string wired(const std::string& vertices, const std::string& links,
 
 TEST_CASE("nvidia-smi matrix: each mistake gets one message") {
   const std::string head = "\tGPU0\tGPU1\tCPU Affinity\n";
-  const std::vector<Case> cases = {
+  const std::vector<BadGraph> cases = {
       {"", "m.txt: no header with GPU columns. Expected the output of `nvidia-smi topo -m`"},
       {"NVIDIA-SMI has failed",
        "m.txt: no header with GPU columns. Expected the output of `nvidia-smi topo -m`"},
@@ -105,11 +105,11 @@ TEST_CASE("nvidia-smi matrix: each mistake gets one message") {
        "every "
        "pair shows the same number; or name the right GPU with \"gpu:MODEL\""},
   };
-  for (const Case& c : cases) CHECK(matrix_complaint(c.input) == c.message);
+  for (const BadGraph& c : cases) CHECK(matrix_complaint(c.input) == c.message);
 }
 
 TEST_CASE("NCCL topology XML: each mistake gets one message") {
-  const std::vector<Case> cases = {
+  const std::vector<BadGraph> cases = {
       {"<system version=\"1\"><cpu>",
        "t.xml:line 1: not well-formed XML: Start-end tags mismatch. Was the file cut off?"},
       {kXmlHead + "\n<pci busid=\"0000:1",
@@ -151,7 +151,7 @@ TEST_CASE("NCCL topology XML: each mistake gets one message") {
                   "</system>",
        "t.xml:line 1: speed=\"1e9\" is not a number from 0 to 10000000"},
   };
-  for (const Case& c : cases) CHECK(xml_complaint(c.input) == c.message);
+  for (const BadGraph& c : cases) CHECK(xml_complaint(c.input) == c.message);
 
   std::string deep = kXmlHead;
   for (int i = 0; i < 100'000; ++i) deep += "<pci>";
@@ -164,7 +164,7 @@ TEST_CASE("NCCL topology XML: each mistake gets one message") {
 }
 
 TEST_CASE("switch list: each mistake gets one message") {
-  const std::vector<Case> cases = {
+  const std::vector<BadGraph> cases = {
       {"",
        "l.txt: no node is named. Expected a line per node, \"HOST SWITCH\", or Slurm's "
        "\"SwitchName=leaf1 Nodes=n[1-16]\""},
@@ -193,14 +193,14 @@ TEST_CASE("switch list: each mistake gets one message") {
        "l.txt: \"s\" and \"b\" are not connected. Name a switch above both: \"SwitchName=spine "
        "Switches=…\""},
   };
-  for (const Case& c : cases) CHECK(list_complaint(c.input) == c.message);
+  for (const BadGraph& c : cases) CHECK(list_complaint(c.input) == c.message);
 }
 
 TEST_CASE("wiring in a cluster file: each mistake gets one message") {
   const std::string two = R"({"name": "gpu0", "kind": "gpu"}, {"name": "gpu1", "kind": "gpu"})";
   const std::string link =
       R"({"between": ["gpu0", "gpu1"], "kind": "nvlink", "per_link": "25GBps"})";
-  const std::vector<Case> cases = {
+  const std::vector<BadGraph> cases = {
       {wired("", ""), "lab.json:/node/wiring: no GPU among the vertices"},
       {wired(two, ""),
        "lab.json: gpu0 and gpu1 are not connected. Join them over NVLink, or through "
@@ -271,7 +271,7 @@ TEST_CASE("wiring in a cluster file: each mistake gets one message") {
       {R"({"schema": "ddpsim.cluster/1", "name": "lab", "prices": [{"per": "node"}]})",
        "lab.json:/prices/0: missing \"usd\""},
   };
-  for (const Case& c : cases) CHECK(file_complaint(c.input) == c.message);
+  for (const BadGraph& c : cases) CHECK(file_complaint(c.input) == c.message);
 }
 
 TEST_CASE("words beside a file: what does not fit it is said") {
@@ -280,13 +280,13 @@ TEST_CASE("words beside a file: what does not fit it is said") {
   write_file(path, "\tGPU0\tGPU1\tNIC0\nGPU0\tX\tNV2\tPIX\nGPU1\tNV2\tX\tPIX\nNIC0\tPIX\tPIX\tX\n");
   const std::string file = path.string();
   const auto said = [&](const std::string& words) {
-    std::string message = complaint([&] { load_topology({file + words, {}, {}}); });
+    std::string message = graph_complaint([&] { load_topology({file + words, {}, {}}); });
     for (std::size_t at; (at = message.find(file)) != std::string::npos;) {
       message.replace(at, file.size(), "FILE");
     }
     return message;
   };
-  const std::vector<Case> cases = {
+  const std::vector<BadGraph> cases = {
       {"",
        "FILE: nvidia-smi's matrix does not name the GPU model. Name it beside the file: \"FILE "
        "gpu:A100\""},
@@ -305,9 +305,9 @@ TEST_CASE("words beside a file: what does not fit it is said") {
        "oversubscription, latency, connection, switches"},
       {" gpu:V100 nic:100Gbps switches:absent.txt", "absent.txt: no such file"},
   };
-  for (const Case& c : cases) CHECK(said(c.input) == c.message);
+  for (const BadGraph& c : cases) CHECK(said(c.input) == c.message);
   std::filesystem::remove(path);
-  CHECK(complaint([] {
+  CHECK(graph_complaint([] {
           load_topology({"dgx1v gpu:A100", {}, {}});
         }) == "cluster:gpu:A100: dgx1v has V100. Leave the word out");
 }

@@ -12,12 +12,12 @@ using namespace ddpsim;
 
 namespace {
 
-struct Case {
+struct BadCluster {
   std::string input;
   std::string message;
 };
 
-std::string complaint(const ClusterRequest& request) {
+std::string request_complaint(const ClusterRequest& request) {
   try {
     load_cluster(request);
   } catch (const InputError& error) {
@@ -26,7 +26,7 @@ std::string complaint(const ClusterRequest& request) {
   return "";
 }
 
-std::string file_complaint(const std::string& text) {
+std::string document_complaint(const std::string& text) {
   try {
     parse_cluster(text, "lab.json");
   } catch (const InputError& error) {
@@ -36,7 +36,7 @@ std::string file_complaint(const std::string& text) {
 }
 
 /// A good document whose `node` and further fields are replaced.
-std::string with(const std::string& node, const std::string& more = "") {
+std::string document_with(const std::string& node, const std::string& more = "") {
   return R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": )" + node + more + "}";
 }
 
@@ -44,7 +44,7 @@ std::string with(const std::string& node, const std::string& more = "") {
 
 TEST_CASE("one-line cluster: each mistake gets one message that names the word") {
   const std::string rate = "expected a rate such as \"100Gbps\" (bits) or \"25GBps\" (bytes)";
-  const std::vector<Case> cases = {
+  const std::vector<BadCluster> cases = {
       {"node:8 gpu:8xA100 nvswich:300GBps",
        "cluster:nvswich:300GBps: unknown key \"nvswich\". Did you mean \"nvswitch\"?"},
       {"node:8 gpu:8xA100 colour:red",
@@ -119,30 +119,31 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
        "cluster: 1000000 nodes of 500 GPUs are 500000000 ranks. At most 10000000 can be "
        "simulated"},
   };
-  for (const Case& c : cases) CHECK(complaint({c.input, {}, {}}) == c.message);
+  for (const BadCluster& c : cases) CHECK(request_complaint({c.input, {}, {}}) == c.message);
 }
 
 TEST_CASE("cluster names and sizes: each mistake gets one message") {
-  CHECK(complaint({"dgx1w", {}, {}}) ==
+  CHECK(request_complaint({"dgx1w", {}, {}}) ==
         "command line: no cluster is called \"dgx1w\", and no file either. Did you mean "
         "\"dgx1v\"?");
-  CHECK(complaint({"absent.json", {}, {}}) == "absent.json: no such file");
-  CHECK(complaint({"dgx1v@many", {}, {}}) ==
+  CHECK(request_complaint({"absent.json", {}, {}}) == "absent.json: no such file");
+  CHECK(request_complaint({"dgx1v@many", {}, {}}) ==
         "command line: \"dgx1v@many\" ends in \"@many\", which is not a number of nodes. Expected "
         "NAME@NODES with 1 to 1000000 nodes");
-  CHECK(complaint({"dgx1v@2", 4, {}}) ==
+  CHECK(request_complaint({"dgx1v@2", 4, {}}) ==
         "command line: \"dgx1v@2\" and --nodes 4 disagree. Keep one of them");
-  CHECK(complaint({"dgx1v", 0, {}}) ==
+  CHECK(request_complaint({"dgx1v", 0, {}}) ==
         "command line:--nodes: 0 is out of range. Expected 1 to 1000000 nodes");
-  CHECK(complaint({"dgx1v", {}, 9}) ==
+  CHECK(request_complaint({"dgx1v", {}, 9}) ==
         "command line:--gpus-per-node: 9 is out of range. dgx1v has 8 GPUs per node");
-  CHECK(complaint({"2xv100-nvlink@2", {}, {}}).find("2 nodes need a network") != std::string::npos);
-  CHECK(complaint({"", {}, {}}).find("no cluster is called \"\"") != std::string::npos);
+  CHECK(request_complaint({"2xv100-nvlink@2", {}, {}}).find("2 nodes need a network") !=
+        std::string::npos);
+  CHECK(request_complaint({"", {}, {}}).find("no cluster is called \"\"") != std::string::npos);
 }
 
 TEST_CASE("cluster file: each mistake gets one message that names the field") {
   const std::string pcie = R"({"gpus": 2, "gpu": "T4", "interconnect": {"kind": "pcie", )";
-  const std::vector<Case> cases = {
+  const std::vector<BadCluster> cases = {
       {"[]", "lab.json: an array is not an object; expected { … }"},
       {R"({"name": "lab"})",
        "lab.json: missing \"schema\"; expected \"schema\": \"ddpsim.cluster/1\""},
@@ -162,51 +163,53 @@ TEST_CASE("cluster file: each mistake gets one message that names the field") {
       {R"({"schema": "ddpsim.cluster/1", "name": "lab"})", "lab.json: missing \"node\""},
       {R"({"schema": "ddpsim.cluster/1", "node": {"gpus": 1, "gpu": "T4"}})",
        "lab.json: missing \"name\""},
-      {with(R"({"gpus": 2})"), "lab.json:/node: missing \"gpu\""},
-      {with(R"({"gpu": "V100"})"), "lab.json:/node: missing \"gpus\""},
-      {with(R"({"gpus": 2, "gpu": "V100"})"), "lab.json:/node: missing \"interconnect\""},
-      {with(R"({"gpus": 2, "gpu": "V10"})"),
+      {document_with(R"({"gpus": 2})"), "lab.json:/node: missing \"gpu\""},
+      {document_with(R"({"gpu": "V100"})"), "lab.json:/node: missing \"gpus\""},
+      {document_with(R"({"gpus": 2, "gpu": "V100"})"), "lab.json:/node: missing \"interconnect\""},
+      {document_with(R"({"gpus": 2, "gpu": "V10"})"),
        "lab.json:/node/gpu: unknown GPU \"V10\". Did you mean \"V100\"?"},
-      {with(R"({"gpus": 2, "gpu": "V100", "cpu": "inel"})"),
+      {document_with(R"({"gpus": 2, "gpu": "V100", "cpu": "inel"})"),
        "lab.json:/node/cpu: \"inel\" is not known; expected one of: intel, amd, arm, power. Did "
        "you "
        "mean \"intel\"?"},
-      {with(pcie + R"("per_gpu": 12}})"),
+      {document_with(pcie + R"("per_gpu": 12}})"),
        "lab.json:/node/interconnect/per_gpu: 12 has no unit; expected a rate such as \"100Gbps\" "
        "or "
        "\"25GBps\""},
-      {with(pcie + R"("per_gpu": "12GB"}})"),
+      {document_with(pcie + R"("per_gpu": "12GB"}})"),
        "lab.json:/node/interconnect/per_gpu: \"12GB\" is a size; expected a rate such as "
        "\"12GBps\". Did you mean \"12GBps\"?"},
-      {with(pcie + R"("per_link": "12GBps"}})"),
+      {document_with(pcie + R"("per_link": "12GBps"}})"),
        "lab.json:/node/interconnect/per_link: unknown key \"per_link\". Known keys here: kind, "
        "per_gpu"},
-      {with(pcie + R"("kind": "pcie"}})"),
+      {document_with(pcie + R"("kind": "pcie"}})"),
        "lab.json:line 1, column 118: the key \"kind\" appears twice in one object. Keep one of "
        "them"},
-      {with(R"({"gpus": 2, "gpu": "T4", "interconnect": {"kind": "none"}})"),
+      {document_with(R"({"gpus": 2, "gpu": "T4", "interconnect": {"kind": "none"}})"),
        "lab.json:/node/interconnect: 2 GPUs per node need a connection between them"},
-      {with(R"({"gpus": 4, "gpu": "V100", "interconnect":
+      {document_with(R"({"gpus": 4, "gpu": "V100", "interconnect":
             {"kind": "nvlink", "links_per_gpu": 6, "per_link": "25GBps", "layout": "cube"}})"),
        "lab.json:/node/interconnect: a cube mesh has 8 GPUs, not 4"},
-      {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "nodes": 2)"),
+      {document_with(R"({"gpus": 1, "gpu": "T4"})", R"(, "nodes": 2)"),
        "lab.json: 2 nodes need a network and none is given. Add \"network\": {\"kind\": \"ib\", "
        "\"nics_per_node\": 1, \"per_nic\": \"100Gbps\"}"},
-      {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "network": {"kind": "ib"})"),
+      {document_with(R"({"gpus": 1, "gpu": "T4"})", R"(, "network": {"kind": "ib"})"),
        "lab.json:/network: missing \"nics_per_node\""},
-      {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "network": {"kind": "ib", "oversubscription": 0})"),
+      {document_with(R"({"gpus": 1, "gpu": "T4"})",
+                     R"(, "network": {"kind": "ib", "oversubscription": 0})"),
        "lab.json:/network/oversubscription: 0 is out of range; expected a number from 1 to 1000"},
-      {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "network": {"latency": "2m"})"),
+      {document_with(R"({"gpus": 1, "gpu": "T4"})", R"(, "network": {"latency": "2m"})"),
        "lab.json:/network/latency: \"2m\" has an unknown unit \"m\"; expected a time such as "
        "\"3.2us\" (ps, ns, us, ms, s)"},
-      {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "network": {"kind": "ib", "connection": "5Gbps"})"),
+      {document_with(R"({"gpus": 1, "gpu": "T4"})",
+                     R"(, "network": {"kind": "ib", "connection": "5Gbps"})"),
        "lab.json:/network/connection: is of one TCP connection; only tcp and tcp-vm have them"},
-      {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "nccl": {"search_channels": 99})"),
+      {document_with(R"({"gpus": 1, "gpu": "T4"})", R"(, "nccl": {"search_channels": 99})"),
        "lab.json:/nccl/search_channels: 99 is out of range; expected an integer from 1 to 32"},
-      {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "sources": ["a", 1])"),
+      {document_with(R"({"gpus": 1, "gpu": "T4"})", R"(, "sources": ["a", 1])"),
        "lab.json:/sources/1: 1 is not a string; expected text in quotes"},
-      {with(R"({"gpus": 1, "gpu": "T4"})", R"(, "verified": "yes")"),
+      {document_with(R"({"gpus": 1, "gpu": "T4"})", R"(, "verified": "yes")"),
        "lab.json:/verified: \"yes\" is not true or false"},
   };
-  for (const Case& c : cases) CHECK(file_complaint(c.input) == c.message);
+  for (const BadCluster& c : cases) CHECK(document_complaint(c.input) == c.message);
 }

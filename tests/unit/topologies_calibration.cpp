@@ -1,17 +1,23 @@
 // The calibration of a cluster file: what cannot be is refused with its place.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <string>
 
+#include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/collective.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "description.hpp"
+#include "mentions.hpp"
+#include "round_law.hpp"
 
 using namespace ddpsim;
 
 namespace {
 
-const std::string kGood = R"({"schema": "ddpsim.cluster/1", "name": "lab", "nodes": 1,
+const std::string kGoodCluster = R"({"schema": "ddpsim.cluster/1", "name": "lab", "nodes": 1,
  "node": {"gpus": 2, "gpu": "A100", "interconnect": {"kind": "nvswitch", "per_gpu": "300GBps"}},
  "calibration": {
   "constants": {"launch_us": 5, "start_us": [0, 36, 38], "local_us": [1, 2, 4], "hop_us": [5, 13, 30],
@@ -23,14 +29,14 @@ const std::string kGood = R"({"schema": "ddpsim.cluster/1", "name": "lab", "node
             "largest_bytes": 1024}],
   "correction": [{"nodes": 1, "gpus_per_node": 2, "points": [[8, "ring", "LL", 0.5, 0]]}]}})";
 
-std::string with(const std::string& from, const std::string& to) {
-  std::string text = kGood;
+std::string good_with(const std::string& from, const std::string& to) {
+  std::string text = kGoodCluster;
   const std::size_t at = text.find(from);
   if (at == std::string::npos) return "";
   return text.replace(at, from.size(), to);
 }
 
-std::string complaint(const std::string& text) {
+std::string cluster_complaint(const std::string& text) {
   try {
     parse_cluster(text, "lab.json");
   } catch (const InputError& error) {
@@ -39,14 +45,10 @@ std::string complaint(const std::string& text) {
   return "";
 }
 
-bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("calibration of a cluster file: read") {
-  const Cluster cluster = parse_cluster(kGood, "lab.json");
+  const Cluster cluster = parse_cluster(kGoodCluster, "lab.json");
   REQUIRE(cluster.calibration);
   CHECK(cluster.verified);
   CHECK(constants_of(cluster).launch_us == 5);
@@ -54,16 +56,16 @@ TEST_CASE("calibration of a cluster file: read") {
 }
 
 TEST_CASE("calibration of a cluster file: what later fits know is read, and may be absent") {
-  const Cluster before = parse_cluster(kGood, "lab.json");
+  const Cluster before = parse_cluster(kGoodCluster, "lab.json");
   CHECK(before.calibration->constants.block_us == 0);
   CHECK(before.calibration->constants.tree_share == 1);
   CHECK(before.calibration->selection.ll128_between_nodes);
   const std::string later =
-      with("\"overlap\": 2.5},",
-           "\"overlap\": 2.5, \"block_us\": 0.7, \"ring_ends\": 0.5, \"tree_share\": 0.9, "
-           "\"ll_share\": 0.3, \"hop_growth\": [0.1, -0.2, 0.3]},"
-           "\"selection\": {\"tree_factor\": 0.9, \"ll128_between_nodes\": false},"
-           "\"repeats\": {\"small\": 0.2, \"middle\": 0.3, \"large\": 0.04},");
+      good_with("\"overlap\": 2.5},",
+                "\"overlap\": 2.5, \"block_us\": 0.7, \"ring_ends\": 0.5, \"tree_share\": 0.9, "
+                "\"ll_share\": 0.3, \"hop_growth\": [0.1, -0.2, 0.3]},"
+                "\"selection\": {\"tree_factor\": 0.9, \"ll128_between_nodes\": false},"
+                "\"repeats\": {\"small\": 0.2, \"middle\": 0.3, \"large\": 0.04},");
   const Cluster after = parse_cluster(later, "lab.json");
   CHECK(after.calibration->constants.hop_growth[1] == -0.2);
   CHECK(after.calibration->constants.tree_share == 0.9);
@@ -76,18 +78,18 @@ TEST_CASE("calibration of a cluster file: what later fits know is read, and may 
   CHECK_FALSE(after.calibration->selection.ll128_between_nodes);
   const auto refused = [&](const std::string& from, const std::string& to) {
     std::string text = later;
-    return complaint(text.replace(text.find(from), from.size(), to));
+    return cluster_complaint(text.replace(text.find(from), from.size(), to));
   };
-  CHECK(says(refused("\"block_us\": 0.7", "\"block_us\": -1"), "block_us"));
-  CHECK(says(refused("\"ring_ends\": 0.5", "\"ring_ends\": 2"), "ring_ends"));
-  CHECK(says(refused("\"tree_share\": 0.9", "\"tree_share\": 0"), "tree_share"));
-  CHECK(says(refused("\"ll_share\": 0.3", "\"ll_share\": 1.5"), "ll_share"));
-  CHECK(says(refused("[0.1, -0.2, 0.3]", "[0.1, -0.2]"), "has 2 values"));
-  CHECK(says(refused("\"tree_factor\": 0.9", "\"tree_factor\": 0"), "tree_factor"));
+  CHECK(mentions(refused("\"block_us\": 0.7", "\"block_us\": -1"), "block_us"));
+  CHECK(mentions(refused("\"ring_ends\": 0.5", "\"ring_ends\": 2"), "ring_ends"));
+  CHECK(mentions(refused("\"tree_share\": 0.9", "\"tree_share\": 0"), "tree_share"));
+  CHECK(mentions(refused("\"ll_share\": 0.3", "\"ll_share\": 1.5"), "ll_share"));
+  CHECK(mentions(refused("[0.1, -0.2, 0.3]", "[0.1, -0.2]"), "has 2 values"));
+  CHECK(mentions(refused("\"tree_factor\": 0.9", "\"tree_factor\": 0"), "tree_factor"));
 }
 
 TEST_CASE("calibration of a cluster file: what is written is read again, to the last figure") {
-  Calibration written = *parse_cluster(kGood, "lab.json").calibration;
+  Calibration written = *parse_cluster(kGoodCluster, "lab.json").calibration;
   written.constants.block_us = 0.7;
   written.constants.ring_ends = 0.25;
   written.constants.hop_growth = {0.1, -0.2, 1.0 / 3};
@@ -132,24 +134,163 @@ TEST_CASE("calibration of a cluster file: what is written is read again, to the 
 }
 
 TEST_CASE("calibration of a cluster file: what cannot be is refused with its place") {
-  CHECK(says(complaint(with("\"launch_us\": 5", "\"launch_us\": -5")),
-             "/calibration/constants/launch_us"));
-  CHECK(says(complaint(with("\"local_share\": 0.8", "\"local_share\": 0")), "local_share"));
-  CHECK(says(complaint(with("\"local_share\": 0.8", "\"local_share\": 1.2")), "local_share"));
-  CHECK(says(complaint(with("\"ll_gbps\": 1.5", "\"ll_gbps\": 0")), "ll_gbps"));
-  CHECK(says(complaint(with("[1, 2, 4]", "[1, 2]")), "has 2 times"));
-  CHECK(says(complaint(with("\"overlap\": 2.5", "\"overlap\": 0.5")), "overlap"));
-  CHECK(says(complaint(with("\"overlap\": 2.5", "\"overlapp\": 2.5")), "overlap"));
-  CHECK(says(complaint(with("[8, \"ring\", \"LL\", 0.5, 0]", "[8, \"rign\", \"LL\", 0.5, 0]")),
-             "ring"));
-  CHECK(says(complaint(with("[8, \"ring\", \"LL\", 0.5, 0]", "[0, \"ring\", \"LL\", 0.5, 0]")),
-             "points/0"));
-  CHECK(says(complaint(with("[8, \"ring\", \"LL\", 0.5, 0]", "[8, \"ring\", \"LL\", 0.5, 0, 0]")),
-             "has 6 values"));
-  CHECK(says(complaint(with("\"largest_bytes\": 1024", "\"largest_bytes\": 4")), "smallest_bytes"));
-  CHECK(says(complaint(with("\"nodes\": 1, \"gpus_per_node\": 2, \"smallest",
-                            "\"nodes\": 0, \"gpus_per_node\": 2, \"smallest")),
-             "/calibration/logs/0/nodes"));
-  CHECK(says(complaint(with("\"misfit\": {\"small\": 0.1", "\"misfit\": {\"small\": \"0.1\"")),
-             "misfit"));
+  CHECK(mentions(cluster_complaint(good_with("\"launch_us\": 5", "\"launch_us\": -5")),
+                 "/calibration/constants/launch_us"));
+  CHECK(mentions(cluster_complaint(good_with("\"local_share\": 0.8", "\"local_share\": 0")),
+                 "local_share"));
+  CHECK(mentions(cluster_complaint(good_with("\"local_share\": 0.8", "\"local_share\": 1.2")),
+                 "local_share"));
+  CHECK(mentions(cluster_complaint(good_with("\"ll_gbps\": 1.5", "\"ll_gbps\": 0")), "ll_gbps"));
+  CHECK(mentions(cluster_complaint(good_with("[1, 2, 4]", "[1, 2]")), "has 2 times"));
+  CHECK(mentions(cluster_complaint(good_with("\"overlap\": 2.5", "\"overlap\": 0.5")), "overlap"));
+  CHECK(mentions(cluster_complaint(good_with("\"overlap\": 2.5", "\"overlapp\": 2.5")), "overlap"));
+  CHECK(mentions(cluster_complaint(
+                     good_with("[8, \"ring\", \"LL\", 0.5, 0]", "[8, \"rign\", \"LL\", 0.5, 0]")),
+                 "ring"));
+  CHECK(mentions(cluster_complaint(
+                     good_with("[8, \"ring\", \"LL\", 0.5, 0]", "[0, \"ring\", \"LL\", 0.5, 0]")),
+                 "points/0"));
+  CHECK(mentions(cluster_complaint(good_with("[8, \"ring\", \"LL\", 0.5, 0]",
+                                             "[8, \"ring\", \"LL\", 0.5, 0, 0]")),
+                 "has 6 values"));
+  CHECK(mentions(cluster_complaint(good_with("\"largest_bytes\": 1024", "\"largest_bytes\": 4")),
+                 "smallest_bytes"));
+  CHECK(mentions(cluster_complaint(good_with("\"nodes\": 1, \"gpus_per_node\": 2, \"smallest",
+                                             "\"nodes\": 0, \"gpus_per_node\": 2, \"smallest")),
+                 "/calibration/logs/0/nodes"));
+  CHECK(mentions(cluster_complaint(
+                     good_with("\"misfit\": {\"small\": 0.1", "\"misfit\": {\"small\": \"0.1\"")),
+                 "misfit"));
+}
+
+TEST_CASE("calibration of a cluster file: every constant goes out and comes back in its place") {
+  Calibration written;
+  written.constants = round_law::constants();
+  written.constants.ring_ends = 0.75;
+  written.constants.hop_growth = {0.1, 0.2, 0.3};
+  written.scales = {{3, 2, Bytes(8), Bytes(1024), "log"}};
+  for (const Algorithm algorithm :
+       {Algorithm::tree, Algorithm::ring, Algorithm::collnet_direct, Algorithm::collnet_chain,
+        Algorithm::nvls, Algorithm::nvls_tree})
+    for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple})
+      written.correction.push_back({{3, 2, Bytes(64), algorithm, protocol}, 0.25, -0.5});
+  const std::string text =
+      calibrated_cluster_file("node:3 gpu:2xA100 nvswitch:300GBps nic:1x100Gbps:ib", written);
+  const Calibration read = *parse_cluster(text, "lab.json").calibration;
+  const PathConstants& in = written.constants;
+  const PathConstants& out = read.constants;
+  CHECK(out.launch_us == in.launch_us);
+  CHECK(out.start_us == in.start_us);
+  CHECK(out.local_us == in.local_us);
+  CHECK(out.hop_us == in.hop_us);
+  CHECK(out.rendezvous_us == in.rendezvous_us);
+  CHECK(out.channel_us == in.channel_us);
+  CHECK(out.local_share == in.local_share);
+  CHECK(out.nic_share == in.nic_share);
+  CHECK(out.lone_gpu == in.lone_gpu);
+  CHECK(out.ll_gbps == in.ll_gbps);
+  CHECK(out.ll128_gbps == in.ll128_gbps);
+  CHECK(out.nvls_start_us == in.nvls_start_us);
+  CHECK(out.nvls_wave_us == in.nvls_wave_us);
+  CHECK(out.nvls_share == in.nvls_share);
+  CHECK(out.overlap == in.overlap);
+  CHECK(out.block_us == in.block_us);
+  CHECK(out.ring_ends == in.ring_ends);
+  CHECK(out.tree_share == in.tree_share);
+  CHECK(out.ll_share == in.ll_share);
+  CHECK(out.hop_growth == in.hop_growth);
+  REQUIRE(read.scales.size() == 1);
+  CHECK(read.scales[0].nodes == 3);
+  CHECK(read.scales[0].gpus_per_node == 2);
+  CHECK(read.scales[0].smallest == Bytes(8));
+  CHECK(read.scales[0].largest == Bytes(1024));
+  REQUIRE(read.correction.size() == written.correction.size());
+  for (std::size_t i = 0; i < read.correction.size(); ++i) {
+    CAPTURE(i);
+    const CorrectionPoint& point = read.correction[i];
+    CHECK(point.place.nodes == 3);
+    CHECK(point.place.gpus_per_node == 2);
+    CHECK(point.place.size == Bytes(64));
+    CHECK(point.place.algorithm == written.correction[i].place.algorithm);
+    CHECK(point.place.protocol == written.correction[i].place.protocol);
+    CHECK(point.weight == 0.25);
+    CHECK(point.own == -0.5);
+  }
+}
+
+TEST_CASE("cluster writer: a line written as a file is the same cluster") {
+  Calibration calibration;
+  calibration.constants = round_law::constants();
+  calibration.scales = {{1, 1, Bytes(8), Bytes(1024), "log"}};
+  for (const char* line : {
+           "node:1 gpu:1xT4",
+           "node:1 gpu:2xV100 nvlink:6x25GBps:pair",
+           "node:2 gpu:3xV100 nvlink:6x25GBps:mesh nic:2x100Gbps:roce latency:2.5us",
+           "node:2 gpu:8xV100 nvlink:6x25GBps:cube nic:4x100Gbps:efa",
+           "node:3 gpu:4xA100 pcie:31.5GBps nic:1x25Gbps:tcp-vm oversubscription:2.5",
+           "node:2 gpu:4xA100 pcie:20GBps nic:1x25Gbps:tcp connection:4Gbps",
+           "node:2 gpu:8xH100 nvswitch:450GBps nic:8x200Gbps:tcpx",
+           "node:2 gpu:4xA100 nvswitch:300GBps nic:2x200Gbps:slingshot",
+       }) {
+    CAPTURE(line);
+    const Cluster read = parse_cluster(calibrated_cluster_file(line, calibration), "written.json");
+    const Cluster meant = parse_cluster_line(line);
+    CHECK(read.name == meant.name);
+    CHECK(read.nodes == meant.nodes);
+    CHECK(read.gpus_per_node == meant.gpus_per_node);
+    CHECK(read.gpu.name == meant.gpu.name);
+    CHECK(read.cpu == meant.cpu);
+    CHECK(read.intra.kind == meant.intra.kind);
+    CHECK(read.intra.per_gpu == meant.intra.per_gpu);
+    CHECK(read.intra.links_per_gpu == meant.intra.links_per_gpu);
+    CHECK(read.network.kind == meant.network.kind);
+    CHECK(read.network.sockets == meant.network.sockets);
+    CHECK(read.network.nics_per_node == meant.network.nics_per_node);
+    CHECK(read.network.per_nic == meant.network.per_nic);
+    CHECK(read.network.latency == meant.network.latency);
+    CHECK(read.network.connection == meant.network.connection);
+    CHECK(read.network.oversubscription == meant.network.oversubscription);
+    CHECK(read.ring.channels == meant.ring.channels);
+    CHECK(read.ring.intra == meant.ring.intra);
+    CHECK(read.tree.intra == meant.tree.intra);
+  }
+}
+
+TEST_CASE(
+    "cluster writer: a file keeps its own text; stated channels go where one node becomes "
+    "several") {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("ddpsim-writer-" + std::to_string(::getpid()) + ".json");
+  write_file(path, R"({"schema": "ddpsim.cluster/1", "name": "lab", "summary": "kept",
+      "node": {"gpus": 2, "gpu": "V100", "interconnect": {"kind": "pcie", "per_gpu": "12GBps"}},
+      "network": {"kind": "ib", "nics_per_node": 1, "per_nic": "100Gbps"},
+      "nccl": {"search_channels": 3, "per_channel": "5GBps"}})");
+  Calibration calibration;
+  calibration.constants = round_law::constants();
+  calibration.scales = {{1, 2, Bytes(8), Bytes(1024), "log"}};
+  const std::string one = calibrated_cluster_file(path.string(), calibration);
+  const std::string four = calibrated_cluster_file(path.string() + "@4", calibration);
+  std::filesystem::remove(path);
+  CHECK(mentions(one, "\"summary\": \"kept\""));
+  CHECK(mentions(one, "search_channels"));
+  CHECK_FALSE(mentions(one, "\"nodes\": 4"));
+  CHECK_FALSE(mentions(four, "search_channels"));
+  CHECK(parse_cluster(one, "one.json").ring.channels == 3);
+  CHECK(parse_cluster(four, "four.json").nodes == 4);
+}
+
+TEST_CASE("calibration of a cluster file: words about the network make another cluster") {
+  const std::string text = good_with(
+      "\"calibration\"",
+      R"("network": {"kind": "tcp", "nics_per_node": 1, "per_nic": "100Gbps"}, "calibration")");
+  const auto calibrated = [&](const std::string& words) {
+    return describe_source(text, "lab.json", words).calibration.has_value();
+  };
+  CHECK(calibrated(""));
+  CHECK(calibrated("node:2"));
+  for (const char* word :
+       {"nic:1x10Gbps:ib", "oversubscription:2", "latency:3us", "connection:5Gbps"}) {
+    CAPTURE(word);
+    CHECK_FALSE(calibrated(word));
+  }
 }

@@ -100,7 +100,11 @@ TEST_CASE("channels: a whole rack behind one NVSwitch is one node of 72 GPUs") {
 TEST_CASE("channels: a tree may run faster inside a node than between nodes") {
   const Cluster cluster = load("dgx1v@4");
   CHECK(cluster.tree.inter.gigabytes_per_second() == doctest::Approx(12));
-  CHECK(cluster.tree.intra.gigabytes_per_second() == doctest::Approx(20));  // at most 2 x 12
+  CHECK(cluster.tree.intra.gigabytes_per_second() == doctest::Approx(20));
+  // Behind an NVSwitch twice the speed between nodes, though the links carry more.
+  const Cluster wide = load("node:2 gpu:8xA100 nvswitch:300GBps nic:1x100Gbps:ib");
+  CHECK(wide.tree.inter.gigabytes_per_second() == doctest::Approx(12));
+  CHECK(wide.tree.intra.gigabytes_per_second() == doctest::Approx(24));
 }
 
 TEST_CASE("channels: fewer GPUs of a cube mesh keep only the links among themselves") {

@@ -52,3 +52,50 @@ TEST_CASE("plausible: what can be bought, or might soon, is not asked about") {
     CHECK(implausible_figures(load_cluster({.text = name, .nodes = {}, .gpus_per_node = {}}))
               .empty());
 }
+
+TEST_CASE("plausible: the last figure that is taken, and the first that is asked about") {
+  struct Border {
+    std::string taken, asked;
+  };
+  const std::string pair = "node:2 gpu:2x";
+  const Border borders[] = {
+      {"node:1 gpu:8xA100 nvswitch:100GBps", "node:1 gpu:8xA100 nvswitch:99GBps"},
+      {"node:1 gpu:2xV100 nvlink:1x16GBps:pair", "node:1 gpu:2xV100 nvlink:1x15.9GBps:pair"},
+      {"node:1 gpu:2xV100 pcie:3GBps", "node:1 gpu:2xV100 pcie:2.9GBps"},
+      {"node:1 gpu:8xB200 nvswitch:4000GBps", "node:1 gpu:8xB200 nvswitch:4001GBps"},
+      // Four times a slot: 15.75, 31.5, 63 and 126 GB/s by generation.
+      {"node:1 gpu:2xV100 pcie:63GBps", "node:1 gpu:2xV100 pcie:64GBps"},
+      {"node:1 gpu:2xA100 pcie:126GBps", "node:1 gpu:2xA100 pcie:127GBps"},
+      {"node:1 gpu:2xH100 pcie:252GBps", "node:1 gpu:2xH100 pcie:253GBps"},
+      {"node:1 gpu:2xB200 pcie:504GBps", "node:1 gpu:2xB200 pcie:505GBps"},
+      {pair + "V100 pcie:12GBps nic:1x63GBps", pair + "V100 pcie:12GBps nic:1x64GBps"},
+      {pair + "A100 pcie:24GBps nic:1x126GBps", pair + "A100 pcie:24GBps nic:1x127GBps"},
+      {pair + "V100 pcie:12GBps nic:1x0.125GBps", pair + "V100 pcie:12GBps nic:1x0.124GBps"},
+      {pair + "V100 pcie:12GBps nic:1x10Gbps latency:1000us",
+       pair + "V100 pcie:12GBps nic:1x10Gbps latency:1001us"},
+      {pair + "V100 pcie:12GBps nic:1x10Gbps latency:0.1us",
+       pair + "V100 pcie:12GBps nic:1x10Gbps latency:0.09us"},
+  };
+  for (const Border& border : borders) {
+    CAPTURE(border.taken);
+    CHECK(doubts(border.taken) == "");
+    CHECK(doubts(border.asked) != "");
+  }
+  // One node's network, and a lone GPU's connection, are nobody's business; nor what a log stands behind.
+  CHECK(doubts("node:1 gpu:2xV100 pcie:12GBps nic:1x0.1GBps latency:9ms") == "");
+  CHECK(doubts("node:2 gpu:1xV100 pcie:1GBps nic:1x10Gbps") == "");
+  Cluster logged = parse_cluster_line("node:1 gpu:2xV100 pcie:2GBps");
+  CHECK(implausible_figures(logged).size() == 1);
+  logged.verified = true;
+  CHECK(implausible_figures(logged).empty());
+}
+
+TEST_CASE("plausible: what is said of each figure") {
+  CHECK(doubts("node:1 gpu:2xB200 pcie:600GBps") ==
+        "600 GB/s (4800 Gb/s) per GPU of a node is faster than any: was Gbps meant, not GBps?\n");
+  CHECK(doubts(kV100 + "nic:1x100Mbps:ib latency:12ms") ==
+        "a NIC of 0.0125 GB/s (0.1 Gb/s) is slower than Gigabit Ethernet: was Gbps meant?\n"
+        "a network latency of 12 ms, one way, is that of a line between cities: was 12us meant?\n");
+  CHECK(doubts(kV100 + "nic:1x100Gbps:ib latency:50ns") ==
+        "a network latency of 50 ns, one way, is less than a switch takes: was 50us meant?\n");
+}

@@ -19,14 +19,15 @@ std::string fixture(const std::string& name) {
   return files::fixture_file("topologies/") + name;
 }
 
-Topology load(const std::string& text) {
+Topology load_fixture(const std::string& text) {
   return load_topology({text, {}, {}});
 }
 
 }  // namespace
 
 TEST_CASE("nvidia-smi matrix: four GPUs with four links per pair, underlined header and legend") {
-  const Topology topology = load(fixture("four-a100.txt") + " gpu:4xA100 node:2 nic:200Gbps:ib");
+  const Topology topology =
+      load_fixture(fixture("four-a100.txt") + " gpu:4xA100 node:2 nic:200Gbps:ib");
   const Cluster& cluster = topology.cluster;
   CHECK(cluster.ranks() == 8);
   CHECK(cluster.intra.kind == IntraKind::nvlink);
@@ -44,7 +45,7 @@ TEST_CASE("nvidia-smi matrix: four GPUs with four links per pair, underlined hea
 }
 
 TEST_CASE("nvidia-smi matrix: more links than a GPU has are an NVSwitch's, columns by spaces") {
-  const Topology topology = load(fixture("eight-h100.txt") + " gpu:H100");
+  const Topology topology = load_fixture(fixture("eight-h100.txt") + " gpu:H100");
   CHECK(topology.cluster.intra.kind == IntraKind::nvswitch);
   CHECK(topology.cluster.ring.channels == 12);
   CHECK(topology.cluster.ring.intra.gigabytes_per_second() == doctest::Approx(30));
@@ -63,7 +64,7 @@ TEST_CASE("nvidia-smi matrix: NVLink in pairs, PCIe between them") {
 }
 
 TEST_CASE("NCCL topology XML: the reference's node, GPUs numbered by rank") {
-  const Topology topology = load(fixture("two-v100.xml"));
+  const Topology topology = load_fixture(fixture("two-v100.xml"));
   const NodeType& type = topology.node_types.front();
   CHECK(topology.cluster.gpu.name == "V100");
   CHECK(topology.cluster.cpu == CpuVendor::intel);
@@ -79,7 +80,7 @@ TEST_CASE("NCCL topology XML: the reference's node, GPUs numbered by rank") {
     CHECK(wire.nominal.gigabytes_per_second() == doctest::Approx(15.754).epsilon(1e-4));
     CHECK(wire.nccl.gigabytes_per_second() == doctest::Approx(12));
   }
-  const Topology nodes = load(fixture("two-v100.xml") + " node:4");
+  const Topology nodes = load_fixture(fixture("two-v100.xml") + " node:4");
   CHECK(nodes.cluster.ring.channels == 1);
   CHECK(nodes.cluster.ring.inter.gigabytes_per_second() == doctest::Approx(12));
 }
@@ -149,7 +150,7 @@ TEST_CASE("switch list: both forms say the same") {
   CHECK(plain.switches.size() == 3);
   CHECK(slurm.switches.size() == 3);
   CHECK(slurm.switches[0].above == slurm.switches[1].above);
-  const Topology topology = load("dgxa100 switches:" + fixture("racks.txt"));
+  const Topology topology = load_fixture("dgxa100 switches:" + fixture("racks.txt"));
   CHECK(topology.cluster.nodes == 4);  // all it names
   const Fabric fabric = build_fabric(topology);
   int trunks = 0;
@@ -162,7 +163,7 @@ TEST_CASE("switch list: both forms say the same") {
 }
 
 TEST_CASE("mixed nodes: the least of each is what all count on") {
-  const Topology topology = load(fixture("mixed.json"));
+  const Topology topology = load_fixture(fixture("mixed.json"));
   CHECK(topology.cluster.ranks() == 8);
   CHECK(topology.cluster.gpu.name == "V100");
   CHECK(topology.cluster.cpu == CpuVendor::amd);

@@ -49,6 +49,15 @@ inline std::string tiny_trace() {
   return out.str();
 }
 
+/// Every `what` replaced, of which there must be one.
+inline std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  REQUIRE(text.find(what) != std::string::npos);
+  for (std::size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+  return text;
+}
+
 inline std::string gzipped(std::string text) {
   z_stream stream = {};
   REQUIRE(deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK);

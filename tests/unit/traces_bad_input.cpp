@@ -38,10 +38,10 @@ ByteSource endless(std::string head, char filler, std::size_t count) {
   });
 }
 
-template <typename Run>
-std::string complaint(Run run) {
+template <typename Read>
+std::string import_complaint(Read reading) {
   try {
-    run();
+    reading();
   } catch (const InputError& error) {
     return error.what();
   }
@@ -49,13 +49,13 @@ std::string complaint(Run run) {
 }
 
 std::string complaint_of(const ByteSource& source) {
-  return complaint([&] { import_profiler_trace(source, "t.json", {}); });
+  return import_complaint([&] { import_profiler_trace(source, "t.json", {}); });
 }
 
 std::string complaint_of_file(const std::string& content) {
   const TemporaryFolder folder;
   const std::string name = folder.file("input", content).string();
-  const std::string message = complaint([&] { import_file(name, {}); });
+  const std::string message = import_complaint([&] { import_file(name, {}); });
   return message.find(name) == 0 ? message : "without the file's name: " + message;
 }
 
@@ -68,22 +68,13 @@ std::string kernel(const std::string& fields) {
   return event("\"cat\":\"kernel\",\"name\":\"k\"," + fields);
 }
 
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  REQUIRE(text.find(what) != std::string::npos);
-  for (std::size_t at = text.find(what); at != std::string::npos;
-       at = text.find(what, at + by.size())) {
-    text.replace(at, what.size(), by);
-  }
-  return text;
-}
-
 std::string repeated(const std::string& text, int times) {
   std::string all;
   for (int i = 0; i < times; ++i) all += text;
   return all;
 }
 
-struct Bad {
+struct BadTrace {
   std::string content;
   const char* message;
 };
@@ -91,7 +82,7 @@ struct Bad {
 }  // namespace
 
 TEST_CASE("bad input: files of other tools are named for what they are") {
-  const std::vector<Bad> files = {
+  const std::vector<BadTrace> files = {
       {"SQLite format 3\0....", "Nsight Systems database"},
       {"PK\x03\x04...", "a zip archive"},
       {"BZh91AY&SY", "a bzip2 archive"},
@@ -136,7 +127,7 @@ TEST_CASE("bad input: files of other tools are named for what they are") {
       {"\n \t\n", "an empty file"},
       {"just words\n", "the format was not recognised"},
   };
-  for (const Bad& one : files) {
+  for (const BadTrace& one : files) {
     const std::string message = complaint_of_file(one.content);
     CAPTURE(one.content.substr(0, 60));
     CAPTURE(message);
@@ -150,7 +141,7 @@ TEST_CASE("bad input: damaged and hostile archives end in a message") {
   checksum[checksum.size() - 6] ^= 1;
   std::string middle = whole;
   middle[middle.size() / 2] ^= 0x55;
-  const std::vector<Bad> files = {
+  const std::vector<BadTrace> files = {
       {"\x1f\x8b", "ends early"},
       {whole.substr(0, 9), "ends early"},
       {whole.substr(0, whole.size() / 2), "ends early"},
@@ -165,7 +156,7 @@ TEST_CASE("bad input: damaged and hostile archives end in a message") {
        "inflates to more than 250 times"},
       {gzipped("{\"a\":\"" + std::string(std::size_t{40} << 20, '{')), "a JSON object without"},
   };
-  for (const Bad& one : files) {
+  for (const BadTrace& one : files) {
     const std::string message = complaint_of_file(one.content);
     CAPTURE(one.content.size());
     CAPTURE(message);
@@ -175,7 +166,7 @@ TEST_CASE("bad input: damaged and hostile archives end in a message") {
 
 TEST_CASE("bad input: hostile JSON ends in a message") {
   const std::string tiny = tiny_trace();
-  const std::vector<Bad> traces = {
+  const std::vector<BadTrace> traces = {
       {kernel("\"ts\":NaN,\"dur\":1"), "no usable \"ts\" (\"NaN\")"},
       {kernel("\"ts\":1,\"dur\":NaN"), "no usable \"dur\" (\"NaN\")"},
       {kernel("\"ts\":1,\"dur\":Infinity"), "no usable \"dur\" (\"Infinity\")"},
@@ -229,7 +220,7 @@ TEST_CASE("bad input: hostile JSON ends in a message") {
       {R"([{"name": "aten::add", "ph": "X", "ts": 1, "dur": 1, "tid": 0, "pid": "CUDA functions", "args": {}}])",
        "a PyTorch build without Kineto"},
   };
-  for (const Bad& one : traces) {
+  for (const BadTrace& one : traces) {
     const std::string message = complaint_of(source_of(one.content));
     CAPTURE(one.content.substr(0, 100));
     CAPTURE(message);
@@ -241,6 +232,14 @@ TEST_CASE("bad input: hostile JSON ends in a message") {
     CHECK(message.find(one.message) != std::string::npos);
     CHECK(message.size() < 1000);
   }
+}
+
+TEST_CASE("bad input: white space longer than any window ends nothing") {
+  const std::string blanks(std::size_t{2} << 20, ' ');
+  const std::string tiny = tiny_trace();
+  const std::size_t list = tiny.find("\"traceEvents\"");
+  REQUIRE(list != std::string::npos);
+  CHECK(complaint_of(source_of(tiny.substr(0, list) + blanks + tiny.substr(list) + blanks)) == "");
 }
 
 TEST_CASE("bad input: what has no end stops at a limit") {

@@ -11,6 +11,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/traces/workload_file.hpp"
+#include "mentions.hpp"
 #include "worlds.hpp"
 
 using namespace ddpsim;
@@ -18,16 +19,16 @@ using namespace ddpsim::literals;
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// ResNet-18 in two gloo processes, bucket_cap_mb=5, PyTorch 1.13; times made up.
-Json resnet18() {
+OrderedJson logged_resnet18() {
   std::ifstream file(files::fixture_file("ddp-log-resnet18.json"));
-  return Json::parse(file);
+  return OrderedJson::parse(file);
 }
 
 /// Three parameters of a model nobody knows.
-Json unknown_model() {
+OrderedJson unknown_model() {
   return {{"module_name", "Net"},
           {"world_size", 4},
           {"rank", 1},
@@ -42,11 +43,11 @@ Json unknown_model() {
           {"forward_compute_time", 4'000'000}};
 }
 
-Imported imported(const Json& log, const ImportOptions& options = {}) {
+Imported imported_log(const OrderedJson& log, const ImportOptions& options = {}) {
   return parse_ddp_log(log.dump(), "log.json", options);
 }
 
-std::string complaint(const std::string& text, const ImportOptions& options = {}) {
+std::string log_complaint(const std::string& text, const ImportOptions& options = {}) {
   try {
     parse_ddp_log(text, "log.json", options);
   } catch (const InputError& error) {
@@ -55,16 +56,10 @@ std::string complaint(const std::string& text, const ImportOptions& options = {}
   return "";
 }
 
-bool mentions(const std::vector<std::string>& sentences, const std::string& part) {
-  return std::any_of(sentences.begin(), sentences.end(), [&](const std::string& sentence) {
-    return sentence.find(part) != std::string::npos;
-  });
-}
-
 }  // namespace
 
 TEST_CASE("DDP log: shapes come from the one model that fills the logged buckets") {
-  const Imported result = imported(resnet18(), {.gpu = "V100"});
+  const Imported result = imported_log(logged_resnet18(), {.gpu = "V100"});
   const Workload& workload = result.workload;
   CHECK(mentions(result.recognised, "took those of resnet18"));
   CHECK(workload.parameters.size() == 62);
@@ -89,7 +84,7 @@ TEST_CASE("DDP log: shapes come from the one model that fills the logged buckets
 }
 
 TEST_CASE("DDP log: the buckets assigned from it are those DDP rebuilt") {
-  const Imported result = imported(resnet18());
+  const Imported result = imported_log(logged_resnet18());
   REQUIRE(result.ddp_log);
   CHECK(result.ddp_log->options.bucket_cap_mb == 5);
   DdpOptions options = result.ddp_log->options;
@@ -102,24 +97,24 @@ TEST_CASE("DDP log: the buckets assigned from it are those DDP rebuilt") {
 }
 
 TEST_CASE("DDP log: another model, half precision, no model") {
-  CHECK(complaint(resnet18().dump(), {.model = "resnet50"}).find("resnet50 has 161") !=
+  CHECK(log_complaint(logged_resnet18().dump(), {.model = "resnet50"}).find("resnet50 has 161") !=
         std::string::npos);
   // Swapping two parameters between buckets leaves count and total: only the buckets tell.
-  Json swapped = resnet18();
+  OrderedJson swapped = logged_resnet18();
   std::string members = swapped["rebuilt_per_bucket_param_indices"];
   REQUIRE(members.starts_with("61 60, 58"));
   swapped["rebuilt_per_bucket_param_indices"] = "61 58, 60" + members.substr(9);
-  CHECK(complaint(swapped.dump(), {.model = "resnet18"})
+  CHECK(log_complaint(swapped.dump(), {.model = "resnet18"})
             .find("is not of resnet18: its parameters "
                   "61 58 have") != std::string::npos);
-  CHECK_FALSE(imported(swapped).workload.parameters[0].shape.has_value());
+  CHECK_FALSE(imported_log(swapped).workload.parameters[0].shape.has_value());
 
-  Json half = resnet18();
+  OrderedJson half = logged_resnet18();
   half["dtypes"] = "c10::Half";
-  CHECK(complaint(half.dump(), {.model = "resnet18"}).find("its parameters have 23379024 bytes") !=
-        std::string::npos);
+  CHECK(log_complaint(half.dump(), {.model = "resnet18"})
+            .find("its parameters have 23379024 bytes") != std::string::npos);
 
-  const Imported unknown = imported(unknown_model());
+  const Imported unknown = imported_log(unknown_model());
   CHECK(unknown.workload.parameter_order == ParameterOrder::definition);  // DDP's indices are
   CHECK(unknown.workload.backward->ready[0].parameter == 2);
   CHECK(unknown.workload.backward->ready[0].at == 3_ms);
@@ -128,35 +123,35 @@ TEST_CASE("DDP log: another model, half precision, no model") {
 }
 
 TEST_CASE("DDP log: the order that decided the buckets counts before that of the last iteration") {
-  Json log = unknown_model();
+  OrderedJson log = unknown_model();
   log["prev_iteration_grad_ready_order_indices"] = "0, 1, 2";
-  const Imported moved = imported(log);
+  const Imported moved = imported_log(log);
   CHECK(moved.workload.backward->ready[0].parameter == 2);
   CHECK(mentions(moved.warnings, "in another order"));
   log.erase("rebuilt_bucket_sizes");
   log.erase("rebuilt_per_bucket_param_indices");
-  CHECK(imported(log).workload.backward->ready[0].parameter == 0);
+  CHECK(imported_log(log).workload.backward->ready[0].parameter == 0);
   log["prev_iteration_grad_ready_order_indices"] = "N/A";
-  CHECK(mentions(imported(log).warnings, "no complete ready order"));
+  CHECK(mentions(imported_log(log).warnings, "no complete ready order"));
 }
 
 TEST_CASE("DDP log: without sampled times there is an order but no timing") {
-  Json log = unknown_model();
+  OrderedJson log = unknown_model();
   log["backward_compute_time"] = 0;
-  const Imported result = imported(log);
+  const Imported result = imported_log(log);
   CHECK(result.workload.backward->ready.size() == 3);
   CHECK(result.workload.backward->duration == Duration());
   CHECK(mentions(result.warnings, "no backward time is in the log"));
 }
 
 TEST_CASE("DDP log: flags and known communication hooks are options, other hooks a warning") {
-  Json log = unknown_model();
+  OrderedJson log = unknown_model();
   log["static_graph"] = 1;
   log["gradient_as_bucket_view"] = 1;
   log["broadcast_buffers"] = 0;
   log["bucket_cap_bytes"] = 25 << 20;
   log["comm_hook"] = "fp16_compress_hook";
-  const Imported result = imported(log);
+  const Imported result = imported_log(log);
   CHECK_FALSE(result.ddp_log->options.bucket_cap_mb.has_value());
   CHECK(mentions(result.recognised,
                  "pass --static-graph --gradient-as-bucket-view --no-broadcast-buffers "
@@ -164,15 +159,15 @@ TEST_CASE("DDP log: flags and known communication hooks are options, other hooks
   CHECK(result.ddp_log->options.comm_hook == CommHook::fp16_compress);
   CHECK_FALSE(mentions(result.warnings, "hook"));
   log["comm_hook"] = "BuiltinCommHookType.FP16_COMPRESS";
-  CHECK(imported(log).ddp_log->options.comm_hook == CommHook::fp16_compress);
+  CHECK(imported_log(log).ddp_log->options.comm_hook == CommHook::fp16_compress);
   log["comm_hook"] = "powerSGD_hook";
-  CHECK(mentions(imported(log).warnings, "powerSGD_hook"));
+  CHECK(mentions(imported_log(log).warnings, "powerSGD_hook"));
 }
 
 TEST_CASE("DDP log: each bad log gets its message") {
   struct Case {
     const char* key;
-    Json value;  ///< null: the key is taken out
+    OrderedJson value;  ///< null: the key is taken out
     const char* message;
   };
   const std::vector<Case> cases = {
@@ -213,20 +208,20 @@ TEST_CASE("DDP log: each bad log gets its message") {
       {"module_name", 7, "/module_name"},
   };
   for (const Case& one : cases) {
-    Json log = unknown_model();
+    OrderedJson log = unknown_model();
     if (one.value.is_null()) {
       log.erase(one.key);
     } else {
       log[one.key] = one.value;
     }
     CAPTURE(log.dump());
-    const std::string message = complaint(log.dump());
+    const std::string message = log_complaint(log.dump());
     CAPTURE(message);
     CHECK(message.find("log.json") == 0);
     CHECK(message.find(one.message) != std::string::npos);
   }
   for (const char* text : {"", "[]", "{", "nul", "{\"world_size\": NaN}"}) {
     CAPTURE(text);
-    CHECK(complaint(text).find("log.json") == 0);
+    CHECK(log_complaint(text).find("log.json") == 0);
   }
 }

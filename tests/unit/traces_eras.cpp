@@ -15,6 +15,7 @@
 #include "ddpsim/traces/import.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"
 #include "ddpsim/traces/workload_file.hpp"
+#include "mentions.hpp"
 #include "trace_files.hpp"
 
 using namespace ddpsim;
@@ -36,7 +37,7 @@ std::string tiny_with(const std::vector<std::pair<std::string, std::string>>& ch
   return text;
 }
 
-Imported imported(const std::string& text, const ImportOptions& options = {}) {
+Imported imported_era(const std::string& text, const ImportOptions& options = {}) {
   std::size_t at = 0;
   return import_profiler_trace(
       [&](char* buffer, std::size_t capacity) {
@@ -54,12 +55,6 @@ std::vector<Duration> ready_times(const Workload& workload) {
   return times;
 }
 
-bool mentions(const std::vector<std::string>& sentences, const std::string& part) {
-  return std::any_of(sentences.begin(), sentences.end(), [&](const std::string& sentence) {
-    return sentence.find(part) != std::string::npos;
-  });
-}
-
 const std::vector<Duration> kReady = {50_us, 155_us, 160_us};
 
 }  // namespace
@@ -67,16 +62,16 @@ const std::vector<Duration> kReady = {50_us, 155_us, 160_us};
 TEST_CASE(
     "eras: categories with capitals, threads as strings and nodes without evaluate_function") {
   const Workload workload =
-      imported(tiny_with({{"\"cpu_op\"", "\"Operator\""},
-                          {"\"user_annotation\"", "\"Operator\""},
-                          {"\"kernel\"", "\"Kernel\""},
-                          {"\"gpu_memcpy\"", "\"Memcpy\""},
-                          {"\"cuda_runtime\"", "\"Runtime\""},
-                          {"\"tid\": 1,", "\"tid\": \"25738\","},
-                          {"\"tid\": 2,", "\"tid\": \"25772\","},
-                          {"autograd::engine::evaluate_function: torch", "hidden::torch"},
-                          {"autograd::engine::evaluate_function: ", ""},
-                          {"Backward0", "Backward"}}))
+      imported_era(tiny_with({{"\"cpu_op\"", "\"Operator\""},
+                              {"\"user_annotation\"", "\"Operator\""},
+                              {"\"kernel\"", "\"Kernel\""},
+                              {"\"gpu_memcpy\"", "\"Memcpy\""},
+                              {"\"cuda_runtime\"", "\"Runtime\""},
+                              {"\"tid\": 1,", "\"tid\": \"25738\","},
+                              {"\"tid\": 2,", "\"tid\": \"25772\","},
+                              {"autograd::engine::evaluate_function: torch", "hidden::torch"},
+                              {"autograd::engine::evaluate_function: ", ""},
+                              {"Backward0", "Backward"}}))
           .workload;
   CHECK(ready_times(workload) == kReady);
   CHECK(workload.forward == 128_us);
@@ -91,7 +86,7 @@ TEST_CASE("eras: HIP's launches, RCCL's kernels and a name that does not say the
        {"ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)",
         "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)"},
        {"\"correlation\": 8, \"Collective name\": \"allreduce\",", "\"correlation\": 8,"}});
-  const Imported result = imported(text);
+  const Imported result = imported_era(text);
   CHECK(ready_times(result.workload) == kReady);
   REQUIRE(result.workload.recorded_with.collectives.size() == 1);
   CHECK(result.workload.recorded_with.collectives[0].duration == 60_us);
@@ -102,21 +97,21 @@ TEST_CASE("eras: hooks that copy with aten::mul are hooks where DDP's forward is
       tiny_with({{"torch::distributed::reducer::mul_out", "aten::mul"},
                  {"torch.distributed.ddp.reducer::copy_bucket_to_grad", "aten::copy_"},
                  {"\"made_by\"", "\"traceName\""}});
-  CHECK_FALSE(imported(text).workload.recorded_with.ddp_hooks);
+  CHECK_FALSE(imported_era(text).workload.recorded_with.ddp_hooks);
   const std::string forward =
       R"({"ph": "X", "cat": "user_annotation", "name": "DistributedDataParallel.forward", "tid": 1,
           "ts": 1712195495500010, "dur": 50},)";
   std::string with_forward = text;
   const std::string list = "\"traceEvents\": [";
   with_forward.insert(with_forward.find(list) + list.size(), forward);
-  const Workload workload = imported(with_forward).workload;
+  const Workload workload = imported_era(with_forward).workload;
   CHECK(workload.recorded_with.ddp_hooks);
   CHECK(workload.backward->ready[0].copied_at == 55_us);
 }
 
 TEST_CASE("eras: without markers the optimizer's end divides steps; without that there is one") {
   std::string text = tiny_with({{"ProfilerStep#", "note "}});
-  const Imported whole = imported(text);
+  const Imported whole = imported_era(text);
   CHECK(mentions(whole.warnings, "the whole trace is taken as one step"));
   CHECK(whole.workload.backward->ready.size() == 6);
 
@@ -129,7 +124,7 @@ TEST_CASE("eras: without markers the optimizer's end divides steps; without that
   // Two optimizers before the first step, one in each: the second step begins where the first ends.
   text.insert(text.find(list) + list.size(),
               optimizer(-50) + optimizer(-20) + optimizer(260) + optimizer(1260));
-  const Imported divided = imported(text);
+  const Imported divided = imported_era(text);
   CHECK(mentions(divided.recognised, "2 complete iterations (step 0 to step 1)"));
   CHECK(ready_times(divided.workload) == kReady);
   CHECK(divided.workload.iteration == 1000_us);
@@ -144,7 +139,7 @@ TEST_CASE("eras: gradients on the CPU, whose nodes the calling thread runs, move
   std::string text = tiny_trace();
   const std::string list = "\"traceEvents\": [";
   text.insert(text.find(list) + list.size(), node);
-  const Workload workload = imported(text).workload;
+  const Workload workload = imported_era(text).workload;
   CHECK(workload.backward->ready.size() == 4);
   CHECK(workload.forward == 128_us);
   CHECK(workload.backward->duration == 165_us);
@@ -161,7 +156,7 @@ TEST_CASE("eras: an all-reduce inside a node is that node's, not the reducer's")
   std::string text = tiny_trace();
   const std::string list = "\"traceEvents\": [";
   text.insert(text.find(list) + list.size(), inside);
-  const Imported result = imported(text);
+  const Imported result = imported_era(text);
   CHECK(result.workload.recorded_with.collectives.size() == 1);
   CHECK(result.workload.recorded_with.nccl_kernels == 3);
   CHECK(mentions(result.warnings, "1 all-reduces inside autograd nodes"));
@@ -178,7 +173,7 @@ TEST_CASE("eras: recorded shapes and types give the parameters, a missing tensor
     REQUIRE(at != std::string::npos);
     text.insert(text.find('}', at), ", \"args\": {" + inputs[k % 3] + "}");
   }
-  const Imported result = imported(text);
+  const Imported result = imported_era(text);
   const std::vector<Parameter>& parameters = result.workload.parameters;
   REQUIRE(parameters.size() == 3);
   CHECK(parameters[2].shape == std::vector<std::int64_t>{3});
@@ -193,26 +188,26 @@ TEST_CASE("eras: recorded shapes and types give the parameters, a missing tensor
 }
 
 TEST_CASE("eras: invalid escapes, raw control characters and bytes beyond UTF-8 are read over") {
-  const std::string expected = format_workload(imported(tiny_trace()).workload);
+  const std::string expected = format_workload(imported_era(tiny_trace()).workload);
   CHECK(format_workload(
-            imported(tiny_with({{"elementwise", "C:\\Users\\x\\qelementwise"}})).workload) ==
+            imported_era(tiny_with({{"elementwise", "C:\\Users\\x\\qelementwise"}})).workload) ==
         expected);
   for (const char* noise : {"\t\n", "\xff\xfe", "\xc3(", "\x01\x1f"}) {
     const Imported result =
-        imported(tiny_with({{"elementwise", std::string("elementwise") + noise}}));
+        imported_era(tiny_with({{"elementwise", std::string("elementwise") + noise}}));
     CHECK(format_workload(result.workload) == expected);
     CHECK(mentions(result.warnings, "not valid JSON strings"));
   }
 }
 
 TEST_CASE("eras: a compiled backward is imported with a mark that the workload file keeps") {
-  const Imported result = imported(tiny_with({{"AddmmBackward0", "CompiledFunctionBackward"}}));
+  const Imported result = imported_era(tiny_with({{"AddmmBackward0", "CompiledFunctionBackward"}}));
   CHECK(result.workload.recorded_with.compiled_gradients == 1);  // the convolution is not compiled
   CHECK(mentions(result.recognised, "compiled backward: 1 of 3 gradients"));
   const std::string text = format_workload(result.workload);
   CHECK(text.find("\"compiled_gradients\": 1") != std::string::npos);
   CHECK(parse_workload(text, "again").recorded_with.compiled_gradients == 1);
-  CHECK(format_workload(imported(tiny_trace()).workload).find("compiled") == std::string::npos);
+  CHECK(format_workload(imported_era(tiny_trace()).workload).find("compiled") == std::string::npos);
 }
 
 TEST_CASE("compacted timing: windows hold the GPU's work, in the order recorded") {
@@ -229,9 +224,9 @@ TEST_CASE("compacted timing: windows hold the GPU's work, in the order recorded"
   }
   ImportOptions options;
   options.iteration = 0;
-  const Imported recorded = imported(text, options);
+  const Imported recorded = imported_era(text, options);
   options.timing = Timing::compacted;
-  const Imported result = imported(text, options);
+  const Imported result = imported_era(text, options);
   const Workload& workload = result.workload;
   CHECK(recorded.workload.backward->duration == 205_us);
   CHECK(workload.backward->duration == 165_us);

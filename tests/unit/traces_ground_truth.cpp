@@ -55,7 +55,7 @@ struct Worst {
   }
 };
 
-struct Errors {
+struct GroundErrors {
   Worst ready_us;
   Worst copied_us;
   Worst window;  ///< forward, backward and busy time, relative
@@ -67,7 +67,7 @@ double microseconds(std::int64_t from_ns, std::int64_t to_ns) {
 }
 
 void check_step(const RecordedStep& step, const nlohmann::json& truth, const std::string& name,
-                Errors& errors) {
+                GroundErrors& errors) {
   CAPTURE(name);
   const auto number = [&](const char* key) { return truth.at(key).get<double>(); };
   const double forward = number("forward_gpu_window_us");
@@ -124,7 +124,7 @@ TEST_CASE("profiler trace: every iteration of every open trace is as published")
     MESSAGE("skipped: the open traces are not beside this checkout");
     return;
   }
-  Errors errors;
+  GroundErrors errors;
   int steps = 0;
   const nlohmann::json index = json_of(kFolder / "index.json");
   for (const nlohmann::json& entry : index.at("traces")) {

@@ -16,6 +16,7 @@
 #include "ddpsim/traces/import.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"
 #include "ddpsim/traces/workload_file.hpp"
+#include "mentions.hpp"
 #include "trace_files.hpp"
 
 using namespace ddpsim;
@@ -53,20 +54,6 @@ std::string complaint(const std::string& text, const ImportOptions& options = {}
     return error.what();
   }
   return "";
-}
-
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  for (std::size_t at = text.find(what); at != std::string::npos;
-       at = text.find(what, at + by.size())) {
-    text.replace(at, what.size(), by);
-  }
-  return text;
-}
-
-bool mentions(const std::vector<std::string>& sentences, const std::string& part) {
-  return std::any_of(sentences.begin(), sentences.end(), [&](const std::string& sentence) {
-    return sentence.find(part) != std::string::npos;
-  });
 }
 
 std::string events(const std::string& list) {

@@ -16,6 +16,7 @@
 #include "ddpsim/traces/profiler_trace.hpp"
 #include "ddpsim/traces/workload_file.hpp"
 #include "group_collectives.hpp"
+#include "mentions.hpp"
 #include "worlds.hpp"
 
 using namespace ddpsim;
@@ -66,12 +67,6 @@ std::vector<RankImport> three_ranks() {
   ranks.push_back(rank_import(1, 0, 20));
   ranks.push_back(rank_import(2, 0, 45));
   return ranks;
-}
-
-bool mentions(const std::vector<std::string>& sentences, const std::string& part) {
-  return std::any_of(sentences.begin(), sentences.end(), [&](const std::string& sentence) {
-    return sentence.find(part) != std::string::npos;
-  });
 }
 
 std::string all_of(const std::vector<std::string>& sentences) {

@@ -83,7 +83,7 @@ constexpr const char* kTwoRanks = R"({
 }
 )";
 
-std::string complaint(const std::string& text) {
+std::string ranks_complaint(const std::string& text) {
   try {
     parse_workload(text, "w.json");
   } catch (const InputError& error) {
@@ -93,8 +93,8 @@ std::string complaint(const std::string& text) {
 }
 
 /// The document above with one passage replaced, from the given place on.
-std::string with(const std::string& passage, const std::string& replacement,
-                 const std::string& after = "") {
+std::string ranks_with(const std::string& passage, const std::string& replacement,
+                       const std::string& after = "") {
   std::string text = kTwoRanks;
   const std::size_t from = after.empty() ? 0 : text.find(after);
   REQUIRE(from != std::string::npos);
@@ -132,38 +132,40 @@ TEST_CASE("ranks in a workload file: each bad list gets its message") {
     const char* message;
   };
   const std::vector<Case> cases = {
-      {with("\"rank\": 1", "\"rank\": 0"), "/ranks/1/rank: rank 0 is already at /ranks/0"},
-      {with("\"rank\": 0", "\"rank\": 1"), "/ranks/1/rank: rank 1 is already at /ranks/0"},
-      {with("\"rank\": 1", "\"rank\": 2"), "there is no rank 2 in a world of 2"},
-      {with("\"rank\": 1", "\"rank\": -1"), "/ranks/1/rank"},
-      {with("\"rank\": 1", "\"rank\": 1.5"), "not a whole number"},
-      {with("\"rank\": 1", "\"rank\": \"1\""), "/ranks/1/rank"},
-      {with("\"rank\": 1,", "", ""), "missing \"rank\""},
-      {with("\"rank\": 1", "\"ranc\": 1"), "Did you mean \"rank\"?"},
-      {with("-2.5", "NaN"), "w.json"},
-      {with("-2.5", "1e400"), "w.json"},
-      {with("-2.5", "-2e12"), "at most 1e12 microseconds"},
-      {with("-2.5", "\"2ms\""), "/ranks/1/offset_us"},
-      {with("\"offset_us\": 0", "\"offset_us\": 1"), "/ranks/0/offset_us: offsets count from"},
-      {with("\"duration_us\": 11", "\"duration_us\": -11"), "/ranks/1/forward/duration_us"},
-      {with("\"duration_us\": 22", "\"duration_us\": 17", kSecond), "after the end of backward"},
-      {with("\"parameter\": 0", "\"parameter\": 1", kSecond), "there is no parameter 1"},
-      {with("\"parameter\": 0", "\"parameter\": -1", kSecond),
+      {ranks_with("\"rank\": 1", "\"rank\": 0"), "/ranks/1/rank: rank 0 is already at /ranks/0"},
+      {ranks_with("\"rank\": 0", "\"rank\": 1"), "/ranks/1/rank: rank 1 is already at /ranks/0"},
+      {ranks_with("\"rank\": 1", "\"rank\": 2"), "there is no rank 2 in a world of 2"},
+      {ranks_with("\"rank\": 1", "\"rank\": -1"), "/ranks/1/rank"},
+      {ranks_with("\"rank\": 1", "\"rank\": 1.5"), "not a whole number"},
+      {ranks_with("\"rank\": 1", "\"rank\": \"1\""), "/ranks/1/rank"},
+      {ranks_with("\"rank\": 1,", "", ""), "missing \"rank\""},
+      {ranks_with("\"rank\": 1", "\"ranc\": 1"), "Did you mean \"rank\"?"},
+      {ranks_with("-2.5", "NaN"), "w.json"},
+      {ranks_with("-2.5", "1e400"), "w.json"},
+      {ranks_with("-2.5", "-2e12"), "at most 1e12 microseconds"},
+      {ranks_with("-2.5", "\"2ms\""), "/ranks/1/offset_us"},
+      {ranks_with("\"offset_us\": 0", "\"offset_us\": 1"),
+       "/ranks/0/offset_us: offsets count from"},
+      {ranks_with("\"duration_us\": 11", "\"duration_us\": -11"), "/ranks/1/forward/duration_us"},
+      {ranks_with("\"duration_us\": 22", "\"duration_us\": 17", kSecond),
+       "after the end of backward"},
+      {ranks_with("\"parameter\": 0", "\"parameter\": 1", kSecond), "there is no parameter 1"},
+      {ranks_with("\"parameter\": 0", "\"parameter\": -1", kSecond),
        "/ranks/1/backward/ready/0/parameter"},
-      {with("\"parameter\": 0,", "", kSecond), "missing \"parameter\""},
-      {with("\"at_us\": 17.25", "\"at_us\": -1", kSecond), "is negative"},
-      {with("-4", "-4, 5", kSecond), "2 times for 1 entries"},
-      {with("\"world_size\": 2", "\"world_size\": 3", kSecond),
+      {ranks_with("\"parameter\": 0,", "", kSecond), "missing \"parameter\""},
+      {ranks_with("\"at_us\": 17.25", "\"at_us\": -1", kSecond), "is negative"},
+      {ranks_with("-4", "-4, 5", kSecond), "2 times for 1 entries"},
+      {ranks_with("\"world_size\": 2", "\"world_size\": 3", kSecond),
        "recorded with world size 3, /ranks/0 with 2"},
-      {with("\"world_size\": 2", "\"world_size\": 0", kSecond), "/recorded_with/world_size"},
-      {with("\"bytes\": 16", "\"bytes\": 12", kSecond), "its 1 collectives are not the 1"},
-      {with("{\"bytes\": 16, \"launch_us\": 18, \"start_us\": 19, \"duration_us\": 7.5}", ""),
+      {ranks_with("\"world_size\": 2", "\"world_size\": 0", kSecond), "/recorded_with/world_size"},
+      {ranks_with("\"bytes\": 16", "\"bytes\": 12", kSecond), "its 1 collectives are not the 1"},
+      {ranks_with("{\"bytes\": 16, \"launch_us\": 18, \"start_us\": 19, \"duration_us\": 7.5}", ""),
        "its 0 collectives are not the 1"},
-      {with("\"duration_us\": 7.5", "\"duration_us\": -7.5"),
+      {ranks_with("\"duration_us\": 7.5", "\"duration_us\": -7.5"),
        "/ranks/1/recorded_with/collectives/0/duration_us"},
-      {with("\"forward\": {\"duration_us\": 10}", "\"forward\": {\"duration_us\": 12}"),
+      {ranks_with("\"forward\": {\"duration_us\": 10}", "\"forward\": {\"duration_us\": 12}"),
        "/ranks/0: is not what the top level of the file holds"},
-      {with("\"ranks\": [", "\"ranks\": {}, \"name\": ["), "w.json"},
+      {ranks_with("\"ranks\": [", "\"ranks\": {}, \"name\": ["), "w.json"},
       {R"({"parameters":[{"name":"a","shape":[1],"dtype":"int8"}],"ranks":{}})", "/ranks"},
       {R"({"parameters":[{"name":"a","shape":[1],"dtype":"int8"}],"ranks":[3]})", "/ranks/0"},
       {R"({"parameters":[{"name":"a","shape":[1],"dtype":"int8"}],"ranks":[{"rank":0}]})",
@@ -171,7 +173,7 @@ TEST_CASE("ranks in a workload file: each bad list gets its message") {
   };
   for (const Case& one : cases) {
     CAPTURE(one.text);
-    const std::string message = complaint(one.text);
+    const std::string message = ranks_complaint(one.text);
     CAPTURE(message);
     CHECK(message.find("w.json") == 0);
     CHECK(message.find(one.message) != std::string::npos);
@@ -190,8 +192,9 @@ TEST_CASE("ranks in a workload file: ranks ascend") {
     return R"({"parameters":[{"name":"a","shape":[1],"dtype":"int8"}],)" + step +
            R"(,"recorded_with":{"world_size":2},"ranks":[)" + ranks + "]}";
   };
-  CHECK(complaint(document(entry("0") + "," + entry("1"))) == "");
-  CHECK(complaint(document(entry("1") + "," + entry("0"))).find("rank 0 stands after rank 1") !=
-        std::string::npos);
-  CHECK(complaint(document(entry("1"))) == "");  // rank 0 is missing: the lowest represents
+  CHECK(ranks_complaint(document(entry("0") + "," + entry("1"))) == "");
+  CHECK(
+      ranks_complaint(document(entry("1") + "," + entry("0"))).find("rank 0 stands after rank 1") !=
+      std::string::npos);
+  CHECK(ranks_complaint(document(entry("1"))) == "");  // rank 0 is missing: the lowest represents
 }

@@ -23,7 +23,7 @@ Timeline two_ranks() {
   return timeline;
 }
 
-std::string refusal(const std::string& text) {
+std::string timeline_refusal(const std::string& text) {
   try {
     parse_timeline(text, "t.json");
   } catch (const InputError& error) {
@@ -44,15 +44,17 @@ TEST_CASE("timeline file: what is written is read back") {
 }
 
 TEST_CASE("timeline file: what is wrong is refused with its place") {
-  CHECK(refusal("{}").find("Expected a timeline") != std::string::npos);
-  CHECK(refusal(R"({"schema": "ddpsim.workload/1"})").find("/schema") != std::string::npos);
-  CHECK(refusal(with_span(R"({"track": "gpu", "name": "x", "start_us": 0, "end_us": 1})"))
+  CHECK(timeline_refusal("{}").find("Expected a timeline") != std::string::npos);
+  CHECK(timeline_refusal(R"({"schema": "ddpsim.workload/1"})").find("/schema") !=
+        std::string::npos);
+  CHECK(timeline_refusal(with_span(R"({"track": "gpu", "name": "x", "start_us": 0, "end_us": 1})"))
             .find("/ranks/0/spans/0/track") != std::string::npos);
-  CHECK(refusal(with_span(R"({"track": "host", "name": "x", "start_us": 2, "end_us": 1})"))
+  CHECK(timeline_refusal(with_span(R"({"track": "host", "name": "x", "start_us": 2, "end_us": 1})"))
             .find("ends before it starts") != std::string::npos);
-  CHECK(refusal(with_span(R"({"track": "host", "name": "x", "start_us": 0, "end_us": 2e12})"))
+  CHECK(timeline_refusal(
+            with_span(R"({"track": "host", "name": "x", "start_us": 0, "end_us": 2e12})"))
             .find("out of range") != std::string::npos);
-  CHECK(refusal(R"({"schema": "ddpsim.timeline/1", "ranks": [{"rank": 0, "spans": []},
+  CHECK(timeline_refusal(R"({"schema": "ddpsim.timeline/1", "ranks": [{"rank": 0, "spans": []},
                                                              {"rank": 0, "spans": []}]})")
             .find("here twice") != std::string::npos);
 }

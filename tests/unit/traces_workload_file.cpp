@@ -12,7 +12,7 @@ using namespace ddpsim;
 
 namespace {
 
-std::string complaint(const std::string& text) {
+std::string workload_complaint(const std::string& text) {
   try {
     parse_workload(text, "w.json");
   } catch (const InputError& error) {
@@ -22,7 +22,7 @@ std::string complaint(const std::string& text) {
 }
 
 /// A document with two parameters and these further members.
-std::string with(const std::string& members) {
+std::string workload_with(const std::string& members) {
   return R"({"parameters":[{"name":"a","shape":[4],"dtype":"float32"},)"
          R"({"name":"b","shape":null,"dtype":"float16"}],)" +
          members + "}";
@@ -33,7 +33,7 @@ std::string with_parameter(const std::string& parameter) {
 }
 
 std::string with_ready(const std::string& ready) {
-  return with(fmt::format(R"("backward":{{"duration_us":100,"ready":[{}]}})", ready));
+  return workload_with(fmt::format(R"("backward":{{"duration_us":100,"ready":[{}]}})", ready));
 }
 
 constexpr const char* kEverything = R"({
@@ -116,17 +116,18 @@ TEST_CASE("workload file: only parameters are needed") {
 
 TEST_CASE("workload file: a parameter may hold all of 2^63 - 1 bytes, but not a byte more") {
   const std::string name = R"({"name":"a","dtype":"int8","shape":)";
-  CHECK(complaint(with_parameter(name + "[9223372036854775807]}")) == "");
-  CHECK(complaint(with_parameter(
-                      name + R"([9223372036854775807]},{"name":"b","dtype":"int8","shape":[1]})"))
+  CHECK(workload_complaint(with_parameter(name + "[9223372036854775807]}")) == "");
+  CHECK(workload_complaint(
+            with_parameter(name +
+                           R"([9223372036854775807]},{"name":"b","dtype":"int8","shape":[1]})"))
             .find("/parameters/1: the gradients up to here need more than 2^63 - 1 bytes") !=
         std::string::npos);
-  CHECK(complaint(with_parameter(name + "[4294967296,4294967296]}")) != "");
-  CHECK(complaint(with_parameter(name + "[4294967296,4294967296,0]}")) == "");
+  CHECK(workload_complaint(with_parameter(name + "[4294967296,4294967296]}")) != "");
+  CHECK(workload_complaint(with_parameter(name + "[4294967296,4294967296,0]}")) == "");
 }
 
 TEST_CASE("workload file: a parameter without a gradient may be missing from ready") {
-  CHECK(complaint(with_ready(R"({"parameter":1,"at_us":5})")) == "");
+  CHECK(workload_complaint(with_ready(R"({"parameter":1,"at_us":5})")) == "");
 }
 
 TEST_CASE("workload file: each bad document gets its message") {
@@ -140,23 +141,23 @@ TEST_CASE("workload file: each bad document gets its message") {
       {"{\"parameters\":[", "w.json"},
       {"[1]", "is not an object"},
       {"{}", "missing \"parameters\""},
-      {with(R"("schema":"ddpsim.workload/2")"), "another version of the workload file"},
-      {with(R"("schema":"ddpsim.cluster/1")"), "is not a workload file"},
-      {with(R"("schema":1)"), "/schema"},
-      {with(R"("optimiser":{"duration_us":1})"), "Did you mean \"optimizer\"?"},
-      {with(R"("name":3)"), "/name"},
-      {with(R"("batch_per_gpu":0)"), "/batch_per_gpu"},
-      {with(R"("batch_per_gpu":"32")"), "/batch_per_gpu"},
-      {with(R"("samples_per_step":-1)"), "/samples_per_step"},
-      {with(R"("parameter_order":"random")"), "/parameter_order"},
-      {with(R"("forward":{"duration_us":-1})"), "/forward/duration_us"},
-      {with(R"("forward":{"duration_us":"30ms"})"), "/forward/duration_us"},
-      {with(R"("forward":{"duration_us":NaN})"), "w.json"},
-      {with(R"("forward":{"duration_us":1e400})"), "w.json"},
-      {with(R"("forward":{"duration_us":2e12})"), "at most 1e12 microseconds"},
-      {with(R"("forward":{})"), "missing \"duration_us\""},
-      {with(R"("forward":5)"), "/forward"},
-      {with(R"("name":"a","name":"b")"), "name"},
+      {workload_with(R"("schema":"ddpsim.workload/2")"), "another version of the workload file"},
+      {workload_with(R"("schema":"ddpsim.cluster/1")"), "is not a workload file"},
+      {workload_with(R"("schema":1)"), "/schema"},
+      {workload_with(R"("optimiser":{"duration_us":1})"), "Did you mean \"optimizer\"?"},
+      {workload_with(R"("name":3)"), "/name"},
+      {workload_with(R"("batch_per_gpu":0)"), "/batch_per_gpu"},
+      {workload_with(R"("batch_per_gpu":"32")"), "/batch_per_gpu"},
+      {workload_with(R"("samples_per_step":-1)"), "/samples_per_step"},
+      {workload_with(R"("parameter_order":"random")"), "/parameter_order"},
+      {workload_with(R"("forward":{"duration_us":-1})"), "/forward/duration_us"},
+      {workload_with(R"("forward":{"duration_us":"30ms"})"), "/forward/duration_us"},
+      {workload_with(R"("forward":{"duration_us":NaN})"), "w.json"},
+      {workload_with(R"("forward":{"duration_us":1e400})"), "w.json"},
+      {workload_with(R"("forward":{"duration_us":2e12})"), "at most 1e12 microseconds"},
+      {workload_with(R"("forward":{})"), "missing \"duration_us\""},
+      {workload_with(R"("forward":5)"), "/forward"},
+      {workload_with(R"("name":"a","name":"b")"), "name"},
       {with_parameter(R"({"shape":[1],"dtype":"float32"})"), "missing \"name\""},
       {with_parameter(R"({"name":"a","dtype":"float32"})"), "missing \"shape\""},
       {with_parameter(R"({"name":"a","shape":[1]})"), "missing \"dtype\""},
@@ -181,19 +182,19 @@ TEST_CASE("workload file: each bad document gets its message") {
       {with_ready(R"({"parameter":0,"at_us":-1})"), "is negative"},
       {with_ready(R"({"parameter":0,"at_us":5,"copied_at_us":4})"), "/copied_at_us"},
       {with_ready(R"({"parameter":0})"), "missing \"at_us\""},
-      {with(R"("host":{"ready_us":[1]})"), "1 times for 0 entries"},
-      {with(R"("buffers":[{"dtype":"float","bytes":4}])"), "is not a dtype"},
-      {with(
+      {workload_with(R"("host":{"ready_us":[1]})"), "1 times for 0 entries"},
+      {workload_with(R"("buffers":[{"dtype":"float","bytes":4}])"), "is not a dtype"},
+      {workload_with(
            R"("buffers":[{"dtype":"int8","bytes":9223372036854775807},{"dtype":"int8","bytes":1}])"),
        "more than 2^63 - 1 bytes"},
-      {with(R"("recorded_with":{"world_size":0})"), "/recorded_with/world_size"},
-      {with(R"("recorded_with":{"nccl_kernels":true})"), "/recorded_with/nccl_kernels"},
-      {with(R"("recorded_with":{"collectives":[{"bytes":1}]})"), "missing \"launch_us\""},
-      {with(R"("provenance":{"source":1})"), "/provenance/source"},
+      {workload_with(R"("recorded_with":{"world_size":0})"), "/recorded_with/world_size"},
+      {workload_with(R"("recorded_with":{"nccl_kernels":true})"), "/recorded_with/nccl_kernels"},
+      {workload_with(R"("recorded_with":{"collectives":[{"bytes":1}]})"), "missing \"launch_us\""},
+      {workload_with(R"("provenance":{"source":1})"), "/provenance/source"},
   };
   for (const Case& one : cases) {
     CAPTURE(one.text);
-    const std::string message = complaint(one.text);
+    const std::string message = workload_complaint(one.text);
     CAPTURE(message);
     CHECK(message.find("w.json") == 0);
     CHECK(message.find(one.message) != std::string::npos);
@@ -201,9 +202,9 @@ TEST_CASE("workload file: each bad document gets its message") {
 }
 
 TEST_CASE("workload file: a bad field is reported before a missing one, wherever they stand") {
-  CHECK(complaint(R"({"forward":{"duration_us":-1}})").find("/forward/duration_us") !=
+  CHECK(workload_complaint(R"({"forward":{"duration_us":-1}})").find("/forward/duration_us") !=
         std::string::npos);
-  CHECK(complaint(R"({"parameters":[{"dtype":"float32"}],"provenance":{"source":1}})")
+  CHECK(workload_complaint(R"({"parameters":[{"dtype":"float32"}],"provenance":{"source":1}})")
             .find("/provenance/source") != std::string::npos);
 }
 

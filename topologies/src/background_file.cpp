@@ -17,13 +17,13 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::string_view kSchema = "ddpsim.background/1";
-constexpr std::int64_t kLargestFile = 4 << 20;
+constexpr std::string_view kBackgroundSchema = "ddpsim.background/1";
+constexpr std::int64_t kLargestBackground = 4 << 20;
 constexpr std::size_t kMostEntries = 1000;  ///< jobs and transfers together
 constexpr std::size_t kMostLinks = 64;      ///< of one transfer
-constexpr std::int64_t kMostNodes = 4096;
+constexpr std::int64_t kMostNodesAside = 4096;
 constexpr Bytes kLargest = Bytes(std::int64_t{1} << 44);
-constexpr Duration kLongest = Duration::seconds(1e5);
+constexpr Duration kLongestPeriod = Duration::seconds(1e5);
 /// Shorter repetitions would be simulated for ever.
 constexpr Duration kShortestPeriod = Duration::microseconds(10);
 
@@ -50,13 +50,13 @@ Repetition read_when(const Object& entry) {
   Repetition when;
   if (const auto first = entry.optional("first")) {
     const Duration time = first->duration();
-    if (time < Duration() || time > kLongest)
+    if (time < Duration() || time > kLongestPeriod)
       first->fail("is out of range; expected 0 s to 100000 s after the start of the step");
     when.first = TimePoint(time);
   }
   if (const auto every = entry.optional("every")) {
     when.period = every->duration();
-    if (when.period < kShortestPeriod || when.period > kLongest)
+    if (when.period < kShortestPeriod || when.period > kLongestPeriod)
       every->fail("is out of range; expected 10 us to 100000 s");
   }
   return when;
@@ -70,7 +70,7 @@ JobEntry read_job(const Cursor& cursor) {
   const Cursor nodes = entry.required("nodes");
   std::set<std::uint32_t> seen;
   for (const Cursor& node : nodes.array()) {
-    const auto number = static_cast<std::uint32_t>(node.integer(0, kMostNodes - 1));
+    const auto number = static_cast<std::uint32_t>(node.integer(0, kMostNodesAside - 1));
     if (!seen.insert(number).second) node.fail(fmt::format("node {} is named twice", number));
     job.nodes.push_back(number);
   }
@@ -153,10 +153,11 @@ SharedFabric parse_background(std::string_view text, const std::string& file,
   const Document document = Document::parse(text, file);
   const Cursor root = document.root();
   const auto schema = root.free_object().optional("schema");
-  if (!schema) root.fail(fmt::format("missing \"schema\"; expected \"schema\": \"{}\"", kSchema));
-  if (schema->string() != kSchema)
+  if (!schema)
+    root.fail(fmt::format("missing \"schema\"; expected \"schema\": \"{}\"", kBackgroundSchema));
+  if (schema->string() != kBackgroundSchema)
     schema->fail(fmt::format("{} is not background traffic; expected \"{}\"",
-                             in_quotes(schema->string()), kSchema));
+                             in_quotes(schema->string()), kBackgroundSchema));
   const Object fields = root.object({"schema", "jobs", "transfers"});
   std::vector<JobEntry> jobs;
   std::vector<TransferEntry> transfers;
@@ -190,7 +191,7 @@ SharedFabric parse_background(std::string_view text, const std::string& file,
 }
 
 SharedFabric load_background(const std::string& path, const ClusterRequest& request) {
-  return parse_background(read_file(path, kLargestFile), path, request);
+  return parse_background(read_file(path, kLargestBackground), path, request);
 }
 
 }  // namespace ddpsim

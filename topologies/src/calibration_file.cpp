@@ -17,16 +17,16 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kLongest = 1e6;    // us: no latency of a network takes a second
-constexpr double kFastest = 1e4;    // GB/s of one thread block
-constexpr double kHeaviest = 1e6;   // of a logarithm over its covariance
-constexpr double kMostGrowth = 10;  // of a logarithm
+constexpr double kLongestLatency_us = 1e6;  // us: no latency of a network takes a second
+constexpr double kFastestBlock = 1e4;       // GB/s of one thread block
+constexpr double kHeaviest = 1e6;           // of a logarithm over its covariance
+constexpr double kMostGrowth = 10;          // of a logarithm
 constexpr std::size_t kMostLogs = 10'000;
 constexpr std::size_t kMostPoints = 100'000;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
 double time_us(const Object& fields, std::string_view key) {
-  return fields.required(key).number(0, kLongest);
+  return fields.required(key).number(0, kLongestLatency_us);
 }
 
 double share(const Object& fields, std::string_view key) {
@@ -39,7 +39,7 @@ double share(const Object& fields, std::string_view key) {
 
 double rate(const Object& fields, std::string_view key) {
   const Cursor cursor = fields.required(key);
-  const double value = cursor.number(0, kFastest);
+  const double value = cursor.number(0, kFastestBlock);
   if (!(value > 0)) cursor.fail("is 0: nothing would ever arrive", "Expected GB/s");
   return value;
 }
@@ -50,7 +50,7 @@ ProtocolLatency by_protocol(const Object& fields, std::string_view key) {
   ProtocolLatency out{};
   if (items.size() != out.size())
     cursor.fail(fmt::format("has {} times", items.size()), "Expected three: LL, LL128, Simple");
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = items[i].number(0, kLongest);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = items[i].number(0, kLongestLatency_us);
   return out;
 }
 
@@ -77,7 +77,7 @@ PathConstants read_constants(const Cursor& cursor) {
   out.nvls_share = share(fields, "nvls_share");
   out.overlap = fields.required("overlap").number(1, 100);
   // Files written before these were known go without.
-  if (const auto us = fields.optional("block_us")) out.block_us = us->number(0, kLongest);
+  if (const auto us = fields.optional("block_us")) out.block_us = us->number(0, kLongestLatency_us);
   if (const auto seen = fields.optional("ring_ends")) out.ring_ends = seen->number(0, 1);
   if (fields.optional("tree_share")) out.tree_share = share(fields, "tree_share");
   if (fields.optional("ll_share")) out.ll_share = share(fields, "ll_share");

@@ -14,7 +14,7 @@
 namespace ddpsim {
 namespace {
 
-const std::vector<std::string>& known_keys() {
+const std::vector<std::string>& keys_of_a_line() {
   static const std::vector<std::string> keys = {
       "node",    "gpu",        "nvswitch", "nvlink", "pcie", "nic", "oversubscription",
       "latency", "connection", "switches"};
@@ -89,7 +89,7 @@ ClusterDescription describe_line(std::string_view line) {
   out.file = "cluster";
   out.from_line = true;
   out.summary = "one-line cluster";
-  const ClusterWords words = split_words(line, known_keys());
+  const ClusterWords words = split_words(line, keys_of_a_line());
   NodeDescription& node = out.types.front();
   if (const ClusterWord* word = find_word(words, "node")) {
     node.count = static_cast<int>(word->integer(word->value, "nodes", kMostNodes));
@@ -114,7 +114,7 @@ ClusterDescription describe_line(std::string_view line) {
             "Add one of \"nvswitch:300GBps\", \"nvlink:6x25GBps\", \"pcie:12GBps\"");
   }
   // Name it by its own words in the reader's order of interest, whatever the order written.
-  for (const std::string& key : known_keys()) {
+  for (const std::string& key : keys_of_a_line()) {
     if (const ClusterWord* word = find_word(words, key)) {
       out.name += (out.name.empty() ? "" : " ") + word->text;
     }

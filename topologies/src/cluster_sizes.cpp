@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostSizes = 1000;
 
-[[noreturn]] void fail(const std::string& text, const std::string& problem) {
+[[noreturn]] void fail_in_sizes(const std::string& text, const std::string& problem) {
   throw InputError(
       {.file = "command line",
        .where = "",
@@ -44,15 +44,16 @@ std::vector<std::string> cluster_sizes(const std::string& text) {
   const auto high = parse_number<int>(upper.substr(0, star));
   const auto factor =
       star == upper.npos ? std::optional<int>(1) : parse_number<int>(upper.substr(star + 1));
-  if (!low || !high || !factor) fail(text, "not a range of node counts");
-  if (*low < 1 || *high > kMostNodes) fail(text, "node counts out of range");
-  if (*low > *high) fail(text, "the range ends below its start");
-  if (star != upper.npos && *factor < 2) fail(text, "the factor must be 2 or more");
+  if (!low || !high || !factor) fail_in_sizes(text, "not a range of node counts");
+  if (*low < 1 || *high > kMostNodes) fail_in_sizes(text, "node counts out of range");
+  if (*low > *high) fail_in_sizes(text, "the range ends below its start");
+  if (star != upper.npos && *factor < 2) fail_in_sizes(text, "the factor must be 2 or more");
 
   std::vector<std::string> texts;
   for (std::int64_t nodes = *low; nodes <= *high;
        nodes = star == upper.npos ? nodes + 1 : nodes * *factor) {
-    if (texts.size() == kMostSizes) fail(text, fmt::format("more than {} sizes", kMostSizes));
+    if (texts.size() == kMostSizes)
+      fail_in_sizes(text, fmt::format("more than {} sizes", kMostSizes));
     texts.push_back(fmt::format("{}@{}", text.substr(0, at), nodes));
   }
   return texts;

@@ -13,7 +13,7 @@
 namespace ddpsim {
 namespace {
 
-const std::vector<std::string>& known_keys() {
+const std::vector<std::string>& keys_beside_a_file() {
   static const std::vector<std::string> keys = {
       "node", "gpu", "nic", "oversubscription", "latency", "connection", "switches"};
   return keys;
@@ -111,7 +111,7 @@ void apply_nics(const ClusterWord& word, ClusterDescription& out) {
 
 ClusterDescription describe_source(std::string_view text, const std::string& file,
                                    std::string_view line) {
-  const ClusterWords words = split_words(line, known_keys());
+  const ClusterWords words = split_words(line, keys_beside_a_file());
   std::optional<int> gpus;
   const std::optional<GpuModel> gpu = stated_gpu(words, gpus);
   ClusterDescription out = recognised(text, file, gpu);
@@ -141,7 +141,7 @@ ClusterDescription describe_source(std::string_view text, const std::string& fil
     out.calibration.reset();
     out.stated.reset();
   }
-  for (const std::string& key : known_keys()) {
+  for (const std::string& key : keys_beside_a_file()) {
     if (const ClusterWord* word = find_word(words, key)) out.name += " " + word->text;
   }
   return out;

@@ -33,7 +33,6 @@ namespace ddpsim {
 namespace {
 
 constexpr int kDeepest = 32;  // PCIe hierarchies have a handful of levels
-constexpr std::size_t kMostVertices = 1024;
 constexpr std::size_t kMostCpus = 64;
 
 /// Per lane, GB/s in one direction, and NCCL's figure; by generation from 1 on.

@@ -6,6 +6,9 @@
 
 namespace ddpsim {
 
+/// Of a graph that somebody describes: no node comes near.
+inline constexpr std::size_t kMostVertices = 1024;
+
 /// The whole node as described, all GPUs of the layout.
 NodeGraph wire_node(const NodeDescription& node);
 

@@ -16,7 +16,7 @@ double pcie_gigabytes(const GpuModel& gpu) {
 }
 
 /// Both ways people write a rate.
-std::string rate_text(Bandwidth rate) {
+std::string in_both_units(Bandwidth rate) {
   const double gigabytes = rate.gigabytes_per_second();
   return fmt::format("{:.4g} GB/s ({:.4g} Gb/s)", gigabytes, 8 * gigabytes);
 }
@@ -28,7 +28,7 @@ void judge_gpus(const Cluster& cluster, std::vector<std::string>& found) {
   const auto slow = [&](const char* what, double least, const char* least_is) {
     if (rate > 0 && rate < least)
       found.push_back(fmt::format("{} of {} per GPU is slower than {}: was GBps meant, not Gbps?",
-                                  what, rate_text(intra.per_gpu), least_is));
+                                  what, in_both_units(intra.per_gpu), least_is));
   };
   constexpr double kFastest = 4000;  // twice NVLink of a GPU announced for 2026
   switch (intra.kind) {
@@ -47,7 +47,7 @@ void judge_gpus(const Cluster& cluster, std::vector<std::string>& found) {
   if (rate > (intra.kind == IntraKind::pcie ? 4 * pcie_gigabytes(cluster.gpu) : kFastest))
     found.push_back(
         fmt::format("{} per GPU of a node is faster than any: was Gbps meant, not GBps?",
-                    rate_text(intra.per_gpu)));
+                    in_both_units(intra.per_gpu)));
 }
 
 void judge_network(const Cluster& cluster, std::vector<std::string>& found) {
@@ -60,11 +60,11 @@ void judge_network(const Cluster& cluster, std::vector<std::string>& found) {
     found.push_back(fmt::format(
         "a NIC of {} is {:.2g} times as fast as a PCIe slot of {} hosts ({} GB/s): was Gbps meant, "
         "not GBps?",
-        rate_text(network.per_nic), rate / slot, cluster.gpu.name, slot));
+        in_both_units(network.per_nic), rate / slot, cluster.gpu.name, slot));
   constexpr double kGigabit = 0.125;
   if (rate > 0 && rate < kGigabit)
     found.push_back(fmt::format("a NIC of {} is slower than Gigabit Ethernet: was Gbps meant?",
-                                rate_text(network.per_nic)));
+                                in_both_units(network.per_nic)));
   if (!network.latency) return;
   const double us = network.latency->microseconds();
   if (us > 1000)

@@ -16,7 +16,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kMostVertices = 1024;
 constexpr std::size_t kMostWires = 65'536;
 
 VertexKind read_kind(const Cursor& cursor) {

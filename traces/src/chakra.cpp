@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "trace_names.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -65,10 +67,6 @@ bool is_node(std::string_view bytes) {
   node.skip_varint_field(kId);
   const auto name = node.delimited(kName);
   return name && is_name(*name);
-}
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 }  // namespace

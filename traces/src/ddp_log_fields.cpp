@@ -12,8 +12,8 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kMostParameters = 1'000'000;
+constexpr std::int64_t kMostBucketBytes = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMostLoggedParameters = 1'000'000;
 constexpr std::int64_t kLongest_ns = 1'000'000'000'000'000;  ///< eleven days, as in a workload file
 
 std::string_view trimmed(std::string_view text) {
@@ -45,7 +45,8 @@ class LogReader {
     read_options();
     read_times();
     read_sizes();
-    fields_.total = Bytes(object_.required("total_parameter_size_bytes").integer(0, kMostBytes));
+    fields_.total =
+        Bytes(object_.required("total_parameter_size_bytes").integer(0, kMostBucketBytes));
     object_.required("num_parameter_tensors");
     object_.required("world_size");
     object_.required("bucket_cap_bytes");
@@ -98,9 +99,9 @@ void LogReader::read_job() {
     fail("rank",
          fmt::format("there is no rank {} in a world of {}", fields_.rank, fields_.world_size));
   }
-  fields_.iteration = number("iteration", 0, kMostBytes, 0);
+  fields_.iteration = number("iteration", 0, kMostBucketBytes, 0);
   fields_.parameters = static_cast<std::size_t>(
-      number("num_parameter_tensors", 1, kMostParameters, kMostParameters));
+      number("num_parameter_tensors", 1, kMostLoggedParameters, kMostLoggedParameters));
   fields_.backend = text("backend_name");
   fields_.module_name = text("module_name");
   const std::string dtypes = text("dtypes");
@@ -119,7 +120,7 @@ void LogReader::read_job() {
 }
 
 void LogReader::read_options() {
-  fields_.bucket_cap = Bytes(number("bucket_cap_bytes", 0, kMostBytes, 0));
+  fields_.bucket_cap = Bytes(number("bucket_cap_bytes", 0, kMostBucketBytes, 0));
   fields_.find_unused_parameters = flag("find_unused_parameters", false);
   fields_.static_graph = flag("static_graph", false);
   fields_.gradient_as_bucket_view = flag("gradient_as_bucket_view", false);
@@ -175,7 +176,7 @@ std::vector<Bytes> LogReader::sizes(std::string_view key) const {
   std::vector<Bytes> list;
   const std::string value = text(key);
   for (const std::string_view item : items_of(value, ',')) {
-    list.emplace_back(whole_number(key, item, kMostBytes));
+    list.emplace_back(whole_number(key, item, kMostBucketBytes));
   }
   return list;
 }

@@ -5,7 +5,7 @@
 namespace ddpsim {
 namespace {
 
-using Node = TraceRecords::Node;
+using RecordedNode = TraceRecords::Node;
 
 std::size_t first_launched_at(const TraceRecords& records, std::int64_t time_ns) {
   std::size_t low = 0;
@@ -74,15 +74,15 @@ const HostSpan* enclosing(const std::vector<HostSpan>& outer, const HostSpan& in
 std::vector<RecordedGradient> gradients_of(const TraceRecords& records, const HostSpan& span,
                                            const LatestEnd& latest, std::int64_t start_ns,
                                            std::int64_t last_node_ns) {
-  const auto outer = records.nodes(Node::gradient_with_hooks, span.start_ns, span.end_ns);
-  const auto nodes = records.nodes(Node::any, span.start_ns, span.end_ns);
-  const auto compiled = records.nodes(Node::compiled, span.start_ns, span.end_ns);
+  const auto outer = records.nodes(RecordedNode::gradient_with_hooks, span.start_ns, span.end_ns);
+  const auto nodes = records.nodes(RecordedNode::any, span.start_ns, span.end_ns);
+  const auto compiled = records.nodes(RecordedNode::compiled, span.start_ns, span.end_ns);
   // The calling thread may run nodes of gradients on the CPU after the last one of the GPU.
   const auto gpu_done = [&](std::int64_t host_ns) {
     return latest.launched_before(std::min(host_ns, last_node_ns)).value_or(start_ns);
   };
   std::vector<RecordedGradient> gradients;
-  for (const HostSpan& inner : records.nodes(Node::gradient, span.start_ns, span.end_ns)) {
+  for (const HostSpan& inner : records.nodes(RecordedNode::gradient, span.start_ns, span.end_ns)) {
     RecordedGradient gradient;
     gradient.host_ns = inner.end_ns;
     gradient.tensor = records.shape(inner);
@@ -101,7 +101,7 @@ std::vector<RecordedGradient> gradients_of(const TraceRecords& records, const Ho
 }
 
 void add_collectives(const TraceRecords& records, const HostSpan& span, RecordedStep& step) {
-  const auto nodes = records.nodes(Node::any, span.start_ns, span.end_ns);
+  const auto nodes = records.nodes(RecordedNode::any, span.start_ns, span.end_ns);
   const auto is_reducers = [&](const Collective& one, std::int64_t called_ns) {
     if (one.operation != "allreduce" || one.integers) return false;
     const HostSpan* node = last_before(nodes, called_ns, one.thread);
@@ -180,7 +180,8 @@ std::optional<RecordedStep> recorded_step(const TraceRecords& records, std::size
     if (!activity.nccl && records.is_autograd_thread(activity.thread)) backward.push_back(activity);
   }
   std::int64_t last_node_ns = marker.span.start_ns;
-  for (const Node kind : {Node::any, Node::gradient_with_hooks, Node::gradient}) {
+  for (const RecordedNode kind :
+       {RecordedNode::any, RecordedNode::gradient_with_hooks, RecordedNode::gradient}) {
     for (const HostSpan& node : records.nodes(kind, marker.span.start_ns, marker.span.end_ns)) {
       if (records.is_autograd_thread(node.thread)) {
         last_node_ns = std::max(last_node_ns, node.end_ns);

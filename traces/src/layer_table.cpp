@@ -25,7 +25,7 @@ constexpr std::string_view kHeader = "layer,parameters,forward_us,backward_us";
 constexpr std::size_t kMostLayers = 1'000'000;
 constexpr double kLongestLayer = 1e12;  // microseconds: eleven days
 
-struct Layer {
+struct TimedLayer {
   std::string name;
   std::int64_t elements = 0;
   Duration forward;
@@ -35,13 +35,13 @@ struct Layer {
 class TableReader {
  public:
   TableReader(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {}
-  std::vector<Layer> read();
+  std::vector<TimedLayer> read();
 
  private:
   [[noreturn]] void fail(std::string message, std::string hint = "") const {
     throw InputError({file_, fmt::format("line {}", line_), std::move(message), std::move(hint)});
   }
-  Layer read_layer(std::string_view line) const;
+  TimedLayer read_layer(std::string_view line) const;
   std::int64_t elements(std::string_view cell) const;
   Duration time(std::string_view cell, std::string_view column) const;
 
@@ -50,8 +50,8 @@ class TableReader {
   std::size_t line_ = 0;
 };
 
-std::vector<Layer> TableReader::read() {
-  std::vector<Layer> layers;
+std::vector<TimedLayer> TableReader::read() {
+  std::vector<TimedLayer> layers;
   std::unordered_map<std::string, std::size_t> line_of_name;
   std::int64_t bytes = 0;
   bool header_seen = false;
@@ -77,7 +77,7 @@ std::vector<Layer> TableReader::read() {
     if (!is_new) {
       fail(fmt::format("the layer {} already stands in line {}", in_quotes(layers.back().name),
                        first->second),
-           "Layer names are unique");
+           "TimedLayer names are unique");
     }
     std::int64_t layer_bytes = 0;
     if (__builtin_mul_overflow(layers.back().elements, 4, &layer_bytes) ||
@@ -87,12 +87,12 @@ std::vector<Layer> TableReader::read() {
   }
   if (!header_seen) fail("the table is empty", fmt::format("Expected \"{}\"", kHeader));
   const bool any = std::any_of(layers.begin(), layers.end(),
-                               [](const Layer& layer) { return layer.elements > 0; });
+                               [](const TimedLayer& layer) { return layer.elements > 0; });
   if (!any) fail("no layer has parameters", "DDP needs at least one parameter with a gradient");
   return layers;
 }
 
-Layer TableReader::read_layer(std::string_view line) const {
+TimedLayer TableReader::read_layer(std::string_view line) const {
   const std::vector<std::string_view> cells = cells_of(line);
   if (cells.size() != 4) {
     fail(fmt::format("{} cells", cells.size()), fmt::format("Expected four: {}", kHeader));
@@ -125,9 +125,10 @@ Duration TableReader::time(std::string_view cell, std::string_view column) const
   return Duration::microseconds(*value);
 }
 
-Duration total(const std::vector<Layer>& layers, Duration Layer::*part, const std::string& file) {
+Duration total(const std::vector<TimedLayer>& layers, Duration TimedLayer::*part,
+               const std::string& file) {
   Duration sum;
-  for (const Layer& layer : layers) {
+  for (const TimedLayer& layer : layers) {
     sum += layer.*part;
     if (sum > Duration::microseconds(kLongestLayer)) {
       throw InputError({file, "", "the layers together take longer than 1e12 microseconds", ""});
@@ -139,11 +140,11 @@ Duration total(const std::vector<Layer>& layers, Duration Layer::*part, const st
 }  // namespace
 
 Imported parse_layer_table(std::string_view text, const std::string& file) {
-  const std::vector<Layer> layers = TableReader(text, file).read();
+  const std::vector<TimedLayer> layers = TableReader(text, file).read();
   Imported result;
   Workload& workload = result.workload;
   workload.name = std::filesystem::path(file).stem().string();
-  workload.forward = total(layers, &Layer::forward, file);
+  workload.forward = total(layers, &TimedLayer::forward, file);
   std::vector<std::size_t> parameter_of(layers.size());
   for (std::size_t i = 0; i < layers.size(); ++i) {
     parameter_of[i] = workload.parameters.size();
@@ -154,7 +155,7 @@ Imported parse_layer_table(std::string_view text, const std::string& file) {
     workload.parameters.push_back(std::move(parameter));
   }
   Backward backward;
-  backward.duration = total(layers, &Layer::backward, file);
+  backward.duration = total(layers, &TimedLayer::backward, file);
   Duration at;
   for (std::size_t i = layers.size(); i-- > 0;) {
     at += layers[i].backward;

@@ -9,11 +9,11 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "group_collectives.hpp"
 #include "group_report.hpp"
+#include "rank_checks.hpp"
 
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kMostRanks = 65'536;
 /// A transfer cannot end on one rank before the last of the others is there. Ends of one collective
 /// differ by tens of microseconds over a network, and clocks are known no better than that.
 constexpr std::int64_t kClockDoubt_ns = 100'000;

@@ -7,17 +7,14 @@
 #include <vector>
 
 #include "chakra.hpp"
+#include "trace_names.hpp"
 
 namespace ddpsim {
 namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-std::string_view trimmed(std::string_view text) {
+std::string_view without_leading_space(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kSpace);
   return first == std::string_view::npos ? std::string_view() : text.substr(first);
 }
@@ -40,7 +37,7 @@ std::vector<Member> outer_members(std::string_view text) {
       if (i >= text.size()) break;
       last_string = text.substr(begin, i - begin);
     } else if (c == ':' && depth == 1) {
-      members.push_back({last_string, trimmed(text.substr(i + 1))});
+      members.push_back({last_string, without_leading_space(text.substr(i + 1))});
     } else if (c == '{' || c == '[') {
       ++depth;
     } else if ((c == '}' || c == ']') && depth > 0) {
@@ -172,7 +169,7 @@ Recognition recognise(std::string_view head, bool whole) {
   if (is_chakra_protobuf(head)) {
     return other("a Chakra execution trace (protobuf)", kInsteadOfChakra);
   }
-  const std::string_view text = trimmed(head);
+  const std::string_view text = without_leading_space(head);
   if (text.empty()) return other(whole ? "an empty file" : "white space", kHowToRecord);
   if (text.front() == '{') return recognise_object(text);
   if (text.front() == '[') return {Recognition::Kind::profiler_trace, "", ""};

@@ -13,10 +13,6 @@ namespace {
 constexpr std::string_view kCallPrefix = "nccl:";
 constexpr std::int64_t kMostChannels = 1024;  // NCCL has had at most 64
 
-bool starts_with(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
-
 /// One spelling of "all_reduce", "allreduce", "_all_gather_base".
 std::string operation_of(std::string_view name) {
   std::string operation;
@@ -54,11 +50,11 @@ Collective collective_of(const TraceEvent& event) {
 }  // namespace
 
 bool is_nccl_kernel(std::string_view name) {
-  return starts_with(name, "nccl") || starts_with(name, "void nccl") || starts_with(name, "rccl");
+  return name.starts_with("nccl") || name.starts_with("void nccl") || name.starts_with("rccl");
 }
 
 bool is_nccl_call(std::string_view name) {
-  return starts_with(name, kCallPrefix);
+  return name.starts_with(kCallPrefix);
 }
 
 Collective collective_of_kernel(const TraceEvent& event) {
@@ -72,7 +68,7 @@ Collective collective_of_call(const TraceEvent& event) {
   Collective result = collective_of(event);
   if (!is_nccl_call(event.name)) return result;
   result.operation = operation_of(event.name.substr(kCallPrefix.size()));
-  if (starts_with(result.operation, "alltoall"))
+  if (result.operation.starts_with("alltoall"))
     return result;  // its parts differ from rank to rank
   if (const auto tensor = first_input(event.dims, event.types); tensor && tensor->dtype) {
     result.bytes = bytes_of(*tensor);

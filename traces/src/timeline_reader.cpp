@@ -11,15 +11,15 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::string_view kSchema = "ddpsim.timeline/1";
-constexpr std::int64_t kMostRanks = 1'000'000;
+constexpr std::string_view kTimelineSchema = "ddpsim.timeline/1";
+constexpr std::int64_t kMostDrawnRanks = 1'000'000;
 constexpr std::int64_t kMostBuckets = 1'000'000;
 /// As in a workload file: sums of such times stay inside 63 bits of picoseconds.
-constexpr Duration kLongest = Duration::microseconds(1e12);
+constexpr Duration kLatest = Duration::microseconds(1e12);
 
 TimePoint instant(const Cursor& cursor) {
   const Duration since_zero = cursor.microseconds(true);
-  if (since_zero > kLongest || since_zero < -kLongest)
+  if (since_zero > kLatest || since_zero < -kLatest)
     cursor.fail("this time is out of range", "Expected at most 1e12 microseconds (11 days)");
   return TimePoint(since_zero);
 }
@@ -47,7 +47,7 @@ Span read_span(const Cursor& entry) {
 RankTimeline read_rank(const Cursor& entry) {
   const Object object = entry.object({"rank", "spans"});
   RankTimeline rank;
-  rank.rank = static_cast<int>(object.required("rank").integer(0, kMostRanks));
+  rank.rank = static_cast<int>(object.required("rank").integer(0, kMostDrawnRanks));
   for (const Cursor& span : object.required("spans").array()) rank.spans.push_back(read_span(span));
   std::stable_sort(rank.spans.begin(), rank.spans.end(),
                    [](const Span& a, const Span& b) { return a.start < b.start; });
@@ -57,8 +57,8 @@ RankTimeline read_rank(const Cursor& entry) {
 void check_schema(const Cursor& root) {
   const auto schema = root.free_object().optional("schema");
   const std::string text = schema ? schema->string() : "";
-  if (text == kSchema) return;
-  const std::string hint = fmt::format("Expected a timeline: \"schema\": \"{}\"", kSchema);
+  if (text == kTimelineSchema) return;
+  const std::string hint = fmt::format("Expected a timeline: \"schema\": \"{}\"", kTimelineSchema);
   if (!schema) root.fail("this is no timeline", hint);
   schema->fail(fmt::format("{} is no timeline", in_quotes(text)), hint);
 }

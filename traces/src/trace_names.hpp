@@ -1,4 +1,4 @@
-// Names of events on the host by which a training step is recognised.
+// Names of events on the host by which a training step is recognised, and how names are looked for.
 #pragma once
 
 #include <string_view>
@@ -16,5 +16,10 @@ inline constexpr std::string_view kEvaluate = "autograd::engine::evaluate_functi
 inline constexpr std::string_view kCompiledBackward = "CompiledFunctionBackward";
 inline constexpr std::string_view kReducerPrefix = "torch::distributed::reducer::";
 inline constexpr std::string_view kCopyOut = "torch.distributed.ddp.reducer::copy_bucket_to_grad";
+
+/// std::string_view has it from C++23 on.
+constexpr bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 }  // namespace ddpsim

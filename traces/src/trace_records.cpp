@@ -18,14 +18,6 @@ constexpr std::size_t kMostThreads = kThread;
 
 constexpr std::uint16_t kNodeInMicroseconds = 0x8000;
 
-bool starts_with(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 std::uint32_t short_duration(std::int64_t ns, bool& in_microseconds) {
   in_microseconds = ns > std::int64_t{UINT32_MAX};
   const std::int64_t value = in_microseconds ? ns / 1000 : ns;
@@ -76,15 +68,15 @@ void TraceRecords::add(const TraceEvent& event) {
 
 void TraceRecords::add_host_operation(const TraceEvent& event) {
   const std::string_view name = event.name;
-  if (starts_with(name, kEvaluate)) {
+  if (name.starts_with(kEvaluate)) {
     note_node(event, name.substr(kEvaluate.size()));
   } else if (name == kAccumulateGrad) {
     gradients_.push_back({pack_node(event), shapes_.index(event.dims, event.types)});
-  } else if (starts_with(name, kStepMarker)) {
+  } else if (name.starts_with(kStepMarker)) {
     steps_.push_back(
         {std::string(name), {event.start_ns, event.end_ns(), thread_index(event.thread)}});
     calling_threads_[steps_.back().span.thread] = true;
-  } else if (starts_with(name, kOptimizerStep)) {
+  } else if (name.starts_with(kOptimizerStep)) {
     optimizers_.push_back({event.start_ns, event.end_ns(), thread_index(event.thread)});
     calling_threads_[optimizers_.back().thread] = true;
   } else if (name == kCommsOperation || is_nccl_call(name)) {
@@ -94,7 +86,7 @@ void TraceRecords::add_host_operation(const TraceEvent& event) {
     call.thread = thread_index(event.thread);
     if (!calls_.empty() && absorb(calls_.back(), call)) return;
     calls_.push_back(std::move(call));
-  } else if (starts_with(name, kReducerPrefix) || name == kCopyOut || name == kDdpForward) {
+  } else if (name.starts_with(kReducerPrefix) || name == kCopyOut || name == kDdpForward) {
     ddp_hooks_ = true;
   } else if (!evaluate_seen_ && is_backward_operation(name)) {
     any_.push_back(pack_node(event));
@@ -111,7 +103,7 @@ void TraceRecords::note_node(const TraceEvent& event, std::string_view node) {
     return;
   }
   any_.push_back(record);
-  if (starts_with(node, kCompiledBackward)) compiled_.push_back(record);
+  if (node.starts_with(kCompiledBackward)) compiled_.push_back(record);
 }
 
 void TraceRecords::add_launch(const TraceEvent& event) {

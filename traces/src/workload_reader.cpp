@@ -26,7 +26,6 @@ namespace {
 constexpr std::string_view kSchema = "ddpsim.workload/1";
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // a file is read whole
 constexpr std::size_t kMostParameters = 1'000'000;
-constexpr std::size_t kMostRanks = 65'536;
 constexpr std::int64_t kMostCount = std::numeric_limits<std::int64_t>::max();
 /// Eleven days: a step adds up to nine such times, which then stays inside 63 bits of picoseconds.
 constexpr Duration kLongest = Duration::microseconds(1e12);

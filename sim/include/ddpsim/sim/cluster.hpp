@@ -34,6 +34,9 @@ enum class IntraKind {
 
 enum class NetworkKind { none, infiniband, roce, tcp, efa, slingshot };
 
+/// 1448 bytes of payload in 1514 of an Ethernet frame: what several sockets carry together.
+inline constexpr double kFramePayload = 0.956;
+
 /// What lies between NCCL's sockets and the wire (NetworkKind::tcp).
 enum class Sockets {
   host,         ///< a NIC of the host's own, or a virtual function of one (SR-IOV, ENA)

@@ -1,0 +1,166 @@
+"""The corpus of commands: tests/golden/commands.txt has the commands, tests/golden/GROUP/NAME.txt what each of them
+prints, writes and ends with.
+
+Each command runs in a folder of its own that holds a copy of tests/golden/inputs and, as fixtures, of tests/fixtures;
+paths in messages are therefore relative, and nothing is rewritten before it is kept. A Perfetto timeline is kept
+decoded. Where the processor and the C library are those the corpus was made with (tests/golden/made_on.txt), and
+with DDPSIM_GOLDEN_EXACT=1 anywhere, every byte counts. Elsewhere exp, log and pow may round otherwise: there a number
+may differ by one in the last digit printed (in the tenth of longer ones), and everything else counts.
+"""
+
+import dataclasses
+import decimal
+import difflib
+import fcntl
+import os
+import pathlib
+import platform
+import pty
+import re
+import shlex
+import shutil
+import struct
+import subprocess
+import tempfile
+import termios
+
+from perfetto_text import perfetto_text
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+FIXTURES = ROOT / "tests" / "fixtures"
+MADE_ON = GOLDEN / "made_on.txt"
+
+COMMAND = re.compile(r"(?P<name>[a-z]+/[a-z0-9-]+)(?: \(terminal of (?P<columns>\d+) columns\))?: (?P<arguments>.*)")
+NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    name: str       # "simulate/straggler"
+    protects: str   # what would be wrong for a user if this changed unnoticed
+    arguments: str  # as typed after `ddpsim `
+    columns: int    # of the terminal it is printed on; 0: a pipe
+
+    @property
+    def command(self):
+        return shlex.split(self.arguments)
+
+    @property
+    def kept(self):
+        return GOLDEN / f"{self.name}.txt"
+
+
+def cases(table=GOLDEN / "commands.txt"):
+    """A line `# what it protects`, then `group/name: arguments`; `## …` and empty lines are for the reader."""
+    found, protects = [], None
+    for number, line in enumerate(table.read_text(encoding="utf-8").splitlines(), 1):
+        match = COMMAND.fullmatch(line)
+        if line.startswith("# "):
+            protects = line[2:]
+        elif match and protects:
+            found.append(Case(match["name"], protects, match["arguments"], int(match["columns"] or 0)))
+            protects = None
+        elif protects or (line and not line.startswith("##")):
+            raise ValueError(f"{table}:{number}: expected `# what it protects`, then `group/name: arguments`")
+    return found
+
+
+def outcome(case, program, environment=None, seconds=300):
+    """What `program` makes of the command: the text that is kept."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary, "here")
+        shutil.copytree(GOLDEN / "inputs", folder)
+        shutil.copytree(FIXTURES, folder / "fixtures")
+        before = contents(folder)
+        keywords = {"cwd": folder, "env": {**os.environ, **(environment or {})}, "timeout": seconds}
+        run = on_terminal if case.columns else on_pipe
+        try:
+            code, out, err = run(case, [str(program), *case.command], keywords)
+        except subprocess.TimeoutExpired:
+            code, out, err = f"none within {seconds} s", b"", b""
+        after = contents(folder)
+    head = f"protects: {case.protects}\ncommand: ddpsim {case.arguments}\n"
+    if case.columns:
+        head += f"terminal: {case.columns} columns\n"
+    sections = [("stdout", readable(out)), ("stderr", readable(err))]
+    sections += [(f"file {name}", decoded(name, content)) for name, content in sorted(after.items())
+                 if before.get(name) != content]
+    sections += [(f"file {name} is gone", "") for name in sorted(before.keys() - after.keys())]
+    return head + f"exit: {code}\n" + "".join(section(title, text) for title, text in sections)
+
+
+def check(case, program, environment=None, seconds=300):
+    """None, or the difference from what is kept."""
+    now = outcome(case, program, environment, seconds)
+    kept = case.kept.read_text(encoding="utf-8") if case.kept.exists() else ""
+    if now == kept or (not exact() and alike(kept, now)):
+        return None
+    return "".join(difflib.unified_diff(kept.splitlines(True), now.splitlines(True),
+                                        f"{case.name}, kept", f"{case.name}, now"))
+
+
+def exact():
+    return os.environ.get("DDPSIM_GOLDEN_EXACT") == "1" or (
+        MADE_ON.exists() and MADE_ON.read_text().strip() == this_machine())
+
+
+def this_machine():
+    """What decides how the C library rounds exp, log and pow: it has variants with and without fused multiply-add."""
+    try:
+        fused = " fma " in pathlib.Path("/proc/cpuinfo").read_text() and "GLIBC_TUNABLES" not in os.environ
+    except OSError:
+        fused = False
+    return " ".join([platform.machine(), *platform.libc_ver(), *(["fma"] if fused else [])])
+
+
+def alike(kept, now):
+    """Nothing but numbers differs, and those by at most one in the last digit printed: in the tenth of those that a
+    calibrated cluster's file gives in full."""
+    pieces = list(zip(NUMBER.split(kept), NUMBER.split(now)))
+    return (len(NUMBER.split(kept)) == len(NUMBER.split(now)) and
+            all(a == b or (k % 2 == 1 and one_apart(a, b)) for k, (a, b) in enumerate(pieces)))
+
+
+def one_apart(a, b):
+    a, b = decimal.Decimal(a), decimal.Decimal(b)
+    digit = min(a.as_tuple().exponent, b.as_tuple().exponent)  # trailing zeros may have been dropped
+    tenth = max(a.adjusted(), b.adjusted()) - 9
+    return abs(a - b) <= decimal.Decimal(1).scaleb(max(digit, tenth))
+
+
+def on_pipe(case, command, keywords):
+    run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, **keywords)
+    return run.returncode, run.stdout, run.stderr
+
+
+def on_terminal(case, command, keywords):
+    ours, theirs = pty.openpty()
+    try:
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 40, case.columns, 0, 0))
+        with tempfile.TemporaryFile() as err:
+            run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=err, **keywords)
+            err.seek(0)
+            return run.returncode, os.read(ours, 1 << 16).replace(b"\r\n", b"\n"), err.read()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def contents(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def decoded(name, content):
+    return perfetto_text(content) if name.endswith(".pftrace") else readable(content)
+
+
+def readable(content):
+    """Colours of a terminal as ␛[1m: a page of them must not colour the reader's."""
+    return content.decode("utf-8", "backslashreplace").replace("\x1b", "␛")
+
+
+def section(title, text):
+    if not text:
+        return f"\n-- {title}: nothing\n"
+    return f"\n-- {title}\n{text}" + ("" if text.endswith("\n") else "\n(no newline at the end)\n")

@@ -1,0 +1,59 @@
+"""A Perfetto trace as text, one packet a line, fields in the order they are written; standard library only."""
+
+EVENT_TYPES = {1: "begin", 2: "end", 3: "mark"}
+
+# protos/perfetto/trace/**.proto: number → name, or name and the fields of the message it holds.
+ANNOTATION = {4: "integer", 6: "text", 10: "name"}
+EVENT = {4: ("argument", ANNOTATION), 9: "type", 11: "track", 23: "name", 47: "flow", 48: "flow_ends"}
+PROCESS = {1: "pid", 6: "name"}
+DESCRIPTOR = {1: "uuid", 2: "name", 3: ("process", PROCESS), 5: "parent", 11: "child_ordering",
+              12: "sibling_order", 14: "description"}
+PACKET = {8: "ns", 10: "sequence", 11: ("event", EVENT), 13: "flags", 60: ("track", DESCRIPTOR), 87: "first"}
+TRACE = {1: ("packet", PACKET)}
+TEXTS = {"name", "text", "description"}
+
+
+def perfetto_text(trace):
+    try:
+        return "".join(f"{shown}\n" for _, shown in fields(trace, TRACE))
+    except (IndexError, ValueError) as problem:
+        return f"(no protobuf: {problem})\n"
+
+
+def fields(message, names):
+    """(name, value as text) of every field of a message."""
+    at = 0
+    while at < len(message):
+        tag, at = varint(message, at)
+        name = names.get(tag >> 3, f"field_{tag >> 3}")
+        name, inner = name if isinstance(name, tuple) else (name, None)
+        if tag & 7 == 0:
+            value, at = varint(message, at)
+            yield name, EVENT_TYPES.get(value, value) if name == "type" else value
+        elif tag & 7 in (1, 5):
+            size = 8 if tag & 7 == 1 else 4
+            yield name, int.from_bytes(message[at:at + size], "little")
+            at += size
+        elif tag & 7 == 2:
+            size, at = varint(message, at)
+            if at + size > len(message):
+                raise ValueError(f"{name} ends {at + size - len(message)} bytes beyond the message")
+            content = message[at:at + size]
+            at += size
+            if inner:
+                yield name, "{" + ", ".join(f"{key}: {value}" for key, value in fields(content, inner)) + "}"
+            else:
+                yield name, f'"{content.decode()}"' if name in TEXTS else content.hex()
+        else:
+            raise ValueError(f"wire type {tag & 7}")
+
+
+def varint(message, at):
+    value = shift = 0
+    while True:
+        byte = message[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at

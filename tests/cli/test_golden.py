@@ -1,0 +1,94 @@
+"""Every command of tests/golden/commands.txt prints, writes and ends with what is kept beside it.
+DDPSIM_UPDATE_GOLDEN=1 keeps what they do now; scripts/golden.sh does so and shows the difference for review."""
+
+import concurrent.futures
+import os
+import re
+import unittest
+
+from command import BINARY, ddpsim
+from golden import GOLDEN, MADE_ON, alike, cases, check, outcome, this_machine
+
+CORPUS = cases()
+SUBCOMMAND = re.compile(r"^ +([a-z]+)  ", re.MULTILINE)
+OPTION = re.compile(r"^ +((?:-[a-z], *)?--[a-z-]+)", re.MULTILINE)
+HELP = {"-h", "--help"}  # CLI11 lays it out, each version otherwise: read below, not kept
+
+
+def setUpModule():
+    if os.environ.get("DDPSIM_UPDATE_GOLDEN") == "1":
+        renew()
+
+
+def renew():
+    for path in kept_files() - {case.kept for case in CORPUS}:
+        path.unlink()
+    for case, text in each(lambda case: outcome(case, BINARY)):
+        case.kept.parent.mkdir(exist_ok=True)
+        case.kept.write_text(text, encoding="utf-8")
+    MADE_ON.write_text(this_machine() + "\n", encoding="utf-8")
+
+
+def each(function):
+    """`function` of every case, as many at once as there are cores; in order."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
+        return zip(CORPUS, threads.map(function, CORPUS))
+
+
+def kept_files():
+    return set(GOLDEN.glob("*/*.txt")) - set((GOLDEN / "inputs").iterdir())
+
+
+def subcommands():
+    return SUBCOMMAND.findall(re.split("subcommands:", ddpsim("--help").out, flags=re.IGNORECASE)[1])
+
+
+def options(command):
+    """Of `ddpsim COMMAND`, each as the set of its spellings."""
+    return [set(re.split(", *", found)) for found in OPTION.findall(ddpsim(command, "--help").out)]
+
+
+class Golden(unittest.TestCase):
+    maxDiff = None
+
+    def test_every_command_does_what_is_kept(self):
+        for case, difference in each(lambda case: check(case, BINARY)):
+            with self.subTest(case.name):
+                if difference:
+                    self.fail(f"{case.protects}\n{difference}\nIf this is meant: scripts/golden.sh")
+
+    def test_every_kept_file_has_a_command(self):
+        self.assertEqual(kept_files() - {case.kept for case in CORPUS}, set())
+
+    def test_no_name_and_no_command_is_there_twice(self):
+        self.assertEqual(len({case.name for case in CORPUS}), len(CORPUS))
+        self.assertEqual(len({(case.arguments, case.columns) for case in CORPUS}), len(CORPUS))
+
+    def test_every_option_of_every_command_is_used(self):
+        self.assertIn("simulate", subcommands())
+        for command in subcommands():
+            used = {word.partition("=")[0] for case in CORPUS if case.command[:1] == [command]
+                    for word in case.command}
+            self.assertTrue(used, f"no command of the corpus uses ddpsim {command}")
+            self.assertIn(HELP, options(command))
+            for spellings in options(command):
+                with self.subTest(command=command, option=max(spellings, key=len)):
+                    self.assertTrue(spellings & (used | HELP), "no command of the corpus uses it")
+
+
+class ElsewhereANumber(unittest.TestCase):
+    KEPT = "step 104.20 ms, 5 buckets, share 0.81539647350482\n"
+
+    def test_may_differ_by_one_in_its_last_digit_and_in_the_tenth_of_a_longer_one(self):
+        for old, new in (("104.20", "104.21"), ("104.20", "104.19"), ("104.20", "104.2"),
+                         ("0.81539647350482", "0.8153964736"), ("5 b", "6 b")):
+            self.assertTrue(alike(self.KEPT, self.KEPT.replace(old, new)), new)
+
+    def test_may_not_differ_by_more_nor_may_anything_else(self):
+        for old, new in (("104.20", "104.22"), ("104.20", "104.3"), ("ms", "us"), ("104.20", "-104.20"),
+                         ("0.81539647350482", "0.8153964737"), ("5 buckets", "5 buckets, 1 more")):
+            self.assertFalse(alike(self.KEPT, self.KEPT.replace(old, new)), new)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,138 @@
+// Texts as tables and messages have them: lines, cells, quotes, sizes, diagnostics, near words.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ddpsim/formats/csv.hpp"
+#include "ddpsim/formats/decoder.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/size_text.hpp"
+#include "ddpsim/formats/suggest.hpp"
+
+using namespace ddpsim;
+
+TEST_CASE("csv: cells are trimmed, empty ones kept, the last without a comma") {
+  using Cells = std::vector<std::string_view>;
+  CHECK(cells_of("a, b ,,c\t") == Cells{"a", "b", "", "c"});
+  CHECK(cells_of("") == Cells{""});
+  CHECK(cells_of("a,") == Cells{"a", ""});
+  CHECK(trimmed("\xEF\xBB\xBF a b \r") == "a b");
+  CHECK(trimmed(" \t\r") == "");
+}
+
+TEST_CASE("csv: lines one after the other, the last with or without its end") {
+  std::string_view text = "one\n\ntwo";
+  CHECK(take_line(text) == "one");
+  CHECK(take_line(text) == "");
+  CHECK(text == "two");
+  CHECK(take_line(text) == "two");
+  CHECK(text.empty());
+  CHECK(first_line("\n  \n# a comment\n first \nsecond") == "first");
+  CHECK(first_line("# nothing\n\n") == "");
+}
+
+TEST_CASE("size text: the largest binary unit that leaves a whole number") {
+  CHECK(size_text(Bytes(0)) == "0 B");
+  CHECK(size_text(Bytes(1023)) == "1023 B");
+  CHECK(size_text(Bytes(1024)) == "1 KiB");
+  CHECK(size_text(Bytes(1025)) == "1025 B");
+  CHECK(size_text(Bytes(3 << 20)) == "3 MiB");
+  CHECK(size_text(Bytes(std::int64_t{5} << 30)) == "5 GiB");
+  CHECK(size_text(Bytes(std::int64_t{7} << 40)) == "7 TiB");
+  CHECK(size_text(Bytes(std::int64_t{1} << 50)) == "1024 TiB");  // no larger unit
+}
+
+TEST_CASE("diagnostic: file, place, message and remedy, each left out with its punctuation") {
+  CHECK(to_string({"f", "/a", "is wrong", "Mend it"}) == "f:/a: is wrong. Mend it");
+  CHECK(to_string({"f", "", "is wrong", ""}) == "f: is wrong");
+  CHECK(to_string({"", "/a", "is wrong", ""}) == "/a: is wrong");
+  CHECK(to_string({"", "", "is wrong", "Mend it"}) == "is wrong. Mend it");
+}
+
+TEST_CASE("quote: characters of each length whole, broken ones as one question mark a byte") {
+  CHECK(in_quotes("\xF0\x9F\x98\x80") == "\"\xF0\x9F\x98\x80\"");  // four bytes
+  CHECK(in_quotes("\xE2\x82\xAC") == "\"\xE2\x82\xAC\"");          // three
+  CHECK(in_quotes("\xC2\xA0") == "\"\xC2\xA0\"");                  // two, the least there is
+  CHECK(in_quotes("\xC1\xBF") == "\"??\"");                        // overlong
+  CHECK(in_quotes("\xF5\x80\x80\x80") == "\"????\"");              // beyond Unicode
+  CHECK(in_quotes("\x80") == "\"?\"");
+  CHECK(in_quotes("\xC3(") == "\"?(\"");
+  CHECK(in_quotes("\x7F\x1F ") == "\"?? \"");
+}
+
+TEST_CASE("quote: what is too long ends in an ellipsis, never within a character") {
+  CHECK(in_quotes("abcd", 5) == "\"abcd\"");
+  CHECK(in_quotes("abcde", 5) == "\"abcd…\"");
+  CHECK(in_quotes("abc\xC2\xA0", 5) == "\"abc…\"");
+}
+
+TEST_CASE("suggest: a third of the letters may be wrong, at least one, never all") {
+  const std::vector<std::string> known = {"abcdef"};
+  CHECK(nearest("abcdxy", known) == "abcdef");  // two of six
+  CHECK_FALSE(nearest("abcxyz", known));        // three of six
+  CHECK(nearest("abcde", known) == "abcdef");   // one is missing
+  CHECK(nearest("abcdefgh", known) == "abcdef");
+  CHECK_FALSE(nearest("bcdexyz", known));
+  CHECK(nearest("axc", std::vector<std::string>{"abc"}) == "abc");
+  CHECK_FALSE(nearest("axy", std::vector<std::string>{"abc"}));
+  CHECK_FALSE(nearest("x", std::vector<std::string>{"y"}));  // nothing in common
+  CHECK(nearest("ab", std::vector<std::string>{"b"}) == "b");
+}
+
+TEST_CASE("suggest: the nearest wins, of equals the first") {
+  CHECK(nearest("tene", std::vector<std::string>{"tens", "tune", "tenet"}) == "tens");
+  CHECK(nearest("tunes", std::vector<std::string>{"tubes", "tune", "tunes"}) == "tunes");
+}
+
+TEST_CASE("suggest: words begun by three letters, four of them at most") {
+  const std::vector<std::string> four = {"abcd", "abce", "abcf", "abcg"};
+  CHECK(did_you_mean("abc", four) == "Did you mean \"abcd\", \"abce\", \"abcf\" or \"abcg\"?");
+  CHECK(did_you_mean("ab", four, "none") == "none");
+  std::vector<std::string> five = four;
+  five.emplace_back("abch");
+  CHECK(did_you_mean("abc", five) == "Did you mean \"abcd\"?");  // too many: the nearest
+  CHECK(did_you_mean("xyz", four, "none") == "none");
+  CHECK(did_you_mean_or_known("xyz", four, "Known caps") == "Known caps: abcd, abce, abcf, abcg");
+  CHECK(not_one_of("xyz", four) == "\"xyz\" is not one of abcd, abce, abcf, abcg");
+}
+
+TEST_CASE("decoder: bounds include their ends") {
+  const Document document = Document::parse("[3, 2.5, 9.2e12, -0.5, 9007199254740992.0]", "f");
+  const std::vector<Cursor> items = document.root().array();
+  CHECK(items[0].integer(3, 3) == 3);
+  CHECK_THROWS_AS(items[0].integer(4, 9), InputError);
+  CHECK_THROWS_AS(items[0].integer(0, 2), InputError);
+  CHECK(items[1].number(2.5, 2.5) == 2.5);
+  CHECK_THROWS_AS(items[1].number(2.6, 3), InputError);
+  CHECK_THROWS_AS(items[1].number(0, 2.4), InputError);
+  CHECK(items[2].microseconds() == Duration::microseconds(9.2e12));
+  CHECK_THROWS_AS(items[3].microseconds(), InputError);
+  CHECK(items[3].microseconds(true) == Duration::microseconds(-0.5));
+  CHECK(items[4].integer(0, INT64_MAX) == 9'007'199'254'740'992);  // 2^53: still exact
+}
+
+TEST_CASE("decoder: quantities are texts with a unit") {
+  const Document document =
+      Document::parse(R"(["3ms", "4KiB", "5GBps", "x", true, null, {}])", "f");
+  const std::vector<Cursor> items = document.root().array();
+  CHECK(items[0].duration() == Duration::milliseconds(3));
+  CHECK(items[1].bytes() == Bytes(4096));
+  CHECK(items[2].bandwidth() == Bandwidth::gigabytes_per_second(5));
+  for (const std::size_t k : {3, 4, 5, 6}) {
+    CHECK_THROWS_AS(items[k].duration(), InputError);
+    CHECK_THROWS_AS(items[k].bytes(), InputError);
+    CHECK_THROWS_AS(items[k].bandwidth(), InputError);
+  }
+  CHECK(items[0].is_string());
+  CHECK(items[5].is_null());
+  CHECK(items[6].is_object());
+  CHECK(document.root().is_array());
+  CHECK_FALSE(document.root().is_object());
+  CHECK_FALSE(items[0].is_number());
+  CHECK(items[4].boolean());
+  CHECK_THROWS_WITH(items[5].string(), "f:/5: null is not a string; expected text in quotes");
+  CHECK_THROWS_WITH(items[4].string(), "f:/4: true is not a string; expected text in quotes");
+}

@@ -1,0 +1,27 @@
+// Texts of all_reduce_perf, read or refused.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ddpsim/calibrate/measured_log.hpp"
+#include "ddpsim/formats/input_error.hpp"
+
+namespace ddpsim {
+
+inline MeasuredLog parse_log(const std::string& text, std::optional<Scale> stated = std::nullopt) {
+  return parse_nccl_tests_log(text, "log", stated);
+}
+
+/// The message; empty where the log is read.
+inline std::string refusal_of_log(const std::string& text,
+                                  std::optional<Scale> stated = std::nullopt) {
+  try {
+    parse_log(text, stated);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,277 @@
+// The layer-cost law term by term, on a GPU and with efficiencies so round that paper is enough.
+#include <doctest/doctest.h>
+
+#include <optional>
+#include <string>
+
+#include "layer_cost_constants.hpp"
+#include "worlds.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+/// Two multiprocessors; 1 TFLOPS outside the tensor cores, 2 in TF32, 8 in half precision; 2 GB/s.
+GpuModel small_gpu() {
+  return {.name = "small",
+          .compute_capability = 80,
+          .sms = 2,
+          .memory_bandwidth = 2_GBps,
+          .fp32_tflops = 1,
+          .tf32_tflops = 0,
+          .half_tflops = 8,
+          .memory = Bytes(1 << 30)};
+}
+
+/// Half of the memory's rate: a byte takes a nanosecond. Winograd moves at the full rate.
+LayerCostConstants round_constants() {
+  LayerCostConstants constants;
+  constants.fp32_forward = 0.5;
+  constants.fp32_backward = 0.25;
+  constants.strided_gradient = 0.5;
+  constants.winograd_product = 0.5;
+  constants.winograd_memory = 1;
+  constants.memory = 0.5;
+  constants.tensor_convolution = 0.25;
+  constants.tensor_linear = 0.5;
+  constants.kernel_us = 3;
+  return constants;
+}
+
+LayerCost cost_of(const Layer& layer, Precision precision = Precision::fp32, std::int64_t batch = 2,
+                  const GpuModel& gpu = small_gpu()) {
+  return layer_cost(layer, {.gpu = gpu, .precision = precision, .batch = batch}, round_constants());
+}
+
+Layer with_product(LayerKind kind, const Product& product, std::int64_t weights) {
+  Layer layer;
+  layer.kind = kind;
+  layer.product = product;
+  layer.weights = weights;
+  return layer;
+}
+
+/// 128 tokens, 256 to 64 features, its bias left out.
+Layer linear() {
+  return with_product(LayerKind::linear,
+                      {.in = 256, .out = 64, .positions_in = 128, .out_height = 128}, 256 * 64);
+}
+
+/// `in` to `out` channels on a map of 8x8.
+Layer convolution(std::int64_t in, std::int64_t out, Kernel kernel = {1, 1}) {
+  return with_product(
+      LayerKind::convolution,
+      {.in = in, .out = out, .kernel = kernel, .positions_in = 64, .out_height = 8, .out_width = 8},
+      in * out * kernel.height * kernel.width);
+}
+
+}  // namespace
+
+TEST_CASE("layer cost by hand: what has no product moves its elements and launches its kernels") {
+  Layer layer;
+  layer.kind = LayerKind::normalization;
+  layer.forward_elements = 300;
+  layer.backward_elements = 500;
+  layer.backward_kernels = 2;
+  layer.weights = 64;  // of a norm: written with the rest
+  // Two samples of 300 elements of four bytes: 2400 bytes, and a kernel of 3 us.
+  CHECK(cost_of(layer).forward == 5.4_us);
+  CHECK(cost_of(layer).data_gradient == 10_us);  // 4000 bytes, two kernels
+  CHECK(cost_of(layer).weight_gradient == Duration());
+  CHECK(cost_of(layer).backward() == 10_us);
+  for (const Precision half : {Precision::amp, Precision::bf16}) {
+    CHECK(cost_of(layer, half).forward == 4.2_us);
+    CHECK(cost_of(layer, half).data_gradient == 8_us);
+  }
+  CHECK(cost_of(layer, Precision::tf32).forward == 5.4_us);
+  layer.single_precision = true;  // autocast leaves it in fp32
+  CHECK(cost_of(layer, Precision::amp).forward == 5.4_us);
+}
+
+TEST_CASE("layer cost by hand: an embedding's gradient is dense, in fp32 whatever the precision") {
+  Layer layer;
+  layer.kind = LayerKind::embedding;
+  layer.forward_elements = 200;
+  layer.backward_elements = 300;
+  layer.weights = 5000;
+  layer.single_precision = true;
+  for (const Precision precision : {Precision::fp32, Precision::amp}) {
+    const LayerCost cost = cost_of(layer, precision);
+    CHECK(cost.forward == 4.6_us);         // 1600 bytes and a kernel
+    CHECK(cost.data_gradient == 5.4_us);   // 2400 bytes and a kernel
+    CHECK(cost.weight_gradient == 20_us);  // 5000 rows of four bytes, once for all samples
+    CHECK(cost.backward() == 25.4_us);
+  }
+}
+
+TEST_CASE("layer cost by hand: the three products of a Linear in fp32") {
+  Layer layer = linear();
+  layer.backward_elements = 8192;  // the bias gradient sums 128 x 64
+  layer.backward_kernels = 3;
+  // 2 x 256 rows x 64 columns x 256 deep are 8 388 608 operations: at 0.5 TFLOPS 16.777 216 us, at
+  // 0.25 twice that. 2 x (128 x 256 + 128 x 64) operands and 16 384 weights: 393 216 bytes.
+  const LayerCost cost = cost_of(layer);
+  // 256 x 64 outputs are two tiles on two multiprocessors: filled.
+  CHECK(cost.forward == 3_us + 16.777216_us + 393.216_us);
+  // 256 x 256 outputs are eight tiles. 2 x 8192 elements more, three kernels.
+  CHECK(cost.data_gradient == 9_us + 65.536_us + 33.554432_us + 393.216_us);
+  CHECK(cost.weight_gradient == 33.554432_us + 393.216_us);
+  layer.data_gradient = false;
+  CHECK(cost_of(layer).data_gradient == 9_us + 65.536_us);
+  CHECK(cost_of(layer).weight_gradient == cost.weight_gradient);
+}
+
+TEST_CASE(
+    "layer cost by hand: a product fills multiprocessors by tiles of 128 x 64, depth by 256") {
+  GpuModel gpu = small_gpu();
+  gpu.sms = 8;
+  gpu.memory_bandwidth = Bandwidth::bytes_per_second(1e30);  // arithmetic alone is left
+  LayerCostConstants constants = round_constants();
+  constants.kernel_us = 0;
+  const auto forward = [&](std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+    const Layer layer = with_product(
+        LayerKind::linear, {.in = depth, .out = columns, .positions_in = rows, .out_height = rows},
+        depth * columns);
+    return layer_cost(layer, {.gpu = gpu, .batch = 1}, constants).forward;
+  };
+  // 2 x 128 x 64 x 256 = 4 194 304 operations at 0.5 TFLOPS: 8.388 608 us on all eight, one tile on
+  // one of them eight times that.
+  CHECK(forward(128, 64, 256) == 67.108864_us);
+  CHECK(forward(1024, 64, 256) == 67.108864_us);   // eight tiles, eight times the work
+  CHECK(forward(2048, 64, 256) == 134.217728_us);  // more tiles than multiprocessors gain nothing
+  CHECK(forward(129, 64, 256) == 33.816576_us);    // a 129th row begins a second tile
+  CHECK(forward(128, 65, 256) == 67.108864_us);    // a 65th column too, but it is nearly empty
+  CHECK(forward(128, 32, 256) == 67.108864_us);    // half a tile takes as long as a whole one
+  CHECK(forward(128, 64, 512) == 67.108864_us);    // split in two by depth
+  CHECK(forward(128, 64, 511) == 133.955584_us);   // not deep enough
+  CHECK(forward(128, 64, 255) == 66.84672_us);     // never less than one block a tile
+}
+
+TEST_CASE("layer cost by hand: a strided 1x1 convolution, its input's gradient at the worse rate") {
+  Layer layer = convolution(64, 64);
+  layer.product->stride = 2;
+  layer.product->positions_in = 256;  // from 16x16
+  layer.backward_kernels = 2;
+  // 2 x 128 x 64 x 64 = 1 048 576 operations on one tile of two multiprocessors: half filled.
+  // 2 x (64 x 256 + 64 x 64) operands and 4096 weights: 180 224 bytes.
+  const LayerCost cost = cost_of(layer);
+  CHECK(cost.forward == 3_us + 4.194304_us + 180.224_us);
+  CHECK(cost.data_gradient == 6_us + 16.777216_us + 180.224_us);  // 0.25 x 0.5 TFLOPS
+  CHECK(cost.weight_gradient == 8.388608_us + 180.224_us);        // 0.25
+}
+
+TEST_CASE("layer cost by hand: groups are products of their own") {
+  Layer layer = convolution(32, 32);
+  layer.product->groups = 2;
+  layer.weights = 2 * 32 * 32;
+  // Each 128 x 32 x 32: two half-empty tiles on two multiprocessors, 524 288 operations in all.
+  // 2 samples x 2 groups x (32 + 32) x 64 operands and 2048 weights: 73 728 bytes.
+  CHECK(cost_of(layer).forward == 3_us + 2.097152_us + 73.728_us);
+}
+
+TEST_CASE("layer cost by hand: in attention both operands belong to a sample") {
+  // Two heads of 64 features, 128 queries, 32 keys.
+  const Layer layer =
+      with_product(LayerKind::attention,
+                   {.groups = 2, .in = 64, .out = 32, .positions_in = 128, .out_height = 128}, 0);
+  // Four products of 128 x 32 x 64: 2 097 152 operations. Operands of two samples: queries
+  // 2 x 64 x 128, scores 2 x 32 x 128, keys 2 x 64 x 32: 57 344 elements, 229.376 us.
+  const LayerCost cost = cost_of(layer);
+  CHECK(cost.forward == 3_us + 8.388608_us + 229.376_us);        // half a tile wide
+  CHECK(cost.data_gradient == 3_us + 8.388608_us + 229.376_us);  // 64 wide, at half the rate
+  CHECK(cost.weight_gradient == 16.777216_us + 229.376_us);      // 32 wide, at half the rate
+}
+
+TEST_CASE("layer cost by hand: half precision halves the bytes and copies the weights") {
+  // 8 388 608 operations at 8 x 0.5 TFLOPS; 81 920 operands and 16 384 weights of two bytes, and six
+  // more for each weight: its half-precision copy and its gradient's.
+  const Duration expected = 3_us + 2.097152_us + 294.912_us;
+  CHECK(cost_of(linear(), Precision::amp).forward == expected);
+  CHECK(cost_of(linear(), Precision::bf16).forward == expected);
+  // A convolution's operands are converted to NHWC and back: 7/3 of them move. Three samples:
+  // 192 x 64 x 64, 1 572 864 operations at 8 x 0.25 TFLOPS; 24 576 operands become 57 344, with 4096
+  // weights 122 880 bytes; 6 x 4096 bytes of copies.
+  CHECK(cost_of(convolution(64, 64), Precision::amp, 3).forward == 3_us + 0.786432_us + 147.456_us);
+}
+
+TEST_CASE("layer cost by hand: TF32 serves convolutions unasked, matrix products when asked") {
+  GpuModel ampere = small_gpu();
+  ampere.tf32_tflops = 2;
+  const auto forward = [&](const Layer& layer, Precision precision, std::int64_t batch) {
+    return cost_of(layer, precision, batch, ampere).forward;
+  };
+  // 1 572 864 operations at 2 x 0.25 TFLOPS; 57 344 operands and 4096 weights of four bytes.
+  CHECK(forward(convolution(64, 64), Precision::fp32, 3) == 3_us + 3.145728_us + 245.76_us);
+  CHECK(forward(convolution(64, 64), Precision::tf32, 3) == 3_us + 3.145728_us + 245.76_us);
+  CHECK(forward(linear(), Precision::fp32, 2) == 3_us + 16.777216_us + 393.216_us);
+  CHECK(forward(linear(), Precision::tf32, 2) == 3_us + 8.388608_us + 393.216_us);
+  // Without TensorFloat-32 asking for it changes nothing.
+  CHECK(cost_of(linear(), Precision::tf32).forward == 3_us + 16.777216_us + 393.216_us);
+}
+
+TEST_CASE("layer cost by hand: a 3x3 convolution in fp32 the way of Winograd") {
+  // 32 to 128 channels: eight tiles of 4x4 outputs in two samples, 6x6 places each. 36 products of
+  // 8 x 128 x 32, 2 359 296 operations at 0.5 TFLOPS; 20 480 operands and, in and out of the
+  // transformed form, 2 x 8 x 36 x 160 elements: 112 640 elements at 2 GB/s, 225.28 us.
+  // (Directly: 18.9 us of arithmetic and 229.4 us of memory.)
+  const LayerCost cost = cost_of(convolution(32, 128, {3, 3}));
+  CHECK(cost.forward == 3_us + 4.718592_us + 225.28_us);
+  CHECK(cost.data_gradient == 3_us + 9.437184_us + 225.28_us);  // 32 columns fill half a tile
+  CHECK(cost.weight_gradient == 4.718592_us + 225.28_us);
+  // A map of 9x9 takes three tiles a side; where Winograd is not faster, it is not taken.
+  Layer odd = convolution(32, 128, {3, 3});
+  odd.product->out_height = 9;
+  odd.product->positions_in = 72;
+  // Directly: 144 x 128 x 288, four tiles: 10 616 832 operations; 2 x (32 x 72 + 128 x 72) operands
+  // and 36 864 weights, 239 616 bytes. Winograd moves 23 040 + 2 x 12 x 36 x 160 elements: 322.6 us.
+  CHECK(cost_of(odd).forward == 3_us + 21.233664_us + 239.616_us);
+}
+
+TEST_CASE(
+    "layer cost by hand: Winograd is for square 3x3 and 5x5 kernels, plain and dense, in fp32") {
+  LayerCostConstants constants = round_constants();
+  constants.winograd_product = 1e9;  // where it may be taken it costs nothing
+  constants.winograd_memory = 1e9;
+  constants.kernel_us = 0;
+  const auto free = [&](const Layer& layer, Precision precision = Precision::fp32) {
+    const ComputeSetting setting = {.gpu = small_gpu(), .precision = precision, .batch = 2};
+    return layer_cost(layer, setting, constants).forward < 1_us;
+  };
+  CHECK(free(convolution(32, 32, {3, 3})));
+  CHECK(free(convolution(32, 32, {5, 5})));
+  CHECK_FALSE(free(convolution(32, 32, {1, 1})));
+  CHECK_FALSE(free(convolution(32, 32, {7, 7})));
+  CHECK_FALSE(free(convolution(32, 32, {3, 5})));
+  CHECK_FALSE(free(convolution(32, 32, {4, 4})));
+  CHECK_FALSE(free(convolution(32, 32, {3, 3}), Precision::amp));
+  Layer strided = convolution(32, 32, {3, 3});
+  strided.product->stride = 2;
+  CHECK_FALSE(free(strided));
+  Layer grouped = convolution(32, 32, {3, 3});
+  grouped.product->groups = 2;
+  CHECK_FALSE(free(grouped));
+}
+
+TEST_CASE("optimizer cost by hand: SGD passes five times over the parameters, Adam seven times") {
+  // 12.5 GB/s at an efficiency of 0.96: 12 bytes a nanosecond; 2.8 us for each kernel, and one
+  // kernel for each pass over thirty tensors.
+  GpuModel gpu = small_gpu();
+  gpu.memory_bandwidth = 12.5_GBps;
+  Model model;
+  model.sample = SampleKind::image;
+  for (int k = 0; k < 30; ++k) {
+    Parameter parameter;
+    parameter.shape = {{2000}};
+    parameter.dtype =
+        k == 0 ? Dtype::float16 : Dtype::float32;  // its state is in fp32 all the same
+    model.parameters.push_back(parameter);
+  }
+  // 60 000 elements x 4 bytes x 5: 1.2 MB in 100 us; five kernels.
+  CHECK(optimizer_cost(model, gpu) == 114_us);
+  model.sample = SampleKind::sequence;
+  CHECK(optimizer_cost(model, gpu) == 140_us + 19.6_us);
+  model.sample = SampleKind::image;
+  model.parameters.push_back({.name = "", .shape = {{0}}, .device = ""});  // the 31st tensor
+  CHECK(optimizer_cost(model, gpu) == 100_us + 28_us);
+}

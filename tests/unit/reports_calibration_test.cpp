@@ -1,0 +1,221 @@
+// What a calibration found: page and document, from residuals whose errors are whole percents.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "constant_words.hpp"
+#include "ddpsim/reports/calibration_report.hpp"
+#include "mentions.hpp"
+
+using namespace ddpsim;
+using Json = nlohmann::json;
+using namespace ddpsim::literals;
+
+namespace {
+
+FitResidual row(std::size_t log, Scale scale, Bytes size, double measured, double law,
+                double calibrated) {
+  return {.log = log,
+          .scale = scale,
+          .size = size,
+          .choice = {Algorithm::tree, Protocol::ll128},
+          .measured_us = measured,
+          .law_us = law,
+          .calibrated_us = calibrated};
+}
+
+/// Two logs. In percent, law and calibrated, from 1 KiB on: of a.txt 10 and 2, 20 and 4, 30 and 6; of b.txt
+/// 5 and 1, 15 and 3, 35 and 9, 25 and 5. Below: 60 and 20, 150 and 30.
+CalibrationReport report() {
+  CalibrationReport report;
+  report.cluster = "box";
+  report.output = "box.json";
+  report.read = {"a.txt: three sizes", "b.txt: four"};
+  report.fit.used = {"a.txt", "b.txt"};
+  report.fit.residuals = {
+      row(0, {1, 8}, 512_B, 10, 16, 12),        row(0, {1, 8}, 1_KiB, 100, 110, 102),
+      row(0, {1, 8}, 4_KiB, 200, 240, 192),     row(0, {1, 8}, 64_KiB, 400, 280, 424),
+      row(1, {2, 4}, 16_B, 20, 50, 26),         row(1, {2, 4}, 1_MiB, 1000, 1050, 1010),
+      row(1, {2, 4}, 2_MiB, 2000, 2300, 2060),  row(1, {2, 4}, 4_MiB, 4000, 5400, 4360),
+      row(1, {2, 4}, 16_MiB, 8000, 10000, 8400)};
+  report.fit.constants = {
+      {.name = "hop_us",
+       .which = "Simple",
+       .before = 12.5,
+       .value = 15.3,
+       .low = 14.1,
+       .high = 16.7},
+      {.name = "nic_share", .which = "", .before = 0.9, .value = 0.85, .low = 0.8, .high = 0.95}};
+  // 8, 11 and 20 % of one scale, 13 and 14 % of the other; 99 % below 1 KiB count for nothing.
+  report.scales_left_out = {
+      {{1, 8},
+       {row(0, {1, 8}, 512_B, 100, 1, 199), row(0, {1, 8}, 1_KiB, 100, 1, 108),
+        row(0, {1, 8}, 4_KiB, 100, 1, 89), row(0, {1, 8}, 64_KiB, 100, 1, 120)}},
+      {{2, 4}, {row(1, {2, 4}, 1_MiB, 100, 1, 113), row(1, {2, 4}, 2_MiB, 100, 1, 114)}}};
+  return report;
+}
+
+std::string page(const CalibrationReport& report, int width = 120) {
+  return calibration_report_text(report, {.width = width});
+}
+
+}  // namespace
+
+// Of three errors the middle one is the median and the largest the 90th percentile; of four, the third and the
+// fourth; of five, the third and the fifth.
+TEST_CASE("calibration page: two logs of two scales") {
+  CHECK(
+      page(report()) ==
+      R"(box calibrated with 2 logs. Each scale left out and predicted from the others: median error 13.0 %, nine in ten within
+  20.0 % from 1 KiB (1x8 11.0 %, 2x4 14.0 %); scales that were measured are given back as they are.
+a.txt: three sizes
+b.txt: four
+
+  log    nodes x GPUs  sizes  law %  p90 %  calibrated %  p90 %
+  a.txt           1x8      4   20.0   30.0           4.0    6.0
+  b.txt           2x4      5   25.0   35.0           5.0    9.0
+law: fitted constants alone; calibrated: with the correction beside them.
+
+Constants, with 80 % intervals
+  constant       before  fitted   low   high  unit   what it is
+  hop_us Simple    12.5   15.3   14.1  16.7   us     one hop between nodes
+  nic_share         0.9    0.85   0.8   0.95  share  of a NIC's rate that is data
+
+Median error by size
+  size from  rows  law %  calibrated %  worst %
+       16 B     1  150.0          30.0     30.0
+      256 B     2   60.0          20.0     20.0
+      4 KiB     1   20.0           4.0      4.0
+     64 KiB     1   30.0           6.0      6.0
+      1 MiB     3   15.0           3.0      9.0
+     16 MiB     1   25.0           5.0      5.0
+
+Next: ddpsim allreduce box.json@2
+)");
+}
+
+TEST_CASE("calibration page: left out, breaks, notes and warnings under their heads") {
+  CalibrationReport one = report();
+  one.fit.left_out = {{"c.txt", "of gloo"}};
+  one.fit.law_breaks = {"at 1 MiB"};
+  one.fit.notes = {"a note"};
+  one.warnings = {"careful\x1b"};
+  const std::string text = page(one);
+  CHECK(mentions(text, "beside them.\n\nLeft out\n- c.txt: of gloo\n\nConstants"));
+  CHECK(text.ends_with(
+      "\n\nWhere the law misses by a quarter and more\n- at 1 MiB\n\nNotes\n- a note\n"
+      "warning: careful?\n\nNext: ddpsim allreduce box.json@2\n"));
+}
+
+TEST_CASE("calibration page: eight breaks stand in full, of nine one is left to JSON") {
+  CalibrationReport one = report();
+  one.fit.law_breaks.assign(8, "break");
+  CHECK_FALSE(mentions(page(one), "more (--json has all)"));
+  one.fit.law_breaks.push_back("the ninth");
+  CHECK_FALSE(mentions(page(one), "the ninth"));
+  CHECK(mentions(page(one), "\n- break\n- 1 more (--json has all)\n"));
+}
+
+TEST_CASE(
+    "calibration page: one scale proves nothing; without constants there is no table of them") {
+  CalibrationReport one = report();
+  one.scales_left_out.clear();
+  one.fit.used.resize(1);
+  one.fit.constants.clear();
+  const std::string text = page(one, 300);
+  CHECK(text.starts_with(
+      "box calibrated with 1 log of one scale: it is given back as measured, which proves nothing. "
+      "A log of another number of nodes or GPUs would tell how well scales that nobody measured "
+      "are "
+      "predicted.\n"));
+  CHECK_FALSE(mentions(text, "Constants"));
+}
+
+TEST_CASE(
+    "calibration page: the next command names the fewest nodes measured, several before one") {
+  const auto next = [](const std::vector<int>& nodes) {
+    CalibrationReport one = report();
+    one.scales_left_out.clear();
+    one.fit.used.clear();
+    one.fit.residuals.clear();
+    for (const int count : nodes)
+      one.fit.residuals.push_back(row(0, {count, 8}, 1_KiB, 100, 110, 102));
+    const std::string text = page(one);
+    return text.substr(text.rfind(' ') + 1);
+  };
+  CHECK(next({4, 1, 2, 8}) == "box.json@2\n");
+  CHECK(next({1, 1}) == "box.json@1\n");
+  CHECK(next({}) == "box.json\n");
+  CHECK(next({16}) == "box.json@16\n");
+}
+
+TEST_CASE("calibration document: whole") {
+  CalibrationReport one = report();
+  one.fit.residuals = {one.fit.residuals[0], one.fit.residuals[1], one.fit.residuals[5]};
+  one.scales_left_out.pop_back();
+  one.fit.calibration.scales = {
+      {.nodes = 1, .gpus_per_node = 8, .source = "a.txt", .nccl = NcclVersion{2, 18, 1}},
+      {.nodes = 2, .gpus_per_node = 4, .source = "b.txt", .nccl = std::nullopt}};
+  one.fit.left_out = {{"c.txt", "of gloo"}};
+  one.fit.law_breaks = {"a break"};
+  one.fit.notes = {"a note"};
+  one.warnings = {"a warning"};
+  // Law 5 and 10 %, calibrated 1 and 2 %: of two, both figures are the larger.
+  CHECK(Json::parse(calibration_report_json(one)) == Json::parse(R"json({
+    "schema": "ddpsim.calibration/1", "cluster": "box", "output": "box.json",
+    "read": ["a.txt: three sizes", "b.txt: four"],
+    "calibrated": {"median_abs_error_percent": 2, "p90_abs_error_percent": 2, "sizes": 2},
+    "law_alone": {"median_abs_error_percent": 10, "p90_abs_error_percent": 10, "sizes": 2},
+    "scales_left_out": [{"nodes": 1, "gpus_per_node": 8, "predicted_from_others":
+      {"median_abs_error_percent": 11, "p90_abs_error_percent": 20, "sizes": 3}}],
+    "logs": [{"source": "a.txt", "nodes": 1, "gpus_per_node": 8, "nccl": "2.18.1"},
+             {"source": "b.txt", "nodes": 2, "gpus_per_node": 4}],
+    "left_out": [{"source": "c.txt", "reason": "of gloo"}],
+    "constants": [{"name": "hop_us", "protocol": "Simple", "unit": "us", "before": 12.5, "value": 15.3,
+                   "low": 14.1, "high": 16.7},
+                  {"name": "nic_share", "unit": "share", "before": 0.9, "value": 0.85, "low": 0.8, "high": 0.95}],
+    "residuals": [
+      {"source": "a.txt", "nodes": 1, "gpus_per_node": 8, "size_bytes": 512, "algorithm": "tree",
+       "protocol": "LL128", "measured_us": 10, "law_us": 16, "calibrated_us": 12},
+      {"source": "a.txt", "nodes": 1, "gpus_per_node": 8, "size_bytes": 1024, "algorithm": "tree",
+       "protocol": "LL128", "measured_us": 100, "law_us": 110, "calibrated_us": 102},
+      {"source": "b.txt", "nodes": 2, "gpus_per_node": 4, "size_bytes": 1048576, "algorithm": "tree",
+       "protocol": "LL128", "measured_us": 1000, "law_us": 1050, "calibrated_us": 1010}],
+    "law_breaks": ["a break"], "notes": ["a note"], "warnings": ["a warning"]})json"));
+}
+
+TEST_CASE("calibration: every constant has a unit and a meaning of its own") {
+  struct Words {
+    const char* name;
+    const char* unit;
+    const char* begins;
+  };
+  constexpr Words kWords[] = {{"launch_us", "us", "launching the kernel"},
+                              {"start_us", "us", "first round of buffer handshakes"},
+                              {"local_us", "us", "one hop between GPUs"},
+                              {"hop_us", "us", "one hop between nodes"},
+                              {"rendezvous_us", "us", "more per such hop from 64 KiB"},
+                              {"local_share", "share", "of the rate between GPUs"},
+                              {"nic_share", "share", "of a NIC's rate"},
+                              {"lone_gpu", "factor", "on that where one GPU feeds all NICs"},
+                              {"ll_gbps", "GB/s", "one thread block moves with LL"},
+                              {"ll128_gbps", "GB/s", "one thread block moves with LL128"},
+                              {"nvls_start_us", "us", "first round of handshakes with NVLS"},
+                              {"nvls_wave_us", "us", "one wave of chunks"},
+                              {"nvls_share", "share", "of the NVSwitch's rate"},
+                              {"overlap", "exponent", "of latency hidden by transfer"},
+                              {"block_us", "us", "more to start per further thread block"},
+                              {"ring_ends", "share", "of a ring's last copy"},
+                              {"tree_share", "share", "of a ring's network rate"},
+                              {"ll_share", "share", "of that with LL"},
+                              {"hop_growth[0]", "log", "growth of a hop between nodes, 1 to 4 KiB"},
+                              {"hop_growth[1]", "log", "the same, 4 to 16 KiB"},
+                              {"hop_growth[2]", "log", "the same, 16 to 64 KiB"}};
+  for (const Words& words : kWords) {
+    CAPTURE(words.name);
+    CHECK(constant_words(words.name).unit == words.unit);
+    CHECK(constant_words(words.name).meaning.starts_with(words.begins));
+  }
+  CHECK(constant_words("of nothing").unit.empty());
+  CHECK(constant_words("of nothing").meaning.empty());
+}

@@ -1,0 +1,247 @@
+// The page, the document and the table of `compare`, whole.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "first_line.hpp"
+#include "reports_sample.hpp"
+
+using namespace ddpsim;
+using Json = nlohmann::json;
+using namespace ddpsim::literals;
+
+namespace {
+
+ReportContext on(const std::string& cluster, int ranks, double samples) {
+  ReportContext context;
+  context.workload = "tiny";
+  context.cluster = cluster;
+  context.ranks = ranks;
+  context.samples_per_step = samples;
+  return context;
+}
+
+struct Compared {
+  Comparison comparison;
+  std::vector<ReportContext> contexts;
+};
+
+/// "near" is the fastest, "third" has as many GPUs, "far" twice as many of twice the speed.
+Compared three_jobs() {
+  const ComparedJob far{.times = {.iteration = 120_ms, .exposed_communication = 30_ms},
+                        .alone = 72_ms,
+                        .efficiency = 0.6,
+                        .confidence = {Grade::c, -10, 20, {"why far"}},
+                        .best_cap = Recommendation{.measurable = 1.2_ms, .reason = "far keeps it"},
+                        .behind = {20, 12, 28}};
+  const ComparedJob near{.times = {.iteration = 100_ms, .exposed_communication = 12_ms},
+                         .alone = 80_ms,
+                         .efficiency = 0.8,
+                         .confidence = {Grade::b, -4, 18, {"why near"}},
+                         .best_cap = Recommendation{.set = true,
+                                                    .bucket_cap_mb = 60,
+                                                    .cap_range_mb = {54, 80},
+                                                    .gain = {7_ms, 6_ms, 9_ms},
+                                                    .surest = Gain{5_ms, 4_ms, 8_ms},
+                                                    .measurable = 1_ms,
+                                                    .python = "DDP(model, bucket_cap_mb=60)",
+                                                    .reason = "fewer buckets"}};
+  const ComparedJob third{.times = {.iteration = 250_ms, .exposed_communication = 25_ms},
+                          .alone = 90_ms,
+                          .efficiency = 0.36,
+                          .confidence = {Grade::c, -20, 40, {"why third"}},
+                          .best_cap = Recommendation{.set = true,
+                                                     .first_bucket_mb = 12.5,
+                                                     .gain = {5_ms, 3_ms, 6.5_ms},
+                                                     .measurable = 2.5_ms},
+                          .behind = {150, 120, 180}};
+  Compared all{{.jobs = {far, near, third}, .by_speed = {1, 0, 2}},
+               {on("far", 16, 512), on("near", 8, 256), on("third", 8, 128)}};
+  all.contexts[0].compute_scale = 2;
+  all.contexts[0].rank_slowdown = 1.1;
+  return all;
+}
+
+std::string page(const Compared& all, int width = 160) {
+  return compare_text(all.comparison, all.contexts, {.width = width});
+}
+
+/// The head of the table of jobs.
+std::string head(const std::string& text) {
+  const std::size_t at = text.find("\n  cluster") + 1;
+  return text.substr(at, text.find('\n', at) - at);
+}
+
+}  // namespace
+
+// near: 256 samples in 100 ms, 100 ms less 4 % to plus 18 %. far: 512 in 120 ms, 108 to 144 ms, 30 of 120 ms
+// exposed. third: 128 in 250 ms, 200 to 350 ms; 150 % faster is 2.5 times as fast.
+TEST_CASE("compare page: three clusters, one with other GPUs") {
+  Compared all = three_jobs();
+  all.contexts[0].warnings = {"careful"};
+  all.contexts[0].next_command = "ddpsim tune";
+  CHECK(page(all) == R"(near (8 GPUs) trains 2.5 times as fast as third (8 GPUs) (2.2 to 2.8).
+tiny
+PyTorch 2.8, NCCL 2.27.3, analytic network
+
+  cluster  GPUs  compute  step ms  may be       samples/s  efficiency  exposed  best cap                     behind by
+  near        8    x1.00      100  96.0 to 118       2560        80 %     12 %  60 (-7.00 ms)
+  far        16    x2.00      120  110 to 140        4300        60 %     25 %  default                      20 % (12 to 28)
+  third       8    x1.00      250  200 to 350         510        36 %     10 %  first bucket 12.5 (-5.0 ms)  x2.5 (2.2 to 2.8)
+Efficiency: step of one GPU by itself, without DDP, over the step of the job. Behind by: how much faster the first trains, at the same batch per GPU. Best cap:
+  bucket_cap_mb worth setting, and what it saves.
+
+Of the fastest, near:
+Confidence B: 96.0 to 118 ms (-4.0 % to +18 %): why near.
+
+warning: careful
+
+Next: ddpsim tune
+)");
+}
+
+TEST_CASE("compare page: columns that would be alike for all are left out") {
+  Compared all = three_jobs();
+  CHECK(head(page(all)).find("  GPUs  compute  step ms  may be") != std::string::npos);
+  all.contexts[0].compute_scale = 1;
+  CHECK(head(page(all)).find("  GPUs  step ms  may be") != std::string::npos);
+  for (ReportContext& context : all.contexts) context.samples_per_step.reset();
+  for (ComparedJob& job : all.comparison.jobs) job.best_cap.reset();
+  CHECK(head(page(all)) == "  cluster  GPUs  step ms  may be       efficiency  exposed  behind by");
+  for (ComparedJob& job : all.comparison.jobs) job.times.iteration = 900_us;
+  CHECK(head(page(all)).find("  step µs  ") != std::string::npos);
+}
+
+TEST_CASE("compare page: a long name is cut in the middle") {
+  Compared all = three_jobs();
+  all.contexts[0].cluster = "abcdefghijklmnopqrstuvwxyz012";  // 29 characters: 13, one mark, 14
+  CHECK(page(all).find("\n  abcdefghijklm…pqrstuvwxyz012  ") != std::string::npos);
+  all.contexts[0].cluster = "abcdefghijklmnopqrstuvwxyz01";
+  CHECK(page(all).find("\n  abcdefghijklmnopqrstuvwxyz01  ") != std::string::npos);
+}
+
+TEST_CASE("compare page: sentences keep to the width, the fastest's name among them") {
+  Compared all = three_jobs();
+  all.contexts[1].cluster = "abcdefghijklmnopqrstuvwxyz012";
+  const std::string text = page(all, 44);
+  CHECK(text.find("\nOf the fastest,\n  abcdefghijklmnopqrstuvwxyz012:\n") != std::string::npos);
+  CHECK(
+      text.find(
+          "\nEfficiency: step of one GPU by itself,\n  without DDP, over the step of the job.\n") !=
+      std::string::npos);
+}
+
+TEST_CASE("compare page: a cap that was not searched for a job leaves its cell empty") {
+  Compared all = three_jobs();
+  all.comparison.jobs[2].best_cap.reset();
+  CHECK(page(all).find("  36 %     10 %                 x2.5 (2.2 to 2.8)\n") != std::string::npos);
+}
+
+TEST_CASE("compare page: steps a hundredth apart are told apart, closer ones keep their digits") {
+  Compared all = three_jobs();
+  for (ComparedJob& job : all.comparison.jobs) job.confidence.grade = Grade::c;
+  all.comparison.jobs[1].times.iteration = 106_ms;
+  all.comparison.jobs[0].times.iteration = 107.06_ms;
+  CHECK(page(all).find("\n  far        16    x2.00      107  ") != std::string::npos);
+  all.comparison.jobs[0].times.iteration = 107.05_ms;
+  CHECK(page(all).find("\n  far        16    x2.00      110  ") != std::string::npos);
+}
+
+TEST_CASE("compare page: from half as fast again a lead is a factor, below a percentage") {
+  Compared all = three_jobs();
+  all.comparison.jobs[2].behind = {50, 40, 60};
+  CHECK(first_line(page(all)) ==
+        "near (8 GPUs) trains 1.5 times as fast as third (8 GPUs) (1.4 to 1.6).");
+  CHECK(page(all).find("  x1.5 (1.4 to 1.6)\n") != std::string::npos);
+  all.comparison.jobs[2].behind = {49.9, 40, 60};
+  CHECK(first_line(page(all)) ==
+        "near (8 GPUs) trains 50 % faster than third (8 GPUs) (40 % to 60 %).");
+  CHECK(page(all).find("  50 % (40 to 60)\n") != std::string::npos);
+}
+
+TEST_CASE("compare page: from a twentieth of a percent on one is predicted to be faster") {
+  Compared all = three_jobs();
+  all.comparison.jobs[2].behind = {0.049, 0, 2};
+  CHECK(first_line(page(all)) ==
+        "near (8 GPUs) and third (8 GPUs) train equally fast, as far as is known: 0 % faster to "
+        "2.0 % faster.");
+  all.comparison.jobs[2].behind = {0.05, -1, 2};
+  CHECK(first_line(page(all)) ==
+        "Not decided: near (8 GPUs) is predicted to train 0.050 % faster than third (8 GPUs), but "
+        "it may be 1.0 % "
+        "slower to 2.0 % faster.");
+}
+
+TEST_CASE("compare page: without another of as many GPUs the next is the opponent") {
+  Compared all = three_jobs();
+  all.contexts[2].ranks = 4;
+  CHECK(first_line(page(all)) ==
+        "near (8 GPUs) trains 20 % faster than far (16 GPUs) (12 % to 28 %).");
+}
+
+TEST_CASE("compare JSON: every field under its name") {
+  Compared all = three_jobs();
+  all.contexts[0].bucket_setting = "default";
+  all.contexts[0].warnings = {"careful"};
+  const Json doc = Json::parse(compare_json(all.comparison, all.contexts));
+  CHECK(doc["schema"] == "ddpsim.compare/1");
+  CHECK(doc["workload"] == "tiny");
+  CHECK(doc["torch"] == "2.8");
+  CHECK(doc["nccl"] == "2.27.3");
+  CHECK(doc["backend"] == "nccl");
+  CHECK(doc["network"] == "analytic");
+  CHECK(doc["bucket_setting"] == "default");
+  CHECK(doc["by_speed"] == Json{1, 0, 2});
+  CHECK(doc["fastest_is_certain"] == true);
+  CHECK(doc["warnings"] == Json{"careful"});
+  REQUIRE(doc["rows"].size() == 3);
+  CHECK(doc["rows"][0] == Json::parse(R"json({
+    "cluster": "far", "ranks": 16, "compute_scale": 2, "rank_slowdown": 1.1, "iteration_us": 120000,
+    "alone_us": 72000, "scaling_efficiency": 0.6, "samples_per_second": 4266.666667,
+    "exposed_communication_us": 30000, "exposed_share": 0.25,
+    "best_cap": {"action": "keep default", "bucket_cap_mb": null, "first_bucket_mb": null, "cap_range_mb": [0, 0],
+                 "gain_us": {"value": 0, "low": 0, "high": 0}, "surest_gain_us": null, "measurable_us": 1200,
+                 "python": "", "reason": "far keeps it"},
+    "confidence": {"grade": "C", "interval_percent": [-10, 20], "because": ["why far"], "measure_next": null},
+    "behind_percent": {"value": 20, "low": 12, "high": 28}})json"));
+  CHECK(doc["rows"][1]["best_cap"] == Json::parse(R"json({
+    "action": "set", "bucket_cap_mb": 60, "first_bucket_mb": null, "cap_range_mb": [54, 80],
+    "gain_us": {"value": 7000, "low": 6000, "high": 9000},
+    "surest_gain_us": {"value": 5000, "low": 4000, "high": 8000}, "measurable_us": 1000,
+    "python": "DDP(model, bucket_cap_mb=60)", "reason": "fewer buckets"
+})json"));
+  CHECK(doc["rows"][2]["best_cap"]["first_bucket_mb"] == 12.5);
+  CHECK(doc["rows"][2]["behind_percent"] == Json{{"value", 150}, {"low", 120}, {"high", 180}});
+}
+
+TEST_CASE(
+    "compare JSON: what is not known is null; one doubt about one job leaves the fastest "
+    "uncertain") {
+  Compared all = three_jobs();
+  all.contexts[1].samples_per_step.reset();
+  all.comparison.jobs[1].best_cap.reset();
+  all.comparison.jobs[0].behind.low_percent = 0;
+  const Json doc = Json::parse(compare_json(all.comparison, all.contexts));
+  CHECK(doc["rows"][1]["samples_per_second"].is_null());
+  CHECK(doc["rows"][1]["best_cap"].is_null());
+  CHECK(doc["fastest_is_certain"] == false);
+  all.comparison.by_speed = {1};
+  CHECK(Json::parse(compare_json(all.comparison, all.contexts))["fastest_is_certain"] == true);
+}
+
+TEST_CASE("compare CSV: one row per job, as asked for") {
+  CHECK(compare_csv(three_jobs().comparison, three_jobs().contexts) ==
+        "cluster,ranks,compute_scale,iteration_us,low_us,high_us,alone_us,scaling_efficiency,"
+        "samples_per_second,"
+        "exposed_communication_us,grade,best_cap_mb,gain_us,behind_percent,behind_low_percent,"
+        "behind_high_percent\n"
+        "far,16,2,120000,108000,144000,72000,0.6,4266.666667,30000,C,,,20,12,28\n"
+        "near,8,1,100000,96000,118000,80000,0.8,2560,12000,B,60,7000,0,0,0\n"
+        "third,8,1,250000,200000,350000,90000,0.36,512,25000,C,,5000,150,120,180\n");
+  Compared all = three_jobs();
+  for (ReportContext& context : all.contexts) context.samples_per_step.reset();
+  for (ComparedJob& job : all.comparison.jobs) job.best_cap.reset();
+  CHECK(compare_csv(all.comparison, all.contexts)
+            .find("\nnear,8,1,100000,96000,118000,80000,0.8,,12000,B,,,0,0,0\n") !=
+        std::string::npos);
+}

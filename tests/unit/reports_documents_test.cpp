@@ -1,0 +1,180 @@
+// JSON documents of a step and of a tuning: every key, whole.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reports_sample.hpp"
+
+using namespace ddpsim;
+using Json = nlohmann::json;
+using namespace ddpsim::literals;
+
+namespace {
+
+Json result_of(const SimulationResult& result, const ReportContext& context) {
+  return Json::parse(result_json(result, context));
+}
+
+}  // namespace
+
+TEST_CASE("result document: whole") {
+  CHECK(result_of(sample::result(), sample::context()) == Json::parse(R"json({
+    "schema": "ddpsim.result/1", "workload": "tiny", "cluster": "dgx1v", "ranks": 8, "torch": "2.8",
+    "nccl": "2.27.3", "backend": "nccl", "network": "analytic", "compute_scale": 1, "rank_slowdown": 1,
+    "bucket_setting": "default (1 MiB, then 25 MiB)",
+    "iteration_us": 100000, "forward_us": 30000, "buffer_broadcast_us": 400, "backward_us": 60000,
+    "backward_compute_us": 58000, "copies_in_us": 1500, "interference_us": 500, "communication_us": 20000,
+    "wait_us": 1000, "exposed_communication_us": 3000, "overlap": 0.85, "finalize_us": 1250.000001,
+    "optimizer_us": 5000, "stall_us": 749.999999,
+    "buckets": [
+      {"index": 0, "bytes": 1048576, "parameter_indices": [2], "ready_us": 40000, "launch_us": 41000,
+       "start_us": 42000, "last_arrival_us": 43000, "last_rank": 3, "end_us": 60000, "algorithm": "ring",
+       "protocol": "Simple", "channels": 12, "closed_by": "limit", "exposed_because": null},
+      {"index": 1, "bytes": 2097152, "parameter_indices": [1, 0], "ready_us": 90000, "launch_us": 85000,
+       "start_us": 90600, "last_arrival_us": 92000, "last_rank": 5, "end_us": 93600, "algorithm": null,
+       "protocol": null, "channels": null, "closed_by": "end",
+       "exposed_because": "its last gradient is the end of backward"}],
+    "events": 42,
+    "confidence": {"grade": "C", "interval_percent": [-4, 18], "because": ["specification only"],
+                   "measure_next": null},
+    "warnings": []})json"));
+}
+
+TEST_CASE("result document: what a setting adds") {
+  ReportContext context = sample::context();
+  context.compute_scale = 2;
+  context.rank_slowdown = 1.05;
+  context.variation.stragglers = {{.rank = 3, .slowdown = 1.2}};
+  context.variation.jitter = 0.02;
+  context.variation.stagger = 4_ms;
+  context.variation.seed = 7;
+  context.comm_hook = CommHook::fp16_compress;
+  context.warnings = {"one", "two"};
+  context.confidence.measure_next =
+      NextMeasurement{"fixed cost", "all_reduce_perf", "ddpsim calibrate"};
+  SimulationResult result = sample::result();
+  result.step.buckets[0].on_the_wire = 512_KiB;
+  const Json doc = result_of(result, context);
+  CHECK(doc["compute_scale"] == 2);
+  CHECK(doc["rank_slowdown"] == 1.05);
+  CHECK(doc["variation"] ==
+        Json::parse(R"json({"stragglers": [{"rank": 3, "slowdown": 1.2}], "jitter": 0.02,
+                                            "stagger_us": 4000, "seed": 7})json"));
+  CHECK(doc["comm_hook"] == "fp16_compress_hook");
+  CHECK(doc["warnings"] == Json{"one", "two"});
+  CHECK(doc["confidence"]["measure_next"] == Json{{"source", "fixed cost"},
+                                                  {"command", "all_reduce_perf"},
+                                                  {"then", "ddpsim calibrate"}});
+  CHECK(doc["buckets"][0]["wire_bytes"] == 524288);
+  CHECK_FALSE(doc["buckets"][1].contains("wire_bytes"));
+}
+
+TEST_CASE("result document: what is not set has no key; gloo has no NCCL") {
+  ReportContext context = sample::context();
+  context.backend = Backend::gloo;
+  context.bucket_setting.clear();
+  const Json doc = result_of(sample::result(), context);
+  CHECK(doc["nccl"].is_null());
+  CHECK(doc["backend"] == "gloo");
+  for (const char* absent :
+       {"variation", "comm_hook", "bucket_setting", "replay", "measured", "iteration_if_alike_us",
+        "iteration_statistics", "ranks_waiting", "iterations"})
+    CHECK_FALSE(doc.contains(absent));
+}
+
+TEST_CASE("result document: ranks that differ, and their statistics") {
+  SimulationResult result = sample::result();
+  result.statistics = IterationStatistics{
+      .first = 3, .count = 20, .mean = 104_ms, .p50 = 103_ms, .p95 = 108_ms, .p99 = std::nullopt};
+  result.ranks = {{.rank = 0, .wait = 8_ms, .times_last = 1, .caused = 2_ms},
+                  {.rank = 1, .wait = 6_ms, .times_last = 3, .caused = 20_ms}};
+  ReportContext context = sample::context();
+  context.iteration_if_alike = 95_ms;
+  const Json doc = result_of(result, context);
+  CHECK(doc["iteration_if_alike_us"] == 95000);
+  CHECK(doc["iteration_statistics"] ==
+        Json::parse(R"json({"first_iteration": 3, "count": 20, "mean_us": 104000,
+                                                       "p50_us": 103000, "p95_us": 108000, "p99_us": null})json"));
+  CHECK(result_json(result, context).find(R"("ranks": [
+    {"rank": 0, "wait_us": 8000, "times_last": 1, "caused_wait_us": 2000},
+    {"rank": 1, "wait_us": 6000, "times_last": 3, "caused_wait_us": 20000}
+  ])") != std::string::npos);
+}
+
+TEST_CASE("result document: each iteration with its own figures") {
+  SimulationResult result = sample::result();
+  result.iterations = {sample::step(), sample::step()};
+  result.iterations[0].iteration = 1;
+  result.iterations[1].iteration = 2;
+  result.iterations[1].times.iteration = 101_ms;
+  result.iterations[1].buckets.pop_back();
+  result.iterations[1].events = 43;
+  const Json doc = result_of(result, sample::context());
+  CHECK(doc["iterations"][1]["iteration"] == 2);
+  CHECK(doc["iterations"][1]["iteration_us"] == 101000);
+  CHECK(doc["iterations"][1]["buckets"] == Json{doc["buckets"][0]});
+  CHECK(doc["iterations"][1]["events"] == 43);
+}
+
+TEST_CASE("tune document: whole") {
+  TuneResult tune = sample::set();
+  tune.best.exposed_communication = 2_ms;
+  tune.recommended.surest = Gain{25_ms, 20_ms, 35_ms};
+  tune.recommended.first_bucket_mb = 12.5;
+  tune.curve = {tune.best};
+  tune.curve[0].reachable = false;
+  const Json doc = Json::parse(tune_json(tune, sample::context()));
+  CHECK(doc == Json::parse(R"json({
+    "schema": "ddpsim.tune/1", "workload": "tiny", "cluster": "dgx1v", "ranks": 8, "torch": "2.8",
+    "nccl": "2.27.3", "backend": "nccl", "network": "analytic", "compute_scale": 1, "rank_slowdown": 1,
+    "bucket_setting": "default (1 MiB, then 25 MiB)",
+    "default": {"bucket_cap_mb": null, "first_bucket_mb": 1, "cap_range_mb": [0, 0], "iteration_us": 320000,
+                "exposed_communication_us": 3000, "buckets": 5, "reachable": true},
+    "best": {"bucket_cap_mb": 60, "first_bucket_mb": 60, "cap_range_mb": [60, 64.5], "iteration_us": 279000,
+             "exposed_communication_us": 2000, "buckets": 2, "reachable": true},
+    "recommended": {"action": "set", "bucket_cap_mb": 60, "first_bucket_mb": 12.5, "cap_range_mb": [54, 80],
+                    "gain_us": {"value": 41000, "low": 30000, "high": 52000},
+                    "surest_gain_us": {"value": 25000, "low": 20000, "high": 35000}, "measurable_us": 3000,
+                    "python": "DistributedDataParallel(model, bucket_cap_mb=60)",
+                    "reason": "2 buckets instead of 5"},
+    "curve": [{"bucket_cap_mb": 60, "first_bucket_mb": 60, "cap_range_mb": [60, 64.5], "iteration_us": 279000,
+               "exposed_communication_us": 2000, "buckets": 2, "reachable": false}],
+    "lower_bound_us": 96000,
+    "best_partition": {"bucket_bytes": [1048576, 2097152], "iteration_us": 275000, "reachable": false,
+                       "buckets": 2},
+    "confidence": {"grade": "C", "interval_percent": [-4, 18], "because": ["specification only"],
+                   "measure_next": null},
+    "warnings": []
+})json"));
+}
+
+TEST_CASE("tune document: no cap can be recommended, and why") {
+  ReportContext context = sample::context();
+  context.no_cap_because = "gradients are sparse";
+  const Json doc = Json::parse(tune_json(sample::set(), context));
+  CHECK(doc["recommended"] == Json{{"action", "none"}, {"reason", "gradients are sparse"}});
+  CHECK_FALSE(doc.contains("best_partition_absent_because"));
+}
+
+TEST_CASE("tune CSV: a cell for every column of the curve") {
+  TuneResult tune = sample::set();
+  tune.curve[1].exposed_communication = 2_ms;
+  tune.curve[1].first_bucket_mb = 12.5;
+  tune.curve[1].reachable = false;
+  CHECK(tune_csv(tune).ends_with(
+      "reachable\n,1,0,0,320000,3000,5,true\n60,12.5,60,64.5,279000,2000,2,false\n"));
+}
+
+TEST_CASE("CSV: fields with commas, quotes or either kind of line end are quoted") {
+  const auto reason = [](const char* text) {
+    SimulationResult result = sample::result();
+    result.step.buckets[0].exposed_because = text;
+    const std::string csv = result_csv(result);
+    return csv.substr(csv.find(",limit,") + 7, csv.find("\n1,") - csv.find(",limit,") - 7);
+  };
+  CHECK(reason("plain") == "plain");
+  CHECK(reason("a, b") == "\"a, b\"");
+  CHECK(reason("a \"b\"") == "\"a \"\"b\"\"\"");
+  CHECK(reason("a\nb") == "\"a\nb\"");
+  CHECK(reason("a\rb") == "\"a\rb\"");
+}

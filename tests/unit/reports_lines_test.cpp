@@ -1,0 +1,157 @@
+// Lines that several reports share: subject, setting, replay, confidence, warnings, hint.
+#include <doctest/doctest.h>
+
+#include "report_lines.hpp"
+#include "reports_sample.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+constexpr TerminalStyle kWidePage{.width = 1000};
+
+std::string setting(const ReportContext& context) {
+  return setting_line(context, kWidePage);
+}
+
+ReportContext plain() {
+  ReportContext context = sample::context();
+  context.bucket_setting.clear();
+  return context;
+}
+
+std::string replay(Duration measured, Duration predicted) {
+  ReportContext context = sample::context();
+  context.replay = Replay{measured, predicted};
+  return replay_line(context, kWidePage);
+}
+
+std::string confidence(const Confidence& confidence, Duration predicted = 100_ms) {
+  ReportContext context;
+  context.confidence = confidence;
+  return confidence_line(context, predicted, kWidePage);
+}
+
+}  // namespace
+
+TEST_CASE("report lines: what is simulated on what") {
+  ReportContext context = sample::context();
+  CHECK(subject(context) == "tiny on dgx1v, 8 GPUs");
+  context.ranks = 1;
+  context.workload = "a\nb";
+  context.cluster = "c\x1b";
+  CHECK(subject(context) == "a b on c?, 1 GPU");
+}
+
+TEST_CASE(
+    "report lines: versions and network always, all else only where it differs from the "
+    "recording") {
+  CHECK(setting(plain()) == "PyTorch 2.8, NCCL 2.27.3, analytic network\n");
+  ReportContext context = plain();
+  context.torch = {1, 13};
+  context.nccl = {2, 14, 3};
+  context.network = "flow";
+  context.bucket_setting = "bucket_cap_mb=50";
+  CHECK(setting(context) == "PyTorch 1.13, NCCL 2.14.3, flow network; buckets: bucket_cap_mb=50\n");
+}
+
+TEST_CASE("report lines: gloo has no version") {
+  ReportContext context = plain();
+  context.backend = Backend::gloo;
+  CHECK(setting(context) == "PyTorch 2.8, gloo, analytic network\n");
+}
+
+TEST_CASE("report lines: compute scaled, slowed by many ranks or quickened") {
+  ReportContext context = plain();
+  context.compute_scale = 2;
+  CHECK(setting(context).ends_with(" network; compute 2.00 times as fast as recorded\n"));
+  context.compute_scale = 1;
+  context.rank_slowdown = 1.05;
+  CHECK(setting(context).ends_with(
+      " network; compute 5.0 % slower than recorded, for so many ranks (--rank-slowdown)\n"));
+  context.rank_slowdown = 0.75;
+  CHECK(setting(context).ends_with(
+      "; compute 25 % faster than recorded, for so many ranks (--rank-slowdown)\n"));
+}
+
+TEST_CASE("report lines: each way in which ranks were made to differ") {
+  ReportContext context = plain();
+  context.variation.stragglers = {{.rank = 3, .slowdown = 1.2}, {.rank = 5, .slowdown = 1.5}};
+  context.variation.stagger = 4_ms;
+  context.variation.jitter = 0.02;
+  context.variation.seed = 7;
+  CHECK(setting(context).ends_with(
+      " network; rank 3 takes 1.2 times as long; rank 5 takes 1.5 times as long; starts staggered "
+      "over "
+      "4.00 ms; jitter 2.0 % of each rank's compute, log-normal, seed 7\n"));
+}
+
+TEST_CASE("report lines: settings are dim, broken at the width, indented by two") {
+  CHECK(setting_line(plain(), {.width = 30, .colour = true}) ==
+        "\x1b[2mPyTorch 2.8, NCCL 2.27.3,\n  analytic network\x1b[0m\n");
+}
+
+TEST_CASE(
+    "report lines: a replay is too fast, too slow or, within a twentieth of a percent, "
+    "reproduced") {
+  CHECK(replay_line(sample::context(), {}).empty());
+  CHECK(replay(104_ms, 101_ms) == "Today: measured 104 ms, replayed 101 ms (2.9 % too fast).\n");
+  CHECK(replay(100_ms, 110_ms) == "Today: measured 100 ms, replayed 110 ms (10 % too slow).\n");
+  CHECK(replay(100_ms, 100.04_ms) == "Today: measured 100 ms, replayed 100 ms (reproduced).\n");
+  CHECK(replay(100_ms, 100.06_ms) ==
+        "Today: measured 100 ms, replayed 100 ms (0.060 % too slow).\n");
+  CHECK(replay(100_ms, 99.96_ms) == "Today: measured 100 ms, replayed 100 ms (reproduced).\n");
+  CHECK(replay(100_ms, 99.94_ms) ==
+        "Today: measured 100 ms, replayed 99.9 ms (0.060 % too fast).\n");
+  CHECK(replay(980_us, 1.02_ms) == "Today: measured 980 µs, replayed 1.02 ms (4.1 % too slow).\n");
+}
+
+TEST_CASE("report lines: confidence by grade, interval in the unit of the step, and why") {
+  // 200 ms less 4 %, plus 18 %: 192 to 236.
+  CHECK(confidence({Grade::a, -4, 18, {"one", "two"}}, 200_ms) ==
+        "Confidence A: 192 to 236 ms (-4.0 % to +18 %): one; two.\n");
+  CHECK(confidence({Grade::c, -4, 18, {"one"}}, 200_ms) ==
+        "Confidence C: 190 to 240 ms (-4.0 % to +18 %): one.\n");
+  // 940 us and 10 % are 1034 us, still in microseconds.
+  CHECK(confidence({Grade::b, 0, 10, {"one"}}, 940_us) ==
+        "Confidence B: 940 to 1030 µs (+0 % to +10 %): one.\n");
+}
+
+TEST_CASE(
+    "report lines: two sources at most, the second only where it has a quarter of the first's "
+    "width") {
+  Confidence given{Grade::a, -10, 20, {"a; b"}};
+  given.sources = {{"first", -6, 10}, {"second", -1, 3}, {"third", -1, 3}};  // 4 of 16
+  CHECK(confidence(given) ==
+        "Confidence A: 90.0 to 120 ms (-10 % to +20 %), mostly from first (-6.0 % to +10 %) and "
+        "second "
+        "(-1.0 % to +3.0 %); --json has every reason.\n");
+  given.sources[1].high_percent = 2.9;
+  given.basis = "a log";
+  CHECK(confidence(given) ==
+        "Confidence A: 90.0 to 120 ms (-10 % to +20 %), mostly from first (-6.0 % to +10 %); a "
+        "log; --json has "
+        "every reason.\n");
+  given.sources = {{"alone", -6, 10}};
+  CHECK(confidence(given).find("mostly from alone (-6.0 % to +10 %); a log;") != std::string::npos);
+}
+
+TEST_CASE("report lines: what to measure next, with its command") {
+  Confidence given{Grade::c, -1, 1, {"why"}};
+  given.measure_next = NextMeasurement{"fixed cost", "all_reduce_perf -b 8", "ddpsim calibrate"};
+  CHECK(confidence(given).ends_with(
+      ": why.\nMeasure next (fixed cost): all_reduce_perf -b 8; then ddpsim calibrate\n"));
+}
+
+TEST_CASE("report lines: warnings after an empty line, each its own; the hint dim") {
+  ReportContext context = sample::context();
+  CHECK(warning_lines(context, {}).empty());
+  CHECK(hint_line(context, {}).empty());
+  context.warnings = {"one\x1b", "two"};
+  CHECK(warning_lines(context, {}) == "\nwarning: one?\nwarning: two\n");
+  CHECK(warning_lines(context, {.width = 10}) == "\nwarning:\n  one?\nwarning:\n  two\n");
+  context.next_command = "ddpsim tune";
+  CHECK(hint_line(context, {}) == "\nNext: ddpsim tune\n");
+  CHECK(hint_line(context, {.colour = true}) == "\n\x1b[2mNext: ddpsim tune\x1b[0m\n");
+}

@@ -1,0 +1,109 @@
+// Ranks that differ, in words.
+#include <doctest/doctest.h>
+
+#include "rank_lines.hpp"
+#include "reports_sample.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+/// Two steps of four ranks: 28 ms of waiting are caused, 20 of them by rank 1.
+SimulationResult of_four_ranks() {
+  SimulationResult result;
+  result.iterations.resize(2);
+  result.statistics = IterationStatistics{.first = 3, .count = 2, .mean = 104_ms, .p50 = 103_ms};
+  result.ranks = {{.rank = 0, .wait = 8_ms, .times_last = 1, .caused = 2_ms},
+                  {.rank = 1, .wait = 6_ms, .times_last = 3, .caused = 20_ms},
+                  {.rank = 2, .wait = 5_ms, .times_last = 2, .caused = 6_ms},
+                  {.rank = 3, .wait = 9_ms, .times_last = 0, .caused = Duration()}};
+  return result;
+}
+
+std::string lines_of(const SimulationResult& result, std::optional<Duration> alike = std::nullopt) {
+  ReportContext context = sample::context();
+  context.iteration_if_alike = alike;
+  return rank_lines(result, context, 3, {.width = 200});
+}
+
+/// Two ranks, the second with this share of 20 ms of waiting.
+SimulationResult shared(Duration second) {
+  SimulationResult result;
+  result.ranks = {{.rank = 0, .wait = 1_ms, .times_last = 4, .caused = 20_ms - second},
+                  {.rank = 1, .wait = 2_ms, .times_last = 1, .caused = second}};
+  return result;
+}
+
+}  // namespace
+
+// A step costs 104 - 95 = 9 ms more. Of 28 ms of waiting a rank has 7, 3.5 a step; 20 of 28 are 71 %.
+TEST_CASE("rank lines: what differing costs, how steps spread, who made whom wait") {
+  CHECK(
+      lines_of(of_four_ranks(), 95_ms) ==
+      R"(Ranks that differ cost 9.00 ms a step on average: it takes 95.0 ms when all compute alike.
+Iterations 3 to 4: median 103 ms (p95 needs 20 iterations, p99 100).
+A rank waits 3.50 ms a step for the last one, on average; rank 1 causes 71 % of it, last to arrive at 3 collectives.
+  rank  times last  others waited for it, a step  it waited, a step
+     1           3                       10.0 ms            3.00 ms
+     2           2                       3.00 ms            2.50 ms
+     0           1                       1.00 ms            4.00 ms
+)");
+}
+
+TEST_CASE("rank lines: ranks that are alike take no line") {
+  SimulationResult result = of_four_ranks();
+  result.ranks.clear();
+  CHECK(lines_of(result, 95_ms).empty());
+}
+
+TEST_CASE("rank lines: without statistics the step itself is held against ranks alike") {
+  SimulationResult result = of_four_ranks();
+  result.statistics.reset();
+  result.step.times.iteration = 97_ms;
+  CHECK(lines_of(result, 95_ms)
+            .starts_with("Ranks that differ cost 2.00 ms a step on average: it takes 95.0 ms when "
+                         "all compute alike.\nA rank"));
+  CHECK(lines_of(result, 97_ms).starts_with("A rank waits"));
+  CHECK(lines_of(result).starts_with("A rank waits"));
+}
+
+TEST_CASE("rank lines: percentiles as far as there are iterations enough") {
+  SimulationResult result = of_four_ranks();
+  result.statistics->count = 30;
+  result.statistics->p95 = 108_ms;
+  CHECK(lines_of(result).starts_with(
+      "Iterations 3 to 32: median 103 ms, p95 108 ms (p99 needs 100 iterations).\n"));
+  result.statistics->p99 = 109_ms;
+  CHECK(
+      lines_of(result).starts_with("Iterations 3 to 32: median 103 ms, p95 108 ms, p99 109 ms.\n"));
+}
+
+TEST_CASE("rank lines: a rank that causes nine tenths needs no table") {
+  CHECK(lines_of(shared(18_ms)) ==
+        "A rank waits 10.0 ms a step for the last one, on average; rank 1 causes 90 % of it, last "
+        "to arrive at "
+        "1 collective.\n");
+  CHECK(lines_of(shared(18_ms - 1_ps)).find("\n  rank  times last") != std::string::npos);
+}
+
+TEST_CASE("rank lines: where nobody waits, nothing is said") {
+  SimulationResult result = of_four_ranks();
+  result.statistics.reset();
+  for (RankWait& rank : result.ranks) rank.caused = Duration();
+  CHECK(lines_of(result).empty());
+}
+
+TEST_CASE("rank lines: the five worst of many, equal ones by rank") {
+  SimulationResult result;
+  for (int rank = 0; rank < 7; ++rank)
+    result.ranks.push_back(
+        {.rank = rank, .wait = 1_ms, .times_last = 10 + rank, .caused = rank == 6 ? 2_ms : 1_ms});
+  const std::string text = lines_of(result);
+  CHECK(text.substr(text.find("\n     ")) ==
+        "\n     6          16                       2.00 ms            1.00 ms"
+        "\n     0          10                       1.00 ms            1.00 ms"
+        "\n     1          11                       1.00 ms            1.00 ms"
+        "\n     2          12                       1.00 ms            1.00 ms"
+        "\n     3          13                       1.00 ms            1.00 ms\n");
+}

@@ -1,0 +1,249 @@
+// The page of `predict`, whole, worked out from the sample step.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "reports_sample.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+std::string page(const SimulationResult& result, const ReportContext& context,
+                 const TerminalStyle& style = {}) {
+  return result_text(result, context, sample::workload(), style);
+}
+
+/// From where `begin` is found to the next empty line.
+std::string section(const std::string& text, const std::string& begin) {
+  const std::size_t at = text.find(begin);
+  return at == std::string::npos ? "" : text.substr(at, text.find("\n\n", at) + 1 - at);
+}
+
+/// The sample's second bucket alone, moved.
+SimulationResult one_bucket(Duration start, Duration last_arrival, Duration end) {
+  SimulationResult result = sample::result();
+  result.step.buckets.erase(result.step.buckets.begin());
+  BucketResult& bucket = result.step.buckets.front();
+  bucket.start = sample::at(start);
+  bucket.last_arrival = sample::at(last_arrival);
+  bucket.end = sample::at(end);
+  bucket.exposed_because.clear();
+  return result;
+}
+
+std::string last_cell(const std::string& text) {
+  const std::string line = text.substr(text.rfind('\n', text.size() - 2) + 1);
+  return line.substr(line.rfind("  ") + 2);
+}
+
+}  // namespace
+
+// Of 100 ms forward has 30, backward 60 (30 to 90), then 3 are exposed (90.6 to 93.6), 1.25 go into copies
+// out, 5 into the optimizer, 0.75 into stalls. The drawing has 100 - 17 - 2 = 81 cells for 100 ms: backward
+// ends at 0.9 * 81 = 72.9, the optimizer (94.85 to 99.85 ms) takes 76.8 to 80.9; bucket 0 waits from
+// 42 ms (34.02) to 43 (34.83), transfers to 60 (48.6); bucket 1 waits from 90.6 (73.4) to 92 (74.5),
+// transfers to 93.6 (75.8). Each bar has 30 cells for the step.
+TEST_CASE("result page: one hidden and one exposed bucket") {
+  CHECK(page(sample::result(), sample::context()) ==
+        R"(tiny on dgx1v, 8 GPUs: 100 ms a step; 3.0 % of it is exposed communication (85 % hidden).
+Confidence C: 96 to 120 ms (-4.0 % to +18 %): specification only.
+PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB, then 25 MiB)
+
+  where the step goes              ms   share
+  forward                       30       30 %  █████████
+    of it buffer broadcast       0.40
+  backward                      60       60 %  ██████████████████
+    of it copies into buckets    1.5
+    of it slowed by NCCL         0.50
+  exposed communication          3.0    3.0 %  ▉
+  finalize (copies out)          1.3    1.3 %  ▍
+  optimizer                      5.0    5.0 %  █▌
+  stall and gaps                 0.75  0.75 %  ▎
+  step                         100      100 %
+Communication runs for 20 ms, after 1.0 ms of waiting for the last rank.
+
+  compute        │░░░░░░░ forward ░░░░░░░░▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ backward ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    ▓▓▓▓│
+  communication  │                                  ·00000000000000                        ··1     │
+                  0                                                                          100 ms
+
+Buckets in launch order, ms from the start of forward (launch: the host enqueues, ahead of the GPU;
+  start: the collective runs there):
+  bucket   MiB    bytes  tensors  ready  launch  start  end  transfer  NCCL             exposed
+       0  1.00  1048576        1     40      41     42   60      17    ring Simple x12  hidden
+       1  2.00  2097152        2     90      85     91   94       1.6  as recorded      3.0 ms
+Bucket 1 exposed: its last gradient is the end of backward
+)");
+}
+
+TEST_CASE("result page: what does not happen takes no line") {
+  SimulationResult result = sample::result();
+  result.timeline = {};
+  result.step.buckets.clear();
+  // One GPU: forward 400, backward 500, optimizer 50 of 950 us.
+  result.step.times = {
+      .iteration = 950_us, .forward = 400_us, .backward = 500_us, .optimizer = 50_us};
+  ReportContext context = sample::context();
+  context.ranks = 1;
+  context.confidence.grade = Grade::b;
+  // 41 cells at width 60: forward to 17.3, backward to 38.8, optimizer to 41. Bars of 10 cells.
+  CHECK(page(result, context, {.width = 60}) ==
+        R"(tiny on dgx1v, 1 GPU: 950 µs a step; no communication.
+Confidence B: 912 to 1120 µs (-4.0 % to +18 %):
+  specification only.
+PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default
+  (1 MiB, then 25 MiB)
+
+  where the step goes       µs  share
+  forward                400     42 %  ████▎
+  backward               500     53 %  █████▎
+  exposed communication    0      0 %
+  finalize (copies out)    0      0 %
+  optimizer               50.0  5.3 %  ▌
+  step                   950    100 %
+
+  compute        │░░░░ forward ░░░░▒▒▒▒▒▒ backward ▒▒▒▒▒▒▓▓│
+  communication  │                                         │
+                  0                                  950 µs
+)");
+}
+
+TEST_CASE("result page: samples a second stand behind the confidence, where they are known") {
+  ReportContext context = sample::context();
+  context.samples_per_step = 256;  // 2560 a second
+  CHECK(page(sample::result(), context)
+            .find("specification only.\n2600 samples/s over all GPUs.\nPyTorch") !=
+        std::string::npos);
+  context.confidence.grade = Grade::b;
+  CHECK(page(sample::result(), context).find("\n2560 samples/s over all GPUs.\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("result page: ranks that differ stand below the verdict, to the digits of the grade") {
+  SimulationResult result = sample::result();
+  result.ranks = {{.rank = 0, .wait = 6_ms}, {.rank = 1, .times_last = 1, .caused = 6_ms}};
+  ReportContext context = sample::context();
+  const auto second_line = [&] {
+    const std::string text = page(result, context, {.width = 200});
+    const std::size_t at = text.find('\n') + 1;
+    return text.substr(at, text.find(',', at) - at);
+  };
+  CHECK(second_line() == "A rank waits 3.0 ms a step for the last one");
+  context.confidence.grade = Grade::b;
+  CHECK(second_line() == "A rank waits 3.00 ms a step for the last one");
+}
+
+TEST_CASE("result page: a step without length has no shares") {
+  SimulationResult result;
+  const std::string text = page(result, sample::context());
+  CHECK(text.find("0 µs a step; no communication.") != std::string::npos);
+  CHECK(text.find("nan") == std::string::npos);
+}
+
+TEST_CASE("result page: exposed without any overlap known; waiting only where there was some") {
+  SimulationResult result = sample::result();
+  result.step.times.wait = Duration();
+  CHECK(page(result, sample::context()).find("Communication runs for 20 ms.\n") !=
+        std::string::npos);
+  result.step.times.overlap.reset();
+  const std::string text = page(result, sample::context());
+  CHECK(text.starts_with(
+      "tiny on dgx1v, 8 GPUs: 100 ms a step; 3.0 % of it is exposed communication.\n"));
+  CHECK(text.find("Communication runs") == std::string::npos);
+}
+
+TEST_CASE(
+    "result page: exposed counts from the end of backward, or from the start where that is later") {
+  // Backward ends at 90 ms.
+  CHECK(last_cell(page(one_bucket(88_ms, 89_ms, 95_ms), sample::context())) == "5.0 ms\n");
+  CHECK(last_cell(page(one_bucket(91_ms, 92_ms, 95_ms), sample::context())) == "4.0 ms\n");
+  CHECK(last_cell(page(one_bucket(88_ms, 89_ms, 90_ms), sample::context())) == "hidden\n");
+  CHECK(last_cell(page(one_bucket(88_ms, 89_ms, 90_ms + 1_ps), sample::context())) ==
+        "<0.001 ms\n");
+}
+
+TEST_CASE("result page: instants a hundredth of the step apart are told apart") {
+  SimulationResult result = one_bucket(50_ms, 50_ms, 52_ms);
+  result.step.buckets.front().ready = sample::at(50.1_ms);
+  result.step.buckets.front().launch = sample::at(50_ms);
+  result.step.times.iteration = 10_ms;  // a hundredth: 0.1 ms, three digits
+  std::string text = page(result, sample::context());
+  CHECK(text.find("   50.1    50.0   50.0  52.0       2.0  ") != std::string::npos);
+  result.step.times.iteration = 11_ms;
+  text = page(result, sample::context());
+  CHECK(text.find("     50      50     50   52       2.0  ") != std::string::npos);
+}
+
+TEST_CASE("result page: where the width is short the columns go that tell least") {
+  const auto head = [](int width) {
+    const std::string text =
+        section(page(sample::result(), sample::context(), {.width = width}), "  bucket ");
+    return text.substr(0, text.find('\n'));
+  };
+  CHECK(head(95) ==
+        "  bucket   MiB    bytes  tensors  ready  launch  start  end  transfer  NCCL             "
+        "exposed");
+  CHECK(head(94) ==
+        "  bucket   MiB    bytes  ready  launch  start  end  transfer  NCCL             exposed");
+  CHECK(head(85) ==
+        "  bucket   MiB  ready  launch  start  end  transfer  NCCL             exposed");
+  CHECK(head(76) == "  bucket   MiB  ready  start  end  transfer  NCCL             exposed");
+  CHECK(head(68) == "  bucket   MiB  ready  start  end  transfer  exposed");
+  CHECK(head(51) == "  bucket   MiB  start  end  transfer  exposed");
+  CHECK(head(44) == "  bucket   MiB  start  end  exposed");
+}
+
+TEST_CASE("result page: gloo has one algorithm and its own column") {
+  ReportContext context = sample::context();
+  context.backend = Backend::gloo;
+  const std::string text = section(page(sample::result(), context), "  bucket ");
+  CHECK(text.find("  transfer  gloo  exposed\n") != std::string::npos);
+  CHECK(text.find("  ring  hidden\n") != std::string::npos);
+  CHECK(text.find("Simple") == std::string::npos);
+}
+
+TEST_CASE("result page: 24 buckets stand in full, of 25 the first and the last twelve") {
+  const auto table_of = [](std::size_t buckets) {
+    SimulationResult result = sample::result();
+    result.step.buckets.assign(buckets, sample::step().buckets[0]);
+    return section(page(result, sample::context()), "  bucket ");
+  };
+  const auto lines = [](const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  CHECK(lines(table_of(24)) == 1 + 24);
+  CHECK(table_of(24).find(" more") == std::string::npos);
+  const std::string text = table_of(25);
+  CHECK(lines(text) == 1 + 12 + 1 + 11);
+  CHECK(text.find("\n       …  ") != std::string::npos);
+  CHECK(text.find("  2 more\n") != std::string::npos);
+  for (const char* shown : {"\n      11 ", "\n      14 ", "\n      24 "})
+    CHECK(text.find(shown) != std::string::npos);
+  for (const char* hidden : {"\n      12 ", "\n      13 "})
+    CHECK(text.find(hidden) == std::string::npos);
+}
+
+TEST_CASE("result page: equal reasons of neighbours are told once, six at most") {
+  SimulationResult result = sample::result();
+  result.step.buckets.assign(12, sample::step().buckets[1]);
+  const char* reasons[] = {"", "a", "a", "", "a", "b", "c", "d", "e", "f", "f", "f"};
+  for (std::size_t i = 0; i < 12; ++i) result.step.buckets[i].exposed_because = reasons[i];
+  const std::string text = page(result, sample::context());
+  CHECK(text.substr(text.find("Buckets 1")) ==
+        "Buckets 1 to 2 exposed: a\nBucket 4 exposed: a\nBucket 5 exposed: b\nBucket 6 exposed: c\n"
+        "Bucket 7 exposed: d\nBucket 8 exposed: e\n");
+}
+
+TEST_CASE("result page: an assumed order of parameters is said, a known one is not") {
+  Workload workload = sample::workload();
+  const auto said = [&] {
+    return result_text(sample::result(), sample::context(), workload, {})
+               .find(
+                   "\nParameter order is assumed: bucket contents may differ from the real "
+                   "run.\n") != std::string::npos;
+  };
+  CHECK_FALSE(said());
+  workload.parameter_order = ParameterOrder::assumed;
+  CHECK(said());
+}

@@ -1,0 +1,280 @@
+// The page of `tune`, whole, and each of its verdicts on either side of what decides it.
+#include <doctest/doctest.h>
+
+#include "first_line.hpp"
+#include "mentions.hpp"
+#include "reports_sample.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+constexpr TerminalStyle kWide{.width = 300};
+
+CurvePoint point(std::optional<double> cap, std::pair<double, double> range, Duration iteration,
+                 Duration exposed, std::size_t buckets) {
+  CurvePoint point;
+  point.bucket_cap_mb = cap;
+  point.first_bucket_mb = cap.value_or(1);
+  point.cap_range_mb = range;
+  point.iteration = iteration;
+  point.exposed_communication = exposed;
+  point.buckets = buckets;
+  return point;
+}
+
+/// Four bucketings and one out of reach; 60 MiB is advised.
+TuneResult advised() {
+  TuneResult tune = sample::set();
+  tune.default_setting = point(std::nullopt, {0, 0}, 320_ms, 30_ms, 5);
+  tune.best = point(60, {60, 64.5}, 279_ms, 9_ms, 2);
+  CurvePoint out_of_reach = point(40, {30, 50}, 281_ms, 8_ms, 3);
+  out_of_reach.reachable = false;
+  tune.curve = {point(1, {0.5, 1.5}, 340_ms, 50_ms, 61), tune.default_setting, out_of_reach,
+                tune.best, point(100, {90, kNoLimitMb}, 300_ms, 20_ms, 1)};
+  tune.lower_bound = 270_ms;
+  tune.best_partition->iteration = 276_ms;
+  return tune;
+}
+
+/// The default is kept: 98 ms, and the best cap gains 8, with 1 measurable.
+TuneResult kept() {
+  TuneResult tune = sample::keep();
+  tune.best.iteration = 90_ms;
+  tune.recommended.reason = "some worlds lose by it";
+  tune.recommended.surest = Gain{7_ms, -Duration::milliseconds(3), 12_ms};
+  return tune;
+}
+
+std::string page(const TuneResult& tune, const ReportContext& context = sample::context()) {
+  return tune_text(tune, context, kWide);
+}
+
+ReportContext replayed(Duration measured, Duration predicted) {
+  ReportContext context = sample::context();
+  context.replay = Replay{measured, predicted};
+  return context;
+}
+
+/// The cells of one row of the curve, from the first that reads so.
+std::string row(const TuneResult& tune, const std::string& cap) {
+  const std::string text = page(tune);
+  const std::size_t at = text.find(" " + cap + " ", text.find("bucket_cap_mb  ")) + 1;
+  return text.substr(at, text.find('\n', at) - at);
+}
+
+}  // namespace
+
+// Over the bound of 270: 320 by 50, 340 by 70 (all twelve cells), 279 by 9, 300 by 30. To two digits.
+TEST_CASE("tune page: an advised cap") {
+  CHECK(tune_text(advised(), sample::context(), {.width = 110}) ==
+        R"(Set bucket_cap_mb=60: saves 41 ms of 320 ms (interval 30 to 52 ms, confidence C).
+
+    DistributedDataParallel(model, bucket_cap_mb=60)
+
+Why: 2 buckets instead of 5.
+Any cap from 54 to 80 MiB does as well, within the 3.0 ms that can be measured.
+tiny on dgx1v, 8 GPUs
+Confidence C: 310 to 380 ms (-4.0 % to +18 %): specification only.
+PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB, then 25 MiB)
+
+  bucket_cap_mb  same for caps  buckets  step ms  change ms  exposed ms  over the bound
+        default                       5      320          0        30    ████████▋       default
+              1  0.5 to 1.5          61      340        +20        50    ████████████
+             60  60 to 64.5           2      280        -41         9.0  █▌              best, recommended
+            100  90 and more          1      300        -20        20    █████▏
+4 distinct bucketings in all, and 1 that this PyTorch does not let you set.
+
+Lower bound: 270 ms if collectives took no time; 50 ms of the default's step is theirs.
+Best partition found: 280 ms in 2 buckets (1.00, 2.00 MiB); no bucket cap can set it.
+)");
+}
+
+TEST_CASE("tune page: the grade decides digits, the default's step the unit") {
+  ReportContext context = sample::context();
+  context.confidence.grade = Grade::b;
+  const std::string text = page(advised(), context);
+  CHECK(first_line(text) ==
+        "Set bucket_cap_mb=60: saves 41.0 ms of 320 ms (interval 30.0 to 52.0 ms, confidence B).");
+  CHECK(
+      mentions(text,
+               "Lower bound: 270 ms if collectives took no time; 50.0 ms of the default's step is "
+               "theirs.\n"));
+  TuneResult tune = advised();
+  tune.default_setting.iteration = 900_us;
+  CHECK(mentions(page(tune), "  step µs  change µs  exposed µs  "));
+  CHECK(mentions(first_line(page(tune)), "saves 41000 µs of 900 µs"));
+}
+
+TEST_CASE("tune page: what is set may be the first bucket, or both") {
+  TuneResult tune = advised();
+  tune.recommended.first_bucket_mb = 12.5;
+  CHECK(first_line(page(tune))
+            .starts_with("Set bucket_cap_mb=60 and the first bucket to 12.5 MiB: saves"));
+  tune.recommended.bucket_cap_mb.reset();
+  CHECK(first_line(page(tune)).starts_with("Set the first bucket to 12.5 MiB: saves"));
+}
+
+TEST_CASE(
+    "tune page: caps that do as well, rounded into their range; none where there is but one") {
+  TuneResult tune = advised();
+  tune.recommended.cap_range_mb = {54.1234, 80.5678};
+  CHECK(mentions(page(tune), "\nAny cap from 54.13 to 80.56 MiB does as well,"));
+  tune.recommended.cap_range_mb = {1.23412, 9.87654};
+  CHECK(mentions(page(tune), "\nAny cap from 1.235 to 9.876 MiB does as well,"));
+  tune.recommended.cap_range_mb = {54, kNoLimitMb};
+  CHECK(mentions(page(tune), "\nAny cap from 54 MiB up does as well, within"));
+  tune.recommended.cap_range_mb = {60, 60};
+  CHECK_FALSE(mentions(page(tune), "Any cap"));
+}
+
+TEST_CASE("tune page: no best bucketing but the default's") {
+  TuneResult tune = kept();
+  tune.best = tune.default_setting;
+  tune.recommended.reason.clear();
+  CHECK(first_line(page(tune)) == "Keep the default: no other bucketing is faster (98 ms a step).");
+  tune.recommended.reason = "there is one\nbucket";
+  CHECK(first_line(page(tune)) == "Keep the default: there is one bucket (98 ms a step).");
+  tune.best.iteration = 99_ms;  // of caps asked for, all may be slower
+  CHECK(first_line(page(tune)) == "Keep the default: there is one bucket (98 ms a step).");
+  CHECK_FALSE(mentions(page(tune), "Why:"));  // said already
+}
+
+TEST_CASE("tune page: a gain below the measurable is named as such, one of just that is not") {
+  TuneResult tune = kept();
+  tune.recommended.measurable = 8_ms + 1_ps;
+  CHECK(first_line(page(tune)) ==
+        "Keep the default: no bucket cap gains more than can be measured (best 8.0 ms of 98 ms; "
+        "8.0 ms is the "
+        "least you could see).");
+  CHECK_FALSE(mentions(page(tune), "Why:"));
+  tune.recommended.measurable = 8_ms;
+  CHECK(first_line(page(tune)) ==
+        "Keep the default: bucket_cap_mb=50 might save 8.0 ms of 98 ms, but too much is not known: "
+        "even the "
+        "surest cap gains -3.0 to 12 ms.");
+  CHECK(mentions(page(tune), "\nWhy: some worlds lose by it.\n"));
+}
+
+TEST_CASE("tune page: what the replay misses may be more than any gain") {
+  // 200 less 192 are 8 ms: 4 %, reproduced, and just the gain.
+  CHECK(first_line(page(kept(), replayed(200_ms, 192_ms)))
+            .starts_with("Keep the default: bucket_cap_mb=50 might"));
+  CHECK(mentions(page(kept(), replayed(200_ms, 192_ms)), "\nWhy: some worlds lose by it.\n"));
+  const std::string reproduced = page(kept(), replayed(200_ms, 191_ms));
+  CHECK(first_line(reproduced) ==
+        "Keep the default: the replay misses today's step by 9.0 ms (4.5 %), and no cap gains as "
+        "much (best "
+        "8.0 ms); time the step with and without bucket_cap_mb=50 to see.");
+  CHECK_FALSE(mentions(reproduced, "Why:"));
+  CHECK(mentions(
+      page(kept(), replayed(100_ms, 109_ms)),
+      "misses today's step by 9.0 ms (9.0 %), and no cap gains as much (best 8.0 ms); record "
+      "the step anew"));
+}
+
+TEST_CASE("tune page: the surest gain is not known, the best setting has no cap") {
+  TuneResult tune = kept();
+  tune.recommended.surest.reset();
+  tune.best.bucket_cap_mb.reset();
+  tune.best.first_bucket_mb = 12.5;
+  CHECK(first_line(page(tune)) ==
+        "Keep the default: a first bucket of 12.5 MiB might save 8.0 ms of 98 ms, but too much is "
+        "not known: even "
+        "the surest cap gains 0 to 0 ms.");
+}
+
+TEST_CASE("tune page: a recommendation that the replay does not bear out") {
+  CHECK(first_line(page(advised(), replayed(400_ms, 380_ms)))
+            .ends_with("confidence C)."));  // a twentieth
+  CHECK(first_line(page(advised(), replayed(400_ms, 378_ms)))
+            .ends_with("confidence C). But the replay misses today's step by 22 ms (5.5 %): time "
+                       "the step with both "
+                       "caps before you keep it."));
+}
+
+TEST_CASE("tune page: no cap can be recommended at all, and why") {
+  ReportContext context = sample::context();
+  context.no_cap_because = "gradients are sparse";
+  CHECK(page(advised(), context)
+            .starts_with(
+                "No cap is recommended.\nWhy: gradients are sparse.\ntiny on dgx1v, 8 GPUs\n"));
+}
+
+TEST_CASE("tune page: caps asked for stand below the default, all of them") {
+  TuneResult tune = advised();
+  tune.only_caps_asked = true;
+  tune.curve = {point(62, {60, 64.5}, 279_ms, 9_ms, 2)};
+  CHECK(row(tune, "default") ==
+        "default                       5      320          0        30    "
+        "████████████    default");
+  CHECK(row(tune, "62").starts_with("62  60 to 64.5           2      280        -41 "));
+  CHECK(mentions(page(tune), "\n1 cap asked for.\n"));
+  tune.curve.push_back(point(70, {70, 80}, 290_ms, 11_ms, 2));
+  CHECK(mentions(page(tune), "\n2 caps asked for.\n"));
+}
+
+TEST_CASE("tune page: ranges that begin at nothing, hold one cap, or have no simple number") {
+  TuneResult tune = advised();
+  tune.curve[0].cap_range_mb = {0, 1.5};
+  CHECK(row(tune, "1").starts_with("1  up to 1.5 "));
+  tune.curve[0].cap_range_mb = {1, 1};
+  CHECK(row(tune, "1").starts_with("1  1  "));
+  tune.curve[0].bucket_cap_mb = 26.28764;
+  tune.curve[0].cap_range_mb = {26.28123, 26.28764};
+  // To two decimals both ends would lie outside: 26.29 and 26.28.
+  CHECK(row(tune, "26.287").starts_with("26.287  26.282 to 26.287  "));
+}
+
+TEST_CASE("tune page: a curve whose steps all reach the bound has no bars, an empty one no table") {
+  TuneResult tune = advised();
+  tune.lower_bound = 320_ms;
+  for (CurvePoint& one : tune.curve) one.iteration = 320_ms;
+  tune.default_setting.iteration = tune.best.iteration = 320_ms;
+  CHECK_FALSE(mentions(page(tune), "▏"));
+  CHECK_FALSE(mentions(page(tune), "█"));
+  tune.curve.clear();
+  CHECK_FALSE(mentions(page(tune), "bucket_cap_mb  "));
+  CHECK(mentions(page(tune), "\n0 distinct bucketings in all.\n"));
+}
+
+TEST_CASE("tune page: a curve of one bucketing") {
+  TuneResult tune = advised();
+  tune.curve = {tune.default_setting};
+  CHECK(mentions(page(tune), "\n1 distinct bucketing in all.\n"));
+}
+
+TEST_CASE("tune page: steps that the measurable tells apart get a digit more, gains do not") {
+  TuneResult tune = advised();
+  tune.default_setting.iteration = tune.curve[1].iteration = 282_ms;  // 3 ms above the best
+  CHECK(row(tune, "60").find("      279       -3.0 ") != std::string::npos);
+  tune.recommended.measurable = 3_ms + 1_ps;
+  tune.default_setting.iteration = tune.curve[1].iteration = 281.5_ms;
+  CHECK(row(tune, "60").find("      280       -2.5 ") != std::string::npos);
+}
+
+TEST_CASE("tune page: what the best partition is worth") {
+  TuneResult tune = advised();
+  tune.best_partition->reachable = true;
+  CHECK(mentions(page(tune), "(1.00, 2.00 MiB); bucket_cap_mb_list can set it.\n"));
+  tune.best_partition->is_best_cap = true;
+  CHECK(mentions(page(tune), "(1.00, 2.00 MiB); the best cap gives it.\n"));
+  tune.best_partition->buckets.assign(8, sample::step().buckets[0].bucket);
+  CHECK(
+      mentions(page(tune), " in 8 buckets (1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00 MiB);"));
+  tune.best_partition->buckets.assign(9, sample::step().buckets[0].bucket);
+  CHECK(mentions(page(tune),
+                 " in 9 buckets (1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00, … MiB);"));
+  tune.best_partition->buckets.assign(1, sample::step().buckets[0].bucket);
+  CHECK(mentions(page(tune), " in 1 bucket (1.00 MiB);"));
+}
+
+TEST_CASE("tune page: no best partition, with the reason or without") {
+  TuneResult tune = advised();
+  tune.best_partition.reset();
+  tune.best_partition_absent_because = "the workload has no timings";
+  CHECK(page(tune).ends_with(" is theirs.\nBest partition: none, the workload has no timings.\n"));
+  tune.best_partition_absent_because.clear();
+  CHECK(page(tune).ends_with(" is theirs.\n"));
+}

@@ -1,0 +1,80 @@
+// Rows of the table that `ddpsim allreduce` prints, by hand.
+#include "ddpsim/sim/allreduce_table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+#include "round_law.hpp"
+#include "worlds.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+TEST_CASE("all-reduce table: bandwidths as nccl-tests prints them") {
+  // 3 GB in 2 s; each of four ranks' links carries 2 * 3/4 of it.
+  CHECK(algbw_gbps(Bytes(3'000'000'000), Duration::seconds(2)) == doctest::Approx(1.5));
+  CHECK(busbw_gbps(Bytes(3'000'000'000), Duration::seconds(2), 4) == doctest::Approx(2.25));
+  CHECK(busbw_gbps(Bytes(3'000'000'000), Duration::seconds(2), 2) == doctest::Approx(1.5));
+  CHECK(busbw_gbps(Bytes(3'000'000'000), Duration::seconds(2), 1) == 0);
+  CHECK(algbw_gbps(1_MiB, Duration()) == 0);
+}
+
+TEST_CASE(
+    "all-reduce table: a row has what NCCL chooses, what it takes, and the logs' band about it") {
+  // A node of four with NVLink and no log of its own: 0.69 to 2.60 below 64 KiB, 0.75 to 2.22 at
+  // 256 KiB, 0.91 to 1.15 from 1 MiB.
+  const Cluster node = worlds::node(4);
+  const CollectiveTuning tuning{.nccl = {2, 18, 3}};
+  const std::array sizes{4_KiB, 256_KiB, 25_MiB};
+  const std::array<std::array<double, 2>, 3> band{{{0.69, 2.60}, {0.75, 2.22}, {0.91, 1.15}}};
+  const AllReduceTable table = all_reduce_table(node, tuning, sizes);
+  CHECK(table.ranks == 4);
+  CHECK(table.nodes == 1);
+  CHECK(table.gpus_per_node == 4);
+  CHECK(table.gpu == "V100");
+  REQUIRE(table.rows.size() == 3);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    CAPTURE(i);
+    const AllReduceRow& row = table.rows[i];
+    const CollectiveChoice choice = choose(CollectiveKind::all_reduce, sizes[i], node, tuning);
+    CHECK(row.size == sizes[i]);
+    CHECK(row.choice.algorithm == choice.algorithm);
+    CHECK(row.choice.protocol == choice.protocol);
+    CHECK(row.choice.channels == choice.channels);
+    CHECK(row.time == cost(CollectiveKind::all_reduce, choice, sizes[i], node));
+    CHECK(row.low == row.time.scaled(band[i][0]));
+    CHECK(row.high == row.time.scaled(band[i][1]));
+  }
+  CHECK(table.confidence.grade == Grade::c);
+  CHECK(table.confidence.low_percent == doctest::Approx(-9));
+  CHECK(table.confidence.high_percent == doctest::Approx(15));
+  CHECK(table.confidence.because.size() >= 2);
+}
+
+TEST_CASE("all-reduce table: several nodes are counted apart from their GPUs") {
+  const AllReduceTable table =
+      all_reduce_table(round_law::cluster(3, 2), {}, std::array<Bytes, 1>{1_MiB});
+  CHECK(table.ranks == 6);
+  CHECK(table.nodes == 3);
+  CHECK(table.gpus_per_node == 2);
+}
+
+TEST_CASE("all-reduce table: oversubscription divides the bus bandwidth of its large sizes") {
+  // Four nodes of eight over eight NICs of 25 GB/s, 0.94 of which carry payload: 188 GB/s for the law
+  // of a large ring, a quarter of it behind a fabric that carries a quarter.
+  Cluster four = worlds::node(8, 300);
+  four.nodes = 4;
+  four.gpu.compute_capability = 80;
+  four.network = {.kind = NetworkKind::infiniband, .nics_per_node = 8, .per_nic = 25_GBps};
+  const CollectiveTuning rings{
+      .nccl = {2, 18, 3}, .algorithms = Algorithm::ring, .protocols = Protocol::simple};
+  const Bytes size = 16384_MiB;
+  const auto busbw = [&](double oversubscription) {
+    four.network.oversubscription = oversubscription;
+    const AllReduceTable table = all_reduce_table(four, rings, std::array<Bytes, 1>{size});
+    return busbw_gbps(size, table.rows.front().time, table.ranks);
+  };
+  CHECK(busbw(1) == doctest::Approx(188).epsilon(0.01));
+  CHECK(busbw(4) == doctest::Approx(47).epsilon(0.01));
+}

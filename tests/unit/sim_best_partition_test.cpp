@@ -1,0 +1,95 @@
+#include "best_partition.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "alpha_beta.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+using Sizes = std::vector<std::size_t>;
+
+/// T(k) = 500 + 100 k: [1] [3] [2] is under way from 1000 to 1600, 2150 to 2950 and 3000 to 3700.
+worlds::Job one_three_two() {
+  return {.workload = worlds::mib_layers({1000, 2050, 2100, 2150, 2950, 3000}, 1000),
+          .model = worlds::alpha_beta(500, 100)};
+}
+
+std::vector<Bucket> best(const worlds::Job& job) {
+  return best_partition(job.workload, job.cluster, job.options, job.model);
+}
+
+}  // namespace
+
+TEST_CASE("best partition: every bucket as large as hides what comes before the next") {
+  const std::vector<Bucket> cut = best(one_three_two());
+  CHECK(worlds::members(cut) == Sizes{1, 3, 2});
+  // Ready order is the reverse of the definition's.
+  CHECK(cut[0].parameters == Sizes{5});
+  CHECK(cut[1].parameters == Sizes{4, 3, 2});
+  CHECK(cut[2].parameters == Sizes{1, 0});
+  CHECK(cut[1].bytes == 3_MiB);
+  CHECK(cut[1].limit == 3_MiB);  // as bucket_cap_mb_list would give it
+  for (std::size_t b = 0; b < cut.size(); ++b) CHECK(cut[b].limit_index == b);
+  CHECK(cut[0].closed_by == ClosedBy::limit);
+  CHECK(cut[1].closed_by == ClosedBy::limit);
+  CHECK(cut[2].closed_by == ClosedBy::end);
+  CHECK(cut[0].dtype == Dtype::float32);
+}
+
+TEST_CASE("best partition: of equally good cuts the one with the smallest buckets") {
+  // Hidden but for the last: any cut in front of it ends at 3000 + T(1).
+  const worlds::Job job{.workload = worlds::mib_layers({1000, 2000, 3000}, 0),
+                        .model = worlds::alpha_beta(0, 100)};
+  CHECK(worlds::members(best(job)) == Sizes{1, 1, 1});
+}
+
+TEST_CASE("best partition: one bucket where starting dominates, one each where bytes do") {
+  const auto cut = [](double start_us, double mib_us) {
+    return worlds::members(best({.workload = worlds::mib_layers({100, 200, 300}, 0),
+                                 .model = worlds::alpha_beta(start_us, mib_us)}));
+  };
+  CHECK(cut(1000, 100) == Sizes{3});     // 300 + 1300, in two at least 100 + 2000 + 300
+  CHECK(cut(0, 100) == Sizes{1, 1, 1});  // 100 + 300
+  // 100 + T(1) + T(2) = 400 + 2a against 300 + T(3) = 600 + a: a start of 200 decides.
+  CHECK(cut(199, 100) == Sizes{1, 2});
+  CHECK(cut(201, 100) == Sizes{3});
+}
+
+TEST_CASE("best partition: what counts is what goes over the wire") {
+  // Cast to 16 bits, T(k) = 500 + 50 k: again [1] [3] [2], 3000 + 600. As [5] [1] 2950 + 750 + 550,
+  // as [3] [3] 3000 + 650.
+  worlds::Job job = one_three_two();
+  job.options.ddp.comm_hook = CommHook::fp16_compress;
+  const Duration half = job.tune().best_partition->iteration;
+  CHECK(half == 4600_us);
+  job.options.ddp.comm_hook = CommHook::none;
+  CHECK(job.tune().best_partition->iteration == 4700_us);
+}
+
+TEST_CASE("best partition: without one where gradients cannot share buckets, and why") {
+  Workload workload = worlds::mib_layers({100, 200, 300}, 0);
+  CHECK_FALSE(no_partition_because(workload));
+  Workload sparse = workload;
+  sparse.parameters[2].sparse_gradient = true;
+  CHECK(no_partition_because(sparse) == "sparse gradients travel in buckets of their own");
+  Workload half = workload;
+  half.parameters[2].dtype = Dtype::float16;
+  const std::string several = "gradients of several dtypes or devices never share a bucket";
+  CHECK(no_partition_because(half) == several);
+  Workload elsewhere = workload;
+  elsewhere.parameters[1].device = "cuda:1";
+  CHECK(no_partition_because(elsewhere) == several);
+  // What DDP ignores does not count, the first of the list included.
+  for (Workload* other : {&sparse, &half}) {
+    other->parameters[2].ignored = true;
+    CHECK_FALSE(no_partition_because(*other));
+  }
+  half.parameters[2].ignored = false;
+  half.parameters[0].ignored = half.parameters[1].ignored = true;
+  CHECK_FALSE(no_partition_because(half));
+}

@@ -1,0 +1,191 @@
+// Which bucketings a version lets a user reach: of six gradients of 1 MiB, each written down.
+#include "bucketing_search.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "alpha_beta.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+constexpr double kMibAndByte = 1 + 1.0 / 1048576;
+
+Workload gradients_of_1_mib(std::size_t count) {
+  return worlds::mib_layers(std::vector<double>(count, 100), 100);
+}
+
+/// One bucketing as a reader writes it.
+struct Found {
+  std::string buckets;  ///< gradients in each: "1 5"
+  std::optional<double> cap;
+  double first;
+  std::pair<double, double> range;
+  bool operator==(const Found&) const = default;
+};
+
+/// Failing checks show whole rows.
+std::ostream& operator<<(std::ostream& out, const Found& row) {
+  return out << "[" << row.buckets << "] cap " << row.cap.value_or(-1) << " first " << row.first
+             << " of " << row.range.first << " to " << row.range.second;
+}
+
+std::string text_of(const std::vector<Bucket>& buckets) {
+  std::string text;
+  for (const std::size_t count : worlds::members(buckets))
+    text += (text.empty() ? "" : " ") + std::to_string(count);
+  return text;
+}
+
+std::vector<Found> rows(const Workload& workload, const DdpOptions& options,
+                        const std::vector<double>& caps = {}) {
+  std::vector<Found> rows;
+  for (const Bucketing& found : search_bucketings(workload, options, caps).found) {
+    const std::vector<Bucket> buckets = buckets_under(workload, options, found.limits);
+    CHECK(found.point.buckets == buckets.size());
+    CHECK(found.point.iteration == Duration());
+    rows.push_back({text_of(buckets), found.point.bucket_cap_mb, *found.point.first_bucket_mb,
+                    found.point.cap_range_mb});
+  }
+  return rows;
+}
+
+void check_rows(const std::vector<Found>& found, const std::vector<Found>& by_hand) {
+  REQUIRE(found.size() == by_hand.size());
+  for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == by_hand[i]);
+}
+
+std::pair<double, double> searched_caps(Bytes from, Bytes to) {
+  return {mib(from), mib(to)};
+}
+
+}  // namespace
+
+TEST_CASE("bucketing search: before 1.10 one number, a cap behind a first bucket of 1 MiB") {
+  const double open = mib(4 * 1_MiB + 1_B);
+  for (const TorchVersion torch : {TorchVersion{1, 6}, TorchVersion{1, 9}})
+    check_rows(rows(gradients_of_1_mib(6), {.torch = torch}),
+               {{"1 1 1 1 1 1", 1, 1, searched_caps(Bytes(), 1_MiB)},
+                {"1 2 2 1", 2, 1, searched_caps(1_MiB + 1_B, 2 * 1_MiB)},
+                {"1 3 2", 3, 1, searched_caps(2 * 1_MiB + 1_B, 3 * 1_MiB)},
+                {"1 4 1", 4, 1, searched_caps(3 * 1_MiB + 1_B, 4 * 1_MiB)},
+                {"1 5", open, 1, {open, kNoLimitMb}}});
+}
+
+TEST_CASE("bucketing search: before 1.6 buckets are those of construction, from the last defined") {
+  // Definition order, cut from its first gradient, then reversed.
+  const std::vector<Found> found = rows(gradients_of_1_mib(6), {.torch = {1, 4}});
+  REQUIRE(found.size() == 5);
+  CHECK(found[1].buckets == "1 2 2 1");
+  CHECK(found[2].buckets == "2 3 1");
+  CHECK(found[4].buckets == "5 1");
+}
+
+TEST_CASE("bucketing search: from 1.10 to 2.4 every first bucket with every cap behind it") {
+  const double open = mib(2 * 1_MiB + 1_B);
+  const std::vector<Found> by_hand = {
+      {"1 1 1 1", 1, 1, searched_caps(Bytes(), 1_MiB)},
+      {"1 2 1", 2, 1, searched_caps(1_MiB + 1_B, 2 * 1_MiB)},
+      {"1 3", open, 1, {open, kNoLimitMb}},
+      {"2 1 1", 1, 2, searched_caps(Bytes(), 1_MiB)},
+      {"2 2", kMibAndByte, 2, {kMibAndByte, kNoLimitMb}},
+      {"3 1", 0, 3, {0, kNoLimitMb}},
+      {"4", 0, mib(3 * 1_MiB + 1_B), {0, kNoLimitMb}},
+  };
+  for (const TorchVersion torch : {TorchVersion{1, 10}, TorchVersion{2, 4}})
+    check_rows(rows(gradients_of_1_mib(4), {.torch = torch}), by_hand);
+}
+
+TEST_CASE("bucketing search: a first bucket that is set is kept") {
+  check_rows(rows(gradients_of_1_mib(4), {.torch = {2, 4}, .first_bucket_mb = 2}),
+             {{"2 1 1", 1, 2, searched_caps(Bytes(), 1_MiB)},
+              {"2 2", kMibAndByte, 2, {kMibAndByte, kNoLimitMb}}});
+}
+
+TEST_CASE("bucketing search: from 2.5 one cap for all, or a first bucket with none; none twice") {
+  const double open = mib(3 * 1_MiB + 1_B);
+  const std::vector<Found> by_hand = {
+      {"1 1 1 1", 1, 1, searched_caps(Bytes(), 1_MiB)},
+      {"2 2", 2, 2, searched_caps(1_MiB + 1_B, 2 * 1_MiB)},
+      {"3 1", 3, 3, searched_caps(2 * 1_MiB + 1_B, 3 * 1_MiB)},
+      {"4", open, open, {open, kNoLimitMb}},
+      {"1 3", std::nullopt, 1, {25, 25}},  // first buckets of 2, 3 and 4 MiB: a cap gives them
+  };
+  for (const TorchVersion torch : {TorchVersion{2, 5}, TorchVersion{2, 8}})
+    check_rows(rows(gradients_of_1_mib(4), {.torch = torch}), by_hand);
+}
+
+TEST_CASE("bucketing search: caps and options given do not restrict what else could be set") {
+  const Workload workload = gradients_of_1_mib(4);
+  check_rows(rows(workload, {.torch = {2, 8}, .bucket_cap_mb = 2}),
+             rows(workload, {.torch = {2, 8}}));
+  check_rows(rows(workload, {.torch = {2, 8}, .first_bucket_mb = 2}),
+             rows(workload, {.torch = {2, 8}}));
+  check_rows(rows(workload, {.torch = {2, 11}, .bucket_cap_mb_list = {1, 3}}),
+             rows(workload, {.torch = {2, 11}}));
+}
+
+TEST_CASE("bucketing search: the default's own 1 MiB names the first bucket it gives") {
+  // Of 0.6 MiB: a first limit above that and up to 1.2 MiB, which 1 MiB is, closes behind two.
+  const std::int64_t half = 629'144;
+  const Workload workload =
+      worlds::chain({{half, 100}, {half, 100}, {half, 100}, {half, 100}}, 100, 100);
+  const std::vector<Found> found = rows(workload, {.torch = {2, 8}});
+  REQUIRE(found.size() == 5);
+  CHECK(found[4] == Found{"1 3", std::nullopt, mib(Bytes(half)), {25, 25}});
+  CHECK(rows(workload, {.torch = {2, 4}})[3].first == 1);
+  // Smaller than 1 MiB altogether: one bucket, which a cap gives too.
+  const Workload tiny = worlds::chain({{400, 100}, {400, 100}}, 100, 100);
+  check_rows(rows(tiny, {.torch = {2, 8}}),
+             {{"1 1", mib(Bytes(400)), mib(Bytes(400)), searched_caps(Bytes(), Bytes(400))},
+              {"2", mib(Bytes(401)), mib(Bytes(401)), {mib(Bytes(401)), kNoLimitMb}}});
+}
+
+TEST_CASE("bucketing search: the default is nothing passed") {
+  const Bucketing standard = default_bucketing(
+      gradients_of_1_mib(30), {.torch = {2, 8}, .bucket_cap_mb = 3, .first_bucket_mb = {}});
+  CHECK(standard.limits == std::vector<Bytes>{1_MiB, 25 * 1_MiB});
+  CHECK(standard.point.buckets == 3);  // [1] [25] [4]
+  CHECK_FALSE(standard.point.bucket_cap_mb);
+  CHECK(standard.point.first_bucket_mb == 1);
+  CHECK(standard.point.cap_range_mb == std::pair(25.0, 25.0));
+  CHECK(standard.point.reachable);
+}
+
+TEST_CASE("bucketing search: caps asked for, each once and ascending, as they were written") {
+  const Workload workload = gradients_of_1_mib(4);
+  // 2.0000001 MiB are 2097152 bytes and a tenth of one, which PyTorch truncates.
+  check_rows(rows(workload, {.torch = {2, 8}}, {3, 2.0000001, 3}),
+             {{"2 2", 2.0000001, 2.0000001, {2.0000001, 2.0000001}}, {"3 1", 3, 3, {3, 3}}});
+  check_rows(rows(workload, {.torch = {2, 4}}, {3, 1}),
+             {{"1 1 1 1", 1, 1, {1, 1}}, {"1 3", 3, 1, {3, 3}}});
+  check_rows(rows(workload, {.torch = {2, 4}, .first_bucket_mb = 2}, {1}),
+             {{"2 1 1", 1, 2, {1, 1}}});
+  // From 2.5 on no call gives this: shown, and marked.
+  const BucketingSearch odd =
+      search_bucketings(workload, {.torch = {2, 5}, .first_bucket_mb = 2}, {1});
+  CHECK_FALSE(odd.found.front().point.reachable);
+  CHECK(odd.found.front().limits == std::vector<Bytes>{2 * 1_MiB, 1_MiB});
+  CHECK(search_bucketings(workload, {.torch = {2, 4}, .first_bucket_mb = 2}, {1})
+            .found.front()
+            .point.reachable);
+}
+
+TEST_CASE("bucketing search: too many pairs are not searched, and that is said") {
+  // 448 first buckets, and behind the default's 447 different caps: 200 256 pairs.
+  const BucketingSearch search = search_bucketings(gradients_of_1_mib(448), {.torch = {2, 4}}, {});
+  CHECK(search.left_out ==
+        "448 first buckets with 447 caps each are too many to try: every cap was tried with the "
+        "default first bucket, and every first bucket with the default cap");
+  REQUIRE(search.found.size() == 447 + 447);
+  CHECK(search.found[446].point.first_bucket_mb == 1);
+  const CurvePoint& second = search.found[447].point;
+  CHECK(second.first_bucket_mb == 2);
+  CHECK(second.bucket_cap_mb == 25);
+  CHECK(second.cap_range_mb == std::pair(25.0, 25.0));
+  CHECK(second.buckets == 19);  // 2, 17 times 25, 21
+}

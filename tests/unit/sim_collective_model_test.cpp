@@ -1,0 +1,91 @@
+// What a step asks of each collective model besides a plan.
+#include <doctest/doctest.h>
+
+#include "collective_words.hpp"
+#include "ddpsim/sim/collective.hpp"
+#include "fabrics.hpp"
+#include "pipeline_law.hpp"
+#include "round_law.hpp"
+#include "worlds.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {}  // namespace
+
+TEST_CASE("collective model: what chooses, and what predicts") {
+  const Cluster node = worlds::node(4);
+  CollectiveModel analytic = AnalyticModel{.cluster = node, .tuning = {.nccl = {2, 18, 3}}};
+  CollectiveModel flow = flow_model(node, {.nccl = {2, 18, 3}}, fabrics::switched(node, 2));
+  CollectiveModel gloo = GlooModel{.cluster = node, .links = {}};
+  CollectiveModel recorded = RecordedModel{};
+  CollectiveModel none = FreeModel{};
+  for (CollectiveModel* model : {&analytic, &flow}) {
+    REQUIRE(chooser_of(*model) != nullptr);
+    CHECK(chooser_of(*model)->cluster.gpus_per_node == 4);
+    CHECK(time_scale_of(*model) == &chooser_of(*model)->scale);
+  }
+  for (CollectiveModel* model : {&gloo, &recorded, &none}) CHECK(chooser_of(*model) == nullptr);
+  CHECK(time_scale_of(gloo) == &std::get<GlooModel>(gloo).scale);
+  CHECK(time_scale_of(recorded) == nullptr);
+  CHECK(time_scale_of(none) == nullptr);
+}
+
+TEST_CASE("collective model: a plan holds the choice's channels and the bytes' part of its time") {
+  // Two nodes of four GPUs over one NIC: a ring of Simple, 700 us of bytes in 941.25 us of law.
+  const Cluster two = round_law::cluster(2, 4);
+  CollectiveTuning tuning{.nccl = {2, 18, 3},
+                          .algorithms = Algorithm::ring,
+                          .protocols = Protocol::simple,
+                          .max_channels = 2};
+  const CollectivePlan planned =
+      plan(AnalyticModel{.cluster = two, .tuning = tuning}, kAllReduce, Bytes(16'000'000), 0);
+  CHECK(planned.transfer == 941.25_us);
+  CHECK(planned.volume == 700_us);
+  CHECK(planned.channels == 2);
+  CHECK(planned.to_host == Duration());
+  CHECK(planned.to_device == Duration());
+  // Alone on its links the flow network takes as long.
+  const CollectivePlan flow =
+      plan(flow_model(two, tuning, fabrics::switched(two, 2)), kAllReduce, Bytes(16'000'000), 0);
+  CHECK(flow.transfer.microseconds() == doctest::Approx(941.25).epsilon(1e-3));
+  CHECK(flow.volume == 700_us);
+  // Without channels in the fabric the law answers.
+  CHECK(plan(flow_model(two, tuning, Fabric{}), kAllReduce, Bytes(16'000'000), 0).transfer ==
+        941.25_us);
+}
+
+TEST_CASE("collective model: of one rank nothing moves, of a recording what was recorded") {
+  const CollectivePlan one =
+      plan(AnalyticModel{.cluster = worlds::node(1), .tuning = {}}, kAllReduce, 25_MiB, 0);
+  CHECK(one.transfer == Duration());
+  CHECK(one.volume == Duration());
+  const RecordedModel recorded{.durations = {10_us, 20_us}, .channels = 6};
+  const CollectivePlan second = plan(recorded, kAllReduce, 25_MiB, 1);
+  CHECK(second.transfer == 20_us);
+  CHECK(second.volume == 20_us);
+  CHECK(second.channels == 6);
+  CHECK(plan(recorded, kAllReduce, 25_MiB, 2).channels == 0);
+  CHECK(plan(FreeModel{}, kAllReduce, 25_MiB, 0).channels == 0);
+}
+
+TEST_CASE("collective model: sockets of one communicator fill no link between nodes") {
+  // 100 Gbit/s, of which the processor copies 4.6 GB/s; frames would carry 0.956.
+  Cluster cluster = worlds::node(8);
+  cluster.nodes = 2;
+  cluster.network = {.kind = NetworkKind::tcp, .nics_per_node = 1, .per_nic = 100_Gbps};
+  const auto fill = [&] {
+    return collectives_to_fill(AnalyticModel{.cluster = cluster, .tuning = {}});
+  };
+  CHECK(fill() == doctest::Approx(0.956 * 12.5 / 4.6));
+  cluster.network.sockets = Sockets::gpudirect;
+  CHECK(fill() == 1);
+  cluster.network.sockets = Sockets::host;
+  cluster.nodes = 1;
+  CHECK(fill() == 1);
+  // A connection of 0.5 GB/s for each of eight channels: 4 GB/s of two NICs' 25.
+  cluster.nodes = 2;
+  cluster.network.nics_per_node = 2;
+  cluster.network.connection = 0.5_GBps;
+  CHECK(fill() == doctest::Approx(0.956 * 25 / 4));
+}

@@ -1,0 +1,247 @@
+// Two jobs side by side, to the last figure: efficiency, how many times as fast, and between what. The
+// faster takes 1000 us, 400 of compute and 600 of an all-reduce behind it.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "alpha_beta.hpp"
+#include "ddpsim/sim/compare.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+worlds::Job with_compute(double us) {
+  return {.workload = worlds::chain({{4 << 20, us - 100}}, 100, us - 100),
+          .model = worlds::alpha_beta(200, 100)};
+}
+
+/// All-reduces take what was recorded: nothing of them is uncertain.
+worlds::Job replay(double compute_us) {
+  worlds::Job job = with_compute(compute_us);
+  job.model = RecordedModel{.durations = {600_us}};
+  return job;
+}
+
+Comparison compared(const std::vector<const worlds::Job*>& jobs) {
+  std::vector<Candidate> candidates;
+  for (const worlds::Job* job : jobs)
+    candidates.push_back({job->workload, job->cluster, job->options, job->model});
+  return compare(candidates, {.threads = 1, .tune = false});
+}
+
+ComparedJob alone(const worlds::Job& job) {
+  return compared({&job}).jobs.front();
+}
+
+Lead lead_of(const worlds::Job& fast, const worlds::Job& slow) {
+  const Comparison comparison = compared({&slow, &fast});
+  REQUIRE(comparison.by_speed.front() == 1);
+  return comparison.jobs[0].behind;
+}
+
+/// `lows` and `highs`: how far the ratio may lie from `ratio`, source by source. Both steps would be
+/// measured, to 0.5 % each.
+void check_lead(const Lead& lead, double ratio, const std::vector<double>& lows,
+                const std::vector<double>& highs) {
+  const auto together = [&](const std::vector<double>& sources) {
+    double squares = 2 * std::pow(0.005 * ratio, 2);
+    for (const double source : sources) squares += source * source;
+    return std::sqrt(squares);
+  };
+  CHECK(lead.percent == doctest::Approx(100 * (ratio - 1)).epsilon(1e-7));
+  CHECK(lead.low_percent == doctest::Approx(100 * (ratio - together(lows) - 1)).epsilon(1e-7));
+  CHECK(lead.high_percent == doctest::Approx(100 * (ratio + together(highs) - 1)).epsilon(1e-7));
+}
+
+}  // namespace
+
+TEST_CASE("compare: alone, a GPU computes and does nothing for DDP") {
+  worlds::Job job = with_compute(400);
+  job.workload.optimizer = 50_us;
+  ComparedJob compared = alone(job);
+  CHECK(compared.times.iteration == 1050_us);
+  CHECK(compared.alone == 450_us);
+  CHECK(compared.efficiency == 450.0 / 1050);
+  CHECK_FALSE(compared.best_cap);
+  // Copies of 10 us, in and out, and a broadcast of 200 + 100 us are DDP's.
+  job.options.costs.copy_kernel = 10_us;
+  job.workload.buffers = {{.dtype = Dtype::float32, .bytes = 1_MiB, .tensors = 1}};
+  compared = alone(job);
+  CHECK(compared.times.buffer_broadcast == 320_us);
+  CHECK(compared.times.iteration == 1390_us);
+  CHECK(compared.alone == 450_us);
+}
+
+TEST_CASE("compare: alone, nobody slows a GPU down") {
+  worlds::Job job = with_compute(400);
+  job.options.pace = {.beside_others = 0.25};
+  const ComparedJob two = alone(job);
+  CHECK(two.times.iteration == 1100_us);  // 500 of compute
+  CHECK(two.alone == 400_us);
+  CHECK(two.efficiency == 400.0 / 1100);
+  job.options.compute_scale = 2;  // of the cluster's GPU, be it alone or not
+  CHECK(alone(job).times.iteration == 850_us);
+  CHECK(alone(job).alone == 200_us);
+  job.options.compute_scale = 1;
+  job.cluster.gpus_per_node = 1;
+  job.model = worlds::alpha_beta(200, 100, job.cluster);
+  CHECK(alone(job).alone == 400_us);
+  CHECK(alone(job).efficiency == 1);
+}
+
+TEST_CASE("compare: what kept the recorded GPU waiting between steps it waits for alone, too") {
+  worlds::Job job = with_compute(400);
+  job.workload.iteration = 430_us;
+  CHECK(alone(job).times.iteration == 1030_us);
+  CHECK(alone(job).alone == 430_us);
+  job.options.ddp.accumulate = 2;  // and for each micro-batch
+  CHECK(alone(job).times.iteration == 1460_us);
+  CHECK(alone(job).alone == 860_us);
+  job.options.pace = {.beside_others = 0.25};  // which slows compute, not the wait
+  CHECK(alone(job).alone == 860_us);
+}
+
+TEST_CASE("compare: a job trains as fast as its ranks are many and its step is short") {
+  const worlds::Job two = replay(400);
+  worlds::Job four = replay(1000);
+  four.cluster.gpus_per_node = 4;  // 4 / 1600 against 2 / 1000
+  const Comparison comparison = compared({&two, &four});
+  CHECK(comparison.by_speed == std::vector<std::size_t>{1, 0});
+  check_lead(comparison.jobs[0].behind, 1.25, {}, {});
+  CHECK(comparison.jobs[1].behind.percent == 0);
+  CHECK(comparison.jobs[1].behind.low_percent == 0);
+  CHECK(comparison.jobs[1].behind.high_percent == 0);
+}
+
+TEST_CASE("compare: jobs that are equally fast stay in order") {
+  const worlds::Job job = replay(400);
+  const worlds::Job slower = replay(500);
+  CHECK(compared({&slower, &job, &job}).by_speed == std::vector<std::size_t>{1, 2, 0});
+}
+
+TEST_CASE("compare: each job is held against the fastest") {
+  const worlds::Job fast = replay(400);
+  const worlds::Job middle = replay(900);
+  const worlds::Job slow = replay(1400);
+  const Comparison comparison = compared({&middle, &slow, &fast});
+  CHECK(comparison.by_speed == std::vector<std::size_t>{2, 0, 1});
+  check_lead(comparison.jobs[0].behind, 1.5, {}, {});
+  check_lead(comparison.jobs[1].behind, 2, {}, {});
+}
+
+TEST_CASE("compare: on one cluster collectives are misjudged alike, and the lead is decided") {
+  // 760 and 1160 us, or 1420 and 1820.
+  const Lead lead = lead_of(with_compute(400), with_compute(800));
+  check_lead(lead, 1.4, {1.4 - 1820.0 / 1420}, {1160.0 / 760 - 1.4});
+  CHECK(lead.certain());
+}
+
+TEST_CASE("compare: on two clusters they are misjudged apart, and the lead is not decided") {
+  const worlds::Job fast = with_compute(400);
+  worlds::Job slow = with_compute(800);
+  slow.cluster.name = "other";
+  const Lead lead = lead_of(fast, slow);
+  check_lead(lead, 1.4, {1.4 - 1400.0 / 1420, 1.4 - 1160.0 / 1000},
+             {1400.0 / 760 - 1.4, 1820.0 / 1000 - 1.4});
+  CHECK_FALSE(lead.certain());
+}
+
+TEST_CASE("compare: a lead of nothing in the worst world is not decided") {
+  CHECK_FALSE(Lead{.percent = 5, .low_percent = 0, .high_percent = 10}.certain());
+  CHECK(Lead{.percent = 5, .low_percent = 0.1, .high_percent = 10}.certain());
+}
+
+TEST_CASE("compare: collectives are alike in two sizes of one cluster that both have a network") {
+  // Nodes of two GPUs and a network that never binds; what matters is who errs together.
+  const auto on = [](int nodes, int gpus) {
+    Cluster cluster = worlds::pair_of_gpus();
+    cluster.nodes = nodes;
+    cluster.gpus_per_node = gpus;
+    cluster.network.per_nic = Bandwidth::bytes_per_second(std::numeric_limits<double>::infinity());
+    worlds::Job job = with_compute(400);
+    job.cluster = cluster;
+    job.model = worlds::alpha_beta(600, 1e-6, cluster);  // as long whatever the number of ranks
+    return job;
+  };
+  const auto width = [&](const worlds::Job& a, const worlds::Job& b) {
+    const Lead lead = compared({&a, &b}).jobs[a.cluster.ranks() < b.cluster.ranks() ? 0 : 1].behind;
+    return lead.high_percent - lead.low_percent;
+  };
+  // Steps are of one length: alike, nothing but noise is left, 1.4 % of the ratio, 2 or 4, each way.
+  const auto noise = [](double ratio) {
+    return doctest::Approx(200 * 0.005 * std::sqrt(2.0) * ratio).epsilon(1e-5);
+  };
+  CHECK(width(on(2, 2), on(4, 2)) == noise(2));
+  CHECK(width(on(2, 2), on(8, 2)) == noise(4));
+  CHECK(width(on(1, 2), on(2, 2)) > 50);  // one without its network
+  CHECK(width(on(2, 2), on(2, 4)) > 50);  // other nodes
+}
+
+TEST_CASE("compare: interference and DDP's costs are the same anywhere") {
+  worlds::Job fast = replay(380);
+  worlds::Job slow = replay(1380);
+  for (worlds::Job* job : {&fast, &slow}) job->options.costs.copy_kernel = 10_us;  // twice a step
+  slow.cluster.name = "other";
+  slow.cluster.gpu.name = "A100";
+  check_lead(lead_of(fast, slow), 2, {2 - 2010.0 / 1010}, {1994.0 / 994 - 2});
+}
+
+TEST_CASE("compare: the pace of several ranks is alike on the hosts of one cluster") {
+  worlds::Job fast = replay(400);
+  worlds::Job slow = replay(1400);
+  for (worlds::Job* job : {&fast, &slow})
+    job->options.pace_range = {RankPace{}, RankPace{.beside_others = 0.5}};
+  slow.cluster.gpu.name = "A100";
+  slow.cluster.gpus_per_node = 1;  // … but alone nobody is slowed
+  slow.cluster.nodes = 2;
+  check_lead(lead_of(fast, slow), 2, {}, {2700.0 / 1200 - 2});
+  slow.cluster.name = "other";
+  check_lead(lead_of(fast, slow), 2, {2 - 2000.0 / 1200}, {2700.0 / 1000 - 2});
+}
+
+TEST_CASE("compare: the speed of a GPU is alike wherever that GPU is") {
+  worlds::Job fast = replay(400);
+  worlds::Job slow = replay(1400);
+  for (worlds::Job* job : {&fast, &slow}) job->options.compute_scale_range = {0.5, 1};
+  slow.cluster.name = "other";
+  check_lead(lead_of(fast, slow), 2, {}, {3400.0 / 1400 - 2});
+  slow.cluster.gpu.name = "A100";
+  check_lead(lead_of(fast, slow), 2, {2 - 2000.0 / 1400}, {3400.0 / 1000 - 2});
+}
+
+TEST_CASE("compare: what is uncertain of one job alone counts for that job") {
+  worlds::Job fast = replay(400);
+  worlds::Job slow = replay(1400);
+  fast.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.5}};
+  slow.options.compute_scale_range = {0.5, 1};
+  check_lead(lead_of(fast, slow), 2, {2 - 2000.0 / 1200}, {3400.0 / 1000 - 2});
+  fast.options.pace_range.reset();
+  check_lead(lead_of(fast, slow), 2, {}, {3400.0 / 1000 - 2});
+}
+
+TEST_CASE("compare: where an overlap leaves nothing of a step there is no lead") {
+  const worlds::Job job = replay(400);
+  worlds::Job overlapped = replay(400);
+  overlapped.workload.iteration = -600_us;  // 1000 us earlier than its parts end
+  const Comparison comparison = compared({&job, &overlapped});
+  CHECK(comparison.jobs[1].times.iteration == Duration());
+  for (const ComparedJob& compared : comparison.jobs) CHECK(compared.behind.high_percent == 0);
+}
+
+TEST_CASE("compare: the best cap of each job is the one its own search finds") {
+  const worlds::Job job{.workload = worlds::mib_layers({100, 200, 300}, 1000),
+                        .model = worlds::alpha_beta(1000, 100)};
+  const Candidate candidate{job.workload, job.cluster, job.options, job.model};
+  const Comparison comparison = compare({candidate, candidate}, {.threads = 3, .tune = true});
+  for (const ComparedJob& compared : comparison.jobs) {
+    REQUIRE(compared.best_cap);
+    CHECK(compared.best_cap->bucket_cap_mb == 3);
+    CHECK(compared.best_cap->gain == Gain{800_us, 400_us, 1500_us});
+    CHECK(compared.confidence.grade == Grade::c);
+    CHECK(compared.confidence.sources.front().source == "collective times");
+  }
+}

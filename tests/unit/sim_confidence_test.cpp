@@ -1,0 +1,309 @@
+// How sure a predicted step is: the ends of its interval worked out source by source, grades at their
+// borders, and the sentences that say why.
+#include "ddpsim/sim/confidence.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "alpha_beta.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+/// Step 1000 us: forward 100, backward 300, one all-reduce behind it of 200 + 4 * 100.
+worlds::Job step_of_1000() {
+  return {.workload = worlds::chain({{4 << 20, 300}}, 100, 300),
+          .model = worlds::alpha_beta(200, 100)};
+}
+
+/// The same step by a replay: all-reduces take what was recorded.
+worlds::Job replayed_step_of_1000() {
+  worlds::Job job = step_of_1000();
+  job.model = RecordedModel{.durations = {600_us}};
+  return job;
+}
+
+/// In per cent of a step, with the 0.5 % of a measurement beside it.
+void check_interval(const Confidence& confidence, double low, double high) {
+  CHECK(confidence.low_percent == doctest::Approx(-std::hypot(low, 0.5)).epsilon(1e-7));
+  CHECK(confidence.high_percent == doctest::Approx(std::hypot(high, 0.5)).epsilon(1e-7));
+}
+
+void check_source(const Uncertainty& source, const std::string& name, double low, double high) {
+  CHECK(source.source == name);
+  CHECK(source.low_percent == doctest::Approx(low).epsilon(1e-9));
+  CHECK(source.high_percent == doctest::Approx(high).epsilon(1e-9));
+}
+
+using Sentences = std::vector<std::string>;
+const std::string kFromSpecification =
+    "the cluster is not calibrated: collective times come from its specification";
+const std::string kFromGloo =
+    "gloo's times come from its law and the constants of --gloo, not from this cluster";
+const std::string kHalfAPercent = "measurement noise: 0.5 %";
+
+CalibratedScale fitted_log(int nodes, int gpus, const std::string& source = "log.txt") {
+  return {.nodes = nodes,
+          .gpus_per_node = gpus,
+          .smallest = Bytes(8),
+          .largest = 1024_MiB,
+          .source = source,
+          .nccl = {}};
+}
+
+Cluster calibrated_on(Cluster cluster, const std::vector<CalibratedScale>& logs) {
+  Calibration calibration;
+  calibration.constants = constants_of(cluster);
+  calibration.scales = logs;
+  cluster.calibration = std::make_shared<const Calibration>(calibration);
+  return cluster;
+}
+
+}  // namespace
+
+TEST_CASE("confidence: nothing uncertain but the measurement it is held against") {
+  const worlds::Job job = replayed_step_of_1000();
+  REQUIRE(job.step() == 1000_us);
+  const Confidence confidence = job.assess();
+  check_interval(confidence, 0, 0);
+  CHECK(confidence.sources.empty());
+  CHECK(confidence.because == Sentences{kFromSpecification, kHalfAPercent});
+  CHECK(confidence.basis == kFromSpecification);
+  CHECK(confidence.beyond.empty());
+  CHECK_FALSE(confidence.measure_next);
+}
+
+TEST_CASE("confidence: collective times alone") {
+  const worlds::Job job = step_of_1000();
+  REQUIRE(job.step() == 1000_us);
+  const Confidence confidence = job.assess();
+  check_interval(confidence, 0.4 * 60, 0.7 * 60);  // 0.6 and 1.7 of 600 us
+  REQUIRE(confidence.sources.size() == 1);
+  check_source(confidence.sources[0], "collective times", -24, 42);
+  CHECK(confidence.because == Sentences{kFromGloo,
+                                        "collective times may move the step by -24.0 % to +42.0 %",
+                                        kHalfAPercent});
+  CHECK(confidence.basis == kFromGloo);
+  REQUIRE(confidence.measure_next);
+  CHECK(confidence.measure_next->source == "collective times");
+  CHECK(confidence.measure_next->command ==
+        "ddpsim-real WORKLOAD --backend cpu-gloo --all-reduce 1KiB,4MiB --ranks 2");
+}
+
+TEST_CASE("confidence: interference alone, none or twice as much") {
+  // An all-reduce of 300 us holds 20 of 80 SMs: beside it 225 us of the 400 us left of backward are
+  // done, which end after 475 us. With no loss after 400 us; with twice the loss after 550.
+  worlds::Job job{.workload = worlds::chain({{4 << 20, 100}, {400, 500}}, 425, 500),
+                  .model = RecordedModel{.durations = {300_us}, .channels = 20}};
+  job.options.interference.sm_share = 1;
+  REQUIRE(job.step() == 1000_us);
+  const Confidence confidence = job.assess();
+  check_interval(confidence, 7.5, 7.5);
+  REQUIRE(confidence.sources.size() == 1);
+  check_source(confidence.sources[0], "interference", -7.5, 7.5);
+  CHECK(confidence.measure_next->command ==
+        "profile one step of this job under DDP, on rank 0 of this cluster");
+}
+
+TEST_CASE("confidence: copies and host costs alone, 0.7 and 1.5 of what they are taken for") {
+  worlds::Job job = replayed_step_of_1000();
+  job.workload.forward = 80_us;
+  job.options.costs.copy_kernel = 10_us;  // into the bucket, and out
+  REQUIRE(job.step() == 1000_us);
+  const Confidence confidence = job.assess();
+  check_interval(confidence, 0.6, 1);
+  REQUIRE(confidence.sources.size() == 1);
+  check_source(confidence.sources[0], "copies and host costs", -0.6, 1);
+}
+
+TEST_CASE("confidence: the pace of several ranks alone, and what is taken for it") {
+  worlds::Job job = replayed_step_of_1000();
+  job.workload = worlds::chain({{4 << 20, 250}}, 50, 250);
+  job.model = RecordedModel{.durations = {670_us}};
+  job.options.pace = {.beside_others = 0.1};  // 330 us of compute
+  REQUIRE(job.step() == 1000_us);
+  const std::string taken =
+      "compute is taken 10.0 % slower on 2 ranks than on one GPU alone, as published steps show "
+      "(--rank-slowdown)";
+  CHECK(job.assess().because == Sentences{kFromSpecification, kHalfAPercent});  // certain
+  job.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.3}};
+  const Confidence confidence = job.assess();
+  check_interval(confidence, 3, 6);  // 300 to 390 us
+  CHECK(confidence.because == Sentences{kFromSpecification,
+                                        "pace of several ranks may move the step by -3.0 % to "
+                                        "+6.0 %",
+                                        taken, kHalfAPercent});
+  REQUIRE(confidence.sources.size() == 1);
+  check_source(confidence.sources[0], "pace of several ranks", -3, 6);
+  CHECK(confidence.measure_next->command ==
+        "time twenty steps of this job on this cluster, without a profiler");
+}
+
+TEST_CASE("confidence: the pace is said by the number of nodes and GPUs, and not of one rank") {
+  worlds::Job job = replayed_step_of_1000();
+  job.options.pace = {.beside_others = 0.1, .per_doubling = 0.05};
+  job.options.pace_range = {job.options.pace, job.options.pace};
+  const auto said = [&](int nodes, int gpus) {
+    job.cluster.nodes = nodes;
+    job.cluster.gpus_per_node = gpus;
+    const Sentences because = job.assess().because;
+    return because.size() == 3 ? because[1] : "";
+  };
+  const std::string as = " than on one GPU alone, as published steps show (--rank-slowdown)";
+  CHECK(said(1, 4) == "compute is taken 10.0 % slower on 4 ranks" + as);
+  CHECK(said(2, 1) == "compute is taken 15.0 % slower on 1 rank on each of 2 nodes" + as);
+  CHECK(said(4, 8) == "compute is taken 20.0 % slower on 8 ranks on each of 4 nodes" + as);
+  CHECK(said(1, 1).empty());
+}
+
+TEST_CASE("confidence: the compute scale alone, slower and faster") {
+  worlds::Job job = replayed_step_of_1000();
+  job.options.compute_scale_range = {0.8, 2};  // 400 us of compute become 500 or 200
+  const Confidence confidence = job.assess();
+  check_interval(confidence, 20, 10);
+  REQUIRE(confidence.sources.size() == 1);
+  check_source(confidence.sources[0], "compute scale", -20, 10);
+  CHECK(confidence.measure_next->command == "profile one step on one V100 of this cluster");
+}
+
+TEST_CASE("confidence: what the replay of today's step misses alone, towards where it lay") {
+  const worlds::Job job = replayed_step_of_1000();
+  const Confidence slower = job.assess(Replay{.measured = 500_us, .predicted = 480_us});
+  check_interval(slower, 0, 2);  // 20 us of 1000
+  REQUIRE(slower.sources.size() == 1);
+  check_source(slower.sources[0], "today's residual", 0, 2);
+  CHECK(slower.because == Sentences{kFromSpecification, kHalfAPercent,
+                                    "today's step was replayed with +4.0 % left unexplained"});
+  const Confidence faster = job.assess(Replay{.measured = 500_us, .predicted = 530_us});
+  check_interval(faster, 3, 0);
+  check_source(faster.sources[0], "today's residual", -3, 0);
+  CHECK(faster.because.back() == "today's step was replayed with -6.0 % left unexplained");
+  CHECK(faster.measure_next->command == "profile one step on every rank");
+}
+
+TEST_CASE("confidence: two sources add up as squares, widest first") {
+  worlds::Job job = step_of_1000();
+  job.options.compute_scale_range = {0.8, 2};
+  const Confidence both = job.assess();
+  check_interval(both, std::hypot(24, 20), std::hypot(42, 10));
+  REQUIRE(both.sources.size() == 2);
+  check_source(both.sources[0], "collective times", -24, 42);  // 66 wide
+  check_source(both.sources[1], "compute scale", -20, 10);     // 30
+  CHECK(both.because.size() == 4);
+  CHECK(both.measure_next->source == "collective times");
+  // The other way round: compute of 400 us known to 200 and 2000 us.
+  job.options.compute_scale_range = {0.2, 2};
+  const Confidence wider = job.assess();
+  check_interval(wider, std::hypot(24, 20), std::hypot(42, 160));
+  check_source(wider.sources[0], "compute scale", -20, 160);
+  CHECK(wider.measure_next->source == "compute scale");
+}
+
+TEST_CASE("confidence: pace and compute scale are in today's step, and no longer uncertain") {
+  worlds::Job job = replayed_step_of_1000();
+  job.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.3}};
+  job.options.compute_scale_range = {0.8, 2};
+  CHECK(job.assess().sources.size() == 2);
+  const Confidence replayed = job.assess(Replay{500_us, 500_us});
+  check_interval(replayed, 0, 0);
+  REQUIRE(replayed.sources.size() == 1);  // a residual of nothing is named all the same
+  check_source(replayed.sources[0], "today's residual", 0, 0);
+}
+
+TEST_CASE("confidence: of two sources as wide the one simulated first is named first") {
+  worlds::Job job = replayed_step_of_1000();
+  job.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.25}};
+  job.options.compute_scale_range = {0.8, 1};
+  const Confidence confidence = job.assess();
+  REQUIRE(confidence.sources.size() == 2);
+  check_source(confidence.sources[0], "pace of several ranks", 0, 10);
+  check_source(confidence.sources[1], "compute scale", 0, 10);
+}
+
+TEST_CASE("confidence: a source that moves the step by a thousandth is named, less is not") {
+  worlds::Job job = replayed_step_of_1000();
+  job.options.compute_scale_range = {1, 400.0 / 399};  // one of 1000 us
+  CHECK(job.assess().sources.size() == 1);
+  job.options.compute_scale_range = {1, 400.0 / 399.01};
+  CHECK(job.assess().sources.empty());
+}
+
+TEST_CASE("confidence: gloo alone on one GPU rests on nothing") {
+  worlds::Job job = step_of_1000();
+  job.cluster.gpus_per_node = 1;
+  job.model = worlds::alpha_beta(200, 100, job.cluster);
+  CHECK(job.assess().because == Sentences{kHalfAPercent});
+  CHECK(job.assess().basis.empty());
+}
+
+TEST_CASE("confidence: replays, their residual and when it is small enough") {
+  const Replay slower{.measured = 1000_us, .predicted = 950_us};
+  CHECK(slower.residual() == 50_us);
+  CHECK(slower.missed() == 50_us);
+  CHECK(slower.missed_share() == 0.05);
+  CHECK(slower.reproduced());
+  CHECK_FALSE(Replay{1000_us, 949_us}.reproduced());
+  const Replay faster{.measured = 1000_us, .predicted = 1050_us};
+  CHECK(faster.residual() == -50_us);
+  CHECK(faster.missed() == 50_us);
+  CHECK(faster.reproduced());
+  CHECK_FALSE(Replay{1000_us, 1051_us}.reproduced());
+}
+
+TEST_CASE(
+    "confidence: grade C without a log, B with one, A where today's step was reproduced too") {
+  const Cluster bare = worlds::node(8);
+  const Cluster logged = calibrated_on(bare, {fitted_log(1, 8)});
+  CHECK(grade_of(bare, false) == Grade::c);
+  CHECK(grade_of(bare, true) == Grade::c);
+  CHECK(grade_of(logged, false) == Grade::b);
+  CHECK(grade_of(logged, true) == Grade::a);
+  // Beyond the scales measured no step of today helps.
+  CHECK(grade_of(calibrated_on(bare, {fitted_log(1, 4)}), true) == Grade::b);
+  CHECK(name_of(Grade::a) == "A");
+  CHECK(name_of(Grade::b) == "B");
+  CHECK(name_of(Grade::c) == "C");
+}
+
+TEST_CASE("confidence: a step's grade goes by its cluster's logs and by today's step") {
+  worlds::Job job = replayed_step_of_1000();
+  job.cluster = calibrated_on(worlds::node(8), {fitted_log(1, 8)});
+  job.model = AnalyticModel{.cluster = job.cluster, .tuning = {}};
+  CHECK(job.assess().grade == Grade::b);
+  CHECK(job.assess(Replay{1000_us, 950_us}).grade == Grade::a);
+  CHECK(job.assess(Replay{1000_us, 949_us}).grade == Grade::b);
+  CHECK(job.assess().beyond.empty());
+  job.cluster = calibrated_on(worlds::node(8), {fitted_log(1, 4), fitted_log(1, 2)});
+  job.model = AnalyticModel{.cluster = job.cluster, .tuning = {}};
+  const Confidence beyond = job.assess(Replay{1000_us, 1000_us});
+  CHECK(beyond.grade == Grade::b);
+  CHECK(beyond.beyond == "8 GPUs per node lie beyond the calibrated range (2..4 GPUs)");
+  CHECK(beyond.because.front() ==
+        "the cluster is calibrated with 2 logs of it, but 8 GPUs per node lie beyond the "
+        "calibrated range (2..4 GPUs)");
+  // NCCL's logs say nothing of gloo, nor of a replay.
+  for (const CollectiveModel& model : {worlds::alpha_beta(200, 100, job.cluster),
+                                       CollectiveModel(RecordedModel{.durations = {600_us}})}) {
+    job.model = model;
+    CHECK(job.assess(Replay{1000_us, 1000_us}).grade == Grade::c);
+    CHECK(job.assess().beyond.empty());
+  }
+}
+
+TEST_CASE("confidence: what collectives rest on, in words") {
+  const Cluster bare = worlds::node(8);
+  CHECK(calibration_of(bare) == kFromSpecification);
+  CHECK(calibration_of(calibrated_on(bare, {fitted_log(1, 8)})) ==
+        "the cluster is calibrated with 1 log of it");
+  CHECK(calibration_of(calibrated_on(bare, {fitted_log(1, 8), fitted_log(2, 8)})) ==
+        "the cluster is calibrated with 2 logs of it");
+  CHECK(calibration_of(calibrated_on(bare, {fitted_log(2, 8)})) ==
+        "the cluster is calibrated with 1 log of it, but 1 node lies beyond the calibrated range "
+        "(2 nodes)");
+}

@@ -1,0 +1,266 @@
+// Two ranks that differ, and iterations of a training run, on the step of paper_step.hpp without costs.
+#include "paper_step.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+using namespace ddpsim::paper;
+
+namespace {
+
+/// One bucket of 40 us, ready at 290.
+SimulationOptions one_bucket() {
+  SimulationOptions options = free_of_costs();
+  options.ddp.bucket_cap_mb = 25;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("paper ranks: what rank 0 waits for a straggler after its backward is exposed") {
+  // Rank 1 computes 1.5 times as long and so begins every forward 15 us after rank 0, its optimizer taking 45
+  // us: forward 15 to 165, gradients at 240, 345, 450, backward to 465. b0 waits 150 to 240, b1 280 to
+  // 345, b2 435 to 450; they end at 280, 435, 470. Rank 0's backward ends at 300: the 170 us until 470 are exposed,
+  // 110 of them transfers.
+  SimulationOptions options = free_of_costs();
+  options.variation.stragglers = {{.rank = 1, .slowdown = 1.5}};
+  const SimulationResult result = simulated(options);
+  CHECK(differences(result.step.times, {.iteration = 500_us,
+                                        .forward = 100_us,
+                                        .backward = 200_us,
+                                        .backward_compute = 200_us,
+                                        .communication = 150_us,
+                                        .wait = 170_us,
+                                        .exposed_communication = 170_us,
+                                        .overlap = 1 - 110 / 150.0,
+                                        .optimizer = 30_us}) == "");
+  CHECK(differences(result.step.buckets,
+                    {{150_us, 50_us, 150_us, 240_us, 280_us, 2'000'000_B, "", 1},
+                     {220_us, 120_us, 280_us, 345_us, 435_us, 4'000'000_B, kInFront, 1},
+                     {290_us, 190_us, 435_us, 450_us, 470_us, 1'000'000_B, kInFront, 1}}) == "");
+  REQUIRE(result.ranks.size() == 2);
+  CHECK(result.ranks[0].rank == 0);
+  CHECK(result.ranks[0].wait == 170_us);
+  CHECK(result.ranks[0].times_last == 0);
+  CHECK(result.ranks[0].caused == Duration());
+  CHECK(result.ranks[1].rank == 1);
+  CHECK(result.ranks[1].wait == Duration());
+  CHECK(result.ranks[1].times_last == 3);
+  CHECK(result.ranks[1].caused == 170_us);
+  REQUIRE(result.timeline.ranks.size() == 2);
+  CHECK(result.timeline.ranks[1].rank == 1);
+  CHECK(drawn(result.timeline.ranks[1]) == R"(
+compute forward: 15 to 165
+compute backward 0: 165 to 465
+communication all_reduce 0: 240 to 280
+communication all_reduce 1: 345 to 435
+communication all_reduce 2: 450 to 470
+compute optimizer: 470 to 515)");
+}
+
+TEST_CASE("paper ranks: rank 0 as the straggler waits for nobody") {
+  // Its own step: forward 150, backward to 450, b2 from 435 to 455, optimizer to 500.
+  SimulationOptions options = free_of_costs();
+  options.variation.stragglers = {{.rank = 0, .slowdown = 1.5}};
+  const SimulationResult result = simulated(options);
+  CHECK(differences(result.step.times, {.iteration = 515_us - 15_us,
+                                        .forward = 150_us,
+                                        .backward = 300_us,
+                                        .backward_compute = 300_us,
+                                        .communication = 150_us,
+                                        .exposed_communication = 5_us,
+                                        .overlap = 1 - 5 / 150.0,
+                                        .optimizer = 45_us}) == "");
+  CHECK(result.ranks.at(1).wait > Duration());
+  CHECK(result.ranks.at(0).caused == result.ranks.at(1).wait);
+}
+
+TEST_CASE("paper ranks: of four, a waiting rank's time is the last one's doing") {
+  SimulationOptions options = one_bucket();
+  options.variation.stragglers = {{.rank = 2, .slowdown = 1.5}};
+  const SimulationResult result = simulated(options, workload(), wire(), gpus(4));
+  // Ready at 290, rank 2's at 15 + 435: the others wait 160 us each.
+  const StepResult& step = result.step;
+  CHECK(differences(step.buckets, {{290_us, 190_us, 290_us, 450_us, 490_us, 7'000'000_B,
+                                    "waited for rank 2", 2}}) == "");
+  CHECK(step.times.wait == 160_us);
+  CHECK(step.times.exposed_communication == 190_us);
+  CHECK(*step.times.overlap == 0);
+  CHECK(result.ranks.at(2).caused == 480_us);
+  CHECK(result.ranks.at(2).times_last == 1);
+  CHECK(result.ranks.at(3).wait == 160_us);
+}
+
+TEST_CASE("paper ranks: ranks that are last alike share what they caused") {
+  SimulationOptions options = one_bucket();
+  options.variation.stragglers = {{.rank = 1, .slowdown = 1.5}, {.rank = 2, .slowdown = 1.5}};
+  const SimulationResult result = simulated(options, workload(), wire(), gpus(4));
+  for (const int rank : {1, 2}) {
+    CHECK(result.ranks.at(static_cast<std::size_t>(rank)).caused == 160_us);
+    CHECK(result.ranks.at(static_cast<std::size_t>(rank)).times_last == 1);
+  }
+  CHECK(result.timeline.ranks.size() == 2);  // what computes alike is simulated once
+}
+
+TEST_CASE("paper ranks: a recorded stall holds every rank back alike, once a micro-batch") {
+  // 30 us between steps: rank 1 still begins 15 us after rank 0.
+  Workload step = workload();
+  step.iteration = 360_us;
+  SimulationOptions options = one_bucket();
+  options.variation.stragglers = {{.rank = 1, .slowdown = 1.5}};
+  CHECK(step_with(options, step).buckets[0].last_arrival == TimePoint(450_us));
+  // Ranks that stall differently: rank 1 computes as rank 0 does and stalls 40 us longer, so it begins later
+  // by that; of two micro-batches by twice that.
+  RankRecording first;
+  static_cast<Recorded&>(first) = step;
+  RankRecording second = first;
+  second.rank = 1;
+  second.iteration = 400_us;
+  step.ranks = {first, second};
+  options.variation = {};
+  options.iterations = 3;
+  const SimulationResult run = simulated(options, step);
+  CHECK(run.iterations[0].buckets[0].last_arrival == TimePoint(290_us));
+  CHECK(run.iterations[2].buckets[0].last_arrival == TimePoint(330_us));
+  CHECK(run.iterations[2].buckets[0].last_rank == 1);
+  options.ddp.accumulate = 2;
+  const SimulationResult two = simulated(options, step);
+  CHECK(two.iterations[2].times.wait == 80_us);
+}
+
+TEST_CASE("paper ranks: a first iteration begins staggered, the second where the first ended") {
+  // Rank 1 begins 40 us later: one bucket 330 to 370. Then buckets are rebuilt: two broadcasts of 40 and 90 us
+  // before the forward. From the third on it is the step without costs.
+  SimulationOptions options = free_of_costs();
+  options.iterations = 3;
+  options.variation.stagger = 40_us;
+  const SimulationResult result = simulated(options);
+  REQUIRE(result.iterations.size() == 3);
+  CHECK(differences(result.iterations[0].times, {.iteration = 400_us,
+                                                 .forward = 100_us,
+                                                 .backward = 200_us,
+                                                 .backward_compute = 200_us,
+                                                 .communication = 40_us,
+                                                 .wait = 40_us,
+                                                 .exposed_communication = 70_us,
+                                                 .overlap = 0,
+                                                 .optimizer = 30_us}) == "");
+  CHECK(differences(result.iterations[1].times, {.iteration = 490_us,
+                                                 .forward = 230_us,
+                                                 .backward = 200_us,
+                                                 .backward_compute = 200_us,
+                                                 .communication = 150_us,
+                                                 .exposed_communication = 30_us,
+                                                 .overlap = 0.8,
+                                                 .optimizer = 30_us}) == "");
+  CHECK(result.iterations[2].times.iteration == 360_us);
+  CHECK(result.step.iteration == 3);
+  CHECK(result.step.times.iteration == 360_us);
+  REQUIRE(result.statistics);
+  CHECK(result.statistics->first == 3);
+  CHECK(result.statistics->count == 1);
+  CHECK(result.statistics->mean == 360_us);
+  CHECK(result.ranks.at(0).wait == 40_us);
+  CHECK(result.ranks.at(1).times_last == 1);
+}
+
+TEST_CASE("paper ranks: rebuilding buckets is two broadcasts, each a round trip of the host") {
+  // First iteration: one bucket for everything, in definition order. Second: 3 to 43, back after 12 + 40 at
+  // 95; 98 to 188, back at 240; the step with all costs is 240 us later.
+  SimulationOptions options = all_costs();
+  options.iterations = 3;
+  const SimulationResult result = simulated(options);
+  CHECK(result.iterations[0].times.iteration == 412_us);
+  CHECK(result.iterations[0].buckets[0].bucket.parameters ==
+        std::vector<std::size_t>{kP0, kP1, kP2});
+  StepTimes expected = times_with_all_costs();
+  expected.forward = 340_us;
+  expected.iteration = 629_us;
+  CHECK(differences(result.iterations[1].times, expected) == "");
+  CHECK(differences(result.iterations[2].times, times_with_all_costs()) == "");
+  CHECK(drawn(simulated([] {
+                SimulationOptions two = all_costs();
+                two.iterations = 2;
+                return two;
+              }())
+                  .timeline.ranks[0])
+            .find("communication rebuild buckets: 98 to 188\n") != std::string::npos);
+}
+
+TEST_CASE("paper ranks: buckets that are never rebuilt are steady from the second iteration on") {
+  SimulationOptions options = free_of_costs();
+  options.ddp.find_unused_parameters = true;
+  options.iterations = 3;
+  const SimulationResult result = simulated(options);
+  for (const StepResult& step : result.iterations) CHECK(step.times.iteration == 365_us);
+  CHECK(result.iterations[1].iteration == 2);
+  REQUIRE(result.statistics);
+  CHECK(result.statistics->first == 2);
+  CHECK(result.statistics->count == 2);
+}
+
+TEST_CASE("paper ranks: a training run begins with the recorded offsets, at this GPU's speed") {
+  // Rank 1 was recorded 60 us after rank 0; twice as fast, 30 us. The one bucket of the first iteration is
+  // ready at 145; from then on the ranks leave together.
+  Workload step = workload();
+  RankRecording first;
+  static_cast<Recorded&>(first) = step;
+  RankRecording second = first;
+  second.rank = 1;
+  second.offset = 60_us;
+  step.ranks = {first, second};
+  SimulationOptions options = free_of_costs();
+  options.compute_scale = 2;
+  options.iterations = 2;
+  const SimulationResult result = simulated(options, step);
+  CHECK(result.iterations[0].times.wait == 30_us);
+  CHECK(result.iterations[0].buckets[0].last_arrival == TimePoint(175_us));
+  CHECK(result.iterations[1].times.wait == Duration());
+  // A staggered start comes on top of it, this one in time of its own.
+  options.variation.stagger = 10_us;
+  CHECK(simulated(options, step).iterations[0].times.wait == 40_us);
+}
+
+TEST_CASE("paper ranks: static_graph's first iteration copies and launches after backward") {
+  // All gradients at 290, backward to 300. The host comes to the last at 190, launches the map (230) and
+  // the bucket (270). The map 303 to 308; copies into the bucket 300 to 323, the all-reduce 326 to 366;
+  // copies out 369 to 392. The second iteration still has one bucket, launched in backward; the third
+  // rebuilds.
+  SimulationOptions options = all_costs();
+  options.ddp.static_graph = true;
+  options.iterations = 4;
+  const SimulationResult result = simulated(options, workload(), wire({40_us, 5_us, 20_us}));
+  CHECK(differences(result.iterations[0].times, {.iteration = 422_us,
+                                                 .forward = 100_us,
+                                                 .backward = 223_us,
+                                                 .backward_compute = 200_us,
+                                                 .copies_in = 23_us,
+                                                 .communication = 45_us,
+                                                 .exposed_communication = 40_us,
+                                                 .overlap = 1 - 40 / 45.0,
+                                                 .finalize = 23_us,
+                                                 .optimizer = 30_us,
+                                                 .stall = 6_us}) == "");
+  CHECK(differences(result.iterations[0].buckets,
+                    {{290_us, 270_us, 326_us, 326_us, 366_us, 7'000'000_B, kReadyLast}}) == "");
+  CHECK(result.iterations[1].times.iteration == 412_us);
+  CHECK(result.iterations[1].buckets.size() == 1);
+  CHECK(result.iterations[2].buckets.size() == 3);
+  // Broadcasts of 40 and 5 us: 3 to 43, 95, 98 to 103, 155.
+  CHECK(result.iterations[2].times.forward == 255_us);
+  CHECK(result.iterations[3].times.forward == 100_us);
+  CHECK(result.statistics->first == 4);
+}
+
+TEST_CASE("paper ranks: jitter draws a factor per rank and iteration") {
+  // Seed 1 at 5 %: 0.970286 for rank 0 and 0.962717 for rank 1 in the first iteration. Rank 0 is last:
+  // 290 us of compute before its bucket; 40 us of transfer; 30 us of optimizer.
+  SimulationOptions options = one_bucket();
+  options.iterations = 1;
+  options.variation = {.jitter = 0.05, .seed = 1};
+  const SimulationResult result = simulated(options);
+  CHECK(result.step.buckets[0].last_rank == 0);
+  const auto close = [](Duration a, Duration b) { return a - b <= 10_ps && b - a <= 10_ps; };
+  CHECK(close(result.step.times.forward, 97.0286_us));
+  CHECK(close(result.step.times.iteration, Duration::microseconds(320 * 0.970286 + 40)));
+  CHECK(close(result.ranks.at(1).wait, Duration::microseconds(290 * (0.970286 - 0.962717))));
+}

@@ -1,0 +1,248 @@
+// Which constants of the pipeline law hold for a cluster that no log was fitted to: by GPU, by path
+// inside the node, by network. The figures are those beside each constant in pipeline_law.hpp.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "ddpsim/sim/collective.hpp"
+#include "pipeline_law.hpp"
+#include "pipeline_path.hpp"
+#include "round_law.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+Cluster cluster(int capability, NetworkKind kind = NetworkKind::infiniband,
+                Bandwidth nic = 100_Gbps) {
+  Cluster cluster;
+  cluster.nodes = 2;
+  cluster.gpus_per_node = 8;
+  cluster.gpu.compute_capability = capability;
+  cluster.intra = {.kind = IntraKind::nvswitch, .per_gpu = 300_GBps};
+  cluster.network = {.kind = kind, .nics_per_node = 1, .per_nic = nic};
+  return cluster;
+}
+
+void check_latency(const ProtocolLatency& found, const ProtocolLatency& expected) {
+  for (std::size_t p = 0; p < expected.size(); ++p) {
+    CAPTURE(p);
+    CHECK(found[p] == doctest::Approx(expected[p]));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("path constants: a generation of GPUs begins with sm_80, the next with sm_90") {
+  struct Expected {
+    int capability;
+    double nvlink_share, ll_gbps, ll128_gbps, pace;
+  };
+  for (const Expected& gpu : {Expected{70, 0.90, 2.9, 5.7, 1}, Expected{79, 0.90, 2.9, 5.7, 1},
+                              Expected{80, 0.76, 1.53, 8.0, 1}, Expected{89, 0.76, 1.53, 8.0, 1},
+                              Expected{90, 0.82, 5.6, 15, 0.43}}) {
+    CAPTURE(gpu.capability);
+    const PathConstants law = constants_of(cluster(gpu.capability));
+    CHECK(law.local_share == gpu.nvlink_share);
+    CHECK(law.ll_gbps == gpu.ll_gbps);
+    CHECK(law.ll128_gbps == gpu.ll128_gbps);
+    CHECK(law.launch_us == 7);
+    check_latency(law.start_us, {0, 36 * gpu.pace, 38 * gpu.pace});
+    check_latency(law.local_us, {0.84 * gpu.pace, 2.2 * gpu.pace, 4.0 * gpu.pace});
+    check_latency(law.hop_us, {5.3, 13.5, 30});  // the NIC is no faster for it
+    CHECK(law.channel_us == 0.3);
+    CHECK(law.lone_gpu == 0.66);
+    CHECK(law.overlap == 2.5);
+    CHECK(law.nvls_start_us == 31);
+    CHECK(law.nvls_wave_us == 2.3);
+    // What only logs tell is left out.
+    CHECK(law.block_us == 0);
+    CHECK(law.ring_ends == 0);
+    CHECK(law.tree_share == 1);
+    CHECK(law.ll_share == 1);
+    CHECK(law.hop_growth == std::array<double, 3>{});
+  }
+  CHECK(constants_of(cluster(90)).nvls_share == 0.707);
+  CHECK(constants_of(cluster(99)).nvls_share == 0.707);
+  CHECK(constants_of(cluster(100)).nvls_share == 0.615);
+}
+
+TEST_CASE("path constants: PCIe has its own hops and share, whatever the GPU") {
+  for (const int capability : {70, 80, 90}) {
+    Cluster pcie = cluster(capability);
+    pcie.intra.kind = IntraKind::pcie;
+    const PathConstants law = constants_of(pcie);
+    check_latency(law.local_us, {4.0, 3.9, 3.9});
+    CHECK(law.local_share == 0.44);
+    // Direct NVLinks are NVLink, too.
+    pcie.intra.kind = IntraKind::nvlink;
+    CHECK(constants_of(pcie).local_share == nvlink_share(pcie));
+  }
+}
+
+TEST_CASE("path constants: each network has its hops, its rendezvous and its share of a NIC") {
+  struct Expected {
+    NetworkKind kind;
+    Sockets sockets;
+    ProtocolLatency hop_us;
+    double rendezvous_us, share;
+  };
+  for (const Expected& network :
+       {Expected{NetworkKind::infiniband, Sockets::host, {5.3, 13.5, 30}, 0, 0.94},
+        Expected{NetworkKind::roce, Sockets::host, {5.3, 13.5, 30}, 0, 0.94},
+        Expected{NetworkKind::efa, Sockets::host, {47, 45, 45}, 88, 0.82},
+        Expected{NetworkKind::slingshot, Sockets::host, {11.7, 82, 82}, 0, 0.94},
+        // 12.5 GB/s, of which the processor copies 4.6.
+        Expected{NetworkKind::tcp, Sockets::host, {21, 131, 131}, 0, 0.368},
+        Expected{NetworkKind::tcp, Sockets::virtual_nic, {21, 131, 131}, 0, 0.368},
+        // A plugin drives the NICs, as over EFA.
+        Expected{NetworkKind::tcp, Sockets::gpudirect, {47, 45, 45}, 88, 0.82}}) {
+    CAPTURE(static_cast<int>(network.kind));
+    CAPTURE(static_cast<int>(network.sockets));
+    Cluster over = cluster(80, network.kind);
+    over.network.sockets = network.sockets;
+    const PathConstants law = constants_of(over);
+    check_latency(law.hop_us, network.hop_us);
+    CHECK(law.rendezvous_us == network.rendezvous_us);
+    CHECK(law.nic_share == doctest::Approx(network.share));
+  }
+}
+
+TEST_CASE("path constants: without GPUDirect half of a NIC is left, staged in host memory") {
+  const auto share = [](int capability, NetworkKind kind, bool gpudirect) {
+    Cluster over = cluster(capability, kind);
+    over.network.gpudirect = gpudirect;
+    return constants_of(over).nic_share;
+  };
+  CHECK(share(80, NetworkKind::infiniband, true) == doctest::Approx(0.94));
+  CHECK(share(80, NetworkKind::infiniband, false) == doctest::Approx(0.47));
+  CHECK(share(80, NetworkKind::roce, false) == doctest::Approx(0.47));
+  CHECK(share(80, NetworkKind::efa, true) == doctest::Approx(0.82));
+  CHECK(share(80, NetworkKind::efa, false) == doctest::Approx(0.41));
+  // The first EFA, beside Volta, stages whatever is said of it, and once.
+  CHECK(share(70, NetworkKind::efa, true) == doctest::Approx(0.41));
+  CHECK(share(79, NetworkKind::efa, true) == doctest::Approx(0.41));
+  CHECK(share(70, NetworkKind::efa, false) == doctest::Approx(0.41));
+}
+
+TEST_CASE("path constants: an all-reduce that is staged in host memory takes twice the time") {
+  // 16 ranks over one NIC of 25 GB/s: 30/16 * 1 GB at 0.94 of it, or half.
+  Cluster two = cluster(80, NetworkKind::infiniband, 200_Gbps);
+  const CollectiveChoice ring{.algorithm = Algorithm::ring, .channels = 8};
+  const auto transfer = [&] {
+    return pipeline_terms(CollectiveKind::all_reduce, ring, Bytes(1'000'000'000), two).transfer_us;
+  };
+  CHECK(transfer() == doctest::Approx(1.875e9 / (0.94 * 25e3)));
+  two.network.gpudirect = false;
+  CHECK(transfer() == doctest::Approx(1.875e9 / (0.47 * 25e3)));
+}
+
+TEST_CASE(
+    "path constants: what a processor copies or a host's bridge passes bounds fast NICs alone") {
+  const auto share = [](int capability, NetworkKind kind, Bandwidth nic) {
+    return constants_of(cluster(capability, kind, nic)).nic_share;
+  };
+  CHECK(share(80, NetworkKind::tcp, 10_Gbps) == doctest::Approx(0.71));
+  CHECK(share(80, NetworkKind::tcp, 50_Gbps) == doctest::Approx(0.71));  // 4.4 of 4.6 GB/s
+  CHECK(share(80, NetworkKind::tcp, 200_Gbps) == doctest::Approx(4.6 / 25));
+  CHECK(share(80, NetworkKind::tcp, Bandwidth()) == doctest::Approx(0.71));
+  // Slingshot beside PCIe 4: 18.5 GB/s of 25.
+  CHECK(share(80, NetworkKind::slingshot, 200_Gbps) == doctest::Approx(0.74));
+  CHECK(share(80, NetworkKind::slingshot, 100_Gbps) == doctest::Approx(0.94));
+  CHECK(share(70, NetworkKind::slingshot, 200_Gbps) == doctest::Approx(0.94));
+  CHECK(share(90, NetworkKind::slingshot, 200_Gbps) == doctest::Approx(0.94));
+}
+
+TEST_CASE("path constants: a stated latency takes the place of the wire's share of every hop") {
+  const auto hop = [](NetworkKind kind, Sockets sockets, std::size_t protocol) {
+    Cluster over = cluster(80, kind);
+    over.network.sockets = sockets;
+    over.network.latency = 20_us;
+    return constants_of(over).hop_us[protocol];
+  };
+  for (const std::size_t p : {0U, 1U, 2U}) {
+    CAPTURE(p);
+    const auto of = [&](std::initializer_list<double> usual, double wire) {
+      return doctest::Approx(usual.begin()[p] + 20 - wire);
+    };
+    CHECK(hop(NetworkKind::infiniband, Sockets::host, p) == of({5.3, 13.5, 30}, 1.5));
+    CHECK(hop(NetworkKind::efa, Sockets::host, p) == of({47, 45, 45}, 2.5));
+    CHECK(hop(NetworkKind::slingshot, Sockets::host, p) == of({11.7, 82, 82}, 2.5));
+    CHECK(hop(NetworkKind::tcp, Sockets::host, p) == of({21, 131, 131}, 15));
+  }
+}
+
+TEST_CASE("path constants: TCP connections carry so much each, less in short messages") {
+  Cluster tcp = cluster(80, NetworkKind::tcp);
+  CHECK(connections_rate(3, tcp) == doctest::Approx(6.9e9));
+  // In the 22 us a message keeps its connection 50,600 bytes pass: such a message goes at half the rate.
+  CHECK(connections_rate(3, tcp, 50'600) == doctest::Approx(3.45e9));
+  CHECK(connections_rate(3, tcp, 3 * 50'600) == doctest::Approx(6.9e9 * 3 / 4));
+  CHECK(connections_rate(3, tcp, 0) == doctest::Approx(6.9e9));
+  tcp.network.sockets = Sockets::virtual_nic;
+  CHECK(connections_rate(3, tcp) == doctest::Approx(1.8e9));
+  tcp.network.connection = 2_GBps;
+  CHECK(connections_rate(3, tcp) == doctest::Approx(6e9));
+  CHECK(connections_rate(3, tcp, 44'000) == doctest::Approx(3e9));
+  tcp.network.sockets = Sockets::gpudirect;
+  CHECK(connections_rate(3, tcp) == kInfinite);
+  CHECK(connections_rate(3, cluster(80, NetworkKind::efa)) == kInfinite);
+  // A log holds the connections of the channels it was measured with.
+  Cluster fitted = cluster(80, NetworkKind::tcp);
+  round_law::set(fitted, round_law::constants());
+  CHECK(connections_rate(3, fitted) == kInfinite);
+}
+
+TEST_CASE("path constants: connections bind messages of Simple by their size, the others by none") {
+  Cluster tcp = cluster(80, NetworkKind::tcp);
+  tcp.network.connection = 1_GBps;
+  const auto rate = [&](Protocol protocol, double message, double busy) {
+    const CollectiveChoice choice{
+        .algorithm = Algorithm::tree, .protocol = protocol, .channels = 4};
+    const Path path{.payload = 0.5, .network_rate = 5e9};
+    return rate_of_messages(path, choice, message, tcp, busy);
+  };
+  CHECK(rate(Protocol::simple, 22'000, 1) == doctest::Approx(1e9));  // half of 4, half payload
+  CHECK(rate(Protocol::ll, 22'000, 1) == doctest::Approx(2e9));
+  CHECK(rate(Protocol::simple, 22'000, 0.5) == doctest::Approx(0.5e9));
+  tcp.network.connection = 100_GBps;
+  CHECK(rate(Protocol::ll, 22'000, 1) == 5e9);  // the wire binds
+  tcp.nodes = 1;
+  tcp.network.connection = 1_GBps;
+  CHECK(rate(Protocol::simple, 22'000, 1) == 5e9);
+}
+
+TEST_CASE("path constants: what traffic of any kind can fill of a link") {
+  Cluster two = cluster(80);
+  CHECK(wire_share(LinkKind::nvlink, two) == 0.76);
+  CHECK(wire_share(LinkKind::pcie, two) == 0.85);
+  CHECK(wire_share(LinkKind::socket, two) == 1);
+  CHECK(wire_share(LinkKind::nic, two) == doctest::Approx(0.94));
+  CHECK(wire_share(LinkKind::network, two) == doctest::Approx(0.94));
+  two.gpus_per_node = 1;
+  CHECK(wire_share(LinkKind::nic, two) == doctest::Approx(0.94 * 0.66));
+  // Where NCCL goes over PCIe, its share is no share of NVLink.
+  two.intra.kind = IntraKind::pcie;
+  CHECK(wire_share(LinkKind::nvlink, two) == 0.76);
+}
+
+TEST_CASE("path constants: fast corrections widen the links, slow ones leave them") {
+  // At 1 MiB the log of measured over law is -ln 2 at most; between sizes there are 2 % of room.
+  Cluster two = round_law::cluster(2, 4);
+  CHECK(fastest_correction(two) == 1);
+  const auto with = [&](double weight) {
+    Calibration calibration = *two.calibration;
+    const CorrectionPlace place{2, 4, 1_MiB, Algorithm::ring, Protocol::simple};
+    calibration.correction = {{place, weight / 0.0325, 0}};
+    Cluster corrected = two;
+    corrected.calibration = std::make_shared<const Calibration>(calibration);
+    return fastest_correction(corrected);
+  };
+  CHECK(with(0.5) == 1);
+  CHECK(with(-0.6931472) == doctest::Approx(2 * 1.02).epsilon(0.01));
+}

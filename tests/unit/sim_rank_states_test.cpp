@@ -1,0 +1,53 @@
+// When ranks that differ begin their next step, on the step of paper_step.hpp.
+#include "paper_step.hpp"
+#include "rank_states.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+using namespace ddpsim::paper;
+
+namespace {
+
+/// Runs one step from these states and says whether it moved any start.
+bool moved_by_a_step(RankStates& ranks, const SimulationOptions& options) {
+  const Workload step = workload();
+  const ReducerSchedule planned = schedule_step(
+      step, gpus(), options, wire(), steady_buckets(step, options.ddp), {}, ranks.steady());
+  return ranks.advance(planned, execute(planned.schedule, {}));
+}
+
+}  // namespace
+
+TEST_CASE("rank states: the step that leaves every start as it was is the steady one") {
+  // Rank 1's optimizer takes 45 us, rank 0's 30: from the second step on it begins 15 us later.
+  SimulationOptions options = free_of_costs();
+  options.variation.stragglers = {{.rank = 1, .slowdown = 1.5}};
+  const Workload step = workload();
+  RankStates ranks(step, gpus(), options);
+  CHECK(ranks.steady().at(1).start == 0_us);
+  CHECK(moved_by_a_step(ranks, options));
+  CHECK(ranks.steady().at(0).start == 0_us);
+  CHECK(ranks.steady().at(1).start == 15_us);
+  CHECK(ranks.steady().at(1).slowdown == 1.5);
+  CHECK_FALSE(moved_by_a_step(ranks, options));
+  CHECK(ranks.steady().at(1).start == 15_us);
+}
+
+TEST_CASE("rank states: there are none where all ranks are alike") {
+  SimulationOptions options = free_of_costs();
+  options.iterations = 3;
+  const Workload step = workload();
+  RankStates ranks(step, gpus(), options);
+  CHECK(ranks.steady().empty());
+  CHECK(ranks.of_iteration(1).empty());
+  CHECK_FALSE(moved_by_a_step(ranks, options));
+  // Recordings of several ranks are replayed from their offsets, unless iteration follows iteration.
+  Workload several = step;
+  several.ranks.resize(2);
+  several.ranks[1].rank = 1;
+  several.ranks[1].offset = 7_us;
+  options.iterations = 0;
+  CHECK(RankStates(several, gpus(), options).steady().empty());
+  options.iterations = 1;
+  CHECK(RankStates(several, gpus(), options).steady().at(1).start == 7_us);
+}

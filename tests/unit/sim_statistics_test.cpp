@@ -1,0 +1,57 @@
+// Iteration times of a training run, summed up.
+#include "rank_states.hpp"
+#include "worlds.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+/// Iteration times of 1, 2, … us, out of order.
+std::vector<StepResult> iterations_of(int count) {
+  std::vector<StepResult> steps(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    StepResult& step = steps[static_cast<std::size_t>(i)];
+    step.iteration = i + 1;
+    step.times.iteration = Duration::microseconds(1 + (i * 7 + 3) % count);
+  }
+  return steps;
+}
+
+}  // namespace
+
+TEST_CASE("statistics: percentiles by nearest rank, mean, and how many it takes for them") {
+  // 1 to 100 us: the 50th, 95th and 99th of a hundred.
+  const auto hundred = statistics_of(iterations_of(100), 1);
+  REQUIRE(hundred);
+  CHECK(hundred->first == 1);
+  CHECK(hundred->count == 100);
+  CHECK(hundred->p50 == 50_us);
+  CHECK(hundred->p95 == 95_us);
+  CHECK(hundred->p99 == 99_us);
+  CHECK(hundred->mean == 50.5_us);
+  // Of 99: ranks 49.5 and 94.05, rounded up.
+  const auto ninety_nine = statistics_of(iterations_of(99), 1);
+  CHECK(ninety_nine->p50 == 50_us);
+  CHECK(ninety_nine->p95 == 95_us);
+  CHECK_FALSE(ninety_nine->p99);
+  const auto twenty = statistics_of(iterations_of(20), 1);
+  CHECK(twenty->p50 == 10_us);
+  CHECK(twenty->p95 == 19_us);
+  CHECK_FALSE(statistics_of(iterations_of(19), 1)->p95);
+  CHECK(statistics_of(iterations_of(1), 1)->p50 == 1_us);
+}
+
+TEST_CASE("statistics: iterations before the first steady one are left out") {
+  std::vector<StepResult> steps = iterations_of(3);
+  steps[0].times.iteration = 1000_us;
+  steps[1].times.iteration = 10_us;
+  steps[2].times.iteration = 20_us;
+  const auto spread = statistics_of(steps, 2);
+  REQUIRE(spread);
+  CHECK(spread->count == 2);
+  CHECK(spread->mean == 15_us);
+  CHECK(spread->p50 == 10_us);
+  CHECK_FALSE(statistics_of(steps, 4));
+  CHECK_FALSE(statistics_of({}, 0));
+}

@@ -1,0 +1,151 @@
+// From operations with times to the parts of a step: every rule on either side, on executions written down by
+// hand.
+#include "by_hand.hpp"
+#include "paper_step.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+using by_hand::OnTheWire;
+using paper::differences;
+
+namespace {
+
+/// Forward to 20, backward to 100, the optimizer from `optimizer` for 10 us.
+by_hand::Step by_hand_with(const std::vector<OnTheWire>& wires, Duration optimizer = 200_us) {
+  by_hand::Step step;
+  step.compute(Purpose::forward, 0_us, 20_us);
+  step.compute(Purpose::backward, 20_us, 100_us);
+  step.compute(Purpose::all_reduce, 100_us, optimizer, 0_us, Action::wait);
+  step.compute(Purpose::optimizer, optimizer, optimizer + 10_us);
+  for (const OnTheWire& wire : wires) step.wire(wire);
+  return step;
+}
+
+}  // namespace
+
+TEST_CASE("summary: transfers beside each other count once, however they lie") {
+  const auto communication = [](const std::vector<OnTheWire>& wires) {
+    return by_hand_with(wires).times().communication;
+  };
+  const auto from_to = [](Duration start, Duration end) { return OnTheWire{start, start, end}; };
+  CHECK(communication({}) == Duration());
+  CHECK(communication({from_to(30_us, 40_us)}) == 10_us);
+  CHECK(communication({from_to(30_us, 40_us), from_to(50_us, 60_us)}) == 20_us);  // apart
+  CHECK(communication({from_to(30_us, 40_us), from_to(40_us, 60_us)}) == 30_us);  // touching
+  CHECK(communication({from_to(30_us, 50_us), from_to(40_us, 60_us)}) == 30_us);  // overlapping
+  CHECK(communication({from_to(30_us, 60_us), from_to(40_us, 50_us)}) == 30_us);  // nested
+  CHECK(communication({from_to(30_us, 60_us), from_to(40_us, 50_us), from_to(55_us, 70_us)}) ==
+        40_us);
+  CHECK(communication({from_to(40_us, 60_us), from_to(30_us, 50_us)}) == 30_us);  // out of order
+  CHECK(communication({from_to(30_us, 40_us), from_to(35_us, 35_us), from_to(70_us, 70_us)}) ==
+        10_us);  // empty
+}
+
+TEST_CASE("summary: waiting and transferring are told apart, and both are exposed after backward") {
+  // Waits 60 to 90 and 85 to 130, transfers 90 to 110 and 130 to 150.
+  const by_hand::Step step = by_hand_with({{60_us, 90_us, 110_us}, {85_us, 130_us, 150_us}});
+  CHECK(differences(step.times(), {.iteration = 210_us,
+                                   .forward = 20_us,
+                                   .backward = 80_us,
+                                   .backward_compute = 80_us,
+                                   .communication = 40_us,
+                                   .wait = 70_us,
+                                   .exposed_communication = 50_us,
+                                   .overlap = 1 - 30 / 40.0,
+                                   .optimizer = 10_us,
+                                   .stall = 50_us}) == "");
+}
+
+TEST_CASE("summary: overlap is of transfers alone, and absent without any") {
+  CHECK(by_hand_with({{30_us, 40_us, 100_us}}).times().overlap == 1);
+  CHECK(by_hand_with({{30_us, 100_us, 140_us}}).times().overlap == 0);
+  CHECK(by_hand_with({{30_us, 80_us, 160_us}}).times().overlap == 0.25);
+  CHECK_FALSE(by_hand_with({{30_us, 60_us, 60_us}}).times().overlap);
+  CHECK_FALSE(by_hand_with({}).times().overlap);
+}
+
+TEST_CASE("summary: the map of used parameters is communication, buffer broadcasts are not") {
+  by_hand::Step step = by_hand_with({{30_us, 30_us, 40_us}, {50_us, 60_us, 80_us}});
+  step.planned.bucket_collectives.pop_back();
+  CHECK(step.times().communication == 10_us);
+  CHECK(step.times().wait == Duration());
+  step.planned.local_used_map = 1;
+  CHECK(step.times().communication == 30_us);
+  CHECK(step.times().wait == 10_us);
+}
+
+TEST_CASE("summary: what is exposed ends where the optimizer begins") {
+  // Gradients of the last bucket are used before its end only in a schedule of another kind.
+  const StepTimes times = by_hand_with({{90_us, 90_us, 190_us}}, 150_us).times();
+  CHECK(times.exposed_communication == 50_us);
+  CHECK(times.optimizer == 10_us);
+  CHECK(times.iteration == 160_us);
+}
+
+TEST_CASE("summary: a copy out costs what of it no communication hides") {
+  // The wire is busy to 130 and from 150 to 170. Copies 110 to 140 (10 beyond), 140 to 160 (10), 165 to 175 (5),
+  // then an event to 180.
+  by_hand::Step step;
+  step.compute(Purpose::forward, 0_us, 20_us);
+  step.compute(Purpose::backward, 20_us, 100_us);
+  step.compute(Purpose::all_reduce, 100_us, 110_us, 0_us, Action::wait);
+  step.compute(Purpose::copy_out, 110_us, 140_us);
+  step.compute(Purpose::copy_out, 140_us, 160_us);
+  step.compute(Purpose::all_reduce, 160_us, 165_us, 0_us, Action::wait);
+  step.compute(Purpose::copy_out, 165_us, 175_us);
+  step.compute(Purpose::local_used_map, 175_us, 180_us, 0_us, Action::wait);
+  step.compute(Purpose::optimizer, 180_us, 183_us);
+  step.wire({90_us, 95_us, 130_us});
+  step.wire({150_us, 160_us, 170_us});
+  CHECK(differences(step.times(), {.iteration = 183_us,
+                                   .forward = 20_us,
+                                   .backward = 80_us,
+                                   .backward_compute = 80_us,
+                                   .communication = 45_us,
+                                   .wait = 15_us,
+                                   .exposed_communication = 50_us,
+                                   .overlap = 1 - 40 / 45.0,
+                                   .finalize = 25_us,
+                                   .optimizer = 3_us,
+                                   .stall = 5_us}) == "");
+}
+
+TEST_CASE("summary: each purpose is booked to its part, waiting in front of it included") {
+  // Buffer copies 5, their broadcast and its way back 12, copies 3; rebuilding 30; forward to 90.
+  // Backward: 20 of work in 25 (slowed), 2 us of waiting for a host before a cast, a copy of 4 in 6.
+  by_hand::Step step;
+  step.compute(Purpose::buffer_copy, 0_us, 5_us);
+  step.compute(Purpose::buffer_broadcast, 5_us, 5_us, 0_us, Action::record);
+  step.compute(Purpose::buffer_broadcast, 5_us, 17_us, 0_us, Action::wait);
+  step.compute(Purpose::buffer_copy, 17_us, 20_us);
+  step.compute(Purpose::rebuild, 20_us, 50_us, 0_us, Action::wait);
+  step.compute(Purpose::forward, 50_us, 90_us);
+  step.compute(Purpose::backward, 90_us, 115_us, 20_us);
+  step.compute(Purpose::copy_in, 115_us, 117_us, 12_us, Action::wait);
+  step.compute(Purpose::copy_in, 117_us, 123_us, 4_us);
+  step.compute(Purpose::copy_in, 123_us, 123_us, 0_us, Action::record);
+  step.compute(Purpose::optimizer, 123_us, 130_us, 6_us);
+  CHECK(differences(step.times(), {.iteration = 130_us,
+                                   .forward = 90_us,
+                                   .buffer_broadcast = 20_us,
+                                   .backward = 33_us,
+                                   .backward_compute = 22_us,
+                                   .copies_in = 4_us,
+                                   .interference = 7_us,
+                                   .optimizer = 7_us}) == "");
+}
+
+TEST_CASE("summary: a recorded buffer broadcast is a part of forward at the speed of this GPU") {
+  const by_hand::Step step = by_hand_with({});
+  Workload workload;
+  workload.recorded_with.buffer_broadcast = 12_us;
+  SimulationOptions options = worlds::bare();
+  options.compute_scale = 4;
+  const auto broadcast = [&] {
+    return book_times(step.planned, step.execution, workload, worlds::node(2), options)
+        .buffer_broadcast;
+  };
+  CHECK(broadcast() == 3_us);
+  options.ddp.broadcast_buffers = false;
+  CHECK(broadcast() == Duration());
+}

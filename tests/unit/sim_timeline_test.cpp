@@ -1,0 +1,92 @@
+// Spans of a step, on executions written down by hand.
+#include "by_hand.hpp"
+#include "paper_step.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+using paper::drawn;
+
+TEST_CASE("timeline: neighbours of one purpose are one span, those with a label are not") {
+  by_hand::Step step;
+  RankPrograms& rank = step.planned.schedule.ranks[0];
+  rank.rank = 4;
+  const auto compute = [&](Action action, Purpose purpose, Duration start, Duration end,
+                           std::int32_t bucket = -1) {
+    by_hand::Step::add(rank.compute, step.execution.ranks[0].compute,
+                       {.action = action, .purpose = purpose, .bucket = bucket}, start, end);
+  };
+  compute(Action::wait_until, Purpose::forward, 0_us, 3_us);
+  compute(Action::work, Purpose::forward, 3_us, 10_us);
+  compute(Action::work, Purpose::backward, 10_us, 20_us, 2);
+  compute(Action::work, Purpose::copy_in, 20_us, 20_us, 2);
+  compute(Action::work, Purpose::backward, 20_us, 30_us, 1);
+  compute(Action::record, Purpose::backward, 30_us, 31_us);
+  compute(Action::work, Purpose::backward, 31_us, 40_us, 0);
+  compute(Action::wait, Purpose::copy_out, 40_us, 50_us);
+  compute(Action::work, Purpose::copy_out, 50_us, 55_us, 0);
+  compute(Action::work, Purpose::copy_out, 55_us, 60_us, 1);
+  const auto host = [&](Action action, Purpose purpose, Duration start, Duration end) {
+    by_hand::Step::add(rank.host, step.execution.ranks[0].host,
+                       {.action = action, .purpose = purpose}, start, end);
+  };
+  host(Action::work, Purpose::hook, 0_us, 3_us);
+  host(Action::work, Purpose::hook, 3_us, 6_us);
+  host(Action::work, Purpose::launch, 6_us, 7_us);
+  host(Action::work, Purpose::launch, 7_us, 8_us);
+  host(Action::work, Purpose::hook, 8_us, 9_us);
+  for (std::int32_t b = 0; b < 2; ++b)
+    by_hand::Step::add(rank.communication, step.execution.ranks[0].communication,
+                       {.action = Action::collective, .purpose = Purpose::all_reduce, .bucket = b},
+                       (30_us) + b * 3_us, (33_us) + b * 3_us);
+  const Timeline timeline = draw_timeline(step.planned, step.execution);
+  REQUIRE(timeline.ranks.size() == 1);
+  CHECK(timeline.ranks[0].rank == 4);
+  CHECK(drawn(timeline.ranks[0]) == R"(
+host gradient hooks: 0 to 6
+compute forward: 3 to 10
+host launch: 6 to 7
+host launch: 7 to 8
+host gradient hooks: 8 to 9
+compute backward 2: 10 to 30
+communication all_reduce 0: 30 to 33
+compute backward 0: 31 to 40
+communication all_reduce 1: 33 to 36
+compute copy out of bucket 0: 50 to 55
+compute copy out of bucket 1: 55 to 60)");
+}
+
+TEST_CASE("timeline: what begins together is in the order host, compute, communication") {
+  by_hand::Step step;
+  RankPrograms& rank = step.planned.schedule.ranks[0];
+  Execution::Rank& times = step.execution.ranks[0];
+  by_hand::Step::add(rank.communication, times.communication,
+                     {.action = Action::collective, .purpose = Purpose::local_used_map}, 0_us,
+                     1_us);
+  by_hand::Step::add(rank.compute, times.compute, {.purpose = Purpose::forward}, 0_us, 2_us);
+  by_hand::Step::add(rank.host, times.host, {.purpose = Purpose::search_unused}, 0_us, 3_us);
+  CHECK(drawn(draw_timeline(step.planned, step.execution).ranks.at(0)) == R"(
+host search unused parameters: 0 to 3
+compute forward: 0 to 2
+communication local-used map: 0 to 1)");
+}
+
+TEST_CASE("timeline: every purpose and track has its name") {
+  const std::vector<std::pair<Purpose, std::string>> purposes = {
+      {Purpose::forward, "forward"},
+      {Purpose::buffer_copy, "buffer copies"},
+      {Purpose::buffer_broadcast, "buffer broadcast"},
+      {Purpose::rebuild, "rebuild buckets"},
+      {Purpose::backward, "backward"},
+      {Purpose::copy_in, "copy into bucket"},
+      {Purpose::hook, "gradient hooks"},
+      {Purpose::launch, "launch"},
+      {Purpose::search_unused, "search unused parameters"},
+      {Purpose::all_reduce, "all_reduce"},
+      {Purpose::local_used_map, "local-used map"},
+      {Purpose::copy_out, "copy out of bucket"},
+      {Purpose::optimizer, "optimizer"}};
+  for (const auto& [purpose, name] : purposes) CHECK(name_of(purpose) == name);
+  CHECK(name_of(Track::host) == "host");
+  CHECK(name_of(Track::compute) == "compute");
+  CHECK(name_of(Track::communication) == "communication");
+}

@@ -1,0 +1,139 @@
+// Whether another cap is advised at all, and what is said of its gain.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tune_jobs.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+using worlds::gain_us;
+using worlds::six_hidden;
+using worlds::three_queued;
+
+TEST_CASE("tune: the cap's gain is that of the default's step, low and high those of both worlds") {
+  // Gain 4 b = 400, and as only bytes of a hidden step's last bucket count, 0.6 and 1.7 times that.
+  const Recommendation advice = six_hidden(3400, 100, 100).advice();
+  CHECK(advice.set);
+  CHECK(advice.bucket_cap_mb == 1);
+  CHECK_FALSE(advice.first_bucket_mb);
+  CHECK(advice.gain == gain_us(400, 240, 680));
+  CHECK(advice.measurable == 100_us);  // 1 % of 10000
+  CHECK(advice.python == "DistributedDataParallel(model, bucket_cap_mb=1)");
+  CHECK(advice.reason == "6 buckets instead of 2");
+  CHECK_FALSE(advice.surest);
+}
+
+TEST_CASE("tune: a cap whose gain may be negative is not recommended") {
+  // a = 250: 50 us are won, but where collectives take 0.6 of it, 50 us are lost.
+  const TuneResult result = three_queued(1000, 100, 250, 150).tune();
+  const Recommendation& advice = result.recommended;
+  CHECK(result.best.iteration == 2000_us);
+  CHECK(result.default_setting.iteration == 2050_us);
+  CHECK_FALSE(advice.set);
+  CHECK_FALSE(advice.bucket_cap_mb);
+  CHECK_FALSE(advice.first_bucket_mb);
+  CHECK(advice.python.empty());
+  CHECK(advice.gain == Gain{});
+  REQUIRE(advice.surest);
+  CHECK(*advice.surest == gain_us(50, -50, 225));
+  CHECK(advice.cap_range_mb == std::pair(25.0, 25.0));
+  CHECK(advice.reason ==
+        "a larger gain is predicted, but within what is not known about this cluster it may be "
+        "none");
+}
+
+TEST_CASE("tune: a cap that may win nothing is not recommended, one that wins a little always is") {
+  // 0.6 a - 2 gap: nothing with gaps of 150, 2 us with 149.
+  const Recommendation nothing = three_queued(1000, 150, 500, 150).advice();
+  CHECK_FALSE(nothing.set);
+  CHECK(*nothing.surest == gain_us(200, 0, 550));
+  const Recommendation little = three_queued(1000, 149, 500, 150).advice();
+  CHECK(little.set);
+  CHECK(little.gain == gain_us(202, 2, 552));
+}
+
+TEST_CASE("tune: what can be measured is a share of the default's step, and as much is enough") {
+  const Recommendation enough = three_queued(77600, 100, 1000, 100).advice();
+  CHECK(enough.measurable == 800_us);  // of 77600 + 2400
+  CHECK(enough.set);
+  const Recommendation less = three_queued(77601, 100, 1000, 100).advice();
+  CHECK_FALSE(less.set);
+  CHECK(*less.surest == gain_us(800, 400, 1500));
+  CHECK(less.reason == "no other bucketing gains as much as could be measured");
+  const worlds::Job short_step = three_queued(1000, 100, 1000, 100);
+  CHECK(short_step.advice({.measurable_share = 0.2}).measurable == 680_us);
+  CHECK(short_step.advice({.measurable_share = 0.2}).set);
+  CHECK_FALSE(short_step.advice({.measurable_share = 0.25}).set);  // 850
+}
+
+TEST_CASE("tune: where the default is fastest, it is kept, and nothing is said to be won") {
+  // T = 250, 350, 450: default 100 + 250 + 350; [1] x 3 850, [2] [1] 800, [3] 750.
+  const worlds::Job job = three_queued(1000, 100, 150, 100);
+  const TuneResult result = job.tune();
+  CHECK(result.best.iteration == 1700_us);
+  CHECK_FALSE(result.best.bucket_cap_mb);
+  CHECK(result.recommended.reason == "no other bucketing is faster");
+  CHECK(*result.recommended.surest == Gain{});
+  // A cap asked for may even lose: 0.6 (560 - 510), 1.7 (1220 - 1120).
+  const Recommendation asked = job.advice({.caps = {2}});
+  CHECK_FALSE(asked.set);
+  CHECK(asked.reason == "no other bucketing is faster");
+  CHECK(*asked.surest == gain_us(-100, -100, -50));
+}
+
+TEST_CASE("tune: what the replay of today's step misses scales the gain either way") {
+  // 400 below and 700 above by collectives; 11.25 % of 800 either way: 410 and 706 together.
+  const worlds::Job job = three_queued(1000, 100, 1000, 100);
+  for (const double residual : {382.5, -382.5}) {
+    CAPTURE(residual);
+    const Replay replay{3400_us + Duration::microseconds(residual), 3400_us};
+    const Recommendation advice = job.advice({.replay = replay});
+    CHECK(advice.set);
+    CHECK(advice.gain.value == 800_us);
+    CHECK(advice.gain.low == 390_us);
+    CHECK(advice.gain.high.microseconds() ==
+          doctest::Approx(800 + std::sqrt(700.0 * 700 + 90 * 90)).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("tune: no cap is recommended that gains less than the replay misses, whichever way") {
+  const worlds::Job job = three_queued(1000, 100, 1000, 100);
+  CHECK(job.advice({.replay = Replay{4200_us, 3400_us}}).set);  // 800 missed, 800 gained
+  CHECK(job.advice({.replay = Replay{2600_us, 3400_us}}).set);
+  const Recommendation slower = job.advice({.replay = Replay{4201_us, 3400_us}});
+  CHECK_FALSE(slower.set);
+  CHECK(slower.surest->value == 800_us);
+  CHECK(slower.reason == "the replay misses today's step by 19.1 %, more than a cap gains");
+  CHECK(job.advice({.replay = Replay{2599_us, 3400_us}}).reason ==
+        "the replay misses today's step by 30.8 %, more than a cap gains");
+}
+
+TEST_CASE("tune: what the replay misses may be what makes a gain doubtful") {
+  // Gain 201, surely 1. The replay adds 201 * 159 / 1599.5 = 20.0 to the 200 of collectives as a
+  // root of squares: 200.995. One microsecond more, and it is 201.007.
+  const worlds::Job job = three_queued(0, 149.5, 500, 150);
+  CHECK(job.step() == 1599.5_us);
+  CHECK(job.advice().gain == gain_us(201, 1, 551));
+  CHECK(job.advice({.replay = Replay{1758.5_us, 1599.5_us}}).set);
+  const Recommendation doubtful = job.advice({.replay = Replay{1759.5_us, 1599.5_us}});
+  CHECK_FALSE(doubtful.set);
+  CHECK(doubtful.surest->low < Duration());
+  CHECK(doubtful.reason.find("it may be none") != std::string::npos);
+}
+
+TEST_CASE("tune: where none of the caps asked for can be set, the default is kept") {
+  worlds::Job job = six_hidden(3400, 100, 100);
+  job.options.ddp.first_bucket_mb = 1;  // from 2.5 on a cap that is passed overrides it
+  const TuneResult result = job.tune({.caps = {1, 5}});
+  CHECK_FALSE(result.recommended.set);
+  CHECK(result.recommended.reason == "none of the caps asked for can be set with this PyTorch");
+  CHECK(result.best.iteration == result.default_setting.iteration);
+  CHECK(result.only_caps_asked);
+  REQUIRE(result.curve.size() == 2);
+  CHECK(result.curve[1].iteration == 10000_us);  // [1] [5]
+  CHECK_FALSE(result.curve[1].reachable);
+  // The best cut [1] x 6 cannot be had either.
+  CHECK(result.best_partition->iteration == 9600_us);
+  CHECK_FALSE(result.best_partition->is_best_cap);
+}

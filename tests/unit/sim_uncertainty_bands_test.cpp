@@ -1,0 +1,315 @@
+// Between what an all-reduce may take, by kind of machine and size: the table of evidence, read off.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "uncertainty.hpp"
+#include "worlds.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+Cluster of_kind(IntraKind kind, int nodes = 1) {
+  Cluster cluster = worlds::node(8);
+  cluster.intra.kind = kind;
+  cluster.nodes = nodes;
+  if (nodes > 1)
+    cluster.network = {.kind = NetworkKind::infiniband,
+                       .nics_per_node = 1,
+                       .per_nic = Bandwidth::gigabytes_per_second(25)};
+  return cluster;
+}
+
+void check_band(const Cluster& cluster, Bytes size, double faster, double slower) {
+  CAPTURE(cluster.nodes);
+  CAPTURE(size.count());
+  const Band band = duration_band(cluster, size);
+  CHECK(band.faster == doctest::Approx(faster).epsilon(1e-9));
+  CHECK(band.slower == doctest::Approx(slower).epsilon(1e-9));
+}
+
+struct Factors {
+  std::string source;
+  double fixed;
+  double bandwidth;
+  bool operator==(const Factors&) const = default;
+};
+
+/// Of the collectives' scenarios, in order.
+std::vector<Factors> factors(const Workload& workload, const SimulationOptions& options,
+                             const CollectiveModel& model) {
+  std::vector<Factors> found;
+  for (Scenario& world : scenarios(workload, options, model))
+    if (world.source == kFixedCost || world.source == kBandwidth ||
+        world.source == kCollectiveTimes) {
+      const TimeScale* scale = time_scale_of(world.model);
+      found.push_back({world.source, scale == nullptr ? 1 : scale->fixed,
+                       scale == nullptr ? 1 : scale->bandwidth});
+    }
+  return found;
+}
+
+Workload two_mib() {
+  return worlds::chain({{1 << 20, 40}, {1 << 20, 100}}, 50, 100);
+}
+
+std::vector<Factors> factors_of(const Cluster& cluster) {
+  return factors(two_mib(), {}, AnalyticModel{.cluster = cluster, .tuning = {}});
+}
+
+/// Of one log without scatter: known to 1.28 standard deviations of 0.05, a factor of e^0.064.
+Cluster calibrated(Cluster cluster, Bytes largest = 1_MiB * 1024) {
+  Calibration calibration;
+  calibration.constants = constants_of(cluster);
+  calibration.scales = {{.nodes = cluster.nodes,
+                         .gpus_per_node = 8,
+                         .smallest = Bytes(8),
+                         .largest = largest,
+                         .source = "log.txt",
+                         .nccl = {}}};
+  cluster.calibration = std::make_shared<const Calibration>(calibration);
+  return cluster;
+}
+
+}  // namespace
+
+TEST_CASE("uncertainty: bands of a node with NVLink, of one with PCIe and of a network") {
+  for (const IntraKind kind : {IntraKind::nvswitch, IntraKind::nvlink}) {
+    const Cluster cluster = of_kind(kind);
+    for (const Bytes size : {1_B, 64_KiB}) check_band(cluster, size, 0.69, 2.60);
+    check_band(cluster, 256_KiB, 0.75, 2.22);
+    for (const Bytes size : {1_MiB, 1024_MiB}) check_band(cluster, size, 0.91, 1.15);
+  }
+  check_band(worlds::node(2), 1_MiB, 0.91, 1.15);
+  check_band(of_kind(IntraKind::pcie), 64_KiB, 0.77, 1.86);
+  check_band(of_kind(IntraKind::pcie), 256_KiB, 0.58, 1.84);
+  check_band(of_kind(IntraKind::pcie), 1_MiB, 0.86, 1.93);
+  // Between nodes it is the network that counts, whatever is inside.
+  for (const IntraKind kind : {IntraKind::nvswitch, IntraKind::pcie}) {
+    check_band(of_kind(kind, 2), 64_KiB, 0.55, 1.73);
+    check_band(of_kind(kind, 2), 256_KiB, 0.66, 2.99);
+    check_band(of_kind(kind, 2), 1_MiB, 0.70, 1.85);
+  }
+}
+
+TEST_CASE("uncertainty: bands pass from size to size along its logarithm") {
+  const Cluster cluster = of_kind(IntraKind::nvswitch);
+  check_band(cluster, 128_KiB, (0.69 + 0.75) / 2, (2.60 + 2.22) / 2);
+  check_band(cluster, 512_KiB, (0.75 + 0.91) / 2, (2.22 + 1.15) / 2);
+}
+
+TEST_CASE("uncertainty: one rank sends nothing, and nothing of that is uncertain") {
+  Cluster alone = worlds::node(1);
+  check_band(alone, 1_MiB, 1, 1);
+  check_band(calibrated(alone), 1_MiB, 1, 1);
+  for (const Factors& factor : factors_of(alone)) {
+    CHECK(factor.fixed == 1);
+    CHECK(factor.bandwidth == 1);
+  }
+}
+
+TEST_CASE("uncertainty: fixed cost and bandwidth err apart, by the kind of machine") {
+  const auto expected = [](double fixed_low, double fixed_high, double low, double high) {
+    return std::vector<Factors>{{kFixedCost, fixed_low, 1},
+                                {kFixedCost, fixed_high, 1},
+                                {kBandwidth, 1, low},
+                                {kBandwidth, 1, high}};
+  };
+  CHECK(factors_of(of_kind(IntraKind::nvswitch)) == expected(0.53, 1.87, 0.94, 1.16));
+  CHECK(factors_of(of_kind(IntraKind::nvlink)) == expected(0.53, 1.87, 0.94, 1.16));
+  CHECK(factors_of(worlds::node(2)) == expected(0.53, 1.87, 0.94, 1.16));
+  CHECK(factors_of(of_kind(IntraKind::pcie)) == expected(0.26, 12.1, 0.84, 1.93));
+  CHECK(factors_of(of_kind(IntraKind::nvswitch, 2)) == expected(0.25, 4.01, 0.87, 1.34));
+  CHECK(factors_of(of_kind(IntraKind::pcie, 2)) == expected(0.25, 4.01, 0.87, 1.34));
+}
+
+TEST_CASE("uncertainty: factors multiply what the model was scaled by already") {
+  const AnalyticModel model{.cluster = of_kind(IntraKind::nvswitch, 2),
+                            .tuning = {},
+                            .scale = {.fixed = 2, .bandwidth = 3}};
+  CHECK(factors(two_mib(), {}, model) == std::vector<Factors>{{kFixedCost, 0.5, 3},
+                                                              {kFixedCost, 8.02, 3},
+                                                              {kBandwidth, 2, 3 * 0.87},
+                                                              {kBandwidth, 2, 3 * 1.34}});
+}
+
+TEST_CASE("uncertainty: gloo's times err as a whole, whatever the cluster") {
+  for (const Cluster& cluster : {worlds::node(2), of_kind(IntraKind::pcie, 4)})
+    CHECK(factors(two_mib(), {}, GlooModel{.cluster = cluster, .links = {}}) ==
+          std::vector<Factors>{{kCollectiveTimes, 0.6, 0.6}, {kCollectiveTimes, 1.7, 1.7}});
+}
+
+TEST_CASE("uncertainty: recorded and free collectives take what they take") {
+  for (const CollectiveModel& model :
+       {CollectiveModel(RecordedModel{.durations = {1_ms}}), CollectiveModel(FreeModel{})})
+    for (const Factors& factor : factors(two_mib(), {}, model)) {
+      CHECK(factor.fixed == 1);
+      CHECK(factor.bandwidth == 1);
+    }
+}
+
+TEST_CASE(
+    "uncertainty: a calibration's bands, at 32 KiB for the fixed cost, for bytes from 1 MiB") {
+  // Sizes up to 64 KiB scatter by 0.12, large ones not: with the 0.05 of any log, 0.13 and 0.05.
+  Cluster cluster = calibrated(of_kind(IntraKind::pcie));
+  Calibration calibration = *cluster.calibration;
+  calibration.repeats = {.small = 0.12, .middle = 0.5, .large = 0};
+  cluster.calibration = std::make_shared<const Calibration>(calibration);
+  // Nor do two gradients of 40 bytes make it a matter of small sizes.
+  for (const std::int64_t bytes : {std::int64_t{1} << 20, std::int64_t{40}}) {
+    const std::vector<Factors> found = factors(worlds::chain({{bytes, 40}, {bytes, 100}}, 50, 100),
+                                               {}, AnalyticModel{.cluster = cluster, .tuning = {}});
+    REQUIRE(found.size() == 4);
+    CHECK(found[0].fixed == doctest::Approx(std::exp(-1.28 * 0.13)));
+    CHECK(found[1].fixed == doctest::Approx(std::exp(1.28 * 0.13)));
+    // 1 MiB is 20 of log2, between 18 and 21: a third of the 0.5 is left, beside 0.05.
+    const double at_1_mib = std::sqrt(0.05 * 0.05 + 0.5 * 0.5 / 9);
+    CHECK(found[2].bandwidth == doctest::Approx(std::exp(-1.28 * at_1_mib)));
+    CHECK(found[3].bandwidth == doctest::Approx(std::exp(1.28 * at_1_mib)));
+  }
+}
+
+TEST_CASE("uncertainty: the largest bucket decides, by what goes over the wire") {
+  // A log up to 4 MiB; 0.03 more for each power of two beyond.
+  const Cluster cluster = calibrated(of_kind(IntraKind::nvswitch), 4_MiB);
+  const Workload workload = worlds::chain({{1 << 20, 20}, {16 << 20, 40}, {1 << 20, 100}}, 50, 100);
+  SimulationOptions options;
+  const auto slower = [&] {
+    return factors(workload, options, AnalyticModel{.cluster = cluster, .tuning = {}})[3].bandwidth;
+  };
+  const auto beyond = [](double octaves) {
+    return doctest::Approx(std::exp(1.28 * std::sqrt(0.0025 + std::pow(0.03 * octaves, 2))));
+  };
+  options.ddp.bucket_cap_mb = 1;  // [1] [16] [1]
+  CHECK(slower() == beyond(2));
+  options.ddp.comm_hook = CommHook::fp16_compress;  // 8 MiB
+  CHECK(slower() == beyond(1));
+  options.buckets = steady_buckets(workload, {.bucket_cap_mb = 1});
+  options.buckets->erase(options.buckets->begin() + 1);  // partitions under study count, too
+  CHECK(slower() == beyond(0));
+}
+
+TEST_CASE("uncertainty: what a band rests on, in words") {
+  CHECK(band_evidence(of_kind(IntraKind::nvlink)) ==
+        "low and high are what the middle 80 % of 14 logs of NVLink nodes left, each cluster "
+        "predicted without its own");
+  CHECK(band_evidence(of_kind(IntraKind::pcie)) ==
+        "low and high are what the middle 80 % of 3 logs of PCIe nodes, no two alike, left, each "
+        "cluster predicted without its own");
+  CHECK(band_evidence(of_kind(IntraKind::pcie, 2)) ==
+        "low and high are what the middle 80 % of 22 logs over networks left, each cluster "
+        "predicted without its own");
+  Cluster cluster = calibrated(of_kind(IntraKind::nvlink));
+  CHECK(band_evidence(cluster) ==
+        "low and high hold four in five measured times, by 1 log of this cluster");
+  Calibration calibration = *cluster.calibration;
+  calibration.scales.push_back(calibration.scales.front());
+  cluster.calibration = std::make_shared<const Calibration>(calibration);
+  cluster.nodes = 4;
+  CHECK(band_evidence(cluster) ==
+        "low and high hold four in five measured times, by 2 logs of this cluster at other "
+        "scales");
+}
+
+TEST_CASE("uncertainty: two scenarios a source, in this order, pace and compute where uncertain") {
+  SimulationOptions options;
+  const auto sources = [&](const CollectiveModel& model) {
+    std::vector<std::string> names;
+    for (const Scenario& world : scenarios(two_mib(), options, model))
+      names.push_back(world.source);
+    return names;
+  };
+  const CollectiveModel nccl = AnalyticModel{.cluster = worlds::node(8), .tuning = {}};
+  const std::vector<std::string> always = {kFixedCost,    kFixedCost,    kBandwidth, kBandwidth,
+                                           kInterference, kInterference, kCosts,     kCosts};
+  CHECK(sources(nccl) == always);
+  options.compute_scale_range = {0.5, 2};
+  std::vector<std::string> more = always;
+  more.insert(more.end(), {kComputeScale, kComputeScale});
+  CHECK(sources(nccl) == more);
+  options.pace_range = {RankPace{}, RankPace{}};
+  more = always;
+  more.insert(more.end(), {kRankPace, kRankPace, kComputeScale, kComputeScale});
+  CHECK(sources(nccl) == more);
+  CHECK(sources(GlooModel{.cluster = worlds::node(8), .links = {}}) ==
+        std::vector<std::string>{kCollectiveTimes, kCollectiveTimes, kInterference, kInterference,
+                                 kCosts, kCosts, kRankPace, kRankPace, kComputeScale,
+                                 kComputeScale});
+}
+
+TEST_CASE("uncertainty: each scenario changes its own part of the options and no other") {
+  SimulationOptions options;
+  options.interference = {.sm_share = 0.5, .memory_share = 0.25, .communication_rate = 0.9};
+  options.costs = {.copy_bandwidth_share = 0.6,
+                   .copy_kernel = 10_us,
+                   .kernel_gap = 20_us,
+                   .host_hook = 30_us,
+                   .host_launch = 40_us,
+                   .host_comm_hook = 50_us,
+                   .launch_latency = 60_us,
+                   .event_latency = 70_us,
+                   .host_search_per_parameter = 80_us};
+  options.compute_scale = 3;
+  options.compute_scale_range = {2.5, 3.5};
+  options.pace = {0.03, 0.02};
+  options.pace_range = {RankPace{0.01, 0}, RankPace{0.1, 0.05}};
+  const std::vector<Scenario> all = scenarios(two_mib(), options, FreeModel{});
+  REQUIRE(all.size() == 12);
+  const auto interference = [&](std::size_t i) { return all[i].options.interference; };
+  CHECK(interference(4).sm_share == 0);
+  CHECK(interference(4).memory_share == 0);
+  CHECK(interference(5).sm_share == 1);
+  CHECK(interference(5).memory_share == 0.5);
+  CHECK(all[8].options.pace == RankPace{0.01, 0});
+  CHECK(all[9].options.pace == RankPace{0.1, 0.05});
+  CHECK(all[10].options.compute_scale == 3.5);
+  CHECK(all[11].options.compute_scale == 2.5);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CAPTURE(i);
+    const SimulationOptions& world = all[i].options;
+    if (i != 4 && i != 5) CHECK(world.interference.sm_share == 0.5);
+    CHECK(world.interference.communication_rate == 0.9);
+    if (i != 8 && i != 9) CHECK(world.pace == options.pace);
+    if (i < 10) CHECK(world.compute_scale == 3);
+    const double factor = i == 6 ? 0.7 : i == 7 ? 1.5 : 1;
+    const DdpCosts& costs = world.costs;
+    CHECK(costs.copy_bandwidth_share == doctest::Approx(0.6 / factor));
+    CHECK(costs.copy_kernel == (10_us).scaled(factor));
+    CHECK(costs.kernel_gap == (20_us).scaled(factor));
+    CHECK(costs.host_hook == (30_us).scaled(factor));
+    CHECK(costs.host_launch == (40_us).scaled(factor));
+    CHECK(costs.host_comm_hook == (50_us).scaled(factor));
+    CHECK(costs.launch_latency == (60_us).scaled(factor));
+    CHECK(costs.event_latency == (70_us).scaled(factor));
+    CHECK(costs.host_search_per_parameter == (80_us).scaled(factor));
+  }
+  // Copies reach the memory's peak at most.
+  options.costs.copy_bandwidth_share = 0.8;
+  CHECK(scenarios(two_mib(), options, FreeModel{})[6].options.costs.copy_bandwidth_share == 1);
+}
+
+TEST_CASE(
+    "uncertainty: independent sources add up as squares, the worst of each, both ways apart") {
+  const Spread spread =
+      combine({{"a", -3_us}, {"a", 1_us}, {"a", -2_us}, {"b", 2_us}, {"b", -4_us}}, {2_us, -12_us});
+  CHECK(spread.low == -13_us);  // 3, 4 and 12
+  CHECK(spread.high == 3_us);   // 1, 2 and 2
+  // A source that only makes slower leaves the low end alone; a further one counts each time.
+  const Spread up = combine({{"a", 3_us}, {"a", 2_us}}, {4_us, 12_us});
+  CHECK(up.low == Duration());
+  CHECK(up.high == 13_us);
+  CHECK(combine({}, {}).low == Duration());
+  CHECK(combine({}, {}).high == Duration());
+}
+
+TEST_CASE("uncertainty: a time is its fixed part and its bytes, each with a factor of its own") {
+  CHECK(TimeScale{}.apply(100_us, 60_us) == 100_us);
+  CHECK(TimeScale{.fixed = 2, .bandwidth = 3}.apply(100_us, 60_us) == 260_us);
+  CHECK(TimeScale{.fixed = 0.5, .bandwidth = 1}.apply(100_us, 60_us) == 80_us);
+  CHECK(TimeScale{.fixed = 1, .bandwidth = 0.5}.apply(100_us, 60_us) == 70_us);
+}

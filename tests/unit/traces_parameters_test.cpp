@@ -1,0 +1,218 @@
+// Whose parameters a trace's gradients are, and what its header tells of GPU and job: the model that
+// fits, the near miss, and the number of gradients several models have.
+#include <doctest/doctest.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "model_fit.hpp"
+#include "trace_builder.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::files;
+using namespace ddpsim::literals;
+
+namespace {
+
+/// A step with the gradients of AlexNet in ready order; `change` may alter the shapes. The buckets, if
+/// any, are all-reduces of so many elements.
+Imported alexnet_trace(bool shapes, const std::vector<std::int64_t>& buckets = {},
+                       const ImportOptions& options = {}, std::optional<std::size_t> wrong = {}) {
+  const Model model = find_model("alexnet").value();
+  TraceBuilder trace;
+  trace.ddp().step(1, 0, 5000).kernel(10, 20, 100, TraceBuilder::kCaller);
+  trace.node("A", 110, 120).kernel(111, 150, 200);
+  for (std::size_t k = 0; k < model.ready_order.size(); ++k) {
+    std::vector<std::int64_t> shape = *model.parameters[model.ready_order[k]].shape;
+    if (k == wrong) ++shape.back();
+    const double at = 121 + 2.0 * static_cast<double>(k);
+    trace.gradient(at, at + 1, TraceBuilder::kAutograd,
+                   shapes ? fmt::format("[[{}]]", fmt::join(shape, ",")) : "", "float");
+  }
+  double at = 300;
+  for (const std::int64_t elements : buckets) {
+    at += 5;
+    trace.all_reduce(at, at, at + 4, elements);
+  }
+  return trace.import(options);
+}
+
+std::string refusal(const ImportOptions& options, bool shapes, std::optional<std::size_t> wrong) {
+  try {
+    alexnet_trace(shapes, {}, options, wrong);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// Three gradients of 4, 8 and 16 bytes, ready in the reverse of their definition.
+Model small_model() {
+  Model model;
+  for (const std::int64_t elements : {1, 2, 4})
+    model.parameters.push_back({.name = "", .shape = {{elements}}, .device = ""});
+  model.ready_order = {2, 1, 0};
+  return model;
+}
+
+bool fits(const std::vector<std::int64_t>& sizes) {
+  std::vector<Bytes> buckets;
+  for (const std::int64_t size : sizes) buckets.emplace_back(size);
+  return buckets_fit(small_model(), buckets);
+}
+
+constexpr std::int64_t kAlexNet = 61'100'840;
+constexpr const char* kTwoGpus =
+    R"("deviceProperties":[{"id":3,"name":"Tesla V100-SXM2-16GB"},{"id":5,"name":"NVIDIA A100"}])";
+
+}  // namespace
+
+TEST_CASE("model fit: buckets end exactly at gradients, in ready order, and hold them all") {
+  CHECK(fits({16, 12}));
+  CHECK(fits({24, 4}));
+  CHECK(fits({28}));
+  CHECK(fits({16, 8, 4}));
+  CHECK_FALSE(fits({12, 16}));  // another order
+  CHECK_FALSE(fits({16, 8}));   // a gradient is left
+  CHECK_FALSE(fits({16, 11}));
+  CHECK_FALSE(fits({16, 13}));
+  CHECK_FALSE(fits({16, 12, 4}));  // nothing is left
+}
+
+TEST_CASE("model fit: shapes in ready order, one of them off by one") {
+  const Model model = find_model("alexnet").value();
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const std::size_t index : model.ready_order)
+    shapes.push_back(*model.parameters[index].shape);
+  CHECK(model_of_shapes(shapes)->name == "alexnet");
+  ++shapes.back().back();
+  CHECK_FALSE(model_of_shapes(shapes).has_value());
+  --shapes.back().back();
+  std::swap(shapes[0], shapes[1]);
+  CHECK_FALSE(model_of_shapes(shapes).has_value());
+  std::swap(shapes[0], shapes[1]);
+  shapes.pop_back();
+  CHECK_FALSE(model_of_shapes(shapes).has_value());
+}
+
+TEST_CASE("parameters: recorded shapes name the model, and a near miss none") {
+  const Imported known = alexnet_trace(true);
+  CHECK(mentions(known.recognised, "the 16 recorded shapes are those of alexnet, in ready order"));
+  CHECK(known.workload.parameter_order == ParameterOrder::definition);
+  CHECK(known.workload.parameters[0].name == "features.0.weight");
+  const auto& first = known.workload.backward->ready[0];
+  CHECK(known.workload.parameters[first.parameter].name == "classifier.6.bias");
+  const Imported other = alexnet_trace(true, {}, {}, 2);
+  CHECK(mentions(other.warnings, "no bundled model has these 16 shapes"));
+  CHECK(other.workload.parameter_order == ParameterOrder::assumed);
+  CHECK(other.workload.parameters[15].name == "parameter_15");
+  CHECK(other.workload.parameters[15].shape == std::vector<std::int64_t>{1000});
+  CHECK(other.workload.backward->ready[0].parameter == 15);
+}
+
+TEST_CASE("parameters: without shapes the number of gradients decides, and the buckets") {
+  CHECK(mentions(alexnet_trace(false).recognised,
+                 "took those of alexnet: it has 16 gradients (no bucket bytes are recorded"));
+  const Imported fitting = alexnet_trace(false, {4'097'000, kAlexNet - 4'097'000});
+  CHECK(mentions(fitting.recognised, "and the recorded buckets end exactly at them"));
+  CHECK(fitting.workload.parameters[0].name == "features.0.weight");
+  const auto shapes_from = [](const Imported& imported) {
+    for (const auto& [key, text] : imported.workload.provenance)
+      if (key == "shapes") return text;
+    return std::string("nowhere");
+  };
+  CHECK(shapes_from(fitting) == "bundled model alexnet");
+  CHECK(shapes_from(alexnet_trace(true, {}, {}, 2)) == "recorded");
+  CHECK(shapes_from(alexnet_trace(false, {5})) == "nowhere");
+  const Imported off = alexnet_trace(false, {4'097'001, kAlexNet - 4'097'001});
+  CHECK(mentions(off.warnings, "no bundled model fits 16 gradients and these buckets"));
+  CHECK_FALSE(off.workload.parameters[0].shape.has_value());
+}
+
+TEST_CASE("parameters: the model asked for must have the shapes, and should have the buckets") {
+  CHECK(refusal({.model = "alexnet"}, true, {}) == "");
+  CHECK(refusal({.model = "alexnet"}, false, 3) == "");  // no shape to contradict it
+  CHECK(refusal({.model = "alexnet"}, true, 2)
+            .find("gradient 2 was recorded with shape [4097], but alexnet has classifier.4.bias "
+                  "[4096] there") != std::string::npos);
+  CHECK(refusal({.model = "vgg11"}, true, {}).find("16 gradients, but vgg11 has 22") !=
+        std::string::npos);
+  const Imported asked = alexnet_trace(false, {kAlexNet}, {.model = "alexnet"});
+  CHECK(mentions(asked.recognised, "shapes of alexnet, as asked"));
+  CHECK_FALSE(mentions(asked.warnings, "do not fit"));
+  CHECK(mentions(alexnet_trace(false, {kAlexNet - 1}, {.model = "alexnet"}).warnings,
+                 "the recorded bucket bytes do not fit alexnet"));
+}
+
+TEST_CASE("trace header: the GPU the events name, else the first, else the one asked for") {
+  const auto gpu = [](const std::string& header, const std::string& device,
+                      const std::string& asked = "") {
+    TraceBuilder trace;
+    trace.step(1, 0, 5000).node("A", 110, 120).kernel(111, 150, 200, 2, "k", device);
+    trace.gradient(121, 122);
+    if (!header.empty()) trace.with(header);
+    return trace.import({.gpu = asked});
+  };
+  CHECK(gpu(kTwoGpus, R"("device":5)").workload.gpu == "A100");
+  CHECK(gpu(kTwoGpus, R"("device":3)").workload.gpu == "V100");
+  CHECK(gpu(kTwoGpus, R"("device":7)").workload.gpu == "V100");
+  CHECK(gpu(kTwoGpus, "").workload.gpu == "V100");
+  CHECK(gpu(kTwoGpus, R"("device":5)", "H100").workload.gpu == "H100");
+  CHECK(gpu("", "", "H100").workload.gpu == "H100");
+  const Imported unknown = gpu("", "");
+  CHECK(unknown.workload.gpu.empty());
+  CHECK(mentions(unknown.warnings, "name it with --gpu"));
+  CHECK_FALSE(mentions(gpu("", "", "H100").warnings, "--gpu"));
+  CHECK(gpu(R"("deviceProperties":[{"id":0},{"id":1,"name":"Tesla P100"}])", R"("device":0)")
+            .workload.gpu == "P100");
+}
+
+TEST_CASE("trace header: rank, world and NCCL's version, where they can be") {
+  const auto job = [](const std::string& info) {
+    TraceBuilder trace;
+    trace.ddp().step(1, 0, 5000).node("A", 110, 120).kernel(111, 150, 200).gradient(121, 122);
+    return trace.with(R"("distributedInfo":{)" + info + "}").import();
+  };
+  const Imported told = job(R"("rank":3,"world_size":7,"nccl_version":"2.21.5")");
+  CHECK(told.rank_trace->rank == 3);
+  CHECK(told.rank_trace->world_size == 7);
+  CHECK(told.workload.recorded_with.world_size == 7);
+  CHECK(mentions(told.recognised, "world size 7"));
+  CHECK_FALSE(mentions(told.recognised, "(assumed)"));
+  const auto& provenance = told.workload.provenance;
+  const auto said = [&](const std::string& key) {
+    const auto found = std::find_if(provenance.begin(), provenance.end(),
+                                    [&](const auto& entry) { return entry.first == key; });
+    return found == provenance.end() ? "" : found->second;
+  };
+  CHECK(said("rank") == "3");
+  CHECK(said("nccl") == "2.21.5");
+  CHECK(said("step") == "ProfilerStep#1");
+  CHECK(said("source") == "t.json");
+  CHECK(told.workload.name == "t");
+  for (const char* senseless :
+       {R"("world_size":0)", R"("world_size":1000000001)", R"("world_size":"2")"}) {
+    const Imported none = job(senseless);
+    CHECK_FALSE(none.rank_trace->world_size.has_value());
+    CHECK(none.workload.recorded_with.world_size == 1);
+    CHECK(mentions(none.recognised, "world size 1 (assumed)"));
+  }
+  CHECK(job(R"("world_size":1000000000)").workload.recorded_with.world_size == 1'000'000'000);
+}
+
+TEST_CASE("trace: activities on several GPUs are told, and one rank alone is told of only then") {
+  TraceBuilder trace;
+  trace.ddp().step(1, 0, 5000).node("A", 110, 120).kernel(111, 150, 200, 2, "k", R"("device":0)");
+  trace.hooks(121, 130).gradient(122, 123).all_reduce(125, 200, 220);
+  TraceBuilder two = trace;
+  two.kernel(126, 200, 201, 2, "k", R"("device":1)");
+  CHECK_FALSE(mentions(trace.import().warnings, "GPUs; a DDP rank uses one"));
+  CHECK(mentions(two.import().warnings, "activities on 2 GPUs; a DDP rank uses one"));
+  CHECK(trace.import().alone.empty());  // a world of one
+  TraceBuilder job = trace;
+  job.with(R"("distributedInfo":{"world_size":2})");
+  CHECK(job.import().alone.find("one rank's recording") == 0);
+}

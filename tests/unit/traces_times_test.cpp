@@ -1,0 +1,76 @@
+// Numbers of a trace: microseconds as written in whole nanoseconds, and busy time without gaps.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "busy_time.hpp"
+#include "trace_event.hpp"
+#include "trace_header.hpp"
+
+using namespace ddpsim;
+
+TEST_CASE("trace times: microseconds become nanoseconds, cut off below one") {
+  const auto ns = nanoseconds_from_microseconds;
+  CHECK(ns("0") == 0);
+  CHECK(ns("12") == 12'000);
+  CHECK(ns("1.2") == 1'200);
+  CHECK(ns("1.23") == 1'230);
+  CHECK(ns("1.234") == 1'234);
+  CHECK(ns("1.2349") == 1'234);
+  CHECK(ns("1.") == 1'000);
+  CHECK(ns("-1.5") == -1'500);
+  CHECK(ns("-0.001") == -1);
+  CHECK(ns("1712195495505583.25") == 1'712'195'495'505'583'250);
+  CHECK(ns("2.5e3") == 2'500'000);
+  CHECK(ns("1e-3") == 1);
+}
+
+TEST_CASE("trace times: what is no number, or beyond 63 bits, is nothing") {
+  const auto ns = nanoseconds_from_microseconds;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 1000 - 1;
+  CHECK(ns(std::to_string(kMost)) == kMost * 1000);
+  CHECK_FALSE(ns(std::to_string(kMost + 1)).has_value());
+  for (const char* text :
+       {"", "-", "--1", "+1", ".5", "1x", "1.5x", "1 ", "nan", "1e30", "-1e30"}) {
+    CAPTURE(text);
+    CHECK_FALSE(ns(text).has_value());
+  }
+}
+
+TEST_CASE("busy time: the union of activities, NCCL's left out, at every border") {
+  const auto activity = [](std::int64_t from_ns, std::int64_t to_ns, bool nccl = false) {
+    Activity one;
+    one.start_ns = from_ns;
+    one.end_ns = to_ns;
+    one.nccl = nccl;
+    return one;
+  };
+  // 10 to 40 of three that overlap or touch, 60 to 70; a collective does not count.
+  const BusyTime busy({activity(30, 40), activity(10, 20), activity(20, 30), activity(12, 18),
+                       activity(60, 70), activity(0, 100, true)});
+  CHECK(busy.between(0, 10) == 0);
+  CHECK(busy.between(0, 11) == 1);
+  CHECK(busy.between(10, 40) == 30);
+  CHECK(busy.between(39, 60) == 1);
+  CHECK(busy.between(40, 60) == 0);
+  CHECK(busy.between(0, 65) == 35);
+  CHECK(busy.between(0, 70) == 40);
+  CHECK(busy.between(0, 1000) == 40);
+  CHECK(busy.between(15, 62) == 27);
+  CHECK(BusyTime().between(0, 1000) == 0);
+}
+
+TEST_CASE("trace header: the model within a GPU's full name") {
+  CHECK(gpu_model_token("Tesla V100-SXM2-32GB") == "V100");
+  CHECK(gpu_model_token("NVIDIA A100-SXM4-80GB") == "A100");
+  CHECK(gpu_model_token("NVIDIA GeForce RTX 2080 Ti") == "2080Ti");
+  CHECK(gpu_model_token("NVIDIA GeForce RTX 4070 SUPER") == "4070SUPER");
+  CHECK(gpu_model_token("Quadro GV100") == "GV100");
+  CHECK(gpu_model_token("AMD Instinct MI300X") == "MI300X");
+  CHECK(gpu_model_token("NVIDIA H100_PCIe") == "H100");
+  CHECK(gpu_model_token("NVIDIA L4(24GB)") == "L4");
+  CHECK(gpu_model_token("NVIDIA") == "NVIDIA");
+}
