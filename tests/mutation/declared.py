@@ -41,6 +41,16 @@ def plain(written):
 
 
 def surely_unlike(types, one, other):
-    """Whether these two expressions are names whose types are known and have nothing in common."""
-    first, second = types.get(one, {None}), types.get(other, {None})
+    """Whether these two expressions are names or literals whose types are known and have nothing in common."""
+    first, second = types_of(types, one), types_of(types, other)
     return None not in first and None not in second and not first & second
+
+
+def types_of(types, expression):
+    if expression.startswith('"'):
+        return {"string", "string_view"}
+    if expression in ("true", "false") or re.fullmatch(r"-?[\d.'e]+f?", expression):
+        return {"number"}
+    if expression.startswith("["):
+        return {"lambda"}
+    return types.get(expression, {None})

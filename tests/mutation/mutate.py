@@ -126,7 +126,8 @@ def main():
         return 0
     results, equivalent, discarded, untried = trial.run(sources, queues, options.jobs, clock,
                                                         {} if options.faults else listed.reasons())
-    name = "faults" if options.faults else "changed" if options.changed is not None else str(options.seed)
+    name = "faults" if options.faults else "changed" if options.changed is not None else "-".join(
+        [str(options.seed), *(options.part or [])])
     path = tree.WORK / f"report-{name}.json"
     seconds = {phase: round(seconds) for phase, seconds in clock.phases.items()}
     report.write(path, seed=options.seed, results=results, equivalent=equivalent, no_mutant=discarded,

@@ -70,8 +70,9 @@ def skeletons_of(node, field, source, words):
         condition = node.child_by_field_name("condition")
         yield made("loop @0", condition, of=condition)
     elif kind == "expression_statement" and node.named_child_count == 1:
-        yield made("statement @0;", node.named_children[0])
-    elif kind in ("break_statement", "continue_statement"):
+        if not syntax.is_frozen(node.named_children[0], None, source):
+            yield made("statement @0;", node.named_children[0])
+    elif kind in ("break_statement", "continue_statement") and not ends_switch(node):
         yield made(f"leave {text(node, source)}")
     elif kind == "return_statement":
         yield from return_skeleton(node, source)
@@ -122,8 +123,8 @@ def call_skeleton(node, source):
 
 def list_skeleton(node, source):
     elements = named(node)
-    if not elements or all(element.type in WORDS for element in elements):
-        return  # words allowed somewhere: in any order
+    if not elements or all(element.type in WORDS for element in elements) or node.parent.type == "for_range_loop":
+        return  # words allowed somewhere, things done to each: in any order
     if all(element.type == "initializer_pair" for element in elements):
         values = [element.child_by_field_name("value") for element in elements]
         if any(value is None for value in values):
@@ -144,6 +145,13 @@ def condition_skeleton(node, source):
     yield Skeleton(f"{kind} @0", value, {"@0": text(value, source)})
 
 
+def ends_switch(node):
+    """Whether this leaves a switch that ends here anyway."""
+    case = node.parent
+    return (case.type == "case_statement" and node.next_named_sibling is None
+            and case.next_named_sibling is None)
+
+
 def return_skeleton(node, source):
     if node.named_child_count == 0:
         yield Skeleton(f"leave {text(node, source)}", node, {})
@@ -151,9 +159,19 @@ def return_skeleton(node, source):
     value = node.named_children[0]
     # Of these, nothing is left that differs, or another rule says it.
     if value.type in ("true", "false", "number_literal", "initializer_list", "null") or text(value, source).endswith(
-            ("nullopt", '""', "{}", "()")):
+            ("nullopt", '""', "{}", "()")) or deduces_type(node):
         return
     yield Skeleton("return return @0;", node, {"@0": text(value, source)})
+
+
+def deduces_type(node):
+    """Whether the function around has no type but what this statement returns: a lambda without one written down."""
+    while node is not None and node.type not in ("function_definition", "lambda_expression"):
+        node = node.parent
+    if node is None or node.type == "function_definition":
+        return False
+    declarator = node.child_by_field_name("declarator")
+    return declarator is None or not any(child.type == "trailing_return_type" for child in declarator.children)
 
 
 def named(node):

@@ -89,6 +89,27 @@ class Proposals(unittest.TestCase):
             self.assertNotIn("static_assert", each.original)
             self.assertIn("rows<3>" if "rows<" in each.original else "", each.mutated)
 
+    def test_what_changes_nothing_or_is_no_program_is_left_out(self):
+        source = b"""\
+#define DDPSIM_ASSERT(condition, what)
+int f(int kind) {
+  DDPSIM_ASSERT(kind > 0, "no kind");
+  const auto twice = [](int x) { return x * 2; };
+  switch (kind) {
+    case 1:
+      kind = twice(kind);
+      break;
+    case 2:
+      kind = twice(kind);
+      break;
+  }
+  return kind;
+}
+"""
+        found = proposed(source)
+        self.assertFalse([each for each in found if "ASSERT" in each.original or "return {}; }" in each.mutated])
+        self.assertEqual([each.line for each in found if each.original == "break;"], [8])
+
     def test_swapped_arguments_of_unlike_types_are_left_out(self):
         source = b"struct Cluster {}; int f(Cluster c, int n, double x);\n" \
                  b"int g(Cluster c, int n, double x) { return f(c, n, x); }\n"
@@ -236,6 +257,8 @@ class Listed(unittest.TestCase):
             self.assertTrue(listed.located(entry, source))
             self.assertTrue(entry["effect"])
         for entry in listed.entries("equivalent.json"):
+            source = (FOLDER.parents[1] / entry["file"]).read_text()
+            self.assertIn(" ".join(entry["original"].split()), " ".join(source.split()))
             self.assertTrue(entry["reason"])
 
 
