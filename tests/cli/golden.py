@@ -8,6 +8,7 @@ with DDPSIM_GOLDEN_EXACT=1 anywhere, every byte counts. Elsewhere exp, log and p
 may differ by one in the last digit printed (in the tenth of longer ones), and everything else counts.
 """
 
+import contextlib
 import dataclasses
 import decimal
 import difflib
@@ -23,6 +24,7 @@ import struct
 import subprocess
 import tempfile
 import termios
+import threading
 
 from perfetto_text import perfetto_text
 
@@ -136,15 +138,24 @@ def on_pipe(case, command, keywords):
 
 def on_terminal(case, command, keywords):
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 40, case.columns, 0, 0))
+    shown = []
+    reader = threading.Thread(target=read_all, args=(ours, shown))  # a terminal holds a few KiB, then its writer waits
+    reader.start()
     try:
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 40, case.columns, 0, 0))
-        with tempfile.TemporaryFile() as err:
-            run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=err, **keywords)
-            err.seek(0)
-            return run.returncode, os.read(ours, 1 << 16).replace(b"\r\n", b"\n"), err.read()
+        run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, **keywords)
     finally:
-        os.close(ours)
         os.close(theirs)
+        reader.join()
+        os.close(ours)
+    return run.returncode, b"".join(shown).replace(b"\r\n", b"\n"), run.stderr
+
+
+def read_all(terminal, shown):
+    """Until nobody holds its other end."""
+    with contextlib.suppress(OSError):  # which Linux reports as an error
+        while piece := os.read(terminal, 1 << 16):
+            shown.append(piece)
 
 
 def contents(folder):
