@@ -20,22 +20,36 @@ class Programs:
     program: pathlib.Path
 
 
+@dataclasses.dataclass(frozen=True)
+class Unit:
+    """What the compiler is given at once: one source, or several that CMake's unity build includes from one file."""
+    file: pathlib.Path
+    command: str
+    object: str  # from the top of the build
+
+
 @functools.lru_cache(maxsize=None)
-def compile_commands():
-    """{source, from the top of the tree: (command, object)}"""
+def units():
+    """{source, from the top of the tree: the Unit it is compiled in}"""
     found = {}
     for entry in json.loads((tree.BUILD / "compile_commands.json").read_text()):
-        match = re.search(r" -o (\S+)", entry["command"])
-        found[os.path.relpath(entry["file"], tree.TREE)] = (entry["command"], match[1])
+        unit = Unit(pathlib.Path(entry["file"]), entry["command"], re.search(r" -o (\S+)", entry["command"])[1])
+        for source in sources_of(unit):
+            found[os.path.relpath(source, tree.TREE)] = unit
     return found
 
 
+def sources_of(unit):
+    if unit.file.parent.name != "Unity":
+        return [unit.file]
+    return re.findall(r'^#include "(.*)"$', unit.file.read_text(), re.MULTILINE)
+
+
 def to_compile(file):
-    """The sources to be compiled again when `file` changes, or None if that is too much."""
-    if file.endswith(".cpp"):
-        return [file] if file in compile_commands() else None
-    found = sorted(name for name in includes.of_checkout().get(file, ()) if name in compile_commands())
-    return found if 0 < len(found) <= includes.MANY else None
+    """What is to be compiled again when `file` changes, or None if that is too much."""
+    sources = [file] if file.endswith(".cpp") else includes.of_checkout().get(file, ())
+    found = {units()[name] for name in sources if name in units()}
+    return sorted(found, key=lambda unit: unit.object) if found and len(sources) <= includes.MANY else None
 
 
 @functools.lru_cache(maxsize=None)
@@ -47,17 +61,15 @@ def link_command(target):
 
 def build(mutant, source: bytes, worker):
     """The programs with this mutant alone, or what keeps it from compiling."""
-    sources = to_compile(mutant.file)
-    if sources is None:
+    changed = to_compile(mutant.file)
+    if changed is None:
         return None, "not compiled into the tests, or included by too many sources"
     folder = tree.WORK / f"single-{worker}"
     tree.copy({mutant.file: mutant.applied_to(source)}, folder / "tree")
     objects = {}
-    for name in sources:
-        command, object_ = compile_commands()[name]
-        objects[object_] = folder / "objects" / object_
-        objects[object_].parent.mkdir(parents=True, exist_ok=True)
-        run = subprocess.run(shlex.split(moved(command, object_, objects[object_], folder / "tree")), cwd=tree.BUILD,
+    for unit in changed:
+        objects[unit.object] = folder / "objects" / unit.object
+        run = subprocess.run(shlex.split(moved(unit, objects[unit.object], folder / "tree")), cwd=tree.BUILD,
                              capture_output=True, text=True, env=tree.ENVIRONMENT)
         if run.returncode != 0:
             return None, next((line for line in run.stderr.splitlines() if "error:" in line), "does not compile")
@@ -69,10 +81,18 @@ def build(mutant, source: bytes, worker):
     return made, ""
 
 
-def moved(command, object_, to, sources):
-    """The same command over the tree in `sources`; what the build generated stays where it is."""
-    command = re.sub(re.escape(str(tree.TREE)) + "(?!/build/)", str(sources), command)
-    return command.replace(f" -o {object_}", f" -w -Wno-narrowing -D_GLIBCXX_ASSERTIONS -o {to}")
+def moved(unit, to, sources):
+    """The command for the same unit of the tree in `sources`; what the build generated stays where it is."""
+    def there(text):
+        return re.sub(re.escape(str(tree.TREE)) + "(?!/build/)", str(sources), text)
+
+    to.parent.mkdir(parents=True, exist_ok=True)
+    command = there(unit.command).replace(f" -o {unit.object}", f" -w -Wno-narrowing -D_GLIBCXX_ASSERTIONS -o {to}")
+    if unit.file.parent.name == "Unity":
+        copy = to.with_suffix(".cxx")
+        copy.write_text(there(unit.file.read_text()))
+        command = command.replace(str(unit.file), str(copy))
+    return command
 
 
 def link(command, objects, path):

@@ -51,7 +51,8 @@ def put(path, content, mode=0o644):
 
 
 def configure():
-    if (BUILD / "build.ninja").exists():
+    made = BUILD / "build.ninja"
+    if made.exists() and made.stat().st_mtime > (TREE / "CMakePresets.json").stat().st_mtime:
         return
     subprocess.run(["cmake", "--preset", "quick", "-DDDPSIM_MUTATION=ON",
                     f"-DCMAKE_CXX_COMPILER_LAUNCHER={TREE}/tests/mutation/launcher.sh"], cwd=TREE, check=True,
