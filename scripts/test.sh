@@ -105,6 +105,7 @@ if $quick; then
   check "tests" tests quick --exclude-regex "$slow"
 else
   scripts/setup.sh --torch || skip "recorder in real trainings" "PyTorch could not be installed"
+  scripts/mutate.sh --list --count 20 >/dev/null || skip "mutation: tool" "its packages could not be installed"
   check "release: build" build release
   check "release: tests" tests release
   check "accuracy: the README's figures" scripts/accuracy.sh --quick
