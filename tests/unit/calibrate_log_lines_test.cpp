@@ -126,6 +126,17 @@ TEST_CASE("nccl-tests JSON: each column, devices of processes with several GPUs"
   CHECK(log.points[0].wrong_in_place == 5);
 }
 
+TEST_CASE("nccl-tests JSON: without its devices it is of the scale that is stated") {
+  const std::string text = R"({"config":{"nthreads":1,"ngpus":1},"nccl_version":22703,
+    "results":[{"size":1048576,"type":"float","redop":"sum","root":"-1",
+      "out_of_place":{"time":40,"alg_bw":26.2144,"bus_bw":45.8752,"nwrong":0},
+      "in_place":{"time":40,"alg_bw":26.2144,"bus_bw":45.8752,"nwrong":0}}]})";
+  const MeasuredLog log = parse_log(text, Scale{2, 4});
+  CHECK(log.scale() == Scale{2, 4});
+  CHECK(log.ranks == 8);
+  CHECK(log.gpu.empty());
+}
+
 TEST_CASE("nccl-tests text: nodes by the hosts of the devices listed, where they can be") {
   const auto read = [](const std::vector<std::pair<int, std::string>>& ranks,
                        const std::string& last_gpu = "NVIDIA X") {

@@ -348,6 +348,10 @@ TEST_CASE("measured log: what NCCL's debug lines say") {
   CHECK(log.decisions[1].channels == 8);
   CHECK(mentions(all(log.recognised), "GPUDirect RDMA"));
 
+  const MeasuredLog staged = parse_log(debug.substr(0, debug.find("/GDRDMA")) + "\n" + kRow);
+  CHECK(staged.transport == "NET/OFI");
+  CHECK_FALSE(mentions(all(staged.recognised), "GPUDirect"));
+
   const std::vector<MeasuredLog> alone = parse_measured_logs(debug, "debug.txt");
   REQUIRE(alone.size() == 1);
   CHECK(alone.front().points.empty());

@@ -136,6 +136,9 @@ TEST_CASE("cluster names and sizes: each mistake gets one message") {
         "command line:--nodes: 0 is out of range. Expected 1 to 1000000 nodes");
   CHECK(request_complaint({"dgx1v", {}, 9}) ==
         "command line:--gpus-per-node: 9 is out of range. dgx1v has 8 GPUs per node");
+  const std::string one_a_node = "node:2 gpu:1xV100 pcie:12GBps nic:1x10Gbps:tcp";
+  CHECK(request_complaint({one_a_node, {}, 2}) ==
+        "command line:--gpus-per-node: 2 is out of range. " + one_a_node + " has 1 GPU per node");
   CHECK(request_complaint({"2xv100-nvlink@2", {}, {}}).find("2 nodes need a network") !=
         std::string::npos);
   CHECK(request_complaint({"", {}, {}}).find("no cluster is called \"\"") != std::string::npos);
