@@ -70,20 +70,21 @@ fuzz() {  # fuzz SECONDS, each target
   find build/fuzz/tests/fuzz -maxdepth 1 -name 'fuzz_*' -type f -perm -u+x ! -name '*_replay' -print0 |
     xargs -0 -n 1 -P "$jobs" bash -c 'fuzz_one "$0" '"$1"
 }
-# Sources as they are: those named, or those that changed in the three days before the last commit. Headers stand for the
-# source of their name. Not c10d_runner: clang does not read libtorch's headers as C++20.
-changed() {
-  local since
-  since=$(git log -1 --format=%ct)
-  { git log --since="@$((since - 3 * 86400))" --name-only --format= ; git diff --name-only HEAD; } | sort -u |
-    sed -E 's#/include/ddpsim/[a-z]+/(.*)\.hpp$#/src/\1.cpp#; s#\.hpp$#.cpp#'
+# Every source that changed since the commit scripts/tidied names, or every one: --thorough, and where that commit is not here.
+# A header stands for the source of its name. One source at a time: whoever leaves out an include is told so here.
+# Not c10d_runner: clang does not read libtorch's headers as C++20.
+to_tidy() {
+  { if $thorough || ! git diff --name-only "$(<scripts/tidied)" 2>/dev/null; then git ls-files; fi; } |
+    sed -E 's#/include/ddpsim/[a-z]+/(.*)\.hpp$#/src/\1.cpp#; s#\.hpp$#.cpp#' | sort -u | grep '\.cpp$' |
+    grep -v -e '^tests/' -e c10d_runner | while read -r file; do
+      # Backends whose libraries are absent are not built.
+      if grep -qF "/$file\"" build/dev/compile_commands.json; then echo "$file"; fi
+    done
 }
-tidy() {  # one source at a time: whoever leaves out an include is told so here
+tidy() {
   cmake --preset dev >/dev/null
-  { if $thorough; then git ls-files -- '*.cpp'; else changed; fi; } | sort -u | grep -v -e '^tests/' -e c10d_runner | while read -r file; do
-    # Backends whose libraries are absent are not built.
-    if grep -qF "/$file\"" build/dev/compile_commands.json; then echo "$file"; fi
-  done | xargs -r -n 4 -P "$jobs" clang-tidy -p build/dev --quiet
+  to_tidy | xargs -r -n 4 -P "$jobs" clang-tidy -p build/dev --quiet || return
+  if $thorough; then git rev-parse HEAD >scripts/tidied; fi
 }
 benchmarks() {  # they must run; how fast is a matter for a quiet machine
   build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
