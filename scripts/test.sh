@@ -68,7 +68,7 @@ fuzz_one() {  # fuzz_one TARGET SECONDS: from its own corpus and from what long 
 export -f fuzz_one
 fuzz() {  # fuzz SECONDS, each target
   find build/fuzz/tests/fuzz -maxdepth 1 -name 'fuzz_*' -type f -perm -u+x ! -name '*_replay' -print0 |
-    xargs -0 -n 1 -P "$jobs" bash -c 'fuzz_one "$0" '"$1"
+    xargs -0 -r -n 1 -P "$jobs" bash -c 'fuzz_one "$0" '"$1"
 }
 # Every source that changed since the commit scripts/tidied names, or every one: --thorough, and where that commit is not here.
 # A header stands for the source of its name. One source at a time: whoever leaves out an include is told so here.

@@ -33,7 +33,8 @@ struct ReachListener : doctest::IReporter {
   }
   void test_case_end(const doctest::CurrentTestCaseStats& stats) override {
     if (file == nullptr) return;
-    std::fprintf(file, "%s\t%.6f\t%s\t", stats.failure_flags == 0 ? "passed" : "failed", stats.seconds, name);
+    std::fprintf(file, "%s\t%.6f\t%s\t", stats.failure_flags == 0 ? "passed" : "failed",
+                 stats.seconds, name);
     for (int mutant = 0; mutant < kMost; ++mutant)
       if (reached[mutant]) std::fprintf(file, " %d", mutant);
     std::fputc('\n', file);

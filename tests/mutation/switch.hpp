@@ -47,12 +47,12 @@ constexpr bool on_at_run_time(int mutant) {
 template <class Either, class Original>
 concept Alike = std::is_same_v<std::remove_cv_t<Either>, std::remove_cv_t<Original>>;
 template <class Either, class Original>
-  requires Alike<Either, Original>
+requires Alike<Either, Original>
 inline bool on_alike(int mutant) {
   return on(mutant);
 }
 template <class Either, class Original>
-  requires Alike<Either, Original>
+requires Alike<Either, Original>
 constexpr bool on_alike_at_run_time(int mutant) {
   return on_at_run_time(mutant);
 }

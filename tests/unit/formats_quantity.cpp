@@ -86,9 +86,9 @@ TEST_CASE("quantity: every unit of time and size, each with its factor") {
   const std::vector<std::pair<std::string, std::int64_t>> times = {
       {"3ps", 3},         {"3ns", 3'000},         {"3us", 3'000'000},
       {"3µs", 3'000'000}, {"3ms", 3'000'000'000}, {"3s", 3'000'000'000'000}};
-  for (const auto& [text, picoseconds] : times) {
-    CAPTURE(text);
-    CHECK(parse_duration(text).value == Duration::picoseconds(picoseconds));
+  for (const auto& time : times) {
+    CAPTURE(time.first);
+    CHECK(parse_duration(time.first).value == Duration::picoseconds(time.second));
   }
   const std::vector<std::pair<std::string, std::int64_t>> sizes = {{"3B", 3},
                                                                    {"3KB", 3'000},
@@ -99,9 +99,9 @@ TEST_CASE("quantity: every unit of time and size, each with its factor") {
                                                                    {"3GiB", std::int64_t{3} << 30},
                                                                    {"3TB", 3'000'000'000'000},
                                                                    {"3TiB", std::int64_t{3} << 40}};
-  for (const auto& [text, bytes] : sizes) {
-    CAPTURE(text);
-    CHECK(parse_bytes(text).value == Bytes(bytes));
+  for (const auto& size : sizes) {
+    CAPTURE(size.first);
+    CHECK(parse_bytes(size.first).value == Bytes(size.second));
   }
 }
 

@@ -121,7 +121,7 @@ TEST_CASE("decoder: quantities are texts with a unit") {
   CHECK(items[0].duration() == Duration::milliseconds(3));
   CHECK(items[1].bytes() == Bytes(4096));
   CHECK(items[2].bandwidth() == Bandwidth::gigabytes_per_second(5));
-  for (const std::size_t k : {3, 4, 5, 6}) {
+  for (const std::size_t k : {3U, 4U, 5U, 6U}) {
     CHECK_THROWS_AS(items[k].duration(), InputError);
     CHECK_THROWS_AS(items[k].bytes(), InputError);
     CHECK_THROWS_AS(items[k].bandwidth(), InputError);

@@ -120,7 +120,8 @@ TEST_CASE("calibrated band: between two scales less is left open than beside the
 TEST_CASE("calibrated band: the more scales, the better the law's misfit is known") {
   for (const auto& [scales, student] :
        {std::pair(1, 3.08), {2, 1.89}, {3, 1.64}, {4, 1.53}, {5, 1.48}, {6, 1.44}, {7, 1.44}}) {
-    CAPTURE(scales);
+    const int count = scales;  // a capture must not name a structured binding: clang 14
+    CAPTURE(count);
     Calibration calibration;
     calibration.misfit = {.small = 0.1, .middle = 0.1, .large = 0.1};
     for (int i = 0; i < scales; ++i) calibration.scales.push_back(log_of(64 << i, 8));

@@ -29,9 +29,9 @@ TEST_CASE("rank variation: draws have mean 1 and the spread asked for, whatever 
   const RankVariation variation{.jitter = 0.1, .seed = 7};
   double sum = 0;
   double squares = 0;
-  constexpr int kRanks = 500;
+  constexpr int kDrawn = 500;
   constexpr int kIterations = 400;
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < kDrawn; ++rank) {
     for (int iteration = 1; iteration <= kIterations; ++iteration) {
       const double factor = slowdown(variation, rank, iteration);
       CHECK_GT(factor, 0);
@@ -39,7 +39,7 @@ TEST_CASE("rank variation: draws have mean 1 and the spread asked for, whatever 
       squares += factor * factor;
     }
   }
-  constexpr double kCount = kRanks * kIterations;
+  constexpr double kCount = kDrawn * kIterations;
   const double mean = sum / kCount;
   // 200,000 draws: the mean is known to 0.1 / sqrt(200000) = 0.0002.
   CHECK(mean == doctest::Approx(1).epsilon(0.001));

@@ -75,8 +75,10 @@ TEST_CASE("tune: a partition that no cap gives is reachable by a list of caps, f
   for (const auto& [torch, unused, reachable] :
        {std::tuple(TorchVersion{2, 10}, false, false), std::tuple(TorchVersion{2, 11}, false, true),
         std::tuple(TorchVersion{2, 11}, true, false)}) {
-    CAPTURE(torch.minor);
-    CAPTURE(unused);
+    const int minor = torch.minor;  // captures must not name structured bindings: clang 14
+    const bool never_rebuilt = unused;
+    CAPTURE(minor);
+    CAPTURE(never_rebuilt);
     job.options.ddp.torch = torch;
     job.options.ddp.find_unused_parameters = unused;  // then buckets are never rebuilt
     const TuneResult result = job.tune();

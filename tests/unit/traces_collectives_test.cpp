@@ -52,9 +52,9 @@ TEST_CASE("collectives: operations by the names of kernels") {
       {"ncclKernel_ReduceScatter_RING_LL", "reducescatter"},
       {"ncclDevKernel_SendRecv", "sendrecv"},
       {"ncclDevKernel_Generic", "other"}};
-  for (const auto& [name, operation] : names) {
-    CAPTURE(name);
-    CHECK(collective_of_kernel(named(name)).operation == operation);
+  for (const auto& kernel : names) {
+    CAPTURE(kernel.first);
+    CHECK(collective_of_kernel(named(kernel.first)).operation == kernel.second);
   }
   TraceEvent event = named("ncclDevKernel_Generic");
   event.collective = "_all_gather_base";  // the arguments know better, in one spelling

@@ -110,7 +110,7 @@ TEST_CASE("workload file: every field is read as it was written") {
   CHECK(after.provenance == before.provenance);
   CHECK(static_cast<const Recorded&>(after) == before);
   REQUIRE(after.ranks.size() == 2);
-  for (const std::size_t k : {0, 1}) {
+  for (const std::size_t k : {0U, 1U}) {
     CHECK(after.ranks[k].rank == before.ranks[k].rank);
     CHECK(after.ranks[k].offset == before.ranks[k].offset);
     CHECK(static_cast<const Recorded&>(after.ranks[k]) == before.ranks[k]);
