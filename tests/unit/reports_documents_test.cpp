@@ -112,7 +112,7 @@ TEST_CASE("result document: each iteration with its own figures") {
   const Json doc = result_of(result, sample::context());
   CHECK(doc["iterations"][1]["iteration"] == 2);
   CHECK(doc["iterations"][1]["iteration_us"] == 101000);
-  CHECK(doc["iterations"][1]["buckets"] == Json{doc["buckets"][0]});
+  CHECK(doc["iterations"][1]["buckets"] == Json::array({doc["buckets"][0]}));
   CHECK(doc["iterations"][1]["events"] == 43);
 }
 

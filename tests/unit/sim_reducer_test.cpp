@@ -88,8 +88,6 @@ TEST_CASE("reducer: traffic in memory is three accesses for each byte that passe
   Cluster slow = four;
   slow.gpu.memory_bandwidth = 1_GBps;  // no more than all of it
   CHECK(loads(slow).back().memory_load == 1);
-  slow.gpu.memory_bandwidth = Bandwidth();  // not known
-  CHECK(loads(slow).back().memory_load == 0);
   CHECK(loads(gpus(1)).back().memory_load == 0);
   // Recorded durations hold waits, so they say nothing of traffic.
   CHECK(scheduled(all_costs()).schedule.collectives[0].memory_load == 0);
