@@ -11,6 +11,7 @@
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "nccl_rates.hpp"
+#include "node_graph.hpp"
 #include "switch_list.hpp"
 
 namespace ddpsim {
