@@ -94,13 +94,13 @@ bool has_plugin(const Network& network) {
 }
 
 /// The same machine with something of it not in use, and what it means when that explains the log.
-struct CommonCause {
+struct MachineWithout {
   Cluster cluster;
   std::string words;
 };
 
-std::vector<CommonCause> explanations(const Cluster& cluster) {
-  std::vector<CommonCause> all;
+std::vector<MachineWithout> explanations(const Cluster& cluster) {
+  std::vector<MachineWithout> all;
   if (cluster.nodes > 1 && has_plugin(cluster.network)) {
     Cluster sockets = cluster;
     sockets.network.kind = NetworkKind::tcp;
@@ -142,7 +142,7 @@ std::string cause(const std::vector<MeasuredPoint>& points, const Cluster& clust
   // Of the machines that would not be much faster than what was measured, the one nearest to it.
   std::optional<double> nearest;
   std::string words;
-  for (const CommonCause& explanation : explanations(cluster)) {
+  for (const MachineWithout& explanation : explanations(cluster)) {
     const double ratio = slowdown(points, explanation.cluster, tuning);
     if (ratio < kAlike || (nearest && *nearest <= std::abs(std::log(ratio)))) continue;
     nearest = std::abs(std::log(ratio));

@@ -1,4 +1,4 @@
-// Comma-separated tables: units in the column names, fields csv_field as RFC 4180 says, lines ended by
+// Comma-separated tables: units in the column names, fields quoted as RFC 4180 says, lines ended by
 // a single newline.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -77,7 +77,7 @@ std::vector<TimedLayer> TableReader::read() {
     if (!is_new) {
       fail(fmt::format("the layer {} already stands in line {}", in_quotes(layers.back().name),
                        first->second),
-           "TimedLayer names are unique");
+           "Layer names are unique");
     }
     std::int64_t layer_bytes = 0;
     if (__builtin_mul_overflow(layers.back().elements, 4, &layer_bytes) ||
