@@ -174,7 +174,8 @@ std::string compare_text(const Comparison& comparison, const std::vector<ReportC
   std::string legend =
       "Efficiency: step of one GPU by itself, without DDP, over the step of the job. Behind by: "
       "how much faster the first trains, at the same batch per GPU.";
-  if (table.find("best cap") != std::string::npos)  // unless not tuned, or too wide with it
+  // Its head is ours alone; names of clusters stand below. No column where nothing was tuned, or too wide with it.
+  if (table.substr(0, table.find('\n')).find("best cap") != std::string::npos)
     legend += " Best cap: bucket_cap_mb worth setting, and what it saves.";
   text += '\n' + table;
   text += wrapped(legend, style.width, kIndent);

@@ -112,6 +112,18 @@ TEST_CASE("compare page: columns that would be alike for all are left out") {
   CHECK(head(page(all)).find("  step µs  ") != std::string::npos);
 }
 
+TEST_CASE(
+    "compare page: the best cap is explained where its column stands, whatever clusters are "
+    "called") {
+  Compared all = three_jobs();
+  all.contexts[0].cluster = "best cap";
+  const std::string explained = "Best cap:";
+  CHECK(page(all).find(explained) != std::string::npos);
+  CHECK(page(all, 70).find(explained) == std::string::npos);  // too narrow for the column
+  for (ComparedJob& job : all.comparison.jobs) job.best_cap.reset();
+  CHECK(page(all).find(explained) == std::string::npos);
+}
+
 TEST_CASE("compare page: a long name is cut in the middle") {
   Compared all = three_jobs();
   all.contexts[0].cluster = "abcdefghijklmnopqrstuvwxyz012";  // 29 characters: 13, one mark, 14
