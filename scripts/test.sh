@@ -26,7 +26,7 @@ jobs=$(nproc)
 failed=() skipped=() times=()
 
 check() {  # check NAME COMMAND…
-  local name=$1 status=0 spent out TIMEFORMAT='%R %U %S'
+  local name=$1 status=0 spent out wall user system TIMEFORMAT='%R %U %S'
   shift
   printf '\n== %s\n' "$name"
   exec {out}>&1
@@ -46,12 +46,9 @@ formatting() { sources '*.cpp' '*.hpp' '*.h' '*.cu' | xargs -0 clang-format --dr
 build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parallel "$jobs" "${@:2}"; }
 tests() { ctest --preset "$1" --parallel "$jobs" "${@:2}"; }
 
-# What trains with PyTorch, shapes links or builds once more: not while somebody waits.
-slow='consumer|torch|recorder|lab: (steps|one process|loop|table, predicted)|real: launched'
-# What memory errors cannot hide in, and what would only take long; the other build runs it.
-# A process without descriptors: the undefined-behaviour sanitizer needs some itself, to look at a thread's object.
-not_for_sanitizers="$slow|real: (program|without descriptors)|lab: killed|compiles|does not compile|cli: (reference_buckets|readme)|mutation"
-sanitizers() { build "$1" && tests "$1" --exclude-regex "$not_for_sanitizers"; }
+# Labels, given where each test is added: `slow` trains with PyTorch, shapes links, launches or builds once more;
+# `elsewhere` is what memory errors cannot hide in, or what sanitizers get in the way of: the other build runs it.
+sanitizers() { build "$1" && tests "$1" --label-exclude "slow|elsewhere"; }
 threads() {
   build tsan --target ddpsim_parallel_tests ddpsim_real_tests &&
     build/tsan/tests/ddpsim_parallel_tests --test-case-exclude='*finds exactly*,*1000 caps*' && # one thread
@@ -103,7 +100,7 @@ fi
 
 if $quick; then
   check "build" build quick
-  check "tests" tests quick --exclude-regex "$slow"
+  check "tests" tests quick --label-exclude slow
 else
   scripts/setup.sh --torch || skip "recorder in real trainings" "PyTorch could not be installed"
   scripts/mutate.sh --list --count 20 >/dev/null || skip "mutation: tool" "its packages could not be installed"
