@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "complaint.hpp"
 #include "ddpsim/calibrate/fit.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
@@ -17,12 +18,7 @@ using namespace ddpsim::law_logs;
 namespace {
 
 std::string complaint(const std::vector<MeasuredLog>& logs) {
-  try {
-    fit(logs);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return complaint_of([&] { fit(logs); });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "complaint.hpp"
 #include "ddpsim/calibrate/measured_log.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/reports/reports.hpp"
@@ -37,13 +38,10 @@ RawRow row(std::int64_t size, std::optional<double> time_us, std::optional<doubl
 }
 
 std::string wrong(const RawRow& of, int ranks = 4) {
-  try {
+  return complaint_of([&] {
     checked_point(of, ranks, "log");
     check_algbw(of, "log");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 }  // namespace

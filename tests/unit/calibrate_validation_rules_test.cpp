@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "complaint.hpp"
 #include "ddpsim/calibrate/validation.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "figure_sources.hpp"
@@ -17,12 +18,7 @@ using namespace ddpsim::literals;
 namespace {
 
 std::string refusal_of_figures(const Figures& predicted, const Figures& measured) {
-  try {
-    validate(predicted, measured);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return complaint_of([&] { validate(predicted, measured); });
 }
 
 /// A measured curve of caps, each of its own bucketing.

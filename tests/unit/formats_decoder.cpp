@@ -1,3 +1,4 @@
+#include "complaint.hpp"
 #include "ddpsim/formats/decoder.hpp"
 
 #include <doctest/doctest.h>
@@ -14,13 +15,10 @@ namespace {
 /// The message for `use` applied to the root of `text`; "" when nothing is wrong.
 template <typename Use>
 std::string complaint(const std::string& text, Use use) {
-  try {
+  return complaint_of([&] {
     const Document document = Document::parse(text, "f.json");
     use(document.root());
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 std::string parse_complaint(const std::string& text) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "complaint.hpp"
 #include "ddpsim/calibrate/measured_log.hpp"
 #include "ddpsim/formats/input_error.hpp"
 
@@ -16,12 +17,7 @@ inline MeasuredLog parse_log(const std::string& text, std::optional<Scale> state
 /// The message; empty where the log is read.
 inline std::string refusal_of_log(const std::string& text,
                                   std::optional<Scale> stated = std::nullopt) {
-  try {
-    parse_log(text, stated);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return complaint_of([&] { parse_log(text, stated); });
 }
 
 }  // namespace ddpsim

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "complaint.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
@@ -40,12 +41,7 @@ Workload estimate(const std::string& text) {
 }
 
 std::string refusal(const std::string& text) {
-  try {
-    estimate(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return complaint_of([&] { estimate(text); });
 }
 
 bool refusal_says(const std::string& text, const std::string& part) {

@@ -3,14 +3,13 @@
 #pragma once
 
 #include "ddpsim/reports/reports.hpp"
+#include "worlds.hpp"
 
 namespace ddpsim::sample {
 
 using namespace ddpsim::literals;
 
-inline TimePoint at(Duration since_start) {
-  return TimePoint(since_start);
-}
+using worlds::at;
 
 inline Workload workload() {
   Workload workload;

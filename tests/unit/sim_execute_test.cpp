@@ -24,10 +24,6 @@ Operation collective(std::uint32_t index) {
   return {.action = Action::collective, .collective = index};
 }
 
-TimePoint instant_of(Duration since) {
-  return TimePoint(since);
-}
-
 /// A rank that computes for `before`, then takes part in collective 0, computing on meanwhile.
 RankPrograms rank_with(int rank, Duration before, Duration beside) {
   RankPrograms programs{.rank = rank, .host = {}, .compute = {}, .communication = {}, .events = 1};
@@ -45,12 +41,12 @@ TEST_CASE("execute: a collective begins when the last rank is there and ends for
   const Execution execution = execute(schedule, {});
   const CollectiveTime& time = execution.collectives[0];
   CHECK(time.starts ==
-        std::vector<TimePoint>{instant_of(10_us), instant_of(30_us), instant_of(20_us)});
-  CHECK(time.last_arrival == instant_of(30_us));
+        std::vector<TimePoint>{worlds::at(10_us), worlds::at(30_us), worlds::at(20_us)});
+  CHECK(time.last_arrival == worlds::at(30_us));
   CHECK(time.last == 1);
-  CHECK(time.end == instant_of(35_us));
+  CHECK(time.end == worlds::at(35_us));
   for (const Execution::Rank& rank : execution.ranks)
-    CHECK(rank.communication.back().end == instant_of(35_us));
+    CHECK(rank.communication.back().end == worlds::at(35_us));
 }
 
 TEST_CASE("execute: of ranks that arrive together the first is named") {
@@ -80,8 +76,8 @@ TEST_CASE("execute: compute slows while an NCCL kernel is resident, waiting incl
                           .collectives = {{.transfer = 20_us, .channels = 25}}};
   const Execution execution =
       execute(schedule, {.compute_loss_per_channel = 0.01, .communication = 1});
-  CHECK(execution.collectives[0].end == instant_of(50_us));
-  CHECK(execution.ranks[0].compute.back().end == instant_of(100_us));
+  CHECK(execution.collectives[0].end == worlds::at(50_us));
+  CHECK(execution.ranks[0].compute.back().end == worlds::at(100_us));
 }
 
 TEST_CASE("execute: a transfer slows while compute runs beside it, on any rank") {
@@ -91,7 +87,7 @@ TEST_CASE("execute: a transfer slows while compute runs beside it, on any rank")
                           .collectives = {{.transfer = 10_us}}};
   const Execution execution =
       execute(schedule, {.compute_loss_per_channel = 0, .communication = 0.5});
-  CHECK(execution.collectives[0].end == instant_of(25_us));
+  CHECK(execution.collectives[0].end == worlds::at(25_us));
 }
 
 TEST_CASE("execute: a wait adds its latency only when the event is not long past") {
@@ -101,15 +97,15 @@ TEST_CASE("execute: a wait adds its latency only when the event is not long past
   programs.host = {work(50_us), wait(0, 3_us)};
   const Schedule schedule{.ranks = {programs}, .collectives = {}};
   const Execution execution = execute(schedule, {});
-  CHECK(execution.ranks[0].communication.back().end == instant_of(13_us));
-  CHECK(execution.ranks[0].host.back().end == instant_of(50_us));
+  CHECK(execution.ranks[0].communication.back().end == worlds::at(13_us));
+  CHECK(execution.ranks[0].host.back().end == worlds::at(50_us));
 }
 
 TEST_CASE("execute: a transfer is slow until the last rank has ended its compute") {
   // Ranks compute to 10 and 20; 10 us of transfer from 0 at half rate end as the second does.
   const Schedule schedule{.ranks = {rank_with(0, 0_us, 10_us), rank_with(1, 0_us, 20_us)},
                           .collectives = {{.transfer = 10_us}}};
-  CHECK(execute(schedule, {.communication = 0.5}).collectives[0].end == instant_of(20_us));
+  CHECK(execute(schedule, {.communication = 0.5}).collectives[0].end == worlds::at(20_us));
 }
 
 TEST_CASE("execute: compute that begins beside a transfer slows what is left of it") {
@@ -119,7 +115,7 @@ TEST_CASE("execute: compute that begins beside a transfer slows what is left of 
   rank.compute = {wait(0), work(100_us)};
   rank.communication = {collective(0)};
   const Schedule schedule{.ranks = {rank}, .collectives = {{.transfer = 10_us}}};
-  CHECK(execute(schedule, {.communication = 0.5}).collectives[0].end == instant_of(16_us));
+  CHECK(execute(schedule, {.communication = 0.5}).collectives[0].end == worlds::at(16_us));
 }
 
 TEST_CASE("execute: channels of all kernels on a GPU add up, and compute never quite stops") {
@@ -136,10 +132,10 @@ TEST_CASE("execute: channels of all kernels on a GPU add up, and compute never q
     return execute(schedule, {.compute_loss_per_channel = loss}).ranks[0].compute.back().end;
   };
   // Rates are 30-bit fractions: a few picoseconds beside the exact 109.
-  CHECK((end(0.01) - instant_of(109_us)) < 100_ps);
-  CHECK((instant_of(109_us) - end(0.01)) < 100_ps);
+  CHECK((end(0.01) - worlds::at(109_us)) < 100_ps);
+  CHECK((worlds::at(109_us) - end(0.01)) < 100_ps);
   // A 64th is left at the least: 20 us hold 0.3125 us of work.
-  CHECK(end(1) == instant_of(119.6875_us));
+  CHECK(end(1) == worlds::at(119.6875_us));
 }
 
 TEST_CASE("execute: traffic of transfers beside each other adds up and ends with each") {
@@ -156,8 +152,8 @@ TEST_CASE("execute: traffic of transfers beside each other adds up and ends with
   const auto end = [&](double loss) {
     return execute(schedule, {.compute_loss_per_load = loss}).ranks[0].compute.back().end;
   };
-  CHECK(end(0.5) == instant_of(110_us));
-  CHECK(end(0) == instant_of(100_us));
+  CHECK(end(0.5) == worlds::at(110_us));
+  CHECK(end(0) == worlds::at(100_us));
 }
 
 TEST_CASE("execute: a transfer may take what the moment says") {
@@ -167,7 +163,7 @@ TEST_CASE("execute: a transfer may take what the moment says") {
       execute(schedule, {}, [](std::uint32_t index, TimePoint last_arrival) {
         return last_arrival.since_start() + index * 1_us;
       });
-  CHECK(execution.collectives[0].end == instant_of(60_us));
+  CHECK(execution.collectives[0].end == worlds::at(60_us));
 }
 
 TEST_CASE("execute: a stream waits until an instant, and no longer when that is past") {
@@ -177,20 +173,20 @@ TEST_CASE("execute: a stream waits until an instant, and no longer when that is 
                    {.action = Action::wait_until, .duration = 9_us}};
   const Execution execution = execute({.ranks = {programs}, .collectives = {}}, {});
   const std::vector<OperationTime>& host = execution.ranks[0].host;
-  CHECK(host[0].start == instant_of(0_us));
-  CHECK(host[0].end == instant_of(7_us));
-  CHECK(host[1].end == instant_of(12_us));
-  CHECK(host[2].start == instant_of(12_us));
-  CHECK(host[2].end == instant_of(12_us));
+  CHECK(host[0].start == worlds::at(0_us));
+  CHECK(host[0].end == worlds::at(7_us));
+  CHECK(host[1].end == worlds::at(12_us));
+  CHECK(host[2].start == worlds::at(12_us));
+  CHECK(host[2].end == worlds::at(12_us));
   CHECK(execution.events == 2);
 }
 
 TEST_CASE("execute: a schedule may begin before time zero") {
   const RankPrograms programs{.rank = 0, .host = {}, .compute = {work(5_us)}, .communication = {}};
   const Execution execution =
-      execute({.start = instant_of(-3_us), .ranks = {programs}, .collectives = {}}, {});
-  CHECK(execution.ranks[0].compute[0].start == instant_of(-3_us));
-  CHECK(execution.ranks[0].compute[0].end == instant_of(2_us));
+      execute({.start = worlds::at(-3_us), .ranks = {programs}, .collectives = {}}, {});
+  CHECK(execution.ranks[0].compute[0].start == worlds::at(-3_us));
+  CHECK(execution.ranks[0].compute[0].end == worlds::at(2_us));
 }
 
 TEST_CASE("task: work done is rounded down, time needed is rounded up") {
@@ -205,14 +201,14 @@ TEST_CASE("task: work done is rounded down, time needed is rounded up") {
 
 TEST_CASE("task: a change of rate books what was done and predicts the end anew") {
   Task task;
-  task.start(100_us, Rate(), instant_of(10_us));
+  task.start(100_us, Rate(), worlds::at(10_us));
   CHECK(task.version == 1);
-  CHECK(task.end() == instant_of(110_us));
-  task.change_rate(Rate(0.5), instant_of(40_us));
+  CHECK(task.end() == worlds::at(110_us));
+  task.change_rate(Rate(0.5), worlds::at(40_us));
   CHECK(task.version == 2);
   CHECK(task.remaining == 70_us);
-  CHECK(task.since == instant_of(40_us));
-  CHECK(task.end() == instant_of(180_us));
-  task.change_rate(Rate(), instant_of(60_us));
-  CHECK(task.end() == instant_of(120_us));
+  CHECK(task.since == worlds::at(40_us));
+  CHECK(task.end() == worlds::at(180_us));
+  task.change_rate(Rate(), worlds::at(60_us));
+  CHECK(task.end() == worlds::at(120_us));
 }

@@ -40,10 +40,6 @@ std::vector<TimePoint> ends(const Execution& execution) {
   return result;
 }
 
-TimePoint instant(Duration since) {
-  return TimePoint(since);
-}
-
 }  // namespace
 
 TEST_CASE("in flight: two threads of one group share the links fairly") {
@@ -51,28 +47,31 @@ TEST_CASE("in flight: two threads of one group share the links fairly") {
   const Schedule schedule =
       schedule_of({launching(0, {0_us, 0_us, 0_us})}, 3, 10_us, 10_us, {.groups = 1, .threads = 2});
   CHECK(ends(execute(schedule, {})) ==
-        std::vector<TimePoint>{instant(20_us), instant(20_us), instant(30_us)});
+        std::vector<TimePoint>{worlds::at(20_us), worlds::at(20_us), worlds::at(30_us)});
 }
 
 TEST_CASE("in flight: what came later shares from then on") {
   // Alone until 5 us, then both at half: the first ends at 15, the second has 5 us left alone.
   const Schedule schedule =
       schedule_of({launching(0, {0_us, 5_us})}, 2, 10_us, 10_us, {.groups = 1, .threads = 2});
-  CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{instant(15_us), instant(20_us)});
+  CHECK(ends(execute(schedule, {})) ==
+        std::vector<TimePoint>{worlds::at(15_us), worlds::at(20_us)});
 }
 
 TEST_CASE("in flight: latency hides behind another's traffic") {
   // 10 us each, of which 2 us of traffic: together they take no longer than alone.
   const Schedule schedule =
       schedule_of({launching(0, {0_us, 0_us})}, 2, 10_us, 2_us, {.groups = 1, .threads = 2});
-  CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{instant(10_us), instant(10_us)});
+  CHECK(ends(execute(schedule, {})) ==
+        std::vector<TimePoint>{worlds::at(10_us), worlds::at(10_us)});
 }
 
 TEST_CASE(
     "in flight: links that one collective does not fill carry two for less than twice the time") {
   const Schedule schedule = schedule_of({launching(0, {0_us, 0_us})}, 2, 10_us, 10_us,
                                         {.groups = 2, .threads = 1, .to_fill = 1.25});
-  CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{instant(16_us), instant(16_us)});
+  CHECK(ends(execute(schedule, {})) ==
+        std::vector<TimePoint>{worlds::at(16_us), worlds::at(16_us)});
 }
 
 TEST_CASE("in flight: groups take turns, each in order") {
@@ -81,14 +80,15 @@ TEST_CASE("in flight: groups take turns, each in order") {
       schedule_of({launching(0, {0_us, 0_us, 0_us})}, 3, 10_us, 0_us, {.groups = 2, .threads = 1});
   schedule.collectives[1].transfer = 2_us;
   CHECK(ends(execute(schedule, {})) ==
-        std::vector<TimePoint>{instant(10_us), instant(2_us), instant(20_us)});
+        std::vector<TimePoint>{worlds::at(10_us), worlds::at(2_us), worlds::at(20_us)});
 }
 
 TEST_CASE("in flight: alone on its lane a collective takes what it takes, whatever its volume") {
   for (const Duration volume : {0_us, 3_us, 10_us}) {
     const Schedule schedule =
         schedule_of({launching(0, {0_us, 0_us})}, 2, 10_us, volume, {.groups = 1, .threads = 1});
-    CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{instant(10_us), instant(20_us)});
+    CHECK(ends(execute(schedule, {})) ==
+          std::vector<TimePoint>{worlds::at(10_us), worlds::at(20_us)});
   }
 }
 
@@ -98,8 +98,10 @@ TEST_CASE("in flight: a late rank delays its collective, not the one beside it")
       schedule_of({launching(0, {0_us, 0_us, 0_us}), launching(1, {0_us, 4_us, 4_us})}, 3, 10_us,
                   0_us, {.groups = 1, .threads = 2});
   const Execution execution = execute(schedule, {});
-  CHECK(ends(execution) == std::vector<TimePoint>{instant(10_us), instant(14_us), instant(20_us)});
-  CHECK(execution.collectives[1].starts == std::vector<TimePoint>{instant(0_us), instant(4_us)});
+  CHECK(ends(execution) ==
+        std::vector<TimePoint>{worlds::at(10_us), worlds::at(14_us), worlds::at(20_us)});
+  CHECK(execution.collectives[1].starts ==
+        std::vector<TimePoint>{worlds::at(0_us), worlds::at(4_us)});
 }
 
 TEST_CASE("in flight: traffic of NCCL slows compute only while it moves") {
@@ -111,7 +113,7 @@ TEST_CASE("in flight: traffic of NCCL slows compute only while it moves") {
       schedule_of({busy, launching(1, {20_us})}, 1, 20_us, 0_us, {.groups = 1, .threads = 1});
   schedule.collectives[0].memory_load = 0.5;
   const Execution execution = execute(schedule, {.compute_loss_per_load = 0.5});
-  CHECK(execution.ranks[0].compute.back().end == instant(105_us));
+  CHECK(execution.ranks[0].compute.back().end == worlds::at(105_us));
 }
 
 TEST_CASE("in flight: compute beside them slows traffic as it slows transfers") {
@@ -119,5 +121,6 @@ TEST_CASE("in flight: compute beside them slows traffic as it slows transfers") 
   RankPrograms busy = launching(0, {0_us});
   busy.compute = {{.action = Action::work, .duration = 10_us}};
   const Schedule schedule = schedule_of({busy}, 1, 2_us, 10_us, {.groups = 1, .threads = 2});
-  CHECK(ends(execute(schedule, {.communication = 0.5})) == std::vector<TimePoint>{instant(15_us)});
+  CHECK(ends(execute(schedule, {.communication = 0.5})) ==
+        std::vector<TimePoint>{worlds::at(15_us)});
 }

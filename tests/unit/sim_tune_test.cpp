@@ -44,12 +44,6 @@ struct Setup {
   }
 };
 
-std::vector<std::vector<std::size_t>> parameters_by_bucket(const std::vector<Bucket>& buckets) {
-  std::vector<std::vector<std::size_t>> all;
-  for (const Bucket& bucket : buckets) all.push_back(bucket.parameters);
-  return all;
-}
-
 }  // namespace
 
 TEST_CASE("tune: the search finds exactly the bucketings that brute force over caps finds") {
@@ -61,12 +55,12 @@ TEST_CASE("tune: the search finds exactly the bucketings that brute force over c
     for (const Bucketing& bucketing : search_bucketings(workload, options, {}).found)
       if (bucketing.point.bucket_cap_mb)
         CHECK(searched
-                  .insert(parameters_by_bucket(buckets_under(workload, options, bucketing.limits)))
+                  .insert(worlds::parameters_of(buckets_under(workload, options, bucketing.limits)))
                   .second);  // each once
     std::set<std::vector<std::vector<std::size_t>>> tried;
     for (std::int64_t bytes = 0; bytes < 48'000'000; bytes += 4096) {
       options.bucket_cap_mb = static_cast<double>(bytes) / 1048576;
-      tried.insert(parameters_by_bucket(steady_buckets(workload, options)));
+      tried.insert(worlds::parameters_of(steady_buckets(workload, options)));
     }
     CHECK(std::includes(searched.begin(), searched.end(), tried.begin(), tried.end()));
     // And nothing that no cap gives: the ends of every range reproduce it.
@@ -75,8 +69,8 @@ TEST_CASE("tune: the search finds exactly the bucketings that brute force over c
       for (const double cap :
            {bucketing.point.cap_range_mb.first, bucketing.point.cap_range_mb.second}) {
         options.bucket_cap_mb = cap;
-        CHECK(parameters_by_bucket(steady_buckets(workload, options)) ==
-              parameters_by_bucket(buckets_under(workload, options, bucketing.limits)));
+        CHECK(worlds::parameters_of(steady_buckets(workload, options)) ==
+              worlds::parameters_of(buckets_under(workload, options, bucketing.limits)));
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "complaint.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/topologies/topology.hpp"
@@ -23,30 +24,20 @@ struct BadGraph {
   std::string message;
 };
 
-template <typename Read>
-std::string graph_complaint(Read read) {
-  try {
-    read();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 std::string matrix_complaint(const std::string& text, const char* gpu = "A100") {
-  return graph_complaint([&] { parse_nvidia_matrix(text, "m.txt", *find_gpu(gpu)); });
+  return complaint_of([&] { parse_nvidia_matrix(text, "m.txt", *find_gpu(gpu)); });
 }
 
 std::string xml_complaint(const std::string& text) {
-  return graph_complaint([&] { parse_nccl_xml(text, "t.xml", {}); });
+  return complaint_of([&] { parse_nccl_xml(text, "t.xml", {}); });
 }
 
 std::string list_complaint(const std::string& text) {
-  return graph_complaint([&] { parse_switch_list(text, "l.txt"); });
+  return complaint_of([&] { parse_switch_list(text, "l.txt"); });
 }
 
 std::string file_complaint(const std::string& text) {
-  return graph_complaint([&] { build_fabric(seal(describe_file(text, "lab.json"))); });
+  return complaint_of([&] { build_fabric(seal(describe_file(text, "lab.json"))); });
 }
 
 const std::string kXmlHead = R"(<system version="1"><cpu numaid="0" arch="x86_64">)";
@@ -280,7 +271,7 @@ TEST_CASE("words beside a file: what does not fit it is said") {
   write_file(path, "\tGPU0\tGPU1\tNIC0\nGPU0\tX\tNV2\tPIX\nGPU1\tNV2\tX\tPIX\nNIC0\tPIX\tPIX\tX\n");
   const std::string file = path.string();
   const auto said = [&](const std::string& words) {
-    std::string message = graph_complaint([&] { load_topology({file + words, {}, {}}); });
+    std::string message = complaint_of([&] { load_topology({file + words, {}, {}}); });
     for (std::size_t at; (at = message.find(file)) != std::string::npos;) {
       message.replace(at, file.size(), "FILE");
     }
@@ -307,7 +298,7 @@ TEST_CASE("words beside a file: what does not fit it is said") {
   };
   for (const BadGraph& c : cases) CHECK(said(c.input) == c.message);
   std::filesystem::remove(path);
-  CHECK(graph_complaint([] {
+  CHECK(complaint_of([] {
           load_topology({"dgx1v gpu:A100", {}, {}});
         }) == "cluster:gpu:A100: dgx1v has V100. Leave the word out");
 }

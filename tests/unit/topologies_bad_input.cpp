@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "complaint.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 
@@ -18,21 +19,11 @@ struct BadCluster {
 };
 
 std::string request_complaint(const ClusterRequest& request) {
-  try {
-    load_cluster(request);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return complaint_of([&] { load_cluster(request); });
 }
 
 std::string document_complaint(const std::string& text) {
-  try {
-    parse_cluster(text, "lab.json");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return complaint_of([&] { parse_cluster(text, "lab.json"); });
 }
 
 /// A good document whose `node` and further fields are replaced.

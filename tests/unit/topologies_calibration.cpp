@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "complaint.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/collective.hpp"
@@ -37,12 +38,7 @@ std::string good_with(const std::string& from, const std::string& to) {
 }
 
 std::string cluster_complaint(const std::string& text) {
-  try {
-    parse_cluster(text, "lab.json");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return complaint_of([&] { parse_cluster(text, "lab.json"); });
 }
 
 }  // namespace

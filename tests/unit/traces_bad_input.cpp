@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "byte_sources.hpp"
+#include "complaint.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"
@@ -38,24 +39,14 @@ ByteSource endless(std::string head, char filler, std::size_t count) {
   });
 }
 
-template <typename Read>
-std::string import_complaint(Read reading) {
-  try {
-    reading();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-std::string complaint_of(const ByteSource& source) {
-  return import_complaint([&] { import_profiler_trace(source, "t.json", {}); });
+std::string source_complaint(const ByteSource& source) {
+  return complaint_of([&] { import_profiler_trace(source, "t.json", {}); });
 }
 
 std::string complaint_of_file(const std::string& content) {
   const TemporaryFolder folder;
   const std::string name = folder.file("input", content).string();
-  const std::string message = import_complaint([&] { import_file(name, {}); });
+  const std::string message = complaint_of([&] { import_file(name, {}); });
   return message.find(name) == 0 ? message : "without the file's name: " + message;
 }
 
@@ -221,7 +212,7 @@ TEST_CASE("bad input: hostile JSON ends in a message") {
        "a PyTorch build without Kineto"},
   };
   for (const BadTrace& one : traces) {
-    const std::string message = complaint_of(source_of(one.content));
+    const std::string message = source_complaint(source_of(one.content));
     CAPTURE(one.content.substr(0, 100));
     CAPTURE(message);
     if (*one.message == '\0') {
@@ -239,17 +230,17 @@ TEST_CASE("bad input: white space longer than any window ends nothing") {
   const std::string tiny = tiny_trace();
   const std::size_t list = tiny.find("\"traceEvents\"");
   REQUIRE(list != std::string::npos);
-  CHECK(complaint_of(source_of(tiny.substr(0, list) + blanks + tiny.substr(list) + blanks)) == "");
+  CHECK(source_complaint(source_of(tiny.substr(0, list) + blanks + tiny.substr(list) + blanks)) ==
+        "");
 }
 
 TEST_CASE("bad input: what has no end stops at a limit") {
   constexpr std::size_t kMuch = std::size_t{80} << 20;
-  CHECK(
-      complaint_of(endless("[{\"name\":\"", 'x', kMuch)).find("one event is longer than 64 MiB") !=
-      std::string::npos);
-  CHECK(complaint_of(endless("{\"deviceProperties\":[\"", 'x', kMuch))
+  CHECK(source_complaint(endless("[{\"name\":\"", 'x', kMuch))
+            .find("one event is longer than 64 MiB") != std::string::npos);
+  CHECK(source_complaint(endless("{\"deviceProperties\":[\"", 'x', kMuch))
             .find("this member is longer than 4 MiB") != std::string::npos);
-  CHECK(complaint_of(endless("{\"", 'x', kMuch)).find("this name does not end") !=
+  CHECK(source_complaint(endless("{\"", 'x', kMuch)).find("this name does not end") !=
         std::string::npos);
 }
 
@@ -275,7 +266,7 @@ TEST_CASE("bad input: clocks that jump are refused or told") {
     behind +=
         line.substr(0, digits) + std::to_string(time - 1'000) + line.substr(digits + 16) + '\n';
   }
-  CHECK(complaint_of(source_of(ahead)).find("more than 35 minutes away from its launch") !=
+  CHECK(source_complaint(source_of(ahead)).find("more than 35 minutes away from its launch") !=
         std::string::npos);
   const Imported imported = import_profiler_trace(source_of(behind), "t.json", {});
   CHECK(std::any_of(imported.warnings.begin(), imported.warnings.end(), [](const std::string& one) {

@@ -1,4 +1,5 @@
 // DDP logging data: true order and buckets, assumed ready times, and what is wrong with a bad log.
+#include "complaint.hpp"
 #include "ddpsim/traces/ddp_log.hpp"
 
 #include <doctest/doctest.h>
@@ -48,12 +49,7 @@ Imported imported_log(const OrderedJson& log, const ImportOptions& options = {})
 }
 
 std::string log_complaint(const std::string& text, const ImportOptions& options = {}) {
-  try {
-    parse_ddp_log(text, "log.json", options);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return complaint_of([&] { parse_ddp_log(text, "log.json", options); });
 }
 
 }  // namespace

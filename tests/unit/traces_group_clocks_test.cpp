@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "complaint.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/traces/rank_group.hpp"
 #include "group_collectives.hpp"
@@ -50,12 +51,7 @@ RankCollective all_reduce(std::int64_t start_ns, std::int64_t end_ns) {
 }
 
 std::string clock_complaint(std::vector<RankImport> ranks) {
-  try {
-    join_ranks(std::move(ranks));
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return complaint_of([&] { join_ranks(std::move(ranks)); });
 }
 
 }  // namespace

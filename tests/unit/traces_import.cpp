@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "complaint.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "ddpsim/traces/layer_table.hpp"
@@ -18,21 +19,11 @@ using namespace ddpsim::literals;
 namespace {
 
 std::string complaint(const std::filesystem::path& path) {
-  try {
-    import_file(path, {});
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return complaint_of([&] { import_file(path, {}); });
 }
 
 std::string table_complaint(const std::string& text) {
-  try {
-    parse_layer_table(text, "t.csv");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return complaint_of([&] { parse_layer_table(text, "t.csv"); });
 }
 
 const std::string kTable =
@@ -139,7 +130,7 @@ TEST_CASE("layer table: each bad line gets its message") {
   CHECK(mentions(table_complaint(header + "a,1,2,1e13\n"), "backward_us is \"1e13\""));
   CHECK(mentions(table_complaint(header + "a,1,2,3ms\n"), "backward_us is \"3ms\""));
   CHECK(mentions(table_complaint(header + "a,1,2,3\nb,0,1,1\na,1,2,3\n"),
-                 "already stands in line 2"));
+                 "line 4: the layer \"a\" already stands in line 2. Layer names are unique"));
   CHECK(mentions(table_complaint(header + "a,9223372036854775807,2,3\n"),
                  "more than 2^63 - 1 bytes"));
   CHECK(mentions(table_complaint(header + "a,1,1e12,3\nb,1,1e12,3\n"), "longer than 1e12"));

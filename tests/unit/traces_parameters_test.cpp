@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "complaint.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "model_fit.hpp"
 #include "trace_builder.hpp"
@@ -41,12 +42,7 @@ Imported alexnet_trace(bool shapes, const std::vector<std::int64_t>& buckets = {
 }
 
 std::string refusal(const ImportOptions& options, bool shapes, std::optional<std::size_t> wrong) {
-  try {
-    alexnet_trace(shapes, {}, options, wrong);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return complaint_of([&] { alexnet_trace(shapes, {}, options, wrong); });
 }
 
 /// Three gradients of 4, 8 and 16 bytes, ready in the reverse of their definition.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "complaint.hpp"
 #include "data_files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/traces/import.hpp"
@@ -48,12 +49,7 @@ Imported imported(const std::string& text, const ImportOptions& options = {}) {
 }
 
 std::string complaint(const std::string& text, const ImportOptions& options = {}) {
-  try {
-    imported(text, options);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return complaint_of([&] { imported(text, options); });
 }
 
 std::string events(const std::string& list) {

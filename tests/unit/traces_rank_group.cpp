@@ -1,4 +1,5 @@
 // Several ranks of one job: clocks, waits, transfers, who was late.
+#include "complaint.hpp"
 #include "ddpsim/traces/rank_group.hpp"
 
 #include <doctest/doctest.h>
@@ -76,12 +77,7 @@ std::string all_of(const std::vector<std::string>& sentences) {
 }
 
 std::string complaint(std::vector<RankImport> ranks) {
-  try {
-    join_ranks(std::move(ranks));
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return complaint_of([&] { join_ranks(std::move(ranks)); });
 }
 
 std::string stem(int rank) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "complaint.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/traces/workload_file.hpp"
 
@@ -84,12 +85,7 @@ constexpr const char* kTwoRanks = R"({
 )";
 
 std::string ranks_complaint(const std::string& text) {
-  try {
-    parse_workload(text, "w.json");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return complaint_of([&] { parse_workload(text, "w.json"); });
 }
 
 /// The document above with one passage replaced, from the given place on.

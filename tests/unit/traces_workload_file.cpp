@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "complaint.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "ddpsim/traces/workload_file.hpp"
@@ -13,12 +14,7 @@ using namespace ddpsim;
 namespace {
 
 std::string workload_complaint(const std::string& text) {
-  try {
-    parse_workload(text, "w.json");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return complaint_of([&] { parse_workload(text, "w.json"); });
 }
 
 /// A document with two parameters and these further members.

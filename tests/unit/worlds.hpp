@@ -89,4 +89,16 @@ inline SimulationOptions bare() {
   return options;
 }
 
+/// That long after time zero.
+inline TimePoint at(Duration since) {
+  return TimePoint(since);
+}
+
+/// Indices of the parameters in each bucket.
+inline std::vector<std::vector<std::size_t>> parameters_of(const std::vector<Bucket>& buckets) {
+  std::vector<std::vector<std::size_t>> all;
+  for (const Bucket& bucket : buckets) all.push_back(bucket.parameters);
+  return all;
+}
+
 }  // namespace ddpsim::worlds
