@@ -5,19 +5,23 @@ target_compile_features(ddpsim_options INTERFACE cxx_std_20)
 # Same bits on every machine: no fused multiply-add behind our back.
 target_compile_options(ddpsim_options INTERFACE -ffp-contract=off)
 
+# ddpsim_promise(<folder> <include folders …>): the library ddpsim_<folder> as others see it.
+function(ddpsim_promise folder)
+  add_library(ddpsim::${folder} ALIAS ddpsim_${folder})
+  set_target_properties(ddpsim_${folder} PROPERTIES EXPORT_NAME ${folder})
+  target_include_directories(ddpsim_${folder}
+    PUBLIC ${ARGN} $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(ddpsim_${folder} PUBLIC cxx_std_20)
+  set_property(GLOBAL APPEND PROPERTY DDPSIM_LIBRARIES ddpsim_${folder})
+endfunction()
+
 # ddpsim_library(<folder> SOURCES … LINKS … PRIVATE_LINKS …)
 function(ddpsim_library folder)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   add_library(ddpsim_${folder} STATIC ${ARG_SOURCES})
-  add_library(ddpsim::${folder} ALIAS ddpsim_${folder})
-  set_target_properties(ddpsim_${folder} PROPERTIES EXPORT_NAME ${folder})
-  target_include_directories(ddpsim_${folder}
-    PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
-           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
-    PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
-  target_compile_features(ddpsim_${folder} PUBLIC cxx_std_20)
+  ddpsim_promise(${folder} $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>)
+  target_include_directories(ddpsim_${folder} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
   target_link_libraries(ddpsim_${folder} PUBLIC ${ARG_LINKS}
                         PRIVATE $<BUILD_INTERFACE:ddpsim_options> ${ARG_PRIVATE_LINKS})
-  set_property(GLOBAL APPEND PROPERTY DDPSIM_LIBRARIES ddpsim_${folder})
   install(DIRECTORY include/ddpsim DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endfunction()

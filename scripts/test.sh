@@ -72,7 +72,7 @@ fuzz() {  # fuzz SECONDS, each target
 # Not c10d_runner: clang does not read libtorch's headers as C++20.
 to_tidy() {
   { if $thorough || ! git diff --name-only "$(<scripts/tidied)" 2>/dev/null; then git ls-files; fi; } |
-    sed -E 's#/include/ddpsim/[a-z]+/(.*)\.hpp$#/src/\1.cpp#; s#\.hpp$#.cpp#' | sort -u | grep '\.cpp$' |
+    sed -E 's#^(sim/[a-z]+)/include/ddpsim/sim/#\1/#; s#/include/ddpsim/[a-z]+/#/src/#; s#\.hpp$#.cpp#' | sort -u | grep '\.cpp$' |
     grep -v -e '^tests/' -e c10d_runner | while read -r file; do
       # Backends whose libraries are absent are not built.
       if grep -qF "/$file\"" build/dev/compile_commands.json; then echo "$file"; fi

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ddpsim/formats/size_text.hpp"
+#include "ddpsim/sim/correction.hpp"
 #include "fit_parts.hpp"
 #include "kriging_fit.hpp"
 #include "law_parameters.hpp"

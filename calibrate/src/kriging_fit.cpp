@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ddpsim/sim/correction.hpp"
 #include "law_parameters.hpp"
 
 namespace ddpsim {

@@ -1,4 +1,5 @@
 #include "selection_fit.hpp"
+#include "ddpsim/sim/correction.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ddpsim/sim/calibration.hpp"
-#include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/nccl.hpp"
 #include "fit_parts.hpp"
 #include "kriging_fit.hpp"
 

@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "ddp_arguments.hpp"
 #include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/sim/correction.hpp"
 #include "exit_code.hpp"
 #include "number_between.hpp"
 #include "terminal.hpp"

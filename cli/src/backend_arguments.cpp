@@ -8,7 +8,6 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
-#include "ddpsim/sim/collective.hpp"
 #include "key_values.hpp"
 #include "usage_error.hpp"
 #include "word_option.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/nccl.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 
 namespace CLI {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulation_options.hpp"
 
 namespace CLI {
 class App;

@@ -9,7 +9,7 @@
 
 #include "ddpsim/sim/cluster.hpp"
 #include "ddpsim/sim/rank_variation.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulation_options.hpp"
 
 namespace CLI {
 class App;

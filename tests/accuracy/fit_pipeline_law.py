@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Learns the constants of sim/src/pipeline_law.hpp from open nccl-tests logs.
+"""Learns the constants of sim/nccl/pipeline_law.hpp from open nccl-tests logs.
 
     fit_pipeline_law.py DATA --tests build/dev/tests/ddpsim_tests [--leave-one-out]
 
@@ -7,7 +7,7 @@ DATA is the folder with the logs' index.json. NCCL's choices and the clusters co
 test "pipeline law: open logs", so that its tables exist once. The fit minimises the mean absolute
 log error, every log weighing the same, sizes below 1 MiB a quarter. Pattern search from the
 standard library: no third-party package. --leave-one-out fits once per family of clusters without
-it, judges it by the rest and prints the bands of sim/src/uncertainty.cpp with what they cover.
+it, judges it by the rest and prints the bands of sim/tune/uncertainty.cpp with what they cover.
 """
 
 import argparse

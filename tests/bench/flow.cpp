@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/collective_model.hpp"
+#include "ddpsim/sim/simulation_options.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "ddpsim/traces/import.hpp"

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "bucketing_search.hpp"
+#include "ddpsim/sim/collective_model.hpp"
+#include "ddpsim/sim/simulation_options.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"

@@ -6,16 +6,17 @@ import fnmatch
 
 # name, weight, patterns of files
 PARTS = [
-    ("buckets", 2, ["sim/*/bucket_assignment.*", "sim/*/ddp_options.*", "sim/*/versions.*"]),
+    ("buckets", 2, ["sim/*/bucket.*", "sim/*/bucket_assignment.*", "sim/*/ddp_options.*", "sim/*/versions.*"]),
     ("step", 2, ["sim/*/reducer.*", "sim/*/execute.*", "sim/*/steady_state.*", "sim/*/recording.*", "sim/*/step.*",
-                 "sim/*/schedule.*", "sim/*/task.*", "sim/*/kernel_costs.*", "sim/*/workload.*"]),
+                 "sim/*/schedule.*", "sim/*/task.*", "sim/*/kernel_costs.*", "sim/*/workload.*",
+                 "sim/*/simulation_options.*"]),
     ("ranks", 2, ["sim/*/rank_variation.*", "sim/*/rank_pace.*"]),
     ("summary", 3, ["sim/*/summary.*", "sim/*/timeline.*", "sim/*/result.*"]),
     ("tune", 3, ["sim/*/tune.*", "sim/*/bucketing_search.*", "sim/*/best_partition.*"]),
     ("uncertainty", 3, ["sim/*/uncertainty.*", "sim/*/confidence.*", "sim/*/measure_next.*", "sim/*/time_scale.*"]),
     # rank_states also sums up what ranks and iterations did: percentiles, slowest step, last rank.
     ("compare", 3, ["sim/*/compare.*", "sim/*/rank_states.*"]),
-    ("collectives", 2, ["sim/*/nccl_*", "sim/*/collective.*", "sim/*/in_switch*", "sim/*/allreduce_table.*",
+    ("collectives", 2, ["sim/nccl/*nccl*", "sim/*/collective*", "sim/*/in_switch*", "sim/*/allreduce_table.*",
                         "sim/*/measured_sizes.*"]),
     ("law", 2, ["sim/*/pipeline_*", "sim/*/path_constants.*", "sim/*/gloo*", "sim/*/correction.*",
                 "sim/*/calibration.*"]),
@@ -39,7 +40,7 @@ def part_of(file):
     if not file.endswith((".cpp", ".hpp")):
         return None
     for name, _, patterns in PARTS:
-        # "sim/*/tune.*" holds for sim/src and for sim/include/ddpsim/sim: a star crosses folders.
+        # A star crosses folders: "sim/*/tune.*" holds for sim/tune/include/ddpsim/sim, too.
         if any(fnmatch.fnmatchcase(file, pattern) for pattern in patterns):
             return name
     return None

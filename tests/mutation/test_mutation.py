@@ -209,16 +209,16 @@ class Sample(unittest.TestCase):
                 for i in range(count)]
 
     def test_same_seed_same_sample_whatever_the_order(self):
-        those = self.mutants("sim/src/tune.cpp", 30)
+        those = self.mutants("sim/tune/tune.cpp", 30)
         self.assertEqual(choose.in_order(7, those), choose.in_order(7, those[::-1]))
         self.assertNotEqual(choose.in_order(7, those), choose.in_order(8, those))
 
     def test_every_statement_has_its_turn_before_one_has_a_second(self):
-        drawn = choose.in_order(1, self.mutants("sim/src/tune.cpp", 30))
+        drawn = choose.in_order(1, self.mutants("sim/tune/tune.cpp", 30))
         self.assertEqual(len({each.statement for each in drawn[:10]}), 10)
 
     def test_a_part_with_few_mutants_leaves_its_share_to_the_others(self):
-        those = self.mutants("sim/src/tune.cpp", 90) + self.mutants("sim/src/summary.cpp", 2)
+        those = self.mutants("sim/tune/tune.cpp", 90) + self.mutants("sim/ddp/summary.cpp", 2)
         queues = choose.queues(1, 20, those)
         self.assertEqual({name: count for name, (count, _) in queues.items()}, {"summary": 2, "tune": 18})
 
@@ -229,8 +229,8 @@ class Sample(unittest.TestCase):
 
     def test_every_source_has_a_part(self):
         self.assertEqual([parts.part_of(file) for file in (
-            "sim/include/ddpsim/sim/tune.hpp", "sim/src/rank_states.cpp", "sim/include/ddpsim/sim/units.hpp",
-            "sim/src/law_pipeline.cpp", "real/src/main.cpp", "cli/arguments/exit_code.hpp", "sim/CMakeLists.txt")],
+            "sim/tune/include/ddpsim/sim/tune.hpp", "sim/ddp/rank_states.cpp", "sim/values/include/ddpsim/sim/units.hpp",
+            "sim/network/law_pipeline.cpp", "real/src/main.cpp", "cli/arguments/exit_code.hpp", "sim/CMakeLists.txt")],
             ["tune", "compare", "ground", "flow", None, "cli", None])
 
 
@@ -270,10 +270,10 @@ class Report(unittest.TestCase):
         self.assertEqual(report.wilson(0, 0), (0, 1))
 
     def test_a_row_counts_and_survivors_are_named(self):
-        result = {"file": "sim/src/tune.cpp", "line": 3, "original": "a < b", "mutated": "a <= b", "by": "", "singly": False}
+        result = {"file": "sim/tune/tune.cpp", "line": 3, "original": "a < b", "mutated": "a <= b", "by": "", "singly": False}
         results = [{**result, "how": "unit test"}, {**result, "how": "crash"}, {**result, "how": "survived"}]
         self.assertIn("| tune     |       3 |         1 |       0 |        0 |     1 |          0 |        1 |  67 % |", report.table(results))
-        self.assertEqual(report.survivors(results), "sim/src/tune.cpp:3: survived\n  - a < b\n  + a <= b\n")
+        self.assertEqual(report.survivors(results), "sim/tune/tune.cpp:3: survived\n  - a < b\n  + a <= b\n")
 
     def test_one_equivalent_in_twenty_is_the_most(self):
         self.assertFalse(report.too_many_equivalent(range(19), range(1)))

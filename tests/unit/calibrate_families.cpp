@@ -11,6 +11,7 @@
 
 #include "data_files.hpp"
 #include "ddpsim/calibrate/fit.hpp"
+#include "ddpsim/sim/correction.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "loggp_fit.hpp"
 #include "open_logs.hpp"

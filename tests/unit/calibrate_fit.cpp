@@ -9,6 +9,7 @@
 #include "complaint.hpp"
 #include "ddpsim/calibrate/fit.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/sim/correction.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "law_logs.hpp"
 

@@ -8,6 +8,7 @@
 #include "ddpsim/calibrate/fit.hpp"
 #include "ddpsim/calibrate/scales_left_out.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/sim/correction.hpp"
 #include "fit_parts.hpp"
 #include "law_logs.hpp"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ddpsim/calibrate/fit.hpp"
+#include "ddpsim/sim/correction.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 
 namespace ddpsim::law_logs {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/nccl.hpp"
 #include "nccl_tuning.hpp"
 
 namespace ddpsim::nccl_clusters {

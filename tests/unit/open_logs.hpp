@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/nccl.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 
 namespace ddpsim::open_logs {

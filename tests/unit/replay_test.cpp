@@ -9,6 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "data_files.hpp"
+#include "ddpsim/sim/collective_model.hpp"
+#include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/simulation_options.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"

@@ -5,7 +5,6 @@
 
 #include <memory>
 
-#include "ddpsim/sim/collective.hpp"
 #include "pipeline_law.hpp"
 
 namespace ddpsim::round_law {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ddpsim/sim/cluster.hpp"
-#include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/correction.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

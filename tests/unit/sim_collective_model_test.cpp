@@ -3,6 +3,8 @@
 
 #include "collective_words.hpp"
 #include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/collective_model.hpp"
+#include "ddpsim/sim/nccl.hpp"
 #include "fabrics.hpp"
 #include "pipeline_law.hpp"
 #include "round_law.hpp"

@@ -1,6 +1,7 @@
 // How sure a predicted step is: the ends of its interval worked out source by source, grades at their
 // borders, and the sentences that say why.
 #include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/correction.hpp"
 
 #include <doctest/doctest.h>
 

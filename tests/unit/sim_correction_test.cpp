@@ -6,6 +6,7 @@
 
 #include "ddpsim/sim/cluster.hpp"
 #include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/correction.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

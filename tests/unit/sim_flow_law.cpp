@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 
+#include "ddpsim/sim/correction.hpp"
 #include "fabrics.hpp"
 #include "flow_planner.hpp"
 #include "pipeline_law.hpp"

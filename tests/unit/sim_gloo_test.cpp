@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/collective_model.hpp"
 #include "worlds.hpp"
 
 using namespace ddpsim;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/nccl.hpp"
 #include "pipeline_law.hpp"
 #include "round_law.hpp"
 

@@ -6,7 +6,8 @@
 #include <string>
 
 #include "ddpsim/sim/allreduce_table.hpp"
-#include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/collective_model.hpp"
+#include "ddpsim/sim/correction.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "worlds.hpp"
 

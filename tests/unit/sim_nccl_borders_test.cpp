@@ -7,6 +7,7 @@
 
 #include "collective_words.hpp"
 #include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/nccl.hpp"
 #include "nccl_clusters.hpp"
 #include "nccl_tuning.hpp"
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/nccl.hpp"
 #include "nccl_clusters.hpp"
 #include "nccl_tuning.hpp"
 

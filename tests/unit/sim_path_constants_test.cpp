@@ -7,6 +7,8 @@
 #include <memory>
 
 #include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/nccl.hpp"
 #include "pipeline_law.hpp"
 #include "pipeline_path.hpp"
 #include "round_law.hpp"

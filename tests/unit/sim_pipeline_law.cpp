@@ -6,6 +6,9 @@
 
 #include "collective_words.hpp"
 #include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/collective_model.hpp"
+#include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/nccl.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

@@ -16,6 +16,7 @@
 
 #include "data_files.hpp"
 #include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/nccl.hpp"
 #include "open_logs.hpp"
 
 using namespace ddpsim;

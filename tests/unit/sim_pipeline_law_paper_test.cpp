@@ -10,6 +10,7 @@
 
 #include "collective_words.hpp"
 #include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/nccl.hpp"
 #include "pipeline_law.hpp"
 #include "pipeline_path.hpp"
 #include "round_law.hpp"

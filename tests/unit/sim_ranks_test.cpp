@@ -1,4 +1,6 @@
 // Workloads recorded on several ranks: each rank replays its own recording.
+#include "ddpsim/sim/collective_model.hpp"
+#include "ddpsim/sim/simulation_options.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "worlds.hpp"
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "ddpsim/sim/collective_model.hpp"
+#include "ddpsim/sim/simulation_options.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "worlds.hpp"
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ddpsim/sim/correction.hpp"
 #include "uncertainty.hpp"
 #include "worlds.hpp"
 

@@ -9,6 +9,7 @@
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/correction.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "description.hpp"
 #include "mentions.hpp"

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "ddpsim/sim/collective.hpp"
 #include "ddpsim/topologies/topology.hpp"
 
 using namespace ddpsim;

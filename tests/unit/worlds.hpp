@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulation_options.hpp"
 
 /// Failing checks show picoseconds.
 template <>

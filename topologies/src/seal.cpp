@@ -7,6 +7,7 @@
 
 #include "channel_derivation.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/sim/correction.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 #include "description.hpp"
 #include "node_graph.hpp"

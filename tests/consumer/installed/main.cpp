@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "ddpsim/reports/reports.hpp"
+#include "ddpsim/sim/collective_model.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"

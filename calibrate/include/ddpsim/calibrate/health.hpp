@@ -8,7 +8,7 @@
 
 #include "ddpsim/calibrate/measured_log.hpp"
 #include "ddpsim/sim/cluster.hpp"
-#include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/nccl.hpp"
 
 namespace ddpsim {
 

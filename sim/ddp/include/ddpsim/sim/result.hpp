@@ -1,0 +1,83 @@
+// What a simulated step came to. Times are those of rank 0, from the start of its forward on the
+// compute stream.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/nccl.hpp"
+#include "ddpsim/sim/timeline.hpp"
+#include "ddpsim/sim/units.hpp"
+
+namespace ddpsim {
+
+struct BucketResult {
+  Bucket bucket;
+  TimePoint ready;         ///< last gradient of the bucket written
+  TimePoint launch;        ///< host has enqueued the collective
+  TimePoint start;         ///< the kernel runs on this rank
+  TimePoint last_arrival;  ///< the last rank's kernel runs: transfer begins
+  int last_rank = 0;
+  TimePoint end;
+  std::optional<CollectiveChoice> choice;
+  std::string exposed_because;  ///< empty when the bucket is hidden behind backward compute
+  Bytes on_the_wire;            ///< what the all-reduce carries: fewer behind a compression hook
+};
+
+/// iteration = forward + backward + exposed_communication + finalize + optimizer + stall, to the
+/// picosecond.
+struct StepTimes {
+  Duration iteration;
+  Duration forward;                ///< buffer broadcast included
+  Duration buffer_broadcast;       ///< the part of forward spent in it
+  Duration backward;               ///< copies into buckets and interference included
+  Duration backward_compute;       ///< without them
+  Duration copies_in;              ///< backward's copies into buckets (in the recording or added)
+  Duration interference;           ///< backward's slowdown while NCCL kernels ran
+  Duration communication;          ///< union over the reducer's collectives of [last arrival, end]
+  Duration wait;                   ///< union of [own start, last arrival]
+  Duration exposed_communication;  ///< part of communication and wait after the end of backward
+  std::optional<double> overlap;   ///< 1 - (transfer after backward / communication)
+  Duration finalize;               ///< copies out not already hidden behind exposed communication
+  Duration optimizer;
+  Duration stall;
+};
+
+struct StepResult {
+  int iteration = 0;  ///< from 1; 0 for the steady step
+  StepTimes times;
+  std::vector<BucketResult> buckets;  ///< launch order
+  std::uint64_t events = 0;           ///< processed by the event queue
+};
+
+/// Who waited for whom at collectives, buffer broadcasts included, summed over the steps simulated.
+struct RankWait {
+  int rank = 0;
+  Duration wait;                ///< spent waiting for the last rank
+  std::int64_t times_last = 0;  ///< collectives at which the others waited for this rank
+  /// What the other ranks together waited for it; ranks that arrive last alike share it evenly.
+  Duration caused;
+};
+
+/// Iteration times of rank 0 once buckets are rebuilt; percentiles by nearest rank.
+struct IterationStatistics {
+  int first = 0;  ///< number of the first iteration counted
+  std::int64_t count = 0;
+  Duration mean;
+  Duration p50;
+  std::optional<Duration> p95;  ///< absent below 20 iterations
+  std::optional<Duration> p99;  ///< absent below 100
+};
+
+struct SimulationResult {
+  StepResult step;                                ///< the steady step, or the last of `iterations`
+  std::vector<StepResult> iterations;             ///< empty unless asked for
+  std::optional<IterationStatistics> statistics;  ///< absent without steady `iterations`
+  std::vector<RankWait> ranks;                    ///< by rank; empty where ranks are alike
+  Timeline timeline;                              ///< of `step`
+};
+
+}  // namespace ddpsim

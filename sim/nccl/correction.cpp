@@ -1,0 +1,265 @@
+// The Gaussian process of a calibrated cluster, read back: no linear algebra here, the weights come
+// from the fit.
+//
+//   covariance = size * choice * (common + scale * exp(-distance))
+//     size       Matern 3/2 in log2 of the size
+//     choice     1 where NCCL chose alike, else kOtherChoice
+//     common     what all scales of the cluster share; nothing between one node and several
+//     and, where the logs are of several releases of NCCL, what one release shares between nodes:
+//                its latencies; the wire's rate is the same for all
+//     distance   |log2 N| / kNodes + |log2 g| / kGpus, further between one node and several
+// Stops being true where a fabric saturates beyond the scales measured: no log inside tells.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+#include "ddpsim/sim/correction.hpp"
+
+namespace ddpsim {
+namespace {
+
+// Chosen by scales left out, all families together (tests/unit/calibrate_families.cpp); kSizes where the
+// evidence of all families together is flat, from 5 to 8.
+constexpr double kCommon = 0.1;
+constexpr double kScale = 0.15;
+constexpr double kSizes = 6.0;    // powers of two
+constexpr double kNodes = 4.0;    // powers of two
+constexpr double kGpus = 5.0;     // powers of two
+constexpr double kOneNode = 2.0;  // powers of two of nodes, from one node to several
+constexpr double kOtherChoice = 0.3;
+constexpr double kRelease = 0.3;
+constexpr double kReleaseSizes = 6.0;  // powers of two
+// A scale's own: large, so that a log at hand is given back whatever the law thinks of it.
+constexpr double kOwn = 0.3;
+constexpr double kOwnSizes = 1.0;  // powers of two
+
+/// Of the logarithm of a time: what the correction leaves of a log, beside what repeats differ by.
+constexpr double kNoise = 0.05;
+/// Of the logarithm of a time, per power of two outside the measured sizes.
+constexpr double kPerOctave = 0.03;
+/// How much further than from its own logs the law is from a scale left out.
+constexpr double kLawFurther = 2.0;
+/// Standard deviations within which four in five lie.
+constexpr double kFourInFive = 1.28;
+constexpr double kSlowerBeyond = 1.5;
+
+double log2_of(double value) {
+  return std::log2(std::max(value, 1.0));
+}
+
+bool several(int nodes) {
+  return nodes > 1;
+}
+
+/// In units of the scale's correlation length.
+double distance(int nodes_a, int gpus_a, int nodes_b, int gpus_b) {
+  const double nodes = std::abs(log2_of(nodes_a) - log2_of(nodes_b)) +
+                       (several(nodes_a) != several(nodes_b) ? kOneNode : 0);
+  return nodes / kNodes + std::abs(log2_of(gpus_a) - log2_of(gpus_b)) / kGpus;
+}
+
+/// Matern 3/2 in log2 of the size.
+double matern(Bytes a, Bytes b, double length) {
+  const double steps =
+      std::sqrt(3.0) / length *
+      std::abs(log2_of(static_cast<double>(a.count())) - log2_of(static_cast<double>(b.count())));
+  return (1 + steps) * std::exp(-steps);
+}
+
+bool same_release(const std::optional<NcclVersion>& a, const std::optional<NcclVersion>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return a->major == b->major && a->minor == b->minor;
+}
+
+/// 1 to 64 KiB, where a hop's latency is what takes the time, 0 from 1 MiB, where the wire does.
+double latency_share(Bytes size) {
+  return std::clamp((20 - log2_of(static_cast<double>(size.count()))) / 4, 0.0, 1.0);
+}
+
+/// "2..16 nodes"
+std::string range_of(int from, int to, const char* what) {
+  if (from == to) return fmt::format("{} {}{}", from, what, from == 1 ? "" : "s");
+  return fmt::format("{}..{} {}s", from, to, what);
+}
+
+/// Powers of two from the sizes a log has to this one; 0 among them.
+double octaves_outside(const CalibratedScale& log, Bytes size) {
+  const auto octaves = [](Bytes bytes) { return log2_of(static_cast<double>(bytes.count())); };
+  return std::max(
+      {0.0, octaves(log.smallest) - octaves(size), octaves(size) - octaves(log.largest)});
+}
+
+/// What the nearest logs leave open, 0 at a measured size of a measured scale, 1 far from all: of a
+/// process without memory (its covariance falls exponentially), between its neighbours or beyond the
+/// last. A log is as far in sizes as in nodes and GPUs, each in its own length.
+double left_open(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
+  constexpr double kFar = 1e3;
+  double nearest = kFar;
+  double fewer = kFar;
+  double more = kFar;
+  const std::int64_t ranks = std::int64_t{nodes} * gpus_per_node;
+  for (const CalibratedScale& scale : calibration.scales) {
+    const double away = distance(nodes, gpus_per_node, scale.nodes, scale.gpus_per_node) +
+                        octaves_outside(scale, size) / kSizes;
+    nearest = std::min(nearest, away);
+    if (several(scale.nodes) != several(nodes)) continue;
+    double& side = std::int64_t{scale.nodes} * scale.gpus_per_node < ranks ? fewer : more;
+    side = std::min(side, away);
+  }
+  const auto free = [](double away) { return 1 - std::exp(-2 * away); };
+  if (nearest <= 0) return 0;
+  if (fewer < kFar && more < kFar) return free(fewer) * free(more) / free(fewer + more);
+  return free(nearest);
+}
+
+/// How many different numbers of nodes and GPUs were measured.
+std::size_t scales_of(const Calibration& calibration) {
+  std::size_t count = 0;
+  for (auto one = calibration.scales.begin(); one != calibration.scales.end(); ++one)
+    if (std::none_of(calibration.scales.begin(), one, [&](const CalibratedScale& before) {
+          return before.nodes == one->nodes && before.gpus_per_node == one->gpus_per_node;
+        }))
+      ++count;
+  return count;
+}
+
+/// Standard deviations, known from so many scales, within which four in five lie: Student's t.
+double four_in_five(std::size_t scales) {
+  constexpr std::array kStudent{3.08, 1.89, 1.64, 1.53, 1.48, 1.44};
+  return scales == 0 ? kStudent.front() : kStudent[std::min(scales, kStudent.size()) - 1];
+}
+
+/// Straight in the logarithm of the size between the classes' middles.
+double at_size(const SizeSpread& spread, Bytes size) {
+  const double at = log2_of(static_cast<double>(size.count()));
+  constexpr double kSmall = 15;
+  constexpr double kMiddle = 18;
+  constexpr double kLarge = 21;
+  const auto between = [&](double a, double b, double from, double to) {
+    return a + (b - a) * std::clamp((at - from) / (to - from), 0.0, 1.0);
+  };
+  return at < kMiddle ? between(spread.small, spread.middle, kSmall, kMiddle)
+                      : between(spread.middle, spread.large, kMiddle, kLarge);
+}
+
+}  // namespace
+
+Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
+  if (nodes * gpus_per_node <= 1) return {};
+  const double open = left_open(calibration, nodes, gpus_per_node, size);
+  double deviation = kNoise * kNoise + std::pow(at_size(calibration.repeats, size), 2);
+  const double misfit = at_size(calibration.misfit, size) * kLawFurther *
+                        four_in_five(scales_of(calibration)) / kFourInFive;
+  deviation += open * misfit * misfit;
+  int most = 0;
+  for (const CalibratedScale& scale : calibration.scales) most = std::max(most, scale.nodes);
+  if (const auto* log = nearest_log(calibration, nodes, gpus_per_node, size))
+    deviation += std::pow(kPerOctave * octaves_outside(*log, size), 2);
+  const double wide = kFourInFive * std::sqrt(deviation);
+  const double beyond = nodes > most ? kSlowerBeyond : 1;
+  return {std::exp(-wide), std::exp(wide * beyond)};
+}
+
+bool of_several_releases(const Calibration& calibration) {
+  return std::adjacent_find(calibration.scales.begin(), calibration.scales.end(),
+                            [](const CalibratedScale& a, const CalibratedScale& b) {
+                              return !same_release(a.nccl, b.nccl);
+                            }) != calibration.scales.end();
+}
+
+double correction_covariance(const CorrectionPlace& a, const CorrectionPlace& b) {
+  const bool alike = a.algorithm == b.algorithm && a.protocol == b.protocol;
+  const double common = several(a.nodes) == several(b.nodes) ? kCommon * kCommon : 0;
+  const double scale =
+      kScale * kScale * std::exp(-distance(a.nodes, a.gpus_per_node, b.nodes, b.gpus_per_node));
+  double release = 0;
+  if (a.nccl && same_release(a.nccl, b.nccl) && several(a.nodes) && several(b.nodes))
+    release = kRelease * kRelease * latency_share(a.size) * latency_share(b.size) *
+              matern(a.size, b.size, kReleaseSizes);
+  return matern(a.size, b.size, kSizes) * (alike ? 1 : kOtherChoice) * (common + scale) + release;
+}
+
+double own_covariance(const CorrectionPlace& a, const CorrectionPlace& b) {
+  if (a.nodes != b.nodes || a.gpus_per_node != b.gpus_per_node) return 0;
+  return kOwn * kOwn * matern(a.size, b.size, kOwnSizes);
+}
+
+double correction_at(const Calibration& calibration, const CorrectionPlace& place) {
+  double sum = 0;
+  for (const CorrectionPoint& point : calibration.correction) {
+    sum += point.weight * correction_covariance(place, point.place) +
+           point.own * own_covariance(place, point.place);
+  }
+  return sum;
+}
+
+bool is_calibrated_at(const Calibration& calibration, int nodes, int gpus_per_node) {
+  return std::any_of(calibration.scales.begin(), calibration.scales.end(),
+                     [&](const CalibratedScale& scale) {
+                       return scale.nodes == nodes && scale.gpus_per_node == gpus_per_node;
+                     });
+}
+
+bool is_measured_at(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
+  return std::any_of(calibration.scales.begin(), calibration.scales.end(),
+                     [&](const CalibratedScale& log) {
+                       return log.nodes == nodes && log.gpus_per_node == gpus_per_node &&
+                              octaves_outside(log, size) <= 0;
+                     });
+}
+
+const CalibratedScale* nearest_log(const Calibration& calibration, int nodes, int gpus_per_node,
+                                   Bytes size) {
+  const auto away = [&](const CalibratedScale& log) {
+    return std::pair(distance(nodes, gpus_per_node, log.nodes, log.gpus_per_node),
+                     octaves_outside(log, size));
+  };
+  const auto nearest = std::min_element(
+      calibration.scales.begin(), calibration.scales.end(),
+      [&](const CalibratedScale& a, const CalibratedScale& b) { return away(a) < away(b); });
+  return nearest == calibration.scales.end() ? nullptr : &*nearest;
+}
+
+std::optional<NcclVersion> nearest_nccl(const Calibration& calibration, int nodes,
+                                        int gpus_per_node) {
+  const auto away = [&](const CalibratedScale& scale) {
+    return distance(nodes, gpus_per_node, scale.nodes, scale.gpus_per_node);
+  };
+  const auto nearest = std::min_element(
+      calibration.scales.begin(), calibration.scales.end(),
+      [&](const CalibratedScale& a, const CalibratedScale& b) { return away(a) < away(b); });
+  if (nearest == calibration.scales.end()) return std::nullopt;
+  return nearest->nccl;
+}
+
+std::string beyond_calibration(const Calibration& calibration, int nodes, int gpus_per_node) {
+  if (nodes * gpus_per_node <= 1) return "";
+  const auto [fewest, most] = std::minmax_element(
+      calibration.scales.begin(), calibration.scales.end(),
+      [](const CalibratedScale& a, const CalibratedScale& b) { return a.nodes < b.nodes; });
+  if (nodes < fewest->nodes || nodes > most->nodes)
+    return fmt::format("{} node{} beyond the calibrated range ({})", nodes,
+                       nodes == 1 ? " lies" : "s lie",
+                       range_of(fewest->nodes, most->nodes, "node"));
+  const auto [smallest, largest] =
+      std::minmax_element(calibration.scales.begin(), calibration.scales.end(),
+                          [](const CalibratedScale& a, const CalibratedScale& b) {
+                            return a.gpus_per_node < b.gpus_per_node;
+                          });
+  if (gpus_per_node < smallest->gpus_per_node || gpus_per_node > largest->gpus_per_node)
+    return fmt::format("{} GPU{} per node lie{} beyond the calibrated range ({})", gpus_per_node,
+                       gpus_per_node == 1 ? "" : "s", gpus_per_node == 1 ? "s" : "",
+                       range_of(smallest->gpus_per_node, largest->gpus_per_node, "GPU"));
+  const auto several_logs = std::count_if(
+      calibration.scales.begin(), calibration.scales.end(),
+      [&](const CalibratedScale& scale) { return several(scale.nodes) == several(nodes); });
+  if (several_logs == 0)
+    return several(nodes) ? "no log of several nodes was fitted" : "no log of one node was fitted";
+  return "";
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,66 @@
+// Where the pipeline law and the logs of a calibrated cluster part.
+//
+//   T = law(constants) * exp(r)
+//   r(x) = sum over measured sizes i of weight_i * covariance(x, x_i)
+//          + sum over those of the same scale of own_i * own covariance(x, x_i)
+//
+// r is a Gaussian process (kriging) over the logarithm of the size and the number of nodes and GPUs:
+// near a measured size of a measured scale it gives that measurement back, between scales it passes
+// smoothly, and far from both it fades to the law alone. Its few lengths are the same for every
+// cluster: chosen by what scales left out showed, over all families of logs together.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ddpsim/sim/calibration.hpp"
+#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/units.hpp"
+
+namespace ddpsim {
+
+/// The law's constants for a cluster: its own where it is calibrated, else those of its kind.
+PathConstants constants_of(const Cluster& cluster);
+
+/// Prior covariance of the logarithms of measured over law at two places.
+double correction_covariance(const CorrectionPlace& a, const CorrectionPlace& b);
+/// The same of what a scale keeps to itself, once all scales together have been fitted.
+double own_covariance(const CorrectionPlace& a, const CorrectionPlace& b);
+
+/// Whether its logs were taken with several releases of NCCL (2.18, 2.21). Each has its own kernels,
+/// thresholds and plugin settings, and with them a share of the correction of its own.
+bool of_several_releases(const Calibration& calibration);
+
+/// Logarithm of measured over law that the calibration expects.
+double correction_at(const Calibration& calibration, const CorrectionPlace& place);
+
+/// Factors on a prediction between which four in five measured times lie.
+struct Band {
+  double faster = 1;
+  double slower = 1;
+};
+
+/// Around a calibrated prediction: the noise of a log at a measured size of a measured scale, more
+/// between scales, more beyond them and outside the sizes measured there, and beyond the most nodes
+/// more towards slower: only there a fabric may fill up.
+Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size);
+
+/// Whether a log was taken at this very scale.
+bool is_calibrated_at(const Calibration& calibration, int nodes, int gpus_per_node);
+
+/// Whether a log was taken at this very scale whose sizes reach around `size`.
+bool is_measured_at(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size);
+
+/// The log nearest to a scale, and to `size` where several are as near; null where there is none.
+const CalibratedScale* nearest_log(const Calibration& calibration, int nodes, int gpus_per_node,
+                                   Bytes size);
+
+/// NCCL's version in the log nearest to a scale; absent where none is known.
+std::optional<NcclVersion> nearest_nccl(const Calibration& calibration, int nodes,
+                                        int gpus_per_node);
+
+/// Why a scale lies outside what was measured: "64 nodes lie beyond the calibrated range (2..16
+/// nodes)"; empty within it.
+std::string beyond_calibration(const Calibration& calibration, int nodes, int gpus_per_node);
+
+}  // namespace ddpsim

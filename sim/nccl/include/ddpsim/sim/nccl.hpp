@@ -1,0 +1,60 @@
+// What an operation of NCCL takes. Two pure functions, never mixed:
+//
+//   choose(kind, size, cluster, tuning) -> algorithm, protocol, channels
+//       NCCL's own table, bit for bit
+//   cost(kind, choice, size, cluster) -> duration
+//       our pipeline law
+//
+// NCCL's time estimate selects; it does not predict.
+#pragma once
+
+#include <optional>
+
+#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/versions.hpp"
+
+namespace ddpsim {
+
+/// What a user can set of NCCL, by the name of its environment variable.
+struct CollectiveTuning {
+  NcclVersion nccl{};
+  std::optional<AlgorithmSet> algorithms{};  ///< NCCL_ALGO; broadcasts ignore it
+  std::optional<ProtocolSet> protocols{};    ///< NCCL_PROTO; lists LL128 even where NCCL would not
+  std::optional<int> min_channels{};         ///< NCCL_MIN_NCHANNELS, of rings and trees
+  std::optional<int> max_channels{};         ///< NCCL_MAX_NCHANNELS, of rings and trees
+  Bytes buffer = kDefaultBuffer;             ///< NCCL_BUFFSIZE: per channel and peer, Simple's
+  bool nvls = true;                          ///< NCCL_NVLS_ENABLE
+  bool collnet = false;                      ///< NCCL_COLLNET_ENABLE; needs switches that reduce
+
+  static constexpr Bytes kDefaultBuffer{4 * 1'048'576};
+};
+
+struct CollectiveChoice {
+  Algorithm algorithm = Algorithm::ring;
+  Protocol protocol = Protocol::simple;
+  int channels = 1;          ///< channels this operation uses; one thread block (SM) each
+  Duration nccl_estimate{};  ///< NCCL's own time for it: a selector, not a prediction
+  Bytes buffer = CollectiveTuning::kDefaultBuffer;  ///< sets the chunks of the Simple protocol
+  NcclVersion nccl{};                               ///< that chose
+};
+
+/// NCCL's selection for one operation of `size` bytes per rank over all ranks of the cluster.
+/// Ties go to the lower algorithm index, then protocol index, as in NCCL's loops. With one rank
+/// NCCL runs no tuning: the choice is ring/Simple/1 channel with estimate 0. So it is, with all
+/// channels, where the tuning leaves nothing that works on this cluster; see can_choose.
+CollectiveChoice choose(CollectiveKind kind, Bytes size, const Cluster& cluster,
+                        const CollectiveTuning& tuning);
+
+/// Whether an all-reduce has any algorithm and protocol left that the version and the cluster allow.
+bool can_choose(const Cluster& cluster, const CollectiveTuning& tuning);
+
+/// Duration of the kernel from the last arrival to the end, without contention.
+Duration cost(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
+              const Cluster& cluster);
+
+/// Where an all-reduce stands in the calibration of its cluster.
+CorrectionPlace place_of(const CollectiveChoice& choice, Bytes size, const Cluster& cluster);
+
+}  // namespace ddpsim

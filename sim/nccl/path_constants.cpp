@@ -1,0 +1,109 @@
+// Which of the pipeline law's constants hold for a cluster.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ddpsim/sim/correction.hpp"
+#include "pipeline_law.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr PipelineConstants kLaw;
+
+std::size_t generation(const Cluster& cluster) {
+  const int capability = cluster.gpu.compute_capability;
+  return capability >= 90 ? 2 : capability >= 80 ? 1 : 0;
+}
+
+/// GPUDirect-TCPX has no constants of its own: EFA is the other transport that a plugin drives with
+/// GPUDirect.
+const NetworkLatency& latency_of(const Network& network) {
+  switch (network.kind) {
+    case NetworkKind::efa:
+      return kLaw.efa;
+    case NetworkKind::slingshot:
+      return kLaw.slingshot;
+    case NetworkKind::tcp:
+      return through_sockets(network) ? kLaw.socket : kLaw.efa;
+    default:
+      return kLaw.rdma;
+  }
+}
+
+ProtocolLatency times(ProtocolLatency latency, double factor) {
+  for (double& us : latency) us *= factor;
+  return latency;
+}
+
+/// Share of a NIC's nominal rate that reaches the GPUs of a node as data and flags.
+double nic_share(const Cluster& cluster) {
+  const Network& network = cluster.network;
+  const double gigabytes = network.per_nic.gigabytes_per_second();
+  const bool first_efa = network.kind == NetworkKind::efa && cluster.gpu.compute_capability < 80;
+  const auto at_most = [&](double share, double rate) {
+    return gigabytes > 0 ? std::min(share, rate / gigabytes) : share;
+  };
+  switch (network.kind) {
+    case NetworkKind::tcp:
+      if (!through_sockets(network)) return kLaw.efa_share;
+      return at_most(kLaw.socket_share, kLaw.socket_gbps);
+    case NetworkKind::slingshot:
+      return generation(cluster) == 1 ? at_most(kLaw.slingshot_share, kLaw.host_bridge_gbps)
+                                      : kLaw.slingshot_share;
+    case NetworkKind::efa:
+      return kLaw.efa_share * (!network.gpudirect || first_efa ? kLaw.staged : 1);
+    default:
+      return kLaw.rdma_share * (network.gpudirect ? 1 : kLaw.staged);
+  }
+}
+
+}  // namespace
+
+double nvlink_share(const Cluster& cluster) {
+  return kLaw.nvlink_share[generation(cluster)];
+}
+
+double connections_rate(int channels, const Cluster& cluster, double message) {
+  const Network& network = cluster.network;
+  // What a log taught holds the connections of the channels it was measured with.
+  if (!through_sockets(network) || cluster.calibration)
+    return std::numeric_limits<double>::infinity();
+  const double usual = 1e9 * (network.sockets == Sockets::virtual_nic ? kLaw.virtual_connection_gbps
+                                                                      : kLaw.connection_gbps);
+  const double one = network.connection ? network.connection->bytes_per_second() : usual;
+  if (!(message > 0)) return channels * one;
+  return channels * one / (1 + one * kLaw.message_us * 1e-6 / message);
+}
+
+PathConstants constants_of(const Cluster& cluster) {
+  if (cluster.calibration) return cluster.calibration->constants;
+  const std::size_t gpu = generation(cluster);
+  const bool pcie = cluster.intra.kind == IntraKind::pcie;
+  const double pace = gpu == 2 ? kLaw.hopper_latency : 1.0;
+  const NetworkLatency& latency = latency_of(cluster.network);
+  PathConstants law{
+      .launch_us = kLaw.launch_us,
+      .start_us = times(kLaw.start_us, pace),
+      .local_us = pcie ? kLaw.pcie_us : times(kLaw.nvlink_us, pace),
+      .hop_us = latency.hop_us,
+      .rendezvous_us = latency.rendezvous_us,
+      .channel_us = kLaw.channel_us,
+      .local_share = pcie ? kLaw.pcie_share : nvlink_share(cluster),
+      .nic_share = nic_share(cluster),
+      .lone_gpu = kLaw.lone_gpu,
+      .ll_gbps = kLaw.ll_gbps[gpu],
+      .ll128_gbps = kLaw.ll128_gbps[gpu],
+      .nvls_start_us = kLaw.nvls_start_us,
+      .nvls_wave_us = kLaw.nvls_wave_us,
+      .nvls_share = kLaw.nvls_share[cluster.gpu.compute_capability >= 100 ? 1 : 0],
+      .overlap = kLaw.overlap,
+  };
+  if (cluster.network.latency) {
+    const double wire = cluster.network.latency->microseconds() - latency.wire_us;
+    for (double& us : law.hop_us) us += wire;
+  }
+  return law;
+}
+
+}  // namespace ddpsim

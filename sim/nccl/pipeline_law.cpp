@@ -1,0 +1,234 @@
+// What a collective takes from the last arrival to the end, alone on an idle network.
+//
+//   T = launch + start(protocol) + local hops * latency + (X^q + Y^q)^(1/q)
+//   X = network hops * (latency + one message),  Y = traffic / rate,  q = overlap
+//
+// n ranks, N nodes, g GPUs per node, S bytes per rank, c channels.
+//   ring all-reduce   hops = 2(n - 1), of which 2(N - 1) on the network; traffic = 2(n - 1)/n * S.
+//                     A thread block moves S/n more: the last copy, into the result. How much of it
+//                     the links do not hide only a calibration tells (ring_ends).
+//                     Simple walks in loops of half a buffer per channel and rank; a loop cannot
+//                     end before its hops are walked, but the next one starts behind it. On each
+//                     network hop one message is stored before it goes on.
+//   tree all-reduce   hops = 2(g - 1) + 2 log2(N); a GPU in the middle of the local chain passes S
+//                     up and S down, a NIC carries S/2 per tree edge and direction: 1 S with two
+//                     nodes, 3/2 with three, 2 from four on. Simple fills 2 chunks per hop, a NIC
+//                     with the half of them that its tree sends that way. A tree is a pipeline of
+//                     chunks: its terms add up (q = 1). Before NCCL 2.8 up comes before down, which
+//                     only single connections feel: each is busy in one of the two.
+//   ring broadcast    hops = n - 1, traffic = S, filled by n - 2 slices; its terms add up too.
+//   in the switch     in_switch_law.cpp
+// rate = the slowest of the links inside a node, the NICs of a node and the thread blocks, after
+// the protocol's share of payload: LL 1/2, LL128 15/16, Simple 1.
+//
+// Assumes lockstep ranks, every channel alike, no other traffic. Source: NCCL's kernels
+// (all_reduce.h, prims_*.h) for the structure, open logs for the constants.
+// Stops being true where a provider changes its own protocol (Slingshot between 64 KiB and 8 MiB,
+// differently at every site), for GPUs that share one PCIe uplink, and in noisy clouds. Several
+// hundred nodes are extrapolation of hop latencies.
+#include "pipeline_law.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "ddpsim/sim/nccl.hpp"
+#include "in_switch_law.hpp"
+#include "pipeline_path.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+/// NCCL_STEPS: messages a buffer holds. A chunk of a ring is four, sent in two slices.
+constexpr int kSteps = 8;
+/// Before it a tree's thread block sends everything up, then everything down: a connection idles in
+/// one of the two (all_reduce.h of 2.4 to 2.7).
+constexpr NcclVersion kFirstTwoWayTrees{2, 8, 0};
+
+/// Data of one chunk at most, by protocol and whatever the size.
+double chunk_limit(const CollectiveChoice& choice, int steps) {
+  switch (choice.protocol) {
+    case Protocol::ll:
+      return 32 * kKiB;
+    case Protocol::ll128:
+      return 576'000;
+    case Protocol::simple:
+      break;
+  }
+  return static_cast<double>(choice.buffer.count()) / kSteps * steps;
+}
+
+/// What every operation over a path has in common; its own terms are still nothing.
+PipelineTerms terms_of(const Path& path) {
+  return {.start_us = path.start_us, .local_hop_us = path.local_us, .payload = path.payload};
+}
+
+PipelineTerms ring_all_reduce(const CollectiveChoice& choice, double size, const Cluster& cluster,
+                              Path path) {
+  const double n = cluster.ranks();
+  const double network_hops = 2.0 * (cluster.nodes - 1);
+  const double local_hops = 2 * (n - 1) - network_hops;
+  const double share = size / (choice.channels * n);  // of one rank in one channel
+  const double chunk = std::min(share, chunk_limit(choice, kSteps / 2));
+  const bool simple = choice.protocol == Protocol::simple;
+  const double message = simple ? chunk / 2 : chunk;
+  path.network_rate = rate_of_messages(path, choice, message, cluster);
+  PipelineTerms terms = terms_of(path);
+  terms.latency_us = local_hops * path.local_us;
+  const PathConstants law = constants_of(cluster);
+  terms.transfer_us = std::max(move_us(2 * (n - 1) / n * size, path.slowest()),
+                               move_us((2 * (n - 1) + law.ring_ends) / n * size, path.local_rate));
+  if (simple) terms.loops = std::max(1.0, std::ceil(share / chunk_limit(choice, kSteps / 2)));
+  if (cluster.nodes <= 1) return terms;
+
+  terms.network_hop_us = network_hop_us(choice, message, cluster);
+  const double latency = network_hops * terms.network_hop_us;
+  const double store = network_hops * move_us(message * choice.channels, path.network_rate);
+  const double walk = latency + store;
+  const double busy = std::max(terms.transfer_us, (terms.loops - 1) * walk);
+  if (!(busy < kInfinite)) return terms;
+  const double q = law.overlap;
+  // The longer one first: powers of many microseconds would overflow.
+  const double longer = std::max(walk, busy);
+  const double together =
+      longer * std::pow(std::pow(walk / longer, q) + std::pow(busy / longer, q), 1 / q);
+  const double visible = std::max(0.0, together - terms.transfer_us) / walk;
+  terms.latency_us += visible * latency;
+  terms.fill_us = visible * store;
+  return terms;
+}
+
+/// NCCL halves the chunks of a tree until enough of them fill its depth, those of Simple up to 2.19
+/// (enqueue.cc); smooth here, for no size jumps.
+double tree_chunk(const CollectiveChoice& choice, double share, int depth) {
+  const double limit = chunk_limit(choice, 1);
+  if (choice.protocol == Protocol::ll) return std::min(share, limit);
+  if (choice.protocol == Protocol::ll128)
+    return std::min({share, limit, std::max(share / (4 * depth), 32 * kKiB)});
+  if (choice.nccl >= NcclVersion{2, 20, 0}) return std::min(share, limit);
+  const double per_hop = share / depth;
+  double chunk = std::min(limit, std::max(128 * kKiB, per_hop / 8));
+  chunk = std::min(chunk, std::max(64 * kKiB, per_hop / 4));
+  chunk = std::min(chunk, std::max(32 * kKiB, per_hop));
+  return std::min(share, chunk);
+}
+
+PipelineTerms tree_all_reduce(const CollectiveChoice& choice, double size, const Cluster& cluster,
+                              Path path) {
+  const int local_depth = cluster.gpus_per_node - 1;
+  const int network_depth = tree_depth(cluster.nodes);
+  const int depth = local_depth + network_depth;
+  const double chain = local_depth == 0 ? 0 : local_depth == 1 ? 1 : 2;
+  const double share = size / choice.channels;
+  const double chunk = tree_chunk(choice, share, depth);
+  // Before 2.8 a connection idles while the other half of the trees uses its direction.
+  const double busy = choice.nccl < kFirstTwoWayTrees ? 0.5 * tree_traffic(cluster.nodes) : 1;
+  path.network_rate = rate_of_messages(path, choice, chunk, cluster, busy);
+  PipelineTerms terms = terms_of(path);
+  if (choice.protocol == Protocol::simple) {
+    terms.fill_us = 2 * (local_depth * move_us(chunk * choice.channels, path.local_rate) +
+                         network_depth * move_us(chunk * choice.channels / 2, path.network_rate));
+  } else {
+    terms.fill_us = 2 * network_depth * move_us(chunk * choice.channels, path.network_rate);
+  }
+  if (cluster.nodes > 1) {
+    terms.network_hop_us = network_hop_us(choice, chunk, cluster);
+  }
+  terms.latency_us = 2 * (local_depth * path.local_us + network_depth * terms.network_hop_us);
+  terms.transfer_us = std::max(move_us(tree_traffic(cluster.nodes) * size, path.network_rate),
+                               move_us(chain * size, path.local_rate));
+  return terms;
+}
+
+PipelineTerms ring_broadcast(const CollectiveChoice& choice, double size, const Cluster& cluster,
+                             Path path) {
+  const int hops = cluster.ranks() - 1;
+  const int network_hops = cluster.nodes - 1;
+  const double slice = std::min(chunk_limit(choice, 1), size / choice.channels / 2);
+  path.network_rate = rate_of_messages(path, choice, slice, cluster);
+  PipelineTerms terms = terms_of(path);
+  if (choice.protocol == Protocol::simple) {
+    terms.fill_us = (hops - 1) * move_us(slice * choice.channels, path.slowest());
+  }
+  if (network_hops > 0) terms.network_hop_us = network_hop_us(choice, slice, cluster);
+  terms.latency_us = (hops - network_hops) * path.local_us + network_hops * terms.network_hop_us;
+  terms.transfer_us = move_us(size, path.slowest());
+  return terms;
+}
+
+}  // namespace
+
+namespace {
+
+PipelineTerms law_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
+                        const Cluster& cluster) {
+  const double bytes = static_cast<double>(std::max<std::int64_t>(0, size.count()));
+  switch (choice.algorithm) {
+    case Algorithm::nvls:
+    case Algorithm::nvls_tree:
+      return nvls_all_reduce(choice, bytes, cluster);
+    case Algorithm::collnet_direct:
+    case Algorithm::collnet_chain:
+      return collnet_all_reduce(choice, bytes, cluster);
+    case Algorithm::tree:
+    case Algorithm::ring:
+      break;
+  }
+  const Path path = path_of(choice, cluster);
+  if (kind == CollectiveKind::broadcast) return ring_broadcast(choice, bytes, cluster, path);
+  if (choice.algorithm == Algorithm::ring) return ring_all_reduce(choice, bytes, cluster, path);
+  return tree_all_reduce(choice, bytes, cluster, path);
+}
+
+/// Measurements tell how much longer an operation takes, not which of its parts.
+void correct(PipelineTerms& terms, double factor) {
+  for (double* us : {&terms.start_us, &terms.latency_us, &terms.fill_us, &terms.transfer_us,
+                     &terms.local_hop_us, &terms.network_hop_us})
+    *us *= factor;
+}
+
+}  // namespace
+
+PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
+                             const Cluster& cluster) {
+  PipelineTerms terms = law_terms(kind, choice, size, cluster);
+  if (cluster.calibration && kind == CollectiveKind::all_reduce) {
+    correct(terms, std::exp(correction_at(*cluster.calibration, place_of(choice, size, cluster))));
+  }
+  return terms;
+}
+
+double fastest_correction(const Cluster& cluster) {
+  // A release that no log is of has its own correction, too: what all of them share.
+  std::set<NcclVersion> releases{NcclVersion()};
+  for (const CalibratedScale& log : cluster.calibration->scales)
+    if (log.nccl) releases.insert(*log.nccl);
+  double least = 0;
+  for (std::int64_t size = 1 << 16; size <= std::int64_t{1} << 34; size += size / 4)
+    for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring})
+      for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple})
+        for (const NcclVersion& nccl : releases) {
+          const CollectiveChoice choice{.algorithm = algorithm, .protocol = protocol, .nccl = nccl};
+          least = std::min(
+              least, correction_at(*cluster.calibration, place_of(choice, Bytes(size), cluster)));
+        }
+  constexpr double kBetweenSizes = 1.02;
+  return least < 0 ? kBetweenSizes * std::exp(-least) : 1;
+}
+
+CorrectionPlace place_of(const CollectiveChoice& choice, Bytes size, const Cluster& cluster) {
+  CorrectionPlace place{cluster.nodes, cluster.gpus_per_node, size, choice.algorithm,
+                        choice.protocol};
+  if (cluster.calibration && of_several_releases(*cluster.calibration)) place.nccl = choice.nccl;
+  return place;
+}
+
+Duration cost(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
+              const Cluster& cluster) {
+  if (cluster.ranks() <= 1) return Duration();
+  return Duration::microseconds(pipeline_terms(kind, choice, size, cluster).total_us());
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,130 @@
+// Constants of the pipeline law for clusters that are not calibrated: one set for all of them, each
+// with a physical meaning. `constants_of` picks those of a cluster.
+//
+// Learned by tests/accuracy/fit_pipeline_law.py from the open all_reduce_perf logs named beside
+// them; no constant belongs to one log or one cluster.
+#pragma once
+
+#include <array>
+#include <limits>
+
+#include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/fabric.hpp"
+#include "ddpsim/sim/nccl.hpp"
+
+namespace ddpsim {
+
+/// By GPU generation: before sm_80, sm_80 to sm_89, sm_90 and later.
+using GenerationRate = std::array<double, 3>;
+
+/// How long one kind of network takes from GPU to GPU, in microseconds.
+struct NetworkLatency {
+  ProtocolLatency hop_us{};  ///< proxy threads, NIC and wire, by protocol
+  double rendezvous_us = 0;  ///< more for messages from 64 KiB on, which the provider negotiates
+  double wire_us = 0;        ///< of the above the wire and its switches, one way: what a cluster's
+                             ///< stated latency replaces
+};
+
+struct PipelineConstants {
+  /// us. Kernel launch and rendezvous of all ranks. All logs of one process per GPU; V100, GH200.
+  double launch_us = 7.0;
+  /// us by protocol, beside the launch: first round of buffer handshakes. NVLink logs, 2 to 8 GPUs.
+  ProtocolLatency start_us{0, 36, 38};
+  /// The same of NVLS, and us per wave of chunks through the switch. DGX H100 and an H200 node.
+  double nvls_start_us = 31;
+  double nvls_wave_us = 2.3;
+  /// us per hop between two GPUs of a node by NVLink. V100 and A100 logs.
+  ProtocolLatency nvlink_us{0.84, 2.2, 4.0};
+  /// The same through PCIe (LL128 does not run there). RTX 4090 and A100 PCIe logs.
+  ProtocolLatency pcie_us{4.0, 3.9, 3.9};
+  /// Factor on start and local hops since sm_90: faster fences and polling. H100, GH200, H800 logs.
+  double hopper_latency = 0.43;
+  /// InfiniBand and RoCE: ABCI, DGX A100, a B200 pair, GKE.
+  NetworkLatency rdma{.hop_us = {5.3, 13.5, 30}, .rendezvous_us = 0, .wire_us = 1.5};
+  /// EFA on p3dn, p4d and p5.
+  NetworkLatency efa{.hop_us = {47, 45, 45}, .rendezvous_us = 88, .wire_us = 2.5};
+  /// Slingshot on three sites.
+  NetworkLatency slingshot{.hop_us = {11.7, 82, 82}, .rendezvous_us = 0, .wire_us = 2.5};
+  /// Sockets: p3dn, Polaris and a 10 Gb/s log.
+  NetworkLatency socket{.hop_us = {21, 131, 131}, .rendezvous_us = 0, .wire_us = 15};
+  /// How latencies between nodes hide behind the transfer: 1 adds them up, infinity hides the
+  /// shorter wholly. Proxies work beside the kernel, but every chunk waits for the one before.
+  /// Between 2 and 3 for every cluster measured at several numbers of nodes.
+  double overlap = 2.5;
+  /// us per hop between nodes and channel beside the first: one proxy thread serves them all.
+  /// 1.0 on Slingshot, 0.35 to 0.6 over InfiniBand.
+  double channel_us = 0.3;
+  /// Share of NVLink's nominal rate that carries payload, by generation: headers, credits, switch.
+  /// V100 (DGX-1, ABCI), A100 (six logs), H100, GH200 and H800.
+  GenerationRate nvlink_share{0.90, 0.76, 0.82};
+  /// The same with every stream through the switch's reduction: Hopper, Blackwell.
+  std::array<double, 2> nvls_share{0.707, 0.615};
+  /// The same of PCIe between two GPUs. RTX 4090 and A100 PCIe logs.
+  double pcie_share = 0.44;
+  /// Share of a NIC's nominal rate that carries payload. DGX A100 and ABCI; p4d and p5; three
+  /// Slingshot sites; sockets: a 10 Gb/s log.
+  double rdma_share = 0.94;
+  double efa_share = 0.82;
+  double slingshot_share = 0.94;
+  double socket_share = 0.71;
+  /// GB/s of one NIC at most through sockets: the processor copies. p3dn and Polaris.
+  double socket_gbps = 4.6;
+  /// GB/s of one channel's connection: NCCL opens one socket per channel, driven by one thread (on
+  /// Amazon's NICs sixteen, by two threads; net_socket.cc). p3dn and Polaris, two channels per NIC.
+  double connection_gbps = 2.3;
+  /// The same through a NIC that the hypervisor emulates: 5 Gb/s of frames, what Amazon's
+  /// documentation allows a single flow between any two instances. A log over virtual NICs carried 0.41
+  /// per connection, p3dn 1.15 per thread.
+  double virtual_connection_gbps = 0.60;
+  /// us that a message of Simple keeps its connection beside its bytes, presumably while GPU and
+  /// proxy hand it over. p3dn and Polaris, from 256 KiB up: root mean square of log(law / measured)
+  /// 0.21 without, 0.11 with it; 20 to 26 do as well.
+  double message_us = 22;
+  /// GB/s of one NIC at most where GPUs on PCIe 4 reach it through the processor. Polaris.
+  double host_bridge_gbps = 18.5;
+  /// Factor where one GPU feeds and drains all NICs of its node. GKE and p3dn.
+  double lone_gpu = 0.66;
+  /// Factor where data passes host memory on its way to the NIC. p3dn.
+  double staged = 0.50;
+  /// GB/s of payload one thread block moves with LL, with LL128, by generation. (With Simple the
+  /// links bind first.) V100, A100, H100 and GH200 logs below 32 MiB.
+  GenerationRate ll_gbps{2.9, 1.53, 5.6};
+  GenerationRate ll128_gbps{5.7, 8.0, 15};
+};
+
+/// The terms of the law for one operation; `cost` is their sum, and the flow network runs a
+/// pipeline of the same start, hops and pace. Microseconds.
+struct PipelineTerms {
+  double start_us = 0;        ///< launch and first handshakes: no byte moves
+  double latency_us = 0;      ///< of all hops on the longest way, every loop
+  double fill_us = 0;         ///< until the last hop of the pipeline has something to do
+  double transfer_us = 0;     ///< traffic at the rate of the slowest part
+  double local_hop_us = 0;    ///< latency of one hop inside a node
+  double network_hop_us = 0;  ///< latency of one hop between nodes
+  double loops = 1;           ///< a ring walks its hops so many times
+  double payload = 1;         ///< share of the bytes on the wire that are data
+
+  double total_us() const { return start_us + latency_us + fill_us + transfer_us; }
+};
+
+/// Precondition: more than one rank.
+PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
+                             const Cluster& cluster);
+
+/// Bytes per second that the TCP connections of so many channels carry at most, in messages of so
+/// many bytes; infinite where NCCL opens none.
+double connections_rate(int channels, const Cluster& cluster,
+                        double message = std::numeric_limits<double>::infinity());
+
+/// Share of NVLink's nominal rate that carries payload, whatever NCCL uses between the GPUs.
+double nvlink_share(const Cluster& cluster);
+
+/// Share of a link's nominal rate that traffic of any kind can fill: headers and credits excluded.
+/// What one GPU reaches through it may be less, and is the law's business.
+double wire_share(LinkKind kind, const Cluster& cluster);
+
+/// How much faster than its law alone a calibrated all-reduce of 64 KiB and more is at most on this
+/// cluster; at least 1.
+double fastest_correction(const Cluster& cluster);
+
+}  // namespace ddpsim

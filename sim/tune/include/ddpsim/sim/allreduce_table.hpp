@@ -1,0 +1,39 @@
+// What all_reduce_perf would print on a cluster: NCCL's choice and our law, size by size.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/nccl.hpp"
+
+namespace ddpsim {
+
+/// One size, out of place, all ranks ready at once on an idle network.
+struct AllReduceRow {
+  Bytes size;
+  CollectiveChoice choice;
+  Duration time;
+  Duration low;   ///< four in five logs of other clusters lay above …
+  Duration high;  ///< … and below, together: see duration_band
+};
+
+struct AllReduceTable {
+  int ranks = 1;
+  int nodes = 1;
+  int gpus_per_node = 1;
+  std::string gpu;                 ///< model
+  std::vector<AllReduceRow> rows;  ///< in the order of the sizes asked for
+  Confidence confidence;           ///< interval of the largest size
+};
+
+AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& tuning,
+                                std::span<const Bytes> sizes);
+
+/// GB/s, decimal: size over time, as nccl-tests prints it. 0 where no time passes.
+double algbw_gbps(Bytes size, Duration time);
+/// algbw x 2(n - 1)/n: what each rank's link must carry in a ring.
+double busbw_gbps(Bytes size, Duration time, int ranks);
+
+}  // namespace ddpsim

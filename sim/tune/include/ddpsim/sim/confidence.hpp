@@ -1,0 +1,67 @@
+// How sure: a grade, an interval from named sources, and warnings.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/units.hpp"
+
+namespace ddpsim {
+
+/// A: calibrated on this cluster and today's step reproduced. B: calibrated on a sibling or a
+/// vendor log. C: specification only.
+enum class Grade { a, b, c };
+std::string_view name_of(Grade grade);  ///< "A"
+
+Grade grade_of(const Cluster& cluster, bool step_reproduced);
+/// What the times of collectives rest on, as a sentence without a full stop.
+std::string calibration_of(const Cluster& cluster);
+
+/// What would narrow an interval most.
+struct NextMeasurement {
+  std::string source;   ///< of the interval, as `because` names it
+  std::string command;  ///< to run, or to do, on the cluster
+  std::string then;     ///< what to give its result to
+  bool operator==(const NextMeasurement&) const = default;
+};
+
+/// What one source of error may do to the step.
+struct Uncertainty {
+  std::string source;
+  double low_percent = 0;
+  double high_percent = 0;
+};
+
+struct Confidence {
+  Grade grade = Grade::c;
+  double low_percent = 0;   ///< the true step lies between prediction * (1 + low / 100) …
+  double high_percent = 0;  ///< … and prediction * (1 + high / 100)
+  std::vector<std::string> because;
+  std::optional<NextMeasurement> measure_next;  ///< absent: no single measurement would help
+  std::vector<Uncertainty> sources;             ///< those worth naming, widest first
+  std::string basis;                            ///< what the grade rests on; `because` has it too
+  std::string beyond;  ///< how the cluster differs in size from what was measured; mostly empty
+};
+
+/// Today's step, replayed before anything is predicted.
+struct Replay {
+  Duration measured;
+  Duration predicted;
+  Duration residual() const { return measured - predicted; }
+  /// What it misses, whichever way.
+  Duration missed() const { return std::max(residual(), -residual()); }
+  double missed_share() const { return missed() / measured; }
+  /// No more than a twentieth is left unexplained.
+  bool reproduced() const { return missed_share() <= 0.05; }
+};
+
+/// Confidence of a simulated step: re-simulates with each named source of error at its bounds.
+Confidence assess(const Workload& workload, const Cluster& cluster,
+                  const SimulationOptions& options, const CollectiveModel& model,
+                  Duration predicted, const std::optional<Replay>& replay);
+
+}  // namespace ddpsim

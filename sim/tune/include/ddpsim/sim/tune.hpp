@@ -1,0 +1,84 @@
+// Is another bucket cap worth it? Every bucketing the chosen PyTorch lets a user reach is simulated
+// once; the verdict compares the best of them with what cannot be told apart by measuring.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/step.hpp"
+
+namespace ddpsim {
+
+/// Upper end of a range of caps that is open upwards: 2^63 - 1 bytes.
+inline constexpr double kNoLimitMb = 9223372036854775807.0 / 1048576;
+
+/// One distinct bucketing.
+struct CurvePoint {
+  std::optional<double> bucket_cap_mb;    ///< what to pass; absent: the default (pass nothing)
+  std::optional<double> first_bucket_mb;  ///< first limit in force, MiB
+  /// Caps in MiB, both ends included, that give this very bucketing; PyTorch truncates a cap to whole
+  /// bytes. kNoLimitMb: any cap from the low end up.
+  std::pair<double, double> cap_range_mb{0, 0};
+  Duration iteration;
+  Duration exposed_communication;
+  std::size_t buckets = 0;
+  bool reachable = true;  ///< this PyTorch lets a user set it
+};
+
+struct Gain {
+  Duration value;
+  Duration low;
+  Duration high;
+};
+
+struct Recommendation {
+  bool set = false;  ///< false: keep the default
+  std::optional<double> bucket_cap_mb;
+  std::optional<double> first_bucket_mb;  ///< set when the first bucket must be set apart
+  /// Caps around it, without a gap, whose predicted steps differ from its step by no more than the
+  /// measurable.
+  std::pair<double, double> cap_range_mb{0, 0};
+  Gain gain;                   ///< iteration(default) - iteration(recommended)
+  std::optional<Gain> surest;  ///< where the default is kept: gain of the surest other setting
+  Duration measurable;         ///< gains below this cannot be told from noise
+  std::string python;          ///< line to paste; empty when keeping the default
+  std::string reason;          ///< one sentence
+};
+
+struct BestPartition {
+  std::vector<Bucket> buckets;
+  Duration iteration;        ///< simulated in full
+  bool reachable = false;    ///< by a cap or by bucket_cap_mb_list
+  bool is_best_cap = false;  ///< nothing better than the best cap was found
+};
+
+struct TuneOptions {
+  std::vector<double>
+      caps;         ///< restrict the search to these caps (MiB); empty: every distinct bucketing
+  int threads = 0;  ///< 0: as many as the machine has; the result does not depend on it
+  /// Share of the step below which two settings cannot be told apart: medians of seven or more
+  /// iterations repeat to 0.5 % (p90 0.9 %), so a difference of two to about 1 %.
+  double measurable_share = 0.01;
+  /// Today's step, replayed with the options in force: its residual widens the interval.
+  std::optional<Replay> replay;
+};
+
+struct TuneResult {
+  CurvePoint default_setting;  ///< nothing passed
+  CurvePoint best;             ///< minimum of the reachable curve
+  Recommendation recommended;
+  std::vector<CurvePoint> curve;  ///< by first bucket, then by cap
+  bool only_caps_asked = false;   ///< the curve is of TuneOptions::caps, not of every bucketing
+  Duration lower_bound;           ///< collectives take no time
+  std::optional<BestPartition> best_partition;
+  std::string best_partition_absent_because;
+  std::string left_out;  ///< what was not searched and why; empty when nothing was
+};
+
+TuneResult tune(const Workload& workload, const Cluster& cluster, const SimulationOptions& options,
+                const CollectiveModel& model, const TuneOptions& tuning);
+
+}  // namespace ddpsim

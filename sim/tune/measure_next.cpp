@@ -1,0 +1,173 @@
+#include "measure_next.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/correction.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Narrowing an interval by less of the step is not worth a run.
+constexpr double kWorthMeasuring = 0.002;
+/// all_reduce_perf sums elements: a few bytes at least.
+constexpr std::uint64_t kLeastSize = 8;
+/// From the smallest to the largest size: `ddpsim calibrate` takes no fewer than four sizes.
+constexpr std::uint64_t kFewestSteps = 8;
+
+Duration width(const std::vector<Deviation>& deviations, const std::vector<Duration>& extra) {
+  const Spread spread = combine(deviations, extra);
+  return spread.high - spread.low;
+}
+
+/// "1M", as all_reduce_perf takes sizes.
+std::string size_argument(std::uint64_t power_of_two) {
+  for (const auto& [unit, name] :
+       {std::pair{std::uint64_t{1} << 30, "G"}, std::pair{std::uint64_t{1} << 20, "M"},
+        std::pair{std::uint64_t{1} << 10, "K"}})
+    if (power_of_two >= unit) return fmt::format("{}{}", power_of_two / unit, name);
+  return fmt::format("{}", power_of_two);
+}
+
+/// Calibrating takes all logs at once: those a calibration rests on are given again.
+std::string logs_again(const Cluster& cluster) {
+  std::string logs;
+  if (cluster.calibration)
+    for (const CalibratedScale& log : cluster.calibration->scales)
+      logs += fmt::format(" {}@{}x{}", log.source, log.nodes, log.gpus_per_node);
+  return logs;
+}
+
+/// Nothing is learned from measuring again what the calibration rests on.
+bool measured(const std::vector<Bytes>& sizes, const Cluster& cluster) {
+  return cluster.calibration && std::all_of(sizes.begin(), sizes.end(), [&](Bytes size) {
+           return is_measured_at(*cluster.calibration, cluster.nodes, cluster.gpus_per_node, size);
+         });
+}
+
+/// all_reduce_perf and `ddpsim calibrate` know NCCL only. A small message takes the start and the
+/// 2(n - 1) steps of a ring alone, a large one 2(n - 1)/n of its bytes at the rate of a process.
+NextMeasurement measure_gloo(const std::string& source, const std::vector<Bytes>& sizes,
+                             const Cluster& cluster) {
+  std::set<std::uint64_t> powers{1024};
+  for (const Bytes size : sizes)
+    powers.insert(
+        std::bit_ceil(std::max(std::uint64_t{1024}, static_cast<std::uint64_t>(size.count()))));
+  std::vector<std::string> words;
+  for (const std::uint64_t power : powers) words.push_back(size_argument(power) + "iB");
+  const int ranks = cluster.ranks();
+  const std::string job =
+      fmt::format("ddpsim-real WORKLOAD --backend cpu-gloo --all-reduce {}", fmt::join(words, ","));
+  const double passing = 2.0 * (ranks - 1) / ranks * static_cast<double>(*powers.rbegin());
+  return {.source = source,
+          .command = cluster.nodes == 1
+                         ? fmt::format("{} --ranks {}", job, ranks)
+                         : fmt::format("mpirun -np {} --map-by ppr:{}:node -x MASTER_ADDR=HOST0 {}",
+                                       ranks, cluster.gpus_per_node, job),
+          .then = fmt::format("--gloo \"start:T step:T process:R\", T = time of 1KiB / {}, R = "
+                              "{:.4g} MB / time of {}",
+                              2 * (ranks - 1) + 1, passing / 1e6, words.back())};
+}
+
+/// Absent where the source was measured already.
+std::optional<NextMeasurement> measurement_of(const std::string& source, const Workload& workload,
+                                              const Cluster& cluster,
+                                              const SimulationOptions& options, Backend backend) {
+  const bool gloo = backend == Backend::gloo;
+  const bool collectives =
+      source == kFixedCost || source == kBandwidth || source == kCollectiveTimes;
+  if (collectives && (!gloo || cluster.ranks() > 1)) {
+    const std::vector<Bytes> sizes = source == kFixedCost
+                                         ? std::vector<Bytes>{Bytes(1024), kSmallAllReduce}
+                                         : sent_sizes(workload, options);
+    if (gloo) return measure_gloo(source, sizes, cluster);
+    return measure_all_reduces(source, sizes, cluster);
+  }
+  if (source == kRankPace || collectives)
+    return NextMeasurement{
+        .source = source,
+        .command = "time twenty steps of this job on this cluster, without a profiler",
+        .then = "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME"};
+  if (source == kComputeScale)
+    return NextMeasurement{
+        .source = source,
+        .command = fmt::format("profile one step on one {} of this cluster", cluster.gpu.name),
+        .then = "ddpsim import TRACE -o WORKLOAD"};
+  if (source == kReplayResidual)
+    return NextMeasurement{.source = source,
+                           .command = "profile one step on every rank",
+                           .then = "ddpsim import RANK... -o WORKLOAD"};
+  return NextMeasurement{
+      .source = source,
+      .command = "profile one step of this job under DDP, on rank 0 of this cluster",
+      .then = "ddpsim import TRACE -o WORKLOAD"};
+}
+
+}  // namespace
+
+std::vector<Bytes> sent_sizes(const Workload& workload, const SimulationOptions& options) {
+  std::vector<Bytes> sizes;
+  for (const Bucket& bucket :
+       options.buckets ? *options.buckets : steady_buckets(workload, options.ddp))
+    sizes.push_back(wire_bytes(options.ddp, bucket.dtype, bucket.bytes));
+  return sizes;
+}
+
+std::optional<NextMeasurement> measure_all_reduces(const std::string& source,
+                                                   const std::vector<Bytes>& sizes,
+                                                   const Cluster& cluster) {
+  if (cluster.ranks() <= 1 || measured(sizes, cluster)) return std::nullopt;
+  std::uint64_t least = std::uint64_t{1} << 62;
+  std::uint64_t most = kLeastSize;
+  for (const Bytes size : sizes) {
+    const auto bytes = std::max(kLeastSize, static_cast<std::uint64_t>(size.count()));
+    least = std::min(least, bytes);
+    most = std::max(most, bytes);
+  }
+  least = std::bit_floor(std::min(least, most));
+  most = std::bit_ceil(most);
+  while (most / least < kFewestSteps) {
+    if (least > kLeastSize) least /= 2;
+    if (most / least < kFewestSteps) most *= 2;
+  }
+  const std::string range =
+      fmt::format("-b {} -e {} -f 2", size_argument(least), size_argument(most));
+  return NextMeasurement{
+      .source = source,
+      .command = cluster.nodes == 1
+                     ? fmt::format("all_reduce_perf {} -g {}", range, cluster.gpus_per_node)
+                     : fmt::format("mpirun -np {} -N {} all_reduce_perf {} -g 1", cluster.ranks(),
+                                   cluster.gpus_per_node, range),
+      .then = fmt::format("ddpsim calibrate LOG{} --cluster CLUSTER -o CALIBRATED",
+                          logs_again(cluster))};
+}
+
+std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviations,
+                                            const std::vector<Duration>& extra, Duration predicted,
+                                            const Workload& workload, const Cluster& cluster,
+                                            const SimulationOptions& options, Backend backend) {
+  const Duration all = width(deviations, extra);
+  Duration most = predicted.scaled(kWorthMeasuring);
+  std::optional<NextMeasurement> best;
+  for (const Deviation& candidate : deviations) {
+    std::vector<Deviation> others;
+    for (const Deviation& deviation : deviations)
+      if (deviation.source != candidate.source) others.push_back(deviation);
+    const Duration narrower = all - width(others, extra);
+    if (narrower <= most) continue;
+    auto measurement = measurement_of(candidate.source, workload, cluster, options, backend);
+    if (!measurement) continue;
+    most = narrower;
+    best = std::move(measurement);
+  }
+  return best;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,82 @@
+// Everything that decides a step beside workload and machine.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/sim/bucket.hpp"
+#include "ddpsim/sim/ddp_options.hpp"
+#include "ddpsim/sim/rank_pace.hpp"
+#include "ddpsim/sim/rank_variation.hpp"
+#include "ddpsim/sim/units.hpp"
+
+namespace ddpsim {
+
+/// Host and device costs of DDP itself, with the evidence each default rests on. A field is only
+/// used where the recording does not already contain that cost.
+struct DdpCosts {
+  /// Copy kernels move 2 bytes per gradient byte at this share of peak memory bandwidth …
+  double copy_bandwidth_share = 0.85;
+  /// … after a fixed time per kernel, and follow each other with a gap. Kernels of two ResNet-50
+  /// traces (V100, A100): 1.8 us for the small ones, 0.83-0.86 of 900 GB/s from 8 MB, gaps 0.8-1.0
+  /// us.
+  Duration copy_kernel = Duration::microseconds(1.8);
+  Duration kernel_gap = Duration::microseconds(1.0);
+  /// Host time of one AccumulateGrad hook, and of launching one collective (dispatch, two events,
+  /// ncclAllReduce). Ranges met in practice: 5-20 us and 30-80 us.
+  Duration host_hook = Duration::microseconds(10);
+  Duration host_launch = Duration::microseconds(50);
+  /// More per launch where a communication hook runs in Python, under the interpreter's lock; met:
+  /// 20-100 us.
+  Duration host_comm_hook = Duration::microseconds(50);
+  /// From the host's launch call to the kernel's start on an idle stream: 11.4-13.3 us over 15
+  /// all-reduces of a 2 x A100 trace.
+  Duration launch_latency = Duration::microseconds(12);
+  /// From the event a stream waits for to the waiting kernel's start: 1.2-4.8 us in that trace.
+  Duration event_latency = Duration::microseconds(1.2);
+  /// Traversal of the autograd graph per parameter under find_unused_parameters (about 3 nodes per
+  /// parameter at 0.3 us).
+  Duration host_search_per_parameter = Duration::microseconds(1);
+};
+
+/// Compute and NCCL slow each other while they overlap: compute runs at
+///   1 - sm_share * channels / SMs                    while a kernel of NCCL is resident, and
+///     - memory_share * its traffic / memory bandwidth   while it transfers as well.
+/// Evidence (tests/accuracy/measure_interference.py, the same kernel beside NCCL and alone): V100, 2
+/// channels, 15 to 30 GB/s: 1.13 (305 kernels; matrix products 1.06, copies 1.11, other memory-bound
+/// ones 1.24), here 1.08 to 1.15. A100, 8 channels, mostly waiting: 1.23 (49 kernels, the middle half
+/// 1.00 to 1.33), here 1.08. Other architectures: none measured. How much a transfer slows beside
+/// compute no open trace can tell: none holds the same one alone.
+struct Interference {
+  double sm_share = 1;
+  double memory_share = 1;
+  /// Rate of a transfer while compute runs beside it.
+  double communication_rate = 1;
+};
+
+struct SimulationOptions {
+  DdpOptions ddp;
+  DdpCosts costs;
+  Interference interference;
+  /// Compute of this GPU relative to the recording's: 2 halves every compute time.
+  double compute_scale = 1;
+  /// What the scale may be, around compute_scale; only intervals use it. Absent: it is certain.
+  std::optional<std::pair<double, double>> compute_scale_range;
+  /// What several ranks cost beyond communication. None: what is simulated is exactly what is set
+  /// here; the command line takes kPublishedPace.
+  RankPace pace;
+  /// What the pace may be; only intervals use it. Absent: it is certain.
+  std::optional<std::pair<RankPace, RankPace>> pace_range;
+  /// SMs of the GPU recorded on, which NCCL kernels in the recording took their share of; 0: as many as
+  /// the cluster's.
+  int recorded_sms = 0;
+  /// Ranks that differ: stragglers, jitter, staggered starts. Each is then simulated on its own.
+  RankVariation variation;
+  /// Iterations to run from the first one of a training run; 0: the steady step.
+  int iterations = 0;
+  /// Buckets to use in place of the reducer's own (a partition under study).
+  std::optional<std::vector<Bucket>> buckets;
+};
+
+}  // namespace ddpsim
