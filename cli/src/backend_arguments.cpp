@@ -105,23 +105,21 @@ GlooLinks gloo_links(const BackendArguments& arguments) {
   return links;
 }
 
-void require_sane_rates(const GlooModel& model, const Workload& workload) {
+void require_sane_rates(const GlooLinks& links, const Cluster& cluster, const Workload& workload) {
   double bytes = 0;
   for (const Parameter& parameter : workload.parameters)
     bytes += static_cast<double>(gradient_bytes(parameter).value_or(Bytes()).count());
   for (const BufferGroup& group : workload.buffers)
     bytes += static_cast<double>(group.bytes.count());
-  const double gpus = std::max(1, model.cluster.gpus_per_node);
-  double slowest =
-      std::min({model.links.process.bytes_per_second(), model.links.host.bytes_per_second() / gpus,
-                model.links.copy.bytes_per_second()});
-  if (model.cluster.nodes > 1)
-    slowest = std::min(slowest, model.cluster.network.per_nic.bytes_per_second() / 2 /
-                                    std::max(1.0, model.cluster.network.oversubscription));
+  const double gpus = std::max(1, cluster.gpus_per_node);
+  double slowest = std::min({links.process.bytes_per_second(), links.host.bytes_per_second() / gpus,
+                             links.copy.bytes_per_second()});
+  if (cluster.nodes > 1)
+    slowest = std::min(slowest, cluster.network.per_nic.bytes_per_second() / 2 /
+                                    std::max(1.0, cluster.network.oversubscription));
   constexpr double kPasses = 64;  // of a broadcast's rounds and an all-reduce's two volumes
-  const double steps = 4.0 * model.cluster.ranks() *
-                       static_cast<double>(workload.parameters.size()) *
-                       (model.links.step + model.links.start).seconds();
+  const double steps = 4.0 * cluster.ranks() * static_cast<double>(workload.parameters.size()) *
+                       (links.step + links.start).seconds();
   if (!(kPasses * bytes / slowest + steps < kLongestStepSeconds))
     throw UsageError("--gloo: a step would take longer than ten days; check the units of rates");
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cluster_arguments.hpp"
+#include "ddpsim/sim/cluster.hpp"
 #include "ddpsim/sim/gloo.hpp"
 #include "ddpsim/sim/workload.hpp"
 
@@ -27,6 +28,6 @@ void require_one_backend(const BackendArguments& arguments, const ClusterArgumen
 GlooLinks gloo_links(const BackendArguments& arguments);
 
 /// Throws UsageError where the links are so slow that the step could not be held.
-void require_sane_rates(const GlooModel& model, const Workload& workload);
+void require_sane_rates(const GlooLinks& links, const Cluster& cluster, const Workload& workload);
 
 }  // namespace ddpsim

@@ -97,17 +97,17 @@ class GpuSettings {
 };
 
 /// Each warning once; one that neither holds for all nor names its cluster says for which it does.
-std::vector<std::string> common_warnings(const std::vector<Job>& jobs) {
+std::vector<std::string> common_warnings(const std::vector<LoadedJob>& jobs) {
   std::vector<std::string> texts;
   std::map<std::string, std::vector<std::string>> clusters;
   std::map<std::string, bool> named;
-  for (const Job& job : jobs) {
-    for (const std::string& warning : job.context.warnings) {
+  for (const LoadedJob& loaded : jobs) {
+    for (const std::string& warning : loaded.context.warnings) {
       std::vector<std::string>& names = clusters[warning];
       if (names.empty()) texts.push_back(warning);
-      named[warning] = warning.find(job.cluster.name) != std::string::npos;
-      if (names.empty() || names.back() != job.context.cluster)
-        names.push_back(job.context.cluster);
+      named[warning] = warning.find(loaded.job.cluster().name) != std::string::npos;
+      if (names.empty() || names.back() != loaded.context.cluster)
+        names.push_back(loaded.context.cluster);
     }
   }
   for (std::string& text : texts) {
@@ -130,27 +130,27 @@ int run(const CompareArguments& arguments) {
 
   // Everything is read and checked before anything is simulated: one bad cluster is one message.
   std::vector<JobArguments> settings;
-  std::vector<Job> jobs;
+  std::vector<LoadedJob> jobs;
   for (const std::string& cluster : clusters) {
     JobArguments& own = settings.emplace_back(arguments.job);
     own.cluster.text = cluster;
     gpus.apply(loaded.workload, load_cluster(cluster_request(own.cluster)), own);
-    Job& job = jobs.emplace_back(load_job(own, loaded));
+    LoadedJob& job = jobs.emplace_back(load_job(own, loaded));
     job.context.cluster = cluster;
-    require_supported(job.options.ddp);
+    require_supported(job.job.options().ddp);
     require_simulatable(job);
   }
   gpus.require_all_used();
 
-  std::vector<Candidate> candidates;
+  std::vector<Job> candidates;
   std::vector<ReportContext> contexts;
-  for (const Job& job : jobs) {
-    candidates.push_back({job.workload, job.cluster, job.options, job.model});
+  for (const LoadedJob& job : jobs) {
+    candidates.push_back(job.job);
     contexts.push_back(job.context);
   }
   contexts.front().warnings = common_warnings(jobs);
   // A compiled backward was cut by the cap it was recorded with: none can be recommended.
-  const bool tune = jobs.front().options.ddp.bucket_cap_mb_list.empty() &&
+  const bool tune = candidates.front().options().ddp.bucket_cap_mb_list.empty() &&
                     loaded.workload.recorded_with.compiled_gradients == 0;
   const Comparison comparison = compare(candidates, {.threads = arguments.threads, .tune = tune});
   JobArguments next = settings[comparison.by_speed.front()];

@@ -9,6 +9,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/step.hpp"
 #include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/plausible.hpp"
@@ -40,17 +41,11 @@ std::size_t gradients_behind_host(const Workload& workload) {
 
 /// None of a job that will be refused anyway.
 std::vector<Bytes> bucket_sizes(const Job& job) {
-  std::vector<Bytes> sizes;
-  if (cannot_simulate(job.workload, job.cluster, job.options)) return sizes;
-  for (const Bucket& bucket : steady_buckets(job.workload, job.options.ddp))
-    sizes.push_back(wire_bytes(job.options.ddp, bucket.dtype, bucket.bytes));
-  return sizes;
+  return cannot_simulate(job) ? std::vector<Bytes>() : all_reduce_sizes(job);
 }
 
-std::vector<std::string> job_warnings(const Workload& workload, const Cluster& cluster,
-                                      const CollectiveTuning& tuning, bool gloo,
-                                      const ComputeScale& scale,
-                                      const std::vector<Bytes>& buckets) {
+/// Of the recording: what it leaves open.
+std::vector<std::string> recording_warnings(const Workload& workload, const ComputeScale& scale) {
   std::vector<std::string> warnings;
   if (workload.parameter_order == ParameterOrder::assumed)
     warnings.emplace_back(
@@ -73,19 +68,73 @@ std::vector<std::string> job_warnings(const Workload& workload, const Cluster& c
                     "profilers make it: a step without the profiler is likely shorter; give the "
                     "trace with --timing compacted, or check with ddpsim simulate --measured-step",
                     behind, workload.host_ready.size()));
-  if (gloo) {  // what follows is of NCCL, these figures are of the machines
-    for (std::string& warning : implausible_figures(cluster))
-      warnings.push_back(std::move(warning));
-  } else {
-    for (std::string& warning : cluster_warnings(cluster, tuning, buckets))
-      warnings.push_back(std::move(warning));
-    for (std::string& warning : nccl_warnings(tuning)) warnings.push_back(std::move(warning));
-  }
   if (scale.factor != 1 && 2 * behind > workload.host_ready.size())
     warnings.emplace_back(
         "compute is scaled as a whole, but a recording bound by the host hardly gets faster with "
         "another GPU");
   return warnings;
+}
+
+/// Of DDP's options, beside what was recorded and what sends.
+std::vector<std::string> option_warnings(const Job& job, const CollectiveTuning& tuning,
+                                         bool gloo) {
+  std::vector<std::string> warnings;
+  const DdpOptions& ddp = job.options().ddp;
+  if (const auto wire = job.workload().recorded_with.wire;
+      wire && wire_dtype(ddp, Dtype::float32) != *wire)
+    warnings.push_back(fmt::format(
+        "recorded under a compression hook (all-reduces of {}), simulated without it: its casts "
+        "stay in the recorded backward; --comm-hook {} simulates it as it ran",
+        name_of(*wire), *wire == Dtype::bfloat16 ? "bf16" : "fp16"));
+  const bool bfloat16 = ddp.comm_hook == CommHook::bf16_compress;
+  require_version("--comm-hook bf16", bfloat16 && !gloo, tuning, {2, 10, 0});
+  if (gloo && bfloat16)
+    warnings.emplace_back(
+        "gloo refuses bfloat16 in PyTorch 1.13 and many versions after (\"Invalid scalar type\"); "
+        "try it before you count on it");
+  for (std::string& warning : ddp_warnings(ddp)) warnings.push_back(std::move(warning));
+  return warnings;
+}
+
+/// What a reader of the answer should know of its job.
+std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tuning, bool gloo,
+                                      const ComputeScale& scale) {
+  std::vector<std::string> warnings = recording_warnings(job.workload(), scale);
+  const auto add = [&](std::vector<std::string> further) {
+    for (std::string& warning : further) warnings.push_back(std::move(warning));
+  };
+  if (gloo) {  // what the other branch says is of NCCL, these figures are of the machines
+    add(implausible_figures(job.cluster()));
+  } else {
+    add(cluster_warnings(job.cluster(), tuning, bucket_sizes(job)));
+    add(nccl_warnings(tuning));
+  }
+  add(rank_warnings(job.workload(), job.cluster()));
+  add(option_warnings(job, tuning, gloo));
+  return warnings;
+}
+
+ReportContext context_of(const Job& job, const JobArguments& arguments, NcclVersion nccl) {
+  const Workload& workload = job.workload();
+  const SimulationOptions& options = job.options();
+  ReportContext context;
+  context.workload = workload.name.empty() ? arguments.workload : workload.name;
+  context.cluster = job.cluster().name;
+  context.ranks = job.cluster().ranks();
+  context.torch = options.ddp.torch;
+  context.nccl = nccl;
+  context.network = arguments.network;
+  context.backend = arguments.backend.backend;
+  context.compute_scale = options.compute_scale;
+  context.rank_slowdown = slowdown_of_compute(options.pace, workload, job.cluster());
+  context.variation = options.variation;
+  if (workload.batch_per_gpu)
+    context.samples_per_step = static_cast<double>(*workload.batch_per_gpu) *
+                               job.cluster().ranks() * options.ddp.accumulate;
+  context.batch_per_gpu = workload.batch_per_gpu;
+  context.comm_hook = options.ddp.comm_hook;
+  context.bucket_setting = describe_buckets(options.ddp);
+  return context;
 }
 
 }  // namespace
@@ -185,8 +234,7 @@ std::string command_line(const std::string& command, const JobArguments& argumen
   return line;
 }
 
-Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) {
-  Job job;
+LoadedJob load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) {
   const bool flow = arguments.network == "flow";
   if (arguments.background && !flow)
     throw UsageError("--background: only --network flow knows of other traffic; add it");
@@ -195,104 +243,77 @@ Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) 
   if (gloo && arguments.interference)
     throw UsageError(
         "--interference: it is of NCCL's kernels, which --backend gloo does not use; leave it out");
-  job.options.ddp = ddp_options(arguments.ddp);
-  if (flow && job.options.ddp.process_groups > 1)
+  SimulationOptions options;
+  options.ddp = ddp_options(arguments.ddp);
+  if (flow && options.ddp.process_groups > 1)
     throw UsageError(
         "--process-groups: --network flow runs one collective at a time; leave one out");
-  job.options.interference = read_interference(arguments.interference);
+  options.interference = read_interference(arguments.interference);
+  options.iterations = arguments.iterations;
   const GlooLinks gloo_there = gloo_links(arguments.backend);
-  const CollectiveTuning tuning = collective_tuning(arguments.cluster, job.options.ddp.torch);
-  if (arguments.measured_step) job.measured_step = parse_measured_step(*arguments.measured_step);
+  const CollectiveTuning tuning = collective_tuning(arguments.cluster, options.ddp.torch);
+  std::optional<Duration> measured_step;
+  if (arguments.measured_step) measured_step = parse_measured_step(*arguments.measured_step);
   if (arguments.compute_scale) parse_compute_scale(*arguments.compute_scale);
 
   LoadedWorkload loaded =
       read ? std::move(*read)
            : load_workload(arguments.workload, arguments.model, arguments.timing);
-  job.workload = std::move(loaded.workload);
-  job.workload_source = arguments.workload;
+  Workload& workload = loaded.workload;
   const ClusterRequest request = cluster_request(arguments.cluster);
-  job.cluster = load_cluster(request);
-  require_choice(arguments.cluster, job.cluster, tuning);
-  ComputeTransfer compute = transfer_compute(job.workload,
-                                             {.workload = arguments.workload,
-                                              .gpu = arguments.gpu,
-                                              .compute_scale = arguments.compute_scale,
-                                              .batch = arguments.batch},
-                                             job.cluster);
-  job.options.compute_scale = compute.scale.factor;
-  job.options.compute_scale_range = compute.scale.range;
-  job.options.iterations = arguments.iterations;
-  set_pace(arguments.variation, job.options);
-  job.options.variation = rank_variation(arguments.variation, job.cluster, arguments.iterations);
-  if (const auto recorded_on = find_gpu(job.workload.gpu))
-    job.options.recorded_sms = recorded_on->sms;
+  Cluster cluster = load_cluster(request);
+  require_choice(arguments.cluster, cluster, tuning);
+  const ComputeTransfer compute = transfer_compute(workload,
+                                                   {.workload = arguments.workload,
+                                                    .gpu = arguments.gpu,
+                                                    .compute_scale = arguments.compute_scale,
+                                                    .batch = arguments.batch},
+                                                   cluster);
+  options.compute_scale = compute.scale.factor;
+  options.compute_scale_range = compute.scale.range;
+  set_pace(arguments.variation, options);
+  options.variation = rank_variation(arguments.variation, cluster, arguments.iterations);
+  if (const auto recorded_on = find_gpu(workload.gpu)) options.recorded_sms = recorded_on->sms;
+  CollectiveModel model = AnalyticModel{.tuning = tuning};
   if (gloo) {
-    job.model = GlooModel{.cluster = job.cluster, .links = gloo_there};
-    require_sane_rates(std::get<GlooModel>(job.model), job.workload);
+    require_sane_rates(gloo_there, cluster, workload);
+    model = GlooModel{.links = gloo_there};
   } else if (flow) {
     SharedFabric shared = arguments.background
                               ? load_background(*arguments.background, request)
                               : SharedFabric{.fabric = build_fabric(request), .background = {}};
-    job.model = flow_model(job.cluster, tuning, std::move(shared.fabric), shared.background);
-  } else {
-    job.model = AnalyticModel{.cluster = job.cluster, .tuning = tuning};
+    model = flow_model(tuning, std::move(shared.fabric), std::move(shared.background));
   }
-
-  ReportContext& context = job.context;
-  context.workload = job.workload.name.empty() ? arguments.workload : job.workload.name;
-  context.cluster = job.cluster.name;
-  context.ranks = job.cluster.ranks();
-  context.torch = job.options.ddp.torch;
-  context.nccl = tuning.nccl;
-  context.network = arguments.network;
-  context.backend = arguments.backend.backend;
-  context.compute_scale = compute.scale.factor;
-  context.rank_slowdown = slowdown_of_compute(job.options.pace, job.workload, job.cluster);
-  context.variation = job.options.variation;
-  if (job.workload.batch_per_gpu)
-    context.samples_per_step = static_cast<double>(*job.workload.batch_per_gpu) *
-                               job.cluster.ranks() * job.options.ddp.accumulate;
-  context.batch_per_gpu = job.workload.batch_per_gpu;
-  context.comm_hook = job.options.ddp.comm_hook;
-  context.bucket_setting = describe_buckets(job.options.ddp);
-  context.warnings = std::move(loaded.warnings);
-  for (std::string& warning : compute.warnings) context.warnings.push_back(std::move(warning));
-  for (std::string& warning :
-       job_warnings(job.workload, job.cluster, tuning, gloo, compute.scale, bucket_sizes(job)))
-    context.warnings.push_back(std::move(warning));
-  for (std::string& warning : rank_warnings(job.workload, job.cluster))
-    context.warnings.push_back(std::move(warning));
-  if (const auto wire = job.workload.recorded_with.wire;
-      wire && wire_dtype(job.options.ddp, Dtype::float32) != *wire)
-    context.warnings.push_back(fmt::format(
-        "recorded under a compression hook (all-reduces of {}), simulated without it: its casts "
-        "stay in the recorded backward; --comm-hook {} simulates it as it ran",
-        name_of(*wire), *wire == Dtype::bfloat16 ? "bf16" : "fp16"));
-  const bool bfloat16 = job.options.ddp.comm_hook == CommHook::bf16_compress;
-  require_version("--comm-hook bf16", bfloat16 && !gloo, tuning, {2, 10, 0});
-  if (gloo && bfloat16)
-    context.warnings.emplace_back(
-        "gloo refuses bfloat16 in PyTorch 1.13 and many versions after (\"Invalid scalar type\"); "
-        "try it before you count on it");
-  for (std::string& warning : ddp_warnings(job.options.ddp))
-    context.warnings.push_back(std::move(warning));
-  return job;
+  LoadedJob result{
+      .job = Job(std::move(workload), std::move(cluster), std::move(options), std::move(model)),
+      .workload_source = arguments.workload,
+      .measured_step = measured_step,
+      .context = {}};
+  result.context = context_of(result.job, arguments, tuning.nccl);
+  std::vector<std::string>& warnings = result.context.warnings;
+  warnings = std::move(loaded.warnings);
+  warnings.insert(warnings.end(), compute.warnings.begin(), compute.warnings.end());
+  for (std::string& warning : job_warnings(result.job, tuning, gloo, compute.scale))
+    warnings.push_back(std::move(warning));
+  return result;
 }
 
-void replay_today(Job& job, Duration predicted) {
-  if (!job.measured_step) return;
-  job.context.replay = Replay{*job.measured_step, predicted};
+void replay_today(LoadedJob& loaded, Duration predicted) {
+  if (!loaded.measured_step) return;
+  const Duration measured = *loaded.measured_step;
+  loaded.context.replay = Replay{measured, predicted};
   constexpr double kFarOff = 2;
-  const double times = predicted / *job.measured_step;
+  const double times = predicted / measured;
   if (times <= kFarOff && times >= 1 / kFarOff) return;
-  job.context.warnings.push_back(fmt::format(
+  loaded.context.warnings.push_back(fmt::format(
       "--measured-step {:.6g} ms, but {:.6g} ms are predicted: another job, or another unit?",
-      job.measured_step->milliseconds(), predicted.milliseconds()));
+      measured.milliseconds(), predicted.milliseconds()));
 }
 
-void require_simulatable(const Job& job) {
-  if (const auto problem = cannot_simulate(job.workload, job.cluster, job.options))
-    throw InputError({.file = job.workload_source, .where = "", .message = *problem, .hint = ""});
+void require_simulatable(const LoadedJob& loaded) {
+  if (const auto problem = cannot_simulate(loaded.job))
+    throw InputError(
+        {.file = loaded.workload_source, .where = "", .message = *problem, .hint = ""});
 }
 
 }  // namespace ddpsim

@@ -10,8 +10,7 @@
 #include "cluster_arguments.hpp"
 #include "ddp_arguments.hpp"
 #include "ddpsim/reports/reports.hpp"
-#include "ddpsim/sim/collective_model.hpp"
-#include "ddpsim/sim/simulation_options.hpp"
+#include "ddpsim/sim/job.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "variation_arguments.hpp"
 #include "workload_source.hpp"
@@ -45,12 +44,9 @@ void add_job_options(CLI::App& command, JobArguments& arguments);
 /// --timing, of every command that reads a trace.
 void add_timing_option(CLI::App& command, Timing& timing);
 
-struct Job {
-  Workload workload;
+struct LoadedJob {
+  Job job;
   std::string workload_source;  ///< as given on the command line, for messages
-  Cluster cluster;
-  SimulationOptions options;
-  CollectiveModel model;
   std::optional<Duration> measured_step;
   ReportContext context;  ///< confidence and replay not filled in
 };
@@ -59,12 +55,13 @@ struct Job {
 std::string command_line(const std::string& command, const JobArguments& arguments);
 
 /// `read`: the workload where it was read already. Throws UsageError or InputError.
-Job load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read = std::nullopt);
+LoadedJob load_job(const JobArguments& arguments,
+                   std::optional<LoadedWorkload> read = std::nullopt);
 
 /// Replays today's step, where it was measured; warns where it cannot be this job's.
-void replay_today(Job& job, Duration predicted);
+void replay_today(LoadedJob& loaded, Duration predicted);
 
 /// Refuses options the PyTorch version lacks and workloads that cannot be simulated.
-void require_simulatable(const Job& job);
+void require_simulatable(const LoadedJob& loaded);
 
 }  // namespace ddpsim

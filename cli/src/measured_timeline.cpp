@@ -59,23 +59,23 @@ TimelineDifference laid_beside(const Timeline& predicted, const Timeline& measur
   return std::move(*result);
 }
 
-void require_same_job(const Timeline& measured, const std::string& file, const Job& job,
+void require_same_job(const Timeline& measured, const std::string& file, const LoadedJob& loaded,
                       const std::vector<BucketResult>& buckets) {
   const auto refuse = [&](const char* where, std::string message, const char* hint) {
     throw InputError({.file = file, .where = where, .message = std::move(message), .hint = hint});
   };
   const auto ranks = said(measured, "ranks");
-  if (ranks && *ranks != std::to_string(job.cluster.ranks()))
+  if (ranks && *ranks != std::to_string(loaded.job.cluster().ranks()))
     refuse("/provenance/ranks",
            fmt::format("was measured on {} ranks, simulated are {}", in_quotes(*ranks),
-                       job.cluster.ranks()),
+                       loaded.job.cluster().ranks()),
            "Name the cluster at that size, CLUSTER@NODES or --nodes and --gpus-per-node");
   const auto library = said(measured, "backend");
   const auto backend = library ? backend_named(*library) : std::nullopt;
-  if (backend && *backend != job.context.backend)
+  if (backend && *backend != loaded.context.backend)
     refuse("/provenance/backend",
            fmt::format("was measured over {}, simulated is {}", in_quotes(*library),
-                       name_of(job.context.backend)),
+                       name_of(loaded.context.backend)),
            *backend == Backend::gloo ? "Pass --backend gloo" : "Leave out --backend gloo");
   constexpr const char* kAsMeasured =
       "Pass --bucket-cap-mb and --torch as they were when it was measured";
@@ -89,18 +89,20 @@ void require_same_job(const Timeline& measured, const std::string& file, const J
            kAsMeasured);
 }
 
-std::optional<std::string> another_workload(const Timeline& measured, const Job& job) {
+std::optional<std::string> another_workload(const Timeline& measured, const LoadedJob& loaded) {
   const auto workload = said(measured, "workload");
-  if (!workload || job.workload.name.empty() || *workload == job.workload.name) return std::nullopt;
+  if (!workload || loaded.job.workload().name.empty() || *workload == loaded.job.workload().name)
+    return std::nullopt;
   return fmt::format("--measured is of workload {}, simulated is {}: another job?", *workload,
-                     job.workload.name);
+                     loaded.job.workload().name);
 }
 
-Timeline described(const SimulationResult& result, const Job& job) {
+Timeline described(const SimulationResult& result, const LoadedJob& loaded) {
   Timeline timeline = result.timeline;
-  if (!job.workload.name.empty()) timeline.provenance.emplace_back("workload", job.workload.name);
-  timeline.provenance.emplace_back("ranks", std::to_string(job.cluster.ranks()));
-  timeline.provenance.emplace_back("backend", name_of(job.context.backend));
+  if (!loaded.job.workload().name.empty())
+    timeline.provenance.emplace_back("workload", loaded.job.workload().name);
+  timeline.provenance.emplace_back("ranks", std::to_string(loaded.job.cluster().ranks()));
+  timeline.provenance.emplace_back("backend", name_of(loaded.context.backend));
   if (!result.step.buckets.empty())
     timeline.provenance.emplace_back("bucket_bytes", bytes_of(result.step.buckets));
   return timeline;

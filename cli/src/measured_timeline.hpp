@@ -20,13 +20,13 @@ TimelineDifference laid_beside(const Timeline& predicted, const Timeline& measur
 
 /// Throws InputError where the timeline, by what it says of itself or by its spans, has other ranks,
 /// another backend or other buckets than are simulated: then no difference would mean anything.
-void require_same_job(const Timeline& measured, const std::string& file, const Job& job,
+void require_same_job(const Timeline& measured, const std::string& file, const LoadedJob& loaded,
                       const std::vector<BucketResult>& buckets);
 
 /// Names of workloads are people's own: another one is only remarked upon.
-std::optional<std::string> another_workload(const Timeline& measured, const Job& job);
+std::optional<std::string> another_workload(const Timeline& measured, const LoadedJob& loaded);
 
 /// The simulated timeline with what require_same_job reads.
-Timeline described(const SimulationResult& result, const Job& job);
+Timeline described(const SimulationResult& result, const LoadedJob& loaded);
 
 }  // namespace ddpsim

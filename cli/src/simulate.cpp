@@ -20,35 +20,33 @@ struct SimulateArguments {
 };
 
 int run(const SimulateArguments& arguments) {
-  Job job = load_job(arguments.job);
+  LoadedJob loaded = load_job(arguments.job);
+  const Job& job = loaded.job;
   std::optional<Timeline> measured;
   if (arguments.measured) measured = read_timeline(*arguments.measured);
-  require_supported(job.options.ddp);
-  require_simulatable(job);
-  const SimulationResult result = simulate(job.workload, job.cluster, job.options, job.model);
+  require_supported(job.options().ddp);
+  require_simulatable(loaded);
+  const SimulationResult result = simulate(job);
 
-  SimulationOptions steady = job.options;
+  SimulationOptions steady = job.options();
   steady.iterations = 0;
   steady.variation.jitter = 0;
   steady.variation.stagger = Duration();
-  const Duration predicted =
-      arguments.job.iterations == 0
-          ? result.step.times.iteration
-          : simulate_times(job.workload, job.cluster, steady, job.model).iteration;
-  ReportContext& context = job.context;
-  if (!job.options.variation.empty()) {
+  const Duration predicted = arguments.job.iterations == 0
+                                 ? result.step.times.iteration
+                                 : simulate_times(job.with(steady)).iteration;
+  ReportContext& context = loaded.context;
+  if (!job.options().variation.empty()) {
     SimulationOptions alike = steady;
     alike.variation = {};
-    context.iteration_if_alike =
-        simulate_times(job.workload, job.cluster, alike, job.model).iteration;
+    context.iteration_if_alike = simulate_times(job.with(std::move(alike))).iteration;
   }
-  replay_today(job, predicted);
-  context.confidence =
-      assess(job.workload, job.cluster, steady, job.model, predicted, context.replay);
+  replay_today(loaded, predicted);
+  context.confidence = assess(job.with(std::move(steady)), predicted, context.replay);
   if (measured) {
     context.measured = laid_beside(result.timeline, *measured, *arguments.measured);
-    require_same_job(*measured, *arguments.measured, job, result.step.buckets);
-    if (auto warning = another_workload(*measured, job))
+    require_same_job(*measured, *arguments.measured, loaded, result.step.buckets);
+    if (auto warning = another_workload(*measured, loaded))
       context.warnings.push_back(std::move(*warning));
   }
   JobArguments next = arguments.job;
@@ -58,12 +56,12 @@ int run(const SimulateArguments& arguments) {
   deliver({.json = [&] { return result_json(result, context); },
            .text =
                [&](const TerminalStyle& style) {
-                 return result_text(result, context, job.workload, style);
+                 return result_text(result, context, job.workload(), style);
                },
            .csv = [&] { return result_csv(result); },
            .timeline =
                [&](const std::string& file) {
-                 return file.ends_with(".json") ? timeline_json(described(result, job))
+                 return file.ends_with(".json") ? timeline_json(described(result, loaded))
                                                 : perfetto(result.timeline, result.step.buckets,
                                                            measured ? &*measured : nullptr);
                }},

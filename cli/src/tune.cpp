@@ -25,22 +25,22 @@ int run(const TuneArguments& arguments) {
   TuneOptions tuning;
   if (arguments.caps) tuning.caps = mib_list(*arguments.caps, "--caps");
   tuning.threads = arguments.threads;
-  Job job = load_job(arguments.job);
+  LoadedJob loaded = load_job(arguments.job);
+  const Job& job = loaded.job;
   // A first bucket beside a cap may be unreachable; the curve says so point by point.
-  DdpOptions without_caps = job.options.ddp;
+  DdpOptions without_caps = job.options().ddp;
   if (!tuning.caps.empty()) without_caps.bucket_cap_mb.reset();
   require_supported(without_caps);
-  if (!job.options.ddp.bucket_cap_mb_list.empty())
+  if (!job.options().ddp.bucket_cap_mb_list.empty())
     throw UsageError("--bucket-cap-mb-list: tune searches over single caps; simulate takes a list");
-  require_simulatable(job);
+  require_simulatable(loaded);
 
-  ReportContext& context = job.context;
-  const Duration today =
-      simulate_times(job.workload, job.cluster, job.options, job.model).iteration;
-  replay_today(job, today);
+  ReportContext& context = loaded.context;
+  const Duration today = simulate_times(job).iteration;
+  replay_today(loaded, today);
   tuning.replay = context.replay;
-  TuneResult result = tune(job.workload, job.cluster, job.options, job.model, tuning);
-  if (job.workload.recorded_with.compiled_gradients > 0) {
+  TuneResult result = tune(job, tuning);
+  if (job.workload().recorded_with.compiled_gradients > 0) {
     context.no_cap_because =
         "the backward was compiled: its gradients are ready together, where torch.compile cut the "
         "graph, and with another cap it would have cut elsewhere; record one step for each cap you "
@@ -48,14 +48,13 @@ int run(const TuneArguments& arguments) {
     result.recommended = {};  // no point of the curve is marked, no command hinted at
   }
   if (!result.left_out.empty()) context.warnings.push_back(result.left_out);
-  if (job.options.ddp.bucket_cap_mb)
+  if (job.options().ddp.bucket_cap_mb)
     context.warnings.push_back(
         fmt::format("gains are counted from PyTorch's default ({:.3f} ms), not from "
                     "bucket_cap_mb={} ({:.3f} ms)",
-                    result.default_setting.iteration.milliseconds(), *job.options.ddp.bucket_cap_mb,
-                    today.milliseconds()));
-  context.confidence =
-      assess(job.workload, job.cluster, job.options, job.model, today, context.replay);
+                    result.default_setting.iteration.milliseconds(),
+                    *job.options().ddp.bucket_cap_mb, today.milliseconds()));
+  context.confidence = assess(job, today, context.replay);
   JobArguments next = arguments.job;
   const auto text = [](std::optional<double> mb) {
     return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;

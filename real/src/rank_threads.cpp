@@ -12,7 +12,7 @@ namespace ddpsim {
 namespace {
 
 /// Shared with threads that may outlive the caller.
-struct Job {
+struct SweepOfThreads {
   Sweep sweep;
   std::vector<World> ranks;
   std::mutex mutex;
@@ -42,28 +42,28 @@ struct Job {
 
 Measurement run_threads(const Sweep& sweep, const std::vector<World>& ranks,
                         std::chrono::milliseconds grace) {
-  const auto job = std::make_shared<Job>();
-  job->sweep = sweep;
-  job->ranks = ranks;
+  const auto run = std::make_shared<SweepOfThreads>();
+  run->sweep = sweep;
+  run->ranks = ranks;
   std::vector<std::thread> threads;
   std::string unstarted;
   try {
-    for (std::size_t i = 0; i < ranks.size(); ++i) threads.emplace_back([job, i] { job->run(i); });
+    for (std::size_t i = 0; i < ranks.size(); ++i) threads.emplace_back([run, i] { run->run(i); });
   } catch (const std::system_error& error) {  // too many threads for this machine
     unstarted = error.what();
   }
 
-  std::unique_lock lock(job->mutex);
+  std::unique_lock lock(run->mutex);
   if (!unstarted.empty())
-    job->failed = {ranks[threads.size()].rank, "its thread cannot be started: " + unstarted};
-  const auto all_ended = [&] { return job->ended == ranks.size(); };
-  job->changed.wait(lock, [&] { return all_ended() || job->failed; });
-  const bool in_time = job->changed.wait_for(lock, grace, all_ended);
+    run->failed = {ranks[threads.size()].rank, "its thread cannot be started: " + unstarted};
+  const auto all_ended = [&] { return run->ended == ranks.size(); };
+  run->changed.wait(lock, [&] { return all_ended() || run->failed; });
+  const bool in_time = run->changed.wait_for(lock, grace, all_ended);
   lock.unlock();
   for (std::thread& thread : threads) in_time ? thread.join() : thread.detach();
   lock.lock();
-  if (job->failed) throw RankFailed(job->failed->first, job->failed->second, in_time);
-  return std::move(job->measurement);
+  if (run->failed) throw RankFailed(run->failed->first, run->failed->second, in_time);
+  return std::move(run->measurement);
 }
 
 }  // namespace ddpsim

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "ddpsim/sim/cluster.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulation_options.hpp"
 
 namespace ddpsim {
 

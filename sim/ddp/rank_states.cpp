@@ -3,20 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ddpsim/sim/step.hpp"
+
 namespace ddpsim {
 
-RankStates::RankStates(const Workload& workload, const Cluster& cluster,
-                       const SimulationOptions& options)
-    : workload_(workload), options_(options) {
-  const bool recorded_apart = !workload.ranks.empty() && options.iterations > 0;
-  if (options.variation.empty() && !recorded_apart) return;
-  states_.resize(static_cast<std::size_t>(cluster.ranks()));
-  for (int rank = 0; rank < cluster.ranks(); ++rank) {
+RankStates::RankStates(const Job& job) : workload_(job.workload()), options_(job.options()) {
+  const bool recorded_apart = !workload_.ranks.empty() && options_.iterations > 0;
+  if (options_.variation.empty() && !recorded_apart) return;
+  const int ranks = job.cluster().ranks();
+  states_.resize(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) {
     Duration& start = states_[static_cast<std::size_t>(rank)].start;
-    if (const auto recording = recording_of(workload, rank))
-      start =
-          workload.ranks[*recording].offset.scaled(1 / compute_speed(workload, cluster, options));
-    if (options.iterations > 0) start += first_start(options.variation, rank, cluster.ranks());
+    if (const auto recording = recording_of(workload_, rank))
+      start = workload_.ranks[*recording].offset.scaled(1 / compute_speed(job));
+    if (options_.iterations > 0) start += first_start(options_.variation, rank, ranks);
   }
 }
 

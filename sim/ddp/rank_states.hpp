@@ -13,7 +13,8 @@ namespace ddpsim {
 /// Every rank carries on from the end of its own step; nothing but collectives holds ranks together.
 class RankStates {
  public:
-  RankStates(const Workload& workload, const Cluster& cluster, const SimulationOptions& options);
+  /// `job` must outlive it.
+  explicit RankStates(const Job& job);
 
   /// One entry per rank; empty where all are alike or replay one recorded step.
   const std::vector<RankState>& of_iteration(int iteration);

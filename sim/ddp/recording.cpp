@@ -10,13 +10,14 @@ constexpr double kMostLoss = 0.9;
 
 }  // namespace
 
-Recording::Recording(const Workload& workload, const Recorded& recorded,
-                     const SimulationOptions& options, const Cluster& cluster)
-    : workload_(workload),
+Recording::Recording(const Job& job, const Recorded& recorded)
+    : workload_(job.workload()),
       recorded_(recorded),
       with_(recorded.recorded_with),
-      kernels_(options.costs, cluster.gpu) {
-  note_slow_stretches(options, options.recorded_sms > 0 ? options.recorded_sms : cluster.gpu.sms);
+      kernels_(job.options().costs, job.cluster().gpu) {
+  const SimulationOptions& options = job.options();
+  note_slow_stretches(options,
+                      options.recorded_sms > 0 ? options.recorded_sms : job.cluster().gpu.sms);
   note_gradients();
   note_unused();
 }

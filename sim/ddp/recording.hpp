@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/job.hpp"
 #include "kernel_costs.hpp"
 
 namespace ddpsim {
@@ -23,9 +23,8 @@ struct GradientStretch {
 
 class Recording {
  public:
-  /// `recorded` is the workload itself or one of its ranks.
-  Recording(const Workload& workload, const Recorded& recorded, const SimulationOptions& options,
-            const Cluster& cluster);
+  /// `recorded` is the job's workload itself or one of its ranks.
+  Recording(const Job& job, const Recorded& recorded);
 
   const std::vector<GradientStretch>& gradients() const { return gradients_; }
   Duration after_last_gradient() const { return after_last_; }

@@ -23,6 +23,7 @@
 #include <tuple>
 
 #include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/step.hpp"
 #include "recording.hpp"
 
 namespace ddpsim {
@@ -35,18 +36,17 @@ constexpr TorchVersion kDividesWhileCopying{1, 7};
 
 class StepScheduler {
  public:
-  StepScheduler(const Workload& workload, const Cluster& cluster, const SimulationOptions& options,
-                const CollectiveModel& model, const std::vector<Bucket>& buckets,
-                const StepKind& kind, const std::vector<RankState>& states)
-      : workload_(workload),
-        options_(options),
-        costs_(options.costs),
-        model_(model),
+  StepScheduler(const Job& job, const std::vector<Bucket>& buckets, const StepKind& kind,
+                const std::vector<RankState>& states)
+      : job_(job),
+        workload_(job.workload()),
+        options_(job.options()),
+        costs_(options_.costs),
         buckets_(buckets),
         kind_(kind),
         states_(states),
-        cluster_(cluster),
-        kernels_(options.costs, cluster.gpu) {
+        cluster_(job.cluster()),
+        kernels_(options_.costs, cluster_.gpu) {
     bucket_of_.assign(workload_.parameters.size(), -1);
     for (std::size_t b = 0; b < buckets_.size(); ++b)
       for (const std::size_t parameter : buckets_[b].parameters)
@@ -58,9 +58,9 @@ class StepScheduler {
     result_.launch_operation.assign(buckets_.size(), 0);
     for (const RankClass& alike : rank_classes()) {
       const Recorded& recorded = recorded_by(alike);
-      recording_.emplace(workload_, recorded, options_, cluster_);
+      recording_.emplace(job_, recorded);
       recorded_launches_ = recording_->launches(buckets_);
-      scale_ = compute_speed(workload_, cluster_, options_);
+      scale_ = compute_speed(job_);
       offset_ = alike.state ? alike.state->start : recorded_offset(alike);
       if (alike.state) scale_ /= alike.state->slowdown;
       programs_ = RankPrograms{.rank = alike.rank, .host = {}, .compute = {}, .communication = {}};
@@ -83,11 +83,11 @@ class StepScheduler {
   void plan_collectives() {
     Schedule& schedule = result_.schedule;
     schedule.in_flight = {.groups = options_.ddp.process_groups,
-                          .threads = collectives_at_a_time(model_),
-                          .to_fill = collectives_to_fill(model_)};
+                          .threads = collectives_at_a_time(job_),
+                          .to_fill = collectives_to_fill(job_)};
     std::size_t broadcasts = 0;
     const auto add = [&](CollectiveKind kind, Bytes bytes, std::size_t index) {
-      const CollectivePlan planned = plan(model_, kind, bytes, index);
+      const CollectivePlan planned = plan(job_, kind, bytes, index);
       schedule.collectives.push_back({planned.transfer, planned.channels, kind, bytes,
                                       planned.volume, memory_load(kind, bytes, planned)});
       result_.choices.push_back(planned.choice);
@@ -477,10 +477,10 @@ class StepScheduler {
     return std::max(0.0, scaled(*recorded) / modelled);
   }
 
+  const Job& job_;
   const Workload& workload_;
   const SimulationOptions& options_;
   const DdpCosts& costs_;
-  const CollectiveModel& model_;
   const std::vector<Bucket>& buckets_;
   const StepKind kind_;
   const std::vector<RankState>& states_;
@@ -506,12 +506,10 @@ class StepScheduler {
 
 }  // namespace
 
-ReducerSchedule schedule_step(const Workload& workload, const Cluster& cluster,
-                              const SimulationOptions& options, const CollectiveModel& model,
-                              const std::vector<Bucket>& buckets, const StepKind& kind,
-                              const std::vector<RankState>& states) {
-  DDPSIM_ASSERT(workload.backward.has_value(), "a schedule needs backward timing");
-  return StepScheduler(workload, cluster, options, model, buckets, kind, states).build();
+ReducerSchedule schedule_step(const Job& job, const std::vector<Bucket>& buckets,
+                              const StepKind& kind, const std::vector<RankState>& states) {
+  DDPSIM_ASSERT(job.workload().backward.has_value(), "a schedule needs backward timing");
+  return StepScheduler(job, buckets, kind, states).build();
 }
 
 }  // namespace ddpsim

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "ddpsim/sim/job.hpp"
 #include "ddpsim/sim/schedule.hpp"
-#include "ddpsim/sim/step.hpp"
 
 namespace ddpsim {
 
@@ -38,9 +38,7 @@ struct ReducerSchedule {
 
 /// Ranks that compute alike share one entry of Schedule::ranks. `states` holds one entry per rank of
 /// the cluster; empty: every rank computes as recorded, from the start that was recorded with it.
-ReducerSchedule schedule_step(const Workload& workload, const Cluster& cluster,
-                              const SimulationOptions& options, const CollectiveModel& model,
-                              const std::vector<Bucket>& buckets, const StepKind& kind,
-                              const std::vector<RankState>& states);
+ReducerSchedule schedule_step(const Job& job, const std::vector<Bucket>& buckets,
+                              const StepKind& kind, const std::vector<RankState>& states);
 
 }  // namespace ddpsim

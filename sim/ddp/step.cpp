@@ -19,19 +19,19 @@ constexpr double kLongestStepSeconds = 1e6;
 /// Far beyond any memory, and four times it still fits into 63 bits.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
-Rates rates_of(const SimulationOptions& options, const Cluster& cluster) {
-  return {.compute_loss_per_channel = options.interference.sm_share / std::max(1, cluster.gpu.sms),
-          .compute_loss_per_load = options.interference.memory_share,
-          .communication = options.interference.communication_rate};
+Rates rates_of(const Job& job) {
+  const Interference& interference = job.options().interference;
+  return {.compute_loss_per_channel = interference.sm_share / std::max(1, job.cluster().gpu.sms),
+          .compute_loss_per_load = interference.memory_share,
+          .communication = interference.communication_rate};
 }
 
 /// Given only where a transfer takes longer at one time than at another.
-TransferTime transfers_beside_background(const CollectiveModel& model,
-                                         const ReducerSchedule& planned) {
-  const FlowModel* flow = std::get_if<FlowModel>(&model);
-  if (flow == nullptr || !flow->network->has_background()) return {};
-  const auto run = std::make_shared<SharedNetworkRun>(*flow->network, planned.schedule.collectives,
-                                                      planned.choices, flow->scale);
+TransferTime transfers_beside_background(const Job& job, const ReducerSchedule& planned) {
+  if (job.network() == nullptr || !job.network()->has_background()) return {};
+  const auto run =
+      std::make_shared<SharedNetworkRun>(*job.network(), planned.schedule.collectives,
+                                         planned.choices, chooser_of(job.model())->scale);
   return [run](std::uint32_t collective, TimePoint last_arrival) {
     return run->transfer(collective, last_arrival);
   };
@@ -43,41 +43,35 @@ struct SimulatedStep {
   StepResult result;
 };
 
-SimulatedStep run_step(const Workload& workload, const Cluster& cluster,
-                       const SimulationOptions& options, const CollectiveModel& model,
-                       const std::vector<Bucket>& buckets, const StepKind& kind,
+SimulatedStep run_step(const Job& job, const std::vector<Bucket>& buckets, const StepKind& kind,
                        const std::vector<RankState>& states) {
   SimulatedStep step;
-  step.planned = schedule_step(workload, cluster, options, model, buckets, kind, states);
-  step.execution = execute(step.planned.schedule, rates_of(options, cluster),
-                           transfers_beside_background(model, step.planned));
-  step.result.times = book_times(step.planned, step.execution, workload, cluster, options);
+  step.planned = schedule_step(job, buckets, kind, states);
+  step.execution =
+      execute(step.planned.schedule, rates_of(job), transfers_beside_background(job, step.planned));
+  step.result.times = book_times(step.planned, step.execution, job);
   step.result.events = step.execution.events;
   return step;
 }
 
 /// The steady step. Where ranks differ it is the one in which every rank begins as far from rank 0
 /// as it ends: found by running step after step, as a training run does.
-SimulatedStep run_steady_step(const Workload& workload, const Cluster& cluster,
-                              const SimulationOptions& options, const CollectiveModel& model,
-                              const std::vector<Bucket>& buckets) {
-  RankStates ranks(workload, cluster, options);
-  if (options.variation.empty())
-    return run_step(workload, cluster, options, model, buckets, StepKind{}, {});
+SimulatedStep run_steady_step(const Job& job, const std::vector<Bucket>& buckets) {
+  if (job.options().variation.empty()) return run_step(job, buckets, StepKind{}, {});
+  RankStates ranks(job);
   constexpr int kMostSteps = 16;  // a start depends on the step before alone: two or three do
   for (int step = 1;; ++step) {
-    SimulatedStep run =
-        run_step(workload, cluster, options, model, buckets, StepKind{}, ranks.steady());
+    SimulatedStep run = run_step(job, buckets, StepKind{}, ranks.steady());
     if (!ranks.advance(run.planned, run.execution) || step == kMostSteps) return run;
   }
 }
 
 /// Iteration 0 is the steady one.
-std::vector<Bucket> buckets_for(const Workload& workload, const SimulationOptions& options,
-                                int iteration) {
+std::vector<Bucket> buckets_for(const Job& job, int iteration) {
+  const SimulationOptions& options = job.options();
   if (options.buckets) return *options.buckets;
-  return iteration == 0 ? steady_buckets(workload, options.ddp)
-                        : buckets_of_iteration(workload, options.ddp, iteration);
+  return iteration == 0 ? steady_buckets(job.workload(), options.ddp)
+                        : buckets_of_iteration(job.workload(), options.ddp, iteration);
 }
 
 double recorded_seconds(const Recorded& recorded) {
@@ -114,8 +108,10 @@ std::optional<std::string> cannot_replay(const Recorded& recorded, const Workloa
 
 /// More than any sum of the step can come to, in double arithmetic: only to refuse what integer
 /// picoseconds could not hold. `bytes` are those of all gradients.
-double seconds_at_most(const Workload& workload, const Cluster& cluster,
-                       const SimulationOptions& options, double bytes) {
+double seconds_at_most(const Job& job, double bytes) {
+  const Workload& workload = job.workload();
+  const Cluster& cluster = job.cluster();
+  const SimulationOptions& options = job.options();
   double slowest = options.compute_scale;
   if (options.compute_scale_range) slowest = std::min(slowest, options.compute_scale_range->first);
   slowest /= slowdown(options.pace_range ? options.pace_range->second : options.pace, cluster);
@@ -130,15 +126,15 @@ double seconds_at_most(const Workload& workload, const Cluster& cluster,
   // Copies in, out, a hook's casts and adding into gradients: at most twelve passes over memory.
   double passes = 12 * bytes;
   double tensors = static_cast<double>(workload.parameters.size());
-  const AnalyticModel quiet{.cluster = cluster, .tuning = {}};
+  const Job quiet = job.with(AnalyticModel{});
   double transfers = 0;
   for (const BufferGroup& group : workload.buffers) {
     passes += 8 * static_cast<double>(group.bytes.count());
     tensors += static_cast<double>(group.tensors);
-    transfers += plan(quiet, CollectiveKind::broadcast, group.bytes, 0).transfer.seconds();
+    transfers += plan(quiet, CollectiveKind::broadcast, group.bytes).transfer.seconds();
   }
-  for (const Bucket& bucket : buckets_for(workload, options, 0))
-    transfers += plan(quiet, CollectiveKind::all_reduce, bucket.bytes, 0).transfer.seconds();
+  for (const Bucket& bucket : buckets_for(job, 0))
+    transfers += plan(quiet, CollectiveKind::all_reduce, bucket.bytes).transfer.seconds();
   constexpr double kWidestBand = 16;  // of uncertainty.cpp
   constexpr double kSlowestBytesPerSecond = 1e9;
   constexpr double kSecondsPerTensor = 1e-3;
@@ -149,13 +145,21 @@ double seconds_at_most(const Workload& workload, const Cluster& cluster,
 
 }  // namespace
 
-double compute_speed(const Workload& workload, const Cluster& cluster,
-                     const SimulationOptions& options) {
-  return options.compute_scale / slowdown_of_compute(options.pace, workload, cluster);
+double compute_speed(const Job& job) {
+  return job.options().compute_scale /
+         slowdown_of_compute(job.options().pace, job.workload(), job.cluster());
 }
 
-std::optional<std::string> cannot_simulate(const Workload& workload, const Cluster& cluster,
-                                           const SimulationOptions& options) {
+std::vector<Bytes> all_reduce_sizes(const Job& job) {
+  std::vector<Bytes> sizes;
+  for (const Bucket& bucket : buckets_for(job, 0))
+    sizes.push_back(wire_bytes(job.options().ddp, bucket.dtype, bucket.bytes));
+  return sizes;
+}
+
+std::optional<std::string> cannot_simulate(const Job& job) {
+  const Workload& workload = job.workload();
+  const SimulationOptions& options = job.options();
   if (std::optional<std::string> problem = cannot_assign(workload)) return problem;
   std::int64_t total = 0;
   bool any = false;
@@ -172,37 +176,36 @@ std::optional<std::string> cannot_simulate(const Workload& workload, const Clust
       return problem;
   const bool carries_ranks =
       !options.variation.empty() || (!workload.ranks.empty() && options.iterations > 0);
-  if (carries_ranks && cluster.ranks() > kMostDifferentRanks)
+  if (carries_ranks && job.cluster().ranks() > kMostDifferentRanks)
     return fmt::format("ranks that differ are simulated one by one: at most {}, not {}",
-                       kMostDifferentRanks, cluster.ranks());
+                       kMostDifferentRanks, job.cluster().ranks());
   std::int64_t buffers = 0;
   for (const BufferGroup& group : workload.buffers)
     if (__builtin_add_overflow(buffers, group.bytes.count(), &buffers)) buffers = kMostBytes + 1;
   if (total > kMostBytes || buffers > kMostBytes)
     return fmt::format("gradients or buffers of more than {} TiB cannot be simulated",
                        kMostBytes >> 40);
-  if (seconds_at_most(workload, cluster, options, static_cast<double>(total)) > kLongestStepSeconds)
+  if (seconds_at_most(job, static_cast<double>(total)) > kLongestStepSeconds)
     return fmt::format(
         "a step would take longer than {:.0f} days; check the units of times and rates",
         kLongestStepSeconds / 86400);
   return std::nullopt;
 }
 
-SimulationResult simulate(const Workload& workload, const Cluster& cluster,
-                          const SimulationOptions& options, const CollectiveModel& model) {
+SimulationResult simulate(const Job& job) {
+  const SimulationOptions& options = job.options();
   const BucketLimits limits = bucket_limits(options.ddp);
   SimulationResult result;
   WaitBook waits;
-  RankStates ranks(workload, cluster, options);
+  RankStates ranks(job);
   const int first = options.iterations > 0 ? 1 : 0;
   for (int iteration = first; iteration <= options.iterations; ++iteration) {
-    const std::vector<Bucket> buckets = buckets_for(workload, options, iteration);
+    const std::vector<Bucket> buckets = buckets_for(job, iteration);
     const StepKind kind{.rebuild = iteration > 0 && limits.rebuilt_from == iteration,
                         .delay_launch = iteration == 1 && options.ddp.static_graph};
     SimulatedStep step = iteration == 0
-                             ? run_steady_step(workload, cluster, options, model, buckets)
-                             : run_step(workload, cluster, options, model, buckets, kind,
-                                        ranks.of_iteration(iteration));
+                             ? run_steady_step(job, buckets)
+                             : run_step(job, buckets, kind, ranks.of_iteration(iteration));
     ranks.advance(step.planned, step.execution);
     waits.add(step.planned, step.execution);
     step.result.iteration = iteration;
@@ -217,10 +220,8 @@ SimulationResult simulate(const Workload& workload, const Cluster& cluster,
   return result;
 }
 
-StepTimes simulate_times(const Workload& workload, const Cluster& cluster,
-                         const SimulationOptions& options, const CollectiveModel& model) {
-  const std::vector<Bucket> buckets = buckets_for(workload, options, 0);
-  return run_steady_step(workload, cluster, options, model, buckets).result.times;
+StepTimes simulate_times(const Job& job) {
+  return run_steady_step(job, buckets_for(job, 0)).result.times;
 }
 
 }  // namespace ddpsim

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/step.hpp"
 
 namespace ddpsim {
 namespace {
@@ -105,9 +106,9 @@ std::string why_exposed(const BucketResult& bucket, const std::vector<BucketResu
 
 }  // namespace
 
-StepTimes book_times(const ReducerSchedule& planned, const Execution& execution,
-                     const Workload& workload, const Cluster& cluster,
-                     const SimulationOptions& options) {
+StepTimes book_times(const ReducerSchedule& planned, const Execution& execution, const Job& job) {
+  const Workload& workload = job.workload();
+  const DdpOptions& ddp = job.options().ddp;
   const Program& program = planned.schedule.ranks.front().compute;
   const std::vector<OperationTime>& operations = execution.ranks.front().compute;
   const TimePoint backward_end = end_of_backward(program, operations);
@@ -142,9 +143,9 @@ StepTimes book_times(const ReducerSchedule& planned, const Execution& execution,
     if (purpose != Purpose::optimizer) optimizer_start = cursor;
   }
   times.backward_compute = times.backward - times.copies_in - times.interference;
-  if (workload.recorded_with.buffer_broadcast && options.ddp.broadcast_buffers)
-    times.buffer_broadcast += workload.recorded_with.buffer_broadcast->scaled(
-        1 / compute_speed(workload, cluster, options));
+  if (workload.recorded_with.buffer_broadcast && ddp.broadcast_buffers)
+    times.buffer_broadcast +=
+        workload.recorded_with.buffer_broadcast->scaled(1 / compute_speed(job));
 
   std::vector<Interval> transfers;
   std::vector<Interval> waits;
@@ -177,7 +178,7 @@ StepTimes book_times(const ReducerSchedule& planned, const Execution& execution,
   DDPSIM_ASSERT(!times.overlap || (*times.overlap >= 0 && *times.overlap <= 1),
                 "overlap outside 0 to 1");
   // What kept the GPU waiting between steps (data loading) does so for every micro-batch.
-  times.stall = gaps + stall(workload).value_or(Duration()) * options.ddp.accumulate;
+  times.stall = gaps + stall(workload).value_or(Duration()) * ddp.accumulate;
   times.iteration = times.forward + times.backward + times.exposed_communication + times.finalize +
                     times.optimizer + times.stall;
   return times;

@@ -8,9 +8,7 @@
 namespace ddpsim {
 
 /// Books every picosecond of rank 0's step to one part. `stall` is carried over from the recording.
-StepTimes book_times(const ReducerSchedule& planned, const Execution& execution,
-                     const Workload& workload, const Cluster& cluster,
-                     const SimulationOptions& options);
+StepTimes book_times(const ReducerSchedule& planned, const Execution& execution, const Job& job);
 
 std::vector<BucketResult> describe_buckets(const ReducerSchedule& planned,
                                            const Execution& execution,

@@ -49,28 +49,29 @@ Cluster cluster_of(const RingChannel& ring, const Cluster& like) {
 
 }  // namespace
 
-FlowPlanner::FlowPlanner(Cluster cluster, Fabric fabric, const Background& background)
+FlowPlanner::FlowPlanner(std::shared_ptr<const Cluster> cluster,
+                         std::shared_ptr<const Fabric> fabric, const Background& background)
     : cluster_(std::move(cluster)),
       fabric_(std::move(fabric)),
-      links_(links_of(fabric_, cluster_)) {
+      links_(links_of(*fabric_, *cluster_)) {
   add_background(background);
 }
 
 bool FlowPlanner::has_channels(CollectiveKind kind, const CollectiveChoice& choice) const {
-  if (cluster_.ranks() <= 1) return false;
+  if (cluster_->ranks() <= 1) return false;
   if (kind == CollectiveKind::broadcast || choice.algorithm == Algorithm::ring)
-    return !fabric_.rings.empty();
-  return choice.algorithm == Algorithm::tree && !fabric_.trees.empty();
+    return !fabric_->rings.empty();
+  return choice.algorithm == Algorithm::tree && !fabric_->trees.empty();
 }
 
 ChunkPipeline FlowPlanner::pipeline(CollectiveKind kind, const CollectiveChoice& choice,
                                     Bytes size) {
-  const PipelineTerms terms = pipeline_terms(kind, choice, size, cluster_);
+  const PipelineTerms terms = pipeline_terms(kind, choice, size, *cluster_);
   const ShapeKind shape_kind = kind == CollectiveKind::broadcast     ? ShapeKind::broadcast
                                : choice.algorithm == Algorithm::ring ? ShapeKind::ring
                                                                      : ShapeKind::tree;
   return law_pipeline(shape(shape_kind, choice.channels), terms,
-                      load_of(kind, choice, cluster_, size, terms));
+                      load_of(kind, choice, *cluster_, size, terms));
 }
 
 Duration FlowPlanner::alone(CollectiveKind kind, const CollectiveChoice& choice, Bytes size) {
@@ -98,11 +99,11 @@ const PipelineShape& FlowPlanner::shape(ShapeKind kind, int channels) {
   const std::lock_guard lock(mutex_);
   std::unique_ptr<PipelineShape>& known = shapes_[{kind, channels}];
   if (!known) {
-    const int gpus = cluster_.gpus_per_node;
+    const int gpus = cluster_->gpus_per_node;
     known = std::make_unique<PipelineShape>(
-        kind == ShapeKind::ring        ? ring_all_reduce_shape(fabric_, channels, gpus)
-        : kind == ShapeKind::broadcast ? ring_broadcast_shape(fabric_, channels, gpus)
-                                       : tree_all_reduce_shape(fabric_, channels, gpus));
+        kind == ShapeKind::ring        ? ring_all_reduce_shape(*fabric_, channels, gpus)
+        : kind == ShapeKind::broadcast ? ring_broadcast_shape(*fabric_, channels, gpus)
+                                       : tree_all_reduce_shape(*fabric_, channels, gpus));
   }
   return *known;
 }
@@ -128,8 +129,8 @@ void FlowPlanner::add_background(const Background& background) {
     own.rings = job.rings;
     const auto channels = static_cast<int>(job.rings.size());
     auto shape = std::make_unique<PipelineShape>(
-        ring_all_reduce_shape(own, channels, cluster_.gpus_per_node));
-    const Cluster cluster = cluster_of(job.rings.front(), cluster_);
+        ring_all_reduce_shape(own, channels, cluster_->gpus_per_node));
+    const Cluster cluster = cluster_of(job.rings.front(), *cluster_);
     const CollectiveChoice choice{.algorithm = Algorithm::ring,
                                   .protocol = Protocol::simple,
                                   .channels = channels,

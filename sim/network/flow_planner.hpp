@@ -24,7 +24,9 @@ namespace ddpsim {
 
 class FlowPlanner {
  public:
-  FlowPlanner(Cluster cluster, Fabric fabric, const Background& background);
+  /// `fabric` is the cluster's, and the links of `background` are the fabric's.
+  FlowPlanner(std::shared_ptr<const Cluster> cluster, std::shared_ptr<const Fabric> fabric,
+              const Background& background);
 
   /// Whether the fabric has channels for the algorithm; others are left to the law.
   bool has_channels(CollectiveKind kind, const CollectiveChoice& choice) const;
@@ -42,8 +44,8 @@ class FlowPlanner {
   const PipelineShape& shape(ShapeKind kind, int channels);
   void add_background(const Background& background);
 
-  Cluster cluster_;
-  Fabric fabric_;
+  std::shared_ptr<const Cluster> cluster_;
+  std::shared_ptr<const Fabric> fabric_;
   NetworkLinks links_;
   std::vector<std::unique_ptr<PipelineShape>> background_shapes_;
   std::vector<NetworkJob> background_;

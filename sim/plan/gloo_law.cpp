@@ -33,18 +33,18 @@ constexpr double kMemoryCost = 2;
 constexpr double kHides = 1.5;
 
 /// Share of the traffic that comes from memory.
-double miss(const GlooModel& model, double bytes) {
-  const double touched = 2 * bytes * std::max(1, model.cluster.gpus_per_node);
+double miss(const GlooModel& model, const Cluster& cluster, double bytes) {
+  const double touched = 2 * bytes * std::max(1, cluster.gpus_per_node);
   const double cache = static_cast<double>(model.links.cache.count());
   return touched > cache ? 1 - cache / touched : 0;
 }
 
 /// Of so many collectives together.
-double bytes_per_second(const GlooModel& model, double bytes, double collectives = 1) {
-  const Cluster& cluster = model.cluster;
+double bytes_per_second(const GlooModel& model, const Cluster& cluster, double bytes,
+                        double collectives = 1) {
   double rate = std::min(model.links.process.bytes_per_second() * collectives,
                          model.links.host.bytes_per_second() / std::max(1, cluster.gpus_per_node));
-  rate /= 1 + (kMemoryCost - 1) * miss(model, bytes);
+  rate /= 1 + (kMemoryCost - 1) * miss(model, cluster, bytes);
   if (cluster.nodes > 1)
     rate = std::min(rate, cluster.network.per_nic.bytes_per_second() * kFramePayload /
                               std::max(1.0, cluster.network.oversubscription));
@@ -52,10 +52,9 @@ double bytes_per_second(const GlooModel& model, double bytes, double collectives
 }
 
 /// Of a step that passes the network.
-double step_us(const GlooModel& model) {
+double step_us(const GlooModel& model, const Cluster& cluster) {
   double step = model.links.step.microseconds();
-  if (model.cluster.nodes > 1 && model.cluster.network.latency)
-    step += model.cluster.network.latency->microseconds();
+  if (cluster.nodes > 1 && cluster.network.latency) step += cluster.network.latency->microseconds();
   return step;
 }
 
@@ -65,20 +64,21 @@ std::string_view name_of(Backend backend) {
   return backend == Backend::gloo ? "gloo" : "nccl";
 }
 
-double gloo_collectives_to_fill(const GlooModel& model) {
-  return bytes_per_second(model, 0, std::max(1.0, model.links.to_fill)) /
-         bytes_per_second(model, 0);
+double gloo_collectives_to_fill(const GlooModel& model, const Cluster& cluster) {
+  return bytes_per_second(model, cluster, 0, std::max(1.0, model.links.to_fill)) /
+         bytes_per_second(model, cluster, 0);
 }
 
-CollectivePlan gloo_plan(const GlooModel& model, CollectiveKind kind, Bytes size) {
+CollectivePlan gloo_plan(const GlooModel& model, const Cluster& cluster, CollectiveKind kind,
+                         Bytes size) {
   CollectivePlan plan;
-  const double n = model.cluster.ranks();
+  const double n = cluster.ranks();
   const double bytes = static_cast<double>(std::max<std::int64_t>(0, size.count()));
   if (!model.links.host_tensors) plan.to_host = plan.to_device = size / model.links.copy;
   if (n <= 1) return plan;
 
-  const double rate = bytes_per_second(model, bytes) / 1e6;  // bytes per us
-  const double step = step_us(model);
+  const double rate = bytes_per_second(model, cluster, bytes) / 1e6;  // bytes per us
+  const double step = step_us(model, cluster);
   double volume_us = 0;
   double total_us = model.links.start.microseconds();
   if (kind == CollectiveKind::broadcast) {

@@ -1,12 +1,13 @@
 #pragma once
 
-#include "ddpsim/sim/collective_model.hpp"
+#include "ddpsim/sim/job.hpp"
 
 namespace ddpsim {
 
 /// Collectives that fill a process, a host or the network together.
-double gloo_collectives_to_fill(const GlooModel& model);
+double gloo_collectives_to_fill(const GlooModel& model, const Cluster& cluster);
 
-CollectivePlan gloo_plan(const GlooModel& model, CollectiveKind kind, Bytes size);
+CollectivePlan gloo_plan(const GlooModel& model, const Cluster& cluster, CollectiveKind kind,
+                         Bytes size);
 
 }  // namespace ddpsim

@@ -1,6 +1,7 @@
 #include "best_partition.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace ddpsim {
 namespace {
@@ -27,15 +28,13 @@ std::vector<Bucket> cut(const Workload& workload, const std::vector<std::size_t>
 
 /// R(j): with one bucket per gradient and free collectives, a bucket is on the wire as soon as it
 /// could be: when the last rank is there.
-std::vector<TimePoint> earliest_starts(const Workload& workload, const Cluster& cluster,
-                                       const SimulationOptions& options,
-                                       const std::vector<std::size_t>& order) {
+std::vector<TimePoint> earliest_starts(const Job& job, const std::vector<std::size_t>& order) {
   std::vector<std::size_t> ends;
   for (std::size_t k = 1; k <= order.size(); ++k) ends.push_back(k);
-  SimulationOptions single = options;
+  SimulationOptions single = job.options();
   single.iterations = 0;
-  single.buckets = cut(workload, order, ends);
-  const SimulationResult result = simulate(workload, cluster, single, FreeModel{});
+  single.buckets = cut(job.workload(), order, ends);
+  const SimulationResult result = simulate(job.with(std::move(single)).with(FreeModel{}));
   std::vector<TimePoint> starts;
   for (const BucketResult& bucket : result.step.buckets) starts.push_back(bucket.last_arrival);
   return starts;
@@ -55,16 +54,16 @@ std::optional<std::string> no_partition_because(const Workload& workload) {
   return std::nullopt;
 }
 
-std::vector<Bucket> best_partition(const Workload& workload, const Cluster& cluster,
-                                   const SimulationOptions& options, const CollectiveModel& model) {
+std::vector<Bucket> best_partition(const Job& job) {
+  const Workload& workload = job.workload();
   const std::vector<std::size_t> order = ready_order(workload);
-  const std::vector<TimePoint> starts = earliest_starts(workload, cluster, options, order);
+  const std::vector<TimePoint> starts = earliest_starts(job, order);
   const std::size_t n = order.size();
   // Bytes on the wire of the first k gradients, all of one type.
   std::vector<Bytes> before(n + 1);
   for (std::size_t k = 0; k < n; ++k)
     before[k + 1] =
-        before[k] + wire_bytes(options.ddp, workload.parameters[order[k]].dtype,
+        before[k] + wire_bytes(job.options().ddp, workload.parameters[order[k]].dtype,
                                gradient_bytes(workload.parameters[order[k]]).value_or(Bytes()));
 
   std::vector<TimePoint> end(n + 1, TimePoint::max());
@@ -73,7 +72,7 @@ std::vector<Bucket> best_partition(const Workload& workload, const Cluster& clus
   for (std::size_t j = 1; j <= n; ++j) {
     for (std::size_t i = j; i-- > 0;) {
       const Duration transfer =
-          plan(model, CollectiveKind::all_reduce, before[j] - before[i], 0).transfer;
+          plan(job, CollectiveKind::all_reduce, before[j] - before[i]).transfer;
       const TimePoint candidate = std::max(end[i], starts[j - 1]) + transfer;
       if (candidate < end[j]) {
         end[j] = candidate;

@@ -21,7 +21,6 @@ namespace ddpsim {
 std::optional<std::string> no_partition_because(const Workload& workload);
 
 /// Precondition: no_partition_because is absent. Times are not filled in.
-std::vector<Bucket> best_partition(const Workload& workload, const Cluster& cluster,
-                                   const SimulationOptions& options, const CollectiveModel& model);
+std::vector<Bucket> best_partition(const Job& job);
 
 }  // namespace ddpsim

@@ -10,7 +10,7 @@
 namespace ddpsim {
 namespace {
 
-/// A candidate's step as predicted and in every world that may be the true one.
+/// A job's step as predicted and in every world that may be the true one.
 struct Sample {
   const Cluster* cluster = nullptr;
   Duration step;
@@ -18,12 +18,11 @@ struct Sample {
   std::vector<Duration> steps;       ///< by world
 };
 
-Sample sample(const Candidate& job, Duration step) {
-  Sample sample{.cluster = &job.cluster, .step = step, .sources = {}, .steps = {}};
-  for (const Scenario& world : scenarios(job.workload, job.options, job.model)) {
+Sample sample(const Job& job, Duration step) {
+  Sample sample{.cluster = &job.cluster(), .step = step, .sources = {}, .steps = {}};
+  for (const Scenario& world : scenarios(job)) {
     sample.sources.push_back(world.source);
-    sample.steps.push_back(
-        simulate_times(job.workload, job.cluster, world.options, world.model).iteration);
+    sample.steps.push_back(simulate_times(world.job).iteration);
   }
   return sample;
 }
@@ -78,44 +77,41 @@ Lead lead(const Sample& fast, const Sample& slow) {
           .high_percent = percent(expected + spread.high / fast.step)};
 }
 
-Duration step_alone(const StepTimes& times, const Candidate& job) {
+Duration step_alone(const StepTimes& times, const Job& job) {
   const Duration compute =
       times.forward - times.buffer_broadcast + times.backward_compute + times.optimizer;
-  return compute.scaled(1 / slowdown(job.options.pace, job.cluster)) +
-         stall(job.workload).value_or(Duration()) * job.options.ddp.accumulate;
+  return compute.scaled(1 / slowdown(job.options().pace, job.cluster())) +
+         stall(job.workload()).value_or(Duration()) * job.options().ddp.accumulate;
 }
 
 }  // namespace
 
-Comparison compare(const std::vector<Candidate>& candidates, const CompareOptions& options) {
-  DDPSIM_ASSERT(!candidates.empty(), "nothing to compare");
-  const std::size_t count = candidates.size();
+Comparison compare(const std::vector<Job>& jobs, const CompareOptions& options) {
+  DDPSIM_ASSERT(!jobs.empty(), "nothing to compare");
+  const std::size_t count = jobs.size();
   const int threads = threads_for(options.threads);
-  TuneOptions tuning;  // threads that no candidate needs go into its search
+  TuneOptions tuning;  // threads that no job needs go into its search
   tuning.threads = std::max(1, threads / static_cast<int>(std::min<std::size_t>(count, 1024)));
 
   Comparison result;
   result.jobs.resize(count);
   std::vector<Sample> samples(count);
   for_each_index(count, threads, 1, [&](std::size_t i) {
-    const Candidate& job = candidates[i];
+    const Job& job = jobs[i];
     ComparedJob& compared = result.jobs[i];
-    compared.times = simulate_times(job.workload, job.cluster, job.options, job.model);
+    compared.times = simulate_times(job);
     const Duration step = compared.times.iteration;
     compared.alone = step_alone(compared.times, job);
     compared.efficiency = compared.alone / step;
-    compared.confidence =
-        assess(job.workload, job.cluster, job.options, job.model, step, std::nullopt);
-    if (options.tune)
-      compared.best_cap =
-          tune(job.workload, job.cluster, job.options, job.model, tuning).recommended;
+    compared.confidence = assess(job, step, std::nullopt);
+    if (options.tune) compared.best_cap = tune(job, tuning).recommended;
     samples[i] = sample(job, step);
   });
 
   result.by_speed.resize(count);
   std::iota(result.by_speed.begin(), result.by_speed.end(), std::size_t{0});
   const auto speed = [&](std::size_t i) {
-    return candidates[i].cluster.ranks() / result.jobs[i].times.iteration.seconds();
+    return jobs[i].cluster().ranks() / result.jobs[i].times.iteration.seconds();
   };
   std::stable_sort(result.by_speed.begin(), result.by_speed.end(),
                    [&](std::size_t a, std::size_t b) { return speed(a) > speed(b); });

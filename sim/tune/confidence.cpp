@@ -52,27 +52,26 @@ std::string calibration_of(const Cluster& cluster) {
                      beyond.empty() ? "" : ", but " + beyond);
 }
 
-Confidence assess(const Workload& workload, const Cluster& cluster, const SimulationOptions& given,
-                  const CollectiveModel& model, Duration predicted,
-                  const std::optional<Replay>& replay) {
-  SimulationOptions options = given;
+Confidence assess(const Job& given, Duration predicted, const std::optional<Replay>& replay) {
+  SimulationOptions options = given.options();
   // How fast the GPUs of this very job are, alone and together, is in today's step, and so in the
   // residual.
   if (replay) {
     options.pace_range.reset();
     options.compute_scale_range.reset();
   }
-  const std::vector<Scenario> worlds = scenarios(workload, options, model);
+  const Job job = given.with(options);
+  const Cluster& cluster = job.cluster();
+  const std::vector<Scenario> worlds = scenarios(job);
   std::vector<Deviation> deviations;
   for (const Scenario& world : worlds)
-    deviations.push_back(
-        {world.source,
-         simulate_times(workload, cluster, world.options, world.model).iteration - predicted});
+    deviations.push_back({world.source, simulate_times(world.job).iteration - predicted});
 
   Confidence confidence;
   Cluster basis = cluster;
-  if (chooser_of(model) == nullptr) basis.calibration.reset();  // NCCL's logs say nothing of gloo
-  const bool gloo = std::holds_alternative<GlooModel>(model);
+  if (chooser_of(job.model()) == nullptr)
+    basis.calibration.reset();  // NCCL's logs say nothing of gloo
+  const bool gloo = std::holds_alternative<GlooModel>(job.model());
   confidence.grade = grade_of(basis, replay && replay->reproduced());
   if (basis.calibration)
     confidence.beyond =
@@ -114,9 +113,8 @@ Confidence assess(const Workload& workload, const Cluster& cluster, const Simula
   const Spread spread = combine(deviations, noise);
   confidence.low_percent = 100 * (spread.low / predicted);
   confidence.high_percent = 100 * (spread.high / predicted);
-  confidence.measure_next = measure_next(deviations, noise, predicted, workload, cluster, options,
-                                         gloo ? Backend::gloo : Backend::nccl);
-  grade_by_sizes(confidence, sent_sizes(workload, options), "buckets", basis);
+  confidence.measure_next = measure_next(deviations, noise, predicted, job);
+  grade_by_sizes(confidence, all_reduce_sizes(job), "buckets", basis);
   return confidence;
 }
 

@@ -9,7 +9,6 @@
 #include <string>
 #include <utility>
 
-#include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/correction.hpp"
 
 namespace ddpsim {
@@ -77,16 +76,15 @@ NextMeasurement measure_gloo(const std::string& source, const std::vector<Bytes>
 }
 
 /// Absent where the source was measured already.
-std::optional<NextMeasurement> measurement_of(const std::string& source, const Workload& workload,
-                                              const Cluster& cluster,
-                                              const SimulationOptions& options, Backend backend) {
-  const bool gloo = backend == Backend::gloo;
+std::optional<NextMeasurement> measurement_of(const std::string& source, const Job& job) {
+  const Cluster& cluster = job.cluster();
+  const bool gloo = std::holds_alternative<GlooModel>(job.model());
   const bool collectives =
       source == kFixedCost || source == kBandwidth || source == kCollectiveTimes;
   if (collectives && (!gloo || cluster.ranks() > 1)) {
     const std::vector<Bytes> sizes = source == kFixedCost
                                          ? std::vector<Bytes>{Bytes(1024), kSmallAllReduce}
-                                         : sent_sizes(workload, options);
+                                         : all_reduce_sizes(job);
     if (gloo) return measure_gloo(source, sizes, cluster);
     return measure_all_reduces(source, sizes, cluster);
   }
@@ -111,14 +109,6 @@ std::optional<NextMeasurement> measurement_of(const std::string& source, const W
 }
 
 }  // namespace
-
-std::vector<Bytes> sent_sizes(const Workload& workload, const SimulationOptions& options) {
-  std::vector<Bytes> sizes;
-  for (const Bucket& bucket :
-       options.buckets ? *options.buckets : steady_buckets(workload, options.ddp))
-    sizes.push_back(wire_bytes(options.ddp, bucket.dtype, bucket.bytes));
-  return sizes;
-}
 
 std::optional<NextMeasurement> measure_all_reduces(const std::string& source,
                                                    const std::vector<Bytes>& sizes,
@@ -151,8 +141,7 @@ std::optional<NextMeasurement> measure_all_reduces(const std::string& source,
 
 std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviations,
                                             const std::vector<Duration>& extra, Duration predicted,
-                                            const Workload& workload, const Cluster& cluster,
-                                            const SimulationOptions& options, Backend backend) {
+                                            const Job& job) {
   const Duration all = width(deviations, extra);
   Duration most = predicted.scaled(kWorthMeasuring);
   std::optional<NextMeasurement> best;
@@ -162,7 +151,7 @@ std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviat
       if (deviation.source != candidate.source) others.push_back(deviation);
     const Duration narrower = all - width(others, extra);
     if (narrower <= most) continue;
-    auto measurement = measurement_of(candidate.source, workload, cluster, options, backend);
+    auto measurement = measurement_of(candidate.source, job);
     if (!measurement) continue;
     most = narrower;
     best = std::move(measurement);

@@ -18,14 +18,9 @@ std::optional<NextMeasurement> measure_all_reduces(const std::string& source,
                                                    const std::vector<Bytes>& sizes,
                                                    const Cluster& cluster);
 
-/// What goes over the wire, bucket by bucket.
-std::vector<Bytes> sent_sizes(const Workload& workload, const SimulationOptions& options);
-
 /// `extra` as for `combine`. Absent where no named source is worth a measurement.
 std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviations,
                                             const std::vector<Duration>& extra, Duration predicted,
-                                            const Workload& workload, const Cluster& cluster,
-                                            const SimulationOptions& options,
-                                            Backend backend = Backend::nccl);
+                                            const Job& job);
 
 }  // namespace ddpsim

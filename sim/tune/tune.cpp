@@ -19,9 +19,8 @@ constexpr std::size_t kPointsPerThread = 8;
 
 class Tuner {
  public:
-  Tuner(const Workload& workload, const Cluster& cluster, const SimulationOptions& options,
-        const CollectiveModel& model, const TuneOptions& tuning)
-      : workload_(workload), cluster_(cluster), options_(options), model_(model), tuning_(tuning) {}
+  Tuner(const Job& job, const TuneOptions& tuning)
+      : job_(job), workload_(job.workload()), options_(job.options()), tuning_(tuning) {}
 
   TuneResult run() {
     const Bucketing standard = evaluated(default_bucketing(workload_, options_.ddp));
@@ -50,15 +49,15 @@ class Tuner {
     return buckets_under(workload_, options_.ddp, bucketing.limits);
   }
 
-  static SimulationOptions with(std::vector<Bucket> buckets, SimulationOptions options) {
+  static Job with(std::vector<Bucket> buckets, const Job& job) {
+    SimulationOptions options = job.options();
     options.iterations = 0;
     options.buckets = std::move(buckets);
-    return options;
+    return job.with(std::move(options));
   }
 
   Bucketing evaluated(Bucketing bucketing) const {
-    const StepTimes times =
-        simulate_times(workload_, cluster_, with(buckets_of(bucketing), options_), model_);
+    const StepTimes times = simulate_times(with(buckets_of(bucketing), job_));
     bucketing.point.iteration = times.iteration;
     bucketing.point.exposed_communication = times.exposed_communication;
     return bucketing;
@@ -263,14 +262,13 @@ class Tuner {
   /// iteration(default) - iteration(chosen), and again in every world that may be the true one.
   Gain gain(const Bucketing& standard, const Bucketing& chosen) const {
     const Duration value = standard.point.iteration - chosen.point.iteration;
-    const std::vector<Scenario> worlds = scenarios(workload_, options_, model_);
+    const std::vector<Scenario> worlds = scenarios(job_);
     const std::vector<Bucket> before = buckets_of(standard);
     const std::vector<Bucket> after = buckets_of(chosen);
     std::vector<Deviation> deviations;
     for (const Scenario& world : worlds) {
       const auto time = [&](const std::vector<Bucket>& buckets) {
-        return simulate_times(workload_, cluster_, with(buckets, world.options), world.model)
-            .iteration;
+        return simulate_times(with(buckets, world.job)).iteration;
       };
       deviations.push_back({world.source, time(before) - time(after) - value});
     }
@@ -286,12 +284,14 @@ class Tuner {
 
   /// Collectives, what hooks do to them, their launches and their interference take no time at all.
   Duration lower_bound(const Bucketing& standard) const {
-    SimulationOptions free = with(buckets_of(standard), options_);
+    SimulationOptions free = options_;
+    free.iterations = 0;
+    free.buckets = buckets_of(standard);
     free.costs.host_hook = free.costs.host_launch = free.costs.host_search_per_parameter =
         Duration();
     free.costs.launch_latency = free.costs.event_latency = Duration();
     free.ddp.comm_hook = CommHook::none;
-    return simulate_times(workload_, cluster_, free, FreeModel{}).iteration;
+    return simulate_times(job_.with(std::move(free)).with(FreeModel{})).iteration;
   }
 
   void partition(const Bucketing& standard, const std::vector<Bucketing>& found, std::size_t best,
@@ -300,9 +300,8 @@ class Tuner {
       result.best_partition_absent_because = *reason;
       return;
     }
-    std::vector<Bucket> cut = best_partition(workload_, cluster_, options_, model_);
-    const Duration time =
-        simulate_times(workload_, cluster_, with(cut, options_), model_).iteration;
+    std::vector<Bucket> cut = best_partition(job_);
+    const Duration time = simulate_times(with(cut, job_)).iteration;
     // Seen in full, a cap's bucketing may still beat the cut.
     const Bucketing& settable = best == kNone ? standard : found[best];
     const bool list =
@@ -313,18 +312,16 @@ class Tuner {
       result.best_partition = {std::move(cut), time, list, false};
   }
 
+  const Job& job_;
   const Workload& workload_;
-  const Cluster& cluster_;
   const SimulationOptions& options_;
-  const CollectiveModel& model_;
   const TuneOptions& tuning_;
 };
 
 }  // namespace
 
-TuneResult tune(const Workload& workload, const Cluster& cluster, const SimulationOptions& options,
-                const CollectiveModel& model, const TuneOptions& tuning) {
-  return Tuner(workload, cluster, options, model, tuning).run();
+TuneResult tune(const Job& job, const TuneOptions& tuning) {
+  return Tuner(job, tuning).run();
 }
 
 }  // namespace ddpsim

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-
-#include "ddpsim/sim/bucket_assignment.hpp"
+#include <utility>
 
 namespace ddpsim {
 namespace {
@@ -58,28 +57,19 @@ const Evidence& evidence_for(const Cluster& cluster) {
 /// factor of two, as its two environments lay apart.
 constexpr Band kGloo{0.6, 1.7};
 
-Band fixed_cost_band(const CollectiveModel& model) {
-  const AnalyticModel* nccl = chooser_of(model);
-  if (nccl == nullptr || nccl->cluster.ranks() <= 1) return {};
-  return nccl->cluster.calibration ? duration_band(nccl->cluster, kSmallAllReduce)
-                                   : evidence_for(nccl->cluster).fixed;
+Band fixed_cost_band(const Job& job) {
+  const Cluster& cluster = job.cluster();
+  if (chooser_of(job.model()) == nullptr || cluster.ranks() <= 1) return {};
+  return cluster.calibration ? duration_band(cluster, kSmallAllReduce)
+                             : evidence_for(cluster).fixed;
 }
 
 /// A calibration knows its own rate, and less of it outside the sizes measured.
-Band bandwidth_band(const CollectiveModel& model, Bytes largest) {
-  const AnalyticModel* nccl = chooser_of(model);
-  if (nccl == nullptr || nccl->cluster.ranks() <= 1) return {};
-  return nccl->cluster.calibration ? duration_band(nccl->cluster, std::max(kLarge, largest))
-                                   : evidence_for(nccl->cluster).bandwidth;
-}
-
-/// Most bytes of a step travel in its largest buckets.
-Bytes largest_bucket(const Workload& workload, const SimulationOptions& options) {
-  Bytes largest;
-  for (const Bucket& bucket :
-       options.buckets ? *options.buckets : steady_buckets(workload, options.ddp))
-    largest = std::max(largest, wire_bytes(options.ddp, bucket.dtype, bucket.bytes));
-  return largest;
+Band bandwidth_band(const Job& job, Bytes largest) {
+  const Cluster& cluster = job.cluster();
+  if (chooser_of(job.model()) == nullptr || cluster.ranks() <= 1) return {};
+  return cluster.calibration ? duration_band(cluster, std::max(kLarge, largest))
+                             : evidence_for(cluster).bandwidth;
 }
 
 /// No SM lost at all, or twice the share (memory traffic on top of thread blocks).
@@ -89,32 +79,33 @@ constexpr double kStrongInterference = 2;
 constexpr double kCostsLow = 0.7;
 constexpr double kCostsHigh = 1.5;
 
-CollectiveModel with_fixed_cost(CollectiveModel model, double factor) {
-  if (TimeScale* scale = time_scale_of(model)) scale->fixed *= factor;
-  return model;
-}
-
-CollectiveModel with_bandwidth(CollectiveModel model, double factor) {
-  if (TimeScale* scale = time_scale_of(model)) scale->bandwidth *= factor;
-  return model;
+/// Fixed cost and bytes so many times as long.
+Job with_collectives(const Job& job, double fixed, double bandwidth) {
+  CollectiveModel model = job.model();
+  if (TimeScale* scale = time_scale_of(model)) {
+    scale->fixed *= fixed;
+    scale->bandwidth *= bandwidth;
+  }
+  return job.with(std::move(model));
 }
 
 /// gloo's band is one of whole times: its parts err together there.
-std::vector<Scenario> collective_worlds(const Workload& workload, const SimulationOptions& options,
-                                        const CollectiveModel& model) {
+std::vector<Scenario> collective_worlds(const Job& job) {
   std::vector<Scenario> worlds;
-  if (std::holds_alternative<GlooModel>(model)) {
+  if (std::holds_alternative<GlooModel>(job.model())) {
     for (const double factor : {kGloo.faster, kGloo.slower})
-      worlds.push_back(
-          {kCollectiveTimes, options, with_bandwidth(with_fixed_cost(model, factor), factor)});
+      worlds.push_back({kCollectiveTimes, with_collectives(job, factor, factor)});
     return worlds;
   }
-  const Band fixed = fixed_cost_band(model);
+  const Band fixed = fixed_cost_band(job);
   for (const double factor : {fixed.faster, fixed.slower})
-    worlds.push_back({kFixedCost, options, with_fixed_cost(model, factor)});
-  const Band bytes = bandwidth_band(model, largest_bucket(workload, options));
+    worlds.push_back({kFixedCost, with_collectives(job, factor, 1)});
+  // Most bytes of a step travel in its largest buckets.
+  const std::vector<Bytes> sizes = all_reduce_sizes(job);
+  const Band bytes =
+      bandwidth_band(job, sizes.empty() ? Bytes() : *std::max_element(sizes.begin(), sizes.end()));
   for (const double factor : {bytes.faster, bytes.slower})
-    worlds.push_back({kBandwidth, options, with_bandwidth(model, factor)});
+    worlds.push_back({kBandwidth, with_collectives(job, 1, factor)});
   return worlds;
 }
 
@@ -171,21 +162,24 @@ std::string band_evidence(const Cluster& cluster) {
       evidence_for(cluster).logs);
 }
 
-std::vector<Scenario> scenarios(const Workload& workload, const SimulationOptions& options,
-                                const CollectiveModel& model) {
-  std::vector<Scenario> worlds = collective_worlds(workload, options, model);
-  worlds.push_back({kInterference, with_interference(options, kNoInterference), model});
-  worlds.push_back({kInterference, with_interference(options, kStrongInterference), model});
-  worlds.push_back({kCosts, with_costs(options, kCostsLow), model});
-  worlds.push_back({kCosts, with_costs(options, kCostsHigh), model});
+std::vector<Scenario> scenarios(const Job& job) {
+  const SimulationOptions& options = job.options();
+  std::vector<Scenario> worlds = collective_worlds(job);
+  const auto add = [&](const char* source, SimulationOptions changed) {
+    worlds.push_back({source, job.with(std::move(changed))});
+  };
+  add(kInterference, with_interference(options, kNoInterference));
+  add(kInterference, with_interference(options, kStrongInterference));
+  add(kCosts, with_costs(options, kCostsLow));
+  add(kCosts, with_costs(options, kCostsHigh));
   if (options.pace_range) {
-    worlds.push_back({kRankPace, with_pace(options, options.pace_range->first), model});
-    worlds.push_back({kRankPace, with_pace(options, options.pace_range->second), model});
+    add(kRankPace, with_pace(options, options.pace_range->first));
+    add(kRankPace, with_pace(options, options.pace_range->second));
   }
   if (options.compute_scale_range) {
     const auto [slowest, fastest] = *options.compute_scale_range;
-    worlds.push_back({kComputeScale, with_compute(options, fastest), model});
-    worlds.push_back({kComputeScale, with_compute(options, slowest), model});
+    add(kComputeScale, with_compute(options, fastest));
+    add(kComputeScale, with_compute(options, slowest));
   }
   return worlds;
 }

@@ -20,8 +20,7 @@ std::string band_evidence(const Cluster& cluster);
 /// One way the world may differ from the model.
 struct Scenario {
   std::string source;  ///< scenarios of one source are alternatives of each other
-  SimulationOptions options;
-  CollectiveModel model;
+  Job job;
 };
 
 /// Sources that belong to a cluster, to its hosts and to a GPU …
@@ -39,8 +38,7 @@ inline constexpr const char* kReplayResidual = "today's residual";
 
 /// All scenarios, two per source: for every job the same sources in the same order, but that pace and
 /// compute scale, the last, may be absent.
-std::vector<Scenario> scenarios(const Workload& workload, const SimulationOptions& options,
-                                const CollectiveModel& model);
+std::vector<Scenario> scenarios(const Job& job);
 
 /// What one scenario changes.
 struct Deviation {

@@ -59,9 +59,8 @@ void BM_TuneFlow1000Caps(benchmark::State& state) {
   for (int i = 1; i <= 1000; ++i) tuning.caps.push_back(i * 0.1);
   for (auto _ : state) {
     // A fresh model: nothing is remembered from the round before.
-    const CollectiveModel model =
-        flow_model(cluster, {.nccl = bundled_nccl(DdpOptions{}.torch)}, fabric);
-    benchmark::DoNotOptimize(tune(workload, cluster, SimulationOptions{}, model, tuning));
+    const CollectiveModel model = flow_model({.nccl = bundled_nccl(DdpOptions{}.torch)}, fabric);
+    benchmark::DoNotOptimize(tune(Job(workload, cluster, SimulationOptions{}, model), tuning));
   }
   state.SetItemsProcessed(state.iterations() * 1000);
 }

@@ -25,19 +25,17 @@ Cluster cluster_of(std::int64_t ranks) {
                             " gpu:8xV100 nvswitch:150GBps nic:4x100Gbps:ib");
 }
 
-AnalyticModel model_of(const Cluster& cluster) {
-  return {.cluster = cluster, .tuning = {.nccl = bundled_nccl(DdpOptions{}.torch)}};
+Job job_on(std::int64_t ranks) {
+  return Job(resnet50(), cluster_of(ranks), {},
+             AnalyticModel{.tuning = {.nccl = bundled_nccl(DdpOptions{}.torch)}});
 }
 
 /// The curve over 1000 caps, 0.1 to 100 MiB; issue target: under a second.
 void BM_Tune1000Caps(benchmark::State& state) {
-  const Workload workload = resnet50();
-  const Cluster cluster = cluster_of(state.range(0));
-  const CollectiveModel model = model_of(cluster);
+  const Job job = job_on(state.range(0));
   TuneOptions tuning;
   for (int i = 1; i <= 1000; ++i) tuning.caps.push_back(i * 0.1);
-  for (auto _ : state)
-    benchmark::DoNotOptimize(tune(workload, cluster, SimulationOptions{}, model, tuning));
+  for (auto _ : state) benchmark::DoNotOptimize(tune(job, tuning));
   state.SetItemsProcessed(state.iterations() * 1000);
 }
 BENCHMARK(BM_Tune1000Caps)
@@ -48,11 +46,8 @@ BENCHMARK(BM_Tune1000Caps)
 
 /// Every distinct bucketing, best partition and verdict: what `ddpsim tune` does unasked.
 void BM_TuneEverything(benchmark::State& state) {
-  const Workload workload = resnet50();
-  const Cluster cluster = cluster_of(state.range(0));
-  const CollectiveModel model = model_of(cluster);
-  for (auto _ : state)
-    benchmark::DoNotOptimize(tune(workload, cluster, SimulationOptions{}, model, {}));
+  const Job job = job_on(state.range(0));
+  for (auto _ : state) benchmark::DoNotOptimize(tune(job, {}));
 }
 BENCHMARK(BM_TuneEverything)
     ->ArgName("ranks")
@@ -61,11 +56,8 @@ BENCHMARK(BM_TuneEverything)
     ->UseRealTime();
 
 void BM_SimulateStep(benchmark::State& state) {
-  const Workload workload = resnet50();
-  const Cluster cluster = cluster_of(state.range(0));
-  const CollectiveModel model = model_of(cluster);
-  for (auto _ : state)
-    benchmark::DoNotOptimize(simulate(workload, cluster, SimulationOptions{}, model));
+  const Job job = job_on(state.range(0));
+  for (auto _ : state) benchmark::DoNotOptimize(simulate(job));
 }
 BENCHMARK(BM_SimulateStep)->ArgName("ranks")->Arg(8)->Arg(1024)->Unit(benchmark::kMicrosecond);
 

@@ -23,11 +23,9 @@ inline Cluster pair_of_gpus() {
 }
 
 /// An all-reduce takes `start_us`, and `mib_us` more for every MiB.
-inline CollectiveModel alpha_beta(double start_us, double mib_us,
-                                  const Cluster& cluster = pair_of_gpus()) {
+inline CollectiveModel alpha_beta(double start_us, double mib_us) {
   const Bandwidth rate = Bandwidth::bytes_per_second(1'048'576e6 / mib_us);
-  return GlooModel{.cluster = cluster,
-                   .links = {.process = rate,
+  return GlooModel{.links = {.process = rate,
                              .to_fill = 1,
                              .host = 1e6 * rate,
                              .cache = Bytes::max(),
@@ -44,20 +42,19 @@ inline Workload mib_layers(const std::vector<double>& at_us, double forward_us) 
   return chain(gradients, forward_us, at_us.back());
 }
 
-/// A training job with everything `tune` and `assess` ask for.
-struct Job {
+/// A job of which a test may still change a part.
+struct OpenJob {
   Workload workload;
   CollectiveModel model;
   Cluster cluster = pair_of_gpus();
   SimulationOptions options = bare();
 
-  Duration step() const { return simulate_times(workload, cluster, options, model).iteration; }
-  TuneResult tune(const TuneOptions& tuning = {}) const {
-    return ddpsim::tune(workload, cluster, options, model, tuning);
-  }
+  operator Job() const { return Job(workload, cluster, options, model); }
+  Duration step() const { return simulate_times(*this).iteration; }
+  TuneResult tune(const TuneOptions& tuning = {}) const { return ddpsim::tune(*this, tuning); }
   Recommendation advice(const TuneOptions& tuning = {}) const { return tune(tuning).recommended; }
   Confidence assess(const std::optional<Replay>& replay = std::nullopt) const {
-    return ddpsim::assess(workload, cluster, options, model, step(), replay);
+    return ddpsim::assess(*this, step(), replay);
   }
 };
 

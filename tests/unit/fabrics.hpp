@@ -1,11 +1,14 @@
 // Fabrics built by hand, for tests that need links and routes but no cluster file.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ddpsim/sim/cluster.hpp"
 #include "ddpsim/sim/fabric.hpp"
+#include "flow_planner.hpp"
 
 namespace ddpsim::fabrics {
 
@@ -137,6 +140,13 @@ inline Fabric switched(const Cluster& cluster, int channels) {
     builder.fabric.trees.push_back(tree);
   }
   return builder.fabric;
+}
+
+/// The planner of a flow model on a cluster with these wires.
+inline FlowPlanner planner(const Cluster& cluster, Fabric fabric,
+                           const Background& background = {}) {
+  return {std::make_shared<const Cluster>(cluster),
+          std::make_shared<const Fabric>(std::move(fabric)), background};
 }
 
 }  // namespace ddpsim::fabrics

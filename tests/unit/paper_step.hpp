@@ -34,6 +34,7 @@
 
 #include <fmt/format.h>
 
+#include "ddpsim/sim/step.hpp"
 #include "worlds.hpp"
 
 namespace ddpsim::paper {
@@ -86,8 +87,9 @@ inline SimulationResult simulated(const SimulationOptions& options,
                                   const Workload& step = workload(),
                                   const CollectiveModel& model = wire(),
                                   const Cluster& cluster = gpus()) {
-  REQUIRE_FALSE(cannot_simulate(step, cluster, options));
-  return simulate(step, cluster, options, model);
+  const Job job(step, cluster, options, model);
+  REQUIRE_FALSE(cannot_simulate(job));
+  return simulate(job);
 }
 
 inline StepResult step_with(const SimulationOptions& options, const Workload& step = workload(),

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data_files.hpp"
+#include "ddpsim/sim/step.hpp"
 #include "ddpsim/traces/rank_group.hpp"
 #include "worlds.hpp"
 
@@ -79,8 +80,8 @@ TEST_CASE("replay: eight V100s with their own recordings start and end where the
     if (one["collective"] == "nccl:all_reduce")
       transfers.durations.push_back(us(one["min_dur_us"].get<double>()));
   const Cluster cluster = node(kRanks);
-  REQUIRE_FALSE(cannot_simulate(workload, cluster, options));
-  const SimulationResult result = simulate(workload, cluster, options, transfers);
+  REQUIRE_FALSE(cannot_simulate(Job(workload, cluster, options, FreeModel{})));
+  const SimulationResult result = simulate(Job(workload, cluster, options, transfers));
 
   REQUIRE(result.timeline.ranks.size() == kRanks);
   std::vector<double> start_errors;

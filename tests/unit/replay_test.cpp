@@ -23,14 +23,14 @@ using namespace ddpsim::literals;
 
 namespace {
 
-CollectiveModel model_of(const Cluster& cluster, const SimulationOptions& options) {
-  return AnalyticModel{.cluster = cluster, .tuning = {.nccl = bundled_nccl(options.ddp.torch)}};
+CollectiveModel model_of(const SimulationOptions& options) {
+  return AnalyticModel{.tuning = {.nccl = bundled_nccl(options.ddp.torch)}};
 }
 
 StepTimes times_on(const std::string& workload, const ClusterRequest& request,
                    const SimulationOptions& options) {
-  const Cluster cluster = load_cluster(request);
-  return simulate_times(*bundled_workload(workload), cluster, options, model_of(cluster, options));
+  return simulate_times(
+      Job(*bundled_workload(workload), load_cluster(request), options, model_of(options)));
 }
 
 }  // namespace
@@ -60,8 +60,8 @@ TEST_CASE("replay: two A100s with their recorded durations start and end where t
     recorded.channels = workload.recorded_with.collectives.front().channels;
     CHECK(recorded.channels == 8);  // the kernels' grid
     SimulationOptions options;
-    REQUIRE_FALSE(cannot_simulate(workload, cluster, options));
-    const SimulationResult result = simulate(workload, cluster, options, recorded);
+    REQUIRE_FALSE(cannot_simulate(Job(workload, cluster, options, FreeModel{})));
+    const SimulationResult result = simulate(Job(workload, cluster, options, recorded));
     REQUIRE(result.step.buckets.size() == starts_us.size());
     const double backward_end_us =
         (result.step.times.forward + result.step.times.backward).microseconds();
@@ -174,14 +174,14 @@ TEST_CASE(
   options.compute_scale = 102.275 / 97;
   options.pace = kPublishedPace;
   options.pace_range = {kLeastPublishedPace, kMostPublishedPace};
-  const CollectiveModel model = model_of(cluster, options);
-  const Duration predicted = simulate_times(plain, cluster, options, model).iteration;
+  const CollectiveModel model = model_of(options);
+  const Duration predicted = simulate_times(Job(plain, cluster, options, model)).iteration;
   const auto holds = [&](const Confidence& confidence, Duration measured) {
     const double off = 100 * ((measured - predicted) / predicted);
     return confidence.low_percent <= off && off <= confidence.high_percent;
   };
-  CHECK(holds(assess(plain, cluster, options, model, predicted, std::nullopt), 104_ms));
+  CHECK(holds(assess(Job(plain, cluster, options, model), predicted, std::nullopt), 104_ms));
   for (const Duration today : {90_ms, 99_ms, 130_ms})
-    CHECK(
-        holds(assess(plain, cluster, options, model, predicted, Replay{today, predicted}), today));
+    CHECK(holds(assess(Job(plain, cluster, options, model), predicted, Replay{today, predicted}),
+                today));
 }

@@ -13,18 +13,16 @@
 using namespace ddpsim;
 using namespace ddpsim::literals;
 
-namespace {}  // namespace
-
 TEST_CASE("collective model: what chooses, and what predicts") {
   const Cluster node = worlds::node(4);
-  CollectiveModel analytic = AnalyticModel{.cluster = node, .tuning = {.nccl = {2, 18, 3}}};
-  CollectiveModel flow = flow_model(node, {.nccl = {2, 18, 3}}, fabrics::switched(node, 2));
-  CollectiveModel gloo = GlooModel{.cluster = node, .links = {}};
+  CollectiveModel analytic = AnalyticModel{.tuning = {.nccl = {2, 18, 3}}};
+  CollectiveModel flow = flow_model({.nccl = {2, 18, 3}}, fabrics::switched(node, 2));
+  CollectiveModel gloo = GlooModel{.links = {}};
   CollectiveModel recorded = RecordedModel{};
   CollectiveModel none = FreeModel{};
   for (CollectiveModel* model : {&analytic, &flow}) {
     REQUIRE(chooser_of(*model) != nullptr);
-    CHECK(chooser_of(*model)->cluster.gpus_per_node == 4);
+    CHECK(chooser_of(*model)->tuning.nccl == NcclVersion{2, 18, 3});
     CHECK(time_scale_of(*model) == &chooser_of(*model)->scale);
   }
   for (CollectiveModel* model : {&gloo, &recorded, &none}) CHECK(chooser_of(*model) == nullptr);
@@ -41,34 +39,35 @@ TEST_CASE("collective model: a plan holds the choice's channels and the bytes' p
                           .protocols = Protocol::simple,
                           .max_channels = 2};
   const CollectivePlan planned =
-      plan(AnalyticModel{.cluster = two, .tuning = tuning}, kAllReduce, Bytes(16'000'000), 0);
+      plan(worlds::on(two, AnalyticModel{.tuning = tuning}), kAllReduce, Bytes(16'000'000));
   CHECK(planned.transfer == 941.25_us);
   CHECK(planned.volume == 700_us);
   CHECK(planned.channels == 2);
   CHECK(planned.to_host == Duration());
   CHECK(planned.to_device == Duration());
   // Alone on its links the flow network takes as long.
-  const CollectivePlan flow =
-      plan(flow_model(two, tuning, fabrics::switched(two, 2)), kAllReduce, Bytes(16'000'000), 0);
+  const CollectivePlan flow = plan(worlds::on(two, flow_model(tuning, fabrics::switched(two, 2))),
+                                   kAllReduce, Bytes(16'000'000));
   CHECK(flow.transfer.microseconds() == doctest::Approx(941.25).epsilon(1e-3));
   CHECK(flow.volume == 700_us);
   // Without channels in the fabric the law answers.
-  CHECK(plan(flow_model(two, tuning, Fabric{}), kAllReduce, Bytes(16'000'000), 0).transfer ==
-        941.25_us);
+  CHECK(
+      plan(worlds::on(two, flow_model(tuning, Fabric{})), kAllReduce, Bytes(16'000'000)).transfer ==
+      941.25_us);
 }
 
 TEST_CASE("collective model: of one rank nothing moves, of a recording what was recorded") {
-  const CollectivePlan one =
-      plan(AnalyticModel{.cluster = worlds::node(1), .tuning = {}}, kAllReduce, 25_MiB, 0);
+  const CollectivePlan one = plan(worlds::on(worlds::node(1), AnalyticModel{}), kAllReduce, 25_MiB);
   CHECK(one.transfer == Duration());
   CHECK(one.volume == Duration());
-  const RecordedModel recorded{.durations = {10_us, 20_us}, .channels = 6};
+  const Job recorded =
+      worlds::on(worlds::node(2), RecordedModel{.durations = {10_us, 20_us}, .channels = 6});
   const CollectivePlan second = plan(recorded, kAllReduce, 25_MiB, 1);
   CHECK(second.transfer == 20_us);
   CHECK(second.volume == 20_us);
   CHECK(second.channels == 6);
   CHECK(plan(recorded, kAllReduce, 25_MiB, 2).channels == 0);
-  CHECK(plan(FreeModel{}, kAllReduce, 25_MiB, 0).channels == 0);
+  CHECK(plan(worlds::on(worlds::node(2), FreeModel{}), kAllReduce, 25_MiB).channels == 0);
 }
 
 TEST_CASE("collective model: sockets of one communicator fill no link between nodes") {
@@ -76,9 +75,7 @@ TEST_CASE("collective model: sockets of one communicator fill no link between no
   Cluster cluster = worlds::node(8);
   cluster.nodes = 2;
   cluster.network = {.kind = NetworkKind::tcp, .nics_per_node = 1, .per_nic = 100_Gbps};
-  const auto fill = [&] {
-    return collectives_to_fill(AnalyticModel{.cluster = cluster, .tuning = {}});
-  };
+  const auto fill = [&] { return collectives_to_fill(worlds::on(cluster, AnalyticModel{})); };
   CHECK(fill() == doctest::Approx(0.956 * 12.5 / 4.6));
   cluster.network.sockets = Sockets::gpudirect;
   CHECK(fill() == 1);

@@ -14,30 +14,29 @@ using namespace ddpsim::literals;
 
 namespace {
 
-worlds::Job with_compute(double us) {
+worlds::OpenJob with_compute(double us) {
   return {.workload = worlds::chain({{4 << 20, us - 100}}, 100, us - 100),
           .model = worlds::alpha_beta(200, 100)};
 }
 
 /// All-reduces take what was recorded: nothing of them is uncertain.
-worlds::Job replay(double compute_us) {
-  worlds::Job job = with_compute(compute_us);
+worlds::OpenJob replay(double compute_us) {
+  worlds::OpenJob job = with_compute(compute_us);
   job.model = RecordedModel{.durations = {600_us}};
   return job;
 }
 
-Comparison compared(const std::vector<const worlds::Job*>& jobs) {
-  std::vector<Candidate> candidates;
-  for (const worlds::Job* job : jobs)
-    candidates.push_back({job->workload, job->cluster, job->options, job->model});
+Comparison compared(const std::vector<const worlds::OpenJob*>& jobs) {
+  std::vector<Job> candidates;
+  for (const worlds::OpenJob* job : jobs) candidates.push_back(*job);
   return compare(candidates, {.threads = 1, .tune = false});
 }
 
-ComparedJob alone(const worlds::Job& job) {
+ComparedJob alone(const worlds::OpenJob& job) {
   return compared({&job}).jobs.front();
 }
 
-Lead lead_of(const worlds::Job& fast, const worlds::Job& slow) {
+Lead lead_of(const worlds::OpenJob& fast, const worlds::OpenJob& slow) {
   const Comparison comparison = compared({&slow, &fast});
   REQUIRE(comparison.by_speed.front() == 1);
   return comparison.jobs[0].behind;
@@ -60,7 +59,7 @@ void check_lead(const Lead& lead, double ratio, const std::vector<double>& lows,
 }  // namespace
 
 TEST_CASE("compare: alone, a GPU computes and does nothing for DDP") {
-  worlds::Job job = with_compute(400);
+  worlds::OpenJob job = with_compute(400);
   job.workload.optimizer = 50_us;
   ComparedJob compared = alone(job);
   CHECK(compared.times.iteration == 1050_us);
@@ -77,7 +76,7 @@ TEST_CASE("compare: alone, a GPU computes and does nothing for DDP") {
 }
 
 TEST_CASE("compare: alone, nobody slows a GPU down") {
-  worlds::Job job = with_compute(400);
+  worlds::OpenJob job = with_compute(400);
   job.options.pace = {.beside_others = 0.25};
   const ComparedJob two = alone(job);
   CHECK(two.times.iteration == 1100_us);  // 500 of compute
@@ -88,13 +87,13 @@ TEST_CASE("compare: alone, nobody slows a GPU down") {
   CHECK(alone(job).alone == 200_us);
   job.options.compute_scale = 1;
   job.cluster.gpus_per_node = 1;
-  job.model = worlds::alpha_beta(200, 100, job.cluster);
+  job.model = worlds::alpha_beta(200, 100);
   CHECK(alone(job).alone == 400_us);
   CHECK(alone(job).efficiency == 1);
 }
 
 TEST_CASE("compare: what kept the recorded GPU waiting between steps it waits for alone, too") {
-  worlds::Job job = with_compute(400);
+  worlds::OpenJob job = with_compute(400);
   job.workload.iteration = 430_us;
   CHECK(alone(job).times.iteration == 1030_us);
   CHECK(alone(job).alone == 430_us);
@@ -106,8 +105,8 @@ TEST_CASE("compare: what kept the recorded GPU waiting between steps it waits fo
 }
 
 TEST_CASE("compare: a job trains as fast as its ranks are many and its step is short") {
-  const worlds::Job two = replay(400);
-  worlds::Job four = replay(1000);
+  const worlds::OpenJob two = replay(400);
+  worlds::OpenJob four = replay(1000);
   four.cluster.gpus_per_node = 4;  // 4 / 1600 against 2 / 1000
   const Comparison comparison = compared({&two, &four});
   CHECK(comparison.by_speed == std::vector<std::size_t>{1, 0});
@@ -118,15 +117,15 @@ TEST_CASE("compare: a job trains as fast as its ranks are many and its step is s
 }
 
 TEST_CASE("compare: jobs that are equally fast stay in order") {
-  const worlds::Job job = replay(400);
-  const worlds::Job slower = replay(500);
+  const worlds::OpenJob job = replay(400);
+  const worlds::OpenJob slower = replay(500);
   CHECK(compared({&slower, &job, &job}).by_speed == std::vector<std::size_t>{1, 2, 0});
 }
 
 TEST_CASE("compare: each job is held against the fastest") {
-  const worlds::Job fast = replay(400);
-  const worlds::Job middle = replay(900);
-  const worlds::Job slow = replay(1400);
+  const worlds::OpenJob fast = replay(400);
+  const worlds::OpenJob middle = replay(900);
+  const worlds::OpenJob slow = replay(1400);
   const Comparison comparison = compared({&middle, &slow, &fast});
   CHECK(comparison.by_speed == std::vector<std::size_t>{2, 0, 1});
   check_lead(comparison.jobs[0].behind, 1.5, {}, {});
@@ -141,8 +140,8 @@ TEST_CASE("compare: on one cluster collectives are misjudged alike, and the lead
 }
 
 TEST_CASE("compare: on two clusters they are misjudged apart, and the lead is not decided") {
-  const worlds::Job fast = with_compute(400);
-  worlds::Job slow = with_compute(800);
+  const worlds::OpenJob fast = with_compute(400);
+  worlds::OpenJob slow = with_compute(800);
   slow.cluster.name = "other";
   const Lead lead = lead_of(fast, slow);
   check_lead(lead, 1.4, {1.4 - 1400.0 / 1420, 1.4 - 1160.0 / 1000},
@@ -162,12 +161,12 @@ TEST_CASE("compare: collectives are alike in two sizes of one cluster that both 
     cluster.nodes = nodes;
     cluster.gpus_per_node = gpus;
     cluster.network.per_nic = Bandwidth::bytes_per_second(std::numeric_limits<double>::infinity());
-    worlds::Job job = with_compute(400);
+    worlds::OpenJob job = with_compute(400);
     job.cluster = cluster;
-    job.model = worlds::alpha_beta(600, 1e-6, cluster);  // as long whatever the number of ranks
+    job.model = worlds::alpha_beta(600, 1e-6);  // as long whatever the number of ranks
     return job;
   };
-  const auto width = [&](const worlds::Job& a, const worlds::Job& b) {
+  const auto width = [&](const worlds::OpenJob& a, const worlds::OpenJob& b) {
     const Lead lead = compared({&a, &b}).jobs[a.cluster.ranks() < b.cluster.ranks() ? 0 : 1].behind;
     return lead.high_percent - lead.low_percent;
   };
@@ -182,18 +181,19 @@ TEST_CASE("compare: collectives are alike in two sizes of one cluster that both 
 }
 
 TEST_CASE("compare: interference and DDP's costs are the same anywhere") {
-  worlds::Job fast = replay(380);
-  worlds::Job slow = replay(1380);
-  for (worlds::Job* job : {&fast, &slow}) job->options.costs.copy_kernel = 10_us;  // twice a step
+  worlds::OpenJob fast = replay(380);
+  worlds::OpenJob slow = replay(1380);
+  for (worlds::OpenJob* job : {&fast, &slow})
+    job->options.costs.copy_kernel = 10_us;  // twice a step
   slow.cluster.name = "other";
   slow.cluster.gpu.name = "A100";
   check_lead(lead_of(fast, slow), 2, {2 - 2010.0 / 1010}, {1994.0 / 994 - 2});
 }
 
 TEST_CASE("compare: the pace of several ranks is alike on the hosts of one cluster") {
-  worlds::Job fast = replay(400);
-  worlds::Job slow = replay(1400);
-  for (worlds::Job* job : {&fast, &slow})
+  worlds::OpenJob fast = replay(400);
+  worlds::OpenJob slow = replay(1400);
+  for (worlds::OpenJob* job : {&fast, &slow})
     job->options.pace_range = {RankPace{}, RankPace{.beside_others = 0.5}};
   slow.cluster.gpu.name = "A100";
   slow.cluster.gpus_per_node = 1;  // … but alone nobody is slowed
@@ -204,9 +204,9 @@ TEST_CASE("compare: the pace of several ranks is alike on the hosts of one clust
 }
 
 TEST_CASE("compare: the speed of a GPU is alike wherever that GPU is") {
-  worlds::Job fast = replay(400);
-  worlds::Job slow = replay(1400);
-  for (worlds::Job* job : {&fast, &slow}) job->options.compute_scale_range = {0.5, 1};
+  worlds::OpenJob fast = replay(400);
+  worlds::OpenJob slow = replay(1400);
+  for (worlds::OpenJob* job : {&fast, &slow}) job->options.compute_scale_range = {0.5, 1};
   slow.cluster.name = "other";
   check_lead(lead_of(fast, slow), 2, {}, {3400.0 / 1400 - 2});
   slow.cluster.gpu.name = "A100";
@@ -214,8 +214,8 @@ TEST_CASE("compare: the speed of a GPU is alike wherever that GPU is") {
 }
 
 TEST_CASE("compare: what is uncertain of one job alone counts for that job") {
-  worlds::Job fast = replay(400);
-  worlds::Job slow = replay(1400);
+  worlds::OpenJob fast = replay(400);
+  worlds::OpenJob slow = replay(1400);
   fast.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.5}};
   slow.options.compute_scale_range = {0.5, 1};
   check_lead(lead_of(fast, slow), 2, {2 - 2000.0 / 1200}, {3400.0 / 1000 - 2});
@@ -224,8 +224,8 @@ TEST_CASE("compare: what is uncertain of one job alone counts for that job") {
 }
 
 TEST_CASE("compare: where an overlap leaves nothing of a step there is no lead") {
-  const worlds::Job job = replay(400);
-  worlds::Job overlapped = replay(400);
+  const worlds::OpenJob job = replay(400);
+  worlds::OpenJob overlapped = replay(400);
   overlapped.workload.iteration = -600_us;  // 1000 us earlier than its parts end
   const Comparison comparison = compared({&job, &overlapped});
   CHECK(comparison.jobs[1].times.iteration == Duration());
@@ -233,10 +233,9 @@ TEST_CASE("compare: where an overlap leaves nothing of a step there is no lead")
 }
 
 TEST_CASE("compare: the best cap of each job is the one its own search finds") {
-  const worlds::Job job{.workload = worlds::mib_layers({100, 200, 300}, 1000),
-                        .model = worlds::alpha_beta(1000, 100)};
-  const Candidate candidate{job.workload, job.cluster, job.options, job.model};
-  const Comparison comparison = compare({candidate, candidate}, {.threads = 3, .tune = true});
+  const worlds::OpenJob job{.workload = worlds::mib_layers({100, 200, 300}, 1000),
+                            .model = worlds::alpha_beta(1000, 100)};
+  const Comparison comparison = compare({job, job}, {.threads = 3, .tune = true});
   for (const ComparedJob& compared : comparison.jobs) {
     REQUIRE(compared.best_cap);
     CHECK(compared.best_cap->bucket_cap_mb == 3);

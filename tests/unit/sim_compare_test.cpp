@@ -17,7 +17,7 @@ Workload exposed_chain() {
                        1000, 2000, 100);
 }
 
-/// A cluster with what it takes to be a candidate.
+/// A cluster with what it takes to be compared.
 struct Side {
   Workload workload = exposed_chain();
   Cluster cluster;
@@ -27,12 +27,12 @@ struct Side {
   Side(const std::string& name, int ranks, double gigabytes_per_second)
       : cluster(worlds::node(ranks, gigabytes_per_second)) {
     cluster.name = name;
-    model = AnalyticModel{.cluster = cluster, .tuning = {}};
+    model = AnalyticModel{};
   }
-  operator Candidate() const { return {workload, cluster, options, model}; }
+  operator Job() const { return Job(workload, cluster, options, model); }
 };
 
-Comparison quick(const std::vector<Candidate>& candidates) {
+Comparison quick(const std::vector<Job>& candidates) {
   return compare(candidates, {.threads = 2, .tune = false});
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("compare: more GPUs train faster although their step takes longer") {
 TEST_CASE("compare: the number of threads shows nowhere") {
   std::vector<Side> sides;
   for (int ranks = 1; ranks <= 8; ++ranks) sides.emplace_back("node", ranks, 7);
-  const std::vector<Candidate> candidates(sides.begin(), sides.end());
+  const std::vector<Job> candidates(sides.begin(), sides.end());
   const Comparison one = compare(candidates, {.threads = 1});
   for (const int threads : {2, 3, 16}) {
     const Comparison many = compare(candidates, {.threads = threads});

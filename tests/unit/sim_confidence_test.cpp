@@ -18,14 +18,14 @@ using namespace ddpsim::literals;
 namespace {
 
 /// Step 1000 us: forward 100, backward 300, one all-reduce behind it of 200 + 4 * 100.
-worlds::Job step_of_1000() {
+worlds::OpenJob step_of_1000() {
   return {.workload = worlds::chain({{4 << 20, 300}}, 100, 300),
           .model = worlds::alpha_beta(200, 100)};
 }
 
 /// The same step by a replay: all-reduces take what was recorded.
-worlds::Job replayed_step_of_1000() {
-  worlds::Job job = step_of_1000();
+worlds::OpenJob replayed_step_of_1000() {
+  worlds::OpenJob job = step_of_1000();
   job.model = RecordedModel{.durations = {600_us}};
   return job;
 }
@@ -69,7 +69,7 @@ Cluster calibrated_on(Cluster cluster, const std::vector<CalibratedScale>& logs)
 }  // namespace
 
 TEST_CASE("confidence: nothing uncertain but the measurement it is held against") {
-  const worlds::Job job = replayed_step_of_1000();
+  const worlds::OpenJob job = replayed_step_of_1000();
   REQUIRE(job.step() == 1000_us);
   const Confidence confidence = job.assess();
   check_interval(confidence, 0, 0);
@@ -81,7 +81,7 @@ TEST_CASE("confidence: nothing uncertain but the measurement it is held against"
 }
 
 TEST_CASE("confidence: collective times alone") {
-  const worlds::Job job = step_of_1000();
+  const worlds::OpenJob job = step_of_1000();
   REQUIRE(job.step() == 1000_us);
   const Confidence confidence = job.assess();
   check_interval(confidence, 0.4 * 60, 0.7 * 60);  // 0.6 and 1.7 of 600 us
@@ -100,8 +100,8 @@ TEST_CASE("confidence: collective times alone") {
 TEST_CASE("confidence: interference alone, none or twice as much") {
   // An all-reduce of 300 us holds 20 of 80 SMs: beside it 225 us of the 400 us left of backward are
   // done, which end after 475 us. With no loss after 400 us; with twice the loss after 550.
-  worlds::Job job{.workload = worlds::chain({{4 << 20, 100}, {400, 500}}, 425, 500),
-                  .model = RecordedModel{.durations = {300_us}, .channels = 20}};
+  worlds::OpenJob job{.workload = worlds::chain({{4 << 20, 100}, {400, 500}}, 425, 500),
+                      .model = RecordedModel{.durations = {300_us}, .channels = 20}};
   job.options.interference.sm_share = 1;
   REQUIRE(job.step() == 1000_us);
   const Confidence confidence = job.assess();
@@ -113,7 +113,7 @@ TEST_CASE("confidence: interference alone, none or twice as much") {
 }
 
 TEST_CASE("confidence: copies and host costs alone, 0.7 and 1.5 of what they are taken for") {
-  worlds::Job job = replayed_step_of_1000();
+  worlds::OpenJob job = replayed_step_of_1000();
   job.workload.forward = 80_us;
   job.options.costs.copy_kernel = 10_us;  // into the bucket, and out
   REQUIRE(job.step() == 1000_us);
@@ -124,7 +124,7 @@ TEST_CASE("confidence: copies and host costs alone, 0.7 and 1.5 of what they are
 }
 
 TEST_CASE("confidence: the pace of several ranks alone, and what is taken for it") {
-  worlds::Job job = replayed_step_of_1000();
+  worlds::OpenJob job = replayed_step_of_1000();
   job.workload = worlds::chain({{4 << 20, 250}}, 50, 250);
   job.model = RecordedModel{.durations = {670_us}};
   job.options.pace = {.beside_others = 0.1};  // 330 us of compute
@@ -147,7 +147,7 @@ TEST_CASE("confidence: the pace of several ranks alone, and what is taken for it
 }
 
 TEST_CASE("confidence: the pace is said by the number of nodes and GPUs, and not of one rank") {
-  worlds::Job job = replayed_step_of_1000();
+  worlds::OpenJob job = replayed_step_of_1000();
   job.options.pace = {.beside_others = 0.1, .per_doubling = 0.05};
   job.options.pace_range = {job.options.pace, job.options.pace};
   const auto said = [&](int nodes, int gpus) {
@@ -164,7 +164,7 @@ TEST_CASE("confidence: the pace is said by the number of nodes and GPUs, and not
 }
 
 TEST_CASE("confidence: the compute scale alone, slower and faster") {
-  worlds::Job job = replayed_step_of_1000();
+  worlds::OpenJob job = replayed_step_of_1000();
   job.options.compute_scale_range = {0.8, 2};  // 400 us of compute become 500 or 200
   const Confidence confidence = job.assess();
   check_interval(confidence, 20, 10);
@@ -174,7 +174,7 @@ TEST_CASE("confidence: the compute scale alone, slower and faster") {
 }
 
 TEST_CASE("confidence: what the replay of today's step misses alone, towards where it lay") {
-  const worlds::Job job = replayed_step_of_1000();
+  const worlds::OpenJob job = replayed_step_of_1000();
   const Confidence slower = job.assess(Replay{.measured = 500_us, .predicted = 480_us});
   check_interval(slower, 0, 2);  // 20 us of 1000
   REQUIRE(slower.sources.size() == 1);
@@ -189,7 +189,7 @@ TEST_CASE("confidence: what the replay of today's step misses alone, towards whe
 }
 
 TEST_CASE("confidence: two sources add up as squares, widest first") {
-  worlds::Job job = step_of_1000();
+  worlds::OpenJob job = step_of_1000();
   job.options.compute_scale_range = {0.8, 2};
   const Confidence both = job.assess();
   check_interval(both, std::hypot(24, 20), std::hypot(42, 10));
@@ -207,7 +207,7 @@ TEST_CASE("confidence: two sources add up as squares, widest first") {
 }
 
 TEST_CASE("confidence: pace and compute scale are in today's step, and no longer uncertain") {
-  worlds::Job job = replayed_step_of_1000();
+  worlds::OpenJob job = replayed_step_of_1000();
   job.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.3}};
   job.options.compute_scale_range = {0.8, 2};
   CHECK(job.assess().sources.size() == 2);
@@ -218,7 +218,7 @@ TEST_CASE("confidence: pace and compute scale are in today's step, and no longer
 }
 
 TEST_CASE("confidence: of two sources as wide the one simulated first is named first") {
-  worlds::Job job = replayed_step_of_1000();
+  worlds::OpenJob job = replayed_step_of_1000();
   job.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.25}};
   job.options.compute_scale_range = {0.8, 1};
   const Confidence confidence = job.assess();
@@ -228,7 +228,7 @@ TEST_CASE("confidence: of two sources as wide the one simulated first is named f
 }
 
 TEST_CASE("confidence: a source that moves the step by a thousandth is named, less is not") {
-  worlds::Job job = replayed_step_of_1000();
+  worlds::OpenJob job = replayed_step_of_1000();
   job.options.compute_scale_range = {1, 400.0 / 399};  // one of 1000 us
   CHECK(job.assess().sources.size() == 1);
   job.options.compute_scale_range = {1, 400.0 / 399.01};
@@ -236,9 +236,9 @@ TEST_CASE("confidence: a source that moves the step by a thousandth is named, le
 }
 
 TEST_CASE("confidence: gloo alone on one GPU rests on nothing") {
-  worlds::Job job = step_of_1000();
+  worlds::OpenJob job = step_of_1000();
   job.cluster.gpus_per_node = 1;
-  job.model = worlds::alpha_beta(200, 100, job.cluster);
+  job.model = worlds::alpha_beta(200, 100);
   CHECK(job.assess().because == Sentences{kHalfAPercent});
   CHECK(job.assess().basis.empty());
 }
@@ -273,15 +273,15 @@ TEST_CASE(
 }
 
 TEST_CASE("confidence: a step's grade goes by its cluster's logs and by today's step") {
-  worlds::Job job = replayed_step_of_1000();
+  worlds::OpenJob job = replayed_step_of_1000();
   job.cluster = calibrated_on(worlds::node(8), {fitted_log(1, 8)});
-  job.model = AnalyticModel{.cluster = job.cluster, .tuning = {}};
+  job.model = AnalyticModel{};
   CHECK(job.assess().grade == Grade::b);
   CHECK(job.assess(Replay{1000_us, 950_us}).grade == Grade::a);
   CHECK(job.assess(Replay{1000_us, 949_us}).grade == Grade::b);
   CHECK(job.assess().beyond.empty());
   job.cluster = calibrated_on(worlds::node(8), {fitted_log(1, 4), fitted_log(1, 2)});
-  job.model = AnalyticModel{.cluster = job.cluster, .tuning = {}};
+  job.model = AnalyticModel{};
   const Confidence beyond = job.assess(Replay{1000_us, 1000_us});
   CHECK(beyond.grade == Grade::b);
   CHECK(beyond.beyond == "8 GPUs per node lie beyond the calibrated range (2..4 GPUs)");
@@ -289,8 +289,8 @@ TEST_CASE("confidence: a step's grade goes by its cluster's logs and by today's 
         "the cluster is calibrated with 2 logs of it, but 8 GPUs per node lie beyond the "
         "calibrated range (2..4 GPUs)");
   // NCCL's logs say nothing of gloo, nor of a replay.
-  for (const CollectiveModel& model : {worlds::alpha_beta(200, 100, job.cluster),
-                                       CollectiveModel(RecordedModel{.durations = {600_us}})}) {
+  for (const CollectiveModel& model :
+       {worlds::alpha_beta(200, 100), CollectiveModel(RecordedModel{.durations = {600_us}})}) {
     job.model = model;
     CHECK(job.assess(Replay{1000_us, 1000_us}).grade == Grade::c);
     CHECK(job.assess().beyond.empty());

@@ -53,7 +53,7 @@ TEST_CASE("flow: alone on a calibrated cluster it takes what the calibration say
           {{nodes, 4, 1_MiB, Algorithm::ring, Protocol::simple}, 4 * weight, weight}};
       calibration.scales = {{nodes, 4, Bytes(8), 1024_MiB, "here"}};
       cluster.calibration = std::make_shared<const Calibration>(calibration);
-      FlowPlanner planner(cluster, fabrics::switched(cluster, 8), {});
+      FlowPlanner planner = fabrics::planner(cluster, fabrics::switched(cluster, 8), {});
       for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring})
         for (const std::int64_t size : {4099, 1 << 20, 26'214'400})
           for (const Protocol protocol : {Protocol::ll, Protocol::simple}) {
@@ -79,7 +79,7 @@ TEST_CASE("flow: one planner tells buffers and releases of NCCL apart") {
   newer.nccl = NcclVersion{2, 21, 0};
   calibration.correction = {{shared, -6, 0}, {older, 1, 0}, {newer, 2, 0}};
   cluster.calibration = std::make_shared<const Calibration>(calibration);
-  FlowPlanner planner(cluster, fabrics::switched(cluster, 8), {});
+  FlowPlanner planner = fabrics::planner(cluster, fabrics::switched(cluster, 8), {});
   for (const NcclVersion nccl : {NcclVersion{2, 18, 0}, {2, 21, 0}, {2, 27, 3}})
     for (const Bytes buffer : {1_MiB, 4_MiB}) {
       INFO(to_string(nccl), " ", buffer.count());
@@ -114,7 +114,7 @@ TEST_CASE("flow: alone it takes what the law says, within a thousandth") {
   for (const auto& [nodes, gpus] :
        {std::pair(1, 2), {1, 3}, {1, 8}, {2, 1}, {2, 8}, {3, 5}, {4, 4}, {7, 2}, {8, 1}, {16, 2}}) {
     const Cluster cluster = machine(nodes, gpus);
-    FlowPlanner planner(cluster, fabrics::switched(cluster, 8), {});
+    FlowPlanner planner = fabrics::planner(cluster, fabrics::switched(cluster, 8), {});
     for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple})
       for (const std::int64_t size : {0, 1, 4099, 65'536, 1'048'576, 26'214'400, 1 << 30})
         for (const int channels : {2, 8}) {

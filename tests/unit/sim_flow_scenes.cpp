@@ -61,7 +61,7 @@ TEST_CASE("scene: a leaf-spine network oversubscribed two to one") {
   SUBCASE("a ring that stays under its leaf as long as it can is not held back") {
     // One hop leaves each leaf, and one cable carries it: what the law says for a flat network.
     network.builder.fabric.rings.push_back(ring_of_pairs(network, {0, 1, 2, 3, 4, 5, 6, 7}));
-    FlowPlanner planner(cluster, network.builder.fabric, {});
+    FlowPlanner planner = fabrics::planner(cluster, network.builder.fabric, {});
     const Duration law = cost(kAllReduce, kRingChoice, size, cluster);
     CHECK(planner.alone(kAllReduce, kRingChoice, size) / law == doctest::Approx(1).epsilon(0.001));
   }
@@ -70,7 +70,7 @@ TEST_CASE("scene: a leaf-spine network oversubscribed two to one") {
     // chunk that crosses, and the ring goes at the pace of its slowest hop. Latency, 4 us against
     // 90 us for a chunk, is not doubled.
     network.builder.fabric.rings.push_back(ring_of_pairs(network, {0, 4, 1, 5, 2, 6, 3, 7}));
-    FlowPlanner planner(cluster, network.builder.fabric, {});
+    FlowPlanner planner = fabrics::planner(cluster, network.builder.fabric, {});
     const double us = planner.alone(kAllReduce, kRingChoice, size).microseconds();
     CHECK(us / transfer_us(size, cluster) == doctest::Approx(2).epsilon(0.002));
   }
@@ -83,10 +83,10 @@ TEST_CASE("scene: one NVLink of a ring at half its rate") {
   const Cluster cluster = worlds::node(8, 25);
   const Bytes size = 256_MiB;
   Fabric fabric = fabrics::ring(8, 25_GBps, Duration(), LinkKind::nvlink);
-  FlowPlanner whole(cluster, fabric, {});
+  FlowPlanner whole = fabrics::planner(cluster, fabric, {});
   const ChunkPipeline pipeline = whole.pipeline(kAllReduce, kRingChoice, size);
   fabric.links[5].bandwidth = 12.5_GBps;
-  FlowPlanner weak(cluster, fabric, {});
+  FlowPlanner weak = fabrics::planner(cluster, fabric, {});
   const auto half = static_cast<TransferAmount>(weak.links().capacities[5]);
   const auto chunk =
       Duration::picoseconds(static_cast<std::int64_t>((chunk_amount(pipeline) + half - 1) / half));
@@ -108,7 +108,7 @@ TEST_CASE("scene: two jobs across one spine") {
     Background background;
     background.jobs.push_back(
         {.rings = {other}, .size = of_other, .when = {TimePoint(first), period}});
-    FlowPlanner planner(cluster, network.builder.fabric, background);
+    FlowPlanner planner = fabrics::planner(cluster, network.builder.fabric, background);
     return transfer_at(TimePoint(), size, planner).microseconds() / alone;
   };
   SUBCASE("side by side for ever, both take twice as long") {
@@ -131,7 +131,7 @@ TEST_CASE("scene: background traffic takes its share of a link and no more") {
   const Cluster cluster = worlds::node(8, 25);
   const Bytes size = 1024_MiB;
   Fabric fabric = fabrics::ring(8, 25_GBps, Duration(), LinkKind::nvlink);
-  FlowPlanner quiet(cluster, fabric, {});
+  FlowPlanner quiet = fabrics::planner(cluster, fabric, {});
   const Duration alone = quiet.alone(kAllReduce, kRingChoice, size);
   const double rate = static_cast<double>(quiet.links().capacities[3]) / 2;
   Background background;
@@ -139,7 +139,7 @@ TEST_CASE("scene: background traffic takes its share of a link and no more") {
                                   .size = Bytes(static_cast<std::int64_t>(rate * 0.020)),
                                   .rate = Bandwidth::bytes_per_second(rate),
                                   .when = {}});
-  FlowPlanner planner(cluster, fabric, background);
+  FlowPlanner planner = fabrics::planner(cluster, fabric, background);
   const Duration lost = transfer_at(TimePoint(), size, planner) - alone;
   CHECK(lost.milliseconds() == doctest::Approx(10).epsilon(0.05));
 }

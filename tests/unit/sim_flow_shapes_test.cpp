@@ -251,7 +251,7 @@ TEST_CASE("flow shapes: links carry their kind's share of what they are said to"
   cluster.nodes = 2;
   cluster.gpu.compute_capability = 80;
   cluster.network = {.kind = NetworkKind::infiniband, .nics_per_node = 1, .per_nic = 25_GBps};
-  const FlowPlanner planner(cluster, builder.fabric, {});
+  const FlowPlanner planner = fabrics::planner(cluster, builder.fabric, {});
   const NetworkLinks& links = planner.links();
   const double expected[] = {76e9, 17e9, 10e9, 23.5e9, 47e9, 1};
   for (std::size_t i = 0; i < 6; ++i) {
@@ -268,7 +268,7 @@ TEST_CASE("flow shapes: which collectives the fabric has channels for") {
   Fabric trees;
   trees.trees.push_back({.parent = {0, 0, 0, 0}, .up = {}, .down = {}});
   const auto has = [&](const Fabric& fabric, CollectiveKind kind, Algorithm algorithm) {
-    return FlowPlanner(cluster, fabric, {}).has_channels(kind, {.algorithm = algorithm});
+    return fabrics::planner(cluster, fabric).has_channels(kind, {.algorithm = algorithm});
   };
   const auto all_reduce = CollectiveKind::all_reduce;
   const auto broadcast = CollectiveKind::broadcast;
@@ -297,7 +297,7 @@ TEST_CASE("flow planner: a job of others is a ring of its own size") {
                                   .size = Bytes(1'000'000),
                                   .rate = 10_GBps,
                                   .when = {TimePoint(1_us), 2_ms}});
-  const FlowPlanner planner(four, fabric, background);
+  const FlowPlanner planner = fabrics::planner(four, fabric, background);
   REQUIRE(planner.background().size() == 2);
   const NetworkJob& transfer = planner.background()[0];
   CHECK(transfer.pipelines[0].chunks == 1);
@@ -320,7 +320,7 @@ TEST_CASE(
   // 241.25 us of latency twice as long, 700 us of bytes in half the time. The second is asked for before
   // the links are free, and waits.
   const Cluster two = round_law::cluster(2, 4);
-  FlowPlanner planner(two, fabrics::switched(two, 2), {});
+  FlowPlanner planner = fabrics::planner(two, fabrics::switched(two, 2), {});
   const CollectiveChoice ring{.algorithm = Algorithm::ring, .channels = 2};
   const ScheduledCollective one{.transfer = 832.5_us, .size = Bytes(16'000'000), .volume = 350_us};
   const std::vector<ScheduledCollective> collectives{one, one, one};

@@ -23,8 +23,8 @@ Cluster nodes(int count, int gpus, Bandwidth nic = 100_Gbps) {
   return cluster;
 }
 
-GlooModel gloo(Cluster cluster, GlooLinks links = {}) {
-  return {.cluster = std::move(cluster), .links = links};
+Job gloo(const Cluster& cluster, GlooLinks links = {}) {
+  return worlds::on(cluster, GlooModel{.links = links});
 }
 
 double volume_us(double ranks, double bytes, double gigabytes_per_second) {
@@ -36,7 +36,7 @@ double volume_us(double ranks, double bytes, double gigabytes_per_second) {
 TEST_CASE("gloo: large all-reduces follow the volume law at the rate of a process") {
   const GlooLinks links{.host = 100_GBps, .cache = kAmple, .step = {}, .start = {}};
   for (const int ranks : {2, 3, 7, 8}) {
-    const CollectivePlan planned = plan(gloo(nodes(1, ranks), links), kAllReduce, 25_MiB, 0);
+    const CollectivePlan planned = plan(gloo(nodes(1, ranks), links), kAllReduce, 25_MiB);
     const double expected = volume_us(ranks, 25 * 1048576, links.process.gigabytes_per_second());
     CHECK(planned.transfer.microseconds() == doctest::Approx(expected).epsilon(1e-6));
     CHECK(planned.volume.microseconds() == doctest::Approx(expected).epsilon(1e-6));
@@ -47,7 +47,7 @@ TEST_CASE("gloo: processes of a host share it, a slow NIC binds all") {
   const GlooLinks links{
       .process = 2_GBps, .host = 4_GBps, .cache = kAmple, .step = {}, .start = {}};
   const auto time = [&](const Cluster& cluster) {
-    return plan(gloo(cluster, links), kAllReduce, 100_MiB, 0).transfer.microseconds();
+    return plan(gloo(cluster, links), kAllReduce, 100_MiB).transfer.microseconds();
   };
   const double bytes = 100.0 * 1048576;
   CHECK(time(nodes(1, 2)) == doctest::Approx(volume_us(2, bytes, 2)));
@@ -62,7 +62,7 @@ TEST_CASE("gloo: what outgrows the cache passes at half the rate") {
   const GlooLinks links{
       .process = 2.3_GBps, .host = 100_GBps, .cache = 32_MiB, .step = {}, .start = {}};
   const auto rate = [&](Bytes size) {
-    const Duration time = plan(gloo(nodes(1, 2), links), kAllReduce, size, 0).transfer;
+    const Duration time = plan(gloo(nodes(1, 2), links), kAllReduce, size).transfer;
     return static_cast<double>(size.count()) / time.seconds() / 1e9;
   };
   CHECK(rate(8_MiB) == doctest::Approx(2.3).epsilon(0.02));
@@ -75,7 +75,7 @@ TEST_CASE("gloo: a small all-reduce takes its steps, not its bytes") {
   // 16 ranks: 32 segments, 2 of them a rank's own, so 2 * 30 steps.
   const GlooLinks links{.host = 100_GBps, .step = 20_us, .start = 60_us};
   const auto time = [&](Bytes size, int ranks) {
-    return plan(gloo(nodes(1, ranks), links), kAllReduce, size, 0).transfer;
+    return plan(gloo(nodes(1, ranks), links), kAllReduce, size).transfer;
   };
   CHECK(time(0_B, 16).microseconds() == doctest::Approx(60 + 60 * 20));
   CHECK(time(0_B, 2).microseconds() == doctest::Approx(60 + 4 * 20));
@@ -99,7 +99,7 @@ TEST_CASE("gloo: segments of a MiB at most, two for each rank at least, as many 
                         .step = 20_us,
                         .start = 60_us};
   const auto steps = [&](Bytes size, int ranks) {
-    const Duration time = plan(gloo(nodes(1, ranks), links), kAllReduce, size, 0).transfer;
+    const Duration time = plan(gloo(nodes(1, ranks), links), kAllReduce, size).transfer;
     return (time - 60_us) / 20_us;
   };
   CHECK(steps(1_MiB, 2) == doctest::Approx(2 * (4 - 2)).epsilon(1e-3));
@@ -114,7 +114,7 @@ TEST_CASE("gloo: a broadcast is passed on in rounds, each twice as many ranks") 
   const GlooLinks links{
       .process = 2_GBps, .host = 100_GBps, .cache = kAmple, .step = 30_us, .start = 60_us};
   const auto planned = [&](int ranks) {
-    return plan(gloo(nodes(1, ranks), links), CollectiveKind::broadcast, Bytes(2'000'000), 0);
+    return plan(gloo(nodes(1, ranks), links), CollectiveKind::broadcast, Bytes(2'000'000));
   };
   for (const auto& [ranks, rounds] : {std::pair(2, 1), {3, 2}, {4, 2}, {5, 3}, {8, 3}}) {
     const int gpus = ranks;  // a capture must not name a structured binding: clang 14
@@ -128,7 +128,7 @@ TEST_CASE("gloo: between nodes a step takes the wire's latency, the NIC what the
   // Two nodes of one: 4 steps. 1 Gbit/s of which 0.956 are payload, a quarter of it behind the fabric.
   const GlooLinks links{.cache = kAmple, .step = 30_us, .start = {}};
   const auto us = [&](const Cluster& cluster, Bytes size) {
-    return plan(gloo(cluster, links), kAllReduce, size, 0).transfer.microseconds();
+    return plan(gloo(cluster, links), kAllReduce, size).transfer.microseconds();
   };
   Cluster two = nodes(2, 1, 1_Gbps);
   CHECK(us(two, 0_B) == doctest::Approx(4 * 30));
@@ -139,7 +139,7 @@ TEST_CASE("gloo: between nodes a step takes the wire's latency, the NIC what the
   CHECK(us(one, 0_B) == doctest::Approx(4 * 30));
   const auto volume = [&](double oversubscription) {
     two.network.oversubscription = oversubscription;
-    return plan(gloo(two, links), kAllReduce, Bytes(8'000'000), 0).volume.microseconds();
+    return plan(gloo(two, links), kAllReduce, Bytes(8'000'000)).volume.microseconds();
   };
   CHECK(volume(1) == doctest::Approx(volume_us(2, 8e6, 0.956 / 8)));
   CHECK(volume(4) == doctest::Approx(volume_us(2, 8e6, 0.956 / 32)));
@@ -150,17 +150,18 @@ TEST_CASE("gloo: every process of a host takes its part of the cache") {
   // 8 processes touch twice 8 buffers of 1 MB: 16 of 8 MB fit, so half comes from memory.
   const GlooLinks links{
       .process = 1.5_GBps, .host = 100_GBps, .cache = Bytes(8'000'000), .step = {}, .start = {}};
-  const CollectivePlan planned = plan(gloo(nodes(1, 8), links), kAllReduce, Bytes(1'000'000), 0);
+  const CollectivePlan planned = plan(gloo(nodes(1, 8), links), kAllReduce, Bytes(1'000'000));
   CHECK(planned.volume.microseconds() == doctest::Approx(volume_us(8, 1e6, 1.0)));
 }
 
 TEST_CASE("gloo: a scale stretches latencies and bytes apart") {
   const GlooLinks links{
       .process = 2_GBps, .host = 100_GBps, .cache = kAmple, .step = 30_us, .start = 60_us};
-  GlooModel model = gloo(nodes(1, 2), links);
-  const CollectivePlan plain = plan(model, CollectiveKind::broadcast, Bytes(2'000'000), 0);
-  model.scale = {.fixed = 2, .bandwidth = 3};
-  const CollectivePlan scaled = plan(model, CollectiveKind::broadcast, Bytes(2'000'000), 0);
+  const CollectivePlan plain =
+      plan(gloo(nodes(1, 2), links), CollectiveKind::broadcast, Bytes(2'000'000));
+  const GlooModel model{.links = links, .scale = {.fixed = 2, .bandwidth = 3}};
+  const CollectivePlan scaled =
+      plan(worlds::on(nodes(1, 2), model), CollectiveKind::broadcast, Bytes(2'000'000));
   CHECK(plain.transfer == 1090_us);
   CHECK(scaled.transfer == 2 * 90_us + 3 * 1000_us);
   CHECK(scaled.volume == 3000_us);
@@ -171,28 +172,27 @@ TEST_CASE("gloo: a scale stretches latencies and bytes apart") {
 
 TEST_CASE("gloo: as many collectives at a time as it has threads") {
   CHECK(collectives_at_a_time(gloo(nodes(1, 2), {.threads = 3})) == 3);
-  CHECK(collectives_at_a_time(FreeModel{}) == 1);
-  CHECK(collectives_at_a_time(AnalyticModel{.cluster = nodes(1, 2), .tuning = {}}) == 1);
+  CHECK(collectives_at_a_time(worlds::on(nodes(1, 2), FreeModel{})) == 1);
+  CHECK(collectives_at_a_time(worlds::on(nodes(1, 2), AnalyticModel{})) == 1);
   CHECK(collectives_to_fill(gloo(nodes(1, 2), {.to_fill = 0.5})) == 1);
-  CHECK(collectives_to_fill(FreeModel{}) == 1);
+  CHECK(collectives_to_fill(worlds::on(nodes(1, 2), FreeModel{})) == 1);
   CHECK(name_of(Backend::gloo) == "gloo");
   CHECK(name_of(Backend::nccl) == "nccl");
 }
 
 TEST_CASE("gloo: tensors of a GPU pass the host, tensors of the host stay there") {
-  const CollectivePlan device = plan(gloo(nodes(1, 4)), kAllReduce, 11_MiB, 0);
+  const CollectivePlan device = plan(gloo(nodes(1, 4)), kAllReduce, 11_MiB);
   CHECK(device.to_host == 11_MiB / GlooLinks{}.copy);
   CHECK(device.to_device == device.to_host);
   CHECK(device.channels == 0);
-  const CollectivePlan host =
-      plan(gloo(nodes(1, 4), {.host_tensors = true}), kAllReduce, 11_MiB, 0);
+  const CollectivePlan host = plan(gloo(nodes(1, 4), {.host_tensors = true}), kAllReduce, 11_MiB);
   CHECK(host.to_host == Duration());
   CHECK(host.to_device == Duration());
   CHECK(host.transfer == device.transfer);
 }
 
 TEST_CASE("gloo: one rank moves nothing") {
-  const CollectivePlan planned = plan(gloo(nodes(1, 1)), kAllReduce, 11_MiB, 0);
+  const CollectivePlan planned = plan(gloo(nodes(1, 1)), kAllReduce, 11_MiB);
   CHECK(planned.transfer == Duration());
 }
 
@@ -204,7 +204,7 @@ TEST_CASE("gloo: a step holds two all-reduces in flight, and no kernel slows com
   options.interference = {};
   const auto run = [&](int threads) {
     const GlooLinks links{.to_fill = 1, .host = 100_GBps, .threads = threads, .host_tensors = true};
-    return simulate(workload, worlds::node(2), options, gloo(nodes(1, 2), links)).step;
+    return simulate(Job(workload, worlds::node(2), options, GlooModel{.links = links})).step;
   };
   const StepResult two = run(2);
   CHECK(two.times.interference == Duration());
@@ -223,10 +223,10 @@ TEST_CASE("process groups: NCCL's all-reduces run side by side, and hold SMs sid
   options.ddp.torch = {1, 13};
   options.ddp.bucket_cap_mb = 1;
   options.interference = {.sm_share = 1, .memory_share = 0};
-  const CollectiveModel model = AnalyticModel{.cluster = worlds::node(4), .tuning = {}};
-  const StepResult one = simulate(workload, worlds::node(4), options, model).step;
+  const CollectiveModel model = AnalyticModel{};
+  const StepResult one = simulate(Job(workload, worlds::node(4), options, model)).step;
   options.ddp.process_groups = 2;
-  const StepResult two = simulate(workload, worlds::node(4), options, model).step;
+  const StepResult two = simulate(Job(workload, worlds::node(4), options, model)).step;
   CHECK(one.buckets[1].start >= one.buckets[0].end);
   CHECK(two.buckets[1].start < two.buckets[0].end);
   CHECK(two.buckets[1].end <= one.buckets[1].end);
@@ -236,7 +236,7 @@ TEST_CASE("process groups: over sockets one communicator does not fill the link"
   const auto fill = [](NetworkKind kind, Bandwidth nic) {
     Cluster cluster = nodes(2, 8, nic);
     cluster.network.kind = kind;
-    return collectives_to_fill(AnalyticModel{.cluster = cluster, .tuning = {}});
+    return collectives_to_fill(worlds::on(cluster, AnalyticModel{}));
   };
   CHECK(fill(NetworkKind::infiniband, 100_Gbps) == 1);
   CHECK(fill(NetworkKind::tcp, 10_Gbps) == doctest::Approx(0.956 / 0.71));
@@ -244,7 +244,7 @@ TEST_CASE("process groups: over sockets one communicator does not fill the link"
   Cluster emulated = nodes(2, 8, 25_Gbps);
   emulated.network.sockets = Sockets::virtual_nic;
   emulated.ring.channels = 1;
-  CHECK(collectives_to_fill(AnalyticModel{.cluster = emulated, .tuning = {}}) ==
+  CHECK(collectives_to_fill(worlds::on(emulated, AnalyticModel{})) ==
         doctest::Approx(0.956 * 3.125 / 1.2));
   // Eight processes of a host that carries twelve: two in flight gain what is left of the host.
   const GlooLinks links{.process = 1_GBps, .to_fill = 1.6, .host = 12_GBps};

@@ -26,7 +26,8 @@ SimulationOptions limits() {
 
 std::optional<NextMeasurement> next(const std::vector<Deviation>& deviations,
                                     const Cluster& cluster, Duration predicted = 1000_us) {
-  return measure_next(deviations, {5_us, -5_us}, predicted, two_buckets(), cluster, limits());
+  return measure_next(deviations, {5_us, -5_us}, predicted,
+                      Job(two_buckets(), cluster, limits(), AnalyticModel{}));
 }
 
 }  // namespace
@@ -108,8 +109,8 @@ TEST_CASE("measure next: of a calibrated cluster, what its logs have not, beside
 TEST_CASE("measure next: gloo is measured with what runs gloo, or by today's step on one rank") {
   const auto gloo = [](const Cluster& cluster) {
     return measure_next({{kBandwidth, 40_us}}, {5_us, -5_us}, 1000_us,
-                        worlds::chain({{3'000'000, 40}, {9'000'000, 100}}, 50, 100), cluster,
-                        limits(), Backend::gloo);
+                        Job(worlds::chain({{3'000'000, 40}, {9'000'000, 100}}, 50, 100), cluster,
+                            limits(), GlooModel{}));
   };
   const auto here = gloo(worlds::node(8));
   CHECK(here->command ==
@@ -155,8 +156,8 @@ TEST_CASE("measure next: every source has its command, and what takes the result
 
 TEST_CASE("measure next: worth a run is what narrows the interval by more than 0.2 % of the step") {
   const auto worth = [](const std::vector<Deviation>& deviations) {
-    const auto found =
-        measure_next(deviations, {}, 1000_us, two_buckets(), worlds::node(8), limits());
+    const auto found = measure_next(deviations, {}, 1000_us,
+                                    Job(two_buckets(), worlds::node(8), limits(), AnalyticModel{}));
     return found ? found->source : "nothing";
   };
   CHECK(worth({{kCosts, 2_us}}) == "nothing");
@@ -189,20 +190,21 @@ TEST_CASE("measure next: all_reduce_perf's sizes, in its own units") {
 
 TEST_CASE("measure next: what the steps send is what goes over the wire, bucket by bucket") {
   SimulationOptions options = limits();
-  CHECK(sent_sizes(two_buckets(), options) ==
-        std::vector<Bytes>{Bytes(3'000'000), Bytes(5'000'000)});
+  const auto sent = [&] {
+    return all_reduce_sizes(Job(two_buckets(), worlds::node(2), options, FreeModel{}));
+  };
+  CHECK(sent() == std::vector<Bytes>{Bytes(3'000'000), Bytes(5'000'000)});
   options.ddp.comm_hook = CommHook::bf16_compress;
-  CHECK(sent_sizes(two_buckets(), options) ==
-        std::vector<Bytes>{Bytes(1'500'000), Bytes(2'500'000)});
+  CHECK(sent() == std::vector<Bytes>{Bytes(1'500'000), Bytes(2'500'000)});
   options.ddp.comm_hook = CommHook::none;
   options.buckets = steady_buckets(two_buckets(), {.bucket_cap_mb = 25});
-  CHECK(sent_sizes(two_buckets(), options) == std::vector<Bytes>{Bytes(8'000'000)});
+  CHECK(sent() == std::vector<Bytes>{Bytes(8'000'000)});
 }
 
 TEST_CASE("measure next: gloo's fixed cost shows at 1 and 32 KiB, and small buckets at 1 KiB") {
   const auto gloo = [](const char* source, const Workload& workload) {
-    return *measure_next({{source, 40_us}}, {}, 1000_us, workload, worlds::node(4), limits(),
-                         Backend::gloo);
+    return *measure_next({{source, 40_us}}, {}, 1000_us,
+                         Job(workload, worlds::node(4), limits(), GlooModel{}));
   };
   const NextMeasurement fixed = gloo(kCollectiveTimes, worlds::chain({{40, 40}}, 50, 40));
   CHECK(fixed.command == "ddpsim-real WORKLOAD --backend cpu-gloo --all-reduce 1KiB --ranks 4");

@@ -67,7 +67,7 @@ communication all_reduce 2: 331 to 351
 compute copy out of bucket 1: 334 to 345
 compute copy out of bucket 2: 354 to 359
 compute optimizer: 359 to 389)");
-  CHECK(simulate_times(workload(), gpus(), all_costs(), wire()).iteration == 389_us);
+  CHECK(simulate_times(Job(workload(), gpus(), all_costs(), wire())).iteration == 389_us);
 }
 
 TEST_CASE("paper step: copies alone lengthen backward and follow the last all-reduce") {

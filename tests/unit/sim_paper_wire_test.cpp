@@ -109,8 +109,7 @@ TEST_CASE("paper wire: gloo copies to the host and back, and its threads share t
   // 1 us. b0 160 + 2 to 208. b1 from 245 (238 + 3 + 4); b2 from 317 (313 + 3 + 1): of b1's 80 us 8 are left and
   // take 16, to 333; b2 has had 8 of its 20, ends at 345. Back at 213, 340 and 349: copies out 323 to 330,
   // 340 (5 of 11 us beside b2), 351 to 356.
-  const GlooModel gloo{.cluster = gpus(),
-                       .links = {.process = 50_GBps,
+  const GlooModel gloo{.links = {.process = 50_GBps,
                                  .to_fill = 1,
                                  .host = 1000_GBps,
                                  .cache = 1'000'000'000_B,

@@ -6,8 +6,8 @@
 
 #include "collective_words.hpp"
 #include "ddpsim/sim/collective.hpp"
-#include "ddpsim/sim/collective_model.hpp"
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/job.hpp"
 #include "ddpsim/sim/nccl.hpp"
 
 using namespace ddpsim;
@@ -316,12 +316,14 @@ TEST_CASE("pipeline law: a link without bandwidth takes for ever, not a negative
 
 TEST_CASE("collective plan: each model answers in its own way") {
   const Cluster node = law_machine(1, 8);
-  const AnalyticModel analytic{node, {.nccl = {2, 18, 3}}};
-  const CollectivePlan plain = plan(analytic, kAllReduce, 25_MiB, 0);
+  const auto on_node = [&](CollectiveModel model, std::size_t index = 0) {
+    return plan(Job({}, node, {}, std::move(model)), kAllReduce, 25_MiB, index);
+  };
+  const CollectivePlan plain = on_node(AnalyticModel{.tuning = {.nccl = {2, 18, 3}}});
   REQUIRE(plain.choice.has_value());
   CHECK(plain.transfer == cost(kAllReduce, *plain.choice, 25_MiB, node));
   const auto scaled = [&](TimeScale scale) {
-    return plan(AnalyticModel{node, {.nccl = {2, 18, 3}}, scale}, kAllReduce, 25_MiB, 0);
+    return on_node(AnalyticModel{{.nccl = {2, 18, 3}}, scale});
   };
   CHECK(scaled({.fixed = 1.5}).transfer ==
         (plain.transfer - plain.volume).scaled(1.5) + plain.volume);
@@ -330,8 +332,8 @@ TEST_CASE("collective plan: each model answers in its own way") {
   CHECK(scaled({.bandwidth = 2}).volume == plain.volume.scaled(2));
 
   const RecordedModel recorded{{10_us, 20_us}};
-  CHECK(plan(recorded, kAllReduce, 25_MiB, 1).transfer == 20_us);
-  CHECK(plan(recorded, kAllReduce, 25_MiB, 2).transfer == Duration());  // nothing was recorded
-  CHECK_FALSE(plan(recorded, kAllReduce, 25_MiB, 0).choice.has_value());
-  CHECK(plan(FreeModel{}, kAllReduce, 25_MiB, 0).transfer == Duration());
+  CHECK(on_node(recorded, 1).transfer == 20_us);
+  CHECK(on_node(recorded, 2).transfer == Duration());  // nothing was recorded
+  CHECK_FALSE(on_node(recorded).choice.has_value());
+  CHECK(on_node(FreeModel{}).transfer == Duration());
 }

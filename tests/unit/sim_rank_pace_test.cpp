@@ -76,21 +76,21 @@ TEST_CASE("rank pace: in whole millionths") {
   SimulationOptions options = worlds::bare();
   options.compute_scale = 3;
   options.pace = {.beside_others = 0.5};
-  CHECK(compute_speed(recorded_alone(), paced_nodes(1, 2), options) == 2);
+  CHECK(compute_speed(Job(recorded_alone(), paced_nodes(1, 2), options, FreeModel{})) == 2);
 }
 
 TEST_CASE("rank pace: all compute of the step takes that much longer, DDP's own work does not") {
   SimulationOptions options = worlds::bare();
   const Workload workload = recorded_alone();
   const Cluster cluster = paced_nodes(1, 8);
-  const StepTimes alone = simulate_times(workload, cluster, options, FreeModel{});
+  const StepTimes alone = simulate_times(Job(workload, cluster, options, FreeModel{}));
   options.pace = {.beside_others = 0.1};
-  const StepTimes slower = simulate_times(workload, cluster, options, FreeModel{});
+  const StepTimes slower = simulate_times(Job(workload, cluster, options, FreeModel{}));
   CHECK(alone.iteration == 160_us);
   CHECK(slower.forward == 55_us);
   CHECK(slower.backward_compute == 110_us);
   CHECK(slower.optimizer == 11_us);
-  CHECK(simulate_times(workload, paced_nodes(1, 1), options, FreeModel{}).iteration == 160_us);
+  CHECK(simulate_times(Job(workload, paced_nodes(1, 1), options, FreeModel{})).iteration == 160_us);
 }
 
 TEST_CASE("rank pace: its range widens the interval until today's step is given") {
@@ -99,22 +99,23 @@ TEST_CASE("rank pace: its range widens the interval until today's step is given"
   options.pace_range = {kLeastPublishedPace, kMostPublishedPace};
   const Workload workload = recorded_alone();
   const Cluster cluster = paced_nodes(1, 8);
-  const Duration step = simulate_times(workload, cluster, options, FreeModel{}).iteration;
-  const Confidence guessed = assess(workload, cluster, options, FreeModel{}, step, std::nullopt);
+  const Duration step = simulate_times(Job(workload, cluster, options, FreeModel{})).iteration;
+  const Confidence guessed =
+      assess(Job(workload, cluster, options, FreeModel{}), step, std::nullopt);
   const double usual = 1 + kPublishedPace.beside_others;
   CHECK(guessed.low_percent ==
         doctest::Approx(100 * ((1 + kLeastPublishedPace.beside_others) / usual - 1)).epsilon(0.05));
   CHECK(guessed.high_percent ==
         doctest::Approx(100 * ((1 + kMostPublishedPace.beside_others) / usual - 1)).epsilon(0.05));
   CHECK(names(guessed, "4.5 % slower on 8 ranks"));
-  CHECK(names(assess(workload, paced_nodes(4, 8), options, FreeModel{}, step, std::nullopt),
+  CHECK(names(assess(Job(workload, paced_nodes(4, 8), options, FreeModel{}), step, std::nullopt),
               "9.5 % slower on 8 ranks on each of 4 nodes"));
   REQUIRE(guessed.measure_next);
   CHECK(guessed.measure_next->then == "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME");
 
   options.compute_scale_range = {0.8, 1.25};  // that is in today's step, too
   const Confidence checked =
-      assess(workload, cluster, options, FreeModel{}, step, Replay{step, step});
+      assess(Job(workload, cluster, options, FreeModel{}), step, Replay{step, step});
   CHECK(checked.high_percent == doctest::Approx(0.5));
   CHECK_FALSE(names(checked, "slower on"));
   CHECK(checked.measure_next == std::nullopt);

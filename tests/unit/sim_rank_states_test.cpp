@@ -9,10 +9,9 @@ using namespace ddpsim::paper;
 namespace {
 
 /// Runs one step from these states and says whether it moved any start.
-bool moved_by_a_step(RankStates& ranks, const SimulationOptions& options) {
-  const Workload step = workload();
-  const ReducerSchedule planned = schedule_step(
-      step, gpus(), options, wire(), steady_buckets(step, options.ddp), {}, ranks.steady());
+bool moved_by_a_step(RankStates& ranks, const Job& job) {
+  const ReducerSchedule planned =
+      schedule_step(job, steady_buckets(job.workload(), job.options().ddp), {}, ranks.steady());
   return ranks.advance(planned, execute(planned.schedule, {}));
 }
 
@@ -22,32 +21,34 @@ TEST_CASE("rank states: the step that leaves every start as it was is the steady
   // Rank 1's optimizer takes 45 us, rank 0's 30: from the second step on it begins 15 us later.
   SimulationOptions options = free_of_costs();
   options.variation.stragglers = {{.rank = 1, .slowdown = 1.5}};
-  const Workload step = workload();
-  RankStates ranks(step, gpus(), options);
+  const Job job(workload(), gpus(), options, wire());
+  RankStates ranks(job);
   CHECK(ranks.steady().at(1).start == 0_us);
-  CHECK(moved_by_a_step(ranks, options));
+  CHECK(moved_by_a_step(ranks, job));
   CHECK(ranks.steady().at(0).start == 0_us);
   CHECK(ranks.steady().at(1).start == 15_us);
   CHECK(ranks.steady().at(1).slowdown == 1.5);
-  CHECK_FALSE(moved_by_a_step(ranks, options));
+  CHECK_FALSE(moved_by_a_step(ranks, job));
   CHECK(ranks.steady().at(1).start == 15_us);
 }
 
 TEST_CASE("rank states: there are none where all ranks are alike") {
   SimulationOptions options = free_of_costs();
   options.iterations = 3;
-  const Workload step = workload();
-  RankStates ranks(step, gpus(), options);
+  const Job job(workload(), gpus(), options, wire());
+  RankStates ranks(job);
   CHECK(ranks.steady().empty());
   CHECK(ranks.of_iteration(1).empty());
-  CHECK_FALSE(moved_by_a_step(ranks, options));
+  CHECK_FALSE(moved_by_a_step(ranks, job));
   // Recordings of several ranks are replayed from their offsets, unless iteration follows iteration.
-  Workload several = step;
+  Workload several = workload();
   several.ranks.resize(2);
   several.ranks[1].rank = 1;
   several.ranks[1].offset = 7_us;
   options.iterations = 0;
-  CHECK(RankStates(several, gpus(), options).steady().empty());
+  const Job apart(several, gpus(), options, wire());
+  CHECK(RankStates(apart).steady().empty());
   options.iterations = 1;
-  CHECK(RankStates(several, gpus(), options).steady().at(1).start == 7_us);
+  const Job iterated = apart.with(options);
+  CHECK(RankStates(iterated).steady().at(1).start == 7_us);
 }

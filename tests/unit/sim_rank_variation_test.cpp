@@ -14,8 +14,8 @@ namespace {
 SimulationResult run(const SimulationOptions& options, int ranks, const Workload& workload,
                      const CollectiveModel& model = FreeModel{}) {
   const Cluster cluster = worlds::node(ranks);
-  REQUIRE(cannot_simulate(workload, cluster, options) == std::nullopt);
-  return simulate(workload, cluster, options, model);
+  REQUIRE(cannot_simulate(Job(workload, cluster, options, FreeModel{})) == std::nullopt);
+  return simulate(Job(workload, cluster, options, model));
 }
 
 /// 50 us forward, two gradients, 100 us backward: 150 us of compute.
@@ -100,7 +100,7 @@ TEST_CASE("rank variation: a straggler at 1.2 takes the whole job to its pace") 
 
 TEST_CASE("rank variation: which rank is slow changes nothing but its name") {
   SimulationOptions options;
-  const CollectiveModel model = AnalyticModel{.cluster = worlds::node(8), .tuning = {}};
+  const CollectiveModel model = AnalyticModel{};
   options.variation.stragglers = {{.rank = 0, .slowdown = 1.3}};
   const Duration first = run(options, 8, alike_ranks(20), model).step.times.iteration;
   for (int rank = 1; rank < 8; ++rank) {
@@ -138,7 +138,7 @@ TEST_CASE("rank variation: waits and what caused them are the same time") {
   SimulationOptions options;
   options.variation = {.stragglers = {{.rank = 5, .slowdown = 1.1}}, .jitter = 0.05, .seed = 11};
   options.iterations = 30;
-  const CollectiveModel model = AnalyticModel{.cluster = worlds::node(8), .tuning = {}};
+  const CollectiveModel model = AnalyticModel{};
   const SimulationResult result = run(options, 8, alike_ranks(20), model);
   Duration waited;
   Duration caused;
@@ -183,7 +183,7 @@ TEST_CASE("rank variation: too many ranks to simulate one by one are refused") {
   options.iterations = 1;
   Cluster cluster = worlds::node(8);
   cluster.nodes = 100'000;
-  const auto problem = cannot_simulate(alike_ranks(), cluster, options);
+  const auto problem = cannot_simulate(Job(alike_ranks(), cluster, options, FreeModel{}));
   REQUIRE(problem);
   CHECK(problem->find("65536") != std::string::npos);
 }

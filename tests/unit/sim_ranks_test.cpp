@@ -33,8 +33,8 @@ Workload two_ranks(double other_us, Duration offset) {
 }
 
 SimulationResult simulated(const Workload& workload, int ranks) {
-  return simulate(workload, node(ranks), bare(),
-                  RecordedModel{.durations = {20_us}, .channels = 0});
+  return simulate(
+      Job(workload, node(ranks), bare(), RecordedModel{.durations = {20_us}, .channels = 0}));
 }
 
 }  // namespace
@@ -106,18 +106,20 @@ TEST_CASE("ranks: a cluster's rank replays its own recording, others repeat from
 TEST_CASE("ranks: a faster GPU shrinks the offsets with everything else recorded") {
   SimulationOptions options = bare();
   options.compute_scale = 2;
-  const SimulationResult result = simulate(two_ranks(60, 30_us), node(2), options,
-                                           RecordedModel{.durations = {20_us}, .channels = 0});
+  const SimulationResult result = simulate(Job(two_ranks(60, 30_us), node(2), options,
+                                               RecordedModel{.durations = {20_us}, .channels = 0}));
   CHECK(result.step.times.wait == 15_us);
 }
 
 TEST_CASE("ranks: a gradient missing on one rank is refused with that rank's number") {
   Workload workload = two_ranks(60, {});
   workload.ranks[1].backward->ready.clear();
-  CHECK(cannot_simulate(workload, node(2), bare())->find("timing on rank 1") != std::string::npos);
+  CHECK(cannot_simulate(Job(workload, node(2), bare(), FreeModel{}))->find("timing on rank 1") !=
+        std::string::npos);
   workload = two_ranks(60, {});
   workload.parameters.push_back({.name = "late", .shape = {{4}}, .device = ""});
   workload.backward->ready.push_back({.parameter = 1, .at = 90_us, .copied_at = {}});
   workload.ranks[0].backward = workload.backward;
-  CHECK(cannot_simulate(workload, node(2), bare())->find("on rank 1") != std::string::npos);
+  CHECK(cannot_simulate(Job(workload, node(2), bare(), FreeModel{}))->find("on rank 1") !=
+        std::string::npos);
 }

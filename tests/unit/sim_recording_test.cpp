@@ -9,9 +9,15 @@ using namespace ddpsim::paper;
 
 namespace {
 
-Recording recording_of_step(const Workload& step, const SimulationOptions& options = all_costs()) {
-  return {step, step, options, gpus()};
-}
+struct Held {
+  Job job;
+};
+
+/// A recording together with the job it refers to.
+struct RecordingOf : Held, Recording {
+  explicit RecordingOf(const Workload& step, const SimulationOptions& options = all_costs())
+      : Held{Job(step, gpus(), options, FreeModel{})}, Recording(job, job.workload()) {}
+};
 
 /// Hooks recorded: gradients at 50, 127 and 208 of a backward of 223.
 Workload hooked() {
@@ -28,7 +34,7 @@ Workload hooked() {
 
 TEST_CASE("recording: without hooks a gradient follows the one before, and nothing is copied") {
   const Workload step = workload();
-  const Recording recording = recording_of_step(step);
+  const RecordingOf recording(step);
   REQUIRE(recording.gradients().size() == 3);
   const std::vector<std::size_t> parameters = {kP2, kP1, kP0};
   const std::vector<Bytes> bytes = {2'000'000_B, 4'000'000_B, 1'000'000_B};
@@ -54,7 +60,7 @@ TEST_CASE("recording: a copy is cut short by the next gradient and by the end of
   step.backward->duration = 210_us;
   for (ReadyEvent& event : step.backward->ready) event.copied_at.reset();
   step.backward->ready[1].at = 54_us;
-  const Recording recording = recording_of_step(step);
+  const RecordingOf recording(step);
   CHECK(recording.gradients()[0].copy == 4_us);
   CHECK(recording.gradients()[1].compute == Duration());
   CHECK(recording.gradients()[1].copy == 11_us);
@@ -67,7 +73,7 @@ TEST_CASE("recording: what passes between gradient and copied beyond the kernel 
   Workload step = hooked();
   step.backward->ready[0].copied_at = 60_us;
   step.backward->ready[1].copied_at = 135_us;  // 3 us faster than the model's kernel
-  const Recording recording = recording_of_step(step);
+  const RecordingOf recording(step);
   CHECK(recording.gradients()[0].idle == 3_us);
   CHECK(recording.gradients()[0].copy == 7_us);
   CHECK(recording.gradients()[1].compute == 67_us);
@@ -79,7 +85,7 @@ TEST_CASE("recording: what passes between gradient and copied beyond the kernel 
 TEST_CASE("recording: a gradient outside DDP has no copy") {
   Workload step = hooked();
   step.parameters[kP1].ignored = true;
-  const Recording recording = recording_of_step(step);
+  const RecordingOf recording(step);
   CHECK(recording.gradients()[1].copy == Duration());
   CHECK(recording.gradients()[2].compute == 81_us);  // from 127
 }
@@ -87,9 +93,9 @@ TEST_CASE("recording: a gradient outside DDP has no copy") {
 TEST_CASE("recording: unused are parameters of DDP without a gradient") {
   Workload step = workload();
   step.backward->ready.erase(step.backward->ready.begin(), step.backward->ready.begin() + 2);
-  CHECK(recording_of_step(step).unused() == std::vector<std::size_t>{kP1, kP2});
+  CHECK(RecordingOf(step).unused() == std::vector<std::size_t>{kP1, kP2});
   step.parameters[kP1].ignored = true;
-  CHECK(recording_of_step(step).unused() == std::vector<std::size_t>{kP2});
+  CHECK(RecordingOf(step).unused() == std::vector<std::size_t>{kP2});
 }
 
 TEST_CASE("recording: what NCCL slowed is taken out by the SMs it held") {
@@ -100,7 +106,7 @@ TEST_CASE("recording: what NCCL slowed is taken out by the SMs it held") {
   SimulationOptions options = all_costs();
   options.interference.sm_share = 1;
   const auto compute = [&](std::size_t k) {
-    return recording_of_step(step, options).gradients()[k].compute;
+    return RecordingOf(step, options).gradients()[k].compute;
   };
   CHECK(compute(0) == 40_us);
   CHECK(compute(1) == 50_us);
@@ -122,34 +128,34 @@ TEST_CASE("recording: stretches slowed twice over are never less than nothing") 
   step.recorded_with.collectives = {all, all};
   SimulationOptions options = all_costs();
   options.interference.sm_share = 1;
-  CHECK(recording_of_step(step, options).gradients()[0].compute == Duration());
+  CHECK(RecordingOf(step, options).gradients()[0].compute == Duration());
 }
 
 TEST_CASE("recording: the forward without what it recorded of a buffer broadcast") {
   // 5 us to flatten 1 MB, 8 us to copy two tensors back, 20 us of broadcast.
   Workload step = workload();
   step.buffers = {{.dtype = Dtype::float32, .bytes = 1'000'000_B, .tensors = 2}};
-  CHECK(recording_of_step(step).forward(false) == 100_us);  // recorded without DDP: holds none
+  CHECK(RecordingOf(step).forward(false) == 100_us);  // recorded without DDP: holds none
   step.recorded_with.ddp_hooks = true;
-  CHECK(recording_of_step(step).forward(true) == 100_us);
-  CHECK(recording_of_step(step).forward(false) == 87_us);
-  CHECK_FALSE(recording_of_step(step).has_buffer_broadcast());
+  CHECK(RecordingOf(step).forward(true) == 100_us);
+  CHECK(RecordingOf(step).forward(false) == 87_us);
+  CHECK_FALSE(RecordingOf(step).has_buffer_broadcast());
   step.recorded_with.buffer_broadcast = 20_us;
-  CHECK(recording_of_step(step).forward(false) == 67_us);
-  CHECK(recording_of_step(step).has_buffer_broadcast());
+  CHECK(RecordingOf(step).forward(false) == 67_us);
+  CHECK(RecordingOf(step).has_buffer_broadcast());
   step.forward = 10_us;
-  CHECK(recording_of_step(step).forward(false) == Duration());
+  CHECK(RecordingOf(step).forward(false) == Duration());
   step.forward.reset();
-  CHECK(recording_of_step(step).recorded_forward() == Duration());
+  CHECK(RecordingOf(step).recorded_forward() == Duration());
 }
 
 TEST_CASE("recording: copies out are known where hooks and a finalize were recorded") {
   Workload step = hooked();
-  CHECK_FALSE(recording_of_step(step).copies_out());
+  CHECK_FALSE(RecordingOf(step).copies_out());
   step.recorded_with.finalize = 5_us;
-  CHECK(recording_of_step(step).copies_out() == 5_us);
+  CHECK(RecordingOf(step).copies_out() == 5_us);
   step.recorded_with.ddp_hooks = false;
-  CHECK_FALSE(recording_of_step(step).copies_out());
+  CHECK_FALSE(RecordingOf(step).copies_out());
 }
 
 TEST_CASE("recording: copies out hidden in the exposed tail are added to those seen") {
@@ -160,7 +166,7 @@ TEST_CASE("recording: copies out hidden in the exposed tail are added to those s
   step.recorded_with.collectives = {{.bytes = 6'000'000_B}, {.bytes = 1'000'000_B}};
   const auto with_tail = [&](Duration tail) {
     step.recorded_with.exposed = tail;
-    return *recording_of_step(step).copies_out();
+    return *RecordingOf(step).copies_out();
   };
   CHECK(with_tail(0_us) == 5_us);
   CHECK(with_tail(10_us) == 15_us);
@@ -183,13 +189,13 @@ TEST_CASE("recording: a hook that cast carried two bytes for four of gradients")
                                     {.bytes = 500'000_B, .launch = 215_us}};
   const std::vector<Bucket> buckets = {{.parameters = {kP2, kP1}, .bytes = 6'000'000_B},
                                        {.parameters = {kP0}, .bytes = 1'000'000_B}};
-  CHECK_FALSE(recording_of_step(step).launches(buckets));
+  CHECK_FALSE(RecordingOf(step).launches(buckets));
   step.recorded_with.wire = Dtype::float16;
-  CHECK(recording_of_step(step).launches(buckets) == std::vector<Duration>{150_us, 215_us});
-  CHECK_FALSE(recording_of_step(step).launches({buckets[0]}));
-  CHECK_FALSE(recording_of_step(step).launches({buckets[1], buckets[0]}));
+  CHECK(RecordingOf(step).launches(buckets) == std::vector<Duration>{150_us, 215_us});
+  CHECK_FALSE(RecordingOf(step).launches({buckets[0]}));
+  CHECK_FALSE(RecordingOf(step).launches({buckets[1], buckets[0]}));
   // Gradients are those of DDP: a parameter outside of it, of another type, comes first.
   step.parameters[kP0].ignored = true;
   step.parameters[kP0].dtype = Dtype::float64;
-  CHECK(recording_of_step(step).launches(buckets));
+  CHECK(RecordingOf(step).launches(buckets));
 }

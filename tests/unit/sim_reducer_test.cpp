@@ -13,7 +13,7 @@ ReducerSchedule scheduled(const SimulationOptions& options, const StepKind& kind
                           const Workload& step = workload(), const CollectiveModel& model = wire(),
                           const Cluster& cluster = gpus(),
                           const std::vector<RankState>& states = {}) {
-  return schedule_step(step, cluster, options, model, steady_buckets(step, options.ddp), kind,
+  return schedule_step(Job(step, cluster, options, model), steady_buckets(step, options.ddp), kind,
                        states);
 }
 
@@ -61,8 +61,7 @@ TEST_CASE("reducer: groups, threads and what fills the wire come from options an
   CHECK(nccl.groups == 3);
   CHECK(nccl.threads == 1);
   CHECK(nccl.to_fill == 1);
-  const GlooModel gloo{.cluster = gpus(),
-                       .links = {.to_fill = 1.25, .host = 100_GBps, .threads = 4}};
+  const GlooModel gloo{.links = {.to_fill = 1.25, .host = 100_GBps, .threads = 4}};
   const InFlight threads = scheduled(options, {}, workload(), gloo).schedule.in_flight;
   CHECK(threads.threads == 4);
   CHECK(threads.to_fill == doctest::Approx(1.25));
@@ -73,7 +72,7 @@ TEST_CASE("reducer: traffic in memory is three accesses for each byte that passe
   Workload step = workload();
   step.buffers = {{.bytes = 4'000'000_B}};
   const auto loads = [&](const Cluster& cluster) {
-    const AnalyticModel model{.cluster = cluster, .tuning = {}};
+    const AnalyticModel model{};
     return scheduled(all_costs(), {}, step, model, cluster).schedule.collectives;
   };
   const Cluster four = gpus(4);
@@ -166,7 +165,7 @@ TEST_CASE(
 TEST_CASE("reducer: traffic slows compute by its share of memory while it moves") {
   // One bucket, ready at 50 of 1000 us of backward: it takes T at load L, and half of L is lost over T.
   const Workload step = worlds::chain({{4'000'000, 50}}, 100, 1000);
-  const AnalyticModel model{.cluster = gpus(), .tuning = {}};
+  const AnalyticModel model{};
   SimulationOptions options = free_of_costs();
   const ScheduledCollective bucket = scheduled(options, {}, step, model).schedule.collectives.at(0);
   CHECK(step_with(options, step, model).times.interference == Duration());

@@ -19,7 +19,7 @@ Workload slow() {
 
 std::string problem(const Workload& step, const SimulationOptions& options = worlds::bare(),
                     const Cluster& cluster = paper::gpus()) {
-  return cannot_simulate(step, cluster, options).value_or("");
+  return cannot_simulate(Job(step, cluster, options, FreeModel{})).value_or("");
 }
 
 const std::string kTooLong =

@@ -19,8 +19,8 @@ RecordedModel taking(std::vector<Duration> durations) {
 
 SimulationResult run(const Workload& workload, SimulationOptions options,
                      const CollectiveModel& model, int ranks = 2) {
-  REQUIRE_FALSE(cannot_simulate(workload, worlds::node(ranks), options));
-  return simulate(workload, worlds::node(ranks), options, model);
+  REQUIRE_FALSE(cannot_simulate(Job(workload, worlds::node(ranks), options, FreeModel{})));
+  return simulate(Job(workload, worlds::node(ranks), options, model));
 }
 
 void check_sums(const StepTimes& times) {
@@ -163,7 +163,7 @@ TEST_CASE("step: unused parameters need find_unused_parameters and are ready at 
   Workload workload = worlds::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
   workload.backward->ready.pop_back();
   SimulationOptions options = worlds::bare();
-  const auto problem = cannot_simulate(workload, worlds::node(2), options);
+  const auto problem = cannot_simulate(Job(workload, worlds::node(2), options, FreeModel{}));
   REQUIRE(problem);
   CHECK(problem->find("--find-unused-parameters") != std::string::npos);
   options.ddp.find_unused_parameters = true;
@@ -186,7 +186,7 @@ TEST_CASE("step: parameters outside DDP have no bucket but keep their place in b
 TEST_CASE("step: buffers are broadcast before forward unless the recording holds it") {
   Workload workload = worlds::chain({{4'000'000, 100}}, 50, 100);
   workload.buffers = {{.dtype = Dtype::float32, .bytes = 200_KiB, .tensors = 10}};
-  const CollectiveModel model = AnalyticModel{.cluster = worlds::node(2), .tuning = {}};
+  const CollectiveModel model = AnalyticModel{};
   SimulationOptions options;
   const StepTimes with = run(workload, options, model).step.times;
   CHECK(with.buffer_broadcast > Duration());
@@ -217,7 +217,7 @@ TEST_CASE("step: a straggler makes the others wait, and only wait") {
 
 TEST_CASE("step: one rank has nothing to communicate") {
   const Workload workload = worlds::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
-  const CollectiveModel model = AnalyticModel{.cluster = worlds::node(1), .tuning = {}};
+  const CollectiveModel model = AnalyticModel{};
   const StepTimes times = run(workload, {}, model, 1).step.times;
   CHECK(times.communication == Duration());
   CHECK_FALSE(times.overlap);
@@ -252,9 +252,8 @@ TEST_CASE("step: random worlds keep the sums, and a faster network is never slow
     for (const double rate : {5.0, 20.0, 80.0, 320.0}) {
       const Cluster cluster = worlds::node(ranks, rate);
       const CollectiveModel model =
-          AnalyticModel{.cluster = cluster,
-                        .tuning = {.algorithms = Algorithm::ring, .protocols = Protocol::simple}};
-      const StepTimes times = simulate(workload, cluster, options, model).step.times;
+          AnalyticModel{.tuning = {.algorithms = Algorithm::ring, .protocols = Protocol::simple}};
+      const StepTimes times = simulate(Job(workload, cluster, options, model)).step.times;
       check_sums(times);
       CHECK(times.iteration <= before);
       before = times.iteration;
@@ -266,19 +265,23 @@ TEST_CASE("step: what cannot be simulated is said with the way out") {
   const Cluster cluster = worlds::node(2);
   Workload workload = worlds::chain({{400, 10}}, 5, 20);
   workload.parameters[0].shape.reset();
-  CHECK(cannot_simulate(workload, cluster, {})->find("--model") != std::string::npos);
+  CHECK(cannot_simulate(Job(workload, cluster, {}, FreeModel{}))->find("--model") !=
+        std::string::npos);
   workload = worlds::chain({{400, 10}}, 5, 20);
   workload.backward.reset();
-  CHECK(cannot_simulate(workload, cluster, {})->find("import") != std::string::npos);
+  CHECK(cannot_simulate(Job(workload, cluster, {}, FreeModel{}))->find("import") !=
+        std::string::npos);
   workload = worlds::chain({}, 5, 20);
-  CHECK(cannot_simulate(workload, cluster, {}));
+  CHECK(cannot_simulate(Job(workload, cluster, {}, FreeModel{})));
   workload = worlds::chain({{400, 10}}, 5, 20);
   workload.parameters[0].shape = {{std::int64_t{1} << 62}};
-  CHECK(cannot_simulate(workload, cluster, {})->find("2^63") != std::string::npos);
+  CHECK(cannot_simulate(Job(workload, cluster, {}, FreeModel{}))->find("2^63") !=
+        std::string::npos);
   workload.parameters[0].shape = {{std::int64_t{1} << 60}};
-  CHECK(cannot_simulate(workload, cluster, {})->find("TiB") != std::string::npos);
+  CHECK(cannot_simulate(Job(workload, cluster, {}, FreeModel{}))->find("TiB") != std::string::npos);
   workload.parameters[0].shape = {{std::int64_t{1} << 47}};
-  CHECK(cannot_simulate(workload, worlds::node(2, 1e-6), {})->find("days") != std::string::npos);
+  CHECK(cannot_simulate(Job(workload, worlds::node(2, 1e-6), {}, FreeModel{}))->find("days") !=
+        std::string::npos);
 }
 
 namespace {
@@ -296,10 +299,6 @@ Workload recorded_on_two_ranks() {
   return workload;
 }
 
-AnalyticModel on(const Cluster& cluster) {
-  return {.cluster = cluster, .tuning = {}};
-}
-
 }  // namespace
 
 TEST_CASE("step: what NCCL slowed in the recording is the same on every cluster") {
@@ -309,11 +308,11 @@ TEST_CASE("step: what NCCL slowed in the recording is the same on every cluster"
   // 60 us of backward ran at 72/80 speed: 6 us of its 120 are not its own.
   for (const int ranks : {1, 2, 8}) {
     const Cluster cluster = worlds::node(ranks);
-    const StepTimes times = simulate(workload, cluster, options, on(cluster)).step.times;
+    const StepTimes times = simulate(Job(workload, cluster, options, AnalyticModel{})).step.times;
     CHECK(times.backward_compute == 114_us);
   }
   const Cluster cluster = worlds::node(2);
-  CHECK(simulate_times(workload, cluster, options, FreeModel{}).backward_compute == 114_us);
+  CHECK(simulate_times(Job(workload, cluster, options, FreeModel{})).backward_compute == 114_us);
 }
 
 TEST_CASE("step: a recording replayed with its own durations and kernels comes out as it was") {
@@ -322,7 +321,7 @@ TEST_CASE("step: a recording replayed with its own durations and kernels comes o
   options.interference.sm_share = 1;
   options.ddp.bucket_cap_mb = 1;
   const RecordedModel model{.durations = {60_us, 40_us}, .channels = 8};
-  const StepTimes times = simulate_times(workload, worlds::node(2), options, model);
+  const StepTimes times = simulate_times(Job(workload, worlds::node(2), options, model));
   CHECK(times.backward.microseconds() == doctest::Approx(120).epsilon(0.05));
   CHECK(times.interference > Duration());
 }
@@ -337,7 +336,7 @@ TEST_CASE("step: copies out take what was recorded, whatever the buckets under s
     options.ddp.bucket_cap_mb = cap;
     // With free collectives nothing hides a copy: finalize is all of them.
     const Duration finalize =
-        simulate_times(workload, worlds::node(2), options, FreeModel{}).finalize;
+        simulate_times(Job(workload, worlds::node(2), options, FreeModel{})).finalize;
     least = std::min(least, finalize);
     most = std::max(most, finalize);
   }
@@ -349,11 +348,11 @@ TEST_CASE("step: buffers are broadcast once per synchronised step, not per micro
   workload.buffers = {{.dtype = Dtype::float32, .bytes = 4_KiB, .tensors = 1}};
   workload.recorded_with.buffer_broadcast = 20_us;
   SimulationOptions options = worlds::bare();
-  CHECK(simulate_times(workload, worlds::node(2), options, FreeModel{}).forward == 50_us);
+  CHECK(simulate_times(Job(workload, worlds::node(2), options, FreeModel{})).forward == 50_us);
   options.ddp.accumulate = 2;
-  CHECK(simulate_times(workload, worlds::node(2), options, FreeModel{}).forward == 80_us);
+  CHECK(simulate_times(Job(workload, worlds::node(2), options, FreeModel{})).forward == 80_us);
   options.ddp.broadcast_buffers = false;
-  const StepTimes without = simulate_times(workload, worlds::node(2), options, FreeModel{});
+  const StepTimes without = simulate_times(Job(workload, worlds::node(2), options, FreeModel{}));
   CHECK(without.forward == 60_us);
   CHECK(without.buffer_broadcast == Duration());
 }
@@ -365,7 +364,7 @@ TEST_CASE("step: static_graph's first iteration loses nothing that was recorded"
   options.ddp.static_graph = true;
   options.iterations = 2;
   const SimulationResult result =
-      simulate(workload, worlds::node(2), options, taking({1_us, 1_us, 1_us}));
+      simulate(Job(workload, worlds::node(2), options, taking({1_us, 1_us, 1_us})));
   CHECK(result.iterations[0].times.backward == result.iterations[1].times.backward);
 }
 
@@ -379,7 +378,7 @@ TEST_CASE("step: a compression hook halves the wire and adds casts around it") {
   cluster.gpu.memory_bandwidth = Bandwidth::gigabytes_per_second(1000);
   const auto run_with = [&](CommHook hook) {
     options.ddp.comm_hook = hook;
-    return simulate(workload, cluster, options, taking({30_us})).step;
+    return simulate(Job(workload, cluster, options, taking({30_us}))).step;
   };
   const StepResult plain = run_with(CommHook::none);
   CHECK(plain.times.copies_in == 8_us);
@@ -404,7 +403,7 @@ TEST_CASE("step: casts of a compression hook wait for a host that is behind") {
   cluster.gpu.memory_bandwidth = Bandwidth::gigabytes_per_second(1000);
   const auto start_with = [&](CommHook hook) {
     options.ddp.comm_hook = hook;
-    const StepResult step = simulate(workload, cluster, options, taking({30_us})).step;
+    const StepResult step = simulate(Job(workload, cluster, options, taking({30_us}))).step;
     check_sums(step.times);
     return step.buckets[0].start;
   };
@@ -420,7 +419,7 @@ TEST_CASE("step: casts that were recorded are not made once more") {
   options.costs.copy_bandwidth_share = 1;
   options.ddp.comm_hook = CommHook::fp16_compress;
   const auto backward = [&] {
-    return simulate(workload, worlds::node(2), options, taking({30_us})).step.times.backward;
+    return simulate(Job(workload, worlds::node(2), options, taking({30_us}))).step.times.backward;
   };
   const Duration added = backward();
   workload.recorded_with.wire = Dtype::float16;
@@ -437,7 +436,7 @@ TEST_CASE("step: a cast back runs beside the next all-reduce, not in front of it
   options.ddp.comm_hook = CommHook::fp16_compress;
   Cluster cluster = worlds::node(2);
   cluster.gpu.memory_bandwidth = Bandwidth::gigabytes_per_second(1000);
-  const StepResult step = simulate(workload, cluster, options, taking({30_us, 30_us})).step;
+  const StepResult step = simulate(Job(workload, cluster, options, taking({30_us, 30_us}))).step;
   CHECK(step.buckets[1].start == step.buckets[0].end);
   CHECK(step.times.finalize == 6_us);  // of the last bucket alone
   check_sums(step.times);
@@ -451,10 +450,10 @@ TEST_CASE("step: an all-reduce behind a compression hook carries two bytes an el
   CHECK(wire_bytes(options, Dtype::float64, 16_B) == 4_B);
   CHECK(wire_bytes(options, Dtype::float16, 12_B) == 12_B);
   const Workload workload = worlds::chain({{64'000'000, 100}}, 50, 100);
-  const AnalyticModel model{.cluster = worlds::node(4), .tuning = {}};
   SimulationOptions simulation = worlds::bare();
   const auto transfer = [&] {
-    return simulate(workload, model.cluster, simulation, model).step.times.communication;
+    return simulate(Job(workload, worlds::node(4), simulation, AnalyticModel{}))
+        .step.times.communication;
   };
   const Duration whole = transfer();
   simulation.ddp.comm_hook = CommHook::fp16_compress;

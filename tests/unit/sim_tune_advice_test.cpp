@@ -61,7 +61,7 @@ TEST_CASE("tune: what can be measured is a share of the default's step, and as m
   CHECK_FALSE(less.set);
   CHECK(*less.surest == gain_us(800, 400, 1500));
   CHECK(less.reason == "no other bucketing gains as much as could be measured");
-  const worlds::Job short_step = three_queued(1000, 100, 1000, 100);
+  const worlds::OpenJob short_step = three_queued(1000, 100, 1000, 100);
   CHECK(short_step.advice({.measurable_share = 0.2}).measurable == 680_us);
   CHECK(short_step.advice({.measurable_share = 0.2}).set);
   CHECK_FALSE(short_step.advice({.measurable_share = 0.25}).set);  // 850
@@ -69,7 +69,7 @@ TEST_CASE("tune: what can be measured is a share of the default's step, and as m
 
 TEST_CASE("tune: where the default is fastest, it is kept, and nothing is said to be won") {
   // T = 250, 350, 450: default 100 + 250 + 350; [1] x 3 850, [2] [1] 800, [3] 750.
-  const worlds::Job job = three_queued(1000, 100, 150, 100);
+  const worlds::OpenJob job = three_queued(1000, 100, 150, 100);
   const TuneResult result = job.tune();
   CHECK(result.best.iteration == 1700_us);
   CHECK_FALSE(result.best.bucket_cap_mb);
@@ -84,7 +84,7 @@ TEST_CASE("tune: where the default is fastest, it is kept, and nothing is said t
 
 TEST_CASE("tune: what the replay of today's step misses scales the gain either way") {
   // 400 below and 700 above by collectives; 11.25 % of 800 either way: 410 and 706 together.
-  const worlds::Job job = three_queued(1000, 100, 1000, 100);
+  const worlds::OpenJob job = three_queued(1000, 100, 1000, 100);
   for (const double residual : {382.5, -382.5}) {
     CAPTURE(residual);
     const Replay replay{3400_us + Duration::microseconds(residual), 3400_us};
@@ -98,7 +98,7 @@ TEST_CASE("tune: what the replay of today's step misses scales the gain either w
 }
 
 TEST_CASE("tune: no cap is recommended that gains less than the replay misses, whichever way") {
-  const worlds::Job job = three_queued(1000, 100, 1000, 100);
+  const worlds::OpenJob job = three_queued(1000, 100, 1000, 100);
   CHECK(job.advice({.replay = Replay{4200_us, 3400_us}}).set);  // 800 missed, 800 gained
   CHECK(job.advice({.replay = Replay{2600_us, 3400_us}}).set);
   const Recommendation slower = job.advice({.replay = Replay{4201_us, 3400_us}});
@@ -112,7 +112,7 @@ TEST_CASE("tune: no cap is recommended that gains less than the replay misses, w
 TEST_CASE("tune: what the replay misses may be what makes a gain doubtful") {
   // Gain 201, surely 1. The replay adds 201 * 159 / 1599.5 = 20.0 to the 200 of collectives as a
   // root of squares: 200.995. One microsecond more, and it is 201.007.
-  const worlds::Job job = three_queued(0, 149.5, 500, 150);
+  const worlds::OpenJob job = three_queued(0, 149.5, 500, 150);
   CHECK(job.step() == 1599.5_us);
   CHECK(job.advice().gain == gain_us(201, 1, 551));
   CHECK(job.advice({.replay = Replay{1758.5_us, 1599.5_us}}).set);
@@ -123,7 +123,7 @@ TEST_CASE("tune: what the replay misses may be what makes a gain doubtful") {
 }
 
 TEST_CASE("tune: where none of the caps asked for can be set, the default is kept") {
-  worlds::Job job = six_hidden(3400, 100, 100);
+  worlds::OpenJob job = six_hidden(3400, 100, 100);
   job.options.ddp.first_bucket_mb = 1;  // from 2.5 on a cap that is passed overrides it
   const TuneResult result = job.tune({.caps = {1, 5}});
   CHECK_FALSE(result.recommended.set);

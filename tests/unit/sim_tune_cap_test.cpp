@@ -26,8 +26,8 @@ TEST_CASE("tune: the range reaches down and up from the cap, and ends at the fir
   // Five gradients early, T(k) = 500 + 100 k. Of [5] [1], 3000 + 600, and [1] x 6, 3100 + 600, the
   // former is sure: in the slow world the other takes 100 + 6 * 1020.
   //   [4] [2]  3700     [3] [3]  3800     [2] [2] [2]  3700     default  4000     [6]  4100
-  const worlds::Job job{.workload = worlds::mib_layers({100, 200, 300, 400, 500, 3000}, 6000),
-                        .model = worlds::alpha_beta(500, 100)};
+  const worlds::OpenJob job{.workload = worlds::mib_layers({100, 200, 300, 400, 500, 3000}, 6000),
+                            .model = worlds::alpha_beta(500, 100)};
   const Recommendation advice = job.advice();
   CHECK(advice.bucket_cap_mb == 5);
   CHECK(advice.gain == gain_us(400, 240, 680));
@@ -57,7 +57,7 @@ TEST_CASE("tune: one bucket of everything is a range without an upper end, named
 TEST_CASE("tune: a range of caps takes in no setting of the first bucket, however good") {
   // All start-up: [0.5] and the rest begins at 100 and ends at 2100, one bucket 1100 to 2100, but the
   // default, whose first 1 MiB is there at 1000, takes 2000 from then.
-  const worlds::Job job{
+  const worlds::OpenJob job{
       .workload = worlds::chain({{512 << 10, 100}, {512 << 10, 1000}, {1 << 20, 1100}}, 0, 1100),
       .model = worlds::alpha_beta(1000, 1e-3)};
   const TuneResult result = job.tune();
@@ -112,7 +112,7 @@ TEST_CASE("tune: a second number to set must earn a quarter of what can be measu
 }
 
 TEST_CASE("tune: first bucket and cap are both written where the version takes both") {
-  worlds::Job job = two_then_four(18399, 101);
+  worlds::OpenJob job = two_then_four(18399, 101);
   job.options.ddp.torch = {2, 4};
   const Recommendation advice = job.advice();
   CHECK(advice.first_bucket_mb == 2);
@@ -130,7 +130,7 @@ TEST_CASE("tune: before 2.5 a cap alone leaves the first bucket at 1 MiB, so bot
   //   [2] [2] [2] [2]       4, 6, 9                9 ms
   //   [1] [3] [3] [1]       3, 6, 7 + 3           10 ms     [1] [7], the default   8 + 2
   //   [1] [2] [2] [2] [1]   3, 5, 8, 8, 8 + 5     13 ms     which a cap of 2 MiB gives before 2.5
-  worlds::Job job{
+  worlds::OpenJob job{
       .workload = worlds::mib_layers({1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000}, 0),
       .model = RecordedModel{.durations = {2_ms, 2_ms, 3_ms, Duration(), 5_ms}, .channels = 0}};
   const Recommendation later = job.advice();
@@ -155,8 +155,8 @@ TEST_CASE("tune: rounding a cap never rounds its gain below what can be measured
   // 5 * 24 = 120 us, all that can be measured; 1 MiB, rounder, would make pairs and gain 96.
   std::vector<worlds::Gradient> gradients;
   for (int k = 1; k <= 8; ++k) gradients.push_back({768 << 10, 1000.0 * k});
-  const worlds::Job job{.workload = worlds::chain(gradients, 3456, 8000),
-                        .model = worlds::alpha_beta(400, 32)};
+  const worlds::OpenJob job{.workload = worlds::chain(gradients, 3456, 8000),
+                            .model = worlds::alpha_beta(400, 32)};
   const Recommendation advice = job.advice();
   CHECK(advice.measurable == 120_us);
   CHECK(advice.set);
@@ -168,8 +168,8 @@ TEST_CASE("tune: a cap is rounded into a neighbour that is as good") {
   // As above in a step so short that 96 us are enough: pairs, by the rounder number.
   std::vector<worlds::Gradient> gradients;
   for (int k = 1; k <= 8; ++k) gradients.push_back({768 << 10, 1000.0 * k});
-  const worlds::Job job{.workload = worlds::chain(gradients, 1056, 8000),
-                        .model = worlds::alpha_beta(400, 32)};
+  const worlds::OpenJob job{.workload = worlds::chain(gradients, 1056, 8000),
+                            .model = worlds::alpha_beta(400, 32)};
   const Recommendation advice = job.advice();
   CHECK(advice.measurable == 96_us);  // a quarter of it is just what the two differ by
   CHECK(advice.bucket_cap_mb == 1);
@@ -182,8 +182,8 @@ TEST_CASE("tune: a rounder cap that is less sure is left, although predicted as 
   // T(k) = 500 + 500 k. Four gradients early, the fifth at 5000: [1] x 5 is through with four by 4100,
   // [2] [2] [1] by 3200, and both end at 6000. In the slow world the former ends at 100 + 5 * 1700,
   // the latter at 200 + 2 * 2550 + 1700, the default, [1] [4], at 5000 + 4250.
-  const worlds::Job job{.workload = worlds::mib_layers({100, 200, 300, 400, 5000}, 0),
-                        .model = worlds::alpha_beta(500, 500)};
+  const worlds::OpenJob job{.workload = worlds::mib_layers({100, 200, 300, 400, 5000}, 0),
+                            .model = worlds::alpha_beta(500, 500)};
   const TuneResult result = job.tune();
   CHECK(result.best.bucket_cap_mb == 1);
   CHECK(result.best.iteration == 6000_us);
@@ -199,7 +199,7 @@ TEST_CASE("tune: the cap is a round number near the middle of those that do as w
   // do as well as each alone: 0 to 2 x.
   const auto up_to_two = [](std::int64_t bytes) {
     const double mib_us = 1000 / mib(Bytes(bytes));
-    const worlds::Job job{
+    const worlds::OpenJob job{
         .workload = worlds::chain({{bytes, 4000}, {bytes, 8000}, {bytes, 12000}}, 0, 12000),
         .model = worlds::alpha_beta(0, mib_us)};
     return job.advice().bucket_cap_mb;
@@ -213,7 +213,7 @@ TEST_CASE("tune: the cap is a round number near the middle of those that do as w
   CHECK(up_to_two(24 << 20) == 25);
   // Where starting takes the time, all three together: from 2 x and a byte, taken to end at twice that.
   const auto from_two = [](std::int64_t bytes) {
-    const worlds::Job job{
+    const worlds::OpenJob job{
         .workload = worlds::chain({{bytes, 100}, {bytes, 200}, {bytes, 300}}, 0, 300),
         .model = worlds::alpha_beta(1000, 1e-3)};
     return job.advice().bucket_cap_mb;
@@ -222,11 +222,11 @@ TEST_CASE("tune: the cap is a round number near the middle of those that do as w
   CHECK(from_two(20 << 20) == 50);
   CHECK(from_two(80 << 20) == 200);
   // A gradient of 0.4 MiB, which the default's first 1 MiB holds together with another: 0 to 0.4.
-  const worlds::Job less{.workload = worlds::chain({{419'432, 1000}, {1 << 20, 3000}}, 0, 3000),
-                         .model = worlds::alpha_beta(0, 1000)};
+  const worlds::OpenJob less{.workload = worlds::chain({{419'432, 1000}, {1 << 20, 3000}}, 0, 3000),
+                             .model = worlds::alpha_beta(0, 1000)};
   CHECK(less.advice().bucket_cap_mb == 0.2);
   // Three of four gradients together: above 3.26 MiB, which two of them have, up to 3.28.
-  const worlds::Job narrow{
+  const worlds::OpenJob narrow{
       .workload = worlds::chain({{1 << 20, 100}, {2'369'780, 200}, {20'972, 600}, {1 << 20, 4180}},
                                 0, 4180),
       .model = worlds::alpha_beta(300, 1000)};

@@ -37,10 +37,10 @@ struct Setup {
   CollectiveModel model;
   SimulationOptions options;
   explicit Setup(double gigabytes_per_second) : cluster(worlds::node(8, gigabytes_per_second)) {
-    model = AnalyticModel{.cluster = cluster, .tuning = {}};
+    model = AnalyticModel{};
   }
   TuneResult tune(TuneOptions tuning = {}) const {
-    return ddpsim::tune(workload, cluster, options, model, tuning);
+    return ddpsim::tune(Job(workload, cluster, options, model), tuning);
   }
 };
 
@@ -85,7 +85,7 @@ TEST_CASE("tune: its curve agrees with brute force over 1000 caps to the picosec
     SimulationOptions options = setup.options;
     options.ddp.bucket_cap_mb = cap;
     const Duration brute =
-        simulate(setup.workload, setup.cluster, options, setup.model).step.times.iteration;
+        simulate(Job(setup.workload, setup.cluster, options, setup.model)).step.times.iteration;
     // PyTorch truncates a cap to whole bytes. Above the last range every cap gives one bucket.
     const double whole = std::floor(cap * 1048576) / 1048576;
     const auto holds = [&](const CurvePoint& point) {
@@ -133,8 +133,7 @@ TEST_CASE("tune: keeps the default when nothing measurable can be won, sets a ca
                           .latency = 2_ms,
                           .oversubscription = 1};
   slow.model =
-      AnalyticModel{.cluster = slow.cluster,
-                    .tuning = {.algorithms = Algorithm::ring, .protocols = Protocol::simple}};
+      AnalyticModel{.tuning = {.algorithms = Algorithm::ring, .protocols = Protocol::simple}};
   const TuneResult tuned = slow.tune();
   const Recommendation& verdict = tuned.recommended;
   CHECK(verdict.set);
@@ -169,7 +168,7 @@ TEST_CASE("tune: no cap is recommended that gains less than the replay of today'
                           .nics_per_node = 1,
                           .per_nic = Bandwidth::gigabytes_per_second(12.5),
                           .latency = 2_ms};
-  slow.model = AnalyticModel{.cluster = slow.cluster, .tuning = {}};
+  slow.model = AnalyticModel{};
   const TuneResult sure = slow.tune();
   REQUIRE(sure.recommended.set);
   const Duration today = sure.default_setting.iteration;

@@ -42,13 +42,12 @@ struct Factors {
 };
 
 /// Of the collectives' scenarios, in order.
-std::vector<Factors> factors(const Workload& workload, const SimulationOptions& options,
-                             const CollectiveModel& model) {
+std::vector<Factors> factors(const Job& job) {
   std::vector<Factors> found;
-  for (Scenario& world : scenarios(workload, options, model))
+  for (const Scenario& world : scenarios(job))
     if (world.source == kFixedCost || world.source == kBandwidth ||
         world.source == kCollectiveTimes) {
-      const TimeScale* scale = time_scale_of(world.model);
+      const TimeScale* scale = time_scale_of(world.job.model());
       found.push_back({world.source, scale == nullptr ? 1 : scale->fixed,
                        scale == nullptr ? 1 : scale->bandwidth});
     }
@@ -60,7 +59,7 @@ Workload two_mib() {
 }
 
 std::vector<Factors> factors_of(const Cluster& cluster) {
-  return factors(two_mib(), {}, AnalyticModel{.cluster = cluster, .tuning = {}});
+  return factors(Job(two_mib(), cluster, {}, AnalyticModel{}));
 }
 
 /// Of one log without scatter: known to 1.28 standard deviations of 0.05, a factor of e^0.064.
@@ -130,25 +129,24 @@ TEST_CASE("uncertainty: fixed cost and bandwidth err apart, by the kind of machi
 }
 
 TEST_CASE("uncertainty: factors multiply what the model was scaled by already") {
-  const AnalyticModel model{.cluster = of_kind(IntraKind::nvswitch, 2),
-                            .tuning = {},
-                            .scale = {.fixed = 2, .bandwidth = 3}};
-  CHECK(factors(two_mib(), {}, model) == std::vector<Factors>{{kFixedCost, 0.5, 3},
-                                                              {kFixedCost, 8.02, 3},
-                                                              {kBandwidth, 2, 3 * 0.87},
-                                                              {kBandwidth, 2, 3 * 1.34}});
+  const AnalyticModel model{.tuning = {}, .scale = {.fixed = 2, .bandwidth = 3}};
+  CHECK(factors(Job(two_mib(), of_kind(IntraKind::nvswitch, 2), {}, model)) ==
+        std::vector<Factors>{{kFixedCost, 0.5, 3},
+                             {kFixedCost, 8.02, 3},
+                             {kBandwidth, 2, 3 * 0.87},
+                             {kBandwidth, 2, 3 * 1.34}});
 }
 
 TEST_CASE("uncertainty: gloo's times err as a whole, whatever the cluster") {
   for (const Cluster& cluster : {worlds::node(2), of_kind(IntraKind::pcie, 4)})
-    CHECK(factors(two_mib(), {}, GlooModel{.cluster = cluster, .links = {}}) ==
+    CHECK(factors(Job(two_mib(), cluster, {}, GlooModel{})) ==
           std::vector<Factors>{{kCollectiveTimes, 0.6, 0.6}, {kCollectiveTimes, 1.7, 1.7}});
 }
 
 TEST_CASE("uncertainty: recorded and free collectives take what they take") {
   for (const CollectiveModel& model :
        {CollectiveModel(RecordedModel{.durations = {1_ms}}), CollectiveModel(FreeModel{})})
-    for (const Factors& factor : factors(two_mib(), {}, model)) {
+    for (const Factors& factor : factors(Job(two_mib(), worlds::node(8), {}, model))) {
       CHECK(factor.fixed == 1);
       CHECK(factor.bandwidth == 1);
     }
@@ -163,8 +161,8 @@ TEST_CASE(
   cluster.calibration = std::make_shared<const Calibration>(calibration);
   // Nor do two gradients of 40 bytes make it a matter of small sizes.
   for (const std::int64_t bytes : {std::int64_t{1} << 20, std::int64_t{40}}) {
-    const std::vector<Factors> found = factors(worlds::chain({{bytes, 40}, {bytes, 100}}, 50, 100),
-                                               {}, AnalyticModel{.cluster = cluster, .tuning = {}});
+    const std::vector<Factors> found = factors(
+        Job(worlds::chain({{bytes, 40}, {bytes, 100}}, 50, 100), cluster, {}, AnalyticModel{}));
     REQUIRE(found.size() == 4);
     CHECK(found[0].fixed == doctest::Approx(std::exp(-1.28 * 0.13)));
     CHECK(found[1].fixed == doctest::Approx(std::exp(1.28 * 0.13)));
@@ -181,7 +179,7 @@ TEST_CASE("uncertainty: the largest bucket decides, by what goes over the wire")
   const Workload workload = worlds::chain({{1 << 20, 20}, {16 << 20, 40}, {1 << 20, 100}}, 50, 100);
   SimulationOptions options;
   const auto slower = [&] {
-    return factors(workload, options, AnalyticModel{.cluster = cluster, .tuning = {}})[3].bandwidth;
+    return factors(Job(workload, cluster, options, AnalyticModel{}))[3].bandwidth;
   };
   const auto beyond = [](double octaves) {
     return doctest::Approx(std::exp(1.28 * std::sqrt(0.0025 + std::pow(0.03 * octaves, 2))));
@@ -221,11 +219,11 @@ TEST_CASE("uncertainty: two scenarios a source, in this order, pace and compute 
   SimulationOptions options;
   const auto sources = [&](const CollectiveModel& model) {
     std::vector<std::string> names;
-    for (const Scenario& world : scenarios(two_mib(), options, model))
+    for (const Scenario& world : scenarios(Job(two_mib(), worlds::node(8), options, model)))
       names.push_back(world.source);
     return names;
   };
-  const CollectiveModel nccl = AnalyticModel{.cluster = worlds::node(8), .tuning = {}};
+  const CollectiveModel nccl = AnalyticModel{};
   const std::vector<std::string> always = {kFixedCost,    kFixedCost,    kBandwidth, kBandwidth,
                                            kInterference, kInterference, kCosts,     kCosts};
   CHECK(sources(nccl) == always);
@@ -237,10 +235,10 @@ TEST_CASE("uncertainty: two scenarios a source, in this order, pace and compute 
   more = always;
   more.insert(more.end(), {kRankPace, kRankPace, kComputeScale, kComputeScale});
   CHECK(sources(nccl) == more);
-  CHECK(sources(GlooModel{.cluster = worlds::node(8), .links = {}}) ==
-        std::vector<std::string>{kCollectiveTimes, kCollectiveTimes, kInterference, kInterference,
-                                 kCosts, kCosts, kRankPace, kRankPace, kComputeScale,
-                                 kComputeScale});
+  CHECK(sources(GlooModel{}) == std::vector<std::string>{kCollectiveTimes, kCollectiveTimes,
+                                                         kInterference, kInterference, kCosts,
+                                                         kCosts, kRankPace, kRankPace,
+                                                         kComputeScale, kComputeScale});
 }
 
 TEST_CASE("uncertainty: each scenario changes its own part of the options and no other") {
@@ -259,20 +257,21 @@ TEST_CASE("uncertainty: each scenario changes its own part of the options and no
   options.compute_scale_range = {2.5, 3.5};
   options.pace = {0.03, 0.02};
   options.pace_range = {RankPace{0.01, 0}, RankPace{0.1, 0.05}};
-  const std::vector<Scenario> all = scenarios(two_mib(), options, FreeModel{});
+  const std::vector<Scenario> all =
+      scenarios(Job(two_mib(), worlds::node(8), options, FreeModel{}));
   REQUIRE(all.size() == 12);
-  const auto interference = [&](std::size_t i) { return all[i].options.interference; };
+  const auto interference = [&](std::size_t i) { return all[i].job.options().interference; };
   CHECK(interference(4).sm_share == 0);
   CHECK(interference(4).memory_share == 0);
   CHECK(interference(5).sm_share == 1);
   CHECK(interference(5).memory_share == 0.5);
-  CHECK(all[8].options.pace == RankPace{0.01, 0});
-  CHECK(all[9].options.pace == RankPace{0.1, 0.05});
-  CHECK(all[10].options.compute_scale == 3.5);
-  CHECK(all[11].options.compute_scale == 2.5);
+  CHECK(all[8].job.options().pace == RankPace{0.01, 0});
+  CHECK(all[9].job.options().pace == RankPace{0.1, 0.05});
+  CHECK(all[10].job.options().compute_scale == 3.5);
+  CHECK(all[11].job.options().compute_scale == 2.5);
   for (std::size_t i = 0; i < all.size(); ++i) {
     CAPTURE(i);
-    const SimulationOptions& world = all[i].options;
+    const SimulationOptions& world = all[i].job.options();
     if (i != 4 && i != 5) CHECK(world.interference.sm_share == 0.5);
     CHECK(world.interference.communication_rate == 0.9);
     if (i != 8 && i != 9) CHECK(world.pace == options.pace);
@@ -291,7 +290,9 @@ TEST_CASE("uncertainty: each scenario changes its own part of the options and no
   }
   // Copies reach the memory's peak at most.
   options.costs.copy_bandwidth_share = 0.8;
-  CHECK(scenarios(two_mib(), options, FreeModel{})[6].options.costs.copy_bandwidth_share == 1);
+  CHECK(scenarios(Job(two_mib(), worlds::node(8), options, FreeModel{}))[6]
+            .job.options()
+            .costs.copy_bandwidth_share == 1);
 }
 
 TEST_CASE(

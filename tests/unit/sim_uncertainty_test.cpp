@@ -26,23 +26,23 @@ Cluster over_sockets() {
 
 CollectivePlan all_reduce(CollectiveModel model, TimeScale scale) {
   *time_scale_of(model) = scale;
-  return plan(model, CollectiveKind::all_reduce, kBucket, 0);
+  return plan(worlds::on(over_sockets(), std::move(model)), CollectiveKind::all_reduce, kBucket);
 }
 
-TimeScale scale_in(Scenario world) {
-  return *time_scale_of(world.model);
+TimeScale scale_in(const Scenario& world) {
+  return *time_scale_of(world.job.model());
 }
 
 std::vector<Scenario> worlds_of(const Cluster& cluster) {
-  return scenarios(worlds::chain({{1 << 20, 40}, {kBucket.count(), 100}}, 50, 100), {},
-                   AnalyticModel{.cluster = cluster, .tuning = {}});
+  return scenarios(Job(worlds::chain({{1 << 20, 40}, {kBucket.count(), 100}}, 50, 100), cluster, {},
+                       AnalyticModel{}));
 }
 
 }  // namespace
 
 TEST_CASE("uncertainty: fixed cost and bandwidth scale a part of the time each") {
-  const CollectiveModel nccl = AnalyticModel{.cluster = over_sockets(), .tuning = {}};
-  const CollectiveModel gloo = GlooModel{.cluster = over_sockets(), .links = {}};
+  const CollectiveModel nccl = AnalyticModel{};
+  const CollectiveModel gloo = GlooModel{.links = {}};
   for (const CollectiveModel& model : {nccl, gloo}) {
     CAPTURE(model.index());
     const CollectivePlan plain = all_reduce(model, {});

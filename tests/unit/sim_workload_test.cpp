@@ -1,3 +1,4 @@
+#include "ddpsim/sim/time_scale.hpp"
 #include "ddpsim/sim/workload.hpp"
 
 #include <tuple>

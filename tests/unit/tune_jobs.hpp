@@ -10,7 +10,7 @@
 namespace ddpsim::worlds {
 
 /// Six gradients, ready 1000 us apart: with a + 5 b below that, only the last bucket is exposed.
-inline Job six_hidden(double forward_us, double start_us, double mib_us) {
+inline OpenJob six_hidden(double forward_us, double start_us, double mib_us) {
   return {.workload = mib_layers({1000, 2000, 3000, 4000, 5000, 6000}, forward_us),
           .model = alpha_beta(start_us, mib_us)};
 }
@@ -18,13 +18,13 @@ inline Job six_hidden(double forward_us, double start_us, double mib_us) {
 /// Three gradients in quick succession: every bucket waits for the one in front.
 ///   default [1] [2]   gap + T(1) + T(2) = gap + 2a + 3b
 ///   one bucket        3 gap + T(3)      = 3 gap + a + 3b     a gain of a - 2 gap
-inline Job three_queued(double forward_us, double gap_us, double start_us, double mib_us) {
+inline OpenJob three_queued(double forward_us, double gap_us, double start_us, double mib_us) {
   return {.workload = mib_layers({gap_us, 2 * gap_us, 3 * gap_us}, forward_us),
           .model = alpha_beta(start_us, mib_us)};
 }
 
 /// Two gradients early, four at the end of backward: 2 MiB apart and four together is best.
-inline Job two_then_four(double forward_us, double start_us) {
+inline OpenJob two_then_four(double forward_us, double start_us) {
   return {.workload = mib_layers({100, 200, 3000, 3000, 3000, 3000}, forward_us),
           .model = alpha_beta(start_us, 500)};
 }

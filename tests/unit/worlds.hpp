@@ -5,8 +5,10 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "ddpsim/sim/job.hpp"
 #include "ddpsim/sim/simulation_options.hpp"
 
 /// Failing checks show picoseconds.
@@ -99,6 +101,11 @@ inline std::vector<std::vector<std::size_t>> parameters_of(const std::vector<Buc
   std::vector<std::vector<std::size_t>> all;
   for (const Bucket& bucket : buckets) all.push_back(bucket.parameters);
   return all;
+}
+
+/// A job that is all collectives: no workload.
+inline Job on(const Cluster& cluster, CollectiveModel model) {
+  return Job({}, cluster, {}, std::move(model));
 }
 
 }  // namespace ddpsim::worlds

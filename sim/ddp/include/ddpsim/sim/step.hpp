@@ -1,15 +1,12 @@
-// One training step: (workload, cluster, options) -> result. A pure function: same input, same
-// bits.
+// One training step: job -> result. A pure function: same input, same bits.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "ddpsim/sim/cluster.hpp"
-#include "ddpsim/sim/collective_model.hpp"
+#include "ddpsim/sim/job.hpp"
 #include "ddpsim/sim/result.hpp"
-#include "ddpsim/sim/simulation_options.hpp"
-#include "ddpsim/sim/workload.hpp"
 
 namespace ddpsim {
 
@@ -17,20 +14,19 @@ namespace ddpsim {
 inline constexpr int kMostDifferentRanks = 65536;
 
 /// Speed of the cluster's compute relative to the recording's: scale and pace together.
-double compute_speed(const Workload& workload, const Cluster& cluster,
-                     const SimulationOptions& options);
+double compute_speed(const Job& job);
 
-/// Why the workload cannot be simulated on the cluster with these options (unknown shapes, no
-/// timing, …), with the option that would help; absent when it can.
-std::optional<std::string> cannot_simulate(const Workload& workload, const Cluster& cluster,
-                                           const SimulationOptions& options);
+/// What the all-reduces of the steady step carry, bucket by bucket in launch order.
+std::vector<Bytes> all_reduce_sizes(const Job& job);
 
-/// Precondition: cannot_simulate(...) is absent.
-SimulationResult simulate(const Workload& workload, const Cluster& cluster,
-                          const SimulationOptions& options, const CollectiveModel& model);
+/// Why the job cannot be simulated (unknown shapes, no timing, …), with the option that would help;
+/// absent when it can.
+std::optional<std::string> cannot_simulate(const Job& job);
 
-/// The steady step's times alone; the same numbers as simulate(...).step.times, for sweeps.
-StepTimes simulate_times(const Workload& workload, const Cluster& cluster,
-                         const SimulationOptions& options, const CollectiveModel& model);
+/// Precondition: cannot_simulate(job) is absent.
+SimulationResult simulate(const Job& job);
+
+/// The steady step's times alone; the same numbers as simulate(job).step.times, for sweeps.
+StepTimes simulate_times(const Job& job);
 
 }  // namespace ddpsim

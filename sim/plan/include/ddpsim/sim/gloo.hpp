@@ -7,8 +7,6 @@
 
 #include <string_view>
 
-#include "ddpsim/sim/cluster.hpp"
-#include "ddpsim/sim/time_scale.hpp"
 #include "ddpsim/sim/units.hpp"
 
 namespace ddpsim {
@@ -44,13 +42,6 @@ struct GlooLinks {
   Bandwidth copy = Bandwidth::gigabytes_per_second(11);
   int threads = 2;            ///< worker threads of ProcessGroupGloo
   bool host_tensors = false;  ///< gradients live on the host: nothing is copied
-};
-
-/// Gloo in place of NCCL, over the cluster's network; one NIC of each node takes part.
-struct GlooModel {
-  Cluster cluster;
-  GlooLinks links;
-  TimeScale scale{};
 };
 
 }  // namespace ddpsim

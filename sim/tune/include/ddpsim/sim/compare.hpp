@@ -24,17 +24,9 @@
 
 namespace ddpsim {
 
-/// A job to compare; what it refers to must outlive the comparison.
-struct Candidate {
-  const Workload& workload;
-  const Cluster& cluster;
-  const SimulationOptions& options;
-  const CollectiveModel& model;
-};
-
 struct CompareOptions {
   int threads = 0;   ///< 0: as many as the machine has; the result does not depend on it
-  bool tune = true;  ///< search the best cap of every candidate
+  bool tune = true;  ///< search the best cap of every job
 };
 
 /// By how much one job trains faster than another, in percent of the other's speed.
@@ -56,11 +48,11 @@ struct ComparedJob {
 };
 
 struct Comparison {
-  std::vector<ComparedJob> jobs;      ///< as the candidates stand
+  std::vector<ComparedJob> jobs;      ///< as they were given
   std::vector<std::size_t> by_speed;  ///< indices of `jobs`, fastest training first
 };
 
-/// Every candidate must be simulatable; there must be at least one.
-Comparison compare(const std::vector<Candidate>& candidates, const CompareOptions& options);
+/// Every job must be simulatable; there must be at least one.
+Comparison compare(const std::vector<Job>& jobs, const CompareOptions& options);
 
 }  // namespace ddpsim

@@ -60,8 +60,6 @@ struct Replay {
 };
 
 /// Confidence of a simulated step: re-simulates with each named source of error at its bounds.
-Confidence assess(const Workload& workload, const Cluster& cluster,
-                  const SimulationOptions& options, const CollectiveModel& model,
-                  Duration predicted, const std::optional<Replay>& replay);
+Confidence assess(const Job& job, Duration predicted, const std::optional<Replay>& replay);
 
 }  // namespace ddpsim

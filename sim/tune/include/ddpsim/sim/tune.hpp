@@ -78,7 +78,6 @@ struct TuneResult {
   std::string left_out;  ///< what was not searched and why; empty when nothing was
 };
 
-TuneResult tune(const Workload& workload, const Cluster& cluster, const SimulationOptions& options,
-                const CollectiveModel& model, const TuneOptions& tuning);
+TuneResult tune(const Job& job, const TuneOptions& tuning);
 
 }  // namespace ddpsim

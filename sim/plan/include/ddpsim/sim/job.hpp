@@ -1,0 +1,61 @@
+// What is simulated: one workload on one cluster, with its options, its collectives timed in one way. Sealed, so that
+// no two parts of an answer can be of two clusters. Copies are cheap: what is large they share.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/collective_model.hpp"
+#include "ddpsim/sim/simulation_options.hpp"
+#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/workload.hpp"
+
+namespace ddpsim {
+
+class FlowPlanner;
+
+class Job {
+ public:
+  Job(Workload workload, Cluster cluster, SimulationOptions options, CollectiveModel model);
+
+  const Workload& workload() const { return *workload_; }
+  const Cluster& cluster() const { return *cluster_; }
+  const SimulationOptions& options() const { return options_; }
+  const CollectiveModel& model() const { return model_; }
+
+  /// The same job but for its options, or for how its collectives are timed.
+  Job with(SimulationOptions options) const;
+  Job with(CollectiveModel model) const;
+
+  /// The links of a FlowModel as NCCL's channels use them; null for every other model.
+  FlowPlanner* network() const { return network_.get(); }
+
+ private:
+  std::shared_ptr<const Workload> workload_;
+  std::shared_ptr<const Cluster> cluster_;
+  SimulationOptions options_;
+  CollectiveModel model_;
+  std::shared_ptr<FlowPlanner> network_;
+};
+
+struct CollectivePlan {
+  Duration transfer;                       ///< last arrival to end, without background traffic
+  std::optional<CollectiveChoice> choice;  ///< absent where the model does not choose
+  int channels = 0;                        ///< SMs the kernel holds while it is resident
+  Duration volume{};                       ///< the part of the transfer in which links are busy
+  Duration to_host{};                      ///< copy of the tensor before it can begin …
+  Duration to_device{};                    ///< … and back after its end; none by NCCL
+};
+
+/// Plan of the `index`-th collective of its kind in the step.
+CollectivePlan plan(const Job& job, CollectiveKind kind, Bytes size, std::size_t index = 0);
+
+/// Collectives that fill the links when as many run beside each other; 1: one alone does. Over sockets
+/// one communicator of NCCL does not.
+double collectives_to_fill(const Job& job);
+/// Collectives one process group runs at a time.
+int collectives_at_a_time(const Job& job);
+
+}  // namespace ddpsim

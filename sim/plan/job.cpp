@@ -1,0 +1,122 @@
+// The one road from a job's model to what a collective takes.
+#include "ddpsim/sim/job.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "ddpsim/sim/assert.hpp"
+#include "flow_planner.hpp"
+#include "gloo_law.hpp"
+#include "nccl_tuning.hpp"
+#include "pipeline_law.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct Planner {
+  const Job& job;
+  CollectiveKind kind;
+  Bytes size;
+  std::size_t index;
+
+  CollectivePlan operator()(const AnalyticModel& model) const {
+    const CollectiveChoice choice = choose(kind, size, job.cluster(), model.tuning);
+    return planned(choice, model.scale, cost(kind, choice, size, job.cluster()));
+  }
+  CollectivePlan operator()(const FlowModel& model) const {
+    const CollectiveChoice choice = choose(kind, size, job.cluster(), model.tuning);
+    const Duration transfer = job.network()->has_channels(kind, choice)
+                                  ? job.network()->alone(kind, choice, size)
+                                  : cost(kind, choice, size, job.cluster());
+    return planned(choice, model.scale, transfer);
+  }
+  CollectivePlan operator()(const GlooModel& model) const {
+    return gloo_plan(model, job.cluster(), kind, size);
+  }
+  CollectivePlan operator()(const RecordedModel& model) const {
+    if (index >= model.durations.size()) return {};
+    return {.transfer = model.durations[index],
+            .choice = std::nullopt,
+            .channels = model.channels,
+            .volume = model.durations[index]};
+  }
+  CollectivePlan operator()(const FreeModel&) const { return {}; }
+
+  CollectivePlan planned(const CollectiveChoice& choice, const TimeScale& scale,
+                         Duration transfer) const {
+    const Duration bytes = volume(choice, transfer);
+    return {.transfer = scale.apply(transfer, bytes),
+            .choice = choice,
+            .channels = choice.channels,
+            .volume = bytes.scaled(scale.bandwidth)};
+  }
+
+  Duration volume(const CollectiveChoice& choice, Duration transfer) const {
+    if (job.cluster().ranks() <= 1) return Duration();
+    const double us = pipeline_terms(kind, choice, size, job.cluster()).transfer_us;
+    return std::min(Duration::microseconds(us), transfer);
+  }
+};
+
+std::shared_ptr<FlowPlanner> network_of(const std::shared_ptr<const Cluster>& cluster,
+                                        const CollectiveModel& model) {
+  const FlowModel* flow = std::get_if<FlowModel>(&model);
+  if (flow == nullptr) return nullptr;
+  for (const RingChannel& ring : flow->fabric->rings)
+    DDPSIM_ASSERT(ring.ranks.size() == static_cast<std::size_t>(cluster->ranks()),
+                  "the fabric of a flow model is another cluster's");
+  return std::make_shared<FlowPlanner>(cluster, flow->fabric, *flow->background);
+}
+
+}  // namespace
+
+Job::Job(Workload workload, Cluster cluster, SimulationOptions options, CollectiveModel model)
+    : workload_(std::make_shared<const Workload>(std::move(workload))),
+      cluster_(std::make_shared<const Cluster>(std::move(cluster))),
+      options_(std::move(options)),
+      model_(std::move(model)),
+      network_(network_of(cluster_, model_)) {}
+
+Job Job::with(SimulationOptions options) const {
+  Job job = *this;
+  job.options_ = std::move(options);
+  return job;
+}
+
+Job Job::with(CollectiveModel model) const {
+  Job job = *this;
+  const FlowModel* before = std::get_if<FlowModel>(&model_);
+  const FlowModel* after = std::get_if<FlowModel>(&model);
+  // What was asked of the same links was answered already.
+  const bool same_network = before != nullptr && after != nullptr &&
+                            before->fabric == after->fabric &&
+                            before->background == after->background;
+  if (!same_network) job.network_ = network_of(cluster_, model);
+  job.model_ = std::move(model);
+  return job;
+}
+
+CollectivePlan plan(const Job& job, CollectiveKind kind, Bytes size, std::size_t index) {
+  return std::visit(Planner{job, kind, size, index}, job.model());
+}
+
+double collectives_to_fill(const Job& job) {
+  const Cluster& cluster = job.cluster();
+  if (const GlooModel* gloo = std::get_if<GlooModel>(&job.model()))
+    return gloo_collectives_to_fill(*gloo, cluster);
+  const AnalyticModel* nccl = chooser_of(job.model());
+  if (nccl == nullptr || cluster.nodes <= 1 || !through_sockets(cluster.network)) return 1;
+  const Network& network = cluster.network;
+  const double nominal = network.per_nic.bytes_per_second() * network.nics_per_node;
+  const double connections =
+      connections_rate(communicator_channels(cluster, nccl->tuning), cluster);
+  const double one = std::min(wire_share(LinkKind::nic, cluster), connections / nominal);
+  return std::max(1.0, kFramePayload / one);
+}
+
+int collectives_at_a_time(const Job& job) {
+  const GlooModel* gloo = std::get_if<GlooModel>(&job.model());
+  return gloo == nullptr ? 1 : gloo->links.threads;
+}
+
+}  // namespace ddpsim
