@@ -32,7 +32,6 @@ void write_job(JsonWriter& json, const ComparedJob& job, const ReportContext& co
     write_recommendation(json, *job.best_cap);
   else
     json.null();
-  json.key("confidence");
   write_confidence(json, job.confidence);
   json.key("behind_percent");
   write_lead(json, job.behind);

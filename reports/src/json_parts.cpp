@@ -1,5 +1,7 @@
 #include "json_parts.hpp"
 
+#include "error_source.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -31,7 +33,7 @@ void write_variation(JsonWriter& json, const RankVariation& variation) {
 }  // namespace
 
 void write_confidence(JsonWriter& json, const Confidence& confidence) {
-  json.begin_object();
+  json.key("confidence").begin_object();
   json.key("grade").string(name_of(confidence.grade));
   json.key("interval_percent").begin_array(JsonWriter::Layout::line);
   json.ratio(confidence.low_percent);
@@ -41,7 +43,7 @@ void write_confidence(JsonWriter& json, const Confidence& confidence) {
   json.key("measure_next");
   if (const auto& next = confidence.measure_next) {
     json.begin_object();
-    json.key("source").string(next->source);
+    json.key("source").string(name_of(next->source));
     json.key("command").string(next->command);
     json.key("then").string(next->then);
     json.end_object();
@@ -49,6 +51,16 @@ void write_confidence(JsonWriter& json, const Confidence& confidence) {
     json.null();
   }
   json.end_object();
+  if (confidence.sensitivities.empty()) return;  // of a table: each row has its own interval
+  json.key("sensitivities").begin_array();
+  for (const Sensitivity& one : confidence.sensitivities) {
+    json.begin_object(JsonWriter::Layout::line);
+    json.key("source").string(name_of(one.source));
+    json.key("low_us").time(one.low);
+    json.key("high_us").time(one.high);
+    json.end_object();
+  }
+  json.end_array();
 }
 
 void write_versions(JsonWriter& json, const ReportContext& context) {
@@ -71,7 +83,6 @@ void write_setting(JsonWriter& json, const ReportContext& context) {
 }
 
 void write_trust(JsonWriter& json, const ReportContext& context) {
-  json.key("confidence");
   write_confidence(json, context.confidence);
   json.key("warnings").strings(context.warnings);
   if (context.replay) {

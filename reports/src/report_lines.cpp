@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "error_source.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {
@@ -16,17 +17,30 @@ std::string signed_percent(double percent) {
   return fmt::format("{}{} %", percent < 0 ? "-" : "+", text);
 }
 
+/// Sources that move the step by more than is worth a reader's time, widest first. Noise is in every
+/// measurement, and named with the reasons.
+std::vector<Sensitivity> worth_naming(const Confidence& confidence) {
+  constexpr double kWorthNaming = 0.001;
+  std::vector<Sensitivity> named;
+  for (const Sensitivity& one : confidence.sensitivities)
+    if (one.source != ErrorSource::measurement_noise &&
+        (one.source == ErrorSource::replay_residual ||
+         one.width() / confidence.predicted >= kWorthNaming))
+      named.push_back(one);
+  return named;
+}
+
 /// The sources that make most of the interval, then what the grade rests on. JSON has every reason.
-std::string widest_sources(const Confidence& confidence) {
+std::string widest_sources(const std::vector<Sensitivity>& named, const Confidence& confidence) {
   constexpr std::size_t kMost = 2;
   constexpr double kBeside = 0.25;  // of the widest: a narrower one hardly adds to it
-  const auto width = [](const Uncertainty& one) { return one.high_percent - one.low_percent; };
   std::string text;
-  for (std::size_t i = 0; i < std::min(kMost, confidence.sources.size()); ++i) {
-    const Uncertainty& source = confidence.sources[i];
-    if (width(source) < kBeside * width(confidence.sources.front())) break;
-    text += fmt::format("{} {} ({} to {})", i == 0 ? ", mostly from" : " and", source.source,
-                        signed_percent(source.low_percent), signed_percent(source.high_percent));
+  for (std::size_t i = 0; i < std::min(kMost, named.size()); ++i) {
+    const Sensitivity& one = named[i];
+    if (one.width() < named.front().width().scaled(kBeside)) break;
+    text += fmt::format("{} {} ({} to {})", i == 0 ? ", mostly from" : " and", words_of(one.source),
+                        signed_percent(100 * (one.low / confidence.predicted)),
+                        signed_percent(100 * (one.high / confidence.predicted)));
   }
   if (!confidence.basis.empty()) text += "; " + printable(confidence.basis);
   return text + "; --json has every reason";
@@ -94,12 +108,12 @@ std::string confidence_line(const ReportContext& context, Duration predicted,
                                 predicted.scaled(1 + confidence.high_percent / 100), digits, unit),
                   name_of(unit), signed_percent(confidence.low_percent),
                   signed_percent(confidence.high_percent));
-  text += confidence.sources.empty()
-              ? printable(fmt::format(": {}", fmt::join(confidence.because, "; ")))
-              : widest_sources(confidence);
+  const std::vector<Sensitivity> named = worth_naming(confidence);
+  text += named.empty() ? printable(fmt::format(": {}", fmt::join(confidence.because, "; ")))
+                        : widest_sources(named, confidence);
   std::string lines = wrapped(text + '.', style.width, kIndent);
   if (const auto& next = confidence.measure_next)
-    lines += wrapped(fmt::format("Measure next ({}): {}; then {}", printable(next->source),
+    lines += wrapped(fmt::format("Measure next ({}): {}; then {}", words_of(next->source),
                                  printable(next->command), printable(next->then)),
                      style.width, kIndent);
   return lines;

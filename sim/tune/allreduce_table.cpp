@@ -31,7 +31,7 @@ AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& 
   table.confidence.high_percent = 100 * (band.slower - 1);
   table.confidence.because = {calibration_of(cluster), band_evidence(cluster)};
   table.confidence.measure_next =
-      measure_all_reduces(kCollectiveTimes, {sizes.begin(), sizes.end()}, cluster);
+      measure_all_reduces(ErrorSource::collective_times, {sizes.begin(), sizes.end()}, cluster);
   grade_by_sizes(table.confidence, {sizes.begin(), sizes.end()}, "all-reduces", cluster);
   return table;
 }

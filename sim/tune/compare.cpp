@@ -10,30 +10,49 @@
 namespace ddpsim {
 namespace {
 
-/// A job's step as predicted and in every world that may be the true one.
+/// A job's step as predicted, and with every source of error at its bounds.
 struct Sample {
+  struct Bounds {
+    ErrorSource source;
+    Duration at_one;
+    Duration at_other;
+  };
   const Cluster* cluster = nullptr;
   Duration step;
-  std::vector<std::string> sources;  ///< by world
-  std::vector<Duration> steps;       ///< by world
+  std::vector<Bounds> bounds;
 };
 
 Sample sample(const Job& job, Duration step) {
-  Sample sample{.cluster = &job.cluster(), .step = step, .sources = {}, .steps = {}};
-  for (const Scenario& world : scenarios(job)) {
-    sample.sources.push_back(world.source);
-    sample.steps.push_back(simulate_times(world.job).iteration);
-  }
+  Sample sample{.cluster = &job.cluster(), .step = step, .bounds = {}};
+  for (const Scenario& scenario : scenarios(job))
+    sample.bounds.push_back({scenario.source, simulate_times(scenario.at_one).iteration,
+                             simulate_times(scenario.at_other).iteration});
   return sample;
 }
 
 /// Whether an error of this source is one and the same on both clusters.
-bool is_shared(const std::string& source, const Cluster& a, const Cluster& b) {
-  if (source == kFixedCost || source == kBandwidth || source == kCollectiveTimes)
-    return a.name == b.name && a.gpus_per_node == b.gpus_per_node && (a.nodes > 1) == (b.nodes > 1);
-  if (source == kRankPace) return a.name == b.name;
-  if (source == kComputeScale) return a.gpu.name == b.gpu.name;
-  return true;
+bool is_shared(ErrorSource source, const Cluster& a, const Cluster& b) {
+  switch (source) {
+    case ErrorSource::fixed_cost:
+    case ErrorSource::bandwidth:
+    case ErrorSource::collective_times:
+      return a.name == b.name && a.gpus_per_node == b.gpus_per_node &&
+             (a.nodes > 1) == (b.nodes > 1);
+    case ErrorSource::multi_gpu_slowdown:
+      return a.name == b.name;
+    case ErrorSource::compute_scale:
+      return a.gpu.name == b.gpu.name;
+    default:  // of PyTorch and NCCL: the same anywhere
+      return true;
+  }
+}
+
+/// What the source does to the other job, where it is one error that both have.
+const Sample::Bounds* shared(const Sample::Bounds& bounds, const Sample& from, const Sample& with) {
+  if (!is_shared(bounds.source, *from.cluster, *with.cluster)) return nullptr;
+  for (const Sample::Bounds& other : with.bounds)
+    if (other.source == bounds.source) return &other;
+  return nullptr;
 }
 
 /// How many times as fast as `slow` a job trains, from the two steps.
@@ -48,29 +67,24 @@ Lead lead(const Sample& fast, const Sample& slow) {
   // A recorded stall may be so negative that nothing is left of a step: then there is no speed.
   if (std::min(fast.step, slow.step) <= Duration()) return {};
   const double expected = ratio(fast, fast.step, slow, slow.step);
-  std::vector<Deviation> deviations;
-  const auto add = [&](const std::string& source, Duration fast_step, Duration slow_step) {
-    deviations.push_back(
-        {source, fast.step.scaled(ratio(fast, fast_step, slow, slow_step) - expected)});
+  const auto deviation = [&](Duration fast_step, Duration slow_step) {
+    return fast.step.scaled(ratio(fast, fast_step, slow, slow_step) - expected);
   };
-  const auto shared_with = [](const Sample& a, const Sample& b, std::size_t world) {
-    return world < b.sources.size() && b.sources[world] == a.sources[world] &&
-           is_shared(a.sources[world], *a.cluster, *b.cluster);
-  };
-  for (std::size_t w = 0; w < fast.steps.size(); ++w) {
-    if (shared_with(fast, slow, w))
-      add(fast.sources[w], fast.steps[w], slow.steps[w]);
-    else
-      add(fast.sources[w] + ", faster job", fast.steps[w], slow.step);
+  std::vector<Sensitivity> sensitivities;
+  for (const Sample::Bounds& own : fast.bounds) {
+    const Sample::Bounds* both = shared(own, fast, slow);
+    sensitivities.push_back(
+        sensitivity(own.source, deviation(own.at_one, both ? both->at_one : slow.step),
+                    deviation(own.at_other, both ? both->at_other : slow.step)));
   }
-  for (std::size_t w = 0; w < slow.steps.size(); ++w)
-    if (!shared_with(slow, fast, w))
-      add(slow.sources[w] + ", slower job", fast.step, slow.steps[w]);
-
-  std::vector<Duration> extra;  // both steps would be measured
-  for (const double sign : {-1.0, -1.0, 1.0, 1.0})
-    extra.push_back(fast.step.scaled(sign * kMeasurementNoise * expected));
-  const Spread spread = combine(deviations, extra);
+  for (const Sample::Bounds& own : slow.bounds)
+    if (shared(own, slow, fast) == nullptr)
+      sensitivities.push_back(sensitivity(own.source, deviation(fast.step, own.at_one),
+                                          deviation(fast.step, own.at_other)));
+  // Both steps would be measured.
+  for (int measured = 0; measured < 2; ++measured)
+    sensitivities.push_back(measurement_noise(fast.step.scaled(expected)));
+  const Spread spread = combine(sensitivities);
   const auto percent = [&](double times_as_fast) { return 100 * (times_as_fast - 1); };
   return {.percent = percent(expected),
           .low_percent = percent(expected + spread.low / fast.step),

@@ -12,9 +12,7 @@
 namespace ddpsim {
 namespace {
 
-/// A source that moves the step by less is not worth a reader's time.
-constexpr double kWorthNaming = 0.001;
-/// The pace depends on the nodes as well.
+/// The slowdown depends on the nodes as well.
 std::string ranks_of(const Cluster& cluster) {
   return cluster.nodes == 1 ? fmt::format("{} ranks", cluster.ranks())
                             : fmt::format("{} rank{} on each of {} nodes", cluster.gpus_per_node,
@@ -62,12 +60,18 @@ Confidence assess(const Job& given, Duration predicted, const std::optional<Repl
   }
   const Job job = given.with(options);
   const Cluster& cluster = job.cluster();
-  const std::vector<Scenario> worlds = scenarios(job);
-  std::vector<Deviation> deviations;
-  for (const Scenario& world : worlds)
-    deviations.push_back({world.source, simulate_times(world.job).iteration - predicted});
-
   Confidence confidence;
+  confidence.predicted = predicted;
+  std::vector<Sensitivity>& sensitivities = confidence.sensitivities;
+  for (const Scenario& scenario : scenarios(job))
+    sensitivities.push_back(sensitivity(scenario.source,
+                                        simulate_times(scenario.at_one).iteration - predicted,
+                                        simulate_times(scenario.at_other).iteration - predicted));
+  sensitivities.push_back(measurement_noise(predicted));
+  if (replay)
+    sensitivities.push_back(
+        sensitivity(ErrorSource::replay_residual, replay->residual(), replay->residual()));
+
   Cluster basis = cluster;
   if (chooser_of(job.model()) == nullptr)
     basis.calibration.reset();  // NCCL's logs say nothing of gloo
@@ -81,39 +85,24 @@ Confidence assess(const Job& given, Duration predicted, const std::optional<Repl
     confidence.because.emplace_back(
         "gloo's times come from its law and the constants of --gloo, not from this cluster");
   if (!confidence.because.empty()) confidence.basis = confidence.because.front();
-  for (std::size_t i = 0; i + 1 < worlds.size(); i += 2) {
-    const double low = std::min({deviations[i].by, deviations[i + 1].by, Duration()}) / predicted;
-    const double high = std::max({deviations[i].by, deviations[i + 1].by, Duration()}) / predicted;
-    if (high - low < kWorthNaming) continue;
-    confidence.because.push_back(fmt::format("{} may move the step by {:+.1f} % to {:+.1f} %",
-                                             worlds[i].source, 100 * low, 100 * high));
-    confidence.sources.push_back({worlds[i].source, 100 * low, 100 * high});
-  }
   if (options.pace_range && cluster.ranks() > 1)
     confidence.because.push_back(
         fmt::format("compute is taken {:.1f} % slower on {} than on one GPU alone, as "
                     "published steps show (--rank-slowdown)",
                     100 * (slowdown(options.pace, cluster) - 1), ranks_of(cluster)));
   confidence.because.push_back(fmt::format("measurement noise: {:.1f} %", 100 * kMeasurementNoise));
-  if (replay) {
-    deviations.push_back({kReplayResidual, replay->residual()});
+  if (replay)
     confidence.because.push_back(
         fmt::format("today's step was replayed with {:+.1f} % left unexplained",
                     100 * (replay->residual() / replay->measured)));
-    const double percent = 100 * (replay->residual() / predicted);
-    confidence.sources.push_back({kReplayResidual, std::min(percent, 0.0), std::max(percent, 0.0)});
-  }
-  std::stable_sort(confidence.sources.begin(), confidence.sources.end(),
-                   [](const Uncertainty& a, const Uncertainty& b) {
-                     return a.high_percent - a.low_percent > b.high_percent - b.low_percent;
-                   });
 
-  const std::vector<Duration> noise = {predicted.scaled(-kMeasurementNoise),
-                                       predicted.scaled(kMeasurementNoise)};
-  const Spread spread = combine(deviations, noise);
+  const Spread spread = combine(sensitivities);
   confidence.low_percent = 100 * (spread.low / predicted);
   confidence.high_percent = 100 * (spread.high / predicted);
-  confidence.measure_next = measure_next(deviations, noise, predicted, job);
+  confidence.measure_next = measure_next(sensitivities, predicted, job);
+  std::stable_sort(
+      sensitivities.begin(), sensitivities.end(),
+      [](const Sensitivity& a, const Sensitivity& b) { return a.width() > b.width(); });
   grade_by_sizes(confidence, all_reduce_sizes(job), "buckets", basis);
   return confidence;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,11 +21,6 @@ constexpr double kWorthMeasuring = 0.002;
 constexpr std::uint64_t kLeastSize = 8;
 /// From the smallest to the largest size: `ddpsim calibrate` takes no fewer than four sizes.
 constexpr std::uint64_t kFewestSteps = 8;
-
-Duration width(const std::vector<Deviation>& deviations, const std::vector<Duration>& extra) {
-  const Spread spread = combine(deviations, extra);
-  return spread.high - spread.low;
-}
 
 /// "1M", as all_reduce_perf takes sizes.
 std::string size_argument(std::uint64_t power_of_two) {
@@ -53,7 +49,7 @@ bool measured(const std::vector<Bytes>& sizes, const Cluster& cluster) {
 
 /// all_reduce_perf and `ddpsim calibrate` know NCCL only. A small message takes the start and the
 /// 2(n - 1) steps of a ring alone, a large one 2(n - 1)/n of its bytes at the rate of a process.
-NextMeasurement measure_gloo(const std::string& source, const std::vector<Bytes>& sizes,
+NextMeasurement measure_gloo(ErrorSource source, const std::vector<Bytes>& sizes,
                              const Cluster& cluster) {
   std::set<std::uint64_t> powers{1024};
   for (const Bytes size : sizes)
@@ -75,42 +71,45 @@ NextMeasurement measure_gloo(const std::string& source, const std::vector<Bytes>
                               2 * (ranks - 1) + 1, passing / 1e6, words.back())};
 }
 
-/// Absent where the source was measured already.
-std::optional<NextMeasurement> measurement_of(const std::string& source, const Job& job) {
+/// Absent where the source was measured already, or cannot be.
+std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job) {
   const Cluster& cluster = job.cluster();
   const bool gloo = std::holds_alternative<GlooModel>(job.model());
-  const bool collectives =
-      source == kFixedCost || source == kBandwidth || source == kCollectiveTimes;
-  if (collectives && (!gloo || cluster.ranks() > 1)) {
-    const std::vector<Bytes> sizes = source == kFixedCost
-                                         ? std::vector<Bytes>{Bytes(1024), kSmallAllReduce}
-                                         : all_reduce_sizes(job);
-    if (gloo) return measure_gloo(source, sizes, cluster);
-    return measure_all_reduces(source, sizes, cluster);
+  const auto next = [&](std::string command, std::string then) {
+    return NextMeasurement{source, std::move(command), std::move(then)};
+  };
+  switch (source) {
+    case ErrorSource::fixed_cost:
+    case ErrorSource::bandwidth:
+    case ErrorSource::collective_times: {
+      if (gloo && cluster.ranks() <= 1) break;
+      const std::vector<Bytes> sizes = source == ErrorSource::fixed_cost
+                                           ? std::vector<Bytes>{Bytes(1024), kSmallAllReduce}
+                                           : all_reduce_sizes(job);
+      if (gloo) return measure_gloo(source, sizes, cluster);
+      return measure_all_reduces(source, sizes, cluster);
+    }
+    case ErrorSource::multi_gpu_slowdown:
+      break;
+    case ErrorSource::compute_scale:
+      return next(fmt::format("profile one step on one {} of this cluster", cluster.gpu.name),
+                  "ddpsim import TRACE -o WORKLOAD");
+    case ErrorSource::replay_residual:
+      return next("profile one step on every rank", "ddpsim import RANK... -o WORKLOAD");
+    case ErrorSource::interference:
+    case ErrorSource::ddp_costs:
+      return next("profile one step of this job under DDP, on rank 0 of this cluster",
+                  "ddpsim import TRACE -o WORKLOAD");
+    case ErrorSource::measurement_noise:
+      return std::nullopt;
   }
-  if (source == kRankPace || collectives)
-    return NextMeasurement{
-        .source = source,
-        .command = "time twenty steps of this job on this cluster, without a profiler",
-        .then = "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME"};
-  if (source == kComputeScale)
-    return NextMeasurement{
-        .source = source,
-        .command = fmt::format("profile one step on one {} of this cluster", cluster.gpu.name),
-        .then = "ddpsim import TRACE -o WORKLOAD"};
-  if (source == kReplayResidual)
-    return NextMeasurement{.source = source,
-                           .command = "profile one step on every rank",
-                           .then = "ddpsim import RANK... -o WORKLOAD"};
-  return NextMeasurement{
-      .source = source,
-      .command = "profile one step of this job under DDP, on rank 0 of this cluster",
-      .then = "ddpsim import TRACE -o WORKLOAD"};
+  return next("time twenty steps of this job on this cluster, without a profiler",
+              "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME");
 }
 
 }  // namespace
 
-std::optional<NextMeasurement> measure_all_reduces(const std::string& source,
+std::optional<NextMeasurement> measure_all_reduces(ErrorSource source,
                                                    const std::vector<Bytes>& sizes,
                                                    const Cluster& cluster) {
   if (cluster.ranks() <= 1 || measured(sizes, cluster)) return std::nullopt;
@@ -139,19 +138,21 @@ std::optional<NextMeasurement> measure_all_reduces(const std::string& source,
                           logs_again(cluster))};
 }
 
-std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviations,
-                                            const std::vector<Duration>& extra, Duration predicted,
-                                            const Job& job) {
-  const Duration all = width(deviations, extra);
+std::optional<NextMeasurement> measure_next(const std::vector<Sensitivity>& sensitivities,
+                                            Duration predicted, const Job& job) {
+  const auto width = [](const std::vector<Sensitivity>& of) {
+    const Spread spread = combine(of);
+    return spread.high - spread.low;
+  };
+  const Duration all = width(sensitivities);
   Duration most = predicted.scaled(kWorthMeasuring);
   std::optional<NextMeasurement> best;
-  for (const Deviation& candidate : deviations) {
-    std::vector<Deviation> others;
-    for (const Deviation& deviation : deviations)
-      if (deviation.source != candidate.source) others.push_back(deviation);
-    const Duration narrower = all - width(others, extra);
+  for (std::size_t i = 0; i < sensitivities.size(); ++i) {
+    std::vector<Sensitivity> others = sensitivities;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    const Duration narrower = all - width(others);
     if (narrower <= most) continue;
-    auto measurement = measurement_of(candidate.source, job);
+    auto measurement = measurement_of(sensitivities[i].source, job);
     if (!measurement) continue;
     most = narrower;
     best = std::move(measurement);

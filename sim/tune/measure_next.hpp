@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "ddpsim/sim/confidence.hpp"
@@ -14,13 +13,12 @@ namespace ddpsim {
 
 /// all_reduce_perf over `sizes`, rounded outwards to powers of two, as many as a fit needs. Absent
 /// for one rank, and where the cluster is calibrated with logs of this scale and these sizes.
-std::optional<NextMeasurement> measure_all_reduces(const std::string& source,
+std::optional<NextMeasurement> measure_all_reduces(ErrorSource source,
                                                    const std::vector<Bytes>& sizes,
                                                    const Cluster& cluster);
 
-/// `extra` as for `combine`. Absent where no named source is worth a measurement.
-std::optional<NextMeasurement> measure_next(const std::vector<Deviation>& deviations,
-                                            const std::vector<Duration>& extra, Duration predicted,
-                                            const Job& job);
+/// Absent where no source that can be measured is worth a measurement.
+std::optional<NextMeasurement> measure_next(const std::vector<Sensitivity>& sensitivities,
+                                            Duration predicted, const Job& job);
 
 }  // namespace ddpsim

@@ -65,7 +65,7 @@ void grade_by_sizes(Confidence& confidence, const std::vector<Bytes>& sizes, std
       *least == *most ? text_of(*least) : fmt::format("{} to {}", text_of(*least), text_of(*most));
   std::string reason = fmt::format("no log covers {} of {}", what, range);
   confidence.basis = reason;
-  if (auto next = measure_all_reduces(kCollectiveTimes, outside, cluster)) {
+  if (auto next = measure_all_reduces(ErrorSource::collective_times, outside, cluster)) {
     reason += "; run " + next->command;
     confidence.measure_next = std::move(next);
   }

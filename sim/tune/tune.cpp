@@ -259,26 +259,25 @@ class Tuner {
     verdict.cap_range_mb = standard.point.cap_range_mb;
   }
 
-  /// iteration(default) - iteration(chosen), and again in every world that may be the true one.
+  /// iteration(default) - iteration(chosen), and again with every source of error at its bounds.
   Gain gain(const Bucketing& standard, const Bucketing& chosen) const {
     const Duration value = standard.point.iteration - chosen.point.iteration;
-    const std::vector<Scenario> worlds = scenarios(job_);
     const std::vector<Bucket> before = buckets_of(standard);
     const std::vector<Bucket> after = buckets_of(chosen);
-    std::vector<Deviation> deviations;
-    for (const Scenario& world : worlds) {
-      const auto time = [&](const std::vector<Bucket>& buckets) {
-        return simulate_times(with(buckets, world.job)).iteration;
-      };
-      deviations.push_back({world.source, time(before) - time(after) - value});
-    }
-    std::vector<Duration> extra;
+    const auto more = [&](const Job& job) {
+      return simulate_times(with(before, job)).iteration -
+             simulate_times(with(after, job)).iteration - value;
+    };
+    std::vector<Sensitivity> sensitivities;
+    for (const Scenario& scenario : scenarios(job_))
+      sensitivities.push_back(
+          sensitivity(scenario.source, more(scenario.at_one), more(scenario.at_other)));
     if (tuning_.replay) {
       // What the replay of today's step leaves unexplained may scale the gain either way.
-      const double residual = tuning_.replay->residual() / tuning_.replay->predicted;
-      extra = {value.scaled(residual), value.scaled(-residual)};
+      const Duration part = value.scaled(tuning_.replay->residual() / tuning_.replay->predicted);
+      sensitivities.push_back(sensitivity(ErrorSource::replay_residual, part, -part));
     }
-    const Spread spread = combine(deviations, extra);
+    const Spread spread = combine(sensitivities);
     return {.value = value, .low = value + spread.low, .high = value + spread.high};
   }
 

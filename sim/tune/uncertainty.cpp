@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
+
+#include "ddpsim/sim/step.hpp"
 
 namespace ddpsim {
 namespace {
@@ -90,23 +91,19 @@ Job with_collectives(const Job& job, double fixed, double bandwidth) {
 }
 
 /// gloo's band is one of whole times: its parts err together there.
-std::vector<Scenario> collective_worlds(const Job& job) {
-  std::vector<Scenario> worlds;
-  if (std::holds_alternative<GlooModel>(job.model())) {
-    for (const double factor : {kGloo.faster, kGloo.slower})
-      worlds.push_back({kCollectiveTimes, with_collectives(job, factor, factor)});
-    return worlds;
-  }
+std::vector<Scenario> collective_scenarios(const Job& job) {
+  if (std::holds_alternative<GlooModel>(job.model()))
+    return {{ErrorSource::collective_times, with_collectives(job, kGloo.faster, kGloo.faster),
+             with_collectives(job, kGloo.slower, kGloo.slower)}};
   const Band fixed = fixed_cost_band(job);
-  for (const double factor : {fixed.faster, fixed.slower})
-    worlds.push_back({kFixedCost, with_collectives(job, factor, 1)});
   // Most bytes of a step travel in its largest buckets.
   const std::vector<Bytes> sizes = all_reduce_sizes(job);
   const Band bytes =
       bandwidth_band(job, sizes.empty() ? Bytes() : *std::max_element(sizes.begin(), sizes.end()));
-  for (const double factor : {bytes.faster, bytes.slower})
-    worlds.push_back({kBandwidth, with_collectives(job, 1, factor)});
-  return worlds;
+  return {{ErrorSource::fixed_cost, with_collectives(job, fixed.faster, 1),
+           with_collectives(job, fixed.slower, 1)},
+          {ErrorSource::bandwidth, with_collectives(job, 1, bytes.faster),
+           with_collectives(job, 1, bytes.slower)}};
 }
 
 SimulationOptions with_interference(SimulationOptions options, double factor) {
@@ -164,43 +161,40 @@ std::string band_evidence(const Cluster& cluster) {
 
 std::vector<Scenario> scenarios(const Job& job) {
   const SimulationOptions& options = job.options();
-  std::vector<Scenario> worlds = collective_worlds(job);
-  const auto add = [&](const char* source, SimulationOptions changed) {
-    worlds.push_back({source, job.with(std::move(changed))});
+  std::vector<Scenario> all = collective_scenarios(job);
+  const auto add = [&](ErrorSource source, SimulationOptions one, SimulationOptions other) {
+    all.push_back({source, job.with(std::move(one)), job.with(std::move(other))});
   };
-  add(kInterference, with_interference(options, kNoInterference));
-  add(kInterference, with_interference(options, kStrongInterference));
-  add(kCosts, with_costs(options, kCostsLow));
-  add(kCosts, with_costs(options, kCostsHigh));
-  if (options.pace_range) {
-    add(kRankPace, with_pace(options, options.pace_range->first));
-    add(kRankPace, with_pace(options, options.pace_range->second));
-  }
+  add(ErrorSource::interference, with_interference(options, kNoInterference),
+      with_interference(options, kStrongInterference));
+  add(ErrorSource::ddp_costs, with_costs(options, kCostsLow), with_costs(options, kCostsHigh));
+  if (options.pace_range)
+    add(ErrorSource::multi_gpu_slowdown, with_pace(options, options.pace_range->first),
+        with_pace(options, options.pace_range->second));
   if (options.compute_scale_range) {
     const auto [slowest, fastest] = *options.compute_scale_range;
-    add(kComputeScale, with_compute(options, fastest));
-    add(kComputeScale, with_compute(options, slowest));
+    add(ErrorSource::compute_scale, with_compute(options, fastest), with_compute(options, slowest));
   }
-  return worlds;
+  return all;
 }
 
-Spread combine(const std::vector<Deviation>& deviations, const std::vector<Duration>& extra) {
-  std::map<std::string, Spread> worst;
-  for (const Deviation& deviation : deviations) {
-    Spread& spread = worst[deviation.source];
-    spread.low = std::min(spread.low, deviation.by);
-    spread.high = std::max(spread.high, deviation.by);
-  }
+Sensitivity sensitivity(ErrorSource source, Duration at_one, Duration at_other) {
+  return {source, std::min({at_one, at_other, Duration()}),
+          std::max({at_one, at_other, Duration()})};
+}
+
+Sensitivity measurement_noise(Duration measured) {
+  const Duration noise = measured.scaled(kMeasurementNoise);
+  return sensitivity(ErrorSource::measurement_noise, -noise, noise);
+}
+
+Spread combine(const std::vector<Sensitivity>& sensitivities) {
   double low = 0;
   double high = 0;
-  const auto add = [](double& sum, Duration deviation) {
-    sum += deviation.microseconds() * deviation.microseconds();
-  };
-  for (const auto& [source, spread] : worst) {
-    add(low, spread.low);
-    add(high, spread.high);
+  for (const Sensitivity& one : sensitivities) {
+    low += one.low.microseconds() * one.low.microseconds();
+    high += one.high.microseconds() * one.high.microseconds();
   }
-  for (const Duration deviation : extra) add(deviation < Duration() ? low : high, deviation);
   return {-Duration::microseconds(std::sqrt(low)), Duration::microseconds(std::sqrt(high))};
 }
 

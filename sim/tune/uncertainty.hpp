@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/correction.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/job.hpp"
 
 namespace ddpsim {
 
@@ -17,44 +18,28 @@ Band duration_band(const Cluster& cluster, Bytes size);
 /// What the band rests on, as a sentence without a full stop.
 std::string band_evidence(const Cluster& cluster);
 
-/// One way the world may differ from the model.
+/// The job with one source of error at one of its bounds, and at the other.
 struct Scenario {
-  std::string source;  ///< scenarios of one source are alternatives of each other
-  Job job;
+  ErrorSource source;
+  Job at_one;
+  Job at_other;
 };
 
-/// Sources that belong to a cluster, to its hosts and to a GPU …
-inline constexpr const char* kFixedCost = "fixed cost of collectives";
-inline constexpr const char* kBandwidth = "bandwidth of collectives";
-inline constexpr const char* kRankPace = "pace of several ranks";
-inline constexpr const char* kComputeScale = "compute scale";
-/// … and those that belong to PyTorch and NCCL and are the same anywhere.
-inline constexpr const char* kInterference = "interference";
-inline constexpr const char* kCosts = "copies and host costs";
-/// Fixed cost and bandwidth together: of gloo, and in a table of all-reduces.
-inline constexpr const char* kCollectiveTimes = "collective times";
-/// What the replay of today's step leaves unexplained.
-inline constexpr const char* kReplayResidual = "today's residual";
-
-/// All scenarios, two per source: for every job the same sources in the same order, but that pace and
-/// compute scale, the last, may be absent.
+/// One scenario a source, for every job in the same order; multi-GPU slowdown and compute scale are
+/// left out where the options hold them certain.
 std::vector<Scenario> scenarios(const Job& job);
 
-/// What one scenario changes.
-struct Deviation {
-  std::string source;
-  Duration by;
-};
+/// Both ends of what a source does, as it lies: neither may be on its side of zero.
+Sensitivity sensitivity(ErrorSource source, Duration at_one, Duration at_other);
+/// Medians of seven or more iterations repeat to half a percent.
+inline constexpr double kMeasurementNoise = 0.005;
+Sensitivity measurement_noise(Duration measured);
 
-/// Independent deviations combined: root of the sum of squares of the worst of each source, apart
-/// for the two directions. `extra` are further sources, one each.
 struct Spread {
   Duration low;   ///< <= 0
   Duration high;  ///< >= 0
 };
-Spread combine(const std::vector<Deviation>& deviations, const std::vector<Duration>& extra);
-
-/// Medians of seven or more iterations repeat to half a percent.
-inline constexpr double kMeasurementNoise = 0.005;
+/// Independent sources combined: root of the sum of squares, apart for the two directions.
+Spread combine(const std::vector<Sensitivity>& sensitivities);
 
 }  // namespace ddpsim

@@ -50,8 +50,10 @@ TEST_CASE("result document: what a setting adds") {
   context.variation.seed = 7;
   context.comm_hook = CommHook::fp16_compress;
   context.warnings = {"one", "two"};
+  context.confidence.sensitivities = {{ErrorSource::bandwidth, -3_ms, 4_ms},
+                                      {ErrorSource::measurement_noise, -1_ms, 1_ms}};
   context.confidence.measure_next =
-      NextMeasurement{"fixed cost", "all_reduce_perf", "ddpsim calibrate"};
+      NextMeasurement{ErrorSource::fixed_cost, "all_reduce_perf", "ddpsim calibrate"};
   SimulationResult result = sample::result();
   result.step.buckets[0].on_the_wire = 512_KiB;
   const Json doc = result_of(result, context);
@@ -62,7 +64,10 @@ TEST_CASE("result document: what a setting adds") {
                                             "stagger_us": 4000, "seed": 7})json"));
   CHECK(doc["comm_hook"] == "fp16_compress_hook");
   CHECK(doc["warnings"] == Json{"one", "two"});
-  CHECK(doc["confidence"]["measure_next"] == Json{{"source", "fixed cost"},
+  CHECK(doc["sensitivities"] ==
+        Json::parse(R"json([{"source": "bandwidth", "low_us": -3000, "high_us": 4000},
+                            {"source": "measurement_noise", "low_us": -1000, "high_us": 1000}])json"));
+  CHECK(doc["confidence"]["measure_next"] == Json{{"source", "fixed_cost"},
                                                   {"command", "all_reduce_perf"},
                                                   {"then", "ddpsim calibrate"}});
   CHECK(doc["buckets"][0]["wire_bytes"] == 524288);

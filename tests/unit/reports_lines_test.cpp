@@ -1,6 +1,7 @@
 // Lines that several reports share: subject, setting, replay, confidence, warnings, hint.
 #include <doctest/doctest.h>
 
+#include "error_source.hpp"
 #include "report_lines.hpp"
 #include "reports_sample.hpp"
 
@@ -122,26 +123,56 @@ TEST_CASE(
     "report lines: two sources at most, the second only where it has a quarter of the first's "
     "width") {
   Confidence given{Grade::a, -10, 20, {"a; b"}};
-  given.sources = {{"first", -6, 10}, {"second", -1, 3}, {"third", -1, 3}};  // 4 of 16
+  given.predicted = 100_ms;
+  given.sensitivities = {{ErrorSource::fixed_cost, -6_ms, 10_ms},   // of 100 ms
+                         {ErrorSource::interference, -1_ms, 3_ms},  // 4 of 16
+                         {ErrorSource::ddp_costs, -1_ms, 3_ms}};
   CHECK(confidence(given) ==
-        "Confidence A: 90.0 to 120 ms (-10 % to +20 %), mostly from first (-6.0 % to +10 %) and "
-        "second "
-        "(-1.0 % to +3.0 %); --json has every reason.\n");
-  given.sources[1].high_percent = 2.9;
+        "Confidence A: 90.0 to 120 ms (-10 % to +20 %), mostly from fixed cost of collectives "
+        "(-6.0 % to +10 %) and interference (-1.0 % to +3.0 %); --json has every reason.\n");
+  given.sensitivities[1].high = 2.9_ms;
   given.basis = "a log";
   CHECK(confidence(given) ==
-        "Confidence A: 90.0 to 120 ms (-10 % to +20 %), mostly from first (-6.0 % to +10 %); a "
-        "log; --json has "
-        "every reason.\n");
-  given.sources = {{"alone", -6, 10}};
-  CHECK(confidence(given).find("mostly from alone (-6.0 % to +10 %); a log;") != std::string::npos);
+        "Confidence A: 90.0 to 120 ms (-10 % to +20 %), mostly from fixed cost of collectives "
+        "(-6.0 % to +10 %); a log; --json has every reason.\n");
+  given.sensitivities = {{ErrorSource::bandwidth, -6_ms, 10_ms}};
+  CHECK(confidence(given).find("mostly from bandwidth of collectives (-6.0 % to +10 %); a log;") !=
+        std::string::npos);
+}
+
+TEST_CASE("report lines: a source that moves the step by a thousandth is named, less is not") {
+  Confidence given{Grade::a, -1, 1, {"why"}};
+  const auto named = [&](ErrorSource source, Duration low, Duration high) {
+    given.predicted = 100_ms;
+    given.sensitivities = {{source, low, high}};
+    return confidence(given).find("mostly from") != std::string::npos;
+  };
+  CHECK(named(ErrorSource::compute_scale, -40_us, 60_us));
+  CHECK_FALSE(named(ErrorSource::compute_scale, -40_us, 59_us));
+  CHECK(named(ErrorSource::replay_residual, 0_us, 0_us));  // the user measured it
+  CHECK_FALSE(named(ErrorSource::measurement_noise, -1_ms, 1_ms));
 }
 
 TEST_CASE("report lines: what to measure next, with its command") {
   Confidence given{Grade::c, -1, 1, {"why"}};
-  given.measure_next = NextMeasurement{"fixed cost", "all_reduce_perf -b 8", "ddpsim calibrate"};
-  CHECK(confidence(given).ends_with(
-      ": why.\nMeasure next (fixed cost): all_reduce_perf -b 8; then ddpsim calibrate\n"));
+  given.measure_next =
+      NextMeasurement{ErrorSource::fixed_cost, "all_reduce_perf -b 8", "ddpsim calibrate"};
+  CHECK(
+      confidence(given).ends_with(": why.\nMeasure next (fixed cost of collectives): "
+                                  "all_reduce_perf -b 8; then ddpsim calibrate\n"));
+}
+
+TEST_CASE("report lines: every source of error has its words, and its name in documents") {
+  const std::vector<std::pair<std::string, std::string>> all = {
+      {"fixed_cost", "fixed cost of collectives"}, {"bandwidth", "bandwidth of collectives"},
+      {"collective_times", "collective times"},    {"interference", "interference"},
+      {"ddp_costs", "copies and host costs"},      {"multi_gpu_slowdown", "pace of several ranks"},
+      {"compute_scale", "compute scale"},          {"replay_residual", "today's residual"},
+      {"measurement_noise", "measurement noise"}};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CHECK(name_of(static_cast<ErrorSource>(i)) == all[i].first);
+    CHECK(words_of(static_cast<ErrorSource>(i)) == all[i].second);
+  }
 }
 
 TEST_CASE("report lines: warnings after an empty line, each its own; the hint dim") {

@@ -96,9 +96,10 @@ TEST_CASE("result text: how sure, as times and as percent") {
 
 TEST_CASE("result text: of many sources the widest are named, and what the grade rests on") {
   ReportContext context = sample::context();
-  context.confidence.sources = {{"pace of several ranks", -5.8, 11},
-                                {"fixed cost of collectives", -0.8, 3.5},
-                                {"interference", -1.4, 1.4}};
+  context.confidence.sensitivities = {{ErrorSource::multi_gpu_slowdown, -5.8_ms, 11_ms},
+                                      {ErrorSource::fixed_cost, -0.8_ms, 3.5_ms},
+                                      {ErrorSource::interference, -1.4_ms, 1.4_ms}};
+  context.confidence.predicted = 100_ms;
   context.confidence.basis = "the cluster is not calibrated";
   context.confidence.because = {"the cluster is not calibrated", "and so on"};
   std::string text = text_of(sample::result(), context, {.width = 1000});
@@ -108,7 +109,7 @@ TEST_CASE("result text: of many sources the widest are named, and what the grade
                "cost of collectives (-0.80 % to +3.5 %); the cluster is not calibrated; --json has "
                "every reason.\n"));
   CHECK_FALSE(contains(text, "and so on"));
-  context.confidence.sources[1].high_percent = 1;  // a tenth of the first
+  context.confidence.sensitivities[1].high = 1_ms;  // a tenth of the first
   text = text_of(sample::result(), context, {.width = 1000});
   CHECK(contains(text, "(-5.8 % to +11 %); the cluster"));
 }

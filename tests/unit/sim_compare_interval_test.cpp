@@ -241,6 +241,6 @@ TEST_CASE("compare: the best cap of each job is the one its own search finds") {
     CHECK(compared.best_cap->bucket_cap_mb == 3);
     CHECK(compared.best_cap->gain == Gain{800_us, 400_us, 1500_us});
     CHECK(compared.confidence.grade == Grade::c);
-    CHECK(compared.confidence.sources.front().source == "collective times");
+    CHECK(compared.confidence.sensitivities.front().source == ErrorSource::collective_times);
   }
 }

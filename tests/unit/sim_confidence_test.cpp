@@ -36,10 +36,19 @@ void check_interval(const Confidence& confidence, double low, double high) {
   CHECK(confidence.high_percent == doctest::Approx(std::hypot(high, 0.5)).epsilon(1e-7));
 }
 
-void check_source(const Uncertainty& source, const std::string& name, double low, double high) {
-  CHECK(source.source == name);
-  CHECK(source.low_percent == doctest::Approx(low).epsilon(1e-9));
-  CHECK(source.high_percent == doctest::Approx(high).epsilon(1e-9));
+/// The sources that move the step, but for the noise of a measurement.
+std::vector<Sensitivity> moving(const Confidence& confidence) {
+  std::vector<Sensitivity> found;
+  for (const Sensitivity& one : confidence.sensitivities)
+    if (one.source != ErrorSource::measurement_noise && one.width() > Duration())
+      found.push_back(one);
+  return found;
+}
+
+void check_source(const Sensitivity& found, ErrorSource source, double low_us, double high_us) {
+  CHECK(found.source == source);
+  CHECK(found.low.microseconds() == doctest::Approx(low_us).epsilon(1e-9));
+  CHECK(found.high.microseconds() == doctest::Approx(high_us).epsilon(1e-9));
 }
 
 using Sentences = std::vector<std::string>;
@@ -73,7 +82,7 @@ TEST_CASE("confidence: nothing uncertain but the measurement it is held against"
   REQUIRE(job.step() == 1000_us);
   const Confidence confidence = job.assess();
   check_interval(confidence, 0, 0);
-  CHECK(confidence.sources.empty());
+  CHECK(moving(confidence).empty());
   CHECK(confidence.because == Sentences{kFromSpecification, kHalfAPercent});
   CHECK(confidence.basis == kFromSpecification);
   CHECK(confidence.beyond.empty());
@@ -85,14 +94,12 @@ TEST_CASE("confidence: collective times alone") {
   REQUIRE(job.step() == 1000_us);
   const Confidence confidence = job.assess();
   check_interval(confidence, 0.4 * 60, 0.7 * 60);  // 0.6 and 1.7 of 600 us
-  REQUIRE(confidence.sources.size() == 1);
-  check_source(confidence.sources[0], "collective times", -24, 42);
-  CHECK(confidence.because == Sentences{kFromGloo,
-                                        "collective times may move the step by -24.0 % to +42.0 %",
-                                        kHalfAPercent});
+  REQUIRE(moving(confidence).size() == 1);
+  check_source(moving(confidence)[0], ErrorSource::collective_times, -240, 420);
+  CHECK(confidence.because == Sentences{kFromGloo, kHalfAPercent});
   CHECK(confidence.basis == kFromGloo);
   REQUIRE(confidence.measure_next);
-  CHECK(confidence.measure_next->source == "collective times");
+  CHECK(confidence.measure_next->source == ErrorSource::collective_times);
   CHECK(confidence.measure_next->command ==
         "ddpsim-real WORKLOAD --backend cpu-gloo --all-reduce 1KiB,4MiB --ranks 2");
 }
@@ -106,8 +113,8 @@ TEST_CASE("confidence: interference alone, none or twice as much") {
   REQUIRE(job.step() == 1000_us);
   const Confidence confidence = job.assess();
   check_interval(confidence, 7.5, 7.5);
-  REQUIRE(confidence.sources.size() == 1);
-  check_source(confidence.sources[0], "interference", -7.5, 7.5);
+  REQUIRE(moving(confidence).size() == 1);
+  check_source(moving(confidence)[0], ErrorSource::interference, -75, 75);
   CHECK(confidence.measure_next->command ==
         "profile one step of this job under DDP, on rank 0 of this cluster");
 }
@@ -119,8 +126,8 @@ TEST_CASE("confidence: copies and host costs alone, 0.7 and 1.5 of what they are
   REQUIRE(job.step() == 1000_us);
   const Confidence confidence = job.assess();
   check_interval(confidence, 0.6, 1);
-  REQUIRE(confidence.sources.size() == 1);
-  check_source(confidence.sources[0], "copies and host costs", -0.6, 1);
+  REQUIRE(moving(confidence).size() == 1);
+  check_source(moving(confidence)[0], ErrorSource::ddp_costs, -6, 10);
 }
 
 TEST_CASE("confidence: the pace of several ranks alone, and what is taken for it") {
@@ -136,12 +143,9 @@ TEST_CASE("confidence: the pace of several ranks alone, and what is taken for it
   job.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.3}};
   const Confidence confidence = job.assess();
   check_interval(confidence, 3, 6);  // 300 to 390 us
-  CHECK(confidence.because == Sentences{kFromSpecification,
-                                        "pace of several ranks may move the step by -3.0 % to "
-                                        "+6.0 %",
-                                        taken, kHalfAPercent});
-  REQUIRE(confidence.sources.size() == 1);
-  check_source(confidence.sources[0], "pace of several ranks", -3, 6);
+  CHECK(confidence.because == Sentences{kFromSpecification, taken, kHalfAPercent});
+  REQUIRE(moving(confidence).size() == 1);
+  check_source(moving(confidence)[0], ErrorSource::multi_gpu_slowdown, -30, 60);
   CHECK(confidence.measure_next->command ==
         "time twenty steps of this job on this cluster, without a profiler");
 }
@@ -168,8 +172,8 @@ TEST_CASE("confidence: the compute scale alone, slower and faster") {
   job.options.compute_scale_range = {0.8, 2};  // 400 us of compute become 500 or 200
   const Confidence confidence = job.assess();
   check_interval(confidence, 20, 10);
-  REQUIRE(confidence.sources.size() == 1);
-  check_source(confidence.sources[0], "compute scale", -20, 10);
+  REQUIRE(moving(confidence).size() == 1);
+  check_source(moving(confidence)[0], ErrorSource::compute_scale, -200, 100);
   CHECK(confidence.measure_next->command == "profile one step on one V100 of this cluster");
 }
 
@@ -177,13 +181,13 @@ TEST_CASE("confidence: what the replay of today's step misses alone, towards whe
   const worlds::OpenJob job = replayed_step_of_1000();
   const Confidence slower = job.assess(Replay{.measured = 500_us, .predicted = 480_us});
   check_interval(slower, 0, 2);  // 20 us of 1000
-  REQUIRE(slower.sources.size() == 1);
-  check_source(slower.sources[0], "today's residual", 0, 2);
+  REQUIRE(moving(slower).size() == 1);
+  check_source(moving(slower)[0], ErrorSource::replay_residual, 0, 20);
   CHECK(slower.because == Sentences{kFromSpecification, kHalfAPercent,
                                     "today's step was replayed with +4.0 % left unexplained"});
   const Confidence faster = job.assess(Replay{.measured = 500_us, .predicted = 530_us});
   check_interval(faster, 3, 0);
-  check_source(faster.sources[0], "today's residual", -3, 0);
+  check_source(moving(faster)[0], ErrorSource::replay_residual, -30, 0);
   CHECK(faster.because.back() == "today's step was replayed with -6.0 % left unexplained");
   CHECK(faster.measure_next->command == "profile one step on every rank");
 }
@@ -193,28 +197,27 @@ TEST_CASE("confidence: two sources add up as squares, widest first") {
   job.options.compute_scale_range = {0.8, 2};
   const Confidence both = job.assess();
   check_interval(both, std::hypot(24, 20), std::hypot(42, 10));
-  REQUIRE(both.sources.size() == 2);
-  check_source(both.sources[0], "collective times", -24, 42);  // 66 wide
-  check_source(both.sources[1], "compute scale", -20, 10);     // 30
-  CHECK(both.because.size() == 4);
-  CHECK(both.measure_next->source == "collective times");
+  REQUIRE(moving(both).size() == 2);
+  check_source(moving(both)[0], ErrorSource::collective_times, -240, 420);  // 66 wide
+  check_source(moving(both)[1], ErrorSource::compute_scale, -200, 100);     // 30
+  CHECK(both.measure_next->source == ErrorSource::collective_times);
   // The other way round: compute of 400 us known to 200 and 2000 us.
   job.options.compute_scale_range = {0.2, 2};
   const Confidence wider = job.assess();
   check_interval(wider, std::hypot(24, 20), std::hypot(42, 160));
-  check_source(wider.sources[0], "compute scale", -20, 160);
-  CHECK(wider.measure_next->source == "compute scale");
+  check_source(moving(wider)[0], ErrorSource::compute_scale, -200, 1600);
+  CHECK(wider.measure_next->source == ErrorSource::compute_scale);
 }
 
 TEST_CASE("confidence: pace and compute scale are in today's step, and no longer uncertain") {
   worlds::OpenJob job = replayed_step_of_1000();
   job.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.3}};
   job.options.compute_scale_range = {0.8, 2};
-  CHECK(job.assess().sources.size() == 2);
+  CHECK(moving(job.assess()).size() == 2);
   const Confidence replayed = job.assess(Replay{500_us, 500_us});
   check_interval(replayed, 0, 0);
-  REQUIRE(replayed.sources.size() == 1);  // a residual of nothing is named all the same
-  check_source(replayed.sources[0], "today's residual", 0, 0);
+  CHECK(moving(replayed).empty());
+  CHECK(replayed.sensitivities.size() == 6);  // a residual of nothing is listed all the same
 }
 
 TEST_CASE("confidence: of two sources as wide the one simulated first is named first") {
@@ -222,17 +225,29 @@ TEST_CASE("confidence: of two sources as wide the one simulated first is named f
   job.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.25}};
   job.options.compute_scale_range = {0.8, 1};
   const Confidence confidence = job.assess();
-  REQUIRE(confidence.sources.size() == 2);
-  check_source(confidence.sources[0], "pace of several ranks", 0, 10);
-  check_source(confidence.sources[1], "compute scale", 0, 10);
+  REQUIRE(moving(confidence).size() == 2);
+  check_source(moving(confidence)[0], ErrorSource::multi_gpu_slowdown, 0, 100);
+  check_source(moving(confidence)[1], ErrorSource::compute_scale, 0, 100);
 }
 
-TEST_CASE("confidence: a source that moves the step by a thousandth is named, less is not") {
-  worlds::OpenJob job = replayed_step_of_1000();
-  job.options.compute_scale_range = {1, 400.0 / 399};  // one of 1000 us
-  CHECK(job.assess().sources.size() == 1);
-  job.options.compute_scale_range = {1, 400.0 / 399.01};
-  CHECK(job.assess().sources.empty());
+TEST_CASE("confidence: every source is listed, widest first, and together they are the interval") {
+  worlds::OpenJob job = step_of_1000();
+  job.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.1}};  // 40 us
+  const Confidence confidence = job.assess(std::nullopt);
+  std::vector<ErrorSource> listed;
+  for (const Sensitivity& one : confidence.sensitivities) listed.push_back(one.source);
+  CHECK(listed == std::vector<ErrorSource>{ErrorSource::collective_times,
+                                           ErrorSource::multi_gpu_slowdown,
+                                           ErrorSource::measurement_noise,
+                                           ErrorSource::interference, ErrorSource::ddp_costs});
+  double low = 0;
+  double high = 0;
+  for (const Sensitivity& one : confidence.sensitivities) {
+    low = std::hypot(low, one.low / 1000_us);
+    high = std::hypot(high, one.high / 1000_us);
+  }
+  CHECK(confidence.low_percent == doctest::Approx(-100 * low));
+  CHECK(confidence.high_percent == doctest::Approx(100 * high));
 }
 
 TEST_CASE("confidence: gloo alone on one GPU rests on nothing") {

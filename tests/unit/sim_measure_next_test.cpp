@@ -24,9 +24,15 @@ SimulationOptions limits() {
   return options;
 }
 
-std::optional<NextMeasurement> next(const std::vector<Deviation>& deviations,
-                                    const Cluster& cluster, Duration predicted = 1000_us) {
-  return measure_next(deviations, {5_us, -5_us}, predicted,
+Sensitivity by(ErrorSource source, Duration deviation) {
+  return sensitivity(source, deviation, deviation);
+}
+
+/// Beside 5 us of noise either way.
+std::optional<NextMeasurement> next(std::vector<Sensitivity> sensitivities, const Cluster& cluster,
+                                    Duration predicted = 1000_us) {
+  sensitivities.push_back(sensitivity(ErrorSource::measurement_noise, -5_us, 5_us));
+  return measure_next(sensitivities, predicted,
                       Job(two_buckets(), cluster, limits(), AnalyticModel{}));
 }
 
@@ -34,17 +40,18 @@ std::optional<NextMeasurement> next(const std::vector<Deviation>& deviations,
 
 TEST_CASE("measure next: the source that widens the interval most names the measurement") {
   const Cluster cluster = worlds::node(8);
-  const Deviation collectives{kBandwidth, 40_us};
-  const Deviation costs{kCosts, -20_us};
+  const Sensitivity collectives = by(ErrorSource::bandwidth, 40_us);
+  const Sensitivity costs = by(ErrorSource::ddp_costs, -20_us);
   REQUIRE(next({collectives, costs}, cluster));
-  CHECK(next({collectives, costs}, cluster)->source == kBandwidth);
-  CHECK(next({{kBandwidth, 10_us}, costs}, cluster)->source == kCosts);
-  CHECK(next({{kBandwidth, 10_us}, {kComputeScale, -60_us}}, cluster)->command ==
-        "profile one step on one V100 of this cluster");
+  CHECK(next({collectives, costs}, cluster)->source == ErrorSource::bandwidth);
+  CHECK(next({by(ErrorSource::bandwidth, 10_us), costs}, cluster)->source ==
+        ErrorSource::ddp_costs);
+  CHECK(next({by(ErrorSource::bandwidth, 10_us), by(ErrorSource::compute_scale, -60_us)}, cluster)
+            ->command == "profile one step on one V100 of this cluster");
 }
 
 TEST_CASE("measure next: all_reduce_perf spans the buckets, rounded outwards to powers of two") {
-  const Deviation collectives{kBandwidth, 40_us};
+  const Sensitivity collectives = by(ErrorSource::bandwidth, 40_us);
   CHECK(next({collectives}, worlds::node(8))->command == "all_reduce_perf -b 1M -e 8M -f 2 -g 8");
   Cluster cluster = worlds::node(4);
   cluster.nodes = 2;
@@ -53,8 +60,9 @@ TEST_CASE("measure next: all_reduce_perf spans the buckets, rounded outwards to 
 }
 
 TEST_CASE("measure next: the fixed cost shows at small sizes, whatever the buckets") {
-  const Deviation fixed{kFixedCost, 40_us};
-  CHECK(next({fixed, {kBandwidth, 10_us}}, worlds::node(8))->source == kFixedCost);
+  const Sensitivity fixed = by(ErrorSource::fixed_cost, 40_us);
+  CHECK(next({fixed, by(ErrorSource::bandwidth, 10_us)}, worlds::node(8))->source ==
+        ErrorSource::fixed_cost);
   CHECK(next({fixed}, worlds::node(8))->command == "all_reduce_perf -b 1K -e 32K -f 2 -g 8");
   Calibration calibration;
   calibration.scales = {{.nodes = 1,
@@ -65,13 +73,13 @@ TEST_CASE("measure next: the fixed cost shows at small sizes, whatever the bucke
                          .nccl = {}}};
   Cluster cluster = worlds::node(8);
   cluster.calibration = std::make_shared<const Calibration>(calibration);
-  CHECK(next({fixed}, cluster)->source == kFixedCost);
-  CHECK(next({{kBandwidth, 40_us}}, cluster) == std::nullopt);
+  CHECK(next({fixed}, cluster)->source == ErrorSource::fixed_cost);
+  CHECK(next({by(ErrorSource::bandwidth, 40_us)}, cluster) == std::nullopt);
 }
 
 TEST_CASE("measure next: all_reduce_perf spans the four sizes that a fit needs at least") {
   const auto range = [](Bytes size) {
-    return measure_all_reduces(kBandwidth, {size}, worlds::node(8))->command;
+    return measure_all_reduces(ErrorSource::bandwidth, {size}, worlds::node(8))->command;
   };
   CHECK(range(Bytes(8)) == "all_reduce_perf -b 8 -e 64 -f 2 -g 8");
   CHECK(range(Bytes(16 << 20)) == "all_reduce_perf -b 4M -e 32M -f 2 -g 8");
@@ -94,21 +102,24 @@ TEST_CASE("measure next: of a calibrated cluster, what its logs have not, beside
                          .nccl = {}}};
   Cluster cluster = worlds::node(8);
   cluster.calibration = std::make_shared<const Calibration>(calibration);
-  const auto larger = measure_all_reduces(kBandwidth, {Bytes(1 << 20), Bytes(1 << 25)}, cluster);
+  const auto larger =
+      measure_all_reduces(ErrorSource::bandwidth, {Bytes(1 << 20), Bytes(1 << 25)}, cluster);
   REQUIRE(larger);
   CHECK(larger->then ==
         "ddpsim calibrate LOG n1.txt@1x8 n4.txt@4x8 --cluster CLUSTER -o CALIBRATED");
-  CHECK(measure_all_reduces(kBandwidth, {Bytes(1 << 20), Bytes(1 << 22)}, cluster) == std::nullopt);
-  const Deviation collectives{kBandwidth, 40_us};
-  CHECK(next({collectives}, cluster)->source == kBandwidth);  // a bucket of 5 MB
+  CHECK(measure_all_reduces(ErrorSource::bandwidth, {Bytes(1 << 20), Bytes(1 << 22)}, cluster) ==
+        std::nullopt);
+  const Sensitivity collectives = by(ErrorSource::bandwidth, 40_us);
+  CHECK(next({collectives}, cluster)->source == ErrorSource::bandwidth);  // a bucket of 5 MB
   cluster.nodes = 4;
   CHECK(next({collectives}, cluster) == std::nullopt);
-  CHECK(next({collectives, {kCosts, 20_us}}, cluster)->source == kCosts);
+  CHECK(next({collectives, by(ErrorSource::ddp_costs, 20_us)}, cluster)->source ==
+        ErrorSource::ddp_costs);
 }
 
 TEST_CASE("measure next: gloo is measured with what runs gloo, or by today's step on one rank") {
   const auto gloo = [](const Cluster& cluster) {
-    return measure_next({{kBandwidth, 40_us}}, {5_us, -5_us}, 1000_us,
+    return measure_next({by(ErrorSource::bandwidth, 40_us)}, 1000_us,
                         Job(worlds::chain({{3'000'000, 40}, {9'000'000, 100}}, 50, 100), cluster,
                             limits(), GlooModel{}));
   };
@@ -128,13 +139,14 @@ TEST_CASE("measure next: gloo is measured with what runs gloo, or by today's ste
 TEST_CASE("measure next: nothing where no single source is worth a run") {
   const Cluster cluster = worlds::node(8);
   CHECK(next({}, cluster) == std::nullopt);
-  CHECK(next({{kCosts, 1_us}}, cluster) == std::nullopt);
-  CHECK(next({{kCosts, Duration()}, {kBandwidth, Duration()}}, cluster) == std::nullopt);
+  CHECK(next({by(ErrorSource::ddp_costs, 1_us)}, cluster) == std::nullopt);
+  CHECK(next({by(ErrorSource::ddp_costs, Duration()), by(ErrorSource::bandwidth, Duration())},
+             cluster) == std::nullopt);
 }
 
 TEST_CASE("measure next: every source has its command, and what takes the result") {
-  const auto of = [](const char* source) { return *next({{source, 40_us}}, worlds::node(8)); };
-  const auto check = [&](const char* source, const std::string& command, const std::string& then) {
+  const auto of = [](ErrorSource source) { return *next({by(source, 40_us)}, worlds::node(8)); };
+  const auto check = [&](ErrorSource source, const std::string& command, const std::string& then) {
     const NextMeasurement measurement = of(source);
     CHECK(measurement.source == source);
     CHECK(measurement.command == command);
@@ -143,39 +155,46 @@ TEST_CASE("measure next: every source has its command, and what takes the result
   const std::string calibrate = "ddpsim calibrate LOG --cluster CLUSTER -o CALIBRATED";
   const std::string import = "ddpsim import TRACE -o WORKLOAD";
   const std::string under_ddp = "profile one step of this job under DDP, on rank 0 of this cluster";
-  check(kFixedCost, "all_reduce_perf -b 1K -e 32K -f 2 -g 8", calibrate);
-  check(kBandwidth, "all_reduce_perf -b 1M -e 8M -f 2 -g 8", calibrate);
-  check(kCollectiveTimes, "all_reduce_perf -b 1M -e 8M -f 2 -g 8", calibrate);
-  check(kRankPace, "time twenty steps of this job on this cluster, without a profiler",
+  check(ErrorSource::fixed_cost, "all_reduce_perf -b 1K -e 32K -f 2 -g 8", calibrate);
+  check(ErrorSource::bandwidth, "all_reduce_perf -b 1M -e 8M -f 2 -g 8", calibrate);
+  check(ErrorSource::collective_times, "all_reduce_perf -b 1M -e 8M -f 2 -g 8", calibrate);
+  check(ErrorSource::multi_gpu_slowdown,
+        "time twenty steps of this job on this cluster, without a profiler",
         "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME");
-  check(kComputeScale, "profile one step on one V100 of this cluster", import);
-  check(kReplayResidual, "profile one step on every rank", "ddpsim import RANK... -o WORKLOAD");
-  check(kInterference, under_ddp, import);
-  check(kCosts, under_ddp, import);
+  check(ErrorSource::compute_scale, "profile one step on one V100 of this cluster", import);
+  check(ErrorSource::replay_residual, "profile one step on every rank",
+        "ddpsim import RANK... -o WORKLOAD");
+  check(ErrorSource::interference, under_ddp, import);
+  check(ErrorSource::ddp_costs, under_ddp, import);
 }
 
 TEST_CASE("measure next: worth a run is what narrows the interval by more than 0.2 % of the step") {
-  const auto worth = [](const std::vector<Deviation>& deviations) {
-    const auto found = measure_next(deviations, {}, 1000_us,
+  const auto worth = [](const std::vector<Sensitivity>& sensitivities) {
+    const auto found = measure_next(sensitivities, 1000_us,
                                     Job(two_buckets(), worlds::node(8), limits(), AnalyticModel{}));
-    return found ? found->source : "nothing";
+    return found ? std::optional(found->source) : std::nullopt;
   };
-  CHECK(worth({{kCosts, 2_us}}) == "nothing");
-  CHECK(worth({{kCosts, 2.001_us}}) == kCosts);
-  CHECK(worth({{kCosts, 1_us}, {kCosts, -1_us}}) == "nothing");
-  CHECK(worth({{kCosts, 1_us}, {kCosts, -1.001_us}}) == kCosts);  // both ends move
+  CHECK(worth({by(ErrorSource::ddp_costs, 2_us)}) == std::nullopt);
+  CHECK(worth({by(ErrorSource::ddp_costs, 2.001_us)}) == ErrorSource::ddp_costs);
+  CHECK(worth({sensitivity(ErrorSource::ddp_costs, 1_us, -1_us)}) == std::nullopt);
+  CHECK(worth({sensitivity(ErrorSource::ddp_costs, 1_us, -1.001_us)}) ==
+        ErrorSource::ddp_costs);  // both ends move
   // The wider one, not the further one; of two as wide the first.
-  CHECK(worth({{kComputeScale, 50_us}, {kCosts, 30_us}, {kCosts, -30_us}}) == kCosts);
-  CHECK(worth({{kCosts, 30_us}, {kComputeScale, -30_us}}) == kCosts);
-  CHECK(worth({{kComputeScale, -30_us}, {kCosts, 30_us}}) == kComputeScale);
+  CHECK(worth({by(ErrorSource::compute_scale, 50_us),
+               sensitivity(ErrorSource::ddp_costs, 30_us, -30_us)}) == ErrorSource::ddp_costs);
+  CHECK(worth({by(ErrorSource::ddp_costs, 30_us), by(ErrorSource::compute_scale, -30_us)}) ==
+        ErrorSource::ddp_costs);
+  CHECK(worth({by(ErrorSource::compute_scale, -30_us), by(ErrorSource::ddp_costs, 30_us)}) ==
+        ErrorSource::compute_scale);
   // Beside 5 us either way that remain: sqrt(25 + 24) - 5 are two.
-  CHECK_FALSE(next({{kCosts, 4.898_us}}, worlds::node(8)));
-  CHECK(next({{kCosts, 4.9_us}}, worlds::node(8)));
+  CHECK_FALSE(next({by(ErrorSource::ddp_costs, 4.898_us)}, worlds::node(8)));
+  CHECK(next({by(ErrorSource::ddp_costs, 4.9_us)}, worlds::node(8)));
 }
 
 TEST_CASE("measure next: all_reduce_perf's sizes, in its own units") {
   const auto range = [](const std::vector<Bytes>& sizes) {
-    const std::string command = measure_all_reduces(kBandwidth, sizes, worlds::node(8))->command;
+    const std::string command =
+        measure_all_reduces(ErrorSource::bandwidth, sizes, worlds::node(8))->command;
     return command.substr(16, command.find(" -f") - 16);
   };
   CHECK(range({2048_MiB}) == "-b 512M -e 4G");
@@ -185,7 +204,7 @@ TEST_CASE("measure next: all_reduce_perf's sizes, in its own units") {
   CHECK(range({Bytes(), Bytes(3)}) == "-b 8 -e 64");
   CHECK(range({}) == "-b 8 -e 64");
   CHECK(range({8_KiB, 1_KiB}) == "-b 1K -e 8K");
-  CHECK_FALSE(measure_all_reduces(kBandwidth, {1_MiB}, worlds::node(1)));
+  CHECK_FALSE(measure_all_reduces(ErrorSource::bandwidth, {1_MiB}, worlds::node(1)));
 }
 
 TEST_CASE("measure next: what the steps send is what goes over the wire, bucket by bucket") {
@@ -202,16 +221,17 @@ TEST_CASE("measure next: what the steps send is what goes over the wire, bucket 
 }
 
 TEST_CASE("measure next: gloo's fixed cost shows at 1 and 32 KiB, and small buckets at 1 KiB") {
-  const auto gloo = [](const char* source, const Workload& workload) {
-    return *measure_next({{source, 40_us}}, {}, 1000_us,
+  const auto gloo = [](ErrorSource source, const Workload& workload) {
+    return *measure_next({by(source, 40_us)}, 1000_us,
                          Job(workload, worlds::node(4), limits(), GlooModel{}));
   };
-  const NextMeasurement fixed = gloo(kCollectiveTimes, worlds::chain({{40, 40}}, 50, 40));
+  const NextMeasurement fixed =
+      gloo(ErrorSource::collective_times, worlds::chain({{40, 40}}, 50, 40));
   CHECK(fixed.command == "ddpsim-real WORKLOAD --backend cpu-gloo --all-reduce 1KiB --ranks 4");
   // 2 * 3 steps and a start; 2 * 3/4 of 1024 B through each process.
   CHECK(
       fixed.then ==
       "--gloo \"start:T step:T process:R\", T = time of 1KiB / 7, R = 0.001536 MB / time of 1KiB");
-  CHECK(gloo(kFixedCost, two_buckets()).command ==
+  CHECK(gloo(ErrorSource::fixed_cost, two_buckets()).command ==
         "ddpsim-real WORKLOAD --backend cpu-gloo --all-reduce 1KiB,32KiB --ranks 4");
 }

@@ -120,7 +120,7 @@ TEST_CASE("measured sizes: said second, by what it goes by, from the least to th
     CHECK(confidence.because[0] == "first");
     CHECK(confidence.because[2] == "third");
     CHECK(confidence.because[1] == confidence.basis + "; run " + confidence.measure_next->command);
-    CHECK(confidence.measure_next->source == "collective times");
+    CHECK(confidence.measure_next->source == ErrorSource::collective_times);
     return confidence.basis;
   };
   CHECK(said({Bytes(1023)}) == "no log covers all-reduces of 1023 B");

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ddpsim/sim/correction.hpp"
-#include "uncertainty.hpp"
+#include "scenario_bounds.hpp"
 #include "worlds.hpp"
 
 using namespace ddpsim;
@@ -35,7 +35,7 @@ void check_band(const Cluster& cluster, Bytes size, double faster, double slower
 }
 
 struct Factors {
-  std::string source;
+  ErrorSource source;
   double fixed;
   double bandwidth;
   bool operator==(const Factors&) const = default;
@@ -44,9 +44,9 @@ struct Factors {
 /// Of the collectives' scenarios, in order.
 std::vector<Factors> factors(const Job& job) {
   std::vector<Factors> found;
-  for (const Scenario& world : scenarios(job))
-    if (world.source == kFixedCost || world.source == kBandwidth ||
-        world.source == kCollectiveTimes) {
+  for (const worlds::Bound& world : worlds::bounds(job))
+    if (world.source == ErrorSource::fixed_cost || world.source == ErrorSource::bandwidth ||
+        world.source == ErrorSource::collective_times) {
       const TimeScale* scale = time_scale_of(world.job.model());
       found.push_back({world.source, scale == nullptr ? 1 : scale->fixed,
                        scale == nullptr ? 1 : scale->bandwidth});
@@ -115,10 +115,10 @@ TEST_CASE("uncertainty: one rank sends nothing, and nothing of that is uncertain
 
 TEST_CASE("uncertainty: fixed cost and bandwidth err apart, by the kind of machine") {
   const auto expected = [](double fixed_low, double fixed_high, double low, double high) {
-    return std::vector<Factors>{{kFixedCost, fixed_low, 1},
-                                {kFixedCost, fixed_high, 1},
-                                {kBandwidth, 1, low},
-                                {kBandwidth, 1, high}};
+    return std::vector<Factors>{{ErrorSource::fixed_cost, fixed_low, 1},
+                                {ErrorSource::fixed_cost, fixed_high, 1},
+                                {ErrorSource::bandwidth, 1, low},
+                                {ErrorSource::bandwidth, 1, high}};
   };
   CHECK(factors_of(of_kind(IntraKind::nvswitch)) == expected(0.53, 1.87, 0.94, 1.16));
   CHECK(factors_of(of_kind(IntraKind::nvlink)) == expected(0.53, 1.87, 0.94, 1.16));
@@ -131,16 +131,17 @@ TEST_CASE("uncertainty: fixed cost and bandwidth err apart, by the kind of machi
 TEST_CASE("uncertainty: factors multiply what the model was scaled by already") {
   const AnalyticModel model{.tuning = {}, .scale = {.fixed = 2, .bandwidth = 3}};
   CHECK(factors(Job(two_mib(), of_kind(IntraKind::nvswitch, 2), {}, model)) ==
-        std::vector<Factors>{{kFixedCost, 0.5, 3},
-                             {kFixedCost, 8.02, 3},
-                             {kBandwidth, 2, 3 * 0.87},
-                             {kBandwidth, 2, 3 * 1.34}});
+        std::vector<Factors>{{ErrorSource::fixed_cost, 0.5, 3},
+                             {ErrorSource::fixed_cost, 8.02, 3},
+                             {ErrorSource::bandwidth, 2, 3 * 0.87},
+                             {ErrorSource::bandwidth, 2, 3 * 1.34}});
 }
 
 TEST_CASE("uncertainty: gloo's times err as a whole, whatever the cluster") {
   for (const Cluster& cluster : {worlds::node(2), of_kind(IntraKind::pcie, 4)})
     CHECK(factors(Job(two_mib(), cluster, {}, GlooModel{})) ==
-          std::vector<Factors>{{kCollectiveTimes, 0.6, 0.6}, {kCollectiveTimes, 1.7, 1.7}});
+          std::vector<Factors>{{ErrorSource::collective_times, 0.6, 0.6},
+                               {ErrorSource::collective_times, 1.7, 1.7}});
 }
 
 TEST_CASE("uncertainty: recorded and free collectives take what they take") {
@@ -218,27 +219,33 @@ TEST_CASE("uncertainty: what a band rests on, in words") {
 TEST_CASE("uncertainty: two scenarios a source, in this order, pace and compute where uncertain") {
   SimulationOptions options;
   const auto sources = [&](const CollectiveModel& model) {
-    std::vector<std::string> names;
-    for (const Scenario& world : scenarios(Job(two_mib(), worlds::node(8), options, model)))
+    std::vector<ErrorSource> names;
+    for (const worlds::Bound& world :
+         worlds::bounds(Job(two_mib(), worlds::node(8), options, model)))
       names.push_back(world.source);
     return names;
   };
   const CollectiveModel nccl = AnalyticModel{};
-  const std::vector<std::string> always = {kFixedCost,    kFixedCost,    kBandwidth, kBandwidth,
-                                           kInterference, kInterference, kCosts,     kCosts};
+  const std::vector<ErrorSource> always = {ErrorSource::fixed_cost,   ErrorSource::fixed_cost,
+                                           ErrorSource::bandwidth,    ErrorSource::bandwidth,
+                                           ErrorSource::interference, ErrorSource::interference,
+                                           ErrorSource::ddp_costs,    ErrorSource::ddp_costs};
   CHECK(sources(nccl) == always);
   options.compute_scale_range = {0.5, 2};
-  std::vector<std::string> more = always;
-  more.insert(more.end(), {kComputeScale, kComputeScale});
+  std::vector<ErrorSource> more = always;
+  more.insert(more.end(), {ErrorSource::compute_scale, ErrorSource::compute_scale});
   CHECK(sources(nccl) == more);
   options.pace_range = {RankPace{}, RankPace{}};
   more = always;
-  more.insert(more.end(), {kRankPace, kRankPace, kComputeScale, kComputeScale});
+  more.insert(more.end(), {ErrorSource::multi_gpu_slowdown, ErrorSource::multi_gpu_slowdown,
+                           ErrorSource::compute_scale, ErrorSource::compute_scale});
   CHECK(sources(nccl) == more);
-  CHECK(sources(GlooModel{}) == std::vector<std::string>{kCollectiveTimes, kCollectiveTimes,
-                                                         kInterference, kInterference, kCosts,
-                                                         kCosts, kRankPace, kRankPace,
-                                                         kComputeScale, kComputeScale});
+  CHECK(sources(GlooModel{}) ==
+        std::vector<ErrorSource>{ErrorSource::collective_times, ErrorSource::collective_times,
+                                 ErrorSource::interference, ErrorSource::interference,
+                                 ErrorSource::ddp_costs, ErrorSource::ddp_costs,
+                                 ErrorSource::multi_gpu_slowdown, ErrorSource::multi_gpu_slowdown,
+                                 ErrorSource::compute_scale, ErrorSource::compute_scale});
 }
 
 TEST_CASE("uncertainty: each scenario changes its own part of the options and no other") {
@@ -257,8 +264,8 @@ TEST_CASE("uncertainty: each scenario changes its own part of the options and no
   options.compute_scale_range = {2.5, 3.5};
   options.pace = {0.03, 0.02};
   options.pace_range = {RankPace{0.01, 0}, RankPace{0.1, 0.05}};
-  const std::vector<Scenario> all =
-      scenarios(Job(two_mib(), worlds::node(8), options, FreeModel{}));
+  const std::vector<worlds::Bound> all =
+      worlds::bounds(Job(two_mib(), worlds::node(8), options, FreeModel{}));
   REQUIRE(all.size() == 12);
   const auto interference = [&](std::size_t i) { return all[i].job.options().interference; };
   CHECK(interference(4).sm_share == 0);
@@ -290,23 +297,38 @@ TEST_CASE("uncertainty: each scenario changes its own part of the options and no
   }
   // Copies reach the memory's peak at most.
   options.costs.copy_bandwidth_share = 0.8;
-  CHECK(scenarios(Job(two_mib(), worlds::node(8), options, FreeModel{}))[6]
+  CHECK(worlds::bounds(Job(two_mib(), worlds::node(8), options, FreeModel{}))[6]
             .job.options()
             .costs.copy_bandwidth_share == 1);
 }
 
-TEST_CASE(
-    "uncertainty: independent sources add up as squares, the worst of each, both ways apart") {
-  const Spread spread =
-      combine({{"a", -3_us}, {"a", 1_us}, {"a", -2_us}, {"b", 2_us}, {"b", -4_us}}, {2_us, -12_us});
-  CHECK(spread.low == -13_us);  // 3, 4 and 12
-  CHECK(spread.high == 3_us);   // 1, 2 and 2
-  // A source that only makes slower leaves the low end alone; a further one counts each time.
-  const Spread up = combine({{"a", 3_us}, {"a", 2_us}}, {4_us, 12_us});
+TEST_CASE("uncertainty: what a source does reaches from zero to its further end, on either side") {
+  const auto ends = [](Duration one, Duration other) {
+    const Sensitivity found = sensitivity(ErrorSource::bandwidth, one, other);
+    CHECK(found.width() == found.high - found.low);
+    return std::pair(found.low, found.high);
+  };
+  CHECK(ends(-3_us, 2_us) == std::pair(-3_us, 2_us));
+  CHECK(ends(2_us, -3_us) == std::pair(-3_us, 2_us));
+  CHECK(ends(1_us, 2_us) == std::pair(0_us, 2_us));
+  CHECK(ends(-2_us, -1_us) == std::pair(-2_us, 0_us));
+  CHECK(measurement_noise(1000_us).low == -5_us);
+  CHECK(measurement_noise(1000_us).high == 5_us);
+}
+
+TEST_CASE("uncertainty: independent sources add up as squares, both ways apart") {
+  const auto made = [](Duration low, Duration high) {
+    return sensitivity(ErrorSource::bandwidth, low, high);
+  };
+  const Spread spread = combine({made(-3_us, 1_us), made(-4_us, 2_us), made(-12_us, 2_us)});
+  CHECK(spread.low == -13_us);
+  CHECK(spread.high == 3_us);
+  // A source that only makes slower leaves the low end alone; one that comes twice counts twice.
+  const Spread up = combine({made(0_us, 3_us), made(0_us, 4_us), made(0_us, 12_us)});
   CHECK(up.low == Duration());
   CHECK(up.high == 13_us);
-  CHECK(combine({}, {}).low == Duration());
-  CHECK(combine({}, {}).high == Duration());
+  CHECK(combine({}).low == Duration());
+  CHECK(combine({}).high == Duration());
 }
 
 TEST_CASE("uncertainty: a time is its fixed part and its bytes, each with a factor of its own") {

@@ -1,4 +1,4 @@
-#include "uncertainty.hpp"
+#include "scenario_bounds.hpp"
 
 #include <doctest/doctest.h>
 
@@ -29,13 +29,13 @@ CollectivePlan all_reduce(CollectiveModel model, TimeScale scale) {
   return plan(worlds::on(over_sockets(), std::move(model)), CollectiveKind::all_reduce, kBucket);
 }
 
-TimeScale scale_in(const Scenario& world) {
+TimeScale scale_in(const worlds::Bound& world) {
   return *time_scale_of(world.job.model());
 }
 
-std::vector<Scenario> worlds_of(const Cluster& cluster) {
-  return scenarios(Job(worlds::chain({{1 << 20, 40}, {kBucket.count(), 100}}, 50, 100), cluster, {},
-                       AnalyticModel{}));
+std::vector<worlds::Bound> worlds_of(const Cluster& cluster) {
+  return worlds::bounds(Job(worlds::chain({{1 << 20, 40}, {kBucket.count(), 100}}, 50, 100),
+                            cluster, {}, AnalyticModel{}));
 }
 
 }  // namespace
@@ -58,12 +58,12 @@ TEST_CASE("uncertainty: fixed cost and bandwidth scale a part of the time each")
 }
 
 TEST_CASE("uncertainty: of a cluster without logs, fixed cost is known far less than bandwidth") {
-  const std::vector<Scenario> all = worlds_of(over_sockets());
+  const std::vector<worlds::Bound> all = worlds_of(over_sockets());
   REQUIRE(all.size() >= 4);
-  CHECK(all[0].source == kFixedCost);
-  CHECK(all[1].source == kFixedCost);
-  CHECK(all[2].source == kBandwidth);
-  CHECK(all[3].source == kBandwidth);
+  CHECK(all[0].source == ErrorSource::fixed_cost);
+  CHECK(all[1].source == ErrorSource::fixed_cost);
+  CHECK(all[2].source == ErrorSource::bandwidth);
+  CHECK(all[3].source == ErrorSource::bandwidth);
   CHECK(scale_in(all[0]).fixed < scale_in(all[2]).bandwidth);
   CHECK(scale_in(all[1]).fixed > scale_in(all[3]).bandwidth);
   for (const std::size_t i : {0U, 1U}) CHECK(scale_in(all[i]).bandwidth == 1);
@@ -81,14 +81,14 @@ TEST_CASE("uncertainty: a calibration's own bands, at small sizes and at the lar
                          .nccl = {}}};
   Cluster cluster = over_sockets();
   cluster.calibration = std::make_shared<const Calibration>(calibration);
-  const std::vector<Scenario> all = worlds_of(cluster);
+  const std::vector<worlds::Bound> all = worlds_of(cluster);
   CHECK(scale_in(all[1]).fixed == duration_band(cluster, kSmallAllReduce).slower);
   CHECK(scale_in(all[3]).bandwidth == duration_band(cluster, kBucket).slower);
   CHECK(scale_in(all[3]).bandwidth > duration_band(cluster, Bytes(1 << 22)).slower);
 }
 
 TEST_CASE("uncertainty: alone nothing is sent, and nothing of it is unknown") {
-  const std::vector<Scenario> all = worlds_of(worlds::node(1));
+  const std::vector<worlds::Bound> all = worlds_of(worlds::node(1));
   CHECK(scale_in(all[1]).fixed == 1);
   CHECK(scale_in(all[3]).bandwidth == 1);
 }

@@ -9,7 +9,7 @@
 // without any of DDP's work (no copies into buckets, hooks, broadcasts or collectives). 1 would be a
 // job of N GPUs that trains N times as fast as one of them.
 //
-// Two jobs are compared world by world (the scenarios of `tune`): interference and the costs of DDP
+// Two jobs are compared source of error by source (the scenarios of `tune`): interference and the costs of DDP
 // are drawn alike for both, since PyTorch is the same on both; how fast collectives are is drawn
 // alike for two sizes of one cluster, but for each apart where the clusters differ or only one of
 // them has a network in use; the speed of a GPU that was not recorded on is drawn alike for clusters
@@ -34,7 +34,7 @@ struct Lead {
   double percent = 0;
   double low_percent = 0;
   double high_percent = 0;
-  /// Faster in whatever world, not only in the likeliest.
+  /// Faster in whatever scenario, not only in the likeliest.
   bool certain() const { return low_percent > 0; }
 };
 

@@ -21,19 +21,33 @@ Grade grade_of(const Cluster& cluster, bool step_reproduced);
 /// What the times of collectives rest on, as a sentence without a full stop.
 std::string calibration_of(const Cluster& cluster);
 
+/// What a prediction may err by.
+enum class ErrorSource {
+  fixed_cost,          ///< of collectives: launch, latencies, the pipeline's fill
+  bandwidth,           ///< of collectives
+  collective_times,    ///< both together: of gloo, and in a table of all-reduces
+  interference,        ///< of compute and NCCL's kernels
+  ddp_costs,           ///< DDP's copies and what its host does
+  multi_gpu_slowdown,  ///< of compute on one of several ranks
+  compute_scale,       ///< of a GPU that was not recorded on
+  replay_residual,     ///< what the replay of today's step leaves unexplained
+  measurement_noise,   ///< of the step it will be held against
+};
+
+/// By how much one source may make a time shorter (low <= 0) or longer (high >= 0).
+struct Sensitivity {
+  ErrorSource source;
+  Duration low;
+  Duration high;
+  Duration width() const { return high - low; }
+};
+
 /// What would narrow an interval most.
 struct NextMeasurement {
-  std::string source;   ///< of the interval, as `because` names it
+  ErrorSource source;   ///< of the interval
   std::string command;  ///< to run, or to do, on the cluster
   std::string then;     ///< what to give its result to
   bool operator==(const NextMeasurement&) const = default;
-};
-
-/// What one source of error may do to the step.
-struct Uncertainty {
-  std::string source;
-  double low_percent = 0;
-  double high_percent = 0;
 };
 
 struct Confidence {
@@ -42,8 +56,11 @@ struct Confidence {
   double high_percent = 0;  ///< … and prediction * (1 + high / 100)
   std::vector<std::string> because;
   std::optional<NextMeasurement> measure_next;  ///< absent: no single measurement would help
-  std::vector<Uncertainty> sources;             ///< those worth naming, widest first
-  std::string basis;                            ///< what the grade rests on; `because` has it too
+  /// Every source of the interval, widest first: the root of the sum of their squares, to either
+  /// side, is the interval. Of the step predicted without jitter.
+  std::vector<Sensitivity> sensitivities;
+  Duration predicted;  ///< that step
+  std::string basis;   ///< what the grade rests on; `because` has it too
   std::string beyond;  ///< how the cluster differs in size from what was measured; mostly empty
 };
 

@@ -1,0 +1,40 @@
+#include "error_source.hpp"
+
+#include <array>
+
+namespace ddpsim {
+namespace {
+
+struct Words {
+  std::string_view name;
+  std::string_view words;
+};
+
+/// In the order of the enumeration.
+constexpr std::array<Words, 9> kWords{{
+    {"fixed_cost", "fixed cost of collectives"},
+    {"bandwidth", "bandwidth of collectives"},
+    {"collective_times", "collective times"},
+    {"interference", "interference"},
+    {"ddp_costs", "copies and host costs"},
+    {"multi_gpu_slowdown", "pace of several ranks"},
+    {"compute_scale", "compute scale"},
+    {"replay_residual", "today's residual"},
+    {"measurement_noise", "measurement noise"},
+}};
+
+const Words& of(ErrorSource source) {
+  return kWords.at(static_cast<std::size_t>(source));
+}
+
+}  // namespace
+
+std::string_view words_of(ErrorSource source) {
+  return of(source).words;
+}
+
+std::string_view name_of(ErrorSource source) {
+  return of(source).name;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,15 @@
+// What a source of error is called: in a sentence, and in a document.
+#pragma once
+
+#include <string_view>
+
+#include "ddpsim/sim/confidence.hpp"
+
+namespace ddpsim {
+
+/// "fixed cost of collectives"
+std::string_view words_of(ErrorSource source);
+/// "fixed_cost"
+std::string_view name_of(ErrorSource source);
+
+}  // namespace ddpsim
