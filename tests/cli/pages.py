@@ -27,6 +27,18 @@ class Block:
         return [line for line in lines if line.split(" ")[0] == "ddpsim"]
 
 
+    def shown_after(self):
+        """By command of a console block: the lines shown as its output, but for blank ones and … for what is left out."""
+        shown = {}
+        for line in self.text.splitlines() if self.language == "console" else []:
+            if line.startswith("$ "):
+                command = line.removeprefix("$ ")
+                shown[command] = []
+            elif line.strip() not in ("", "…"):
+                shown[command].append(line)
+        return shown
+
+
 def blocks(text):
     return [Block(*found) for found in FENCE.findall(text)]
 
