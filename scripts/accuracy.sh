@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Every accuracy table, beside its trivial predictors, in one Markdown file; then whether the README says the same.
+# Every accuracy table, beside its trivial predictors, in one Markdown file; then whether docs/accuracy.md and the README say the same.
 #
-#   scripts/accuracy.sh [--quick] [FILE]        default: build/accuracy.md; --quick leaves out what the README does not show
+#   scripts/accuracy.sh [--quick] [FILE]        default: build/accuracy.md; --quick leaves out what no page shows
 #
 # The measurements lie beside the checkout (DDPSIM_SHARED for the published scaling, default ../shared; the unit tests
 # know ../shared alone); what is absent is said and skipped. Exit code 1 when a table could not be made, one of its checks
-# failed or the README has other figures.
+# failed or a page has other figures.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 quick=false
@@ -107,5 +107,5 @@ section "The lab: real DDP beside PyTorch's reducer" as_text \
   python3 tests/lab/compare_reducers.py --backends torch c10d-gloo tests/lab/measured/fp16_hook.csv
 
 echo "accuracy: $file"
-python3 tests/accuracy/readme_table.py "$file" README.md || failed=1
+python3 tests/accuracy/accuracy_page.py "$file" || failed=1
 exit "$failed"

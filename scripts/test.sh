@@ -106,7 +106,7 @@ else
   scripts/mutate.sh --list --count 20 >/dev/null || skip "mutation: tool" "its packages could not be installed"
   check "release: build" build release
   check "release: tests" tests release
-  check "accuracy: the README's figures" scripts/accuracy.sh --quick
+  check "accuracy: the pages' figures" scripts/accuracy.sh --quick
   check "benchmarks" benchmarks
   if echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
        clang++ -x c++ -fsanitize=fuzzer -o /dev/null - 2>/dev/null; then

@@ -35,8 +35,7 @@ struct BackendKind {
 std::vector<BackendKind> backend_kinds();
 
 /// Throws Unavailable before any rank is met when the machine cannot run it. Here and below `name`
-/// is one of those that
-/// are here.
+/// is one of those that are here.
 void require_machine(const std::string& name, const World& world);
 
 /// Why it cannot run this, as can be told before any rank starts; empty when it can.

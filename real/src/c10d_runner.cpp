@@ -2,12 +2,10 @@
 // DistributedDataParallel drives it. The reference that ours is compared with.
 //
 // Backward is a chain of autograd nodes, one per parameter in the workload's ready order; each
-// waits for its
-// deadline and hands out a gradient. Launches are seen at the process group, ends by the work's
-// future; when a
-// collective starts inside a worker thread is not seen and stands equal to its launch. Copies out
-// are not seen
-// apart: what passes between the last end and the return of backward is booked as one.
+// waits for its deadline and hands out a gradient. Launches are seen at the process group, ends by
+// the work's future; when a collective starts inside a worker thread is not seen and stands equal
+// to its launch. Copies out are not seen apart: what passes between the last end and the return of
+// backward is booked as one.
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>

@@ -1,6 +1,5 @@
 // What the reducer needs of a communication library: collectives beside the compute stream, in the
-// order of
-// the calls. NCCL and gloo stand behind it.
+// order of the calls. NCCL and gloo stand behind it.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,6 @@
 // A GPU as the host sees it, without one: compute is a wait until an absolute deadline, so that the
-// cost of
-// hooks between two gradients is absorbed by the next wait and processes do not fight for cores.
-// Copies are
-// real.
+// cost of hooks between two gradients is absorbed by the next wait and processes do not fight for
+// cores. Copies are real.
 #pragma once
 
 #include <memory>

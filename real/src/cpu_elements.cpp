@@ -11,8 +11,8 @@ constexpr std::size_t kAtOnce = 8;  // floats of a vector
 
 #if defined(__x86_64__)
 // As fast as PyTorch's, whose casts to and from float16 use the same instructions: a scalar loop
-// takes four times as long, and
-// a bucket of 25 MiB would be launched 5 ms later. What is left over is the caller's.
+// takes four times as long, and a bucket of 25 MiB would be launched 5 ms later. What is left over
+// is the caller's.
 __attribute__((target("avx,f16c"))) std::size_t narrow_vectors(const float* from, Eigen::half* to,
                                                                std::size_t count) {
   std::size_t i = 0;

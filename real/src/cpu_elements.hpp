@@ -1,6 +1,5 @@
 // Elements in the host's memory, in their own type. The 16-bit types are Eigen's: same bits as
-// PyTorch's, rounding to the
-// nearest, ties to even, as they do.
+// PyTorch's, rounding to the nearest, ties to even, as they do.
 #pragma once
 
 #include <Eigen/Core>

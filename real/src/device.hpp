@@ -3,8 +3,7 @@
 // tests see every call.
 //
 // Everything but allocate, fill, read and synchronise is work in order on the compute stream: on a
-// GPU the
-// calls return at once, on the CPU when it is done.
+// GPU the calls return at once, on the CPU when it is done.
 #pragma once
 
 #include <cstddef>

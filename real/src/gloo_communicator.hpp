@@ -1,6 +1,5 @@
 // gloo over TCP, used as ProcessGroupGloo uses it: collectives are queued and run by two worker
-// threads in
-// order, so two buckets can be in flight; each is gloo's segmented ring.
+// threads in order, so two buckets can be in flight; each is gloo's segmented ring.
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,6 @@
 // NCCL on a stream of its own, as ProcessGroupNCCL: a collective waits for what the compute stream
-// holds when it is
-// launched, and the compute stream waits for it when told to. The host never waits but in
-// synchronise, and there not
-// for ever.
+// holds when it is launched, and the compute stream waits for it when told to. The host never waits
+// but in synchronise, and there not for ever.
 #pragma once
 
 #include <nccl.h>

@@ -1,6 +1,5 @@
 // Several ranks in one process, a thread each: one process for all GPUs of a node. Each has a
-// device, a communicator and a
-// connection to the store of its own, as if it were a process.
+// device, a communicator and a connection to the store of its own, as if it were a process.
 #pragma once
 
 #include <chrono>

@@ -7,12 +7,11 @@
 // gradient_as_bucket_view)
 //
 // With a compression hook (default_hooks.py) a gradient is copied unscaled, and a bucket's launch
-// casts it to 16 bits, divides
-// there, and all-reduces that; the sums are cast back beside the compute stream.
+// casts it to 16 bits, divides there, and all-reduces that; the sums are cast back beside the
+// compute stream.
 //
 // Gradients are written anew by each backward (zero_grad(set_to_none=True), the default since
-// PyTorch 2.0), so
-// views too are filled by a copy.
+// PyTorch 2.0), so views too are filled by a copy.
 #pragma once
 
 #include <optional>
@@ -90,9 +89,8 @@ class Reducer {
   std::vector<Region> gradients_;  ///< per parameter
   std::vector<Region> buffers_;
   /// The buckets of the first iteration, and those after the rebuild where they differ. Their
-  /// memory is there before any
-  /// step: between ranks of one process an allocation may wait for a collective that waits for this
-  /// rank.
+  /// memory is there before any step: between ranks of one process an allocation may wait for a
+  /// collective that waits for this rank.
   std::vector<Assignment> assignments_;
   Assignment* now_ = nullptr;
   std::size_t next_ = 0;  ///< first bucket not launched

@@ -1,6 +1,5 @@
 // One rank of a training job that runs real steps. Behind it stand our reducer on a device
-// (replay_runner) and
-// PyTorch's own (c10d_runner).
+// (replay_runner) and PyTorch's own (c10d_runner).
 #pragma once
 
 #include <functional>
@@ -41,10 +40,8 @@ class RealBackend {
   virtual std::unique_ptr<StepRunner> runner(const Workload& workload,
                                              const DdpOptions& options) = 0;
   /// Times of `repetitions` all-reduces of so many bytes of this type, one after the other, each
-  /// from all ranks together. Calls
-  /// `meet` once memory is there: all ranks are to begin then. Values stay what they are, for where
-  /// adding takes its time by
-  /// them.
+  /// from all ranks together. Calls `meet` once memory is there: all ranks are to begin then.
+  /// Values stay what they are, for where adding takes its time by them.
   virtual std::vector<AllReduceTimes> all_reduce(Dtype dtype, Bytes size, int repetitions,
                                                  const std::function<void()>& meet) = 0;
 };

@@ -1,6 +1,5 @@
 // One rank's part of a sweep: meet the others, run every configuration, send what was measured to
-// rank 0, which
-// writes it.
+// rank 0, which writes it.
 #pragma once
 
 #include <chrono>

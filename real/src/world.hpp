@@ -1,6 +1,6 @@
 // Which rank of which job this process is: forked here, or started by torchrun, mpirun, srun or by
-// hand. A process may also
-// hold several ranks, a thread each: then what a launcher numbers are processes.
+// hand. A process may also hold several ranks, a thread each: then what a launcher numbers are
+// processes.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ std::optional<World> world_from_environment();
 void check_apart(const std::function<void()>& check);
 
 /// Forks `processes` processes of `ranks_each` ranks and returns in each of them with its place
-/// among them. The parent never
-/// returns: it waits for them, ends them all where one failed, and exits as the first that failed did.
+/// among them. The parent never returns: it waits for them, ends them all where one failed, and
+/// exits as the first that failed did.
 World fork_processes(int processes, int ranks_each);
 
 /// The ranks that a process holds: rank and local rank count processes in `process`, ranks in the

@@ -9,8 +9,8 @@
 //                  point at which it was launched, not before the bucket in front has ended
 //
 // A communication hook adds a cast to 16 bits and a division to the compute stream at the launch;
-// the cast back runs on a
-// stream of its own as soon as the all-reduce has ended, and the copies out wait for it.
+// the cast back runs on a stream of its own as soon as the all-reduce has ended, and the copies out
+// wait for it.
 //
 // What the recording already holds is kept, not added again: copies into buckets when DDP hooks
 // were recorded, buffer broadcasts, host launch times of the very same buckets. What it holds and

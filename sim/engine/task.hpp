@@ -1,6 +1,5 @@
 // Work with a remainder and a rate that may change while it runs. Integer arithmetic: no result
-// depends on rounding
-// modes.
+// depends on rounding modes.
 #pragma once
 
 #include <algorithm>

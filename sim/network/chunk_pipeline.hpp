@@ -38,8 +38,7 @@ struct PipelineShape {
   std::vector<std::uint32_t> hop_lists;
   std::uint32_t lag = 0;
   /// The hops of every channel that differs from those before it in more than its routes. What does
-  /// not depend on links
-  /// need be worked out for these only.
+  /// not depend on links need be worked out for these only.
   std::vector<Slice> unlike_channels;
 
   std::span<const std::uint32_t> list(Slice slice) const {

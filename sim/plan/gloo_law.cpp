@@ -14,10 +14,9 @@
 //
 // n ranks, S bytes. Two segments are under way at a time, so a step's latency hides behind the bytes of
 // the other: h = 1.5, between the sum (1) and the larger (infinity), as a loopback between 1 KiB
-// and 4 MiB
-// suggests. Assumes ranks in order of nodes, ranks in lockstep, and
-// that the reduction (some GB/s) never binds before the socket. Source: gloo/allreduce.cc; checked
-// against the DDP paper. Stops being true where processes outnumber cores.
+// and 4 MiB suggests. Assumes ranks in order of nodes, ranks in lockstep, and that the reduction
+// (some GB/s) never binds before the socket. Source: gloo/allreduce.cc; checked against the DDP
+// paper. Stops being true where processes outnumber cores.
 #include "gloo_law.hpp"
 
 #include <algorithm>

@@ -15,8 +15,7 @@ TimePoint at(double us) {
 }
 
 /// A step that begins at `begin`: forward 10, backward 20 with one bucket that is launched at 25
-/// and, where rank 1
-/// starts at `other_start`, ends at 40; a copy of 2, an optimizer of 3.
+/// and, where rank 1 starts at `other_start`, ends at 40; a copy of 2, an optimizer of 3.
 StepRecord step(double begin, double start = 26) {
   StepRecord record{.forward_begin = at(begin),
                     .backward_begin = at(begin + 10),

@@ -1,26 +1,5 @@
-// ddpsim.cluster/1, the cluster file:
-//
-//   {"schema": "ddpsim.cluster/1", "name": "…", "summary": "…", "nodes": 1,
-//    "node": {"gpus": 8, "gpu": "V100", "cpu": "intel|amd|arm|power",
-//             "interconnect": {"kind": "nvlink", "links_per_gpu": 6, "per_link": "25GBps",
-//                              "layout": "pair|mesh|cube"}
-//                           | {"kind": "nvswitch|pcie", "per_gpu": "300GBps"} | {"kind": "none"}},
-//    "network": {"kind": "ib|roce|tcp|tcp-vm|tcpx|efa|slingshot", "nics_per_node": 4,
-//                "per_nic": "100Gbps", "latency": "1.5us", "connection": "10Gbps", "oversubscription": 1,
-//                "gpudirect": true, "collnet": false},
-//    "switches": {…}, "degraded": […],
-//    "nccl": {"search_channels": 6, "per_channel": "20GBps"},
-//    "sources": ["…"], "verified": true | [NODES, …],
-//    "calibration": {…},
-//    "prices": [{"usd": 32.77, "per": "node_hour|node", "terms": "…", "as_of": "…", "source": "…"}]}
-//
-// Bandwidth per direction. `network` may be absent for one node, `nccl` overrides the derivation.
-// A node may instead say link by link how it is wired: "wiring" in place of "gpus" and
-// "interconnect"; that form, "switches" and "degraded" are described in wiring_file.hpp. Where nodes
-// differ, "node_types": [{"name": "…", "count": 4, "node": {…}, "nics_per_node": 4, "per_nic": "…"}]
-// stands in place of "nodes" and "node"; NICs not stated there are those of the network.
-// "calibration" is written by `ddpsim calibrate`: calibration_file.hpp.
-// `verified`: a log stands behind the cluster as written, or at these numbers of nodes.
+// ddpsim.cluster/1, the cluster file: docs/formats.md says what its fields mean. `wiring`, `switches`
+// and `degraded` are read by wiring_file, `calibration` by calibration_file.
 #include <fmt/format.h>
 
 #include <algorithm>

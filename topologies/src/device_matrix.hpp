@@ -33,8 +33,7 @@ struct DeviceMatrix {
 };
 
 /// NVLinks get the rates of `gpu`, PCIe slots those of its generation, NIC ports none. `file` is
-/// for messages: throws
-/// InputError where the matrix contradicts itself or the GPU.
+/// for messages: throws InputError where the matrix contradicts itself or the GPU.
 NodeGraph draw_node(const DeviceMatrix& matrix, const std::string& file, const GpuModel& gpu);
 
 }  // namespace ddpsim

@@ -1,16 +1,5 @@
-// The parts of ddpsim.cluster/1 that say how things are wired:
-//
-//   "wiring": {"vertices": [{"name": "gpu0", "kind": "gpu|nvswitch|pcie-switch|cpu|nic",
-//                            "rate": "200Gbps"}],
-//              "links": [{"between": ["gpu0", "gpu1"], "kind": "nvlink", "links": 2,
-//                         "per_link": "25GBps"}
-//                      | {"between": ["gpu0", "pcie0"], "kind": "pcie|socket", "rate": "15.75GBps"}]}
-//   "switches": {"kind": "one-switch|leaf-spine|rail", "nodes_per_leaf": 16, "spines": 4}
-//             | {"list": "hosts.txt"}
-//   "degraded": [{"link": "node0/gpu0 > node0/gpu3", "rate": "25GBps"}]
-//
-// `rate` belongs to NICs, where it is optional: absent, "per_nic" of the network holds. " - " instead
-// of " > " in the name of a link means both directions.
+// The parts of ddpsim.cluster/1 that say how things are wired: docs/formats.md, Mixed nodes and
+// wiring, Switches and degraded links.
 #pragma once
 
 #include "ddpsim/formats/decoder.hpp"

@@ -9,8 +9,8 @@
 namespace ddpsim {
 
 /// The number that all of `text` is: "12", "-0.5", "1e3", whatever the locale. Absent: something
-/// else stands in it, or
-/// the number is out of range. A double may be infinite or NaN: compare it with bounds.
+/// else stands in it, or the number is out of range. A double may be infinite or NaN: compare it
+/// with bounds.
 template <typename Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number value{};

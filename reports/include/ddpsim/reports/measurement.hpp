@@ -1,6 +1,5 @@
 // What `ddpsim-real` measured: steps of a real reducer over a sweep of configurations, with all
-// that is needed
-// to repeat it. `ddpsim.measurement/1`.
+// that is needed to repeat it. `ddpsim.measurement/1`.
 #pragma once
 
 #include <optional>
@@ -70,8 +69,7 @@ struct Measurement {
 std::string measurement_json(const Measurement& measurement);
 std::string measurement_csv(const Measurement& measurement);
 /// The all-reduces as all_reduce_perf of nccl-tests prints them, for whatever reads its logs.
-/// `hosts` of the ranks, in
-/// order; `device` is the GPU's name.
+/// `hosts` of the ranks, in order; `device` is the GPU's name.
 std::string measurement_log(const Measurement& measurement, const std::vector<std::string>& hosts,
                             const std::string& device);
 /// A table for the terminal.

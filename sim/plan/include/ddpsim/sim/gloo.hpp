@@ -27,11 +27,10 @@ struct GlooLinks {
   /// What all processes of one host send at most, likewise: processors and memory. DDP paper.
   Bandwidth host = Bandwidth::gigabytes_per_second(20);
   /// Last-level cache of one host: two processors of 45 MB, as in p3.16xlarge (DGX-1: of 50). What
-  /// it does
-  /// not hold of buffers and sockets' copies comes from memory, at half the rate: one core copies
-  /// and adds
-  /// 1.5 to 2.8 times as fast in cache (gloo_threads.py). That this binds rests on the DDP paper, whose
-  /// small buckets go faster; two processes leave memory idle and show nothing of it (2 to 64 MiB).
+  /// it does not hold of buffers and sockets' copies comes from memory, at half the rate: one core
+  /// copies and adds 1.5 to 2.8 times as fast in cache (gloo_threads.py). That this binds rests on
+  /// the DDP paper, whose small buckets go faster; two processes leave memory idle and show nothing
+  /// of it (2 to 64 MiB).
   Bytes cache{90'000'000};
   /// One step of the ring, however few bytes: system calls, wake-up of the next process. DDP paper;
   /// 20 to 60 us on loopbacks.

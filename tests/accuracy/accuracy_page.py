@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The README's accuracy tables, with the figures that scripts/accuracy.sh has just measured.
+"""The tables of docs/accuracy.md and the README's lines of figures, with what scripts/accuracy.sh has just measured.
 
-    tests/accuracy/readme_table.py build/accuracy.md README.md [--write]
+    tests/accuracy/accuracy_page.py build/accuracy.md [--write]
 
 Each row below is its words, with {names} where figures stand, and where in accuracy.md to find these: a section and the text
-around them, <name> for a number, ... for anything between. Figures are given to two digits. Without --write README.md is compared, but
-for one in a last digit, which another machine's mathematics may move: exit code 4 where it says something else, and the lines. A figure that is not found is an error: the table it stood in has changed."""
+around them, <name> for a number, ... for anything between. Figures are given to two digits. Without --write the pages are compared, but
+for one in a last digit, which another machine's mathematics may move: exit code 4 where one says something else, and the lines. A figure that is not found is an error: the table it stood in has changed."""
 
 import argparse
 import dataclasses
@@ -15,7 +15,8 @@ import pathlib
 import re
 import sys
 
-BEGIN, END = "<!-- made by tests/accuracy/readme_table.py -->", "<!-- end of what readme_table.py makes -->"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BEGIN, END = "<!-- made by tests/accuracy/accuracy_page.py -->", "<!-- end of what accuracy_page.py makes -->"
 PUBLISHED = "Published data-parallel scaling"
 PAPER = "The DDP paper"
 CALIBRATED = "All-reduce: calibrated on logs"
@@ -37,7 +38,7 @@ def published(group, prefix=""):
     numbers = "<{0}median> % | <{0}p90> % | <{0}worst> % | <{0}loss> %"
     predictors = {"ddpsim": "", "ddpsim, pace learned without the source": "out_", "no communication": "none_",
                   "efficiency 0.95": "one_"} | ({"efficiency <_>, best for the group": "own_"} if group != "all" else {})
-    return tuple((PUBLISHED, f"| {group} | {predictor} | <{'_' if name else 'rows'}> | {numbers.format(prefix + name)}"
+    return tuple((PUBLISHED, f"| {group} | {predictor} | <{'_' if name else prefix + 'rows'}> | {numbers.format(prefix + name)}"
                   + ("" if name else f" | ... | <{prefix}held> % |")) for predictor, name in predictors.items())
 
 
@@ -57,10 +58,10 @@ def left_out(scale, name):
                         f"LogGP <{name}_loggp> <{name}_loggp_all>")
 
 
-def law(kind, constant="<one> % p90 <one_p90> %"):
-    return ((LEFT_OUT, f"leave one family out ... {kind} >= 1 MiB median <median> % p90 <p90> % worst <worst> %"),
-            (LEFT_OUT, f"one constant efficiency ... {kind} >= 1 MiB median {constant}"),
-            (LEFT_OUT, f"NCCL's own estimate ... {kind} >= 1 MiB median <nccl> % p90 <nccl_p90> %"))
+def law(kind, prefix=""):
+    return ((LEFT_OUT, f"leave one family out ... {kind} >= 1 MiB median <{prefix}median> % p90 <{prefix}p90> % worst <{prefix}worst> %"),
+            (LEFT_OUT, f"one constant efficiency ... {kind} >= 1 MiB median <{prefix}one> % p90 <{prefix}one_p90> %"),
+            (LEFT_OUT, f"NCCL's own estimate ... {kind} >= 1 MiB median <{prefix}nccl> % p90 <{prefix}nccl_p90> %"))
 
 
 INTERIOR = {"abci-v100-n2g4": "v2", "alps-gh200-n8g4": "g8", "alps-gh200-n32g4": "g32", "a100-sxm4-80gb-n1g4": "a4"}
@@ -206,6 +207,18 @@ TABLES = {
     ],
 }
 
+LINES = [  # the README's: words, figures as above
+    ("Whole steps that others published: median {median} %, p90 {p90} % on one V100 node ({rows} rows; no communication: {none_median}, "
+     "{none_p90} %),\n  {m_median}, {m_p90} % on several ({m_rows} rows; {m_none_median}, {m_none_p90} %); 80 % intervals hold {a_held} % of all "
+     "{a_rows} rows.",
+     published("V100 single node") + published("V100 multi-node", "m_") + published("all", "a_")),
+    ("All-reduces ≥ 1 MiB of a cluster known by specification only: median {median} %, p90 {p90} % within an NVLink node, {n_median}, "
+     "{n_p90} % over a network;\n  calibrated, a scale between measured ones left out: median {i*:min} to {i*:max} %.",
+     law("one NVLink node") + law("network", "n_") + tuple(left_out(scale, f"i{n}") for n, scale in enumerate(INTERIOR))),
+    ("The cap `tune` picks on the DDP paper's grid costs {regret} % over the measured best at most (four curves over NCCL; four over gloo: {g_regret} %).",
+     paper("A", "nccl", {"ddpsim": ""}) + paper("A", "gloo", {"ddpsim": ""}, "g_")),
+]
+
 
 class Figure(float):
     """{x}: two digits, and no more than were printed. {x:+}: as printed, with its sign. {x:percent}: a share as per cent."""
@@ -254,14 +267,14 @@ def sections(text):
     return dict(zip(parts[1::2], parts[2::2]))
 
 
-def figures_of(row, accuracy):
+def figures_of(what, places, accuracy):
     found = Figures()
-    for section, text in row.figures:
+    for section, text in places:
         if section not in accuracy:
-            sys.exit(f"accuracy.md has no section \"{section}\"; {row.what} needs it")
+            sys.exit(f"accuracy.md has no section \"{section}\"; {what} needs it")
         match = pattern(text).search(accuracy[section])
         if not match:
-            sys.exit(f"accuracy.md, {section}: nothing reads \"{text}\" ({row.what})")
+            sys.exit(f"accuracy.md, {section}: nothing reads \"{text}\" ({what})")
         found.update({name: Figure(value) for name, value in match.groupdict().items()})
     return found
 
@@ -271,8 +284,14 @@ def tables(accuracy):
         yield f"\n**{title}**\n"
         yield "| what | data | error | beside it |\n|---|---|---|---|"
         for row in rows:
-            found = figures_of(row, accuracy)
+            found = figures_of(row.what, row.figures, accuracy)
             yield "| " + " | ".join(cell.format_map(found) for cell in (row.what, row.data, row.error, row.beside)) + " |"
+
+
+def lines(accuracy):
+    yield ""
+    for words, places in LINES:
+        yield "- " + words.format_map(figures_of(words, places, accuracy))
 
 
 def agree(stated, made):
@@ -284,22 +303,29 @@ def agree(stated, made):
     return all(abs(float(a) - float(b)) < 1.5 * u for a, b, u in zip(ours[1::2], theirs[1::2], unit))
 
 
+def hold(page, made, write):
+    """Whether the page says between its two comments what was made; `write` makes it so."""
+    before, _, rest = (ROOT / page).read_text(encoding="utf-8").partition(BEGIN + "\n")
+    stated, end, after = rest.partition(END)
+    if not end:
+        sys.exit(f"{page}: no \"{BEGIN}\" before \"{END}\"")
+    if write:
+        (ROOT / page).write_text(f"{before}{BEGIN}\n{made}{END}{after}", encoding="utf-8")
+    elif not agree(stated, made):
+        sys.stdout.writelines(difflib.unified_diff(stated.splitlines(True), made.splitlines(True), page, "measured"))
+        print(f"{page} says something else than was measured; with --write it is brought up to date")
+        return False
+    return True
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("accuracy", type=pathlib.Path)
-    parser.add_argument("readme", type=pathlib.Path)
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
-    made = "\n".join(tables(sections(arguments.accuracy.read_text(encoding="utf-8")))) + "\n\n"
-    before, _, rest = arguments.readme.read_text(encoding="utf-8").partition(BEGIN + "\n")
-    stated, end, after = rest.partition(END)
-    if not end:
-        sys.exit(f"{arguments.readme}: no \"{BEGIN}\" before \"{END}\"")
-    if arguments.write:
-        arguments.readme.write_text(f"{before}{BEGIN}\n{made}{END}{after}", encoding="utf-8")
-    elif not agree(stated, made):
-        sys.stdout.writelines(difflib.unified_diff(stated.splitlines(True), made.splitlines(True), str(arguments.readme), "measured"))
-        print(f"{arguments.readme} says something else than was measured; with --write it is brought up to date")
+    accuracy = sections(arguments.accuracy.read_text(encoding="utf-8"))
+    made = {"docs/accuracy.md": tables(accuracy), "README.md": lines(accuracy)}
+    if not all([hold(page, "\n".join(text) + "\n\n", arguments.write) for page, text in made.items()]):
         sys.exit(4)
 
 
