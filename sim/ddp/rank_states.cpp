@@ -52,48 +52,4 @@ bool RankStates::advance(const ReducerSchedule& planned, const Execution& execut
   return changed;
 }
 
-void WaitBook::add(const ReducerSchedule& planned, const Execution& execution) {
-  const std::vector<std::size_t>& program_of_rank = planned.program_of_rank;
-  if (planned.schedule.ranks.size() <= 1) return;
-  while (waits_.size() < program_of_rank.size())
-    waits_.push_back({.rank = static_cast<int>(waits_.size())});
-  for (const CollectiveTime& collective : execution.collectives) {
-    Duration total;
-    for (std::size_t r = 0; r < waits_.size(); ++r) {
-      const Duration wait = collective.last_arrival - collective.starts[program_of_rank[r]];
-      waits_[r].wait += wait;
-      total += wait;
-    }
-    if (total == Duration()) continue;
-    const std::int64_t alike =
-        std::count(program_of_rank.begin(), program_of_rank.end(), collective.last);
-    for (std::size_t r = 0; r < waits_.size(); ++r) {
-      if (program_of_rank[r] != collective.last) continue;
-      ++waits_[r].times_last;
-      waits_[r].caused += Duration::picoseconds(total.picoseconds() / alike);
-    }
-  }
-}
-
-std::optional<IterationStatistics> statistics_of(const std::vector<StepResult>& iterations,
-                                                 int first) {
-  std::vector<Duration> times;
-  for (const StepResult& step : iterations)
-    if (step.iteration >= first) times.push_back(step.times.iteration);
-  if (times.empty()) return std::nullopt;
-  std::sort(times.begin(), times.end());
-  const auto percentile = [&](double share) {
-    const double rank = std::ceil(share * static_cast<double>(times.size()));
-    return times[static_cast<std::size_t>(std::max(1.0, rank)) - 1];
-  };
-  IterationStatistics statistics{
-      .first = first, .count = static_cast<std::int64_t>(times.size()), .p50 = percentile(0.5)};
-  Duration total;
-  for (const Duration time : times) total += time;
-  statistics.mean = Duration::picoseconds(total.picoseconds() / statistics.count);
-  if (times.size() >= 20) statistics.p95 = percentile(0.95);
-  if (times.size() >= 100) statistics.p99 = percentile(0.99);
-  return statistics;
-}
-
 }  // namespace ddpsim

@@ -1,11 +1,9 @@
 // Ranks that differ, from one iteration of a training run to the next: how fast each computes, when
-// each begins, how long each waited for the others.
+// each begins.
 #pragma once
 
-#include <optional>
 #include <vector>
 
-#include "ddpsim/sim/result.hpp"
 #include "reducer.hpp"
 
 namespace ddpsim {
@@ -29,19 +27,5 @@ class RankStates {
   const SimulationOptions& options_;
   std::vector<RankState> states_;
 };
-
-/// Sums up who waited for whom.
-class WaitBook {
- public:
-  void add(const ReducerSchedule& planned, const Execution& execution);
-  std::vector<RankWait> finish() && { return std::move(waits_); }
-
- private:
-  std::vector<RankWait> waits_;  ///< by rank; empty as long as all are alike
-};
-
-/// Over the iterations from number `first` on; absent when there are none.
-std::optional<IterationStatistics> statistics_of(const std::vector<StepResult>& iterations,
-                                                 int first);
 
 }  // namespace ddpsim

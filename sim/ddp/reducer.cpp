@@ -19,11 +19,13 @@
 #include "reducer.hpp"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <utility>
 
 #include "ddpsim/sim/assert.hpp"
 #include "ddpsim/sim/step.hpp"
+#include "memory_load.hpp"
+#include "operations.hpp"
+#include "rank_classes.hpp"
 #include "recording.hpp"
 
 namespace ddpsim {
@@ -56,7 +58,9 @@ class StepScheduler {
   ReducerSchedule build() {
     result_.ready_operation.assign(buckets_.size(), 0);
     result_.launch_operation.assign(buckets_.size(), 0);
-    for (const RankClass& alike : rank_classes()) {
+    RankClasses ranks = rank_classes(job_, states_);
+    result_.program_of_rank = std::move(ranks.class_of_rank);
+    for (const RankClass& alike : ranks.classes) {
       const Recorded& recorded = recorded_by(alike);
       recording_.emplace(job_, recorded);
       recorded_launches_ = recording_->launches(buckets_);
@@ -73,13 +77,6 @@ class StepScheduler {
   }
 
  private:
-  /// Ranks that compute alike and so run one program.
-  struct RankClass {
-    int rank = 0;                          ///< the lowest of them
-    std::optional<std::size_t> recording;  ///< into Workload::ranks; absent: the only one
-    const RankState* state = nullptr;      ///< absent: as recorded
-  };
-
   void plan_collectives() {
     Schedule& schedule = result_.schedule;
     schedule.in_flight = {.groups = options_.ddp.process_groups,
@@ -88,8 +85,9 @@ class StepScheduler {
     std::size_t broadcasts = 0;
     const auto add = [&](CollectiveKind kind, Bytes bytes, std::size_t index) {
       const CollectivePlan planned = plan(job_, kind, bytes, index);
-      schedule.collectives.push_back({planned.transfer, planned.channels, kind, bytes,
-                                      planned.volume, memory_load(kind, bytes, planned)});
+      schedule.collectives.push_back(
+          {planned.transfer, planned.channels, kind, bytes, planned.volume,
+           planned.choice ? memory_load(kind, bytes, planned.transfer, cluster_) : 0});
       result_.choices.push_back(planned.choice);
       to_host_.push_back(planned.to_host);
       to_device_.push_back(planned.to_device);
@@ -111,38 +109,6 @@ class StepScheduler {
     }
   }
 
-  /// For each byte that passes a rank of a ring: it arrives (a write), is read, and is added to what is
-  /// there (a read) or written on.
-  double memory_load(CollectiveKind kind, Bytes bytes, const CollectivePlan& planned) const {
-    const double ranks = cluster_.ranks();
-    const double bandwidth = cluster_.gpu.memory_bandwidth.bytes_per_second();
-    if (!planned.choice || ranks <= 1 || planned.transfer <= Duration() || bandwidth <= 0) return 0;
-    constexpr double kAccessesPerByte = 3;
-    const double passing = kind == CollectiveKind::all_reduce ? 2 * (ranks - 1) / ranks : 1;
-    const double traffic = kAccessesPerByte * passing * static_cast<double>(bytes.count());
-    return std::min(1.0, traffic / planned.transfer.seconds() / bandwidth);
-  }
-
-  /// By lowest rank, so that rank 0 comes first.
-  std::vector<RankClass> rank_classes() {
-    if (states_.empty() && workload_.ranks.empty()) return {{}};
-    using Key = std::tuple<std::optional<std::size_t>, double, Duration>;
-    std::map<Key, std::size_t> known;
-    std::vector<RankClass> classes;
-    // Beyond that many ranks there are no states, and recordings repeat.
-    for (int rank = 0; rank < std::min(cluster_.ranks(), kMostDifferentRanks); ++rank) {
-      const auto index = static_cast<std::size_t>(rank);
-      const RankClass own{.rank = rank,
-                          .recording = recording_of(workload_, rank),
-                          .state = states_.empty() ? nullptr : &states_[index]};
-      const RankState state = own.state ? *own.state : RankState{};
-      const auto [entry, is_new] =
-          known.emplace(Key{own.recording, state.slowdown, state.start}, classes.size());
-      if (is_new) classes.push_back(own);
-      result_.program_of_rank.push_back(entry->second);
-    }
-    return classes;
-  }
   const Recorded& recorded_by(const RankClass& alike) const {
     return alike.recording ? static_cast<const Recorded&>(workload_.ranks[*alike.recording])
                            : workload_;
@@ -169,36 +135,19 @@ class StepScheduler {
   bool is_first_rank() const { return result_.schedule.ranks.empty(); }
   EventId new_event() { return programs_.events++; }
 
-  static void work(Program& program, Purpose purpose, Duration duration, std::int32_t bucket = -1) {
-    if (duration > Duration())
-      program.push_back(
-          {.action = Action::work, .purpose = purpose, .duration = duration, .bucket = bucket});
-  }
-  static void record(Program& program, Purpose purpose, EventId event) {
-    program.push_back({.action = Action::record, .purpose = purpose, .event = event});
-  }
-  static void wait(Program& program, Purpose purpose, EventId event, Duration latency) {
-    program.push_back(
-        {.action = Action::wait, .purpose = purpose, .duration = latency, .event = event});
-  }
-  void collective(Purpose purpose, std::uint32_t index, std::int32_t bucket = -1) {
-    programs_.communication.push_back(
-        {.action = Action::collective, .purpose = purpose, .collective = index, .bucket = bucket});
-  }
-
   /// The compute stream hands over to a collective and goes on when it is done.
   void blocking_collective(Purpose purpose, std::uint32_t index, Duration return_latency) {
     const EventId before = new_event();
     const EventId done = new_event();
-    record(programs_.compute, purpose, before);
-    wait(programs_.communication, purpose, before, costs_.event_latency + to_host_[index]);
-    collective(purpose, index);
-    record(programs_.communication, purpose, done);
-    wait(programs_.compute, purpose, done, return_latency + to_device_[index]);
+    append_record(programs_.compute, purpose, before);
+    append_wait(programs_.communication, purpose, before, costs_.event_latency + to_host_[index]);
+    append_collective(programs_.communication, purpose, index);
+    append_record(programs_.communication, purpose, done);
+    append_wait(programs_.compute, purpose, done, return_latency + to_device_[index]);
   }
 
   void compute(Duration recorded, std::int32_t bucket = -1) {
-    work(programs_.compute, Purpose::backward, scaled(recorded), bucket);
+    append_work(programs_.compute, Purpose::backward, scaled(recorded), bucket);
   }
 
   void step() {
@@ -217,7 +166,7 @@ class StepScheduler {
     else
       backward_with_sync();
     finalize();
-    work(programs_.compute, Purpose::optimizer, scaled(recording_->optimizer()));
+    append_work(programs_.compute, Purpose::optimizer, scaled(recording_->optimizer()));
   }
 
   /// Ranks of one job do not begin their forwards together: data loading and what follows the last
@@ -225,8 +174,7 @@ class StepScheduler {
   void start_at_offset() {
     if (workload_.ranks.empty() && states_.empty()) return;
     for (Program* program : {&programs_.host, &programs_.compute})
-      program->push_back(
-          {.action = Action::wait_until, .purpose = Purpose::forward, .duration = offset_});
+      append_wait_until(*program, Purpose::forward, offset_);
   }
 
   /// One flatten kernel, the broadcast, and one copy back per buffer, for each dtype. The trace of a
@@ -236,26 +184,26 @@ class StepScheduler {
     for (std::size_t g = 0; g < workload_.buffers.size(); ++g) {
       const BufferGroup& group = workload_.buffers[g];
       if (!recording_->has_hooks())
-        work(programs_.compute, Purpose::buffer_copy, kernels_.flatten(group));
+        append_work(programs_.compute, Purpose::buffer_copy, kernels_.flatten(group));
       if (!buffers_.empty())
         blocking_collective(Purpose::buffer_broadcast, buffers_[g], costs_.event_latency);
       if (!recording_->has_hooks())
-        work(programs_.compute, Purpose::buffer_copy, kernels_.unflatten(group));
+        append_work(programs_.compute, Purpose::buffer_copy, kernels_.unflatten(group));
     }
   }
 
   /// Buffers are broadcast only before the forward after a synchronised backward.
   void forward(bool after_sync) {
     const bool with_buffers = after_sync && options_.ddp.broadcast_buffers;
-    work(programs_.compute, Purpose::forward, scaled(recording_->forward(with_buffers)));
+    append_work(programs_.compute, Purpose::forward, scaled(recording_->forward(with_buffers)));
   }
 
   /// The host walks the autograd graph at the end of a forward whose backward will be synchronised.
   void search_unused() {
     if (options_.ddp.find_unused_parameters && !options_.ddp.static_graph)
-      work(programs_.host, Purpose::search_unused,
-           costs_.host_search_per_parameter *
-               static_cast<std::int64_t>(workload_.parameters.size()));
+      append_work(programs_.host, Purpose::search_unused,
+                  costs_.host_search_per_parameter *
+                      static_cast<std::int64_t>(workload_.parameters.size()));
   }
 
   /// A backward under no_sync: hooks return at once, so nothing can come between its gradients and it
@@ -266,7 +214,7 @@ class StepScheduler {
       total += scaled(gradient.compute + gradient.idle);
       if (batch > 0) total += kernels_.accumulate(gradient.bytes);
     }
-    work(programs_.compute, Purpose::backward, total);
+    append_work(programs_.compute, Purpose::backward, total);
   }
 
   /// Compute up to a gradient, and its place in .grad when earlier micro-batches left one there.
@@ -274,7 +222,7 @@ class StepScheduler {
     const std::int32_t bucket = bucket_of(gradient);
     compute(gradient.compute, bucket);
     if (options_.ddp.accumulate > 1)
-      work(programs_.compute, Purpose::backward, kernels_.accumulate(gradient.bytes));
+      append_work(programs_.compute, Purpose::backward, kernels_.accumulate(gradient.bytes));
     if (bucket >= 0) note_ready(bucket);
   }
 
@@ -294,7 +242,7 @@ class StepScheduler {
       if (first_hook) hooks_of_unused(pending);
       first_hook = false;
       compute(gradient.idle, bucket);
-      work(programs_.compute, Purpose::copy_in, copy_into_bucket(gradient), bucket);
+      append_work(programs_.compute, Purpose::copy_in, copy_into_bucket(gradient), bucket);
       hooks += costs_.host_hook;
       if (--pending[static_cast<std::size_t>(bucket)] == 0) divide(bucket);
       if (next_is_complete(next_bucket)) reach_on_host(gradient, hooks);
@@ -312,8 +260,8 @@ class StepScheduler {
   /// One kernel over the whole bucket, in versions that do not divide while copying.
   void divide(std::int32_t bucket) {
     if (options_.ddp.torch >= kDividesWhileCopying || recording_->has_hooks()) return;
-    work(programs_.compute, Purpose::copy_in,
-         kernels_.copy(buckets_[static_cast<std::size_t>(bucket)].bytes), bucket);
+    append_work(programs_.compute, Purpose::copy_in,
+                kernels_.copy(buckets_[static_cast<std::size_t>(bucket)].bytes), bucket);
   }
 
   /// Parameters that took no part in the forward become ready at the first hook: their slices are
@@ -325,7 +273,7 @@ class StepScheduler {
       note_ready(bucket);
       --pending[static_cast<std::size_t>(bucket)];
       if (!recording_->has_hooks())
-        work(programs_.compute, Purpose::copy_in, kernels_.zero_fill(bytes), bucket);
+        append_work(programs_.compute, Purpose::copy_in, kernels_.zero_fill(bytes), bucket);
     }
   }
 
@@ -338,7 +286,7 @@ class StepScheduler {
 
   /// The host works off the hooks since the last launch and comes to this gradient.
   void reach_on_host(const GradientStretch& gradient, Duration& hooks) {
-    work(programs_.host, Purpose::hook, hooks);
+    append_work(programs_.host, Purpose::hook, hooks);
     hooks = Duration();
     wait_on_host_until(gradient.host, Purpose::hook, -1);
   }
@@ -348,10 +296,8 @@ class StepScheduler {
     const Duration forward = recording_->recorded_forward();
     const Duration before =
         (forward + recording_->backward()) * (options_.ddp.accumulate - 1) + forward;
-    programs_.host.push_back({.action = Action::wait_until,
-                              .purpose = purpose,
-                              .duration = std::max(offset_ + scaled(before + recorded), offset_),
-                              .bucket = bucket});
+    append_wait_until(programs_.host, purpose,
+                      std::max(offset_ + scaled(before + recorded), offset_), bucket);
   }
 
   void launch(std::size_t b) {
@@ -361,25 +307,25 @@ class StepScheduler {
     EventId hook_called = 0;
     const auto label = static_cast<std::int32_t>(b);
     if (options_.ddp.comm_hook != CommHook::none) {
-      work(programs_.host, Purpose::launch, costs_.host_comm_hook, label);
+      append_work(programs_.host, Purpose::launch, costs_.host_comm_hook, label);
       // The hook enqueues its casts before its all-reduce: a host that is behind delays both.
       hook_called = new_event();
-      record(programs_.host, Purpose::launch, hook_called);
+      append_record(programs_.host, Purpose::launch, hook_called);
     }
     if (recorded_launches_)
       wait_on_host_until((*recorded_launches_)[b], Purpose::launch, label);
     else
-      work(programs_.host, Purpose::launch, costs_.host_launch, label);
+      append_work(programs_.host, Purpose::launch, costs_.host_launch, label);
     if (is_first_rank()) result_.launch_operation[b] = programs_.host.size();
-    record(programs_.host, Purpose::launch, launched);
+    append_record(programs_.host, Purpose::launch, launched);
     compress(b, hook_called);
-    record(programs_.compute, Purpose::copy_in, filled);
+    append_record(programs_.compute, Purpose::copy_in, filled);
     Program& communication = programs_.communication;
-    wait(communication, Purpose::all_reduce, launched, costs_.launch_latency);
+    append_wait(communication, Purpose::all_reduce, launched, costs_.launch_latency);
     const std::uint32_t index = result_.bucket_collectives[b];
-    wait(communication, Purpose::all_reduce, filled, costs_.event_latency + to_host_[index]);
-    collective(Purpose::all_reduce, index, label);
-    record(communication, Purpose::all_reduce, done);
+    append_wait(communication, Purpose::all_reduce, filled, costs_.event_latency + to_host_[index]);
+    append_collective(programs_.communication, Purpose::all_reduce, index, label);
+    append_record(communication, Purpose::all_reduce, done);
     done_.push_back(done);
   }
 
@@ -398,11 +344,11 @@ class StepScheduler {
   void compress(std::size_t b, EventId hook_called) {
     if (options_.ddp.comm_hook == CommHook::none || recorded_casts(b)) return;
     const auto label = static_cast<std::int32_t>(b);
-    wait(programs_.compute, Purpose::copy_in, hook_called, costs_.launch_latency);
+    append_wait(programs_.compute, Purpose::copy_in, hook_called, costs_.launch_latency);
     if (casts(b))
-      work(programs_.compute, Purpose::copy_in, kernels_.cast(buckets_[b].bytes, on_the_wire(b)),
-           label);
-    work(programs_.compute, Purpose::copy_in, kernels_.copy(on_the_wire(b)), label);
+      append_work(programs_.compute, Purpose::copy_in,
+                  kernels_.cast(buckets_[b].bytes, on_the_wire(b)), label);
+    append_work(programs_.compute, Purpose::copy_in, kernels_.copy(on_the_wire(b)), label);
   }
 
   void launch_local_used_map() {
@@ -410,14 +356,14 @@ class StepScheduler {
     const EventId launched = new_event();
     const EventId passed = new_event();
     map_done_ = new_event();
-    work(programs_.host, Purpose::launch, costs_.host_launch);
-    record(programs_.host, Purpose::launch, launched);
-    record(programs_.compute, Purpose::copy_in, passed);
-    wait(programs_.communication, Purpose::local_used_map, launched, costs_.launch_latency);
-    wait(programs_.communication, Purpose::local_used_map, passed,
-         costs_.event_latency + to_host_[*result_.local_used_map]);
-    collective(Purpose::local_used_map, *result_.local_used_map);
-    record(programs_.communication, Purpose::local_used_map, map_done_);
+    append_work(programs_.host, Purpose::launch, costs_.host_launch);
+    append_record(programs_.host, Purpose::launch, launched);
+    append_record(programs_.compute, Purpose::copy_in, passed);
+    append_wait(programs_.communication, Purpose::local_used_map, launched, costs_.launch_latency);
+    append_wait(programs_.communication, Purpose::local_used_map, passed,
+                costs_.event_latency + to_host_[*result_.local_used_map]);
+    append_collective(programs_.communication, Purpose::local_used_map, *result_.local_used_map);
+    append_record(programs_.communication, Purpose::local_used_map, map_done_);
   }
 
   /// static_graph's first iteration: backward alone, then the map, then copies and launches, bucket by
@@ -433,8 +379,8 @@ class StepScheduler {
     if (!gradients.empty()) reach_on_host(gradients.back(), hooks);
     launch_local_used_map();
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
-      work(programs_.compute, Purpose::copy_in, copies_of(buckets_[b]),
-           static_cast<std::int32_t>(b));
+      append_work(programs_.compute, Purpose::copy_in, copies_of(buckets_[b]),
+                  static_cast<std::int32_t>(b));
       launch(b);
     }
   }
@@ -444,19 +390,19 @@ class StepScheduler {
     const double share = recorded_share_of_copies_out();
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
       const Duration returned = costs_.event_latency + to_device_[result_.bucket_collectives[b]];
-      wait(programs_.compute, Purpose::all_reduce, done_[b], returned);
+      append_wait(programs_.compute, Purpose::all_reduce, done_[b], returned);
       if (casts(b))
-        wait(programs_.compute, Purpose::copy_out, done_[b],
-             returned + kernels_.cast(on_the_wire(b), buckets_[b].bytes));
+        append_wait(programs_.compute, Purpose::copy_out, done_[b],
+                    returned + kernels_.cast(on_the_wire(b), buckets_[b].bytes));
       if (!options_.ddp.gradient_as_bucket_view && buckets_[b].closed_by != ClosedBy::sparse)
-        work(programs_.compute, Purpose::copy_out, copies_of(buckets_[b]).scaled(share),
-             static_cast<std::int32_t>(b));
+        append_work(programs_.compute, Purpose::copy_out, copies_of(buckets_[b]).scaled(share),
+                    static_cast<std::int32_t>(b));
     }
     // The map is always waited for; where a parameter was unused the host reads it back first.
     if (result_.local_used_map)
-      wait(programs_.compute, Purpose::local_used_map, map_done_,
-           costs_.event_latency + to_device_[*result_.local_used_map] +
-               (recording_->unused().empty() ? Duration() : costs_.launch_latency));
+      append_wait(programs_.compute, Purpose::local_used_map, map_done_,
+                  costs_.event_latency + to_device_[*result_.local_used_map] +
+                      (recording_->unused().empty() ? Duration() : costs_.launch_latency));
     done_.clear();
   }
 

@@ -7,6 +7,7 @@
 
 #include "ddpsim/sim/job.hpp"
 #include "ddpsim/sim/schedule.hpp"
+#include "rank_classes.hpp"
 
 namespace ddpsim {
 
@@ -14,12 +15,6 @@ namespace ddpsim {
 struct StepKind {
   bool rebuild = false;       ///< rebuild_buckets runs at the start of this forward
   bool delay_launch = false;  ///< static_graph's first iteration: everything after backward
-};
-
-/// How one rank takes part in a step.
-struct RankState {
-  double slowdown = 1;  ///< factor on its compute time
-  Duration start;       ///< of its forward, counted from that of rank 0
 };
 
 /// Where the reducer's collectives stand in the schedule.

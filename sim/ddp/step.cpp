@@ -7,7 +7,9 @@
 
 #include "ddpsim/sim/assert.hpp"
 #include "flow_planner.hpp"
+#include "iteration_statistics.hpp"
 #include "rank_states.hpp"
+#include "rank_waits.hpp"
 #include "reducer.hpp"
 #include "summary.hpp"
 
@@ -49,7 +51,7 @@ SimulatedStep run_step(const Job& job, const std::vector<Bucket>& buckets, const
   step.planned = schedule_step(job, buckets, kind, states);
   step.execution =
       execute(step.planned.schedule, rates_of(job), transfers_beside_background(job, step.planned));
-  step.result.times = book_times(step.planned, step.execution, job);
+  step.result.times = attribute_times(step.planned, step.execution, job);
   step.result.events = step.execution.events;
   return step;
 }
@@ -196,7 +198,7 @@ SimulationResult simulate(const Job& job) {
   const SimulationOptions& options = job.options();
   const BucketLimits limits = bucket_limits(options.ddp);
   SimulationResult result;
-  WaitBook waits;
+  RankWaits waits;
   RankStates ranks(job);
   const int first = options.iterations > 0 ? 1 : 0;
   for (int iteration = first; iteration <= options.iterations; ++iteration) {

@@ -2,13 +2,20 @@
 // timeline.
 #pragma once
 
+#include <vector>
+
 #include "ddpsim/sim/result.hpp"
 #include "reducer.hpp"
 
 namespace ddpsim {
 
-/// Books every picosecond of rank 0's step to one part. `stall` is carried over from the recording.
-StepTimes book_times(const ReducerSchedule& planned, const Execution& execution, const Job& job);
+/// Attributes every picosecond of rank 0's step to one part. `stall` is carried over from the
+/// recording.
+StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execution,
+                          const Job& job);
+
+/// End of the last operation of backward on a compute stream.
+TimePoint end_of_backward(const Program& program, const std::vector<OperationTime>& times);
 
 std::vector<BucketResult> describe_buckets(const ReducerSchedule& planned,
                                            const Execution& execution,

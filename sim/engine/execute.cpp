@@ -11,68 +11,17 @@
 #include "ddpsim/sim/assert.hpp"
 #include "ddpsim/sim/event_queue.hpp"
 #include "ddpsim/sim/schedule.hpp"
+#include "rank_progress.hpp"
 #include "task.hpp"
 
 namespace ddpsim {
 namespace {
-
-/// Streams of a rank. From kCommunication on: one lane for each collective that may be in flight.
-enum Streams : std::uint32_t { kHost, kCompute, kCommunication };
-using StreamId = std::uint32_t;
-
-struct Stream {
-  const Program* program = nullptr;
-  std::vector<OperationTime>* times = nullptr;
-  std::size_t next = 0;  ///< operation to run or running
-  std::size_t end = 0;   ///< of what it runs: the program, or one collective of a lane
-  bool entered = false;  ///< its start has been noted
-  static constexpr EventId kNoEvent = ~EventId{0};
-  EventId waiting_for = kNoEvent;  ///< not yet recorded
-};
-
-struct Event {
-  bool reached = false;
-  TimePoint at;
-};
-
-struct RankProgress {
-  std::vector<Stream> streams;
-  std::vector<std::size_t> jobs;  ///< where each collective's part of the program begins; its end
-  std::vector<std::size_t> next_jobs;  ///< by group: the collective its next free lane takes
-  std::vector<Event> events;
-  Task compute;
-  bool computing = false;
-  int channels = 0;  ///< of resident NCCL kernels
-};
-
-struct CollectiveState {
-  std::size_t arrived = 0;
-  Task transfer;  ///< as if alone
-  Task volume;    ///< on the links it shares
-  int unfinished = 0;
-};
 
 struct Wakeup {
   enum class Kind : std::uint8_t { stream, compute, transfer, volume } kind;
   std::uint32_t index;    ///< rank position, or collective
   std::uint32_t version;  ///< of the task; the stream for Kind::stream
 };
-
-/// A collective's part begins with the first wait behind the collective before it.
-std::vector<std::size_t> jobs_of(const Program& program) {
-  if (program.empty()) return {};
-  std::vector<std::size_t> jobs = {0};
-  bool launched = false;
-  for (std::size_t i = 0; i < program.size(); ++i) {
-    if (launched && program[i].action == Action::wait) {
-      jobs.push_back(i);
-      launched = false;
-    }
-    launched = launched || program[i].action == Action::collective;
-  }
-  jobs.push_back(program.size());
-  return jobs;
-}
 
 class Executor {
  public:
@@ -130,7 +79,7 @@ class Executor {
       bind(rank, lane, program, times);
       state.streams[lane].end = 0;
     }
-    state.jobs = jobs_of(program);
+    state.jobs = parts_by_collective(program);
     for (int group = 0; group < schedule_.in_flight.groups; ++group)
       state.next_jobs.push_back(static_cast<std::size_t>(group));
   }

@@ -46,7 +46,7 @@ struct Step {
                                      .end = TimePoint(wire.end)});
   }
   StepTimes times(const SimulationOptions& options = worlds::bare()) const {
-    return book_times(planned, execution, Job({}, worlds::node(2), options, FreeModel{}));
+    return attribute_times(planned, execution, Job({}, worlds::node(2), options, FreeModel{}));
   }
 };
 

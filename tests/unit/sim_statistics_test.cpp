@@ -1,5 +1,5 @@
 // Iteration times of a training run, summed up.
-#include "rank_states.hpp"
+#include "iteration_statistics.hpp"
 #include "worlds.hpp"
 
 using namespace ddpsim;

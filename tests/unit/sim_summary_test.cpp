@@ -142,7 +142,7 @@ TEST_CASE("summary: a recorded buffer broadcast is a part of forward at the spee
   SimulationOptions options = worlds::bare();
   options.compute_scale = 4;
   const auto broadcast = [&] {
-    return book_times(step.planned, step.execution,
+    return attribute_times(step.planned, step.execution,
                       Job(workload, worlds::node(2), options, FreeModel{}))
         .buffer_broadcast;
   };

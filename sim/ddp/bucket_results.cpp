@@ -1,0 +1,78 @@
+// Buckets with their instants, and why one is exposed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "summary.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// The bucket whose end this one's start had to wait for, or beside which it runs: with process
+/// groups, and gloo's threads, several collectives are under way at once.
+std::string because_of_others(const BucketResult& bucket, const std::vector<BucketResult>& before) {
+  const TimePoint asked = std::max(bucket.ready, bucket.launch);
+  const BucketResult* queued_behind = nullptr;
+  const BucketResult* beside = nullptr;
+  for (const BucketResult& other : before) {
+    if (other.end <= asked || other.end == other.start) continue;
+    const BucketResult*& found = other.end <= bucket.start ? queued_behind : beside;
+    if (found == nullptr || other.end >= found->end) found = &other;
+  }
+  if (queued_behind == &before.back()) return "queued behind the bucket in front";
+  if (queued_behind != nullptr)
+    return fmt::format("queued behind bucket {}", queued_behind - before.data());
+  if (beside != nullptr)
+    return fmt::format("shares the link with bucket {}", beside - before.data());
+  return "";
+}
+
+std::string why_exposed(const BucketResult& bucket, const std::vector<BucketResult>& before,
+                        TimePoint backward_end, bool ready_last) {
+  if (bucket.end <= backward_end || bucket.end == bucket.start) return "";
+  if (!before.empty())
+    if (std::string others = because_of_others(bucket, before); !others.empty()) return others;
+  if (bucket.last_arrival > bucket.start && bucket.last_arrival > backward_end)
+    return fmt::format("waited for rank {}", bucket.last_rank);
+  if (ready_last) return "its last gradient ends backward: nothing is left to hide behind";
+  if (bucket.launch > bucket.ready && bucket.launch >= backward_end)
+    return "launched late: the host was behind";
+  return "longer than the backward that was left";
+}
+
+}  // namespace
+
+std::vector<BucketResult> describe_buckets(const ReducerSchedule& planned,
+                                           const Execution& execution,
+                                           const std::vector<Bucket>& buckets) {
+  const Program& program = planned.schedule.ranks.front().compute;
+  const std::vector<OperationTime>& compute = execution.ranks.front().compute;
+  const TimePoint backward_end = end_of_backward(program, compute);
+  TimePoint last_ready;
+  for (const std::size_t operation : planned.ready_operation)
+    if (!compute.empty()) last_ready = std::max(last_ready, compute[operation].end);
+
+  std::vector<BucketResult> results;
+  results.reserve(buckets.size());
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    const std::uint32_t index = planned.bucket_collectives[b];
+    const CollectiveTime& collective = execution.collectives[index];
+    BucketResult result{
+        .bucket = buckets[b],
+        .ready = compute.empty() ? TimePoint() : compute[planned.ready_operation[b]].end,
+        .launch = execution.ranks.front().host[planned.launch_operation[b]].end,
+        .start = collective.starts.front(),
+        .last_arrival = collective.last_arrival,
+        .last_rank = planned.schedule.ranks[collective.last].rank,
+        .end = collective.end,
+        .choice = planned.choices[index],
+        .exposed_because = {},
+        .on_the_wire = planned.schedule.collectives[index].size};
+    result.exposed_because = why_exposed(result, results, backward_end, result.ready == last_ready);
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace ddpsim

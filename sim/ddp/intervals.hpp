@@ -1,0 +1,43 @@
+// Unions of stretches of time.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/sim/units.hpp"
+
+namespace ddpsim {
+
+struct Interval {
+  TimePoint start;
+  TimePoint end;
+};
+
+/// Sorted, disjoint, without empty members.
+inline std::vector<Interval> union_of(std::vector<Interval> intervals) {
+  std::erase_if(intervals, [](const Interval& i) { return i.end <= i.start; });
+  std::sort(intervals.begin(), intervals.end(),
+            [](const Interval& a, const Interval& b) { return a.start < b.start; });
+  std::vector<Interval> merged;
+  for (const Interval& interval : intervals) {
+    if (!merged.empty() && interval.start <= merged.back().end)
+      merged.back().end = std::max(merged.back().end, interval.end);
+    else
+      merged.push_back(interval);
+  }
+  return merged;
+}
+
+/// Length of the disjoint intervals inside [from, to].
+inline Duration length_within(const std::vector<Interval>& intervals, TimePoint from,
+                              TimePoint to) {
+  Duration total;
+  for (const Interval& interval : intervals) {
+    const Duration part = std::min(interval.end, to) - std::max(interval.start, from);
+    if (part > Duration()) total += part;
+  }
+  return total;
+}
+
+}  // namespace ddpsim

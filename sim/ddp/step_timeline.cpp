@@ -1,0 +1,59 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "summary.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Spans of one stream; neighbours of one purpose (gradient after gradient) are drawn as one span, so
+/// that backward reads as backward. Copies between them are spans of their own.
+void draw_stream(Track track, const Program& program, const std::vector<OperationTime>& times,
+                 std::vector<Span>& spans) {
+  std::optional<Purpose> open;
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    const Operation& operation = program[i];
+    if (operation.action == Action::record || operation.action == Action::wait ||
+        operation.action == Action::wait_until)
+      continue;
+    if (times[i].end <= times[i].start) continue;
+    const bool labelled = operation.action == Action::collective ||
+                          operation.purpose == Purpose::launch ||
+                          operation.purpose == Purpose::copy_out;
+    if (!labelled && open == operation.purpose && spans.back().end == times[i].start) {
+      spans.back().end = times[i].end;
+      continue;
+    }
+    Span span{.track = track,
+              .name = std::string(name_of(operation.purpose)),
+              .bucket = std::nullopt,
+              .start = times[i].start,
+              .end = times[i].end};
+    if (operation.bucket >= 0) span.bucket = static_cast<std::size_t>(operation.bucket);
+    spans.push_back(std::move(span));
+    open = operation.purpose;
+  }
+}
+
+}  // namespace
+
+Timeline draw_timeline(const ReducerSchedule& planned, const Execution& execution) {
+  Timeline timeline;
+  timeline.clock = "simulated; zero is the start of forward on the compute stream of rank 0";
+  for (std::size_t r = 0; r < planned.schedule.ranks.size(); ++r) {
+    const RankPrograms& programs = planned.schedule.ranks[r];
+    const Execution::Rank& times = execution.ranks[r];
+    RankTimeline rank{.rank = programs.rank, .spans = {}};
+    draw_stream(Track::host, programs.host, times.host, rank.spans);
+    draw_stream(Track::compute, programs.compute, times.compute, rank.spans);
+    draw_stream(Track::communication, programs.communication, times.communication, rank.spans);
+    std::stable_sort(rank.spans.begin(), rank.spans.end(),
+                     [](const Span& a, const Span& b) { return a.start < b.start; });
+    timeline.ranks.push_back(std::move(rank));
+  }
+  return timeline;
+}
+
+}  // namespace ddpsim

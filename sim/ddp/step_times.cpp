@@ -1,0 +1,147 @@
+// Every picosecond of rank 0's step, attributed to one part of it.
+#include <algorithm>
+#include <utility>
+
+#include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/step.hpp"
+#include "intervals.hpp"
+#include "summary.hpp"
+
+namespace ddpsim {
+namespace {
+
+enum class Section { forward, backward, after };
+
+Section section_of(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::forward:
+    case Purpose::buffer_copy:
+    case Purpose::buffer_broadcast:
+    case Purpose::rebuild:
+      return Section::forward;
+    case Purpose::backward:
+    case Purpose::copy_in:
+      return Section::backward;
+    default:
+      return Section::after;
+  }
+}
+
+std::vector<std::uint32_t> reducer_collectives(const ReducerSchedule& planned) {
+  std::vector<std::uint32_t> indices = planned.bucket_collectives;
+  if (planned.local_used_map) indices.push_back(*planned.local_used_map);
+  return indices;
+}
+
+/// What of rank 0's compute stream each part takes, in the order of time.
+struct ComputeStream {
+  StepTimes times;  ///< forward, backward and their parts, optimizer
+  std::vector<Interval> copies_out;
+  TimePoint optimizer_start;
+};
+
+ComputeStream walk(const Program& program, const std::vector<OperationTime>& operations) {
+  ComputeStream stream;
+  StepTimes& times = stream.times;
+  TimePoint cursor;
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    const Purpose purpose = program[i].purpose;
+    const bool works = program[i].action == Action::work;
+    const Duration passed = operations[i].end - cursor;  // waiting in front of it included
+    const Duration busy = operations[i].end - operations[i].start;
+    switch (section_of(purpose)) {
+      case Section::forward:
+        times.forward += passed;
+        if (purpose != Purpose::forward && purpose != Purpose::rebuild)
+          times.buffer_broadcast += passed;
+        break;
+      case Section::backward:
+        times.backward += passed;
+        if (purpose == Purpose::copy_in && works) times.copies_in += program[i].duration;
+        if (works) times.interference += busy - program[i].duration;
+        break;
+      case Section::after:
+        if (purpose == Purpose::copy_out)
+          stream.copies_out.push_back({operations[i].start, operations[i].end});
+        if (purpose == Purpose::optimizer) times.optimizer += busy;
+        break;
+    }
+    cursor = operations[i].end;
+    if (purpose != Purpose::optimizer) stream.optimizer_start = cursor;
+  }
+  times.backward_compute = times.backward - times.copies_in - times.interference;
+  return stream;
+}
+
+/// The reducer's collectives on rank 0, each a union.
+struct Collectives {
+  std::vector<Interval> transfers;  ///< last arrival to end
+  std::vector<Interval> waits;      ///< own start to last arrival
+  std::vector<Interval> resident;   ///< own start to end
+};
+
+Collectives collectives_of(const ReducerSchedule& planned, const Execution& execution) {
+  Collectives found;
+  for (const std::uint32_t index : reducer_collectives(planned)) {
+    const CollectiveTime& collective = execution.collectives[index];
+    found.transfers.push_back({collective.last_arrival, collective.end});
+    found.waits.push_back({collective.starts.front(), collective.last_arrival});
+    found.resident.push_back({collective.starts.front(), collective.end});
+  }
+  for (std::vector<Interval>* intervals : {&found.transfers, &found.waits, &found.resident})
+    *intervals = union_of(std::move(*intervals));
+  return found;
+}
+
+}  // namespace
+
+TimePoint end_of_backward(const Program& program, const std::vector<OperationTime>& times) {
+  TimePoint end;
+  for (std::size_t i = 0; i < program.size(); ++i)
+    if (section_of(program[i].purpose) != Section::after) end = std::max(end, times[i].end);
+  return end;
+}
+
+StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execution,
+                          const Job& job) {
+  const Workload& workload = job.workload();
+  const DdpOptions& ddp = job.options().ddp;
+  const Program& program = planned.schedule.ranks.front().compute;
+  const std::vector<OperationTime>& operations = execution.ranks.front().compute;
+  const TimePoint backward_end = end_of_backward(program, operations);
+  const ComputeStream stream = walk(program, operations);
+  const Collectives collectives = collectives_of(planned, execution);
+  const TimePoint always = TimePoint::max();
+
+  StepTimes times = stream.times;
+  if (workload.recorded_with.buffer_broadcast && ddp.broadcast_buffers)
+    times.buffer_broadcast +=
+        workload.recorded_with.buffer_broadcast->scaled(1 / compute_speed(job));
+  times.communication = length_within(collectives.transfers, TimePoint(), always);
+  times.wait = length_within(collectives.waits, TimePoint(), always);
+  times.exposed_communication =
+      length_within(collectives.resident, backward_end, stream.optimizer_start);
+  if (times.communication > Duration())
+    times.overlap =
+        1 - length_within(collectives.transfers, backward_end, always) / times.communication;
+
+  // Copies out that run while a later bucket is still on the wire cost nothing of their own.
+  for (const Interval& copy : stream.copies_out)
+    times.finalize +=
+        (copy.end - copy.start) - length_within(collectives.resident, copy.start, copy.end);
+
+  const Duration between = stream.optimizer_start - backward_end;
+  const Duration gaps = between - times.exposed_communication - times.finalize;
+  DDPSIM_ASSERT(TimePoint() + times.forward + times.backward == backward_end,
+                "forward and backward must fill the time up to the end of backward");
+  DDPSIM_ASSERT(gaps >= Duration(), "parts of the step after backward overlap");
+  DDPSIM_ASSERT(!times.overlap || (*times.overlap >= 0 && *times.overlap <= 1),
+                "overlap outside 0 to 1");
+  // What kept the GPU waiting between steps (data loading) does so for every micro-batch.
+  times.stall = gaps + stall(workload).value_or(Duration()) * ddp.accumulate;
+  times.iteration = times.forward + times.backward + times.exposed_communication + times.finalize +
+                    times.optimizer + times.stall;
+  return times;
+}
+
+}  // namespace ddpsim
