@@ -8,6 +8,7 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "help_group.hpp"
 #include "key_values.hpp"
 #include "usage_error.hpp"
 #include "word_option.hpp"
@@ -64,6 +65,7 @@ bool read_tensors(const std::string& text) {
 }  // namespace
 
 void add_backend_options(CLI::App& command, BackendArguments& arguments) {
+  const HelpGroup group(command, kClusterGroup);
   add_word_option<Backend>(
       command, "--backend", arguments.backend, {{"nccl", Backend::nccl}, {"gloo", Backend::gloo}},
       "library of the process group: nccl (default), or gloo, which reduces on the host");

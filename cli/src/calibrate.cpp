@@ -16,6 +16,7 @@
 #include "ddpsim/reports/calibration_report.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "exit_code.hpp"
+#include "help_group.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
@@ -131,15 +132,16 @@ void add_calibrate(CLI::App& app, std::function<int()>& action) {
       ->add_option("--cluster", arguments->cluster,
                    "the cluster they were taken on: bundled name, file, or one line")
       ->required();
-  command->add_option("-o,--output", arguments->output, "the calibrated cluster file")
-      ->required()
-      ->check(names_a_file);
   command->add_option("--nccl", arguments->nccl,
                       "NCCL version of logs that do not print theirs (default: the one PyTorch "
                       "ships)");
   command->add_flag("--keep-unhealthy", arguments->keep_unhealthy,
                     "fit logs as well that do not look like this cluster in a sound state");
-  command->add_flag("--json", arguments->json, "one JSON document on stdout, nothing else there");
+  add_json_option(*command, arguments->json);
+  const HelpGroup output(*command, kOutputGroup);
+  command->add_option("-o,--output", arguments->output, "the calibrated cluster file")
+      ->required()
+      ->check(names_a_file);
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }
 

@@ -15,6 +15,7 @@
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 #include "ddpsim/topologies/plausible.hpp"
+#include "help_group.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -91,6 +92,7 @@ std::vector<std::string> size_warnings(const Cluster& cluster, const std::vector
 }  // namespace
 
 void add_cluster_options(CLI::App& command, ClusterArguments& arguments) {
+  const HelpGroup group(command, kClusterGroup);
   command
       .add_option("CLUSTER", arguments.text,
                   "bundled name, one line (\"node:2 gpu:8xV100 …\"), cluster file, NCCL topology "
@@ -104,6 +106,7 @@ void add_cluster_options(CLI::App& command, ClusterArguments& arguments) {
 }
 
 void add_nccl_options(CLI::App& command, ClusterArguments& arguments) {
+  const HelpGroup group(command, kNcclGroup);
   constexpr int kMostChannels = 64;
   command.add_option("--nccl", arguments.nccl, "NCCL version (default: the one PyTorch ships)");
   command.add_option(

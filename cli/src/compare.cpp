@@ -13,6 +13,7 @@
 #include "ddpsim/topologies/cluster_sizes.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "exit_code.hpp"
+#include "help_group.hpp"
 #include "job_arguments.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
@@ -182,6 +183,7 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
                    "clusters as elsewhere, also in several sizes: dgxa100@1..16*2")
       ->required()
       ->take_all();
+  const HelpGroup recording(*command, kRecordingGroup);
   const auto repeatable = [&](const char* name, std::vector<std::string>& values,
                               const char* help) {
     command->add_option(name, values, help)->expected(1)->take_all();

@@ -14,6 +14,7 @@
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/plausible.hpp"
 #include "ddpsim/topologies/topology.hpp"
+#include "help_group.hpp"
 #include "interference_arguments.hpp"
 #include "rank_warnings.hpp"
 #include "usage_error.hpp"
@@ -114,6 +115,32 @@ std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tu
   return warnings;
 }
 
+void add_network_options(CLI::App& command, JobArguments& arguments) {
+  const HelpGroup group(command, kClusterGroup);
+  add_word_option<std::string>(
+      command, "--network", arguments.network, {{"analytic", "analytic"}, {"flow", "flow"}},
+      "how collectives are timed: by a law, alone on the network (analytic, default), or chunk by "
+      "chunk over the links (flow)");
+  command.add_option("--background", arguments.background,
+                     "what others send over the links (ddpsim.background/1); needs --network flow");
+}
+
+void add_recording_options(CLI::App& command, JobArguments& arguments) {
+  const HelpGroup group(command, kRecordingGroup);
+  add_model_option(command, arguments.model);
+  add_timing_option(command, arguments.timing);
+  command.add_option("--measured-step", arguments.measured_step,
+                     "today's unprofiled step (104ms): replayed first, residual carried along");
+  command.add_option("--gpu", arguments.gpu,
+                     "accept the cluster's GPU: the workload is carried over layer by layer");
+  command
+      .add_option("--batch", arguments.batch,
+                  "samples per GPU, where not the recorded ones: carried over layer by layer")
+      ->check(CLI::Range(1, 1000000));
+  command.add_option("--compute-scale", arguments.compute_scale,
+                     "speed of the cluster's GPU relative to the recording's: 2.3±0.2");
+}
+
 ReportContext context_of(const Job& job, const JobArguments& arguments, NcclVersion nccl) {
   const Workload& workload = job.workload();
   const SimulationOptions& options = job.options();
@@ -145,34 +172,24 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
                   "workload file, profiler trace, layer table, bundled name, or an "
                   "estimate: MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16]")
       ->required();
-  add_cluster_options(command, arguments.cluster);
   add_bucket_options(command, arguments.ddp);
   add_step_options(command, arguments.ddp);
-  command.add_option("--model", arguments.model, "parameter list for traces without shapes");
-  add_timing_option(command, arguments.timing);
-  add_backend_options(command, arguments.backend);
   add_nccl_options(command, arguments.cluster);
-  add_word_option<std::string>(
-      command, "--network", arguments.network, {{"analytic", "analytic"}, {"flow", "flow"}},
-      "how collectives are timed: by a law, alone on the network (analytic, default), or chunk by "
-      "chunk over the links (flow)");
-  command.add_option("--background", arguments.background,
-                     "what others send over the links (ddpsim.background/1); needs --network flow");
-  command.add_option("--measured-step", arguments.measured_step,
-                     "today's unprofiled step (104ms): replayed first, residual carried along");
-  command.add_option("--gpu", arguments.gpu,
-                     "accept the cluster's GPU: the workload is carried over layer by layer");
-  command
-      .add_option("--batch", arguments.batch,
-                  "samples per GPU, where not the recorded ones: carried over layer by layer")
-      ->check(CLI::Range(1, 1000000));
-  command.add_option("--compute-scale", arguments.compute_scale,
-                     "speed of the cluster's GPU relative to the recording's: 2.3±0.2");
+  add_cluster_options(command, arguments.cluster);
+  add_backend_options(command, arguments.backend);
+  add_network_options(command, arguments);
   add_interference_option(command, arguments.interference);
+  add_recording_options(command, arguments);
   add_variation_options(command, arguments.variation);
 }
 
+void add_model_option(CLI::App& command, std::optional<std::string>& model) {
+  const HelpGroup group(command, kRecordingGroup);
+  command.add_option("--model", model, "parameter list for traces without shapes");
+}
+
 void add_timing_option(CLI::App& command, Timing& timing) {
+  const HelpGroup group(command, kRecordingGroup);
   add_word_option<Timing>(
       command, "--timing", timing,
       {{"recorded", Timing::recorded}, {"compacted", Timing::compacted}},

@@ -41,7 +41,8 @@ struct JobArguments {
 
 void add_job_options(CLI::App& command, JobArguments& arguments);
 
-/// --timing, of every command that reads a trace.
+/// --model and --timing, of every command that reads a trace.
+void add_model_option(CLI::App& command, std::optional<std::string>& model);
 void add_timing_option(CLI::App& command, Timing& timing);
 
 struct LoadedJob {

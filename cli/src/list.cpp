@@ -77,7 +77,7 @@ int run(bool json) {
 void add_list(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand("list", "bundled workloads, models and clusters");
   const auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "one JSON document on stdout, nothing else there");
+  add_json_option(*command, *json);
   command->callback([&action, json] { action = [json] { return run(*json); }; });
 }
 

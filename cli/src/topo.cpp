@@ -33,7 +33,7 @@ void add_topo(CLI::App& app, std::function<int()>& action) {
       app.add_subcommand("topo", "the cluster as summary, matrix, tree, channels, bottleneck");
   const auto arguments = std::make_shared<TopoArguments>();
   add_cluster_options(*command, arguments->cluster);
-  command->add_flag("--json", arguments->json, "one JSON document on stdout, nothing else there");
+  add_json_option(*command, arguments->json);
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }
 
