@@ -75,17 +75,14 @@ void add_backend_options(CLI::App& command, BackendArguments& arguments) {
       "start:60us copy:11GBps threads:2 tensors:device|host\"");
 }
 
-void require_one_backend(const BackendArguments& arguments, const ClusterArguments& cluster,
-                         bool flow) {
+void require_one_backend(const BackendArguments& arguments, const TypedLine& typed, bool flow) {
   if (arguments.backend == Backend::nccl) {
     if (arguments.gloo) throw UsageError("--gloo: only with --backend gloo; add it");
     return;
   }
   if (flow) throw UsageError("--network flow: it knows NCCL's collectives only; leave it out");
-  for (const TypedOption& option : typed_options(cluster))
-    if (option.first != "--nodes" && option.first != "--gpus-per-node")
-      throw UsageError(
-          fmt::format("{}: it sets NCCL, which --backend gloo does not use", option.first));
+  if (const auto option = typed.first_of(kNcclGroup))
+    throw UsageError(fmt::format("{}: it sets NCCL, which --backend gloo does not use", *option));
 }
 
 GlooLinks gloo_links(const BackendArguments& arguments) {

@@ -224,25 +224,4 @@ std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning) {
                       to_string(tuning.nccl))};
 }
 
-std::vector<TypedOption> typed_options(const ClusterArguments& arguments) {
-  std::vector<TypedOption> typed;
-  const auto option = [&](const char* name, const auto& value) {
-    if (value) typed.emplace_back(name, fmt::format("{}", *value));
-  };
-  const auto flag = [&](const char* name, bool set) {
-    if (set) typed.emplace_back(name, std::nullopt);
-  };
-  option("--nodes", arguments.nodes);
-  option("--gpus-per-node", arguments.gpus_per_node);
-  option("--nccl", arguments.nccl);
-  option("--algorithm", arguments.algorithm);
-  option("--protocol", arguments.protocol);
-  option("--min-channels", arguments.min_channels);
-  option("--max-channels", arguments.max_channels);
-  option("--buffer-size", arguments.buffer_size);
-  flag("--no-nvls", arguments.no_nvls);
-  flag("--collnet", arguments.collnet);
-  return typed;
-}
-
 }  // namespace ddpsim

@@ -121,7 +121,7 @@ std::vector<std::string> common_warnings(const std::vector<LoadedJob>& jobs) {
   return texts;
 }
 
-int run(const CompareArguments& arguments) {
+int run(const CompareArguments& arguments, TypedLine typed) {
   std::vector<std::string> clusters;
   for (const std::string& text : arguments.clusters)
     for (std::string& size : cluster_sizes(text)) clusters.push_back(std::move(size));
@@ -136,7 +136,7 @@ int run(const CompareArguments& arguments) {
     JobArguments& own = settings.emplace_back(arguments.job);
     own.cluster.text = cluster;
     gpus.apply(loaded.workload, load_cluster(cluster_request(own.cluster)), own);
-    LoadedJob& job = jobs.emplace_back(load_job(own, loaded));
+    LoadedJob& job = jobs.emplace_back(load_job(own, typed, loaded));
     job.context.cluster = cluster;
     require_supported(job.job.options().ddp);
     require_simulatable(job);
@@ -154,9 +154,12 @@ int run(const CompareArguments& arguments) {
   const bool tune = candidates.front().options().ddp.bucket_cap_mb_list.empty() &&
                     loaded.workload.recorded_with.compiled_gradients == 0;
   const Comparison comparison = compare(candidates, {.threads = arguments.threads, .tune = tune});
-  JobArguments next = settings[comparison.by_speed.front()];
-  next.ddp.bucket_cap_mb_list.reset();  // tune searches over single caps
-  contexts.front().next_command = command_line("tune", next);
+  const JobArguments& fastest = settings[comparison.by_speed.front()];
+  typed.set("CLUSTER", fastest.cluster.text);
+  typed.set("--gpu", fastest.gpu);
+  typed.set("--compute-scale", fastest.compute_scale);
+  typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
+  contexts.front().next_command = typed.for_command("tune");
 
   deliver(
       {.json = [&] { return compare_json(comparison, contexts); },
@@ -197,7 +200,9 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
       "of whichever GPU differs");
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
-  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+  command->callback([&action, arguments, command] {
+    action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
+  });
 }
 
 }  // namespace ddpsim

@@ -197,65 +197,12 @@ void add_timing_option(CLI::App& command, Timing& timing) {
       "the host");
 }
 
-std::string command_line(const std::string& command, const JobArguments& arguments) {
-  const auto quoted = [](const std::string& word) {
-    const bool plain = word.find_first_not_of(
-                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                           "@%+=:,./_-") == std::string::npos;
-    if (plain && !word.empty()) return word;
-    std::string text = "'";
-    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return text + "'";
-  };
-  std::string line =
-      "ddpsim " + command + " " + quoted(arguments.workload) + " " + quoted(arguments.cluster.text);
-  const auto option = [&](const char* name, const std::optional<std::string>& value) {
-    if (value) line += fmt::format(" {} {}", name, quoted(*value));
-  };
-  const auto flag = [&](const char* name, bool set) {
-    if (set) line += fmt::format(" {}", name);
-  };
-  const auto number = [](std::optional<int> value) {
-    return value ? std::optional(std::to_string(*value)) : std::nullopt;
-  };
-  const DdpArguments& ddp = arguments.ddp;
-  const DdpArguments standard;
-  option("--bucket-cap-mb", ddp.bucket_cap_mb);
-  option("--first-bucket-mb", ddp.first_bucket_mb);
-  option("--bucket-cap-mb-list", ddp.bucket_cap_mb_list);
-  if (ddp.torch != standard.torch) option("--torch", ddp.torch);
-  flag("--find-unused-parameters", ddp.find_unused_parameters);
-  flag("--static-graph", ddp.static_graph);
-  flag("--gradient-as-bucket-view", ddp.gradient_as_bucket_view);
-  flag("--no-broadcast-buffers", ddp.no_broadcast_buffers);
-  if (ddp.accumulate != standard.accumulate) option("--accumulate", number(ddp.accumulate));
-  if (ddp.comm_hook != CommHook::none) option("--comm-hook", std::string(word_of(ddp.comm_hook)));
-  if (ddp.process_groups != standard.process_groups)
-    option("--process-groups", number(ddp.process_groups));
-  option("--model", arguments.model);
-  if (arguments.timing == Timing::compacted) option("--timing", "compacted");
-  for (const auto& [name, value] : typed_options(arguments.cluster))
-    line += value ? fmt::format(" {} {}", name, quoted(*value)) : " " + name;
-  if (arguments.backend.backend == Backend::gloo) option("--backend", "gloo");
-  option("--gloo", arguments.backend.gloo);
-  if (arguments.network != JobArguments{}.network) option("--network", arguments.network);
-  option("--background", arguments.background);
-  option("--measured-step", arguments.measured_step);
-  option("--interference", arguments.interference);
-  option("--gpu", arguments.gpu);
-  option("--compute-scale", arguments.compute_scale);
-  if (arguments.batch) line += fmt::format(" --batch {}", *arguments.batch);
-  for (const std::string& straggler : arguments.variation.stragglers)
-    option("--straggler", straggler);
-  option("--rank-slowdown", arguments.variation.rank_slowdown);
-  return line;
-}
-
-LoadedJob load_job(const JobArguments& arguments, std::optional<LoadedWorkload> read) {
+LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
+                   std::optional<LoadedWorkload> read) {
   const bool flow = arguments.network == "flow";
   if (arguments.background && !flow)
     throw UsageError("--background: only --network flow knows of other traffic; add it");
-  require_one_backend(arguments.backend, arguments.cluster, flow);
+  require_one_backend(arguments.backend, typed, flow);
   const bool gloo = arguments.backend.backend == Backend::gloo;
   if (gloo && arguments.interference)
     throw UsageError(

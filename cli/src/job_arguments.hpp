@@ -12,6 +12,7 @@
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/job.hpp"
 #include "ddpsim/traces/import.hpp"
+#include "typed_line.hpp"
 #include "variation_arguments.hpp"
 #include "workload_source.hpp"
 
@@ -52,11 +53,9 @@ struct LoadedJob {
   ReportContext context;  ///< confidence and replay not filled in
 };
 
-/// The same job for another command, as one would type it.
-std::string command_line(const std::string& command, const JobArguments& arguments);
-
-/// `read`: the workload where it was read already. Throws UsageError or InputError.
-LoadedJob load_job(const JobArguments& arguments,
+/// `typed`: what `arguments` were made of. `read`: the workload where it was read already. Throws
+/// UsageError or InputError.
+LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
                    std::optional<LoadedWorkload> read = std::nullopt);
 
 /// Replays today's step, where it was measured; warns where it cannot be this job's.

@@ -19,8 +19,8 @@ struct SimulateArguments {
   std::optional<std::string> measured;
 };
 
-int run(const SimulateArguments& arguments) {
-  LoadedJob loaded = load_job(arguments.job);
+int run(const SimulateArguments& arguments, TypedLine typed) {
+  LoadedJob loaded = load_job(arguments.job, typed);
   const Job& job = loaded.job;
   std::optional<Timeline> measured;
   if (arguments.measured) measured = read_timeline(*arguments.measured);
@@ -49,9 +49,8 @@ int run(const SimulateArguments& arguments) {
     if (auto warning = another_workload(*measured, loaded))
       context.warnings.push_back(std::move(*warning));
   }
-  JobArguments next = arguments.job;
-  next.ddp.bucket_cap_mb_list.reset();
-  context.next_command = command_line("tune", next);
+  typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
+  context.next_command = typed.for_command("tune");
 
   deliver({.json = [&] { return result_json(result, context); },
            .text =
@@ -86,7 +85,9 @@ void add_simulate(CLI::App& app, std::function<int()>& action) {
       "a measured step to lay beside: a ddpsim.timeline/1 file, as ddpsim-real writes "
       "it; also drawn into --timeline");
   add_output_options(*command, arguments->output, true);
-  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+  command->callback([&action, arguments, command] {
+    action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
+  });
 }
 
 }  // namespace ddpsim
