@@ -23,6 +23,7 @@
 #include "parse_problem.hpp"
 #include "rank_threads.hpp"
 #include "sweep.hpp"
+#include "typed_line.hpp"
 #include "usage_error.hpp"
 #include "workload_source.hpp"
 #include "world.hpp"
@@ -282,7 +283,7 @@ int run(const Arguments& arguments, std::string command) {
 int main(int argc, char** argv) {
   using namespace ddpsim;
   std::string command = "ddpsim-real";
-  for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
+  for (int i = 1; i < argc; ++i) command += ' ' + shell_word(argv[i]);
   CLI::App app("Runs a real bucketed reducer over a sweep of bucket caps and measures it.");
   Arguments arguments;
   try {
