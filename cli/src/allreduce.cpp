@@ -10,6 +10,7 @@
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
 #include "help_group.hpp"
 #include "number_between.hpp"
 #include "terminal.hpp"
@@ -141,6 +142,7 @@ void add_allreduce(CLI::App& app, std::function<int()>& action) {
   command->add_option("--torch", arguments->torch, "PyTorch version, for the NCCL it ships")
       ->capture_default_str();
   add_output_options(*command, arguments->output, false);
+  add_example(*command, "ddpsim allreduce dgxa100@4 -b 1M -e 64M -f 4");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }
 

@@ -11,6 +11,7 @@
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
 #include "job_arguments.hpp"
 #include "logged_buckets.hpp"
 #include "terminal.hpp"
@@ -133,6 +134,7 @@ void add_buckets(CLI::App& app, std::function<int()>& action) {
   command->add_option("--bucket-limits", arguments->limits,
                       "exact limits in bytes, B,B,…; the last repeats");
   add_output_options(*command, arguments->output, false);
+  add_example(*command, "ddpsim buckets resnet50 --bucket-cap-mb 50");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }
 

@@ -13,6 +13,7 @@
 #include "ddpsim/topologies/cluster_sizes.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
 #include "help_group.hpp"
 #include "job_arguments.hpp"
 #include "terminal.hpp"
@@ -174,7 +175,7 @@ int run(const CompareArguments& arguments, TypedLine typed) {
 
 void add_compare(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand(
-      "compare", "one workload on several clusters and sizes: which trains faster, and how surely");
+      "compare", "one workload on several clusters: which trains faster, how surely");
   const auto arguments = std::make_shared<CompareArguments>();
   add_job_options(*command, arguments->job);
   hide_run_options(*command);
@@ -200,6 +201,7 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
       "of whichever GPU differs");
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
+  add_example(*command, "ddpsim compare resnet50-v100-b32 p3dn@1..8*2 dgxa100@1..8*2 --gpu A100");
   command->callback([&action, arguments, command] {
     action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
   });

@@ -13,6 +13,7 @@
 #include "ddpsim/traces/rank_group.hpp"
 #include "ddpsim/traces/workload_file.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
 #include "help_group.hpp"
 #include "job_arguments.hpp"
 #include "terminal.hpp"
@@ -72,9 +73,8 @@ int run(const ImportArguments& arguments) {
 }  // namespace
 
 void add_import(CLI::App& app, std::function<int()>& action) {
-  CLI::App* command = app.add_subcommand(
-      "import",
-      "profiler traces, a layer table or an estimate -> workload, saying what was recognised");
+  CLI::App* command =
+      app.add_subcommand("import", "traces, a layer table or an estimate -> workload file");
   const auto arguments = std::make_shared<ImportArguments>();
   command
       ->add_option("INPUT", arguments->inputs,
@@ -93,6 +93,7 @@ void add_import(CLI::App& app, std::function<int()>& action) {
   const HelpGroup output(*command, kOutputGroup);
   command->add_option("-o,--output", arguments->output, "workload file to write (default: stdout)")
       ->check(names_a_file);
+  add_example(*command, "ddpsim import trace.json.gz -o workload.json");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }
 

@@ -6,6 +6,7 @@
 #include "commands.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
 #include "job_arguments.hpp"
 #include "measured_timeline.hpp"
 #include "terminal.hpp"
@@ -85,6 +86,7 @@ void add_simulate(CLI::App& app, std::function<int()>& action) {
       "a measured step to lay beside: a ddpsim.timeline/1 file, as ddpsim-real writes "
       "it; also drawn into --timeline");
   add_output_options(*command, arguments->output, true);
+  add_example(*command, "ddpsim simulate resnet50-v100-b32 dgx1v --timeline step.pftrace");
   command->callback([&action, arguments, command] {
     action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
   });

@@ -6,6 +6,7 @@
 #include "ddpsim/reports/topo_report.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
 #include "terminal.hpp"
 
 namespace ddpsim {
@@ -34,6 +35,7 @@ void add_topo(CLI::App& app, std::function<int()>& action) {
   const auto arguments = std::make_shared<TopoArguments>();
   add_cluster_options(*command, arguments->cluster);
   add_json_option(*command, arguments->json);
+  add_example(*command, "ddpsim topo dgxa100@4");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }
 

@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
 #include "job_arguments.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
@@ -74,8 +75,8 @@ int run(const TuneArguments& arguments, TypedLine typed) {
 }  // namespace
 
 void add_tune(CLI::App& app, std::function<int()>& action) {
-  CLI::App* command = app.add_subcommand(
-      "tune", "is another bucket cap worth it; which range; the best any bucketing could do");
+  CLI::App* command =
+      app.add_subcommand("tune", "is another bucket cap worth it; the best any bucketing could do");
   const auto arguments = std::make_shared<TuneArguments>();
   add_job_options(*command, arguments->job);
   hide_run_options(*command);
@@ -83,6 +84,7 @@ void add_tune(CLI::App& app, std::function<int()>& action) {
                       "only these caps (MiB), X,X,…; default: every distinct bucketing once");
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
+  add_example(*command, "ddpsim tune resnet50-v100-b32 p3dn@2");
   command->callback([&action, arguments, command] {
     action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
   });

@@ -19,6 +19,7 @@
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
 #include "help_group.hpp"
 #include "parse_problem.hpp"
 #include "rank_threads.hpp"
@@ -287,6 +288,7 @@ int main(int argc, char** argv) {
   CLI::App app("Runs a real bucketed reducer over a sweep of bucket caps and measures it.");
   Arguments arguments;
   try {
+    set_help_format(app);
     add_options(app, arguments);
     app.parse(argc, argv);
     return run(arguments, std::move(command));

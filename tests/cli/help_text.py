@@ -1,0 +1,32 @@
+"""What `--help` lists. It is read, not kept in tests/golden: CLI11 lays it out, each version otherwise."""
+
+import re
+
+from command import ddpsim
+
+SUBCOMMAND = re.compile(r"^ {2}([a-z]+)  ", re.MULTILINE)
+OPTION = re.compile(r"^ {2}((?:-[a-z], *)?--[a-z-]+)", re.MULTILINE)
+HELP = {"-h", "--help"}
+
+
+def subcommands():
+    return SUBCOMMAND.findall(re.split("subcommands:", ddpsim("--help").out, flags=re.IGNORECASE)[1])
+
+
+def options(command):
+    """Of `ddpsim COMMAND`, each as the set of its spellings."""
+    return [set(re.split(", *", found)) for found in OPTION.findall(ddpsim(command, "--help").out)]
+
+
+def headings(command):
+    """Of its options, from the first to the last: each with the spellings of what stands under it."""
+    pieces = re.split(r"^([A-Z][A-Za-z]*):\n", ddpsim(command, "--help").out, flags=re.MULTILINE)[1:]
+    found = {heading: [max(re.split(", *", one), key=len) for one in OPTION.findall(text)]
+             for heading, text in zip(pieces[::2], pieces[1::2])}
+    return {heading: names for heading, names in found.items() if names}
+
+
+def examples(*command):
+    """Commands below "Example:", as one would type them."""
+    _, _, shown = ddpsim(*command, "--help").out.partition("\nExample:\n")
+    return [line.strip() for line in shown.splitlines() if line.strip()]
