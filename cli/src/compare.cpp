@@ -15,7 +15,7 @@
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
-#include "job_arguments.hpp"
+#include "load_job.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 

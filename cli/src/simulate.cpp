@@ -7,7 +7,7 @@
 #include "ddpsim/sim/tune.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
-#include "job_arguments.hpp"
+#include "load_job.hpp"
 #include "measured_timeline.hpp"
 #include "terminal.hpp"
 

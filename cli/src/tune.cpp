@@ -8,7 +8,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
-#include "job_arguments.hpp"
+#include "load_job.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
