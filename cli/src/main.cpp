@@ -49,9 +49,9 @@ int run(int argc, char** argv) {
   add_compare(app, action);
   add_buckets(app, action);
   add_allreduce(app, action);
-  add_calibrate(app, action);
-  add_import(app, action);
   add_topo(app, action);
+  add_import(app, action);
+  add_calibrate(app, action);
   add_validate(app, action);
   add_list(app, action);
   try {

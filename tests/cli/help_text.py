@@ -4,13 +4,18 @@ import re
 
 from command import ddpsim
 
-SUBCOMMAND = re.compile(r"^ {2}([a-z]+)  ", re.MULTILINE)
 OPTION = re.compile(r"^ {2}((?:-[a-z], *)?--[a-z-]+)", re.MULTILINE)
 HELP = {"-h", "--help"}
 
 
+def listed_commands():
+    """The lines of `ddpsim --help` that do so."""
+    below = re.split("subcommands:\n", ddpsim("--help").out, flags=re.IGNORECASE)[1]
+    return below.partition("\n\n")[0].splitlines()
+
+
 def subcommands():
-    return SUBCOMMAND.findall(re.split("subcommands:", ddpsim("--help").out, flags=re.IGNORECASE)[1])
+    return [line.split()[0] for line in listed_commands() if re.match(" {2}[a-z]", line)]
 
 
 def options(command):
@@ -19,9 +24,9 @@ def options(command):
 
 
 def headings(command):
-    """Of its options, from the first to the last: each with the spellings of what stands under it."""
+    """Of its options, from the first to the last: each with the long spellings of what stands under it."""
     pieces = re.split(r"^([A-Z][A-Za-z]*):\n", ddpsim(command, "--help").out, flags=re.MULTILINE)[1:]
-    found = {heading: [max(re.split(", *", one), key=len) for one in OPTION.findall(text)]
+    found = {"Options" if heading == "OPTIONS" else heading: [max(re.split(", *", one), key=len) for one in OPTION.findall(text)]
              for heading, text in zip(pieces[::2], pieces[1::2])}
     return {heading: names for heading, names in found.items() if names}
 

@@ -3,7 +3,7 @@
 import unittest
 
 from command import ddpsim
-from help_text import examples, headings, subcommands
+from help_text import examples, headings, listed_commands, subcommands
 from shown_commands import folder
 
 COLUMNS = 80
@@ -11,6 +11,11 @@ ELSEWHERE = {("allreduce", "--torch")}  # it stands for the NCCL that PyTorch sh
 
 
 class Help(unittest.TestCase):
+    def test_lists_commands_in_the_order_of_a_users_path_each_on_a_line(self):
+        path = ["simulate", "tune", "compare", "buckets", "allreduce", "topo", "import", "calibrate", "validate", "list"]
+        self.assertEqual(subcommands(), path)
+        self.assertEqual(len(listed_commands()), len(path))
+
     def test_fits_into_80_columns(self):
         for command in ([], *([name] for name in subcommands())):
             for line in ddpsim(*command, "--help").out.splitlines():
