@@ -26,9 +26,12 @@ def options(command):
 def headings(command):
     """Of its options, from the first to the last: each with the long spellings of what stands under it."""
     pieces = re.split(r"^([A-Z][A-Za-z]*):\n", ddpsim(command, "--help").out, flags=re.MULTILINE)[1:]
-    found = {"Options" if heading == "OPTIONS" else heading: [max(re.split(", *", one), key=len) for one in OPTION.findall(text)]
-             for heading, text in zip(pieces[::2], pieces[1::2])}
-    return {heading: names for heading, names in found.items() if names}
+    found = {}
+    for heading, text in zip(pieces[::2], pieces[1::2]):
+        names = [max(re.split(", *", spellings), key=len) for spellings in OPTION.findall(text)]
+        if names:  # those of arguments have none
+            found["Options" if heading == "OPTIONS" else heading] = names
+    return found
 
 
 def examples(*command):

@@ -228,7 +228,9 @@ class Echo(OnTheTinyJob):
         backwards = sum([*reversed(given[:-3]), *given[-3:]], [])  # but for the stragglers
         for typed in (in_order, backwards):
             with self.subTest(typed=typed):
-                self.assertEqual(shlex.split(self.next_command("simulate", *typed)), [*shlex.split(job), *in_order])
+                offered = shlex.split(self.next_command("simulate", *typed))
+                self.assertEqual(offered, [*shlex.split(job), *in_order])
+                self.assertEqual(ddpsim(*offered[1:], cwd=self.folder).code, 0)
 
     def test_words_are_quoted_for_a_shell_where_they_must_be(self):
         job = f"ddpsim tune w.json '{CLUSTER}'"
