@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "ddpsim/formats/number.hpp"
+#include "help_group.hpp"
 #include "usage_error.hpp"
 #include "word_option.hpp"
 
@@ -29,6 +30,7 @@ double mib_number(std::string_view text, const std::string& option) {
 }  // namespace
 
 void add_bucket_options(CLI::App& command, DdpArguments& arguments) {
+  const HelpGroup group(command, kDdpGroup);
   command.add_option("--bucket-cap-mb", arguments.bucket_cap_mb,
                      "bucket_cap_mb as passed to DDP, in MiB; absent: PyTorch's default, which is "
                      "not the same as 25");
@@ -44,6 +46,7 @@ void add_bucket_options(CLI::App& command, DdpArguments& arguments) {
 }
 
 void add_step_options(CLI::App& command, DdpArguments& arguments) {
+  const HelpGroup group(command, kDdpGroup);
   command.add_flag("--gradient-as-bucket-view", arguments.gradient_as_bucket_view,
                    "as passed to DDP (1.7 and later)");
   command.add_flag("--no-broadcast-buffers", arguments.no_broadcast_buffers,

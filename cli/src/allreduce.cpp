@@ -10,6 +10,8 @@
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
+#include "help_group.hpp"
 #include "number_between.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
@@ -125,7 +127,6 @@ void add_allreduce(CLI::App& app, std::function<int()>& action) {
   CLI::App* command =
       app.add_subcommand("allreduce", "predicted nccl-tests table (all_reduce_perf) of a cluster");
   const auto arguments = std::make_shared<AllReduceArguments>();
-  add_cluster_options(*command, arguments->cluster);
   command->add_option("-b,--begin", arguments->begin, "smallest size: 8, 64K, 25M, 1G")
       ->capture_default_str();
   command->add_option("-e,--end", arguments->end, "largest size")->capture_default_str();
@@ -136,9 +137,12 @@ void add_allreduce(CLI::App& app, std::function<int()>& action) {
   command->add_option("-i,--step", arguments->step, "each size so much more than the last")
       ->excludes(factor);
   add_nccl_options(*command, arguments->cluster);
+  add_cluster_options(*command, arguments->cluster);
+  const HelpGroup nccl(*command, kNcclGroup);
   command->add_option("--torch", arguments->torch, "PyTorch version, for the NCCL it ships")
       ->capture_default_str();
   add_output_options(*command, arguments->output, false);
+  add_example(*command, "ddpsim allreduce dgxa100@4 -b 1M -e 64M -f 4");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }
 

@@ -8,6 +8,7 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "help_group.hpp"
 #include "key_values.hpp"
 #include "usage_error.hpp"
 #include "word_option.hpp"
@@ -64,6 +65,7 @@ bool read_tensors(const std::string& text) {
 }  // namespace
 
 void add_backend_options(CLI::App& command, BackendArguments& arguments) {
+  const HelpGroup group(command, kClusterGroup);
   add_word_option<Backend>(
       command, "--backend", arguments.backend, {{"nccl", Backend::nccl}, {"gloo", Backend::gloo}},
       "library of the process group: nccl (default), or gloo, which reduces on the host");
@@ -73,17 +75,14 @@ void add_backend_options(CLI::App& command, BackendArguments& arguments) {
       "start:60us copy:11GBps threads:2 tensors:device|host\"");
 }
 
-void require_one_backend(const BackendArguments& arguments, const ClusterArguments& cluster,
-                         bool flow) {
+void require_one_backend(const BackendArguments& arguments, const TypedLine& typed, bool flow) {
   if (arguments.backend == Backend::nccl) {
     if (arguments.gloo) throw UsageError("--gloo: only with --backend gloo; add it");
     return;
   }
   if (flow) throw UsageError("--network flow: it knows NCCL's collectives only; leave it out");
-  for (const TypedOption& option : typed_options(cluster))
-    if (option.first != "--nodes" && option.first != "--gpus-per-node")
-      throw UsageError(
-          fmt::format("{}: it sets NCCL, which --backend gloo does not use", option.first));
+  if (const auto option = typed.first_of(kNcclGroup))
+    throw UsageError(fmt::format("{}: it sets NCCL, which --backend gloo does not use", *option));
 }
 
 GlooLinks gloo_links(const BackendArguments& arguments) {

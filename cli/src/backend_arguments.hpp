@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 
-#include "cluster_arguments.hpp"
 #include "ddpsim/sim/cluster.hpp"
 #include "ddpsim/sim/gloo.hpp"
 #include "ddpsim/sim/workload.hpp"
+#include "typed_line.hpp"
 
 namespace CLI {
 class App;
@@ -23,8 +23,7 @@ struct BackendArguments {
 void add_backend_options(CLI::App& command, BackendArguments& arguments);
 
 /// Throws UsageError for options that do not go together, and for a --gloo it cannot read.
-void require_one_backend(const BackendArguments& arguments, const ClusterArguments& cluster,
-                         bool flow);
+void require_one_backend(const BackendArguments& arguments, const TypedLine& typed, bool flow);
 GlooLinks gloo_links(const BackendArguments& arguments);
 
 /// Throws UsageError where the links are so slow that the step could not be held.

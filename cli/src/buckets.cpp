@@ -11,6 +11,8 @@
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
+#include "job_arguments.hpp"
 #include "logged_buckets.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
@@ -125,13 +127,14 @@ void add_buckets(CLI::App& app, std::function<int()>& action) {
                    "name")
       ->required();
   add_bucket_options(*command, arguments->ddp);
-  command->add_option("--model", arguments->model, "parameter list for traces without shapes");
+  add_model_option(*command, arguments->model);
   add_word_option<bool>(*command, "--order", arguments->in_ready_order,
                         {{"ready", true}, {"definition", false}},
                         "ready: after the rebuild (default); definition: buckets at construction");
   command->add_option("--bucket-limits", arguments->limits,
                       "exact limits in bytes, B,B,…; the last repeats");
   add_output_options(*command, arguments->output, false);
+  add_example(*command, "ddpsim buckets resnet50 --bucket-cap-mb 50");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }
 

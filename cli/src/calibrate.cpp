@@ -16,6 +16,8 @@
 #include "ddpsim/reports/calibration_report.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
+#include "help_group.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
@@ -118,8 +120,8 @@ int run(const CalibrateArguments& arguments) {
 }  // namespace
 
 void add_calibrate(CLI::App& app, std::function<int()>& action) {
-  CLI::App* command = app.add_subcommand(
-      "calibrate", "fit a cluster to all_reduce_perf logs taken on it: a calibrated cluster file");
+  CLI::App* command =
+      app.add_subcommand("calibrate", "fit a cluster to all_reduce_perf logs taken on it");
   const auto arguments = std::make_shared<CalibrateArguments>();
   command
       ->add_option(
@@ -130,16 +132,20 @@ void add_calibrate(CLI::App& app, std::function<int()>& action) {
   command
       ->add_option("--cluster", arguments->cluster,
                    "the cluster they were taken on: bundled name, file, or one line")
-      ->required();
+      ->required()
+      ->group(kClusterGroup);
+  command
+      ->add_option("--nccl", arguments->nccl,
+                   "NCCL version of logs that do not print theirs (default: the one PyTorch ships)")
+      ->group(kNcclGroup);
+  command->add_flag("--keep-unhealthy", arguments->keep_unhealthy,
+                    "fit logs as well that do not look like this cluster in a sound state");
+  add_json_option(*command, arguments->json);
+  const HelpGroup output(*command, kOutputGroup);
   command->add_option("-o,--output", arguments->output, "the calibrated cluster file")
       ->required()
       ->check(names_a_file);
-  command->add_option("--nccl", arguments->nccl,
-                      "NCCL version of logs that do not print theirs (default: the one PyTorch "
-                      "ships)");
-  command->add_flag("--keep-unhealthy", arguments->keep_unhealthy,
-                    "fit logs as well that do not look like this cluster in a sound state");
-  command->add_flag("--json", arguments->json, "one JSON document on stdout, nothing else there");
+  add_example(*command, "ddpsim calibrate n1.txt@1x4 n2.txt@2x4 --cluster abci-v100 -o lab.json");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }
 

@@ -15,6 +15,7 @@
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 #include "ddpsim/topologies/plausible.hpp"
+#include "help_group.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -91,6 +92,7 @@ std::vector<std::string> size_warnings(const Cluster& cluster, const std::vector
 }  // namespace
 
 void add_cluster_options(CLI::App& command, ClusterArguments& arguments) {
+  const HelpGroup group(command, kClusterGroup);
   command
       .add_option("CLUSTER", arguments.text,
                   "bundled name, one line (\"node:2 gpu:8xV100 …\"), cluster file, NCCL topology "
@@ -104,6 +106,7 @@ void add_cluster_options(CLI::App& command, ClusterArguments& arguments) {
 }
 
 void add_nccl_options(CLI::App& command, ClusterArguments& arguments) {
+  const HelpGroup group(command, kNcclGroup);
   constexpr int kMostChannels = 64;
   command.add_option("--nccl", arguments.nccl, "NCCL version (default: the one PyTorch ships)");
   command.add_option(
@@ -219,27 +222,6 @@ std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning) {
   if (tuning.nccl >= NcclVersion{2, 7, 0} || tuning.nccl < NcclVersion{2, 5, 0}) return {};
   return {fmt::format("NCCL {} is older than the oldest tuning table here (2.7.8)",
                       to_string(tuning.nccl))};
-}
-
-std::vector<TypedOption> typed_options(const ClusterArguments& arguments) {
-  std::vector<TypedOption> typed;
-  const auto option = [&](const char* name, const auto& value) {
-    if (value) typed.emplace_back(name, fmt::format("{}", *value));
-  };
-  const auto flag = [&](const char* name, bool set) {
-    if (set) typed.emplace_back(name, std::nullopt);
-  };
-  option("--nodes", arguments.nodes);
-  option("--gpus-per-node", arguments.gpus_per_node);
-  option("--nccl", arguments.nccl);
-  option("--algorithm", arguments.algorithm);
-  option("--protocol", arguments.protocol);
-  option("--min-channels", arguments.min_channels);
-  option("--max-channels", arguments.max_channels);
-  option("--buffer-size", arguments.buffer_size);
-  flag("--no-nvls", arguments.no_nvls);
-  flag("--collnet", arguments.collnet);
-  return typed;
 }
 
 }  // namespace ddpsim

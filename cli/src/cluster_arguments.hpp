@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "ddpsim/sim/nccl.hpp"
@@ -52,9 +51,5 @@ std::vector<std::string> cluster_warnings(const Cluster& cluster, const Collecti
                                           const std::vector<Bytes>& sizes);
 /// Sentences about a version whose tables are not known here.
 std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning);
-
-/// Options and values as typed, in the order of `--help`; flags have no value.
-using TypedOption = std::pair<std::string, std::optional<std::string>>;
-std::vector<TypedOption> typed_options(const ClusterArguments& arguments);
 
 }  // namespace ddpsim

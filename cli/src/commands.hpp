@@ -9,17 +9,18 @@ class App;
 
 namespace ddpsim {
 
-// `action` is set by the subcommand that was chosen; it returns an exit code.
+// In the order of `--help`, which is that of a user's path. `action` is set by the subcommand that
+// was chosen; it returns an exit code.
 
 void add_simulate(CLI::App& app, std::function<int()>& action);
 void add_tune(CLI::App& app, std::function<int()>& action);
 void add_compare(CLI::App& app, std::function<int()>& action);
-void add_allreduce(CLI::App& app, std::function<int()>& action);
 void add_buckets(CLI::App& app, std::function<int()>& action);
-void add_calibrate(CLI::App& app, std::function<int()>& action);
-void add_import(CLI::App& app, std::function<int()>& action);
+void add_allreduce(CLI::App& app, std::function<int()>& action);
 void add_topo(CLI::App& app, std::function<int()>& action);
-void add_list(CLI::App& app, std::function<int()>& action);
+void add_import(CLI::App& app, std::function<int()>& action);
+void add_calibrate(CLI::App& app, std::function<int()>& action);
 void add_validate(CLI::App& app, std::function<int()>& action);
+void add_list(CLI::App& app, std::function<int()>& action);
 
 }  // namespace ddpsim

@@ -13,7 +13,9 @@
 #include "ddpsim/topologies/cluster_sizes.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "exit_code.hpp"
-#include "job_arguments.hpp"
+#include "help_format.hpp"
+#include "help_group.hpp"
+#include "load_job.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
@@ -120,7 +122,7 @@ std::vector<std::string> common_warnings(const std::vector<LoadedJob>& jobs) {
   return texts;
 }
 
-int run(const CompareArguments& arguments) {
+int run(const CompareArguments& arguments, TypedLine typed) {
   std::vector<std::string> clusters;
   for (const std::string& text : arguments.clusters)
     for (std::string& size : cluster_sizes(text)) clusters.push_back(std::move(size));
@@ -135,7 +137,7 @@ int run(const CompareArguments& arguments) {
     JobArguments& own = settings.emplace_back(arguments.job);
     own.cluster.text = cluster;
     gpus.apply(loaded.workload, load_cluster(cluster_request(own.cluster)), own);
-    LoadedJob& job = jobs.emplace_back(load_job(own, loaded));
+    LoadedJob& job = jobs.emplace_back(load_job(own, typed, loaded));
     job.context.cluster = cluster;
     require_supported(job.job.options().ddp);
     require_simulatable(job);
@@ -153,9 +155,12 @@ int run(const CompareArguments& arguments) {
   const bool tune = candidates.front().options().ddp.bucket_cap_mb_list.empty() &&
                     loaded.workload.recorded_with.compiled_gradients == 0;
   const Comparison comparison = compare(candidates, {.threads = arguments.threads, .tune = tune});
-  JobArguments next = settings[comparison.by_speed.front()];
-  next.ddp.bucket_cap_mb_list.reset();  // tune searches over single caps
-  contexts.front().next_command = command_line("tune", next);
+  const JobArguments& fastest = settings[comparison.by_speed.front()];
+  typed.set("CLUSTER", fastest.cluster.text);
+  typed.set("--gpu", fastest.gpu);
+  typed.set("--compute-scale", fastest.compute_scale);
+  typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
+  contexts.front().next_command = typed.for_command("tune");
 
   deliver(
       {.json = [&] { return compare_json(comparison, contexts); },
@@ -170,7 +175,7 @@ int run(const CompareArguments& arguments) {
 
 void add_compare(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand(
-      "compare", "one workload on several clusters and sizes: which trains faster, and how surely");
+      "compare", "one workload on several clusters: which trains faster, how surely");
   const auto arguments = std::make_shared<CompareArguments>();
   add_job_options(*command, arguments->job);
   hide_run_options(*command);
@@ -182,6 +187,7 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
                    "clusters as elsewhere, also in several sizes: dgxa100@1..16*2")
       ->required()
       ->take_all();
+  const HelpGroup recording(*command, kRecordingGroup);
   const auto repeatable = [&](const char* name, std::vector<std::string>& values,
                               const char* help) {
     command->add_option(name, values, help)->expected(1)->take_all();
@@ -195,7 +201,10 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
       "of whichever GPU differs");
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
-  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+  add_example(*command, "ddpsim compare resnet50-v100-b32 p3dn@1..8*2 dgxa100@1..8*2 --gpu A100");
+  command->callback([&action, arguments, command] {
+    action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
+  });
 }
 
 }  // namespace ddpsim

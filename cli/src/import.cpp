@@ -13,6 +13,8 @@
 #include "ddpsim/traces/rank_group.hpp"
 #include "ddpsim/traces/workload_file.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
+#include "help_group.hpp"
 #include "job_arguments.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
@@ -71,9 +73,8 @@ int run(const ImportArguments& arguments) {
 }  // namespace
 
 void add_import(CLI::App& app, std::function<int()>& action) {
-  CLI::App* command = app.add_subcommand(
-      "import",
-      "profiler traces, a layer table or an estimate -> workload, saying what was recognised");
+  CLI::App* command =
+      app.add_subcommand("import", "traces, a layer table or an estimate -> workload file");
   const auto arguments = std::make_shared<ImportArguments>();
   command
       ->add_option("INPUT", arguments->inputs,
@@ -81,15 +82,18 @@ void add_import(CLI::App& app, std::function<int()>& action) {
                    "MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16]; or the traces of several ranks "
                    "of one job")
       ->required();
-  command->add_option("-o,--output", arguments->output, "workload file to write (default: stdout)")
-      ->check(names_a_file);
+  const HelpGroup recording(*command, kRecordingGroup);
   command
       ->add_option("--iteration", arguments->iteration,
                    "which complete iteration, from 0 (default: lower median by backward)")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--model", arguments->model, "parameter list for traces without shapes");
+  add_model_option(*command, arguments->model);
   add_timing_option(*command, arguments->timing);
   command->add_option("--gpu", arguments->gpu, "GPU model, where the trace does not say");
+  const HelpGroup output(*command, kOutputGroup);
+  command->add_option("-o,--output", arguments->output, "workload file to write (default: stdout)")
+      ->check(names_a_file);
+  add_example(*command, "ddpsim import trace.json.gz -o workload.json");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }
 

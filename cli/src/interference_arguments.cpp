@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "ddpsim/formats/number.hpp"
+#include "help_group.hpp"
 #include "key_values.hpp"
 #include "usage_error.hpp"
 
@@ -22,6 +23,7 @@ double read_number(const std::string& key, const std::string& text, double low, 
 }  // namespace
 
 void add_interference_option(CLI::App& command, std::optional<std::string>& text) {
+  const HelpGroup group(command, kClusterGroup);
   command.add_option(
       "--interference", text,
       "how compute and NCCL slow each other, any of \"sm:1 memory:1 nccl:1\": share "

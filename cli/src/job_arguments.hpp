@@ -1,19 +1,15 @@
-// WORKLOAD and CLUSTER and what relates them: read, checked against each other, ready to simulate.
+// What is asked of a job on the command line: WORKLOAD, CLUSTER and the options of both.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "backend_arguments.hpp"
 #include "cluster_arguments.hpp"
 #include "ddp_arguments.hpp"
-#include "ddpsim/reports/reports.hpp"
-#include "ddpsim/sim/job.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "variation_arguments.hpp"
-#include "workload_source.hpp"
 
 namespace CLI {
 class App;
@@ -41,27 +37,8 @@ struct JobArguments {
 
 void add_job_options(CLI::App& command, JobArguments& arguments);
 
-/// --timing, of every command that reads a trace.
+/// --model and --timing, of every command that reads a trace.
+void add_model_option(CLI::App& command, std::optional<std::string>& model);
 void add_timing_option(CLI::App& command, Timing& timing);
-
-struct LoadedJob {
-  Job job;
-  std::string workload_source;  ///< as given on the command line, for messages
-  std::optional<Duration> measured_step;
-  ReportContext context;  ///< confidence and replay not filled in
-};
-
-/// The same job for another command, as one would type it.
-std::string command_line(const std::string& command, const JobArguments& arguments);
-
-/// `read`: the workload where it was read already. Throws UsageError or InputError.
-LoadedJob load_job(const JobArguments& arguments,
-                   std::optional<LoadedWorkload> read = std::nullopt);
-
-/// Replays today's step, where it was measured; warns where it cannot be this job's.
-void replay_today(LoadedJob& loaded, Duration predicted);
-
-/// Refuses options the PyTorch version lacks and workloads that cannot be simulated.
-void require_simulatable(const LoadedJob& loaded);
 
 }  // namespace ddpsim

@@ -10,6 +10,7 @@
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
 #include "terminal.hpp"
 
 namespace ddpsim {
@@ -77,7 +78,8 @@ int run(bool json) {
 void add_list(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand("list", "bundled workloads, models and clusters");
   const auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "one JSON document on stdout, nothing else there");
+  add_json_option(*command, *json);
+  add_example(*command, "ddpsim list");
   command->callback([&action, json] { action = [json] { return run(*json); }; });
 }
 

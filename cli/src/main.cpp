@@ -8,6 +8,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
 #include "parse_problem.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
@@ -38,17 +39,19 @@ std::string what_was_meant(const CLI::ParseError& error, const CLI::App& app, in
 int run(int argc, char** argv) {
   CLI::App app("Discrete-event simulator of PyTorch DistributedDataParallel training steps",
                "ddpsim");
+  set_help_format(app);
   app.set_version_flag("--version", "ddpsim " DDPSIM_VERSION);
   app.require_subcommand(1);
+  add_example(app, "ddpsim tune resnet50-v100-b32 2xv100-nvlink");
   std::function<int()> action;
   add_simulate(app, action);
   add_tune(app, action);
   add_compare(app, action);
   add_buckets(app, action);
   add_allreduce(app, action);
-  add_calibrate(app, action);
-  add_import(app, action);
   add_topo(app, action);
+  add_import(app, action);
+  add_calibrate(app, action);
   add_validate(app, action);
   add_list(app, action);
   try {

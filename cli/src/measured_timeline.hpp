@@ -8,7 +8,7 @@
 #include "ddpsim/reports/timeline_difference.hpp"
 #include "ddpsim/sim/result.hpp"
 #include "ddpsim/sim/timeline.hpp"
-#include "job_arguments.hpp"
+#include "load_job.hpp"
 
 namespace ddpsim {
 

@@ -6,7 +6,8 @@
 #include "commands.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "exit_code.hpp"
-#include "job_arguments.hpp"
+#include "help_format.hpp"
+#include "load_job.hpp"
 #include "measured_timeline.hpp"
 #include "terminal.hpp"
 
@@ -19,8 +20,8 @@ struct SimulateArguments {
   std::optional<std::string> measured;
 };
 
-int run(const SimulateArguments& arguments) {
-  LoadedJob loaded = load_job(arguments.job);
+int run(const SimulateArguments& arguments, TypedLine typed) {
+  LoadedJob loaded = load_job(arguments.job, typed);
   const Job& job = loaded.job;
   std::optional<Timeline> measured;
   if (arguments.measured) measured = read_timeline(*arguments.measured);
@@ -49,9 +50,8 @@ int run(const SimulateArguments& arguments) {
     if (auto warning = another_workload(*measured, loaded))
       context.warnings.push_back(std::move(*warning));
   }
-  JobArguments next = arguments.job;
-  next.ddp.bucket_cap_mb_list.reset();
-  context.next_command = command_line("tune", next);
+  typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
+  context.next_command = typed.for_command("tune");
 
   deliver({.json = [&] { return result_json(result, context); },
            .text =
@@ -86,7 +86,10 @@ void add_simulate(CLI::App& app, std::function<int()>& action) {
       "a measured step to lay beside: a ddpsim.timeline/1 file, as ddpsim-real writes "
       "it; also drawn into --timeline");
   add_output_options(*command, arguments->output, true);
-  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+  add_example(*command, "ddpsim simulate resnet50-v100-b32 dgx1v --timeline step.pftrace");
+  command->callback([&action, arguments, command] {
+    action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
+  });
 }
 
 }  // namespace ddpsim

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "ddpsim/formats/files.hpp"
+#include "help_group.hpp"
 
 namespace ddpsim {
 
@@ -17,8 +18,14 @@ std::string names_a_file(const std::string& name) {
   return name.empty() ? "an empty name is no file" : "";
 }
 
+void add_json_option(CLI::App& command, bool& json) {
+  const HelpGroup group(command, kOutputGroup);
+  command.add_flag("--json", json, "one JSON document on stdout, nothing else there");
+}
+
 void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline) {
-  command.add_flag("--json", arguments.json, "one JSON document on stdout, nothing else there");
+  const HelpGroup group(command, kOutputGroup);
+  add_json_option(command, arguments.json);
   command.add_option("--csv", arguments.csv, "write a table to this file")->check(names_a_file);
   if (with_timeline)
     command
@@ -29,6 +36,7 @@ void add_output_options(CLI::App& command, OutputArguments& arguments, bool with
 }
 
 void add_threads_option(CLI::App& command, int& threads) {
+  const HelpGroup group(command, kOutputGroup);
   command
       .add_option("--threads", threads, "threads (default: all); the result does not depend on it")
       ->check(CLI::Range(1, 1024));

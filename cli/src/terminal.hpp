@@ -21,6 +21,8 @@ struct OutputArguments {
 
 /// Of options that name a file to write: why CLI11 should refuse it, empty where it should not.
 std::string names_a_file(const std::string& name);
+/// --json, of commands that write nothing else.
+void add_json_option(CLI::App& command, bool& json);
 void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline);
 /// --threads, of every command that simulates independent points.
 void add_threads_option(CLI::App& command, int& threads);

@@ -6,6 +6,7 @@
 #include "ddpsim/reports/topo_report.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
 #include "terminal.hpp"
 
 namespace ddpsim {
@@ -33,7 +34,8 @@ void add_topo(CLI::App& app, std::function<int()>& action) {
       app.add_subcommand("topo", "the cluster as summary, matrix, tree, channels, bottleneck");
   const auto arguments = std::make_shared<TopoArguments>();
   add_cluster_options(*command, arguments->cluster);
-  command->add_flag("--json", arguments->json, "one JSON document on stdout, nothing else there");
+  add_json_option(*command, arguments->json);
+  add_example(*command, "ddpsim topo dgxa100@4");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }
 

@@ -7,7 +7,8 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
-#include "job_arguments.hpp"
+#include "help_format.hpp"
+#include "load_job.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
@@ -21,11 +22,11 @@ struct TuneArguments {
   int threads = 0;
 };
 
-int run(const TuneArguments& arguments) {
+int run(const TuneArguments& arguments, TypedLine typed) {
   TuneOptions tuning;
   if (arguments.caps) tuning.caps = mib_list(*arguments.caps, "--caps");
   tuning.threads = arguments.threads;
-  LoadedJob loaded = load_job(arguments.job);
+  LoadedJob loaded = load_job(arguments.job, typed);
   const Job& job = loaded.job;
   // A first bucket beside a cap may be unreachable; the curve says so point by point.
   DdpOptions without_caps = job.options().ddp;
@@ -55,13 +56,14 @@ int run(const TuneArguments& arguments) {
                     result.default_setting.iteration.milliseconds(),
                     *job.options().ddp.bucket_cap_mb, today.milliseconds()));
   context.confidence = assess(job, today, context.replay);
-  JobArguments next = arguments.job;
   const auto text = [](std::optional<double> mb) {
     return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;
   };
-  next.ddp.bucket_cap_mb = text(result.recommended.bucket_cap_mb);
-  if (result.recommended.set) next.ddp.first_bucket_mb = text(result.recommended.first_bucket_mb);
-  context.next_command = command_line("simulate", next) + " --timeline step.pftrace";
+  typed.set("--bucket-cap-mb", text(result.recommended.bucket_cap_mb));
+  if (result.recommended.set)
+    typed.set("--first-bucket-mb", text(result.recommended.first_bucket_mb));
+  typed.set("--timeline", "step.pftrace");
+  context.next_command = typed.for_command("simulate");
 
   deliver({.json = [&] { return tune_json(result, context); },
            .text = [&](const TerminalStyle& style) { return tune_text(result, context, style); },
@@ -73,8 +75,8 @@ int run(const TuneArguments& arguments) {
 }  // namespace
 
 void add_tune(CLI::App& app, std::function<int()>& action) {
-  CLI::App* command = app.add_subcommand(
-      "tune", "is another bucket cap worth it; which range; the best any bucketing could do");
+  CLI::App* command =
+      app.add_subcommand("tune", "is another bucket cap worth it; the best any bucketing could do");
   const auto arguments = std::make_shared<TuneArguments>();
   add_job_options(*command, arguments->job);
   hide_run_options(*command);
@@ -82,7 +84,10 @@ void add_tune(CLI::App& app, std::function<int()>& action) {
                       "only these caps (MiB), X,X,…; default: every distinct bucketing once");
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
-  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+  add_example(*command, "ddpsim tune resnet50-v100-b32 p3dn@2");
+  command->callback([&action, arguments, command] {
+    action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
+  });
 }
 
 }  // namespace ddpsim

@@ -8,6 +8,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/reports/validation_report.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
 #include "number_between.hpp"
 #include "terminal.hpp"
 #include "word_option.hpp"
@@ -80,7 +81,7 @@ int run(const ValidateArguments& arguments) {
 
 void add_validate(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand(
-      "validate", "a prediction laid over a measurement: the error of every figure both have");
+      "validate", "a prediction laid over a measurement: the error of every figure");
   const auto arguments = std::make_shared<ValidateArguments>();
   command
       ->add_option("PREDICTED", arguments->predicted,
@@ -107,6 +108,7 @@ void add_validate(CLI::App& app, std::function<int()>& action) {
   command->add_option("--only", arguments->only, "only figures whose name begins so (repeatable)")
       ->allow_extra_args(false);
   add_output_options(*command, arguments->output, false);
+  add_example(*command, "ddpsim validate predicted.json n2.txt@2x4");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }
 

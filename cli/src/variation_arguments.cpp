@@ -8,6 +8,7 @@
 
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
+#include "help_group.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -55,6 +56,7 @@ Duration parse_stagger(const std::string& text) {
 }  // namespace
 
 void add_variation_options(CLI::App& command, VariationArguments& arguments) {
+  const HelpGroup group(command, kVariationGroup);
   command.add_option("--straggler", arguments.stragglers,
                      "RANK:FACTOR, repeatable: 3:1.2 has rank 3 take 1.2 times as long");
   command.add_option(

@@ -19,9 +19,12 @@
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "exit_code.hpp"
+#include "help_format.hpp"
+#include "help_group.hpp"
 #include "parse_problem.hpp"
 #include "rank_threads.hpp"
 #include "sweep.hpp"
+#include "typed_line.hpp"
 #include "usage_error.hpp"
 #include "workload_source.hpp"
 #include "world.hpp"
@@ -55,6 +58,15 @@ std::string backends_help() {
   return help;
 }
 
+void add_output_options(CLI::App& app, Arguments& arguments) {
+  const HelpGroup group(app, kOutputGroup);
+  CLI::Option* json =
+      app.add_flag("--json", arguments.json, "one JSON document on stdout, nothing else there");
+  app.add_flag("--csv", arguments.csv, "CSV on stdout")->excludes(json);
+  app.add_option("-o,--output", arguments.output,
+                 "folder for measurement.json, measurement.csv and a timeline per configuration");
+}
+
 void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("workload", arguments.workload, "WORKLOAD, as for ddpsim")->required();
   app.add_option("--backend", arguments.backend, backends_help())->capture_default_str();
@@ -75,8 +87,6 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--all-reduce", arguments.all_reduce,
                  "measure all-reduces of these sizes first: 4KiB,1MiB,16MiB");
-  app.add_option("-o,--output", arguments.output,
-                 "folder for measurement.json, measurement.csv and a timeline per configuration");
   app.add_option("--warmup", arguments.warmup, "steps before measuring; the first two differ")
       ->check(CLI::Range(2, 100000))
       ->capture_default_str();
@@ -88,11 +98,9 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_flag("--busy", arguments.busy,
                "replayed compute works on the GPU's memory rather than only passing time");
-  CLI::Option* json =
-      app.add_flag("--json", arguments.json, "one JSON document on stdout, nothing else there");
-  app.add_flag("--csv", arguments.csv, "CSV on stdout")->excludes(json);
   add_bucket_options(app, arguments.ddp);
   add_step_options(app, arguments.ddp);
+  add_output_options(app, arguments);
   caps->excludes("--bucket-cap-mb")->excludes("--bucket-cap-mb-list");
   app.set_version_flag("--version", "ddpsim-real " DDPSIM_VERSION);
 }
@@ -276,10 +284,11 @@ int run(const Arguments& arguments, std::string command) {
 int main(int argc, char** argv) {
   using namespace ddpsim;
   std::string command = "ddpsim-real";
-  for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
+  for (int i = 1; i < argc; ++i) command += ' ' + shell_word(argv[i]);
   CLI::App app("Runs a real bucketed reducer over a sweep of bucket caps and measures it.");
   Arguments arguments;
   try {
+    set_help_format(app);
     add_options(app, arguments);
     app.parse(argc, argv);
     return run(arguments, std::move(command));

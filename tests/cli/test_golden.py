@@ -3,16 +3,13 @@ DDPSIM_UPDATE_GOLDEN=1 keeps what they do now; scripts/golden.sh does so and sho
 
 import concurrent.futures
 import os
-import re
 import unittest
 
-from command import BINARY, ddpsim
+from command import BINARY
 from golden import GOLDEN, MADE_ON, alike, cases, check, outcome, this_machine
+from help_text import HELP, options, subcommands
 
 CORPUS = cases()
-SUBCOMMAND = re.compile(r"^ +([a-z]+)  ", re.MULTILINE)
-OPTION = re.compile(r"^ +((?:-[a-z], *)?--[a-z-]+)", re.MULTILINE)
-HELP = {"-h", "--help"}  # CLI11 lays it out, each version otherwise: read below, not kept
 
 
 def setUpModule():
@@ -37,15 +34,6 @@ def each(function):
 
 def kept_files():
     return set(GOLDEN.glob("*/*.txt")) - set((GOLDEN / "inputs").iterdir())
-
-
-def subcommands():
-    return SUBCOMMAND.findall(re.split("subcommands:", ddpsim("--help").out, flags=re.IGNORECASE)[1])
-
-
-def options(command):
-    """Of `ddpsim COMMAND`, each as the set of its spellings."""
-    return [set(re.split(", *", found)) for found in OPTION.findall(ddpsim(command, "--help").out)]
 
 
 class Golden(unittest.TestCase):

@@ -2,6 +2,7 @@
 and that the command offered next repeats every one that was given."""
 
 import pathlib
+import shlex
 import tempfile
 import unittest
 
@@ -214,16 +215,22 @@ class Echo(OnTheTinyJob):
         self.assertEqual(self.next_command("simulate"), job)
         self.assertEqual(
             self.next_command("simulate", *RUN, "--seed", "3", "--jitter", "1%", "--stagger", "1us"), job)
-        given = ["--bucket-cap-mb", "3", "--first-bucket-mb", "2", "--torch", "2.4", "--find-unused-parameters",
-                 "--static-graph", "--gradient-as-bucket-view", "--no-broadcast-buffers", "--accumulate", "2",
-                 "--comm-hook", "fp16", "--nodes", "1", "--gpus-per-node", "2", "--nccl", "2.20.5",
-                 "--algorithm", "ring", "--protocol", "Simple,LL", "--min-channels", "1",
-                 "--max-channels", "4", "--buffer-size", "1MiB", "--no-nvls", "--collnet", "--network", "flow",
-                 "--measured-step", "3ms", "--interference", "sm:0.5 nccl:0.9", "--gpu", "V100",
-                 "--compute-scale", "2", "--batch", "4", "--straggler", "1:1.2", "--straggler", "0:1.1",
-                 "--rank-slowdown", "3%"]
-        repeated = " ".join(given).replace("sm:0.5 nccl:0.9", "'sm:0.5 nccl:0.9'")
-        self.assertEqual(self.next_command("simulate", *given), f"{job} {repeated}")
+        # In the order of --help; of those that go together.
+        given = [["--bucket-cap-mb", "3"], ["--first-bucket-mb", "2"], ["--torch", "2.4"], ["--find-unused-parameters"],
+                 ["--static-graph"], ["--gradient-as-bucket-view"], ["--no-broadcast-buffers"], ["--comm-hook", "fp16"],
+                 ["--accumulate", "2"], ["--nccl", "2.20.5"], ["--algorithm", "ring"], ["--protocol", "Simple,LL"],
+                 ["--min-channels", "1"], ["--max-channels", "4"], ["--buffer-size", "1MiB"], ["--no-nvls"], ["--collnet"],
+                 ["--nodes", "1"], ["--gpus-per-node", "2"], ["--network", "flow"],
+                 ["--interference", "sm:0.5 nccl:0.9"], ["--model", "resnet18"], ["--timing", "recorded"],
+                 ["--measured-step", "3ms"], ["--gpu", "V100"], ["--batch", "4"], ["--compute-scale", "2"],
+                 ["--straggler", "1:1.2"], ["--straggler", "0:1.1"], ["--rank-slowdown", "3%"]]
+        in_order = sum(given, [])
+        backwards = sum([*reversed(given[:-3]), *given[-3:]], [])  # but for the stragglers
+        for typed in (in_order, backwards):
+            with self.subTest(typed=typed):
+                offered = shlex.split(self.next_command("simulate", *typed))
+                self.assertEqual(offered, [*shlex.split(job), *in_order])
+                self.assertEqual(ddpsim(*offered[1:], cwd=self.folder).code, 0)
 
     def test_words_are_quoted_for_a_shell_where_they_must_be(self):
         job = f"ddpsim tune w.json '{CLUSTER}'"
@@ -231,10 +238,17 @@ class Echo(OnTheTinyJob):
                               ("", "''")):
             self.assertEqual(self.next_command("simulate", "--model", model), f"{job} --model {quoted}")
 
-    def test_what_is_the_default_is_not_repeated(self):
-        defaults = ["--torch", "2.8", "--accumulate", "1", "--process-groups", "1", "--comm-hook", "none",
-                    "--network", "analytic", "--backend", "nccl", "--timing", "recorded"]
-        self.assertEqual(self.next_command("simulate", *defaults), f"ddpsim tune w.json '{CLUSTER}'")
+    def test_what_was_typed_is_repeated_though_it_is_the_default(self):
+        defaults = ["--torch", "2.8", "--process-groups", "1", "--comm-hook", "none", "--accumulate", "1",
+                    "--backend", "nccl", "--network", "analytic", "--timing", "recorded"]
+        self.assertEqual(self.next_command("simulate", *defaults),
+                         f"ddpsim tune w.json '{CLUSTER}' {' '.join(defaults)}")
+
+    def test_options_of_output_are_not_repeated(self):
+        self.assertEqual(self.next_command("simulate", "--csv", "step.csv", "--timeline", "step.json"),
+                         f"ddpsim tune w.json '{CLUSTER}'")
+        self.assertEqual(self.next_command("tune", "--threads", "1", "--csv", "curve.csv", "--accumulate", "2"),
+                         f"ddpsim simulate w.json '{CLUSTER}' --accumulate 2 --timeline step.pftrace")
 
     def test_other_backends_and_groups(self):
         self.assertEqual(self.next_command("simulate", *OLD, "--process-groups", "3", *GLOO, "--gloo", "step:9us"),
@@ -249,6 +263,24 @@ class Echo(OnTheTinyJob):
         # Keeping the default, it drops the cap it was asked about.
         self.assertEqual(self.next_command("tune", "--bucket-cap-mb", "7", "--accumulate", "2"),
                          f"ddpsim simulate w.json '{CLUSTER}' --accumulate 2 --timeline step.pftrace")
+
+
+    def test_compare_offers_the_fastest_cluster_with_what_was_said_of_its_gpu(self):
+        outcome = ddpsim("compare", "w.json", CLUSTER, "node:1 gpu:2xA100 nvlink:6x25GBps:mesh", "--accumulate", "2",
+                         "--compute-scale", "A100:2±0.1", "--gpu", "A100", cwd=self.folder)
+        self.assertIn("Next: ddpsim tune w.json 'node:1 gpu:2xA100 nvlink:6x25GBps:mesh' --accumulate 2 --gpu A100 "
+                      "--compute-scale '2±0.1'\n", outcome.out)
+
+
+class Nccl(OnTheTinyJob):
+    OPTIONS = [["--nccl", "2.20.5"], ["--algorithm", "ring"], ["--protocol", "LL"], ["--min-channels", "1"],
+               ["--max-channels", "1"], ["--buffer-size", "1MiB"], ["--no-nvls"], ["--collnet"]]
+
+    def test_none_of_its_options_is_taken_beside_gloo(self):
+        for option in self.OPTIONS:
+            outcome = ddpsim("simulate", *self.job, *GLOO, *option)
+            self.assertEqual((outcome.code, outcome.err),
+                             (2, f"ddpsim: {option[0]}: it sets NCCL, which --backend gloo does not use\n"))
 
 
 class ExitCodes(OnTheTinyJob):

@@ -143,7 +143,7 @@ TEST_CASE("summary: a recorded buffer broadcast is a part of forward at the spee
   options.compute_scale = 4;
   const auto broadcast = [&] {
     return attribute_times(step.planned, step.execution,
-                      Job(workload, worlds::node(2), options, FreeModel{}))
+                           Job(workload, worlds::node(2), options, FreeModel{}))
         .buffer_broadcast;
   };
   CHECK(broadcast() == 3_us);

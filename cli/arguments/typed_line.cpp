@@ -1,0 +1,81 @@
+#include "typed_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "help_group.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// As `--help` lists them: arguments, then options heading by heading; hidden ones are not among
+/// them.
+std::vector<const CLI::Option*> in_order_of_help(const CLI::App& command) {
+  std::vector<const CLI::Option*> options =
+      command.get_options([](const CLI::Option* one) { return one->get_positional(); });
+  for (const std::string& heading : command.get_groups()) {
+    if (heading.empty()) continue;
+    for (const CLI::Option* option : command.get_options([&](const CLI::Option* one) {
+           return !one->get_positional() && one->get_group() == heading;
+         }))
+      options.push_back(option);
+  }
+  return options;
+}
+
+std::string with_value(const std::string& name, const std::string& value) {
+  return name.starts_with('-') ? name + ' ' + shell_word(value) : shell_word(value);
+}
+
+std::string text_of(const CLI::Option& option) {
+  const std::string name = option.get_name();
+  const CLI::results_t& values = option.results();
+  if (option.get_items_expected_max() == 0)  // a flag; --flag=false is one, too
+    return values.back() == "true" ? name : name + '=' + shell_word(values.back());
+  const auto per_use = static_cast<std::size_t>(std::max(1, option.get_items_expected_min()));
+  std::string text;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    if (k > 0) text += ' ';
+    text += k % per_use == 0 ? with_value(name, values[k]) : shell_word(values[k]);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string shell_word(const std::string& word) {
+  const bool plain = word.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                         "@%+=:,./_-") == std::string::npos;
+  if (plain && !word.empty()) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+TypedLine::TypedLine(const CLI::App& command) : program_(command.get_parent()) {
+  for (const CLI::Option* option : in_order_of_help(command))
+    if (option->count() > 0 && option->get_group() != kOutputGroup)
+      parts_.push_back({option->get_name(), option->get_group(), text_of(*option)});
+}
+
+void TypedLine::set(const std::string& name, const std::optional<std::string>& value) {
+  std::erase_if(parts_, [&](const Part& part) { return part.name == name; });
+  if (value) parts_.push_back({name, "", with_value(name, *value)});
+}
+
+std::optional<std::string> TypedLine::first_of(const std::string& heading) const {
+  const auto found = std::ranges::find(parts_, heading, &Part::heading);
+  return found == parts_.end() ? std::nullopt : std::optional(found->name);
+}
+
+std::string TypedLine::for_command(const std::string& next) const {
+  std::string line = program_->get_name() + ' ' + next;
+  for (const CLI::Option* option : in_order_of_help(*program_->get_subcommand(next))) {
+    const auto part = std::ranges::find(parts_, option->get_name(), &Part::name);
+    if (part != parts_.end()) line += ' ' + part->text;
+  }
+  return line;
+}
+
+}  // namespace ddpsim

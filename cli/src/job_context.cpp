@@ -1,0 +1,30 @@
+#include "job_context.hpp"
+
+#include "ddp_arguments.hpp"
+
+namespace ddpsim {
+
+ReportContext context_of(const Job& job, const JobArguments& arguments, NcclVersion nccl) {
+  const Workload& workload = job.workload();
+  const SimulationOptions& options = job.options();
+  ReportContext context;
+  context.workload = workload.name.empty() ? arguments.workload : workload.name;
+  context.cluster = job.cluster().name;
+  context.ranks = job.cluster().ranks();
+  context.torch = options.ddp.torch;
+  context.nccl = nccl;
+  context.network = arguments.network;
+  context.backend = arguments.backend.backend;
+  context.compute_scale = options.compute_scale;
+  context.rank_slowdown = slowdown_of_compute(options.pace, workload, job.cluster());
+  context.variation = options.variation;
+  if (workload.batch_per_gpu)
+    context.samples_per_step = static_cast<double>(*workload.batch_per_gpu) *
+                               job.cluster().ranks() * options.ddp.accumulate;
+  context.batch_per_gpu = workload.batch_per_gpu;
+  context.comm_hook = options.ddp.comm_hook;
+  context.bucket_setting = describe_buckets(options.ddp);
+  return context;
+}
+
+}  // namespace ddpsim

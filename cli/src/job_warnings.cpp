@@ -1,0 +1,100 @@
+#include "job_warnings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cluster_arguments.hpp"
+#include "ddp_arguments.hpp"
+#include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/step.hpp"
+#include "ddpsim/topologies/plausible.hpp"
+#include "rank_warnings.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Gradients the host reached only after the GPU had written them: there the GPU waits for the
+/// host.
+std::size_t gradients_behind_host(const Workload& workload) {
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < workload.host_ready.size(); ++k)
+    if (workload.host_ready[k] >= workload.backward->ready[k].at) ++count;
+  return count;
+}
+
+/// None of a job that will be refused anyway.
+std::vector<Bytes> bucket_sizes(const Job& job) {
+  return cannot_simulate(job) ? std::vector<Bytes>() : all_reduce_sizes(job);
+}
+
+/// Of the recording: what it leaves open.
+std::vector<std::string> recording_warnings(const Workload& workload, const ComputeScale& scale) {
+  std::vector<std::string> warnings;
+  if (workload.parameter_order == ParameterOrder::assumed)
+    warnings.emplace_back(
+        "the order of parameters is assumed, not recorded: construction buckets may differ");
+  if (workload.ranks.empty() && workload.recorded_with.world_size > 1 &&
+      workload.recorded_with.nccl_kernels > 0)
+    warnings.push_back(fmt::format(
+        "recorded on one of {} ranks: waits for the others cannot be told from transfers",
+        workload.recorded_with.world_size));
+  if (const std::int64_t compiled = workload.recorded_with.compiled_gradients; compiled > 0)
+    warnings.push_back(
+        fmt::format("compiled backward: {} of {} gradients came out of one compiled node together, "
+                    "when it had ended; torch.compile cuts its graph where buckets end, so other "
+                    "buckets would have moved them: read the result for the recorded buckets only",
+                    compiled, workload.backward ? workload.backward->ready.size() : 0));
+  const std::size_t behind = gradients_behind_host(workload);
+  if (2 * behind > workload.host_ready.size())
+    warnings.push_back(
+        fmt::format("the recording is bound by the host ({} of {} gradients waited for it), as "
+                    "profilers make it: a step without the profiler is likely shorter; give the "
+                    "trace with --timing compacted, or check with ddpsim simulate --measured-step",
+                    behind, workload.host_ready.size()));
+  if (scale.factor != 1 && 2 * behind > workload.host_ready.size())
+    warnings.emplace_back(
+        "compute is scaled as a whole, but a recording bound by the host hardly gets faster with "
+        "another GPU");
+  return warnings;
+}
+
+/// Of DDP's options, beside what was recorded and what sends.
+std::vector<std::string> option_warnings(const Job& job, Backend backend) {
+  std::vector<std::string> warnings;
+  const DdpOptions& ddp = job.options().ddp;
+  if (const auto wire = job.workload().recorded_with.wire;
+      wire && wire_dtype(ddp, Dtype::float32) != *wire)
+    warnings.push_back(fmt::format(
+        "recorded under a compression hook (all-reduces of {}), simulated without it: its casts "
+        "stay in the recorded backward; --comm-hook {} simulates it as it ran",
+        name_of(*wire), *wire == Dtype::bfloat16 ? "bf16" : "fp16"));
+  if (backend == Backend::gloo && ddp.comm_hook == CommHook::bf16_compress)
+    warnings.emplace_back(
+        "gloo refuses bfloat16 in PyTorch 1.13 and many versions after (\"Invalid scalar type\"); "
+        "try it before you count on it");
+  for (std::string& warning : ddp_warnings(ddp)) warnings.push_back(std::move(warning));
+  return warnings;
+}
+
+}  // namespace
+
+std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tuning,
+                                      Backend backend, const ComputeScale& scale) {
+  std::vector<std::string> warnings = recording_warnings(job.workload(), scale);
+  const auto add = [&](std::vector<std::string> further) {
+    for (std::string& warning : further) warnings.push_back(std::move(warning));
+  };
+  // What else is said of a cluster concerns NCCL; figures are those of the machines.
+  if (backend == Backend::gloo) {
+    add(implausible_figures(job.cluster()));
+  } else {
+    add(cluster_warnings(job.cluster(), tuning, bucket_sizes(job)));
+    add(nccl_warnings(tuning));
+  }
+  add(rank_warnings(job.workload(), job.cluster()));
+  add(option_warnings(job, backend));
+  return warnings;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,155 @@
+#include "load_job.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "cluster_arguments.hpp"
+#include "compute_transfer.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/sim/step.hpp"
+#include "ddpsim/topologies/background_file.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/topology.hpp"
+#include "interference_arguments.hpp"
+#include "job_context.hpp"
+#include "job_warnings.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// What the command line says by itself, before anything is read.
+struct Asked {
+  SimulationOptions options;  ///< but for what depends on workload and cluster
+  CollectiveTuning tuning;
+  GlooLinks gloo;
+  std::optional<Duration> measured_step;
+};
+
+bool over_flow(const JobArguments& arguments) {
+  return arguments.network == "flow";
+}
+
+Duration parse_measured_step(const std::string& text) {
+  const Parsed<Duration> parsed = parse_duration(text);
+  if (!parsed.value) throw UsageError("--measured-step: " + parsed.problem);
+  if (*parsed.value <= Duration()) throw UsageError("--measured-step: must be longer than zero");
+  return *parsed.value;
+}
+
+/// Options that do not go together.
+void require_consistent(const JobArguments& arguments, const TypedLine& typed) {
+  if (arguments.background && !over_flow(arguments))
+    throw UsageError("--background: only --network flow knows of other traffic; add it");
+  require_one_backend(arguments.backend, typed, over_flow(arguments));
+  if (arguments.backend.backend == Backend::gloo && arguments.interference)
+    throw UsageError(
+        "--interference: it is of NCCL's kernels, which --backend gloo does not use; leave it out");
+}
+
+Asked read_options(const JobArguments& arguments) {
+  Asked asked;
+  SimulationOptions& options = asked.options;
+  options.ddp = ddp_options(arguments.ddp);
+  if (over_flow(arguments) && options.ddp.process_groups > 1)
+    throw UsageError(
+        "--process-groups: --network flow runs one collective at a time; leave one out");
+  options.interference = read_interference(arguments.interference);
+  options.iterations = arguments.iterations;
+  asked.gloo = gloo_links(arguments.backend);
+  asked.tuning = collective_tuning(arguments.cluster, options.ddp.torch);
+  require_version("--comm-hook bf16",
+                  options.ddp.comm_hook == CommHook::bf16_compress &&
+                      arguments.backend.backend == Backend::nccl,
+                  asked.tuning, {2, 10, 0});
+  if (arguments.measured_step) asked.measured_step = parse_measured_step(*arguments.measured_step);
+  if (arguments.compute_scale) parse_compute_scale(*arguments.compute_scale);
+  return asked;
+}
+
+/// The workload becomes what the cluster's GPU makes of it.
+ComputeTransfer carry_over(Workload& workload, const JobArguments& arguments,
+                           const Cluster& cluster) {
+  return transfer_compute(workload,
+                          {.workload = arguments.workload,
+                           .gpu = arguments.gpu,
+                           .compute_scale = arguments.compute_scale,
+                           .batch = arguments.batch},
+                          cluster);
+}
+
+void set_compute(SimulationOptions& options, const JobArguments& arguments,
+                 const ComputeScale& scale, const Workload& workload, const Cluster& cluster) {
+  options.compute_scale = scale.factor;
+  options.compute_scale_range = scale.range;
+  set_pace(arguments.variation, options);
+  options.variation = rank_variation(arguments.variation, cluster, arguments.iterations);
+  if (const auto recorded_on = find_gpu(workload.gpu)) options.recorded_sms = recorded_on->sms;
+}
+
+CollectiveModel collective_model(const JobArguments& arguments, const Asked& asked,
+                                 const Workload& workload, const Cluster& cluster) {
+  if (arguments.backend.backend == Backend::gloo) {
+    require_sane_rates(asked.gloo, cluster, workload);
+    return GlooModel{.links = asked.gloo};
+  }
+  if (!over_flow(arguments)) return AnalyticModel{.tuning = asked.tuning};
+  const ClusterRequest request = cluster_request(arguments.cluster);
+  SharedFabric shared = arguments.background
+                            ? load_background(*arguments.background, request)
+                            : SharedFabric{.fabric = build_fabric(request), .background = {}};
+  return flow_model(asked.tuning, std::move(shared.fabric), std::move(shared.background));
+}
+
+}  // namespace
+
+LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
+                   std::optional<LoadedWorkload> read) {
+  require_consistent(arguments, typed);
+  Asked asked = read_options(arguments);
+  LoadedWorkload loaded =
+      read ? std::move(*read)
+           : load_workload(arguments.workload, arguments.model, arguments.timing);
+  Cluster cluster = load_cluster(cluster_request(arguments.cluster));
+  require_choice(arguments.cluster, cluster, asked.tuning);
+  const ComputeTransfer compute = carry_over(loaded.workload, arguments, cluster);
+  set_compute(asked.options, arguments, compute.scale, loaded.workload, cluster);
+  CollectiveModel model = collective_model(arguments, asked, loaded.workload, cluster);
+
+  LoadedJob result{.job = Job(std::move(loaded.workload), std::move(cluster),
+                              std::move(asked.options), std::move(model)),
+                   .workload_source = arguments.workload,
+                   .measured_step = asked.measured_step,
+                   .context = {}};
+  result.context = context_of(result.job, arguments, asked.tuning.nccl);
+  const auto warn = [&](const std::vector<std::string>& warnings) {
+    result.context.warnings.insert(result.context.warnings.end(), warnings.begin(), warnings.end());
+  };
+  warn(loaded.warnings);
+  warn(compute.warnings);
+  warn(job_warnings(result.job, asked.tuning, arguments.backend.backend, compute.scale));
+  return result;
+}
+
+void replay_today(LoadedJob& loaded, Duration predicted) {
+  if (!loaded.measured_step) return;
+  const Duration measured = *loaded.measured_step;
+  loaded.context.replay = Replay{measured, predicted};
+  constexpr double kFarOff = 2;
+  const double times = predicted / measured;
+  if (times <= kFarOff && times >= 1 / kFarOff) return;
+  loaded.context.warnings.push_back(fmt::format(
+      "--measured-step {:.6g} ms, but {:.6g} ms are predicted: another job, or another unit?",
+      measured.milliseconds(), predicted.milliseconds()));
+}
+
+void require_simulatable(const LoadedJob& loaded) {
+  if (const auto problem = cannot_simulate(loaded.job))
+    throw InputError(
+        {.file = loaded.workload_source, .where = "", .message = *problem, .hint = ""});
+}
+
+}  // namespace ddpsim

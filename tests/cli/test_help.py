@@ -1,0 +1,59 @@
+"""`--help`: which commands and options it lists under which heading, that it fits, and that what it shows runs."""
+
+import unittest
+
+from command import ddpsim
+from help_text import examples, headings, listed_commands, subcommands
+from shown_commands import folder
+
+COLUMNS = 80
+ELSEWHERE = {("allreduce", "--torch")}  # it stands for the NCCL that PyTorch ships
+
+
+class Help(unittest.TestCase):
+    def test_lists_commands_in_the_order_of_a_users_path_each_on_a_line(self):
+        path = ["simulate", "tune", "compare", "buckets", "allreduce", "topo", "import", "calibrate", "validate", "list"]
+        self.assertEqual(subcommands(), path)
+        self.assertEqual(len(listed_commands()), len(path))
+
+    def test_fits_into_80_columns(self):
+        for command in ([], *([name] for name in subcommands())):
+            for line in ddpsim(*command, "--help").out.splitlines():
+                self.assertLessEqual(len(line), COLUMNS, (command, line))
+
+    def test_every_command_shows_an_example_of_its_own_that_runs(self):
+        with folder() as run:
+            run("ddpsim allreduce abci-v100@2 --json > predicted.json").check_returncode()
+            for command in ([], *([name] for name in subcommands())):
+                shown = examples(*command)
+                self.assertEqual(len(shown), 1, command)
+                self.assertEqual(shown[0].split()[:1 + len(command)], ["ddpsim", *command])
+                with self.subTest(shown[0]):
+                    done = run(shown[0])
+                    self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_options_of_a_job_stand_under_headings(self):
+        own = {"simulate": ["--help", "--iterations", "--measured"], "tune": ["--help", "--caps"], "compare": ["--help"]}
+        for command in own:
+            found = headings(command)
+            self.assertEqual(list(found),
+                             ["Options", "DDP", "NCCL", "Cluster", "Recording", "Variation", "Output"], command)
+            self.assertEqual(found["Options"], own[command])
+        job = headings("simulate")
+        for heading, option in (("DDP", "--bucket-cap-mb"), ("DDP", "--comm-hook"), ("NCCL", "--collnet"),
+                                ("Cluster", "--gpus-per-node"), ("Cluster", "--network"), ("Cluster", "--gloo"),
+                                ("Recording", "--measured-step"), ("Variation", "--seed"), ("Output", "--timeline")):
+            self.assertIn(option, job[heading])
+
+    def test_an_option_stands_under_the_same_heading_in_every_command_that_has_it(self):
+        heading_of = {"--help": "Options"}
+        for command in subcommands():
+            for heading, options in headings(command).items():
+                for option in options:
+                    if (command, option) in ELSEWHERE:
+                        continue
+                    self.assertEqual(heading_of.setdefault(option, heading), heading, (command, option))
+
+
+if __name__ == "__main__":
+    unittest.main()
