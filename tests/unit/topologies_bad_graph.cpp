@@ -37,7 +37,7 @@ std::string list_complaint(const std::string& text) {
 }
 
 std::string file_complaint(const std::string& text) {
-  return complaint_of([&] { build_fabric(seal(describe_file(text, "lab.json"))); });
+  return complaint_of([&] { build_fabric(resolve(describe_file(text, "lab.json"))); });
 }
 
 const std::string kXmlHead = R"(<system version="1"><cpu numaid="0" arch="x86_64">)";

@@ -9,6 +9,7 @@
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/kind_words.hpp"
 #include "description.hpp"
 #include "node_graph.hpp"
 #include "wiring_file.hpp"
@@ -281,7 +282,7 @@ ClusterDescription describe_file(std::string_view text, const std::string& file)
 }
 
 Cluster parse_cluster(std::string_view text, const std::string& file) {
-  return seal(describe_file(text, file)).cluster;
+  return resolve(describe_file(text, file)).cluster;
 }
 
 }  // namespace ddpsim

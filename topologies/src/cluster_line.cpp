@@ -123,7 +123,7 @@ ClusterDescription describe_line(std::string_view line) {
 }
 
 Cluster parse_cluster_line(std::string_view line) {
-  return seal(describe_line(line)).cluster;
+  return resolve(describe_line(line)).cluster;
 }
 
 }  // namespace ddpsim

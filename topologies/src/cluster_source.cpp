@@ -129,14 +129,14 @@ ClusterDescription describe_request(const ClusterRequest& request, std::string* 
 }
 
 Topology load_topology(const ClusterRequest& request) {
-  return seal(describe_request(request));
+  return resolve(describe_request(request));
 }
 
 Cluster load_cluster_at(const std::string& text, int nodes, int gpus_per_node) {
   ClusterDescription description =
       describe_request({.text = text, .nodes = {}, .gpus_per_node = {}});
   resize(description, nodes, gpus_per_node);
-  return seal(description).cluster;
+  return resolve(description).cluster;
 }
 
 Cluster load_cluster(const ClusterRequest& request) {

@@ -13,6 +13,7 @@
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/kind_words.hpp"
 #include "switch_list.hpp"
 
 namespace ddpsim {
@@ -109,7 +110,7 @@ NicWord read_nics(const ClusterWord& word, bool count_needed) {
     word.fail(
         fmt::format("{} is not a network; expected ib, roce, tcp, tcp-vm, tcpx, efa or slingshot",
                     in_quotes(kind)),
-        did_you_mean(kind, network_words()));
+        did_you_mean(kind, network_kind_words()));
   out.kind = named.kind;
   out.sockets = named.sockets;
   return out;

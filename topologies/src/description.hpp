@@ -1,4 +1,4 @@
-// What a cluster file or a one-line cluster says, before it is resized and sealed. Both readers
+// What a cluster file or a one-line cluster says, before it is resized and resolved. Both readers
 // write this; everything derived (rings, channels) comes after.
 #pragma once
 
@@ -77,9 +77,6 @@ std::string layout_problem(const InterconnectDescription& interconnect, int gpus
 /// The layout meant where none is written: two GPUs are a pair, eight a cube, others a mesh.
 NvlinkLayout default_layout(int gpus);
 
-/// Kind and sockets of the word; false where there is no such network.
-bool name_network(const std::string& word, Network& network);
-std::vector<std::string> network_words();
 inline constexpr const char* kNoConnections =
     "is of one TCP connection; only tcp and tcp-vm have them";
 
@@ -101,6 +98,6 @@ void resize(ClusterDescription& description, std::optional<int> nodes,
 ClusterDescription describe_request(const ClusterRequest& request, std::string* json = nullptr);
 
 /// Checks what depends on the final size, wires nodes, searches channels. Throws InputError.
-Topology seal(const ClusterDescription& description);
+Topology resolve(const ClusterDescription& description);
 
 }  // namespace ddpsim

@@ -60,4 +60,23 @@ std::string_view kind_word(IntraKind kind) {
   return "";
 }
 
+bool name_network(const std::string& word, Network& network) {
+  for (const NetworkKind kind : {NetworkKind::infiniband, NetworkKind::roce, NetworkKind::tcp,
+                                 NetworkKind::efa, NetworkKind::slingshot}) {
+    for (const Sockets sockets : {Sockets::host, Sockets::virtual_nic, Sockets::gpudirect}) {
+      Network named = network;
+      named.kind = kind;
+      named.sockets = sockets;
+      if (kind_word(named) != word) continue;
+      network = named;
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<std::string> network_kind_words() {
+  return {"ib", "roce", "tcp", "tcp-vm", "tcpx", "efa", "slingshot"};
+}
+
 }  // namespace ddpsim

@@ -1,7 +1,9 @@
 // What cluster files and documents call the kinds of things a cluster is made of.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "ddpsim/sim/cluster.hpp"
 #include "ddpsim/topologies/topology.hpp"
@@ -13,6 +15,9 @@ std::string_view kind_word(VertexKind kind);  ///< "pcie-switch"
 /// (GPUDirect-TCPX, -TCPXO).
 std::string_view kind_word(const Network& network);
 std::string_view kind_word(IntraKind kind);  ///< "nvswitch"
+/// The other way: kind and sockets of the word; false where there is no such network.
+bool name_network(const std::string& word, Network& network);
+std::vector<std::string> network_kind_words();
 /// What is assumed of each TCP connection where no log of the cluster stands behind it; empty where
 /// nothing is.
 std::string_view assumed_of_connections(const Cluster& cluster);

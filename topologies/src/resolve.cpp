@@ -1,0 +1,132 @@
+// A description at its final size: checked, wired, its channels searched.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "channel_derivation.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/sim/correction.hpp"
+#include "description.hpp"
+#include "node_graph.hpp"
+
+namespace ddpsim {
+namespace {
+
+void check_size(const ClusterDescription& description) {
+  const int nodes = description.nodes();
+  const int gpus = description.types.front().gpus_per_node;
+  for (const NodeDescription& type : description.types) {
+    if (type.gpus_per_node == gpus) continue;
+    throw InputError(
+        {description.file, "",
+         fmt::format("nodes of {} and of {} GPUs in one cluster", gpus, type.gpus_per_node),
+         "Ranks are counted node by node: give every type as many GPUs"});
+  }
+  if (description.switches && !description.switches->hosts.empty() &&
+      static_cast<std::size_t>(nodes) > description.switches->hosts.size()) {
+    throw InputError({description.file, "",
+                      fmt::format("{} nodes, where the switch list names {}", nodes,
+                                  description.switches->hosts.size()),
+                      "Ask for fewer, or name them all"});
+  }
+  if (nodes > 1 && description.network.kind == NetworkKind::none) {
+    throw InputError(
+        {description.file, "", fmt::format("{} nodes need a network and none is given", nodes),
+         description.from_line
+             ? "Add one, such as \"nic:1x100Gbps:ib\""
+             : R"(Add "network": {"kind": "ib", "nics_per_node": 1, "per_nic": "100Gbps"})"});
+  }
+  const std::int64_t ranks = std::int64_t{nodes} * gpus;
+  if (ranks > kMostRanks) {
+    throw InputError({description.file, "",
+                      fmt::format("{} nodes of {} GPUs are {} ranks", nodes, gpus, ranks),
+                      fmt::format("At most {} can be simulated", kMostRanks)});
+  }
+}
+
+/// What the type sends into the network, all NICs together.
+Bandwidth network_rate(const NodeType& type) {
+  Bandwidth sum;
+  for (const Vertex& vertex : type.graph.vertices) sum = sum + vertex.port;
+  return sum;
+}
+
+/// The least of each: NCCL counts on what all ranks have, and a step waits for the slowest.
+void take_least(Cluster& cluster, const std::vector<NodeType>& types) {
+  cluster.gpu = types.front().gpu;
+  cluster.cpu = types.front().cpu;
+  const NodeType* slowest = &types.front();
+  for (const NodeType& type : types) {
+    const auto pace = [](const GpuModel& gpu) {
+      return std::pair(gpu.compute_capability, gpu.fp32_tflops);
+    };
+    if (pace(type.gpu) < pace(cluster.gpu)) cluster.gpu = type.gpu;
+    if (type.cpu == CpuVendor::amd) cluster.cpu = type.cpu;  // NCCL: one AMD host decides
+    if (network_rate(type) < network_rate(*slowest)) slowest = &type;
+  }
+  const auto nics = static_cast<int>(slowest->graph.all(VertexKind::nic).size());
+  cluster.network.nics_per_node = nics;
+  if (nics > 0) cluster.network.per_nic = network_rate(*slowest) / nics;
+}
+
+NodeType node_type(const NodeDescription& node, const ClusterDescription& description) {
+  NodeType type;
+  type.name = node.name;
+  type.count = node.count;
+  type.gpu = node.gpu;
+  type.cpu = node.cpu;
+  type.pcie_assumed = !node.wiring;
+  type.graph = keep_gpus(wire_node(node), node.gpus_per_node);
+  if (description.nodes() == 1) return type;
+  if (type.graph.all(VertexKind::nic).empty())
+    throw InputError(
+        {description.file, "",
+         type.name == "node" ? "a node has no NIC" : fmt::format("a {} node has no NIC", type.name),
+         "Nodes reach each other through NICs"});
+  for (const Vertex& vertex : type.graph.vertices)
+    if (vertex.kind == VertexKind::nic && vertex.port <= Bandwidth())
+      throw InputError({description.file, "",
+                        fmt::format("the rate of {} is not stated", vertex.name),
+                        "Add it: \"nic:200Gbps:ib\" beside the file, or \"per_nic\" within"});
+  return type;
+}
+
+}  // namespace
+
+Topology resolve(const ClusterDescription& description) {
+  check_size(description);
+  Topology topology;
+  Cluster& cluster = topology.cluster;
+  cluster.name = description.name;
+  topology.summary = description.summary;
+  cluster.nodes = description.nodes();
+  cluster.gpus_per_node = description.types.front().gpus_per_node;
+  cluster.network = description.network;
+  cluster.verified = std::count(description.verified_nodes.begin(),
+                                description.verified_nodes.end(), cluster.nodes) > 0;
+  if (description.calibration) {
+    cluster.calibration = std::make_shared<const Calibration>(*description.calibration);
+    cluster.verified = cluster.verified ||
+                       is_calibrated_at(*cluster.calibration, cluster.nodes, cluster.gpus_per_node);
+  }
+  cluster.sources = description.sources;
+  cluster.prices = description.prices;
+  cluster.degraded_links = static_cast<int>(description.degraded.size());
+  for (const NodeDescription& node : description.types)
+    topology.node_types.push_back(node_type(node, description));
+  take_least(cluster, topology.node_types);
+  if (description.switches) topology.switches = *description.switches;
+  topology.switches.oversubscription = cluster.network.oversubscription;
+  // Without a word on leaves all that leaves a node crosses the narrow part, as the law has it.
+  if (!description.switches && cluster.network.oversubscription > 1) {
+    topology.switches.kind = SwitchPlan::Kind::leaf_spine;
+  }
+  topology.degraded = description.degraded;
+  derive_channels(description, topology);
+  return topology;
+}
+
+}  // namespace ddpsim
