@@ -72,8 +72,8 @@ void write_statistics(JsonWriter& json, const IterationStatistics& statistics) {
   json.end_object();
 }
 
-void write_ranks(JsonWriter& json, const std::vector<RankWait>& ranks) {
-  json.key("ranks").begin_array();
+void write_rank_waits(JsonWriter& json, const std::vector<RankWait>& ranks) {
+  json.key("rank_waits").begin_array();
   for (const RankWait& rank : ranks) {
     json.begin_object(JsonWriter::Layout::line);
     json.key("rank").integer(rank.rank);
@@ -101,7 +101,7 @@ std::string result_json(const SimulationResult& result, const ReportContext& con
   if (context.iteration_if_alike)
     json.key("iteration_if_alike_us").time(*context.iteration_if_alike);
   if (result.statistics) write_statistics(json, *result.statistics);
-  if (!result.ranks.empty()) write_ranks(json, result.ranks);
+  if (!result.ranks.empty()) write_rank_waits(json, result.ranks);
   if (!result.iterations.empty()) {
     json.key("iterations").begin_array();
     for (const StepResult& step : result.iterations) {

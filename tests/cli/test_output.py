@@ -89,8 +89,8 @@ class RanksThatDiffer(unittest.TestCase):
         result = answer(*arguments)
         self.assertGreater(result["iteration_us"], 1.15 * result["iteration_if_alike_us"])
         self.assertEqual({bucket["last_rank"] for bucket in result["buckets"]}, {1})
-        self.assertGreater(result["ranks"][1]["caused_wait_us"], 0)
-        self.assertEqual(result["ranks"][0]["caused_wait_us"], 0)
+        self.assertGreater(result["rank_waits"][1]["caused_wait_us"], 0)
+        self.assertEqual(result["rank_waits"][0]["caused_wait_us"], 0)
         self.assertEqual(result["variation"]["stragglers"], [{"rank": 1, "slowdown": 1.2}])
         lines = ddpsim(*arguments).out.splitlines()[:6]
         self.assertIn("rank 1 causes 100 % of it", " ".join(" ".join(lines).split()))

@@ -100,7 +100,7 @@ TEST_CASE("result document: ranks that differ, and their statistics") {
   CHECK(doc["iteration_statistics"] ==
         Json::parse(R"json({"first_iteration": 3, "count": 20, "mean_us": 104000,
                                                        "p50_us": 103000, "p95_us": 108000, "p99_us": null})json"));
-  CHECK(result_json(result, context).find(R"("ranks": [
+  CHECK(result_json(result, context).find(R"("rank_waits": [
     {"rank": 0, "wait_us": 8000, "times_last": 1, "caused_wait_us": 2000},
     {"rank": 1, "wait_us": 6000, "times_last": 3, "caused_wait_us": 20000}
   ])") != std::string::npos);
