@@ -63,7 +63,7 @@ std::size_t cast_vectors(Region from, Region to) {
 }  // namespace
 
 void cast_elements(Region from, Region to) {
-  DDPSIM_ASSERT(from.elements == to.elements, "a cast keeps the elements");
+  DDPSIM_ASSERT(from.elements == to.elements, "a cast keeps the elements", from.elements, to.elements);
   const std::size_t done = cast_vectors(from, to);
   with_elements(from, [to, done](auto in) {
     with_elements(to, [in, done](auto out) {

@@ -34,7 +34,7 @@ NcclCommunicator::NcclCommunicator(StoreClient& store, CudaDevice& device, int r
     store.set("nccl", std::string(id.internal, sizeof id.internal));
   }
   const std::string text = store.get("nccl");
-  DDPSIM_ASSERT(text.size() == sizeof id.internal, "NCCL's id has its size");
+  DDPSIM_ASSERT(text.size() == sizeof id.internal, "NCCL's id has its size", text.size());
   std::memcpy(id.internal, text.data(), text.size());
   require(ncclCommInitRank(&communicator_, ranks, id, rank), "joining the communicator");
   for (cudaStream_t* stream : {&stream_, &casts_})

@@ -133,10 +133,12 @@ StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execu
   const Duration between = stream.optimizer_start - backward_end;
   const Duration gaps = between - times.exposed_communication - times.finalize;
   DDPSIM_ASSERT(TimePoint() + times.forward + times.backward == backward_end,
-                "forward and backward must fill the time up to the end of backward");
-  DDPSIM_ASSERT(gaps >= Duration(), "parts of the step after backward overlap");
+                "forward and backward must fill the time up to the end of backward", times.forward,
+                times.backward, backward_end);
+  DDPSIM_ASSERT(gaps >= Duration(), "parts of the step after backward overlap", between,
+                times.exposed_communication, times.finalize);
   DDPSIM_ASSERT(!times.overlap || (*times.overlap >= 0 && *times.overlap <= 1),
-                "overlap outside 0 to 1");
+                "overlap outside 0 to 1", *times.overlap);
   // What kept the GPU waiting between steps (data loading) does so for every micro-batch.
   times.stall = gaps + stall(workload).value_or(Duration()) * ddp.accumulate;
   times.iteration = times.forward + times.backward + times.exposed_communication + times.finalize +

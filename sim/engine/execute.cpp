@@ -59,9 +59,11 @@ class Executor {
     }
     for (const RankProgress& state : states_) {
       for (const Stream& stream : state.streams)
-        DDPSIM_ASSERT(stream.next == stream.end, "a stream never finished");
+        DDPSIM_ASSERT(stream.next == stream.end, "a stream never finished", stream.next,
+                      stream.end);
       for (const std::size_t next : state.next_jobs)
-        DDPSIM_ASSERT(next + 1 >= state.jobs.size(), "a collective was never launched");
+        DDPSIM_ASSERT(next + 1 >= state.jobs.size(), "a collective was never launched", next,
+                      state.jobs.size());
     }
     return std::move(result_);
   }

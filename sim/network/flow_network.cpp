@@ -30,7 +30,7 @@ FlowNetwork::FlowNetwork(const NetworkLinks& links, std::vector<NetworkJob> jobs
 }
 
 void FlowNetwork::start(std::size_t job, std::size_t pipeline, TimePoint at) {
-  DDPSIM_ASSERT(!jobs_[job].running, "a job starts a pipeline while it runs one");
+  DDPSIM_ASSERT(!jobs_[job].running, "a job starts a pipeline while it runs one", job);
   const auto index = static_cast<std::uint32_t>(job);
   set_up(index, jobs_[job].pipelines[pipeline]);
   push(at + jobs_[job].pipeline->start, index, What::start);

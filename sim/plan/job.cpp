@@ -64,7 +64,8 @@ std::shared_ptr<FlowPlanner> network_of(const std::shared_ptr<const Cluster>& cl
   if (flow == nullptr) return nullptr;
   for (const RingChannel& ring : flow->fabric->rings)
     DDPSIM_ASSERT(ring.ranks.size() == static_cast<std::size_t>(cluster->ranks()),
-                  "the fabric of a flow model is another cluster's");
+                  "the fabric of a flow model is another cluster's", ring.ranks.size(),
+                  cluster->ranks());
   return std::make_shared<FlowPlanner>(cluster, flow->fabric, *flow->background);
 }
 

@@ -28,7 +28,7 @@ class EventQueue {
   /// Precondition: `time` is not before the last event that left.
   void push(TimePoint time, Payload payload) {
     const std::uint64_t key = static_cast<std::uint64_t>(time.since_start().picoseconds()) ^ kSign;
-    DDPSIM_ASSERT(key >= now_, "an event lies in the past");
+    DDPSIM_ASSERT(key >= now_, "an event lies in the past", time, instant(now_));
     put({key, std::move(payload)});
   }
 
