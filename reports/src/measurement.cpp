@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "json_writer.hpp"
+#include "ddpsim/formats/json_writer.hpp"
 
 namespace ddpsim {
 namespace {
