@@ -12,8 +12,8 @@
 #include "ddpsim/calibrate/health.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/size_text.hpp"
+#include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
-#include "median.hpp"
 
 namespace ddpsim {
 namespace {

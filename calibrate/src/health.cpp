@@ -15,8 +15,8 @@
 #include <cmath>
 
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
-#include "median.hpp"
 
 namespace ddpsim {
 namespace {

@@ -13,7 +13,6 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "fit_parts.hpp"
 #include "law_parameters.hpp"
-#include "median.hpp"
 
 using namespace ddpsim;
 
@@ -59,15 +58,6 @@ Part part(Scale scale, std::vector<MeasuredPoint> points) {
 }
 
 }  // namespace
-
-TEST_CASE("median: the middle one, of an even number the mean of the middle two") {
-  CHECK(median({7}) == 7);
-  CHECK(median({9, 1}) == 5);
-  CHECK(median({9, 1, 4}) == 4);
-  CHECK(median({9, 1, 4, 6}) == 5);
-  CHECK(median({9, 1, 4, 6, 5}) == 5);
-  CHECK(median({-3, 100, 2, 2}) == 2);
-}
 
 TEST_CASE("validation: median, p90 by nearest rank and worst of 1 to n percent") {
   struct Known {
