@@ -8,6 +8,7 @@
 
 #include "ddpsim/formats/size_text.hpp"
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/quantile.hpp"
 #include "fit_parts.hpp"
 #include "kriging_fit.hpp"
 #include "law_parameters.hpp"
@@ -22,9 +23,7 @@ constexpr double kLeastMisfit = 0.05;
 double deviation(std::vector<double> logarithms) {
   if (logarithms.empty()) return 0;
   for (double& value : logarithms) value = std::abs(value);
-  std::sort(logarithms.begin(), logarithms.end());
-  const auto at = static_cast<std::size_t>(0.68 * static_cast<double>(logarithms.size() - 1) + 0.5);
-  return std::max(kLeastMisfit, logarithms[at]);
+  return std::max(kLeastMisfit, quantile(std::move(logarithms), 0.68));
 }
 
 SizeSpread misfit_of(const std::vector<FitResidual>& residuals) {
@@ -144,11 +143,7 @@ FitErrors errors_of(const std::vector<FitResidual>& residuals, Bytes from, bool 
       errors.push_back(
           std::abs((law_alone ? row.law_us : row.calibrated_us) / row.measured_us - 1));
   if (errors.empty()) return {};
-  std::sort(errors.begin(), errors.end());
-  const auto at = [&](double share) {
-    return errors[static_cast<std::size_t>(share * static_cast<double>(errors.size() - 1) + 0.5)];
-  };
-  return {at(0.5), at(0.9), errors.size()};
+  return {median(errors), quantile(errors, 0.9), errors.size()};
 }
 
 }  // namespace ddpsim

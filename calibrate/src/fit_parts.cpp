@@ -239,10 +239,7 @@ SizeSpread repeats_of(const std::vector<Part>& parts) {
     std::vector<double> within;
     for (const auto& [size, apart] : all)
       if (size >= from && size < to) within.push_back(apart);
-    if (within.empty()) return 0.0;
-    std::sort(within.begin(), within.end());
-    const double last = static_cast<double>(within.size() - 1);
-    return within[static_cast<std::size_t>(0.8 * last + 0.5)] / kFourInFive;
+    return within.empty() ? 0.0 : quantile(std::move(within), 0.8) / kFourInFive;
   };
   const auto wider = [&](Bytes from, Bytes to) {
     return std::max(one(in_place, from, to), one(other_log, from, to));
