@@ -2,13 +2,14 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <vector>
+
+#include "ddpsim/formats/number.hpp"
 
 namespace ddpsim {
 
@@ -30,11 +31,7 @@ inline Words words_of(std::string_view line) {
 }
 
 inline std::optional<std::int64_t> integer_of(std::string_view word) {
-  std::int64_t value = 0;
-  const char* const last = word.data() + word.size();
-  const auto [end, error] = std::from_chars(word.data(), last, value);
-  if (word.empty() || error != std::errc() || end != last) return std::nullopt;
-  return value;
+  return parse_number<std::int64_t>(word);
 }
 
 inline std::optional<std::int64_t> integer_at(const Words& words, std::size_t index) {
@@ -58,10 +55,8 @@ struct Figure {
 
 /// Also "nan" and "inf", as printf writes them: whoever reads a figure checks it.
 inline std::optional<Figure> figure_of(std::string_view word) {
-  Figure figure;
-  const char* const last = word.data() + word.size();
-  const auto [end, error] = std::from_chars(word.data(), last, figure.value);
-  if (word.empty() || error != std::errc() || end != last) return std::nullopt;
+  const auto value = parse_number<double>(word);
+  if (!value) return std::nullopt;
   const std::size_t e = word.find_first_of("eE");
   const std::string_view mantissa = word.substr(0, e);
   const std::size_t point = mantissa.find('.');
@@ -72,8 +67,7 @@ inline std::optional<Figure> figure_of(std::string_view word) {
     if (power.starts_with('+')) power.remove_prefix(1);
     exponent += static_cast<double>(integer_of(power).value_or(0));
   }
-  figure.half_unit = 0.5 * std::pow(10.0, exponent);
-  return figure;
+  return Figure{*value, 0.5 * std::pow(10.0, exponent)};
 }
 
 }  // namespace ddpsim

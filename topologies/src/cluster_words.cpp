@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 
 #include "ddpsim/formats/files.hpp"
@@ -25,17 +24,15 @@ void ClusterWord::fail(std::string message, std::string hint) const {
 
 std::int64_t ClusterWord::integer(std::string_view digits, const char* what,
                                   std::int64_t high) const {
-  std::int64_t number = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto result = std::from_chars(digits.data(), end, number);
-  const bool whole = result.ptr == end && !digits.empty();
-  if (!whole || result.ec == std::errc::invalid_argument) {
+  std::string_view rest = digits;
+  const auto number = take_number<std::int64_t>(rest);
+  if (!rest.empty() || digits.empty()) {
     fail(fmt::format("{} is not a number of {}", in_quotes(digits), what));
   }
-  if (result.ec != std::errc() || number < 1 || number > high) {
+  if (!number || *number < 1 || *number > high) {
     fail(fmt::format("{} is out of range; expected 1 to {} {}", in_quotes(digits), high, what));
   }
-  return number;
+  return *number;
 }
 
 Bandwidth ClusterWord::bandwidth(std::string_view written) const {

@@ -10,12 +10,12 @@
 //   net       speed in Mb/s
 //   cpu       CPUs are joined pairwise at a rate by vendor and model
 #include "nccl_xml.hpp"
+#include "ddpsim/formats/number.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <map>
 #include <pugixml.hpp>
@@ -123,15 +123,14 @@ class XmlReader {
                       std::int64_t high) const {
     const std::string_view written = node.attribute(name).value();
     if (written.empty()) return otherwise;
-    std::int64_t value = 0;
-    const char* const end = written.data() + written.size();
-    const auto [rest, error] = std::from_chars(written.data(), end, value);
-    const bool whole = rest == end || *rest == '.';  // "0.000000"
-    if (error != std::errc() || !whole || value < 0 || value > high) {
+    std::string_view rest = written;
+    const auto value = take_number<std::int64_t>(rest);
+    const bool whole = rest.empty() || rest.front() == '.';  // "0.000000"
+    if (!value || !whole || *value < 0 || *value > high) {
       fail_at(node,
               fmt::format("{}={} is not a number from 0 to {}", name, in_quotes(written), high));
     }
-    return value;
+    return *value;
   }
 
   void find_gpu_model(const pugi::xml_node& node, int depth) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "description.hpp"
@@ -142,8 +143,9 @@ class MatrixReader {
     }
     if (word.size() > 2 && word.size() <= 4 && word.compare(0, 2, "NV") == 0 &&
         word.find_first_not_of("0123456789", 2) == word.npos) {
-      const int links = std::stoi(word.substr(2));
-      if (links >= 1 && links <= kMostLinksPerGpu) return {.near = Near::unknown, .nvlinks = links};
+      const auto links = parse_number<int>(std::string_view(word).substr(2));
+      if (links && *links >= 1 && *links <= kMostLinksPerGpu)
+        return {.near = Near::unknown, .nvlinks = *links};
       fail(where, fmt::format("{} is not a number of NVLinks from 1 to {}", in_quotes(word),
                               kMostLinksPerGpu));
     }
