@@ -1,4 +1,4 @@
-// Words of a line, and words as numbers.
+// Words of a line as numbers.
 #pragma once
 
 #include <algorithm>
@@ -7,36 +7,15 @@
 #include <initializer_list>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/words.hpp"
 
 namespace ddpsim {
 
-/// Views into the line they were taken from.
-using Words = std::vector<std::string_view>;
-
-inline constexpr std::string_view kBlanks = " \t\r\v\f";
-
-inline Words words_of(std::string_view line) {
-  Words words;
-  for (;;) {
-    const std::size_t begin = line.find_first_not_of(kBlanks);
-    if (begin == std::string_view::npos) return words;
-    line.remove_prefix(begin);
-    const std::size_t end = std::min(line.find_first_of(kBlanks), line.size());
-    words.push_back(line.substr(0, end));
-    line.remove_prefix(end);
-  }
-}
-
-inline std::optional<std::int64_t> integer_of(std::string_view word) {
-  return parse_number<std::int64_t>(word);
-}
-
 inline std::optional<std::int64_t> integer_at(const Words& words, std::size_t index) {
   if (index >= words.size()) return std::nullopt;
-  return integer_of(words[index]);
+  return parse_number<std::int64_t>(words[index]);
 }
 
 /// Index of the first word of `sought`, which stand in a row.
@@ -65,7 +44,7 @@ inline std::optional<Figure> figure_of(std::string_view word) {
   if (e != std::string_view::npos) {
     std::string_view power = word.substr(e + 1);
     if (power.starts_with('+')) power.remove_prefix(1);
-    exponent += static_cast<double>(integer_of(power).value_or(0));
+    exponent += static_cast<double>(parse_number<std::int64_t>(power).value_or(0));
   }
   return Figure{*value, 0.5 * std::pow(10.0, exponent)};
 }

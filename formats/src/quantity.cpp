@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 
@@ -121,12 +122,6 @@ struct Quantity {
   std::optional<std::int64_t> whole;  ///< exact, when written without fraction or exponent
   std::int64_t per_base = 1;
 };
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 Parsed<Quantity> parse(std::string_view whole_text, Kind wanted) {
   const std::string shown = in_quotes(whole_text);

@@ -128,4 +128,6 @@ TEST_CASE("quote: hostile text stays on one line, valid and short") {
   CHECK(in_quotes("µ→") == "\"µ→\"");
   CHECK(in_quotes("\xe2\x82") == "\"??\"");
   CHECK(in_quotes(std::string(1000, 'x')).size() < 70);
+  CHECK(legible("a\nb\xff") == "a?b?");
+  CHECK(legible("abc", 2) == "ab…");
 }

@@ -1,4 +1,4 @@
-// Texts as tables and messages have them: lines, cells, quotes, sizes, diagnostics, near words.
+// Texts as tables and messages have them: lines, cells, words, quotes, sizes, diagnostics, near words.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -11,6 +11,7 @@
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/size_text.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/formats/words.hpp"
 
 using namespace ddpsim;
 
@@ -43,6 +44,12 @@ TEST_CASE("size text: the largest binary unit that leaves a whole number") {
   CHECK(size_text(Bytes(std::int64_t{5} << 30)) == "5 GiB");
   CHECK(size_text(Bytes(std::int64_t{7} << 40)) == "7 TiB");
   CHECK(size_text(Bytes(std::int64_t{1} << 50)) == "1024 TiB");  // no larger unit
+}
+
+TEST_CASE("words: whatever blanks and line ends lie between them") {
+  CHECK(words_of(" a\tbc \r\n d\v\fe") == Words{"a", "bc", "d", "e"});
+  CHECK(words_of("").empty());
+  CHECK(words_of(" \n").empty());
 }
 
 TEST_CASE("diagnostic: file, place, message and remedy, each left out with its punctuation") {

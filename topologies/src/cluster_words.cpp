@@ -11,15 +11,14 @@
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/formats/words.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "switch_list.hpp"
 
 namespace ddpsim {
 
 void ClusterWord::fail(std::string message, std::string hint) const {
-  const std::string shown = in_quotes(text);
-  throw InputError(
-      {"cluster", shown.substr(1, shown.size() - 2), std::move(message), std::move(hint)});
+  throw InputError({"cluster", legible(text), std::move(message), std::move(hint)});
 }
 
 std::int64_t ClusterWord::integer(std::string_view digits, const char* what,
@@ -52,11 +51,9 @@ std::pair<std::string_view, std::string_view> ClusterWord::counted(std::string_v
 
 ClusterWords split_words(std::string_view line, const std::vector<std::string>& known) {
   ClusterWords words;
-  constexpr std::string_view kSpace = " \t\r\n";
-  for (std::size_t at = line.find_first_not_of(kSpace); at < line.size();) {
-    const std::size_t end = std::min(line.find_first_of(kSpace, at), line.size());
+  for (const std::string_view text : words_of(line)) {
     ClusterWord word;
-    word.text = line.substr(at, end - at);
+    word.text = text;
     const std::size_t colon = word.text.find(':');
     word.key = word.text.substr(0, colon);
     if (std::find(known.begin(), known.end(), word.key) == known.end()) {
@@ -69,7 +66,6 @@ ClusterWords split_words(std::string_view line, const std::vector<std::string>& 
     word.value = word.text.substr(colon + 1);
     if (words.count(word.key) != 0) word.fail(fmt::format("\"{}\" is given twice", word.key));
     words.emplace(word.key, word);
-    at = line.find_first_not_of(kSpace, end);
   }
   return words;
 }

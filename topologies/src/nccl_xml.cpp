@@ -10,7 +10,6 @@
 //   net       speed in Mb/s
 //   cpu       CPUs are joined pairwise at a rate by vendor and model
 #include "nccl_xml.hpp"
-#include "ddpsim/formats/number.hpp"
 
 #include <fmt/format.h>
 
@@ -23,6 +22,7 @@
 #include <vector>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "description.hpp"
@@ -85,7 +85,7 @@ class XmlReader {
     if (std::string_view(system.name()) != "system") {
       const bool graphs = std::string_view(system.name()) == "graphs";
       fail(line_of(system.offset_debug()),
-           fmt::format("<{}> is not NCCL's topology; expected <system>", shown(system.name())),
+           fmt::format("<{}> is not NCCL's topology; expected <system>", legible(system.name())),
            graphs ? "That is NCCL_GRAPH_DUMP_FILE; take NCCL_TOPO_DUMP_FILE"
                   : "Write one with NCCL_TOPO_DUMP_FILE=topo.xml");
     }
@@ -105,11 +105,6 @@ class XmlReader {
   [[noreturn]] void fail_at(const pugi::xml_node& node, std::string message,
                             std::string hint = "") const {
     fail(line_of(node.offset_debug()), std::move(message), std::move(hint));
-  }
-
-  static std::string shown(std::string_view text) {
-    const std::string quoted = in_quotes(text);
-    return quoted.substr(1, quoted.size() - 2);
   }
 
   std::string line_of(std::ptrdiff_t offset) const {
@@ -277,7 +272,7 @@ class XmlReader {
 
   void add_nic(const pugi::xml_node& node, const std::string& name, Bandwidth port,
                std::uint32_t above, const LaneRate* slot) {
-    const std::string safe = name.empty() ? fmt::format("nic{}", nics_) : shown(name);
+    const std::string safe = name.empty() ? fmt::format("nic{}", nics_) : legible(name);
     ++nics_;
     const auto here = add(node, VertexKind::nic, safe, port);
     if (slot != nullptr) {

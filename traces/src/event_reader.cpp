@@ -66,16 +66,12 @@ std::optional<std::int64_t> first_number(ondemand::value value) {
   return std::nullopt;
 }
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 /// Names of 2021 (Kineto's first year, with capitals) and since; GPUs other than NVIDIA's bring
 /// runtimes of their own.
 EventKind kind_of(std::string_view category) {
   if (category == "cpu_op" || category == "Operator") return EventKind::cpu_op;
   if (category == "kernel" || category == "Kernel") return EventKind::kernel;
-  if (category == "Runtime" || ends_with(category, "_runtime") || ends_with(category, "_driver")) {
+  if (category == "Runtime" || category.ends_with("_runtime") || category.ends_with("_driver")) {
     return EventKind::runtime;
   }
   if (category == "gpu_memcpy" || category == "gpu_memset" || category == "Memcpy" ||
