@@ -6,9 +6,9 @@
 #include <cmath>
 #include <utility>
 
-#include "ddpsim/formats/size_text.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/sim/quantile.hpp"
+#include "ddpsim/sim/size_text.hpp"
 #include "fit_parts.hpp"
 #include "kriging_fit.hpp"
 #include "law_parameters.hpp"
@@ -34,7 +34,8 @@ SizeSpread misfit_of(const std::vector<FitResidual>& residuals) {
         logarithms.push_back(std::log(row.measured_us / row.law_us));
     return deviation(std::move(logarithms));
   };
-  SizeSpread misfit{within(Bytes(1), kSmall), within(kSmall, kLarge), within(kLarge, Bytes::max())};
+  SizeSpread misfit{within(Bytes(1), kMiddleFrom), within(kMiddleFrom, kLargeFrom),
+                    within(kLargeFrom, Bytes::max())};
   // A class nobody measured misses like the worst of the others.
   const double worst = std::max({misfit.small, misfit.middle, misfit.large});
   for (double* of : {&misfit.small, &misfit.middle, &misfit.large})

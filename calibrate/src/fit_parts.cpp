@@ -11,8 +11,9 @@
 
 #include "ddpsim/calibrate/health.hpp"
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/formats/size_text.hpp"
+#include "ddpsim/sim/correction.hpp"
 #include "ddpsim/sim/quantile.hpp"
+#include "ddpsim/sim/size_text.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 
 namespace ddpsim {
@@ -177,7 +178,7 @@ void check_agreement(const std::vector<Part>& parts, Fit& fit) {
         for (const MeasuredPoint& other : parts[b].points)
           if (one.size == other.size) {
             ratios.push_back(std::log(other.time_us / one.time_us));
-            if (one.size >= kLarge) large.push_back(ratios.back());
+            if (one.size >= kLargeFrom) large.push_back(ratios.back());
           }
       if (ratios.empty()) continue;
       double ratio = std::exp(median(std::move(ratios)));
@@ -244,7 +245,8 @@ SizeSpread repeats_of(const std::vector<Part>& parts) {
   const auto wider = [&](Bytes from, Bytes to) {
     return std::max(one(in_place, from, to), one(other_log, from, to));
   };
-  return {wider(Bytes(1), kSmall), wider(kSmall, kLarge), wider(kLarge, Bytes::max())};
+  return {wider(Bytes(1), kMiddleFrom), wider(kMiddleFrom, kLargeFrom),
+          wider(kLargeFrom, Bytes::max())};
 }
 
 }  // namespace ddpsim
