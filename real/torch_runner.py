@@ -35,14 +35,13 @@ def write(path, text):
 
 
 def quantiles(values):
+    """As sim/quantile.hpp defines them."""
     ordered = sorted(values)
 
-    def at(share):
-        place = share * (len(ordered) - 1)
-        below = int(place)
-        return ordered[below] + (place - below) * (ordered[min(below + 1, len(ordered) - 1)] - ordered[below])
+    def at(percent):
+        return ordered[max(-(-percent * len(ordered) // 100), 1) - 1]
 
-    return {"median": round(at(0.5), 3), "p10": round(at(0.1), 3), "p90": round(at(0.9), 3)}
+    return {"median": round(statistics.median(ordered), 3), "p10": round(at(10), 3), "p90": round(at(90), 3)}
 
 
 class HostClock:

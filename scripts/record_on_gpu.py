@@ -152,7 +152,7 @@ def compare(folder, only):
             continue
         errors = sorted(100 * abs(a - b) / backward for a, b in zip(recorded, profiled))
         print(f"{name:28} {len(errors):9} {backward / 1000:11.2f} {statistics.median(errors):9.2f} "
-              f"{errors[int(0.9 * (len(errors) - 1))]:6.2f} {errors[-1]:8.2f}")
+              f"{errors[-(-9 * len(errors) // 10) - 1]:6.2f} {errors[-1]:8.2f}")
         missed += errors[-1] > TARGET_PERCENT
     print(f"{missed} missed {TARGET_PERCENT:g} % or could not be compared")
     return missed

@@ -110,7 +110,7 @@ Figures figures_of_cap_table(std::string_view text, const std::string& file) {
     };
     constexpr std::string_view kApart = "all_reduce:";
     if (columns.name && cells[*columns.name].starts_with(kApart)) {
-      const auto size = integer_of(cells[*columns.name].substr(kApart.size()));
+      const auto size = parse_number<std::int64_t>(cells[*columns.name].substr(kApart.size()));
       if (!size)
         fail(fmt::format("name is {}", in_quotes(cells[*columns.name])),
              "Expected all_reduce:BYTES");

@@ -6,8 +6,9 @@
 #include <cmath>
 #include <utility>
 
-#include "ddpsim/formats/size_text.hpp"
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/quantile.hpp"
+#include "ddpsim/sim/size_text.hpp"
 #include "fit_parts.hpp"
 #include "kriging_fit.hpp"
 #include "law_parameters.hpp"
@@ -22,9 +23,7 @@ constexpr double kLeastMisfit = 0.05;
 double deviation(std::vector<double> logarithms) {
   if (logarithms.empty()) return 0;
   for (double& value : logarithms) value = std::abs(value);
-  std::sort(logarithms.begin(), logarithms.end());
-  const auto at = static_cast<std::size_t>(0.68 * static_cast<double>(logarithms.size() - 1) + 0.5);
-  return std::max(kLeastMisfit, logarithms[at]);
+  return std::max(kLeastMisfit, quantile(std::move(logarithms), 0.68));
 }
 
 SizeSpread misfit_of(const std::vector<FitResidual>& residuals) {
@@ -35,7 +34,8 @@ SizeSpread misfit_of(const std::vector<FitResidual>& residuals) {
         logarithms.push_back(std::log(row.measured_us / row.law_us));
     return deviation(std::move(logarithms));
   };
-  SizeSpread misfit{within(Bytes(1), kSmall), within(kSmall, kLarge), within(kLarge, Bytes::max())};
+  SizeSpread misfit{within(Bytes(1), kMiddleFrom), within(kMiddleFrom, kLargeFrom),
+                    within(kLargeFrom, Bytes::max())};
   // A class nobody measured misses like the worst of the others.
   const double worst = std::max({misfit.small, misfit.middle, misfit.large});
   for (double* of : {&misfit.small, &misfit.middle, &misfit.large})
@@ -144,11 +144,7 @@ FitErrors errors_of(const std::vector<FitResidual>& residuals, Bytes from, bool 
       errors.push_back(
           std::abs((law_alone ? row.law_us : row.calibrated_us) / row.measured_us - 1));
   if (errors.empty()) return {};
-  std::sort(errors.begin(), errors.end());
-  const auto at = [&](double share) {
-    return errors[static_cast<std::size_t>(share * static_cast<double>(errors.size() - 1) + 0.5)];
-  };
-  return {at(0.5), at(0.9), errors.size()};
+  return {median(errors), quantile(errors, 0.9), errors.size()};
 }
 
 }  // namespace ddpsim

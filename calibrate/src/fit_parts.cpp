@@ -11,9 +11,10 @@
 
 #include "ddpsim/calibrate/health.hpp"
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/formats/size_text.hpp"
+#include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/quantile.hpp"
+#include "ddpsim/sim/size_text.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
-#include "median.hpp"
 
 namespace ddpsim {
 namespace {
@@ -177,7 +178,7 @@ void check_agreement(const std::vector<Part>& parts, Fit& fit) {
         for (const MeasuredPoint& other : parts[b].points)
           if (one.size == other.size) {
             ratios.push_back(std::log(other.time_us / one.time_us));
-            if (one.size >= kLarge) large.push_back(ratios.back());
+            if (one.size >= kLargeFrom) large.push_back(ratios.back());
           }
       if (ratios.empty()) continue;
       double ratio = std::exp(median(std::move(ratios)));
@@ -239,15 +240,13 @@ SizeSpread repeats_of(const std::vector<Part>& parts) {
     std::vector<double> within;
     for (const auto& [size, apart] : all)
       if (size >= from && size < to) within.push_back(apart);
-    if (within.empty()) return 0.0;
-    std::sort(within.begin(), within.end());
-    const double last = static_cast<double>(within.size() - 1);
-    return within[static_cast<std::size_t>(0.8 * last + 0.5)] / kFourInFive;
+    return within.empty() ? 0.0 : quantile(std::move(within), 0.8) / kFourInFive;
   };
   const auto wider = [&](Bytes from, Bytes to) {
     return std::max(one(in_place, from, to), one(other_log, from, to));
   };
-  return {wider(Bytes(1), kSmall), wider(kSmall, kLarge), wider(kLarge, Bytes::max())};
+  return {wider(Bytes(1), kMiddleFrom), wider(kMiddleFrom, kLargeFrom),
+          wider(kLargeFrom, Bytes::max())};
 }
 
 }  // namespace ddpsim

@@ -11,11 +11,6 @@
 
 namespace ddpsim {
 
-// Where latency ends to decide, and where the wire begins to.
-inline constexpr Bytes kSmall{64 << 10};
-inline constexpr Bytes kLarge{1 << 20};
-inline constexpr double kFourInFive = 1.28;  ///< standard deviations
-
 /// A log that takes part.
 struct Part {
   const MeasuredLog* log;

@@ -15,8 +15,9 @@
 #include <cmath>
 
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/sim/calibration.hpp"
+#include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
-#include "median.hpp"
 
 namespace ddpsim {
 namespace {
@@ -28,7 +29,6 @@ constexpr double kAnotherUnit = 300;  ///< milliseconds for microseconds are a t
 constexpr double kAboutFour = 0.35;   ///< logarithmic
 constexpr double kBeatsLinks = 1.05;  ///< rates and times are rounded
 constexpr double kAlike = 0.7;        ///< of what another machine would take: it explains the time
-constexpr Bytes kLarge{1 << 20};
 
 double law_us(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning) {
   const CollectiveChoice choice = choose(CollectiveKind::all_reduce, size, cluster, tuning);
@@ -38,7 +38,7 @@ double law_us(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning
 std::vector<MeasuredPoint> largest(const std::vector<MeasuredPoint>& points) {
   std::vector<MeasuredPoint> out;
   for (const MeasuredPoint& point : points) {
-    if (point.size >= kLarge && point.size * 8 >= points.back().size) out.push_back(point);
+    if (point.size >= kLargeFrom && point.size * 8 >= points.back().size) out.push_back(point);
   }
   return out;
 }

@@ -11,8 +11,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kNoise = 0.05;     ///< of a logarithm: repeats of one log differ by so much
-constexpr double kOwnNoise = 0.03;  ///< the same, within one log
+constexpr double kOwnNoise = 0.03;  ///< as kCorrectionNoise, within one log
 constexpr double kFreedom = 4;      ///< degrees, of Student's t
 constexpr double kStep = 1e-3;      ///< of a logarithm, for slopes
 constexpr int kRounds = 25;
@@ -64,7 +63,7 @@ struct Solver {
 
   Eigen::LLT<Eigen::MatrixXd> factor(const Eigen::VectorXd& trust) const {
     Eigen::MatrixXd all = covariance;
-    all.diagonal() += kNoise * kNoise * trust.cwiseInverse();
+    all.diagonal() += kCorrectionNoise * kCorrectionNoise * trust.cwiseInverse();
     return all.llt();
   }
 
@@ -137,7 +136,7 @@ KrigingFit solve(const KrigingProblem& problem) {
     }
     // What of the rest is noise: its share of the variance, by the weights of the process.
     const Eigen::VectorXd weights = factored.solve(solver.measured - at);
-    const Eigen::VectorXd noise = kNoise * weights.cwiseQuotient(trust);
+    const Eigen::VectorXd noise = kCorrectionNoise * weights.cwiseQuotient(trust);
     const Eigen::VectorXd believed =
         (kFreedom + 1) * (noise.array().square() + kFreedom).inverse().matrix();
     const double change = (believed - trust).cwiseAbs().maxCoeff();

@@ -8,7 +8,7 @@
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
-#include "ddpsim/formats/size_text.hpp"
+#include "ddpsim/sim/size_text.hpp"
 #include "nccl_debug.hpp"
 #include "rank_count.hpp"
 #include "raw_log.hpp"

@@ -32,7 +32,7 @@ std::optional<Set> set_of(std::string_view text, Parse parse) {
 }
 
 std::optional<int> count_of(std::string_view text, std::int64_t most) {
-  const auto count = integer_of(text);
+  const auto count = parse_number<std::int64_t>(text);
   if (!count || *count < 1 || *count > most) return std::nullopt;
   return static_cast<int>(*count);
 }

@@ -1,45 +1,21 @@
-// Words of a line, and words as numbers.
+// Words of a line as numbers.
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
-#include <vector>
+
+#include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/words.hpp"
 
 namespace ddpsim {
 
-/// Views into the line they were taken from.
-using Words = std::vector<std::string_view>;
-
-inline constexpr std::string_view kBlanks = " \t\r\v\f";
-
-inline Words words_of(std::string_view line) {
-  Words words;
-  for (;;) {
-    const std::size_t begin = line.find_first_not_of(kBlanks);
-    if (begin == std::string_view::npos) return words;
-    line.remove_prefix(begin);
-    const std::size_t end = std::min(line.find_first_of(kBlanks), line.size());
-    words.push_back(line.substr(0, end));
-    line.remove_prefix(end);
-  }
-}
-
-inline std::optional<std::int64_t> integer_of(std::string_view word) {
-  std::int64_t value = 0;
-  const char* const last = word.data() + word.size();
-  const auto [end, error] = std::from_chars(word.data(), last, value);
-  if (word.empty() || error != std::errc() || end != last) return std::nullopt;
-  return value;
-}
-
 inline std::optional<std::int64_t> integer_at(const Words& words, std::size_t index) {
   if (index >= words.size()) return std::nullopt;
-  return integer_of(words[index]);
+  return parse_number<std::int64_t>(words[index]);
 }
 
 /// Index of the first word of `sought`, which stand in a row.
@@ -58,10 +34,8 @@ struct Figure {
 
 /// Also "nan" and "inf", as printf writes them: whoever reads a figure checks it.
 inline std::optional<Figure> figure_of(std::string_view word) {
-  Figure figure;
-  const char* const last = word.data() + word.size();
-  const auto [end, error] = std::from_chars(word.data(), last, figure.value);
-  if (word.empty() || error != std::errc() || end != last) return std::nullopt;
+  const auto value = parse_number<double>(word);
+  if (!value) return std::nullopt;
   const std::size_t e = word.find_first_of("eE");
   const std::string_view mantissa = word.substr(0, e);
   const std::size_t point = mantissa.find('.');
@@ -70,10 +44,9 @@ inline std::optional<Figure> figure_of(std::string_view word) {
   if (e != std::string_view::npos) {
     std::string_view power = word.substr(e + 1);
     if (power.starts_with('+')) power.remove_prefix(1);
-    exponent += static_cast<double>(integer_of(power).value_or(0));
+    exponent += static_cast<double>(parse_number<std::int64_t>(power).value_or(0));
   }
-  figure.half_unit = 0.5 * std::pow(10.0, exponent);
-  return figure;
+  return Figure{*value, 0.5 * std::pow(10.0, exponent)};
 }
 
 }  // namespace ddpsim

@@ -13,6 +13,7 @@
 
 #include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "row_checks.hpp"
 
@@ -112,7 +113,7 @@ std::optional<std::int64_t> Reader::integer(const std::vector<std::string_view>&
                                             std::int64_t high) const {
   if (!header_.at[column]) return std::nullopt;
   const std::string_view cell = cells[*header_.at[column]];
-  const auto value = integer_of(cell);
+  const auto value = parse_number<std::int64_t>(cell);
   if (value && *value >= low && *value <= high) return value;
   constexpr std::array<std::string_view, kColumns> kNames = {
       "size", "", "", "", "", "nodes", "gpus_per_node"};

@@ -5,6 +5,7 @@
 
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "measured_csv.hpp"
 #include "measurement_json.hpp"
@@ -63,9 +64,10 @@ LogArgument parse_log_argument(std::string_view text) {
   if (at == std::string_view::npos || std::filesystem::exists(whole.path, error)) return whole;
   const std::string_view scale = text.substr(at + 1);
   const std::size_t times = scale.find('x');
-  const auto nodes = integer_of(scale.substr(0, times));
-  const auto gpus =
-      times == std::string_view::npos ? std::nullopt : integer_of(scale.substr(times + 1));
+  const auto nodes = parse_number<std::int64_t>(scale.substr(0, times));
+  const auto gpus = times == std::string_view::npos
+                        ? std::nullopt
+                        : parse_number<std::int64_t>(scale.substr(times + 1));
   const auto sane = [](const std::optional<std::int64_t>& n, std::int64_t most) {
     return n && *n >= 1 && *n <= most;
   };

@@ -13,6 +13,8 @@
 
 #include <algorithm>
 
+#include "ddpsim/formats/number.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -36,7 +38,7 @@ void take_version(const Words& words, RawLog& log) {
   for (const std::string_view word : words) {
     log.rccl = log.rccl || word == "rccl-tests" || word.starts_with("rccl-library=");
     if (!word.starts_with(kLibrary)) continue;
-    const auto code = integer_of(word.substr(kLibrary.size()));
+    const auto code = parse_number<std::int64_t>(word.substr(kLibrary.size()));
     if (code && !log.nccl) log.nccl = nccl_version_of_code(*code);
   }
 }
@@ -59,13 +61,13 @@ void take_settings(const Words& words, RawLog& log) {
 
 /// By name, or by NCCL's index before 2.22.
 std::optional<Algorithm> algorithm_of(std::string_view word) {
-  const auto index = integer_of(word);
+  const auto index = parse_number<std::int64_t>(word);
   if (index && *index >= 0 && *index < kAlgorithms) return static_cast<Algorithm>(*index);
   return parse_algorithm(word);
 }
 
 std::optional<Protocol> protocol_of(std::string_view word) {
-  const auto index = integer_of(word);
+  const auto index = parse_number<std::int64_t>(word);
   if (index && *index >= 0 && *index < kProtocols) return static_cast<Protocol>(*index);
   return parse_protocol(word);
 }
@@ -78,8 +80,8 @@ std::optional<int> channels_of(std::string_view word) {
   word.remove_suffix(1);
   const std::size_t dots = word.find("..");
   if (dots == std::string_view::npos) return std::nullopt;
-  const auto low = integer_of(word.substr(0, dots));
-  const auto high = integer_of(word.substr(dots + 2));
+  const auto low = parse_number<std::int64_t>(word.substr(0, dots));
+  const auto high = parse_number<std::int64_t>(word.substr(dots + 2));
   if (!low || !high || *low < 0 || *high < *low || *high > 1024) return std::nullopt;
   return static_cast<int>(*high - *low + 1);
 }
@@ -88,7 +90,7 @@ void take_decision(const Words& words, NcclWords& said) {
   const auto at = find_words(words, {"Bytes", "->", "Algo"});
   if (!at || *at == 0 || *at + 5 >= words.size() || words[*at + 4] != "proto") return;
   if (*at >= 2 && words[*at - 2].ends_with(':') && words[*at - 2] != "AllReduce:") return;
-  const auto size = integer_of(words[*at - 1]);
+  const auto size = parse_number<std::int64_t>(words[*at - 1]);
   const auto algorithm = algorithm_of(words[*at + 3]);
   const auto protocol = protocol_of(words[*at + 5]);
   if (!size || *size < 0 || !algorithm || !protocol || said.decisions.size() >= kMostDecisions) {
@@ -139,7 +141,7 @@ void take_nccl_words(const Words& words, RawLog& log) {
   take_count(words, "nRanks", kMostRanks, said.ranks);
   take_count(words, "nNodes", kMostRanks, said.nodes);
   if (const auto at = find_words(words, {"coll", "channels,"}); at && *at > 0) {
-    const auto channels = integer_of(words[*at - 1]);
+    const auto channels = parse_number<std::int64_t>(words[*at - 1]);
     if (channels && *channels >= 1 && *channels <= 1024)
       said.channels = static_cast<int>(*channels);
   }

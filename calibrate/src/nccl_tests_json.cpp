@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "ddpsim/formats/decoder.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "nccl_debug.hpp"
 
 namespace ddpsim {
@@ -117,7 +118,7 @@ RawLog scan_nccl_tests_json(std::string_view text, const std::string& file) {
     if (const auto root_rank = result.optional("root")) {
       const std::string text_of_root = root_rank->is_string() ? root_rank->string() : "";
       const Words words = words_of(text_of_root);
-      if (words.size() == 1) row.root = integer_of(words.front());
+      if (words.size() == 1) row.root = parse_number<std::int64_t>(words.front());
     }
     take_place(result, "out_of_place", row, run);
     take_place(result, "in_place", row, run);

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "ddpsim/formats/csv.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "nccl_debug.hpp"
 #include "row_checks.hpp"
 
@@ -156,7 +157,9 @@ bool Scanner::take_columns(const Words& words) {
 
 bool Scanner::take_row(const Words& words) {
   std::size_t type = 2;
-  while (type < words.size() && !(is_type(words[type]) && integer_of(words[type - 1]))) ++type;
+  while (type < words.size() &&
+         !(is_type(words[type]) && parse_number<std::int64_t>(words[type - 1])))
+    ++type;
   if (type >= words.size()) return false;
   // "[1,0]<stdout>:1048576": a prefix may stick to the size.
   std::string_view first = words[type - 2];
@@ -165,7 +168,7 @@ bool Scanner::take_row(const Words& words) {
       (first[digits] == ':' || first[digits] == ']' || first[digits] == '>')) {
     first.remove_prefix(digits + 1);
   }
-  const auto size = integer_of(first);
+  const auto size = parse_number<std::int64_t>(first);
   if (!size || ++rows_ > kMostRows) return false;
   RawRow row;
   row.place = place();

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/formats/size_text.hpp"
+#include "ddpsim/sim/size_text.hpp"
 
 namespace ddpsim {
 namespace {

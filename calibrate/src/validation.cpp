@@ -8,19 +8,13 @@
 #include <map>
 
 #include "ddpsim/formats/input_error.hpp"
-#include "median.hpp"
+#include "ddpsim/sim/quantile.hpp"
 
 namespace ddpsim {
 namespace {
 
 constexpr double kNoErrorOfOurs = 100;    ///< no prediction of ours is so far off
 constexpr double kDifferencePercent = 2;  ///< two caps that differ less are alike when measured
-
-/// Nearest rank: the smallest value that at least `share` of the sorted ones do not exceed.
-double quantile(const std::vector<double>& sorted, double share) {
-  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));
-  return sorted[std::max<std::size_t>(rank, 1) - 1];
-}
 
 /// One figure per name, in order of first appearance: repeats of a size become their median.
 std::vector<NamedFigure> merged(const std::vector<NamedFigure>& rows) {
@@ -187,7 +181,6 @@ void summarise(Validation& validation) {
     ++validation.intervals;
     if (*row.within_interval) ++validation.within_intervals;
   }
-  std::sort(errors.begin(), errors.end());
   validation.median_abs_error_percent = median(errors);
   validation.p90_abs_error_percent = quantile(errors, 0.9);
 }

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <memory>
 
 #include "cluster_arguments.hpp"
 #include "commands.hpp"
 #include "ddp_arguments.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "exit_code.hpp"
@@ -34,16 +34,14 @@ struct AllReduceArguments {
 /// As nccl-tests reads sizes: "8" bytes, "64K", "1M", "1G" binary; beside them "25MiB" and "1GB".
 Bytes parse_size(const std::string& option, const std::string& text) {
   constexpr double kMost = 1LL << 50;
-  double number = 0;
-  const char* const last = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), last, number);
-  const std::string_view suffix(rest, static_cast<std::size_t>(last - rest));
+  std::string_view suffix = text;
+  std::optional<double> number = take_number<double>(suffix);
   double unit = 0;
   if (suffix.empty()) unit = 1;
   if (suffix == "K" || suffix == "k") unit = 1 << 10;
   if (suffix == "M" || suffix == "m") unit = 1 << 20;
   if (suffix == "G" || suffix == "g") unit = 1 << 30;
-  if (error != std::errc() || unit == 0) {
+  if (!number || unit == 0) {
     const Parsed<Bytes> parsed = parse_bytes(text);
     if (!parsed.value)
       throw UsageError(fmt::format(
@@ -52,7 +50,7 @@ Bytes parse_size(const std::string& option, const std::string& text) {
     number = static_cast<double>(parsed.value->count());
     unit = 1;
   }
-  const double bytes = number * unit;
+  const double bytes = *number * unit;
   if (!(bytes >= 0 && bytes <= kMost))
     throw UsageError(fmt::format("{}: \"{}\" is out of range; expected 0 to 1 PiB", option, text));
   return Bytes(static_cast<std::int64_t>(bytes));

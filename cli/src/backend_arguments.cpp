@@ -8,6 +8,7 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/sim/step.hpp"
 #include "help_group.hpp"
 #include "key_values.hpp"
 #include "usage_error.hpp"
@@ -16,7 +17,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kLongestStepSeconds = 1e6;
 constexpr int kMostThreads = 64;
 
 Bandwidth read_rate(const std::string& key, const std::string& text) {

@@ -10,9 +10,9 @@
 
 #include "ddp_arguments.hpp"
 #include "ddpsim/formats/quantity.hpp"
-#include "ddpsim/formats/size_text.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/size_text.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 #include "ddpsim/topologies/plausible.hpp"
 #include "help_group.hpp"

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/models/transfer.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
@@ -131,11 +131,9 @@ ComputeScale parse_compute_scale(const std::string& text) {
   };
   std::string_view rest = text;
   const auto number = [&]() {
-    double value = 0;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-    if (error != std::errc() || !std::isfinite(value)) throw fail();
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-    return value;
+    const auto value = take_number<double>(rest);
+    if (!value || !std::isfinite(*value)) throw fail();
+    return *value;
   };
   ComputeScale scale;
   double error = 0;

@@ -3,9 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "commands.hpp"
+#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
@@ -48,16 +49,28 @@ std::vector<Section> bundled() {
   return {workloads, models, clusters};
 }
 
+std::string json_of(const std::vector<Section>& sections) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("schema").string("ddpsim.list/1");
+  for (const Section& section : sections) {
+    json.key(section.name).begin_array();
+    for (const Row& row : section.rows) {
+      json.begin_object();
+      json.key("name").string(row.name);
+      json.key("summary").string(row.summary);
+      json.end_object();
+    }
+    json.end_array();
+  }
+  json.end_object();
+  return std::move(json).finish();
+}
+
 int run(bool json) {
   const std::vector<Section> sections = bundled();
   if (json) {
-    nlohmann::ordered_json document = {{"schema", "ddpsim.list/1"}};
-    for (const Section& section : sections) {
-      document[section.name] = nlohmann::ordered_json::array();
-      for (const Row& row : section.rows)
-        document[section.name].push_back({{"name", row.name}, {"summary", row.summary}});
-    }
-    print(document.dump(2) + "\n");
+    print(json_of(sections));
     return kOk;
   }
   std::size_t width = 0;

@@ -1,6 +1,7 @@
 #include "ddpsim/formats/decoder.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -46,14 +47,7 @@ std::string escaped(std::string_view key) {  // RFC 6901
       out += c;
     }
   }
-  const std::string safe = in_quotes(out);
-  return safe.substr(1, safe.size() - 2);
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
+  return legible(out);
 }
 
 /// A double above 2^53 no longer says which integer was meant.
@@ -171,11 +165,12 @@ Bandwidth Cursor::bandwidth() const {
 std::string Cursor::choice(std::initializer_list<std::string_view> choices) const {
   const std::vector<std::string> words(choices.begin(), choices.end());
   if (!value_->is_string()) {
-    fail(shown(*value_) + " is not a string; expected one of: " + joined(words));
+    fail(fmt::format("{} is not a string; expected one of: {}", shown(*value_),
+                     fmt::join(words, ", ")));
   }
   const std::string& word = value_->get_ref<const std::string&>();
   if (std::find(words.begin(), words.end(), word) != words.end()) return word;
-  fail(in_quotes(word) + " is not known; expected one of: " + joined(words),
+  fail(fmt::format("{} is not known; expected one of: {}", in_quotes(word), fmt::join(words, ", ")),
        did_you_mean(word, words));
 }
 

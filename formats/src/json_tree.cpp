@@ -113,8 +113,8 @@ class TreeBuilder {
            "", read);
     }
     // Expected-token lists are for people who write parsers; the first clause says enough.
-    fail("not valid JSON: " + (kind == "invalid literal" ? "unexpected text" : printable(kind)), "",
-         read);
+    fail("not valid JSON: " + (kind == "invalid literal" ? "unexpected text" : legible(kind, 120)),
+         "", read);
   }
 
  private:
@@ -158,11 +158,6 @@ class TreeBuilder {
   bool close() {
     levels_.pop_back();
     return true;
-  }
-
-  static std::string printable(const std::string& text) {
-    const std::string shown = in_quotes(text, 120);
-    return shown.substr(1, shown.size() - 2);
   }
 
   [[noreturn]] void fail(std::string message, std::string hint = "") {

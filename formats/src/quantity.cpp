@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +11,8 @@
 #include <system_error>
 #include <vector>
 
+#include "ddpsim/formats/csv.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 
 namespace ddpsim {
@@ -122,12 +123,6 @@ struct Quantity {
   std::int64_t per_base = 1;
 };
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 Parsed<Quantity> parse(std::string_view whole_text, Kind wanted) {
   const std::string shown = in_quotes(whole_text);
   const auto problem = [&](const std::string& what) {
@@ -141,16 +136,14 @@ Parsed<Quantity> parse(std::string_view whole_text, Kind wanted) {
   if (!digit) return problem("is not a number with a unit");
 
   Quantity quantity;
-  const char* const end = text.data() + text.size();
-  const auto real = std::from_chars(text.data(), end, quantity.number);
-  if (real.ec == std::errc::result_out_of_range) return problem("is out of range");
-  if (real.ec != std::errc()) return problem("is not a number with a unit");
-  std::int64_t whole = 0;
-  const auto integer = std::from_chars(text.data(), end, whole);
-  if (integer.ec == std::errc() && integer.ptr == real.ptr) quantity.whole = whole;
+  std::string_view rest = text;
+  const auto real = take_number<double>(rest);
+  const std::string_view number = text.substr(0, text.size() - rest.size());
+  if (!real) return problem(number.empty() ? "is not a number with a unit" : "is out of range");
+  quantity.number = *real;
+  quantity.whole = parse_number<std::int64_t>(number);
 
-  const std::string_view number = text.substr(0, static_cast<std::size_t>(real.ptr - text.data()));
-  const std::string_view name = trimmed(text.substr(number.size()));
+  const std::string_view name = trimmed(rest);
   if (name.empty()) return problem("has no unit");
   const std::vector<Unit> units = all_units();
   std::string trouble = fmt::format("has an unknown unit {}", in_quotes(name));

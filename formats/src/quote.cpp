@@ -6,8 +6,9 @@
 namespace ddpsim {
 namespace {
 
-/// Bytes of the well-formed UTF-8 character at the front of `text`; 0 when it is broken. Overlong
-/// forms and surrogates are not worth telling apart here: a terminal shows them as one bad glyph.
+/// Bytes of the well-formed UTF-8 character at the front of `text`; 0 when it is broken. By hand, because
+/// libraries judge a text as a whole and do not say where it may be cut. Overlong forms and surrogates are
+/// not worth telling apart here: a terminal shows them as one bad glyph.
 std::size_t character_length(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   const std::size_t length = first < 0x80   ? 1
@@ -25,8 +26,8 @@ std::size_t character_length(std::string_view text) {
 
 }  // namespace
 
-std::string in_quotes(std::string_view text, std::size_t longest) {
-  std::string out = "\"";
+std::string legible(std::string_view text, std::size_t longest) {
+  std::string out;
   while (!text.empty()) {
     const std::size_t length = character_length(text);
     if (out.size() + std::max<std::size_t>(length, 1) > longest) {
@@ -41,7 +42,11 @@ std::string in_quotes(std::string_view text, std::size_t longest) {
     }
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
-  return out + "\"";
+  return out;
+}
+
+std::string in_quotes(std::string_view text, std::size_t longest) {
+  return '"' + legible(text, longest - 1) + '"';
 }
 
 }  // namespace ddpsim

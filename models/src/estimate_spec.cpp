@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/models/estimate.hpp"
@@ -24,16 +24,15 @@ constexpr std::int64_t kMostSamples = 1'000'000;
 std::int64_t count_after(std::string_view spec, std::string_view part, const char* what,
                          std::int64_t most) {
   const std::string_view digits = part.substr(1);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  const bool whole = error != std::errc::invalid_argument && end == digits.data() + digits.size() &&
-                     !digits.empty();
-  if (!whole || (error == std::errc() && value < 1) || digits.front() == '-')
+  std::string_view rest = digits;
+  const auto value = take_number<std::int64_t>(rest);
+  const bool whole = rest.empty() && !digits.empty();
+  if (!whole || (value && *value < 1) || digits.front() == '-')
     refuse(spec, fmt::format("{} is not a {}", in_quotes(part), what),
            fmt::format("Expected a whole number from 1, such as {}32", part.front()));
-  if (error != std::errc() || value > most)
+  if (!value || *value > most)
     refuse(spec, fmt::format("{} is beyond the largest {}, {}", in_quotes(part), what, most));
-  return value;
+  return *value;
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ddpsim/sim/quantile.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -122,8 +124,7 @@ Timeline median_timeline(const std::vector<Steps>& ranks) {
   std::vector<std::pair<Duration, std::size_t>> order;
   for (std::size_t i = 0; i < reported(steps); ++i) order.emplace_back(iteration(steps, i), i);
   if (order.empty()) return timeline;
-  std::sort(order.begin(), order.end());
-  const std::size_t chosen = order[(order.size() - 1) / 2].second;
+  const std::size_t chosen = quantile(std::move(order), 0.5).second;
   for (std::size_t r = 0; r < ranks.size(); ++r)
     timeline.ranks.push_back({.rank = static_cast<int>(r),
                               .spans = spans_of(ranks[r][chosen], steps[chosen].forward_begin)});

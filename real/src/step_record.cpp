@@ -1,8 +1,9 @@
 #include "step_record.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
+
+#include "ddpsim/formats/number.hpp"
 
 namespace ddpsim {
 namespace {
@@ -24,11 +25,9 @@ class Reader {
   bool more() const { return text_.find_first_not_of(' ') != std::string_view::npos; }
   std::int64_t number() {
     while (!text_.empty() && text_.front() == ' ') text_.remove_prefix(1);
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
-    text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
-    if (error != std::errc()) text_ = {};
-    return value;
+    const auto value = take_number<std::int64_t>(text_);
+    if (!value) text_ = {};
+    return value.value_or(0);
   }
   std::size_t count() { return static_cast<std::size_t>(std::max<std::int64_t>(0, number())); }
   TimePoint instant() { return TimePoint(Duration::picoseconds(number())); }

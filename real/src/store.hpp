@@ -60,6 +60,8 @@ class StoreClient {
   void set(const std::string& key, const std::string& value);
   /// Waits until somebody sets it. Throws JobEnded.
   std::string get(const std::string& key);
+  /// The same, as the whole number it is. Throws JobEnded where it is none.
+  std::int64_t get_number(const std::string& key);
   /// All ranks have called it. `name` is used once.
   void barrier(const std::string& name);
   /// Ends the job for all, with this reason. Never throws.

@@ -12,6 +12,8 @@
 #include <limits>
 #include <thread>
 
+#include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/quote.hpp"
 #include "host_clock.hpp"
 #include "messages.hpp"
 #include "store.hpp"
@@ -20,6 +22,12 @@ namespace ddpsim {
 namespace {
 
 constexpr auto kRetry = std::chrono::milliseconds(50);
+
+std::int64_t number_in(const std::string& answer) {
+  const auto number = parse_number<std::int64_t>(answer);
+  if (!number) throw JobEnded(fmt::format("rank 0 answered {}, not a number", in_quotes(answer)));
+  return *number;
+}
 
 int connect_once(const std::string& host, std::uint16_t port) {
   addrinfo hints{};
@@ -112,6 +120,10 @@ std::string StoreClient::get(const std::string& key) {
   return ask("get", key, "");
 }
 
+std::int64_t StoreClient::get_number(const std::string& key) {
+  return number_in(get(key));
+}
+
 void StoreClient::barrier(const std::string& name) {
   set("barrier/" + name + "/" + std::to_string(greeting_.rank), "");
   for (int rank = 0; rank < greeting_.ranks; ++rank)
@@ -152,7 +164,7 @@ std::int64_t StoreClient::clock_offset_ns() {
   std::int64_t offset = 0;
   for (int i = 0; i < kTries; ++i) {
     const std::int64_t before = monotonic_ns();
-    const std::int64_t theirs = std::stoll(ask("time", "", ""));
+    const std::int64_t theirs = number_in(ask("time", "", ""));
     const std::int64_t after = monotonic_ns();
     if (after - before >= shortest) continue;
     shortest = after - before;

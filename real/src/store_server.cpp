@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include "ddpsim/formats/number.hpp"
 #include "host_clock.hpp"
 #include "messages.hpp"
 #include "store.hpp"
@@ -136,9 +137,9 @@ struct StoreServer::State {
     std::unique_lock lock(mutex);
     const std::string& verb = message[0];
     if (verb == "hello" && message.size() == 5) {
-      const int says = std::atoi(message[1].c_str());
+      const int says = parse_number<int>(message[1]).value_or(-1);
       const std::string problem =
-          problem_with(says, std::atoi(message[2].c_str()), message[3], message[4]);
+          problem_with(says, parse_number<int>(message[2]).value_or(-1), message[3], message[4]);
       if (!problem.empty()) {
         end(problem);
       } else {

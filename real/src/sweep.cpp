@@ -75,7 +75,7 @@ class RankOfSweep {
   /// Rank 0's monotonic clock, counted from where rank 0 says.
   HostClock agreed_clock() {
     if (world_.rank == 0) store_.set("origin", std::to_string(monotonic_ns()));
-    const std::int64_t origin = std::stoll(store_.get("origin"));
+    const std::int64_t origin = store_.get_number("origin");
     return HostClock(origin - store_.clock_offset_ns());
   }
 

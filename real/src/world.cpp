@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 #include <ctime>
 #include <vector>
 
+#include "ddpsim/formats/number.hpp"
 #include "store.hpp"
 
 namespace ddpsim {
@@ -32,10 +32,8 @@ std::optional<std::string> variable(const char* name) {
 std::optional<int> number(const char* name) {
   const std::optional<std::string> text = variable(name);
   if (!text) return std::nullopt;
-  int value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error != std::errc() || end != text->data() + text->size() || value < 0)
-    throw JobEnded(fmt::format("{}={} is not a number", name, *text));
+  const auto value = parse_number<int>(*text);
+  if (!value || *value < 0) throw JobEnded(fmt::format("{}={} is not a number", name, *text));
   return value;
 }
 

@@ -1,8 +1,8 @@
 // all_reduce_perf's own table, so that prediction and measurement can be laid side by side.
 #include <fmt/format.h>
 
-#include "ddpsim/formats/size_text.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "ddpsim/sim/size_text.hpp"
 #include "report_lines.hpp"
 #include "text_layout.hpp"
 

@@ -1,5 +1,5 @@
+#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
-#include "json_writer.hpp"
 
 namespace ddpsim {
 

@@ -1,6 +1,6 @@
 #include "constant_words.hpp"
+#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/calibration_report.hpp"
-#include "json_writer.hpp"
 
 namespace ddpsim {
 namespace {

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "constant_words.hpp"
-#include "ddpsim/formats/size_text.hpp"
 #include "ddpsim/reports/calibration_report.hpp"
+#include "ddpsim/sim/size_text.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {

@@ -5,8 +5,8 @@
 
 #include <initializer_list>
 
+#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
-#include "json_writer.hpp"
 
 namespace ddpsim {
 namespace {

@@ -1,8 +1,8 @@
 // Parts that several documents share.
 #pragma once
 
+#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
-#include "json_writer.hpp"
 
 namespace ddpsim {
 

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "json_writer.hpp"
+#include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/sim/quantile.hpp"
 
 namespace ddpsim {
 namespace {
@@ -14,14 +15,6 @@ namespace {
 std::string_view type_in_log(Dtype dtype) {
   if (dtype == Dtype::float32) return "float";
   return dtype == Dtype::float16 ? "half" : name_of(dtype);
-}
-
-double quantile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  const double part = place - static_cast<double>(below);
-  return sorted[below] + part * (sorted[above] - sorted[below]);
 }
 
 /// Measured to a nanosecond; more digits would be noise.
@@ -86,12 +79,9 @@ std::string cap_of(const MeasuredConfiguration& configuration) {
 
 }  // namespace
 
-Quantiles quantiles_of(std::vector<double> values) {
+Quantiles quantiles_of(const std::vector<double>& values) {
   if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
-  constexpr double kLow = 0.1;
-  constexpr double kHigh = 0.9;
-  return {quantile(values, 0.5), quantile(values, kLow), quantile(values, kHigh)};
+  return {median(values), quantile(values, 0.1), quantile(values, 0.9)};
 }
 
 std::string measurement_json(const Measurement& measurement) {

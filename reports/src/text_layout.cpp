@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "ddpsim/formats/number.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -51,8 +53,10 @@ std::string significant(double value, int digits) {
   if (value == 0 || !std::isfinite(value)) return fmt::format("{:.0f}", value == 0 ? 0 : value);
   if (std::abs(value) < kSmallest) return value < 0 ? ">-0.001" : "<0.001";
   const std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
-  const int exponent = std::atoi(scientific.c_str() + scientific.find('e') + 1);
-  const double rounded = std::strtod(scientific.c_str(), nullptr);
+  const double rounded = parse_number<double>(scientific).value();
+  std::string_view power = std::string_view(scientific).substr(scientific.find('e') + 1);
+  if (power.starts_with('+')) power.remove_prefix(1);
+  const int exponent = parse_number<int>(power).value();
   return fmt::format("{:.{}f}", rounded, std::clamp(digits - 1 - exponent, 0, kMaxDecimals));
 }
 

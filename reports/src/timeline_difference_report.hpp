@@ -3,9 +3,9 @@
 
 #include <string>
 
+#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/reports/timeline_difference.hpp"
-#include "json_writer.hpp"
 
 namespace ddpsim {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
-#include "json_writer.hpp"
 
 namespace ddpsim {
 namespace {

@@ -1,5 +1,5 @@
+#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/topo_report.hpp"
-#include "json_writer.hpp"
 #include "topo_words.hpp"
 
 namespace ddpsim {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/validation_report.hpp"
-#include "json_writer.hpp"
 
 namespace ddpsim {
 

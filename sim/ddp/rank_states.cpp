@@ -1,8 +1,5 @@
 #include "rank_states.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "ddpsim/sim/step.hpp"
 
 namespace ddpsim {

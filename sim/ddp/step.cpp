@@ -16,8 +16,6 @@
 namespace ddpsim {
 namespace {
 
-/// Sums of a step must stay far inside 63 bits of picoseconds (106 days).
-constexpr double kLongestStepSeconds = 1e6;
 /// Far beyond any memory, and four times it still fits into 63 bits.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 

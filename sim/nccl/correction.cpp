@@ -37,14 +37,10 @@ constexpr double kReleaseSizes = 6.0;  // powers of two
 constexpr double kOwn = 0.3;
 constexpr double kOwnSizes = 1.0;  // powers of two
 
-/// Of the logarithm of a time: what the correction leaves of a log, beside what repeats differ by.
-constexpr double kNoise = 0.05;
 /// Of the logarithm of a time, per power of two outside the measured sizes.
 constexpr double kPerOctave = 0.03;
 /// How much further than from its own logs the law is from a scale left out.
 constexpr double kLawFurther = 2.0;
-/// Standard deviations within which four in five lie.
-constexpr double kFourInFive = 1.28;
 constexpr double kSlowerBeyond = 1.5;
 
 double log2_of(double value) {
@@ -133,17 +129,19 @@ double four_in_five(std::size_t scales) {
   return scales == 0 ? kStudent.front() : kStudent[std::min(scales, kStudent.size()) - 1];
 }
 
-/// Straight in the logarithm of the size between the classes' middles.
+/// Straight in the logarithm of the size from an octave below the middle class to its centre, and from
+/// there to an octave above.
 double at_size(const SizeSpread& spread, Bytes size) {
-  const double at = log2_of(static_cast<double>(size.count()));
-  constexpr double kSmall = 15;
-  constexpr double kMiddle = 18;
-  constexpr double kLarge = 21;
+  const auto octave = [](Bytes bytes) { return log2_of(static_cast<double>(bytes.count())); };
+  const double at = octave(size);
+  const double below = octave(kMiddleFrom) - 1;
+  const double centre = octave(kMiddleCentre);
+  const double above = octave(kLargeFrom) + 1;
   const auto between = [&](double a, double b, double from, double to) {
     return a + (b - a) * std::clamp((at - from) / (to - from), 0.0, 1.0);
   };
-  return at < kMiddle ? between(spread.small, spread.middle, kSmall, kMiddle)
-                      : between(spread.middle, spread.large, kMiddle, kLarge);
+  return at < centre ? between(spread.small, spread.middle, below, centre)
+                     : between(spread.middle, spread.large, centre, above);
 }
 
 }  // namespace
@@ -151,7 +149,8 @@ double at_size(const SizeSpread& spread, Bytes size) {
 Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
   if (nodes * gpus_per_node <= 1) return {};
   const double open = left_open(calibration, nodes, gpus_per_node, size);
-  double deviation = kNoise * kNoise + std::pow(at_size(calibration.repeats, size), 2);
+  double deviation =
+      kCorrectionNoise * kCorrectionNoise + std::pow(at_size(calibration.repeats, size), 2);
   const double misfit = at_size(calibration.misfit, size) * kLawFurther *
                         four_in_five(scales_of(calibration)) / kFourInFive;
   deviation += open * misfit * misfit;

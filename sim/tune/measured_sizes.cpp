@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ddpsim/sim/nccl.hpp"
+#include "ddpsim/sim/size_text.hpp"
 #include "measure_next.hpp"
 
 namespace ddpsim {
@@ -16,16 +17,6 @@ namespace {
 /// How far beyond its last size a log still speaks: two powers of two. By then the calibration takes
 /// three quarters of what the law misses by as open again (left_open of correction.cpp).
 constexpr double kReach = 4;
-
-std::string text_of(Bytes size) {
-  for (const auto& [unit, name] :
-       {std::pair{1 << 30, "GiB"}, std::pair{1 << 20, "MiB"}, std::pair{1 << 10, "KiB"}})
-    if (size.count() >= unit) {
-      const double units = static_cast<double>(size.count()) / unit;
-      return fmt::format("{:.{}g} {}", units, units < 1000 ? 3 : 4, name);
-    }
-  return fmt::format("{} B", size.count());
-}
 
 /// A log of one node says nothing of the network between nodes, and the
 /// reverse, unless no other is there: then how far the nodes are from the logs
@@ -61,8 +52,9 @@ void grade_by_sizes(Confidence& confidence, const std::vector<Bytes>& sizes, std
   if (outside.empty() || unknown * 2 <= all) return;
   confidence.grade = Grade::c;
   const auto [least, most] = std::minmax_element(outside.begin(), outside.end());
-  const std::string range =
-      *least == *most ? text_of(*least) : fmt::format("{} to {}", text_of(*least), text_of(*most));
+  const std::string range = *least == *most ? rounded_size_text(*least)
+                                            : fmt::format("{} to {}", rounded_size_text(*least),
+                                                          rounded_size_text(*most));
   std::string reason = fmt::format("no log covers {} of {}", what, range);
   confidence.basis = reason;
   if (auto next = measure_all_reduces(ErrorSource::collective_times, outside, cluster)) {

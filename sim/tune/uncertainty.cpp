@@ -37,9 +37,6 @@ constexpr Evidence kOnePcieNode{{0.77, 1.86}, {0.58, 1.84}, {0.86, 1.93},
                                 {0.26, 12.1}, {0.84, 1.93}, "3 logs of PCIe nodes, no two alike,"};
 constexpr Evidence kNetwork{{0.55, 1.73}, {0.66, 2.99}, {0.70, 1.85},
                             {0.25, 4.01}, {0.87, 1.34}, "22 logs over networks"};
-constexpr Bytes kSmall{64 * 1024};
-constexpr Bytes kMiddle{256 * 1024};
-constexpr Bytes kLarge{1'048'576};
 
 /// Straight in the logarithm of the size.
 Band between(Band a, Band b, Bytes from, Bytes to, Bytes size) {
@@ -69,7 +66,7 @@ Band fixed_cost_band(const Job& job) {
 Band bandwidth_band(const Job& job, Bytes largest) {
   const Cluster& cluster = job.cluster();
   if (chooser_of(job.model()) == nullptr || cluster.ranks() <= 1) return {};
-  return cluster.calibration ? duration_band(cluster, std::max(kLarge, largest))
+  return cluster.calibration ? duration_band(cluster, std::max(kLargeFrom, largest))
                              : evidence_for(cluster).bandwidth;
 }
 
@@ -139,8 +136,9 @@ Band duration_band(const Cluster& cluster, Bytes size) {
   if (cluster.calibration)
     return calibrated_band(*cluster.calibration, cluster.nodes, cluster.gpus_per_node, size);
   const Evidence& evidence = evidence_for(cluster);
-  if (size < kMiddle) return between(evidence.small, evidence.middle, kSmall, kMiddle, size);
-  return between(evidence.middle, evidence.large, kMiddle, kLarge, size);
+  if (size < kMiddleCentre)
+    return between(evidence.small, evidence.middle, kMiddleFrom, kMiddleCentre, size);
+  return between(evidence.middle, evidence.large, kMiddleCentre, kLargeFrom, size);
 }
 
 std::string band_evidence(const Cluster& cluster) {

@@ -55,9 +55,12 @@ import concurrent.futures
 import json
 import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
+
+from quantile import quantile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = os.path.join(HERE, "../../../shared/data/published-scaling")
@@ -294,14 +297,6 @@ def constant_efficiency(curves):
     return sum(ratios) / sum(r * r for r in ratios)
 
 
-def percentile(values, share):
-    ordered = sorted(values)
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
-
-
 def pairs_of(curve, steps):
     """[(earlier point, later point, whether predicted to differ the way it was measured)]."""
     times = [t for _, _, t in curve.points]
@@ -330,8 +325,8 @@ class Score:
                        min(zip(steps, times))[1])
                 self.regrets.append((times[cap] / min(times.values()) - 1, curve.name, cap))
 
-    median = property(lambda self: percentile([e for e, _, _ in self.errors], 0.5))
-    p90 = property(lambda self: percentile([e for e, _, _ in self.errors], 0.9))
+    median = property(lambda self: statistics.median(e for e, _, _ in self.errors))
+    p90 = property(lambda self: quantile((e for e, _, _ in self.errors), 0.9))
     worst = property(lambda self: max(self.errors))
     signs = property(lambda self: self.right / max(1, self.pairs))
     regret = property(lambda self: max(self.regrets) if self.regrets else None)
@@ -581,8 +576,8 @@ def choices(ddpsim, curves_a):
                 tails.append(score.p90)
                 print(f"  {backend} caps {caps} GPUs {gpus}: {score.median:5.1%} {score.p90:5.1%}")
         print(f"  {backend}, {len(medians)} choices: median {min(medians):.1%} to {max(medians):.1%}, "
-              f"in the middle {percentile(medians, 0.5):.1%}; p90 in the middle "
-              f"{percentile(tails, 0.5):.1%}")
+              f"in the middle {statistics.median(medians):.1%}; p90 in the middle "
+              f"{statistics.median(tails):.1%}")
 
 
 HIDDEN, VOCABULARY = 768, 30522

@@ -15,9 +15,12 @@ import csv
 import json
 import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
+
+from quantile import quantile
 
 KIB = 1 << 10
 MIB = 1 << 20
@@ -298,11 +301,6 @@ def fit_stage(rows, k, names):
             step /= 2
 
 
-def quantile(values, share):
-    values = sorted(values)
-    return values[int(share * (len(values) - 1) + 0.5)]
-
-
 def one_more(values, share):
     """Below which one more of the same kind lies with this probability: few logs leave more outside than
     their own quantile says."""
@@ -319,7 +317,7 @@ def summary(rows, predict):
     errors = [(100 * abs(predict(r) / r["measured_us"] - 1), f"{r['slug']} at {r['size']}")
               for r in rows]
     plain = [error for error, _ in errors]
-    return (f"median {quantile(plain, .5):5.1f} %  p90 {quantile(plain, .9):6.1f} %  "
+    return (f"median {statistics.median(plain):5.1f} %  p90 {quantile(plain, .9):6.1f} %  "
             f"worst {max(errors)[0]:6.1f} % ({max(errors)[1]})")
 
 
@@ -349,7 +347,7 @@ def bands(rows, predict):
                     held += sum(inside[0] <= r["measured_us"] / predict(r) <= inside[1]
                                 for r in mine if r["family"] == family)
             print(f"{name:16} {words:16} measured / predicted {quantile(ratios, .1):.2f} to "
-                  f"{quantile(ratios, .9):.2f}, median {quantile(ratios, .5):.2f}; "
+                  f"{quantile(ratios, .9):.2f}, median {statistics.median(ratios):.2f}; "
                   f"band of the others held {100 * held / len(mine):.0f} % of {len(mine)}")
 
 
@@ -391,7 +389,7 @@ def apart(rows, unseen):
     for kind, name in enumerate(KINDS):
         mine = [log for log in logs.values() if log[0] == kind]
         band = middle(kind)
-        x = [quantile(log[3], .5) for log in mine]
+        x = [statistics.median(log[3]) for log in mine]
         y = [log[2] for log in mine]
         mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
         both = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y))

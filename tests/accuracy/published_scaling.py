@@ -37,6 +37,7 @@ import threading
 from published_rows import (GROUPS, MODELS, assumed_cluster_of, cap_of, cluster_of, group_of,
                             has_half_gradients, nccl_of, percentile, precision_of, select,
                             sequence_of, step_seconds, torch_of)
+from quantile import quantile
 
 LOSS_WORTH_SCORING = 0.03
 BASELINE_NOISE = 0.01  # figures printed with two to four digits; the data's README says 1 %
@@ -177,16 +178,6 @@ class Predictor:
         return {"row": row, "group": group_of(row), "baseline": baseline, "measured": measured,
                 "predicted": predicted, "scale": scale, "step": step,
                 "low": predicted * (1 + low / 100), "high": predicted * (1 + high / 100)}
-
-
-def quantile(values, share):
-    values = sorted(values)
-    if not values:
-        return float("nan")
-    at = share * (len(values) - 1)
-    below = int(at)
-    above = min(below + 1, len(values) - 1)
-    return values[below] + (values[above] - values[below]) * (at - below)
 
 
 def errors(cases, predicted):

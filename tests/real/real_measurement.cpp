@@ -102,10 +102,10 @@ TEST_CASE("real measurement: every part of three steps, as quantiles") {
   measure(ranks, measured);
   CHECK(measured.iterations_us == std::vector<double>{50, 70, 60});
   CHECK(measured.iteration_us.median == 60);
-  CHECK(measured.iteration_us.p10 == doctest::Approx(52));
-  CHECK(measured.iteration_us.p90 == doctest::Approx(68));
+  CHECK(measured.iteration_us.p10 == 50);
+  CHECK(measured.iteration_us.p90 == 70);
   CHECK(measured.communication_us.median == 5);
-  CHECK(measured.communication_us.p90 == doctest::Approx(5 + 0.8 * 6));  // 11 in the third
+  CHECK(measured.communication_us.p90 == 11);  // the third
   REQUIRE(measured.buckets.size() == 1);
   const MeasuredBucket& bucket = measured.buckets[0];
   CHECK(bucket.parameters == std::vector<std::size_t>{1, 0});
@@ -113,7 +113,7 @@ TEST_CASE("real measurement: every part of three steps, as quantiles") {
   CHECK(bucket.launch_us.median == 25.5);
   CHECK(bucket.start_us.median == 26);
   CHECK(bucket.last_arrival_us.median == 35);
-  CHECK(bucket.last_arrival_us.p10 == doctest::Approx(29 + 0.2 * 6));
+  CHECK(bucket.last_arrival_us.p10 == 29);
   CHECK(bucket.end_us.median == 40);
 }
 
@@ -133,8 +133,8 @@ TEST_CASE("real measurement: quantiles") {
   CHECK(quantiles_of({3}).p90 == 3);
   const Quantiles quantiles = quantiles_of({5, 1, 2, 4, 3});
   CHECK(quantiles.median == 3);
-  CHECK(quantiles.p10 == doctest::Approx(1.4));
-  CHECK(quantiles.p90 == doctest::Approx(4.6));
+  CHECK(quantiles.p10 == 1);
+  CHECK(quantiles.p90 == 5);
 }
 
 TEST_CASE(

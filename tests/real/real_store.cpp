@@ -60,6 +60,17 @@ TEST_CASE("real store: ranks meet, a value set by one is read by another") {
   client.leave();
 }
 
+TEST_CASE("real store: a number that is none ends the job, not the process") {
+  Meeting meeting(1);
+  StoreClient client("127.0.0.1", meeting.listening.port, greeting(0, 1), kTimeout);
+  client.set("number", "-12");
+  CHECK(client.get_number("number") == -12);
+  client.set("word", "12 ns");
+  CHECK_THROWS_WITH_AS(client.get_number("word"), "rank 0 answered \"12 ns\", not a number",
+                       JobEnded);
+  client.leave();
+}
+
 TEST_CASE("real store: a rank that never arrives is named to the others within the time-out") {
   Meeting meeting(3, 1500ms);
   auto one = meeting.arrives(greeting(0, 3));

@@ -13,7 +13,6 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "fit_parts.hpp"
 #include "law_parameters.hpp"
-#include "median.hpp"
 
 using namespace ddpsim;
 
@@ -59,15 +58,6 @@ Part part(Scale scale, std::vector<MeasuredPoint> points) {
 }
 
 }  // namespace
-
-TEST_CASE("median: the middle one, of an even number the mean of the middle two") {
-  CHECK(median({7}) == 7);
-  CHECK(median({9, 1}) == 5);
-  CHECK(median({9, 1, 4}) == 4);
-  CHECK(median({9, 1, 4, 6}) == 5);
-  CHECK(median({9, 1, 4, 6, 5}) == 5);
-  CHECK(median({-3, 100, 2, 2}) == 2);
-}
 
 TEST_CASE("validation: median, p90 by nearest rank and worst of 1 to n percent") {
   struct Known {
@@ -147,15 +137,16 @@ TEST_CASE("fit errors: median and 90th percentile of those from a size on, of fi
       rows.push_back(residual(k % 2 == 0 ? 100 + k : 100 - k, 100 + 10 * k, 8));
     return errors_of(rows, Bytes(8), law_alone);
   };
-  // Of n values the one at share x (n - 1), rounded.
+  // The 90th percentile of n is number ceil(0.9 n).
   CHECK(errors(1).median == doctest::Approx(0.01));
   CHECK(errors(1).sizes == 1);
   CHECK(errors(5).median == doctest::Approx(0.03));
-  CHECK(errors(5).p90 == doctest::Approx(0.05));     // 3.6: the last
-  CHECK(errors(6).median == doctest::Approx(0.04));  // 2.5 is rounded up
-  CHECK(errors(6).p90 == doctest::Approx(0.06));     // 4.5 too
+  CHECK(errors(5).p90 == doctest::Approx(0.05));
+  CHECK(errors(6).median == doctest::Approx(0.035));  // of the middle two
+  CHECK(errors(6).p90 == doctest::Approx(0.06));
+  CHECK(errors(10).p90 == doctest::Approx(0.09));
   CHECK(errors(11).median == doctest::Approx(0.06));
-  CHECK(errors(11).p90 == doctest::Approx(0.10));  // 9: the last but one
+  CHECK(errors(11).p90 == doctest::Approx(0.10));  // 9.9: the last but one
   CHECK(errors(11).sizes == 11);
   CHECK(errors(11, true).median == doctest::Approx(0.6));
   CHECK(errors(11, true).p90 == doctest::Approx(1.0));
@@ -165,7 +156,7 @@ TEST_CASE("fit errors: median and 90th percentile of those from a size on, of fi
 }
 
 TEST_CASE("repeats: four in five lie within 1.28 deviations, in place beside out of place") {
-  // Ratios of e^0.128, e^0.256, … of n sizes from 1 KiB on; of n the one at 0.8 (n - 1), rounded.
+  // Ratios of e^0.128, e^0.256, … of n sizes from 1 KiB on; of n number ceil(0.8 n).
   const auto small = [](int n) {
     std::vector<MeasuredPoint> points;
     for (int k = 1; k <= n; ++k)
@@ -173,10 +164,10 @@ TEST_CASE("repeats: four in five lie within 1.28 deviations, in place beside out
     return repeats_of({part({1, 2}, points)}).small;
   };
   CHECK(small(1) == doctest::Approx(0.1));
-  CHECK(small(2) == doctest::Approx(0.2));  // 0.8: the second
-  CHECK(small(3) == doctest::Approx(0.3));  // 1.6
-  CHECK(small(4) == doctest::Approx(0.3));  // 2.4: the third
-  CHECK(small(6) == doctest::Approx(0.5));  // 4
+  CHECK(small(2) == doctest::Approx(0.2));  // 1.6: the second
+  CHECK(small(3) == doctest::Approx(0.3));  // 2.4
+  CHECK(small(5) == doctest::Approx(0.4));  // 4
+  CHECK(small(6) == doctest::Approx(0.5));  // 4.8
   CHECK(repeats_of({part({1, 2}, {point(1024, 100)})}).small == 0);
 }
 

@@ -109,10 +109,25 @@ TEST_CASE("number: all of the text or nothing") {
   CHECK_FALSE(parse_number<double>("0x10"));
 }
 
+TEST_CASE("number: one at the front is taken, also where it is out of range") {
+  std::string_view text = "12-0.5e1x";
+  CHECK(take_number<int>(text) == 12);
+  CHECK(take_number<double>(text) == -5);
+  CHECK_FALSE(take_number<double>(text));
+  CHECK(text == "x");
+  text = "2147483648 left";
+  CHECK_FALSE(take_number<int>(text));
+  CHECK(text == " left");
+  text = {};
+  CHECK_FALSE(take_number<int>(text));
+}
+
 TEST_CASE("quote: hostile text stays on one line, valid and short") {
   CHECK(in_quotes("dgx1v") == "\"dgx1v\"");
   CHECK(in_quotes("a\n\x1b[31m\xff") == "\"a??[31m?\"");
   CHECK(in_quotes("µ→") == "\"µ→\"");
   CHECK(in_quotes("\xe2\x82") == "\"??\"");
   CHECK(in_quotes(std::string(1000, 'x')).size() < 70);
+  CHECK(legible("a\nb\xff") == "a?b?");
+  CHECK(legible("abc", 2) == "ab…");
 }

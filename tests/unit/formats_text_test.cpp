@@ -1,4 +1,4 @@
-// Texts as tables and messages have them: lines, cells, quotes, sizes, diagnostics, near words.
+// Texts as tables and messages have them: lines, cells, words, quotes, diagnostics, near words.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -9,8 +9,8 @@
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
-#include "ddpsim/formats/size_text.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/formats/words.hpp"
 
 using namespace ddpsim;
 
@@ -34,15 +34,10 @@ TEST_CASE("csv: lines one after the other, the last with or without its end") {
   CHECK(first_line("# nothing\n\n") == "");
 }
 
-TEST_CASE("size text: the largest binary unit that leaves a whole number") {
-  CHECK(size_text(Bytes(0)) == "0 B");
-  CHECK(size_text(Bytes(1023)) == "1023 B");
-  CHECK(size_text(Bytes(1024)) == "1 KiB");
-  CHECK(size_text(Bytes(1025)) == "1025 B");
-  CHECK(size_text(Bytes(3 << 20)) == "3 MiB");
-  CHECK(size_text(Bytes(std::int64_t{5} << 30)) == "5 GiB");
-  CHECK(size_text(Bytes(std::int64_t{7} << 40)) == "7 TiB");
-  CHECK(size_text(Bytes(std::int64_t{1} << 50)) == "1024 TiB");  // no larger unit
+TEST_CASE("words: whatever blanks and line ends lie between them") {
+  CHECK(words_of(" a\tbc \r\n d\v\fe") == Words{"a", "bc", "d", "e"});
+  CHECK(words_of("").empty());
+  CHECK(words_of(" \n").empty());
 }
 
 TEST_CASE("diagnostic: file, place, message and remedy, each left out with its punctuation") {

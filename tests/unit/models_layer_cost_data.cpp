@@ -14,6 +14,7 @@
 
 #include "data_files.hpp"
 #include "ddpsim/models/catalogue.hpp"
+#include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "layer_cost_constants.hpp"
 
@@ -163,19 +164,18 @@ LayerErrors errors_of(const LayerTable& table, const LayerCostConstants& constan
   return errors_of(table, [&](const LayerRow& row) { return estimate(table, row, constants); });
 }
 
-double quantile_of_sizes(std::vector<double> values, double q) {
-  for (double& value : values) value = std::abs(value);
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
+std::vector<double> sizes_of(std::vector<double> errors) {
+  for (double& error : errors) error = std::abs(error);
+  return errors;
 }
 
 std::string line(const std::string& name, const LayerErrors& errors) {
   return fmt::format(
       "{:<14} forward {:+6.1f} %, of a layer {:5.1f} / {:5.1f} %   backward {:+6.1f} %, of a layer "
       "{:5.1f} / {:5.1f} %",
-      name, 100 * errors.forward_sum, 100 * quantile_of_sizes(errors.forward, 0.5),
-      100 * quantile_of_sizes(errors.forward, 0.9), 100 * errors.backward_sum,
-      100 * quantile_of_sizes(errors.backward, 0.5), 100 * quantile_of_sizes(errors.backward, 0.9));
+      name, 100 * errors.forward_sum, 100 * median(sizes_of(errors.forward)),
+      100 * quantile(sizes_of(errors.forward), 0.9), 100 * errors.backward_sum,
+      100 * median(sizes_of(errors.backward)), 100 * quantile(sizes_of(errors.backward), 0.9));
 }
 
 /// Mean error of a layer, and that of the sums.
@@ -266,17 +266,15 @@ TEST_CASE("layer cost: layer times of eight models on a V100") {
     report += "\n  " + line(table.file, errors);
     report += "\n  " + line("  ~ FLOPs", proportional(table, multiply_adds));
     report += "\n  " + line("  ~ parameters", proportional(table, weights));
-    CHECK(quantile_of_sizes(errors.forward, 0.5) <= 0.20);
-    CHECK(quantile_of_sizes(errors.backward, 0.5) <= 0.20);
-    CHECK(quantile_of_sizes(errors.backward, 0.5) <
-          quantile_of_sizes(proportional(table, multiply_adds).backward, 0.5));
+    CHECK(median(sizes_of(errors.forward)) <= 0.20);
+    CHECK(median(sizes_of(errors.backward)) <= 0.20);
+    CHECK(median(sizes_of(errors.backward)) <
+          median(sizes_of(proportional(table, multiply_adds).backward)));
     backward_sums.push_back(errors.backward_sum);
   }
   MESSAGE("signed error of the sum, then median / p90 of its layers:", report);
-  std::sort(backward_sums.begin(), backward_sums.end(),
-            [](double a, double b) { return std::abs(a) < std::abs(b); });
-  CHECK(std::abs(backward_sums[backward_sums.size() / 2]) <= 0.10);
-  CHECK(std::abs(backward_sums.back()) <= 0.20);
+  CHECK(median(sizes_of(backward_sums)) <= 0.10);
+  CHECK(quantile(sizes_of(backward_sums), 1) <= 0.20);
 }
 
 TEST_CASE("layer cost: each model predicted by constants learned from the other seven") {
@@ -313,7 +311,7 @@ TEST_CASE("layer cost: each model predicted by constants learned from the other 
         line(left_out.file, errors), 100 * rival.back(), learned.fp32_forward,
         learned.fp32_backward, learned.strided_gradient, learned.winograd_product,
         learned.winograd_memory, learned.memory);
-    CHECK(quantile_of_sizes(errors.backward, 0.5) <= 0.20);
+    CHECK(median(sizes_of(errors.backward)) <= 0.20);
     sums.push_back(errors.backward_sum);
   }
   std::vector<const LayerTable*> all;
@@ -323,7 +321,7 @@ TEST_CASE("layer cost: each model predicted by constants learned from the other 
                         learned.fp32_forward, learned.fp32_backward, learned.strided_gradient,
                         learned.winograd_product, learned.winograd_memory, learned.memory);
   MESSAGE("signed error of the sum, then median / p90 of its layers:", report);
-  CHECK(quantile_of_sizes(sums, 0.5) <= 0.10);
-  CHECK(quantile_of_sizes(sums, 0.5) < quantile_of_sizes(rival, 0.5));
-  CHECK(quantile_of_sizes(sums, 1) <= 0.25);
+  CHECK(median(sizes_of(sums)) <= 0.10);
+  CHECK(median(sizes_of(sums)) < median(sizes_of(rival)));
+  CHECK(quantile(sizes_of(sums), 1) <= 0.25);
 }

@@ -13,10 +13,12 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/models/transfer.hpp"
+#include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "layer_cost_constants.hpp"
 
@@ -120,21 +122,16 @@ double peak(const Case& one) {
                                                                       : gpu.fp32_tflops;
 }
 
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(std::lround(q * static_cast<double>(values.size() - 1)))];
-}
-
 std::string summary(const std::vector<double>& errors) {
   std::vector<double> sizes;
   for (const double error : errors) sizes.push_back(std::abs(error));
-  return fmt::format("median {:.1f} %, p90 {:.1f} %, worst {:.1f} %", 100 * quantile(sizes, 0.5),
+  return fmt::format("median {:.1f} %, p90 {:.1f} %, worst {:.1f} %", 100 * median(sizes),
                      100 * quantile(sizes, 0.9), 100 * quantile(sizes, 1));
 }
 
 double median_size(std::vector<double> errors) {
   for (double& error : errors) error = std::abs(error);
-  return quantile(errors, 0.5);
+  return median(std::move(errors));
 }
 
 /// The two tensor-core constants that serve the other groups best.
@@ -169,7 +166,7 @@ TEST_CASE(
   {
     std::vector<double> shares;
     for (const Case& one : all) shares.push_back(work(one) / peak(one) / one.measured_ms());
-    work_per_ms = quantile(shares, 0.5);
+    work_per_ms = median(shares);
   }
   std::map<std::string, LayerCostConstants> learned;
   std::string report;

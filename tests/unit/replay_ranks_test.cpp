@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data_files.hpp"
+#include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/traces/rank_group.hpp"
 #include "worlds.hpp"
@@ -46,11 +47,6 @@ std::vector<std::filesystem::path> trace_files() {
   for (int rank = 0; rank < kRanks; ++rank)
     paths.emplace_back(kStem + "rank" + std::to_string(rank) + ".json.gz");
   return paths;
-}
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 }  // namespace
@@ -107,9 +103,9 @@ TEST_CASE("replay: eight V100s with their own recordings start and end where the
     }
     CHECK(b == kBuckets.size());
   }
-  MESSAGE("start: median " << median_of(start_errors) << " us, worst "
+  MESSAGE("start: median " << median(start_errors) << " us, worst "
                            << *std::max_element(start_errors.begin(), start_errors.end())
-                           << " us; end: median " << median_of(end_errors) << " us, worst "
+                           << " us; end: median " << median(end_errors) << " us, worst "
                            << *std::max_element(end_errors.begin(), end_errors.end()) << " us");
   const std::vector<int> last = {7, 5, 4};  // as recorded
   double wait_us = 0;

@@ -123,6 +123,8 @@ TEST_CASE("layer table: each bad line gets its message") {
   CHECK(mentions(table_complaint(header), "no layer has parameters"));
   CHECK(mentions(table_complaint(header + "a,1,2\n"), "line 2: 3 cells"));
   CHECK(mentions(table_complaint(header + ",1,2,3\n"), "the layer has no name"));
+  for (const std::string name : {"\xFF", "a\xC0\x80", "\xED\xA0\x80", "\xE2\x82"})
+    CHECK(mentions(table_complaint(header + name + ",1,2,3\n"), "is not UTF-8"));
   CHECK(mentions(table_complaint(header + "a,-1,2,3\n"), "parameters is \"-1\""));
   CHECK(mentions(table_complaint(header + "a,1.5,2,3\n"), "parameters is \"1.5\""));
   CHECK(mentions(table_complaint(header + "a,1,nan,3\n"), "forward_us is \"nan\""));

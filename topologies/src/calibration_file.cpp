@@ -1,13 +1,11 @@
 #include "calibration_file.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <cmath>
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <nlohmann/json.hpp>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "ddpsim/formats/quote.hpp"
@@ -16,6 +14,8 @@
 
 namespace ddpsim {
 namespace {
+
+using Layout = JsonWriter::Layout;
 
 constexpr double kLongestLatency_us = 1e6;  // us: no latency of a network takes a second
 constexpr double kFastestBlock = 1e4;       // GB/s of one thread block
@@ -119,8 +119,8 @@ std::optional<NcclVersion> read_version(const Object& fields) {
   return version;
 }
 
-std::string version_text(const std::optional<NcclVersion>& nccl) {
-  return nccl ? fmt::format("\"nccl\": \"{}\", ", to_string(*nccl)) : "";
+void write_version(JsonWriter& json, const std::optional<NcclVersion>& nccl) {
+  if (nccl) json.key("nccl").string(to_string(*nccl));
 }
 
 CalibratedScale read_log(const Cursor& cursor) {
@@ -181,18 +181,81 @@ void read_correction(const Cursor& cursor, std::vector<CorrectionPoint>& out) {
   }
 }
 
-std::string triple(const ProtocolLatency& us) {
-  return fmt::format("[{}]", fmt::join(us, ", "));
+void write_triple(JsonWriter& json, std::string_view key, const ProtocolLatency& us) {
+  json.key(key).begin_array(Layout::line);
+  for (const double value : us) json.number(value);
+  json.end_array();
 }
 
-std::string quoted(const std::string& text) {
-  // A file name is bytes: what is not UTF-8 must not make a file that nobody can read.
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+void write_constants(JsonWriter& json, const PathConstants& law) {
+  json.key("constants").begin_object();
+  json.key("launch_us").number(law.launch_us);
+  write_triple(json, "start_us", law.start_us);
+  write_triple(json, "local_us", law.local_us);
+  write_triple(json, "hop_us", law.hop_us);
+  json.key("rendezvous_us").number(law.rendezvous_us);
+  json.key("channel_us").number(law.channel_us);
+  json.key("local_share").number(law.local_share);
+  json.key("nic_share").number(law.nic_share);
+  json.key("lone_gpu").number(law.lone_gpu);
+  json.key("ll_gbps").number(law.ll_gbps);
+  json.key("ll128_gbps").number(law.ll128_gbps);
+  json.key("nvls_start_us").number(law.nvls_start_us);
+  json.key("nvls_wave_us").number(law.nvls_wave_us);
+  json.key("nvls_share").number(law.nvls_share);
+  json.key("overlap").number(law.overlap);
+  json.key("block_us").number(law.block_us);
+  json.key("ring_ends").number(law.ring_ends);
+  json.key("tree_share").number(law.tree_share);
+  json.key("ll_share").number(law.ll_share);
+  write_triple(json, "hop_growth", law.hop_growth);
+  json.end_object();
 }
 
-std::string spread_text(const SizeSpread& spread) {
-  return fmt::format("{{\"small\": {}, \"middle\": {}, \"large\": {}}}", spread.small,
-                     spread.middle, spread.large);
+void write_spread(JsonWriter& json, std::string_view key, const SizeSpread& spread) {
+  json.key(key).begin_object(Layout::line);
+  json.key("small").number(spread.small);
+  json.key("middle").number(spread.middle);
+  json.key("large").number(spread.large);
+  json.end_object();
+}
+
+void write_log(JsonWriter& json, const CalibratedScale& log) {
+  json.begin_object(Layout::line);
+  json.key("source").string(log.source);
+  json.key("nodes").integer(log.nodes);
+  json.key("gpus_per_node").integer(log.gpus_per_node);
+  write_version(json, log.nccl);
+  json.key("smallest_bytes").integer(log.smallest.count());
+  json.key("largest_bytes").integer(log.largest.count());
+  if (!log.fault.empty()) json.key("fault").string(log.fault);
+  json.end_object();
+}
+
+bool same_scale(const CorrectionPoint& a, const CorrectionPoint& b) {
+  return a.place.nodes == b.place.nodes && a.place.gpus_per_node == b.place.gpus_per_node &&
+         a.place.nccl == b.place.nccl;
+}
+
+/// All points of one scale, which stand side by side.
+void write_scale(JsonWriter& json, std::span<const CorrectionPoint> points) {
+  const CorrectionPlace& scale = points.front().place;
+  json.begin_object();
+  json.key("nodes").integer(scale.nodes);
+  json.key("gpus_per_node").integer(scale.gpus_per_node);
+  write_version(json, scale.nccl);
+  json.key("points").begin_array();
+  for (const CorrectionPoint& point : points) {
+    json.begin_array(Layout::line);
+    json.integer(point.place.size.count());
+    json.string(name_of(point.place.algorithm));
+    json.string(name_of(point.place.protocol));
+    json.number(point.weight);
+    json.number(point.own);
+    json.end_array();
+  }
+  json.end_array();
+  json.end_object();
 }
 
 }  // namespace
@@ -219,70 +282,30 @@ Calibration read_calibration(const Cursor& cursor) {
   return out;
 }
 
-std::string calibration_text(const Calibration& calibration) {
-  const PathConstants& law = calibration.constants;
-  std::string out = "{\n    \"constants\": {\n";
-  const auto add = [&](std::string_view name, const std::string& value, bool last = false) {
-    fmt::format_to(std::back_inserter(out), "      \"{}\": {}{}\n", name, value, last ? "" : ",");
-  };
-  const auto number = [](double value) { return fmt::format("{}", value); };
-  add("launch_us", number(law.launch_us));
-  add("start_us", triple(law.start_us));
-  add("local_us", triple(law.local_us));
-  add("hop_us", triple(law.hop_us));
-  add("rendezvous_us", number(law.rendezvous_us));
-  add("channel_us", number(law.channel_us));
-  add("local_share", number(law.local_share));
-  add("nic_share", number(law.nic_share));
-  add("lone_gpu", number(law.lone_gpu));
-  add("ll_gbps", number(law.ll_gbps));
-  add("ll128_gbps", number(law.ll128_gbps));
-  add("nvls_start_us", number(law.nvls_start_us));
-  add("nvls_wave_us", number(law.nvls_wave_us));
-  add("nvls_share", number(law.nvls_share));
-  add("overlap", number(law.overlap));
-  add("block_us", number(law.block_us));
-  add("ring_ends", number(law.ring_ends));
-  add("tree_share", number(law.tree_share));
-  add("ll_share", number(law.ll_share));
-  add("hop_growth", triple(law.hop_growth), true);
-  fmt::format_to(std::back_inserter(out),
-                 "    }},\n    \"selection\": {{\"tree_factor\": {}, "
-                 "\"ll128_between_nodes\": {}}},\n"
-                 "    \"misfit\": {},\n    \"repeats\": {},\n"
-                 "    \"logs\": [\n",
-                 calibration.selection.tree_factor, calibration.selection.ll128_between_nodes,
-                 spread_text(calibration.misfit), spread_text(calibration.repeats));
-  for (std::size_t i = 0; i < calibration.scales.size(); ++i) {
-    const CalibratedScale& log = calibration.scales[i];
-    fmt::format_to(std::back_inserter(out),
-                   "      {{\"source\": {}, \"nodes\": {}, \"gpus_per_node\": {}, {}"
-                   "\"smallest_bytes\": {}, \"largest_bytes\": {}{}}}{}\n",
-                   quoted(log.source), log.nodes, log.gpus_per_node, version_text(log.nccl),
-                   log.smallest.count(), log.largest.count(),
-                   log.fault.empty() ? "" : ", \"fault\": " + quoted(log.fault),
-                   i + 1 < calibration.scales.size() ? "," : "");
+void write_calibration(JsonWriter& json, const Calibration& calibration) {
+  json.begin_object();
+  write_constants(json, calibration.constants);
+  json.key("selection").begin_object(Layout::line);
+  json.key("tree_factor").number(calibration.selection.tree_factor);
+  json.key("ll128_between_nodes").boolean(calibration.selection.ll128_between_nodes);
+  json.end_object();
+  write_spread(json, "misfit", calibration.misfit);
+  write_spread(json, "repeats", calibration.repeats);
+  json.key("logs").begin_array();
+  for (const CalibratedScale& log : calibration.scales) write_log(json, log);
+  json.end_array();
+  json.key("correction").begin_array();
+  std::span<const CorrectionPoint> rest = calibration.correction;
+  while (!rest.empty()) {
+    const auto end = std::find_if_not(rest.begin(), rest.end(), [&](const CorrectionPoint& point) {
+      return same_scale(rest.front(), point);
+    });
+    const auto count = static_cast<std::size_t>(end - rest.begin());
+    write_scale(json, rest.first(count));
+    rest = rest.subspan(count);
   }
-  out += "    ],\n    \"correction\": [";
-  const std::vector<CorrectionPoint>& points = calibration.correction;
-  const auto same_scale = [](const CorrectionPoint& a, const CorrectionPoint& b) {
-    return a.place.nodes == b.place.nodes && a.place.gpus_per_node == b.place.gpus_per_node &&
-           a.place.nccl == b.place.nccl;
-  };
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const CorrectionPlace& place = points[i].place;
-    const bool first = i == 0 || !same_scale(points[i - 1], points[i]);
-    const bool last = i + 1 == points.size() || !same_scale(points[i], points[i + 1]);
-    if (first)
-      fmt::format_to(std::back_inserter(out),
-                     "{}\n      {{\"nodes\": {}, \"gpus_per_node\": {}, {}\"points\": [",
-                     i == 0 ? "" : ",", place.nodes, place.gpus_per_node, version_text(place.nccl));
-    fmt::format_to(std::back_inserter(out), "\n        [{}, \"{}\", \"{}\", {}, {}]{}",
-                   place.size.count(), name_of(place.algorithm), name_of(place.protocol),
-                   points[i].weight, points[i].own, last ? "\n      ]}" : ",");
-  }
-  out += points.empty() ? "]\n  }" : "\n    ]\n  }";
-  return out;
+  json.end_array();
+  json.end_object();
 }
 
 }  // namespace ddpsim

@@ -1,10 +1,8 @@
 #include "ddpsim/topologies/cluster_source.hpp"
-#include "ddpsim/formats/number.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <span>
@@ -12,8 +10,10 @@
 #include "ddpsim/formats/embedded.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/formats/words.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "description.hpp"
 
@@ -32,14 +32,10 @@ constexpr std::int64_t kLargestFile = 64 << 20;  // room for measured curves and
 /// Whether some word of `text` is a "key:value" of the one-line form: enough to tell a misspelt
 /// line from a misspelt name.
 bool is_line(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  for (std::size_t at = text.find_first_not_of(kSpace); at < text.size();) {
-    const std::size_t end = std::min(text.find_first_of(kSpace, at), text.size());
-    const std::string_view word = text.substr(at, end - at);
+  for (const std::string_view word : words_of(text)) {
     for (const char* key : {"node", "gpu", "nvswitch", "nvlink", "pcie", "nic"}) {
       if (word.substr(0, word.find(':')) == key && word.find(':') != word.npos) return true;
     }
-    at = text.find_first_not_of(kSpace, end);
   }
   return false;
 }

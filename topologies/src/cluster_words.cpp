@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 
 #include "ddpsim/formats/files.hpp"
@@ -12,6 +11,7 @@
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/formats/words.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 #include "switch_list.hpp"
@@ -19,24 +19,20 @@
 namespace ddpsim {
 
 void ClusterWord::fail(std::string message, std::string hint) const {
-  const std::string shown = in_quotes(text);
-  throw InputError(
-      {"cluster", shown.substr(1, shown.size() - 2), std::move(message), std::move(hint)});
+  throw InputError({"cluster", legible(text), std::move(message), std::move(hint)});
 }
 
 std::int64_t ClusterWord::integer(std::string_view digits, const char* what,
                                   std::int64_t high) const {
-  std::int64_t number = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto result = std::from_chars(digits.data(), end, number);
-  const bool whole = result.ptr == end && !digits.empty();
-  if (!whole || result.ec == std::errc::invalid_argument) {
+  std::string_view rest = digits;
+  const auto number = take_number<std::int64_t>(rest);
+  if (!rest.empty() || digits.empty()) {
     fail(fmt::format("{} is not a number of {}", in_quotes(digits), what));
   }
-  if (result.ec != std::errc() || number < 1 || number > high) {
+  if (!number || *number < 1 || *number > high) {
     fail(fmt::format("{} is out of range; expected 1 to {} {}", in_quotes(digits), high, what));
   }
-  return number;
+  return *number;
 }
 
 Bandwidth ClusterWord::bandwidth(std::string_view written) const {
@@ -56,11 +52,9 @@ std::pair<std::string_view, std::string_view> ClusterWord::counted(std::string_v
 
 ClusterWords split_words(std::string_view line, const std::vector<std::string>& known) {
   ClusterWords words;
-  constexpr std::string_view kSpace = " \t\r\n";
-  for (std::size_t at = line.find_first_not_of(kSpace); at < line.size();) {
-    const std::size_t end = std::min(line.find_first_of(kSpace, at), line.size());
+  for (const std::string_view text : words_of(line)) {
     ClusterWord word;
-    word.text = line.substr(at, end - at);
+    word.text = text;
     const std::size_t colon = word.text.find(':');
     word.key = word.text.substr(0, colon);
     if (std::find(known.begin(), known.end(), word.key) == known.end()) {
@@ -73,7 +67,6 @@ ClusterWords split_words(std::string_view line, const std::vector<std::string>& 
     word.value = word.text.substr(colon + 1);
     if (words.count(word.key) != 0) word.fail(fmt::format("\"{}\" is given twice", word.key));
     words.emplace(word.key, word);
-    at = line.find_first_not_of(kSpace, end);
   }
   return words;
 }

@@ -1,7 +1,7 @@
 // Cluster files out: what a CLUSTER argument says, as ddpsim.cluster/1.
 //
-// A cluster file keeps its own text, key by key. What was no file (a line, NCCL's XML, a matrix, words
-// beside a file) is written from its description.
+// A cluster file keeps its own fields, key by key, and its library writes them back. What was no file
+// (a line, NCCL's XML, a matrix, words beside a file) is written from its description.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -10,6 +10,7 @@
 
 #include "calibration_file.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 #include "description.hpp"
@@ -152,11 +153,14 @@ std::string calibrated_cluster_file(const std::string& text, const Calibration& 
                         "Write them into a cluster file and name that"});
     json = json_of(cluster);
   }
-  std::string out = json.dump(2);
-  const std::size_t end = out.rfind("\n}");
-  out.insert(end, ",\n  \"calibration\": " + calibration_text(calibration));
-  out += "\n";
-  return out;
+  // The cluster is not empty: the section, in a document of its own, goes on behind its last field.
+  JsonWriter section;
+  section.begin_object();
+  section.key("calibration");
+  write_calibration(section, calibration);
+  section.end_object();
+  const std::string own = json.dump(2);
+  return own.substr(0, own.rfind("\n}")) + ',' + std::move(section).finish().substr(1);
 }
 
 }  // namespace ddpsim

@@ -45,7 +45,7 @@ std::string upper(std::string_view text) {
 }
 
 /// Runs of letters and digits, in capitals: "Tesla V100-SXM2" -> TESLA, V100, SXM2.
-std::vector<std::string> words_of(std::string_view text) {
+std::vector<std::string> name_words(std::string_view text) {
   std::vector<std::string> words(1);
   for (const char c : upper(text)) {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
@@ -64,7 +64,7 @@ bool makes_another_model(const std::string& word) {
 }
 
 const Row* find_row(std::string_view full_name) {
-  const std::vector<std::string> words = words_of(full_name);
+  const std::vector<std::string> words = name_words(full_name);
   for (std::size_t first = 0; first < words.size(); ++first) {
     std::string joined;  // "RTX 2080 Ti" is three words of one model
     const Row* found = nullptr;

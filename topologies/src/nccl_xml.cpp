@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <map>
 #include <pugixml.hpp>
@@ -23,6 +22,7 @@
 #include <vector>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "description.hpp"
@@ -85,7 +85,7 @@ class XmlReader {
     if (std::string_view(system.name()) != "system") {
       const bool graphs = std::string_view(system.name()) == "graphs";
       fail(line_of(system.offset_debug()),
-           fmt::format("<{}> is not NCCL's topology; expected <system>", shown(system.name())),
+           fmt::format("<{}> is not NCCL's topology; expected <system>", legible(system.name())),
            graphs ? "That is NCCL_GRAPH_DUMP_FILE; take NCCL_TOPO_DUMP_FILE"
                   : "Write one with NCCL_TOPO_DUMP_FILE=topo.xml");
     }
@@ -107,11 +107,6 @@ class XmlReader {
     fail(line_of(node.offset_debug()), std::move(message), std::move(hint));
   }
 
-  static std::string shown(std::string_view text) {
-    const std::string quoted = in_quotes(text);
-    return quoted.substr(1, quoted.size() - 2);
-  }
-
   std::string line_of(std::ptrdiff_t offset) const {
     const auto end = text_.begin() + std::clamp<std::ptrdiff_t>(
                                          offset, 0, static_cast<std::ptrdiff_t>(text_.size()));
@@ -123,15 +118,14 @@ class XmlReader {
                       std::int64_t high) const {
     const std::string_view written = node.attribute(name).value();
     if (written.empty()) return otherwise;
-    std::int64_t value = 0;
-    const char* const end = written.data() + written.size();
-    const auto [rest, error] = std::from_chars(written.data(), end, value);
-    const bool whole = rest == end || *rest == '.';  // "0.000000"
-    if (error != std::errc() || !whole || value < 0 || value > high) {
+    std::string_view rest = written;
+    const auto value = take_number<std::int64_t>(rest);
+    const bool whole = rest.empty() || rest.front() == '.';  // "0.000000"
+    if (!value || !whole || *value < 0 || *value > high) {
       fail_at(node,
               fmt::format("{}={} is not a number from 0 to {}", name, in_quotes(written), high));
     }
-    return value;
+    return *value;
   }
 
   void find_gpu_model(const pugi::xml_node& node, int depth) {
@@ -278,7 +272,7 @@ class XmlReader {
 
   void add_nic(const pugi::xml_node& node, const std::string& name, Bandwidth port,
                std::uint32_t above, const LaneRate* slot) {
-    const std::string safe = name.empty() ? fmt::format("nic{}", nics_) : shown(name);
+    const std::string safe = name.empty() ? fmt::format("nic{}", nics_) : legible(name);
     ++nics_;
     const auto here = add(node, VertexKind::nic, safe, port);
     if (slot != nullptr) {

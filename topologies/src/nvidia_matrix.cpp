@@ -14,13 +14,16 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
-#include <sstream>
 #include <vector>
 
+#include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/formats/words.hpp"
 #include "description.hpp"
 #include "device_matrix.hpp"
 
@@ -39,13 +42,6 @@ std::string without_escapes(std::string_view text) {
   return out;
 }
 
-std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream stream(line);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(std::move(word));
-  return words;
-}
-
 bool is_gpu(std::string_view word) {
   return word.size() > 3 && word.substr(0, 3) == "GPU" &&
          word.find_first_not_of("0123456789", 3) == word.npos;
@@ -54,8 +50,8 @@ bool is_gpu(std::string_view word) {
 class MatrixReader {
  public:
   MatrixReader(std::string_view text, const std::string& file) : file_(file) {
-    std::istringstream stream(without_escapes(text));
-    for (std::string line; std::getline(stream, line);) lines_.push_back(std::move(line));
+    const std::string plain = without_escapes(text);
+    for (std::string_view rest = plain; !rest.empty();) lines_.emplace_back(take_line(rest));
   }
 
   DeviceMatrix read() {
@@ -91,7 +87,7 @@ class MatrixReader {
 
   void read_header(const std::string& line, std::size_t at) {
     constexpr std::size_t kMostDevices = 640;
-    for (const std::string& word : words_of(line)) {
+    for (const std::string_view word : words_of(line)) {
       if (word == "CPU") break;  // "CPU Affinity"
       const bool twice =
           std::any_of(matrix_.devices.begin(), matrix_.devices.end(),
@@ -99,7 +95,7 @@ class MatrixReader {
       const std::string where = fmt::format("line {}", at + 1);
       if (twice) fail(where, fmt::format("{} has two columns", in_quotes(word)));
       if (matrix_.devices.size() == kMostDevices) fail(where, "more than 640 devices");
-      matrix_.devices.push_back({word, is_gpu(word), {}});
+      matrix_.devices.push_back({std::string(word), is_gpu(word), {}});
     }
   }
 
@@ -125,7 +121,7 @@ class MatrixReader {
     if (words.size() > count + 2 && words[count + 2] != "N/A") device.numa = words[count + 2];
   }
 
-  MatrixCell read_cell(const std::string& word, std::size_t row, std::size_t column,
+  MatrixCell read_cell(std::string_view word, std::size_t row, std::size_t column,
                        const std::string& where) const {
     if ((word == "X") != (row == column)) {
       fail(where,
@@ -134,16 +130,17 @@ class MatrixReader {
            "\"X\" stands where a device meets itself, and only there");
     }
     if (word == "X") return {.near = Near::switch_, .nvlinks = 0, .self = true};
-    static const std::map<std::string, Near> kWords = {
+    static const std::map<std::string, Near, std::less<>> kWords = {
         {"PIX", Near::switch_}, {"PXB", Near::bridge}, {"PHB", Near::cpu},
         {"NODE", Near::cpu},    {"SYS", Near::system}, {"SOC", Near::system}};
     if (const auto known = kWords.find(word); known != kWords.end()) {
       return {.near = known->second};
     }
-    if (word.size() > 2 && word.size() <= 4 && word.compare(0, 2, "NV") == 0 &&
+    if (word.size() > 2 && word.size() <= 4 && word.starts_with("NV") &&
         word.find_first_not_of("0123456789", 2) == word.npos) {
-      const int links = std::stoi(word.substr(2));
-      if (links >= 1 && links <= kMostLinksPerGpu) return {.near = Near::unknown, .nvlinks = links};
+      const auto links = parse_number<int>(word.substr(2));
+      if (links && *links >= 1 && *links <= kMostLinksPerGpu)
+        return {.near = Near::unknown, .nvlinks = *links};
       fail(where, fmt::format("{} is not a number of NVLinks from 1 to {}", in_quotes(word),
                               kMostLinksPerGpu));
     }
@@ -159,7 +156,7 @@ class MatrixReader {
   void read_legend(const std::string& line) {
     const auto words = words_of(line);
     if (words.size() != 2 || words[0].back() != ':') return;
-    const std::string name = words[0].substr(0, words[0].size() - 1);
+    const std::string_view name = words[0].substr(0, words[0].size() - 1);
     for (MatrixDevice& device : matrix_.devices) {
       if (device.name == name && !device.gpu) device.name = words[1];
     }

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <sstream>
 
+#include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/words.hpp"
 #include "description.hpp"
 
 namespace ddpsim {
@@ -24,13 +25,10 @@ class SwitchListReader {
 
   SwitchPlan read() {
     plan_.kind = SwitchPlan::Kind::stated;
-    for (std::size_t at = 0; at < text_.size();) {
-      const std::size_t end = std::min(text_.find('\n', at), text_.size());
+    for (std::string_view rest = text_; !rest.empty();) {
       ++line_;
-      std::string line(text_.substr(at, end - at));
-      line.resize(std::min(line.find('#'), line.size()));
-      read_line(line);
-      at = end + 1;
+      const std::string_view line = take_line(rest);
+      read_line(line.substr(0, line.find('#')));
     }
     if (plan_.hosts.empty()) {
       fail("", "no node is named",
@@ -49,24 +47,22 @@ class SwitchListReader {
     fail(fmt::format("line {}", line_), std::move(message), std::move(hint));
   }
 
-  void read_line(const std::string& line) {
-    std::istringstream stream(line);
-    std::vector<std::string> words;
-    for (std::string word; stream >> word;) words.push_back(std::move(word));
+  void read_line(std::string_view line) {
+    const Words words = words_of(line);
     if (words.empty()) return;
     if (words.front().find('=') != std::string::npos) return read_slurm(words);
     if (words.size() != 2) {
       fail_here(fmt::format("{} words; expected a node and its switch", words.size()),
                 "Such as \"node001 leaf1\"");
     }
-    add_host(words[0], switch_of(words[1]));
+    add_host(std::string(words[0]), switch_of(std::string(words[1])));
   }
 
-  void read_slurm(const std::vector<std::string>& words) {
+  void read_slurm(const Words& words) {
     std::map<std::string, std::string> fields;
-    for (const std::string& word : words) {
+    for (const std::string_view word : words) {
       const std::size_t equals = word.find('=');
-      const std::string key = word.substr(0, equals);
+      const std::string key(word.substr(0, equals));
       if (equals == std::string::npos ||
           (key != "SwitchName" && key != "Nodes" && key != "Switches" && key != "LinkSpeed")) {
         fail_here(fmt::format("{} is not a field of topology.conf", in_quotes(word)),
@@ -138,13 +134,11 @@ class SwitchListReader {
 
   void expand_ranges(const std::string& prefix, const std::string& ranges,
                      std::vector<std::string>& names) const {
-    std::istringstream stream(ranges);
-    std::string range;
     if (ranges.empty()) fail_here(fmt::format("{}[] names nothing", in_quotes(prefix)));
-    while (std::getline(stream, range, ',')) {
+    for (const std::string_view range : cells_of(ranges)) {
       const std::size_t dash = range.find('-');
-      const std::string low = range.substr(0, dash);
-      const std::string high = dash == std::string::npos ? low : range.substr(dash + 1);
+      const std::string_view low = range.substr(0, dash);
+      const std::string_view high = dash == std::string_view::npos ? low : range.substr(dash + 1);
       const auto from = number(low);
       const auto to = number(high);
       if (!from || !to || *from > *to) {
@@ -159,7 +153,7 @@ class SwitchListReader {
     }
   }
 
-  static std::optional<std::uint64_t> number(const std::string& digits) {
+  static std::optional<std::uint64_t> number(std::string_view digits) {
     constexpr std::size_t kMostDigits = 9;
     if (digits.size() > kMostDigits) return std::nullopt;
     return parse_number<std::uint64_t>(digits);

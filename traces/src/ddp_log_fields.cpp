@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
@@ -15,12 +16,6 @@ namespace {
 constexpr std::int64_t kMostBucketBytes = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMostLoggedParameters = 1'000'000;
 constexpr std::int64_t kLongest_ns = 1'000'000'000'000'000;  ///< eleven days, as in a workload file
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 /// Items between separators; none in an empty text or "N/A".
 std::vector<std::string_view> items_of(std::string_view text, char separator) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <string>
@@ -17,28 +16,27 @@ namespace ddpsim {
 
 std::optional<std::int64_t> nanoseconds_from_microseconds(std::string_view number) {
   constexpr std::int64_t kMostMicroseconds = INT64_MAX / 1000 - 1;
-  const char* at = number.data();
-  const char* const end = at + number.size();
-  const bool negative = at != end && *at == '-';
-  if (negative) ++at;
-  std::int64_t whole = 0;
-  const auto [behind_whole, error] = std::from_chars(at, end, whole);
-  if (error != std::errc() || *at == '-' || whole > kMostMicroseconds) return std::nullopt;
-  at = behind_whole;
+  std::string_view rest = number;
+  const bool negative = rest.starts_with('-');
+  if (negative) rest.remove_prefix(1);
+  if (rest.starts_with('-')) return std::nullopt;
+  const auto whole = take_number<std::int64_t>(rest);
+  if (!whole || *whole > kMostMicroseconds) return std::nullopt;
   std::int64_t thousandths = 0;
-  if (at != end && *at == '.') {
-    ++at;
+  if (rest.starts_with('.')) {
+    rest.remove_prefix(1);
     std::int64_t digit_value = 100;
-    for (; at != end && *at >= '0' && *at <= '9'; ++at, digit_value /= 10) {
-      thousandths += digit_value * (*at - '0');  // below a nanosecond: cut off
+    for (; !rest.empty() && rest.front() >= '0' && rest.front() <= '9'; digit_value /= 10) {
+      thousandths += digit_value * (rest.front() - '0');  // below a nanosecond: cut off
+      rest.remove_prefix(1);
     }
   }
-  if (at != end) {  // an exponent; rare enough to be allowed a double's precision
+  if (!rest.empty()) {  // an exponent; rare enough to be allowed a double's precision
     const auto value = parse_number<double>(number);
     if (!value || !(std::fabs(*value) < static_cast<double>(kMostMicroseconds))) return {};
     return std::llround(*value * 1000);
   }
-  const std::int64_t nanoseconds = whole * 1000 + thousandths;
+  const std::int64_t nanoseconds = *whole * 1000 + thousandths;
   return negative ? -nanoseconds : nanoseconds;
 }
 
@@ -68,16 +66,12 @@ std::optional<std::int64_t> first_number(ondemand::value value) {
   return std::nullopt;
 }
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 /// Names of 2021 (Kineto's first year, with capitals) and since; GPUs other than NVIDIA's bring
 /// runtimes of their own.
 EventKind kind_of(std::string_view category) {
   if (category == "cpu_op" || category == "Operator") return EventKind::cpu_op;
   if (category == "kernel" || category == "Kernel") return EventKind::kernel;
-  if (category == "Runtime" || ends_with(category, "_runtime") || ends_with(category, "_driver")) {
+  if (category == "Runtime" || category.ends_with("_runtime") || category.ends_with("_driver")) {
     return EventKind::runtime;
   }
   if (category == "gpu_memcpy" || category == "gpu_memset" || category == "Memcpy" ||

@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "ddpsim/sim/quantile.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -17,12 +19,6 @@ bool ends_together(const GroupCollective& collective) {
   return collective.operation.find("broadcast") == std::string::npos &&
          collective.operation.find("send") == std::string::npos &&
          collective.operation.find("recv") == std::string::npos;
-}
-
-std::int64_t lower_median(std::vector<std::int64_t> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 using ByOperation = std::map<std::string, std::vector<const RankCollective*>>;
@@ -57,7 +53,7 @@ std::size_t GroupCollective::last_to_arrive() const {
 }
 
 std::int64_t GroupCollective::held_up_ns() const {
-  return last_arrival_ns() - lower_median(start_ns);
+  return last_arrival_ns() - quantile(start_ns, 0.5);
 }
 
 std::int64_t GroupCollective::transfer_ns() const {
@@ -113,7 +109,7 @@ Clocks align_clocks(std::vector<GroupCollective>& collectives, std::size_t ranks
       if (ends_together(one)) differences.push_back(one.end_ns[r] - one.end_ns[0]);
     }
     clocks.compared = differences.size();
-    if (!differences.empty()) clocks.shift_ns[r] = lower_median(std::move(differences));
+    if (!differences.empty()) clocks.shift_ns[r] = quantile(std::move(differences), 0.5);
   }
   clocks.shifted = std::any_of(clocks.shift_ns.begin(), clocks.shift_ns.end(),
                                [](std::int64_t shift) { return std::abs(shift) > kSameClock_ns; });

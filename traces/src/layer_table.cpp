@@ -1,7 +1,7 @@
 #include "ddpsim/traces/layer_table.hpp"
-#include "ddpsim/formats/number.hpp"
 
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 #include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
-#include "json_text.hpp"
 
 namespace ddpsim {
 namespace {
@@ -98,8 +98,7 @@ TimedLayer TableReader::read_layer(std::string_view line) const {
     fail(fmt::format("{} cells", cells.size()), fmt::format("Expected four: {}", kHeader));
   }
   if (cells[0].empty()) fail("the layer has no name");
-  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-  if (json_string(cells[0]).find(kReplacement) != std::string::npos) {
+  if (!simdjson::validate_utf8(cells[0].data(), cells[0].size())) {
     fail(fmt::format("the layer name {} is not UTF-8", in_quotes(cells[0])));
   }
   return {std::string(cells[0]), elements(cells[1]), time(cells[2], "forward_us"),

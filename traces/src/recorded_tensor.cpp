@@ -1,7 +1,8 @@
 #include "recorded_tensor.hpp"
 
-#include <charconv>
 #include <cstddef>
+
+#include "ddpsim/formats/number.hpp"
 
 namespace ddpsim {
 namespace {
@@ -79,14 +80,10 @@ std::optional<RecordedTensor> first_input(std::string_view dims, std::string_vie
   RecordedTensor tensor;
   if (!take(dims, '[') || !take(dims, '[')) return std::nullopt;
   while (!take(dims, ']')) {
-    std::int64_t length = 0;
     skip(dims, " \t\r\n,");
-    const auto [end, error] = std::from_chars(dims.data(), dims.data() + dims.size(), length);
-    if (error != std::errc() || length < 0 || tensor.shape.size() == kMostDimensions) {
-      return std::nullopt;
-    }
-    dims.remove_prefix(static_cast<std::size_t>(end - dims.data()));
-    tensor.shape.push_back(length);
+    const auto length = take_number<std::int64_t>(dims);
+    if (!length || *length < 0 || tensor.shape.size() == kMostDimensions) return std::nullopt;
+    tensor.shape.push_back(*length);
   }
   if (!take(types, '[') || !take(types, '"')) return std::nullopt;
   tensor.dtype = dtype_from_recorded(types.substr(0, types.find('"')));

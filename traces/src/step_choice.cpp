@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/sim/quantile.hpp"
 
 namespace ddpsim {
 namespace {
@@ -63,8 +65,9 @@ std::pair<Candidate, std::string> choose(std::vector<Candidate> candidates,
     const Candidate& chosen = candidates[static_cast<std::size_t>(wanted)];
     return {chosen, fmt::format("iteration {} of {} ({}): {}", wanted, count, names, chosen.name)};
   }
-  std::ranges::stable_sort(candidates, {}, &Candidate::backward_ns);
-  const Candidate& chosen = candidates[(count - 1) / 2];
+  std::vector<std::pair<std::int64_t, std::size_t>> by_backward;
+  for (std::size_t i = 0; i < count; ++i) by_backward.emplace_back(candidates[i].backward_ns, i);
+  const Candidate& chosen = candidates[quantile(std::move(by_backward), 0.5).second];
   return {chosen,
           fmt::format(
               "{} complete iteration{} ({}); took {}, the lower median by backward window ({:.3f} "

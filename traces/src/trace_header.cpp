@@ -49,7 +49,7 @@ void read_job(std::string_view text, TraceHeader& header) {
   if ((*element)["nccl_version"].get(version) == simdjson::SUCCESS) header.nccl_version = version;
 }
 
-std::vector<std::string> words_of(std::string_view text) {
+std::vector<std::string> name_words(std::string_view text) {
   std::vector<std::string> words(1);
   for (const char c : text) {
     if (c == ' ' || c == '-' || c == '_' || c == '(') {
@@ -74,7 +74,7 @@ TraceHeader read_trace_header(const JsonSplitter& splitter, std::optional<std::i
 std::string gpu_model_token(std::string_view full_name) {
   constexpr std::array<std::string_view, 9> kFamilies = {
       "NVIDIA", "Tesla", "GeForce", "Quadro", "RTX", "GTX", "AMD", "Instinct", "Graphics"};
-  const std::vector<std::string> words = words_of(full_name);
+  const std::vector<std::string> words = name_words(full_name);
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (std::find(kFamilies.begin(), kFamilies.end(), words[i]) != kFamilies.end()) continue;
     const bool variant = i + 1 < words.size() && (words[i + 1] == "Ti" || words[i + 1] == "SUPER");

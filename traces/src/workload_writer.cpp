@@ -1,194 +1,168 @@
 // Writing ddpsim.workload/1: keys in the order of the schema, absent fields left out, one line per
 // parameter and per ready gradient so that two files can be compared with diff.
-
-#include <fmt/format.h>
-
-#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/traces/workload_file.hpp"
-#include "json_text.hpp"
 
 namespace ddpsim {
 namespace {
 
-/// Lines of one array or object, each indented alike, joined by commas.
-std::string block(char open, const std::vector<std::string>& lines, char close,
-                  const std::string& indent) {
-  if (lines.empty()) return {open, close};
-  std::string out(1, open);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    out += (i == 0 ? "\n" : ",\n") + indent + "  " + lines[i];
+using Layout = JsonWriter::Layout;
+
+void write_text(JsonWriter& json, std::string_view key, std::string_view text) {
+  if (!text.empty()) json.key(key).string(text);
+}
+
+void write_time(JsonWriter& json, std::string_view key, const std::optional<Duration>& time) {
+  if (time) json.key(key).time(*time);
+}
+
+void write_phase(JsonWriter& json, std::string_view key, const std::optional<Duration>& duration) {
+  if (!duration) return;
+  json.key(key).begin_object(Layout::line);
+  json.key("duration_us").time(*duration);
+  json.end_object();
+}
+
+void write_parameter(JsonWriter& json, const Parameter& parameter) {
+  json.begin_object(Layout::line);
+  json.key("name").string(parameter.name);
+  json.key("shape");
+  if (parameter.shape) {
+    json.begin_array();
+    for (const std::int64_t length : *parameter.shape) json.integer(length);
+    json.end_array();
+  } else {
+    json.null();
   }
-  return out + "\n" + indent + close;
+  json.key("dtype").string(name_of(parameter.dtype));
+  if (parameter.sparse_gradient) json.key("sparse_gradient").boolean(true);
+  write_text(json, "device", parameter.device);
+  if (parameter.ignored) json.key("ignored").boolean(true);
+  json.end_object();
 }
 
-std::string field(std::string_view key, const std::string& value) {
-  return json_string(key) + ": " + value;
-}
-
-std::string phase(Duration duration) {
-  return "{" + field("duration_us", json_microseconds(duration)) + "}";
-}
-
-std::string joined(const std::vector<std::string>& items) {
-  std::string out;
-  for (const std::string& item : items) out += (out.empty() ? "" : ", ") + item;
-  return out;
-}
-
-std::string parameter_text(const Parameter& parameter) {
-  std::string shape = "null";
-  if (parameter.shape) shape = fmt::format("[{}]", fmt::join(*parameter.shape, ", "));
-  std::vector<std::string> fields = {field("name", json_string(parameter.name)),
-                                     field("shape", shape),
-                                     field("dtype", json_string(name_of(parameter.dtype)))};
-  if (parameter.sparse_gradient) fields.push_back(field("sparse_gradient", "true"));
-  if (!parameter.device.empty()) fields.push_back(field("device", json_string(parameter.device)));
-  if (parameter.ignored) fields.push_back(field("ignored", "true"));
-  return "{" + joined(fields) + "}";
-}
-
-std::string ready_text(const ReadyEvent& event) {
-  std::string out = fmt::format("{{\"parameter\": {}, \"at_us\": {}", event.parameter,
-                                json_microseconds(event.at));
-  if (event.copied_at) {
-    out += fmt::format(", \"copied_at_us\": {}", json_microseconds(*event.copied_at));
+void write_backward(JsonWriter& json, const Backward& backward) {
+  json.key("backward").begin_object();
+  json.key("duration_us").time(backward.duration);
+  json.key("ready").begin_array();
+  for (const ReadyEvent& event : backward.ready) {
+    json.begin_object(Layout::line);
+    json.key("parameter").count(event.parameter);
+    json.key("at_us").time(event.at);
+    write_time(json, "copied_at_us", event.copied_at);
+    json.end_object();
   }
-  return out + "}";
+  json.end_array();
+  json.end_object();
 }
 
-std::string backward_text(const Backward& backward, const std::string& indent) {
-  std::vector<std::string> ready;
-  for (const ReadyEvent& event : backward.ready) ready.push_back(ready_text(event));
-  return block('{',
-               {field("duration_us", json_microseconds(backward.duration)),
-                field("ready", block('[', ready, ']', indent + "  "))},
-               '}', indent);
+void write_host(JsonWriter& json, const std::vector<Duration>& ready) {
+  json.key("host").begin_object();
+  json.key("ready_us").begin_array();
+  for (const Duration at : ready) json.time(at);
+  json.end_array();
+  json.end_object();
 }
 
-std::string host_text(const std::vector<Duration>& ready, const std::string& indent) {
-  std::vector<std::string> times;
-  for (const Duration at : ready) times.push_back(json_microseconds(at));
-  return block('{', {field("ready_us", block('[', times, ']', indent + "  "))}, '}', indent);
-}
-
-std::string buffers_text(const std::vector<BufferGroup>& buffers) {
-  std::vector<std::string> lines;
+void write_buffers(JsonWriter& json, const std::vector<BufferGroup>& buffers) {
+  json.key("buffers").begin_array();
   for (const BufferGroup& group : buffers) {
-    lines.push_back(fmt::format("{{\"dtype\": {}, \"bytes\": {}, \"tensors\": {}}}",
-                                json_string(name_of(group.dtype)), group.bytes.count(),
-                                group.tensors));
+    json.begin_object(Layout::line);
+    json.key("dtype").string(name_of(group.dtype));
+    json.key("bytes").integer(group.bytes.count());
+    json.key("tensors").integer(group.tensors);
+    json.end_object();
   }
-  return block('[', lines, ']', "  ");
+  json.end_array();
 }
 
-std::string collectives_text(const std::vector<RecordedCollective>& collectives,
-                             const std::string& indent) {
-  std::vector<std::string> lines;
+void write_collectives(JsonWriter& json, const std::vector<RecordedCollective>& collectives) {
+  json.key("collectives").begin_array();
   for (const RecordedCollective& one : collectives) {
-    std::string line =
-        fmt::format("{{\"bytes\": {}, \"launch_us\": {}, \"start_us\": {}, \"duration_us\": {}",
-                    one.bytes.count(), json_microseconds(one.launch), json_microseconds(one.start),
-                    json_microseconds(one.duration));
-    if (one.channels > 0) line += fmt::format(", \"channels\": {}", one.channels);
-    lines.push_back(line + "}");
+    json.begin_object(Layout::line);
+    json.key("bytes").integer(one.bytes.count());
+    json.key("launch_us").time(one.launch);
+    json.key("start_us").time(one.start);
+    json.key("duration_us").time(one.duration);
+    if (one.channels > 0) json.key("channels").integer(one.channels);
+    json.end_object();
   }
-  return block('[', lines, ']', indent);
+  json.end_array();
 }
 
-std::string recorded_with_text(const RecordedWith& recorded, const std::string& indent) {
-  std::vector<std::string> fields = {
-      field("ddp_hooks", recorded.ddp_hooks ? "true" : "false"),
-      field("world_size", std::to_string(recorded.world_size)),
-      field("nccl_kernels", std::to_string(recorded.nccl_kernels)),
-  };
-  const auto time = [&](std::string_view key, const std::optional<Duration>& value) {
-    if (value) fields.push_back(field(key, json_microseconds(*value)));
-  };
-  time("exposed_us", recorded.exposed);
-  time("finalize_us", recorded.finalize);
-  time("buffer_broadcast_us", recorded.buffer_broadcast);
-  if (recorded.compiled_gradients > 0) {
-    fields.push_back(field("compiled_gradients", std::to_string(recorded.compiled_gradients)));
-  }
-  if (recorded.wire) fields.push_back(field("wire_dtype", json_string(name_of(*recorded.wire))));
-  if (!recorded.collectives.empty()) {
-    fields.push_back(field("collectives", collectives_text(recorded.collectives, indent + "  ")));
-  }
-  return block('{', fields, '}', indent);
+void write_recorded_with(JsonWriter& json, const RecordedWith& recorded) {
+  json.key("recorded_with").begin_object();
+  json.key("ddp_hooks").boolean(recorded.ddp_hooks);
+  json.key("world_size").integer(recorded.world_size);
+  json.key("nccl_kernels").integer(recorded.nccl_kernels);
+  write_time(json, "exposed_us", recorded.exposed);
+  write_time(json, "finalize_us", recorded.finalize);
+  write_time(json, "buffer_broadcast_us", recorded.buffer_broadcast);
+  if (recorded.compiled_gradients > 0)
+    json.key("compiled_gradients").integer(recorded.compiled_gradients);
+  if (recorded.wire) json.key("wire_dtype").string(name_of(*recorded.wire));
+  if (!recorded.collectives.empty()) write_collectives(json, recorded.collectives);
+  json.end_object();
 }
 
 /// Phases of a step, in the order of the schema; `recorded_with` follows where its place is.
-void add_phases(const Recorded& recorded, const std::string& indent,
-                std::vector<std::string>& fields) {
-  if (recorded.forward) fields.push_back(field("forward", phase(*recorded.forward)));
-  if (recorded.backward) {
-    fields.push_back(field("backward", backward_text(*recorded.backward, indent)));
-  }
-  if (recorded.optimizer) fields.push_back(field("optimizer", phase(*recorded.optimizer)));
-  if (recorded.iteration) fields.push_back(field("iteration", phase(*recorded.iteration)));
-  if (!recorded.host_ready.empty()) {
-    fields.push_back(field("host", host_text(recorded.host_ready, indent)));
-  }
+void write_phases(JsonWriter& json, const Recorded& recorded) {
+  write_phase(json, "forward", recorded.forward);
+  if (recorded.backward) write_backward(json, *recorded.backward);
+  write_phase(json, "optimizer", recorded.optimizer);
+  write_phase(json, "iteration", recorded.iteration);
+  if (!recorded.host_ready.empty()) write_host(json, recorded.host_ready);
 }
 
-std::string ranks_text(const std::vector<RankRecording>& ranks) {
-  const std::string indent = "    ";
-  std::vector<std::string> entries;
+void write_ranks(JsonWriter& json, const std::vector<RankRecording>& ranks) {
+  json.key("ranks").begin_array();
   for (const RankRecording& one : ranks) {
-    std::vector<std::string> fields = {field("rank", std::to_string(one.rank)),
-                                       field("offset_us", json_microseconds(one.offset))};
-    add_phases(one, indent + "  ", fields);
-    fields.push_back(field("recorded_with", recorded_with_text(one.recorded_with, indent + "  ")));
-    entries.push_back(block('{', fields, '}', indent));
+    json.begin_object();
+    json.key("rank").integer(one.rank);
+    json.key("offset_us").time(one.offset);
+    write_phases(json, one);
+    write_recorded_with(json, one.recorded_with);
+    json.end_object();
   }
-  return block('[', entries, ']', "  ");
+  json.end_array();
 }
 
-std::string provenance_text(const Workload& workload) {
-  std::vector<std::string> fields;
-  for (const auto& [key, text] : workload.provenance) {
-    fields.push_back(field(key, json_string(text)));
-  }
-  return block('{', fields, '}', "  ");
+void write_provenance(JsonWriter& json, const Workload& workload) {
+  json.key("provenance").begin_object();
+  for (const auto& [key, text] : workload.provenance) json.key(key).string(text);
+  json.end_object();
 }
 
 }  // namespace
 
 std::string format_workload(const Workload& workload) {
-  std::vector<std::string> fields = {field("schema", "\"ddpsim.workload/1\"")};
-  const auto text = [&](std::string_view key, const std::string& value) {
-    if (!value.empty()) fields.push_back(field(key, json_string(value)));
-  };
-  text("name", workload.name);
-  text("gpu", workload.gpu);
-  text("precision", workload.precision);
-  if (workload.batch_per_gpu) {
-    fields.push_back(field("batch_per_gpu", std::to_string(*workload.batch_per_gpu)));
-  }
-  if (workload.samples_per_step) {
-    fields.push_back(field("samples_per_step", fmt::format("{}", *workload.samples_per_step)));
-  }
-  text("torch", workload.torch);
-  text("parameter_order",
-       workload.parameter_order == ParameterOrder::assumed ? "assumed" : "definition");
-  std::vector<std::string> parameters;
-  for (const Parameter& parameter : workload.parameters) {
-    parameters.push_back(parameter_text(parameter));
-  }
-  fields.push_back(field("parameters", block('[', parameters, ']', "  ")));
-  add_phases(workload, "  ", fields);
-  if (!workload.buffers.empty()) {
-    fields.push_back(field("buffers", buffers_text(workload.buffers)));
-  }
-  fields.push_back(field("recorded_with", recorded_with_text(workload.recorded_with, "  ")));
-  if (!workload.ranks.empty()) fields.push_back(field("ranks", ranks_text(workload.ranks)));
-  if (!workload.provenance.empty()) {
-    fields.push_back(field("provenance", provenance_text(workload)));
-  }
-  return block('{', fields, '}', "") + "\n";
+  JsonWriter json;
+  json.begin_object();
+  json.key("schema").string("ddpsim.workload/1");
+  write_text(json, "name", workload.name);
+  write_text(json, "gpu", workload.gpu);
+  write_text(json, "precision", workload.precision);
+  if (workload.batch_per_gpu) json.key("batch_per_gpu").integer(*workload.batch_per_gpu);
+  if (workload.samples_per_step) json.key("samples_per_step").number(*workload.samples_per_step);
+  write_text(json, "torch", workload.torch);
+  json.key("parameter_order")
+      .string(workload.parameter_order == ParameterOrder::assumed ? "assumed" : "definition");
+  json.key("parameters").begin_array();
+  for (const Parameter& parameter : workload.parameters) write_parameter(json, parameter);
+  json.end_array();
+  write_phases(json, workload);
+  if (!workload.buffers.empty()) write_buffers(json, workload.buffers);
+  write_recorded_with(json, workload.recorded_with);
+  if (!workload.ranks.empty()) write_ranks(json, workload.ranks);
+  if (!workload.provenance.empty()) write_provenance(json, workload);
+  json.end_object();
+  return std::move(json).finish();
 }
 
 }  // namespace ddpsim

@@ -70,7 +70,7 @@ struct CapValidation {
 struct Validation {
   std::vector<ValidationRow> rows;
   double median_abs_error_percent = 0;
-  double p90_abs_error_percent = 0;  ///< nearest rank
+  double p90_abs_error_percent = 0;
   double worst_abs_error_percent = 0;
   std::string worst_name;
   int intervals = 0;         ///< rows whose prediction gives an interval …

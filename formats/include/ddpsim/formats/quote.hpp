@@ -7,8 +7,10 @@
 
 namespace ddpsim {
 
-/// `"text"`: control characters and broken UTF-8 become '?', more than `longest`
-/// bytes end in an ellipsis.
+/// Control characters and broken UTF-8 become '?', more than `longest` bytes end in an ellipsis.
+std::string legible(std::string_view text, std::size_t longest = 60);
+
+/// The same in quotes: `"text"`.
 std::string in_quotes(std::string_view text, std::size_t longest = 60);
 
 }  // namespace ddpsim

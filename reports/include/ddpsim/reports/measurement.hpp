@@ -18,7 +18,8 @@ struct Quantiles {
   double p10 = 0;
   double p90 = 0;
 };
-Quantiles quantiles_of(std::vector<double> values);
+/// As sim/quantile.hpp defines them; zeros where there are no values.
+Quantiles quantiles_of(const std::vector<double>& values);
 
 /// Microseconds from the start of forward on rank 0.
 struct MeasuredBucket {

@@ -62,12 +62,12 @@ struct RankWait {
   Duration caused;
 };
 
-/// Iteration times of rank 0 once buckets are rebuilt; percentiles by nearest rank.
+/// Iteration times of rank 0 once buckets are rebuilt; percentiles as quantile.hpp defines them.
 struct IterationStatistics {
   int first = 0;  ///< number of the first iteration counted
   std::int64_t count = 0;
   Duration mean;
-  Duration p50;
+  Duration p50;                 ///< the lower median
   std::optional<Duration> p95;  ///< absent below 20 iterations
   std::optional<Duration> p99;  ///< absent below 100
 };

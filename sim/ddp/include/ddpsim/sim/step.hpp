@@ -13,6 +13,9 @@ namespace ddpsim {
 /// Ranks that differ are simulated one by one: no more of them than this.
 inline constexpr int kMostDifferentRanks = 65536;
 
+/// Sums of a step must stay far inside 63 bits of picoseconds (106 days).
+inline constexpr double kLongestStepSeconds = 1e6;
+
 /// Speed of the cluster's compute relative to the recording's: scale and pace together.
 double compute_speed(const Job& job);
 

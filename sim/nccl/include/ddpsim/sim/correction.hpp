@@ -22,6 +22,13 @@ namespace ddpsim {
 /// The law's constants for a cluster: its own where it is calibrated, else those of its kind.
 PathConstants constants_of(const Cluster& cluster);
 
+/// Of the logarithm of a time, one standard deviation: what the correction leaves of a log, beside what
+/// repeats differ by.
+inline constexpr double kCorrectionNoise = 0.05;
+
+/// Standard deviations within which four in five lie.
+inline constexpr double kFourInFive = 1.28;
+
 /// Prior covariance of the logarithms of measured over law at two places.
 double correction_covariance(const CorrectionPlace& a, const CorrectionPlace& b);
 /// The same of what a scale keeps to itself, once all scales together have been fitted.

@@ -74,11 +74,17 @@ struct CalibratedScale {
   std::optional<NcclVersion> nccl;  ///< with which it was fitted: printed in the log, or stated
 };
 
+/// Classes of message sizes: where latency ends to decide, and where the wire begins to. Between the
+/// two, in the logarithm, lies the centre.
+inline constexpr Bytes kMiddleFrom{64 << 10};
+inline constexpr Bytes kMiddleCentre{256 << 10};
+inline constexpr Bytes kLargeFrom{1 << 20};
+
 /// By the size of the message, of the logarithm of a time, one standard deviation.
 struct SizeSpread {
-  double small = 0;   ///< below 64 KiB
-  double middle = 0;  ///< up to 1 MiB
-  double large = 0;   ///< from 1 MiB
+  double small = 0;   ///< below kMiddleFrom
+  double middle = 0;  ///< below kLargeFrom
+  double large = 0;   ///< from there
 };
 
 /// How NCCL weighed otherwise than its table does for the cluster as stated. How far a NIC is from

@@ -1,5 +1,5 @@
-// Writes one JSON document by hand, number by number: times come from integer picoseconds and keep
-// every digit, which a road through double would not.
+// Writes a JSON document of ours, number by number: times come from integer picoseconds and keep every
+// digit, which a road through double would not.
 #pragma once
 
 #include <cstdint>

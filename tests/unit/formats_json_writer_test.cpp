@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "json_writer.hpp"
+#include "ddpsim/formats/json_writer.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -39,7 +39,7 @@ TEST_CASE("JSON tokens: a ratio has six decimals, rounded") {
 }
 
 TEST_CASE("JSON tokens: strings are quoted, control characters escaped, broken UTF-8 replaced") {
-  CHECK(string_token("a\"b\\\n\x1b") == R"("a\"b\\\n\u001b")");
+  CHECK(string_token("a\"b\\\n\t\x1b") == R"("a\"b\\\n\t\u001b")");
   CHECK(string_token("µ") == "\"µ\"");
   CHECK(string_token("\xff") == "\"\xef\xbf\xbd\"");
 }

@@ -1,4 +1,4 @@
-#include "json_writer.hpp"
+#include "ddpsim/formats/json_writer.hpp"
 
 #include <fmt/core.h>
 

@@ -1,0 +1,21 @@
+#include "ddpsim/formats/words.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace ddpsim {
+
+Words words_of(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n\v\f";
+  Words words;
+  for (;;) {
+    const std::size_t begin = text.find_first_not_of(kBlanks);
+    if (begin == std::string_view::npos) return words;
+    text.remove_prefix(begin);
+    const std::size_t end = std::min(text.find_first_of(kBlanks), text.size());
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+}
+
+}  // namespace ddpsim
