@@ -86,9 +86,9 @@ assumptions=(--choices --sensitivity)
 if $quick; then assumptions=(); fi
 section "The DDP paper" as_text python3 tests/accuracy/ddp_paper.py "$ddpsim" "${assumptions[@]}"
 section "Compute beside NCCL" as_text python3 tests/accuracy/measure_interference.py
-section "All-reduce: the law, uncalibrated" messages "pipeline law*"
-section "All-reduce: the law, each family left out" as_text \
-  python3 tests/accuracy/fit_pipeline_law.py --tests "$tests" --leave-one-out "$shared/data/nccl-tests"
+section "All-reduce: the cost model, uncalibrated" messages "pipeline cost model*"
+section "All-reduce: the cost model, each family left out" as_text \
+  python3 tests/accuracy/fit_cost_model.py --tests "$tests" --leave-one-out "$shared/data/nccl-tests"
 section "Logs: sound or not" messages "health: all*"
 section "All-reduce: calibrated on logs" messages "calibrate: *,scaling law*"
 section "Replay of recorded steps" messages "replay*,seed case*"
@@ -96,7 +96,7 @@ section "Import of traces" messages "profiler trace: every iteration*"
 section "Layer costs" messages "layer cost*"
 section "Whole steps, estimated" messages "step time*"
 section "Another GPU or batch" messages "transfer*"
-section "Flow network beside the law" messages "flow*"
+section "Flow network beside the cost model" messages "flow*"
 for measured in one_gigabit fp16_hook four_ranks; do
   section "The lab, $measured: our reducer beside PyTorch's" as_text \
     python3 tests/lab/compare_reducers.py "tests/lab/measured/$measured.csv"

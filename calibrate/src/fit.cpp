@@ -6,12 +6,12 @@
 #include <cmath>
 #include <utility>
 
+#include "cost_parameters.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "fit_parts.hpp"
 #include "kriging_fit.hpp"
-#include "law_parameters.hpp"
 #include "selection_fit.hpp"
 
 namespace ddpsim {
@@ -31,7 +31,7 @@ SizeSpread misfit_of(const std::vector<FitResidual>& residuals) {
     std::vector<double> logarithms;
     for (const FitResidual& row : residuals)
       if (row.size >= from && row.size < to)
-        logarithms.push_back(std::log(row.measured_us / row.law_us));
+        logarithms.push_back(std::log(row.measured_us / row.modelled_us));
     return deviation(std::move(logarithms));
   };
   SizeSpread misfit{within(Bytes(1), kMiddleFrom), within(kMiddleFrom, kLargeFrom),
@@ -43,13 +43,13 @@ SizeSpread misfit_of(const std::vector<FitResidual>& residuals) {
   return misfit;
 }
 
-/// Runs of sizes in one log where the law misses by a quarter and more on one side.
+/// Runs of sizes in one log where the cost model misses by a quarter and more on one side.
 std::vector<std::string> breaks_of(const std::vector<FitResidual>& residuals,
                                    const std::vector<std::string>& sources) {
   constexpr double kQuarter = 0.223;  // log 1.25
   std::vector<std::string> out;
   const auto side = [&](const FitResidual& row) {
-    const double miss = std::log(row.measured_us / row.law_us);
+    const double miss = std::log(row.measured_us / row.modelled_us);
     return miss > kQuarter ? 1 : miss < -kQuarter ? -1 : 0;
   };
   for (std::size_t first = 0; first < residuals.size();) {
@@ -60,16 +60,16 @@ std::vector<std::string> breaks_of(const std::vector<FitResidual>& residuals,
     if (side(residuals[first]) != 0) {
       double worst = 0;
       for (std::size_t i = first; i <= last; ++i) {
-        const double miss = std::log(residuals[i].measured_us / residuals[i].law_us);
+        const double miss = std::log(residuals[i].measured_us / residuals[i].modelled_us);
         if (std::abs(miss) > std::abs(worst)) worst = miss;
       }
       const std::string sizes = first == last ? size_text(residuals[first].size)
                                               : size_text(residuals[first].size) + " to " +
                                                     size_text(residuals[last].size);
-      out.push_back(fmt::format("{} ({}x{}): at {} measured times are {} to {:.2f} of the law's",
-                                sources[residuals[first].log], residuals[first].scale.nodes,
-                                residuals[first].scale.gpus_per_node, sizes,
-                                worst < 0 ? "down" : "up", std::exp(worst)));
+      out.push_back(fmt::format(
+          "{} ({}x{}): at {} measured times are {} to {:.2f} of the cost model's",
+          sources[residuals[first].log], residuals[first].scale.nodes,
+          residuals[first].scale.gpus_per_node, sizes, worst < 0 ? "down" : "up", std::exp(worst)));
     }
     first = last + 1;
   }
@@ -78,10 +78,10 @@ std::vector<std::string> breaks_of(const std::vector<FitResidual>& residuals,
 
 std::vector<FittedConstant> constants_of_fit(const KrigingFit& solved, const PathConstants& prior) {
   std::vector<FittedConstant> out;
-  for (std::size_t i = 0; i < law_parameters().size(); ++i) {
-    const LawParameter& parameter = law_parameters()[i];
-    // What the logs say nothing about stays as expected: what a law for all clusters says, or, of
-    // what only logs tell (block_us, ring_ends), the middle of the families seen.
+  for (std::size_t i = 0; i < cost_parameters().size(); ++i) {
+    const CostParameter& parameter = cost_parameters()[i];
+    // What the logs say nothing about stays as expected: what a cost model for all clusters says, or, of
+    // what only logs tell (per_channel_start_us, ring_ends), the middle of the families seen.
     if (!(solved.deviation[i] > 0) || solved.deviation[i] > 0.9 * parameter.doubt) continue;
     PathConstants before = prior;
     PathConstants after = solved.constants;
@@ -133,16 +133,16 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
   calibration.misfit = misfit_of(fit.residuals);
   calibration.repeats = repeats_of(parts);
   fit.constants = constants_of_fit(solved, prior);
-  fit.law_breaks = breaks_of(fit.residuals, fit.used);
+  fit.model_misses = breaks_of(fit.residuals, fit.used);
   return fit;
 }
 
-FitErrors errors_of(const std::vector<FitResidual>& residuals, Bytes from, bool law_alone) {
+FitErrors errors_of(const std::vector<FitResidual>& residuals, Bytes from, bool model_alone) {
   std::vector<double> errors;
   for (const FitResidual& row : residuals)
     if (row.size >= from)
       errors.push_back(
-          std::abs((law_alone ? row.law_us : row.calibrated_us) / row.measured_us - 1));
+          std::abs((model_alone ? row.modelled_us : row.calibrated_us) / row.measured_us - 1));
   if (errors.empty()) return {};
   return {median(errors), quantile(errors, 0.9), errors.size()};
 }

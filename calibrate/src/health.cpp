@@ -1,9 +1,9 @@
 // A log is held against two things it was not fitted to: what the machine's links could carry at
-// best, and the uncalibrated law.
+// best, and the uncalibrated cost model.
 //
-// Bandwidth decides. How far sound machines lie from the law at the largest sizes (median over the
+// Bandwidth decides. How far sound machines lie from the cost model at the largest sizes (median over the
 // sizes within a factor of eight of the largest) sets the limit: 14 logs of one NVLink node take 0.95
-// to 1.14 times the law, 27 others 0.90 to 1.80 (PCIe without peer-to-peer, first EFA plugins, NICs of
+// to 1.14 times the cost model, 27 others 0.90 to 1.80 (PCIe without peer-to-peer, first EFA plugins, NICs of
 // unknown place), whichever family is left out. The machines known to be at fault take 4.4 times and
 // longer. Latencies decide nothing: launchers that start a thread per GPU make them four times as long
 // on sound ones.
@@ -22,7 +22,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kTooSlow = 2;          ///< times the law: a tenth above the slowest sound one
+constexpr double kTooSlow = 2;  ///< times the cost model: a tenth above the slowest sound one
 constexpr double kTooSlowNvlink = 1.5;  ///< the same within one NVLink node: half the links are 2
 constexpr double kFloat = 4;  ///< bytes of an element: sizes counted in them take so many times
 constexpr double kAnotherUnit = 300;  ///< milliseconds for microseconds are a thousand times
@@ -30,8 +30,9 @@ constexpr double kAboutFour = 0.35;   ///< logarithmic
 constexpr double kBeatsLinks = 1.05;  ///< rates and times are rounded
 constexpr double kAlike = 0.7;        ///< of what another machine would take: it explains the time
 
-double law_us(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning) {
-  const CollectiveChoice choice = choose(CollectiveKind::all_reduce, size, cluster, tuning);
+double modelled_us(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning) {
+  const CollectiveChoice choice =
+      select_algorithm(CollectiveKind::all_reduce, size, cluster, tuning);
   return cost(CollectiveKind::all_reduce, choice, size, cluster).microseconds();
 }
 
@@ -47,7 +48,7 @@ double slowdown(const std::vector<MeasuredPoint>& points, const Cluster& cluster
                 const CollectiveTuning& tuning) {
   std::vector<double> ratios;
   for (const MeasuredPoint& point : points) {
-    ratios.push_back(point.time_us / law_us(point.size, cluster, tuning));
+    ratios.push_back(point.time_us / modelled_us(point.size, cluster, tuning));
   }
   return median(std::move(ratios));
 }
@@ -259,7 +260,7 @@ void compare_decisions(const MeasuredLog& log, const Cluster& cluster,
   std::string first;
   for (const NcclDecision& decision : log.decisions) {
     const CollectiveChoice ours =
-        choose(CollectiveKind::all_reduce, decision.size, cluster, tuning);
+        select_algorithm(CollectiveKind::all_reduce, decision.size, cluster, tuning);
     if (ours.algorithm == decision.algorithm && ours.protocol == decision.protocol) continue;
     ++different;
     if (!first.empty()) continue;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost_parameters.hpp"
 #include "ddpsim/sim/correction.hpp"
-#include "law_parameters.hpp"
 
 namespace ddpsim {
 namespace {
@@ -28,14 +28,14 @@ std::vector<double> values_of(const Eigen::VectorXd& vector) {
 struct Solver {
   const KrigingProblem& problem;
   Eigen::Index rows = static_cast<Eigen::Index>(problem.places.size());
-  Eigen::Index columns = static_cast<Eigen::Index>(law_parameters().size());
+  Eigen::Index columns = static_cast<Eigen::Index>(cost_parameters().size());
   Eigen::VectorXd measured = vector_of(problem.log_measured);
   Eigen::VectorXd doubt = Eigen::VectorXd(columns);
   Eigen::MatrixXd covariance = Eigen::MatrixXd(rows, rows);
 
   explicit Solver(const KrigingProblem& of) : problem(of) {
     for (Eigen::Index i = 0; i < columns; ++i)
-      doubt[i] = law_parameters()[static_cast<std::size_t>(i)].doubt;
+      doubt[i] = cost_parameters()[static_cast<std::size_t>(i)].doubt;
     for (Eigen::Index i = 0; i < rows; ++i)
       for (Eigen::Index j = 0; j <= i; ++j)
         covariance(i, j) = covariance(j, i) =
@@ -47,7 +47,7 @@ struct Solver {
     return vector_of(problem.law(moved(problem.prior, values_of(steps))));
   }
 
-  /// Of the law by each constant. One that stands at its limit is looked at from the other side.
+  /// Of the cost model by each constant. One that stands at its limit is looked at from the other side.
   Eigen::MatrixXd slopes(const Eigen::VectorXd& steps, const Eigen::VectorXd& at) const {
     Eigen::MatrixXd out(rows, columns);
     for (Eigen::Index i = 0; i < columns; ++i) {

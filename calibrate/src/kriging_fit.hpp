@@ -1,6 +1,6 @@
-// Constants of the law and the Gaussian process beside them, found together.
+// Constants of the cost model and the Gaussian process beside them, found together.
 //
-//   y = log(measured) = log law(z) + r + e
+//   y = log(measured) = log cost(z) + r + e
 //   z ~ N(0, doubt^2)  logarithms of constants over the uncalibrated ones
 //   r ~ N(0, K)        the correction, K = correction_covariance
 //   e                  noise with heavy tails: Student's t, 4 degrees of freedom
@@ -19,19 +19,20 @@ namespace ddpsim {
 
 struct KrigingProblem {
   PathConstants prior;
-  std::vector<CorrectionPlace> places;
+  std::vector<OperatingPoint> places;
   std::vector<double> log_measured;
-  /// Logarithm of the law's time at every place.
+  /// Logarithm of the cost model's time at every place.
   std::function<std::vector<double>(const PathConstants&)> law;
 };
 
 struct KrigingFit {
   PathConstants constants;
-  std::vector<double> weights;    ///< per place
-  std::vector<double> own;        ///< per place, within its scale
-  std::vector<double> deviation;  ///< per law parameter, logarithmic, posterior; 0: not informed
-  /// Logarithm of how likely the measurements were (Laplace: the law straight around the solution).
-  /// Tells which of two laws of the same measurements is the better one.
+  std::vector<double> weights;  ///< per place
+  std::vector<double> own;      ///< per place, within its scale
+  std::vector<double>
+      deviation;  ///< per parameter of the cost model, logarithmic, posterior; 0: not informed
+  /// Logarithm of how likely the measurements were (Laplace: the cost model straight around the solution).
+  /// Tells which of two cost models of the same measurements is the better one.
   double evidence = 0;
 };
 

@@ -43,8 +43,8 @@ std::vector<ScaleLeftOut> leave_scales_out(const std::vector<MeasuredLog>& logs,
     for (FitResidual row : fit.residuals) {
       const MeasuredLog* log = row.scale == one.scale ? log_of(logs, row, fit) : nullptr;
       if (log == nullptr) continue;
-      row.choice =
-          choose(CollectiveKind::all_reduce, row.size, cluster, tuning_of(*log, options.nccl));
+      row.choice = select_algorithm(CollectiveKind::all_reduce, row.size, cluster,
+                                    tuning_of(*log, options.nccl));
       row.calibrated_us =
           cost(CollectiveKind::all_reduce, row.choice, row.size, cluster).microseconds();
       one.residuals.push_back(row);

@@ -39,7 +39,7 @@ Choices choices_of(const std::vector<Part>& parts, const FittedSelection& select
     const Cluster cluster = with(part.cluster, {.selection = selection});
     for (const MeasuredPoint& point : part.points) {
       CollectiveChoice choice =
-          choose(CollectiveKind::all_reduce, point.size, cluster, part.tuning);
+          select_algorithm(CollectiveKind::all_reduce, point.size, cluster, part.tuning);
       const auto& printed = part.log->decisions;
       const auto decision =
           std::find_if(printed.begin(), printed.end(),
@@ -50,8 +50,8 @@ Choices choices_of(const std::vector<Part>& parts, const FittedSelection& select
         CollectiveTuning forced = part.tuning;
         forced.algorithms = decision->algorithm;
         forced.protocols = decision->protocol;
-        if (can_choose(cluster, forced))
-          choice = choose(CollectiveKind::all_reduce, point.size, cluster, forced);
+        if (can_select_algorithm(cluster, forced))
+          choice = select_algorithm(CollectiveKind::all_reduce, point.size, cluster, forced);
       }
       out.of.push_back(choice);
     }
@@ -76,7 +76,7 @@ bool same_choices(const Choices& a, const Choices& b) {
 
 class Explanation {
  public:
-  Explanation(const std::vector<Part>& parts, std::vector<CalibratedScale> scales)
+  Explanation(const std::vector<Part>& parts, std::vector<CalibratedShape> scales)
       : parts_(parts), scales_(std::move(scales)) {
     problem_.prior = constants_of(parts.front().cluster);
     for (const Part& part : parts)
@@ -116,7 +116,7 @@ class Explanation {
       const Cluster cluster = with(part.cluster, {.scales = scales_});
       for (const MeasuredPoint& point : part.points)
         problem_.places.push_back(
-            place_of(choices.of[problem_.places.size()], point.size, cluster));
+            operating_point_of(choices.of[problem_.places.size()], point.size, cluster));
     }
     problem_.law = [this, of = choices.of](const PathConstants& constants) {
       std::vector<double> out = times_us(parts_, of, {.constants = constants});
@@ -131,7 +131,7 @@ class Explanation {
   }
 
   const std::vector<Part>& parts_;
-  std::vector<CalibratedScale> scales_;
+  std::vector<CalibratedShape> scales_;
   KrigingProblem problem_;
   std::vector<Choices> seen_;
   Explained best_;
@@ -140,7 +140,7 @@ class Explanation {
 
 }  // namespace
 
-Explained explain(const std::vector<Part>& parts, const std::vector<CalibratedScale>& scales) {
+Explained explain(const std::vector<Part>& parts, const std::vector<CalibratedShape>& scales) {
   return Explanation(parts, scales).best();
 }
 

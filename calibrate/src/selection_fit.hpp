@@ -15,17 +15,17 @@ namespace ddpsim {
 struct Explained {
   FittedSelection selection;
   std::vector<CollectiveChoice> choices;
-  std::vector<CorrectionPlace> places;
+  std::vector<OperatingPoint> places;
   KrigingFit solved;
 };
 
 /// The constants, the correction and the selection that explain the logs best.
-Explained explain(const std::vector<Part>& parts, const std::vector<CalibratedScale>& scales);
+Explained explain(const std::vector<Part>& parts, const std::vector<CalibratedShape>& scales);
 
 /// What the logs say of NCCL's choices between nodes that its table would not; empty where nothing.
 std::string note_of(const FittedSelection& selection);
 
-/// The law's times of all parts, point by point, with a calibration.
+/// The cost model's times of all parts, point by point, with a calibration.
 std::vector<double> times_us(const std::vector<Part>& parts,
                              const std::vector<CollectiveChoice>& choices,
                              const Calibration& calibration);

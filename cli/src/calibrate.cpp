@@ -54,7 +54,7 @@ void require_nodes_as_large(const MeasuredLog& log, const Cluster& cluster) {
 /// A calibration is fitted from all its logs at once, never added to.
 std::string replaced_logs(const Calibration& calibration, const std::string& cluster) {
   std::string logs;
-  for (const CalibratedScale& log : calibration.scales)
+  for (const CalibratedShape& log : calibration.scales)
     logs += (logs.empty() ? "" : ", ") + log.source;
   return fmt::format(
       "{} is calibrated already: the logs given now replace those it rests on ({}); give them "

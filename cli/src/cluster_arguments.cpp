@@ -76,7 +76,7 @@ std::vector<std::string> size_warnings(const Cluster& cluster, const std::vector
   if (sizes.empty()) return warnings;
   const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
   const auto warn = [&](Bytes size, bool above) {
-    const CalibratedScale* log =
+    const CalibratedShape* log =
         nearest_log(*cluster.calibration, cluster.nodes, cluster.gpus_per_node, size);
     if (log == nullptr || (above ? size <= log->largest : size >= log->smallest)) return;
     warnings.push_back(fmt::format(
@@ -175,7 +175,7 @@ CollectiveTuning collective_tuning(const ClusterArguments& arguments, TorchVersi
 void require_choice(const ClusterArguments& arguments, const Cluster& cluster,
                     const CollectiveTuning& tuning) {
   if (!arguments.algorithm && !arguments.protocol) return;
-  if (can_choose(cluster, tuning)) return;
+  if (can_select_algorithm(cluster, tuning)) return;
   throw UsageError(fmt::format(
       "NCCL {} has no way to all-reduce on {} with{}{}; in-switch algorithms need Simple, nvls an "
       "NVSwitch of sm_90 or later, nvlstree several such nodes, collnet --collnet and SHARP",
@@ -200,7 +200,7 @@ std::vector<std::string> cluster_warnings(const Cluster& cluster, const Collecti
   std::vector<std::string> warnings;
   const std::string beyond = beyond_calibration(calibration, cluster.nodes, cluster.gpus_per_node);
   if (!beyond.empty()) warnings.push_back(beyond + "; treat the result as a guess");
-  for (const CalibratedScale& log : calibration.scales)
+  for (const CalibratedShape& log : calibration.scales)
     if (!log.fault.empty())
       warnings.push_back(
           fmt::format("the calibration rests on {}, fitted although {} (--keep-unhealthy)",

@@ -11,10 +11,11 @@ namespace {
 
 void add_network_options(CLI::App& command, JobArguments& arguments) {
   const HelpGroup group(command, kClusterGroup);
-  add_word_option<std::string>(
-      command, "--network", arguments.network, {{"analytic", "analytic"}, {"flow", "flow"}},
-      "how collectives are timed: by a law, alone on the network (analytic, default), or chunk by "
-      "chunk over the links (flow)");
+  add_word_option<std::string>(command, "--network", arguments.network,
+                               {{"analytic", "analytic"}, {"flow", "flow"}},
+                               "how collectives are timed: by a cost model, alone on the network "
+                               "(analytic, default), or chunk by "
+                               "chunk over the links (flow)");
   command.add_option("--background", arguments.background,
                      "what others send over the links (ddpsim.background/1); needs --network flow");
 }

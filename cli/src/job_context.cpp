@@ -16,7 +16,7 @@ ReportContext context_of(const Job& job, const JobArguments& arguments, NcclVers
   context.network = arguments.network;
   context.backend = arguments.backend.backend;
   context.compute_scale = options.compute_scale;
-  context.rank_slowdown = slowdown_of_compute(options.pace, workload, job.cluster());
+  context.rank_slowdown = slowdown_of_compute(options.rank_slowdown, workload, job.cluster());
   context.variation = options.variation;
   if (workload.batch_per_gpu)
     context.samples_per_step = static_cast<double>(*workload.batch_per_gpu) *

@@ -81,7 +81,7 @@ void add_tune(CLI::App& app, std::function<int()>& action) {
   add_job_options(*command, arguments->job);
   hide_run_options(*command);
   command->add_option("--caps", arguments->caps,
-                      "only these caps (MiB), X,X,…; default: every distinct bucketing once");
+                      "only these caps (MiB), X,X,…; default: every bucket assignment once");
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
   add_example(*command, "ddpsim tune resnet50-v100-b32 p3dn@2");

@@ -103,13 +103,14 @@ RankVariation rank_variation(const VariationArguments& arguments, const Cluster&
   return variation;
 }
 
-void set_pace(const VariationArguments& arguments, SimulationOptions& options) {
+void set_rank_slowdown(const VariationArguments& arguments, SimulationOptions& options) {
   if (arguments.rank_slowdown) {
-    options.pace = {.beside_others = parse_share("--rank-slowdown", *arguments.rank_slowdown)};
+    options.rank_slowdown = {.beside_others =
+                                 parse_share("--rank-slowdown", *arguments.rank_slowdown)};
     return;
   }
-  options.pace = kPublishedPace;
-  options.pace_range = {kLeastPublishedPace, kMostPublishedPace};
+  options.rank_slowdown = kPublishedRankSlowdown;
+  options.rank_slowdown_range = {kLeastPublishedRankSlowdown, kMostPublishedRankSlowdown};
 }
 
 }  // namespace ddpsim

@@ -35,6 +35,6 @@ RankVariation rank_variation(const VariationArguments& arguments, const Cluster&
                              int iterations);
 
 /// The published pace with its range, or what is given, certain and whatever the number of nodes.
-void set_pace(const VariationArguments& arguments, SimulationOptions& options);
+void set_rank_slowdown(const VariationArguments& arguments, SimulationOptions& options);
 
 }  // namespace ddpsim

@@ -26,9 +26,9 @@ constexpr double kLayoutPasses = 4.0 / 3;
 
 enum class Pass { forward, data_gradient, weight_gradient };
 
-class CostLaw {
+class CostModel {
  public:
-  CostLaw(const Layer& layer, const ComputeSetting& setting, const LayerCostConstants& constants)
+  CostModel(const Layer& layer, const ComputeSetting& setting, const LayerCostConstants& constants)
       : layer_(layer),
         constants_(constants),
         gpu_(setting.gpu),
@@ -191,7 +191,7 @@ std::optional<Precision> precision_from_name(std::string_view name) {
 
 LayerCost layer_cost(const Layer& layer, const ComputeSetting& setting,
                      const LayerCostConstants& constants) {
-  return CostLaw(layer, setting, constants).cost();
+  return CostModel(layer, setting, constants).cost();
 }
 
 LayerCost layer_cost(const Layer& layer, const ComputeSetting& setting) {

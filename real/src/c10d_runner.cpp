@@ -5,7 +5,7 @@
 // waits for its deadline and hands out a gradient. Launches are seen at the process group, ends by
 // the work's future; when a collective starts inside a worker thread is not seen and stands equal
 // to its launch. Copies out are not seen apart: what passes between the last end and the return of
-// backward is booked as one.
+// backward is attributed to one.
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -29,9 +29,9 @@ namespace ddpsim {
 namespace {
 
 /// c10d's key-value store over ours.
-class StoreOverOurs : public c10d::Store {
+class C10dStoreAdapter : public c10d::Store {
  public:
-  explicit StoreOverOurs(StoreClient& store) : store_(store) {}
+  explicit C10dStoreAdapter(StoreClient& store) : store_(store) {}
   void set(const std::string& key, const std::vector<uint8_t>& value) override {
     store_.set("c10d/" + key, std::string(value.begin(), value.end()));
   }
@@ -265,7 +265,7 @@ class C10dBackend : public RealBackend {
     options->devices.push_back(
         c10d::ProcessGroupGloo::createDeviceForHostname(store.own_address()));
     try {
-      group_ = c10::make_intrusive<WatchedGloo>(c10::make_intrusive<StoreOverOurs>(store),
+      group_ = c10::make_intrusive<WatchedGloo>(c10::make_intrusive<C10dStoreAdapter>(store),
                                                 setting.world, options, clock_);
     } catch (const std::exception& error) {
       throw PeerLost(std::string("gloo could not connect the ranks: ") + error.what());
@@ -292,14 +292,14 @@ class C10dBackend : public RealBackend {
       at::Tensor tensor = hooked ? wide.to(at::kHalf) : wide;
       tensor /= group_->getSize();
       std::vector<at::Tensor> tensors = {tensor};
-      const TimePoint narrowed = clock_.now();
+      const TimePoint compressed = clock_.now();
       group_->allreduce(tensors, {})->wait();
       const TimePoint summed = clock_.now();
       if (hooked) wide.copy_(tensor);
-      times.push_back({.all_reduce = summed - narrowed});
+      times.push_back({.all_reduce = summed - compressed});
       if (!hooked) continue;
-      times.back().narrow = narrowed - begin;
-      times.back().widen = clock_.now() - summed;
+      times.back().compress = compressed - begin;
+      times.back().decompress = clock_.now() - summed;
     }
     group_->take();
     return times;

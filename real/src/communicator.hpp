@@ -12,7 +12,7 @@
 namespace ddpsim {
 
 /// A collective that was launched.
-using Ticket = std::size_t;
+using WorkId = std::size_t;
 
 struct CollectiveTimes {
   TimePoint start;  ///< runs on this rank; it may still wait for others
@@ -33,18 +33,18 @@ class Communicator {
   virtual int ranks() const = 0;
 
   /// Sums over all ranks, in place, after what the compute stream holds now.
-  virtual Ticket all_reduce(Region region) = 0;
+  virtual WorkId all_reduce(Region region) = 0;
   /// Sums 16-bit elements so, then casts the sums into `wide`, beside the compute stream: the end
   /// of a compression hook.
-  virtual Ticket all_reduce_and_widen(Region region, Region wide) = 0;
+  virtual WorkId all_reduce_and_decompress(Region region, Region wide) = 0;
   /// Rank 0's content for all, after what the compute stream holds now.
-  virtual Ticket broadcast(Region region) = 0;
+  virtual WorkId broadcast(Region region) = 0;
   /// The compute stream goes on when it is done, casts included. Throws PeerLost.
-  virtual void wait(Ticket ticket) = 0;
+  virtual void wait(WorkId work) = 0;
   /// After Device::synchronise.
-  virtual CollectiveTimes times_of(Ticket ticket) = 0;
+  virtual CollectiveTimes times_of(WorkId work) = 0;
   /// Tickets so far are no longer asked for.
-  virtual void forget_tickets() = 0;
+  virtual void forget_works() = 0;
 };
 
 }  // namespace ddpsim

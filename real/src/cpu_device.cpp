@@ -83,13 +83,13 @@ void CpuDevice::cast(Region from, Region to) {
   cast_elements(from, to);
 }
 
-Mark CpuDevice::mark() {
-  marks_.push_back(clock_.now());
-  return marks_.size() - 1;
+Event CpuDevice::record_event() {
+  events_.push_back(clock_.now());
+  return events_.size() - 1;
 }
 
-TimePoint CpuDevice::time_of(Mark mark) {
-  return marks_[mark];
+TimePoint CpuDevice::time_of(Event event) {
+  return events_[event];
 }
 
 }  // namespace ddpsim

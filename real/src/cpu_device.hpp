@@ -23,16 +23,16 @@ class CpuDevice : public Device {
   void scale_copy(Region from, Region to, double factor) override;
   void copy(Region from, Region to) override;
   void cast(Region from, Region to) override;
-  Mark mark() override;
+  Event record_event() override;
   void synchronise() override {}
-  TimePoint time_of(Mark mark) override;
-  void forget_marks() override { marks_.clear(); }
+  TimePoint time_of(Event event) override;
+  void forget_marks() override { events_.clear(); }
   void release_memory() override { memory_.clear(); }
 
  private:
   HostClock clock_;
   TimePoint deadline_;
-  std::vector<TimePoint> marks_;
+  std::vector<TimePoint> events_;
   std::vector<std::unique_ptr<std::byte[]>> memory_;
 };
 

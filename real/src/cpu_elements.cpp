@@ -13,8 +13,8 @@ constexpr std::size_t kAtOnce = 8;  // floats of a vector
 // As fast as PyTorch's, whose casts to and from float16 use the same instructions: a scalar loop
 // takes four times as long, and a bucket of 25 MiB would be launched 5 ms later. What is left over
 // is the caller's.
-__attribute__((target("avx,f16c"))) std::size_t narrow_vectors(const float* from, Eigen::half* to,
-                                                               std::size_t count) {
+__attribute__((target("avx,f16c"))) std::size_t compress_vectors(const float* from, Eigen::half* to,
+                                                                 std::size_t count) {
   std::size_t i = 0;
   for (; i + kAtOnce <= count; i += kAtOnce)
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
@@ -22,8 +22,8 @@ __attribute__((target("avx,f16c"))) std::size_t narrow_vectors(const float* from
   return i;
 }
 
-__attribute__((target("avx,f16c"))) std::size_t widen_vectors(const Eigen::half* from, float* to,
-                                                              std::size_t count) {
+__attribute__((target("avx,f16c"))) std::size_t decompress_vectors(const Eigen::half* from,
+                                                                   float* to, std::size_t count) {
   std::size_t i = 0;
   for (; i + kAtOnce <= count; i += kAtOnce)
     _mm256_storeu_ps(to + i,
@@ -36,10 +36,10 @@ bool has_vectors() {
   return __builtin_cpu_supports("avx2") != 0;
 }
 #else
-std::size_t narrow_vectors(const float*, Eigen::half*, std::size_t) {
+std::size_t compress_vectors(const float*, Eigen::half*, std::size_t) {
   return 0;
 }
-std::size_t widen_vectors(const Eigen::half*, float*, std::size_t) {
+std::size_t decompress_vectors(const Eigen::half*, float*, std::size_t) {
   return 0;
 }
 bool has_vectors() {
@@ -52,18 +52,19 @@ std::size_t cast_vectors(Region from, Region to) {
   const auto count = static_cast<std::size_t>(from.elements);
   if (!has_vectors()) return 0;
   if (from.dtype == Dtype::float32 && to.dtype == Dtype::float16)
-    return narrow_vectors(reinterpret_cast<const float*>(from.data),
-                          reinterpret_cast<Eigen::half*>(to.data), count);
+    return compress_vectors(reinterpret_cast<const float*>(from.data),
+                            reinterpret_cast<Eigen::half*>(to.data), count);
   if (from.dtype == Dtype::float16 && to.dtype == Dtype::float32)
-    return widen_vectors(reinterpret_cast<const Eigen::half*>(from.data),
-                         reinterpret_cast<float*>(to.data), count);
+    return decompress_vectors(reinterpret_cast<const Eigen::half*>(from.data),
+                              reinterpret_cast<float*>(to.data), count);
   return 0;
 }
 
 }  // namespace
 
 void cast_elements(Region from, Region to) {
-  DDPSIM_ASSERT(from.elements == to.elements, "a cast keeps the elements", from.elements, to.elements);
+  DDPSIM_ASSERT(from.elements == to.elements, "a cast keeps the elements", from.elements,
+                to.elements);
   const std::size_t done = cast_vectors(from, to);
   with_elements(from, [to, done](auto in) {
     with_elements(to, [in, done](auto out) {

@@ -44,12 +44,13 @@ void require_success(cudaError_t status, const char* what) {
 }
 
 void cast_on(cudaStream_t stream, Region from, Region to) {
-  const bool narrows = from.dtype == Dtype::float32;
-  DDPSIM_ASSERT(narrows != (to.dtype == Dtype::float32), "one side of a cast is float32");
-  require_kernel(narrows ? ddpsim_compress(stream, reinterpret_cast<const float*>(from.data),
-                                           to.data, from.elements, kernel_type_of(to.dtype))
-                         : ddpsim_decompress(stream, from.data, reinterpret_cast<float*>(to.data),
-                                             from.elements, kernel_type_of(from.dtype)),
+  const bool compresses = from.dtype == Dtype::float32;
+  DDPSIM_ASSERT(compresses != (to.dtype == Dtype::float32), "one side of a cast is float32");
+  require_kernel(compresses
+                     ? ddpsim_compress(stream, reinterpret_cast<const float*>(from.data), to.data,
+                                       from.elements, kernel_type_of(to.dtype))
+                     : ddpsim_decompress(stream, from.data, reinterpret_cast<float*>(to.data),
+                                         from.elements, kernel_type_of(from.dtype)),
                  "casting a bucket");
 }
 
@@ -191,8 +192,8 @@ void CudaDevice::cast(Region from, Region to) {
   cast_on(stream_, from, to);
 }
 
-Mark CudaDevice::mark() {
-  return marks_.record(stream_);
+Event CudaDevice::record_event() {
+  return events_.record(stream_);
 }
 
 void CudaDevice::synchronise() {
@@ -206,7 +207,7 @@ TimePoint CudaDevice::time_of(cudaEvent_t event) const {
 }
 
 void CudaDevice::forget_marks() {
-  marks_.reuse();
+  events_.reuse();
   anchor();  // a float of milliseconds keeps its microseconds for some seconds only
 }
 

@@ -1,4 +1,4 @@
-// A GPU: replayed compute, copies and marks on one stream; marks are CUDA events.
+// A GPU: replayed compute, copies and events on one stream; events are CUDA events.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -50,9 +50,9 @@ class CudaDevice : public Device {
   void scale_copy(Region from, Region to, double factor) override;
   void copy(Region from, Region to) override;
   void cast(Region from, Region to) override;
-  Mark mark() override;
+  Event record_event() override;
   void synchronise() override;
-  TimePoint time_of(Mark mark) override { return time_of(marks_.at(mark)); }
+  TimePoint time_of(Event event) override { return time_of(events_.at(event)); }
   void forget_marks() override;
   void release_memory() override;
 
@@ -68,7 +68,7 @@ class CudaDevice : public Device {
   cudaStream_t stream_ = nullptr;
   cudaEvent_t zero_ = nullptr;  ///< the event all times are counted from …
   TimePoint zero_time_;         ///< … and when that was
-  EventPool marks_;
+  EventPool events_;
   std::vector<void*> memory_;
   float* scratch_ = nullptr;  ///< of busy compute
   int processors_ = 0;

@@ -70,21 +70,21 @@ __device__ double wide(double value) {
   return value;
 }
 template <typename T, typename V>
-__device__ T narrow(V value);
+__device__ T cast_to(V value);
 template <>
-__device__ __half narrow<__half, float>(float value) {
+__device__ __half cast_to<__half, float>(float value) {
   return __float2half_rn(value);
 }
 template <>
-__device__ __nv_bfloat16 narrow<__nv_bfloat16, float>(float value) {
+__device__ __nv_bfloat16 cast_to<__nv_bfloat16, float>(float value) {
   return __float2bfloat16_rn(value);
 }
 template <>
-__device__ float narrow<float, float>(float value) {
+__device__ float cast_to<float, float>(float value) {
   return value;
 }
 template <>
-__device__ double narrow<double, double>(double value) {
+__device__ double cast_to<double, double>(double value) {
   return value;
 }
 
@@ -95,7 +95,7 @@ __global__ void scale(const T* from, T* to, long long elements, double factor) {
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
        i += step)
-    to[i] = narrow<T, V>(wide(from[i]) * by);
+    to[i] = cast_to<T, V>(wide(from[i]) * by);
 }
 
 template <typename T>
@@ -104,7 +104,7 @@ __global__ void set(T* region, long long elements, double value) {
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
        i += step)
-    region[i] = narrow<T, V>(static_cast<V>(value));
+    region[i] = cast_to<T, V>(static_cast<V>(value));
 }
 
 template <typename From, typename To>
@@ -112,7 +112,7 @@ __global__ void cast(const From* from, To* to, long long elements) {
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
        i += step)
-    to[i] = narrow<To, float>(wide(from[i]));
+    to[i] = cast_to<To, float>(wide(from[i]));
 }
 
 template <typename T>

@@ -1,4 +1,4 @@
-// What the reducer needs of a device: memory, one compute stream, marks on it. Behind it stand a GPU
+// What the reducer needs of a device: memory, one compute stream, events on it. Behind it stand a GPU
 // (cuda_device) and a CPU that waits for deadlines (cpu_device), so that one reducer runs on both and
 // tests see every call.
 //
@@ -33,7 +33,7 @@ struct Region {
 using DtypeRule = std::string (*)(Dtype dtype);
 
 /// A moment on a stream; its time is known once the device was synchronised.
-using Mark = std::size_t;
+using Event = std::size_t;
 
 class Device {
  public:
@@ -56,12 +56,12 @@ class Device {
   virtual void copy(Region from, Region to) = 0;
   /// to = from, in to's type: from float32 to 16 bits.
   virtual void cast(Region from, Region to) = 0;
-  virtual Mark mark() = 0;
+  virtual Event record_event() = 0;
 
   /// Returns when all streams are done.
   virtual void synchronise() = 0;
-  virtual TimePoint time_of(Mark mark) = 0;
-  /// Marks so far are no longer asked for.
+  virtual TimePoint time_of(Event event) = 0;
+  /// StepEvents so far are no longer asked for.
   virtual void forget_marks() = 0;
   /// Regions handed out so far are no longer used. After synchronise.
   virtual void release_memory() = 0;

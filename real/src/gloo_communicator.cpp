@@ -109,23 +109,23 @@ std::vector<std::pair<std::string, std::string>> GlooCommunicator::description()
                                 std::to_string(kThreads) + " threads"}};
 }
 
-Ticket GlooCommunicator::all_reduce(Region region) {
+WorkId GlooCommunicator::all_reduce(Region region) {
   return launch(Operation::all_reduce, region);
 }
 
-Ticket GlooCommunicator::all_reduce_and_widen(Region region, Region wide) {
+WorkId GlooCommunicator::all_reduce_and_decompress(Region region, Region wide) {
   return launch(Operation::all_reduce, region, wide);
 }
 
-Ticket GlooCommunicator::broadcast(Region region) {
+WorkId GlooCommunicator::broadcast(Region region) {
   return launch(Operation::broadcast, region);
 }
 
-Ticket GlooCommunicator::launch(Operation operation, Region region, Region wide) {
-  Ticket ticket = 0;
+WorkId GlooCommunicator::launch(Operation operation, Region region, Region wide) {
+  WorkId id = 0;
   {
     const std::scoped_lock lock(mutex_);
-    ticket = works_.size();
+    id = works_.size();
     Work work;
     work.operation = operation;
     work.region = region;
@@ -134,7 +134,7 @@ Ticket GlooCommunicator::launch(Operation operation, Region region, Region wide)
     works_.push_back(std::move(work));
   }
   changed_.notify_all();
-  return ticket;
+  return id;
 }
 
 void GlooCommunicator::run_in_order() {
@@ -174,19 +174,19 @@ void GlooCommunicator::run(Work& work) {
   if (work.wide.data != nullptr && work.error.empty()) cast_elements(work.region, work.wide);
 }
 
-void GlooCommunicator::wait(Ticket ticket) {
+void GlooCommunicator::wait(WorkId work) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this, ticket] { return works_[ticket].done; });
-  if (!works_[ticket].error.empty())
-    throw PeerLost("a peer was lost during a collective: " + works_[ticket].error);
+  changed_.wait(lock, [this, work] { return works_[work].done; });
+  if (!works_[work].error.empty())
+    throw PeerLost("a peer was lost during a collective: " + works_[work].error);
 }
 
-CollectiveTimes GlooCommunicator::times_of(Ticket ticket) {
+CollectiveTimes GlooCommunicator::times_of(WorkId work) {
   const std::scoped_lock lock(mutex_);
-  return works_[ticket].times;
+  return works_[work].times;
 }
 
-void GlooCommunicator::forget_tickets() {
+void GlooCommunicator::forget_works() {
   const std::scoped_lock lock(mutex_);
   works_.clear();
   next_ = 0;

@@ -31,12 +31,12 @@ class GlooCommunicator : public Communicator {
   std::vector<std::pair<std::string, std::string>> description() const override;
   int rank() const override { return rank_; }
   int ranks() const override { return ranks_; }
-  Ticket all_reduce(Region region) override;
-  Ticket all_reduce_and_widen(Region region, Region wide) override;
-  Ticket broadcast(Region region) override;
-  void wait(Ticket ticket) override;
-  CollectiveTimes times_of(Ticket ticket) override;
-  void forget_tickets() override;
+  WorkId all_reduce(Region region) override;
+  WorkId all_reduce_and_decompress(Region region, Region wide) override;
+  WorkId broadcast(Region region) override;
+  void wait(WorkId work) override;
+  CollectiveTimes times_of(WorkId work) override;
+  void forget_works() override;
 
  private:
   enum class Operation { all_reduce, broadcast };
@@ -49,7 +49,7 @@ class GlooCommunicator : public Communicator {
     std::string error;
     CollectiveTimes times;
   };
-  Ticket launch(Operation operation, Region region, Region wide = {});
+  WorkId launch(Operation operation, Region region, Region wide = {});
   void run_in_order();
   void run(Work& work);
 
@@ -60,7 +60,7 @@ class GlooCommunicator : public Communicator {
   std::shared_ptr<gloo::Context> context_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Work> works_;  ///< by ticket; a deque keeps them where they are
+  std::deque<Work> works_;  ///< by work; a deque keeps them where they are
   std::size_t next_ = 0;    ///< first work nobody has begun
   std::uint32_t tag_ = 0;
   bool ending_ = false;

@@ -72,12 +72,12 @@ NcclCommunicator::Launched NcclCommunicator::summed(Region region) {
   return {start, end, end};
 }
 
-Ticket NcclCommunicator::all_reduce(Region region) {
+WorkId NcclCommunicator::all_reduce(Region region) {
   launched_.push_back(summed(region));
   return launched_.size() - 1;
 }
 
-Ticket NcclCommunicator::all_reduce_and_widen(Region region, Region wide) {
+WorkId NcclCommunicator::all_reduce_and_decompress(Region region, Region wide) {
   Launched launched = summed(region);
   require_success(cudaStreamWaitEvent(casts_, events_.at(launched.end), 0), "waiting for an event");
   cast_on(casts_, region, wide);
@@ -86,7 +86,7 @@ Ticket NcclCommunicator::all_reduce_and_widen(Region region, Region wide) {
   return launched_.size() - 1;
 }
 
-Ticket NcclCommunicator::broadcast(Region region) {
+WorkId NcclCommunicator::broadcast(Region region) {
   const std::size_t reached = events_.record(device_.stream());
   require_success(cudaStreamWaitEvent(stream_, events_.at(reached), 0), "waiting for an event");
   const std::size_t start = events_.record(stream_);
@@ -98,17 +98,17 @@ Ticket NcclCommunicator::broadcast(Region region) {
   return launched_.size() - 1;
 }
 
-void NcclCommunicator::wait(Ticket ticket) {
-  require_success(cudaStreamWaitEvent(device_.stream(), events_.at(launched_[ticket].done), 0),
+void NcclCommunicator::wait(WorkId work) {
+  require_success(cudaStreamWaitEvent(device_.stream(), events_.at(launched_[work].done), 0),
                   "waiting for an event");
 }
 
-CollectiveTimes NcclCommunicator::times_of(Ticket ticket) {
-  return {device_.time_of(events_.at(launched_[ticket].start)),
-          device_.time_of(events_.at(launched_[ticket].end))};
+CollectiveTimes NcclCommunicator::times_of(WorkId work) {
+  return {device_.time_of(events_.at(launched_[work].start)),
+          device_.time_of(events_.at(launched_[work].end))};
 }
 
-void NcclCommunicator::forget_tickets() {
+void NcclCommunicator::forget_works() {
   launched_.clear();
   events_.reuse();
 }

@@ -21,12 +21,12 @@ class NcclCommunicator : public Communicator {
   std::vector<std::pair<std::string, std::string>> description() const override;
   int rank() const override { return rank_; }
   int ranks() const override { return ranks_; }
-  Ticket all_reduce(Region region) override;
-  Ticket all_reduce_and_widen(Region region, Region wide) override;
-  Ticket broadcast(Region region) override;
-  void wait(Ticket ticket) override;
-  CollectiveTimes times_of(Ticket ticket) override;
-  void forget_tickets() override;
+  WorkId all_reduce(Region region) override;
+  WorkId all_reduce_and_decompress(Region region, Region wide) override;
+  WorkId broadcast(Region region) override;
+  void wait(WorkId work) override;
+  CollectiveTimes times_of(WorkId work) override;
+  void forget_works() override;
   /// Waits until both streams are done; a peer that died or a network that stalls is a PeerLost
   /// within the time-out.
   void finish();

@@ -69,13 +69,13 @@ void Reducer::prepare_for_forward(int iteration) {
   now_ = iteration == 1 ? &assignments_.front() : &assignments_.back();
   broadcast_buffers();
   for (std::size_t i = 0; i < now_->buckets.size(); ++i)
-    now_->filling[i].pending = now_->buckets[i].parameters.size();
+    now_->buffer[i].pending = now_->buckets[i].parameters.size();
   next_ = 0;
   launched_.clear();
 }
 
 Reducer::Assignment Reducer::assigned(std::vector<Bucket> buckets) {
-  Assignment result{.buckets = std::move(buckets), .filling = {}, .places = {}};
+  Assignment result{.buckets = std::move(buckets), .buffer = {}, .places = {}};
   result.places.resize(workload_.parameters.size());
   for (std::size_t i = 0; i < result.buckets.size(); ++i) {
     const Bucket& bucket = result.buckets[i];
@@ -84,24 +84,24 @@ Reducer::Assignment Reducer::assigned(std::vector<Bucket> buckets) {
       result.places[parameter] = {i, elements};
       elements += gradients_[parameter].elements;
     }
-    Filling& filling = result.filling.emplace_back();
-    filling.memory = device_.allocate(bucket.dtype, elements);
+    BucketBuffer& buffer = result.buffer.emplace_back();
+    buffer.memory = device_.allocate(bucket.dtype, elements);
     if (options_.comm_hook != CommHook::none)
-      filling.narrow = device_.allocate(wire_dtype(options_, bucket.dtype), elements);
+      buffer.compressed = device_.allocate(wire_dtype(options_, bucket.dtype), elements);
   }
   return result;
 }
 
 void Reducer::broadcast_buffers() {
-  std::vector<Ticket> tickets;
-  for (const Region buffer : buffers_) tickets.push_back(communicator_.broadcast(buffer));
-  for (const Ticket ticket : tickets) communicator_.wait(ticket);
+  std::vector<WorkId> works;
+  for (const Region buffer : buffers_) works.push_back(communicator_.broadcast(buffer));
+  for (const WorkId work : works) communicator_.wait(work);
 }
 
 void Reducer::gradient_ready(std::size_t parameter) {
   if (workload_.parameters[parameter].ignored) return;
   const Place place = now_->places[parameter];
-  Filling& bucket = now_->filling[place.bucket];
+  BucketBuffer& bucket = now_->buffer[place.bucket];
   DDPSIM_ASSERT(bucket.pending > 0, "a gradient is ready once in a step");
   const Region gradient = gradients_[parameter];
   const Region to = bucket.memory.part(place.first, gradient.elements);
@@ -110,44 +110,44 @@ void Reducer::gradient_ready(std::size_t parameter) {
   else
     device_.copy(gradient, to);
   if (--bucket.pending > 0) return;
-  bucket.ready = device_.mark();
-  while (next_ < now_->buckets.size() && now_->filling[next_].pending == 0) launch(next_++);
+  bucket.ready = device_.record_event();
+  while (next_ < now_->buckets.size() && now_->buffer[next_].pending == 0) launch(next_++);
 }
 
 void Reducer::launch(std::size_t bucket) {
-  const Filling& filling = now_->filling[bucket];
+  const BucketBuffer& buffer = now_->buffer[bucket];
   LaunchedBucket launched{.parameters = now_->buckets[bucket].parameters,
-                          .bytes = filling.memory.bytes(),
-                          .ready = filling.ready};
+                          .bytes = buffer.memory.bytes(),
+                          .ready = buffer.ready};
   launched.launch_begin = clock_.now();
-  launched.ticket = all_reduce(filling);
+  launched.work = all_reduce(buffer);
   launched.launch_end = clock_.now();
   launched_.push_back(std::move(launched));
 }
 
-Ticket Reducer::all_reduce(const Filling& bucket) {
+WorkId Reducer::all_reduce(const BucketBuffer& bucket) {
   if (options_.comm_hook == CommHook::none) return communicator_.all_reduce(bucket.memory);
-  device_.cast(bucket.memory, bucket.narrow);
-  device_.scale_copy(bucket.narrow, bucket.narrow, 1.0 / communicator_.ranks());
-  return communicator_.all_reduce_and_widen(bucket.narrow, bucket.memory);
+  device_.cast(bucket.memory, bucket.compressed);
+  device_.scale_copy(bucket.compressed, bucket.compressed, 1.0 / communicator_.ranks());
+  return communicator_.all_reduce_and_decompress(bucket.compressed, bucket.memory);
 }
 
 std::vector<LaunchedBucket> Reducer::finalize() {
   DDPSIM_ASSERT(next_ == now_->buckets.size(), "every parameter's gradient is ready in every step");
   for (std::size_t i = 0; i < launched_.size(); ++i) {
-    communicator_.wait(launched_[i].ticket);
-    launched_[i].copy_out_begin = launched_[i].copy_out_end = device_.mark();
+    communicator_.wait(launched_[i].work);
+    launched_[i].copy_out_begin = launched_[i].copy_out_end = device_.record_event();
     if (options_.gradient_as_bucket_view) continue;
     for (const std::size_t parameter : now_->buckets[i].parameters)
       device_.copy(averaged(parameter), gradients_[parameter]);
-    launched_[i].copy_out_end = device_.mark();
+    launched_[i].copy_out_end = device_.record_event();
   }
   return std::move(launched_);
 }
 
 Region Reducer::averaged(std::size_t parameter) const {
   const Place place = now_->places[parameter];
-  return now_->filling[place.bucket].memory.part(place.first, gradients_[parameter].elements);
+  return now_->buffer[place.bucket].memory.part(place.first, gradients_[parameter].elements);
 }
 
 }  // namespace ddpsim

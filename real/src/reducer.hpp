@@ -25,16 +25,16 @@
 
 namespace ddpsim {
 
-/// What happened to one bucket in one step; marks and tickets get times after Device::synchronise.
+/// What happened to one bucket in one step; events and works get times after Device::synchronise.
 struct LaunchedBucket {
   std::vector<std::size_t> parameters;
   Bytes bytes;
-  Mark ready = 0;
+  Event ready = 0;
   TimePoint launch_begin;
   TimePoint launch_end;
-  Ticket ticket = 0;
-  Mark copy_out_begin = 0;
-  Mark copy_out_end = 0;
+  WorkId work = 0;
+  Event copy_out_begin = 0;
+  Event copy_out_end = 0;
 };
 
 /// Why the reducer cannot run this workload with these options; absent when it can.
@@ -61,11 +61,11 @@ class Reducer {
   Region averaged(std::size_t parameter) const;
 
  private:
-  struct Filling {
+  struct BucketBuffer {
     Region memory;
-    Region narrow;  ///< of a compression hook
+    Region compressed;  ///< of a compression hook
     std::size_t pending = 0;
-    Mark ready = 0;
+    Event ready = 0;
   };
   struct Place {
     std::size_t bucket = 0;
@@ -73,13 +73,13 @@ class Reducer {
   };
   struct Assignment {
     std::vector<Bucket> buckets;
-    std::vector<Filling> filling;  ///< per bucket
-    std::vector<Place> places;     ///< per parameter
+    std::vector<BucketBuffer> buffer;  ///< per bucket
+    std::vector<Place> places;         ///< per parameter
   };
   Assignment assigned(std::vector<Bucket> buckets);
   void broadcast_buffers();
   void launch(std::size_t bucket);
-  Ticket all_reduce(const Filling& bucket);
+  WorkId all_reduce(const BucketBuffer& bucket);
 
   Device& device_;
   Communicator& communicator_;

@@ -21,12 +21,12 @@ ReplayRunner::~ReplayRunner() {
 }
 
 void ReplayRunner::run_step(int iteration) {
-  Marks marks;
-  marks.forward_begin = device_.mark();
+  StepEvents events;
+  events.forward_begin = device_.record_event();
   device_.begin_compute();
   reducer_.prepare_for_forward(iteration);
   device_.compute(workload_.forward.value_or(Duration()));
-  marks.backward_begin = device_.mark();
+  events.backward_begin = device_.record_event();
   Duration reached;
   for (const ReadyEvent& event : workload_.backward->ready) {
     device_.compute(event.at - reached);
@@ -35,27 +35,27 @@ void ReplayRunner::run_step(int iteration) {
   }
   if (workload_.backward->duration > reached)
     device_.compute(workload_.backward->duration - reached);
-  marks.backward_end = device_.mark();
-  marks.buckets = reducer_.finalize();
-  marks.optimizer_begin = device_.mark();
+  events.backward_end = device_.record_event();
+  events.buckets = reducer_.finalize();
+  events.optimizer_begin = device_.record_event();
   device_.begin_compute();
   device_.compute(workload_.optimizer.value_or(Duration()));
-  marks.optimizer_end = device_.mark();
-  steps_.push_back(std::move(marks));
+  events.optimizer_end = device_.record_event();
+  steps_.push_back(std::move(events));
 }
 
 std::vector<StepRecord> ReplayRunner::records() {
   device_.synchronise();
   std::vector<StepRecord> records;
-  for (Marks& marks : steps_) {
-    StepRecord record{.forward_begin = device_.time_of(marks.forward_begin),
-                      .backward_begin = device_.time_of(marks.backward_begin),
-                      .backward_end = device_.time_of(marks.backward_end),
-                      .optimizer_begin = device_.time_of(marks.optimizer_begin),
-                      .optimizer_end = device_.time_of(marks.optimizer_end),
+  for (StepEvents& events : steps_) {
+    StepRecord record{.forward_begin = device_.time_of(events.forward_begin),
+                      .backward_begin = device_.time_of(events.backward_begin),
+                      .backward_end = device_.time_of(events.backward_end),
+                      .optimizer_begin = device_.time_of(events.optimizer_begin),
+                      .optimizer_end = device_.time_of(events.optimizer_end),
                       .buckets = {}};
-    for (LaunchedBucket& bucket : marks.buckets) {
-      const CollectiveTimes times = communicator_.times_of(bucket.ticket);
+    for (LaunchedBucket& bucket : events.buckets) {
+      const CollectiveTimes times = communicator_.times_of(bucket.work);
       record.buckets.push_back({.parameters = std::move(bucket.parameters),
                                 .bytes = bucket.bytes,
                                 .ready = device_.time_of(bucket.ready),
@@ -70,7 +70,7 @@ std::vector<StepRecord> ReplayRunner::records() {
   }
   steps_.clear();
   device_.forget_marks();
-  communicator_.forget_tickets();
+  communicator_.forget_works();
   return records;
 }
 
@@ -100,30 +100,30 @@ std::vector<AllReduceTimes> ReplayBackend::all_reduce(Dtype dtype, Bytes size, i
   device_->fill(wide, 1.5);
   meet();
   constexpr std::size_t kMarks = 4;  // a repetition
-  std::vector<Mark> marks;
+  std::vector<Event> events;
   for (int i = 0; i < repetitions; ++i) {
-    marks.push_back(device_->mark());
+    events.push_back(device_->record_event());
     if (hooked) device_->cast(wide, region);
     device_->scale_copy(region, region, 1.0 / communicator_->ranks());
-    marks.push_back(device_->mark());
+    events.push_back(device_->record_event());
     communicator_->wait(communicator_->all_reduce(region));
-    marks.push_back(device_->mark());
+    events.push_back(device_->record_event());
     if (hooked) device_->cast(region, wide);
-    marks.push_back(device_->mark());
+    events.push_back(device_->record_event());
   }
   device_->synchronise();
   const auto between = [&](std::size_t first, std::size_t last) {
-    return device_->time_of(marks[last]) - device_->time_of(marks[first]);
+    return device_->time_of(events[last]) - device_->time_of(events[first]);
   };
   std::vector<AllReduceTimes> times;
-  for (std::size_t i = 0; i < marks.size(); i += kMarks) {
+  for (std::size_t i = 0; i < events.size(); i += kMarks) {
     times.push_back({.all_reduce = between(i + 1, i + 2)});
     if (!hooked) continue;
-    times.back().narrow = between(i, i + 1);
-    times.back().widen = between(i + 2, i + 3);
+    times.back().compress = between(i, i + 1);
+    times.back().decompress = between(i + 2, i + 3);
   }
   device_->forget_marks();
-  communicator_->forget_tickets();
+  communicator_->forget_works();
   device_->release_memory();
   return times;
 }

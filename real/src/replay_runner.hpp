@@ -17,19 +17,19 @@ class ReplayRunner : public StepRunner {
   const Reducer& reducer() const { return reducer_; }
 
  private:
-  struct Marks {
-    Mark forward_begin = 0;
-    Mark backward_begin = 0;
-    Mark backward_end = 0;
-    Mark optimizer_begin = 0;
-    Mark optimizer_end = 0;
+  struct StepEvents {
+    Event forward_begin = 0;
+    Event backward_begin = 0;
+    Event backward_end = 0;
+    Event optimizer_begin = 0;
+    Event optimizer_end = 0;
     std::vector<LaunchedBucket> buckets;
   };
   Device& device_;
   Communicator& communicator_;
   const Workload& workload_;
   Reducer reducer_;
-  std::vector<Marks> steps_;
+  std::vector<StepEvents> steps_;
 };
 
 /// Our reducer on any device and communicator.

@@ -16,9 +16,9 @@ namespace ddpsim {
 
 /// An all-reduce, and what a compression hook does before and after it, each by itself.
 struct AllReduceTimes {
-  Duration narrow;  ///< cast to 16 bits and division; zero without a hook
+  Duration compress;  ///< cast to 16 bits and division; zero without a hook
   Duration all_reduce;
-  Duration widen;
+  Duration decompress;
 };
 
 class StepRunner {

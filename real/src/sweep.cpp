@@ -119,8 +119,8 @@ class RankOfSweep {
     MeasuredAllReduce measured{
         .size = size, .dtype = dtype, .time_us = quantiles(&AllReduceTimes::all_reduce)};
     if (hook() != CommHook::none) {
-      measured.narrow_us = quantiles(&AllReduceTimes::narrow);
-      measured.widen_us = quantiles(&AllReduceTimes::widen);
+      measured.compress_us = quantiles(&AllReduceTimes::compress);
+      measured.decompress_us = quantiles(&AllReduceTimes::decompress);
     }
     measurement_.all_reduces.push_back(measured);
     if (world_.rank == 0) progress(fmt::format("all-reduce {} B", size.count()));

@@ -26,7 +26,7 @@ std::string calibration_report_json(const CalibrationReport& report) {
   json.key("output").string(report.output);
   json.key("read").strings(report.read);
   write_errors(json, "calibrated", errors_of(fit.residuals, kSmallestJudged));
-  write_errors(json, "law_alone", errors_of(fit.residuals, kSmallestJudged, true));
+  write_errors(json, "model_alone", errors_of(fit.residuals, kSmallestJudged, true));
   json.key("scales_left_out").begin_array();
   for (const ScaleLeftOut& one : report.scales_left_out) {
     json.begin_object();
@@ -37,7 +37,7 @@ std::string calibration_report_json(const CalibrationReport& report) {
   }
   json.end_array();
   json.key("logs").begin_array();
-  for (const CalibratedScale& log : fit.calibration.scales) {
+  for (const CalibratedShape& log : fit.calibration.scales) {
     json.begin_object(Layout::line);
     json.key("source").string(log.source);
     json.key("nodes").integer(log.nodes);
@@ -77,12 +77,12 @@ std::string calibration_report_json(const CalibrationReport& report) {
     json.key("algorithm").string(name_of(row.choice.algorithm));
     json.key("protocol").string(name_of(row.choice.protocol));
     json.key("measured_us").ratio(row.measured_us);
-    json.key("law_us").ratio(row.law_us);
+    json.key("modelled_us").ratio(row.modelled_us);
     json.key("calibrated_us").ratio(row.calibrated_us);
     json.end_object();
   }
   json.end_array();
-  json.key("law_breaks").strings(fit.law_breaks);
+  json.key("model_misses").strings(fit.model_misses);
   json.key("notes").strings(fit.notes);
   json.key("warnings").strings(report.warnings);
   json.end_object();

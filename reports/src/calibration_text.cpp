@@ -29,7 +29,7 @@ Table logs_table(const Fit& fit) {
   Table table({{.head = "log", .shrinks = true},
                {.head = "nodes x GPUs", .align = Align::right},
                {.head = "sizes", .align = Align::right},
-               {.head = "law %", .align = Align::decimal},
+               {.head = "model %", .align = Align::decimal},
                {.head = "p90 %", .align = Align::decimal},
                {.head = "calibrated %", .align = Align::decimal},
                {.head = "p90 %", .align = Align::decimal}});
@@ -67,7 +67,7 @@ Table constants_table(const Fit& fit) {
 Table sizes_table(const Fit& fit) {
   Table table({{.head = "size from", .align = Align::right},
                {.head = "rows", .align = Align::right},
-               {.head = "law %", .align = Align::decimal},
+               {.head = "model %", .align = Align::decimal},
                {.head = "calibrated %", .align = Align::decimal},
                {.head = "worst %", .align = Align::decimal}});
   std::map<int, std::vector<const FitResidual*>> classes;
@@ -140,7 +140,7 @@ std::string calibration_report_text(const CalibrationReport& report, const Termi
   std::string text = wrapped(headline(report), style.width, 2);
   for (const std::string& line : report.read) text += wrapped(printable(line), style.width, 2);
   text += "\n" + logs_table(fit).text(style);
-  text += wrapped("law: fitted constants alone; calibrated: with the correction beside them.",
+  text += wrapped("model: fitted constants alone; calibrated: with the correction beside them.",
                   style.width, 2);
   std::vector<std::string> left_out;
   for (const LogLeftOut& log : fit.left_out) left_out.push_back(log.source + ": " + log.reason);
@@ -149,13 +149,13 @@ std::string calibration_report_text(const CalibrationReport& report, const Termi
     text += "\n" + bold("Constants, with 80 % intervals", style) + "\n" +
             constants_table(fit).text(style);
   text += "\n" + bold("Median error by size", style) + "\n" + sizes_table(fit).text(style);
-  std::vector<std::string> breaks = fit.law_breaks;
+  std::vector<std::string> breaks = fit.model_misses;
   if (breaks.size() > kMostBreaks) {
     const std::size_t more = breaks.size() - kMostBreaks;
     breaks.resize(kMostBreaks);
     breaks.push_back(fmt::format("{} more (--json has all)", more));
   }
-  text += bullets("Where the law misses by a quarter and more", breaks, style);
+  text += bullets("Where the cost model misses by a quarter and more", breaks, style);
   text += bullets("Notes", fit.notes, style);
   for (const std::string& warning : report.warnings)
     text += wrapped("warning: " + printable(warning), style.width, 2);

@@ -1,4 +1,4 @@
-// What a constant of the pipeline law is, for people who have not read the law.
+// What a constant of the pipeline cost model is, for people who have not read the cost model.
 #pragma once
 
 #include <string_view>

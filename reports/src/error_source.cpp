@@ -17,7 +17,7 @@ constexpr std::array<Words, 9> kWords{{
     {"collective_times", "collective times"},
     {"interference", "interference"},
     {"ddp_costs", "copies and host costs"},
-    {"multi_gpu_slowdown", "pace of several ranks"},
+    {"rank_slowdown", "multi-GPU slowdown"},
     {"compute_scale", "compute scale"},
     {"replay_residual", "today's residual"},
     {"measurement_noise", "measurement noise"},

@@ -102,8 +102,8 @@ std::string measurement_json(const Measurement& measurement) {
     json.key("size_bytes").integer(row.size.count());
     json.key("dtype").string(name_of(row.dtype));
     write(json, "time_us", row.time_us);
-    if (row.narrow_us) write(json, "narrow_us", *row.narrow_us);
-    if (row.widen_us) write(json, "widen_us", *row.widen_us);
+    if (row.compress_us) write(json, "compress_us", *row.compress_us);
+    if (row.decompress_us) write(json, "decompress_us", *row.decompress_us);
     json.end_object();
   }
   json.end_array();

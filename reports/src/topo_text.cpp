@@ -229,7 +229,7 @@ std::string topo_text(const TopoReport& report, const TerminalStyle& style) {
   if (topology.cluster.degraded_links > 0) {
     text += fmt::format(
         "\n  {} below its rate: --network flow takes it into account, the analytic "
-        "law does not\n",
+        "cost model does not\n",
         counted(static_cast<std::uint64_t>(topology.cluster.degraded_links), "link"));
   }
   return text;

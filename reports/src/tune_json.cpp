@@ -63,9 +63,9 @@ void write_recommendation(JsonWriter& json, const Recommendation& recommended,
   write_range(json, recommended.cap_range_mb);
   json.key("gain_us");
   write_gain(json, recommended.gain);
-  json.key("surest_gain_us");
-  if (recommended.surest) {
-    write_gain(json, *recommended.surest);
+  json.key("most_robust_gain_us");
+  if (recommended.most_robust) {
+    write_gain(json, *recommended.most_robust);
   } else {
     json.null();
   }

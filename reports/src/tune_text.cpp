@@ -70,9 +70,10 @@ std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& 
         "{}); {}.",
         missed_text(*replay, digits, unit), time_text(gain, digits, unit), remedy);
   }
-  const Gain sure = result.recommended.surest.value_or(Gain{});
+  const Gain sure = result.recommended.most_robust.value_or(Gain{});
   return fmt::format(
-      "Keep the default: {} might save {} of {}, but too much is not known: even the surest cap "
+      "Keep the default: {} might save {} of {}, but too much is not known: even the most robust "
+      "cap "
       "gains {} {}.",
       setting_name(result.best), time_text(gain, digits, unit), step,
       time_interval(sure.low, sure.high, digits, unit), name_of(unit));
@@ -172,7 +173,7 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
                {"step" + suffix, Align::decimal},
                {"change" + suffix, Align::decimal},
                {"exposed" + suffix, Align::decimal, 4},
-               {"over the bound", Align::left, 1},
+               {"comm. cost", Align::left, 1},
                {"", Align::left}});
   for (const CurvePoint* shown_point : shown) {
     const CurvePoint& point = *shown_point;
@@ -195,7 +196,7 @@ std::string curve_note(const TuneResult& result, const TerminalStyle& style) {
       result.curve.begin(), result.curve.end(), [](const CurvePoint& p) { return p.reachable; }));
   std::string text = result.only_caps_asked
                          ? counted(settable, "cap") + " asked for"
-                         : fmt::format("{} in all", counted(settable, "distinct bucketing"));
+                         : fmt::format("{} in all", counted(settable, "bucket assignment"));
   if (const std::size_t others = result.curve.size() - settable; others > 0) {
     text += fmt::format(", and {} that this PyTorch does not let you set", others);
   }

@@ -136,7 +136,7 @@ class StepScheduler {
   EventId new_event() { return programs_.events++; }
 
   /// The compute stream hands over to a collective and goes on when it is done.
-  void blocking_collective(Purpose purpose, std::uint32_t index, Duration return_latency) {
+  void blocking_collective(OperationKind purpose, std::uint32_t index, Duration return_latency) {
     const EventId before = new_event();
     const EventId done = new_event();
     append_record(programs_.compute, purpose, before);
@@ -147,13 +147,14 @@ class StepScheduler {
   }
 
   void compute(Duration recorded, std::int32_t bucket = -1) {
-    append_work(programs_.compute, Purpose::backward, scaled(recorded), bucket);
+    append_work(programs_.compute, OperationKind::backward, scaled(recorded), bucket);
   }
 
   void step() {
     start_at_offset();
     for (const std::uint32_t index : rebuild_)  // blocking device-to-host copies: a host round trip
-      blocking_collective(Purpose::rebuild, index, costs_.launch_latency + costs_.host_launch);
+      blocking_collective(OperationKind::rebuild, index,
+                          costs_.launch_latency + costs_.host_launch);
     broadcast_buffers();
     for (int batch = 0; batch + 1 < options_.ddp.accumulate; ++batch) {
       forward(batch == 0);
@@ -166,7 +167,7 @@ class StepScheduler {
     else
       backward_with_sync();
     finalize();
-    append_work(programs_.compute, Purpose::optimizer, scaled(recording_->optimizer()));
+    append_work(programs_.compute, OperationKind::optimizer, scaled(recording_->optimizer()));
   }
 
   /// Ranks of one job do not begin their forwards together: data loading and what follows the last
@@ -174,7 +175,7 @@ class StepScheduler {
   void start_at_offset() {
     if (workload_.ranks.empty() && states_.empty()) return;
     for (Program* program : {&programs_.host, &programs_.compute})
-      append_wait_until(*program, Purpose::forward, offset_);
+      append_wait_until(*program, OperationKind::forward, offset_);
   }
 
   /// One flatten kernel, the broadcast, and one copy back per buffer, for each dtype. The trace of a
@@ -184,24 +185,25 @@ class StepScheduler {
     for (std::size_t g = 0; g < workload_.buffers.size(); ++g) {
       const BufferGroup& group = workload_.buffers[g];
       if (!recording_->has_hooks())
-        append_work(programs_.compute, Purpose::buffer_copy, kernels_.flatten(group));
+        append_work(programs_.compute, OperationKind::buffer_copy, kernels_.flatten(group));
       if (!buffers_.empty())
-        blocking_collective(Purpose::buffer_broadcast, buffers_[g], costs_.event_latency);
+        blocking_collective(OperationKind::buffer_broadcast, buffers_[g], costs_.event_latency);
       if (!recording_->has_hooks())
-        append_work(programs_.compute, Purpose::buffer_copy, kernels_.unflatten(group));
+        append_work(programs_.compute, OperationKind::buffer_copy, kernels_.unflatten(group));
     }
   }
 
   /// Buffers are broadcast only before the forward after a synchronised backward.
   void forward(bool after_sync) {
     const bool with_buffers = after_sync && options_.ddp.broadcast_buffers;
-    append_work(programs_.compute, Purpose::forward, scaled(recording_->forward(with_buffers)));
+    append_work(programs_.compute, OperationKind::forward,
+                scaled(recording_->forward(with_buffers)));
   }
 
   /// The host walks the autograd graph at the end of a forward whose backward will be synchronised.
   void search_unused() {
     if (options_.ddp.find_unused_parameters && !options_.ddp.static_graph)
-      append_work(programs_.host, Purpose::search_unused,
+      append_work(programs_.host, OperationKind::search_unused,
                   costs_.host_search_per_parameter *
                       static_cast<std::int64_t>(workload_.parameters.size()));
   }
@@ -214,7 +216,7 @@ class StepScheduler {
       total += scaled(gradient.compute + gradient.idle);
       if (batch > 0) total += kernels_.accumulate(gradient.bytes);
     }
-    append_work(programs_.compute, Purpose::backward, total);
+    append_work(programs_.compute, OperationKind::backward, total);
   }
 
   /// Compute up to a gradient, and its place in .grad when earlier micro-batches left one there.
@@ -222,7 +224,7 @@ class StepScheduler {
     const std::int32_t bucket = bucket_of(gradient);
     compute(gradient.compute, bucket);
     if (options_.ddp.accumulate > 1)
-      append_work(programs_.compute, Purpose::backward, kernels_.accumulate(gradient.bytes));
+      append_work(programs_.compute, OperationKind::backward, kernels_.accumulate(gradient.bytes));
     if (bucket >= 0) note_ready(bucket);
   }
 
@@ -242,7 +244,7 @@ class StepScheduler {
       if (first_hook) hooks_of_unused(pending);
       first_hook = false;
       compute(gradient.idle, bucket);
-      append_work(programs_.compute, Purpose::copy_in, copy_into_bucket(gradient), bucket);
+      append_work(programs_.compute, OperationKind::copy_in, copy_into_bucket(gradient), bucket);
       hooks += costs_.host_hook;
       if (--pending[static_cast<std::size_t>(bucket)] == 0) divide(bucket);
       if (next_is_complete(next_bucket)) reach_on_host(gradient, hooks);
@@ -260,7 +262,7 @@ class StepScheduler {
   /// One kernel over the whole bucket, in versions that do not divide while copying.
   void divide(std::int32_t bucket) {
     if (options_.ddp.torch >= kDividesWhileCopying || recording_->has_hooks()) return;
-    append_work(programs_.compute, Purpose::copy_in,
+    append_work(programs_.compute, OperationKind::copy_in,
                 kernels_.copy(buckets_[static_cast<std::size_t>(bucket)].bytes), bucket);
   }
 
@@ -273,7 +275,7 @@ class StepScheduler {
       note_ready(bucket);
       --pending[static_cast<std::size_t>(bucket)];
       if (!recording_->has_hooks())
-        append_work(programs_.compute, Purpose::copy_in, kernels_.zero_fill(bytes), bucket);
+        append_work(programs_.compute, OperationKind::copy_in, kernels_.zero_fill(bytes), bucket);
     }
   }
 
@@ -286,13 +288,13 @@ class StepScheduler {
 
   /// The host works off the hooks since the last launch and comes to this gradient.
   void reach_on_host(const GradientStretch& gradient, Duration& hooks) {
-    append_work(programs_.host, Purpose::hook, hooks);
+    append_work(programs_.host, OperationKind::hook, hooks);
     hooks = Duration();
-    wait_on_host_until(gradient.host, Purpose::hook, -1);
+    wait_on_host_until(gradient.host, OperationKind::hook, -1);
   }
 
   /// `recorded` is on the backward clock; the program counts from the start of the step.
-  void wait_on_host_until(Duration recorded, Purpose purpose, std::int32_t bucket) {
+  void wait_on_host_until(Duration recorded, OperationKind purpose, std::int32_t bucket) {
     const Duration forward = recording_->recorded_forward();
     const Duration before =
         (forward + recording_->backward()) * (options_.ddp.accumulate - 1) + forward;
@@ -307,25 +309,26 @@ class StepScheduler {
     EventId hook_called = 0;
     const auto label = static_cast<std::int32_t>(b);
     if (options_.ddp.comm_hook != CommHook::none) {
-      append_work(programs_.host, Purpose::launch, costs_.host_comm_hook, label);
+      append_work(programs_.host, OperationKind::launch, costs_.host_comm_hook, label);
       // The hook enqueues its casts before its all-reduce: a host that is behind delays both.
       hook_called = new_event();
-      append_record(programs_.host, Purpose::launch, hook_called);
+      append_record(programs_.host, OperationKind::launch, hook_called);
     }
     if (recorded_launches_)
-      wait_on_host_until((*recorded_launches_)[b], Purpose::launch, label);
+      wait_on_host_until((*recorded_launches_)[b], OperationKind::launch, label);
     else
-      append_work(programs_.host, Purpose::launch, costs_.host_launch, label);
+      append_work(programs_.host, OperationKind::launch, costs_.host_launch, label);
     if (is_first_rank()) result_.launch_operation[b] = programs_.host.size();
-    append_record(programs_.host, Purpose::launch, launched);
+    append_record(programs_.host, OperationKind::launch, launched);
     compress(b, hook_called);
-    append_record(programs_.compute, Purpose::copy_in, filled);
+    append_record(programs_.compute, OperationKind::copy_in, filled);
     Program& communication = programs_.communication;
-    append_wait(communication, Purpose::all_reduce, launched, costs_.launch_latency);
+    append_wait(communication, OperationKind::all_reduce, launched, costs_.launch_latency);
     const std::uint32_t index = result_.bucket_collectives[b];
-    append_wait(communication, Purpose::all_reduce, filled, costs_.event_latency + to_host_[index]);
-    append_collective(programs_.communication, Purpose::all_reduce, index, label);
-    append_record(communication, Purpose::all_reduce, done);
+    append_wait(communication, OperationKind::all_reduce, filled,
+                costs_.event_latency + to_host_[index]);
+    append_collective(programs_.communication, OperationKind::all_reduce, index, label);
+    append_record(communication, OperationKind::all_reduce, done);
     done_.push_back(done);
   }
 
@@ -344,11 +347,11 @@ class StepScheduler {
   void compress(std::size_t b, EventId hook_called) {
     if (options_.ddp.comm_hook == CommHook::none || recorded_casts(b)) return;
     const auto label = static_cast<std::int32_t>(b);
-    append_wait(programs_.compute, Purpose::copy_in, hook_called, costs_.launch_latency);
+    append_wait(programs_.compute, OperationKind::copy_in, hook_called, costs_.launch_latency);
     if (casts(b))
-      append_work(programs_.compute, Purpose::copy_in,
+      append_work(programs_.compute, OperationKind::copy_in,
                   kernels_.cast(buckets_[b].bytes, on_the_wire(b)), label);
-    append_work(programs_.compute, Purpose::copy_in, kernels_.copy(on_the_wire(b)), label);
+    append_work(programs_.compute, OperationKind::copy_in, kernels_.copy(on_the_wire(b)), label);
   }
 
   void launch_local_used_map() {
@@ -356,14 +359,16 @@ class StepScheduler {
     const EventId launched = new_event();
     const EventId passed = new_event();
     map_done_ = new_event();
-    append_work(programs_.host, Purpose::launch, costs_.host_launch);
-    append_record(programs_.host, Purpose::launch, launched);
-    append_record(programs_.compute, Purpose::copy_in, passed);
-    append_wait(programs_.communication, Purpose::local_used_map, launched, costs_.launch_latency);
-    append_wait(programs_.communication, Purpose::local_used_map, passed,
+    append_work(programs_.host, OperationKind::launch, costs_.host_launch);
+    append_record(programs_.host, OperationKind::launch, launched);
+    append_record(programs_.compute, OperationKind::copy_in, passed);
+    append_wait(programs_.communication, OperationKind::local_used_map, launched,
+                costs_.launch_latency);
+    append_wait(programs_.communication, OperationKind::local_used_map, passed,
                 costs_.event_latency + to_host_[*result_.local_used_map]);
-    append_collective(programs_.communication, Purpose::local_used_map, *result_.local_used_map);
-    append_record(programs_.communication, Purpose::local_used_map, map_done_);
+    append_collective(programs_.communication, OperationKind::local_used_map,
+                      *result_.local_used_map);
+    append_record(programs_.communication, OperationKind::local_used_map, map_done_);
   }
 
   /// static_graph's first iteration: backward alone, then the map, then copies and launches, bucket by
@@ -379,7 +384,7 @@ class StepScheduler {
     if (!gradients.empty()) reach_on_host(gradients.back(), hooks);
     launch_local_used_map();
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
-      append_work(programs_.compute, Purpose::copy_in, copies_of(buckets_[b]),
+      append_work(programs_.compute, OperationKind::copy_in, copies_of(buckets_[b]),
                   static_cast<std::int32_t>(b));
       launch(b);
     }
@@ -390,17 +395,17 @@ class StepScheduler {
     const double share = recorded_share_of_copies_out();
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
       const Duration returned = costs_.event_latency + to_device_[result_.bucket_collectives[b]];
-      append_wait(programs_.compute, Purpose::all_reduce, done_[b], returned);
+      append_wait(programs_.compute, OperationKind::all_reduce, done_[b], returned);
       if (casts(b))
-        append_wait(programs_.compute, Purpose::copy_out, done_[b],
+        append_wait(programs_.compute, OperationKind::copy_out, done_[b],
                     returned + kernels_.cast(on_the_wire(b), buckets_[b].bytes));
       if (!options_.ddp.gradient_as_bucket_view && buckets_[b].closed_by != ClosedBy::sparse)
-        append_work(programs_.compute, Purpose::copy_out, copies_of(buckets_[b]).scaled(share),
-                    static_cast<std::int32_t>(b));
+        append_work(programs_.compute, OperationKind::copy_out,
+                    copies_of(buckets_[b]).scaled(share), static_cast<std::int32_t>(b));
     }
     // The map is always waited for; where a parameter was unused the host reads it back first.
     if (result_.local_used_map)
-      append_wait(programs_.compute, Purpose::local_used_map, map_done_,
+      append_wait(programs_.compute, OperationKind::local_used_map, map_done_,
                   costs_.event_latency + to_device_[*result_.local_used_map] +
                       (recording_->unused().empty() ? Duration() : costs_.launch_latency));
     done_.clear();

@@ -29,9 +29,8 @@ Rates rates_of(const Job& job) {
 /// Given only where a transfer takes longer at one time than at another.
 TransferTime transfers_beside_background(const Job& job, const ReducerSchedule& planned) {
   if (job.network() == nullptr || !job.network()->has_background()) return {};
-  const auto run =
-      std::make_shared<SharedNetworkRun>(*job.network(), planned.schedule.collectives,
-                                         planned.choices, chooser_of(job.model())->scale);
+  const auto run = std::make_shared<SharedNetworkRun>(*job.network(), planned.schedule.collectives,
+                                                      planned.choices, nccl_of(job.model())->scale);
   return [run](std::uint32_t collective, TimePoint last_arrival) {
     return run->transfer(collective, last_arrival);
   };
@@ -114,7 +113,9 @@ double seconds_at_most(const Job& job, double bytes) {
   const SimulationOptions& options = job.options();
   double slowest = options.compute_scale;
   if (options.compute_scale_range) slowest = std::min(slowest, options.compute_scale_range->first);
-  slowest /= slowdown(options.pace_range ? options.pace_range->second : options.pace, cluster);
+  slowest /= slowdown(
+      options.rank_slowdown_range ? options.rank_slowdown_range->second : options.rank_slowdown,
+      cluster);
   double slowest_rank = slowest;
   for (const Straggler& straggler : options.variation.stragglers)
     slowest_rank = std::min(slowest_rank, slowest / straggler.slowdown);
@@ -147,7 +148,7 @@ double seconds_at_most(const Job& job, double bytes) {
 
 double compute_speed(const Job& job) {
   return job.options().compute_scale /
-         slowdown_of_compute(job.options().pace, job.workload(), job.cluster());
+         slowdown_of_compute(job.options().rank_slowdown, job.workload(), job.cluster());
 }
 
 std::vector<Bytes> all_reduce_sizes(const Job& job) {

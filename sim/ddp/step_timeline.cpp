@@ -12,7 +12,7 @@ namespace {
 /// that backward reads as backward. Copies between them are spans of their own.
 void draw_stream(Track track, const Program& program, const std::vector<OperationTime>& times,
                  std::vector<Span>& spans) {
-  std::optional<Purpose> open;
+  std::optional<OperationKind> open;
   for (std::size_t i = 0; i < program.size(); ++i) {
     const Operation& operation = program[i];
     if (operation.action == Action::record || operation.action == Action::wait ||
@@ -20,8 +20,8 @@ void draw_stream(Track track, const Program& program, const std::vector<Operatio
       continue;
     if (times[i].end <= times[i].start) continue;
     const bool labelled = operation.action == Action::collective ||
-                          operation.purpose == Purpose::launch ||
-                          operation.purpose == Purpose::copy_out;
+                          operation.purpose == OperationKind::launch ||
+                          operation.purpose == OperationKind::copy_out;
     if (!labelled && open == operation.purpose && spans.back().end == times[i].start) {
       spans.back().end = times[i].end;
       continue;

@@ -12,15 +12,15 @@ namespace {
 
 enum class Section { forward, backward, after };
 
-Section section_of(Purpose purpose) {
+Section section_of(OperationKind purpose) {
   switch (purpose) {
-    case Purpose::forward:
-    case Purpose::buffer_copy:
-    case Purpose::buffer_broadcast:
-    case Purpose::rebuild:
+    case OperationKind::forward:
+    case OperationKind::buffer_copy:
+    case OperationKind::buffer_broadcast:
+    case OperationKind::rebuild:
       return Section::forward;
-    case Purpose::backward:
-    case Purpose::copy_in:
+    case OperationKind::backward:
+    case OperationKind::copy_in:
       return Section::backward;
     default:
       return Section::after;
@@ -45,29 +45,29 @@ ComputeStream walk(const Program& program, const std::vector<OperationTime>& ope
   StepTimes& times = stream.times;
   TimePoint cursor;
   for (std::size_t i = 0; i < program.size(); ++i) {
-    const Purpose purpose = program[i].purpose;
+    const OperationKind purpose = program[i].purpose;
     const bool works = program[i].action == Action::work;
     const Duration passed = operations[i].end - cursor;  // waiting in front of it included
     const Duration busy = operations[i].end - operations[i].start;
     switch (section_of(purpose)) {
       case Section::forward:
         times.forward += passed;
-        if (purpose != Purpose::forward && purpose != Purpose::rebuild)
+        if (purpose != OperationKind::forward && purpose != OperationKind::rebuild)
           times.buffer_broadcast += passed;
         break;
       case Section::backward:
         times.backward += passed;
-        if (purpose == Purpose::copy_in && works) times.copies_in += program[i].duration;
+        if (purpose == OperationKind::copy_in && works) times.copies_in += program[i].duration;
         if (works) times.interference += busy - program[i].duration;
         break;
       case Section::after:
-        if (purpose == Purpose::copy_out)
+        if (purpose == OperationKind::copy_out)
           stream.copies_out.push_back({operations[i].start, operations[i].end});
-        if (purpose == Purpose::optimizer) times.optimizer += busy;
+        if (purpose == OperationKind::optimizer) times.optimizer += busy;
         break;
     }
     cursor = operations[i].end;
-    if (purpose != Purpose::optimizer) stream.optimizer_start = cursor;
+    if (purpose != OperationKind::optimizer) stream.optimizer_start = cursor;
   }
   times.backward_compute = times.backward - times.copies_in - times.interference;
   return stream;

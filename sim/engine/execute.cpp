@@ -3,7 +3,7 @@
 // Three things change rates. While an NCCL kernel is resident on a GPU (waiting or transferring) its
 // thread blocks hold SMs, so compute there runs at 1 - loss * channels. While compute runs on any
 // GPU taking part, a transfer runs at Rates::communication. Transfers beside each other share the
-// links (InFlight). On each change the work done so far is booked at the old rate (task.hpp) and the
+// links (InFlight). On each change the work done so far is counted at the old rate (task.hpp) and the
 // end is predicted anew; the older prediction in the queue is recognised by its version and dropped.
 
 #include <algorithm>

@@ -8,24 +8,24 @@
 namespace ddpsim {
 
 /// Nothing where it takes no time.
-inline void append_work(Program& program, Purpose purpose, Duration duration,
+inline void append_work(Program& program, OperationKind purpose, Duration duration,
                         std::int32_t bucket = -1) {
   if (duration > Duration())
     program.push_back(
         {.action = Action::work, .purpose = purpose, .duration = duration, .bucket = bucket});
 }
 
-inline void append_record(Program& program, Purpose purpose, EventId event) {
+inline void append_record(Program& program, OperationKind purpose, EventId event) {
   program.push_back({.action = Action::record, .purpose = purpose, .event = event});
 }
 
 /// Goes on `latency` after the event.
-inline void append_wait(Program& program, Purpose purpose, EventId event, Duration latency) {
+inline void append_wait(Program& program, OperationKind purpose, EventId event, Duration latency) {
   program.push_back(
       {.action = Action::wait, .purpose = purpose, .duration = latency, .event = event});
 }
 
-inline void append_wait_until(Program& program, Purpose purpose, Duration after_time_zero,
+inline void append_wait_until(Program& program, OperationKind purpose, Duration after_time_zero,
                               std::int32_t bucket = -1) {
   program.push_back({.action = Action::wait_until,
                      .purpose = purpose,
@@ -34,7 +34,7 @@ inline void append_wait_until(Program& program, Purpose purpose, Duration after_
 }
 
 /// `index` into Schedule::collectives.
-inline void append_collective(Program& program, Purpose purpose, std::uint32_t index,
+inline void append_collective(Program& program, OperationKind purpose, std::uint32_t index,
                               std::int32_t bucket = -1) {
   program.push_back(
       {.action = Action::collective, .purpose = purpose, .collective = index, .bucket = bucket});

@@ -2,33 +2,33 @@
 
 namespace ddpsim {
 
-std::string_view name_of(Purpose purpose) {
+std::string_view name_of(OperationKind purpose) {
   switch (purpose) {
-    case Purpose::forward:
+    case OperationKind::forward:
       return "forward";
-    case Purpose::buffer_copy:
+    case OperationKind::buffer_copy:
       return "buffer copies";
-    case Purpose::buffer_broadcast:
+    case OperationKind::buffer_broadcast:
       return "buffer broadcast";
-    case Purpose::rebuild:
+    case OperationKind::rebuild:
       return "rebuild buckets";
-    case Purpose::backward:
+    case OperationKind::backward:
       return "backward";
-    case Purpose::copy_in:
+    case OperationKind::copy_in:
       return "copy into bucket";
-    case Purpose::hook:
+    case OperationKind::hook:
       return "gradient hooks";
-    case Purpose::launch:
+    case OperationKind::launch:
       return "launch";
-    case Purpose::search_unused:
+    case OperationKind::search_unused:
       return "search unused parameters";
-    case Purpose::all_reduce:
+    case OperationKind::all_reduce:
       return "all_reduce";
-    case Purpose::local_used_map:
+    case OperationKind::local_used_map:
       return "local-used map";
-    case Purpose::copy_out:
+    case OperationKind::copy_out:
       return "copy out of bucket";
-    case Purpose::optimizer:
+    case OperationKind::optimizer:
       return "optimizer";
   }
   return "";

@@ -33,14 +33,14 @@ constexpr double kOneNode = 2.0;  // powers of two of nodes, from one node to se
 constexpr double kOtherChoice = 0.3;
 constexpr double kRelease = 0.3;
 constexpr double kReleaseSizes = 6.0;  // powers of two
-// A scale's own: large, so that a log at hand is given back whatever the law thinks of it.
+// A scale's own: large, so that a log at hand is given back whatever the cost model thinks of it.
 constexpr double kOwn = 0.3;
 constexpr double kOwnSizes = 1.0;  // powers of two
 
 /// Of the logarithm of a time, per power of two outside the measured sizes.
 constexpr double kPerOctave = 0.03;
-/// How much further than from its own logs the law is from a scale left out.
-constexpr double kLawFurther = 2.0;
+/// How much further than from its own logs the cost model is from a scale left out.
+constexpr double kCostModelFurther = 2.0;
 constexpr double kSlowerBeyond = 1.5;
 
 double log2_of(double value) {
@@ -83,7 +83,7 @@ std::string range_of(int from, int to, const char* what) {
 }
 
 /// Powers of two from the sizes a log has to this one; 0 among them.
-double octaves_outside(const CalibratedScale& log, Bytes size) {
+double octaves_outside(const CalibratedShape& log, Bytes size) {
   const auto octaves = [](Bytes bytes) { return log2_of(static_cast<double>(bytes.count())); };
   return std::max(
       {0.0, octaves(log.smallest) - octaves(size), octaves(size) - octaves(log.largest)});
@@ -98,7 +98,7 @@ double left_open(const Calibration& calibration, int nodes, int gpus_per_node, B
   double fewer = kFar;
   double more = kFar;
   const std::int64_t ranks = std::int64_t{nodes} * gpus_per_node;
-  for (const CalibratedScale& scale : calibration.scales) {
+  for (const CalibratedShape& scale : calibration.scales) {
     const double away = distance(nodes, gpus_per_node, scale.nodes, scale.gpus_per_node) +
                         octaves_outside(scale, size) / kSizes;
     nearest = std::min(nearest, away);
@@ -116,7 +116,7 @@ double left_open(const Calibration& calibration, int nodes, int gpus_per_node, B
 std::size_t scales_of(const Calibration& calibration) {
   std::size_t count = 0;
   for (auto one = calibration.scales.begin(); one != calibration.scales.end(); ++one)
-    if (std::none_of(calibration.scales.begin(), one, [&](const CalibratedScale& before) {
+    if (std::none_of(calibration.scales.begin(), one, [&](const CalibratedShape& before) {
           return before.nodes == one->nodes && before.gpus_per_node == one->gpus_per_node;
         }))
       ++count;
@@ -151,11 +151,11 @@ Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_nod
   const double open = left_open(calibration, nodes, gpus_per_node, size);
   double deviation =
       kCorrectionNoise * kCorrectionNoise + std::pow(at_size(calibration.repeats, size), 2);
-  const double misfit = at_size(calibration.misfit, size) * kLawFurther *
+  const double misfit = at_size(calibration.misfit, size) * kCostModelFurther *
                         four_in_five(scales_of(calibration)) / kFourInFive;
   deviation += open * misfit * misfit;
   int most = 0;
-  for (const CalibratedScale& scale : calibration.scales) most = std::max(most, scale.nodes);
+  for (const CalibratedShape& scale : calibration.scales) most = std::max(most, scale.nodes);
   if (const auto* log = nearest_log(calibration, nodes, gpus_per_node, size))
     deviation += std::pow(kPerOctave * octaves_outside(*log, size), 2);
   const double wide = kFourInFive * std::sqrt(deviation);
@@ -165,12 +165,12 @@ Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_nod
 
 bool of_several_releases(const Calibration& calibration) {
   return std::adjacent_find(calibration.scales.begin(), calibration.scales.end(),
-                            [](const CalibratedScale& a, const CalibratedScale& b) {
+                            [](const CalibratedShape& a, const CalibratedShape& b) {
                               return !same_release(a.nccl, b.nccl);
                             }) != calibration.scales.end();
 }
 
-double correction_covariance(const CorrectionPlace& a, const CorrectionPlace& b) {
+double correction_covariance(const OperatingPoint& a, const OperatingPoint& b) {
   const bool alike = a.algorithm == b.algorithm && a.protocol == b.protocol;
   const double common = several(a.nodes) == several(b.nodes) ? kCommon * kCommon : 0;
   const double scale =
@@ -182,12 +182,12 @@ double correction_covariance(const CorrectionPlace& a, const CorrectionPlace& b)
   return matern(a.size, b.size, kSizes) * (alike ? 1 : kOtherChoice) * (common + scale) + release;
 }
 
-double own_covariance(const CorrectionPlace& a, const CorrectionPlace& b) {
+double own_covariance(const OperatingPoint& a, const OperatingPoint& b) {
   if (a.nodes != b.nodes || a.gpus_per_node != b.gpus_per_node) return 0;
   return kOwn * kOwn * matern(a.size, b.size, kOwnSizes);
 }
 
-double correction_at(const Calibration& calibration, const CorrectionPlace& place) {
+double correction_at(const Calibration& calibration, const OperatingPoint& place) {
   double sum = 0;
   for (const CorrectionPoint& point : calibration.correction) {
     sum += point.weight * correction_covariance(place, point.place) +
@@ -198,39 +198,39 @@ double correction_at(const Calibration& calibration, const CorrectionPlace& plac
 
 bool is_calibrated_at(const Calibration& calibration, int nodes, int gpus_per_node) {
   return std::any_of(calibration.scales.begin(), calibration.scales.end(),
-                     [&](const CalibratedScale& scale) {
+                     [&](const CalibratedShape& scale) {
                        return scale.nodes == nodes && scale.gpus_per_node == gpus_per_node;
                      });
 }
 
 bool is_measured_at(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
   return std::any_of(calibration.scales.begin(), calibration.scales.end(),
-                     [&](const CalibratedScale& log) {
+                     [&](const CalibratedShape& log) {
                        return log.nodes == nodes && log.gpus_per_node == gpus_per_node &&
                               octaves_outside(log, size) <= 0;
                      });
 }
 
-const CalibratedScale* nearest_log(const Calibration& calibration, int nodes, int gpus_per_node,
+const CalibratedShape* nearest_log(const Calibration& calibration, int nodes, int gpus_per_node,
                                    Bytes size) {
-  const auto away = [&](const CalibratedScale& log) {
+  const auto away = [&](const CalibratedShape& log) {
     return std::pair(distance(nodes, gpus_per_node, log.nodes, log.gpus_per_node),
                      octaves_outside(log, size));
   };
   const auto nearest = std::min_element(
       calibration.scales.begin(), calibration.scales.end(),
-      [&](const CalibratedScale& a, const CalibratedScale& b) { return away(a) < away(b); });
+      [&](const CalibratedShape& a, const CalibratedShape& b) { return away(a) < away(b); });
   return nearest == calibration.scales.end() ? nullptr : &*nearest;
 }
 
 std::optional<NcclVersion> nearest_nccl(const Calibration& calibration, int nodes,
                                         int gpus_per_node) {
-  const auto away = [&](const CalibratedScale& scale) {
+  const auto away = [&](const CalibratedShape& scale) {
     return distance(nodes, gpus_per_node, scale.nodes, scale.gpus_per_node);
   };
   const auto nearest = std::min_element(
       calibration.scales.begin(), calibration.scales.end(),
-      [&](const CalibratedScale& a, const CalibratedScale& b) { return away(a) < away(b); });
+      [&](const CalibratedShape& a, const CalibratedShape& b) { return away(a) < away(b); });
   if (nearest == calibration.scales.end()) return std::nullopt;
   return nearest->nccl;
 }
@@ -239,14 +239,14 @@ std::string beyond_calibration(const Calibration& calibration, int nodes, int gp
   if (nodes * gpus_per_node <= 1) return "";
   const auto [fewest, most] = std::minmax_element(
       calibration.scales.begin(), calibration.scales.end(),
-      [](const CalibratedScale& a, const CalibratedScale& b) { return a.nodes < b.nodes; });
+      [](const CalibratedShape& a, const CalibratedShape& b) { return a.nodes < b.nodes; });
   if (nodes < fewest->nodes || nodes > most->nodes)
     return fmt::format("{} node{} beyond the calibrated range ({})", nodes,
                        nodes == 1 ? " lies" : "s lie",
                        range_of(fewest->nodes, most->nodes, "node"));
   const auto [smallest, largest] =
       std::minmax_element(calibration.scales.begin(), calibration.scales.end(),
-                          [](const CalibratedScale& a, const CalibratedScale& b) {
+                          [](const CalibratedShape& a, const CalibratedShape& b) {
                             return a.gpus_per_node < b.gpus_per_node;
                           });
   if (gpus_per_node < smallest->gpus_per_node || gpus_per_node > largest->gpus_per_node)
@@ -255,7 +255,7 @@ std::string beyond_calibration(const Calibration& calibration, int nodes, int gp
                        range_of(smallest->gpus_per_node, largest->gpus_per_node, "GPU"));
   const auto several_logs = std::count_if(
       calibration.scales.begin(), calibration.scales.end(),
-      [&](const CalibratedScale& scale) { return several(scale.nodes) == several(nodes); });
+      [&](const CalibratedShape& scale) { return several(scale.nodes) == several(nodes); });
   if (several_logs == 0)
     return several(nodes) ? "no log of several nodes was fitted" : "no log of one node was fitted";
   return "";

@@ -86,13 +86,13 @@ int operation_channels(Algorithm algorithm, Protocol protocol, Bytes size, const
   return static_cast<int>(channels);
 }
 
-CollectiveChoice choose(CollectiveKind kind, Bytes size, const Cluster& cluster,
-                        const CollectiveTuning& tuning) {
+CollectiveChoice select_algorithm(CollectiveKind kind, Bytes size, const Cluster& cluster,
+                                  const CollectiveTuning& tuning) {
   CollectiveChoice best;
   best.buffer = tuning.buffer;
   best.nccl = tuning.nccl;
   if (cluster.ranks() <= 1) return best;
-  if (chooses_by_thresholds(tuning.nccl)) return choose_by_thresholds(kind, size, cluster, tuning);
+  if (selects_by_thresholds(tuning.nccl)) return select_by_thresholds(kind, size, cluster, tuning);
   const TuningEntries entries = tuning_entries(kind, cluster, tuning);
   const float tree_factor = cluster.calibration && cluster.nodes > 1
                                 ? static_cast<float>(cluster.calibration->selection.tree_factor)
@@ -118,7 +118,7 @@ CollectiveChoice choose(CollectiveKind kind, Bytes size, const Cluster& cluster,
   return best;
 }
 
-bool can_choose(const Cluster& cluster, const CollectiveTuning& tuning) {
+bool can_select_algorithm(const Cluster& cluster, const CollectiveTuning& tuning) {
   if (cluster.ranks() <= 1) return true;
   for (const auto& row : tuning_entries(CollectiveKind::all_reduce, cluster, tuning)) {
     for (const TuningEntry& entry : row) {

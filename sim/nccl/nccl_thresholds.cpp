@@ -40,7 +40,7 @@ LlPlan ll_plan(bool tree, CollectiveKind kind, Bytes size, const Cluster& cluste
 
 }  // namespace
 
-bool chooses_by_thresholds(NcclVersion nccl) {
+bool selects_by_thresholds(NcclVersion nccl) {
   return nccl < NcclVersion{2, 5, 0};
 }
 
@@ -60,7 +60,7 @@ Bytes tree_threshold(const Cluster& cluster, const CollectiveTuning& tuning) {
       static_cast<std::int64_t>(ring * tree / (ring - tree) * (ring_latency - tree_latency)));
 }
 
-CollectiveChoice choose_by_thresholds(CollectiveKind kind, Bytes size, const Cluster& cluster,
+CollectiveChoice select_by_thresholds(CollectiveKind kind, Bytes size, const Cluster& cluster,
                                       const CollectiveTuning& tuning) {
   const TuningEntries entries = tuning_entries(kind, cluster, tuning);
   const auto left = [&](Algorithm algorithm, Protocol protocol) {

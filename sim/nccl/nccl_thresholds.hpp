@@ -19,14 +19,14 @@
 
 namespace ddpsim {
 
-bool chooses_by_thresholds(NcclVersion nccl);
+bool selects_by_thresholds(NcclVersion nccl);
 
 /// Largest all-reduce that takes a tree; 0 where none does.
 Bytes tree_threshold(const Cluster& cluster, const CollectiveTuning& tuning);
 
 /// What each size takes as far as settings leave it; without nccl_estimate, for there was none.
 /// Precondition: more than one rank, a version that chooses so.
-CollectiveChoice choose_by_thresholds(CollectiveKind kind, Bytes size, const Cluster& cluster,
+CollectiveChoice select_by_thresholds(CollectiveKind kind, Bytes size, const Cluster& cluster,
                                       const CollectiveTuning& tuning);
 
 }  // namespace ddpsim

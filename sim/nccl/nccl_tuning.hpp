@@ -3,7 +3,7 @@
 //   time = latency * plateau + size / (algorithm bandwidth * tree correction)
 //
 // latency and bandwidth come from the channel search and from tables that change with the version.
-// This estimate only selects; what a collective takes is the pipeline law's matter. The figures
+// This estimate only selects; what a collective takes is the pipeline cost model's matter. The figures
 // are those of NCCL's graph/tuning.cc, and the arithmetic keeps its single precision so that close
 // decisions fall the same way.
 //

@@ -1,15 +1,15 @@
-// Which of the pipeline law's constants hold for a cluster.
+// Which of the pipeline cost model's constants hold for a cluster.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "ddpsim/sim/correction.hpp"
-#include "pipeline_law.hpp"
+#include "pipeline_cost.hpp"
 
 namespace ddpsim {
 namespace {
 
-constexpr PipelineConstants kLaw;
+constexpr PipelineConstants kCostModel;
 
 std::size_t generation(const Cluster& cluster) {
   const int capability = cluster.gpu.compute_capability;
@@ -21,13 +21,13 @@ std::size_t generation(const Cluster& cluster) {
 const NetworkLatency& latency_of(const Network& network) {
   switch (network.kind) {
     case NetworkKind::efa:
-      return kLaw.efa;
+      return kCostModel.efa;
     case NetworkKind::slingshot:
-      return kLaw.slingshot;
+      return kCostModel.slingshot;
     case NetworkKind::tcp:
-      return through_sockets(network) ? kLaw.socket : kLaw.efa;
+      return through_sockets(network) ? kCostModel.socket : kCostModel.efa;
     default:
-      return kLaw.rdma;
+      return kCostModel.rdma;
   }
 }
 
@@ -46,22 +46,23 @@ double nic_share(const Cluster& cluster) {
   };
   switch (network.kind) {
     case NetworkKind::tcp:
-      if (!through_sockets(network)) return kLaw.efa_share;
-      return at_most(kLaw.socket_share, kLaw.socket_gbps);
+      if (!through_sockets(network)) return kCostModel.efa_share;
+      return at_most(kCostModel.socket_share, kCostModel.socket_gbps);
     case NetworkKind::slingshot:
-      return generation(cluster) == 1 ? at_most(kLaw.slingshot_share, kLaw.host_bridge_gbps)
-                                      : kLaw.slingshot_share;
+      return generation(cluster) == 1
+                 ? at_most(kCostModel.slingshot_share, kCostModel.host_bridge_gbps)
+                 : kCostModel.slingshot_share;
     case NetworkKind::efa:
-      return kLaw.efa_share * (!network.gpudirect || first_efa ? kLaw.staged : 1);
+      return kCostModel.efa_share * (!network.gpudirect || first_efa ? kCostModel.staged : 1);
     default:
-      return kLaw.rdma_share * (network.gpudirect ? 1 : kLaw.staged);
+      return kCostModel.rdma_share * (network.gpudirect ? 1 : kCostModel.staged);
   }
 }
 
 }  // namespace
 
 double nvlink_share(const Cluster& cluster) {
-  return kLaw.nvlink_share[generation(cluster)];
+  return kCostModel.nvlink_share[generation(cluster)];
 }
 
 double connections_rate(int channels, const Cluster& cluster, double message) {
@@ -69,41 +70,42 @@ double connections_rate(int channels, const Cluster& cluster, double message) {
   // What a log taught holds the connections of the channels it was measured with.
   if (!through_sockets(network) || cluster.calibration)
     return std::numeric_limits<double>::infinity();
-  const double usual = 1e9 * (network.sockets == Sockets::virtual_nic ? kLaw.virtual_connection_gbps
-                                                                      : kLaw.connection_gbps);
+  const double usual =
+      1e9 * (network.sockets == Sockets::virtual_nic ? kCostModel.virtual_connection_gbps
+                                                     : kCostModel.connection_gbps);
   const double one = network.connection ? network.connection->bytes_per_second() : usual;
   if (!(message > 0)) return channels * one;
-  return channels * one / (1 + one * kLaw.message_us * 1e-6 / message);
+  return channels * one / (1 + one * kCostModel.message_us * 1e-6 / message);
 }
 
 PathConstants constants_of(const Cluster& cluster) {
   if (cluster.calibration) return cluster.calibration->constants;
   const std::size_t gpu = generation(cluster);
   const bool pcie = cluster.intra.kind == IntraKind::pcie;
-  const double pace = gpu == 2 ? kLaw.hopper_latency : 1.0;
+  const double slower = gpu == 2 ? kCostModel.hopper_latency : 1.0;
   const NetworkLatency& latency = latency_of(cluster.network);
-  PathConstants law{
-      .launch_us = kLaw.launch_us,
-      .start_us = times(kLaw.start_us, pace),
-      .local_us = pcie ? kLaw.pcie_us : times(kLaw.nvlink_us, pace),
+  PathConstants constants{
+      .launch_us = kCostModel.launch_us,
+      .start_us = times(kCostModel.start_us, slower),
+      .local_us = pcie ? kCostModel.pcie_us : times(kCostModel.nvlink_us, slower),
       .hop_us = latency.hop_us,
       .rendezvous_us = latency.rendezvous_us,
-      .channel_us = kLaw.channel_us,
-      .local_share = pcie ? kLaw.pcie_share : nvlink_share(cluster),
+      .channel_us = kCostModel.channel_us,
+      .local_share = pcie ? kCostModel.pcie_share : nvlink_share(cluster),
       .nic_share = nic_share(cluster),
-      .lone_gpu = kLaw.lone_gpu,
-      .ll_gbps = kLaw.ll_gbps[gpu],
-      .ll128_gbps = kLaw.ll128_gbps[gpu],
-      .nvls_start_us = kLaw.nvls_start_us,
-      .nvls_wave_us = kLaw.nvls_wave_us,
-      .nvls_share = kLaw.nvls_share[cluster.gpu.compute_capability >= 100 ? 1 : 0],
-      .overlap = kLaw.overlap,
+      .single_gpu_per_node = kCostModel.single_gpu_per_node,
+      .ll_gbps = kCostModel.ll_gbps[gpu],
+      .ll128_gbps = kCostModel.ll128_gbps[gpu],
+      .nvls_start_us = kCostModel.nvls_start_us,
+      .nvls_wave_us = kCostModel.nvls_wave_us,
+      .nvls_share = kCostModel.nvls_share[cluster.gpu.compute_capability >= 100 ? 1 : 0],
+      .overlap = kCostModel.overlap,
   };
   if (cluster.network.latency) {
     const double wire = cluster.network.latency->microseconds() - latency.wire_us;
-    for (double& us : law.hop_us) us += wire;
+    for (double& us : constants.hop_us) us += wire;
   }
-  return law;
+  return constants;
 }
 
 }  // namespace ddpsim

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "nccl_tuning.hpp"
-#include "pipeline_law.hpp"
+#include "pipeline_cost.hpp"
 
 namespace ddpsim {
 namespace {
@@ -13,39 +13,41 @@ namespace {
 constexpr std::array<double, 3> kPayload{0.5, 0.9375, 1.0};
 
 /// Share of a NIC's nominal rate that reaches GPUs as data and flags.
-double nic_share(const Cluster& cluster, const PathConstants& law) {
+double nic_share(const Cluster& cluster, const PathConstants& constants) {
   const bool lone = cluster.gpus_per_node == 1 && !through_sockets(cluster.network);
-  return law.nic_share * (lone ? law.lone_gpu : 1);
+  return constants.nic_share * (lone ? constants.single_gpu_per_node : 1);
 }
 
-double network_rate(const Cluster& cluster, const PathConstants& law) {
+double network_rate(const Cluster& cluster, const PathConstants& constants) {
   const Network& network = cluster.network;
-  return network.per_nic.bytes_per_second() * nic_share(cluster, law) * network.nics_per_node /
-         std::max(1.0, network.oversubscription);
+  return network.per_nic.bytes_per_second() * nic_share(cluster, constants) *
+         network.nics_per_node / std::max(1.0, network.oversubscription);
 }
 
 }  // namespace
 
 Path path_of(const CollectiveChoice& choice, const Cluster& cluster) {
-  const PathConstants law = constants_of(cluster);
+  const PathConstants constants = constants_of(cluster);
   const std::size_t p = at(choice.protocol);
   double blocks = std::numeric_limits<double>::infinity();
-  if (choice.protocol == Protocol::ll) blocks = law.ll_gbps;
-  if (choice.protocol == Protocol::ll128) blocks = law.ll128_gbps;
+  if (choice.protocol == Protocol::ll) blocks = constants.ll_gbps;
+  if (choice.protocol == Protocol::ll128) blocks = constants.ll128_gbps;
   blocks *= 1e9 * choice.channels;
   Path path;
   path.payload = kPayload[p];
-  path.start_us = law.launch_us + law.start_us[p] + law.block_us * (choice.channels - 1);
-  path.local_us = law.local_us[p];
+  path.start_us = constants.launch_us + constants.start_us[p] +
+                  constants.per_channel_start_us * (choice.channels - 1);
+  path.local_us = constants.local_us[p];
   if (cluster.gpus_per_node > 1) {
-    const double links = cluster.intra.per_gpu.bytes_per_second() * law.local_share;
+    const double links = cluster.intra.per_gpu.bytes_per_second() * constants.local_share;
     path.local_rate = std::min(links * path.payload, blocks);
   }
   if (cluster.nodes > 1) {
     const bool branches = choice.algorithm == Algorithm::tree && cluster.nodes > 2;
-    const double wire = std::min(network_rate(cluster, law) * (branches ? law.tree_share : 1),
-                                 connections_rate(choice.channels, cluster));
-    const double sent = choice.protocol == Protocol::ll ? blocks * law.ll_share : blocks;
+    const double wire =
+        std::min(network_rate(cluster, constants) * (branches ? constants.tree_share : 1),
+                 connections_rate(choice.channels, cluster));
+    const double sent = choice.protocol == Protocol::ll ? blocks * constants.ll_share : blocks;
     path.network_rate = std::min(wire * path.payload, sent);
   }
   return path;
@@ -61,7 +63,7 @@ double rate_of_messages(const Path& path, const CollectiveChoice& choice, double
 }
 
 double network_hop_us(const CollectiveChoice& choice, double message, const Cluster& cluster) {
-  const PathConstants law = constants_of(cluster);
+  const PathConstants constants = constants_of(cluster);
   // From eager messages to rendezvous, over three powers of two.
   constexpr double kEager = 8 * 1024;
   const std::size_t p = at(choice.protocol);
@@ -69,12 +71,12 @@ double network_hop_us(const CollectiveChoice& choice, double message, const Clus
   const double rendezvous = std::clamp(std::log2(on_wire / kEager) / 3, 0.0, 1.0);
   double growth = 0;
   if (choice.protocol != Protocol::simple)
-    for (std::size_t i = 0; i < law.hop_growth.size(); ++i)
-      growth += law.hop_growth[i] * std::clamp((std::log2(on_wire) - kHopGrowth[i]) /
-                                                   (kHopGrowth[i + 1] - kHopGrowth[i]),
-                                               0.0, 1.0);
-  return law.hop_us[p] * std::exp(growth) + rendezvous * law.rendezvous_us +
-         law.channel_us * (choice.channels - 1);
+    for (std::size_t i = 0; i < constants.hop_growth.size(); ++i)
+      growth += constants.hop_growth[i] * std::clamp((std::log2(on_wire) - kHopGrowth[i]) /
+                                                         (kHopGrowth[i + 1] - kHopGrowth[i]),
+                                                     0.0, 1.0);
+  return constants.hop_us[p] * std::exp(growth) + rendezvous * constants.rendezvous_us +
+         constants.channel_us * (choice.channels - 1);
 }
 
 int tree_depth(int nodes) {
@@ -92,10 +94,10 @@ double tree_traffic(int nodes) {
 constexpr double kPciePackets = 0.85;
 
 double wire_share(LinkKind kind, const Cluster& cluster) {
-  const PathConstants law = constants_of(cluster);
+  const PathConstants constants = constants_of(cluster);
   switch (kind) {
     case LinkKind::nvlink:
-      return cluster.intra.kind == IntraKind::pcie ? nvlink_share(cluster) : law.local_share;
+      return cluster.intra.kind == IntraKind::pcie ? nvlink_share(cluster) : constants.local_share;
     case LinkKind::pcie:
       return kPciePackets;
     case LinkKind::socket:
@@ -104,7 +106,7 @@ double wire_share(LinkKind kind, const Cluster& cluster) {
     case LinkKind::network:
       break;
   }
-  return nic_share(cluster, law);
+  return nic_share(cluster, constants);
 }
 
 }  // namespace ddpsim

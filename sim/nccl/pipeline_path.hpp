@@ -1,4 +1,4 @@
-// What every operation of the pipeline law goes over: latencies and rates of one choice on one
+// What every operation of the pipeline cost model goes over: latencies and rates of one choice on one
 // cluster.
 #pragma once
 

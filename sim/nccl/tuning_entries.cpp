@@ -212,7 +212,7 @@ bool enabled(CollectiveKind kind, Algorithm algorithm, Protocol protocol, const 
       !tuning.algorithms->has(algorithm)) {
     return false;
   }
-  if (protocol == Protocol::ll128 && chooses_by_thresholds(tuning.nccl)) return false;
+  if (protocol == Protocol::ll128 && selects_by_thresholds(tuning.nccl)) return false;
   if (tuning.protocols) return tuning.protocols->has(protocol);
   if (protocol == Protocol::ll128 && cluster.nodes > 1 && cluster.calibration &&
       !cluster.calibration->selection.ll128_between_nodes)

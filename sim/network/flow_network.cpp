@@ -9,7 +9,7 @@
 namespace ddpsim {
 
 FlowNetwork::FlowNetwork(const NetworkLinks& links, std::vector<NetworkJob> jobs)
-    : links_(links), booked_(links.capacities.size(), 0), solver_(links.capacities) {
+    : links_(links), reserved_(links.capacities.size(), 0), solver_(links.capacities) {
   std::uint32_t hops = 0;
   for (NetworkJob& job : jobs) {
     LiveJob live;
@@ -100,13 +100,13 @@ void FlowNetwork::set_up(std::uint32_t index, const ChunkPipeline& pipeline) {
   for (std::size_t i = 0; i < hops.size(); ++i) {
     LiveHop& live = hops_[job.first_hop + i];
     Flow& flow = flows_[job.first_hop + i];
-    const HopPace pace = pace_of(pipeline, hops[i], links_);
-    live = LiveHop{.send = pace.send,
-                   .latency = pace.latency,
-                   .most_under_way = pace.most_under_way,
+    const HopTiming timing = hop_timing(pipeline, hops[i], links_);
+    live = LiveHop{.send = timing.send,
+                   .latency = timing.latency,
+                   .most_under_way = timing.most_under_way,
                    .job = index};
-    live.held_back = pace.send > Duration() && !never_held_back(hops[i].route, links_, booked_);
-    flow.ceiling = pace.ceiling;
+    live.held_back = timing.send > Duration() && !uncontended(hops[i].route, links_, reserved_);
+    flow.ceiling = timing.ceiling;
   }
 }
 
@@ -223,19 +223,19 @@ std::int64_t FlowNetwork::load(LinkId link) const {
 
 /// Of each job the pipeline that would take most of a link, all sending at once.
 void FlowNetwork::book_all() {
-  std::vector<std::int64_t> most(booked_.size());
-  std::vector<std::int64_t> one(booked_.size());
+  std::vector<std::int64_t> most(reserved_.size());
+  std::vector<std::int64_t> one(reserved_.size());
   for (const LiveJob& job : jobs_) {
     std::fill(most.begin(), most.end(), 0);
     for (const ChunkPipeline& pipeline : job.pipelines) {
       std::fill(one.begin(), one.end(), 0);
-      book(pipeline, paces_of(pipeline, links_), links_, one);
+      reserve_links(pipeline, hop_timings(pipeline, links_), links_, one);
       for (std::size_t link = 0; link < one.size(); ++link)
         most[link] = std::max(most[link], one[link]);
     }
     for (std::size_t link = 0; link < most.size(); ++link)
-      if (__builtin_add_overflow(booked_[link], most[link], &booked_[link]))
-        booked_[link] = std::numeric_limits<std::int64_t>::max();
+      if (__builtin_add_overflow(reserved_[link], most[link], &reserved_[link]))
+        reserved_[link] = std::numeric_limits<std::int64_t>::max();
   }
 }
 

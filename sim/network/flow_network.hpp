@@ -105,8 +105,8 @@ class FlowNetwork {
   const NetworkLinks& links_;
   std::vector<LiveJob> jobs_;
   std::vector<LiveHop> hops_;
-  std::vector<Flow> flows_;           ///< by live hop
-  std::vector<std::int64_t> booked_;  ///< by link: the most that may ever be sent over it
+  std::vector<Flow> flows_;             ///< by live hop
+  std::vector<std::int64_t> reserved_;  ///< by link: the most that may ever be sent over it
   MaxMin solver_;
   EventQueue<Wakeup> queue_;
   TimePoint now_;

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "law_pipeline.hpp"
+#include "cost_pipeline.hpp"
 #include "steady_state.hpp"
 
 namespace ddpsim {
@@ -20,7 +20,7 @@ std::int64_t whole(double bytes_per_second) {
 NetworkLinks links_of(const Fabric& fabric, const Cluster& cluster) {
   NetworkLinks links;
   links.route_links = fabric.route_links;
-  // A calibrated operation may be faster than its law: what it reaches alone, its links carry.
+  // A calibrated operation may be faster than its cost model: what it reaches alone, its links carry.
   const double room = cluster.calibration ? fastest_correction(cluster) : 1;
   for (const Link& link : fabric.links) {
     // Rounded up, where a pipeline's ceiling is rounded down: channels that share a link evenly
@@ -70,8 +70,8 @@ ChunkPipeline FlowPlanner::pipeline(CollectiveKind kind, const CollectiveChoice&
   const ShapeKind shape_kind = kind == CollectiveKind::broadcast     ? ShapeKind::broadcast
                                : choice.algorithm == Algorithm::ring ? ShapeKind::ring
                                                                      : ShapeKind::tree;
-  return law_pipeline(shape(shape_kind, choice.channels), terms,
-                      load_of(kind, choice, *cluster_, size, terms));
+  return cost_pipeline(shape(shape_kind, choice.channels), terms,
+                       load_of(kind, choice, *cluster_, size, terms));
 }
 
 Duration FlowPlanner::alone(CollectiveKind kind, const CollectiveChoice& choice, Bytes size) {
@@ -139,7 +139,7 @@ void FlowPlanner::add_background(const Background& background) {
         pipeline_terms(CollectiveKind::all_reduce, choice, job.size, cluster);
     const PipelineLoad load = load_of(CollectiveKind::all_reduce, choice, cluster, job.size, terms);
     background_.push_back(
-        {.pipelines = {law_pipeline(*shape, terms, load)}, .recurrence = recurrence_of(job.when)});
+        {.pipelines = {cost_pipeline(*shape, terms, load)}, .recurrence = recurrence_of(job.when)});
     background_shapes_.push_back(std::move(shape));
   }
 }
@@ -147,12 +147,12 @@ void FlowPlanner::add_background(const Background& background) {
 SharedNetworkRun::SharedNetworkRun(FlowPlanner& planner,
                                    std::span<const ScheduledCollective> collectives,
                                    std::span<const std::optional<CollectiveChoice>> choices,
-                                   TimeScale scale)
+                                   CostFactors scale)
     : scale_(scale), network_(planner.links(), [&] {
         std::vector<NetworkJob> jobs(1);
         for (std::size_t i = 0; i < collectives.size(); ++i) {
           const ScheduledCollective& collective = collectives[i];
-          law_.push_back(collective.transfer);
+          modelled_.push_back(collective.transfer);
           fixed_.push_back((collective.transfer - collective.volume).scaled(1 / scale_.fixed));
           if (!choices[i] || !planner.has_channels(collective.kind, *choices[i])) {
             pipelines_.emplace_back();
@@ -168,7 +168,7 @@ SharedNetworkRun::SharedNetworkRun(FlowPlanner& planner,
 
 Duration SharedNetworkRun::transfer(std::size_t collective, TimePoint last_arrival) {
   const std::optional<std::size_t> pipeline = pipelines_[collective];
-  if (!pipeline) return law_[collective];
+  if (!pipeline) return modelled_[collective];
   // A scaled transfer may end before its links are free.
   const TimePoint start = std::max(now_, last_arrival);
   network_.start(0, *pipeline, start);

@@ -14,9 +14,9 @@
 
 #include "chunk_pipeline.hpp"
 #include "ddpsim/sim/background.hpp"
+#include "ddpsim/sim/cost_factors.hpp"
 #include "ddpsim/sim/nccl.hpp"
 #include "ddpsim/sim/schedule.hpp"
-#include "ddpsim/sim/time_scale.hpp"
 #include "flow_network.hpp"
 #include "network_links.hpp"
 
@@ -28,7 +28,7 @@ class FlowPlanner {
   FlowPlanner(std::shared_ptr<const Cluster> cluster, std::shared_ptr<const Fabric> fabric,
               const Background& background);
 
-  /// Whether the fabric has channels for the algorithm; others are left to the law.
+  /// Whether the fabric has channels for the algorithm; others are left to the cost model.
   bool has_channels(CollectiveKind kind, const CollectiveChoice& choice) const;
   /// From the last arrival to the end with no background. Precondition: has_channels().
   Duration alone(CollectiveKind kind, const CollectiveChoice& choice, Bytes size);
@@ -65,16 +65,17 @@ class SharedNetworkRun {
  public:
   /// `choices` by collective; `planner` must outlive the run.
   SharedNetworkRun(FlowPlanner& planner, std::span<const ScheduledCollective> collectives,
-                   std::span<const std::optional<CollectiveChoice>> choices, TimeScale scale = {});
+                   std::span<const std::optional<CollectiveChoice>> choices,
+                   CostFactors scale = {});
 
   /// From the last arrival to the end. Asked in the order of time.
   Duration transfer(std::size_t collective, TimePoint last_arrival);
 
  private:
   std::vector<std::optional<std::size_t>> pipelines_;  ///< by collective, of job 0
-  std::vector<Duration> law_;                          ///< where the fabric has no channels
-  std::vector<Duration> fixed_;                        ///< of the law's time, before it is scaled
-  TimeScale scale_;
+  std::vector<Duration> modelled_;                     ///< where the fabric has no channels
+  std::vector<Duration> fixed_;  ///< of the cost model's time, before it is scaled
+  CostFactors scale_;
   FlowNetwork network_;
   TimePoint now_ = TimePoint() - Duration::max();
 };

@@ -23,46 +23,46 @@ TransferAmount chunk_amount(const ChunkPipeline& pipeline) {
          static_cast<TransferAmount>(pipeline.chunk_time.picoseconds());
 }
 
-HopPace pace_of(const ChunkPipeline& pipeline, const Hop& hop, const NetworkLinks& links) {
-  HopPace pace{.ceiling = pipeline.ceiling,
-               .send = pipeline.chunk_time,
-               .latency = hop.between_nodes ? pipeline.network_latency : pipeline.local_latency,
-               .most_under_way = 1};
+HopTiming hop_timing(const ChunkPipeline& pipeline, const Hop& hop, const NetworkLinks& links) {
+  HopTiming timing{.ceiling = pipeline.ceiling,
+                   .send = pipeline.chunk_time,
+                   .latency = hop.between_nodes ? pipeline.network_latency : pipeline.local_latency,
+                   .most_under_way = 1};
   for (const LinkId link : links.of(hop.route)) {
-    pace.ceiling = std::min(pace.ceiling, links.capacities[link]);
-    pace.latency += links.latencies[link];
+    timing.ceiling = std::min(timing.ceiling, links.capacities[link]);
+    timing.latency += links.latencies[link];
   }
-  if (pace.ceiling < pipeline.ceiling) {
-    const auto rate = static_cast<TransferAmount>(pace.ceiling);
+  if (timing.ceiling < pipeline.ceiling) {
+    const auto rate = static_cast<TransferAmount>(timing.ceiling);
     const TransferAmount time = (chunk_amount(pipeline) + rate - 1) / rate;
-    pace.send = Duration::picoseconds(static_cast<std::int64_t>(time));
+    timing.send = Duration::picoseconds(static_cast<std::int64_t>(time));
   }
-  pace.most_under_way = most_under_way(pipeline, pace.send, pace.latency);
-  return pace;
+  timing.most_under_way = most_under_way(pipeline, timing.send, timing.latency);
+  return timing;
 }
 
-std::vector<HopPace> paces_of(const ChunkPipeline& pipeline, const NetworkLinks& links) {
-  std::vector<HopPace> paces;
-  paces.reserve(pipeline.shape->hops.size());
-  for (const Hop& hop : pipeline.shape->hops) paces.push_back(pace_of(pipeline, hop, links));
-  return paces;
+std::vector<HopTiming> hop_timings(const ChunkPipeline& pipeline, const NetworkLinks& links) {
+  std::vector<HopTiming> timings;
+  timings.reserve(pipeline.shape->hops.size());
+  for (const Hop& hop : pipeline.shape->hops) timings.push_back(hop_timing(pipeline, hop, links));
+  return timings;
 }
 
-void book(const ChunkPipeline& pipeline, const std::vector<HopPace>& paces,
-          const NetworkLinks& links, std::vector<std::int64_t>& booked) {
-  for (std::size_t h = 0; h < paces.size(); ++h) {
-    const std::int64_t ceiling = paces[h].ceiling;
+void reserve_links(const ChunkPipeline& pipeline, const std::vector<HopTiming>& timings,
+                   const NetworkLinks& links, std::vector<std::int64_t>& reserved) {
+  for (std::size_t h = 0; h < timings.size(); ++h) {
+    const std::int64_t ceiling = timings[h].ceiling;
     for (const LinkId link : links.of(pipeline.shape->hops[h].route))
-      if (__builtin_add_overflow(booked[link], ceiling, &booked[link]))
-        booked[link] = std::numeric_limits<std::int64_t>::max();
+      if (__builtin_add_overflow(reserved[link], ceiling, &reserved[link]))
+        reserved[link] = std::numeric_limits<std::int64_t>::max();
   }
 }
 
-bool never_held_back(Route route, const NetworkLinks& links,
-                     const std::vector<std::int64_t>& booked) {
+bool uncontended(Route route, const NetworkLinks& links,
+                 const std::vector<std::int64_t>& reserved) {
   const std::span<const LinkId> passed = links.of(route);
   return std::all_of(passed.begin(), passed.end(),
-                     [&](LinkId link) { return booked[link] <= links.capacities[link]; });
+                     [&](LinkId link) { return reserved[link] <= links.capacities[link]; });
 }
 
 }  // namespace ddpsim

@@ -25,25 +25,24 @@ __extension__ using TransferAmount = unsigned __int128;  ///< bytes times picose
 /// Of one chunk on the wire, exactly.
 TransferAmount chunk_amount(const ChunkPipeline& pipeline);
 
-struct HopPace {
+struct HopTiming {
   std::int64_t ceiling = 1;          ///< bytes per second: the pipeline's, or of the narrowest link
   Duration send;                     ///< one chunk at that rate
   Duration latency;                  ///< the pipeline's and that of every link
   std::uint32_t most_under_way = 1;  ///< chunks begun and not delivered, at most
 };
-HopPace pace_of(const ChunkPipeline& pipeline, const Hop& hop, const NetworkLinks& links);
+HopTiming hop_timing(const ChunkPipeline& pipeline, const Hop& hop, const NetworkLinks& links);
 
 /// Of all hops of the pipeline.
-std::vector<HopPace> paces_of(const ChunkPipeline& pipeline, const NetworkLinks& links);
+std::vector<HopTiming> hop_timings(const ChunkPipeline& pipeline, const NetworkLinks& links);
 
-/// By link: the most that all hops of the pipeline, which have these paces, send over it at once,
-/// added to `booked`.
-void book(const ChunkPipeline& pipeline, const std::vector<HopPace>& paces,
-          const NetworkLinks& links, std::vector<std::int64_t>& booked);
+/// By link: the most that all hops of the pipeline, which have these timings, send over it at once,
+/// added to `reserved`.
+void reserve_links(const ChunkPipeline& pipeline, const std::vector<HopTiming>& timings,
+                   const NetworkLinks& links, std::vector<std::int64_t>& reserved);
 
-/// Whether the links of the route carry all that is booked on them: then nothing sent over the
+/// Whether the links of the route carry all that is reserved on them: then nothing sent over the
 /// route is ever held back by another.
-bool never_held_back(Route route, const NetworkLinks& links,
-                     const std::vector<std::int64_t>& booked);
+bool uncontended(Route route, const NetworkLinks& links, const std::vector<std::int64_t>& reserved);
 
 }  // namespace ddpsim

@@ -9,26 +9,29 @@ namespace ddpsim {
 namespace {
 
 /// Picoseconds, by hop.
-struct Paces {
+struct ChunkTimes {
   std::vector<std::int64_t> again;    ///< from one chunk to the next of the same hop
   std::vector<std::int64_t> deliver;  ///< from leaving to delivery
 };
 
-Paces in_picoseconds(const std::vector<HopPace>& hops, bool rendezvous) {
-  Paces paces;
-  for (const HopPace& pace : hops) {
-    const std::int64_t deliver = (pace.send + pace.latency).picoseconds();
-    paces.deliver.push_back(deliver);
-    paces.again.push_back(rendezvous ? deliver : pace.send.picoseconds());
+ChunkTimes in_picoseconds(const std::vector<HopTiming>& hops, bool rendezvous) {
+  ChunkTimes timings;
+  for (const HopTiming& timing : hops) {
+    const std::int64_t deliver = (timing.send + timing.latency).picoseconds();
+    timings.deliver.push_back(deliver);
+    timings.again.push_back(rendezvous ? deliver : timing.send.picoseconds());
   }
-  return paces;
+  return timings;
 }
 
 /// Instants at which one chunk leaves each hop, from those of the chunk before.
 class PipelineRecurrence {
  public:
-  PipelineRecurrence(const PipelineShape& shape, Paces paces)
-      : shape_(shape), paces_(std::move(paces)), leave_(shape.hops.size(), 0), before_(leave_) {}
+  PipelineRecurrence(const PipelineShape& shape, ChunkTimes timings)
+      : shape_(shape),
+        timings_(std::move(timings)),
+        leave_(shape.hops.size(), 0),
+        before_(leave_) {}
 
   /// The first chunk: nothing came before it; with lag 1 nothing needs to have arrived.
   void first() {
@@ -39,7 +42,7 @@ class PipelineRecurrence {
     before_.swap(leave_);
     const std::vector<std::int64_t>& arrived = shape_.lag > 0 ? before_ : leave_;
     for (std::size_t h = 0; h < leave_.size(); ++h)
-      leave_[h] = std::max(before_[h] + paces_.again[h], arrivals(h, arrived));
+      leave_[h] = std::max(before_[h] + timings_.again[h], arrivals(h, arrived));
   }
   void skip(std::int64_t later) {
     for (std::int64_t& instant : leave_) instant += later;
@@ -48,7 +51,7 @@ class PipelineRecurrence {
   std::int64_t end() const {
     std::int64_t end = 0;
     for (std::size_t h = 0; h < leave_.size(); ++h)
-      end = std::max(end, leave_[h] + paces_.deliver[h]);
+      end = std::max(end, leave_[h] + timings_.deliver[h]);
     return end;
   }
 
@@ -57,12 +60,12 @@ class PipelineRecurrence {
   std::int64_t arrivals(std::size_t hop, const std::vector<std::int64_t>& leave) const {
     std::int64_t latest = 0;
     for (const std::uint32_t before : shape_.list(shape_.hops[hop].waits_for))
-      latest = std::max(latest, leave[before] + paces_.deliver[before]);
+      latest = std::max(latest, leave[before] + timings_.deliver[before]);
     return latest;
   }
 
   const PipelineShape& shape_;
-  Paces paces_;
+  ChunkTimes timings_;
   std::vector<std::int64_t> leave_;
   std::vector<std::int64_t> before_;
 };
@@ -82,13 +85,13 @@ std::optional<Duration> uncontended_duration(const ChunkPipeline& pipeline,
                                              const NetworkLinks& links) {
   const PipelineShape& shape = *pipeline.shape;
   if (shape.hops.empty() || pipeline.chunks == 0) return pipeline.start;
-  std::vector<std::int64_t> booked(links.capacities.size(), 0);
-  const std::vector<HopPace> paces = paces_of(pipeline, links);
-  book(pipeline, paces, links, booked);
-  for (std::size_t link = 0; link < booked.size(); ++link)
-    if (booked[link] > links.capacities[link]) return std::nullopt;
+  std::vector<std::int64_t> reserved(links.capacities.size(), 0);
+  const std::vector<HopTiming> timings = hop_timings(pipeline, links);
+  reserve_links(pipeline, timings, links, reserved);
+  for (std::size_t link = 0; link < reserved.size(); ++link)
+    if (reserved[link] > links.capacities[link]) return std::nullopt;
 
-  PipelineRecurrence recurrence(shape, in_picoseconds(paces, pipeline.rendezvous));
+  PipelineRecurrence recurrence(shape, in_picoseconds(timings, pipeline.rendezvous));
   recurrence.first();
   // Brent's search for a period: compare with the chunk of the last power of two.
   std::vector<std::int64_t> earlier = recurrence.leave();

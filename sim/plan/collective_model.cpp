@@ -10,23 +10,23 @@ FlowModel flow_model(const CollectiveTuning& tuning, Fabric fabric, Background b
           std::make_shared<const Background>(std::move(background))};
 }
 
-const AnalyticModel* chooser_of(const CollectiveModel& model) {
+const AnalyticModel* nccl_of(const CollectiveModel& model) {
   if (const AnalyticModel* analytic = std::get_if<AnalyticModel>(&model)) return analytic;
   return std::get_if<FlowModel>(&model);
 }
 
-AnalyticModel* chooser_of(CollectiveModel& model) {
-  return const_cast<AnalyticModel*>(chooser_of(std::as_const(model)));
+AnalyticModel* nccl_of(CollectiveModel& model) {
+  return const_cast<AnalyticModel*>(nccl_of(std::as_const(model)));
 }
 
-const TimeScale* time_scale_of(const CollectiveModel& model) {
+const CostFactors* cost_factors_of(const CollectiveModel& model) {
   if (const GlooModel* gloo = std::get_if<GlooModel>(&model)) return &gloo->scale;
-  const AnalyticModel* nccl = chooser_of(model);
+  const AnalyticModel* nccl = nccl_of(model);
   return nccl == nullptr ? nullptr : &nccl->scale;
 }
 
-TimeScale* time_scale_of(CollectiveModel& model) {
-  return const_cast<TimeScale*>(time_scale_of(std::as_const(model)));
+CostFactors* cost_factors_of(CollectiveModel& model) {
+  return const_cast<CostFactors*>(cost_factors_of(std::as_const(model)));
 }
 
 }  // namespace ddpsim

@@ -6,9 +6,9 @@
 
 #include "ddpsim/sim/assert.hpp"
 #include "flow_planner.hpp"
-#include "gloo_law.hpp"
+#include "gloo_cost.hpp"
 #include "nccl_tuning.hpp"
-#include "pipeline_law.hpp"
+#include "pipeline_cost.hpp"
 
 namespace ddpsim {
 namespace {
@@ -20,11 +20,11 @@ struct Planner {
   std::size_t index;
 
   CollectivePlan operator()(const AnalyticModel& model) const {
-    const CollectiveChoice choice = choose(kind, size, job.cluster(), model.tuning);
+    const CollectiveChoice choice = select_algorithm(kind, size, job.cluster(), model.tuning);
     return planned(choice, model.scale, cost(kind, choice, size, job.cluster()));
   }
   CollectivePlan operator()(const FlowModel& model) const {
-    const CollectiveChoice choice = choose(kind, size, job.cluster(), model.tuning);
+    const CollectiveChoice choice = select_algorithm(kind, size, job.cluster(), model.tuning);
     const Duration transfer = job.network()->has_channels(kind, choice)
                                   ? job.network()->alone(kind, choice, size)
                                   : cost(kind, choice, size, job.cluster());
@@ -42,7 +42,7 @@ struct Planner {
   }
   CollectivePlan operator()(const FreeModel&) const { return {}; }
 
-  CollectivePlan planned(const CollectiveChoice& choice, const TimeScale& scale,
+  CollectivePlan planned(const CollectiveChoice& choice, const CostFactors& scale,
                          Duration transfer) const {
     const Duration bytes = volume(choice, transfer);
     return {.transfer = scale.apply(transfer, bytes),
@@ -105,7 +105,7 @@ double collectives_to_fill(const Job& job) {
   const Cluster& cluster = job.cluster();
   if (const GlooModel* gloo = std::get_if<GlooModel>(&job.model()))
     return gloo_collectives_to_fill(*gloo, cluster);
-  const AnalyticModel* nccl = chooser_of(job.model());
+  const AnalyticModel* nccl = nccl_of(job.model());
   if (nccl == nullptr || cluster.nodes <= 1 || !through_sockets(cluster.network)) return 1;
   const Network& network = cluster.network;
   const double nominal = network.per_nic.bytes_per_second() * network.nics_per_node;

@@ -19,7 +19,7 @@ AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& 
   for (const Bytes size : sizes) {
     AllReduceRow row;
     row.size = size;
-    row.choice = choose(CollectiveKind::all_reduce, size, cluster, tuning);
+    row.choice = select_algorithm(CollectiveKind::all_reduce, size, cluster, tuning);
     row.time = cost(CollectiveKind::all_reduce, row.choice, size, cluster);
     band = duration_band(cluster, size);
     row.low = row.time.scaled(band.faster);

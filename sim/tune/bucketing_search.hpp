@@ -1,4 +1,4 @@
-// Every distinct bucketing a cap can produce, found by jumping from one to the next.
+// Every bucket assignment a cap can produce, found by jumping from one to the next.
 //
 // With limits [first, cap], a bucket closed under the cap stays as it is for every cap up to its
 // own size, and changes just above it. So the smallest bucket closed under the present cap is the

@@ -38,7 +38,7 @@ bool is_shared(ErrorSource source, const Cluster& a, const Cluster& b) {
     case ErrorSource::collective_times:
       return a.name == b.name && a.gpus_per_node == b.gpus_per_node &&
              (a.nodes > 1) == (b.nodes > 1);
-    case ErrorSource::multi_gpu_slowdown:
+    case ErrorSource::rank_slowdown:
       return a.name == b.name;
     case ErrorSource::compute_scale:
       return a.gpu.name == b.gpu.name;
@@ -94,7 +94,7 @@ Lead lead(const Sample& fast, const Sample& slow) {
 Duration step_alone(const StepTimes& times, const Job& job) {
   const Duration compute =
       times.forward - times.buffer_broadcast + times.backward_compute + times.optimizer;
-  return compute.scaled(1 / slowdown(job.options().pace, job.cluster())) +
+  return compute.scaled(1 / slowdown(job.options().rank_slowdown, job.cluster())) +
          stall(job.workload()).value_or(Duration()) * job.options().ddp.accumulate;
 }
 

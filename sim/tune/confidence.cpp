@@ -55,7 +55,7 @@ Confidence assess(const Job& given, Duration predicted, const std::optional<Repl
   // How fast the GPUs of this very job are, alone and together, is in today's step, and so in the
   // residual.
   if (replay) {
-    options.pace_range.reset();
+    options.rank_slowdown_range.reset();
     options.compute_scale_range.reset();
   }
   const Job job = given.with(options);
@@ -73,7 +73,7 @@ Confidence assess(const Job& given, Duration predicted, const std::optional<Repl
         sensitivity(ErrorSource::replay_residual, replay->residual(), replay->residual()));
 
   Cluster basis = cluster;
-  if (chooser_of(job.model()) == nullptr)
+  if (nccl_of(job.model()) == nullptr)
     basis.calibration.reset();  // NCCL's logs say nothing of gloo
   const bool gloo = std::holds_alternative<GlooModel>(job.model());
   confidence.grade = grade_of(basis, replay && replay->reproduced());
@@ -83,13 +83,13 @@ Confidence assess(const Job& given, Duration predicted, const std::optional<Repl
   if (!gloo) confidence.because.push_back(calibration_of(basis));
   if (gloo && cluster.ranks() > 1)
     confidence.because.emplace_back(
-        "gloo's times come from its law and the constants of --gloo, not from this cluster");
+        "gloo's times come from its cost model and the constants of --gloo, not from this cluster");
   if (!confidence.because.empty()) confidence.basis = confidence.because.front();
-  if (options.pace_range && cluster.ranks() > 1)
+  if (options.rank_slowdown_range && cluster.ranks() > 1)
     confidence.because.push_back(
         fmt::format("compute is taken {:.1f} % slower on {} than on one GPU alone, as "
                     "published steps show (--rank-slowdown)",
-                    100 * (slowdown(options.pace, cluster) - 1), ranks_of(cluster)));
+                    100 * (slowdown(options.rank_slowdown, cluster) - 1), ranks_of(cluster)));
   confidence.because.push_back(fmt::format("measurement noise: {:.1f} %", 100 * kMeasurementNoise));
   if (replay)
     confidence.because.push_back(

@@ -35,7 +35,7 @@ std::string size_argument(std::uint64_t power_of_two) {
 std::string logs_again(const Cluster& cluster) {
   std::string logs;
   if (cluster.calibration)
-    for (const CalibratedScale& log : cluster.calibration->scales)
+    for (const CalibratedShape& log : cluster.calibration->scales)
       logs += fmt::format(" {}@{}x{}", log.source, log.nodes, log.gpus_per_node);
   return logs;
 }
@@ -89,7 +89,7 @@ std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job
       if (gloo) return measure_gloo(source, sizes, cluster);
       return measure_all_reduces(source, sizes, cluster);
     }
-    case ErrorSource::multi_gpu_slowdown:
+    case ErrorSource::rank_slowdown:
       break;
     case ErrorSource::compute_scale:
       return next(fmt::format("profile one step on one {} of this cluster", cluster.gpu.name),

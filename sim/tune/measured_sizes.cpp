@@ -15,20 +15,20 @@ namespace ddpsim {
 namespace {
 
 /// How far beyond its last size a log still speaks: two powers of two. By then the calibration takes
-/// three quarters of what the law misses by as open again (left_open of correction.cpp).
+/// three quarters of what the cost model misses by as open again (left_open of correction.cpp).
 constexpr double kReach = 4;
 
 /// A log of one node says nothing of the network between nodes, and the
 /// reverse, unless no other is there: then how far the nodes are from the logs
 /// is said already.
 bool is_near(Bytes size, const Cluster& cluster) {
-  const std::vector<CalibratedScale>& logs = cluster.calibration->scales;
-  const auto kind = [&](const CalibratedScale& log) {
+  const std::vector<CalibratedShape>& logs = cluster.calibration->scales;
+  const auto kind = [&](const CalibratedShape& log) {
     return (log.nodes > 1) == (cluster.nodes > 1);
   };
   const bool any = std::none_of(logs.begin(), logs.end(), kind);
   const auto bytes = static_cast<double>(size.count());
-  return std::any_of(logs.begin(), logs.end(), [&](const CalibratedScale& log) {
+  return std::any_of(logs.begin(), logs.end(), [&](const CalibratedShape& log) {
     return (any || kind(log)) && bytes * kReach >= static_cast<double>(log.smallest.count()) &&
            bytes <= kReach * static_cast<double>(log.largest.count());
   });

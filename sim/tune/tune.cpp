@@ -142,8 +142,8 @@ class Tuner {
     const Duration least = tuning_.replay ? std::max(verdict.measurable, tuning_.replay->missed())
                                           : verdict.measurable;
     // One number to pass is easier to live with than two: the second must earn its place.
-    Setting setting = surest(standard, found, best, least, true);
-    const Setting any = surest(standard, found, best, least, false);
+    Setting setting = most_robust(standard, found, best, least, true);
+    const Setting any = most_robust(standard, found, best, least, false);
     if (any.gain.low > setting.gain.low + indifferent) setting = any;
 
     if (setting.cap) {
@@ -175,8 +175,8 @@ class Tuner {
   /// Of all points that gain `least` and more, the one whose gain is greatest where it is least sure:
   /// a cap that is best only if every estimate is exact is no advice. Where none gains so much, the
   /// best point.
-  Setting surest(const Bucketing& standard, const std::vector<Bucketing>& found, std::size_t best,
-                 Duration least, bool simple) const {
+  Setting most_robust(const Bucketing& standard, const std::vector<Bucketing>& found,
+                      std::size_t best, Duration least, bool simple) const {
     std::vector<std::size_t> candidates;
     for (std::size_t i = 0; i < found.size(); ++i)
       if (found[i].point.reachable && (!simple || is_simple(standard, found[i].point)) &&
@@ -238,7 +238,7 @@ class Tuner {
                             ? " as by default, of other sizes"
                             : fmt::format(" instead of {}", standard.point.buckets);
       if (best.point.iteration < chosen.point.iteration)
-        verdict.reason += "; not the fastest predicted, but the one whose gain is surest";
+        verdict.reason += "; not the fastest predicted, but the most robust";
       return;
     }
     verdict.bucket_cap_mb.reset();
@@ -255,7 +255,7 @@ class Tuner {
       verdict.reason =
           "a larger gain is predicted, but within what is not known about this cluster it may be "
           "none";
-    verdict.surest = std::exchange(verdict.gain, Gain{});
+    verdict.most_robust = std::exchange(verdict.gain, Gain{});
     verdict.cap_range_mb = standard.point.cap_range_mb;
   }
 

@@ -13,13 +13,13 @@ namespace {
 
 /// Measured over predicted time of uncalibrated all-reduces: the middle 80 % over all open nccl-tests
 /// logs, each family of clusters predicted by constants learned from the others
-/// (tests/accuracy/fit_pipeline_law.py --leave-one-out): below 64 KiB, up to 1 MiB, from there on.
+/// (tests/accuracy/fit_cost_model.py --leave-one-out): below 64 KiB, up to 1 MiB, from there on.
 /// Such a band learned from the other families held 79 % of an NVLink node's and 80 % of a network's
 /// large sizes, but none of a PCIe node's: three logs are no population.
 ///
 /// Two further bands split buckets' times, so that four in five further logs lie within. `bandwidth`: the
-/// least time per byte from 128 MiB on, over the law's. `fixed`: what sizes from 1 to 64 MiB took beyond
-/// their bytes at that rate, over the law's. From log to log the two do not go together (correlation 0.1
+/// least time per byte from 128 MiB on, over the cost model's. `fixed`: what sizes from 1 to 64 MiB took beyond
+/// their bytes at that rate, over the cost model's. From log to log the two do not go together (correlation 0.1
 /// over networks, -0.4 over NVLink nodes); learned from other families and combined as independent they
 /// held 85 % of a network's and 87 % of an NVLink node's sizes from 1 MiB on. What makes small buckets
 /// dear says nothing of large ones.
@@ -57,7 +57,7 @@ constexpr Band kGloo{0.6, 1.7};
 
 Band fixed_cost_band(const Job& job) {
   const Cluster& cluster = job.cluster();
-  if (chooser_of(job.model()) == nullptr || cluster.ranks() <= 1) return {};
+  if (nccl_of(job.model()) == nullptr || cluster.ranks() <= 1) return {};
   return cluster.calibration ? duration_band(cluster, kSmallAllReduce)
                              : evidence_for(cluster).fixed;
 }
@@ -65,7 +65,7 @@ Band fixed_cost_band(const Job& job) {
 /// A calibration knows its own rate, and less of it outside the sizes measured.
 Band bandwidth_band(const Job& job, Bytes largest) {
   const Cluster& cluster = job.cluster();
-  if (chooser_of(job.model()) == nullptr || cluster.ranks() <= 1) return {};
+  if (nccl_of(job.model()) == nullptr || cluster.ranks() <= 1) return {};
   return cluster.calibration ? duration_band(cluster, std::max(kLargeFrom, largest))
                              : evidence_for(cluster).bandwidth;
 }
@@ -80,7 +80,7 @@ constexpr double kCostsHigh = 1.5;
 /// Fixed cost and bytes so many times as long.
 Job with_collectives(const Job& job, double fixed, double bandwidth) {
   CollectiveModel model = job.model();
-  if (TimeScale* scale = time_scale_of(model)) {
+  if (CostFactors* scale = cost_factors_of(model)) {
     scale->fixed *= fixed;
     scale->bandwidth *= bandwidth;
   }
@@ -114,8 +114,8 @@ SimulationOptions with_compute(SimulationOptions options, double scale) {
   return options;
 }
 
-SimulationOptions with_pace(SimulationOptions options, const RankPace& pace) {
-  options.pace = pace;
+SimulationOptions with_rank_slowdown(SimulationOptions options, const RankSlowdown& terms) {
+  options.rank_slowdown = terms;
   return options;
 }
 
@@ -166,9 +166,9 @@ std::vector<Scenario> scenarios(const Job& job) {
   add(ErrorSource::interference, with_interference(options, kNoInterference),
       with_interference(options, kStrongInterference));
   add(ErrorSource::ddp_costs, with_costs(options, kCostsLow), with_costs(options, kCostsHigh));
-  if (options.pace_range)
-    add(ErrorSource::multi_gpu_slowdown, with_pace(options, options.pace_range->first),
-        with_pace(options, options.pace_range->second));
+  if (options.rank_slowdown_range)
+    add(ErrorSource::rank_slowdown, with_rank_slowdown(options, options.rank_slowdown_range->first),
+        with_rank_slowdown(options, options.rank_slowdown_range->second));
   if (options.compute_scale_range) {
     const auto [slowest, fastest] = *options.compute_scale_range;
     add(ErrorSource::compute_scale, with_compute(options, fastest), with_compute(options, slowest));

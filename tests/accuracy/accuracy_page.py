@@ -20,7 +20,7 @@ BEGIN, END = "<!-- made by tests/accuracy/accuracy_page.py -->", "<!-- end of wh
 PUBLISHED = "Published data-parallel scaling"
 PAPER = "The DDP paper"
 CALIBRATED = "All-reduce: calibrated on logs"
-LEFT_OUT = "All-reduce: the law, each family left out"
+LEFT_OUT = "All-reduce: the cost model, each family left out"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,8 +104,8 @@ TABLES = {
             tuple(left_out(scale, name) for scale, name in OTHERS.items()) + ((CALIBRATED, "held in all <held> % of"),)),
         Row("logs that do not describe their machine", "3 of {logs}, two more suspect",
             "the three and one suspect flagged, no false alarm", "", (("Logs: sound or not", "<logs> logs "),)),
-        Row("flow network = law, nothing else on the links", "1,260 cases", "≤ {worst:percent} %", "",
-            (("Flow network beside the law", "worst difference between flow and law: <worst> "),)),
+        Row("flow network = cost model, nothing else on the links", "1,260 cases", "≤ {worst:percent} %", "",
+            (("Flow network beside the cost model", "worst difference between flow and cost model: <worst> "),)),
         Row("flow network = SimGrid on the same physics", "rings of 8 to 1024 ranks, fat tree", "equal to the picosecond", ""),
     ],
     "Whole steps of jobs nobody here ran": [
@@ -140,7 +140,7 @@ TABLES = {
             paper("A", "nccl", {"ddpsim": "", "ddpsim, nothing fitted": "free_", "no communication": "none_", "LogGP fit": "loggp_"})),
         Row("the same, gloo (that a host's cache matters is seen in these data alone)", "{pairs_n} steps",
             "median {median} %, p90 {p90} %, worst {worst} %; intervals hold {held} % (nothing fitted: {free_held})",
-            "gloo's plain law: {plain_median}, {plain_p90} %; LogGP fit: {loggp_median}, {loggp_p90} %",
+            "gloo's plain cost model: {plain_median}, {plain_p90} %; LogGP fit: {loggp_median}, {loggp_p90} %",
             paper("A", "gloo", {"ddpsim": "", "ddpsim, nothing fitted": "free_", "gloo, plain law": "plain_", "LogGP fit": "loggp_"})),
         Row("which of two points of a curve is slower", "{pairs} pairs NCCL, {g_pairs} gloo",
             "right {signs} %, **{g_signs} %** (in {more} of gloo's pairs more GPUs are faster); in the shared pool below {b_signs}, {bg_signs} %; "

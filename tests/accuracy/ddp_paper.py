@@ -26,7 +26,7 @@ whose times on one V100 are, as recorded and estimated, 0.102 s and 0.224 s (Fig
 one GPU is local training without DDP (with gloo it would stage all gradients on the host, and takes no
 longer); one NIC per server; NCCL over sockets. --sensitivity predicts with others.
 
-Gloo's law has two constants that these data asked for (GlooLinks::to_fill and cache, the same for all
+Gloo's cost model has two constants that these data asked for (GlooLinks::to_fill and cache, the same for all
 points). Their values come from elsewhere since: to_fill and what memory costs from tests/lab/gloo_threads.py,
 the cache from the processors of such servers. That a host's cache matters is still seen here alone. "gloo,
 plain law" is the same fit without them.
@@ -473,7 +473,7 @@ def by_groups(curves, steps):
 
 
 def readings(scores):
-    """Signs right as "pairs" may be read, and those no law gets right in which more GPUs are never
+    """Signs right as "pairs" may be read, and those no cost model gets right in which more GPUs are never
     faster. `scores` by environment and backend."""
     def share(label, signs):
         print(f"  {label:58} {sum(signs) / len(signs):6.1%} of {len(signs)}")
@@ -500,7 +500,7 @@ def readings(scores):
         faster = [(curve, a, b) for curve, steps in scores[own].steps.items()
                   if not curve.over_caps for a, b, _ in pairs_of(curve, steps) if b[2] < a[2]]
         print(f"    more GPUs measured faster: {len(faster)}; right at most "
-              f"{1 - len(faster) / scores[own].pairs:.1%} of the {scores[own].pairs} by a law in which "
+              f"{1 - len(faster) / scores[own].pairs:.1%} of the {scores[own].pairs} by a cost model in which "
               "they never are")
         print("    wrong: " + ("; ".join(wrong_of(scores[own])) or "none"))
 

@@ -8,8 +8,8 @@ published figure at the smallest GPU count, mostly one GPU: compute is scaled so
 comes out as published. Everything else is predicted: the cluster the row states, uncalibrated, and
 DDP's semantics whatever the framework (gradients in fp32, PyTorch's buckets, NCCL), but for what the
 source's own script or library says otherwise: its bucket cap, its NCCL, gradients that are fp16
-(published_rows.py). No constant belongs to a framework or a source. The pace of several ranks
-(sim/values/include/ddpsim/sim/rank_pace.hpp) was learned from these rows: --option=--rank-slowdown=0% shows
+(published_rows.py). No constant belongs to a framework or a source. The multi-GPU slowdown
+(sim/values/include/ddpsim/sim/rank_slowdown.hpp) was learned from these rows: --option=--rank-slowdown=0% shows
 what it contributes, and the line below each group's first what it predicts for a source it has not
 seen.
 
@@ -47,7 +47,7 @@ USUAL_EFFICIENCY = 0.95
 
 
 class Pace:
-    """Of several ranks: share of the step that compute takes longer, as rank_pace.hpp has it."""
+    """Of several ranks: share of the step that compute takes longer, as rank_slowdown.hpp has it."""
 
     def __init__(self, beside_others, per_doubling):
         self.beside_others = beside_others
@@ -64,7 +64,7 @@ def baseline_nodes(row):
 
 
 def learn_pace(bare):
-    """As rank_pace.hpp's was learned, from predictions without one: the middle of what steps on one
+    """As rank_slowdown.hpp's was learned, from predictions without one: the middle of what steps on one
     node take longer, then the middle over the sources of what each doubling of the nodes adds, where
     the network's rate is stated."""
     def longer(case):

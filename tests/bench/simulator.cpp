@@ -44,7 +44,7 @@ BENCHMARK(BM_Tune1000Caps)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-/// Every distinct bucketing, best partition and verdict: what `ddpsim tune` does unasked.
+/// Every bucket assignment, best partition and verdict: what `ddpsim tune` does unasked.
 void BM_TuneEverything(benchmark::State& state) {
   const Job job = job_on(state.range(0));
   for (auto _ : state) benchmark::DoNotOptimize(tune(job, {}));

@@ -22,6 +22,6 @@ def folder():
         def run(line):
             return pages.run(line, here)
 
-        for nodes in (1, 2):  # what the law says, as all_reduce_perf would print it
+        for nodes in (1, 2):  # what the cost model says, as all_reduce_perf would print it
             run(f"ddpsim allreduce abci-v100@{nodes} > n{nodes}.txt").check_returncode()
         yield run

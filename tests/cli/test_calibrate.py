@@ -17,7 +17,7 @@ class Calibrate(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def log(self, nodes, factor=1.0, cluster=LAB, name=None):
-        """A log of a machine that takes `factor` times what the uncalibrated law says."""
+        """A log of a machine that takes `factor` times what the uncalibrated cost model says."""
         line = cluster.replace("node:1", f"node:{nodes}")
         rows = answer("allreduce", line, "-b", "1K", "-e", "256M", "--nccl", "2.18.3")["rows"]
         path = self.folder / (name or f"n{nodes}.txt")

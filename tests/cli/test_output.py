@@ -164,8 +164,8 @@ class Tune(unittest.TestCase):
     def test_says_something_else_on_a_slow_network(self):
         fast = answer("tune", *JOB)["recommended"]
         slow = answer("tune", JOB[0], SLOW)["recommended"]
-        self.assertNotEqual([fast["action"], fast["surest_gain_us"]],
-                            [slow["action"], slow["surest_gain_us"]])
+        self.assertNotEqual([fast["action"], fast["most_robust_gain_us"]],
+                            [slow["action"], slow["most_robust_gain_us"]])
 
     def test_caps_asked_for_are_all_shown_as_written(self):
         caps = ["0.3", *(f"{n}.07" for n in range(3, 40, 2)), "40", "68.07", "200"]
@@ -290,7 +290,7 @@ class Backends(unittest.TestCase):
         recommended = answer("tune", *JOB)["recommended"]
         self.assertEqual(recommended["action"], "keep default")
         self.assertEqual(set(recommended["gain_us"].values()), {0})
-        self.assertIn("low", recommended["surest_gain_us"])
+        self.assertIn("low", recommended["most_robust_gain_us"])
 
     def test_interference_can_be_switched_off(self):
         job = ["simulate", "resnet50-v100-b32-plain", "dgx1v@2"]

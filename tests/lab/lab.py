@@ -162,7 +162,7 @@ def rows_of(measurement, common):
         time_us = one["time_us"]
         yield {**common, "kind": "all_reduce", "name": "all_reduce", "size_bytes": one["size_bytes"],
                "median_us": time_us["median"], "p10_us": time_us["p10"], "p90_us": time_us["p90"]}
-        for cast in ("narrow", "widen"):  # of a compression hook, beside it
+        for cast in ("compress", "decompress"):  # of a compression hook, beside it
             if f"{cast}_us" in one:
                 time_us = one[f"{cast}_us"]
                 yield {**common, "kind": cast, "name": cast, "size_bytes": one["size_bytes"],

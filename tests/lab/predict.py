@@ -54,7 +54,7 @@ def casts_us(rows, model, ranks, backend, size):
     times them as kernels; here the processor makes them, and only those of the last bucket are not absorbed by the wait for the
     next gradient."""
     total = 0
-    for kind in ("narrow", "widen"):
+    for kind in ("compress", "decompress"):
         points = all_reduces(rows, model, ranks, backend, kind)
         if len(points) > 1:
             *_, (below, t_below), (large, t_large) = points.items()

@@ -42,12 +42,12 @@ class FakeDevice : public Device {
   void cast(Region from, Region to) override {
     calls_.push_back(fmt::format("{} -> {} as {}", name(from), name(to), name_of(to.dtype)));
   }
-  Mark mark() override { return marks_++; }
+  Event record_event() override { return events_++; }
   void synchronise() override {}
-  TimePoint time_of(Mark mark) override {
-    return TimePoint(Duration::microseconds(static_cast<double>(mark)));
+  TimePoint time_of(Event event) override {
+    return TimePoint(Duration::microseconds(static_cast<double>(event)));
   }
-  void forget_marks() override { marks_ = 0; }
+  void forget_marks() override { events_ = 0; }
   void release_memory() override {}
 
   /// "1+8:4" is four elements from byte 8 of the second allocation on.
@@ -64,7 +64,7 @@ class FakeDevice : public Device {
   Calls& calls_;
   std::vector<std::unique_ptr<std::byte[]>> memory_;
   std::vector<std::size_t> sizes_;
-  Mark marks_ = 0;
+  Event events_ = 0;
 };
 
 class FakeCommunicator : public Communicator {
@@ -73,26 +73,26 @@ class FakeCommunicator : public Communicator {
   std::vector<std::pair<std::string, std::string>> description() const override { return {}; }
   int rank() const override { return 0; }
   int ranks() const override { return 2; }
-  Ticket all_reduce(Region region) override {
+  WorkId all_reduce(Region region) override {
     calls_.push_back("all_reduce " + device_.name(region));
-    return tickets_++;
+    return works_++;
   }
-  Ticket all_reduce_and_widen(Region region, Region wide) override {
+  WorkId all_reduce_and_decompress(Region region, Region wide) override {
     calls_.push_back("all_reduce " + device_.name(region) + " -> " + device_.name(wide));
-    return tickets_++;
+    return works_++;
   }
-  Ticket broadcast(Region region) override {
+  WorkId broadcast(Region region) override {
     calls_.push_back("broadcast " + device_.name(region));
-    return tickets_++;
+    return works_++;
   }
-  void wait(Ticket ticket) override { calls_.push_back(fmt::format("wait {}", ticket)); }
-  CollectiveTimes times_of(Ticket) override { return {}; }
-  void forget_tickets() override { tickets_ = 0; }
+  void wait(WorkId work) override { calls_.push_back(fmt::format("wait {}", work)); }
+  CollectiveTimes times_of(WorkId) override { return {}; }
+  void forget_works() override { works_ = 0; }
 
  private:
   Calls& calls_;
   const FakeDevice& device_;
-  Ticket tickets_ = 0;
+  WorkId works_ = 0;
 };
 
 /// float32 parameters of these many elements, ready in `order`, a microsecond apart.

@@ -33,12 +33,12 @@ TEST_CASE("real CPU: casts to 16 bits round to the nearest, ties to even, and co
     for (const Case& one : cases) {
       for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
         const Region wide = device.allocate(Dtype::float32, length);
-        const Region narrow = device.allocate(dtype, length);
+        const Region compress = device.allocate(dtype, length);
         for (std::int64_t i = 0; i < length; ++i)
           std::memcpy(wide.data + i * 4, &one.given, sizeof one.given);
-        device.cast(wide, narrow);
+        device.cast(wide, compress);
         device.fill(wide, 7);
-        device.cast(narrow, wide);
+        device.cast(compress, wide);
         for (const double value : device.read(wide))
           CHECK(value == (dtype == Dtype::float16 ? one.half : one.bfloat));
       }

@@ -40,12 +40,12 @@ TEST_CASE("real cuda: float32 through 16 bits and back") {
   for (const auto& [dtype, type] :
        {std::pair{Dtype::float16, DDPSIM_FLOAT16}, std::pair{Dtype::bfloat16, DDPSIM_BFLOAT16}}) {
     const Region wide = device.allocate(Dtype::float32, 1001);
-    const Region narrow = device.allocate(dtype, 1001);
+    const Region compress = device.allocate(dtype, 1001);
     device.fill(wide, 1 + 1.0 / 4096);  // more digits than either type has
-    CHECK(ddpsim_compress(device.stream(), reinterpret_cast<float*>(wide.data), narrow.data, 1001,
+    CHECK(ddpsim_compress(device.stream(), reinterpret_cast<float*>(wide.data), compress.data, 1001,
                           type) == 0);
-    CHECK(ddpsim_decompress(device.stream(), narrow.data, reinterpret_cast<float*>(wide.data), 1001,
-                            type) == 0);
+    CHECK(ddpsim_decompress(device.stream(), compress.data, reinterpret_cast<float*>(wide.data),
+                            1001, type) == 0);
     for (const double value : device.read(wide)) CHECK(value == 1);
   }
 }
@@ -56,9 +56,9 @@ TEST_CASE("real cuda: replayed compute takes its time within 2 %") {
     CudaDevice device(0, HostClock(monotonic_ns()), busy);
     for (const double us : {100.0, 1000.0, 20000.0}) {
       device.compute(Duration::microseconds(us));  // warm
-      const Mark begin = device.mark();
+      const Event begin = device.record_event();
       device.compute(Duration::microseconds(us));
-      const Mark end = device.mark();
+      const Event end = device.record_event();
       device.synchronise();
       const double took = (device.time_of(end) - device.time_of(begin)).microseconds();
       CHECK(took >= us * 0.98);

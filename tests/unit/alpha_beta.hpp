@@ -10,9 +10,9 @@
 
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/tune.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
-namespace ddpsim::worlds {
+namespace ddpsim::small {
 
 /// Two GPUs whose copies take no time however little of their bandwidth DDP gets.
 inline Cluster pair_of_gpus() {
@@ -65,7 +65,7 @@ inline std::vector<std::size_t> members(const std::vector<Bucket>& buckets) {
   return counts;
 }
 
-}  // namespace ddpsim::worlds
+}  // namespace ddpsim::small
 
 /// Failing checks of gains show both ends.
 template <>

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "small_jobs.hpp"
 #include "summary.hpp"
-#include "worlds.hpp"
 
 namespace ddpsim::by_hand {
 
@@ -31,8 +31,8 @@ struct Step {
     times.push_back({TimePoint(start), TimePoint(end)});
   }
   /// `work` at full speed; absent: it took as long as it says.
-  void compute(Purpose purpose, Duration start, Duration end, std::optional<Duration> work = {},
-               Action action = Action::work) {
+  void compute(OperationKind purpose, Duration start, Duration end,
+               std::optional<Duration> work = {}, Action action = Action::work) {
     add(planned.schedule.ranks[0].compute, execution.ranks[0].compute,
         {.action = action, .purpose = purpose, .duration = work.value_or(end - start)}, start, end);
   }
@@ -45,8 +45,8 @@ struct Step {
                                      .last_arrival = TimePoint(wire.last_arrival),
                                      .end = TimePoint(wire.end)});
   }
-  StepTimes times(const SimulationOptions& options = worlds::bare()) const {
-    return attribute_times(planned, execution, Job({}, worlds::node(2), options, FreeModel{}));
+  StepTimes times(const SimulationOptions& options = small::bare()) const {
+    return attribute_times(planned, execution, Job({}, small::node(2), options, FreeModel{}));
   }
 };
 

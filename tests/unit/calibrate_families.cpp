@@ -1,5 +1,5 @@
 // Real logs: every family of scales of one cluster fitted together, then each scale predicted from
-// the others. Printed beside: the law uncalibrated, a generic LogGP fit, one constant efficiency.
+// the others. Printed beside: the cost model uncalibrated, a generic LogGP fit, one constant efficiency.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -96,7 +96,7 @@ struct FamilyErrors {
 };
 
 struct Verdict {
-  FamilyErrors large, small, all, law_large, law_all, loggp_large, loggp_all, constant_large;
+  FamilyErrors large, small, all, model_large, model_all, loggp_large, loggp_all, constant_large;
   int held = 0, held_large = 0, sizes = 0, sizes_large = 0;
 };
 
@@ -116,16 +116,18 @@ Verdict judge(const Family& family, const Measured& measured, std::size_t out) {
   Verdict verdict;
   for (const MeasuredPoint& point : log.points) {
     const CollectiveTuning tuning{.nccl = measured.nccl[out]};
-    const CollectiveChoice choice = choose(CollectiveKind::all_reduce, point.size, cluster, tuning);
+    const CollectiveChoice choice =
+        select_algorithm(CollectiveKind::all_reduce, point.size, cluster, tuning);
     const double predicted =
         cost(CollectiveKind::all_reduce, choice, point.size, cluster).microseconds();
     const double uncalibrated =
         cost(CollectiveKind::all_reduce,
-             choose(CollectiveKind::all_reduce, point.size, plain, tuning), point.size, plain)
+             select_algorithm(CollectiveKind::all_reduce, point.size, plain, tuning), point.size,
+             plain)
             .microseconds();
     if (point.size <= Bytes(1 << 16)) verdict.small.add(predicted, point.time_us);
     verdict.all.add(predicted, point.time_us);
-    verdict.law_all.add(uncalibrated, point.time_us);
+    verdict.model_all.add(uncalibrated, point.time_us);
     verdict.loggp_all.add(loggp.time_us(*log.scale(), point.size), point.time_us);
     const Band band =
         calibrated_band(*cluster.calibration, cluster.nodes, cluster.gpus_per_node, point.size);
@@ -139,7 +141,7 @@ Verdict judge(const Family& family, const Measured& measured, std::size_t out) {
     ++verdict.sizes_large;
     verdict.held_large += held ? 1 : 0;
     verdict.large.add(predicted, point.time_us);
-    verdict.law_large.add(uncalibrated, point.time_us);
+    verdict.model_large.add(uncalibrated, point.time_us);
     verdict.loggp_large.add(loggp.time_us(*log.scale(), point.size), point.time_us);
     verdict.constant_large.add(open_logs::constant_efficiency_us(plain, point.size), point.time_us);
   }
@@ -158,7 +160,7 @@ TEST_CASE("calibrate: scales left out of their family") {
       "median, p90 and worst of |error| in %, from 1 MiB and over all sizes, and the median to\n"
       "64 KiB; 'held': how many measured\n"
       "times from 1 KiB (from 1 MiB) lay in the 80 % interval. Beside: median of the uncalibrated\n"
-      "law, of a generic LogGP fit to the same logs, of one constant efficiency (0.8).\n";
+      "cost model, of a generic LogGP fit to the same logs, of one constant efficiency (0.8).\n";
   std::string inside = "in sample, from 1 KiB, fitted together\n";
   int held = 0;
   int sizes = 0;
@@ -169,16 +171,16 @@ TEST_CASE("calibrate: scales left out of their family") {
                         {.keep_unhealthy = true});
     const FitErrors errors = errors_of(fit.residuals, kKiB);
     const FitErrors law = errors_of(fit.residuals, kKiB, true);
-    inside += fmt::format("{:10} median {:4.1f}  p90 {:4.1f}   its law alone {:4.1f} {:5.1f}\n",
-                          family.name, 100 * errors.median, 100 * errors.p90, 100 * law.median,
-                          100 * law.p90);
+    inside += fmt::format(
+        "{:10} median {:4.1f}  p90 {:4.1f}   its cost model alone {:4.1f} {:5.1f}\n", family.name,
+        100 * errors.median, 100 * errors.p90, 100 * law.median, 100 * law.p90);
     CHECK(errors.median <= 0.03);
     CHECK(errors.p90 <= 0.10);
     for (std::size_t i = 0; i < measured.logs.size(); ++i) {
       const Verdict v = judge(family, measured, i);
       held += v.held;
       sizes += v.sizes;
-      // Scales in between, which interpolation and the law must reach together.
+      // Scales in between, which interpolation and the cost model must reach together.
       for (const char* inner :
            {"abci-v100-n2g4", "alps-gh200-n8g4", "alps-gh200-n32g4", "a100-sxm4-80gb-n1g4"})
         if (family.logs[i].first == inner) CHECK(v.large.middle() <= 8);
@@ -190,8 +192,8 @@ TEST_CASE("calibrate: scales left out of their family") {
           family.name, family.logs[i].first, v.large.middle(), v.large.at(.9), v.large.at(1),
           v.all.middle(), v.all.at(.9), v.all.at(1), v.small.middle(),
           100 * v.held / std::max(1, v.sizes), 100 * v.held_large / std::max(1, v.sizes_large),
-          v.law_large.middle(), v.law_all.middle(), v.loggp_large.middle(), v.loggp_all.middle(),
-          v.constant_large.middle());
+          v.model_large.middle(), v.model_all.middle(), v.loggp_large.middle(),
+          v.loggp_all.middle(), v.constant_large.middle());
     }
   }
   MESSAGE(inside);

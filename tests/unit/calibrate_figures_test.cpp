@@ -9,8 +9,8 @@
 #include "ddpsim/calibrate/validation.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "figure_sources.hpp"
+#include "small_jobs.hpp"
 #include "trace_files.hpp"
-#include "worlds.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

@@ -7,14 +7,14 @@
 #include <string>
 
 #include "complaint.hpp"
+#include "cost_model_logs.hpp"
 #include "ddpsim/calibrate/fit.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
-#include "law_logs.hpp"
 
 using namespace ddpsim;
-using namespace ddpsim::law_logs;
+using namespace ddpsim::cost_model_logs;
 
 namespace {
 
@@ -26,14 +26,14 @@ std::string complaint(const std::vector<MeasuredLog>& logs) {
 
 TEST_CASE("calibrate: constants a cluster obeys are found again") {
   const Fit found = fit({measured({1, 4}), measured({2, 4}), measured({8, 4})});
-  const PathConstants law = truth();
+  const PathConstants constants = truth();
   const PathConstants& fitted = found.calibration.constants;
-  CHECK(fitted.launch_us == doctest::Approx(law.launch_us).epsilon(0.1));
-  CHECK(fitted.nic_share == doctest::Approx(law.nic_share).epsilon(0.03));
+  CHECK(fitted.launch_us == doctest::Approx(constants.launch_us).epsilon(0.1));
+  CHECK(fitted.nic_share == doctest::Approx(constants.nic_share).epsilon(0.03));
   // One number of GPUs per node cannot tell the links' rate from the last copy beside them.
   const double with_last_copy = fitted.local_share / (1 + fitted.ring_ends / (2 * (4 - 1)));
-  CHECK(with_last_copy == doctest::Approx(law.local_share).epsilon(0.03));
-  CHECK(fitted.hop_us[0] == doctest::Approx(law.hop_us[0]).epsilon(0.1));
+  CHECK(with_last_copy == doctest::Approx(constants.local_share).epsilon(0.03));
+  CHECK(fitted.hop_us[0] == doctest::Approx(constants.hop_us[0]).epsilon(0.1));
   CHECK(errors_of(found.residuals, Bytes(1)).median < 0.01);
   CHECK(errors_of(found.residuals, Bytes(1)).p90 < 0.03);
   for (const FittedConstant& constant : found.constants) {
@@ -42,7 +42,8 @@ TEST_CASE("calibrate: constants a cluster obeys are found again") {
   }
 }
 
-TEST_CASE("calibrate: a scale in between comes from the law, not from its neighbours' times") {
+TEST_CASE(
+    "calibrate: a scale in between comes from the cost model, not from its neighbours' times") {
   const Fit found = fit({measured({1, 4}), measured({2, 4}), measured({8, 4})});
   const MeasuredLog between = measured({4, 4});
   for (const MeasuredPoint& point : between.points) {
@@ -52,14 +53,14 @@ TEST_CASE("calibrate: a scale in between comes from the law, not from its neighb
   }
 }
 
-TEST_CASE("calibrate: what the law does not know, the correction keeps") {
+TEST_CASE("calibrate: what the cost model does not know, the correction keeps") {
   MeasuredLog log = measured({2, 4});
   for (MeasuredPoint& point : log.points)
     if (point.size >= Bytes(65'536) && point.size <= Bytes(1 << 20)) point.time_us *= 1.6;
   const Fit found = fit({measured({1, 4}), log, measured({8, 4})});
   const FitErrors errors = errors_of(found.residuals, Bytes(1024));
   CHECK(errors.median < 0.02);
-  CHECK_FALSE(found.law_breaks.empty());
+  CHECK_FALSE(found.model_misses.empty());
 }
 
 TEST_CASE("calibrate: the same logs give the same bits") {
@@ -149,13 +150,13 @@ TEST_CASE("calibrate: logs of CPUs and of other backends say nothing of NCCL") {
   CHECK(says(complaint({gloo}), "was taken over gloo"));
 }
 
-TEST_CASE("calibrate: which way the law misses") {
+TEST_CASE("calibrate: which way the cost model misses") {
   const auto breaks = [](double factor) {
     MeasuredLog log = measured({2, 4});
     for (MeasuredPoint& point : log.points)
       if (point.size >= Bytes(1 << 16) && point.size <= Bytes(1 << 20)) point.time_us *= factor;
     std::string all;
-    for (const std::string& line : fit({measured({1, 4}), log}).law_breaks) all += line + "\n";
+    for (const std::string& line : fit({measured({1, 4}), log}).model_misses) all += line + "\n";
     return all;
   };
   CHECK(says(breaks(1.8), "measured times are up to 1."));
@@ -243,7 +244,8 @@ TEST_CASE("calibrate: logs tell where NCCL weighed otherwise than its table") {
   int alike = 0;
   for (std::int64_t size = 8; size <= 1 << 30; size *= 2) {
     const auto chosen = [&](const Cluster& cluster) {
-      const auto choice = choose(CollectiveKind::all_reduce, Bytes(size), cluster, {.nccl = kNccl});
+      const auto choice =
+          select_algorithm(CollectiveKind::all_reduce, Bytes(size), cluster, {.nccl = kNccl});
       return std::pair(choice.algorithm, choice.protocol);
     };
     if (chosen(with_fit) == chosen(with_truth)) ++alike;

@@ -5,15 +5,15 @@
 #include <cmath>
 #include <string>
 
+#include "cost_model_logs.hpp"
 #include "ddpsim/calibrate/fit.hpp"
 #include "ddpsim/calibrate/scales_left_out.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "fit_parts.hpp"
-#include "law_logs.hpp"
 
 using namespace ddpsim;
-using namespace ddpsim::law_logs;
+using namespace ddpsim::cost_model_logs;
 
 TEST_CASE("calibrate: a constant's interval is as wide on either side, by its logarithm") {
   const Fit found = fit({measured({1, 4}), measured({2, 4})});
@@ -36,7 +36,7 @@ TEST_CASE("calibrate: a constant's interval is as wide on either side, by its lo
 }
 
 TEST_CASE("calibrate: two thirds of the sizes of a class lie within its misfit") {
-  // Every third size 1.4 times as long, of which the law knows nothing.
+  // Every third size 1.4 times as long, of which the cost model knows nothing.
   MeasuredLog log = measured({2, 4});
   for (std::size_t k = 0; k < log.points.size(); ++k)
     log.points[k].time_us *= k % 3 == 0 ? 1.4 : k % 3 == 1 ? 0.85 : 1.1;
@@ -47,7 +47,7 @@ TEST_CASE("calibrate: two thirds of the sizes of a class lie within its misfit")
     for (const FitResidual& row : found.residuals) {
       if (row.size < from || row.size >= to) continue;
       ++all;
-      if (std::abs(std::log(row.measured_us / row.law_us)) <= misfit * (1 + 1e-9)) ++held;
+      if (std::abs(std::log(row.measured_us / row.modelled_us)) <= misfit * (1 + 1e-9)) ++held;
     }
     return std::pair(held, all);
   };

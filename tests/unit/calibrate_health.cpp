@@ -16,12 +16,12 @@ using namespace ddpsim;
 
 namespace {
 
-/// A table as the law would have it, every time so much longer.
-MeasuredLog as_the_law(const Cluster& cluster, const CollectiveTuning& tuning, double factor) {
+/// A table as the cost model would have it, every time so much longer.
+MeasuredLog as_modelled(const Cluster& cluster, const CollectiveTuning& tuning, double factor) {
   MeasuredLog log;
   log.ranks = cluster.ranks();
   for (std::int64_t size = 1024; size <= (256 << 20); size *= 4) {
-    const auto choice = choose(CollectiveKind::all_reduce, Bytes(size), cluster, tuning);
+    const auto choice = select_algorithm(CollectiveKind::all_reduce, Bytes(size), cluster, tuning);
     const double us =
         cost(CollectiveKind::all_reduce, choice, Bytes(size), cluster).microseconds() * factor;
     log.points.push_back({.size = Bytes(size), .time_us = us, .in_place_us = {}, .place = ""});
@@ -55,9 +55,10 @@ TEST_CASE("health: all open logs, given their clusters") {
     }
     const Scale scale{log.cluster.nodes, log.cluster.gpus_per_node};
     const LogHealth found = health(read_nccl_tests_log(path, scale), log.cluster, log.tuning());
-    shown += fmt::format("{:32} {}{}\n", log.slug,
-                         found.slowdown ? fmt::format("{:5.2f} x the law", *found.slowdown) : "-",
-                         found.healthy() ? "" : "   FLAGGED");
+    shown +=
+        fmt::format("{:32} {}{}\n", log.slug,
+                    found.slowdown ? fmt::format("{:5.2f} x the cost model", *found.slowdown) : "-",
+                    found.healthy() ? "" : "   FLAGGED");
     for (const std::string& fault : found.faults) shown += "      " + fault + "\n";
     for (const std::string& note : found.notes) shown += "      (" + note + ")\n";
     if (found.healthy()) continue;
@@ -80,27 +81,27 @@ TEST_CASE("health: what another machine explains is named") {
     return found.faults.empty() ? std::string("healthy") : found.faults.front();
   };
   const Cluster ib = parse_cluster_line("node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib");
-  CHECK(fault(ib, as_the_law(ib, tuning, 1)) == "healthy");
-  CHECK(fault(ib, as_the_law(ib, tuning, 1.9)) == "healthy");
-  CHECK(mentions(fault(ib, as_the_law(ib, tuning, 2.1)), "large sizes take 2.1 times"));
+  CHECK(fault(ib, as_modelled(ib, tuning, 1)) == "healthy");
+  CHECK(fault(ib, as_modelled(ib, tuning, 1.9)) == "healthy");
+  CHECK(mentions(fault(ib, as_modelled(ib, tuning, 2.1)), "large sizes take 2.1 times"));
   SUBCASE("one NVLink node is known better") {
     const Cluster node = parse_cluster_line("node:1 gpu:8xA100 nvswitch:300GBps");
-    CHECK(fault(node, as_the_law(node, tuning, 1.4)) == "healthy");
-    CHECK(mentions(fault(node, as_the_law(node, tuning, 1.6)), "large sizes take 1.6 times"));
+    CHECK(fault(node, as_modelled(node, tuning, 1.4)) == "healthy");
+    CHECK(mentions(fault(node, as_modelled(node, tuning, 1.6)), "large sizes take 1.6 times"));
   }
   SUBCASE("sizes counted in elements") {
-    MeasuredLog log = as_the_law(ib, tuning, 1);
+    MeasuredLog log = as_modelled(ib, tuning, 1);
     for (MeasuredPoint& point : log.points) point.size = Bytes(point.size.count() / 4);
     CHECK(mentions(fault(ib, log), "elements of 4 bytes"));
   }
   SUBCASE("sockets in place of InfiniBand") {
     const Cluster tcp = parse_cluster_line("node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:tcp");
-    CHECK(mentions(fault(ib, as_the_law(tcp, tuning, 1)), "TCP sockets"));
+    CHECK(mentions(fault(ib, as_modelled(tcp, tuning, 1)), "TCP sockets"));
   }
   SUBCASE("sockets in place of GPUDirect-TCPX") {
     const std::string line = "node:2 gpu:8xH100 nvswitch:450GBps nic:8x200Gbps:";
     const Cluster tcpx = parse_cluster_line(line + "tcpx");
-    MeasuredLog log = as_the_law(parse_cluster_line(line + "tcp"), tuning, 1);
+    MeasuredLog log = as_modelled(parse_cluster_line(line + "tcp"), tuning, 1);
     CHECK(
         mentions(fault(tcpx, log), "the GPUDirect-TCPX plugin or driver was probably not loaded"));
     log.transport = "NET/Socket";
@@ -108,34 +109,34 @@ TEST_CASE("health: what another machine explains is named") {
   }
   SUBCASE("one NIC of eight") {
     const Cluster one = parse_cluster_line("node:2 gpu:8xA100 nvswitch:300GBps nic:1x200Gbps:ib");
-    CHECK(mentions(fault(ib, as_the_law(one, tuning, 1)), "one of the 8 NICs"));
+    CHECK(mentions(fault(ib, as_modelled(one, tuning, 1)), "one of the 8 NICs"));
   }
   SUBCASE("PCIe in place of NVLink") {
     const Cluster nvlink = parse_cluster_line("node:1 gpu:8xA100 nvswitch:300GBps");
     const Cluster pcie = parse_cluster_line("node:1 gpu:8xA100 pcie:31.5GBps");
-    CHECK(mentions(fault(nvlink, as_the_law(pcie, tuning, 1)), "NVLink is not in use"));
+    CHECK(mentions(fault(nvlink, as_modelled(pcie, tuning, 1)), "NVLink is not in use"));
   }
   SUBCASE("times in another unit") {
-    CHECK(mentions(fault(ib, as_the_law(ib, tuning, 1000)),
+    CHECK(mentions(fault(ib, as_modelled(ib, tuning, 1000)),
                    "1000 times what the cluster should take"));
-    CHECK(mentions(fault(ib, as_the_law(ib, tuning, 1000)), "these look like nanoseconds"));
-    CHECK(mentions(fault(ib, as_the_law(ib, tuning, 0.001)), "these look like milliseconds"));
+    CHECK(mentions(fault(ib, as_modelled(ib, tuning, 1000)), "these look like nanoseconds"));
+    CHECK(mentions(fault(ib, as_modelled(ib, tuning, 0.001)), "these look like milliseconds"));
   }
   SUBCASE("faster than the links") {
     const Cluster slow = parse_cluster_line("node:2 gpu:1xA100 nic:1x100Gbps:ib");
-    CHECK(mentions(fault(slow, as_the_law(slow, tuning, 0.5)), "faster than the cluster's links"));
+    CHECK(mentions(fault(slow, as_modelled(slow, tuning, 0.5)), "faster than the cluster's links"));
   }
   SUBCASE("another number of ranks") {
     const Cluster four = parse_cluster_line("node:4 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib");
-    CHECK(mentions(fault(four, as_the_law(ib, tuning, 1)), "16 ranks, the cluster of 32"));
+    CHECK(mentions(fault(four, as_modelled(ib, tuning, 1)), "16 ranks, the cluster of 32"));
   }
   SUBCASE("NCCL itself says that it went over sockets") {
-    MeasuredLog log = as_the_law(ib, tuning, 1);
+    MeasuredLog log = as_modelled(ib, tuning, 1);
     log.transport = "NET/Socket";
     CHECK(mentions(fault(ib, log), "NET/Socket"));
   }
   SUBCASE("the log names another GPU, or that InfiniBand was off") {
-    MeasuredLog log = as_the_law(ib, tuning, 1);
+    MeasuredLog log = as_modelled(ib, tuning, 1);
     log.gpu = "NVIDIA A100-SXM4-80GB";
     CHECK(fault(ib, log) == "healthy");
     log.gpu = "NVIDIA H100 80GB HBM3";
@@ -150,7 +151,7 @@ TEST_CASE("health: what another machine explains is named") {
 
 TEST_CASE("health: small sizes alone are no fault, and it says what to measure") {
   const Cluster cluster = parse_cluster_line("node:1 gpu:8xA100 nvswitch:300GBps");
-  MeasuredLog log = as_the_law(cluster, {}, 4);
+  MeasuredLog log = as_modelled(cluster, {}, 4);
   log.points.resize(3);
   const LogHealth found = health(log, cluster, {});
   CHECK(found.healthy());
@@ -162,8 +163,8 @@ TEST_CASE("health: small sizes alone are no fault, and it says what to measure")
 TEST_CASE("health: NCCL's own choice is compared with ours") {
   const Cluster cluster = parse_cluster_line("node:1 gpu:8xA100 nvswitch:300GBps");
   const CollectiveTuning tuning;
-  MeasuredLog log = as_the_law(cluster, tuning, 1);
-  const auto ours = choose(CollectiveKind::all_reduce, Bytes(1024), cluster, tuning);
+  MeasuredLog log = as_modelled(cluster, tuning, 1);
+  const auto ours = select_algorithm(CollectiveKind::all_reduce, Bytes(1024), cluster, tuning);
   log.decisions.push_back({Bytes(1024), ours.algorithm, ours.protocol, ours.channels});
   CHECK(mentions(health(log, cluster, tuning).notes.front(), "as expected at all 1 sizes"));
   log.decisions.push_back({Bytes(2048), Algorithm::collnet_chain, Protocol::simple, {}});

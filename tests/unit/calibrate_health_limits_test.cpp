@@ -13,13 +13,13 @@ using namespace ddpsim;
 
 namespace {
 
-/// `factor` times what the law says at these sizes.
-MeasuredLog times_law(const Cluster& cluster, double factor,
-                      const std::vector<std::int64_t>& sizes) {
+/// `factor` times what the cost model says at these sizes.
+MeasuredLog times_modelled(const Cluster& cluster, double factor,
+                           const std::vector<std::int64_t>& sizes) {
   MeasuredLog log;
   log.ranks = cluster.ranks();
   for (const std::int64_t size : sizes) {
-    const auto choice = choose(CollectiveKind::all_reduce, Bytes(size), cluster, {});
+    const auto choice = select_algorithm(CollectiveKind::all_reduce, Bytes(size), cluster, {});
     const double us = cost(CollectiveKind::all_reduce, choice, Bytes(size), cluster).microseconds();
     log.points.push_back(
         {.size = Bytes(size), .time_us = factor * us, .in_place_us = {}, .place = ""});
@@ -31,12 +31,12 @@ constexpr std::int64_t kMebi = 1 << 20;
 const std::vector<std::int64_t> kLargeSizes = {64 * kMebi, 128 * kMebi, 256 * kMebi};
 
 std::vector<std::string> faults(const Cluster& cluster, double factor) {
-  return health(times_law(cluster, factor, kLargeSizes), cluster, {}).faults;
+  return health(times_modelled(cluster, factor, kLargeSizes), cluster, {}).faults;
 }
 
 }  // namespace
 
-TEST_CASE("health: twice the law is too slow, within one NVLink node one and a half times") {
+TEST_CASE("health: twice the cost model is too slow, within one NVLink node one and a half times") {
   const Cluster nodes = parse_cluster_line("node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib");
   const Cluster pcie = parse_cluster_line("node:1 gpu:4xA100 pcie:25GBps");
   for (const Cluster& cluster : {nodes, pcie}) {
@@ -54,7 +54,7 @@ TEST_CASE("health: twice the law is too slow, within one NVLink node one and a h
 TEST_CASE("health: three hundred times are another unit, and which") {
   const Cluster cluster = parse_cluster_line("node:2 gpu:1xA100 nic:1x100Gbps:ib");
   const auto told = [&](double factor) {
-    const LogHealth found = health(times_law(cluster, factor, kLargeSizes), cluster, {});
+    const LogHealth found = health(times_modelled(cluster, factor, kLargeSizes), cluster, {});
     return found.other_unit ? found.faults.at(0) : "";
   };
   CHECK(told(299) == "");
@@ -70,14 +70,14 @@ TEST_CASE("health: three hundred times are another unit, and which") {
 TEST_CASE("health: judged by the sizes from 1 MiB within a factor of eight of the largest") {
   const Cluster cluster = parse_cluster_line("node:2 gpu:1xA100 nic:1x100Gbps:ib");
   const auto range = [&](const std::vector<std::int64_t>& sizes) {
-    const LogHealth found = health(times_law(cluster, 1, sizes), cluster, {});
+    const LogHealth found = health(times_modelled(cluster, 1, sizes), cluster, {});
     CHECK(found.slowdown.value() == doctest::Approx(1));
     return std::pair(found.from.count() / kMebi, found.to.count() / kMebi);
   };
   CHECK(range({31 * kMebi, 32 * kMebi, 256 * kMebi}) ==
         std::pair<std::int64_t, std::int64_t>(32, 256));
   CHECK(range({kMebi - 1, kMebi, 2 * kMebi}) == std::pair<std::int64_t, std::int64_t>(1, 2));
-  const LogHealth small = health(times_law(cluster, 1, {kMebi / 2, kMebi - 1}), cluster, {});
+  const LogHealth small = health(times_modelled(cluster, 1, {kMebi / 2, kMebi - 1}), cluster, {});
   CHECK_FALSE(small.slowdown.has_value());
   CHECK(mentions(small.notes, "no size of 1 MiB or more"));
 }
@@ -136,7 +136,7 @@ TEST_CASE("health: the log's own words, on clusters where they matter") {
   const Cluster tcp = parse_cluster_line("node:2 gpu:1xA100 nic:1x100Gbps:tcp");
   const auto told = [](const Cluster& cluster, const std::string& transport,
                        const std::string& setting, const std::string& value) {
-    MeasuredLog log = times_law(cluster, 1, kLargeSizes);
+    MeasuredLog log = times_modelled(cluster, 1, kLargeSizes);
     log.transport = transport;
     if (!setting.empty()) log.settings = {{setting, value}};
     return !health(log, cluster, {}).healthy();

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "cost_parameters.hpp"
 #include "ddpsim/calibrate/fit.hpp"
 #include "ddpsim/calibrate/validation.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "fit_parts.hpp"
-#include "law_parameters.hpp"
 
 using namespace ddpsim;
 
@@ -34,13 +34,13 @@ Validation of_errors(int n) {
   return validate(figures(predicted), figures(std::vector<double>(predicted.size(), 100)));
 }
 
-FitResidual residual(double calibrated_us, double law_us, std::int64_t size = 1) {
+FitResidual residual(double calibrated_us, double modelled_us, std::int64_t size = 1) {
   return {.log = 0,
           .scale = {},
           .size = Bytes(size),
           .choice = {},
           .measured_us = 100,
-          .law_us = law_us,
+          .modelled_us = modelled_us,
           .calibrated_us = calibrated_us};
 }
 
@@ -130,12 +130,12 @@ TEST_CASE("validation: a hundredfold in the median is another unit") {
 }
 
 TEST_CASE("fit errors: median and 90th percentile of those from a size on, of fit or law") {
-  // Errors of 1 to n percent in the calibrated times, ten times that in the law's.
-  const auto errors = [](int n, bool law_alone = false) {
+  // Errors of 1 to n percent in the calibrated times, ten times that in the cost model's.
+  const auto errors = [](int n, bool model_alone = false) {
     std::vector<FitResidual> rows = {residual(900, 900, 7)};  // too small to count
     for (int k = n; k >= 1; --k)
       rows.push_back(residual(k % 2 == 0 ? 100 + k : 100 - k, 100 + 10 * k, 8));
-    return errors_of(rows, Bytes(8), law_alone);
+    return errors_of(rows, Bytes(8), model_alone);
   };
   // The 90th percentile of n is number ceil(0.9 n).
   CHECK(errors(1).median == doctest::Approx(0.01));
@@ -190,40 +190,40 @@ TEST_CASE("repeats: by size below 64 KiB, below 1 MiB, and from there; the wider
   CHECK(two({2, 1}) == doctest::Approx(0.1));  // another scale is no repeat
 }
 
-TEST_CASE("law parameters: each moves its own constant and no other, within what is possible") {
+TEST_CASE("cost parameters: each moves its own constant and no other, within what is possible") {
   PathConstants prior;
   double value = 0.11;  // another one each, below every limit
-  for (const LawParameter& parameter : law_parameters()) parameter.of(prior) = value += 0.01;
+  for (const CostParameter& parameter : cost_parameters()) parameter.of(prior) = value += 0.01;
   prior.overlap = 1.5;
-  for (std::size_t i = 0; i < law_parameters().size(); ++i) {
-    const LawParameter& parameter = law_parameters()[i];
+  for (std::size_t i = 0; i < cost_parameters().size(); ++i) {
+    const CostParameter& parameter = cost_parameters()[i];
     CAPTURE(std::string(parameter.name) + std::string(parameter.which));
-    std::vector<double> steps(law_parameters().size(), 0);
+    std::vector<double> steps(cost_parameters().size(), 0);
     steps[i] = 0.25;
-    PathConstants moved_law = moved(prior, steps);
-    for (std::size_t j = 0; j < law_parameters().size(); ++j) {
-      const LawParameter& other = law_parameters()[j];
-      // What the uncalibrated law leaves out begins at what clusters were found to have.
+    PathConstants moved_constants = moved(prior, steps);
+    for (std::size_t j = 0; j < cost_parameters().size(); ++j) {
+      const CostParameter& other = cost_parameters()[j];
+      // What the uncalibrated cost model leaves out begins at what clusters were found to have.
       const double from = other.expected > 0 ? other.expected : other.of(prior);
       const double step = j == i ? 0.25 : 0;
       const double expected = other.logarithm ? from + step : from * std::exp(step);
-      CHECK(other.of(moved_law) == doctest::Approx(expected));
+      CHECK(other.of(moved_constants) == doctest::Approx(expected));
     }
     steps[i] = 9;
-    moved_law = moved(prior, steps);
-    if (std::isfinite(parameter.most)) CHECK(parameter.of(moved_law) == parameter.most);
+    moved_constants = moved(prior, steps);
+    if (std::isfinite(parameter.most)) CHECK(parameter.of(moved_constants) == parameter.most);
     steps[i] = -9;
-    moved_law = moved(prior, steps);
-    if (parameter.least > 0) CHECK(parameter.of(moved_law) == parameter.least);
+    moved_constants = moved(prior, steps);
+    if (parameter.least > 0) CHECK(parameter.of(moved_constants) == parameter.least);
   }
 }
 
-TEST_CASE("law parameters: a constant beyond its limit before a fit may stay, not grow") {
+TEST_CASE("cost parameters: a constant beyond its limit before a fit may stay, not grow") {
   PathConstants prior;
   prior.local_share = 0.99;  // the limit is 0.97
-  std::vector<double> steps(law_parameters().size(), 0);
+  std::vector<double> steps(cost_parameters().size(), 0);
   CHECK(moved(prior, steps).local_share == 0.99);
   for (std::size_t i = 0; i < steps.size(); ++i)
-    if (law_parameters()[i].name == "local_share") steps[i] = 0.5;
+    if (cost_parameters()[i].name == "local_share") steps[i] = 0.5;
   CHECK(moved(prior, steps).local_share == 0.99);
 }

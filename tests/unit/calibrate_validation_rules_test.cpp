@@ -10,7 +10,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "figure_sources.hpp"
 #include "mentions.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

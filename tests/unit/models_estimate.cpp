@@ -8,7 +8,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

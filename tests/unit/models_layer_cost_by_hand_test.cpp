@@ -5,7 +5,7 @@
 #include <string>
 
 #include "layer_cost_constants.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ddpsim/models/transfer.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

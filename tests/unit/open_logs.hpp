@@ -76,7 +76,7 @@ inline std::vector<Log> stated() {
   };
 }
 
-/// The others that have a table: machines at fault, or not stated well enough for the law's figures.
+/// The others that have a table: machines at fault, or not stated well enough for the cost model's figures.
 inline std::vector<Log> others() {
   return {
       {"rtx4090-n1g8-slow", "node:1 gpu:8xRTX4090 pcie:31.5GBps", "2.18.3"},

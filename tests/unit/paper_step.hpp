@@ -35,7 +35,7 @@
 #include <fmt/format.h>
 
 #include "ddpsim/sim/step.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 namespace ddpsim::paper {
 
@@ -44,15 +44,14 @@ using namespace ddpsim::literals;
 inline constexpr std::size_t kP0 = 0, kP1 = 1, kP2 = 2;  ///< indices in definition order
 
 inline Workload workload() {
-  Workload step =
-      worlds::chain({{2'000'000, 50}, {4'000'000, 120}, {1'000'000, 190}}, 100, 200, 30);
+  Workload step = small::chain({{2'000'000, 50}, {4'000'000, 120}, {1'000'000, 190}}, 100, 200, 30);
   step.name = "paper";
   return step;
 }
 
 /// 64 SMs, so that shares of them are exact; a byte a picosecond.
 inline Cluster gpus(int ranks = 2) {
-  Cluster cluster = worlds::node(ranks);
+  Cluster cluster = small::node(ranks);
   cluster.gpu.sms = 64;
   cluster.gpu.memory_bandwidth = 1000_GBps;
   return cluster;
@@ -64,7 +63,7 @@ inline RecordedModel wire(std::vector<Duration> durations = {40_us, 90_us, 20_us
 }
 
 inline SimulationOptions free_of_costs() {
-  SimulationOptions options = worlds::bare();
+  SimulationOptions options = small::bare();
   options.ddp.bucket_cap_mb = 0.5;
   return options;
 }

@@ -10,10 +10,10 @@
 #include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/traces/rank_group.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
-using namespace ddpsim::worlds;
+using namespace ddpsim::small;
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include "ddpsim/sim/tune.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -104,7 +104,7 @@ TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, split into what is explained 
   SimulationOptions options;
   options.ddp.torch = {1, 4};
   options.compute_scale = recorded.milliseconds() / baseline_ms;
-  options.pace = kPublishedPace;
+  options.rank_slowdown = kPublishedRankSlowdown;
   struct Row {
     int gpus;
     double cap25_ms;  ///< median
@@ -141,7 +141,7 @@ TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, split into what is explained 
           (times.copies_in + times.finalize + times.buffer_broadcast).milliseconds(),
           times.exposed_communication.milliseconds(), times.wait.milliseconds(),
           times.interference.milliseconds(),
-          baseline_ms * (slowdown(options.pace, load_cluster(row.cluster)) - 1),
+          baseline_ms * (slowdown(options.rank_slowdown, load_cluster(row.cluster)) - 1),
           measured - predicted, measured - measured_before, predicted - predicted_before);
       report += line;
       if (row.gpus == 1) CHECK(std::abs(predicted / measured - 1) <= 0.02);
@@ -172,8 +172,8 @@ TEST_CASE(
   SimulationOptions options;
   options.ddp.torch = {1, 4};
   options.compute_scale = 102.275 / 97;
-  options.pace = kPublishedPace;
-  options.pace_range = {kLeastPublishedPace, kMostPublishedPace};
+  options.rank_slowdown = kPublishedRankSlowdown;
+  options.rank_slowdown_range = {kLeastPublishedRankSlowdown, kMostPublishedRankSlowdown};
   const CollectiveModel model = model_of(options);
   const Duration predicted = simulate_times(Job(plain, cluster, options, model)).iteration;
   const auto holds = [&](const Confidence& confidence, Duration measured) {

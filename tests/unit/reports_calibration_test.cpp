@@ -20,11 +20,11 @@ FitResidual row(std::size_t log, Scale scale, Bytes size, double measured, doubl
           .size = size,
           .choice = {Algorithm::tree, Protocol::ll128},
           .measured_us = measured,
-          .law_us = law,
+          .modelled_us = law,
           .calibrated_us = calibrated};
 }
 
-/// Two logs. In percent, law and calibrated, from 1 KiB on: of a.txt 10 and 2, 20 and 4, 30 and 6; of b.txt
+/// Two logs. In percent, cost model and calibrated, from 1 KiB on: of a.txt 10 and 2, 20 and 4, 30 and 6; of b.txt
 /// 5 and 1, 15 and 3, 35 and 9, 25 and 5. Below: 60 and 20, 150 and 30.
 CalibrationReport report() {
   CalibrationReport report;
@@ -71,10 +71,10 @@ TEST_CASE("calibration page: two logs of two scales") {
 a.txt: three sizes
 b.txt: four
 
-  log    nodes x GPUs  sizes  law %  p90 %  calibrated %  p90 %
-  a.txt           1x8      4   20.0   30.0           4.0    6.0
-  b.txt           2x4      5   20.0   35.0           4.0    9.0
-law: fitted constants alone; calibrated: with the correction beside them.
+  log    nodes x GPUs  sizes  model %  p90 %  calibrated %  p90 %
+  a.txt           1x8      4     20.0   30.0           4.0    6.0
+  b.txt           2x4      5     20.0   35.0           4.0    9.0
+model: fitted constants alone; calibrated: with the correction beside them.
 
 Constants, with 80 % intervals
   constant       before  fitted   low   high  unit   what it is
@@ -82,13 +82,13 @@ Constants, with 80 % intervals
   nic_share         0.9    0.85   0.8   0.95  share  of a NIC's rate that is data
 
 Median error by size
-  size from  rows  law %  calibrated %  worst %
-       16 B     1  150.0          30.0     30.0
-      256 B     2   35.0          11.0     20.0
-      4 KiB     1   20.0           4.0      4.0
-     64 KiB     1   30.0           6.0      6.0
-      1 MiB     3   15.0           3.0      9.0
-     16 MiB     1   25.0           5.0      5.0
+  size from  rows  model %  calibrated %  worst %
+       16 B     1    150.0          30.0     30.0
+      256 B     2     35.0          11.0     20.0
+      4 KiB     1     20.0           4.0      4.0
+     64 KiB     1     30.0           6.0      6.0
+      1 MiB     3     15.0           3.0      9.0
+     16 MiB     1     25.0           5.0      5.0
 
 Next: ddpsim allreduce box.json@2
 )");
@@ -97,21 +97,21 @@ Next: ddpsim allreduce box.json@2
 TEST_CASE("calibration page: left out, breaks, notes and warnings under their heads") {
   CalibrationReport one = report();
   one.fit.left_out = {{"c.txt", "of gloo"}};
-  one.fit.law_breaks = {"at 1 MiB"};
+  one.fit.model_misses = {"at 1 MiB"};
   one.fit.notes = {"a note"};
   one.warnings = {"careful\x1b"};
   const std::string text = page(one);
   CHECK(mentions(text, "beside them.\n\nLeft out\n- c.txt: of gloo\n\nConstants"));
   CHECK(text.ends_with(
-      "\n\nWhere the law misses by a quarter and more\n- at 1 MiB\n\nNotes\n- a note\n"
+      "\n\nWhere the cost model misses by a quarter and more\n- at 1 MiB\n\nNotes\n- a note\n"
       "warning: careful?\n\nNext: ddpsim allreduce box.json@2\n"));
 }
 
 TEST_CASE("calibration page: eight breaks stand in full, of nine one is left to JSON") {
   CalibrationReport one = report();
-  one.fit.law_breaks.assign(8, "break");
+  one.fit.model_misses.assign(8, "break");
   CHECK_FALSE(mentions(page(one), "more (--json has all)"));
-  one.fit.law_breaks.push_back("the ninth");
+  one.fit.model_misses.push_back("the ninth");
   CHECK_FALSE(mentions(page(one), "the ninth"));
   CHECK(mentions(page(one), "\n- break\n- 1 more (--json has all)\n"));
 }
@@ -157,7 +157,7 @@ TEST_CASE("calibration document: whole") {
       {.nodes = 1, .gpus_per_node = 8, .source = "a.txt", .nccl = NcclVersion{2, 18, 1}},
       {.nodes = 2, .gpus_per_node = 4, .source = "b.txt", .nccl = std::nullopt}};
   one.fit.left_out = {{"c.txt", "of gloo"}};
-  one.fit.law_breaks = {"a break"};
+  one.fit.model_misses = {"a break"};
   one.fit.notes = {"a note"};
   one.warnings = {"a warning"};
   // Law 5 and 10 %, calibrated 1 and 2 %: the median is between them, the 90th percentile the larger.
@@ -165,7 +165,7 @@ TEST_CASE("calibration document: whole") {
     "schema": "ddpsim.calibration/1", "cluster": "box", "output": "box.json",
     "read": ["a.txt: three sizes", "b.txt: four"],
     "calibrated": {"median_abs_error_percent": 1.5, "p90_abs_error_percent": 2, "sizes": 2},
-    "law_alone": {"median_abs_error_percent": 7.5, "p90_abs_error_percent": 10, "sizes": 2},
+    "model_alone": {"median_abs_error_percent": 7.5, "p90_abs_error_percent": 10, "sizes": 2},
     "scales_left_out": [{"nodes": 1, "gpus_per_node": 8, "predicted_from_others":
       {"median_abs_error_percent": 11, "p90_abs_error_percent": 20, "sizes": 3}}],
     "logs": [{"source": "a.txt", "nodes": 1, "gpus_per_node": 8, "nccl": "2.18.1"},
@@ -176,12 +176,12 @@ TEST_CASE("calibration document: whole") {
                   {"name": "nic_share", "unit": "share", "before": 0.9, "value": 0.85, "low": 0.8, "high": 0.95}],
     "residuals": [
       {"source": "a.txt", "nodes": 1, "gpus_per_node": 8, "size_bytes": 512, "algorithm": "tree",
-       "protocol": "LL128", "measured_us": 10, "law_us": 16, "calibrated_us": 12},
+       "protocol": "LL128", "measured_us": 10, "modelled_us": 16, "calibrated_us": 12},
       {"source": "a.txt", "nodes": 1, "gpus_per_node": 8, "size_bytes": 1024, "algorithm": "tree",
-       "protocol": "LL128", "measured_us": 100, "law_us": 110, "calibrated_us": 102},
+       "protocol": "LL128", "measured_us": 100, "modelled_us": 110, "calibrated_us": 102},
       {"source": "b.txt", "nodes": 2, "gpus_per_node": 4, "size_bytes": 1048576, "algorithm": "tree",
-       "protocol": "LL128", "measured_us": 1000, "law_us": 1050, "calibrated_us": 1010}],
-    "law_breaks": ["a break"], "notes": ["a note"], "warnings": ["a warning"]})json"));
+       "protocol": "LL128", "measured_us": 1000, "modelled_us": 1050, "calibrated_us": 1010}],
+    "model_misses": ["a break"], "notes": ["a note"], "warnings": ["a warning"]})json"));
 }
 
 TEST_CASE("calibration: every constant has a unit and a meaning of its own") {
@@ -190,27 +190,28 @@ TEST_CASE("calibration: every constant has a unit and a meaning of its own") {
     const char* unit;
     const char* begins;
   };
-  constexpr Words kWords[] = {{"launch_us", "us", "launching the kernel"},
-                              {"start_us", "us", "first round of buffer handshakes"},
-                              {"local_us", "us", "one hop between GPUs"},
-                              {"hop_us", "us", "one hop between nodes"},
-                              {"rendezvous_us", "us", "more per such hop from 64 KiB"},
-                              {"local_share", "share", "of the rate between GPUs"},
-                              {"nic_share", "share", "of a NIC's rate"},
-                              {"lone_gpu", "factor", "on that where one GPU feeds all NICs"},
-                              {"ll_gbps", "GB/s", "one thread block moves with LL"},
-                              {"ll128_gbps", "GB/s", "one thread block moves with LL128"},
-                              {"nvls_start_us", "us", "first round of handshakes with NVLS"},
-                              {"nvls_wave_us", "us", "one wave of chunks"},
-                              {"nvls_share", "share", "of the NVSwitch's rate"},
-                              {"overlap", "exponent", "of latency hidden by transfer"},
-                              {"block_us", "us", "more to start per further thread block"},
-                              {"ring_ends", "share", "of a ring's last copy"},
-                              {"tree_share", "share", "of a ring's network rate"},
-                              {"ll_share", "share", "of that with LL"},
-                              {"hop_growth[0]", "log", "growth of a hop between nodes, 1 to 4 KiB"},
-                              {"hop_growth[1]", "log", "the same, 4 to 16 KiB"},
-                              {"hop_growth[2]", "log", "the same, 16 to 64 KiB"}};
+  constexpr Words kWords[] = {
+      {"launch_us", "us", "launching the kernel"},
+      {"start_us", "us", "first round of buffer handshakes"},
+      {"local_us", "us", "one hop between GPUs"},
+      {"hop_us", "us", "one hop between nodes"},
+      {"rendezvous_us", "us", "more per such hop from 64 KiB"},
+      {"local_share", "share", "of the rate between GPUs"},
+      {"nic_share", "share", "of a NIC's rate"},
+      {"single_gpu_per_node", "factor", "on that where one GPU feeds all NICs"},
+      {"ll_gbps", "GB/s", "one thread block moves with LL"},
+      {"ll128_gbps", "GB/s", "one thread block moves with LL128"},
+      {"nvls_start_us", "us", "first round of handshakes with NVLS"},
+      {"nvls_wave_us", "us", "one wave of chunks"},
+      {"nvls_share", "share", "of the NVSwitch's rate"},
+      {"overlap", "exponent", "of latency hidden by transfer"},
+      {"per_channel_start_us", "us", "more to start per further thread block"},
+      {"ring_ends", "share", "of a ring's last copy"},
+      {"tree_share", "share", "of a ring's network rate"},
+      {"ll_share", "share", "of that with LL"},
+      {"hop_growth[0]", "log", "growth of a hop between nodes, 1 to 4 KiB"},
+      {"hop_growth[1]", "log", "the same, 4 to 16 KiB"},
+      {"hop_growth[2]", "log", "the same, 16 to 64 KiB"}};
   for (const Words& words : kWords) {
     CAPTURE(words.name);
     CHECK(constant_words(words.name).unit == words.unit);

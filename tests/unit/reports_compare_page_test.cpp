@@ -42,7 +42,7 @@ Compared three_jobs() {
                                                     .bucket_cap_mb = 60,
                                                     .cap_range_mb = {54, 80},
                                                     .gain = {7_ms, 6_ms, 9_ms},
-                                                    .surest = Gain{5_ms, 4_ms, 8_ms},
+                                                    .most_robust = Gain{5_ms, 4_ms, 8_ms},
                                                     .measurable = 1_ms,
                                                     .python = "DDP(model, bucket_cap_mb=60)",
                                                     .reason = "fewer buckets"}};
@@ -212,14 +212,14 @@ TEST_CASE("compare JSON: every field under its name") {
     "alone_us": 72000, "scaling_efficiency": 0.6, "samples_per_second": 4266.666667,
     "exposed_communication_us": 30000, "exposed_share": 0.25,
     "best_cap": {"action": "keep default", "bucket_cap_mb": null, "first_bucket_mb": null, "cap_range_mb": [0, 0],
-                 "gain_us": {"value": 0, "low": 0, "high": 0}, "surest_gain_us": null, "measurable_us": 1200,
+                 "gain_us": {"value": 0, "low": 0, "high": 0}, "most_robust_gain_us": null, "measurable_us": 1200,
                  "python": "", "reason": "far keeps it"},
     "confidence": {"grade": "C", "interval_percent": [-10, 20], "because": ["why far"], "measure_next": null},
     "behind_percent": {"value": 20, "low": 12, "high": 28}})json"));
   CHECK(doc["rows"][1]["best_cap"] == Json::parse(R"json({
     "action": "set", "bucket_cap_mb": 60, "first_bucket_mb": null, "cap_range_mb": [54, 80],
     "gain_us": {"value": 7000, "low": 6000, "high": 9000},
-    "surest_gain_us": {"value": 5000, "low": 4000, "high": 8000}, "measurable_us": 1000,
+    "most_robust_gain_us": {"value": 5000, "low": 4000, "high": 8000}, "measurable_us": 1000,
     "python": "DDP(model, bucket_cap_mb=60)", "reason": "fewer buckets"
 })json"));
   CHECK(doc["rows"][2]["best_cap"]["first_bucket_mb"] == 12.5);

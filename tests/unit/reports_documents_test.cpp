@@ -124,7 +124,7 @@ TEST_CASE("result document: each iteration with its own figures") {
 TEST_CASE("tune document: whole") {
   TuneResult tune = sample::set();
   tune.best.exposed_communication = 2_ms;
-  tune.recommended.surest = Gain{25_ms, 20_ms, 35_ms};
+  tune.recommended.most_robust = Gain{25_ms, 20_ms, 35_ms};
   tune.recommended.first_bucket_mb = 12.5;
   tune.curve = {tune.best};
   tune.curve[0].reachable = false;
@@ -139,7 +139,7 @@ TEST_CASE("tune document: whole") {
              "exposed_communication_us": 2000, "buckets": 2, "reachable": true},
     "recommended": {"action": "set", "bucket_cap_mb": 60, "first_bucket_mb": 12.5, "cap_range_mb": [54, 80],
                     "gain_us": {"value": 41000, "low": 30000, "high": 52000},
-                    "surest_gain_us": {"value": 25000, "low": 20000, "high": 35000}, "measurable_us": 3000,
+                    "most_robust_gain_us": {"value": 25000, "low": 20000, "high": 35000}, "measurable_us": 3000,
                     "python": "DistributedDataParallel(model, bucket_cap_mb=60)",
                     "reason": "2 buckets instead of 5"},
     "curve": [{"bucket_cap_mb": 60, "first_bucket_mb": 60, "cap_range_mb": [60, 64.5], "iteration_us": 279000,

@@ -166,7 +166,7 @@ TEST_CASE("report lines: every source of error has its words, and its name in do
   const std::vector<std::pair<std::string, std::string>> all = {
       {"fixed_cost", "fixed cost of collectives"}, {"bandwidth", "bandwidth of collectives"},
       {"collective_times", "collective times"},    {"interference", "interference"},
-      {"ddp_costs", "copies and host costs"},      {"multi_gpu_slowdown", "pace of several ranks"},
+      {"ddp_costs", "copies and host costs"},      {"rank_slowdown", "multi-GPU slowdown"},
       {"compute_scale", "compute scale"},          {"replay_residual", "today's residual"},
       {"measurement_noise", "measurement noise"}};
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -50,8 +50,8 @@ Measurement measurement() {
                              {.size = 2'000'000_B,
                               .dtype = Dtype::float16,
                               .time_us = {200, 180, 230},
-                              .narrow_us = about(7),
-                              .widen_us = about(8)}};
+                              .compress_us = about(7),
+                              .decompress_us = about(8)}};
   return measurement;
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("measurement document: whole") {
   CHECK(doc["all_reduces"] == Json::parse(R"json([
     {"size_bytes": 4000000, "dtype": "float32", "time_us": {"median": 100, "p10": 90, "p90": 120}},
     {"size_bytes": 2000000, "dtype": "float16", "time_us": {"median": 200, "p10": 180, "p90": 230},
-     "narrow_us": {"median": 7, "p10": 6.75, "p90": 7.5}, "widen_us": {"median": 8, "p10": 7.75, "p90": 8.5}}])json"));
+     "compress_us": {"median": 7, "p10": 6.75, "p90": 7.5}, "decompress_us": {"median": 8, "p10": 7.75, "p90": 8.5}}])json"));
 }
 
 TEST_CASE("measurement CSV: setup as comments, a row per configuration, then per all-reduce") {

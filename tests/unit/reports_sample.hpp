@@ -3,13 +3,13 @@
 #pragma once
 
 #include "ddpsim/reports/reports.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 namespace ddpsim::sample {
 
 using namespace ddpsim::literals;
 
-using worlds::at;
+using small::at;
 
 inline Workload workload() {
   Workload workload;

@@ -96,7 +96,7 @@ TEST_CASE("result text: how sure, as times and as percent") {
 
 TEST_CASE("result text: of many sources the widest are named, and what the grade rests on") {
   ReportContext context = sample::context();
-  context.confidence.sensitivities = {{ErrorSource::multi_gpu_slowdown, -5.8_ms, 11_ms},
+  context.confidence.sensitivities = {{ErrorSource::rank_slowdown, -5.8_ms, 11_ms},
                                       {ErrorSource::fixed_cost, -0.8_ms, 3.5_ms},
                                       {ErrorSource::interference, -1.4_ms, 1.4_ms}};
   context.confidence.predicted = 100_ms;
@@ -105,7 +105,7 @@ TEST_CASE("result text: of many sources the widest are named, and what the grade
   std::string text = text_of(sample::result(), context, {.width = 1000});
   CHECK(
       contains(text,
-               "(-4.0 % to +18 %), mostly from pace of several ranks (-5.8 % to +11 %) and fixed "
+               "(-4.0 % to +18 %), mostly from multi-GPU slowdown (-5.8 % to +11 %) and fixed "
                "cost of collectives (-0.80 % to +3.5 %); the cluster is not calibrated; --json has "
                "every reason.\n"));
   CHECK_FALSE(contains(text, "and so on"));
@@ -190,11 +190,11 @@ TEST_CASE("tune text: the default may be the best there is") {
 TEST_CASE("tune text: a large gain that may be none is not acted on") {
   TuneResult tune = sample::keep();
   tune.best.iteration = 90_ms;
-  tune.recommended.surest = Gain{8_ms, Duration::milliseconds(-3), 12_ms};
+  tune.recommended.most_robust = Gain{8_ms, Duration::milliseconds(-3), 12_ms};
   CHECK(first_line(tune_text(tune, sample::context(), {})) ==
         "Keep the default: bucket_cap_mb=50 might save 8.0 ms of 98 ms, but too much is not known: "
         "even "
-        "the surest cap gains -3.0 to 12 ms.");
+        "the most robust cap gains -3.0 to 12 ms.");
 }
 
 TEST_CASE("tune text: a worthwhile cap comes with its interval and the line to paste") {
@@ -225,7 +225,7 @@ TEST_CASE("tune text: a replay that misses today's step is in the first line") {
                        "both caps before you keep it."));
   TuneResult tune = sample::keep();
   tune.best.iteration = 90_ms;
-  tune.recommended.surest = Gain{8_ms, 4_ms, 12_ms};
+  tune.recommended.most_robust = Gain{8_ms, 4_ms, 12_ms};
   context.replay = Replay{140_ms, 98_ms};
   CHECK(first_line(tune_text(tune, context, {})) ==
         "Keep the default: the replay misses today's step by 42 ms (30 %), and no cap gains as "
@@ -261,7 +261,7 @@ TEST_CASE("tune text: a long curve is told by at most fifteen points, the marked
   CHECK(contains(text, "137"));
   CHECK_FALSE(contains(text, "77.25"));
   CHECK(contains(text,
-                 "301 distinct bucketings in all, and 1 that this PyTorch does not let you "
+                 "301 bucket assignments in all, and 1 that this PyTorch does not let you "
                  "set."));
   CHECK(std::count(text.begin(), text.end(), '\n') < 32);
 }

@@ -147,7 +147,7 @@ bottleneck
   of the channels' traffic, so at most 24 GB/s of bus bandwidth, before what protocols take.
   Raising it pays up to 1.25 times its rate; from 30 GB/s of bus bandwidth on PCIe binds.
 
-  2 links below its rate: --network flow takes it into account, the analytic law does not
+  2 links below its rate: --network flow takes it into account, the analytic cost model does not
 )");
 }
 

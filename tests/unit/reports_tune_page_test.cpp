@@ -42,8 +42,8 @@ TuneResult advised() {
 TuneResult kept() {
   TuneResult tune = sample::keep();
   tune.best.iteration = 90_ms;
-  tune.recommended.reason = "some worlds lose by it";
-  tune.recommended.surest = Gain{7_ms, -Duration::milliseconds(3), 12_ms};
+  tune.recommended.reason = "some scenarios lose by it";
+  tune.recommended.most_robust = Gain{7_ms, -Duration::milliseconds(3), 12_ms};
   return tune;
 }
 
@@ -79,12 +79,12 @@ tiny on dgx1v, 8 GPUs
 Confidence C: 310 to 380 ms (-4.0 % to +18 %): specification only.
 PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB, then 25 MiB)
 
-  bucket_cap_mb  same for caps  buckets  step ms  change ms  exposed ms  over the bound
-        default                       5      320          0        30    ████████▋       default
+  bucket_cap_mb  same for caps  buckets  step ms  change ms  exposed ms  comm. cost
+        default                       5      320          0        30    ████████▋     default
               1  0.5 to 1.5          61      340        +20        50    ████████████
-             60  60 to 64.5           2      280        -41         9.0  █▌              best, recommended
+             60  60 to 64.5           2      280        -41         9.0  █▌            best, recommended
             100  90 and more          1      300        -20        20    █████▏
-4 distinct bucketings in all, and 1 that this PyTorch does not let you set.
+4 bucket assignments in all, and 1 that this PyTorch does not let you set.
 
 Lower bound: 270 ms if collectives took no time; 50 ms of the default's step is theirs.
 Best partition found: 280 ms in 2 buckets (1.00, 2.00 MiB); no bucket cap can set it.
@@ -153,15 +153,15 @@ TEST_CASE("tune page: a gain below the measurable is named as such, one of just 
   CHECK(first_line(page(tune)) ==
         "Keep the default: bucket_cap_mb=50 might save 8.0 ms of 98 ms, but too much is not known: "
         "even the "
-        "surest cap gains -3.0 to 12 ms.");
-  CHECK(mentions(page(tune), "\nWhy: some worlds lose by it.\n"));
+        "most robust cap gains -3.0 to 12 ms.");
+  CHECK(mentions(page(tune), "\nWhy: some scenarios lose by it.\n"));
 }
 
 TEST_CASE("tune page: what the replay misses may be more than any gain") {
   // 200 less 192 are 8 ms: 4 %, reproduced, and just the gain.
   CHECK(first_line(page(kept(), replayed(200_ms, 192_ms)))
             .starts_with("Keep the default: bucket_cap_mb=50 might"));
-  CHECK(mentions(page(kept(), replayed(200_ms, 192_ms)), "\nWhy: some worlds lose by it.\n"));
+  CHECK(mentions(page(kept(), replayed(200_ms, 192_ms)), "\nWhy: some scenarios lose by it.\n"));
   const std::string reproduced = page(kept(), replayed(200_ms, 191_ms));
   CHECK(first_line(reproduced) ==
         "Keep the default: the replay misses today's step by 9.0 ms (4.5 %), and no cap gains as "
@@ -174,15 +174,15 @@ TEST_CASE("tune page: what the replay misses may be more than any gain") {
       "the step anew"));
 }
 
-TEST_CASE("tune page: the surest gain is not known, the best setting has no cap") {
+TEST_CASE("tune page: the most robust gain is not known, the best setting has no cap") {
   TuneResult tune = kept();
-  tune.recommended.surest.reset();
+  tune.recommended.most_robust.reset();
   tune.best.bucket_cap_mb.reset();
   tune.best.first_bucket_mb = 12.5;
   CHECK(first_line(page(tune)) ==
         "Keep the default: a first bucket of 12.5 MiB might save 8.0 ms of 98 ms, but too much is "
         "not known: even "
-        "the surest cap gains 0 to 0 ms.");
+        "the most robust cap gains 0 to 0 ms.");
 }
 
 TEST_CASE("tune page: a recommendation that the replay does not bear out") {
@@ -208,7 +208,7 @@ TEST_CASE("tune page: caps asked for stand below the default, all of them") {
   tune.curve = {point(62, {60, 64.5}, 279_ms, 9_ms, 2)};
   CHECK(row(tune, "default") ==
         "default                       5      320          0        30    "
-        "████████████    default");
+        "████████████  default");
   CHECK(row(tune, "62").starts_with("62  60 to 64.5           2      280        -41 "));
   CHECK(mentions(page(tune), "\n1 cap asked for.\n"));
   tune.curve.push_back(point(70, {70, 80}, 290_ms, 11_ms, 2));
@@ -236,13 +236,13 @@ TEST_CASE("tune page: a curve whose steps all reach the bound has no bars, an em
   CHECK_FALSE(mentions(page(tune), "█"));
   tune.curve.clear();
   CHECK_FALSE(mentions(page(tune), "bucket_cap_mb  "));
-  CHECK(mentions(page(tune), "\n0 distinct bucketings in all.\n"));
+  CHECK(mentions(page(tune), "\n0 bucket assignments in all.\n"));
 }
 
 TEST_CASE("tune page: a curve of one bucketing") {
   TuneResult tune = advised();
   tune.curve = {tune.default_setting};
-  CHECK(mentions(page(tune), "\n1 distinct bucketing in all.\n"));
+  CHECK(mentions(page(tune), "\n1 bucket assignment in all.\n"));
 }
 
 TEST_CASE("tune page: steps that the measurable tells apart get a digit more, gains do not") {

@@ -5,7 +5,7 @@
 
 #include "uncertainty.hpp"
 
-namespace ddpsim::worlds {
+namespace ddpsim::small {
 
 struct Bound {
   ErrorSource source;
@@ -21,4 +21,4 @@ inline std::vector<Bound> bounds(const Job& job) {
   return all;
 }
 
-}  // namespace ddpsim::worlds
+}  // namespace ddpsim::small

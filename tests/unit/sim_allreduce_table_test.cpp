@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "round_law.hpp"
-#include "worlds.hpp"
+#include "round_costs.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -24,7 +24,7 @@ TEST_CASE(
     "all-reduce table: a row has what NCCL chooses, what it takes, and the logs' band about it") {
   // A node of four with NVLink and no log of its own: 0.69 to 2.60 below 64 KiB, 0.75 to 2.22 at
   // 256 KiB, 0.91 to 1.15 from 1 MiB.
-  const Cluster node = worlds::node(4);
+  const Cluster node = small::node(4);
   const CollectiveTuning tuning{.nccl = {2, 18, 3}};
   const std::array sizes{4_KiB, 256_KiB, 25_MiB};
   const std::array<std::array<double, 2>, 3> band{{{0.69, 2.60}, {0.75, 2.22}, {0.91, 1.15}}};
@@ -37,7 +37,8 @@ TEST_CASE(
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     CAPTURE(i);
     const AllReduceRow& row = table.rows[i];
-    const CollectiveChoice choice = choose(CollectiveKind::all_reduce, sizes[i], node, tuning);
+    const CollectiveChoice choice =
+        select_algorithm(CollectiveKind::all_reduce, sizes[i], node, tuning);
     CHECK(row.size == sizes[i]);
     CHECK(row.choice.algorithm == choice.algorithm);
     CHECK(row.choice.protocol == choice.protocol);
@@ -54,16 +55,16 @@ TEST_CASE(
 
 TEST_CASE("all-reduce table: several nodes are counted apart from their GPUs") {
   const AllReduceTable table =
-      all_reduce_table(round_law::cluster(3, 2), {}, std::array<Bytes, 1>{1_MiB});
+      all_reduce_table(round_costs::cluster(3, 2), {}, std::array<Bytes, 1>{1_MiB});
   CHECK(table.ranks == 6);
   CHECK(table.nodes == 3);
   CHECK(table.gpus_per_node == 2);
 }
 
 TEST_CASE("all-reduce table: oversubscription divides the bus bandwidth of its large sizes") {
-  // Four nodes of eight over eight NICs of 25 GB/s, 0.94 of which carry payload: 188 GB/s for the law
+  // Four nodes of eight over eight NICs of 25 GB/s, 0.94 of which carry payload: 188 GB/s for the cost model
   // of a large ring, a quarter of it behind a fabric that carries a quarter.
-  Cluster four = worlds::node(8, 300);
+  Cluster four = small::node(8, 300);
   four.nodes = 4;
   four.gpu.compute_capability = 80;
   four.network = {.kind = NetworkKind::infiniband, .nics_per_node = 8, .per_nic = 25_GBps};

@@ -1,4 +1,4 @@
-// What a broken law says before it ends the program.
+// What a broken invariant says before it ends the program.
 #include "ddpsim/sim/assert.hpp"
 
 #include <doctest/doctest.h>

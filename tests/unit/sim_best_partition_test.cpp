@@ -14,12 +14,12 @@ namespace {
 using Sizes = std::vector<std::size_t>;
 
 /// T(k) = 500 + 100 k: [1] [3] [2] is under way from 1000 to 1600, 2150 to 2950 and 3000 to 3700.
-worlds::OpenJob one_three_two() {
-  return {.workload = worlds::mib_layers({1000, 2050, 2100, 2150, 2950, 3000}, 1000),
-          .model = worlds::alpha_beta(500, 100)};
+small::OpenJob one_three_two() {
+  return {.workload = small::mib_layers({1000, 2050, 2100, 2150, 2950, 3000}, 1000),
+          .model = small::alpha_beta(500, 100)};
 }
 
-std::vector<Bucket> best(const worlds::OpenJob& job) {
+std::vector<Bucket> best(const small::OpenJob& job) {
   return best_partition(Job(job.workload, job.cluster, job.options, job.model));
 }
 
@@ -27,7 +27,7 @@ std::vector<Bucket> best(const worlds::OpenJob& job) {
 
 TEST_CASE("best partition: every bucket as large as hides what comes before the next") {
   const std::vector<Bucket> cut = best(one_three_two());
-  CHECK(worlds::members(cut) == Sizes{1, 3, 2});
+  CHECK(small::members(cut) == Sizes{1, 3, 2});
   // Ready order is the reverse of the definition's.
   CHECK(cut[0].parameters == Sizes{5});
   CHECK(cut[1].parameters == Sizes{4, 3, 2});
@@ -43,15 +43,15 @@ TEST_CASE("best partition: every bucket as large as hides what comes before the 
 
 TEST_CASE("best partition: of equally good cuts the one with the smallest buckets") {
   // Hidden but for the last: any cut in front of it ends at 3000 + T(1).
-  const worlds::OpenJob job{.workload = worlds::mib_layers({1000, 2000, 3000}, 0),
-                            .model = worlds::alpha_beta(0, 100)};
-  CHECK(worlds::members(best(job)) == Sizes{1, 1, 1});
+  const small::OpenJob job{.workload = small::mib_layers({1000, 2000, 3000}, 0),
+                           .model = small::alpha_beta(0, 100)};
+  CHECK(small::members(best(job)) == Sizes{1, 1, 1});
 }
 
 TEST_CASE("best partition: one bucket where starting dominates, one each where bytes do") {
   const auto cut = [](double start_us, double mib_us) {
-    return worlds::members(best({.workload = worlds::mib_layers({100, 200, 300}, 0),
-                                 .model = worlds::alpha_beta(start_us, mib_us)}));
+    return small::members(best({.workload = small::mib_layers({100, 200, 300}, 0),
+                                .model = small::alpha_beta(start_us, mib_us)}));
   };
   CHECK(cut(1000, 100) == Sizes{3});     // 300 + 1300, in two at least 100 + 2000 + 300
   CHECK(cut(0, 100) == Sizes{1, 1, 1});  // 100 + 300
@@ -63,7 +63,7 @@ TEST_CASE("best partition: one bucket where starting dominates, one each where b
 TEST_CASE("best partition: what counts is what goes over the wire") {
   // Cast to 16 bits, T(k) = 500 + 50 k: again [1] [3] [2], 3000 + 600. As [5] [1] 2950 + 750 + 550,
   // as [3] [3] 3000 + 650.
-  worlds::OpenJob job = one_three_two();
+  small::OpenJob job = one_three_two();
   job.options.ddp.comm_hook = CommHook::fp16_compress;
   const Duration half = job.tune().best_partition->iteration;
   CHECK(half == 4600_us);
@@ -72,7 +72,7 @@ TEST_CASE("best partition: what counts is what goes over the wire") {
 }
 
 TEST_CASE("best partition: without one where gradients cannot share buckets, and why") {
-  Workload workload = worlds::mib_layers({100, 200, 300}, 0);
+  Workload workload = small::mib_layers({100, 200, 300}, 0);
   CHECK_FALSE(no_partition_because(workload));
   Workload sparse = workload;
   sparse.parameters[2].sparse_gradient = true;

@@ -2,7 +2,7 @@
 // sim_bucket_assignment_test.cpp.
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "paper_step.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -25,7 +25,7 @@ TEST_CASE("buckets: each knows its limit, that limit's position, its type and wh
   const std::vector<Bucket> buckets =
       assign_buckets(parameters, std::vector<std::size_t>{0, 1, 2, 3, 4},
                      std::vector<Bytes>{400_B, 500_B, 300_B}, BucketOrder::as_emitted);
-  REQUIRE(worlds::parameters_of(buckets) == Members{{0}, {2}, {3}, {1}, {4}});
+  REQUIRE(small::parameters_of(buckets) == Members{{0}, {2}, {3}, {1}, {4}});
   const std::vector<Bytes> bytes = {400_B, 800_B, 400_B, 100_B, 4_B};
   const std::vector<Bytes> limits = {400_B, 500_B, 300_B, 400_B, 300_B};
   const std::vector<std::size_t> positions = {0, 1, 2, 0, 2};
@@ -59,7 +59,7 @@ TEST_CASE("buckets: devices are kept apart as types are") {
   const std::vector<Bucket> buckets =
       assign_buckets(parameters, std::vector<std::size_t>{0, 1, 2}, std::vector<Bytes>{400_B},
                      BucketOrder::as_emitted);
-  CHECK(worlds::parameters_of(buckets) == Members{{0, 2}, {1}});
+  CHECK(small::parameters_of(buckets) == Members{{0, 2}, {1}});
 }
 
 TEST_CASE("buckets: what is left over comes in the order of first members") {
@@ -69,17 +69,17 @@ TEST_CASE("buckets: what is left over comes in the order of first members") {
   const std::vector<Bucket> buckets =
       assign_buckets(parameters, std::vector<std::size_t>{0, 1, 2}, std::vector<Bytes>{400_B},
                      BucketOrder::as_emitted);
-  CHECK(worlds::parameters_of(buckets) == Members{{0}, {1}, {2}});
+  CHECK(small::parameters_of(buckets) == Members{{0}, {1}, {2}});
 }
 
 TEST_CASE("buckets: construction takes definition order, then turns the list round") {
   Workload step = workload();
-  CHECK(worlds::parameters_of(construction_buckets(step, std::vector<Bytes>{1_B})) ==
+  CHECK(small::parameters_of(construction_buckets(step, std::vector<Bytes>{1_B})) ==
         Members{{2}, {1}, {0}});
-  CHECK(worlds::parameters_of(construction_buckets(step, std::vector<Bytes>{5'000'000_B})) ==
+  CHECK(small::parameters_of(construction_buckets(step, std::vector<Bytes>{5'000'000_B})) ==
         Members{{2}, {0, 1}});
   step.parameters[kP1].ignored = true;
-  CHECK(worlds::parameters_of(construction_buckets(step, std::vector<Bytes>{1_B})) ==
+  CHECK(small::parameters_of(construction_buckets(step, std::vector<Bytes>{1_B})) ==
         Members{{2}, {0}});
 }
 

@@ -27,16 +27,16 @@ std::vector<BucketResult> described(const std::vector<Instants>& buckets) {
   ranks[1].rank = 7;
   for (const Instants& bucket : buckets) {
     step.planned.ready_operation.push_back(ranks[0].compute.size());
-    step.compute(Purpose::backward, 0_us, bucket.ready);
+    step.compute(OperationKind::backward, 0_us, bucket.ready);
     step.planned.launch_operation.push_back(ranks[0].host.size());
-    by_hand::Step::add(ranks[0].host, step.execution.ranks[0].host, {.purpose = Purpose::launch},
-                       0_us, bucket.launch);
+    by_hand::Step::add(ranks[0].host, step.execution.ranks[0].host,
+                       {.purpose = OperationKind::launch}, 0_us, bucket.launch);
     step.wire({bucket.start, bucket.last_arrival, bucket.end});
     step.execution.collectives.back().last = 1;
     members.push_back({.parameters = {members.size()}});
   }
-  step.compute(Purpose::backward, 0_us, 100_us);
-  step.compute(Purpose::optimizer, 500_us, 900_us);
+  step.compute(OperationKind::backward, 0_us, 100_us);
+  step.compute(OperationKind::optimizer, 500_us, 900_us);
   return describe_buckets(step.planned, step.execution, members);
 }
 

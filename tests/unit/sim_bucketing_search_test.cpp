@@ -16,7 +16,7 @@ namespace {
 constexpr double kMibAndByte = 1 + 1.0 / 1048576;
 
 Workload gradients_of_1_mib(std::size_t count) {
-  return worlds::mib_layers(std::vector<double>(count, 100), 100);
+  return small::mib_layers(std::vector<double>(count, 100), 100);
 }
 
 /// One bucketing as a reader writes it.
@@ -36,7 +36,7 @@ std::ostream& operator<<(std::ostream& out, const Found& row) {
 
 std::string text_of(const std::vector<Bucket>& buckets) {
   std::string text;
-  for (const std::size_t count : worlds::members(buckets))
+  for (const std::size_t count : small::members(buckets))
     text += (text.empty() ? "" : " ") + std::to_string(count);
   return text;
 }
@@ -133,13 +133,13 @@ TEST_CASE("bucketing search: the default's own 1 MiB names the first bucket it g
   // Of 0.6 MiB: a first limit above that and up to 1.2 MiB, which 1 MiB is, closes behind two.
   const std::int64_t half = 629'144;
   const Workload workload =
-      worlds::chain({{half, 100}, {half, 100}, {half, 100}, {half, 100}}, 100, 100);
+      small::chain({{half, 100}, {half, 100}, {half, 100}, {half, 100}}, 100, 100);
   const std::vector<Found> found = rows(workload, {.torch = {2, 8}});
   REQUIRE(found.size() == 5);
   CHECK(found[4] == Found{"1 3", std::nullopt, mib(Bytes(half)), {25, 25}});
   CHECK(rows(workload, {.torch = {2, 4}})[3].first == 1);
   // Smaller than 1 MiB altogether: one bucket, which a cap gives too.
-  const Workload tiny = worlds::chain({{400, 100}, {400, 100}}, 100, 100);
+  const Workload tiny = small::chain({{400, 100}, {400, 100}}, 100, 100);
   check_rows(rows(tiny, {.torch = {2, 8}}),
              {{"1 1", mib(Bytes(400)), mib(Bytes(400)), searched_caps(Bytes(), Bytes(400))},
               {"2", mib(Bytes(401)), mib(Bytes(401)), {mib(Bytes(401)), kNoLimitMb}}});

@@ -14,7 +14,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-CalibratedScale log_of(int nodes, int gpus, Bytes smallest = 8_B, Bytes largest = 1024_MiB) {
+CalibratedShape log_of(int nodes, int gpus, Bytes smallest = 8_B, Bytes largest = 1024_MiB) {
   return {.nodes = nodes,
           .gpus_per_node = gpus,
           .smallest = smallest,
@@ -45,9 +45,9 @@ double lost(double away) {
 }
 
 constexpr double kNoise = 0.05;  // of any log
-/// The law's misfit counts twice at another scale, and as Student's t has it, over 1.28.
-double misfit(double of_the_law, double student) {
-  return of_the_law * 2 * student / 1.28;
+/// The cost model's misfit counts twice at another scale, and as Student's t has it, over 1.28.
+double misfit(double of_the_model, double student) {
+  return of_the_model * 2 * student / 1.28;
 }
 
 }  // namespace
@@ -76,7 +76,8 @@ TEST_CASE("calibrated band: scatter by size, straight in its logarithm between 1
   check_band(calibration, 2, 8, 64_MiB, root(kNoise, 0.12));
 }
 
-TEST_CASE("calibrated band: on one side of a log the law's misfit comes back with the distance") {
+TEST_CASE(
+    "calibrated band: on one side of a log the cost model's misfit comes back with the distance") {
   // From 16 nodes of 8 to 4: two doublings of four. To 2 GPUs: two doublings of five.
   Calibration calibration;
   calibration.scales = {log_of(16, 8)};
@@ -117,7 +118,7 @@ TEST_CASE("calibrated band: between two scales less is left open than beside the
              root(kNoise, std::sqrt(lost(0.25) * lost(0.45) / lost(0.7)) * two_logs), 1.5);
 }
 
-TEST_CASE("calibrated band: the more scales, the better the law's misfit is known") {
+TEST_CASE("calibrated band: the more scales, the better the cost model's misfit is known") {
   for (const auto& [scales, student] :
        {std::pair(1, 3.08), {2, 1.89}, {3, 1.64}, {4, 1.53}, {5, 1.48}, {6, 1.44}, {7, 1.44}}) {
     const int count = scales;  // a capture must not name a structured binding: clang 14

@@ -14,29 +14,29 @@ using namespace ddpsim::literals;
 
 namespace {
 
-worlds::OpenJob with_compute(double us) {
-  return {.workload = worlds::chain({{4 << 20, us - 100}}, 100, us - 100),
-          .model = worlds::alpha_beta(200, 100)};
+small::OpenJob with_compute(double us) {
+  return {.workload = small::chain({{4 << 20, us - 100}}, 100, us - 100),
+          .model = small::alpha_beta(200, 100)};
 }
 
 /// All-reduces take what was recorded: nothing of them is uncertain.
-worlds::OpenJob replay(double compute_us) {
-  worlds::OpenJob job = with_compute(compute_us);
+small::OpenJob replay(double compute_us) {
+  small::OpenJob job = with_compute(compute_us);
   job.model = RecordedModel{.durations = {600_us}};
   return job;
 }
 
-Comparison compared(const std::vector<const worlds::OpenJob*>& jobs) {
+Comparison compared(const std::vector<const small::OpenJob*>& jobs) {
   std::vector<Job> candidates;
-  for (const worlds::OpenJob* job : jobs) candidates.push_back(*job);
+  for (const small::OpenJob* job : jobs) candidates.push_back(*job);
   return compare(candidates, {.threads = 1, .tune = false});
 }
 
-ComparedJob alone(const worlds::OpenJob& job) {
+ComparedJob alone(const small::OpenJob& job) {
   return compared({&job}).jobs.front();
 }
 
-Lead lead_of(const worlds::OpenJob& fast, const worlds::OpenJob& slow) {
+Lead lead_of(const small::OpenJob& fast, const small::OpenJob& slow) {
   const Comparison comparison = compared({&slow, &fast});
   REQUIRE(comparison.by_speed.front() == 1);
   return comparison.jobs[0].behind;
@@ -59,7 +59,7 @@ void check_lead(const Lead& lead, double ratio, const std::vector<double>& lows,
 }  // namespace
 
 TEST_CASE("compare: alone, a GPU computes and does nothing for DDP") {
-  worlds::OpenJob job = with_compute(400);
+  small::OpenJob job = with_compute(400);
   job.workload.optimizer = 50_us;
   ComparedJob compared = alone(job);
   CHECK(compared.times.iteration == 1050_us);
@@ -76,8 +76,8 @@ TEST_CASE("compare: alone, a GPU computes and does nothing for DDP") {
 }
 
 TEST_CASE("compare: alone, nobody slows a GPU down") {
-  worlds::OpenJob job = with_compute(400);
-  job.options.pace = {.beside_others = 0.25};
+  small::OpenJob job = with_compute(400);
+  job.options.rank_slowdown = {.beside_others = 0.25};
   const ComparedJob two = alone(job);
   CHECK(two.times.iteration == 1100_us);  // 500 of compute
   CHECK(two.alone == 400_us);
@@ -87,26 +87,26 @@ TEST_CASE("compare: alone, nobody slows a GPU down") {
   CHECK(alone(job).alone == 200_us);
   job.options.compute_scale = 1;
   job.cluster.gpus_per_node = 1;
-  job.model = worlds::alpha_beta(200, 100);
+  job.model = small::alpha_beta(200, 100);
   CHECK(alone(job).alone == 400_us);
   CHECK(alone(job).efficiency == 1);
 }
 
 TEST_CASE("compare: what kept the recorded GPU waiting between steps it waits for alone, too") {
-  worlds::OpenJob job = with_compute(400);
+  small::OpenJob job = with_compute(400);
   job.workload.iteration = 430_us;
   CHECK(alone(job).times.iteration == 1030_us);
   CHECK(alone(job).alone == 430_us);
   job.options.ddp.accumulate = 2;  // and for each micro-batch
   CHECK(alone(job).times.iteration == 1460_us);
   CHECK(alone(job).alone == 860_us);
-  job.options.pace = {.beside_others = 0.25};  // which slows compute, not the wait
+  job.options.rank_slowdown = {.beside_others = 0.25};  // which slows compute, not the wait
   CHECK(alone(job).alone == 860_us);
 }
 
 TEST_CASE("compare: a job trains as fast as its ranks are many and its step is short") {
-  const worlds::OpenJob two = replay(400);
-  worlds::OpenJob four = replay(1000);
+  const small::OpenJob two = replay(400);
+  small::OpenJob four = replay(1000);
   four.cluster.gpus_per_node = 4;  // 4 / 1600 against 2 / 1000
   const Comparison comparison = compared({&two, &four});
   CHECK(comparison.by_speed == std::vector<std::size_t>{1, 0});
@@ -117,15 +117,15 @@ TEST_CASE("compare: a job trains as fast as its ranks are many and its step is s
 }
 
 TEST_CASE("compare: jobs that are equally fast stay in order") {
-  const worlds::OpenJob job = replay(400);
-  const worlds::OpenJob slower = replay(500);
+  const small::OpenJob job = replay(400);
+  const small::OpenJob slower = replay(500);
   CHECK(compared({&slower, &job, &job}).by_speed == std::vector<std::size_t>{1, 2, 0});
 }
 
 TEST_CASE("compare: each job is held against the fastest") {
-  const worlds::OpenJob fast = replay(400);
-  const worlds::OpenJob middle = replay(900);
-  const worlds::OpenJob slow = replay(1400);
+  const small::OpenJob fast = replay(400);
+  const small::OpenJob middle = replay(900);
+  const small::OpenJob slow = replay(1400);
   const Comparison comparison = compared({&middle, &slow, &fast});
   CHECK(comparison.by_speed == std::vector<std::size_t>{2, 0, 1});
   check_lead(comparison.jobs[0].behind, 1.5, {}, {});
@@ -140,8 +140,8 @@ TEST_CASE("compare: on one cluster collectives are misjudged alike, and the lead
 }
 
 TEST_CASE("compare: on two clusters they are misjudged apart, and the lead is not decided") {
-  const worlds::OpenJob fast = with_compute(400);
-  worlds::OpenJob slow = with_compute(800);
+  const small::OpenJob fast = with_compute(400);
+  small::OpenJob slow = with_compute(800);
   slow.cluster.name = "other";
   const Lead lead = lead_of(fast, slow);
   check_lead(lead, 1.4, {1.4 - 1400.0 / 1420, 1.4 - 1160.0 / 1000},
@@ -157,16 +157,16 @@ TEST_CASE("compare: a lead of nothing in the worst world is not decided") {
 TEST_CASE("compare: collectives are alike in two sizes of one cluster that both have a network") {
   // Nodes of two GPUs and a network that never binds; what matters is who errs together.
   const auto on = [](int nodes, int gpus) {
-    Cluster cluster = worlds::pair_of_gpus();
+    Cluster cluster = small::pair_of_gpus();
     cluster.nodes = nodes;
     cluster.gpus_per_node = gpus;
     cluster.network.per_nic = Bandwidth::bytes_per_second(std::numeric_limits<double>::infinity());
-    worlds::OpenJob job = with_compute(400);
+    small::OpenJob job = with_compute(400);
     job.cluster = cluster;
-    job.model = worlds::alpha_beta(600, 1e-6);  // as long whatever the number of ranks
+    job.model = small::alpha_beta(600, 1e-6);  // as long whatever the number of ranks
     return job;
   };
-  const auto width = [&](const worlds::OpenJob& a, const worlds::OpenJob& b) {
+  const auto width = [&](const small::OpenJob& a, const small::OpenJob& b) {
     const Lead lead = compared({&a, &b}).jobs[a.cluster.ranks() < b.cluster.ranks() ? 0 : 1].behind;
     return lead.high_percent - lead.low_percent;
   };
@@ -181,20 +181,20 @@ TEST_CASE("compare: collectives are alike in two sizes of one cluster that both 
 }
 
 TEST_CASE("compare: interference and DDP's costs are the same anywhere") {
-  worlds::OpenJob fast = replay(380);
-  worlds::OpenJob slow = replay(1380);
-  for (worlds::OpenJob* job : {&fast, &slow})
+  small::OpenJob fast = replay(380);
+  small::OpenJob slow = replay(1380);
+  for (small::OpenJob* job : {&fast, &slow})
     job->options.costs.copy_kernel = 10_us;  // twice a step
   slow.cluster.name = "other";
   slow.cluster.gpu.name = "A100";
   check_lead(lead_of(fast, slow), 2, {2 - 2010.0 / 1010}, {1994.0 / 994 - 2});
 }
 
-TEST_CASE("compare: the pace of several ranks is alike on the hosts of one cluster") {
-  worlds::OpenJob fast = replay(400);
-  worlds::OpenJob slow = replay(1400);
-  for (worlds::OpenJob* job : {&fast, &slow})
-    job->options.pace_range = {RankPace{}, RankPace{.beside_others = 0.5}};
+TEST_CASE("compare: the multi-GPU slowdown is alike on the hosts of one cluster") {
+  small::OpenJob fast = replay(400);
+  small::OpenJob slow = replay(1400);
+  for (small::OpenJob* job : {&fast, &slow})
+    job->options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.beside_others = 0.5}};
   slow.cluster.gpu.name = "A100";
   slow.cluster.gpus_per_node = 1;  // … but alone nobody is slowed
   slow.cluster.nodes = 2;
@@ -204,9 +204,9 @@ TEST_CASE("compare: the pace of several ranks is alike on the hosts of one clust
 }
 
 TEST_CASE("compare: the speed of a GPU is alike wherever that GPU is") {
-  worlds::OpenJob fast = replay(400);
-  worlds::OpenJob slow = replay(1400);
-  for (worlds::OpenJob* job : {&fast, &slow}) job->options.compute_scale_range = {0.5, 1};
+  small::OpenJob fast = replay(400);
+  small::OpenJob slow = replay(1400);
+  for (small::OpenJob* job : {&fast, &slow}) job->options.compute_scale_range = {0.5, 1};
   slow.cluster.name = "other";
   check_lead(lead_of(fast, slow), 2, {}, {3400.0 / 1400 - 2});
   slow.cluster.gpu.name = "A100";
@@ -214,18 +214,18 @@ TEST_CASE("compare: the speed of a GPU is alike wherever that GPU is") {
 }
 
 TEST_CASE("compare: what is uncertain of one job alone counts for that job") {
-  worlds::OpenJob fast = replay(400);
-  worlds::OpenJob slow = replay(1400);
-  fast.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.5}};
+  small::OpenJob fast = replay(400);
+  small::OpenJob slow = replay(1400);
+  fast.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.beside_others = 0.5}};
   slow.options.compute_scale_range = {0.5, 1};
   check_lead(lead_of(fast, slow), 2, {2 - 2000.0 / 1200}, {3400.0 / 1000 - 2});
-  fast.options.pace_range.reset();
+  fast.options.rank_slowdown_range.reset();
   check_lead(lead_of(fast, slow), 2, {}, {3400.0 / 1000 - 2});
 }
 
 TEST_CASE("compare: where an overlap leaves nothing of a step there is no lead") {
-  const worlds::OpenJob job = replay(400);
-  worlds::OpenJob overlapped = replay(400);
+  const small::OpenJob job = replay(400);
+  small::OpenJob overlapped = replay(400);
   overlapped.workload.iteration = -600_us;  // 1000 us earlier than its parts end
   const Comparison comparison = compared({&job, &overlapped});
   CHECK(comparison.jobs[1].times.iteration == Duration());
@@ -233,8 +233,8 @@ TEST_CASE("compare: where an overlap leaves nothing of a step there is no lead")
 }
 
 TEST_CASE("compare: the best cap of each job is the one its own search finds") {
-  const worlds::OpenJob job{.workload = worlds::mib_layers({100, 200, 300}, 1000),
-                            .model = worlds::alpha_beta(1000, 100)};
+  const small::OpenJob job{.workload = small::mib_layers({100, 200, 300}, 1000),
+                           .model = small::alpha_beta(1000, 100)};
   const Comparison comparison = compare({job, job}, {.threads = 3, .tune = true});
   for (const ComparedJob& compared : comparison.jobs) {
     REQUIRE(compared.best_cap);

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -13,8 +13,8 @@ namespace {
 
 /// 25 MiB in four gradients, the last of which ends backward: its bucket is exposed.
 Workload exposed_chain() {
-  return worlds::chain({{8'000'000, 500}, {8'000'000, 1000}, {8'000'000, 1500}, {2'000'000, 2000}},
-                       1000, 2000, 100);
+  return small::chain({{8'000'000, 500}, {8'000'000, 1000}, {8'000'000, 1500}, {2'000'000, 2000}},
+                      1000, 2000, 100);
 }
 
 /// A cluster with what it takes to be compared.
@@ -25,7 +25,7 @@ struct Side {
   CollectiveModel model;
 
   Side(const std::string& name, int ranks, double gigabytes_per_second)
-      : cluster(worlds::node(ranks, gigabytes_per_second)) {
+      : cluster(small::node(ranks, gigabytes_per_second)) {
     cluster.name = name;
     model = AnalyticModel{};
   }
@@ -40,7 +40,7 @@ Comparison quick(const std::vector<Job>& candidates) {
 
 TEST_CASE("compare: efficiency is the step of one GPU without DDP over the step of the job") {
   Side side("node", 8, 10);
-  side.options = worlds::bare();
+  side.options = small::bare();
   const ComparedJob job = quick({side}).jobs.front();
   // forward + backward + optimizer; nothing was recorded beside them
   CHECK(job.alone == 3100_us);
@@ -52,7 +52,7 @@ TEST_CASE("compare: efficiency is the step of one GPU without DDP over the step 
 TEST_CASE("compare: costs of DDP and interference lower efficiency, never the step alone") {
   const Side side("node", 8, 10);
   Side ideal("node", 8, 10);
-  ideal.options = worlds::bare();
+  ideal.options = small::bare();
   const Comparison comparison = quick({side, ideal});
   CHECK(comparison.jobs[0].alone == comparison.jobs[1].alone);
   CHECK(comparison.jobs[0].efficiency < comparison.jobs[1].efficiency);
@@ -60,8 +60,8 @@ TEST_CASE("compare: costs of DDP and interference lower efficiency, never the st
 
 TEST_CASE("compare: two equal jobs on one cluster differ by noise alone") {
   Side a("node", 8, 5);
-  a.options.pace = kPublishedPace;
-  a.options.pace_range = {kLeastPublishedPace, kMostPublishedPace};
+  a.options.rank_slowdown = kPublishedRankSlowdown;
+  a.options.rank_slowdown_range = {kLeastPublishedRankSlowdown, kMostPublishedRankSlowdown};
   Side b = a;
   const Lead lead = quick({a, b}).jobs[1].behind;
   CHECK(lead.percent == doctest::Approx(0));

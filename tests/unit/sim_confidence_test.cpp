@@ -18,14 +18,14 @@ using namespace ddpsim::literals;
 namespace {
 
 /// Step 1000 us: forward 100, backward 300, one all-reduce behind it of 200 + 4 * 100.
-worlds::OpenJob step_of_1000() {
-  return {.workload = worlds::chain({{4 << 20, 300}}, 100, 300),
-          .model = worlds::alpha_beta(200, 100)};
+small::OpenJob step_of_1000() {
+  return {.workload = small::chain({{4 << 20, 300}}, 100, 300),
+          .model = small::alpha_beta(200, 100)};
 }
 
 /// The same step by a replay: all-reduces take what was recorded.
-worlds::OpenJob replayed_step_of_1000() {
-  worlds::OpenJob job = step_of_1000();
+small::OpenJob replayed_step_of_1000() {
+  small::OpenJob job = step_of_1000();
   job.model = RecordedModel{.durations = {600_us}};
   return job;
 }
@@ -55,10 +55,10 @@ using Sentences = std::vector<std::string>;
 const std::string kFromSpecification =
     "the cluster is not calibrated: collective times come from its specification";
 const std::string kFromGloo =
-    "gloo's times come from its law and the constants of --gloo, not from this cluster";
+    "gloo's times come from its cost model and the constants of --gloo, not from this cluster";
 const std::string kHalfAPercent = "measurement noise: 0.5 %";
 
-CalibratedScale fitted_log(int nodes, int gpus, const std::string& source = "log.txt") {
+CalibratedShape fitted_log(int nodes, int gpus, const std::string& source = "log.txt") {
   return {.nodes = nodes,
           .gpus_per_node = gpus,
           .smallest = Bytes(8),
@@ -67,7 +67,7 @@ CalibratedScale fitted_log(int nodes, int gpus, const std::string& source = "log
           .nccl = {}};
 }
 
-Cluster calibrated_on(Cluster cluster, const std::vector<CalibratedScale>& logs) {
+Cluster calibrated_on(Cluster cluster, const std::vector<CalibratedShape>& logs) {
   Calibration calibration;
   calibration.constants = constants_of(cluster);
   calibration.scales = logs;
@@ -78,7 +78,7 @@ Cluster calibrated_on(Cluster cluster, const std::vector<CalibratedScale>& logs)
 }  // namespace
 
 TEST_CASE("confidence: nothing uncertain but the measurement it is held against") {
-  const worlds::OpenJob job = replayed_step_of_1000();
+  const small::OpenJob job = replayed_step_of_1000();
   REQUIRE(job.step() == 1000_us);
   const Confidence confidence = job.assess();
   check_interval(confidence, 0, 0);
@@ -90,7 +90,7 @@ TEST_CASE("confidence: nothing uncertain but the measurement it is held against"
 }
 
 TEST_CASE("confidence: collective times alone") {
-  const worlds::OpenJob job = step_of_1000();
+  const small::OpenJob job = step_of_1000();
   REQUIRE(job.step() == 1000_us);
   const Confidence confidence = job.assess();
   check_interval(confidence, 0.4 * 60, 0.7 * 60);  // 0.6 and 1.7 of 600 us
@@ -107,8 +107,8 @@ TEST_CASE("confidence: collective times alone") {
 TEST_CASE("confidence: interference alone, none or twice as much") {
   // An all-reduce of 300 us holds 20 of 80 SMs: beside it 225 us of the 400 us left of backward are
   // done, which end after 475 us. With no loss after 400 us; with twice the loss after 550.
-  worlds::OpenJob job{.workload = worlds::chain({{4 << 20, 100}, {400, 500}}, 425, 500),
-                      .model = RecordedModel{.durations = {300_us}, .channels = 20}};
+  small::OpenJob job{.workload = small::chain({{4 << 20, 100}, {400, 500}}, 425, 500),
+                     .model = RecordedModel{.durations = {300_us}, .channels = 20}};
   job.options.interference.sm_share = 1;
   REQUIRE(job.step() == 1000_us);
   const Confidence confidence = job.assess();
@@ -120,7 +120,7 @@ TEST_CASE("confidence: interference alone, none or twice as much") {
 }
 
 TEST_CASE("confidence: copies and host costs alone, 0.7 and 1.5 of what they are taken for") {
-  worlds::OpenJob job = replayed_step_of_1000();
+  small::OpenJob job = replayed_step_of_1000();
   job.workload.forward = 80_us;
   job.options.costs.copy_kernel = 10_us;  // into the bucket, and out
   REQUIRE(job.step() == 1000_us);
@@ -130,30 +130,30 @@ TEST_CASE("confidence: copies and host costs alone, 0.7 and 1.5 of what they are
   check_source(moving(confidence)[0], ErrorSource::ddp_costs, -6, 10);
 }
 
-TEST_CASE("confidence: the pace of several ranks alone, and what is taken for it") {
-  worlds::OpenJob job = replayed_step_of_1000();
-  job.workload = worlds::chain({{4 << 20, 250}}, 50, 250);
+TEST_CASE("confidence: the multi-GPU slowdown alone, and what is taken for it") {
+  small::OpenJob job = replayed_step_of_1000();
+  job.workload = small::chain({{4 << 20, 250}}, 50, 250);
   job.model = RecordedModel{.durations = {670_us}};
-  job.options.pace = {.beside_others = 0.1};  // 330 us of compute
+  job.options.rank_slowdown = {.beside_others = 0.1};  // 330 us of compute
   REQUIRE(job.step() == 1000_us);
   const std::string taken =
       "compute is taken 10.0 % slower on 2 ranks than on one GPU alone, as published steps show "
       "(--rank-slowdown)";
   CHECK(job.assess().because == Sentences{kFromSpecification, kHalfAPercent});  // certain
-  job.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.3}};
+  job.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.beside_others = 0.3}};
   const Confidence confidence = job.assess();
   check_interval(confidence, 3, 6);  // 300 to 390 us
   CHECK(confidence.because == Sentences{kFromSpecification, taken, kHalfAPercent});
   REQUIRE(moving(confidence).size() == 1);
-  check_source(moving(confidence)[0], ErrorSource::multi_gpu_slowdown, -30, 60);
+  check_source(moving(confidence)[0], ErrorSource::rank_slowdown, -30, 60);
   CHECK(confidence.measure_next->command ==
         "time twenty steps of this job on this cluster, without a profiler");
 }
 
 TEST_CASE("confidence: the pace is said by the number of nodes and GPUs, and not of one rank") {
-  worlds::OpenJob job = replayed_step_of_1000();
-  job.options.pace = {.beside_others = 0.1, .per_doubling = 0.05};
-  job.options.pace_range = {job.options.pace, job.options.pace};
+  small::OpenJob job = replayed_step_of_1000();
+  job.options.rank_slowdown = {.beside_others = 0.1, .per_doubling = 0.05};
+  job.options.rank_slowdown_range = {job.options.rank_slowdown, job.options.rank_slowdown};
   const auto said = [&](int nodes, int gpus) {
     job.cluster.nodes = nodes;
     job.cluster.gpus_per_node = gpus;
@@ -168,7 +168,7 @@ TEST_CASE("confidence: the pace is said by the number of nodes and GPUs, and not
 }
 
 TEST_CASE("confidence: the compute scale alone, slower and faster") {
-  worlds::OpenJob job = replayed_step_of_1000();
+  small::OpenJob job = replayed_step_of_1000();
   job.options.compute_scale_range = {0.8, 2};  // 400 us of compute become 500 or 200
   const Confidence confidence = job.assess();
   check_interval(confidence, 20, 10);
@@ -178,7 +178,7 @@ TEST_CASE("confidence: the compute scale alone, slower and faster") {
 }
 
 TEST_CASE("confidence: what the replay of today's step misses alone, towards where it lay") {
-  const worlds::OpenJob job = replayed_step_of_1000();
+  const small::OpenJob job = replayed_step_of_1000();
   const Confidence slower = job.assess(Replay{.measured = 500_us, .predicted = 480_us});
   check_interval(slower, 0, 2);  // 20 us of 1000
   REQUIRE(moving(slower).size() == 1);
@@ -193,7 +193,7 @@ TEST_CASE("confidence: what the replay of today's step misses alone, towards whe
 }
 
 TEST_CASE("confidence: two sources add up as squares, widest first") {
-  worlds::OpenJob job = step_of_1000();
+  small::OpenJob job = step_of_1000();
   job.options.compute_scale_range = {0.8, 2};
   const Confidence both = job.assess();
   check_interval(both, std::hypot(24, 20), std::hypot(42, 10));
@@ -210,8 +210,8 @@ TEST_CASE("confidence: two sources add up as squares, widest first") {
 }
 
 TEST_CASE("confidence: pace and compute scale are in today's step, and no longer uncertain") {
-  worlds::OpenJob job = replayed_step_of_1000();
-  job.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.3}};
+  small::OpenJob job = replayed_step_of_1000();
+  job.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.beside_others = 0.3}};
   job.options.compute_scale_range = {0.8, 2};
   CHECK(moving(job.assess()).size() == 2);
   const Confidence replayed = job.assess(Replay{500_us, 500_us});
@@ -221,23 +221,23 @@ TEST_CASE("confidence: pace and compute scale are in today's step, and no longer
 }
 
 TEST_CASE("confidence: of two sources as wide the one simulated first is named first") {
-  worlds::OpenJob job = replayed_step_of_1000();
-  job.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.25}};
+  small::OpenJob job = replayed_step_of_1000();
+  job.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.beside_others = 0.25}};
   job.options.compute_scale_range = {0.8, 1};
   const Confidence confidence = job.assess();
   REQUIRE(moving(confidence).size() == 2);
-  check_source(moving(confidence)[0], ErrorSource::multi_gpu_slowdown, 0, 100);
+  check_source(moving(confidence)[0], ErrorSource::rank_slowdown, 0, 100);
   check_source(moving(confidence)[1], ErrorSource::compute_scale, 0, 100);
 }
 
 TEST_CASE("confidence: every source is listed, widest first, and together they are the interval") {
-  worlds::OpenJob job = step_of_1000();
-  job.options.pace_range = {RankPace{}, RankPace{.beside_others = 0.1}};  // 40 us
+  small::OpenJob job = step_of_1000();
+  job.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.beside_others = 0.1}};  // 40 us
   const Confidence confidence = job.assess(std::nullopt);
   std::vector<ErrorSource> listed;
   for (const Sensitivity& one : confidence.sensitivities) listed.push_back(one.source);
   CHECK(listed == std::vector<ErrorSource>{ErrorSource::collective_times,
-                                           ErrorSource::multi_gpu_slowdown,
+                                           ErrorSource::rank_slowdown,
                                            ErrorSource::measurement_noise,
                                            ErrorSource::interference, ErrorSource::ddp_costs});
   double low = 0;
@@ -251,9 +251,9 @@ TEST_CASE("confidence: every source is listed, widest first, and together they a
 }
 
 TEST_CASE("confidence: gloo alone on one GPU rests on nothing") {
-  worlds::OpenJob job = step_of_1000();
+  small::OpenJob job = step_of_1000();
   job.cluster.gpus_per_node = 1;
-  job.model = worlds::alpha_beta(200, 100);
+  job.model = small::alpha_beta(200, 100);
   CHECK(job.assess().because == Sentences{kHalfAPercent});
   CHECK(job.assess().basis.empty());
 }
@@ -274,7 +274,7 @@ TEST_CASE("confidence: replays, their residual and when it is small enough") {
 
 TEST_CASE(
     "confidence: grade C without a log, B with one, A where today's step was reproduced too") {
-  const Cluster bare = worlds::node(8);
+  const Cluster bare = small::node(8);
   const Cluster logged = calibrated_on(bare, {fitted_log(1, 8)});
   CHECK(grade_of(bare, false) == Grade::c);
   CHECK(grade_of(bare, true) == Grade::c);
@@ -288,14 +288,14 @@ TEST_CASE(
 }
 
 TEST_CASE("confidence: a step's grade goes by its cluster's logs and by today's step") {
-  worlds::OpenJob job = replayed_step_of_1000();
-  job.cluster = calibrated_on(worlds::node(8), {fitted_log(1, 8)});
+  small::OpenJob job = replayed_step_of_1000();
+  job.cluster = calibrated_on(small::node(8), {fitted_log(1, 8)});
   job.model = AnalyticModel{};
   CHECK(job.assess().grade == Grade::b);
   CHECK(job.assess(Replay{1000_us, 950_us}).grade == Grade::a);
   CHECK(job.assess(Replay{1000_us, 949_us}).grade == Grade::b);
   CHECK(job.assess().beyond.empty());
-  job.cluster = calibrated_on(worlds::node(8), {fitted_log(1, 4), fitted_log(1, 2)});
+  job.cluster = calibrated_on(small::node(8), {fitted_log(1, 4), fitted_log(1, 2)});
   job.model = AnalyticModel{};
   const Confidence beyond = job.assess(Replay{1000_us, 1000_us});
   CHECK(beyond.grade == Grade::b);
@@ -305,7 +305,7 @@ TEST_CASE("confidence: a step's grade goes by its cluster's logs and by today's 
         "calibrated range (2..4 GPUs)");
   // NCCL's logs say nothing of gloo, nor of a replay.
   for (const CollectiveModel& model :
-       {worlds::alpha_beta(200, 100), CollectiveModel(RecordedModel{.durations = {600_us}})}) {
+       {small::alpha_beta(200, 100), CollectiveModel(RecordedModel{.durations = {600_us}})}) {
     job.model = model;
     CHECK(job.assess(Replay{1000_us, 1000_us}).grade == Grade::c);
     CHECK(job.assess().beyond.empty());
@@ -313,7 +313,7 @@ TEST_CASE("confidence: a step's grade goes by its cluster's logs and by today's 
 }
 
 TEST_CASE("confidence: what collectives rest on, in words") {
-  const Cluster bare = worlds::node(8);
+  const Cluster bare = small::node(8);
   CHECK(calibration_of(bare) == kFromSpecification);
   CHECK(calibration_of(calibrated_on(bare, {fitted_log(1, 8)})) ==
         "the cluster is calibrated with 1 log of it");

@@ -12,13 +12,13 @@ using namespace ddpsim;
 using namespace ddpsim::literals;
 
 TEST_CASE("correction: how alike two measurements err, by size, scale, choice and release") {
-  const CorrectionPlace here{.nodes = 2,
-                             .gpus_per_node = 8,
-                             .size = 1_MiB,
-                             .algorithm = Algorithm::ring,
-                             .protocol = Protocol::simple};
+  const OperatingPoint here{.nodes = 2,
+                            .gpus_per_node = 8,
+                            .size = 1_MiB,
+                            .algorithm = Algorithm::ring,
+                            .protocol = Protocol::simple};
   const auto with = [&](auto change) {
-    CorrectionPlace place = here;
+    OperatingPoint place = here;
     change(place);
     return correction_covariance(here, place);
   };
@@ -47,18 +47,18 @@ TEST_CASE("correction: how alike two measurements err, by size, scale, choice an
 }
 
 TEST_CASE("correction: one release shares its latencies between nodes, whatever the scale") {
-  CorrectionPlace small{.nodes = 2, .gpus_per_node = 8, .size = 64_KiB};
+  OperatingPoint small{.nodes = 2, .gpus_per_node = 8, .size = 64_KiB};
   const double without = correction_covariance(small, small);
-  const auto more = [&](CorrectionPlace a, CorrectionPlace b) {
-    CorrectionPlace plain_a = a;
-    CorrectionPlace plain_b = b;
+  const auto more = [&](OperatingPoint a, OperatingPoint b) {
+    OperatingPoint plain_a = a;
+    OperatingPoint plain_b = b;
     plain_a.nccl.reset();
     plain_b.nccl.reset();
     return correction_covariance(a, b) - correction_covariance(plain_a, plain_b);
   };
   small.nccl = NcclVersion{2, 18, 1};
   CHECK(correction_covariance(small, small) == doctest::Approx(without + 0.3 * 0.3));
-  CorrectionPlace other = small;
+  OperatingPoint other = small;
   other.nccl = NcclVersion{2, 18, 5};
   CHECK(more(small, other) == doctest::Approx(0.09));
   other.nccl = NcclVersion{2, 19, 1};
@@ -72,21 +72,21 @@ TEST_CASE("correction: one release shares its latencies between nodes, whatever 
   CHECK(more(small, other) == doctest::Approx(0));
   CHECK(more(other, other) == doctest::Approx(0));
   // Whole up to 64 KiB, half at 256 KiB, nothing from 1 MiB on; and by the distance of sizes.
-  CorrectionPlace middle = small;
+  OperatingPoint middle = small;
   middle.size = 256_KiB;
   CHECK(more(middle, middle) == doctest::Approx(0.09 / 4));
-  CorrectionPlace large = small;
+  OperatingPoint large = small;
   large.size = 1_MiB;
   CHECK(more(large, large) == doctest::Approx(0));
-  CorrectionPlace tiny = small;
+  OperatingPoint tiny = small;
   tiny.size = 1_KiB;
   const double six_octaves = (1 + std::sqrt(3.0)) * std::exp(-std::sqrt(3.0));
   CHECK(more(small, tiny) == doctest::Approx(0.09 * six_octaves));
 }
 
 TEST_CASE("correction: a scale's own share reaches no other scale, and a power of two of sizes") {
-  const CorrectionPlace here{.nodes = 2, .gpus_per_node = 8, .size = 1_MiB};
-  CorrectionPlace other = here;
+  const OperatingPoint here{.nodes = 2, .gpus_per_node = 8, .size = 1_MiB};
+  OperatingPoint other = here;
   CHECK(own_covariance(here, here) == doctest::Approx(0.09));
   other.size = 2_MiB;
   const double one_octave = (1 + std::sqrt(3.0)) * std::exp(-std::sqrt(3.0));
@@ -100,8 +100,8 @@ TEST_CASE("correction: a scale's own share reaches no other scale, and a power o
 }
 
 TEST_CASE("correction: the sum over all points of what each is worth here") {
-  const CorrectionPlace here{.nodes = 2, .gpus_per_node = 8, .size = 1_MiB};
-  CorrectionPlace elsewhere = here;
+  const OperatingPoint here{.nodes = 2, .gpus_per_node = 8, .size = 1_MiB};
+  OperatingPoint elsewhere = here;
   elsewhere.nodes = 8;
   Calibration calibration;
   CHECK(correction_at(calibration, here) == 0);

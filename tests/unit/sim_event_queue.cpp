@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ddpsim/sim/schedule.hpp"
+#include "small_jobs.hpp"
 #include "task.hpp"
-#include "worlds.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -41,12 +41,12 @@ TEST_CASE("execute: a collective begins when the last rank is there and ends for
   const Execution execution = execute(schedule, {});
   const CollectiveTime& time = execution.collectives[0];
   CHECK(time.starts ==
-        std::vector<TimePoint>{worlds::at(10_us), worlds::at(30_us), worlds::at(20_us)});
-  CHECK(time.last_arrival == worlds::at(30_us));
+        std::vector<TimePoint>{small::at(10_us), small::at(30_us), small::at(20_us)});
+  CHECK(time.last_arrival == small::at(30_us));
   CHECK(time.last == 1);
-  CHECK(time.end == worlds::at(35_us));
+  CHECK(time.end == small::at(35_us));
   for (const Execution::Rank& rank : execution.ranks)
-    CHECK(rank.communication.back().end == worlds::at(35_us));
+    CHECK(rank.communication.back().end == small::at(35_us));
 }
 
 TEST_CASE("execute: of ranks that arrive together the first is named") {
@@ -76,8 +76,8 @@ TEST_CASE("execute: compute slows while an NCCL kernel is resident, waiting incl
                           .collectives = {{.transfer = 20_us, .channels = 25}}};
   const Execution execution =
       execute(schedule, {.compute_loss_per_channel = 0.01, .communication = 1});
-  CHECK(execution.collectives[0].end == worlds::at(50_us));
-  CHECK(execution.ranks[0].compute.back().end == worlds::at(100_us));
+  CHECK(execution.collectives[0].end == small::at(50_us));
+  CHECK(execution.ranks[0].compute.back().end == small::at(100_us));
 }
 
 TEST_CASE("execute: a transfer slows while compute runs beside it, on any rank") {
@@ -87,7 +87,7 @@ TEST_CASE("execute: a transfer slows while compute runs beside it, on any rank")
                           .collectives = {{.transfer = 10_us}}};
   const Execution execution =
       execute(schedule, {.compute_loss_per_channel = 0, .communication = 0.5});
-  CHECK(execution.collectives[0].end == worlds::at(25_us));
+  CHECK(execution.collectives[0].end == small::at(25_us));
 }
 
 TEST_CASE("execute: a wait adds its latency only when the event is not long past") {
@@ -97,15 +97,15 @@ TEST_CASE("execute: a wait adds its latency only when the event is not long past
   programs.host = {work(50_us), wait(0, 3_us)};
   const Schedule schedule{.ranks = {programs}, .collectives = {}};
   const Execution execution = execute(schedule, {});
-  CHECK(execution.ranks[0].communication.back().end == worlds::at(13_us));
-  CHECK(execution.ranks[0].host.back().end == worlds::at(50_us));
+  CHECK(execution.ranks[0].communication.back().end == small::at(13_us));
+  CHECK(execution.ranks[0].host.back().end == small::at(50_us));
 }
 
 TEST_CASE("execute: a transfer is slow until the last rank has ended its compute") {
   // Ranks compute to 10 and 20; 10 us of transfer from 0 at half rate end as the second does.
   const Schedule schedule{.ranks = {rank_with(0, 0_us, 10_us), rank_with(1, 0_us, 20_us)},
                           .collectives = {{.transfer = 10_us}}};
-  CHECK(execute(schedule, {.communication = 0.5}).collectives[0].end == worlds::at(20_us));
+  CHECK(execute(schedule, {.communication = 0.5}).collectives[0].end == small::at(20_us));
 }
 
 TEST_CASE("execute: compute that begins beside a transfer slows what is left of it") {
@@ -115,7 +115,7 @@ TEST_CASE("execute: compute that begins beside a transfer slows what is left of 
   rank.compute = {wait(0), work(100_us)};
   rank.communication = {collective(0)};
   const Schedule schedule{.ranks = {rank}, .collectives = {{.transfer = 10_us}}};
-  CHECK(execute(schedule, {.communication = 0.5}).collectives[0].end == worlds::at(16_us));
+  CHECK(execute(schedule, {.communication = 0.5}).collectives[0].end == small::at(16_us));
 }
 
 TEST_CASE("execute: channels of all kernels on a GPU add up, and compute never quite stops") {
@@ -132,10 +132,10 @@ TEST_CASE("execute: channels of all kernels on a GPU add up, and compute never q
     return execute(schedule, {.compute_loss_per_channel = loss}).ranks[0].compute.back().end;
   };
   // Rates are 30-bit fractions: a few picoseconds beside the exact 109.
-  CHECK((end(0.01) - worlds::at(109_us)) < 100_ps);
-  CHECK((worlds::at(109_us) - end(0.01)) < 100_ps);
+  CHECK((end(0.01) - small::at(109_us)) < 100_ps);
+  CHECK((small::at(109_us) - end(0.01)) < 100_ps);
   // A 64th is left at the least: 20 us hold 0.3125 us of work.
-  CHECK(end(1) == worlds::at(119.6875_us));
+  CHECK(end(1) == small::at(119.6875_us));
 }
 
 TEST_CASE("execute: traffic of transfers beside each other adds up and ends with each") {
@@ -152,8 +152,8 @@ TEST_CASE("execute: traffic of transfers beside each other adds up and ends with
   const auto end = [&](double loss) {
     return execute(schedule, {.compute_loss_per_load = loss}).ranks[0].compute.back().end;
   };
-  CHECK(end(0.5) == worlds::at(110_us));
-  CHECK(end(0) == worlds::at(100_us));
+  CHECK(end(0.5) == small::at(110_us));
+  CHECK(end(0) == small::at(100_us));
 }
 
 TEST_CASE("execute: a transfer may take what the moment says") {
@@ -163,7 +163,7 @@ TEST_CASE("execute: a transfer may take what the moment says") {
       execute(schedule, {}, [](std::uint32_t index, TimePoint last_arrival) {
         return last_arrival.since_start() + index * 1_us;
       });
-  CHECK(execution.collectives[0].end == worlds::at(60_us));
+  CHECK(execution.collectives[0].end == small::at(60_us));
 }
 
 TEST_CASE("execute: a stream waits until an instant, and no longer when that is past") {
@@ -173,20 +173,20 @@ TEST_CASE("execute: a stream waits until an instant, and no longer when that is 
                    {.action = Action::wait_until, .duration = 9_us}};
   const Execution execution = execute({.ranks = {programs}, .collectives = {}}, {});
   const std::vector<OperationTime>& host = execution.ranks[0].host;
-  CHECK(host[0].start == worlds::at(0_us));
-  CHECK(host[0].end == worlds::at(7_us));
-  CHECK(host[1].end == worlds::at(12_us));
-  CHECK(host[2].start == worlds::at(12_us));
-  CHECK(host[2].end == worlds::at(12_us));
+  CHECK(host[0].start == small::at(0_us));
+  CHECK(host[0].end == small::at(7_us));
+  CHECK(host[1].end == small::at(12_us));
+  CHECK(host[2].start == small::at(12_us));
+  CHECK(host[2].end == small::at(12_us));
   CHECK(execution.events == 2);
 }
 
 TEST_CASE("execute: a schedule may begin before time zero") {
   const RankPrograms programs{.rank = 0, .host = {}, .compute = {work(5_us)}, .communication = {}};
   const Execution execution =
-      execute({.start = worlds::at(-3_us), .ranks = {programs}, .collectives = {}}, {});
-  CHECK(execution.ranks[0].compute[0].start == worlds::at(-3_us));
-  CHECK(execution.ranks[0].compute[0].end == worlds::at(2_us));
+      execute({.start = small::at(-3_us), .ranks = {programs}, .collectives = {}}, {});
+  CHECK(execution.ranks[0].compute[0].start == small::at(-3_us));
+  CHECK(execution.ranks[0].compute[0].end == small::at(2_us));
 }
 
 TEST_CASE("task: work done is rounded down, time needed is rounded up") {
@@ -201,14 +201,14 @@ TEST_CASE("task: work done is rounded down, time needed is rounded up") {
 
 TEST_CASE("task: a change of rate books what was done and predicts the end anew") {
   Task task;
-  task.start(100_us, Rate(), worlds::at(10_us));
+  task.start(100_us, Rate(), small::at(10_us));
   CHECK(task.version == 1);
-  CHECK(task.end() == worlds::at(110_us));
-  task.change_rate(Rate(0.5), worlds::at(40_us));
+  CHECK(task.end() == small::at(110_us));
+  task.change_rate(Rate(0.5), small::at(40_us));
   CHECK(task.version == 2);
   CHECK(task.remaining == 70_us);
-  CHECK(task.since == worlds::at(40_us));
-  CHECK(task.end() == worlds::at(180_us));
-  task.change_rate(Rate(), worlds::at(60_us));
-  CHECK(task.end() == worlds::at(120_us));
+  CHECK(task.since == small::at(40_us));
+  CHECK(task.end() == small::at(180_us));
+  task.change_rate(Rate(), small::at(60_us));
+  CHECK(task.end() == small::at(120_us));
 }

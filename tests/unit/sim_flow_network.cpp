@@ -7,7 +7,7 @@
 
 #include "fabrics.hpp"
 #include "network_links.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

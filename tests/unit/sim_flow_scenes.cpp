@@ -2,11 +2,11 @@
 #include <doctest/doctest.h>
 
 #include "collective_words.hpp"
+#include "cost_pipeline.hpp"
 #include "fabrics.hpp"
 #include "flow_planner.hpp"
-#include "law_pipeline.hpp"
-#include "pipeline_law.hpp"
-#include "worlds.hpp"
+#include "pipeline_cost.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -18,7 +18,7 @@ constexpr CollectiveChoice kRingChoice{
 
 /// Nodes of two GPUs with one 25 GB/s NIC.
 Cluster pairs(int nodes) {
-  Cluster cluster = worlds::node(2, 300);
+  Cluster cluster = small::node(2, 300);
   cluster.nodes = nodes;
   cluster.network = {
       .kind = NetworkKind::infiniband, .nics_per_node = 1, .per_nic = 25_GBps, .latency = {}};
@@ -59,7 +59,7 @@ TEST_CASE("scene: a leaf-spine network oversubscribed two to one") {
   fabrics::LeafSpine network(8, 4, 2, 25_GBps, Duration());
 
   SUBCASE("a ring that stays under its leaf as long as it can is not held back") {
-    // One hop leaves each leaf, and one cable carries it: what the law says for a flat network.
+    // One hop leaves each leaf, and one cable carries it: what the cost model says for a flat network.
     network.builder.fabric.rings.push_back(ring_of_pairs(network, {0, 1, 2, 3, 4, 5, 6, 7}));
     FlowPlanner planner = fabrics::planner(cluster, network.builder.fabric, {});
     const Duration law = cost(kAllReduce, kRingChoice, size, cluster);
@@ -80,7 +80,7 @@ TEST_CASE("scene: one NVLink of a ring at half its rate") {
   // Every chunk of the all-reduce passes every link, so the weak one sends all K chunks one after
   // the other, each in twice the time; the other links keep up and wait. Only the last delivery
   // adds a latency: start + K * 2 * chunk + latency, to the picosecond.
-  const Cluster cluster = worlds::node(8, 25);
+  const Cluster cluster = small::node(8, 25);
   const Bytes size = 256_MiB;
   Fabric fabric = fabrics::ring(8, 25_GBps, Duration(), LinkKind::nvlink);
   FlowPlanner whole = fabrics::planner(cluster, fabric, {});
@@ -128,7 +128,7 @@ TEST_CASE("scene: two jobs across one spine") {
 
 TEST_CASE("scene: background traffic takes its share of a link and no more") {
   // Half the ring's rate is taken for the first 20 ms: ten of them are lost.
-  const Cluster cluster = worlds::node(8, 25);
+  const Cluster cluster = small::node(8, 25);
   const Bytes size = 1024_MiB;
   Fabric fabric = fabrics::ring(8, 25_GBps, Duration(), LinkKind::nvlink);
   FlowPlanner quiet = fabrics::planner(cluster, fabric, {});

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "chunk_pipeline.hpp"
+#include "cost_pipeline.hpp"
 #include "fabrics.hpp"
 #include "flow_planner.hpp"
-#include "law_pipeline.hpp"
 #include "network_links.hpp"
-#include "round_law.hpp"
-#include "worlds.hpp"
+#include "round_costs.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -127,7 +127,7 @@ TEST_CASE("flow shapes: more channels than the fabric has repeat its first ones"
 TEST_CASE("flow shapes: what each hop carries") {
   // 16 MB on two channels over eight ranks: a ring passes 14 chunks of a rank's share of a channel,
   // for each of its loops; trees and broadcasts pass all of the channel, in chunks of their own.
-  const Cluster two = round_law::cluster(2, 4);
+  const Cluster two = round_costs::cluster(2, 4);
   const Bytes size(16'000'000);
   const auto load = [&](CollectiveKind kind, Algorithm algorithm, PipelineTerms terms) {
     return load_of(kind, {.algorithm = algorithm, .channels = 2}, two, size, terms);
@@ -153,7 +153,7 @@ TEST_CASE("flow shapes: a ring's pace, and its latency shared out over the slowe
   const PipelineTerms terms{
       .start_us = 10, .latency_us = 30, .fill_us = 6, .transfer_us = 60, .local_hop_us = 5};
   const PipelineLoad load{.wire_bytes = 60'000, .chunks = 6};
-  const ChunkPipeline pipeline = law_pipeline(inside, terms, load);
+  const ChunkPipeline pipeline = cost_pipeline(inside, terms, load);
   CHECK(pipeline.start == 10_us);
   CHECK(pipeline.chunks == 6);
   CHECK(pipeline.chunk_time == 10_us);
@@ -161,31 +161,32 @@ TEST_CASE("flow shapes: a ring's pace, and its latency shared out over the slowe
   CHECK(pipeline.local_latency == 6_us);
   CHECK_FALSE(pipeline.rendezvous);
   // However short: 500 bytes in half a microsecond.
-  CHECK(law_pipeline(inside, {.latency_us = 3, .transfer_us = 0.5, .local_hop_us = 1},
-                     {.wire_bytes = 500, .chunks = 1})
+  CHECK(cost_pipeline(inside, {.latency_us = 3, .transfer_us = 0.5, .local_hop_us = 1},
+                      {.wire_bytes = 500, .chunks = 1})
             .ceiling == 1'000'000'000);
   // Three GPUs of one node and one of another: 5, 5, 50, 50. Six hops hold a turn and both of the long
   // ones: 210 us.
   const PipelineShape apart = ring_all_reduce_shape(ring_of({0, 1, 2, 3}), 1, 3);
   const PipelineTerms long_terms{
       .latency_us = 400, .fill_us = 20, .transfer_us = 60, .local_hop_us = 5, .network_hop_us = 50};
-  const ChunkPipeline twice = law_pipeline(apart, long_terms, load);
+  const ChunkPipeline twice = cost_pipeline(apart, long_terms, load);
   CHECK(twice.local_latency == 10_us);
   CHECK(twice.network_latency == 100_us);
 }
 
 TEST_CASE("flow shapes: chunks of a broadcast are as many as keep its own fill small") {
-  // Three hops: twice a chunk's time beside the law's delay of 40 us, which is to be ten times as
+  // Three hops: twice a chunk's time beside the cost model's delay of 40 us, which is to be ten times as
   // much: 4 * 2 * 100 / 40 chunks. The hops take what is left of the delay, 40 - 2 * 5 us.
   const PipelineShape shape = ring_broadcast_shape(ring_of({0, 1, 2, 3}), 1, 4);
   const PipelineTerms terms{.latency_us = 30, .fill_us = 10, .transfer_us = 100, .local_hop_us = 7};
-  const ChunkPipeline pipeline = law_pipeline(shape, terms, {.wire_bytes = 1e6, .chunks = 0});
+  const ChunkPipeline pipeline = cost_pipeline(shape, terms, {.wire_bytes = 1e6, .chunks = 0});
   CHECK(pipeline.chunks == 20);
   CHECK(pipeline.chunk_time == 5_us);
   CHECK(pipeline.local_latency == 10_us);
   // A law without delay has a thousand chunks for each hop, one without bytes a single one.
-  CHECK(law_pipeline(shape, {.transfer_us = 100}, {.wire_bytes = 1e6, .chunks = 0}).chunks == 3000);
-  CHECK(law_pipeline(shape, {.latency_us = 1, .local_hop_us = 1}, {}).chunks == 1);
+  CHECK(cost_pipeline(shape, {.transfer_us = 100}, {.wire_bytes = 1e6, .chunks = 0}).chunks ==
+        3000);
+  CHECK(cost_pipeline(shape, {.latency_us = 1, .local_hop_us = 1}, {}).chunks == 1);
 }
 
 TEST_CASE(
@@ -203,40 +204,40 @@ TEST_CASE(
                          .network_latency = 20_us};
   CHECK(static_cast<double>(chunk_amount(pipeline)) == 6e15);  // 6 kB, in bytes ps/s
   const Hop both{.route = {0, 2}, .between_nodes = false, .waits_for = {}, .feeds = {}};
-  const HopPace slow = pace_of(pipeline, both, links);
+  const HopTiming slow = hop_timing(pipeline, both, links);
   CHECK(slow.ceiling == 1'000'000'000);
   CHECK(slow.send == 6_us);
   CHECK(slow.latency == 13_us);
   CHECK(slow.most_under_way == 4);  // one that leaves, and three on their way for 13 us
   const Hop wide{.route = {2, 1}, .between_nodes = true, .waits_for = {}, .feeds = {}};
-  const HopPace fast = pace_of(pipeline, wide, links);
+  const HopTiming fast = hop_timing(pipeline, wide, links);
   CHECK(fast.ceiling == 2'000'000'000);
   CHECK(fast.send == 3_us);
   CHECK(fast.latency == 21_us);
   CHECK(fast.most_under_way == 8);
   pipeline.rendezvous = true;
-  CHECK(pace_of(pipeline, wide, links).most_under_way == 1);
+  CHECK(hop_timing(pipeline, wide, links).most_under_way == 1);
   // Chunks that take no time may all be on their way.
   pipeline.rendezvous = false;
   pipeline.chunk_time = {};
-  CHECK(pace_of(pipeline, wide, links).most_under_way == 5);
+  CHECK(hop_timing(pipeline, wide, links).most_under_way == 5);
 }
 
-TEST_CASE("flow shapes: links that carry all that is booked hold nobody back") {
+TEST_CASE("flow shapes: links that carry all that is reserved hold nobody back") {
   const NetworkLinks links{.capacities = {3, 2}, .latencies = {{}, {}}, .route_links = {0, 1}};
   PipelineShape shape;
   shape.hops.push_back({.route = {0, 1}, .between_nodes = false, .waits_for = {}, .feeds = {}});
   shape.hops.push_back({.route = {0, 2}, .between_nodes = false, .waits_for = {}, .feeds = {}});
   ChunkPipeline pipeline{.shape = &shape, .chunks = 1, .ceiling = 2, .chunk_time = 1_us};
-  std::vector<std::int64_t> booked(2, 0);
-  book(pipeline, paces_of(pipeline, links), links, booked);
-  CHECK(booked == std::vector<std::int64_t>{4, 2});
-  CHECK_FALSE(never_held_back(shape.hops[0].route, links, booked));
-  CHECK_FALSE(never_held_back(shape.hops[1].route, links, booked));
-  CHECK(never_held_back({1, 1}, links, booked));
-  booked[0] = std::numeric_limits<std::int64_t>::max() - 1;
-  book(pipeline, paces_of(pipeline, links), links, booked);
-  CHECK(booked[0] == std::numeric_limits<std::int64_t>::max());
+  std::vector<std::int64_t> reserved(2, 0);
+  reserve_links(pipeline, hop_timings(pipeline, links), links, reserved);
+  CHECK(reserved == std::vector<std::int64_t>{4, 2});
+  CHECK_FALSE(uncontended(shape.hops[0].route, links, reserved));
+  CHECK_FALSE(uncontended(shape.hops[1].route, links, reserved));
+  CHECK(uncontended({1, 1}, links, reserved));
+  reserved[0] = std::numeric_limits<std::int64_t>::max() - 1;
+  reserve_links(pipeline, hop_timings(pipeline, links), links, reserved);
+  CHECK(reserved[0] == std::numeric_limits<std::int64_t>::max());
 }
 
 TEST_CASE("flow shapes: links carry their kind's share of what they are said to") {
@@ -247,7 +248,7 @@ TEST_CASE("flow shapes: links carry their kind's share of what they are said to"
   builder.link(LinkKind::nic, 25_GBps, 2_us);
   builder.link(LinkKind::network, 50_GBps);
   builder.link(LinkKind::network, Bandwidth());
-  Cluster cluster = worlds::node(4, 300);
+  Cluster cluster = small::node(4, 300);
   cluster.nodes = 2;
   cluster.gpu.compute_capability = 80;
   cluster.network = {.kind = NetworkKind::infiniband, .nics_per_node = 1, .per_nic = 25_GBps};
@@ -263,7 +264,7 @@ TEST_CASE("flow shapes: links carry their kind's share of what they are said to"
 }
 
 TEST_CASE("flow shapes: which collectives the fabric has channels for") {
-  Cluster cluster = worlds::node(4);
+  Cluster cluster = small::node(4);
   const Fabric rings = ring_of({0, 1, 2, 3});
   Fabric trees;
   trees.trees.push_back({.parent = {0, 0, 0, 0}, .up = {}, .down = {}});
@@ -285,7 +286,7 @@ TEST_CASE("flow shapes: which collectives the fabric has channels for") {
 
 TEST_CASE("flow planner: a job of others is a ring of its own size") {
   // Two of four nodes, two GPUs each: six chunks of a quarter of 8 MB, 300 us at 40 GB/s.
-  const Cluster four = round_law::cluster(4, 2);
+  const Cluster four = round_costs::cluster(4, 2);
   Fabric fabric = ring_of({0, 1, 2, 3, 4, 5, 6, 7});
   const RingChannel others{
       .ranks = {2, 3, 4, 5},
@@ -319,7 +320,7 @@ TEST_CASE(
     "flow planner: latencies and bytes are scaled apart, and links stay busy until they are done") {
   // 241.25 us of latency twice as long, 700 us of bytes in half the time. The second is asked for before
   // the links are free, and waits.
-  const Cluster two = round_law::cluster(2, 4);
+  const Cluster two = round_costs::cluster(2, 4);
   FlowPlanner planner = fabrics::planner(two, fabrics::switched(two, 2), {});
   const CollectiveChoice ring{.algorithm = Algorithm::ring, .channels = 2};
   const ScheduledCollective one{.transfer = 832.5_us, .size = Bytes(16'000'000), .volume = 350_us};

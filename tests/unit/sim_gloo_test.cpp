@@ -7,7 +7,7 @@
 
 #include "ddpsim/sim/collective.hpp"
 #include "ddpsim/sim/collective_model.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -17,14 +17,14 @@ namespace {
 constexpr Bytes kAmple{1'000'000'000'000};
 
 Cluster nodes(int count, int gpus, Bandwidth nic = 100_Gbps) {
-  Cluster cluster = worlds::node(gpus);
+  Cluster cluster = small::node(gpus);
   cluster.nodes = count;
   cluster.network = {.kind = NetworkKind::tcp, .nics_per_node = 1, .per_nic = nic};
   return cluster;
 }
 
 Job gloo(const Cluster& cluster, GlooLinks links = {}) {
-  return worlds::on(cluster, GlooModel{.links = links});
+  return small::on(cluster, GlooModel{.links = links});
 }
 
 double volume_us(double ranks, double bytes, double gigabytes_per_second) {
@@ -161,21 +161,21 @@ TEST_CASE("gloo: a scale stretches latencies and bytes apart") {
       plan(gloo(nodes(1, 2), links), CollectiveKind::broadcast, Bytes(2'000'000));
   const GlooModel model{.links = links, .scale = {.fixed = 2, .bandwidth = 3}};
   const CollectivePlan scaled =
-      plan(worlds::on(nodes(1, 2), model), CollectiveKind::broadcast, Bytes(2'000'000));
+      plan(small::on(nodes(1, 2), model), CollectiveKind::broadcast, Bytes(2'000'000));
   CHECK(plain.transfer == 1090_us);
   CHECK(scaled.transfer == 2 * 90_us + 3 * 1000_us);
   CHECK(scaled.volume == 3000_us);
   CollectiveModel any = model;
-  REQUIRE(time_scale_of(any) != nullptr);
-  CHECK(time_scale_of(any)->bandwidth == 3);
+  REQUIRE(cost_factors_of(any) != nullptr);
+  CHECK(cost_factors_of(any)->bandwidth == 3);
 }
 
 TEST_CASE("gloo: as many collectives at a time as it has threads") {
   CHECK(collectives_at_a_time(gloo(nodes(1, 2), {.threads = 3})) == 3);
-  CHECK(collectives_at_a_time(worlds::on(nodes(1, 2), FreeModel{})) == 1);
-  CHECK(collectives_at_a_time(worlds::on(nodes(1, 2), AnalyticModel{})) == 1);
+  CHECK(collectives_at_a_time(small::on(nodes(1, 2), FreeModel{})) == 1);
+  CHECK(collectives_at_a_time(small::on(nodes(1, 2), AnalyticModel{})) == 1);
   CHECK(collectives_to_fill(gloo(nodes(1, 2), {.to_fill = 0.5})) == 1);
-  CHECK(collectives_to_fill(worlds::on(nodes(1, 2), FreeModel{})) == 1);
+  CHECK(collectives_to_fill(small::on(nodes(1, 2), FreeModel{})) == 1);
   CHECK(name_of(Backend::gloo) == "gloo");
   CHECK(name_of(Backend::nccl) == "nccl");
 }
@@ -198,13 +198,13 @@ TEST_CASE("gloo: one rank moves nothing") {
 
 TEST_CASE("gloo: a step holds two all-reduces in flight, and no kernel slows compute") {
   // Two gradients of 8 MB ready together at 10 us; each takes about 5.7 ms of links.
-  const Workload workload = worlds::chain({{8'000'000, 10}, {8'000'000, 10}}, 0, 10);
-  SimulationOptions options = worlds::bare();
+  const Workload workload = small::chain({{8'000'000, 10}, {8'000'000, 10}}, 0, 10);
+  SimulationOptions options = small::bare();
   options.ddp.bucket_cap_mb = 1;
   options.interference = {};
   const auto run = [&](int threads) {
     const GlooLinks links{.to_fill = 1, .host = 100_GBps, .threads = threads, .host_tensors = true};
-    return simulate(Job(workload, worlds::node(2), options, GlooModel{.links = links})).step;
+    return simulate(Job(workload, small::node(2), options, GlooModel{.links = links})).step;
   };
   const StepResult two = run(2);
   CHECK(two.times.interference == Duration());
@@ -218,15 +218,15 @@ TEST_CASE("gloo: a step holds two all-reduces in flight, and no kernel slows com
 }
 
 TEST_CASE("process groups: NCCL's all-reduces run side by side, and hold SMs side by side") {
-  const Workload workload = worlds::chain({{8'000'000, 10}, {8'000'000, 10}}, 0, 10'000);
-  SimulationOptions options = worlds::bare();
+  const Workload workload = small::chain({{8'000'000, 10}, {8'000'000, 10}}, 0, 10'000);
+  SimulationOptions options = small::bare();
   options.ddp.torch = {1, 13};
   options.ddp.bucket_cap_mb = 1;
   options.interference = {.sm_share = 1, .memory_share = 0};
   const CollectiveModel model = AnalyticModel{};
-  const StepResult one = simulate(Job(workload, worlds::node(4), options, model)).step;
+  const StepResult one = simulate(Job(workload, small::node(4), options, model)).step;
   options.ddp.process_groups = 2;
-  const StepResult two = simulate(Job(workload, worlds::node(4), options, model)).step;
+  const StepResult two = simulate(Job(workload, small::node(4), options, model)).step;
   CHECK(one.buckets[1].start >= one.buckets[0].end);
   CHECK(two.buckets[1].start < two.buckets[0].end);
   CHECK(two.buckets[1].end <= one.buckets[1].end);
@@ -236,7 +236,7 @@ TEST_CASE("process groups: over sockets one communicator does not fill the link"
   const auto fill = [](NetworkKind kind, Bandwidth nic) {
     Cluster cluster = nodes(2, 8, nic);
     cluster.network.kind = kind;
-    return collectives_to_fill(worlds::on(cluster, AnalyticModel{}));
+    return collectives_to_fill(small::on(cluster, AnalyticModel{}));
   };
   CHECK(fill(NetworkKind::infiniband, 100_Gbps) == 1);
   CHECK(fill(NetworkKind::tcp, 10_Gbps) == doctest::Approx(0.956 / 0.71));
@@ -244,7 +244,7 @@ TEST_CASE("process groups: over sockets one communicator does not fill the link"
   Cluster emulated = nodes(2, 8, 25_Gbps);
   emulated.network.sockets = Sockets::virtual_nic;
   emulated.ring.channels = 1;
-  CHECK(collectives_to_fill(worlds::on(emulated, AnalyticModel{})) ==
+  CHECK(collectives_to_fill(small::on(emulated, AnalyticModel{})) ==
         doctest::Approx(0.956 * 3.125 / 1.2));
   // Eight processes of a host that carries twelve: two in flight gain what is left of the host.
   const GlooLinks links{.process = 1_GBps, .to_fill = 1.6, .host = 12_GBps};

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "ddpsim/sim/schedule.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -47,31 +47,28 @@ TEST_CASE("in flight: two threads of one group share the links fairly") {
   const Schedule schedule =
       schedule_of({launching(0, {0_us, 0_us, 0_us})}, 3, 10_us, 10_us, {.groups = 1, .threads = 2});
   CHECK(ends(execute(schedule, {})) ==
-        std::vector<TimePoint>{worlds::at(20_us), worlds::at(20_us), worlds::at(30_us)});
+        std::vector<TimePoint>{small::at(20_us), small::at(20_us), small::at(30_us)});
 }
 
 TEST_CASE("in flight: what came later shares from then on") {
   // Alone until 5 us, then both at half: the first ends at 15, the second has 5 us left alone.
   const Schedule schedule =
       schedule_of({launching(0, {0_us, 5_us})}, 2, 10_us, 10_us, {.groups = 1, .threads = 2});
-  CHECK(ends(execute(schedule, {})) ==
-        std::vector<TimePoint>{worlds::at(15_us), worlds::at(20_us)});
+  CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{small::at(15_us), small::at(20_us)});
 }
 
 TEST_CASE("in flight: latency hides behind another's traffic") {
   // 10 us each, of which 2 us of traffic: together they take no longer than alone.
   const Schedule schedule =
       schedule_of({launching(0, {0_us, 0_us})}, 2, 10_us, 2_us, {.groups = 1, .threads = 2});
-  CHECK(ends(execute(schedule, {})) ==
-        std::vector<TimePoint>{worlds::at(10_us), worlds::at(10_us)});
+  CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{small::at(10_us), small::at(10_us)});
 }
 
 TEST_CASE(
     "in flight: links that one collective does not fill carry two for less than twice the time") {
   const Schedule schedule = schedule_of({launching(0, {0_us, 0_us})}, 2, 10_us, 10_us,
                                         {.groups = 2, .threads = 1, .to_fill = 1.25});
-  CHECK(ends(execute(schedule, {})) ==
-        std::vector<TimePoint>{worlds::at(16_us), worlds::at(16_us)});
+  CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{small::at(16_us), small::at(16_us)});
 }
 
 TEST_CASE("in flight: groups take turns, each in order") {
@@ -80,7 +77,7 @@ TEST_CASE("in flight: groups take turns, each in order") {
       schedule_of({launching(0, {0_us, 0_us, 0_us})}, 3, 10_us, 0_us, {.groups = 2, .threads = 1});
   schedule.collectives[1].transfer = 2_us;
   CHECK(ends(execute(schedule, {})) ==
-        std::vector<TimePoint>{worlds::at(10_us), worlds::at(2_us), worlds::at(20_us)});
+        std::vector<TimePoint>{small::at(10_us), small::at(2_us), small::at(20_us)});
 }
 
 TEST_CASE("in flight: alone on its lane a collective takes what it takes, whatever its volume") {
@@ -88,7 +85,7 @@ TEST_CASE("in flight: alone on its lane a collective takes what it takes, whatev
     const Schedule schedule =
         schedule_of({launching(0, {0_us, 0_us})}, 2, 10_us, volume, {.groups = 1, .threads = 1});
     CHECK(ends(execute(schedule, {})) ==
-          std::vector<TimePoint>{worlds::at(10_us), worlds::at(20_us)});
+          std::vector<TimePoint>{small::at(10_us), small::at(20_us)});
   }
 }
 
@@ -99,9 +96,9 @@ TEST_CASE("in flight: a late rank delays its collective, not the one beside it")
                   0_us, {.groups = 1, .threads = 2});
   const Execution execution = execute(schedule, {});
   CHECK(ends(execution) ==
-        std::vector<TimePoint>{worlds::at(10_us), worlds::at(14_us), worlds::at(20_us)});
+        std::vector<TimePoint>{small::at(10_us), small::at(14_us), small::at(20_us)});
   CHECK(execution.collectives[1].starts ==
-        std::vector<TimePoint>{worlds::at(0_us), worlds::at(4_us)});
+        std::vector<TimePoint>{small::at(0_us), small::at(4_us)});
 }
 
 TEST_CASE("in flight: traffic of NCCL slows compute only while it moves") {
@@ -113,7 +110,7 @@ TEST_CASE("in flight: traffic of NCCL slows compute only while it moves") {
       schedule_of({busy, launching(1, {20_us})}, 1, 20_us, 0_us, {.groups = 1, .threads = 1});
   schedule.collectives[0].memory_load = 0.5;
   const Execution execution = execute(schedule, {.compute_loss_per_load = 0.5});
-  CHECK(execution.ranks[0].compute.back().end == worlds::at(105_us));
+  CHECK(execution.ranks[0].compute.back().end == small::at(105_us));
 }
 
 TEST_CASE("in flight: compute beside them slows traffic as it slows transfers") {
@@ -122,5 +119,5 @@ TEST_CASE("in flight: compute beside them slows traffic as it slows transfers") 
   busy.compute = {{.action = Action::work, .duration = 10_us}};
   const Schedule schedule = schedule_of({busy}, 1, 2_us, 10_us, {.groups = 1, .threads = 2});
   CHECK(ends(execute(schedule, {.communication = 0.5})) ==
-        std::vector<TimePoint>{worlds::at(15_us)});
+        std::vector<TimePoint>{small::at(15_us)});
 }

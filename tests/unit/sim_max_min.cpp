@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 

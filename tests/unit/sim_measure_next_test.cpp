@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -15,7 +15,7 @@ namespace {
 
 /// Buckets of 3 MB and 5 MB with the limits below.
 Workload two_buckets() {
-  return worlds::chain({{3'000'000, 40}, {5'000'000, 100}}, 50, 100);
+  return small::chain({{3'000'000, 40}, {5'000'000, 100}}, 50, 100);
 }
 
 SimulationOptions limits() {
@@ -39,7 +39,7 @@ std::optional<NextMeasurement> next(std::vector<Sensitivity> sensitivities, cons
 }  // namespace
 
 TEST_CASE("measure next: the source that widens the interval most names the measurement") {
-  const Cluster cluster = worlds::node(8);
+  const Cluster cluster = small::node(8);
   const Sensitivity collectives = by(ErrorSource::bandwidth, 40_us);
   const Sensitivity costs = by(ErrorSource::ddp_costs, -20_us);
   REQUIRE(next({collectives, costs}, cluster));
@@ -52,8 +52,8 @@ TEST_CASE("measure next: the source that widens the interval most names the meas
 
 TEST_CASE("measure next: all_reduce_perf spans the buckets, rounded outwards to powers of two") {
   const Sensitivity collectives = by(ErrorSource::bandwidth, 40_us);
-  CHECK(next({collectives}, worlds::node(8))->command == "all_reduce_perf -b 1M -e 8M -f 2 -g 8");
-  Cluster cluster = worlds::node(4);
+  CHECK(next({collectives}, small::node(8))->command == "all_reduce_perf -b 1M -e 8M -f 2 -g 8");
+  Cluster cluster = small::node(4);
   cluster.nodes = 2;
   CHECK(next({collectives}, cluster)->command ==
         "mpirun -np 8 -N 4 all_reduce_perf -b 1M -e 8M -f 2 -g 1");
@@ -61,9 +61,9 @@ TEST_CASE("measure next: all_reduce_perf spans the buckets, rounded outwards to 
 
 TEST_CASE("measure next: the fixed cost shows at small sizes, whatever the buckets") {
   const Sensitivity fixed = by(ErrorSource::fixed_cost, 40_us);
-  CHECK(next({fixed, by(ErrorSource::bandwidth, 10_us)}, worlds::node(8))->source ==
+  CHECK(next({fixed, by(ErrorSource::bandwidth, 10_us)}, small::node(8))->source ==
         ErrorSource::fixed_cost);
-  CHECK(next({fixed}, worlds::node(8))->command == "all_reduce_perf -b 1K -e 32K -f 2 -g 8");
+  CHECK(next({fixed}, small::node(8))->command == "all_reduce_perf -b 1K -e 32K -f 2 -g 8");
   Calibration calibration;
   calibration.scales = {{.nodes = 1,
                          .gpus_per_node = 8,
@@ -71,7 +71,7 @@ TEST_CASE("measure next: the fixed cost shows at small sizes, whatever the bucke
                          .largest = Bytes(1 << 30),
                          .source = "large.txt",
                          .nccl = {}}};
-  Cluster cluster = worlds::node(8);
+  Cluster cluster = small::node(8);
   cluster.calibration = std::make_shared<const Calibration>(calibration);
   CHECK(next({fixed}, cluster)->source == ErrorSource::fixed_cost);
   CHECK(next({by(ErrorSource::bandwidth, 40_us)}, cluster) == std::nullopt);
@@ -79,7 +79,7 @@ TEST_CASE("measure next: the fixed cost shows at small sizes, whatever the bucke
 
 TEST_CASE("measure next: all_reduce_perf spans the four sizes that a fit needs at least") {
   const auto range = [](Bytes size) {
-    return measure_all_reduces(ErrorSource::bandwidth, {size}, worlds::node(8))->command;
+    return measure_all_reduces(ErrorSource::bandwidth, {size}, small::node(8))->command;
   };
   CHECK(range(Bytes(8)) == "all_reduce_perf -b 8 -e 64 -f 2 -g 8");
   CHECK(range(Bytes(16 << 20)) == "all_reduce_perf -b 4M -e 32M -f 2 -g 8");
@@ -100,7 +100,7 @@ TEST_CASE("measure next: of a calibrated cluster, what its logs have not, beside
                          .largest = Bytes(1 << 30),
                          .source = "n4.txt",
                          .nccl = {}}};
-  Cluster cluster = worlds::node(8);
+  Cluster cluster = small::node(8);
   cluster.calibration = std::make_shared<const Calibration>(calibration);
   const auto larger =
       measure_all_reduces(ErrorSource::bandwidth, {Bytes(1 << 20), Bytes(1 << 25)}, cluster);
@@ -120,24 +120,24 @@ TEST_CASE("measure next: of a calibrated cluster, what its logs have not, beside
 TEST_CASE("measure next: gloo is measured with what runs gloo, or by today's step on one rank") {
   const auto gloo = [](const Cluster& cluster) {
     return measure_next({by(ErrorSource::bandwidth, 40_us)}, 1000_us,
-                        Job(worlds::chain({{3'000'000, 40}, {9'000'000, 100}}, 50, 100), cluster,
+                        Job(small::chain({{3'000'000, 40}, {9'000'000, 100}}, 50, 100), cluster,
                             limits(), GlooModel{}));
   };
-  const auto here = gloo(worlds::node(8));
+  const auto here = gloo(small::node(8));
   CHECK(here->command ==
         "ddpsim-real WORKLOAD --backend cpu-gloo --all-reduce 1KiB,4MiB,16MiB --ranks 8");
   // Through each process 2 * 7/8 of 16 MiB; 14 steps and a start.
   CHECK(here->then ==
         "--gloo \"start:T step:T process:R\", T = time of 1KiB / 15, R = 29.36 MB / time of 16MiB");
-  Cluster two = worlds::node(8);
+  Cluster two = small::node(8);
   two.nodes = 2;
   CHECK(gloo(two)->command.starts_with(
       "mpirun -np 16 --map-by ppr:8:node -x MASTER_ADDR=HOST0 ddpsim-real WORKLOAD"));
-  CHECK(gloo(worlds::node(1))->then == "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME");
+  CHECK(gloo(small::node(1))->then == "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME");
 }
 
 TEST_CASE("measure next: nothing where no single source is worth a run") {
-  const Cluster cluster = worlds::node(8);
+  const Cluster cluster = small::node(8);
   CHECK(next({}, cluster) == std::nullopt);
   CHECK(next({by(ErrorSource::ddp_costs, 1_us)}, cluster) == std::nullopt);
   CHECK(next({by(ErrorSource::ddp_costs, Duration()), by(ErrorSource::bandwidth, Duration())},
@@ -145,7 +145,7 @@ TEST_CASE("measure next: nothing where no single source is worth a run") {
 }
 
 TEST_CASE("measure next: every source has its command, and what takes the result") {
-  const auto of = [](ErrorSource source) { return *next({by(source, 40_us)}, worlds::node(8)); };
+  const auto of = [](ErrorSource source) { return *next({by(source, 40_us)}, small::node(8)); };
   const auto check = [&](ErrorSource source, const std::string& command, const std::string& then) {
     const NextMeasurement measurement = of(source);
     CHECK(measurement.source == source);
@@ -158,7 +158,7 @@ TEST_CASE("measure next: every source has its command, and what takes the result
   check(ErrorSource::fixed_cost, "all_reduce_perf -b 1K -e 32K -f 2 -g 8", calibrate);
   check(ErrorSource::bandwidth, "all_reduce_perf -b 1M -e 8M -f 2 -g 8", calibrate);
   check(ErrorSource::collective_times, "all_reduce_perf -b 1M -e 8M -f 2 -g 8", calibrate);
-  check(ErrorSource::multi_gpu_slowdown,
+  check(ErrorSource::rank_slowdown,
         "time twenty steps of this job on this cluster, without a profiler",
         "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME");
   check(ErrorSource::compute_scale, "profile one step on one V100 of this cluster", import);
@@ -171,7 +171,7 @@ TEST_CASE("measure next: every source has its command, and what takes the result
 TEST_CASE("measure next: worth a run is what narrows the interval by more than 0.2 % of the step") {
   const auto worth = [](const std::vector<Sensitivity>& sensitivities) {
     const auto found = measure_next(sensitivities, 1000_us,
-                                    Job(two_buckets(), worlds::node(8), limits(), AnalyticModel{}));
+                                    Job(two_buckets(), small::node(8), limits(), AnalyticModel{}));
     return found ? std::optional(found->source) : std::nullopt;
   };
   CHECK(worth({by(ErrorSource::ddp_costs, 2_us)}) == std::nullopt);
@@ -187,14 +187,14 @@ TEST_CASE("measure next: worth a run is what narrows the interval by more than 0
   CHECK(worth({by(ErrorSource::compute_scale, -30_us), by(ErrorSource::ddp_costs, 30_us)}) ==
         ErrorSource::compute_scale);
   // Beside 5 us either way that remain: sqrt(25 + 24) - 5 are two.
-  CHECK_FALSE(next({by(ErrorSource::ddp_costs, 4.898_us)}, worlds::node(8)));
-  CHECK(next({by(ErrorSource::ddp_costs, 4.9_us)}, worlds::node(8)));
+  CHECK_FALSE(next({by(ErrorSource::ddp_costs, 4.898_us)}, small::node(8)));
+  CHECK(next({by(ErrorSource::ddp_costs, 4.9_us)}, small::node(8)));
 }
 
 TEST_CASE("measure next: all_reduce_perf's sizes, in its own units") {
   const auto range = [](const std::vector<Bytes>& sizes) {
     const std::string command =
-        measure_all_reduces(ErrorSource::bandwidth, sizes, worlds::node(8))->command;
+        measure_all_reduces(ErrorSource::bandwidth, sizes, small::node(8))->command;
     return command.substr(16, command.find(" -f") - 16);
   };
   CHECK(range({2048_MiB}) == "-b 512M -e 4G");
@@ -204,13 +204,13 @@ TEST_CASE("measure next: all_reduce_perf's sizes, in its own units") {
   CHECK(range({Bytes(), Bytes(3)}) == "-b 8 -e 64");
   CHECK(range({}) == "-b 8 -e 64");
   CHECK(range({8_KiB, 1_KiB}) == "-b 1K -e 8K");
-  CHECK_FALSE(measure_all_reduces(ErrorSource::bandwidth, {1_MiB}, worlds::node(1)));
+  CHECK_FALSE(measure_all_reduces(ErrorSource::bandwidth, {1_MiB}, small::node(1)));
 }
 
 TEST_CASE("measure next: what the steps send is what goes over the wire, bucket by bucket") {
   SimulationOptions options = limits();
   const auto sent = [&] {
-    return all_reduce_sizes(Job(two_buckets(), worlds::node(2), options, FreeModel{}));
+    return all_reduce_sizes(Job(two_buckets(), small::node(2), options, FreeModel{}));
   };
   CHECK(sent() == std::vector<Bytes>{Bytes(3'000'000), Bytes(5'000'000)});
   options.ddp.comm_hook = CommHook::bf16_compress;
@@ -223,10 +223,10 @@ TEST_CASE("measure next: what the steps send is what goes over the wire, bucket 
 TEST_CASE("measure next: gloo's fixed cost shows at 1 and 32 KiB, and small buckets at 1 KiB") {
   const auto gloo = [](ErrorSource source, const Workload& workload) {
     return *measure_next({by(source, 40_us)}, 1000_us,
-                         Job(workload, worlds::node(4), limits(), GlooModel{}));
+                         Job(workload, small::node(4), limits(), GlooModel{}));
   };
   const NextMeasurement fixed =
-      gloo(ErrorSource::collective_times, worlds::chain({{40, 40}}, 50, 40));
+      gloo(ErrorSource::collective_times, small::chain({{40, 40}}, 50, 40));
   CHECK(fixed.command == "ddpsim-real WORKLOAD --backend cpu-gloo --all-reduce 1KiB --ranks 4");
   // 2 * 3 steps and a start; 2 * 3/4 of 1024 B through each process.
   CHECK(

@@ -9,7 +9,7 @@
 #include "ddpsim/sim/collective_model.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/sim/tune.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -19,7 +19,7 @@ namespace {
 /// One node of eight, with a log of 8 B to `largest`.
 Cluster measured_up_to(std::int64_t largest) {
   Calibration calibration;
-  calibration.constants = constants_of(worlds::node(8));
+  calibration.constants = constants_of(small::node(8));
   calibration.misfit = {.small = 0.1, .middle = 0.1, .large = 0.1};
   calibration.scales = {{.nodes = 1,
                          .gpus_per_node = 8,
@@ -27,7 +27,7 @@ Cluster measured_up_to(std::int64_t largest) {
                          .largest = Bytes(largest),
                          .source = "n1.txt",
                          .nccl = {}}};
-  Cluster cluster = worlds::node(8);
+  Cluster cluster = small::node(8);
   cluster.calibration = std::make_shared<const Calibration>(calibration);
   return cluster;
 }
@@ -58,7 +58,7 @@ TEST_CASE(
   CHECK(graded({Bytes(1025)}, measured_up_to(256)).grade == Grade::c);
   CHECK(graded({Bytes(8 << 20), Bytes(8 << 20), Bytes(1)}, measured_up_to(1 << 23)).grade ==
         Grade::b);
-  CHECK(graded({Bytes(25 << 20)}, worlds::node(8)).because.empty());
+  CHECK(graded({Bytes(25 << 20)}, small::node(8)).because.empty());
 }
 
 TEST_CASE("measured sizes: a log of one node says nothing of sizes between nodes") {
@@ -74,7 +74,7 @@ TEST_CASE("measured sizes: a log of one node says nothing of sizes between nodes
 }
 
 TEST_CASE("measured sizes: steps and tables of all-reduces have the grade") {
-  const Workload workload = worlds::chain({{3'000'000, 40}, {5'000'000, 100}}, 50, 100);
+  const Workload workload = small::chain({{3'000'000, 40}, {5'000'000, 100}}, 50, 100);
   for (const bool far : {true, false}) {
     CAPTURE(far);
     const Grade grade = far ? Grade::c : Grade::b;

@@ -86,7 +86,7 @@ TEST_CASE("nccl borders: who lists LL128 gets it even where NCCL would not take 
   const auto protocol = [&](std::optional<ProtocolSet> protocols) {
     CollectiveTuning tuning = kNewest;
     tuning.protocols = protocols;
-    return choose(kAllReduce, 4_MiB, tcp, tuning).protocol;
+    return select_algorithm(kAllReduce, 4_MiB, tcp, tuning).protocol;
   };
   CHECK(protocol({}) != Protocol::ll128);
   CHECK(protocol(Protocol::ll128) == Protocol::ll128);
@@ -99,7 +99,7 @@ TEST_CASE("nccl borders: a log may forbid LL128 between nodes, not inside one, n
   CHECK(takes_ll128(selecting(nvlink(1, 8, 80, graph(8, 24)), without)));
   CollectiveTuning listed = kNewest;
   listed.protocols = Protocol::ll128;
-  CHECK(can_choose(selecting(nvlink(2, 8, 80, graph(8, 24)), without), listed));
+  CHECK(can_select_algorithm(selecting(nvlink(2, 8, 80, graph(8, 24)), without), listed));
 }
 
 TEST_CASE("nccl borders: a log may weigh trees between nodes; the estimate stays NCCL's") {
@@ -108,7 +108,7 @@ TEST_CASE("nccl borders: a log may weigh trees between nodes; the estimate stays
   const auto chosen = [&](double factor, Bytes size, int nodes) {
     Cluster cluster = two;
     cluster.nodes = nodes;
-    return choose(kAllReduce, size, selecting(cluster, {.tree_factor = factor}), kNewest);
+    return select_algorithm(kAllReduce, size, selecting(cluster, {.tree_factor = factor}), kNewest);
   };
   CHECK(chosen(1, 25_MiB, 2).algorithm == kRing);
   CHECK(chosen(0.5, 25_MiB, 2).algorithm == kTree);
@@ -221,12 +221,12 @@ TEST_CASE("nccl borders: what a choice carries besides") {
   for (const NcclVersion nccl : {NcclVersion{2, 18, 3}, NcclVersion{2, 4, 8}}) {
     tuning.nccl = nccl;
     const CollectiveChoice choice =
-        choose(kAllReduce, 25_MiB, nvlink(1, 8, 70, graph(6, 20)), tuning);
+        select_algorithm(kAllReduce, 25_MiB, nvlink(1, 8, 70, graph(6, 20)), tuning);
     CHECK(choice.buffer == 1_MiB);
     CHECK(choice.nccl == nccl);
     CHECK(choice.channels == 12);
   }
-  CHECK(can_choose(nvlink(1, 1, 70, graph(1, 20)), {.protocols = ProtocolSet()}));
+  CHECK(can_select_algorithm(nvlink(1, 1, 70, graph(1, 20)), {.protocols = ProtocolSet()}));
 }
 
 TEST_CASE("nccl borders: words for algorithms and protocols") {

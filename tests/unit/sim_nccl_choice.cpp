@@ -96,7 +96,7 @@ TEST_CASE("nccl choice: 2.30.7 picks what the sample evaluation picks") {
     for (const Sample::Best& best : sample.best) {
       CAPTURE(best.size.count());
       const CollectiveChoice choice =
-          choose(CollectiveKind::all_reduce, best.size, sample.cluster, kNewest);
+          select_algorithm(CollectiveKind::all_reduce, best.size, sample.cluster, kNewest);
       CHECK(choice.algorithm == best.algorithm);
       CHECK(choice.protocol == best.protocol);
       // The printed times were computed from the printed bandwidths, rounded to three digits.
@@ -182,9 +182,10 @@ TEST_CASE("nccl choice: NVLS by version on one H100 node, by hand") {
   check_entry(node, {2, 30, 7}, Algorithm::nvls_tree, simple, 25, 0);  // one node
   const Cluster b200 = switched(1, 100, 80, 80);
   check_entry(b200, {2, 30, 7}, nvls, simple, 25, 8 * (80 * .74 * 7 / 8 * 2) * 8 / 14);
-  CHECK(choose(CollectiveKind::all_reduce, 100_MiB, node, kNewest).algorithm == nvls);
-  CHECK(choose(CollectiveKind::all_reduce, 100_MiB, node, kNewest).channels == 16);
-  CHECK(choose(CollectiveKind::broadcast, 100_MiB, node, kNewest).algorithm == Algorithm::ring);
+  CHECK(select_algorithm(CollectiveKind::all_reduce, 100_MiB, node, kNewest).algorithm == nvls);
+  CHECK(select_algorithm(CollectiveKind::all_reduce, 100_MiB, node, kNewest).channels == 16);
+  CHECK(select_algorithm(CollectiveKind::broadcast, 100_MiB, node, kNewest).algorithm ==
+        Algorithm::ring);
 }
 
 TEST_CASE("nccl choice: NVLSTree by version on two and four H100 nodes, by hand") {
@@ -242,17 +243,20 @@ TEST_CASE("nccl choice: sets leave out what they exclude, and say when nothing i
   CollectiveTuning tuning = kNewest;
   tuning.algorithms = AlgorithmSet::all();
   tuning.algorithms->remove(Algorithm::nvls);
-  CHECK(choose(CollectiveKind::all_reduce, 100_MiB, node, tuning).algorithm == Algorithm::ring);
-  CHECK(can_choose(node, tuning));
+  CHECK(select_algorithm(CollectiveKind::all_reduce, 100_MiB, node, tuning).algorithm ==
+        Algorithm::ring);
+  CHECK(can_select_algorithm(node, tuning));
   CollectiveTuning without = kNewest;
   without.nvls = false;
-  CHECK(choose(CollectiveKind::all_reduce, 100_MiB, node, without).algorithm == Algorithm::ring);
+  CHECK(select_algorithm(CollectiveKind::all_reduce, 100_MiB, node, without).algorithm ==
+        Algorithm::ring);
   CollectiveTuning impossible = kNewest;
   impossible.algorithms = Algorithm::nvls_tree;  // one node has none
-  CHECK_FALSE(can_choose(node, impossible));
-  CHECK(choose(CollectiveKind::all_reduce, 1_MiB, node, impossible).algorithm == Algorithm::ring);
+  CHECK_FALSE(can_select_algorithm(node, impossible));
+  CHECK(select_algorithm(CollectiveKind::all_reduce, 1_MiB, node, impossible).algorithm ==
+        Algorithm::ring);
   impossible = {.nccl = {2, 30, 7}, .algorithms = Algorithm::nvls, .protocols = Protocol::ll};
-  CHECK_FALSE(can_choose(node, impossible));
+  CHECK_FALSE(can_select_algorithm(node, impossible));
 }
 
 TEST_CASE("nccl choice: channel bounds hold for rings, not for NVLS") {
@@ -260,7 +264,7 @@ TEST_CASE("nccl choice: channel bounds hold for rings, not for NVLS") {
   CollectiveTuning tuning = kNewest;
   tuning.max_channels = 4;
   CHECK(communicator_channels(node, tuning) == 4);
-  CHECK(choose(CollectiveKind::all_reduce, 100_MiB, node, tuning).channels == 16);
+  CHECK(select_algorithm(CollectiveKind::all_reduce, 100_MiB, node, tuning).channels == 16);
   tuning.max_channels.reset();
   tuning.min_channels = 32;
   CHECK(communicator_channels(node, tuning) == 32);
@@ -284,8 +288,10 @@ TEST_CASE("nccl choice: before 2.4 there are no trees, and between nodes a ring 
   const CollectiveTuning old{.nccl = {2, 3, 7}};
   const CollectiveTuning first{.nccl = {2, 4, 0}};
   for (const Bytes size : {4_KiB, 1_MiB, 256_MiB})
-    CHECK(choose(CollectiveKind::all_reduce, size, two, old).algorithm == Algorithm::ring);
-  CHECK(choose(CollectiveKind::all_reduce, 1_MiB, two, first).algorithm == Algorithm::tree);
+    CHECK(select_algorithm(CollectiveKind::all_reduce, size, two, old).algorithm ==
+          Algorithm::ring);
+  CHECK(select_algorithm(CollectiveKind::all_reduce, 1_MiB, two, first).algorithm ==
+        Algorithm::tree);
   CHECK(communicator_channels(two, old) == 1);
   CHECK(communicator_channels(two, first) == 12);
   two.nodes = 1;
@@ -295,7 +301,8 @@ TEST_CASE("nccl choice: before 2.4 there are no trees, and between nodes a ring 
 TEST_CASE("nccl choice: before 2.5 sizes are compared with thresholds") {
   const auto chosen = [](const Cluster& cluster, Bytes size, CollectiveTuning tuning) {
     tuning.nccl = {2, 4, 8};
-    const CollectiveChoice choice = choose(CollectiveKind::all_reduce, size, cluster, tuning);
+    const CollectiveChoice choice =
+        select_algorithm(CollectiveKind::all_reduce, size, cluster, tuning);
     CHECK(choice.nccl_estimate == Duration());  // it estimated nothing
     return std::string(name_of(choice.algorithm)) + " " + std::string(name_of(choice.protocol)) +
            " x" + std::to_string(choice.channels);
@@ -329,7 +336,7 @@ TEST_CASE("nccl choice: before 2.5 sizes are compared with thresholds") {
   SUBCASE("settings") {
     CHECK(chosen(cluster, 1_KiB, {.protocols = Protocol::simple}) == "tree Simple x2");
     CHECK(chosen(cluster, 64_MiB, {.protocols = Protocol::ll}) == "tree LL x2");
-    CHECK_FALSE(can_choose(cluster, {.nccl = {2, 4, 8}, .protocols = Protocol::ll128}));
+    CHECK_FALSE(can_select_algorithm(cluster, {.nccl = {2, 4, 8}, .protocols = Protocol::ll128}));
   }
 }
 
@@ -359,11 +366,12 @@ TEST_CASE("nccl choice: forced algorithm and protocol are obeyed") {
   const Cluster dgx1 = nvlink(1, 8, 70, graph(6, 20));
   const CollectiveTuning forced{
       .nccl = {2, 30, 7}, .algorithms = Algorithm::tree, .protocols = Protocol::simple};
-  const CollectiveChoice choice = choose(CollectiveKind::all_reduce, 4_KiB, dgx1, forced);
+  const CollectiveChoice choice = select_algorithm(CollectiveKind::all_reduce, 4_KiB, dgx1, forced);
   CHECK(choice.algorithm == Algorithm::tree);
   CHECK(choice.protocol == Protocol::simple);
   // A broadcast has only rings, whatever NCCL_ALGO says.
-  CHECK(choose(CollectiveKind::broadcast, 4_KiB, dgx1, forced).algorithm == Algorithm::ring);
+  CHECK(select_algorithm(CollectiveKind::broadcast, 4_KiB, dgx1, forced).algorithm ==
+        Algorithm::ring);
 }
 
 TEST_CASE("nccl choice: broadcasts run on rings and grow with the steps unless channels agree") {
@@ -380,8 +388,8 @@ TEST_CASE("nccl choice: broadcasts run on rings and grow with the steps unless c
 }
 
 TEST_CASE("nccl choice: one rank runs no tuning") {
-  const CollectiveChoice choice =
-      choose(CollectiveKind::all_reduce, 1024_MiB, nvlink(1, 1, 80, graph(1, 20)), kNewest);
+  const CollectiveChoice choice = select_algorithm(CollectiveKind::all_reduce, 1024_MiB,
+                                                   nvlink(1, 1, 80, graph(1, 20)), kNewest);
   CHECK(choice.algorithm == Algorithm::ring);
   CHECK(choice.protocol == Protocol::simple);
   CHECK(choice.channels == 1);
@@ -407,8 +415,9 @@ TEST_CASE("nccl choice: awkward sizes and rank counts always give an enabled cho
   for (const int gpus : {2, 3, 7, 13}) {
     for (const int nodes : {1, 2, 3}) {
       for (const std::int64_t bytes : {0LL, 1LL, 63LL, 64LL, 1LL << 40}) {
-        const CollectiveChoice choice = choose(CollectiveKind::all_reduce, Bytes(bytes),
-                                               nvlink(nodes, gpus, 80, graph(2, 20)), kNewest);
+        const CollectiveChoice choice =
+            select_algorithm(CollectiveKind::all_reduce, Bytes(bytes),
+                             nvlink(nodes, gpus, 80, graph(2, 20)), kNewest);
         CHECK(choice.channels >= 1);
         CHECK(choice.nccl_estimate > Duration());
       }

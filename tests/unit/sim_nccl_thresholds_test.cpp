@@ -49,8 +49,8 @@ TEST_CASE("nccl thresholds: the largest LL of 2.4, by GPU, nodes and collective"
   const auto largest = [](const Cluster& cluster, CollectiveKind kind, std::int64_t bytes) {
     const CollectiveTuning v{.nccl = {2, 4, 8}, .algorithms = Algorithm::ring};
     CAPTURE(bytes);
-    const CollectiveChoice at = choose(kind, Bytes(bytes), cluster, v);
-    const CollectiveChoice above = choose(kind, Bytes(bytes + 1), cluster, v);
+    const CollectiveChoice at = select_algorithm(kind, Bytes(bytes), cluster, v);
+    const CollectiveChoice above = select_algorithm(kind, Bytes(bytes + 1), cluster, v);
     CHECK(at.protocol == Protocol::ll);
     CHECK(at.channels == 2);
     CHECK(at.algorithm == Algorithm::ring);
@@ -63,7 +63,8 @@ TEST_CASE("nccl thresholds: the largest LL of 2.4, by GPU, nodes and collective"
   largest(nvlink(1, 8, 70, graph(1, 20)), CollectiveKind::broadcast, 2 * 256 * 64);
   // A second channel from 8 bytes a thread on.
   const auto channels = [](Bytes size) {
-    return choose(kAllReduce, size, nvlink(1, 8, 70, graph(1, 20)), {.nccl = {2, 4, 8}}).channels;
+    return select_algorithm(kAllReduce, size, nvlink(1, 8, 70, graph(1, 20)), {.nccl = {2, 4, 8}})
+        .channels;
   };
   CHECK(channels(Bytes(256 * 8 * 8)) == 1);
   CHECK(channels(Bytes(256 * 8 * 8 + 1)) == 2);
@@ -71,19 +72,20 @@ TEST_CASE("nccl thresholds: the largest LL of 2.4, by GPU, nodes and collective"
 }
 
 TEST_CASE("nccl thresholds: thresholds end and the table begins with 2.5, trees begin with 2.4") {
-  CHECK(chooses_by_thresholds({2, 4, 99}));
-  CHECK_FALSE(chooses_by_thresholds({2, 5, 0}));
+  CHECK(selects_by_thresholds({2, 4, 99}));
+  CHECK_FALSE(selects_by_thresholds({2, 5, 0}));
   const Cluster node = nvlink(1, 8, 70, graph(6, 20));
-  CHECK(choose(kAllReduce, 1_MiB, node, {.nccl = {2, 4, 99}}).nccl_estimate == Duration());
-  CHECK(choose(kAllReduce, 1_MiB, node, {.nccl = {2, 5, 0}}).nccl_estimate > Duration());
+  CHECK(select_algorithm(kAllReduce, 1_MiB, node, {.nccl = {2, 4, 99}}).nccl_estimate ==
+        Duration());
+  CHECK(select_algorithm(kAllReduce, 1_MiB, node, {.nccl = {2, 5, 0}}).nccl_estimate > Duration());
   const auto trees = [&](NcclVersion nccl) {
-    return can_choose(node, {.nccl = nccl, .algorithms = Algorithm::tree});
+    return can_select_algorithm(node, {.nccl = nccl, .algorithms = Algorithm::tree});
   };
   CHECK_FALSE(trees({2, 3, 99}));
   CHECK(trees({2, 4, 0}));
   // LL128 came with the table.
   const auto ll128 = [&](NcclVersion nccl) {
-    return can_choose(node, {.nccl = nccl, .protocols = Protocol::ll128});
+    return can_select_algorithm(node, {.nccl = nccl, .protocols = Protocol::ll128});
   };
   CHECK_FALSE(ll128({2, 4, 99}));
   CHECK(ll128({2, 5, 0}));

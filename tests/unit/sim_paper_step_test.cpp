@@ -272,11 +272,11 @@ TEST_CASE("paper step: a GPU twice as fast halves compute, not DDP's own work") 
                      {163_us, 165_us, 221_us, 221_us, 241_us, 1'000'000_B, kInFront}}) == "");
 }
 
-TEST_CASE("paper step: a pace of several ranks lengthens compute, and only compute") {
+TEST_CASE("paper step: a multi-GPU slowdown lengthens compute, and only compute") {
   // 1.25 times: forward 125; p2 187.5, copied 194.5; p1 282, copied 293; p0 380.5, copied 385.5; backward to
   // 398. b1 is hidden (386); copies out 398 to 421 run beside b2 (388.5 to 408.5) for 10.5 us.
   SimulationOptions options = all_costs();
-  options.pace.beside_others = 0.25;
+  options.rank_slowdown.beside_others = 0.25;
   const StepResult step = step_with(options);
   CHECK(differences(step.times, {.iteration = 458.5_us,
                                  .forward = 125_us,

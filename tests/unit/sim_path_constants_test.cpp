@@ -1,5 +1,5 @@
-// Which constants of the pipeline law hold for a cluster that no log was fitted to: by GPU, by path
-// inside the node, by network. The figures are those beside each constant in pipeline_law.hpp.
+// Which constants of the pipeline cost model hold for a cluster that no log was fitted to: by GPU, by path
+// inside the node, by network. The figures are those beside each constant in pipeline_cost.hpp.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -9,9 +9,9 @@
 #include "ddpsim/sim/collective.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/sim/nccl.hpp"
-#include "pipeline_law.hpp"
+#include "pipeline_cost.hpp"
 #include "pipeline_path.hpp"
-#include "round_law.hpp"
+#include "round_costs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -49,25 +49,25 @@ TEST_CASE("path constants: a generation of GPUs begins with sm_80, the next with
                               Expected{80, 0.76, 1.53, 8.0, 1}, Expected{89, 0.76, 1.53, 8.0, 1},
                               Expected{90, 0.82, 5.6, 15, 0.43}}) {
     CAPTURE(gpu.capability);
-    const PathConstants law = constants_of(cluster(gpu.capability));
-    CHECK(law.local_share == gpu.nvlink_share);
-    CHECK(law.ll_gbps == gpu.ll_gbps);
-    CHECK(law.ll128_gbps == gpu.ll128_gbps);
-    CHECK(law.launch_us == 7);
-    check_latency(law.start_us, {0, 36 * gpu.pace, 38 * gpu.pace});
-    check_latency(law.local_us, {0.84 * gpu.pace, 2.2 * gpu.pace, 4.0 * gpu.pace});
-    check_latency(law.hop_us, {5.3, 13.5, 30});  // the NIC is no faster for it
-    CHECK(law.channel_us == 0.3);
-    CHECK(law.lone_gpu == 0.66);
-    CHECK(law.overlap == 2.5);
-    CHECK(law.nvls_start_us == 31);
-    CHECK(law.nvls_wave_us == 2.3);
+    const PathConstants constants = constants_of(cluster(gpu.capability));
+    CHECK(constants.local_share == gpu.nvlink_share);
+    CHECK(constants.ll_gbps == gpu.ll_gbps);
+    CHECK(constants.ll128_gbps == gpu.ll128_gbps);
+    CHECK(constants.launch_us == 7);
+    check_latency(constants.start_us, {0, 36 * gpu.pace, 38 * gpu.pace});
+    check_latency(constants.local_us, {0.84 * gpu.pace, 2.2 * gpu.pace, 4.0 * gpu.pace});
+    check_latency(constants.hop_us, {5.3, 13.5, 30});  // the NIC is no faster for it
+    CHECK(constants.channel_us == 0.3);
+    CHECK(constants.single_gpu_per_node == 0.66);
+    CHECK(constants.overlap == 2.5);
+    CHECK(constants.nvls_start_us == 31);
+    CHECK(constants.nvls_wave_us == 2.3);
     // What only logs tell is left out.
-    CHECK(law.block_us == 0);
-    CHECK(law.ring_ends == 0);
-    CHECK(law.tree_share == 1);
-    CHECK(law.ll_share == 1);
-    CHECK(law.hop_growth == std::array<double, 3>{});
+    CHECK(constants.per_channel_start_us == 0);
+    CHECK(constants.ring_ends == 0);
+    CHECK(constants.tree_share == 1);
+    CHECK(constants.ll_share == 1);
+    CHECK(constants.hop_growth == std::array<double, 3>{});
   }
   CHECK(constants_of(cluster(90)).nvls_share == 0.707);
   CHECK(constants_of(cluster(99)).nvls_share == 0.707);
@@ -78,9 +78,9 @@ TEST_CASE("path constants: PCIe has its own hops and share, whatever the GPU") {
   for (const int capability : {70, 80, 90}) {
     Cluster pcie = cluster(capability);
     pcie.intra.kind = IntraKind::pcie;
-    const PathConstants law = constants_of(pcie);
-    check_latency(law.local_us, {4.0, 3.9, 3.9});
-    CHECK(law.local_share == 0.44);
+    const PathConstants constants = constants_of(pcie);
+    check_latency(constants.local_us, {4.0, 3.9, 3.9});
+    CHECK(constants.local_share == 0.44);
     // Direct NVLinks are NVLink, too.
     pcie.intra.kind = IntraKind::nvlink;
     CHECK(constants_of(pcie).local_share == nvlink_share(pcie));
@@ -108,10 +108,10 @@ TEST_CASE("path constants: each network has its hops, its rendezvous and its sha
     CAPTURE(static_cast<int>(network.sockets));
     Cluster over = cluster(80, network.kind);
     over.network.sockets = network.sockets;
-    const PathConstants law = constants_of(over);
-    check_latency(law.hop_us, network.hop_us);
-    CHECK(law.rendezvous_us == network.rendezvous_us);
-    CHECK(law.nic_share == doctest::Approx(network.share));
+    const PathConstants constants = constants_of(over);
+    check_latency(constants.hop_us, network.hop_us);
+    CHECK(constants.rendezvous_us == network.rendezvous_us);
+    CHECK(constants.nic_share == doctest::Approx(network.share));
   }
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("path constants: TCP connections carry so much each, less in short mes
   CHECK(connections_rate(3, cluster(80, NetworkKind::efa)) == kInfinite);
   // A log holds the connections of the channels it was measured with.
   Cluster fitted = cluster(80, NetworkKind::tcp);
-  round_law::set(fitted, round_law::constants());
+  round_costs::set(fitted, round_costs::constants());
   CHECK(connections_rate(3, fitted) == kInfinite);
 }
 
@@ -235,11 +235,11 @@ TEST_CASE("path constants: what traffic of any kind can fill of a link") {
 
 TEST_CASE("path constants: fast corrections widen the links, slow ones leave them") {
   // At 1 MiB the log of measured over law is -ln 2 at most; between sizes there are 2 % of room.
-  Cluster two = round_law::cluster(2, 4);
+  Cluster two = round_costs::cluster(2, 4);
   CHECK(fastest_correction(two) == 1);
   const auto with = [&](double weight) {
     Calibration calibration = *two.calibration;
-    const CorrectionPlace place{2, 4, 1_MiB, Algorithm::ring, Protocol::simple};
+    const OperatingPoint place{2, 4, 1_MiB, Algorithm::ring, Protocol::simple};
     calibration.correction = {{place, weight / 0.0325, 0}};
     Cluster corrected = two;
     corrected.calibration = std::make_shared<const Calibration>(calibration);

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ddpsim/sim/rank_variation.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -13,14 +13,14 @@ namespace {
 
 SimulationResult run(const SimulationOptions& options, int ranks, const Workload& workload,
                      const CollectiveModel& model = FreeModel{}) {
-  const Cluster cluster = worlds::node(ranks);
+  const Cluster cluster = small::node(ranks);
   REQUIRE(cannot_simulate(Job(workload, cluster, options, FreeModel{})) == std::nullopt);
   return simulate(Job(workload, cluster, options, model));
 }
 
 /// 50 us forward, two gradients, 100 us backward: 150 us of compute.
 Workload alike_ranks(double optimizer_us = 0) {
-  return worlds::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100, optimizer_us);
+  return small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100, optimizer_us);
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ TEST_CASE("rank variation: a straggler at 1.2 takes the whole job to its pace") 
   // Nothing but compute takes time. Every rank leaves the last all-reduce with the straggler, then runs
   // its optimizer; the straggler's takes 1.2 * 30 us, so it begins every forward 6 us after the
   // others and is the last again. Its own step of 1.2 * (50 + 100 + 30) us is the job's.
-  SimulationOptions options = worlds::bare();
+  SimulationOptions options = small::bare();
   options.variation.stragglers = {{.rank = 2, .slowdown = 1.2}};
   const SimulationResult result = run(options, 4, alike_ranks(30));
   CHECK(result.step.times.iteration == 216_us);
@@ -112,7 +112,7 @@ TEST_CASE("rank variation: which rank is slow changes nothing but its name") {
 TEST_CASE("rank variation: with jitter the slowest draw of each iteration sets its pace") {
   // Without an optimizer all ranks begin together, where the last all-reduce left them. The step then
   // lasts as long as the slowest rank computes: the greatest of 16 draws, times 150 us.
-  SimulationOptions options = worlds::bare();
+  SimulationOptions options = small::bare();
   options.variation = {.jitter = 0.1, .seed = 3};
   options.iterations = 200;
   const SimulationResult result = run(options, 16, alike_ranks());
@@ -155,7 +155,7 @@ TEST_CASE("rank variation: waits and what caused them are the same time") {
 }
 
 TEST_CASE("rank variation: staggered starts are paid once") {
-  SimulationOptions options = worlds::bare();
+  SimulationOptions options = small::bare();
   options.iterations = 4;
   const SimulationResult together = run(options, 4, alike_ranks());
   options.variation.stagger = 70_us;
@@ -168,7 +168,7 @@ TEST_CASE("rank variation: staggered starts are paid once") {
 }
 
 TEST_CASE("rank variation: percentiles need enough iterations") {
-  SimulationOptions options = worlds::bare();
+  SimulationOptions options = small::bare();
   options.variation.jitter = 0.02;
   options.iterations = 21;
   CHECK_FALSE(run(options, 2, alike_ranks()).statistics->p95);
@@ -181,7 +181,7 @@ TEST_CASE("rank variation: too many ranks to simulate one by one are refused") {
   SimulationOptions options;
   options.variation.jitter = 0.1;
   options.iterations = 1;
-  Cluster cluster = worlds::node(8);
+  Cluster cluster = small::node(8);
   cluster.nodes = 100'000;
   const auto problem = cannot_simulate(Job(alike_ranks(), cluster, options, FreeModel{}));
   REQUIRE(problem);

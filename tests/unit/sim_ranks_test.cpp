@@ -2,11 +2,11 @@
 #include "ddpsim/sim/collective_model.hpp"
 #include "ddpsim/sim/simulation_options.hpp"
 #include "ddpsim/sim/step.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
-using namespace ddpsim::worlds;
+using namespace ddpsim::small;
 
 namespace {
 

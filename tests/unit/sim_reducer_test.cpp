@@ -164,7 +164,7 @@ TEST_CASE(
 
 TEST_CASE("reducer: traffic slows compute by its share of memory while it moves") {
   // One bucket, ready at 50 of 1000 us of backward: it takes T at load L, and half of L is lost over T.
-  const Workload step = worlds::chain({{4'000'000, 50}}, 100, 1000);
+  const Workload step = small::chain({{4'000'000, 50}}, 100, 1000);
   const AnalyticModel model{};
   SimulationOptions options = free_of_costs();
   const ScheduledCollective bucket = scheduled(options, {}, step, model).schedule.collectives.at(0);

@@ -1,6 +1,6 @@
 // Iteration times of a training run, summed up.
 #include "iteration_statistics.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

@@ -12,12 +12,12 @@ Duration seconds(double count) {
 
 /// A forward of 400,000 s beside a backward of nothing much; a step may last 1,000,000 s.
 Workload slow() {
-  Workload step = worlds::chain({{400, 10}}, 0, 20);
+  Workload step = small::chain({{400, 10}}, 0, 20);
   step.forward = seconds(400'000);
   return step;
 }
 
-std::string problem(const Workload& step, const SimulationOptions& options = worlds::bare(),
+std::string problem(const Workload& step, const SimulationOptions& options = small::bare(),
                     const Cluster& cluster = paper::gpus()) {
   return cannot_simulate(Job(step, cluster, options, FreeModel{})).value_or("");
 }
@@ -46,7 +46,7 @@ TEST_CASE("limits: every recorded part counts towards the longest step") {
 
 TEST_CASE("limits: what makes compute slower counts at its slowest") {
   const auto with = [](auto change) {
-    SimulationOptions options = worlds::bare();
+    SimulationOptions options = small::bare();
     change(options);
     return problem(slow(), options);
   };
@@ -55,10 +55,14 @@ TEST_CASE("limits: what makes compute slower counts at its slowest") {
   CHECK(with([](Options& o) { o.compute_scale = 0.25; }) == kTooLong);
   CHECK(with([](Options& o) { o.compute_scale_range = {0.5, 4}; }) == "");
   CHECK(with([](Options& o) { o.compute_scale_range = {0.25, 4}; }) == kTooLong);
-  CHECK(with([](Options& o) { o.pace.beside_others = 1; }) == "");
-  CHECK(with([](Options& o) { o.pace.beside_others = 2; }) == kTooLong);
-  CHECK(with([](Options& o) { o.pace_range = {RankPace{}, RankPace{1, 0}}; }) == "");
-  CHECK(with([](Options& o) { o.pace_range = {RankPace{}, RankPace{2, 0}}; }) == kTooLong);
+  CHECK(with([](Options& o) { o.rank_slowdown.beside_others = 1; }) == "");
+  CHECK(with([](Options& o) { o.rank_slowdown.beside_others = 2; }) == kTooLong);
+  CHECK(with([](Options& o) {
+          o.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{1, 0}};
+        }) == "");
+  CHECK(with([](Options& o) {
+          o.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{2, 0}};
+        }) == kTooLong);
   CHECK(with([](Options& o) { o.variation.stragglers = {{1, 2}, {0, 1}}; }) == "");
   CHECK(with([](Options& o) { o.variation.stragglers = {{1, 3}, {0, 1}}; }) == kTooLong);
   CHECK(with([](Options& o) { o.variation.jitter = 0.1; }) == "");
@@ -93,32 +97,32 @@ TEST_CASE("limits: passes over memory, tensors and transfers take their time at 
   // One GPU: no transfers. Twelve passes over gradients, eight over buffers at 1 GB/s; 1 ms a tensor.
   const Cluster alone = paper::gpus(1);
   const auto with_gradient = [&](std::int64_t terabytes, const Cluster& cluster) {
-    Workload step = worlds::chain({{400, 10}}, 5, 20);
+    Workload step = small::chain({{400, 10}}, 5, 20);
     step.parameters[0].shape = {{terabytes * 250'000'000'000}};
-    return problem(step, worlds::bare(), cluster);
+    return problem(step, small::bare(), cluster);
   };
   CHECK(with_gradient(80, alone) == "");
   CHECK(with_gradient(90, alone) == kTooLong);
   const auto with_buffers = [&](std::int64_t terabytes, std::int64_t tensors) {
-    Workload step = worlds::chain({{400, 10}}, 5, 20);
+    Workload step = small::chain({{400, 10}}, 5, 20);
     step.buffers = {{.bytes = Bytes(terabytes * 1'000'000'000'000), .tensors = tensors}};
-    return problem(step, worlds::bare(), alone);
+    return problem(step, small::bare(), alone);
   };
   CHECK(with_buffers(120, 1) == "");
   CHECK(with_buffers(130, 1) == kTooLong);
   CHECK(with_buffers(0, 900'000'000) == "");
   CHECK(with_buffers(0, 1'100'000'000) == kTooLong);
   // At 1 GB/s between two GPUs the same 80 TB take at least 80,000 s, and sixteen times that at the worst.
-  CHECK(with_gradient(80, worlds::node(2, 1)) == kTooLong);
+  CHECK(with_gradient(80, small::node(2, 1)) == kTooLong);
 }
 
 TEST_CASE("limits: bytes beyond 2^50, of gradients or of buffers together") {
-  Workload step = worlds::chain({{400, 10}}, 5, 20);
+  Workload step = small::chain({{400, 10}}, 5, 20);
   step.parameters[0].shape = {{std::int64_t{1} << 48}};
   CHECK(problem(step) == kTooLong);  // 2^50 exactly: too slow, not too large
   step.parameters[0].shape = {{(std::int64_t{1} << 48) + 1}};
   CHECK(problem(step) == kTooLarge);
-  step = worlds::chain({{400, 10}}, 5, 20);
+  step = small::chain({{400, 10}}, 5, 20);
   const Bytes half(std::int64_t{1} << 49);
   step.buffers = {{.bytes = half}, {.bytes = half}};
   CHECK(problem(step) == kTooLong);
@@ -131,7 +135,7 @@ TEST_CASE("limits: bytes beyond 2^50, of gradients or of buffers together") {
 TEST_CASE("limits: ranks that differ are at most 65536, ranks alike as many as there are") {
   Cluster cluster = paper::gpus(8);
   cluster.network = {.kind = NetworkKind::infiniband, .nics_per_node = 8, .per_nic = 100_Gbps};
-  SimulationOptions options = worlds::bare();
+  SimulationOptions options = small::bare();
   const Workload step = paper::workload();
   const std::string too_many =
       "ranks that differ are simulated one by one: at most 65536, not 65544";
@@ -162,7 +166,7 @@ TEST_CASE("limits: a gradient that never comes needs an option that expects it")
         "parameter \"p0\" gets no gradient in this backward: DDP would stop with an error at the "
         "next "
         "forward. Pass --find-unused-parameters as the script does, or mark it \"ignored\"");
-  SimulationOptions options = worlds::bare();
+  SimulationOptions options = small::bare();
   options.ddp.find_unused_parameters = true;
   CHECK(problem(step, options) == "");
   options.ddp = {.static_graph = true};

@@ -5,7 +5,7 @@
 #include "ddpsim/sim/collective_model.hpp"
 #include "ddpsim/sim/simulation_options.hpp"
 #include "ddpsim/sim/step.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -19,8 +19,8 @@ RecordedModel taking(std::vector<Duration> durations) {
 
 SimulationResult run(const Workload& workload, SimulationOptions options,
                      const CollectiveModel& model, int ranks = 2) {
-  REQUIRE_FALSE(cannot_simulate(Job(workload, worlds::node(ranks), options, FreeModel{})));
-  return simulate(Job(workload, worlds::node(ranks), options, model));
+  REQUIRE_FALSE(cannot_simulate(Job(workload, small::node(ranks), options, FreeModel{})));
+  return simulate(Job(workload, small::node(ranks), options, model));
 }
 
 void check_sums(const StepTimes& times) {
@@ -34,7 +34,7 @@ void check_sums(const StepTimes& times) {
   }
 }
 
-/// splitmix64: small seeded randomness for random worlds.
+/// splitmix64: small seeded randomness for random jobs.
 struct Random {
   std::uint64_t state;
   std::uint64_t next() {
@@ -52,8 +52,8 @@ struct Random {
 
 TEST_CASE("step: two buckets, the first hidden, the second exposed") {
   // Backward 100 us; 4 MB ready at 40, 4 MB at 100; each all-reduce takes 30 us.
-  const Workload workload = worlds::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100, 10);
-  SimulationOptions options = worlds::bare();
+  const Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100, 10);
+  SimulationOptions options = small::bare();
   options.ddp.bucket_cap_mb = 1;
   const SimulationResult result = run(workload, options, taking({30_us, 30_us}));
   const StepTimes& times = result.step.times;
@@ -71,8 +71,8 @@ TEST_CASE("step: two buckets, the first hidden, the second exposed") {
 TEST_CASE("step: a bucket complete before its turn waits for the one in front") {
   // Bucket order follows the ready order of rank 0; forcing the buckets the other way round makes
   // the first to be complete the second in line.
-  const Workload workload = worlds::chain({{4'000'000, 10}, {4'000'000, 60}}, 0, 100);
-  SimulationOptions options = worlds::bare();
+  const Workload workload = small::chain({{4'000'000, 10}, {4'000'000, 60}}, 0, 100);
+  SimulationOptions options = small::bare();
   std::vector<Bucket> buckets = rebuilt_buckets(workload, std::vector<Bytes>{1_B});
   std::swap(buckets[0], buckets[1]);
   options.buckets = buckets;
@@ -83,8 +83,8 @@ TEST_CASE("step: a bucket complete before its turn waits for the one in front") 
 }
 
 TEST_CASE("step: the first iteration of a run has one bucket and hides nothing") {
-  const Workload workload = worlds::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
-  SimulationOptions options = worlds::bare();
+  const Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
+  SimulationOptions options = small::bare();
   options.ddp.bucket_cap_mb = 1;
   options.iterations = 2;
   const SimulationResult result = run(workload, options, taking({30_us, 30_us}));
@@ -95,8 +95,8 @@ TEST_CASE("step: the first iteration of a run has one bucket and hides nothing")
 }
 
 TEST_CASE("step: static_graph starts with everything after backward") {
-  const Workload workload = worlds::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
-  SimulationOptions options = worlds::bare();
+  const Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
+  SimulationOptions options = small::bare();
   options.ddp.bucket_cap_mb = 1;
   options.ddp.static_graph = true;
   options.iterations = 3;
@@ -109,8 +109,8 @@ TEST_CASE("step: static_graph starts with everything after backward") {
 }
 
 TEST_CASE("step: accumulation adds micro-batches without collectives") {
-  const Workload workload = worlds::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100, 10);
-  SimulationOptions options = worlds::bare();
+  const Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100, 10);
+  SimulationOptions options = small::bare();
   options.ddp.bucket_cap_mb = 1;
   const StepTimes once = run(workload, options, taking({30_us, 30_us})).step.times;
   options.ddp.accumulate = 3;
@@ -124,7 +124,7 @@ TEST_CASE("step: accumulation adds micro-batches without collectives") {
 }
 
 TEST_CASE("step: gradient_as_bucket_view leaves nothing to copy out") {
-  const Workload workload = worlds::chain({{40'000'000, 40}, {40'000'000, 100}}, 50, 100, 10);
+  const Workload workload = small::chain({{40'000'000, 40}, {40'000'000, 100}}, 50, 100, 10);
   SimulationOptions options;
   const StepTimes copied = run(workload, options, taking({30_us, 30_us})).step.times;
   options.ddp.gradient_as_bucket_view = true;
@@ -135,7 +135,7 @@ TEST_CASE("step: gradient_as_bucket_view leaves nothing to copy out") {
 }
 
 TEST_CASE("step: copies the recording already holds are not added again") {
-  Workload plain = worlds::chain({{40'000'000, 300}, {40'000'000, 800}}, 50, 1000);
+  Workload plain = small::chain({{40'000'000, 300}, {40'000'000, 800}}, 50, 1000);
   Workload hooked = plain;
   hooked.recorded_with.ddp_hooks = true;
   const SimulationOptions options;
@@ -147,10 +147,10 @@ TEST_CASE("step: copies the recording already holds are not added again") {
 }
 
 TEST_CASE("step: a recorded finalize replaces the modelled one, and views remove it") {
-  Workload workload = worlds::chain({{40'000'000, 300}, {40'000'000, 800}}, 50, 1000);
+  Workload workload = small::chain({{40'000'000, 300}, {40'000'000, 800}}, 50, 1000);
   workload.recorded_with.ddp_hooks = true;
   workload.recorded_with.finalize = 777_us;
-  SimulationOptions options = worlds::bare();
+  SimulationOptions options = small::bare();
   options.costs.copy_kernel = 1_us;
   const StepTimes recorded = run(workload, options, taking({1_us, 1_us})).step.times;
   CHECK((recorded.finalize - 777_us) < 1_us);
@@ -160,10 +160,10 @@ TEST_CASE("step: a recorded finalize replaces the modelled one, and views remove
 }
 
 TEST_CASE("step: unused parameters need find_unused_parameters and are ready at the first hook") {
-  Workload workload = worlds::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
+  Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
   workload.backward->ready.pop_back();
-  SimulationOptions options = worlds::bare();
-  const auto problem = cannot_simulate(Job(workload, worlds::node(2), options, FreeModel{}));
+  SimulationOptions options = small::bare();
+  const auto problem = cannot_simulate(Job(workload, small::node(2), options, FreeModel{}));
   REQUIRE(problem);
   CHECK(problem->find("--find-unused-parameters") != std::string::npos);
   options.ddp.find_unused_parameters = true;
@@ -175,16 +175,16 @@ TEST_CASE("step: unused parameters need find_unused_parameters and are ready at 
 }
 
 TEST_CASE("step: parameters outside DDP have no bucket but keep their place in backward") {
-  Workload workload = worlds::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
+  Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
   workload.parameters[1].ignored = true;
-  const SimulationResult result = run(workload, worlds::bare(), taking({30_us}));
+  const SimulationResult result = run(workload, small::bare(), taking({30_us}));
   REQUIRE(result.step.buckets.size() == 1);
   CHECK(result.step.buckets[0].bucket.parameters == std::vector<std::size_t>{0});
   CHECK(result.step.times.backward == 100_us);
 }
 
 TEST_CASE("step: buffers are broadcast before forward unless the recording holds it") {
-  Workload workload = worlds::chain({{4'000'000, 100}}, 50, 100);
+  Workload workload = small::chain({{4'000'000, 100}}, 50, 100);
   workload.buffers = {{.dtype = Dtype::float32, .bytes = 200_KiB, .tensors = 10}};
   const CollectiveModel model = AnalyticModel{};
   SimulationOptions options;
@@ -202,8 +202,8 @@ TEST_CASE("step: buffers are broadcast before forward unless the recording holds
 }
 
 TEST_CASE("step: a straggler makes the others wait, and only wait") {
-  const Workload workload = worlds::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
-  SimulationOptions options = worlds::bare();
+  const Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
+  SimulationOptions options = small::bare();
   options.ddp.bucket_cap_mb = 1;
   options.variation.stragglers = {{.rank = 2, .slowdown = 1.2}};
   const StepTimes times = run(workload, options, taking({30_us, 30_us}), 4).step.times;
@@ -216,7 +216,7 @@ TEST_CASE("step: a straggler makes the others wait, and only wait") {
 }
 
 TEST_CASE("step: one rank has nothing to communicate") {
-  const Workload workload = worlds::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
+  const Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
   const CollectiveModel model = AnalyticModel{};
   const StepTimes times = run(workload, {}, model, 1).step.times;
   CHECK(times.communication == Duration());
@@ -224,11 +224,11 @@ TEST_CASE("step: one rank has nothing to communicate") {
   check_sums(times);
 }
 
-TEST_CASE("step: random worlds keep the sums, and a faster network is never slower") {
+TEST_CASE("step: random jobs keep the sums, and a faster network is never slower") {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     CAPTURE(seed);
     Random random{seed};
-    std::vector<worlds::Gradient> gradients;
+    std::vector<small::Gradient> gradients;
     double at = 0;
     const std::int64_t count = 1 + random.below(20);
     for (std::int64_t k = 0; k < count; ++k) {
@@ -236,7 +236,7 @@ TEST_CASE("step: random worlds keep the sums, and a faster network is never slow
       gradients.push_back({4 * random.below(5'000'000), at});
     }
     Workload workload =
-        worlds::chain(gradients, 500, at + static_cast<double>(random.below(50)), 20);
+        small::chain(gradients, 500, at + static_cast<double>(random.below(50)), 20);
     workload.recorded_with.ddp_hooks = random.below(2) == 0;
     if (random.below(3) == 0) workload.iteration = Duration::microseconds(at + 600);
     SimulationOptions options;
@@ -250,7 +250,7 @@ TEST_CASE("step: random worlds keep the sums, and a faster network is never slow
     options.interference.sm_share = 0;
     Duration before = Duration::max();
     for (const double rate : {5.0, 20.0, 80.0, 320.0}) {
-      const Cluster cluster = worlds::node(ranks, rate);
+      const Cluster cluster = small::node(ranks, rate);
       const CollectiveModel model =
           AnalyticModel{.tuning = {.algorithms = Algorithm::ring, .protocols = Protocol::simple}};
       const StepTimes times = simulate(Job(workload, cluster, options, model)).step.times;
@@ -262,25 +262,25 @@ TEST_CASE("step: random worlds keep the sums, and a faster network is never slow
 }
 
 TEST_CASE("step: what cannot be simulated is said with the way out") {
-  const Cluster cluster = worlds::node(2);
-  Workload workload = worlds::chain({{400, 10}}, 5, 20);
+  const Cluster cluster = small::node(2);
+  Workload workload = small::chain({{400, 10}}, 5, 20);
   workload.parameters[0].shape.reset();
   CHECK(cannot_simulate(Job(workload, cluster, {}, FreeModel{}))->find("--model") !=
         std::string::npos);
-  workload = worlds::chain({{400, 10}}, 5, 20);
+  workload = small::chain({{400, 10}}, 5, 20);
   workload.backward.reset();
   CHECK(cannot_simulate(Job(workload, cluster, {}, FreeModel{}))->find("import") !=
         std::string::npos);
-  workload = worlds::chain({}, 5, 20);
+  workload = small::chain({}, 5, 20);
   CHECK(cannot_simulate(Job(workload, cluster, {}, FreeModel{})));
-  workload = worlds::chain({{400, 10}}, 5, 20);
+  workload = small::chain({{400, 10}}, 5, 20);
   workload.parameters[0].shape = {{std::int64_t{1} << 62}};
   CHECK(cannot_simulate(Job(workload, cluster, {}, FreeModel{}))->find("2^63") !=
         std::string::npos);
   workload.parameters[0].shape = {{std::int64_t{1} << 60}};
   CHECK(cannot_simulate(Job(workload, cluster, {}, FreeModel{}))->find("TiB") != std::string::npos);
   workload.parameters[0].shape = {{std::int64_t{1} << 47}};
-  CHECK(cannot_simulate(Job(workload, worlds::node(2, 1e-6), {}, FreeModel{}))->find("days") !=
+  CHECK(cannot_simulate(Job(workload, small::node(2, 1e-6), {}, FreeModel{}))->find("days") !=
         std::string::npos);
 }
 
@@ -288,7 +288,7 @@ namespace {
 
 /// Two gradients recorded under DDP on two ranks, an 8-channel kernel from 30 to 90 us of backward.
 Workload recorded_on_two_ranks() {
-  Workload workload = worlds::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 120, 10);
+  Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 120, 10);
   RecordedWith& recorded = workload.recorded_with;
   recorded.ddp_hooks = true;
   recorded.world_size = 2;
@@ -303,32 +303,32 @@ Workload recorded_on_two_ranks() {
 
 TEST_CASE("step: what NCCL slowed in the recording is the same on every cluster") {
   const Workload workload = recorded_on_two_ranks();
-  SimulationOptions options = worlds::bare();
+  SimulationOptions options = small::bare();
   options.interference.sm_share = 1;
   // 60 us of backward ran at 72/80 speed: 6 us of its 120 are not its own.
   for (const int ranks : {1, 2, 8}) {
-    const Cluster cluster = worlds::node(ranks);
+    const Cluster cluster = small::node(ranks);
     const StepTimes times = simulate(Job(workload, cluster, options, AnalyticModel{})).step.times;
     CHECK(times.backward_compute == 114_us);
   }
-  const Cluster cluster = worlds::node(2);
+  const Cluster cluster = small::node(2);
   CHECK(simulate_times(Job(workload, cluster, options, FreeModel{})).backward_compute == 114_us);
 }
 
 TEST_CASE("step: a recording replayed with its own durations and kernels comes out as it was") {
   const Workload workload = recorded_on_two_ranks();
-  SimulationOptions options = worlds::bare();
+  SimulationOptions options = small::bare();
   options.interference.sm_share = 1;
   options.ddp.bucket_cap_mb = 1;
   const RecordedModel model{.durations = {60_us, 40_us}, .channels = 8};
-  const StepTimes times = simulate_times(Job(workload, worlds::node(2), options, model));
+  const StepTimes times = simulate_times(Job(workload, small::node(2), options, model));
   CHECK(times.backward.microseconds() == doctest::Approx(120).epsilon(0.05));
   CHECK(times.interference > Duration());
 }
 
 TEST_CASE("step: copies out take what was recorded, whatever the buckets under study") {
   const Workload workload = recorded_on_two_ranks();
-  SimulationOptions options = worlds::bare();
+  SimulationOptions options = small::bare();
   options.costs.copy_kernel = 1_us;
   Duration least = Duration::max();
   Duration most;
@@ -336,7 +336,7 @@ TEST_CASE("step: copies out take what was recorded, whatever the buckets under s
     options.ddp.bucket_cap_mb = cap;
     // With free collectives nothing hides a copy: finalize is all of them.
     const Duration finalize =
-        simulate_times(Job(workload, worlds::node(2), options, FreeModel{})).finalize;
+        simulate_times(Job(workload, small::node(2), options, FreeModel{})).finalize;
     least = std::min(least, finalize);
     most = std::max(most, finalize);
   }
@@ -347,12 +347,12 @@ TEST_CASE("step: buffers are broadcast once per synchronised step, not per micro
   Workload workload = recorded_on_two_ranks();
   workload.buffers = {{.dtype = Dtype::float32, .bytes = 4_KiB, .tensors = 1}};
   workload.recorded_with.buffer_broadcast = 20_us;
-  SimulationOptions options = worlds::bare();
-  CHECK(simulate_times(Job(workload, worlds::node(2), options, FreeModel{})).forward == 50_us);
+  SimulationOptions options = small::bare();
+  CHECK(simulate_times(Job(workload, small::node(2), options, FreeModel{})).forward == 50_us);
   options.ddp.accumulate = 2;
-  CHECK(simulate_times(Job(workload, worlds::node(2), options, FreeModel{})).forward == 80_us);
+  CHECK(simulate_times(Job(workload, small::node(2), options, FreeModel{})).forward == 80_us);
   options.ddp.broadcast_buffers = false;
-  const StepTimes without = simulate_times(Job(workload, worlds::node(2), options, FreeModel{}));
+  const StepTimes without = simulate_times(Job(workload, small::node(2), options, FreeModel{}));
   CHECK(without.forward == 60_us);
   CHECK(without.buffer_broadcast == Duration());
 }
@@ -360,21 +360,21 @@ TEST_CASE("step: buffers are broadcast once per synchronised step, not per micro
 TEST_CASE("step: static_graph's first iteration loses nothing that was recorded") {
   Workload workload = recorded_on_two_ranks();
   for (ReadyEvent& event : workload.backward->ready) event.copied_at = event.at + 15_us;
-  SimulationOptions options = worlds::bare();
+  SimulationOptions options = small::bare();
   options.ddp.static_graph = true;
   options.iterations = 2;
   const SimulationResult result =
-      simulate(Job(workload, worlds::node(2), options, taking({1_us, 1_us, 1_us})));
+      simulate(Job(workload, small::node(2), options, taking({1_us, 1_us, 1_us})));
   CHECK(result.iterations[0].times.backward == result.iterations[1].times.backward);
 }
 
 TEST_CASE("step: a compression hook halves the wire and adds casts around it") {
   // 4 MB of fp32 ready at 100 us. At 1 byte per ps of memory: cast 6 MB, divide 4 MB, cast back 6
   // MB; copies 8 MB each.
-  const Workload workload = worlds::chain({{4'000'000, 100}}, 50, 100);
-  SimulationOptions options = worlds::bare();
+  const Workload workload = small::chain({{4'000'000, 100}}, 50, 100);
+  SimulationOptions options = small::bare();
   options.costs.copy_bandwidth_share = 1;
-  Cluster cluster = worlds::node(2);
+  Cluster cluster = small::node(2);
   cluster.gpu.memory_bandwidth = Bandwidth::gigabytes_per_second(1000);
   const auto run_with = [&](CommHook hook) {
     options.ddp.comm_hook = hook;
@@ -395,11 +395,11 @@ TEST_CASE("step: a compression hook halves the wire and adds casts around it") {
 }
 
 TEST_CASE("step: casts of a compression hook wait for a host that is behind") {
-  Workload workload = worlds::chain({{4'000'000, 100}}, 50, 100);
+  Workload workload = small::chain({{4'000'000, 100}}, 50, 100);
   workload.host_ready = {300_us};  // of backward: 200 us after the GPU wrote the gradient
-  SimulationOptions options = worlds::bare();
+  SimulationOptions options = small::bare();
   options.costs.copy_bandwidth_share = 1;
-  Cluster cluster = worlds::node(2);
+  Cluster cluster = small::node(2);
   cluster.gpu.memory_bandwidth = Bandwidth::gigabytes_per_second(1000);
   const auto start_with = [&](CommHook hook) {
     options.ddp.comm_hook = hook;
@@ -412,14 +412,14 @@ TEST_CASE("step: casts of a compression hook wait for a host that is behind") {
 }
 
 TEST_CASE("step: casts that were recorded are not made once more") {
-  Workload workload = worlds::chain({{4'000'000, 100}}, 50, 100);
+  Workload workload = small::chain({{4'000'000, 100}}, 50, 100);
   workload.recorded_with.ddp_hooks = true;
   workload.recorded_with.world_size = 2;
-  SimulationOptions options = worlds::bare();
+  SimulationOptions options = small::bare();
   options.costs.copy_bandwidth_share = 1;
   options.ddp.comm_hook = CommHook::fp16_compress;
   const auto backward = [&] {
-    return simulate(Job(workload, worlds::node(2), options, taking({30_us}))).step.times.backward;
+    return simulate(Job(workload, small::node(2), options, taking({30_us}))).step.times.backward;
   };
   const Duration added = backward();
   workload.recorded_with.wire = Dtype::float16;
@@ -429,12 +429,12 @@ TEST_CASE("step: casts that were recorded are not made once more") {
 }
 
 TEST_CASE("step: a cast back runs beside the next all-reduce, not in front of it") {
-  const Workload workload = worlds::chain({{4'000'000, 10}, {4'000'000, 10}}, 0, 10);
-  SimulationOptions options = worlds::bare();
+  const Workload workload = small::chain({{4'000'000, 10}, {4'000'000, 10}}, 0, 10);
+  SimulationOptions options = small::bare();
   options.costs.copy_bandwidth_share = 1;
   options.ddp = {.bucket_cap_mb = 1, .gradient_as_bucket_view = true};
   options.ddp.comm_hook = CommHook::fp16_compress;
-  Cluster cluster = worlds::node(2);
+  Cluster cluster = small::node(2);
   cluster.gpu.memory_bandwidth = Bandwidth::gigabytes_per_second(1000);
   const StepResult step = simulate(Job(workload, cluster, options, taking({30_us, 30_us}))).step;
   CHECK(step.buckets[1].start == step.buckets[0].end);
@@ -449,10 +449,10 @@ TEST_CASE("step: an all-reduce behind a compression hook carries two bytes an el
   CHECK(wire_bytes(options, Dtype::float32, 12_B) == 6_B);
   CHECK(wire_bytes(options, Dtype::float64, 16_B) == 4_B);
   CHECK(wire_bytes(options, Dtype::float16, 12_B) == 12_B);
-  const Workload workload = worlds::chain({{64'000'000, 100}}, 50, 100);
-  SimulationOptions simulation = worlds::bare();
+  const Workload workload = small::chain({{64'000'000, 100}}, 50, 100);
+  SimulationOptions simulation = small::bare();
   const auto transfer = [&] {
-    return simulate(Job(workload, worlds::node(4), simulation, AnalyticModel{}))
+    return simulate(Job(workload, small::node(4), simulation, AnalyticModel{}))
         .step.times.communication;
   };
   const Duration whole = transfer();

@@ -13,10 +13,10 @@ namespace {
 /// Forward to 20, backward to 100, the optimizer from `optimizer` for 10 us.
 by_hand::Step by_hand_with(const std::vector<OnTheWire>& wires, Duration optimizer = 200_us) {
   by_hand::Step step;
-  step.compute(Purpose::forward, 0_us, 20_us);
-  step.compute(Purpose::backward, 20_us, 100_us);
-  step.compute(Purpose::all_reduce, 100_us, optimizer, 0_us, Action::wait);
-  step.compute(Purpose::optimizer, optimizer, optimizer + 10_us);
+  step.compute(OperationKind::forward, 0_us, 20_us);
+  step.compute(OperationKind::backward, 20_us, 100_us);
+  step.compute(OperationKind::all_reduce, 100_us, optimizer, 0_us, Action::wait);
+  step.compute(OperationKind::optimizer, optimizer, optimizer + 10_us);
   for (const OnTheWire& wire : wires) step.wire(wire);
   return step;
 }
@@ -86,15 +86,15 @@ TEST_CASE("summary: a copy out costs what of it no communication hides") {
   // The wire is busy to 130 and from 150 to 170. Copies 110 to 140 (10 beyond), 140 to 160 (10), 165 to 175 (5),
   // then an event to 180.
   by_hand::Step step;
-  step.compute(Purpose::forward, 0_us, 20_us);
-  step.compute(Purpose::backward, 20_us, 100_us);
-  step.compute(Purpose::all_reduce, 100_us, 110_us, 0_us, Action::wait);
-  step.compute(Purpose::copy_out, 110_us, 140_us);
-  step.compute(Purpose::copy_out, 140_us, 160_us);
-  step.compute(Purpose::all_reduce, 160_us, 165_us, 0_us, Action::wait);
-  step.compute(Purpose::copy_out, 165_us, 175_us);
-  step.compute(Purpose::local_used_map, 175_us, 180_us, 0_us, Action::wait);
-  step.compute(Purpose::optimizer, 180_us, 183_us);
+  step.compute(OperationKind::forward, 0_us, 20_us);
+  step.compute(OperationKind::backward, 20_us, 100_us);
+  step.compute(OperationKind::all_reduce, 100_us, 110_us, 0_us, Action::wait);
+  step.compute(OperationKind::copy_out, 110_us, 140_us);
+  step.compute(OperationKind::copy_out, 140_us, 160_us);
+  step.compute(OperationKind::all_reduce, 160_us, 165_us, 0_us, Action::wait);
+  step.compute(OperationKind::copy_out, 165_us, 175_us);
+  step.compute(OperationKind::local_used_map, 175_us, 180_us, 0_us, Action::wait);
+  step.compute(OperationKind::optimizer, 180_us, 183_us);
   step.wire({90_us, 95_us, 130_us});
   step.wire({150_us, 160_us, 170_us});
   CHECK(differences(step.times(), {.iteration = 183_us,
@@ -110,21 +110,22 @@ TEST_CASE("summary: a copy out costs what of it no communication hides") {
                                    .stall = 5_us}) == "");
 }
 
-TEST_CASE("summary: each purpose is booked to its part, waiting in front of it included") {
+TEST_CASE(
+    "summary: each kind of operation is attributed to its part, waiting in front of it included") {
   // Buffer copies 5, their broadcast and its way back 12, copies 3; rebuilding 30; forward to 90.
   // Backward: 20 of work in 25 (slowed), 2 us of waiting for a host before a cast, a copy of 4 in 6.
   by_hand::Step step;
-  step.compute(Purpose::buffer_copy, 0_us, 5_us);
-  step.compute(Purpose::buffer_broadcast, 5_us, 5_us, 0_us, Action::record);
-  step.compute(Purpose::buffer_broadcast, 5_us, 17_us, 0_us, Action::wait);
-  step.compute(Purpose::buffer_copy, 17_us, 20_us);
-  step.compute(Purpose::rebuild, 20_us, 50_us, 0_us, Action::wait);
-  step.compute(Purpose::forward, 50_us, 90_us);
-  step.compute(Purpose::backward, 90_us, 115_us, 20_us);
-  step.compute(Purpose::copy_in, 115_us, 117_us, 12_us, Action::wait);
-  step.compute(Purpose::copy_in, 117_us, 123_us, 4_us);
-  step.compute(Purpose::copy_in, 123_us, 123_us, 0_us, Action::record);
-  step.compute(Purpose::optimizer, 123_us, 130_us, 6_us);
+  step.compute(OperationKind::buffer_copy, 0_us, 5_us);
+  step.compute(OperationKind::buffer_broadcast, 5_us, 5_us, 0_us, Action::record);
+  step.compute(OperationKind::buffer_broadcast, 5_us, 17_us, 0_us, Action::wait);
+  step.compute(OperationKind::buffer_copy, 17_us, 20_us);
+  step.compute(OperationKind::rebuild, 20_us, 50_us, 0_us, Action::wait);
+  step.compute(OperationKind::forward, 50_us, 90_us);
+  step.compute(OperationKind::backward, 90_us, 115_us, 20_us);
+  step.compute(OperationKind::copy_in, 115_us, 117_us, 12_us, Action::wait);
+  step.compute(OperationKind::copy_in, 117_us, 123_us, 4_us);
+  step.compute(OperationKind::copy_in, 123_us, 123_us, 0_us, Action::record);
+  step.compute(OperationKind::optimizer, 123_us, 130_us, 6_us);
   CHECK(differences(step.times(), {.iteration = 130_us,
                                    .forward = 90_us,
                                    .buffer_broadcast = 20_us,
@@ -139,11 +140,11 @@ TEST_CASE("summary: a recorded buffer broadcast is a part of forward at the spee
   const by_hand::Step step = by_hand_with({});
   Workload workload;
   workload.recorded_with.buffer_broadcast = 12_us;
-  SimulationOptions options = worlds::bare();
+  SimulationOptions options = small::bare();
   options.compute_scale = 4;
   const auto broadcast = [&] {
     return attribute_times(step.planned, step.execution,
-                           Job(workload, worlds::node(2), options, FreeModel{}))
+                           Job(workload, small::node(2), options, FreeModel{}))
         .buffer_broadcast;
   };
   CHECK(broadcast() == 3_us);

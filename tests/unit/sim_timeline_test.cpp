@@ -10,34 +10,35 @@ TEST_CASE("timeline: neighbours of one purpose are one span, those with a label 
   by_hand::Step step;
   RankPrograms& rank = step.planned.schedule.ranks[0];
   rank.rank = 4;
-  const auto compute = [&](Action action, Purpose purpose, Duration start, Duration end,
+  const auto compute = [&](Action action, OperationKind purpose, Duration start, Duration end,
                            std::int32_t bucket = -1) {
     by_hand::Step::add(rank.compute, step.execution.ranks[0].compute,
                        {.action = action, .purpose = purpose, .bucket = bucket}, start, end);
   };
-  compute(Action::wait_until, Purpose::forward, 0_us, 3_us);
-  compute(Action::work, Purpose::forward, 3_us, 10_us);
-  compute(Action::work, Purpose::backward, 10_us, 20_us, 2);
-  compute(Action::work, Purpose::copy_in, 20_us, 20_us, 2);
-  compute(Action::work, Purpose::backward, 20_us, 30_us, 1);
-  compute(Action::record, Purpose::backward, 30_us, 31_us);
-  compute(Action::work, Purpose::backward, 31_us, 40_us, 0);
-  compute(Action::wait, Purpose::copy_out, 40_us, 50_us);
-  compute(Action::work, Purpose::copy_out, 50_us, 55_us, 0);
-  compute(Action::work, Purpose::copy_out, 55_us, 60_us, 1);
-  const auto host = [&](Action action, Purpose purpose, Duration start, Duration end) {
+  compute(Action::wait_until, OperationKind::forward, 0_us, 3_us);
+  compute(Action::work, OperationKind::forward, 3_us, 10_us);
+  compute(Action::work, OperationKind::backward, 10_us, 20_us, 2);
+  compute(Action::work, OperationKind::copy_in, 20_us, 20_us, 2);
+  compute(Action::work, OperationKind::backward, 20_us, 30_us, 1);
+  compute(Action::record, OperationKind::backward, 30_us, 31_us);
+  compute(Action::work, OperationKind::backward, 31_us, 40_us, 0);
+  compute(Action::wait, OperationKind::copy_out, 40_us, 50_us);
+  compute(Action::work, OperationKind::copy_out, 50_us, 55_us, 0);
+  compute(Action::work, OperationKind::copy_out, 55_us, 60_us, 1);
+  const auto host = [&](Action action, OperationKind purpose, Duration start, Duration end) {
     by_hand::Step::add(rank.host, step.execution.ranks[0].host,
                        {.action = action, .purpose = purpose}, start, end);
   };
-  host(Action::work, Purpose::hook, 0_us, 3_us);
-  host(Action::work, Purpose::hook, 3_us, 6_us);
-  host(Action::work, Purpose::launch, 6_us, 7_us);
-  host(Action::work, Purpose::launch, 7_us, 8_us);
-  host(Action::work, Purpose::hook, 8_us, 9_us);
+  host(Action::work, OperationKind::hook, 0_us, 3_us);
+  host(Action::work, OperationKind::hook, 3_us, 6_us);
+  host(Action::work, OperationKind::launch, 6_us, 7_us);
+  host(Action::work, OperationKind::launch, 7_us, 8_us);
+  host(Action::work, OperationKind::hook, 8_us, 9_us);
   for (std::int32_t b = 0; b < 2; ++b)
-    by_hand::Step::add(rank.communication, step.execution.ranks[0].communication,
-                       {.action = Action::collective, .purpose = Purpose::all_reduce, .bucket = b},
-                       (30_us) + b * 3_us, (33_us) + b * 3_us);
+    by_hand::Step::add(
+        rank.communication, step.execution.ranks[0].communication,
+        {.action = Action::collective, .purpose = OperationKind::all_reduce, .bucket = b},
+        (30_us) + b * 3_us, (33_us) + b * 3_us);
   const Timeline timeline = draw_timeline(step.planned, step.execution);
   REQUIRE(timeline.ranks.size() == 1);
   CHECK(timeline.ranks[0].rank == 4);
@@ -60,10 +61,10 @@ TEST_CASE("timeline: what begins together is in the order host, compute, communi
   RankPrograms& rank = step.planned.schedule.ranks[0];
   Execution::Rank& times = step.execution.ranks[0];
   by_hand::Step::add(rank.communication, times.communication,
-                     {.action = Action::collective, .purpose = Purpose::local_used_map}, 0_us,
+                     {.action = Action::collective, .purpose = OperationKind::local_used_map}, 0_us,
                      1_us);
-  by_hand::Step::add(rank.compute, times.compute, {.purpose = Purpose::forward}, 0_us, 2_us);
-  by_hand::Step::add(rank.host, times.host, {.purpose = Purpose::search_unused}, 0_us, 3_us);
+  by_hand::Step::add(rank.compute, times.compute, {.purpose = OperationKind::forward}, 0_us, 2_us);
+  by_hand::Step::add(rank.host, times.host, {.purpose = OperationKind::search_unused}, 0_us, 3_us);
   CHECK(drawn(draw_timeline(step.planned, step.execution).ranks.at(0)) == R"(
 host search unused parameters: 0 to 3
 compute forward: 0 to 2
@@ -71,20 +72,20 @@ communication local-used map: 0 to 1)");
 }
 
 TEST_CASE("timeline: every purpose and track has its name") {
-  const std::vector<std::pair<Purpose, std::string>> purposes = {
-      {Purpose::forward, "forward"},
-      {Purpose::buffer_copy, "buffer copies"},
-      {Purpose::buffer_broadcast, "buffer broadcast"},
-      {Purpose::rebuild, "rebuild buckets"},
-      {Purpose::backward, "backward"},
-      {Purpose::copy_in, "copy into bucket"},
-      {Purpose::hook, "gradient hooks"},
-      {Purpose::launch, "launch"},
-      {Purpose::search_unused, "search unused parameters"},
-      {Purpose::all_reduce, "all_reduce"},
-      {Purpose::local_used_map, "local-used map"},
-      {Purpose::copy_out, "copy out of bucket"},
-      {Purpose::optimizer, "optimizer"}};
+  const std::vector<std::pair<OperationKind, std::string>> purposes = {
+      {OperationKind::forward, "forward"},
+      {OperationKind::buffer_copy, "buffer copies"},
+      {OperationKind::buffer_broadcast, "buffer broadcast"},
+      {OperationKind::rebuild, "rebuild buckets"},
+      {OperationKind::backward, "backward"},
+      {OperationKind::copy_in, "copy into bucket"},
+      {OperationKind::hook, "gradient hooks"},
+      {OperationKind::launch, "launch"},
+      {OperationKind::search_unused, "search unused parameters"},
+      {OperationKind::all_reduce, "all_reduce"},
+      {OperationKind::local_used_map, "local-used map"},
+      {OperationKind::copy_out, "copy out of bucket"},
+      {OperationKind::optimizer, "optimizer"}};
   for (const auto& [purpose, name] : purposes) CHECK(name_of(purpose) == name);
   CHECK(name_of(Track::host) == "host");
   CHECK(name_of(Track::compute) == "compute");

@@ -7,9 +7,9 @@
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
-using worlds::gain_us;
-using worlds::six_hidden;
-using worlds::three_queued;
+using small::gain_us;
+using small::six_hidden;
+using small::three_queued;
 
 TEST_CASE("tune: the cap's gain is that of the default's step, low and high those of both worlds") {
   // Gain 4 b = 400, and as only bytes of a hidden step's last bucket count, 0.6 and 1.7 times that.
@@ -21,7 +21,7 @@ TEST_CASE("tune: the cap's gain is that of the default's step, low and high thos
   CHECK(advice.measurable == 100_us);  // 1 % of 10000
   CHECK(advice.python == "DistributedDataParallel(model, bucket_cap_mb=1)");
   CHECK(advice.reason == "6 buckets instead of 2");
-  CHECK_FALSE(advice.surest);
+  CHECK_FALSE(advice.most_robust);
 }
 
 TEST_CASE("tune: a cap whose gain may be negative is not recommended") {
@@ -35,8 +35,8 @@ TEST_CASE("tune: a cap whose gain may be negative is not recommended") {
   CHECK_FALSE(advice.first_bucket_mb);
   CHECK(advice.python.empty());
   CHECK(advice.gain == Gain{});
-  REQUIRE(advice.surest);
-  CHECK(*advice.surest == gain_us(50, -50, 225));
+  REQUIRE(advice.most_robust);
+  CHECK(*advice.most_robust == gain_us(50, -50, 225));
   CHECK(advice.cap_range_mb == std::pair(25.0, 25.0));
   CHECK(advice.reason ==
         "a larger gain is predicted, but within what is not known about this cluster it may be "
@@ -47,7 +47,7 @@ TEST_CASE("tune: a cap that may win nothing is not recommended, one that wins a 
   // 0.6 a - 2 gap: nothing with gaps of 150, 2 us with 149.
   const Recommendation nothing = three_queued(1000, 150, 500, 150).advice();
   CHECK_FALSE(nothing.set);
-  CHECK(*nothing.surest == gain_us(200, 0, 550));
+  CHECK(*nothing.most_robust == gain_us(200, 0, 550));
   const Recommendation little = three_queued(1000, 149, 500, 150).advice();
   CHECK(little.set);
   CHECK(little.gain == gain_us(202, 2, 552));
@@ -59,9 +59,9 @@ TEST_CASE("tune: what can be measured is a share of the default's step, and as m
   CHECK(enough.set);
   const Recommendation less = three_queued(77601, 100, 1000, 100).advice();
   CHECK_FALSE(less.set);
-  CHECK(*less.surest == gain_us(800, 400, 1500));
+  CHECK(*less.most_robust == gain_us(800, 400, 1500));
   CHECK(less.reason == "no other bucketing gains as much as could be measured");
-  const worlds::OpenJob short_step = three_queued(1000, 100, 1000, 100);
+  const small::OpenJob short_step = three_queued(1000, 100, 1000, 100);
   CHECK(short_step.advice({.measurable_share = 0.2}).measurable == 680_us);
   CHECK(short_step.advice({.measurable_share = 0.2}).set);
   CHECK_FALSE(short_step.advice({.measurable_share = 0.25}).set);  // 850
@@ -69,22 +69,22 @@ TEST_CASE("tune: what can be measured is a share of the default's step, and as m
 
 TEST_CASE("tune: where the default is fastest, it is kept, and nothing is said to be won") {
   // T = 250, 350, 450: default 100 + 250 + 350; [1] x 3 850, [2] [1] 800, [3] 750.
-  const worlds::OpenJob job = three_queued(1000, 100, 150, 100);
+  const small::OpenJob job = three_queued(1000, 100, 150, 100);
   const TuneResult result = job.tune();
   CHECK(result.best.iteration == 1700_us);
   CHECK_FALSE(result.best.bucket_cap_mb);
   CHECK(result.recommended.reason == "no other bucketing is faster");
-  CHECK(*result.recommended.surest == Gain{});
+  CHECK(*result.recommended.most_robust == Gain{});
   // A cap asked for may even lose: 0.6 (560 - 510), 1.7 (1220 - 1120).
   const Recommendation asked = job.advice({.caps = {2}});
   CHECK_FALSE(asked.set);
   CHECK(asked.reason == "no other bucketing is faster");
-  CHECK(*asked.surest == gain_us(-100, -100, -50));
+  CHECK(*asked.most_robust == gain_us(-100, -100, -50));
 }
 
 TEST_CASE("tune: what the replay of today's step misses scales the gain either way") {
   // 400 below and 700 above by collectives; 11.25 % of 800 either way: 410 and 706 together.
-  const worlds::OpenJob job = three_queued(1000, 100, 1000, 100);
+  const small::OpenJob job = three_queued(1000, 100, 1000, 100);
   for (const double residual : {382.5, -382.5}) {
     CAPTURE(residual);
     const Replay replay{3400_us + Duration::microseconds(residual), 3400_us};
@@ -98,12 +98,12 @@ TEST_CASE("tune: what the replay of today's step misses scales the gain either w
 }
 
 TEST_CASE("tune: no cap is recommended that gains less than the replay misses, whichever way") {
-  const worlds::OpenJob job = three_queued(1000, 100, 1000, 100);
+  const small::OpenJob job = three_queued(1000, 100, 1000, 100);
   CHECK(job.advice({.replay = Replay{4200_us, 3400_us}}).set);  // 800 missed, 800 gained
   CHECK(job.advice({.replay = Replay{2600_us, 3400_us}}).set);
   const Recommendation slower = job.advice({.replay = Replay{4201_us, 3400_us}});
   CHECK_FALSE(slower.set);
-  CHECK(slower.surest->value == 800_us);
+  CHECK(slower.most_robust->value == 800_us);
   CHECK(slower.reason == "the replay misses today's step by 19.1 %, more than a cap gains");
   CHECK(job.advice({.replay = Replay{2599_us, 3400_us}}).reason ==
         "the replay misses today's step by 30.8 %, more than a cap gains");
@@ -112,18 +112,18 @@ TEST_CASE("tune: no cap is recommended that gains less than the replay misses, w
 TEST_CASE("tune: what the replay misses may be what makes a gain doubtful") {
   // Gain 201, surely 1. The replay adds 201 * 159 / 1599.5 = 20.0 to the 200 of collectives as a
   // root of squares: 200.995. One microsecond more, and it is 201.007.
-  const worlds::OpenJob job = three_queued(0, 149.5, 500, 150);
+  const small::OpenJob job = three_queued(0, 149.5, 500, 150);
   CHECK(job.step() == 1599.5_us);
   CHECK(job.advice().gain == gain_us(201, 1, 551));
   CHECK(job.advice({.replay = Replay{1758.5_us, 1599.5_us}}).set);
   const Recommendation doubtful = job.advice({.replay = Replay{1759.5_us, 1599.5_us}});
   CHECK_FALSE(doubtful.set);
-  CHECK(doubtful.surest->low < Duration());
+  CHECK(doubtful.most_robust->low < Duration());
   CHECK(doubtful.reason.find("it may be none") != std::string::npos);
 }
 
 TEST_CASE("tune: where none of the caps asked for can be set, the default is kept") {
-  worlds::OpenJob job = six_hidden(3400, 100, 100);
+  small::OpenJob job = six_hidden(3400, 100, 100);
   job.options.ddp.first_bucket_mb = 1;  // from 2.5 on a cap that is passed overrides it
   const TuneResult result = job.tune({.caps = {1, 5}});
   CHECK_FALSE(result.recommended.set);

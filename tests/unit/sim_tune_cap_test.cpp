@@ -7,11 +7,11 @@
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
-using worlds::caps;
-using worlds::gain_us;
-using worlds::six_hidden;
-using worlds::three_queued;
-using worlds::two_then_four;
+using small::caps;
+using small::gain_us;
+using small::six_hidden;
+using small::three_queued;
+using small::two_then_four;
 
 namespace {}  // namespace
 
@@ -26,15 +26,15 @@ TEST_CASE("tune: the range reaches down and up from the cap, and ends at the fir
   // Five gradients early, T(k) = 500 + 100 k. Of [5] [1], 3000 + 600, and [1] x 6, 3100 + 600, the
   // former is sure: in the slow world the other takes 100 + 6 * 1020.
   //   [4] [2]  3700     [3] [3]  3800     [2] [2] [2]  3700     default  4000     [6]  4100
-  const worlds::OpenJob job{.workload = worlds::mib_layers({100, 200, 300, 400, 500, 3000}, 6000),
-                            .model = worlds::alpha_beta(500, 100)};
+  const small::OpenJob job{.workload = small::mib_layers({100, 200, 300, 400, 500, 3000}, 6000),
+                           .model = small::alpha_beta(500, 100)};
   const Recommendation advice = job.advice();
   CHECK(advice.bucket_cap_mb == 5);
   CHECK(advice.gain == gain_us(400, 240, 680));
   CHECK(advice.measurable == 100_us);
   CHECK(advice.cap_range_mb == caps(3 * 1_MiB + 1_B, 5 * 1_MiB));  // not beyond [3] [3]
   // Apart from [6] by 500 us: as soon as that cannot be told, the range is open upwards.
-  CHECK(job.advice({.measurable_share = 0.05}).surest.has_value());
+  CHECK(job.advice({.measurable_share = 0.05}).most_robust.has_value());
   // Of caps asked for nobody knows what lies between them, however alike they are.
   CHECK(job.advice({.caps = {4, 5}}).cap_range_mb == std::pair(5.0, 5.0));
   CHECK(six_hidden(3400, 100, 100).advice({.caps = {1, 2}}).cap_range_mb == std::pair(1.0, 1.0));
@@ -57,9 +57,9 @@ TEST_CASE("tune: one bucket of everything is a range without an upper end, named
 TEST_CASE("tune: a range of caps takes in no setting of the first bucket, however good") {
   // All start-up: [0.5] and the rest begins at 100 and ends at 2100, one bucket 1100 to 2100, but the
   // default, whose first 1 MiB is there at 1000, takes 2000 from then.
-  const worlds::OpenJob job{
-      .workload = worlds::chain({{512 << 10, 100}, {512 << 10, 1000}, {1 << 20, 1100}}, 0, 1100),
-      .model = worlds::alpha_beta(1000, 1e-3)};
+  const small::OpenJob job{
+      .workload = small::chain({{512 << 10, 100}, {512 << 10, 1000}, {1 << 20, 1100}}, 0, 1100),
+      .model = small::alpha_beta(1000, 1e-3)};
   const TuneResult result = job.tune();
   REQUIRE(result.curve.size() == 4);
   CHECK_FALSE(result.curve[3].bucket_cap_mb);
@@ -69,7 +69,7 @@ TEST_CASE("tune: a range of caps takes in no setting of the first bucket, howeve
   CHECK(result.recommended.cap_range_mb == std::pair(mib(1_MiB + 1_B), kNoLimitMb));
 }
 
-TEST_CASE("tune: the surest cap is recommended, not the fastest") {
+TEST_CASE("tune: the most robust cap is recommended, not the fastest") {
   // T(k) = 850 + 50 k fills 900 to 1100 of every 1000 us. In the slow world one bucket per gradient
   // queues up: 1000 + 6 * 1530. Of the others [2] [2] [2] exposes least.
   //   [1] x 6  6900     [2] x 3  6950     [4] [2]  6950     [3] [3]  7000     [5] [1]  6100 + 900
@@ -83,14 +83,13 @@ TEST_CASE("tune: the surest cap is recommended, not the fastest") {
   // 0.6 (T(5) - T(2)); 1.7: 6000 + 1870 - (6000 + 1615).
   CHECK(advice.gain == gain_us(150, 90, 255));
   CHECK(advice.cap_range_mb == caps(Bytes(), 5 * 1_MiB));  // all within 100 us of it
-  CHECK(advice.reason ==
-        "3 buckets instead of 2; not the fastest predicted, but the one whose gain is surest");
+  CHECK(advice.reason == "3 buckets instead of 2; not the fastest predicted, but the most robust");
   // It is looked at as long as it gains what can be measured: 150 us of 15000, not of 15001.
   CHECK(six_hidden(7900, 850, 50).advice().bucket_cap_mb == 2);
   const Recommendation fastest = six_hidden(7901, 850, 50).advice();
   CHECK_FALSE(fastest.set);
-  CHECK(fastest.surest->value == 200_us);
-  CHECK(fastest.surest->low < Duration());
+  CHECK(fastest.most_robust->value == 200_us);
+  CHECK(fastest.most_robust->low < Duration());
 }
 
 TEST_CASE("tune: a second number to set must earn a quarter of what can be measured") {
@@ -112,7 +111,7 @@ TEST_CASE("tune: a second number to set must earn a quarter of what can be measu
 }
 
 TEST_CASE("tune: first bucket and cap are both written where the version takes both") {
-  worlds::OpenJob job = two_then_four(18399, 101);
+  small::OpenJob job = two_then_four(18399, 101);
   job.options.ddp.torch = {2, 4};
   const Recommendation advice = job.advice();
   CHECK(advice.first_bucket_mb == 2);
@@ -130,8 +129,8 @@ TEST_CASE("tune: before 2.5 a cap alone leaves the first bucket at 1 MiB, so bot
   //   [2] [2] [2] [2]       4, 6, 9                9 ms
   //   [1] [3] [3] [1]       3, 6, 7 + 3           10 ms     [1] [7], the default   8 + 2
   //   [1] [2] [2] [2] [1]   3, 5, 8, 8, 8 + 5     13 ms     which a cap of 2 MiB gives before 2.5
-  worlds::OpenJob job{
-      .workload = worlds::mib_layers({1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000}, 0),
+  small::OpenJob job{
+      .workload = small::mib_layers({1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000}, 0),
       .model = RecordedModel{.durations = {2_ms, 2_ms, 3_ms, Duration(), 5_ms}, .channels = 0}};
   const Recommendation later = job.advice();
   CHECK(later.bucket_cap_mb == 2);
@@ -153,10 +152,10 @@ TEST_CASE("tune: before 2.5 a cap alone leaves the first bucket at 1 MiB, so bot
 TEST_CASE("tune: rounding a cap never rounds its gain below what can be measured") {
   // Eight gradients of 0.75 MiB, T = 400 + 24 for each; default [2] [6]. One bucket each gains
   // 5 * 24 = 120 us, all that can be measured; 1 MiB, rounder, would make pairs and gain 96.
-  std::vector<worlds::Gradient> gradients;
+  std::vector<small::Gradient> gradients;
   for (int k = 1; k <= 8; ++k) gradients.push_back({768 << 10, 1000.0 * k});
-  const worlds::OpenJob job{.workload = worlds::chain(gradients, 3456, 8000),
-                            .model = worlds::alpha_beta(400, 32)};
+  const small::OpenJob job{.workload = small::chain(gradients, 3456, 8000),
+                           .model = small::alpha_beta(400, 32)};
   const Recommendation advice = job.advice();
   CHECK(advice.measurable == 120_us);
   CHECK(advice.set);
@@ -166,24 +165,23 @@ TEST_CASE("tune: rounding a cap never rounds its gain below what can be measured
 
 TEST_CASE("tune: a cap is rounded into a neighbour that is as good") {
   // As above in a step so short that 96 us are enough: pairs, by the rounder number.
-  std::vector<worlds::Gradient> gradients;
+  std::vector<small::Gradient> gradients;
   for (int k = 1; k <= 8; ++k) gradients.push_back({768 << 10, 1000.0 * k});
-  const worlds::OpenJob job{.workload = worlds::chain(gradients, 1056, 8000),
-                            .model = worlds::alpha_beta(400, 32)};
+  const small::OpenJob job{.workload = small::chain(gradients, 1056, 8000),
+                           .model = small::alpha_beta(400, 32)};
   const Recommendation advice = job.advice();
   CHECK(advice.measurable == 96_us);  // a quarter of it is just what the two differ by
   CHECK(advice.bucket_cap_mb == 1);
   CHECK(advice.gain == gain_us(96, 57.6, 163.2));
-  CHECK(advice.reason ==
-        "4 buckets instead of 2; not the fastest predicted, but the one whose gain is surest");
+  CHECK(advice.reason == "4 buckets instead of 2; not the fastest predicted, but the most robust");
 }
 
 TEST_CASE("tune: a rounder cap that is less sure is left, although predicted as good") {
   // T(k) = 500 + 500 k. Four gradients early, the fifth at 5000: [1] x 5 is through with four by 4100,
   // [2] [2] [1] by 3200, and both end at 6000. In the slow world the former ends at 100 + 5 * 1700,
   // the latter at 200 + 2 * 2550 + 1700, the default, [1] [4], at 5000 + 4250.
-  const worlds::OpenJob job{.workload = worlds::mib_layers({100, 200, 300, 400, 5000}, 0),
-                            .model = worlds::alpha_beta(500, 500)};
+  const small::OpenJob job{.workload = small::mib_layers({100, 200, 300, 400, 5000}, 0),
+                           .model = small::alpha_beta(500, 500)};
   const TuneResult result = job.tune();
   CHECK(result.best.bucket_cap_mb == 1);
   CHECK(result.best.iteration == 6000_us);
@@ -199,9 +197,9 @@ TEST_CASE("tune: the cap is a round number near the middle of those that do as w
   // do as well as each alone: 0 to 2 x.
   const auto up_to_two = [](std::int64_t bytes) {
     const double mib_us = 1000 / mib(Bytes(bytes));
-    const worlds::OpenJob job{
-        .workload = worlds::chain({{bytes, 4000}, {bytes, 8000}, {bytes, 12000}}, 0, 12000),
-        .model = worlds::alpha_beta(0, mib_us)};
+    const small::OpenJob job{
+        .workload = small::chain({{bytes, 4000}, {bytes, 8000}, {bytes, 12000}}, 0, 12000),
+        .model = small::alpha_beta(0, mib_us)};
     return job.advice().bucket_cap_mb;
   };
   CHECK(up_to_two(1 << 20) == 1);
@@ -213,22 +211,22 @@ TEST_CASE("tune: the cap is a round number near the middle of those that do as w
   CHECK(up_to_two(24 << 20) == 25);
   // Where starting takes the time, all three together: from 2 x and a byte, taken to end at twice that.
   const auto from_two = [](std::int64_t bytes) {
-    const worlds::OpenJob job{
-        .workload = worlds::chain({{bytes, 100}, {bytes, 200}, {bytes, 300}}, 0, 300),
-        .model = worlds::alpha_beta(1000, 1e-3)};
+    const small::OpenJob job{
+        .workload = small::chain({{bytes, 100}, {bytes, 200}, {bytes, 300}}, 0, 300),
+        .model = small::alpha_beta(1000, 1e-3)};
     return job.advice().bucket_cap_mb;
   };
   CHECK(from_two(3 << 20) == 10);
   CHECK(from_two(20 << 20) == 50);
   CHECK(from_two(80 << 20) == 200);
   // A gradient of 0.4 MiB, which the default's first 1 MiB holds together with another: 0 to 0.4.
-  const worlds::OpenJob less{.workload = worlds::chain({{419'432, 1000}, {1 << 20, 3000}}, 0, 3000),
-                             .model = worlds::alpha_beta(0, 1000)};
+  const small::OpenJob less{.workload = small::chain({{419'432, 1000}, {1 << 20, 3000}}, 0, 3000),
+                            .model = small::alpha_beta(0, 1000)};
   CHECK(less.advice().bucket_cap_mb == 0.2);
   // Three of four gradients together: above 3.26 MiB, which two of them have, up to 3.28.
-  const worlds::OpenJob narrow{
-      .workload = worlds::chain({{1 << 20, 100}, {2'369'780, 200}, {20'972, 600}, {1 << 20, 4180}},
-                                0, 4180),
-      .model = worlds::alpha_beta(300, 1000)};
+  const small::OpenJob narrow{
+      .workload =
+          small::chain({{1 << 20, 100}, {2'369'780, 200}, {20'972, 600}, {1 << 20, 4180}}, 0, 4180),
+      .model = small::alpha_beta(300, 1000)};
   CHECK(narrow.advice().bucket_cap_mb == 3.27);
 }

@@ -8,9 +8,9 @@
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
-using worlds::caps;
-using worlds::six_hidden;
-using worlds::three_queued;
+using small::caps;
+using small::six_hidden;
+using small::three_queued;
 
 namespace {}  // namespace
 
@@ -61,7 +61,7 @@ TEST_CASE("tune: every point of the curve, best, bounds and partition of six hid
   CHECK(result.best_partition->is_best_cap);
   CHECK(result.best_partition->reachable);
   CHECK(result.best_partition->iteration == 9600_us);
-  CHECK(worlds::members(result.best_partition->buckets) ==
+  CHECK(small::members(result.best_partition->buckets) ==
         std::vector<std::size_t>{1, 1, 1, 1, 1, 1});
   CHECK(result.left_out.empty());
   CHECK_FALSE(result.only_caps_asked);
@@ -70,8 +70,8 @@ TEST_CASE("tune: every point of the curve, best, bounds and partition of six hid
 TEST_CASE("tune: a partition that no cap gives is reachable by a list of caps, from 2.11 on") {
   // T(k) = 500 + 100 k. [1] [3] [2]: 1000 + 600, 2150 + 800 = 2950, 3000 + 700.
   //   [4] [2]  2150 + 900 + 700     [3] [3]  3800     [2] [4]  3900     default  4000
-  worlds::OpenJob job{.workload = worlds::mib_layers({1000, 2050, 2100, 2150, 2950, 3000}, 1000),
-                      .model = worlds::alpha_beta(500, 100)};
+  small::OpenJob job{.workload = small::mib_layers({1000, 2050, 2100, 2150, 2950, 3000}, 1000),
+                     .model = small::alpha_beta(500, 100)};
   for (const auto& [torch, unused, reachable] :
        {std::tuple(TorchVersion{2, 10}, false, false), std::tuple(TorchVersion{2, 11}, false, true),
         std::tuple(TorchVersion{2, 11}, true, false)}) {
@@ -83,7 +83,7 @@ TEST_CASE("tune: a partition that no cap gives is reachable by a list of caps, f
     job.options.ddp.find_unused_parameters = unused;  // then buckets are never rebuilt
     const TuneResult result = job.tune();
     REQUIRE(result.best_partition);
-    CHECK(worlds::members(result.best_partition->buckets) == std::vector<std::size_t>{1, 3, 2});
+    CHECK(small::members(result.best_partition->buckets) == std::vector<std::size_t>{1, 3, 2});
     CHECK(result.best_partition->reachable == reachable);
     CHECK_FALSE(result.best_partition->is_best_cap);
     if (unused) continue;  // the map of used parameters travels, too
@@ -93,7 +93,7 @@ TEST_CASE("tune: a partition that no cap gives is reachable by a list of caps, f
 }
 
 TEST_CASE("tune: the lower bound is a step without anything of collectives but copies") {
-  worlds::OpenJob job = three_queued(1000, 100, 1000, 100);
+  small::OpenJob job = three_queued(1000, 100, 1000, 100);
   job.options.costs.copy_kernel = 10_us;  // three in, three out
   const Duration bound = 1000_us + 300_us + 60_us;
   CHECK(job.tune().lower_bound == bound);
@@ -112,8 +112,8 @@ TEST_CASE("tune: the lower bound is a step without anything of collectives but c
 
 TEST_CASE("tune: what was not searched is passed on") {
   // 448 first buckets times 447 caps, which the search leaves out.
-  worlds::OpenJob job{.workload = worlds::mib_layers(std::vector<double>(448, 100), 100),
-                      .model = FreeModel{}};
+  small::OpenJob job{.workload = small::mib_layers(std::vector<double>(448, 100), 100),
+                     .model = FreeModel{}};
   job.options.ddp.torch = {2, 4};
   const TuneResult result = job.tune({.caps = {}, .threads = 1});
   CHECK(result.left_out.starts_with("448 first buckets with 447 caps each are too many to try"));
@@ -121,7 +121,7 @@ TEST_CASE("tune: what was not searched is passed on") {
 }
 
 TEST_CASE("tune: neither curve nor advice depends on the number of threads") {
-  const worlds::OpenJob job = six_hidden(2900, 850, 50);
+  const small::OpenJob job = six_hidden(2900, 850, 50);
   const TuneResult one = job.tune({.threads = 1});
   for (const int threads : {0, 2, 7}) {
     const TuneResult many = job.tune({.threads = threads});

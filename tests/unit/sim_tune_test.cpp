@@ -7,7 +7,7 @@
 #include "bucketing_search.hpp"
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/sim/tune.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -36,7 +36,7 @@ struct Setup {
   Cluster cluster;
   CollectiveModel model;
   SimulationOptions options;
-  explicit Setup(double gigabytes_per_second) : cluster(worlds::node(8, gigabytes_per_second)) {
+  explicit Setup(double gigabytes_per_second) : cluster(small::node(8, gigabytes_per_second)) {
     model = AnalyticModel{};
   }
   TuneResult tune(TuneOptions tuning = {}) const {
@@ -55,12 +55,12 @@ TEST_CASE("tune: the search finds exactly the bucketings that brute force over c
     for (const Bucketing& bucketing : search_bucketings(workload, options, {}).found)
       if (bucketing.point.bucket_cap_mb)
         CHECK(searched
-                  .insert(worlds::parameters_of(buckets_under(workload, options, bucketing.limits)))
+                  .insert(small::parameters_of(buckets_under(workload, options, bucketing.limits)))
                   .second);  // each once
     std::set<std::vector<std::vector<std::size_t>>> tried;
     for (std::int64_t bytes = 0; bytes < 48'000'000; bytes += 4096) {
       options.bucket_cap_mb = static_cast<double>(bytes) / 1048576;
-      tried.insert(worlds::parameters_of(steady_buckets(workload, options)));
+      tried.insert(small::parameters_of(steady_buckets(workload, options)));
     }
     CHECK(std::includes(searched.begin(), searched.end(), tried.begin(), tried.end()));
     // And nothing that no cap gives: the ends of every range reproduce it.
@@ -69,8 +69,8 @@ TEST_CASE("tune: the search finds exactly the bucketings that brute force over c
       for (const double cap :
            {bucketing.point.cap_range_mb.first, bucketing.point.cap_range_mb.second}) {
         options.bucket_cap_mb = cap;
-        CHECK(worlds::parameters_of(steady_buckets(workload, options)) ==
-              worlds::parameters_of(buckets_under(workload, options, bucketing.limits)));
+        CHECK(small::parameters_of(steady_buckets(workload, options)) ==
+              small::parameters_of(buckets_under(workload, options, bucketing.limits)));
       }
     }
   }
@@ -120,7 +120,7 @@ TEST_CASE("tune: keeps the default when nothing measurable can be won, sets a ca
   CHECK_FALSE(fast.recommended.bucket_cap_mb);
   CHECK(fast.recommended.gain.value == Duration());
   CHECK(fast.recommended.cap_range_mb == fast.default_setting.cap_range_mb);
-  CHECK(fast.recommended.surest);
+  CHECK(fast.recommended.most_robust);
 
   // Collectives whose time is all start-up: every bucket beyond the first costs, whatever the scenario.
   Setup slow(300);
@@ -137,9 +137,9 @@ TEST_CASE("tune: keeps the default when nothing measurable can be won, sets a ca
   const TuneResult tuned = slow.tune();
   const Recommendation& verdict = tuned.recommended;
   CHECK(verdict.set);
-  CHECK_FALSE(verdict.surest);
+  CHECK_FALSE(verdict.most_robust);
   const bool fastest = tuned.default_setting.iteration - verdict.gain.value == tuned.best.iteration;
-  CHECK((verdict.reason.find("surest") == std::string::npos) == fastest);
+  CHECK((verdict.reason.find("most robust") == std::string::npos) == fastest);
   CHECK(verdict.gain.low > Duration());
   CHECK(verdict.gain.value >= verdict.measurable);
   REQUIRE(verdict.bucket_cap_mb);
@@ -182,7 +182,7 @@ TEST_CASE("tune: no cap is recommended that gains less than the replay of today'
     const Recommendation far = with_step(measured);
     CHECK_FALSE(far.set);
     CHECK(far.reason.find("the replay misses today's step by") != std::string::npos);
-    CHECK(far.surest->value > Duration());
+    CHECK(far.most_robust->value > Duration());
   }
 }
 

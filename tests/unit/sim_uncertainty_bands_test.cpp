@@ -8,7 +8,7 @@
 
 #include "ddpsim/sim/correction.hpp"
 #include "scenario_bounds.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -16,7 +16,7 @@ using namespace ddpsim::literals;
 namespace {
 
 Cluster of_kind(IntraKind kind, int nodes = 1) {
-  Cluster cluster = worlds::node(8);
+  Cluster cluster = small::node(8);
   cluster.intra.kind = kind;
   cluster.nodes = nodes;
   if (nodes > 1)
@@ -44,10 +44,10 @@ struct Factors {
 /// Of the collectives' scenarios, in order.
 std::vector<Factors> factors(const Job& job) {
   std::vector<Factors> found;
-  for (const worlds::Bound& world : worlds::bounds(job))
+  for (const small::Bound& world : small::bounds(job))
     if (world.source == ErrorSource::fixed_cost || world.source == ErrorSource::bandwidth ||
         world.source == ErrorSource::collective_times) {
-      const TimeScale* scale = time_scale_of(world.job.model());
+      const CostFactors* scale = cost_factors_of(world.job.model());
       found.push_back({world.source, scale == nullptr ? 1 : scale->fixed,
                        scale == nullptr ? 1 : scale->bandwidth});
     }
@@ -55,7 +55,7 @@ std::vector<Factors> factors(const Job& job) {
 }
 
 Workload two_mib() {
-  return worlds::chain({{1 << 20, 40}, {1 << 20, 100}}, 50, 100);
+  return small::chain({{1 << 20, 40}, {1 << 20, 100}}, 50, 100);
 }
 
 std::vector<Factors> factors_of(const Cluster& cluster) {
@@ -85,7 +85,7 @@ TEST_CASE("uncertainty: bands of a node with NVLink, of one with PCIe and of a n
     check_band(cluster, 256_KiB, 0.75, 2.22);
     for (const Bytes size : {1_MiB, 1024_MiB}) check_band(cluster, size, 0.91, 1.15);
   }
-  check_band(worlds::node(2), 1_MiB, 0.91, 1.15);
+  check_band(small::node(2), 1_MiB, 0.91, 1.15);
   check_band(of_kind(IntraKind::pcie), 64_KiB, 0.77, 1.86);
   check_band(of_kind(IntraKind::pcie), 256_KiB, 0.58, 1.84);
   check_band(of_kind(IntraKind::pcie), 1_MiB, 0.86, 1.93);
@@ -104,7 +104,7 @@ TEST_CASE("uncertainty: bands pass from size to size along its logarithm") {
 }
 
 TEST_CASE("uncertainty: one rank sends nothing, and nothing of that is uncertain") {
-  Cluster alone = worlds::node(1);
+  Cluster alone = small::node(1);
   check_band(alone, 1_MiB, 1, 1);
   check_band(calibrated(alone), 1_MiB, 1, 1);
   for (const Factors& factor : factors_of(alone)) {
@@ -122,7 +122,7 @@ TEST_CASE("uncertainty: fixed cost and bandwidth err apart, by the kind of machi
   };
   CHECK(factors_of(of_kind(IntraKind::nvswitch)) == expected(0.53, 1.87, 0.94, 1.16));
   CHECK(factors_of(of_kind(IntraKind::nvlink)) == expected(0.53, 1.87, 0.94, 1.16));
-  CHECK(factors_of(worlds::node(2)) == expected(0.53, 1.87, 0.94, 1.16));
+  CHECK(factors_of(small::node(2)) == expected(0.53, 1.87, 0.94, 1.16));
   CHECK(factors_of(of_kind(IntraKind::pcie)) == expected(0.26, 12.1, 0.84, 1.93));
   CHECK(factors_of(of_kind(IntraKind::nvswitch, 2)) == expected(0.25, 4.01, 0.87, 1.34));
   CHECK(factors_of(of_kind(IntraKind::pcie, 2)) == expected(0.25, 4.01, 0.87, 1.34));
@@ -138,7 +138,7 @@ TEST_CASE("uncertainty: factors multiply what the model was scaled by already") 
 }
 
 TEST_CASE("uncertainty: gloo's times err as a whole, whatever the cluster") {
-  for (const Cluster& cluster : {worlds::node(2), of_kind(IntraKind::pcie, 4)})
+  for (const Cluster& cluster : {small::node(2), of_kind(IntraKind::pcie, 4)})
     CHECK(factors(Job(two_mib(), cluster, {}, GlooModel{})) ==
           std::vector<Factors>{{ErrorSource::collective_times, 0.6, 0.6},
                                {ErrorSource::collective_times, 1.7, 1.7}});
@@ -147,7 +147,7 @@ TEST_CASE("uncertainty: gloo's times err as a whole, whatever the cluster") {
 TEST_CASE("uncertainty: recorded and free collectives take what they take") {
   for (const CollectiveModel& model :
        {CollectiveModel(RecordedModel{.durations = {1_ms}}), CollectiveModel(FreeModel{})})
-    for (const Factors& factor : factors(Job(two_mib(), worlds::node(8), {}, model))) {
+    for (const Factors& factor : factors(Job(two_mib(), small::node(8), {}, model))) {
       CHECK(factor.fixed == 1);
       CHECK(factor.bandwidth == 1);
     }
@@ -163,7 +163,7 @@ TEST_CASE(
   // Nor do two gradients of 40 bytes make it a matter of small sizes.
   for (const std::int64_t bytes : {std::int64_t{1} << 20, std::int64_t{40}}) {
     const std::vector<Factors> found = factors(
-        Job(worlds::chain({{bytes, 40}, {bytes, 100}}, 50, 100), cluster, {}, AnalyticModel{}));
+        Job(small::chain({{bytes, 40}, {bytes, 100}}, 50, 100), cluster, {}, AnalyticModel{}));
     REQUIRE(found.size() == 4);
     CHECK(found[0].fixed == doctest::Approx(std::exp(-1.28 * 0.13)));
     CHECK(found[1].fixed == doctest::Approx(std::exp(1.28 * 0.13)));
@@ -177,7 +177,7 @@ TEST_CASE(
 TEST_CASE("uncertainty: the largest bucket decides, by what goes over the wire") {
   // A log up to 4 MiB; 0.03 more for each power of two beyond.
   const Cluster cluster = calibrated(of_kind(IntraKind::nvswitch), 4_MiB);
-  const Workload workload = worlds::chain({{1 << 20, 20}, {16 << 20, 40}, {1 << 20, 100}}, 50, 100);
+  const Workload workload = small::chain({{1 << 20, 20}, {16 << 20, 40}, {1 << 20, 100}}, 50, 100);
   SimulationOptions options;
   const auto slower = [&] {
     return factors(Job(workload, cluster, options, AnalyticModel{}))[3].bandwidth;
@@ -220,8 +220,7 @@ TEST_CASE("uncertainty: two scenarios a source, in this order, pace and compute 
   SimulationOptions options;
   const auto sources = [&](const CollectiveModel& model) {
     std::vector<ErrorSource> names;
-    for (const worlds::Bound& world :
-         worlds::bounds(Job(two_mib(), worlds::node(8), options, model)))
+    for (const small::Bound& world : small::bounds(Job(two_mib(), small::node(8), options, model)))
       names.push_back(world.source);
     return names;
   };
@@ -235,16 +234,16 @@ TEST_CASE("uncertainty: two scenarios a source, in this order, pace and compute 
   std::vector<ErrorSource> more = always;
   more.insert(more.end(), {ErrorSource::compute_scale, ErrorSource::compute_scale});
   CHECK(sources(nccl) == more);
-  options.pace_range = {RankPace{}, RankPace{}};
+  options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{}};
   more = always;
-  more.insert(more.end(), {ErrorSource::multi_gpu_slowdown, ErrorSource::multi_gpu_slowdown,
+  more.insert(more.end(), {ErrorSource::rank_slowdown, ErrorSource::rank_slowdown,
                            ErrorSource::compute_scale, ErrorSource::compute_scale});
   CHECK(sources(nccl) == more);
   CHECK(sources(GlooModel{}) ==
         std::vector<ErrorSource>{ErrorSource::collective_times, ErrorSource::collective_times,
                                  ErrorSource::interference, ErrorSource::interference,
                                  ErrorSource::ddp_costs, ErrorSource::ddp_costs,
-                                 ErrorSource::multi_gpu_slowdown, ErrorSource::multi_gpu_slowdown,
+                                 ErrorSource::rank_slowdown, ErrorSource::rank_slowdown,
                                  ErrorSource::compute_scale, ErrorSource::compute_scale});
 }
 
@@ -262,18 +261,18 @@ TEST_CASE("uncertainty: each scenario changes its own part of the options and no
                    .host_search_per_parameter = 80_us};
   options.compute_scale = 3;
   options.compute_scale_range = {2.5, 3.5};
-  options.pace = {0.03, 0.02};
-  options.pace_range = {RankPace{0.01, 0}, RankPace{0.1, 0.05}};
-  const std::vector<worlds::Bound> all =
-      worlds::bounds(Job(two_mib(), worlds::node(8), options, FreeModel{}));
+  options.rank_slowdown = {0.03, 0.02};
+  options.rank_slowdown_range = {RankSlowdown{0.01, 0}, RankSlowdown{0.1, 0.05}};
+  const std::vector<small::Bound> all =
+      small::bounds(Job(two_mib(), small::node(8), options, FreeModel{}));
   REQUIRE(all.size() == 12);
   const auto interference = [&](std::size_t i) { return all[i].job.options().interference; };
   CHECK(interference(4).sm_share == 0);
   CHECK(interference(4).memory_share == 0);
   CHECK(interference(5).sm_share == 1);
   CHECK(interference(5).memory_share == 0.5);
-  CHECK(all[8].job.options().pace == RankPace{0.01, 0});
-  CHECK(all[9].job.options().pace == RankPace{0.1, 0.05});
+  CHECK(all[8].job.options().rank_slowdown == RankSlowdown{0.01, 0});
+  CHECK(all[9].job.options().rank_slowdown == RankSlowdown{0.1, 0.05});
   CHECK(all[10].job.options().compute_scale == 3.5);
   CHECK(all[11].job.options().compute_scale == 2.5);
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -281,7 +280,7 @@ TEST_CASE("uncertainty: each scenario changes its own part of the options and no
     const SimulationOptions& world = all[i].job.options();
     if (i != 4 && i != 5) CHECK(world.interference.sm_share == 0.5);
     CHECK(world.interference.communication_rate == 0.9);
-    if (i != 8 && i != 9) CHECK(world.pace == options.pace);
+    if (i != 8 && i != 9) CHECK(world.rank_slowdown == options.rank_slowdown);
     if (i < 10) CHECK(world.compute_scale == 3);
     const double factor = i == 6 ? 0.7 : i == 7 ? 1.5 : 1;
     const DdpCosts& costs = world.costs;
@@ -297,7 +296,7 @@ TEST_CASE("uncertainty: each scenario changes its own part of the options and no
   }
   // Copies reach the memory's peak at most.
   options.costs.copy_bandwidth_share = 0.8;
-  CHECK(worlds::bounds(Job(two_mib(), worlds::node(8), options, FreeModel{}))[6]
+  CHECK(small::bounds(Job(two_mib(), small::node(8), options, FreeModel{}))[6]
             .job.options()
             .costs.copy_bandwidth_share == 1);
 }
@@ -332,8 +331,8 @@ TEST_CASE("uncertainty: independent sources add up as squares, both ways apart")
 }
 
 TEST_CASE("uncertainty: a time is its fixed part and its bytes, each with a factor of its own") {
-  CHECK(TimeScale{}.apply(100_us, 60_us) == 100_us);
-  CHECK(TimeScale{.fixed = 2, .bandwidth = 3}.apply(100_us, 60_us) == 260_us);
-  CHECK(TimeScale{.fixed = 0.5, .bandwidth = 1}.apply(100_us, 60_us) == 80_us);
-  CHECK(TimeScale{.fixed = 1, .bandwidth = 0.5}.apply(100_us, 60_us) == 70_us);
+  CHECK(CostFactors{}.apply(100_us, 60_us) == 100_us);
+  CHECK(CostFactors{.fixed = 2, .bandwidth = 3}.apply(100_us, 60_us) == 260_us);
+  CHECK(CostFactors{.fixed = 0.5, .bandwidth = 1}.apply(100_us, 60_us) == 80_us);
+  CHECK(CostFactors{.fixed = 1, .bandwidth = 0.5}.apply(100_us, 60_us) == 70_us);
 }

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -14,7 +14,7 @@ namespace {
 constexpr Bytes kBucket{25 << 20};
 
 Cluster over_sockets() {
-  Cluster cluster = worlds::node(8);
+  Cluster cluster = small::node(8);
   cluster.nodes = 2;
   cluster.network = {.kind = NetworkKind::tcp,
                      .nics_per_node = 1,
@@ -24,18 +24,18 @@ Cluster over_sockets() {
   return cluster;
 }
 
-CollectivePlan all_reduce(CollectiveModel model, TimeScale scale) {
-  *time_scale_of(model) = scale;
-  return plan(worlds::on(over_sockets(), std::move(model)), CollectiveKind::all_reduce, kBucket);
+CollectivePlan all_reduce(CollectiveModel model, CostFactors scale) {
+  *cost_factors_of(model) = scale;
+  return plan(small::on(over_sockets(), std::move(model)), CollectiveKind::all_reduce, kBucket);
 }
 
-TimeScale scale_in(const worlds::Bound& world) {
-  return *time_scale_of(world.job.model());
+CostFactors scale_in(const small::Bound& world) {
+  return *cost_factors_of(world.job.model());
 }
 
-std::vector<worlds::Bound> worlds_of(const Cluster& cluster) {
-  return worlds::bounds(Job(worlds::chain({{1 << 20, 40}, {kBucket.count(), 100}}, 50, 100),
-                            cluster, {}, AnalyticModel{}));
+std::vector<small::Bound> bounds_of(const Cluster& cluster) {
+  return small::bounds(Job(small::chain({{1 << 20, 40}, {kBucket.count(), 100}}, 50, 100), cluster,
+                           {}, AnalyticModel{}));
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ TEST_CASE("uncertainty: fixed cost and bandwidth scale a part of the time each")
 }
 
 TEST_CASE("uncertainty: of a cluster without logs, fixed cost is known far less than bandwidth") {
-  const std::vector<worlds::Bound> all = worlds_of(over_sockets());
+  const std::vector<small::Bound> all = bounds_of(over_sockets());
   REQUIRE(all.size() >= 4);
   CHECK(all[0].source == ErrorSource::fixed_cost);
   CHECK(all[1].source == ErrorSource::fixed_cost);
@@ -81,14 +81,14 @@ TEST_CASE("uncertainty: a calibration's own bands, at small sizes and at the lar
                          .nccl = {}}};
   Cluster cluster = over_sockets();
   cluster.calibration = std::make_shared<const Calibration>(calibration);
-  const std::vector<worlds::Bound> all = worlds_of(cluster);
+  const std::vector<small::Bound> all = bounds_of(cluster);
   CHECK(scale_in(all[1]).fixed == duration_band(cluster, kSmallAllReduce).slower);
   CHECK(scale_in(all[3]).bandwidth == duration_band(cluster, kBucket).slower);
   CHECK(scale_in(all[3]).bandwidth > duration_band(cluster, Bytes(1 << 22)).slower);
 }
 
 TEST_CASE("uncertainty: alone nothing is sent, and nothing of it is unknown") {
-  const std::vector<worlds::Bound> all = worlds_of(worlds::node(1));
+  const std::vector<small::Bound> all = bounds_of(small::node(1));
   CHECK(scale_in(all[1]).fixed == 1);
   CHECK(scale_in(all[3]).bandwidth == 1);
 }

@@ -1,9 +1,9 @@
-#include "ddpsim/sim/time_scale.hpp"
+#include "ddpsim/sim/cost_factors.hpp"
 #include "ddpsim/sim/workload.hpp"
 
 #include <tuple>
 
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -59,8 +59,8 @@ TEST_CASE("workload: the stall is what an iteration takes beyond its parts") {
 }
 
 TEST_CASE("time scale: fixed cost and bytes err apart") {
-  CHECK(TimeScale{}.apply(100_us, 60_us) == 100_us);
-  CHECK(TimeScale{.fixed = 2}.apply(100_us, 60_us) == 140_us);
-  CHECK(TimeScale{.bandwidth = 2}.apply(100_us, 60_us) == 160_us);
-  CHECK(TimeScale{.fixed = 0.5, .bandwidth = 3}.apply(100_us, 60_us) == 200_us);
+  CHECK(CostFactors{}.apply(100_us, 60_us) == 100_us);
+  CHECK(CostFactors{.fixed = 2}.apply(100_us, 60_us) == 140_us);
+  CHECK(CostFactors{.bandwidth = 2}.apply(100_us, 60_us) == 160_us);
+  CHECK(CostFactors{.fixed = 0.5, .bandwidth = 3}.apply(100_us, 60_us) == 200_us);
 }

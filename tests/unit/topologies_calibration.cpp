@@ -13,7 +13,7 @@
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "description.hpp"
 #include "mentions.hpp"
-#include "round_law.hpp"
+#include "round_costs.hpp"
 
 using namespace ddpsim;
 
@@ -23,7 +23,7 @@ const std::string kGoodCluster = R"({"schema": "ddpsim.cluster/1", "name": "lab"
  "node": {"gpus": 2, "gpu": "A100", "interconnect": {"kind": "nvswitch", "per_gpu": "300GBps"}},
  "calibration": {
   "constants": {"launch_us": 5, "start_us": [0, 36, 38], "local_us": [1, 2, 4], "hop_us": [5, 13, 30],
-   "rendezvous_us": 0, "channel_us": 0.3, "local_share": 0.8, "nic_share": 0.9, "lone_gpu": 0.66,
+   "rendezvous_us": 0, "channel_us": 0.3, "local_share": 0.8, "nic_share": 0.9, "single_gpu_per_node": 0.66,
    "ll_gbps": 1.5, "ll128_gbps": 8, "nvls_start_us": 31, "nvls_wave_us": 2.3, "nvls_share": 0.7,
    "overlap": 2.5},
   "misfit": {"small": 0.1, "middle": 0.2, "large": 0.1},
@@ -54,15 +54,15 @@ TEST_CASE("calibration of a cluster file: read") {
 
 TEST_CASE("calibration of a cluster file: what later fits know is read, and may be absent") {
   const Cluster before = parse_cluster(kGoodCluster, "lab.json");
-  CHECK(before.calibration->constants.block_us == 0);
+  CHECK(before.calibration->constants.per_channel_start_us == 0);
   CHECK(before.calibration->constants.tree_share == 1);
   CHECK(before.calibration->selection.ll128_between_nodes);
-  const std::string later =
-      good_with("\"overlap\": 2.5},",
-                "\"overlap\": 2.5, \"block_us\": 0.7, \"ring_ends\": 0.5, \"tree_share\": 0.9, "
-                "\"ll_share\": 0.3, \"hop_growth\": [0.1, -0.2, 0.3]},"
-                "\"selection\": {\"tree_factor\": 0.9, \"ll128_between_nodes\": false},"
-                "\"repeats\": {\"small\": 0.2, \"middle\": 0.3, \"large\": 0.04},");
+  const std::string later = good_with(
+      "\"overlap\": 2.5},",
+      "\"overlap\": 2.5, \"per_channel_start_us\": 0.7, \"ring_ends\": 0.5, \"tree_share\": 0.9, "
+      "\"ll_share\": 0.3, \"hop_growth\": [0.1, -0.2, 0.3]},"
+      "\"selection\": {\"tree_factor\": 0.9, \"ll128_between_nodes\": false},"
+      "\"repeats\": {\"small\": 0.2, \"middle\": 0.3, \"large\": 0.04},");
   const Cluster after = parse_cluster(later, "lab.json");
   CHECK(after.calibration->constants.hop_growth[1] == -0.2);
   CHECK(after.calibration->constants.tree_share == 0.9);
@@ -77,7 +77,8 @@ TEST_CASE("calibration of a cluster file: what later fits know is read, and may 
     std::string text = later;
     return cluster_complaint(text.replace(text.find(from), from.size(), to));
   };
-  CHECK(mentions(refused("\"block_us\": 0.7", "\"block_us\": -1"), "block_us"));
+  CHECK(mentions(refused("\"per_channel_start_us\": 0.7", "\"per_channel_start_us\": -1"),
+                 "per_channel_start_us"));
   CHECK(mentions(refused("\"ring_ends\": 0.5", "\"ring_ends\": 2"), "ring_ends"));
   CHECK(mentions(refused("\"tree_share\": 0.9", "\"tree_share\": 0"), "tree_share"));
   CHECK(mentions(refused("\"ll_share\": 0.3", "\"ll_share\": 1.5"), "ll_share"));
@@ -87,7 +88,7 @@ TEST_CASE("calibration of a cluster file: what later fits know is read, and may 
 
 TEST_CASE("calibration of a cluster file: what is written is read again, to the last figure") {
   Calibration written = *parse_cluster(kGoodCluster, "lab.json").calibration;
-  written.constants.block_us = 0.7;
+  written.constants.per_channel_start_us = 0.7;
   written.constants.ring_ends = 0.25;
   written.constants.hop_growth = {0.1, -0.2, 1.0 / 3};
   written.selection = {.tree_factor = 0.875, .ll128_between_nodes = false};
@@ -95,12 +96,12 @@ TEST_CASE("calibration of a cluster file: what is written is read again, to the 
   written.misfit = {0.11, 0.12, 0.13};
   written.scales = {{2, 2, Bytes(8), Bytes(1 << 20), "older.txt", "", NcclVersion{2, 18, 3}},
                     {2, 2, Bytes(16), Bytes(1 << 30), "newer.txt",
-                     "its large sizes take 2.1 times the law's", NcclVersion{2, 21, 5}},
+                     "its large sizes take 2.1 times the cost model's", NcclVersion{2, 21, 5}},
                     {1, 1, Bytes(16), Bytes(1 << 30), "silent.txt", "", std::nullopt}};
-  const CorrectionPlace place{2, 2, Bytes(1 << 16), Algorithm::tree, Protocol::ll128};
-  CorrectionPlace older = place;
+  const OperatingPoint place{2, 2, Bytes(1 << 16), Algorithm::tree, Protocol::ll128};
+  OperatingPoint older = place;
   older.nccl = NcclVersion{2, 18, 3};
-  CorrectionPlace newer = place;
+  OperatingPoint newer = place;
   newer.nccl = NcclVersion{2, 21, 5};
   written.correction = {{older, 1.0 / 3, -0.5}, {newer, -2.0 / 7, 0.25}};
 
@@ -108,7 +109,7 @@ TEST_CASE("calibration of a cluster file: what is written is read again, to the 
       calibrated_cluster_file("node:2 gpu:2xA100 nvswitch:300GBps nic:1x100Gbps:ib", written);
   const Calibration read = *parse_cluster(text, "lab.json").calibration;
   CHECK(of_several_releases(read));
-  CHECK(read.constants.block_us == written.constants.block_us);
+  CHECK(read.constants.per_channel_start_us == written.constants.per_channel_start_us);
   CHECK(read.constants.ring_ends == written.constants.ring_ends);
   CHECK(read.constants.hop_growth == written.constants.hop_growth);
   CHECK(read.constants.start_us == written.constants.start_us);
@@ -125,7 +126,7 @@ TEST_CASE("calibration of a cluster file: what is written is read again, to the 
     CHECK(read.scales[i].largest == written.scales[i].largest);
   }
   REQUIRE(read.correction.size() == 2);
-  for (const CorrectionPlace& at : {older, newer, place})
+  for (const OperatingPoint& at : {older, newer, place})
     CHECK(correction_at(read, at) == correction_at(written, at));
   CHECK(correction_at(read, older) != correction_at(read, newer));
 }
@@ -162,7 +163,7 @@ TEST_CASE("calibration of a cluster file: what cannot be is refused with its pla
 
 TEST_CASE("calibration of a cluster file: every constant goes out and comes back in its place") {
   Calibration written;
-  written.constants = round_law::constants();
+  written.constants = round_costs::constants();
   written.constants.ring_ends = 0.75;
   written.constants.hop_growth = {0.1, 0.2, 0.3};
   written.scales = {{3, 2, Bytes(8), Bytes(1024), "log"}};
@@ -184,14 +185,14 @@ TEST_CASE("calibration of a cluster file: every constant goes out and comes back
   CHECK(out.channel_us == in.channel_us);
   CHECK(out.local_share == in.local_share);
   CHECK(out.nic_share == in.nic_share);
-  CHECK(out.lone_gpu == in.lone_gpu);
+  CHECK(out.single_gpu_per_node == in.single_gpu_per_node);
   CHECK(out.ll_gbps == in.ll_gbps);
   CHECK(out.ll128_gbps == in.ll128_gbps);
   CHECK(out.nvls_start_us == in.nvls_start_us);
   CHECK(out.nvls_wave_us == in.nvls_wave_us);
   CHECK(out.nvls_share == in.nvls_share);
   CHECK(out.overlap == in.overlap);
-  CHECK(out.block_us == in.block_us);
+  CHECK(out.per_channel_start_us == in.per_channel_start_us);
   CHECK(out.ring_ends == in.ring_ends);
   CHECK(out.tree_share == in.tree_share);
   CHECK(out.ll_share == in.ll_share);
@@ -217,7 +218,7 @@ TEST_CASE("calibration of a cluster file: every constant goes out and comes back
 
 TEST_CASE("cluster writer: a line written as a file is the same cluster") {
   Calibration calibration;
-  calibration.constants = round_law::constants();
+  calibration.constants = round_costs::constants();
   calibration.scales = {{1, 1, Bytes(8), Bytes(1024), "log"}};
   for (const char* line : {
            "node:1 gpu:1xT4",
@@ -263,7 +264,7 @@ TEST_CASE(
       "network": {"kind": "ib", "nics_per_node": 1, "per_nic": "100Gbps"},
       "nccl": {"search_channels": 3, "per_channel": "5GBps"}})");
   Calibration calibration;
-  calibration.constants = round_law::constants();
+  calibration.constants = round_costs::constants();
   calibration.scales = {{1, 2, Bytes(8), Bytes(1024), "log"}};
   const std::string one = calibrated_cluster_file(path.string(), calibration);
   const std::string four = calibrated_cluster_file(path.string() + "@4", calibration);

@@ -13,7 +13,7 @@
 
 #include "ddpsim/traces/profiler_trace.hpp"
 #include "mentions.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 namespace ddpsim::files {
 

@@ -7,7 +7,7 @@
 
 #include "recorded_collective.hpp"
 #include "recorded_tensor.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

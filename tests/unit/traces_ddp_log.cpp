@@ -13,7 +13,7 @@
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/traces/workload_file.hpp"
 #include "mentions.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

@@ -18,7 +18,7 @@
 #include "ddpsim/traces/workload_file.hpp"
 #include "group_collectives.hpp"
 #include "mentions.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

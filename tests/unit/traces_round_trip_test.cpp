@@ -6,7 +6,7 @@
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/traces/workload_file.hpp"
-#include "worlds.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

@@ -7,7 +7,7 @@
 #include "alpha_beta.hpp"
 #include "bucketing_search.hpp"
 
-namespace ddpsim::worlds {
+namespace ddpsim::small {
 
 /// Six gradients, ready 1000 us apart: with a + 5 b below that, only the last bucket is exposed.
 inline OpenJob six_hidden(double forward_us, double start_us, double mib_us) {
@@ -38,4 +38,4 @@ inline std::pair<double, double> caps(Bytes from, Bytes to) {
   return {mib(from), mib(to)};
 }
 
-}  // namespace ddpsim::worlds
+}  // namespace ddpsim::small

@@ -56,10 +56,11 @@ ProtocolLatency by_protocol(const Object& fields, std::string_view key) {
 
 PathConstants read_constants(const Cursor& cursor) {
   const Object fields =
-      cursor.object({"launch_us",  "start_us",      "local_us",     "hop_us",     "rendezvous_us",
-                     "channel_us", "local_share",   "nic_share",    "lone_gpu",   "ll_gbps",
-                     "ll128_gbps", "nvls_start_us", "nvls_wave_us", "nvls_share", "overlap",
-                     "block_us",   "ring_ends",     "tree_share",   "ll_share",   "hop_growth"});
+      cursor.object({"launch_us",           "start_us",   "local_us",    "hop_us",
+                     "rendezvous_us",       "channel_us", "local_share", "nic_share",
+                     "single_gpu_per_node", "ll_gbps",    "ll128_gbps",  "nvls_start_us",
+                     "nvls_wave_us",        "nvls_share", "overlap",     "per_channel_start_us",
+                     "ring_ends",           "tree_share", "ll_share",    "hop_growth"});
   PathConstants out;
   out.launch_us = time_us(fields, "launch_us");
   out.start_us = by_protocol(fields, "start_us");
@@ -69,7 +70,7 @@ PathConstants read_constants(const Cursor& cursor) {
   out.channel_us = time_us(fields, "channel_us");
   out.local_share = share(fields, "local_share");
   out.nic_share = share(fields, "nic_share");
-  out.lone_gpu = share(fields, "lone_gpu");
+  out.single_gpu_per_node = share(fields, "single_gpu_per_node");
   out.ll_gbps = rate(fields, "ll_gbps");
   out.ll128_gbps = rate(fields, "ll128_gbps");
   out.nvls_start_us = time_us(fields, "nvls_start_us");
@@ -77,7 +78,8 @@ PathConstants read_constants(const Cursor& cursor) {
   out.nvls_share = share(fields, "nvls_share");
   out.overlap = fields.required("overlap").number(1, 100);
   // Files written before these were known go without.
-  if (const auto us = fields.optional("block_us")) out.block_us = us->number(0, kLongestLatency_us);
+  if (const auto us = fields.optional("per_channel_start_us"))
+    out.per_channel_start_us = us->number(0, kLongestLatency_us);
   if (const auto seen = fields.optional("ring_ends")) out.ring_ends = seen->number(0, 1);
   if (fields.optional("tree_share")) out.tree_share = share(fields, "tree_share");
   if (fields.optional("ll_share")) out.ll_share = share(fields, "ll_share");
@@ -123,10 +125,10 @@ void write_version(JsonWriter& json, const std::optional<NcclVersion>& nccl) {
   if (nccl) json.key("nccl").string(to_string(*nccl));
 }
 
-CalibratedScale read_log(const Cursor& cursor) {
+CalibratedShape read_log(const Cursor& cursor) {
   const Object fields = cursor.object(
       {"source", "nodes", "gpus_per_node", "nccl", "smallest_bytes", "largest_bytes", "fault"});
-  CalibratedScale out;
+  CalibratedShape out;
   out.nccl = read_version(fields);
   out.source = fields.required("source").string();
   if (const auto fault = fields.optional("fault")) out.fault = fault->string();
@@ -156,12 +158,12 @@ Protocol read_protocol(const Cursor& cursor) {
   return word == "LL128" ? Protocol::ll128 : Protocol::simple;
 }
 
-CorrectionPoint read_point(const Cursor& cursor, const CorrectionPlace& scale) {
+CorrectionPoint read_point(const Cursor& cursor, const OperatingPoint& scale) {
   const std::vector<Cursor> items = cursor.array();
   if (items.size() != 5)
     cursor.fail(fmt::format("has {} values", items.size()),
                 "Expected five: size in bytes, algorithm, protocol, two weights");
-  CorrectionPlace place = scale;
+  OperatingPoint place = scale;
   place.size = Bytes(items[0].integer(1, kMostBytes));
   place.algorithm = read_algorithm(items[1]);
   place.protocol = read_protocol(items[2]);
@@ -170,7 +172,7 @@ CorrectionPoint read_point(const Cursor& cursor, const CorrectionPlace& scale) {
 
 void read_correction(const Cursor& cursor, std::vector<CorrectionPoint>& out) {
   const Object fields = cursor.object({"nodes", "gpus_per_node", "nccl", "points"});
-  CorrectionPlace scale;
+  OperatingPoint scale;
   scale.nccl = read_version(fields);
   scale.nodes = static_cast<int>(fields.required("nodes").integer(1, kMostNodes));
   scale.gpus_per_node =
@@ -197,14 +199,14 @@ void write_constants(JsonWriter& json, const PathConstants& law) {
   json.key("channel_us").number(law.channel_us);
   json.key("local_share").number(law.local_share);
   json.key("nic_share").number(law.nic_share);
-  json.key("lone_gpu").number(law.lone_gpu);
+  json.key("single_gpu_per_node").number(law.single_gpu_per_node);
   json.key("ll_gbps").number(law.ll_gbps);
   json.key("ll128_gbps").number(law.ll128_gbps);
   json.key("nvls_start_us").number(law.nvls_start_us);
   json.key("nvls_wave_us").number(law.nvls_wave_us);
   json.key("nvls_share").number(law.nvls_share);
   json.key("overlap").number(law.overlap);
-  json.key("block_us").number(law.block_us);
+  json.key("per_channel_start_us").number(law.per_channel_start_us);
   json.key("ring_ends").number(law.ring_ends);
   json.key("tree_share").number(law.tree_share);
   json.key("ll_share").number(law.ll_share);
@@ -220,7 +222,7 @@ void write_spread(JsonWriter& json, std::string_view key, const SizeSpread& spre
   json.end_object();
 }
 
-void write_log(JsonWriter& json, const CalibratedScale& log) {
+void write_log(JsonWriter& json, const CalibratedShape& log) {
   json.begin_object(Layout::line);
   json.key("source").string(log.source);
   json.key("nodes").integer(log.nodes);
@@ -239,7 +241,7 @@ bool same_scale(const CorrectionPoint& a, const CorrectionPoint& b) {
 
 /// All points of one scale, which stand side by side.
 void write_scale(JsonWriter& json, std::span<const CorrectionPoint> points) {
-  const CorrectionPlace& scale = points.front().place;
+  const OperatingPoint& scale = points.front().place;
   json.begin_object();
   json.key("nodes").integer(scale.nodes);
   json.key("gpus_per_node").integer(scale.gpus_per_node);
@@ -292,7 +294,7 @@ void write_calibration(JsonWriter& json, const Calibration& calibration) {
   write_spread(json, "misfit", calibration.misfit);
   write_spread(json, "repeats", calibration.repeats);
   json.key("logs").begin_array();
-  for (const CalibratedScale& log : calibration.scales) write_log(json, log);
+  for (const CalibratedShape& log : calibration.scales) write_log(json, log);
   json.end_array();
   json.key("correction").begin_array();
   std::span<const CorrectionPoint> rest = calibration.correction;

@@ -120,7 +120,7 @@ Topology resolve(const ClusterDescription& description) {
   take_least(cluster, topology.node_types);
   if (description.switches) topology.switches = *description.switches;
   topology.switches.oversubscription = cluster.network.oversubscription;
-  // Without a word on leaves all that leaves a node crosses the narrow part, as the law has it.
+  // Without a word on leaves all that leaves a node crosses the narrow part, as the cost model has it.
   if (!description.switches && cluster.network.oversubscription > 1) {
     topology.switches.kind = SwitchPlan::Kind::leaf_spine;
   }

@@ -1,5 +1,5 @@
 // One or many logs of one cluster, at any numbers of nodes and GPUs, fitted together: physical
-// constants of the pipeline law, and what is left of the measurements beside them.
+// constants of the pipeline cost model, and what is left of the measurements beside them.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ using ClusterAt = std::function<Cluster(Scale)>;
 struct FittedConstant {
   std::string name;   ///< as in the cluster file: "hop_us"
   std::string which;  ///< "LL", "Simple"; empty where there is one only
-  double before = 0;  ///< of the uncalibrated law
+  double before = 0;  ///< of the uncalibrated cost model
   double value = 0;
   double low = 0;   ///< four in five chances that it lies between …
   double high = 0;  ///< … these
@@ -30,7 +30,7 @@ struct FitResidual {
   Bytes size;
   CollectiveChoice choice;
   double measured_us = 0;
-  double law_us = 0;         ///< fitted constants alone
+  double modelled_us = 0;    ///< fitted constants alone
   double calibrated_us = 0;  ///< with the correction, as predictions will be
 };
 
@@ -45,7 +45,8 @@ struct Fit {
   std::vector<FitResidual> residuals;     ///< by log, then size
   std::vector<std::string> used;          ///< sources
   std::vector<LogLeftOut> left_out;
-  std::vector<std::string> law_breaks;  ///< where measurement and law differ by a quarter and more
+  std::vector<std::string>
+      model_misses;  ///< where measurement and cost model differ by a quarter and more
   std::vector<std::string> notes;
 };
 
@@ -59,12 +60,13 @@ struct FitOptions {
 Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& cluster_at,
                     const FitOptions& options);
 
-/// Median and 90th percentile of |calibrated / measured - 1| and |law / measured - 1| over sizes.
+/// Median and 90th percentile of |calibrated / measured - 1| and |modelled / measured - 1| over sizes.
 struct FitErrors {
   double median = 0;
   double p90 = 0;
   std::size_t sizes = 0;
 };
-FitErrors errors_of(const std::vector<FitResidual>& residuals, Bytes from, bool law_alone = false);
+FitErrors errors_of(const std::vector<FitResidual>& residuals, Bytes from,
+                    bool model_alone = false);
 
 }  // namespace ddpsim

@@ -16,14 +16,14 @@ struct LogHealth {
   std::vector<std::string> faults;  ///< why it does not describe the cluster, a sentence each
   std::vector<std::string> notes;   ///< worth knowing, and no reason to distrust it
   bool other_unit = false;          ///< times in something else than microseconds
-  /// Median of measured over the uncalibrated law at the largest sizes; absent where all are small.
+  /// Median of measured over the uncalibrated cost model at the largest sizes; absent where all are small.
   std::optional<double> slowdown;
   Bytes from, to;  ///< sizes it was taken over
 
   bool healthy() const { return faults.empty(); }
 };
 
-/// `cluster` has the log's scale. Compares with the uncalibrated law and with what links can carry
+/// `cluster` has the log's scale. Compares with the uncalibrated cost model and with what links can carry
 /// at all; names the likely cause where another machine would explain the times.
 LogHealth health(const MeasuredLog& log, const Cluster& cluster, const CollectiveTuning& tuning);
 

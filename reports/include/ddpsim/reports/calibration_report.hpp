@@ -1,4 +1,4 @@
-// What a calibration found: the fit by log and size, constants with intervals, where the law breaks.
+// What a calibration found: the fit by log and size, constants with intervals, where the cost model breaks.
 #pragma once
 
 #include <string>

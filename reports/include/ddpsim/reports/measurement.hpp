@@ -55,8 +55,8 @@ struct MeasuredAllReduce {
   Quantiles time_us;
   /// Of a compression hook: cast to 16 bits and division in front of it, cast back behind it, each
   /// by itself.
-  std::optional<Quantiles> narrow_us;
-  std::optional<Quantiles> widen_us;
+  std::optional<Quantiles> compress_us;
+  std::optional<Quantiles> decompress_us;
 };
 
 struct Measurement {

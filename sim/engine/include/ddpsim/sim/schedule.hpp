@@ -25,8 +25,8 @@ namespace ddpsim {
 
 enum class Action : std::uint8_t { work, collective, record, wait, wait_until };
 
-/// What an operation is for; decides where its time is booked.
-enum class Purpose : std::uint8_t {
+/// What an operation is for; decides to which part of the step its time is attributed.
+enum class OperationKind : std::uint8_t {
   forward,
   buffer_copy,  ///< flatten and un-flatten around the buffer broadcast
   buffer_broadcast,
@@ -41,13 +41,13 @@ enum class Purpose : std::uint8_t {
   copy_out,
   optimizer,
 };
-std::string_view name_of(Purpose purpose);
+std::string_view name_of(OperationKind purpose);
 
 using EventId = std::uint32_t;
 
 struct Operation {
   Action action = Action::work;
-  Purpose purpose = Purpose::forward;
+  OperationKind purpose = OperationKind::forward;
   Duration duration{};           ///< work at full rate; latency of a wait; instant of a wait_until
   EventId event = 0;             ///< record, wait
   std::uint32_t collective = 0;  ///< index into Schedule::collectives

@@ -1,12 +1,12 @@
-// Where the pipeline law and the logs of a calibrated cluster part.
+// Where the pipeline cost model and the logs of a calibrated cluster part.
 //
-//   T = law(constants) * exp(r)
+//   T = cost(constants) * exp(r)
 //   r(x) = sum over measured sizes i of weight_i * covariance(x, x_i)
 //          + sum over those of the same scale of own_i * own covariance(x, x_i)
 //
 // r is a Gaussian process (kriging) over the logarithm of the size and the number of nodes and GPUs:
 // near a measured size of a measured scale it gives that measurement back, between scales it passes
-// smoothly, and far from both it fades to the law alone. Its few lengths are the same for every
+// smoothly, and far from both it fades to the cost model alone. Its few lengths are the same for every
 // cluster: chosen by what scales left out showed, over all families of logs together.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace ddpsim {
 
-/// The law's constants for a cluster: its own where it is calibrated, else those of its kind.
+/// The cost model's constants for a cluster: its own where it is calibrated, else those of its kind.
 PathConstants constants_of(const Cluster& cluster);
 
 /// Of the logarithm of a time, one standard deviation: what the correction leaves of a log, beside what
@@ -29,17 +29,17 @@ inline constexpr double kCorrectionNoise = 0.05;
 /// Standard deviations within which four in five lie.
 inline constexpr double kFourInFive = 1.28;
 
-/// Prior covariance of the logarithms of measured over law at two places.
-double correction_covariance(const CorrectionPlace& a, const CorrectionPlace& b);
+/// Prior covariance of the logarithms of measured over modelled time at two places.
+double correction_covariance(const OperatingPoint& a, const OperatingPoint& b);
 /// The same of what a scale keeps to itself, once all scales together have been fitted.
-double own_covariance(const CorrectionPlace& a, const CorrectionPlace& b);
+double own_covariance(const OperatingPoint& a, const OperatingPoint& b);
 
 /// Whether its logs were taken with several releases of NCCL (2.18, 2.21). Each has its own kernels,
 /// thresholds and plugin settings, and with them a share of the correction of its own.
 bool of_several_releases(const Calibration& calibration);
 
-/// Logarithm of measured over law that the calibration expects.
-double correction_at(const Calibration& calibration, const CorrectionPlace& place);
+/// Logarithm of measured over modelled time that the calibration expects.
+double correction_at(const Calibration& calibration, const OperatingPoint& place);
 
 /// Factors on a prediction between which four in five measured times lie.
 struct Band {
@@ -59,7 +59,7 @@ bool is_calibrated_at(const Calibration& calibration, int nodes, int gpus_per_no
 bool is_measured_at(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size);
 
 /// The log nearest to a scale, and to `size` where several are as near; null where there is none.
-const CalibratedScale* nearest_log(const Calibration& calibration, int nodes, int gpus_per_node,
+const CalibratedShape* nearest_log(const Calibration& calibration, int nodes, int gpus_per_node,
                                    Bytes size);
 
 /// NCCL's version in the log nearest to a scale; absent where none is known.

@@ -1,9 +1,9 @@
 // What an operation of NCCL takes. Two pure functions, never mixed:
 //
-//   choose(kind, size, cluster, tuning) -> algorithm, protocol, channels
+//   select_algorithm(kind, size, cluster, tuning) -> algorithm, protocol, channels
 //       NCCL's own table, bit for bit
 //   cost(kind, choice, size, cluster) -> duration
-//       our pipeline law
+//       our pipeline cost model
 //
 // NCCL's time estimate selects; it does not predict.
 #pragma once
@@ -43,18 +43,19 @@ struct CollectiveChoice {
 /// NCCL's selection for one operation of `size` bytes per rank over all ranks of the cluster.
 /// Ties go to the lower algorithm index, then protocol index, as in NCCL's loops. With one rank
 /// NCCL runs no tuning: the choice is ring/Simple/1 channel with estimate 0. So it is, with all
-/// channels, where the tuning leaves nothing that works on this cluster; see can_choose.
-CollectiveChoice choose(CollectiveKind kind, Bytes size, const Cluster& cluster,
-                        const CollectiveTuning& tuning);
+/// channels, where the tuning leaves nothing that works on this cluster; see can_select_algorithm.
+CollectiveChoice select_algorithm(CollectiveKind kind, Bytes size, const Cluster& cluster,
+                                  const CollectiveTuning& tuning);
 
 /// Whether an all-reduce has any algorithm and protocol left that the version and the cluster allow.
-bool can_choose(const Cluster& cluster, const CollectiveTuning& tuning);
+bool can_select_algorithm(const Cluster& cluster, const CollectiveTuning& tuning);
 
 /// Duration of the kernel from the last arrival to the end, without contention.
 Duration cost(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
               const Cluster& cluster);
 
 /// Where an all-reduce stands in the calibration of its cluster.
-CorrectionPlace place_of(const CollectiveChoice& choice, Bytes size, const Cluster& cluster);
+OperatingPoint operating_point_of(const CollectiveChoice& choice, Bytes size,
+                                  const Cluster& cluster);
 
 }  // namespace ddpsim

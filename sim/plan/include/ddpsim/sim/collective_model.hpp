@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "ddpsim/sim/background.hpp"
+#include "ddpsim/sim/cost_factors.hpp"
 #include "ddpsim/sim/fabric.hpp"
 #include "ddpsim/sim/gloo.hpp"
 #include "ddpsim/sim/nccl.hpp"
-#include "ddpsim/sim/time_scale.hpp"
 #include "ddpsim/sim/units.hpp"
 
 namespace ddpsim {
@@ -18,11 +18,11 @@ namespace ddpsim {
 /// choose, then cost, on an idle network.
 struct AnalyticModel {
   CollectiveTuning tuning{};
-  TimeScale scale{};
+  CostFactors scale{};
 };
 
 /// choose, then the pipeline chunk by chunk over the links of a fabric, beside background traffic.
-/// Algorithms the fabric has no channels for take what the law says.
+/// Algorithms the fabric has no channels for take what the cost model says.
 struct FlowModel : AnalyticModel {
   std::shared_ptr<const Fabric> fabric;  ///< of the job's cluster
   std::shared_ptr<const Background> background;
@@ -32,7 +32,7 @@ FlowModel flow_model(const CollectiveTuning& tuning, Fabric fabric, Background b
 /// ProcessGroupGloo in place of NCCL; one NIC of each node takes part.
 struct GlooModel {
   GlooLinks links{};
-  TimeScale scale{};
+  CostFactors scale{};
 };
 
 /// Recorded durations by position in launch order, wait and transfer together; replays a trace.
@@ -47,10 +47,10 @@ struct FreeModel {};
 using CollectiveModel = std::variant<AnalyticModel, RecordedModel, FreeModel, FlowModel, GlooModel>;
 
 /// The part of a model that NCCL chooses by; none where nothing is chosen.
-const AnalyticModel* chooser_of(const CollectiveModel& model);
-AnalyticModel* chooser_of(CollectiveModel& model);
+const AnalyticModel* nccl_of(const CollectiveModel& model);
+AnalyticModel* nccl_of(CollectiveModel& model);
 /// Factors on the times the model predicts; none where it predicts nothing.
-const TimeScale* time_scale_of(const CollectiveModel& model);
-TimeScale* time_scale_of(CollectiveModel& model);
+const CostFactors* cost_factors_of(const CollectiveModel& model);
+CostFactors* cost_factors_of(CollectiveModel& model);
 
 }  // namespace ddpsim

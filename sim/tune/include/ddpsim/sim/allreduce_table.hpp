@@ -1,4 +1,4 @@
-// What all_reduce_perf would print on a cluster: NCCL's choice and our law, size by size.
+// What all_reduce_perf would print on a cluster: NCCL's choice and our cost model, size by size.
 #pragma once
 
 #include <span>

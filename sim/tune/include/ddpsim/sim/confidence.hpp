@@ -23,15 +23,15 @@ std::string calibration_of(const Cluster& cluster);
 
 /// What a prediction may err by.
 enum class ErrorSource {
-  fixed_cost,          ///< of collectives: launch, latencies, the pipeline's fill
-  bandwidth,           ///< of collectives
-  collective_times,    ///< both together: of gloo, and in a table of all-reduces
-  interference,        ///< of compute and NCCL's kernels
-  ddp_costs,           ///< DDP's copies and what its host does
-  multi_gpu_slowdown,  ///< of compute on one of several ranks
-  compute_scale,       ///< of a GPU that was not recorded on
-  replay_residual,     ///< what the replay of today's step leaves unexplained
-  measurement_noise,   ///< of the step it will be held against
+  fixed_cost,         ///< of collectives: launch, latencies, the pipeline's fill
+  bandwidth,          ///< of collectives
+  collective_times,   ///< both together: of gloo, and in a table of all-reduces
+  interference,       ///< of compute and NCCL's kernels
+  ddp_costs,          ///< DDP's copies and what its host does
+  rank_slowdown,      ///< of compute on one of several ranks
+  compute_scale,      ///< of a GPU that was not recorded on
+  replay_residual,    ///< what the replay of today's step leaves unexplained
+  measurement_noise,  ///< of the step it will be held against
 };
 
 /// By how much one source may make a time shorter (low <= 0) or longer (high >= 0).

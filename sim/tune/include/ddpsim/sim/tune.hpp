@@ -15,7 +15,7 @@ namespace ddpsim {
 /// Upper end of a range of caps that is open upwards: 2^63 - 1 bytes.
 inline constexpr double kNoLimitMb = 9223372036854775807.0 / 1048576;
 
-/// One distinct bucketing.
+/// One bucket assignment that a cap can give.
 struct CurvePoint {
   std::optional<double> bucket_cap_mb;    ///< what to pass; absent: the default (pass nothing)
   std::optional<double> first_bucket_mb;  ///< first limit in force, MiB
@@ -41,11 +41,11 @@ struct Recommendation {
   /// Caps around it, without a gap, whose predicted steps differ from its step by no more than the
   /// measurable.
   std::pair<double, double> cap_range_mb{0, 0};
-  Gain gain;                   ///< iteration(default) - iteration(recommended)
-  std::optional<Gain> surest;  ///< where the default is kept: gain of the surest other setting
-  Duration measurable;         ///< gains below this cannot be told from noise
-  std::string python;          ///< line to paste; empty when keeping the default
-  std::string reason;          ///< one sentence
+  Gain gain;                        ///< iteration(default) - iteration(recommended)
+  std::optional<Gain> most_robust;  ///< where the default is kept: gain of the most robust other setting
+  Duration measurable;              ///< gains below this cannot be told from noise
+  std::string python;               ///< line to paste; empty when keeping the default
+  std::string reason;               ///< one sentence
 };
 
 struct BestPartition {
@@ -57,7 +57,7 @@ struct BestPartition {
 
 struct TuneOptions {
   std::vector<double>
-      caps;         ///< restrict the search to these caps (MiB); empty: every distinct bucketing
+      caps;         ///< restrict the search to these caps (MiB); empty: every bucket assignment
   int threads = 0;  ///< 0: as many as the machine has; the result does not depend on it
   /// Share of the step below which two settings cannot be told apart: medians of seven or more
   /// iterations repeat to 0.5 % (p90 0.9 %), so a difference of two to about 1 %.

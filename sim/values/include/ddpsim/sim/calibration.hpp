@@ -1,5 +1,5 @@
-// What measured all-reduces say of one cluster, as its file carries it: constants of the pipeline law
-// in place of those learned from all clusters, and a correction where law and measurement part.
+// What measured all-reduces say of one cluster, as its file carries it: constants of the pipeline cost model
+// in place of those learned from all clusters, and a correction where cost model and measurement part.
 #pragma once
 
 #include <array>
@@ -16,26 +16,26 @@ namespace ddpsim {
 /// Microseconds by protocol, in NCCL's index order: LL, LL128, Simple.
 using ProtocolLatency = std::array<double, 3>;
 
-/// The pipeline law's constants for one cluster, whatever its number of nodes.
+/// The pipeline cost model's constants for one cluster, whatever its number of nodes.
 struct PathConstants {
-  double launch_us = 0;        ///< kernel launch and rendezvous of all ranks
-  ProtocolLatency start_us{};  ///< beside it: first round of buffer handshakes
-  ProtocolLatency local_us{};  ///< one hop between GPUs of a node
-  ProtocolLatency hop_us{};    ///< one hop between nodes: proxy threads, NIC and wire
-  double rendezvous_us = 0;    ///< more per such hop for messages from 64 KiB on
-  double channel_us = 0;       ///< more per such hop and further channel: one proxy serves all
-  double local_share = 1;      ///< of the nominal rate between GPUs that carries payload
-  double nic_share = 1;        ///< of a NIC's nominal rate
-  double lone_gpu = 1;         ///< factor where one GPU feeds all NICs of its node
-  double ll_gbps = 0;          ///< GB/s of payload one thread block moves with LL
-  double ll128_gbps = 0;       ///< the same with LL128
-  double nvls_start_us = 0;    ///< as start_us, of NVLS
-  double nvls_wave_us = 0;     ///< per wave of chunks through the switch
-  double nvls_share = 1;       ///< as local_share, through the switch's reduction
-  double overlap = 1;          ///< how latencies between nodes hide behind the transfer
+  double launch_us = 0;            ///< kernel launch and rendezvous of all ranks
+  ProtocolLatency start_us{};      ///< beside it: first round of buffer handshakes
+  ProtocolLatency local_us{};      ///< one hop between GPUs of a node
+  ProtocolLatency hop_us{};        ///< one hop between nodes: proxy threads, NIC and wire
+  double rendezvous_us = 0;        ///< more per such hop for messages from 64 KiB on
+  double channel_us = 0;           ///< more per such hop and further channel: one proxy serves all
+  double local_share = 1;          ///< of the nominal rate between GPUs that carries payload
+  double nic_share = 1;            ///< of a NIC's nominal rate
+  double single_gpu_per_node = 1;  ///< factor where one GPU feeds all NICs of its node
+  double ll_gbps = 0;              ///< GB/s of payload one thread block moves with LL
+  double ll128_gbps = 0;           ///< the same with LL128
+  double nvls_start_us = 0;        ///< as start_us, of NVLS
+  double nvls_wave_us = 0;         ///< per wave of chunks through the switch
+  double nvls_share = 1;           ///< as local_share, through the switch's reduction
+  double overlap = 1;              ///< how latencies between nodes hide behind the transfer
 
-  // What only logs of a cluster tell; the uncalibrated law leaves it out.
-  double block_us = 0;    ///< more to start per further thread block
+  // What only logs of a cluster tell; the uncalibrated cost model leaves it out.
+  double per_channel_start_us = 0;  ///< more to start per further thread block
   double ring_ends = 0;   ///< share that is seen of the last copy of a ring, which no link carries
   double tree_share = 1;  ///< factor on nic_share for trees over three nodes and more
   double ll_share = 1;    ///< factor on ll_gbps between nodes, where a proxy sends its flags, too
@@ -48,7 +48,7 @@ struct PathConstants {
 inline constexpr std::array<double, 4> kHopGrowth{10, 12, 14, 16};
 
 /// Where a measurement stands.
-struct CorrectionPlace {
+struct OperatingPoint {
   int nodes = 1;
   int gpus_per_node = 1;
   Bytes size;
@@ -58,13 +58,13 @@ struct CorrectionPlace {
 };
 
 struct CorrectionPoint {
-  CorrectionPlace place;
+  OperatingPoint place;
   double weight = 0;
   double own = 0;  ///< weight in its own scale alone
 };
 
 /// One log the calibration rests on.
-struct CalibratedScale {
+struct CalibratedShape {
   int nodes = 1;
   int gpus_per_node = 1;
   Bytes smallest;
@@ -99,9 +99,9 @@ struct Calibration {
   PathConstants constants;
   FittedSelection selection;
   std::vector<CorrectionPoint> correction;
-  SizeSpread misfit;   ///< of the law alone: what a scale that nobody measured may miss by
+  SizeSpread misfit;   ///< of the cost model alone: what a scale that nobody measured may miss by
   SizeSpread repeats;  ///< of measurements of one scale: in and out of place, and from log to log
-  std::vector<CalibratedScale> scales;  ///< at least one
+  std::vector<CalibratedShape> scales;  ///< at least one
 };
 
 }  // namespace ddpsim

@@ -7,7 +7,7 @@
 
 #include "ddpsim/sim/bucket.hpp"
 #include "ddpsim/sim/ddp_options.hpp"
-#include "ddpsim/sim/rank_pace.hpp"
+#include "ddpsim/sim/rank_slowdown.hpp"
 #include "ddpsim/sim/rank_variation.hpp"
 #include "ddpsim/sim/units.hpp"
 
@@ -64,10 +64,10 @@ struct SimulationOptions {
   /// What the scale may be, around compute_scale; only intervals use it. Absent: it is certain.
   std::optional<std::pair<double, double>> compute_scale_range;
   /// What several ranks cost beyond communication. None: what is simulated is exactly what is set
-  /// here; the command line takes kPublishedPace.
-  RankPace pace;
+  /// here; the command line takes kPublishedRankSlowdown.
+  RankSlowdown rank_slowdown;
   /// What the pace may be; only intervals use it. Absent: it is certain.
-  std::optional<std::pair<RankPace, RankPace>> pace_range;
+  std::optional<std::pair<RankSlowdown, RankSlowdown>> rank_slowdown_range;
   /// SMs of the GPU recorded on, which NCCL kernels in the recording took their share of; 0: as many as
   /// the cluster's.
   int recorded_sms = 0;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Learns the constants of sim/nccl/pipeline_law.hpp from open nccl-tests logs.
+"""Learns the constants of sim/nccl/pipeline_cost.hpp from open nccl-tests logs.
 
-    fit_pipeline_law.py DATA --tests build/dev/tests/ddpsim_tests [--leave-one-out]
+    fit_cost_model.py DATA --tests build/dev/tests/ddpsim_tests [--leave-one-out]
 
 DATA is the folder with the logs' index.json. NCCL's choices and the clusters come from the unit
-test "pipeline law: open logs", so that its tables exist once. The fit minimises the mean absolute
+test "pipeline cost model: open logs", so that its tables exist once. The fit minimises the mean absolute
 log error, every log weighing the same, sizes below 1 MiB a quarter. Pattern search from the
 standard library: no third-party package. --leave-one-out fits once per family of clusters without
 it, judges it by the rest and prints the bands of sim/tune/uncertainty.cpp with what they cover.
@@ -28,7 +28,7 @@ INTRA_PCIE = 3
 NETWORKS = {0: "", 1: "rdma", 2: "rdma", 3: "socket", 4: "efa", 5: "slingshot"}
 KINDS = ("one NVLink node", "one PCIe node", "network")
 
-# What one would expect before any log, and where the search starts; names as in pipeline_law.hpp.
+# What one would expect before any log, and where the search starts; names as in pipeline_cost.hpp.
 # Times in us, rates in GB/s.
 START = {
     "launch": 7.2, "ll128_start": 30, "simple_start": 35, "nvls_start": 26, "nvls_wave": 2.3,
@@ -213,7 +213,7 @@ def law(row, k):
 def read_rows(tests, data):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "rows.csv")
-        subprocess.run([tests, "-tc=pipeline law: open logs"], check=True,
+        subprocess.run([tests, "-tc=pipeline cost model: open logs"], check=True,
                        env={**os.environ, "DDPSIM_PIPELINE_ROWS": path},
                        stdout=subprocess.DEVNULL)
         rows = list(csv.DictReader(open(path)))
@@ -222,7 +222,7 @@ def read_rows(tests, data):
     for row in rows:
         for key in ("kind", "nodes", "gpus", "capability", "intra", "nics", "channels", "size"):
             row[key] = int(row[key])
-        for key in ("per_gpu", "per_nic", "measured_us", "law_us", "nccl_us", "constant_us"):
+        for key in ("per_gpu", "per_nic", "measured_us", "modelled_us", "nccl_us", "constant_us"):
             row[key] = float(row[key])
         row["network"] = NETWORKS[int(row["network"])]
         row["nccl"] = tuple(map(int, row["nccl"].split(".")))
@@ -352,8 +352,8 @@ def bands(rows, predict):
 
 
 def split(rows, unseen):
-    """By log: (its least time per byte from 128 MiB on, over the law's; [what sizes from 1 to 64 MiB took
-    beyond their bytes at that rate, over the law's]). A log without such sizes has none."""
+    """By log: (its least time per byte from 128 MiB on, over the cost model's; [what sizes from 1 to 64 MiB took
+    beyond their bytes at that rate, over the cost model's]). A log without such sizes has none."""
     logs = {}
     for slug in dict.fromkeys(row["slug"] for row in rows):
         mine = [r for r in rows if r["slug"] == slug]
@@ -397,7 +397,7 @@ def apart(rows, unseen):
         large = [r for r in rows if r["kind"] == kind and r["size"] >= MIB]
         held = sum(map(inside, large))
         print(f"{name:16} fixed cost of 1 to 64 MiB {band[0]:.2f} to {band[1]:.2f}, time per byte "
-              f"{band[2]:.2f} to {band[3]:.2f} of the law's, {len(mine)} logs; correlation "
+              f"{band[2]:.2f} to {band[3]:.2f} of the cost model's, {len(mine)} logs; correlation "
               f"{both / spread:+.2f}; both of the others held {100 * held / len(large):.0f} % of "
               f"{len(large)} sizes from 1 MiB")
 

@@ -1,10 +1,10 @@
-// The pipeline law as a chunk pipeline: the same start, the same pace, and the law's latency and
+// The pipeline cost model as a chunk pipeline: the same start, the same pace, and the cost model's latency and
 // fill shared out over the hops of the shape's longest way, so that alone on the network the
-// pipeline takes what the law says.
+// pipeline takes what the cost model says.
 #pragma once
 
 #include "chunk_pipeline.hpp"
-#include "pipeline_law.hpp"
+#include "pipeline_cost.hpp"
 
 namespace ddpsim {
 
@@ -14,8 +14,8 @@ struct PipelineLoad {
 };
 
 /// `shape` must outlive the pipeline.
-ChunkPipeline law_pipeline(const PipelineShape& shape, const PipelineTerms& terms,
-                           const PipelineLoad& load);
+ChunkPipeline cost_pipeline(const PipelineShape& shape, const PipelineTerms& terms,
+                            const PipelineLoad& load);
 
 /// What one operation of `size` bytes sends over each hop.
 PipelineLoad load_of(CollectiveKind kind, const CollectiveChoice& choice, const Cluster& cluster,

@@ -1,13 +1,13 @@
-// A cluster whose law has round constants, for times worked out on paper.
+// A cluster whose cost model has round constants, for times worked out on paper.
 #pragma once
 
 #include <doctest/doctest.h>
 
 #include <memory>
 
-#include "pipeline_law.hpp"
+#include "pipeline_cost.hpp"
 
-namespace ddpsim::round_law {
+namespace ddpsim::round_costs {
 
 /// Every constant another figure, so that two that change places are seen. With `overlap` 1 latencies
 /// between nodes add up with the transfer.
@@ -20,14 +20,14 @@ inline PathConstants constants() {
           .channel_us = 0.5,
           .local_share = 0.5,
           .nic_share = 0.8,
-          .lone_gpu = 0.5,
+          .single_gpu_per_node = 0.5,
           .ll_gbps = 1,
           .ll128_gbps = 4,
           .nvls_start_us = 30,
           .nvls_wave_us = 2,
           .nvls_share = 0.6,
           .overlap = 1,
-          .block_us = 0.25,
+          .per_channel_start_us = 0.25,
           .ring_ends = 0,
           .tree_share = 0.5,
           .ll_share = 0.25};
@@ -71,4 +71,4 @@ inline void check(const PipelineTerms& terms, const Paper& paper) {
   CHECK(terms.transfer_us == doctest::Approx(paper.transfer));
 }
 
-}  // namespace ddpsim::round_law
+}  // namespace ddpsim::round_costs

@@ -1,7 +1,7 @@
-// Terms of the pipeline law for algorithms that reduce inside switches.
+// Terms of the pipeline cost model for algorithms that reduce inside switches.
 #pragma once
 
-#include "pipeline_law.hpp"
+#include "pipeline_cost.hpp"
 
 namespace ddpsim {
 

@@ -16,7 +16,7 @@
 // Hopper's times the ratio of NCCL's own efficiencies for the two; one log of two nodes is bound by its
 // NICs and does not tell. CollNet's latencies are those of the network's hops: no log with a stated
 // machine shows it.
-#include "in_switch_law.hpp"
+#include "in_switch_cost.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,7 @@ double switch_rate(const Cluster& cluster) {
 
 PipelineTerms nvls_all_reduce(const CollectiveChoice& choice, double size, const Cluster& cluster) {
   const Path path = path_of(choice, cluster);
-  const PathConstants law = constants_of(cluster);
+  const PathConstants constants = constants_of(cluster);
   const bool several = cluster.nodes > 1;
   const double streams = static_cast<double>(choice.channels) * cluster.gpus_per_node;
   const double largest = streams * (several ? 64 : 128) * kKiB;
@@ -44,10 +44,10 @@ PipelineTerms nvls_all_reduce(const CollectiveChoice& choice, double size, const
   const double wave = size / waves;
   const double rate = switch_rate(cluster);
   PipelineTerms terms;
-  terms.start_us = law.launch_us + law.nvls_start_us;
-  terms.local_hop_us = law.nvls_wave_us;
+  terms.start_us = constants.launch_us + constants.nvls_start_us;
+  terms.local_hop_us = constants.nvls_wave_us;
   terms.loops = waves;
-  terms.latency_us = waves * law.nvls_wave_us;
+  terms.latency_us = waves * constants.nvls_wave_us;
   terms.fill_us = move_us(wave, rate);
   terms.transfer_us = move_us(size, rate);
   if (several) {

@@ -1,4 +1,4 @@
-#include "law_pipeline.hpp"
+#include "cost_pipeline.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -64,7 +64,7 @@ double heaviest_window(const PipelineShape& shape, const Weights& weights, std::
 
 std::uint32_t chunks_for(double hops, const PipelineTerms& terms) {
   // Sending chunk by chunk delays by a chunk's time per hop. It is held below a quarter of the
-  // delay the law knows, or, where the law knows next to none, below a thousandth of the transfer.
+  // delay the cost model knows, or, where the cost model knows next to none, below a thousandth of the transfer.
   const double delay = terms.latency_us + terms.fill_us;
   const double most = 1000 * std::max(1.0, hops);
   const double wanted = 4 * (hops - 1) * terms.transfer_us / delay;
@@ -90,8 +90,8 @@ double scale_for(const PipelineShape& shape, const Weights& weights, double dela
 
 }  // namespace
 
-ChunkPipeline law_pipeline(const PipelineShape& shape, const PipelineTerms& terms,
-                           const PipelineLoad& load) {
+ChunkPipeline cost_pipeline(const PipelineShape& shape, const PipelineTerms& terms,
+                            const PipelineLoad& load) {
   Weights weights{terms.local_hop_us, terms.network_hop_us};
   if (!(weights.local > 0)) weights.local = weights.network;
   if (!(weights.network > 0)) weights.network = weights.local;

@@ -6,7 +6,7 @@
 namespace ddpsim {
 
 /// Factors on the parts of a collective's time.
-struct TimeScale {
+struct CostFactors {
   double fixed = 1;      ///< launch, latencies, the pipeline's fill
   double bandwidth = 1;  ///< the bytes; on their time, not on their rate
 

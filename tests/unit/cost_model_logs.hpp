@@ -1,4 +1,4 @@
-// Logs of a cluster that obeys the pipeline law with constants of its own, as all_reduce_perf would
+// Logs of a cluster that obeys the pipeline cost model with constants of its own, as all_reduce_perf would
 // print them there.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 
-namespace ddpsim::law_logs {
+namespace ddpsim::cost_model_logs {
 
 inline const std::string kLine = "node:1 gpu:4xA100 nvlink:12x25GBps:mesh nic:2x200Gbps:ib";
 inline constexpr NcclVersion kNccl{2, 18, 3};
@@ -21,15 +21,15 @@ inline Cluster at(Scale scale) {
   return load_cluster_at(kLine, scale.nodes, scale.gpus_per_node);
 }
 
-/// A cluster that obeys the law with other constants than those of its kind.
+/// A cluster that obeys the cost model with other constants than those of its kind.
 inline PathConstants truth() {
-  PathConstants law = constants_of(at({2, 4}));
-  law.launch_us = 5;
-  law.nic_share = 0.8;
-  law.local_share = 0.7;
-  law.hop_us[0] *= 1.2;
-  law.ll_gbps *= 1.5;
-  return law;
+  PathConstants constants = constants_of(at({2, 4}));
+  constants.launch_us = 5;
+  constants.nic_share = 0.8;
+  constants.local_share = 0.7;
+  constants.hop_us[0] *= 1.2;
+  constants.ll_gbps *= 1.5;
+  return constants;
 }
 
 /// What all_reduce_perf would print there, `factor` times.
@@ -44,7 +44,8 @@ inline MeasuredLog measured(Scale scale, double factor = 1, std::int64_t from = 
   log.ranks = scale.ranks();
   log.nccl = kNccl;
   for (std::int64_t size = from; size <= 1 << 30; size *= 2) {
-    const auto choice = choose(CollectiveKind::all_reduce, Bytes(size), cluster, {.nccl = kNccl});
+    const auto choice =
+        select_algorithm(CollectiveKind::all_reduce, Bytes(size), cluster, {.nccl = kNccl});
     const Duration time = cost(CollectiveKind::all_reduce, choice, Bytes(size), cluster);
     log.points.push_back({Bytes(size), factor * time.microseconds(), {}, "made here"});
   }
@@ -62,8 +63,8 @@ inline bool says(const std::string& text, const std::string& part) {
 inline double predicted_us(const Calibration& calibration, Scale scale, Bytes size) {
   Cluster cluster = at(scale);
   cluster.calibration = std::make_shared<const Calibration>(calibration);
-  const auto choice = choose(CollectiveKind::all_reduce, size, cluster, {.nccl = kNccl});
+  const auto choice = select_algorithm(CollectiveKind::all_reduce, size, cluster, {.nccl = kNccl});
   return cost(CollectiveKind::all_reduce, choice, size, cluster).microseconds();
 }
 
-}  // namespace ddpsim::law_logs
+}  // namespace ddpsim::cost_model_logs

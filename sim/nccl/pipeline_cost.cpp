@@ -17,7 +17,7 @@
 //                     chunks: its terms add up (q = 1). Before NCCL 2.8 up comes before down, which
 //                     only single connections feel: each is busy in one of the two.
 //   ring broadcast    hops = n - 1, traffic = S, filled by n - 2 slices; its terms add up too.
-//   in the switch     in_switch_law.cpp
+//   in the switch     in_switch_cost.cpp
 // rate = the slowest of the links inside a node, the NICs of a node and the thread blocks, after
 // the protocol's share of payload: LL 1/2, LL128 15/16, Simple 1.
 //
@@ -26,7 +26,7 @@
 // Stops being true where a provider changes its own protocol (Slingshot between 64 KiB and 8 MiB,
 // differently at every site), for GPUs that share one PCIe uplink, and in noisy clouds. Several
 // hundred nodes are extrapolation of hop latencies.
-#include "pipeline_law.hpp"
+#include "pipeline_cost.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -34,7 +34,7 @@
 #include <set>
 
 #include "ddpsim/sim/nccl.hpp"
-#include "in_switch_law.hpp"
+#include "in_switch_cost.hpp"
 #include "pipeline_path.hpp"
 
 namespace ddpsim {
@@ -77,9 +77,10 @@ PipelineTerms ring_all_reduce(const CollectiveChoice& choice, double size, const
   path.network_rate = rate_of_messages(path, choice, message, cluster);
   PipelineTerms terms = terms_of(path);
   terms.latency_us = local_hops * path.local_us;
-  const PathConstants law = constants_of(cluster);
-  terms.transfer_us = std::max(move_us(2 * (n - 1) / n * size, path.slowest()),
-                               move_us((2 * (n - 1) + law.ring_ends) / n * size, path.local_rate));
+  const PathConstants constants = constants_of(cluster);
+  terms.transfer_us =
+      std::max(move_us(2 * (n - 1) / n * size, path.slowest()),
+               move_us((2 * (n - 1) + constants.ring_ends) / n * size, path.local_rate));
   if (simple) terms.loops = std::max(1.0, std::ceil(share / chunk_limit(choice, kSteps / 2)));
   if (cluster.nodes <= 1) return terms;
 
@@ -89,7 +90,7 @@ PipelineTerms ring_all_reduce(const CollectiveChoice& choice, double size, const
   const double walk = latency + store;
   const double busy = std::max(terms.transfer_us, (terms.loops - 1) * walk);
   if (!(busy < kInfinite)) return terms;
-  const double q = law.overlap;
+  const double q = constants.overlap;
   // The longer one first: powers of many microseconds would overflow.
   const double longer = std::max(walk, busy);
   const double together =
@@ -162,8 +163,8 @@ PipelineTerms ring_broadcast(const CollectiveChoice& choice, double size, const 
 
 namespace {
 
-PipelineTerms law_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
-                        const Cluster& cluster) {
+PipelineTerms cost_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
+                         const Cluster& cluster) {
   const double bytes = static_cast<double>(std::max<std::int64_t>(0, size.count()));
   switch (choice.algorithm) {
     case Algorithm::nvls:
@@ -193,9 +194,10 @@ void correct(PipelineTerms& terms, double factor) {
 
 PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
                              const Cluster& cluster) {
-  PipelineTerms terms = law_terms(kind, choice, size, cluster);
+  PipelineTerms terms = cost_terms(kind, choice, size, cluster);
   if (cluster.calibration && kind == CollectiveKind::all_reduce) {
-    correct(terms, std::exp(correction_at(*cluster.calibration, place_of(choice, size, cluster))));
+    correct(terms, std::exp(correction_at(*cluster.calibration,
+                                          operating_point_of(choice, size, cluster))));
   }
   return terms;
 }
@@ -203,7 +205,7 @@ PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice
 double fastest_correction(const Cluster& cluster) {
   // A release that no log is of has its own correction, too: what all of them share.
   std::set<NcclVersion> releases{NcclVersion()};
-  for (const CalibratedScale& log : cluster.calibration->scales)
+  for (const CalibratedShape& log : cluster.calibration->scales)
     if (log.nccl) releases.insert(*log.nccl);
   double least = 0;
   for (std::int64_t size = 1 << 16; size <= std::int64_t{1} << 34; size += size / 4)
@@ -211,16 +213,17 @@ double fastest_correction(const Cluster& cluster) {
       for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple})
         for (const NcclVersion& nccl : releases) {
           const CollectiveChoice choice{.algorithm = algorithm, .protocol = protocol, .nccl = nccl};
-          least = std::min(
-              least, correction_at(*cluster.calibration, place_of(choice, Bytes(size), cluster)));
+          least = std::min(least, correction_at(*cluster.calibration,
+                                                operating_point_of(choice, Bytes(size), cluster)));
         }
   constexpr double kBetweenSizes = 1.02;
   return least < 0 ? kBetweenSizes * std::exp(-least) : 1;
 }
 
-CorrectionPlace place_of(const CollectiveChoice& choice, Bytes size, const Cluster& cluster) {
-  CorrectionPlace place{cluster.nodes, cluster.gpus_per_node, size, choice.algorithm,
-                        choice.protocol};
+OperatingPoint operating_point_of(const CollectiveChoice& choice, Bytes size,
+                                  const Cluster& cluster) {
+  OperatingPoint place{cluster.nodes, cluster.gpus_per_node, size, choice.algorithm,
+                       choice.protocol};
   if (cluster.calibration && of_several_releases(*cluster.calibration)) place.nccl = choice.nccl;
   return place;
 }

@@ -1,7 +1,7 @@
-// The uncalibrated law against real all_reduce_perf logs: clusters by the one-line form, nothing
+// The uncalibrated cost model against real all_reduce_perf logs: clusters by the one-line form, nothing
 // fitted here.
 //
-// DDPSIM_PIPELINE_ROWS=FILE writes what was compared; tests/accuracy/fit_pipeline_law.py reads it.
+// DDPSIM_PIPELINE_ROWS=FILE writes what was compared; tests/accuracy/fit_cost_model.py reads it.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -35,14 +35,14 @@ struct Log : open_logs::Log {
   }
 };
 
-struct LawRow {
+struct ModelRow {
   Bytes size;
   double measured_us = 0;
 };
 
 /// Curves without times have bandwidths: time = size / algbw.
-std::vector<LawRow> read_rows(const std::filesystem::path& path) {
-  std::vector<LawRow> rows;
+std::vector<ModelRow> read_rows(const std::filesystem::path& path) {
+  std::vector<ModelRow> rows;
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
@@ -61,7 +61,7 @@ std::vector<LawRow> read_rows(const std::filesystem::path& path) {
   return rows;
 }
 
-struct LawErrors {
+struct ModelErrors {
   std::vector<std::pair<double, std::string>> of;
 
   void add(double predicted, double measured, const std::string& name) {
@@ -82,13 +82,14 @@ struct LawErrors {
   }
 };
 
-struct LawBeside {
-  LawErrors law, trivial, nccl;
+struct ModelBeside {
+  ModelErrors law, trivial, nccl;
 };
 
 }  // namespace
 
-TEST_CASE("pipeline law: what a message costs a TCP connection, by the open logs over sockets") {
+TEST_CASE(
+    "pipeline cost model: what a message costs a TCP connection, by the open logs over sockets") {
   const std::filesystem::path folder = files::shared_file("data/nccl-tests");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the measured logs are not here");
@@ -99,8 +100,9 @@ TEST_CASE("pipeline law: what a message costs a TCP connection, by the open logs
     const Log log{open};
     double squares = 0;
     int rows = 0;
-    for (const LawRow& row : read_rows(folder / (log.slug + ".csv"))) {
-      const auto choice = choose(CollectiveKind::all_reduce, row.size, log.cluster, log.tuning());
+    for (const ModelRow& row : read_rows(folder / (log.slug + ".csv"))) {
+      const auto choice =
+          select_algorithm(CollectiveKind::all_reduce, row.size, log.cluster, log.tuning());
       if (choice.protocol != Protocol::simple || row.size.count() < (1 << 18)) continue;
       const double law =
           cost(CollectiveKind::all_reduce, choice, row.size, log.cluster).microseconds();
@@ -113,7 +115,7 @@ TEST_CASE("pipeline law: what a message costs a TCP connection, by the open logs
   }
 }
 
-TEST_CASE("pipeline law: open logs") {
+TEST_CASE("pipeline cost model: open logs") {
   const std::filesystem::path folder = files::shared_file("data/nccl-tests");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the measured logs are not here");
@@ -123,23 +125,24 @@ TEST_CASE("pipeline law: open logs") {
   if (const char* path = std::getenv("DDPSIM_PIPELINE_ROWS")) {
     dump.open(path);
     dump << "slug,kind,nodes,gpus,capability,intra,per_gpu,network,nics,per_nic,"
-            "nccl,algorithm,protocol,channels,size,measured_us,law_us,nccl_us,constant_us\n";
+            "nccl,algorithm,protocol,channels,size,measured_us,modelled_us,nccl_us,constant_us\n";
   }
   constexpr const char* kNames[] = {"one NVLink node", "one PCIe node", "network"};
-  LawBeside large[3];
-  LawBeside all[3];
+  ModelBeside large[3];
+  ModelBeside all[3];
   std::string per_log;
   for (const open_logs::Log& open : open_logs::stated()) {
     const Log log{open};
-    LawBeside mine;
-    for (const LawRow& row : read_rows(folder / (log.slug + ".csv"))) {
+    ModelBeside mine;
+    for (const ModelRow& row : read_rows(folder / (log.slug + ".csv"))) {
       const Cluster& cluster = log.cluster;
-      const auto choice = choose(CollectiveKind::all_reduce, row.size, cluster, log.tuning());
+      const auto choice =
+          select_algorithm(CollectiveKind::all_reduce, row.size, cluster, log.tuning());
       const double law = cost(CollectiveKind::all_reduce, choice, row.size, cluster).microseconds();
       const double estimate = choice.nccl_estimate.microseconds();
       const auto kind = static_cast<std::size_t>(log.kind());
       const std::string name = fmt::format("{} at {} B", log.slug, row.size.count());
-      const auto add = [&](LawBeside& to) {
+      const auto add = [&](ModelBeside& to) {
         to.law.add(law, row.measured_us, name);
         to.trivial.add(open_logs::constant_efficiency_us(cluster, row.size), row.measured_us, name);
         to.nccl.add(estimate, row.measured_us, name);
@@ -173,7 +176,7 @@ TEST_CASE("pipeline law: open logs") {
   }
   // Measured for these constants, rounded up. The logs took part in the fit: on clusters that did
   // not, the script's leave-one-out figures hold: see there.
-  const auto within = [](LawErrors& errors, double median, double p90) {
+  const auto within = [](ModelErrors& errors, double median, double p90) {
     CHECK(errors.middle() < median);
     CHECK(errors.p90() < p90);
   };

@@ -1,7 +1,7 @@
-// Constants of the pipeline law for clusters that are not calibrated: one set for all of them, each
+// Constants of the pipeline cost model for clusters that are not calibrated: one set for all of them, each
 // with a physical meaning. `constants_of` picks those of a cluster.
 //
-// Learned by tests/accuracy/fit_pipeline_law.py from the open all_reduce_perf logs named beside
+// Learned by tests/accuracy/fit_cost_model.py from the open all_reduce_perf logs named beside
 // them; no constant belongs to one log or one cluster.
 #pragma once
 
@@ -77,13 +77,13 @@ struct PipelineConstants {
   /// per connection, p3dn 1.15 per thread.
   double virtual_connection_gbps = 0.60;
   /// us that a message of Simple keeps its connection beside its bytes, presumably while GPU and
-  /// proxy hand it over. p3dn and Polaris, from 256 KiB up: root mean square of log(law / measured)
+  /// proxy hand it over. p3dn and Polaris, from 256 KiB up: root mean square of log(modelled / measured)
   /// 0.21 without, 0.11 with it; 20 to 26 do as well.
   double message_us = 22;
   /// GB/s of one NIC at most where GPUs on PCIe 4 reach it through the processor. Polaris.
   double host_bridge_gbps = 18.5;
   /// Factor where one GPU feeds and drains all NICs of its node. GKE and p3dn.
-  double lone_gpu = 0.66;
+  double single_gpu_per_node = 0.66;
   /// Factor where data passes host memory on its way to the NIC. p3dn.
   double staged = 0.50;
   /// GB/s of payload one thread block moves with LL, with LL128, by generation. (With Simple the
@@ -92,7 +92,7 @@ struct PipelineConstants {
   GenerationRate ll128_gbps{5.7, 8.0, 15};
 };
 
-/// The terms of the law for one operation; `cost` is their sum, and the flow network runs a
+/// The terms of the cost model for one operation; `cost` is their sum, and the flow network runs a
 /// pipeline of the same start, hops and pace. Microseconds.
 struct PipelineTerms {
   double start_us = 0;        ///< launch and first handshakes: no byte moves
@@ -120,10 +120,10 @@ double connections_rate(int channels, const Cluster& cluster,
 double nvlink_share(const Cluster& cluster);
 
 /// Share of a link's nominal rate that traffic of any kind can fill: headers and credits excluded.
-/// What one GPU reaches through it may be less, and is the law's business.
+/// What one GPU reaches through it may be less, and is the cost model's business.
 double wire_share(LinkKind kind, const Cluster& cluster);
 
-/// How much faster than its law alone a calibrated all-reduce of 64 KiB and more is at most on this
+/// How much faster than its cost model alone a calibrated all-reduce of 64 KiB and more is at most on this
 /// cluster; at least 1.
 double fastest_correction(const Cluster& cluster);
 

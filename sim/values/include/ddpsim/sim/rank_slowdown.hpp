@@ -7,7 +7,7 @@
 // node already the second GPU costs what eight cost, and each doubling of the nodes costs somewhat
 // more. Which of the causes it is they do not say, so no law with more parameters is justified. A
 // recording made within a job of several ranks holds its part of this already. Waiting that is no
-// slower compute is booked as compute, too: rank 0 stands for all.
+// slower compute is attributed to compute, too: rank 0 stands for all.
 #pragma once
 
 #include "ddpsim/sim/cluster.hpp"
@@ -15,10 +15,10 @@
 
 namespace ddpsim {
 
-struct RankPace {
+struct RankSlowdown {
   double beside_others = 0;  ///< 0.045: 4.5 % longer as soon as there is a second rank
   double per_doubling = 0;   ///< more for every doubling of the number of nodes
-  bool operator==(const RankPace&) const = default;
+  bool operator==(const RankSlowdown&) const = default;
 };
 
 /// Of 145 published steps on 2 to 16 GPUs of one node (V100, A100, P100; five sources, 15 stacks),
@@ -29,13 +29,14 @@ struct RankPace {
 /// beyond). tests/accuracy/published_scaling.py shows it with --option=--rank-slowdown=0%, and what a
 /// pace learned without the source that is predicted comes to. Milliseconds, per tensor or a figure
 /// per precision in place of a share of the step do worse on V100s of a source left out.
-inline constexpr RankPace kPublishedPace{0.045, 0.025};
-inline constexpr RankPace kLeastPublishedPace{0.004, 0};
-inline constexpr RankPace kMostPublishedPace{0.113, 0.08};
+inline constexpr RankSlowdown kPublishedRankSlowdown{0.045, 0.025};
+inline constexpr RankSlowdown kLeastPublishedRankSlowdown{0.004, 0};
+inline constexpr RankSlowdown kMostPublishedRankSlowdown{0.113, 0.08};
 
-double slowdown(const RankPace& pace, const Cluster& cluster);
+double slowdown(const RankSlowdown& terms, const Cluster& cluster);
 
 /// Relative to the recording: what it holds of its own job's pace is not added again.
-double slowdown_of_compute(const RankPace& pace, const Workload& workload, const Cluster& cluster);
+double slowdown_of_compute(const RankSlowdown& terms, const Workload& workload,
+                           const Cluster& cluster);
 
 }  // namespace ddpsim

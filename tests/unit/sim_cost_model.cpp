@@ -15,7 +15,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-Cluster law_machine(int nodes, int gpus, int capability = 80) {
+Cluster cost_machine(int nodes, int gpus, int capability = 80) {
   Cluster cluster;
   cluster.nodes = nodes;
   cluster.gpus_per_node = gpus;
@@ -44,21 +44,22 @@ std::vector<CollectiveChoice> every_choice(int channels = 24) {
 }
 
 std::vector<Cluster> machines() {
-  return {law_machine(1, 2),   law_machine(1, 3),     law_machine(1, 8, 70), law_machine(1, 8, 90),
-          law_machine(2, 1),   law_machine(2, 8),     law_machine(3, 7),     law_machine(13, 2),
-          law_machine(540, 4), law_machine(64, 8, 90)};
+  return {cost_machine(1, 2),     cost_machine(1, 3),  cost_machine(1, 8, 70),
+          cost_machine(1, 8, 90), cost_machine(2, 1),  cost_machine(2, 8),
+          cost_machine(3, 7),     cost_machine(13, 2), cost_machine(540, 4),
+          cost_machine(64, 8, 90)};
 }
 
 }  // namespace
 
-TEST_CASE("pipeline law: one rank takes no time") {
+TEST_CASE("pipeline cost model: one rank takes no time") {
   for (const CollectiveChoice& choice : every_choice(1)) {
-    CHECK(cost(kAllReduce, choice, 1024_MiB, law_machine(1, 1)) == Duration());
-    CHECK(cost(kBroadcast, choice, 1024_MiB, law_machine(1, 1)) == Duration());
+    CHECK(cost(kAllReduce, choice, 1024_MiB, cost_machine(1, 1)) == Duration());
+    CHECK(cost(kBroadcast, choice, 1024_MiB, cost_machine(1, 1)) == Duration());
   }
 }
 
-TEST_CASE("pipeline law: no bytes still take a launch, and never less than none") {
+TEST_CASE("pipeline cost model: no bytes still take a launch, and never less than none") {
   for (const Cluster& cluster : machines()) {
     for (const CollectiveChoice& choice : every_choice()) {
       CHECK(cost(kAllReduce, choice, 0_B, cluster) > Duration());
@@ -67,7 +68,7 @@ TEST_CASE("pipeline law: no bytes still take a launch, and never less than none"
   }
 }
 
-TEST_CASE("pipeline law: for a given choice a larger size is never faster") {
+TEST_CASE("pipeline cost model: for a given choice a larger size is never faster") {
   for (const Cluster& cluster : machines()) {
     for (const CollectiveChoice& choice : every_choice()) {
       for (const CollectiveKind kind : {kAllReduce, kBroadcast}) {
@@ -83,7 +84,7 @@ TEST_CASE("pipeline law: for a given choice a larger size is never faster") {
   }
 }
 
-TEST_CASE("pipeline law: more bandwidth and less latency are never slower") {
+TEST_CASE("pipeline cost model: more bandwidth and less latency are never slower") {
   for (const Cluster& cluster : machines()) {
     Cluster wide = cluster;
     wide.intra.per_gpu = cluster.intra.per_gpu * 2;
@@ -105,11 +106,12 @@ TEST_CASE("pipeline law: more bandwidth and less latency are never slower") {
   }
 }
 
-TEST_CASE("pipeline law: large rings approach 2(n-1)/n S/B and never beat the nominal link") {
+TEST_CASE(
+    "pipeline cost model: large rings approach 2(n-1)/n S/B and never beat the nominal link") {
   const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 24, Duration()};
   for (const int gpus : {2, 3, 7, 8, 13}) {
     const Bytes size = 16384_MiB;
-    const Duration took = cost(kAllReduce, ring, size, law_machine(1, gpus));
+    const Duration took = cost(kAllReduce, ring, size, cost_machine(1, gpus));
     const double traffic = 2.0 * (gpus - 1) / gpus * static_cast<double>(size.count());
     const double share = traffic / took.seconds() / 300e9;
     CHECK(share > 0.70);
@@ -117,21 +119,22 @@ TEST_CASE("pipeline law: large rings approach 2(n-1)/n S/B and never beat the no
   }
 }
 
-TEST_CASE("pipeline law: between two nodes a tree carries half of what a ring does") {
+TEST_CASE("pipeline cost model: between two nodes a tree carries half of what a ring does") {
   const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 16, Duration()};
   const CollectiveChoice tree{Algorithm::tree, Protocol::simple, 16, Duration()};
-  const Cluster two = law_machine(2, 8);
+  const Cluster two = cost_machine(2, 8);
   const double ratio =
       cost(kAllReduce, ring, 16384_MiB, two) / cost(kAllReduce, tree, 16384_MiB, two);
   CHECK(ratio == doctest::Approx(2.0 * 15 / 16).epsilon(0.03));
-  const Cluster many = law_machine(64, 8);
+  const Cluster many = cost_machine(64, 8);
   CHECK(cost(kAllReduce, ring, 16384_MiB, many) / cost(kAllReduce, tree, 16384_MiB, many) ==
         doctest::Approx(1.0).epsilon(0.1));
 }
 
 TEST_CASE(
-    "pipeline law: a switch that reduces beats a ring, and no link carries more than it can") {
-  Cluster node = law_machine(1, 8, 90);
+    "pipeline cost model: a switch that reduces beats a ring, and no link carries more than it "
+    "can") {
+  Cluster node = cost_machine(1, 8, 90);
   node.intra.per_gpu = 450_GBps;
   const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 24};
   const CollectiveChoice nvls{Algorithm::nvls, Protocol::simple, 16};
@@ -143,8 +146,9 @@ TEST_CASE(
   CHECK(carried > 0.65 * 450e9);
 }
 
-TEST_CASE("pipeline law: between two nodes NVLSTree is bound by the slower of switch and NICs") {
-  Cluster two = law_machine(2, 8, 90);
+TEST_CASE(
+    "pipeline cost model: between two nodes NVLSTree is bound by the slower of switch and NICs") {
+  Cluster two = cost_machine(2, 8, 90);
   two.intra.per_gpu = 450_GBps;
   const CollectiveChoice tree{Algorithm::nvls_tree, Protocol::simple, 16};
   const Bytes size = 16384_MiB;
@@ -159,7 +163,7 @@ TEST_CASE("pipeline law: between two nodes NVLSTree is bound by the slower of sw
   CHECK(algbw() == doctest::Approx(paced(450 * 0.707 / 1.125)).epsilon(0.005));
 }
 
-TEST_CASE("pipeline law: no jump in time where chunks, loops or waves change") {
+TEST_CASE("pipeline cost model: no jump in time where chunks, loops or waves change") {
   for (const Cluster& cluster : machines()) {
     for (const CollectiveChoice& choice : every_choice()) {
       for (std::int64_t size = 4096; size < std::int64_t{1} << 34; size += size / 64) {
@@ -172,8 +176,9 @@ TEST_CASE("pipeline law: no jump in time where chunks, loops or waves change") {
 }
 
 TEST_CASE(
-    "pipeline law: a smaller buffer makes smaller chunks, which fill sooner and walk oftener") {
-  const Cluster two = law_machine(2, 8);
+    "pipeline cost model: a smaller buffer makes smaller chunks, which fill sooner and walk "
+    "oftener") {
+  const Cluster two = cost_machine(2, 8);
   CollectiveChoice ring{Algorithm::ring, Protocol::simple, 16};
   const Duration standard = cost(kAllReduce, ring, 1024_MiB, two);
   ring.buffer = 8_KiB;
@@ -184,8 +189,8 @@ TEST_CASE(
   CHECK(cost(kBroadcast, broadcast, 64_MiB, two) < whole);
 }
 
-TEST_CASE("pipeline law: large messages over EFA pay the rendezvous, small ones do not") {
-  Cluster two = law_machine(2, 1);
+TEST_CASE("pipeline cost model: large messages over EFA pay the rendezvous, small ones do not") {
+  Cluster two = cost_machine(2, 1);
   two.network.kind = NetworkKind::efa;
   const CollectiveChoice ring{Algorithm::ring, Protocol::ll, 1};
   const double small = cost(kAllReduce, ring, 4_KiB, two).microseconds();
@@ -193,8 +198,8 @@ TEST_CASE("pipeline law: large messages over EFA pay the rendezvous, small ones 
   CHECK(large - small > 150);  // two hops, almost 90 us each
 }
 
-TEST_CASE("pipeline law: TCP connections bind where NCCL opens few of them") {
-  Cluster two = law_machine(2, 1);
+TEST_CASE("pipeline cost model: TCP connections bind where NCCL opens few of them") {
+  Cluster two = cost_machine(2, 1);
   two.network = {.kind = NetworkKind::tcp, .nics_per_node = 1, .per_nic = 100_Gbps};
   const auto rate = [&](int channels, Sockets sockets) {  // GB/s between two ranks
     two.network.sockets = sockets;
@@ -215,8 +220,9 @@ TEST_CASE("pipeline law: TCP connections bind where NCCL opens few of them") {
   CHECK(rate(1, Sockets::virtual_nic) == doctest::Approx(0.71 / 8).epsilon(0.01));
 }
 
-TEST_CASE("pipeline law: over TCP short messages cost more a byte, one-way trees twice the time") {
-  Cluster cluster = law_machine(2, 8, 70);
+TEST_CASE(
+    "pipeline cost model: over TCP short messages cost more a byte, one-way trees twice the time") {
+  Cluster cluster = cost_machine(2, 8, 70);
   cluster.network = {.kind = NetworkKind::tcp, .nics_per_node = 1, .per_nic = 100_Gbps};
   cluster.network.connection = 1_GBps;
   const auto us = [&](Algorithm algorithm, NcclVersion nccl, Bytes size) {
@@ -241,16 +247,18 @@ TEST_CASE("pipeline law: over TCP short messages cost more a byte, one-way trees
   CHECK(us(Algorithm::tree, old, 1024_MiB) == us(Algorithm::tree, now, 1024_MiB));
 }
 
-TEST_CASE("pipeline law: LL moves half the payload, and few channels bind small operations") {
-  const Cluster node = law_machine(1, 8);
+TEST_CASE(
+    "pipeline cost model: LL moves half the payload, and few channels bind small operations") {
+  const Cluster node = cost_machine(1, 8);
   const CollectiveChoice one{Algorithm::ring, Protocol::ll, 1, Duration()};
   const CollectiveChoice many{Algorithm::ring, Protocol::ll, 24, Duration()};
   CHECK(cost(kAllReduce, one, 1_MiB, node) > cost(kAllReduce, many, 1_MiB, node));
 }
 
 TEST_CASE(
-    "pipeline law: trees of Simple fill slower since 2.20, which no longer halves their chunks") {
-  const Cluster cluster = law_machine(32, 4);
+    "pipeline cost model: trees of Simple fill slower since 2.20, which no longer halves their "
+    "chunks") {
+  const Cluster cluster = cost_machine(32, 4);
   const auto took = [&](Protocol protocol, Bytes size, NcclVersion nccl) {
     const CollectiveChoice choice{
         .algorithm = Algorithm::tree, .protocol = protocol, .channels = 8, .nccl = nccl};
@@ -266,7 +274,7 @@ TEST_CASE(
 /// How much longer 4 GiB take with half of a calibrated share.
 static double halved(double PathConstants::*share, int nodes, Algorithm algorithm,
                      Protocol protocol, int channels) {
-  Cluster cluster = law_machine(nodes, 4);
+  Cluster cluster = cost_machine(nodes, 4);
   Calibration calibration;
   calibration.constants = constants_of(cluster);
   calibration.scales = {{nodes, 4, Bytes(8), 1024_MiB, "here"}};
@@ -279,23 +287,23 @@ static double halved(double PathConstants::*share, int nodes, Algorithm algorith
   return took(0.2) / took(0.4);
 }
 
-TEST_CASE("pipeline law: tree_share slows trees over three nodes and more, nothing else") {
+TEST_CASE("pipeline cost model: tree_share slows trees over three nodes and more, nothing else") {
   for (const int nodes : {2, 8})
     for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring})
       CHECK(halved(&PathConstants::tree_share, nodes, algorithm, Protocol::simple, 24) ==
             doctest::Approx(nodes == 8 && algorithm == Algorithm::tree ? 2.0 : 1.0).epsilon(0.02));
 }
 
-TEST_CASE("pipeline law: ll_share slows LL between nodes, nothing else") {
+TEST_CASE("pipeline cost model: ll_share slows LL between nodes, nothing else") {
   for (const int nodes : {1, 8})
     for (const Protocol protocol : {Protocol::ll, Protocol::simple})
       CHECK(halved(&PathConstants::ll_share, nodes, Algorithm::ring, protocol, 4) ==
             doctest::Approx(nodes == 8 && protocol == Protocol::ll ? 2.0 : 1.0).epsilon(0.02));
 }
 
-TEST_CASE("pipeline law: a broadcast costs about S/B and less than an all-reduce") {
+TEST_CASE("pipeline cost model: a broadcast costs about S/B and less than an all-reduce") {
   const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 24, Duration()};
-  const Cluster node = law_machine(1, 8);
+  const Cluster node = cost_machine(1, 8);
   const Bytes size = 16384_MiB;
   const double rate =
       static_cast<double>(size.count()) / cost(kBroadcast, ring, size, node).seconds() / 300e9;
@@ -305,8 +313,8 @@ TEST_CASE("pipeline law: a broadcast costs about S/B and less than an all-reduce
   }
 }
 
-TEST_CASE("pipeline law: a link without bandwidth takes for ever, not a negative time") {
-  Cluster dead = law_machine(1, 4);
+TEST_CASE("pipeline cost model: a link without bandwidth takes for ever, not a negative time") {
+  Cluster dead = cost_machine(1, 4);
   dead.intra.per_gpu = Bandwidth();
   for (const CollectiveChoice& choice : every_choice()) {
     CHECK(cost(kAllReduce, choice, 1_MiB, dead) == Duration::max());
@@ -315,14 +323,14 @@ TEST_CASE("pipeline law: a link without bandwidth takes for ever, not a negative
 }
 
 TEST_CASE("collective plan: each model answers in its own way") {
-  const Cluster node = law_machine(1, 8);
+  const Cluster node = cost_machine(1, 8);
   const auto on_node = [&](CollectiveModel model, std::size_t index = 0) {
     return plan(Job({}, node, {}, std::move(model)), kAllReduce, 25_MiB, index);
   };
   const CollectivePlan plain = on_node(AnalyticModel{.tuning = {.nccl = {2, 18, 3}}});
   REQUIRE(plain.choice.has_value());
   CHECK(plain.transfer == cost(kAllReduce, *plain.choice, 25_MiB, node));
-  const auto scaled = [&](TimeScale scale) {
+  const auto scaled = [&](CostFactors scale) {
     return on_node(AnalyticModel{{.nccl = {2, 18, 3}}, scale});
   };
   CHECK(scaled({.fixed = 1.5}).transfer ==

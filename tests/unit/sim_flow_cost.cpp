@@ -1,4 +1,4 @@
-// Alone on its links, a flow pipeline takes what the analytic law says.
+// Alone on its links, a flow pipeline takes what the analytic cost model says.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 #include "ddpsim/sim/correction.hpp"
 #include "fabrics.hpp"
 #include "flow_planner.hpp"
-#include "pipeline_law.hpp"
+#include "pipeline_cost.hpp"
+#include "small_jobs.hpp"
 #include "steady_state.hpp"
-#include "worlds.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -18,7 +18,7 @@ using namespace ddpsim::literals;
 namespace {
 
 Cluster machine(int nodes, int gpus) {
-  Cluster cluster = worlds::node(gpus, 300);
+  Cluster cluster = small::node(gpus, 300);
   cluster.nodes = nodes;
   cluster.gpu.compute_capability = 80;
   if (gpus == 1) cluster.intra.kind = IntraKind::none;
@@ -37,14 +37,14 @@ double error_of(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
 }  // namespace
 
 TEST_CASE("flow: alone on a calibrated cluster it takes what the calibration says") {
-  for (const double weight : {2.0, -1.5})  // the law is too fast, too slow
+  for (const double weight : {2.0, -1.5})  // the cost model is too fast, too slow
     for (const int nodes : {1, 4}) {
       Cluster cluster = machine(nodes, 4);
       Calibration calibration;
       calibration.constants = constants_of(cluster);
       calibration.constants.nic_share = 0.6;
       calibration.constants.local_share = 0.7;
-      calibration.constants.block_us = 0.5;
+      calibration.constants.per_channel_start_us = 0.5;
       calibration.constants.ring_ends = 0.6;
       calibration.constants.tree_share = 0.8;
       calibration.constants.ll_share = 0.4;
@@ -71,11 +71,11 @@ TEST_CASE("flow: one planner tells buffers and releases of NCCL apart") {
   calibration.constants = constants_of(cluster);
   calibration.scales = {{4, 4, Bytes(8), 64_MiB, "older", "", NcclVersion{2, 18, 0}},
                         {4, 4, Bytes(8), 64_MiB, "newer", "", NcclVersion{2, 21, 0}}};
-  // What all releases share is faster than the law; each of these two by itself is not.
-  const CorrectionPlace shared{4, 4, Bytes(1 << 16), Algorithm::ring, Protocol::simple};
-  CorrectionPlace older = shared;
+  // What all releases share is faster than the cost model; each of these two by itself is not.
+  const OperatingPoint shared{4, 4, Bytes(1 << 16), Algorithm::ring, Protocol::simple};
+  OperatingPoint older = shared;
   older.nccl = NcclVersion{2, 18, 0};
-  CorrectionPlace newer = shared;
+  OperatingPoint newer = shared;
   newer.nccl = NcclVersion{2, 21, 0};
   calibration.correction = {{shared, -6, 0}, {older, 1, 0}, {newer, 2, 0}};
   cluster.calibration = std::make_shared<const Calibration>(calibration);
@@ -92,7 +92,8 @@ TEST_CASE("flow: one planner tells buffers and releases of NCCL apart") {
         CHECK(error_of(CollectiveKind::all_reduce, choice, size, cluster, planner) < 1e-3);
       // The links are wide enough for the fastest of them.
       CHECK(fastest_correction(cluster) >=
-            std::exp(-correction_at(calibration, place_of(choice, Bytes(1 << 16), cluster))));
+            std::exp(
+                -correction_at(calibration, operating_point_of(choice, Bytes(1 << 16), cluster))));
     }
 }
 
@@ -109,7 +110,7 @@ TEST_CASE("chunk pipeline: of channels that differ in their routes only, one sta
   CHECK(trees.unlike_channels.back().first > 0);
 }
 
-TEST_CASE("flow: alone it takes what the law says, within a thousandth") {
+TEST_CASE("flow: alone it takes what the cost model says, within a thousandth") {
   double worst = 0;
   for (const auto& [nodes, gpus] :
        {std::pair(1, 2), {1, 3}, {1, 8}, {2, 1}, {2, 8}, {3, 5}, {4, 4}, {7, 2}, {8, 1}, {16, 2}}) {
@@ -131,5 +132,5 @@ TEST_CASE("flow: alone it takes what the law says, within a thousandth") {
           CHECK(error_of(CollectiveKind::broadcast, choice, Bytes(size), cluster, planner) < 1e-3);
         }
   }
-  MESSAGE("worst difference between flow and law: ", worst);
+  MESSAGE("worst difference between flow and cost model: ", worst);
 }

@@ -25,7 +25,7 @@ struct doctest::StringMaker<ddpsim::TimePoint> {
   }
 };
 
-namespace ddpsim::worlds {
+namespace ddpsim::small {
 
 /// One gradient: `bytes` of fp32 ready `at_us` into backward.
 struct Gradient {
@@ -108,4 +108,4 @@ inline Job on(const Cluster& cluster, CollectiveModel model) {
   return Job({}, cluster, {}, std::move(model));
 }
 
-}  // namespace ddpsim::worlds
+}  // namespace ddpsim::small

@@ -17,7 +17,7 @@
 // and 4 MiB suggests. Assumes ranks in order of nodes, ranks in lockstep, and that the reduction
 // (some GB/s) never binds before the socket. Source: gloo/allreduce.cc; checked against the DDP
 // paper. Stops being true where processes outnumber cores.
-#include "gloo_law.hpp"
+#include "gloo_cost.hpp"
 
 #include <algorithm>
 #include <cmath>
