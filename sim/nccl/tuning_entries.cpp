@@ -10,6 +10,7 @@
 // Broadcasts run on rings only. Source: NCCL's graph/tuning.cc, 2.7 to 2.30.
 #include <algorithm>
 
+#include "nccl_thresholds.hpp"
 #include "nccl_tuning.hpp"
 
 namespace ddpsim {
