@@ -4,5 +4,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  return ddpsim::survives([&] { return ddpsim::resolve(ddpsim::describe_file(text, "fuzz.json")); });
+  return ddpsim::survives(
+      [&] { return ddpsim::resolve(ddpsim::describe_file(text, "fuzz.json")); });
 }

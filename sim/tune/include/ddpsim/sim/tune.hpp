@@ -41,11 +41,12 @@ struct Recommendation {
   /// Caps around it, without a gap, whose predicted steps differ from its step by no more than the
   /// measurable.
   std::pair<double, double> cap_range_mb{0, 0};
-  Gain gain;                        ///< iteration(default) - iteration(recommended)
-  std::optional<Gain> most_robust;  ///< where the default is kept: gain of the most robust other setting
-  Duration measurable;              ///< gains below this cannot be told from noise
-  std::string python;               ///< line to paste; empty when keeping the default
-  std::string reason;               ///< one sentence
+  Gain gain;  ///< iteration(default) - iteration(recommended)
+  std::optional<Gain>
+      most_robust;      ///< where the default is kept: gain of the most robust other setting
+  Duration measurable;  ///< gains below this cannot be told from noise
+  std::string python;   ///< line to paste; empty when keeping the default
+  std::string reason;   ///< one sentence
 };
 
 struct BestPartition {
