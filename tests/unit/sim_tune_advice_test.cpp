@@ -122,6 +122,12 @@ TEST_CASE("tune: what the replay misses may be what makes a gain doubtful") {
   CHECK(doubtful.reason.find("it may be none") != std::string::npos);
 }
 
+TEST_CASE("tune: of caps asked for one is recommended as it was asked for, not a rounder one") {
+  const Recommendation asked = three_queued(1000, 100, 1000, 100).advice({.caps = {3.7, 51.3}});
+  CHECK(asked.set);
+  CHECK(asked.bucket_cap_mb == 3.7);  // both give one bucket: the first of them
+}
+
 TEST_CASE("tune: where none of the caps asked for can be set, the default is kept") {
   small::OpenJob job = six_hidden(3400, 100, 100);
   job.options.ddp.first_bucket_mb = 1;  // from 2.5 on a cap that is passed overrides it
