@@ -1,5 +1,5 @@
 // Traces as the years and the vendors have written them, made from one small step. The times of that
-// step stand in the first test of traces_profiler_trace.cpp.
+// step stand in the first test of traces_profiler_trace_test.cpp.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "ddpsim/formats/display_width.hpp"
 #include "first_line.hpp"
 #include "reports_sample.hpp"
 
@@ -20,10 +21,7 @@ std::size_t longest_line(const std::string& text) {
   std::istringstream lines(text);
   std::size_t longest = 0;
   for (std::string line; std::getline(lines, line);) {
-    const auto width = std::count_if(line.begin(), line.end(), [](char c) {
-      return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-    });
-    longest = std::max(longest, static_cast<std::size_t>(width));
+    longest = std::max(longest, display_width(line));
   }
   return longest;
 }
