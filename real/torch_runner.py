@@ -231,9 +231,9 @@ def all_reduce_row(size, repetitions, device, dtype):
             wide.copy_(tensor)
         mark()
         times.append([(end - begin) / 1000 for begin, end in zip(marks, marks[1:])])
-    narrow, all_reduce, widen = (quantiles(part) for part in zip(*times[2:]))
+    compress, all_reduce, decompress = (quantiles(part) for part in zip(*times[2:]))
     row = {"size_bytes": size, "dtype": str(dtype).removeprefix("torch."), "time_us": all_reduce}
-    return {**row, "compress_us": narrow, "decompress_us": widen} if hooked else row
+    return {**row, "compress_us": compress, "decompress_us": decompress} if hooked else row
 
 
 def bytes_of(text):

@@ -1,9 +1,10 @@
 #include "help_format.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 #include <sstream>
+
+#include "ddpsim/formats/display_width.hpp"
 
 namespace ddpsim {
 namespace {
@@ -12,30 +13,24 @@ constexpr std::size_t kWidth = 80;
 constexpr std::size_t kOptionColumn = 30;   ///< where descriptions of options begin
 constexpr std::size_t kCommandColumn = 14;  ///< and of commands, each on a line
 
-/// Code points of UTF-8.
-std::size_t columns(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
 /// `name`, and from `column` on the words of `description`.
 std::string two_columns(const std::string& name, const std::string& description,
                         std::size_t column) {
   std::string text = "  " + name;
-  std::size_t used = columns(text);
+  std::size_t used = display_width(text);
   if (used >= column) {  // at least one space between the two
     text += '\n';
     used = 0;
   }
   std::istringstream words(description);
   for (std::string word; words >> word;) {
-    if (used > column && used + 1 + columns(word) > kWidth) {
+    if (used > column && used + 1 + display_width(word) > kWidth) {
       text += '\n';
       used = 0;
     }
     const std::size_t gap = used < column ? column - used : 1;
     text += std::string(gap, ' ') + word;
-    used += gap + columns(word);
+    used += gap + display_width(word);
   }
   return text + '\n';
 }

@@ -120,7 +120,9 @@ void require_sane_rates(const GlooLinks& links, const Cluster& cluster, const Wo
   const double steps = 4.0 * cluster.ranks() * static_cast<double>(workload.parameters.size()) *
                        (links.step + links.start).seconds();
   if (!(kPasses * bytes / slowest + steps < kLongestStepSeconds))
-    throw UsageError("--gloo: a step would take longer than ten days; check the units of rates");
+    throw UsageError(
+        fmt::format("--gloo: a step would take longer than {:.0f} days; check the units of rates",
+                    kLongestStepSeconds / 86400));
 }
 
 }  // namespace ddpsim

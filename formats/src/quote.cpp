@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "ddpsim/formats/display_width.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -19,7 +21,7 @@ std::size_t character_length(std::string_view text) {
                                             : 0;
   if (length == 0 || length > text.size()) return 0;
   for (std::size_t i = 1; i < length; ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) return 0;
+    if (starts_code_point(text[i])) return 0;
   }
   return length;
 }

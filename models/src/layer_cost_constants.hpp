@@ -8,7 +8,7 @@ namespace ddpsim {
 struct LayerCostConstants {
   // Learned from 1567 module times of eight convolutional models on a V100 (the profiles of
   // msr-fiddle/pipedream, fp32, batch 64 to 256); each model predicted by what the other seven
-  // teach is within 13 % of its backward (tests/unit/models_layer_cost_data.cpp).
+  // teach is within 13 % of its backward (tests/unit/models_layer_cost_data_test.cpp).
   double fp32_forward = 0.80;
   double fp32_backward = 0.73;
   double strided_gradient =
@@ -17,7 +17,7 @@ struct LayerCostConstants {
   double winograd_memory = 0.61;
   double memory = 0.96;
   // Learned from published single-GPU throughputs and traces on V100, A100 and H100
-  // (tests/unit/models_step_time_data.cpp).
+  // (tests/unit/models_step_time_data_test.cpp).
   double tensor_convolution = 0.40;
   double tensor_linear = 0.55;
   /// A small kernel and the gap after it: 1.8 + 1.0 us in two ResNet-50 traces (V100, A100).

@@ -71,7 +71,7 @@ template <typename Value>
 Quantiles over_steps(std::size_t steps, Value value) {
   std::vector<double> values;
   for (std::size_t i = 0; i < steps; ++i) values.push_back(value(i).microseconds());
-  return quantiles_of(std::move(values));
+  return quantiles_of(values);
 }
 
 MeasuredBucket measured_bucket(const std::vector<Steps>& ranks, std::size_t b) {

@@ -114,7 +114,7 @@ class RankOfSweep {
     const auto quantiles = [&times](Duration AllReduceTimes::*part) {
       std::vector<double> us;
       for (const AllReduceTimes& one : times) us.push_back((one.*part).microseconds());
-      return quantiles_of(std::move(us));
+      return quantiles_of(us);
     };
     MeasuredAllReduce measured{
         .size = size, .dtype = dtype, .time_us = quantiles(&AllReduceTimes::all_reduce)};

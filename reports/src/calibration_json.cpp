@@ -15,6 +15,40 @@ void write_errors(JsonWriter& json, std::string_view key, const FitErrors& error
   json.end_object();
 }
 
+void write_constants(JsonWriter& json, const Fit& fit) {
+  json.key("constants").begin_array();
+  for (const FittedConstant& constant : fit.constants) {
+    json.begin_object(Layout::line);
+    json.key("name").string(constant.name);
+    if (!constant.which.empty()) json.key("protocol").string(constant.which);
+    json.key("unit").string(constant_words(constant.name).unit);
+    json.key("before").number(constant.before);
+    json.key("value").number(constant.value);
+    json.key("low").number(constant.low);
+    json.key("high").number(constant.high);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_residuals(JsonWriter& json, const Fit& fit) {
+  json.key("residuals").begin_array();
+  for (const FitResidual& row : fit.residuals) {
+    json.begin_object(Layout::line);
+    json.key("source").string(fit.used[row.log]);
+    json.key("nodes").integer(row.scale.nodes);
+    json.key("gpus_per_node").integer(row.scale.gpus_per_node);
+    json.key("size_bytes").integer(row.size.count());
+    json.key("algorithm").string(name_of(row.choice.algorithm));
+    json.key("protocol").string(name_of(row.choice.protocol));
+    json.key("measured_us").ratio(row.measured_us);
+    json.key("modelled_us").ratio(row.modelled_us);
+    json.key("calibrated_us").ratio(row.calibrated_us);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 }  // namespace
 
 std::string calibration_report_json(const CalibrationReport& report) {
@@ -54,34 +88,8 @@ std::string calibration_report_json(const CalibrationReport& report) {
     json.end_object();
   }
   json.end_array();
-  json.key("constants").begin_array();
-  for (const FittedConstant& constant : fit.constants) {
-    json.begin_object(Layout::line);
-    json.key("name").string(constant.name);
-    if (!constant.which.empty()) json.key("protocol").string(constant.which);
-    json.key("unit").string(constant_words(constant.name).unit);
-    json.key("before").number(constant.before);
-    json.key("value").number(constant.value);
-    json.key("low").number(constant.low);
-    json.key("high").number(constant.high);
-    json.end_object();
-  }
-  json.end_array();
-  json.key("residuals").begin_array();
-  for (const FitResidual& row : fit.residuals) {
-    json.begin_object(Layout::line);
-    json.key("source").string(fit.used[row.log]);
-    json.key("nodes").integer(row.scale.nodes);
-    json.key("gpus_per_node").integer(row.scale.gpus_per_node);
-    json.key("size_bytes").integer(row.size.count());
-    json.key("algorithm").string(name_of(row.choice.algorithm));
-    json.key("protocol").string(name_of(row.choice.protocol));
-    json.key("measured_us").ratio(row.measured_us);
-    json.key("modelled_us").ratio(row.modelled_us);
-    json.key("calibrated_us").ratio(row.calibrated_us);
-    json.end_object();
-  }
-  json.end_array();
+  write_constants(json, fit);
+  write_residuals(json, fit);
   json.key("model_misses").strings(fit.model_misses);
   json.key("notes").strings(fit.notes);
   json.key("warnings").strings(report.warnings);

@@ -7,7 +7,7 @@ namespace {
 
 struct Words {
   std::string_view name;
-  std::string_view words;
+  std::string_view phrase;
 };
 
 /// In the order of the enumeration.
@@ -29,8 +29,8 @@ const Words& of(ErrorSource source) {
 
 }  // namespace
 
-std::string_view words_of(ErrorSource source) {
-  return of(source).words;
+std::string_view phrase_of(ErrorSource source) {
+  return of(source).phrase;
 }
 
 std::string_view name_of(ErrorSource source) {

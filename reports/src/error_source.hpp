@@ -8,7 +8,7 @@
 namespace ddpsim {
 
 /// "fixed cost of collectives"
-std::string_view words_of(ErrorSource source);
+std::string_view phrase_of(ErrorSource source);
 /// "fixed_cost"
 std::string_view name_of(ErrorSource source);
 

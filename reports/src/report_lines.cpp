@@ -38,9 +38,10 @@ std::string widest_sources(const std::vector<Sensitivity>& named, const Confiden
   for (std::size_t i = 0; i < std::min(kMost, named.size()); ++i) {
     const Sensitivity& one = named[i];
     if (one.width() < named.front().width().scaled(kBeside)) break;
-    text += fmt::format("{} {} ({} to {})", i == 0 ? ", mostly from" : " and", words_of(one.source),
-                        signed_percent(100 * (one.low / confidence.predicted)),
-                        signed_percent(100 * (one.high / confidence.predicted)));
+    text +=
+        fmt::format("{} {} ({} to {})", i == 0 ? ", mostly from" : " and", phrase_of(one.source),
+                    signed_percent(100 * (one.low / confidence.predicted)),
+                    signed_percent(100 * (one.high / confidence.predicted)));
   }
   if (!confidence.basis.empty()) text += "; " + printable(confidence.basis);
   return text + "; --json has every reason";
@@ -113,7 +114,7 @@ std::string confidence_line(const ReportContext& context, Duration predicted,
                         : widest_sources(named, confidence);
   std::string lines = wrapped(text + '.', style.width, kIndent);
   if (const auto& next = confidence.measure_next)
-    lines += wrapped(fmt::format("Measure next ({}): {}; then {}", words_of(next->source),
+    lines += wrapped(fmt::format("Measure next ({}): {}; then {}", phrase_of(next->source),
                                  printable(next->command), printable(next->then)),
                      style.width, kIndent);
   return lines;

@@ -7,14 +7,11 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "ddpsim/formats/display_width.hpp"
 #include "ddpsim/formats/number.hpp"
 
 namespace ddpsim {
 namespace {
-
-bool starts_code_point(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-}
 
 /// The first `count` code points.
 std::string_view head_of(std::string_view text, std::size_t count) {
@@ -142,10 +139,6 @@ std::string printable(std::string_view text) {
     if (byte < ' ' || byte == kDelete) c = byte == '\n' || byte == '\t' ? ' ' : '?';
   }
   return result;
-}
-
-std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_code_point));
 }
 
 std::string shortened(std::string_view text, std::size_t width) {

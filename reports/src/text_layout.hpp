@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ddpsim/formats/display_width.hpp"
 #include "ddpsim/reports/reports.hpp"
 
 namespace ddpsim {
@@ -50,8 +51,6 @@ std::string counted(std::uint64_t count, std::string_view noun);
 
 /// Control characters of names from files must not reach a terminal.
 std::string printable(std::string_view text);
-/// Columns the text takes: code points of UTF-8.
-std::size_t display_width(std::string_view text);
 /// Cut at the end with "…".
 std::string shortened(std::string_view text, std::size_t width);
 /// Cut in the middle, where both ends of a name matter.

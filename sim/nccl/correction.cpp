@@ -22,7 +22,7 @@
 namespace ddpsim {
 namespace {
 
-// Chosen by scales left out, all families together (tests/unit/calibrate_families.cpp); kSizes where the
+// Chosen by scales left out, all families together (tests/unit/calibrate_families_test.cpp); kSizes where the
 // evidence of all families together is flat, from 5 to 8.
 constexpr double kCommon = 0.1;
 constexpr double kScale = 0.15;

@@ -29,7 +29,8 @@ struct Scenario {
 /// left out where the options hold them certain.
 std::vector<Scenario> scenarios(const Job& job);
 
-/// Both ends of what a source does, as it lies: neither may be on its side of zero.
+/// From what both bounds of a source do to a time. Where both make it longer it is never shorter, and
+/// the other way round: low and high reach to zero at least.
 Sensitivity sensitivity(ErrorSource source, Duration at_one, Duration at_other);
 /// Medians of seven or more iterations repeat to half a percent.
 inline constexpr double kMeasurementNoise = 0.005;

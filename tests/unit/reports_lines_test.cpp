@@ -171,7 +171,7 @@ TEST_CASE("report lines: every source of error has its words, and its name in do
       {"measurement_noise", "measurement noise"}};
   for (std::size_t i = 0; i < all.size(); ++i) {
     CHECK(name_of(static_cast<ErrorSource>(i)) == all[i].first);
-    CHECK(words_of(static_cast<ErrorSource>(i)) == all[i].second);
+    CHECK(phrase_of(static_cast<ErrorSource>(i)) == all[i].second);
   }
 }
 

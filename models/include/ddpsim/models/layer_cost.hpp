@@ -13,7 +13,7 @@
 //
 // Source of the form: Williams et al., "Roofline" (2009); Lavin and Gray, "Fast Algorithms for
 // Convolutional Neural Networks" (2016). The efficiencies and their evidence are in
-// src/layer_cost_constants.hpp; tests/unit/models_layer_cost_data.cpp shows the errors.
+// src/layer_cost_constants.hpp; tests/unit/models_layer_cost_data_test.cpp shows the errors.
 #pragma once
 
 #include <cstdint>
