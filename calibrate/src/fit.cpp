@@ -6,27 +6,27 @@
 #include <cmath>
 #include <utility>
 
-#include "cost_parameters.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "fit_parts.hpp"
+#include "fitted_constants.hpp"
 #include "kriging_fit.hpp"
 #include "selection_fit.hpp"
 
 namespace ddpsim {
 namespace {
 
-constexpr double kLeastMisfit = 0.05;
+constexpr double kLeastDeviation = 0.05;
 
 /// One standard deviation, by the middle two thirds: a few sizes may be far off.
 double deviation(std::vector<double> logarithms) {
   if (logarithms.empty()) return 0;
   for (double& value : logarithms) value = std::abs(value);
-  return std::max(kLeastMisfit, quantile(std::move(logarithms), 0.68));
+  return std::max(kLeastDeviation, quantile(std::move(logarithms), 0.68));
 }
 
-SizeSpread misfit_of(const std::vector<FitResidual>& residuals) {
+SizeSpread residual_deviation_of(const std::vector<FitResidual>& residuals) {
   const auto within = [&](Bytes from, Bytes to) {
     std::vector<double> logarithms;
     for (const FitResidual& row : residuals)
@@ -34,13 +34,13 @@ SizeSpread misfit_of(const std::vector<FitResidual>& residuals) {
         logarithms.push_back(std::log(row.measured_us / row.modelled_us));
     return deviation(std::move(logarithms));
   };
-  SizeSpread misfit{within(Bytes(1), kMiddleFrom), within(kMiddleFrom, kLargeFrom),
+  SizeSpread spread{within(Bytes(1), kMiddleFrom), within(kMiddleFrom, kLargeFrom),
                     within(kLargeFrom, Bytes::max())};
   // A class nobody measured misses like the worst of the others.
-  const double worst = std::max({misfit.small, misfit.middle, misfit.large});
-  for (double* of : {&misfit.small, &misfit.middle, &misfit.large})
+  const double worst = std::max({spread.small, spread.middle, spread.large});
+  for (double* of : {&spread.small, &spread.middle, &spread.large})
     if (*of == 0) *of = worst;
-  return misfit;
+  return spread;
 }
 
 /// Runs of sizes in one log where the cost model misses by a quarter and more on one side.
@@ -68,8 +68,8 @@ std::vector<std::string> breaks_of(const std::vector<FitResidual>& residuals,
                                                     size_text(residuals[last].size);
       out.push_back(fmt::format(
           "{} ({}x{}): at {} measured times are {} to {:.2f} of the cost model's",
-          sources[residuals[first].log], residuals[first].scale.nodes,
-          residuals[first].scale.gpus_per_node, sizes, worst < 0 ? "down" : "up", std::exp(worst)));
+          sources[residuals[first].log], residuals[first].shape.nodes,
+          residuals[first].shape.gpus_per_node, sizes, worst < 0 ? "down" : "up", std::exp(worst)));
     }
     first = last + 1;
   }
@@ -78,20 +78,20 @@ std::vector<std::string> breaks_of(const std::vector<FitResidual>& residuals,
 
 std::vector<FittedConstant> constants_of_fit(const KrigingFit& solved, const PathConstants& prior) {
   std::vector<FittedConstant> out;
-  for (std::size_t i = 0; i < cost_parameters().size(); ++i) {
-    const CostParameter& parameter = cost_parameters()[i];
+  for (std::size_t i = 0; i < fitted_constants().size(); ++i) {
+    const CostConstant& constant = fitted_constants()[i];
+    const ConstantPrior& expected = constant.prior;
     // What the logs say nothing about stays as expected: what a cost model for all clusters says, or, of
     // what only logs tell (per_channel_start_us, ring_ends), the middle of the families seen.
-    if (!(solved.deviation[i] > 0) || solved.deviation[i] > 0.9 * parameter.doubt) continue;
+    if (!(solved.deviation[i] > 0) || solved.deviation[i] > 0.9 * expected.deviation) continue;
     PathConstants before = prior;
     PathConstants after = solved.constants;
-    const double value = parameter.of(after);
+    const double value = constant.of(after);
     const double wide = kFourInFive * solved.deviation[i];
-    const double low = parameter.logarithm ? value - wide : value * std::exp(-wide);
+    const double low = expected.additive ? value - wide : value * std::exp(-wide);
     const double high =
-        parameter.logarithm ? value + wide : std::min(value * std::exp(wide), parameter.most);
-    out.push_back({std::string(parameter.name), std::string(parameter.which), parameter.of(before),
-                   value, low, high});
+        expected.additive ? value + wide : std::min(value * std::exp(wide), expected.most);
+    out.push_back({&constant, constant.of(before), value, low, high});
   }
   return out;
 }
@@ -104,11 +104,11 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
   const std::vector<Part> parts = parts_of(logs, cluster_at, options, fit);
   Calibration& calibration = fit.calibration;
   for (const Part& part : parts)
-    calibration.scales.push_back({part.scale.nodes, part.scale.gpus_per_node,
+    calibration.shapes.push_back({part.shape.nodes, part.shape.gpus_per_node,
                                   part.points.front().size, part.points.back().size,
                                   part.log->source, part.faults.empty() ? "" : part.faults.front(),
                                   part.tuning.nccl});
-  const Explained explained = explain(parts, calibration.scales);
+  const Explained explained = explain(parts, calibration.shapes);
   const std::vector<CollectiveChoice>& choices = explained.choices;
   const PathConstants prior = constants_of(parts.front().cluster);
   const KrigingFit& solved = explained.solved;
@@ -117,21 +117,22 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
   calibration.selection = explained.selection;
   if (const std::string note = note_of(explained.selection); !note.empty())
     fit.notes.push_back(note);
-  const std::vector<double> law = times_us(parts, choices, calibration);
+  const std::vector<double> modelled = times_us(parts, choices, calibration);
   for (std::size_t i = 0; i < choices.size(); ++i)
-    calibration.correction.push_back({explained.places[i], solved.weights[i], solved.own[i]});
+    calibration.correction.push_back(
+        {explained.operating_points[i], solved.weights[i], solved.within_shape[i]});
   const std::vector<double> calibrated = times_us(parts, choices, calibration);
   std::size_t row = 0;
   for (const Part& part : parts) {
     for (const MeasuredPoint& point : part.points) {
-      fit.residuals.push_back({fit.used.size(), part.scale, point.size, choices[row], point.time_us,
-                               law[row], calibrated[row]});
+      fit.residuals.push_back({fit.used.size(), part.shape, point.size, choices[row], point.time_us,
+                               modelled[row], calibrated[row]});
       ++row;
     }
     fit.used.push_back(part.log->source);
   }
-  calibration.misfit = misfit_of(fit.residuals);
-  calibration.repeats = repeats_of(parts);
+  calibration.residual_deviation = residual_deviation_of(fit.residuals);
+  calibration.repeatability = repeatability_of(parts);
   fit.constants = constants_of_fit(solved, prior);
   fit.model_misses = breaks_of(fit.residuals, fit.used);
   return fit;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kFewestSizes = 4;  ///< of one log: a latency, a rate and something to check
 constexpr std::size_t kMostPoints = 2'000;  ///< the fit takes their cube
-constexpr double kContradiction = 2;        ///< median ratio of two logs of one scale
+constexpr double kContradiction = 2;        ///< median ratio of two logs of one shape
 
 [[noreturn]] void fail(const std::string& file, std::string message, std::string hint) {
   throw InputError({file, "", std::move(message), std::move(hint)});
@@ -73,8 +73,8 @@ std::vector<MeasuredPoint> by_size(const MeasuredLog& log) {
   return points;
 }
 
-Scale scale_of(const MeasuredLog& log) {
-  if (const auto scale = log.scale()) return *scale;
+JobShape shape_of(const MeasuredLog& log) {
+  if (const auto shape = log.shape()) return *shape;
   fail(log.source, "does not say how many nodes and GPUs per node it was taken on",
        fmt::format("Name them: {}@NODESxGPUS, such as {}@2x8", log.source, log.source));
 }
@@ -100,12 +100,12 @@ std::optional<Part> part_of(const MeasuredLog& log, const ClusterAt& cluster_at,
     fit.left_out.push_back({log.source, "it has no table of times"});
     return std::nullopt;
   }
-  const Scale scale = scale_of(log);
-  if (scale.ranks() <= 1) {
+  const JobShape shape = shape_of(log);
+  if (shape.ranks() <= 1) {
     fit.left_out.push_back({log.source, "one GPU sends nothing to anybody"});
     return std::nullopt;
   }
-  Part part{&log, scale, cluster_at(scale), tuning_of(log, options.nccl), by_size(log)};
+  Part part{&log, shape, cluster_at(shape), tuning_of(log, options.nccl), by_size(log)};
   part.cluster.calibration.reset();
   check_device(log, part.cluster);
   const auto wrong = std::count_if(
@@ -163,11 +163,11 @@ std::vector<Part> trusted(std::vector<Part> parts, const FitOptions& options, Fi
   return out;
 }
 
-/// Two logs of one scale must be of one machine, and two runs.
+/// Two logs of one shape must be of one machine, and two runs.
 void check_agreement(const std::vector<Part>& parts, Fit& fit) {
   for (std::size_t a = 0; a < parts.size(); ++a)
     for (std::size_t b = a + 1; b < parts.size(); ++b) {
-      if (!(parts[a].scale == parts[b].scale)) continue;
+      if (!(parts[a].shape == parts[b].shape)) continue;
       if (same_rows(parts[a].points, parts[b].points))
         fail(parts[b].log->source,
              fmt::format("has the same times as {}: it would count twice", parts[a].log->source),
@@ -188,8 +188,8 @@ void check_agreement(const std::vector<Part>& parts, Fit& fit) {
       const std::string message = fmt::format(
           "takes {:.2f} times what {} takes on the same {} of {} GPUs (median{})", ratio,
           parts[a].log->source,
-          parts[a].scale.nodes == 1 ? "node" : fmt::format("{} nodes", parts[a].scale.nodes),
-          parts[a].scale.gpus_per_node, at_large ? " from 1 MiB" : "");
+          parts[a].shape.nodes == 1 ? "node" : fmt::format("{} nodes", parts[a].shape.nodes),
+          parts[a].shape.gpus_per_node, at_large ? " from 1 MiB" : "");
       if (ratio >= kContradiction || ratio <= 1 / kContradiction)
         fail(parts[b].log->source, message, contradiction_hint(parts[a], parts[b]));
       if (std::abs(std::log(ratio)) > 0.1)
@@ -222,7 +222,7 @@ std::vector<Part> parts_of(const std::vector<MeasuredLog>& logs, const ClusterAt
   return parts;
 }
 
-SizeSpread repeats_of(const std::vector<Part>& parts) {
+SizeSpread repeatability_of(const std::vector<Part>& parts) {
   std::vector<std::pair<Bytes, double>> in_place;
   std::vector<std::pair<Bytes, double>> other_log;
   for (std::size_t a = 0; a < parts.size(); ++a)
@@ -230,7 +230,7 @@ SizeSpread repeats_of(const std::vector<Part>& parts) {
       if (point.in_place_us && *point.in_place_us > 0)
         in_place.emplace_back(point.size, std::abs(std::log(*point.in_place_us / point.time_us)));
       for (std::size_t b = 0; b < a; ++b)
-        if (parts[a].scale == parts[b].scale)
+        if (parts[a].shape == parts[b].shape)
           for (const MeasuredPoint& other : parts[b].points)
             if (other.size == point.size)
               other_log.emplace_back(point.size,

@@ -14,21 +14,21 @@ namespace ddpsim {
 /// A log that takes part.
 struct Part {
   const MeasuredLog* log;
-  Scale scale;
-  Cluster cluster;  ///< uncalibrated, at the log's scale
+  JobShape shape;
+  Cluster cluster;  ///< uncalibrated, at the log's shape
   CollectiveTuning tuning;
   std::vector<MeasuredPoint> points;  ///< one per size
   std::vector<std::string> faults;    ///< why health distrusts it
 };
 
 /// At least one. What is left out and what is worth knowing goes to `fit`. Throws InputError for a log
-/// that cannot be fitted, two of one scale that contradict each other, and where nothing is left.
+/// that cannot be fitted, two of one shape that contradict each other, and where nothing is left.
 std::vector<Part> parts_of(const std::vector<MeasuredLog>& logs, const ClusterAt& cluster_at,
                            const FitOptions& options, Fit& fit);
 
 /// Four in five repeats of a measurement lie within 1.28 of this: in place beside out of place of one
-/// log, and each of two logs of one scale beside their mean, which the fit gives back. The wider of
+/// log, and each of two logs of one shape beside their mean, which the fit gives back. The wider of
 /// the two decides: what one log repeats well, another day may not.
-SizeSpread repeats_of(const std::vector<Part>& parts);
+SizeSpread repeatability_of(const std::vector<Part>& parts);
 
 }  // namespace ddpsim

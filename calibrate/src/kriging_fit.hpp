@@ -1,13 +1,13 @@
 // Constants of the cost model and the Gaussian process beside them, found together.
 //
 //   y = log(measured) = log cost(z) + r + e
-//   z ~ N(0, doubt^2)  logarithms of constants over the uncalibrated ones
+//   z ~ N(0, deviation^2)  logarithms of constants over the uncalibrated ones
 //   r ~ N(0, K)        the correction, K = correction_covariance
 //   e                  noise with heavy tails: Student's t, 4 degrees of freedom
-// z minimises (y - f)' (K + E)^-1 (y - f) + sum (z / doubt)^2 by Gauss-Newton with Levenberg's
+// z minimises (y - f)' (K + E)^-1 (y - f) + sum (z / deviation)^2 by Gauss-Newton with Levenberg's
 // damping; E is reweighted from the noise it leaves (least squares made robust). The weights of the
-// correction are (K + E)^-1 (y - f). What then remains belongs to one scale alone: a second process
-// within each gives its measurements back, and tells other scales nothing.
+// correction are (K + E)^-1 (y - f). What then remains belongs to one shape alone: a second process
+// within each shape gives its measurements back, and tells other shapes nothing.
 #pragma once
 
 #include <functional>
@@ -19,16 +19,16 @@ namespace ddpsim {
 
 struct KrigingProblem {
   PathConstants prior;
-  std::vector<OperatingPoint> places;
+  std::vector<OperatingPoint> operating_points;
   std::vector<double> log_measured;
-  /// Logarithm of the cost model's time at every place.
-  std::function<std::vector<double>(const PathConstants&)> law;
+  /// Logarithm of the cost model's time at every operating point.
+  std::function<std::vector<double>(const PathConstants&)> log_modelled;
 };
 
 struct KrigingFit {
   PathConstants constants;
-  std::vector<double> weights;  ///< per place
-  std::vector<double> own;      ///< per place, within its scale
+  std::vector<double> weights;       ///< per operating point
+  std::vector<double> within_shape;  ///< per operating point, within its shape
   std::vector<double>
       deviation;  ///< per parameter of the cost model, logarithmic, posterior; 0: not informed
   /// Logarithm of how likely the measurements were (Laplace: the cost model straight around the solution).

@@ -1,4 +1,4 @@
-// What stands in a log -> logs that can be calculated with: runs of one scale pooled, ranks and nodes
+// What stands in a log -> logs that can be calculated with: runs of one shape pooled, ranks and nodes
 // found, everything checked once.
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 class Assembly {
  public:
-  Assembly(const RawLog& raw, std::optional<Scale> stated) : raw_(raw), stated_(stated) {}
+  Assembly(const RawLog& raw, std::optional<JobShape> stated) : raw_(raw), stated_(stated) {}
   std::vector<MeasuredLog> run();
 
  private:
@@ -27,11 +27,11 @@ class Assembly {
     throw InputError({raw_.file, place, std::move(message), std::move(hint)});
   }
   bool is_all_reduce(const RawRun& run);
-  bool is_of_stated_scale(const RawRun& run) const;
-  static std::string contradiction(const RawRun& run, Scale stated);
+  bool is_of_stated_shape(const RawRun& run) const;
+  static std::string contradiction(const RawRun& run, JobShape stated);
   std::vector<RawRow> rows_of_one_type(const RawRun& run);
   MeasuredLog measured(const RawRun& run);
-  void find_scale(MeasuredLog& log, const RawRun& run, const std::vector<RawRow>& rows) const;
+  void find_shape(MeasuredLog& log, const RawRun& run, const std::vector<RawRow>& rows) const;
   void find_nodes(MeasuredLog& log, const RawRun& run) const;
   void take_debug_lines(MeasuredLog& log) const;
   MeasuredLog debug_lines_alone() const;
@@ -43,7 +43,7 @@ class Assembly {
   }
 
   const RawLog& raw_;
-  const std::optional<Scale> stated_;
+  const std::optional<JobShape> stated_;
   std::vector<std::string> left_out_;
 };
 
@@ -54,11 +54,11 @@ std::vector<MeasuredLog> Assembly::run() {
   for (const RawRun& run : raw_.runs) {
     if (!run.rows.empty() && is_all_reduce(run)) runs.push_back(&run);
   }
-  // A stated scale picks its runs from several; where none is of it, the first says what it is of.
-  const auto stated_one = [&](const RawRun* run) { return is_of_stated_scale(*run); };
+  // A stated shape picks its runs from several; where none is of it, the first says what it is of.
+  const auto stated_one = [&](const RawRun* run) { return is_of_stated_shape(*run); };
   if (std::any_of(runs.begin(), runs.end(), stated_one)) {
     for (const RawRun* run : runs) {
-      if (!stated_one(run)) left_out_.push_back(run->rows.front().place + ": another scale");
+      if (!stated_one(run)) left_out_.push_back(run->rows.front().place + ": another job shape");
     }
     std::erase_if(runs, [&](const RawRun* run) { return !stated_one(run); });
   }
@@ -91,19 +91,19 @@ std::vector<MeasuredLog> Assembly::run() {
   return logs;
 }
 
-bool Assembly::is_of_stated_scale(const RawRun& run) const {
+bool Assembly::is_of_stated_shape(const RawRun& run) const {
   if (!stated_) return true;
-  if (run.scale) return *run.scale == *stated_;
+  if (run.shape) return *run.shape == *stated_;
   const RankRange range = rank_range(run.rows);
   return range.contradiction.empty() && range.has(stated_->ranks()) &&
          contradiction(run, *stated_).empty();
 }
 
-/// What the list of devices has that a stated scale cannot have; empty where they go together. Hosts
+/// What the list of devices has that a stated shape cannot have; empty where they go together. Hosts
 /// may share a name (containers), every process may see its GPU as device 0, and a list may be cut
 /// short: fewer hosts, devices or ranks than stated contradict nothing. A list without a hole that
 /// ends at a number of ranks the table has as well is not cut short.
-std::string Assembly::contradiction(const RawRun& run, Scale stated) {
+std::string Assembly::contradiction(const RawRun& run, JobShape stated) {
   std::map<std::string, std::set<int>> on_host;
   std::set<int> ranks;
   std::size_t most_devices = 0;
@@ -179,7 +179,7 @@ MeasuredLog Assembly::measured(const RawRun& run) {
   }
   const std::vector<RawRow> rows = rows_of_one_type(run);
   for (const RawRow& row : rows) check_algbw(row, raw_.file);
-  find_scale(log, run, rows);
+  find_shape(log, run, rows);
   double wrong = 0;
   std::size_t coarse = 0;
   for (const RawRow& row : rows) {
@@ -215,7 +215,7 @@ MeasuredLog Assembly::measured(const RawRun& run) {
   return log;
 }
 
-void Assembly::find_scale(MeasuredLog& log, const RawRun& run,
+void Assembly::find_shape(MeasuredLog& log, const RawRun& run,
                           const std::vector<RawRow>& rows) const {
   const RankRange range = rank_range(rows);
   if (!range.contradiction.empty()) {
@@ -238,25 +238,25 @@ void Assembly::find_scale(MeasuredLog& log, const RawRun& run,
                                   : fmt::format("{} or more", range.low)),
          "busbw = algbw x 2(n - 1)/n in all_reduce_perf");
   };
-  if (run.scale && stated_ && !(*run.scale == *stated_)) {
+  if (run.shape && stated_ && !(*run.shape == *stated_)) {
     fail(run.place,
-         fmt::format("is of {}x{}, but {}x{} was stated", run.scale->nodes,
-                     run.scale->gpus_per_node, stated_->nodes, stated_->gpus_per_node),
-         "Leave @NxG out, or state a scale it has");
+         fmt::format("is of {}x{}, but {}x{} was stated", run.shape->nodes,
+                     run.shape->gpus_per_node, stated_->nodes, stated_->gpus_per_node),
+         "Leave @NxG out, or state a job shape it has");
   }
-  if (const std::optional<Scale> scale = run.scale ? run.scale : stated_) {
-    fits(scale->ranks(), fmt::format("{}x{} are", scale->nodes, scale->gpus_per_node));
-    const std::string list = stated_ ? contradiction(run, *scale) : "";
+  if (const std::optional<JobShape> shape = run.shape ? run.shape : stated_) {
+    fits(shape->ranks(), fmt::format("{}x{} are", shape->nodes, shape->gpus_per_node));
+    const std::string list = stated_ ? contradiction(run, *shape) : "";
     if (!list.empty()) {
       fail(run.place,
-           fmt::format("{}, but {}x{} was stated: {} {} of {} {}", list, scale->nodes,
-                       scale->gpus_per_node, scale->nodes, scale->nodes == 1 ? "node" : "nodes",
-                       scale->gpus_per_node, scale->gpus_per_node == 1 ? "GPU" : "GPUs"),
+           fmt::format("{}, but {}x{} was stated: {} {} of {} {}", list, shape->nodes,
+                       shape->gpus_per_node, shape->nodes, shape->nodes == 1 ? "node" : "nodes",
+                       shape->gpus_per_node, shape->gpus_per_node == 1 ? "GPU" : "GPUs"),
            "Leave @NxG out, or correct it: nodes, then GPUs per node");
     }
-    log.ranks = scale->ranks();
-    log.nodes = scale->nodes;
-    log.gpus_per_node = scale->gpus_per_node;
+    log.ranks = shape->ranks();
+    log.nodes = shape->nodes;
+    log.gpus_per_node = shape->gpus_per_node;
     return;
   }
   const int told = raw_.said.ranks.value_or(0);
@@ -390,7 +390,7 @@ std::string nodes_unknown(int ranks) {
       ranks);
 }
 
-std::vector<MeasuredLog> measured_logs(const RawLog& raw, std::optional<Scale> stated) {
+std::vector<MeasuredLog> measured_logs(const RawLog& raw, std::optional<JobShape> stated) {
   return Assembly(raw, stated).run();
 }
 

@@ -1,6 +1,6 @@
 // size_bytes,time_us[,algbw_gbps,busbw_gbps,time_us_inplace]
 // size_bytes,algbw_gbps | size_bytes,busbw_gbps       times follow from the bandwidth
-// nodes,gpus_per_node,size_bytes,…                    several scales in one table
+// nodes,gpus_per_node,size_bytes,…                    several shapes in one table
 //
 // Other columns are left alone. Sizes ascend: a table that does not is one that was sorted as text
 // or pasted together.
@@ -78,7 +78,7 @@ class Reader {
   std::optional<std::int64_t> integer(const std::vector<std::string_view>& cells, Column column,
                                       std::int64_t low, std::int64_t high) const;
   std::optional<Figure> figure(const std::vector<std::string_view>& cells, Column column) const;
-  RawRun& run_of(std::optional<Scale> scale);
+  RawRun& run_of(std::optional<JobShape> shape);
 
   RawLog log_;
   Header header_;
@@ -136,13 +136,13 @@ std::optional<Figure> Reader::figure(const std::vector<std::string_view>& cells,
   return value;
 }
 
-RawRun& Reader::run_of(std::optional<Scale> scale) {
+RawRun& Reader::run_of(std::optional<JobShape> shape) {
   for (RawRun& run : log_.runs) {
-    if (run.scale == scale) return run;
+    if (run.shape == shape) return run;
   }
   log_.runs.emplace_back();
   log_.runs.back().place = fmt::format("line {}", line_);
-  log_.runs.back().scale = scale;
+  log_.runs.back().shape = shape;
   return log_.runs.back();
 }
 
@@ -159,12 +159,12 @@ void Reader::take_row(const std::vector<std::string_view>& cells) {
   row.in_place_us = figure(cells, kInPlace);
   row.algbw_gbps = figure(cells, kAlgbw);
   row.busbw_gbps = figure(cells, kBusbw);
-  std::optional<Scale> scale;
+  std::optional<JobShape> shape;
   if (header_.at[kNodes]) {
-    scale = Scale{static_cast<int>(*integer(cells, kNodes, 1, 100'000)),
-                  static_cast<int>(*integer(cells, kGpus, 1, 1024))};
+    shape = JobShape{static_cast<int>(*integer(cells, kNodes, 1, 100'000)),
+                     static_cast<int>(*integer(cells, kGpus, 1, 1024))};
   }
-  RawRun& run = run_of(scale);
+  RawRun& run = run_of(shape);
   if (!run.rows.empty() && row.size < run.rows.back().size) {
     fail(fmt::format("size {} follows {}", row.size, run.rows.back().size),
          "Sizes ascend: sort by size, as numbers");

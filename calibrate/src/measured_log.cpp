@@ -21,7 +21,7 @@ constexpr std::int64_t kLargestLog = 256LL << 20;
 }  // namespace
 
 std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::string& file,
-                                             std::optional<Scale> stated) {
+                                             std::optional<JobShape> stated) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') {
     return measured_logs(
@@ -33,18 +33,18 @@ std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::s
 }
 
 std::vector<MeasuredLog> read_measured_logs(const std::filesystem::path& path,
-                                            std::optional<Scale> stated) {
+                                            std::optional<JobShape> stated) {
   return parse_measured_logs(read_file(path, kLargestLog), path.string(), stated);
 }
 
 MeasuredLog parse_nccl_tests_log(std::string_view text, const std::string& file,
-                                 std::optional<Scale> stated) {
+                                 std::optional<JobShape> stated) {
   std::vector<MeasuredLog> logs = parse_measured_logs(text, file, stated);
   if (logs.size() > 1) {
     throw InputError({file, logs[1].points.front().place,
-                      fmt::format("holds tables of {} scales, among them {} and {} ranks",
+                      fmt::format("holds tables of {} job shapes, among them {} and {} ranks",
                                   logs.size(), logs[0].ranks, logs[1].ranks),
-                      "Give one file per scale"});
+                      "Give one file per job shape"});
   }
   if (logs.front().points.empty()) {
     throw InputError({file, "", "has NCCL's debug lines, but no table of times",
@@ -53,7 +53,7 @@ MeasuredLog parse_nccl_tests_log(std::string_view text, const std::string& file,
   return std::move(logs.front());
 }
 
-MeasuredLog read_nccl_tests_log(const std::filesystem::path& path, std::optional<Scale> stated) {
+MeasuredLog read_nccl_tests_log(const std::filesystem::path& path, std::optional<JobShape> stated) {
   return parse_nccl_tests_log(read_file(path, kLargestLog), path.string(), stated);
 }
 
@@ -62,22 +62,22 @@ LogArgument parse_log_argument(std::string_view text) {
   LogArgument whole{.path = std::string(text), .stated = std::nullopt};
   std::error_code error;
   if (at == std::string_view::npos || std::filesystem::exists(whole.path, error)) return whole;
-  const std::string_view scale = text.substr(at + 1);
-  const std::size_t times = scale.find('x');
-  const auto nodes = parse_number<std::int64_t>(scale.substr(0, times));
+  const std::string_view shape = text.substr(at + 1);
+  const std::size_t times = shape.find('x');
+  const auto nodes = parse_number<std::int64_t>(shape.substr(0, times));
   const auto gpus = times == std::string_view::npos
                         ? std::nullopt
-                        : parse_number<std::int64_t>(scale.substr(times + 1));
+                        : parse_number<std::int64_t>(shape.substr(times + 1));
   const auto sane = [](const std::optional<std::int64_t>& n, std::int64_t most) {
     return n && *n >= 1 && *n <= most;
   };
   if (!sane(nodes, 100'000) || !sane(gpus, 1024)) {
     throw InputError({std::string(text.substr(0, at)), "",
-                      fmt::format("{} is not NODESxGPUS", in_quotes(scale)),
+                      fmt::format("{} is not NODESxGPUS", in_quotes(shape)),
                       "Expected nodes and GPUs per node, such as @2x8"});
   }
   return {std::string(text.substr(0, at)),
-          Scale{static_cast<int>(*nodes), static_cast<int>(*gpus)}};
+          JobShape{static_cast<int>(*nodes), static_cast<int>(*gpus)}};
 }
 
 }  // namespace ddpsim

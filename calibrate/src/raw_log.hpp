@@ -39,8 +39,8 @@ struct RawRun {
   std::string program;  ///< "all_reduce_perf" where the log names it
   std::vector<RawDevice> devices;
   std::optional<int> gpus_per_process;
-  std::optional<Scale> scale;  ///< stated by the format itself
-  bool host_times = false;     ///< -C 1: what the host took, not the GPU
+  std::optional<JobShape> shape;  ///< stated by the format itself
+  bool host_times = false;        ///< -C 1: what the host took, not the GPU
   std::vector<RawRow> rows;
 };
 
@@ -74,7 +74,7 @@ struct RawLog {
 /// The warning of a log whose nodes cannot be told; who needs no nodes takes it out.
 std::string nodes_unknown(int ranks);
 
-/// Checks everything and pools the runs of one scale: one log per scale, in the order of the file.
-std::vector<MeasuredLog> measured_logs(const RawLog& raw, std::optional<Scale> stated);
+/// Checks everything and pools the runs of one shape: one log per shape, in the order of the file.
+std::vector<MeasuredLog> measured_logs(const RawLog& raw, std::optional<JobShape> stated);
 
 }  // namespace ddpsim

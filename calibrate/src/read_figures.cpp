@@ -28,7 +28,7 @@ std::string beginning_of(const std::filesystem::path& path) {
 }
 
 Figures figures_of_log(const std::filesystem::path& path, const std::string& text,
-                       std::optional<Scale> stated) {
+                       std::optional<JobShape> stated) {
   const MeasuredLog log = parse_nccl_tests_log(text, path.string(), stated);
   Figures figures;
   figures.source = path.string();

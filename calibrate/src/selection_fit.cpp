@@ -76,8 +76,8 @@ bool same_choices(const Choices& a, const Choices& b) {
 
 class Explanation {
  public:
-  Explanation(const std::vector<Part>& parts, std::vector<CalibratedShape> scales)
-      : parts_(parts), scales_(std::move(scales)) {
+  Explanation(const std::vector<Part>& parts, std::vector<CalibratedShape> shapes)
+      : parts_(parts), shapes_(std::move(shapes)) {
     problem_.prior = constants_of(parts.front().cluster);
     for (const Part& part : parts)
       for (const MeasuredPoint& point : part.points)
@@ -111,14 +111,14 @@ class Explanation {
                     [&](const Choices& before) { return same_choices(before, choices); }))
       return;
     seen_.push_back(choices);
-    problem_.places.clear();
+    problem_.operating_points.clear();
     for (const Part& part : parts_) {
-      const Cluster cluster = with(part.cluster, {.scales = scales_});
+      const Cluster cluster = with(part.cluster, {.shapes = shapes_});
       for (const MeasuredPoint& point : part.points)
-        problem_.places.push_back(
-            operating_point_of(choices.of[problem_.places.size()], point.size, cluster));
+        problem_.operating_points.push_back(
+            operating_point_of(choices.of[problem_.operating_points.size()], point.size, cluster));
     }
-    problem_.law = [this, of = choices.of](const PathConstants& constants) {
+    problem_.log_modelled = [this, of = choices.of](const PathConstants& constants) {
       std::vector<double> out = times_us(parts_, of, {.constants = constants});
       for (double& value : out) value = std::log(value);
       return out;
@@ -127,11 +127,11 @@ class Explanation {
     const double likely = solved.evidence + expectation(selection, choices.contradicted);
     if (!(likely > most_) && !best_.choices.empty()) return;
     if (std::isfinite(likely)) most_ = likely;
-    best_ = {selection, choices.of, problem_.places, std::move(solved)};
+    best_ = {selection, choices.of, problem_.operating_points, std::move(solved)};
   }
 
   const std::vector<Part>& parts_;
-  std::vector<CalibratedShape> scales_;
+  std::vector<CalibratedShape> shapes_;
   KrigingProblem problem_;
   std::vector<Choices> seen_;
   Explained best_;
@@ -140,8 +140,8 @@ class Explanation {
 
 }  // namespace
 
-Explained explain(const std::vector<Part>& parts, const std::vector<CalibratedShape>& scales) {
-  return Explanation(parts, scales).best();
+Explained explain(const std::vector<Part>& parts, const std::vector<CalibratedShape>& shapes) {
+  return Explanation(parts, shapes).best();
 }
 
 std::string note_of(const FittedSelection& selection) {

@@ -15,12 +15,12 @@ namespace ddpsim {
 struct Explained {
   FittedSelection selection;
   std::vector<CollectiveChoice> choices;
-  std::vector<OperatingPoint> places;
+  std::vector<OperatingPoint> operating_points;
   KrigingFit solved;
 };
 
 /// The constants, the correction and the selection that explain the logs best.
-Explained explain(const std::vector<Part>& parts, const std::vector<CalibratedShape>& scales);
+Explained explain(const std::vector<Part>& parts, const std::vector<CalibratedShape>& shapes);
 
 /// What the logs say of NCCL's choices between nodes that its table would not; empty where nothing.
 std::string note_of(const FittedSelection& selection);

@@ -54,7 +54,7 @@ void require_nodes_as_large(const MeasuredLog& log, const Cluster& cluster) {
 /// A calibration is fitted from all its logs at once, never added to.
 std::string replaced_logs(const Calibration& calibration, const std::string& cluster) {
   std::string logs;
-  for (const CalibratedShape& log : calibration.scales)
+  for (const CalibratedShape& log : calibration.shapes)
     logs += (logs.empty() ? "" : ", ") + log.source;
   return fmt::format(
       "{} is calibrated already: the logs given now replace those it rests on ({}); give them "
@@ -94,7 +94,7 @@ int run(const CalibrateArguments& arguments) {
     }
   }
   const NcclVersion fallback = version_of(arguments);
-  const auto cluster_at = [&](Scale scale) {
+  const auto cluster_at = [&](JobShape scale) {
     return load_cluster_at(arguments.cluster, scale.nodes, scale.gpus_per_node);
   };
   const Cluster cluster =
@@ -105,7 +105,7 @@ int run(const CalibrateArguments& arguments) {
     report.warnings.push_back(replaced_logs(*cluster.calibration, report.cluster));
   const FitOptions options{.nccl = fallback, .keep_unhealthy = arguments.keep_unhealthy};
   report.fit = fit_calibration(logs, cluster_at, options);
-  report.scales_left_out = leave_scales_out(logs, cluster_at, options, report.fit);
+  report.shapes_left_out = leave_shapes_out(logs, cluster_at, options, report.fit);
   if (!arguments.nccl)
     if (const auto warning = assumed_nccl(report.fit, logs, fallback))
       report.warnings.push_back(*warning);

@@ -200,7 +200,7 @@ std::vector<std::string> cluster_warnings(const Cluster& cluster, const Collecti
   std::vector<std::string> warnings;
   const std::string beyond = beyond_calibration(calibration, cluster.nodes, cluster.gpus_per_node);
   if (!beyond.empty()) warnings.push_back(beyond + "; treat the result as a guess");
-  for (const CalibratedShape& log : calibration.scales)
+  for (const CalibratedShape& log : calibration.shapes)
     if (!log.fault.empty())
       warnings.push_back(
           fmt::format("the calibration rests on {}, fitted although {} (--keep-unhealthy)",

@@ -46,7 +46,7 @@ void require_version(const char* option, bool used, const CollectiveTuning& tuni
 void require_choice(const ClusterArguments& arguments, const Cluster& cluster,
                     const CollectiveTuning& tuning);
 
-/// That nobody measured this cluster, or nobody at this scale, at these sizes or with this NCCL.
+/// That nobody measured this cluster, or nobody at this shape, at these sizes or with this NCCL.
 std::vector<std::string> cluster_warnings(const Cluster& cluster, const CollectiveTuning& tuning,
                                           const std::vector<Bytes>& sizes);
 /// Sentences about a version whose tables are not known here.

@@ -185,6 +185,10 @@ std::vector<Cursor> Cursor::array() const {
 }
 
 Object Cursor::object(std::initializer_list<std::string_view> known) const {
+  return object(std::span(known.begin(), known.size()));
+}
+
+Object Cursor::object(std::span<const std::string_view> known) const {
   Object result = free_object();
   for (const auto& [key, value] : value_->get_ref<const Json::object_t&>()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;

@@ -1,4 +1,3 @@
-#include "constant_words.hpp"
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/calibration_report.hpp"
 
@@ -17,15 +16,16 @@ void write_errors(JsonWriter& json, std::string_view key, const FitErrors& error
 
 void write_constants(JsonWriter& json, const Fit& fit) {
   json.key("constants").begin_array();
-  for (const FittedConstant& constant : fit.constants) {
+  for (const FittedConstant& fitted : fit.constants) {
+    const CostConstant& row = *fitted.constant;
     json.begin_object(Layout::line);
-    json.key("name").string(constant.name);
-    if (!constant.which.empty()) json.key("protocol").string(constant.which);
-    json.key("unit").string(constant_words(constant.name).unit);
-    json.key("before").number(constant.before);
-    json.key("value").number(constant.value);
-    json.key("low").number(constant.low);
-    json.key("high").number(constant.high);
+    json.key("name").string(row.name);
+    if (!row.element.empty()) json.key("element").string(row.element);
+    json.key("unit").string(row.unit);
+    json.key("before").number(fitted.before);
+    json.key("value").number(fitted.value);
+    json.key("low").number(fitted.low);
+    json.key("high").number(fitted.high);
     json.end_object();
   }
   json.end_array();
@@ -36,8 +36,8 @@ void write_residuals(JsonWriter& json, const Fit& fit) {
   for (const FitResidual& row : fit.residuals) {
     json.begin_object(Layout::line);
     json.key("source").string(fit.used[row.log]);
-    json.key("nodes").integer(row.scale.nodes);
-    json.key("gpus_per_node").integer(row.scale.gpus_per_node);
+    json.key("nodes").integer(row.shape.nodes);
+    json.key("gpus_per_node").integer(row.shape.gpus_per_node);
     json.key("size_bytes").integer(row.size.count());
     json.key("algorithm").string(name_of(row.choice.algorithm));
     json.key("protocol").string(name_of(row.choice.protocol));
@@ -61,17 +61,17 @@ std::string calibration_report_json(const CalibrationReport& report) {
   json.key("read").strings(report.read);
   write_errors(json, "calibrated", errors_of(fit.residuals, kSmallestJudged));
   write_errors(json, "model_alone", errors_of(fit.residuals, kSmallestJudged, true));
-  json.key("scales_left_out").begin_array();
-  for (const ScaleLeftOut& one : report.scales_left_out) {
+  json.key("shapes_left_out").begin_array();
+  for (const ShapeLeftOut& one : report.shapes_left_out) {
     json.begin_object();
-    json.key("nodes").integer(one.scale.nodes);
-    json.key("gpus_per_node").integer(one.scale.gpus_per_node);
+    json.key("nodes").integer(one.shape.nodes);
+    json.key("gpus_per_node").integer(one.shape.gpus_per_node);
     write_errors(json, "predicted_from_others", errors_of(one.residuals, kSmallestJudged));
     json.end_object();
   }
   json.end_array();
   json.key("logs").begin_array();
-  for (const CalibratedShape& log : fit.calibration.scales) {
+  for (const CalibratedShape& log : fit.calibration.shapes) {
     json.begin_object(Layout::line);
     json.key("source").string(log.source);
     json.key("nodes").integer(log.nodes);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 
-#include "constant_words.hpp"
 #include "ddpsim/reports/calibration_report.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "text_layout.hpp"
@@ -38,7 +37,7 @@ Table logs_table(const Fit& fit) {
     const FitErrors law = errors_of(rows, kSmallestJudged, true);
     const FitErrors all = errors_of(rows, kSmallestJudged);
     table.add_row({printable(fit.used[log]),
-                   fmt::format("{}x{}", rows.front().scale.nodes, rows.front().scale.gpus_per_node),
+                   fmt::format("{}x{}", rows.front().shape.nodes, rows.front().shape.gpus_per_node),
                    fmt::format("{}", rows.size()), percent(law.median), percent(law.p90),
                    percent(all.median), percent(all.p90)});
   }
@@ -54,11 +53,11 @@ Table constants_table(const Fit& fit) {
                {.head = "unit"},
                {.head = "what it is", .shrinks = true}});
   const auto number = [](double value) { return fmt::format("{:.3g}", value); };
-  for (const FittedConstant& constant : fit.constants) {
-    const ConstantWords words = constant_words(constant.name);
-    table.add_row({constant.which.empty() ? constant.name : constant.name + ' ' + constant.which,
-                   number(constant.before), number(constant.value), number(constant.low),
-                   number(constant.high), std::string(words.unit), std::string(words.meaning)});
+  for (const FittedConstant& fitted : fit.constants) {
+    const CostConstant& row = *fitted.constant;
+    table.add_row({fmt::format("{}{}{}", row.name, row.element.empty() ? "" : " ", row.element),
+                   number(fitted.before), number(fitted.value), number(fitted.low),
+                   number(fitted.high), std::string(row.unit), std::string(row.meaning)});
   }
   return table;
 }
@@ -94,34 +93,36 @@ std::string next_cluster(const CalibrationReport& report) {
   int one = 0;
   int several = 0;
   for (const FitResidual& row : report.fit.residuals) {
-    int& fewest = row.scale.nodes == 1 ? one : several;
-    if (fewest == 0 || row.scale.nodes < fewest) fewest = row.scale.nodes;
+    int& fewest = row.shape.nodes == 1 ? one : several;
+    if (fewest == 0 || row.shape.nodes < fewest) fewest = row.shape.nodes;
   }
   const std::string file = printable(report.output);
   return several > 0 ? fmt::format("{}@{}", file, several) : one > 0 ? file + "@1" : file;
 }
 
-/// What a fit gives back of its own logs says nothing; what it says of a scale it did not see does.
+/// What a fit gives back of its own logs says nothing; what it says of a shape it did not see does.
 std::string headline(const CalibrationReport& report) {
   const std::string calibrated = fmt::format("{} calibrated with {}", printable(report.cluster),
                                              counted(report.fit.used.size(), "log"));
-  const auto& left_out = report.scales_left_out;
+  const auto& left_out = report.shapes_left_out;
   if (left_out.empty())
     return calibrated +
-           " of one scale: it is given back as measured, which proves nothing. A log of another "
-           "number of nodes or GPUs would tell how well scales that nobody measured are predicted.";
+           " of one job shape: it is given back as measured, which proves nothing. A log of "
+           "another "
+           "number of nodes or GPUs would tell how well job shapes that nobody measured are "
+           "predicted.";
   std::vector<FitResidual> all;
   std::string each;
-  for (const ScaleLeftOut& one : left_out) {
+  for (const ShapeLeftOut& one : left_out) {
     all.insert(all.end(), one.residuals.begin(), one.residuals.end());
-    each += fmt::format("{}{}x{} {} %", each.empty() ? "" : ", ", one.scale.nodes,
-                        one.scale.gpus_per_node,
+    each += fmt::format("{}{}x{} {} %", each.empty() ? "" : ", ", one.shape.nodes,
+                        one.shape.gpus_per_node,
                         percent(errors_of(one.residuals, kSmallestJudged).median));
   }
   const FitErrors errors = errors_of(all, kSmallestJudged);
   return fmt::format(
-      "{}. Each scale left out and predicted from the others: median error {} %, nine in ten "
-      "within {} % from 1 KiB ({}); scales that were measured are given back as they are.",
+      "{}. Each job shape left out and predicted from the others: median error {} %, nine in ten "
+      "within {} % from 1 KiB ({}); job shapes that were measured are given back as they are.",
       calibrated, percent(errors.median), percent(errors.p90), each);
 }
 

@@ -29,8 +29,8 @@ Rates rates_of(const Job& job) {
 /// Given only where a transfer takes longer at one time than at another.
 TransferTime transfers_beside_background(const Job& job, const ReducerSchedule& planned) {
   if (job.network() == nullptr || !job.network()->has_background()) return {};
-  const auto run = std::make_shared<SharedNetworkRun>(*job.network(), planned.schedule.collectives,
-                                                      planned.choices, nccl_of(job.model())->scale);
+  const auto run = std::make_shared<SharedNetworkRun>(
+      *job.network(), planned.schedule.collectives, planned.choices, nccl_of(job.model())->factors);
   return [run](std::uint32_t collective, TimePoint last_arrival) {
     return run->transfer(collective, last_arrival);
   };

@@ -1,14 +1,14 @@
 // The Gaussian process of a calibrated cluster, read back: no linear algebra here, the weights come
 // from the fit.
 //
-//   covariance = size * choice * (common + scale * exp(-distance))
+//   covariance = size * choice * (common + shape * exp(-distance))
 //     size       Matern 3/2 in log2 of the size
 //     choice     1 where NCCL chose alike, else kOtherChoice
-//     common     what all scales of the cluster share; nothing between one node and several
+//     common     what all shapes of the cluster share; nothing between one node and several
 //     and, where the logs are of several releases of NCCL, what one release shares between nodes:
 //                its latencies; the wire's rate is the same for all
 //     distance   |log2 N| / kNodes + |log2 g| / kGpus, further between one node and several
-// Stops being true where a fabric saturates beyond the scales measured: no log inside tells.
+// Stops being true where a fabric saturates beyond the shapes measured: no log inside tells.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,10 +22,10 @@
 namespace ddpsim {
 namespace {
 
-// Chosen by scales left out, all families together (tests/unit/calibrate_families_test.cpp); kSizes where the
+// Chosen by shapes left out, all families together (tests/unit/calibrate_families_test.cpp); kSizes where the
 // evidence of all families together is flat, from 5 to 8.
 constexpr double kCommon = 0.1;
-constexpr double kScale = 0.15;
+constexpr double kShape = 0.15;
 constexpr double kSizes = 6.0;    // powers of two
 constexpr double kNodes = 4.0;    // powers of two
 constexpr double kGpus = 5.0;     // powers of two
@@ -33,13 +33,13 @@ constexpr double kOneNode = 2.0;  // powers of two of nodes, from one node to se
 constexpr double kOtherChoice = 0.3;
 constexpr double kRelease = 0.3;
 constexpr double kReleaseSizes = 6.0;  // powers of two
-// A scale's own: large, so that a log at hand is given back whatever the cost model thinks of it.
+// A shape's own: large, so that a log at hand is given back whatever the cost model thinks of it.
 constexpr double kOwn = 0.3;
 constexpr double kOwnSizes = 1.0;  // powers of two
 
 /// Of the logarithm of a time, per power of two outside the measured sizes.
 constexpr double kPerOctave = 0.03;
-/// How much further than from its own logs the cost model is from a scale left out.
+/// How much further than from its own logs the cost model is from a shape left out.
 constexpr double kCostModelFurther = 2.0;
 constexpr double kSlowerBeyond = 1.5;
 
@@ -51,7 +51,7 @@ bool several(int nodes) {
   return nodes > 1;
 }
 
-/// In units of the scale's correlation length.
+/// In units of the shape's correlation length.
 double distance(int nodes_a, int gpus_a, int nodes_b, int gpus_b) {
   const double nodes = std::abs(log2_of(nodes_a) - log2_of(nodes_b)) +
                        (several(nodes_a) != several(nodes_b) ? kOneNode : 0);
@@ -89,7 +89,7 @@ double octaves_outside(const CalibratedShape& log, Bytes size) {
       {0.0, octaves(log.smallest) - octaves(size), octaves(size) - octaves(log.largest)});
 }
 
-/// What the nearest logs leave open, 0 at a measured size of a measured scale, 1 far from all: of a
+/// What the nearest logs leave open, 0 at a measured size of a measured shape, 1 far from all: of a
 /// process without memory (its covariance falls exponentially), between its neighbours or beyond the
 /// last. A log is as far in sizes as in nodes and GPUs, each in its own length.
 double left_open(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
@@ -98,12 +98,12 @@ double left_open(const Calibration& calibration, int nodes, int gpus_per_node, B
   double fewer = kFar;
   double more = kFar;
   const std::int64_t ranks = std::int64_t{nodes} * gpus_per_node;
-  for (const CalibratedShape& scale : calibration.scales) {
-    const double away = distance(nodes, gpus_per_node, scale.nodes, scale.gpus_per_node) +
-                        octaves_outside(scale, size) / kSizes;
+  for (const CalibratedShape& shape : calibration.shapes) {
+    const double away = distance(nodes, gpus_per_node, shape.nodes, shape.gpus_per_node) +
+                        octaves_outside(shape, size) / kSizes;
     nearest = std::min(nearest, away);
-    if (several(scale.nodes) != several(nodes)) continue;
-    double& side = std::int64_t{scale.nodes} * scale.gpus_per_node < ranks ? fewer : more;
+    if (several(shape.nodes) != several(nodes)) continue;
+    double& side = std::int64_t{shape.nodes} * shape.gpus_per_node < ranks ? fewer : more;
     side = std::min(side, away);
   }
   const auto free = [](double away) { return 1 - std::exp(-2 * away); };
@@ -115,18 +115,18 @@ double left_open(const Calibration& calibration, int nodes, int gpus_per_node, B
 /// How many different numbers of nodes and GPUs were measured.
 std::size_t scales_of(const Calibration& calibration) {
   std::size_t count = 0;
-  for (auto one = calibration.scales.begin(); one != calibration.scales.end(); ++one)
-    if (std::none_of(calibration.scales.begin(), one, [&](const CalibratedShape& before) {
+  for (auto one = calibration.shapes.begin(); one != calibration.shapes.end(); ++one)
+    if (std::none_of(calibration.shapes.begin(), one, [&](const CalibratedShape& before) {
           return before.nodes == one->nodes && before.gpus_per_node == one->gpus_per_node;
         }))
       ++count;
   return count;
 }
 
-/// Standard deviations, known from so many scales, within which four in five lie: Student's t.
-double four_in_five(std::size_t scales) {
+/// Standard deviations, known from so many shapes, within which four in five lie: Student's t.
+double four_in_five(std::size_t shapes) {
   constexpr std::array kStudent{3.08, 1.89, 1.64, 1.53, 1.48, 1.44};
-  return scales == 0 ? kStudent.front() : kStudent[std::min(scales, kStudent.size()) - 1];
+  return shapes == 0 ? kStudent.front() : kStudent[std::min(shapes, kStudent.size()) - 1];
 }
 
 /// Straight in the logarithm of the size from an octave below the middle class to its centre, and from
@@ -150,12 +150,12 @@ Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_nod
   if (nodes * gpus_per_node <= 1) return {};
   const double open = left_open(calibration, nodes, gpus_per_node, size);
   double deviation =
-      kCorrectionNoise * kCorrectionNoise + std::pow(at_size(calibration.repeats, size), 2);
-  const double misfit = at_size(calibration.misfit, size) * kCostModelFurther *
-                        four_in_five(scales_of(calibration)) / kFourInFive;
-  deviation += open * misfit * misfit;
+      kCorrectionNoise * kCorrectionNoise + std::pow(at_size(calibration.repeatability, size), 2);
+  const double deviation_there = at_size(calibration.residual_deviation, size) * kCostModelFurther *
+                                 four_in_five(scales_of(calibration)) / kFourInFive;
+  deviation += open * deviation_there * deviation_there;
   int most = 0;
-  for (const CalibratedShape& scale : calibration.scales) most = std::max(most, scale.nodes);
+  for (const CalibratedShape& shape : calibration.shapes) most = std::max(most, shape.nodes);
   if (const auto* log = nearest_log(calibration, nodes, gpus_per_node, size))
     deviation += std::pow(kPerOctave * octaves_outside(*log, size), 2);
   const double wide = kFourInFive * std::sqrt(deviation);
@@ -164,25 +164,25 @@ Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_nod
 }
 
 bool of_several_releases(const Calibration& calibration) {
-  return std::adjacent_find(calibration.scales.begin(), calibration.scales.end(),
+  return std::adjacent_find(calibration.shapes.begin(), calibration.shapes.end(),
                             [](const CalibratedShape& a, const CalibratedShape& b) {
                               return !same_release(a.nccl, b.nccl);
-                            }) != calibration.scales.end();
+                            }) != calibration.shapes.end();
 }
 
 double correction_covariance(const OperatingPoint& a, const OperatingPoint& b) {
   const bool alike = a.algorithm == b.algorithm && a.protocol == b.protocol;
   const double common = several(a.nodes) == several(b.nodes) ? kCommon * kCommon : 0;
-  const double scale =
-      kScale * kScale * std::exp(-distance(a.nodes, a.gpus_per_node, b.nodes, b.gpus_per_node));
+  const double shape =
+      kShape * kShape * std::exp(-distance(a.nodes, a.gpus_per_node, b.nodes, b.gpus_per_node));
   double release = 0;
   if (a.nccl && same_release(a.nccl, b.nccl) && several(a.nodes) && several(b.nodes))
     release = kRelease * kRelease * latency_share(a.size) * latency_share(b.size) *
               matern(a.size, b.size, kReleaseSizes);
-  return matern(a.size, b.size, kSizes) * (alike ? 1 : kOtherChoice) * (common + scale) + release;
+  return matern(a.size, b.size, kSizes) * (alike ? 1 : kOtherChoice) * (common + shape) + release;
 }
 
-double own_covariance(const OperatingPoint& a, const OperatingPoint& b) {
+double within_shape_covariance(const OperatingPoint& a, const OperatingPoint& b) {
   if (a.nodes != b.nodes || a.gpus_per_node != b.gpus_per_node) return 0;
   return kOwn * kOwn * matern(a.size, b.size, kOwnSizes);
 }
@@ -190,21 +190,21 @@ double own_covariance(const OperatingPoint& a, const OperatingPoint& b) {
 double correction_at(const Calibration& calibration, const OperatingPoint& place) {
   double sum = 0;
   for (const CorrectionPoint& point : calibration.correction) {
-    sum += point.weight * correction_covariance(place, point.place) +
-           point.own * own_covariance(place, point.place);
+    sum += point.weight * correction_covariance(place, point.at) +
+           point.within_shape * within_shape_covariance(place, point.at);
   }
   return sum;
 }
 
 bool is_calibrated_at(const Calibration& calibration, int nodes, int gpus_per_node) {
-  return std::any_of(calibration.scales.begin(), calibration.scales.end(),
-                     [&](const CalibratedShape& scale) {
-                       return scale.nodes == nodes && scale.gpus_per_node == gpus_per_node;
+  return std::any_of(calibration.shapes.begin(), calibration.shapes.end(),
+                     [&](const CalibratedShape& shape) {
+                       return shape.nodes == nodes && shape.gpus_per_node == gpus_per_node;
                      });
 }
 
 bool is_measured_at(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
-  return std::any_of(calibration.scales.begin(), calibration.scales.end(),
+  return std::any_of(calibration.shapes.begin(), calibration.shapes.end(),
                      [&](const CalibratedShape& log) {
                        return log.nodes == nodes && log.gpus_per_node == gpus_per_node &&
                               octaves_outside(log, size) <= 0;
@@ -218,34 +218,34 @@ const CalibratedShape* nearest_log(const Calibration& calibration, int nodes, in
                      octaves_outside(log, size));
   };
   const auto nearest = std::min_element(
-      calibration.scales.begin(), calibration.scales.end(),
+      calibration.shapes.begin(), calibration.shapes.end(),
       [&](const CalibratedShape& a, const CalibratedShape& b) { return away(a) < away(b); });
-  return nearest == calibration.scales.end() ? nullptr : &*nearest;
+  return nearest == calibration.shapes.end() ? nullptr : &*nearest;
 }
 
 std::optional<NcclVersion> nearest_nccl(const Calibration& calibration, int nodes,
                                         int gpus_per_node) {
-  const auto away = [&](const CalibratedShape& scale) {
-    return distance(nodes, gpus_per_node, scale.nodes, scale.gpus_per_node);
+  const auto away = [&](const CalibratedShape& shape) {
+    return distance(nodes, gpus_per_node, shape.nodes, shape.gpus_per_node);
   };
   const auto nearest = std::min_element(
-      calibration.scales.begin(), calibration.scales.end(),
+      calibration.shapes.begin(), calibration.shapes.end(),
       [&](const CalibratedShape& a, const CalibratedShape& b) { return away(a) < away(b); });
-  if (nearest == calibration.scales.end()) return std::nullopt;
+  if (nearest == calibration.shapes.end()) return std::nullopt;
   return nearest->nccl;
 }
 
 std::string beyond_calibration(const Calibration& calibration, int nodes, int gpus_per_node) {
   if (nodes * gpus_per_node <= 1) return "";
   const auto [fewest, most] = std::minmax_element(
-      calibration.scales.begin(), calibration.scales.end(),
+      calibration.shapes.begin(), calibration.shapes.end(),
       [](const CalibratedShape& a, const CalibratedShape& b) { return a.nodes < b.nodes; });
   if (nodes < fewest->nodes || nodes > most->nodes)
     return fmt::format("{} node{} beyond the calibrated range ({})", nodes,
                        nodes == 1 ? " lies" : "s lie",
                        range_of(fewest->nodes, most->nodes, "node"));
   const auto [smallest, largest] =
-      std::minmax_element(calibration.scales.begin(), calibration.scales.end(),
+      std::minmax_element(calibration.shapes.begin(), calibration.shapes.end(),
                           [](const CalibratedShape& a, const CalibratedShape& b) {
                             return a.gpus_per_node < b.gpus_per_node;
                           });
@@ -254,8 +254,8 @@ std::string beyond_calibration(const Calibration& calibration, int nodes, int gp
                        gpus_per_node == 1 ? "" : "s", gpus_per_node == 1 ? "s" : "",
                        range_of(smallest->gpus_per_node, largest->gpus_per_node, "GPU"));
   const auto several_logs = std::count_if(
-      calibration.scales.begin(), calibration.scales.end(),
-      [&](const CalibratedShape& scale) { return several(scale.nodes) == several(nodes); });
+      calibration.shapes.begin(), calibration.shapes.end(),
+      [&](const CalibratedShape& shape) { return several(shape.nodes) == several(nodes); });
   if (several_logs == 0)
     return several(nodes) ? "no log of several nodes was fitted" : "no log of one node was fitted";
   return "";

@@ -205,7 +205,7 @@ PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice
 double fastest_correction(const Cluster& cluster) {
   // A release that no log is of has its own correction, too: what all of them share.
   std::set<NcclVersion> releases{NcclVersion()};
-  for (const CalibratedShape& log : cluster.calibration->scales)
+  for (const CalibratedShape& log : cluster.calibration->shapes)
     if (log.nccl) releases.insert(*log.nccl);
   double least = 0;
   for (std::int64_t size = 1 << 16; size <= std::int64_t{1} << 34; size += size / 4)

@@ -7,9 +7,9 @@ namespace {
 
 class ShapeBuilder {
  public:
-  ShapeBuilder(std::uint32_t lag, int gpus_per_node)
+  ShapeBuilder(ChunkDependency dependency, int gpus_per_node)
       : gpus_per_node_(static_cast<std::uint32_t>(std::max(1, gpus_per_node))) {
-    shape_.lag = lag;
+    shape_.dependency = dependency;
   }
 
   /// The hops added from now on are another channel's.
@@ -98,7 +98,7 @@ std::vector<std::uint32_t> from_the_root(const TreeChannel& tree) {
 }  // namespace
 
 PipelineShape ring_all_reduce_shape(const Fabric& fabric, int channels, int gpus_per_node) {
-  ShapeBuilder builder(1, gpus_per_node);
+  ShapeBuilder builder(ChunkDependency::previous, gpus_per_node);
   for (int channel = 0; channel < channels; ++channel) {
     builder.begin_channel();
     const RingChannel& ring = channel_of(fabric.rings, channel);
@@ -121,7 +121,7 @@ PipelineShape ring_all_reduce_shape(const Fabric& fabric, int channels, int gpus
 }
 
 PipelineShape ring_broadcast_shape(const Fabric& fabric, int channels, int gpus_per_node) {
-  ShapeBuilder builder(0, gpus_per_node);
+  ShapeBuilder builder(ChunkDependency::same, gpus_per_node);
   for (int channel = 0; channel < channels; ++channel) {
     builder.begin_channel();
     const RingChannel& ring = channel_of(fabric.rings, channel);
@@ -141,7 +141,7 @@ PipelineShape ring_broadcast_shape(const Fabric& fabric, int channels, int gpus_
 }
 
 PipelineShape tree_all_reduce_shape(const Fabric& fabric, int channels, int gpus_per_node) {
-  ShapeBuilder builder(0, gpus_per_node);
+  ShapeBuilder builder(ChunkDependency::same, gpus_per_node);
   for (int channel = 0; channel < channels; ++channel) {
     builder.begin_channel();
     const TreeChannel& tree = channel_of(fabric.trees, channel);

@@ -3,9 +3,10 @@
 // Every hop (a rank's connection to the next one on a channel) sends the same number of chunks in
 // order. Chunk k of a hop may leave once the hop has sent chunk k - 1 and certain other hops have
 // delivered theirs:
-//   ring all-reduce  the hop before it has delivered chunk k - 1 (`lag` 1): what arrives is added
-//                    to and sent on; all hops start at once with a chunk of their own
-//   tree, broadcast  the hops that lead here have delivered chunk k (`lag` 0)
+//   ring all-reduce  the hop before it has delivered chunk k - 1. All n hops start at once with a chunk of
+//                    their own. In the first n - 1 chunks of a loop, the reduce-scatter, what arrives is
+//                    added to and sent on; in the other n - 1, the all-gather, it is sent on as it is
+//   tree, broadcast  the hops that lead here have delivered chunk k
 // A chunk occupies its route while it is sent and is delivered one latency later.
 #pragma once
 
@@ -32,11 +33,18 @@ struct Hop {
   Slice feeds;      ///< hops that wait for this one
 };
 
-/// What does not depend on size or protocol. With lag 0 a hop stands behind those it waits for.
+/// Which chunk of the hops before it a hop waits for, to send one of its own.
+enum class ChunkDependency : std::uint32_t {
+  same = 0,      ///< what it sends is what they delivered
+  previous = 1,  ///< what they delivered is sent with the next chunk
+};
+
+/// What does not depend on size or protocol. Where a hop waits for the same chunk, it stands behind
+/// those it waits for.
 struct PipelineShape {
   std::vector<Hop> hops;
   std::vector<std::uint32_t> hop_lists;
-  std::uint32_t lag = 0;
+  ChunkDependency dependency = ChunkDependency::same;
   /// The hops of every channel that differs from those before it in more than its routes. What does
   /// not depend on links need be worked out for these only.
   std::vector<Slice> unlike_channels;

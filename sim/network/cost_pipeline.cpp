@@ -15,32 +15,34 @@ struct Weights {
   double of(const Hop& hop) const { return hop.between_nodes ? network : local; }
 };
 
-struct Way {
+struct Path {
   double weight = 0;
   double hops = 0;
 };
 
-/// With lag 0: the way to a last hop that takes longest when each hop costs its weight times
-/// `scale` and `per_hop` beside it.
-Way longest_way(const PipelineShape& shape, const Weights& weights, double scale, double per_hop) {
-  const auto length = [&](const Way& way) { return way.weight * scale + way.hops * per_hop; };
-  Way longest;
-  std::vector<Way> ways;  // by hop of the channel
+/// Where hops wait for the same chunk: the path of a chunk that takes longest when each hop costs its
+/// weight times `scale` and `per_hop` beside it.
+Path critical_path(const PipelineShape& shape, const Weights& weights, double scale,
+                   double per_hop) {
+  const auto length = [&](const Path& path) { return path.weight * scale + path.hops * per_hop; };
+  Path longest;
+  std::vector<Path> paths;  // by hop of the channel
   for (const Slice channel : shape.unlike_channels) {
-    ways.clear();
+    paths.clear();
     for (std::uint32_t h = channel.first; h < channel.first + channel.count; ++h) {
       const Hop& hop = shape.hops[h];
-      Way way;
+      Path path;
       for (const std::uint32_t before : shape.list(hop.waits_for))
-        if (length(ways[before - channel.first]) > length(way)) way = ways[before - channel.first];
-      ways.push_back({way.weight + weights.of(hop), way.hops + 1});
-      if (length(ways.back()) > length(longest)) longest = ways.back();
+        if (length(paths[before - channel.first]) > length(path))
+          path = paths[before - channel.first];
+      paths.push_back({path.weight + weights.of(hop), path.hops + 1});
+      if (length(paths.back()) > length(longest)) longest = paths.back();
     }
   }
   return longest;
 }
 
-/// With lag 1, where a channel is one ring, hop after hop: the greatest weight of `count` hops in a row.
+/// Where hops wait for the previous chunk and a channel is one ring, hop after hop: the greatest weight of `count` hops in a row.
 double heaviest_window(const PipelineShape& shape, const Weights& weights, std::uint64_t count) {
   double heaviest = 0;
   for (const Slice channel : shape.unlike_channels) {
@@ -71,19 +73,19 @@ std::uint32_t chunks_for(double hops, const PipelineTerms& terms) {
   return static_cast<std::uint32_t>(wanted < most ? std::max(1.0, std::ceil(wanted)) : most);
 }
 
-/// Factor on the weights with which the longest way of a lag-0 shape takes `delay` beside the
-/// first chunk, chunk by chunk. The longest way depends on the factor: round by round until neither
+/// Factor on the weights with which the critical path takes `delay` beside the first chunk, chunk by chunk,
+/// where hops wait for the same one. The critical path depends on the factor: round by round until neither
 /// changes, or a few.
 double scale_for(const PipelineShape& shape, const Weights& weights, double delay,
                  double chunk_us) {
   double scale = 0;
-  Way way = longest_way(shape, weights, 1, 0);
+  Path path = critical_path(shape, weights, 1, 0);
   constexpr int kRounds = 8;
   for (int round = 0; round < kRounds; ++round) {
     const double before =
-        std::exchange(scale, std::max(0.0, (delay - (way.hops - 1) * chunk_us) / way.weight));
+        std::exchange(scale, std::max(0.0, (delay - (path.hops - 1) * chunk_us) / path.weight));
     if (round > 0 && scale == before) break;
-    way = longest_way(shape, weights, scale, chunk_us);
+    path = critical_path(shape, weights, scale, chunk_us);
   }
   return scale;
 }
@@ -101,15 +103,16 @@ ChunkPipeline cost_pipeline(const PipelineShape& shape, const PipelineTerms& ter
   pipeline.shape = &shape;
   pipeline.start = Duration::microseconds(terms.start_us);
   pipeline.chunks =
-      load.chunks > 0 ? load.chunks : chunks_for(longest_way(shape, {0, 0}, 0, 1).hops, terms);
+      load.chunks > 0 ? load.chunks : chunks_for(critical_path(shape, {0, 0}, 0, 1).hops, terms);
   const double chunk_us = terms.transfer_us / pipeline.chunks;
   pipeline.chunk_time = Duration::microseconds(chunk_us);
   if (terms.transfer_us > 0)
     pipeline.ceiling = std::max<std::int64_t>(
         1, static_cast<std::int64_t>(load.wire_bytes / terms.transfer_us * 1e6));
   const double delay = terms.latency_us + terms.fill_us;
-  const double scale = shape.lag > 0 ? delay / heaviest_window(shape, weights, pipeline.chunks)
-                                     : scale_for(shape, weights, delay, chunk_us);
+  const double scale = shape.dependency == ChunkDependency::previous
+                           ? delay / heaviest_window(shape, weights, pipeline.chunks)
+                           : scale_for(shape, weights, delay, chunk_us);
   pipeline.local_latency = Duration::microseconds(weights.local * scale);
   pipeline.network_latency = Duration::microseconds(weights.network * scale);
   return pipeline;
@@ -120,7 +123,7 @@ PipelineLoad load_of(CollectiveKind kind, const CollectiveChoice& choice, const 
   const double share = static_cast<double>(std::max<std::int64_t>(0, size.count())) /
                        choice.channels / terms.payload;
   if (kind == CollectiveKind::broadcast || choice.algorithm != Algorithm::ring) return {share, 0};
-  const double steps = 2.0 * (cluster.ranks() - 1);
+  const double steps = 2.0 * (cluster.ranks() - 1);  // reduce-scatter and all-gather
   return {share / cluster.ranks() * steps, static_cast<std::uint32_t>(steps * terms.loops)};
 }
 

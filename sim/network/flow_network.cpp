@@ -157,8 +157,9 @@ bool FlowNetwork::ready(const LiveHop& hop, std::uint32_t index) const {
   const ChunkPipeline& pipeline = *job.pipeline;
   if (hop.sent == pipeline.chunks || hop.sent - hop.delivered >= hop.most_under_way) return false;
   const PipelineShape& shape = *pipeline.shape;
+  const auto earlier = static_cast<std::uint32_t>(shape.dependency);
   for (const std::uint32_t before : shape.list(shape.hops[index - job.first_hop].waits_for))
-    if (hops_[job.first_hop + before].delivered + shape.lag <= hop.sent) return false;
+    if (hops_[job.first_hop + before].delivered + earlier <= hop.sent) return false;
   return true;
 }
 

@@ -147,13 +147,13 @@ void FlowPlanner::add_background(const Background& background) {
 SharedNetworkRun::SharedNetworkRun(FlowPlanner& planner,
                                    std::span<const ScheduledCollective> collectives,
                                    std::span<const std::optional<CollectiveChoice>> choices,
-                                   CostFactors scale)
-    : scale_(scale), network_(planner.links(), [&] {
+                                   CostFactors factors)
+    : factors_(factors), network_(planner.links(), [&] {
         std::vector<NetworkJob> jobs(1);
         for (std::size_t i = 0; i < collectives.size(); ++i) {
           const ScheduledCollective& collective = collectives[i];
           modelled_.push_back(collective.transfer);
-          fixed_.push_back((collective.transfer - collective.volume).scaled(1 / scale_.fixed));
+          fixed_.push_back((collective.transfer - collective.volume).scaled(1 / factors_.fixed));
           if (!choices[i] || !planner.has_channels(collective.kind, *choices[i])) {
             pipelines_.emplace_back();
             continue;
@@ -174,7 +174,7 @@ Duration SharedNetworkRun::transfer(std::size_t collective, TimePoint last_arriv
   network_.start(0, *pipeline, start);
   now_ = network_.run(0);
   const Duration time = now_ - start;
-  return scale_.apply(time, time - std::min(fixed_[collective], time));
+  return factors_.apply(time, time - std::min(fixed_[collective], time));
 }
 
 }  // namespace ddpsim

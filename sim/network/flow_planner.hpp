@@ -66,7 +66,7 @@ class SharedNetworkRun {
   /// `choices` by collective; `planner` must outlive the run.
   SharedNetworkRun(FlowPlanner& planner, std::span<const ScheduledCollective> collectives,
                    std::span<const std::optional<CollectiveChoice>> choices,
-                   CostFactors scale = {});
+                   CostFactors factors = {});
 
   /// From the last arrival to the end. Asked in the order of time.
   Duration transfer(std::size_t collective, TimePoint last_arrival);
@@ -75,7 +75,7 @@ class SharedNetworkRun {
   std::vector<std::optional<std::size_t>> pipelines_;  ///< by collective, of job 0
   std::vector<Duration> modelled_;                     ///< where the fabric has no channels
   std::vector<Duration> fixed_;  ///< of the cost model's time, before it is scaled
-  CostFactors scale_;
+  CostFactors factors_;
   FlowNetwork network_;
   TimePoint now_ = TimePoint() - Duration::max();
 };

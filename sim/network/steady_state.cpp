@@ -33,14 +33,15 @@ class PipelineRecurrence {
         leave_(shape.hops.size(), 0),
         before_(leave_) {}
 
-  /// The first chunk: nothing came before it; with lag 1 nothing needs to have arrived.
+  /// The first chunk: nothing came before it, and who waits for a previous chunk waits for none.
   void first() {
-    if (shape_.lag > 0) return;
+    if (shape_.dependency == ChunkDependency::previous) return;
     for (std::size_t h = 0; h < leave_.size(); ++h) leave_[h] = arrivals(h, leave_);
   }
   void next() {
     before_.swap(leave_);
-    const std::vector<std::int64_t>& arrived = shape_.lag > 0 ? before_ : leave_;
+    const std::vector<std::int64_t>& arrived =
+        shape_.dependency == ChunkDependency::previous ? before_ : leave_;
     for (std::size_t h = 0; h < leave_.size(); ++h)
       leave_[h] = std::max(before_[h] + timings_.again[h], arrivals(h, arrived));
   }

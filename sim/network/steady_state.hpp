@@ -4,7 +4,7 @@
 // each a constant time after another chunk left (chunk_pipeline.hpp):
 //
 //   leave(h, k) = max( leave(h, k - 1) + send(h),
-//                      leave(p, k - lag) + send(p) + latency(p)   for each p that h waits for,
+//                      leave(p, k - dependency) + send(p) + latency(p)   for each p that h waits for,
 //                      leave(h, k - 1) + send(h) + latency(h)     in a rendezvous )
 //
 // Instants depend on the previous chunk's alone, by sums and maxima. So when the instants of chunk k

@@ -20,9 +20,9 @@ AnalyticModel* nccl_of(CollectiveModel& model) {
 }
 
 const CostFactors* cost_factors_of(const CollectiveModel& model) {
-  if (const GlooModel* gloo = std::get_if<GlooModel>(&model)) return &gloo->scale;
+  if (const GlooModel* gloo = std::get_if<GlooModel>(&model)) return &gloo->factors;
   const AnalyticModel* nccl = nccl_of(model);
-  return nccl == nullptr ? nullptr : &nccl->scale;
+  return nccl == nullptr ? nullptr : &nccl->factors;
 }
 
 CostFactors* cost_factors_of(CollectiveModel& model) {

@@ -93,8 +93,8 @@ CollectivePlan gloo_plan(const GlooModel& model, const Cluster& cluster, Collect
     total_us += steps * std::pow(std::pow(step, kHides) + std::pow(move, kHides), 1 / kHides);
   }
   plan.volume = Duration::microseconds(volume_us);
-  plan.transfer = model.scale.apply(Duration::microseconds(total_us), plan.volume);
-  plan.volume = plan.volume.scaled(model.scale.bandwidth);
+  plan.transfer = model.factors.apply(Duration::microseconds(total_us), plan.volume);
+  plan.volume = plan.volume.scaled(model.factors.bandwidth);
   return plan;
 }
 

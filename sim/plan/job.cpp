@@ -21,14 +21,14 @@ struct Planner {
 
   CollectivePlan operator()(const AnalyticModel& model) const {
     const CollectiveChoice choice = select_algorithm(kind, size, job.cluster(), model.tuning);
-    return planned(choice, model.scale, cost(kind, choice, size, job.cluster()));
+    return planned(choice, model.factors, cost(kind, choice, size, job.cluster()));
   }
   CollectivePlan operator()(const FlowModel& model) const {
     const CollectiveChoice choice = select_algorithm(kind, size, job.cluster(), model.tuning);
     const Duration transfer = job.network()->has_channels(kind, choice)
                                   ? job.network()->alone(kind, choice, size)
                                   : cost(kind, choice, size, job.cluster());
-    return planned(choice, model.scale, transfer);
+    return planned(choice, model.factors, transfer);
   }
   CollectivePlan operator()(const GlooModel& model) const {
     return gloo_plan(model, job.cluster(), kind, size);
@@ -42,13 +42,13 @@ struct Planner {
   }
   CollectivePlan operator()(const FreeModel&) const { return {}; }
 
-  CollectivePlan planned(const CollectiveChoice& choice, const CostFactors& scale,
+  CollectivePlan planned(const CollectiveChoice& choice, const CostFactors& factors,
                          Duration transfer) const {
     const Duration bytes = volume(choice, transfer);
-    return {.transfer = scale.apply(transfer, bytes),
+    return {.transfer = factors.apply(transfer, bytes),
             .choice = choice,
             .channels = choice.channels,
-            .volume = bytes.scaled(scale.bandwidth)};
+            .volume = bytes.scaled(factors.bandwidth)};
   }
 
   Duration volume(const CollectiveChoice& choice, Duration transfer) const {

@@ -45,7 +45,7 @@ std::string calibration_of(const Cluster& cluster) {
     return "the cluster is not calibrated: collective times come from its specification";
   const Calibration& calibration = *cluster.calibration;
   const std::string beyond = beyond_calibration(calibration, cluster.nodes, cluster.gpus_per_node);
-  const std::size_t logs = calibration.scales.size();
+  const std::size_t logs = calibration.shapes.size();
   return fmt::format("the cluster is calibrated with {} log{} of it{}", logs, logs == 1 ? "" : "s",
                      beyond.empty() ? "" : ", but " + beyond);
 }

@@ -35,7 +35,7 @@ std::string size_argument(std::uint64_t power_of_two) {
 std::string logs_again(const Cluster& cluster) {
   std::string logs;
   if (cluster.calibration)
-    for (const CalibratedShape& log : cluster.calibration->scales)
+    for (const CalibratedShape& log : cluster.calibration->shapes)
       logs += fmt::format(" {}@{}x{}", log.source, log.nodes, log.gpus_per_node);
   return logs;
 }

@@ -12,7 +12,7 @@
 namespace ddpsim {
 
 /// all_reduce_perf over `sizes`, rounded outwards to powers of two, as many as a fit needs. Absent
-/// for one rank, and where the cluster is calibrated with logs of this scale and these sizes.
+/// for one rank, and where the cluster is calibrated with logs of this shape and these sizes.
 std::optional<NextMeasurement> measure_all_reduces(ErrorSource source,
                                                    const std::vector<Bytes>& sizes,
                                                    const Cluster& cluster);

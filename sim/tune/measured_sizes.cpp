@@ -22,7 +22,7 @@ constexpr double kReach = 4;
 /// reverse, unless no other is there: then how far the nodes are from the logs
 /// is said already.
 bool is_near(Bytes size, const Cluster& cluster) {
-  const std::vector<CalibratedShape>& logs = cluster.calibration->scales;
+  const std::vector<CalibratedShape>& logs = cluster.calibration->shapes;
   const auto kind = [&](const CalibratedShape& log) {
     return (log.nodes > 1) == (cluster.nodes > 1);
   };

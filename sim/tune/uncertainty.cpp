@@ -80,9 +80,9 @@ constexpr double kCostsHigh = 1.5;
 /// Fixed cost and bytes so many times as long.
 Job with_collectives(const Job& job, double fixed, double bandwidth) {
   CollectiveModel model = job.model();
-  if (CostFactors* scale = cost_factors_of(model)) {
-    scale->fixed *= fixed;
-    scale->bandwidth *= bandwidth;
+  if (CostFactors* factors = cost_factors_of(model)) {
+    factors->fixed *= fixed;
+    factors->bandwidth *= bandwidth;
   }
   return job.with(std::move(model));
 }
@@ -143,7 +143,7 @@ Band duration_band(const Cluster& cluster, Bytes size) {
 
 std::string band_evidence(const Cluster& cluster) {
   if (cluster.calibration) {
-    const std::size_t logs = cluster.calibration->scales.size();
+    const std::size_t logs = cluster.calibration->shapes.size();
     return fmt::format(
         "low and high hold four in five measured times, by {} log{} of this cluster{}", logs,
         logs == 1 ? "" : "s",

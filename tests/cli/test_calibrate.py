@@ -43,9 +43,9 @@ class Calibrate(unittest.TestCase):
     def test_predictions_follow_the_logs(self):
         done, output = self.calibrate(self.log(1, 1.2), self.log(2, 1.2))
         self.assertEqual(done.code, 0, done.err)
-        self.assertIn("calibrated with 2 logs. Each scale left out", done.out)
+        self.assertIn("calibrated with 2 logs. Each job shape left out", " ".join(done.out.split()))
         self.assertIn("GB/s", done.out)  # constants with their units
-        left_out = self.calibrate(self.log(1, 1.2), self.log(2, 1.2), options=["--json"])[0].json()["scales_left_out"]
+        left_out = self.calibrate(self.log(1, 1.2), self.log(2, 1.2), options=["--json"])[0].json()["shapes_left_out"]
         self.assertEqual([(one["nodes"], one["gpus_per_node"]) for one in left_out], [(1, 4), (2, 4)])
         for one in left_out:
             self.assertGreater(one["predicted_from_others"]["sizes"], 0)
@@ -60,9 +60,9 @@ class Calibrate(unittest.TestCase):
         self.assertIn("4 nodes lie beyond the calibrated range (1..2 nodes)",
                       " ".join(document["warnings"]))
 
-    def test_one_scale_alone_proves_nothing(self):
+    def test_one_job_shape_alone_proves_nothing(self):
         alone = self.calibrate(self.log(2))[0].out
-        self.assertIn("calibrated with 1 log of one scale", " ".join(alone.split()))
+        self.assertIn("calibrated with 1 log of one job shape", " ".join(alone.split()))
         self.assertIn("proves nothing", " ".join(alone.split()))
 
     def test_a_calibrated_cluster_is_used_everywhere(self):
@@ -139,7 +139,7 @@ class Calibrate(unittest.TestCase):
         near = answer("allreduce", f"{output}@2", "-b", "1K", "-e", "64K")["confidence"]
         self.assertEqual(near["grade"], "B")
 
-    def test_a_scale_the_log_is_not_of_is_refused(self):
+    def test_a_job_shape_the_log_is_not_of_is_refused(self):
         done, output = self.calibrate(f"{self.log(2)}@4x2")
         self.assertEqual(done.code, 3)
         self.assertIn("names 8 ranks on 2 hosts, up to 4 devices on one, but 4x2 was stated",

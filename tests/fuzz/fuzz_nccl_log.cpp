@@ -10,8 +10,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  for (const std::optional<ddpsim::Scale> stated :
-       {std::optional<ddpsim::Scale>(), std::optional(ddpsim::Scale{2, 2})}) {
+  for (const std::optional<ddpsim::JobShape> stated :
+       {std::optional<ddpsim::JobShape>(), std::optional(ddpsim::JobShape{2, 2})}) {
     try {
       for (const ddpsim::MeasuredLog& log : ddpsim::parse_measured_logs(text, "fuzz", stated)) {
         if (log.ranks < 0 || log.recognised.empty()) std::abort();

@@ -14,7 +14,7 @@ namespace {
 struct Bad {
   std::string text;
   std::string says;  ///< what the message holds
-  std::optional<Scale> stated;
+  std::optional<JobShape> stated;
 };
 
 const std::string kGood = "1048576 262144 float sum -1 40.00 26.21 39.32 0\n";
@@ -63,16 +63,18 @@ std::vector<Bad> bad_logs() {
       {"# size count type redop root cputime algbw busbw #wrong\n" + kGood, "without -C", {}},
       {"1048576 262144 float sum -1 40.00 26.21 0.00 0\n", "Build nccl-tests with MPI=1", {}},
       // how many ranks
-      {kGood, "4x4 are 16 ranks, but busbw / algbw is that of 4", Scale{4, 4}},
+      {kGood, "4x4 are 16 ranks, but busbw / algbw is that of 4", JobShape{4, 4}},
       {kEight + kGood, "the list of devices names 8 ranks", {}},
-      {kTwoByTwo + kGood, "names 4 ranks on 2 hosts, up to 2 devices on one, but 4x1", Scale{4, 1}},
-      {kTwoByTwo + kGood, "names 4 ranks on 2 hosts, up to 2 devices on one, but 1x4", Scale{1, 4}},
-      {kEight + kGood, "names 8 ranks on 1 host, up to 2 devices on one, but 1x4", Scale{1, 4}},
+      {kTwoByTwo + kGood, "names 4 ranks on 2 hosts, up to 2 devices on one, but 4x1",
+       JobShape{4, 1}},
+      {kTwoByTwo + kGood, "names 4 ranks on 2 hosts, up to 2 devices on one, but 1x4",
+       JobShape{1, 4}},
+      {kEight + kGood, "names 8 ranks on 1 host, up to 2 devices on one, but 1x4", JobShape{1, 4}},
       {kGood + "2097152 524288 float sum -1 80.00 26.21 45.87 0\n",
        "line 2: busbw / algbw is that of another number of ranks",
        {}},
       {kGood + "# nThread 1 nGpus 2\n2097152 524288 float sum -1 80.00 26.21 26.21 0\n",
-       "Give one file per scale",
+       "Give one file per job shape",
        {}},
       {"h:1:2 [0] NCCL INFO Using network IB\n", "but no table of times", {}},
       // CSV
@@ -87,7 +89,7 @@ std::vector<Bad> bad_logs() {
       {"size_bytes,busbw_gbps\n1048576,20\n", "busbw alone", {}},
       {"nodes,size_bytes,time_us\n2,1024,10\n", "of nodes and gpus_per_node one is missing", {}},
       {"nodes,gpus_per_node,size_bytes,time_us\n0,8,1024,10\n", "nodes is \"0\"", {}},
-      {"nodes,gpus_per_node,size_bytes,time_us\n2,8,1024,10\n", "Leave @NxG out", Scale{4, 8}},
+      {"nodes,gpus_per_node,size_bytes,time_us\n2,8,1024,10\n", "Leave @NxG out", JobShape{4, 8}},
       // JSON
       {"{", "log.txt", {}},
       {"{}", "\"results\" is missing", {}},

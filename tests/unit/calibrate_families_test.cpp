@@ -1,4 +1,4 @@
-// Real logs: every family of scales of one cluster fitted together, then each scale predicted from
+// Real logs: every family of shapes of one cluster fitted together, then each shape predicted from
 // the others. Printed beside: the cost model uncalibrated, a generic LogGP fit, one constant efficiency.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ namespace {
 struct Family {
   std::string name;
   std::string line;  ///< one node and the network beside it
-  std::vector<std::pair<std::string, Scale>> logs;
+  std::vector<std::pair<std::string, JobShape>> logs;
   std::vector<std::string> nccl;  ///< as the logs' page states; one for all, or one each
 };
 
@@ -67,9 +67,9 @@ std::vector<Family> families() {
   };
 }
 
-Cluster cluster_of(const Family& family, Scale scale) {
+Cluster cluster_of(const Family& family, JobShape shape) {
   return load_cluster(
-      {.text = family.line, .nodes = scale.nodes, .gpus_per_node = scale.gpus_per_node});
+      {.text = family.line, .nodes = shape.nodes, .gpus_per_node = shape.gpus_per_node});
 }
 
 struct Measured {
@@ -80,8 +80,8 @@ struct Measured {
 Measured read(const std::filesystem::path& folder, const Family& family) {
   Measured out;
   for (std::size_t i = 0; i < family.logs.size(); ++i) {
-    const auto& [slug, scale] = family.logs[i];
-    out.logs.push_back(read_nccl_tests_log(folder / (slug + ".txt"), scale));
+    const auto& [slug, shape] = family.logs[i];
+    out.logs.push_back(read_nccl_tests_log(folder / (slug + ".txt"), shape));
     out.nccl.push_back(*parse_nccl_version(family.nccl[family.nccl.size() == 1 ? 0 : i]));
     out.logs.back().nccl = out.nccl.back();
   }
@@ -106,11 +106,11 @@ Verdict judge(const Family& family, const Measured& measured, std::size_t out) {
   std::vector<MeasuredLog> others;
   for (std::size_t i = 0; i < measured.logs.size(); ++i)
     if (i != out) others.push_back(measured.logs[i]);
-  const Fit fit = fit_calibration(others, [&](Scale scale) { return cluster_of(family, scale); },
+  const Fit fit = fit_calibration(others, [&](JobShape shape) { return cluster_of(family, shape); },
                                   {.keep_unhealthy = true});
   const LogGp loggp = fit_loggp(others);
   const MeasuredLog& log = measured.logs[out];
-  Cluster cluster = cluster_of(family, *log.scale());
+  Cluster cluster = cluster_of(family, *log.shape());
   const Cluster plain = cluster;
   cluster.calibration = std::make_shared<const Calibration>(fit.calibration);
   Verdict verdict;
@@ -128,7 +128,7 @@ Verdict judge(const Family& family, const Measured& measured, std::size_t out) {
     if (point.size <= Bytes(1 << 16)) verdict.small.add(predicted, point.time_us);
     verdict.all.add(predicted, point.time_us);
     verdict.model_all.add(uncalibrated, point.time_us);
-    verdict.loggp_all.add(loggp.time_us(*log.scale(), point.size), point.time_us);
+    verdict.loggp_all.add(loggp.time_us(*log.shape(), point.size), point.time_us);
     const Band band =
         calibrated_band(*cluster.calibration, cluster.nodes, cluster.gpus_per_node, point.size);
     const bool held =
@@ -142,7 +142,7 @@ Verdict judge(const Family& family, const Measured& measured, std::size_t out) {
     verdict.held_large += held ? 1 : 0;
     verdict.large.add(predicted, point.time_us);
     verdict.model_large.add(uncalibrated, point.time_us);
-    verdict.loggp_large.add(loggp.time_us(*log.scale(), point.size), point.time_us);
+    verdict.loggp_large.add(loggp.time_us(*log.shape(), point.size), point.time_us);
     verdict.constant_large.add(open_logs::constant_efficiency_us(plain, point.size), point.time_us);
   }
   return verdict;
@@ -150,7 +150,7 @@ Verdict judge(const Family& family, const Measured& measured, std::size_t out) {
 
 }  // namespace
 
-TEST_CASE("calibrate: scales left out of their family") {
+TEST_CASE("calibrate: job shapes left out of their family") {
   const std::filesystem::path folder = files::shared_file("data/nccl-tests");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the measured logs are not here");
@@ -167,7 +167,7 @@ TEST_CASE("calibrate: scales left out of their family") {
   for (const Family& family : families()) {
     const Measured measured = read(folder, family);
     const Fit fit =
-        fit_calibration(measured.logs, [&](Scale scale) { return cluster_of(family, scale); },
+        fit_calibration(measured.logs, [&](JobShape shape) { return cluster_of(family, shape); },
                         {.keep_unhealthy = true});
     const FitErrors errors = errors_of(fit.residuals, kKiB);
     const FitErrors law = errors_of(fit.residuals, kKiB, true);
@@ -180,7 +180,7 @@ TEST_CASE("calibrate: scales left out of their family") {
       const Verdict v = judge(family, measured, i);
       held += v.held;
       sizes += v.sizes;
-      // Scales in between, which interpolation and the cost model must reach together.
+      // Shapes in between, which interpolation and the cost model must reach together.
       for (const char* inner :
            {"abci-v100-n2g4", "alps-gh200-n8g4", "alps-gh200-n32g4", "a100-sxm4-80gb-n1g4"})
         if (family.logs[i].first == inner) CHECK(v.large.middle() <= 8);

@@ -238,7 +238,7 @@ TEST_CASE("figures: a table of caps in either unit, first buckets and versions b
   }
 }
 
-TEST_CASE("figures: an argument is a file, a log at a scale, or a time") {
+TEST_CASE("figures: an argument is a file, a log at a job shape, or a time") {
   const files::TemporaryFolder folder;
   const auto step = read_figures("104.5ms");
   CHECK(named(step) == Named{{"iteration", 104'500}});

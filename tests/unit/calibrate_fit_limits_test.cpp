@@ -7,7 +7,7 @@
 
 #include "cost_model_logs.hpp"
 #include "ddpsim/calibrate/fit.hpp"
-#include "ddpsim/calibrate/scales_left_out.hpp"
+#include "ddpsim/calibrate/shapes_left_out.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "fit_parts.hpp"
@@ -19,17 +19,18 @@ TEST_CASE("calibrate: a constant's interval is as wide on either side, by its lo
   const Fit found = fit({measured({1, 4}), measured({2, 4})});
   CHECK(found.constants.size() >= 5);
   for (const FittedConstant& constant : found.constants) {
-    CAPTURE(constant.name);
-    if (constant.name.starts_with("hop_growth")) {
+    const std::string_view name = constant.constant->name;
+    CAPTURE(std::string(name));
+    if (name == "hop_growth") {
       CHECK(constant.high - constant.value == doctest::Approx(constant.value - constant.low));
-    } else if (constant.name == "launch_us" || constant.name == "hop_us") {  // nothing limits them
+    } else if (name == "launch_us" || name == "hop_us") {  // nothing limits them
       CHECK(constant.high / constant.value == doctest::Approx(constant.value / constant.low));
     }
-    if (constant.name.ends_with("_share")) CHECK(constant.high <= 1);
+    if (name.ends_with("_share")) CHECK(constant.high <= 1);
   }
-  const auto launch =
-      std::find_if(found.constants.begin(), found.constants.end(),
-                   [](const FittedConstant& constant) { return constant.name == "launch_us"; });
+  const auto launch = std::find_if(
+      found.constants.begin(), found.constants.end(),
+      [](const FittedConstant& fitted) { return fitted.constant->name == "launch_us"; });
   REQUIRE(launch != found.constants.end());
   CHECK(launch->before == constants_of(at({1, 4})).launch_us);
   CHECK(launch->value == found.calibration.constants.launch_us);
@@ -52,7 +53,7 @@ TEST_CASE("calibrate: two thirds of the sizes of a class lie within its misfit")
     return std::pair(held, all);
   };
   using Count = std::pair<std::size_t, std::size_t>;
-  const SizeSpread& misfit = found.calibration.misfit;
+  const SizeSpread& misfit = found.calibration.residual_deviation;
   // Of n the one at 0.68 (n - 1), rounded: of 13 sizes to 32 KiB the ninth, of four the third, of 11
   // from 1 MiB the eighth.
   CHECK(within(Bytes(1), Bytes(1 << 16), misfit.small) == Count(9, 13));
@@ -60,7 +61,7 @@ TEST_CASE("calibrate: two thirds of the sizes of a class lie within its misfit")
   CHECK(within(Bytes(1 << 20), Bytes::max(), misfit.large) == Count(8, 11));
 }
 
-TEST_CASE("calibrate: four sizes are enough, and residuals name log, scale and size") {
+TEST_CASE("calibrate: four sizes are enough, and residuals name log, job shape and size") {
   MeasuredLog four = measured({2, 4});
   four.points = {four.points[5], four.points[10], four.points[18], four.points[24]};
   const Fit found = fit({measured({1, 4}), four});
@@ -68,16 +69,16 @@ TEST_CASE("calibrate: four sizes are enough, and residuals name log, scale and s
   REQUIRE(found.residuals.size() == 28 + 4);
   const FitResidual& last = found.residuals.back();
   CHECK(last.log == 1);
-  CHECK(last.scale == Scale{2, 4});
+  CHECK(last.shape == JobShape{2, 4});
   CHECK(last.size == four.points.back().size);
   CHECK(last.measured_us == doctest::Approx(four.points.back().time_us));
-  CHECK(found.calibration.scales[1].smallest == four.points.front().size);
-  CHECK(found.calibration.scales[1].largest == four.points.back().size);
-  CHECK(found.calibration.scales[1].nodes == 2);
-  CHECK(found.calibration.scales[1].gpus_per_node == 4);
+  CHECK(found.calibration.shapes[1].smallest == four.points.front().size);
+  CHECK(found.calibration.shapes[1].largest == four.points.back().size);
+  CHECK(found.calibration.shapes[1].nodes == 2);
+  CHECK(found.calibration.shapes[1].gpus_per_node == 4);
 }
 
-TEST_CASE("calibrate: a tenth between two logs of one scale is noted, twice is refused") {
+TEST_CASE("calibrate: a tenth between two logs of one job shape is noted, twice is refused") {
   const auto noted = [](double factor) {
     Fit out;
     parts_of({measured({2, 4}), measured({2, 4}, factor)}, at,
@@ -125,13 +126,13 @@ TEST_CASE("calibrate: what health distrusts is left out, or kept where asked") {
   CHECK(kept.left_out.empty());
 }
 
-TEST_CASE("calibrate: each scale is predicted from the others, of two or more") {
+TEST_CASE("calibrate: each job shape is predicted from the others, of two or more") {
   const std::vector<MeasuredLog> logs = {measured({1, 4}), measured({2, 4}), measured({8, 4})};
   const FitOptions options = {.nccl = kNccl};
   const Fit all = fit(logs);
-  const auto left_out = leave_scales_out(logs, at, options, all);
+  const auto left_out = leave_shapes_out(logs, at, options, all);
   REQUIRE(left_out.size() == 3);
-  CHECK(left_out[1].scale == Scale{2, 4});
+  CHECK(left_out[1].shape == JobShape{2, 4});
   REQUIRE(left_out[1].residuals.size() == 28);
   const Calibration others = fit({logs[0], logs[2]}).calibration;
   for (const std::size_t k : {std::size_t{3}, std::size_t{20}}) {
@@ -139,5 +140,5 @@ TEST_CASE("calibrate: each scale is predicted from the others, of two or more") 
     CHECK(row.measured_us == doctest::Approx(logs[1].points[k].time_us));
     CHECK(row.calibrated_us == doctest::Approx(predicted_us(others, {2, 4}, row.size)));
   }
-  CHECK(leave_scales_out({logs[0]}, at, options, fit({logs[0]})).empty());
+  CHECK(leave_shapes_out({logs[0]}, at, options, fit({logs[0]})).empty());
 }

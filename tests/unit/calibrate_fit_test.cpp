@@ -43,7 +43,7 @@ TEST_CASE("calibrate: constants a cluster obeys are found again") {
 }
 
 TEST_CASE(
-    "calibrate: a scale in between comes from the cost model, not from its neighbours' times") {
+    "calibrate: a job shape in between comes from the cost model, not from its neighbours' times") {
   const Fit found = fit({measured({1, 4}), measured({2, 4}), measured({8, 4})});
   const MeasuredLog between = measured({4, 4});
   for (const MeasuredPoint& point : between.points) {
@@ -73,7 +73,7 @@ TEST_CASE("calibrate: the same logs give the same bits") {
   CHECK(one.calibration.constants.nic_share == other.calibration.constants.nic_share);
 }
 
-TEST_CASE("calibrate: intervals widen between scales and beyond them, there towards slower") {
+TEST_CASE("calibrate: intervals widen between job shapes and beyond them, there towards slower") {
   MeasuredLog uneven = measured({8, 4});
   for (std::size_t i = 0; i < uneven.points.size(); i += 2) uneven.points[i].time_us *= 1.3;
   const Calibration calibration = fit({measured({2, 4}), uneven}).calibration;
@@ -89,7 +89,7 @@ TEST_CASE("calibrate: intervals widen between scales and beyond them, there towa
   CHECK(says(beyond_calibration(calibration, 1, 4), "1 node lies beyond"));
 }
 
-TEST_CASE("calibrate: intervals widen outside the sizes measured at that very scale") {
+TEST_CASE("calibrate: intervals widen outside the sizes measured at that very job shape") {
   MeasuredLog small = measured({2, 4});
   std::erase_if(small.points, [](const MeasuredPoint& row) { return row.size > Bytes(1 << 16); });
   const Calibration calibration =
@@ -115,7 +115,7 @@ TEST_CASE("calibrate: rows that nccl-tests marked wrong are not fitted") {
     }
   const Fit found = fit({log});
   CHECK(found.residuals.size() == log.points.size() - 2);
-  CHECK(found.calibration.scales.front().largest == Bytes(1 << 29));
+  CHECK(found.calibration.shapes.front().largest == Bytes(1 << 29));
   CHECK(predicted_us(found.calibration, {2, 4}, Bytes(1 << 20)) ==
         doctest::Approx(measured({2, 4}).points[17].time_us).epsilon(0.1));
   CHECK(says(found.notes.front(), "1 MiB: 1 wrong results out of place, row left out; 1 GiB: 1 "));
@@ -181,7 +181,7 @@ TEST_CASE("calibrate: logs that cannot be fitted are told why") {
   CHECK(says(complaint({other_gpu}), "V100, where the cluster has A100"));
 }
 
-TEST_CASE("calibrate: logs of one scale that contradict each other") {
+TEST_CASE("calibrate: logs of one job shape that contradict each other") {
   CHECK(says(complaint({measured({2, 4}), measured({2, 4}, 2.2)}), "2.20 times what n2.txt"));
   CHECK(says(complaint({measured({2, 4}), measured({2, 4})}), "has the same times as n2.txt"));
   const Fit found = fit({measured({2, 4}), measured({2, 4}, 1.2)});
@@ -189,7 +189,7 @@ TEST_CASE("calibrate: logs of one scale that contradict each other") {
                     [](const std::string& note) { return says(note, "1.20 times"); }));
 }
 
-TEST_CASE("calibrate: the interval at a measured scale spans logs that differ, and in place") {
+TEST_CASE("calibrate: the interval at a measured job shape spans logs that differ, and in place") {
   const auto held = [](const Fit& found, const MeasuredLog& log, double factor) {
     int count = 0;
     for (const MeasuredPoint& point : log.points) {
@@ -210,7 +210,7 @@ TEST_CASE("calibrate: the interval at a measured scale spans logs that differ, a
   CHECK(held(fit({log}), log, 1.15) > 0.75);
 }
 
-TEST_CASE("calibrate: logs of one scale that differ at large sizes alone") {
+TEST_CASE("calibrate: logs of one job shape that differ at large sizes alone") {
   MeasuredLog slow = measured({2, 4});
   for (MeasuredPoint& point : slow.points)
     if (point.size >= Bytes(1 << 20)) point.time_us *= 2.05;
@@ -295,13 +295,13 @@ TEST_CASE("calibrate: the cluster file keeps every bit, and what the cluster sai
   CHECK(back.intra.per_gpu == at({1, 4}).intra.per_gpu);
   const auto& written = found.calibration;
   CHECK(back.calibration->constants.hop_us == written.constants.hop_us);
-  CHECK(back.calibration->misfit.middle == written.misfit.middle);
+  CHECK(back.calibration->residual_deviation.middle == written.residual_deviation.middle);
   REQUIRE(back.calibration->correction.size() == written.correction.size());
   for (std::size_t i = 0; i < written.correction.size(); ++i)
     CHECK(back.calibration->correction[i].weight == written.correction[i].weight);
-  REQUIRE(back.calibration->scales.size() == 2);
-  CHECK(back.calibration->scales[1].source == "n2.txt");
-  CHECK(*back.calibration->scales[1].nccl == kNccl);
+  REQUIRE(back.calibration->shapes.size() == 2);
+  CHECK(back.calibration->shapes[1].source == "n2.txt");
+  CHECK(*back.calibration->shapes[1].nccl == kNccl);
 }
 
 TEST_CASE("calibrate: bundled clusters keep their text and their number of nodes") {

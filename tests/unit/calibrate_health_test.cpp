@@ -53,8 +53,8 @@ TEST_CASE("health: all open logs, given their clusters") {
     } else {
       path.replace_extension(".csv");
     }
-    const Scale scale{log.cluster.nodes, log.cluster.gpus_per_node};
-    const LogHealth found = health(read_nccl_tests_log(path, scale), log.cluster, log.tuning());
+    const JobShape shape{log.cluster.nodes, log.cluster.gpus_per_node};
+    const LogHealth found = health(read_nccl_tests_log(path, shape), log.cluster, log.tuning());
     shown +=
         fmt::format("{:32} {}{}\n", log.slug,
                     found.slowdown ? fmt::format("{:5.2f} x the cost model", *found.slowdown) : "-",

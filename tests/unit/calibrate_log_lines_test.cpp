@@ -112,7 +112,7 @@ TEST_CASE("nccl-tests JSON: each column, devices of processes with several GPUs"
       "out_of_place":{"time":40,"alg_bw":26.2144,"bus_bw":45.8752,"nwrong":3},
       "in_place":{"time":39.5,"alg_bw":1,"bus_bw":2,"nwrong":"5"}}]})";
   const MeasuredLog log = parse_log(text);
-  CHECK(log.scale() == Scale{2, 4});
+  CHECK(log.shape() == JobShape{2, 4});
   CHECK(log.gpu == "NVIDIA X");
   CHECK(log.nccl == NcclVersion{2, 27, 3});
   CHECK(log.points[0].time_us == 40);
@@ -121,13 +121,13 @@ TEST_CASE("nccl-tests JSON: each column, devices of processes with several GPUs"
   CHECK(log.points[0].wrong_in_place == 5);
 }
 
-TEST_CASE("nccl-tests JSON: without its devices it is of the scale that is stated") {
+TEST_CASE("nccl-tests JSON: without its devices it is of the job shape that is stated") {
   const std::string text = R"({"config":{"nthreads":1,"ngpus":1},"nccl_version":22703,
     "results":[{"size":1048576,"type":"float","redop":"sum","root":"-1",
       "out_of_place":{"time":40,"alg_bw":26.2144,"bus_bw":45.8752,"nwrong":0},
       "in_place":{"time":40,"alg_bw":26.2144,"bus_bw":45.8752,"nwrong":0}}]})";
-  const MeasuredLog log = parse_log(text, Scale{2, 4});
-  CHECK(log.scale() == Scale{2, 4});
+  const MeasuredLog log = parse_log(text, JobShape{2, 4});
+  CHECK(log.shape() == JobShape{2, 4});
   CHECK(log.ranks == 8);
   CHECK(log.gpu.empty());
 }
@@ -142,11 +142,11 @@ TEST_CASE("nccl-tests text: nodes by the hosts of the devices listed, where they
     return parse_log(text + "1048576 262144 float sum -1 40.00 26.21 39.32 0\n");  // of four ranks
   };
   const MeasuredLog whole = read({{0, "a"}, {1, "a"}, {2, "b"}, {3, "b"}});
-  CHECK(whole.scale() == Scale{2, 2});
+  CHECK(whole.shape() == JobShape{2, 2});
   CHECK(whole.warnings.empty());
-  CHECK(read({{0, "a"}, {1, "b"}, {2, "c"}, {3, "d"}}).scale() == Scale{4, 1});
+  CHECK(read({{0, "a"}, {1, "b"}, {2, "c"}, {3, "d"}}).shape() == JobShape{4, 1});
   const MeasuredLog holed = read({{0, "a"}, {1, "a"}, {3, "b"}});
-  CHECK(holed.scale() == Scale{2, 2});
+  CHECK(holed.shape() == JobShape{2, 2});
   CHECK(mentions(holed.warnings, "the list of devices names 3 of 4 ranks"));
   const MeasuredLog uneven = read({{0, "a"}, {1, "a"}, {2, "a"}, {3, "b"}});
   CHECK_FALSE(uneven.nodes.has_value());
@@ -170,9 +170,9 @@ TEST_CASE("nccl-tests text: a root, no reduction or half the bus bandwidth is an
   CHECK(read("sum", "-1", "26.21") == "");  // two ranks
 }
 
-TEST_CASE("stated scale: LOG@NxG, within what there is") {
-  CHECK(parse_log_argument("x@100000x1024").stated == Scale{100'000, 1024});
-  CHECK(parse_log_argument("x@1x1").stated == Scale{1, 1});
+TEST_CASE("stated job shape: LOG@NxG, within what there is") {
+  CHECK(parse_log_argument("x@100000x1024").stated == JobShape{100'000, 1024});
+  CHECK(parse_log_argument("x@1x1").stated == JobShape{1, 1});
   for (const char* bad : {"x@100001x1", "x@1x1025", "x@1x0", "x@x1", "x@", "x@1x", "x@-1x2"}) {
     CAPTURE(bad);
     CHECK_THROWS_AS(parse_log_argument(bad), InputError);

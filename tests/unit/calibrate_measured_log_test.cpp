@@ -50,7 +50,7 @@ std::string all(const std::vector<std::string>& sentences) {
 }
 
 /// Of "abci-v100-n8g4", "p3dn-nonet-n2g1-modified".
-Scale scale_of_name(const std::string& name) {
+JobShape shape_of_name(const std::string& name) {
   std::size_t at = name.find("-n");
   while (name.find_first_of("0123456789", at) != at + 2) at = name.find("-n", at + 1);
   return {std::stoi(name.substr(at + 2)), std::stoi(name.substr(name.find('g', at) + 1))};
@@ -96,8 +96,8 @@ TEST_CASE("measured log: every open log equals the numbers beside it") {
     }
     CHECK(row == log.points.size());
     points += row;
-    const Scale named = scale_of_name(path.stem().string());
-    CHECK(read_nccl_tests_log(path, named).scale() == named);
+    const JobShape named = shape_of_name(path.stem().string());
+    CHECK(read_nccl_tests_log(path, named).shape() == named);
   }
   MESSAGE(files.size() << " logs, " << points << " points");
 }
@@ -125,7 +125,7 @@ TEST_CASE(
     }
     const MeasuredLog plain = read_nccl_tests_log(entry.path());
     const MeasuredLog read = parse_log(noisy);
-    CHECK(read.scale() == plain.scale());
+    CHECK(read.shape() == plain.shape());
     CHECK(read.ranks == plain.ranks);
     CHECK(read.gpu == plain.gpu);
     CHECK(read.nccl == plain.nccl);
@@ -143,7 +143,7 @@ TEST_CASE(
 TEST_CASE("measured log: nodes, GPUs and ranks by the list of devices") {
   const MeasuredLog log =
       parse_log(std::string("# nThread 1 nGpus 1 minBytes 8\n") + kDevices + kColumns + kRow);
-  CHECK(log.scale() == Scale{2, 2});
+  CHECK(log.shape() == JobShape{2, 2});
   CHECK(log.ranks == 4);
   CHECK(log.gpu == "NVIDIA X");
   REQUIRE(log.points.size() == 1);
@@ -166,7 +166,7 @@ TEST_CASE("measured log: what launchers put before a line") {
     std::istringstream lines(std::string("# nThread 1 nGpus 1\n") + kDevices + kColumns + kRow);
     for (std::string line; std::getline(lines, line);) text += prefix + line + "\r\n";
     const MeasuredLog log = parse_log(text);
-    CHECK(log.scale() == Scale{2, 2});
+    CHECK(log.shape() == JobShape{2, 2});
     REQUIRE(log.points.size() == 1);
     CHECK(log.points[0].size == Bytes(1048576));
     CHECK(log.points[0].time_us == 40);
@@ -246,15 +246,15 @@ TEST_CASE("measured log: ranks by busbw / algbw where no device is listed") {
   CHECK(log.ranks == 16);
   CHECK_FALSE(log.nodes);
   CHECK(mentions(all(log.warnings), "LOG@NxG"));
-  CHECK(parse_log(rows, Scale{2, 8}).scale() == Scale{2, 8});
-  CHECK(parse_log(rows, Scale{2, 8}).warnings.empty());
+  CHECK(parse_log(rows, JobShape{2, 8}).shape() == JobShape{2, 8});
+  CHECK(parse_log(rows, JobShape{2, 8}).warnings.empty());
   // One process cannot leave its node.
-  CHECK(parse_log("# nThread 2 nGpus 8 minBytes 8\n" + rows).scale() == Scale{1, 16});
+  CHECK(parse_log("# nThread 2 nGpus 8 minBytes 8\n" + rows).shape() == JobShape{1, 16});
   // NCCL says it.
   CHECK(parse_log(
             "h:1:2 [0] NCCL INFO comm 0x5 rank 0 nRanks 16 nNodes 4 localRanks 4 localRank 0\n" +
             rows)
-            .scale() == Scale{4, 4});
+            .shape() == JobShape{4, 4});
   // A list that is cut short, as one process of many GPUs cuts it.
   const MeasuredLog cut = parse_log("#  Rank  0 Pid 1 on hostA device 0 [0x07] X\n...\n" + rows);
   CHECK(cut.ranks == 16);
@@ -262,22 +262,22 @@ TEST_CASE("measured log: ranks by busbw / algbw where no device is listed") {
   CHECK(mentions(all(cut.warnings), "cut short"));
 }
 
-TEST_CASE("measured log: a stated scale goes with a list that says less, not with another") {
+TEST_CASE("measured log: a stated job shape goes with a list that says less, not with another") {
   const std::string run = std::string("# nThread 1 nGpus 1 minBytes 8\n");
   // Containers whose hosts share a name, each seeing its GPUs from 0.
   std::string shared;
   for (const int rank : {0, 1, 2, 3})
     shared += "#  Rank  " + std::to_string(rank) + " Group  0 Pid 1 on node device  " +
               std::to_string(rank % 2) + " [0x07] NVIDIA X\n";
-  CHECK(parse_log(run + shared + kColumns + kRow, Scale{2, 2}).scale() == Scale{2, 2});
-  CHECK_THROWS_AS(parse_log(run + shared + kColumns + kRow, Scale{4, 1}), InputError);
+  CHECK(parse_log(run + shared + kColumns + kRow, JobShape{2, 2}).shape() == JobShape{2, 2});
+  CHECK_THROWS_AS(parse_log(run + shared + kColumns + kRow, JobShape{4, 1}), InputError);
   // Of two tables with as many ranks, the list picks.
   std::string one_node;
   for (const int rank : {0, 1, 2, 3})
     one_node += "#  Rank  " + std::to_string(rank) + " Group  0 Pid 1 on node device  " +
                 std::to_string(rank) + " [0x07] NVIDIA X\n";
   const std::string both = run + one_node + kColumns + kRow + run + kDevices + kColumns + kRow;
-  CHECK(parse_log(both, Scale{2, 2}).points.size() == 1);
+  CHECK(parse_log(both, JobShape{2, 2}).points.size() == 1);
 }
 
 TEST_CASE("measured log: several tables in one file") {
@@ -290,11 +290,11 @@ TEST_CASE("measured log: several tables in one file") {
       "# nThread 1 nGpus 2 minBytes 8\n1048576 262144 float sum -1 30.00 34.95 34.95 0\n";
   const std::vector<MeasuredLog> both = parse_measured_logs(run + row + two_ranks, "log.txt");
   REQUIRE(both.size() == 2);
-  CHECK(both[0].scale() == Scale{2, 2});
-  CHECK(both[1].scale() == Scale{1, 2});
-  // A stated scale picks its table.
-  CHECK(parse_log(run + row + two_ranks, Scale{1, 2}).points.front().time_us == 30);
-  CHECK(parse_log("nodes,gpus_per_node,size_bytes,time_us\n2,8,8,163\n4,8,8,201\n", Scale{4, 8})
+  CHECK(both[0].shape() == JobShape{2, 2});
+  CHECK(both[1].shape() == JobShape{1, 2});
+  // A stated shape picks its table.
+  CHECK(parse_log(run + row + two_ranks, JobShape{1, 2}).points.front().time_us == 30);
+  CHECK(parse_log("nodes,gpus_per_node,size_bytes,time_us\n2,8,8,163\n4,8,8,201\n", JobShape{4, 8})
             .points.front()
             .time_us == 201);
   // Another collective beside it.
@@ -337,7 +337,7 @@ TEST_CASE("measured log: what NCCL's debug lines say") {
   const MeasuredLog log = parse_log(debug + kRow);
   CHECK(log.nccl == NcclVersion{2, 23, 4});
   CHECK(log.transport == "NET/OFI");
-  CHECK(log.scale() == Scale{2, 2});
+  CHECK(log.shape() == JobShape{2, 2});
   CHECK(log.channels == 8);
   CHECK(log.settings == decltype(log.settings){{"NCCL_ALGO", "RING"}});
   REQUIRE(log.decisions.size() == 2);
@@ -355,7 +355,7 @@ TEST_CASE("measured log: what NCCL's debug lines say") {
   const std::vector<MeasuredLog> alone = parse_measured_logs(debug, "debug.txt");
   REQUIRE(alone.size() == 1);
   CHECK(alone.front().points.empty());
-  CHECK(alone.front().scale() == Scale{2, 2});
+  CHECK(alone.front().shape() == JobShape{2, 2});
   CHECK(mentions(all(alone.front().warnings), "no table"));
 }
 
@@ -377,7 +377,7 @@ TEST_CASE("measured log: JSON of nccl-tests -J") {
     "average_bus_bandwidth":{"bandwidth":39.57,"okay":"unchecked"},"errors":[],
     "end_time":"2026-01-02 03:04:06"})";
   const MeasuredLog log = parse_log(text);
-  CHECK(log.scale() == Scale{2, 2});
+  CHECK(log.shape() == JobShape{2, 2});
   CHECK(log.nccl == NcclVersion{2, 27, 5});
   CHECK(log.gpu == "NVIDIA X");
   CHECK(log.settings == decltype(log.settings){{"NCCL_ALGO", "RING"}});
@@ -398,7 +398,7 @@ TEST_CASE("measured log: what ddpsim-real measured") {
   };
   const std::string row = R"({"size_bytes":1048576,"time_us":{"median":40.5}})";
   const MeasuredLog log = parse_log(document("nccl", row));
-  CHECK(log.scale() == Scale{2, 2});
+  CHECK(log.shape() == JobShape{2, 2});
   REQUIRE(log.points.size() == 1);
   CHECK(log.points[0].time_us == 40.5);
   CHECK(log.warnings.empty());
@@ -420,26 +420,26 @@ TEST_CASE("measured log: what ddpsim-real measured") {
 }
 
 TEST_CASE("measured log: CSV") {
-  const MeasuredLog timed = parse_log("size_bytes,time_us\n1024,10.5\n2048,11\n", Scale{1, 8});
+  const MeasuredLog timed = parse_log("size_bytes,time_us\n1024,10.5\n2048,11\n", JobShape{1, 8});
   CHECK(timed.points.size() == 2);
-  CHECK(timed.scale() == Scale{1, 8});
+  CHECK(timed.shape() == JobShape{1, 8});
   const MeasuredLog curve =
       parse_log("size_bytes,algbw_gbps,busbw_gbps\n64,0.01,0.02\n1048576,26.21,39.32\n");
   CHECK(curve.points.size() == 1);
   CHECK(curve.ranks == 4);
   CHECK(curve.points.front().time_us == doctest::Approx(40).epsilon(1e-3));
   CHECK(mentions(all(curve.warnings), "1 sizes are left out"));
-  const std::vector<MeasuredLog> scales = parse_measured_logs(
+  const std::vector<MeasuredLog> shapes = parse_measured_logs(
       "nodes,gpus_per_node,size_bytes,time_us\n2,8,8,163\n2,8,16,163\n4,8,8,201\n", "x.csv");
-  REQUIRE(scales.size() == 2);
-  CHECK(scales[1].scale() == Scale{4, 8});
+  REQUIRE(shapes.size() == 2);
+  CHECK(shapes[1].shape() == JobShape{4, 8});
 }
 
-TEST_CASE("measured log: a scale stated with the file") {
+TEST_CASE("measured log: a job shape stated with the file") {
   CHECK(parse_log_argument("a/b.txt").path == "a/b.txt");
   CHECK_FALSE(parse_log_argument("a/b.txt").stated);
   CHECK(parse_log_argument("user@host.txt@2x8").path == "user@host.txt");
-  CHECK(parse_log_argument("user@host.txt@2x8").stated == Scale{2, 8});
+  CHECK(parse_log_argument("user@host.txt@2x8").stated == JobShape{2, 8});
   CHECK_THROWS_AS(parse_log_argument("log.txt@2"), InputError);
   CHECK_THROWS_AS(parse_log_argument("log.txt@0x8"), InputError);
   CHECK_THROWS_AS(parse_log_argument("log.txt@2x8x1"), InputError);

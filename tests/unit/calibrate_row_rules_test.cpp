@@ -78,8 +78,9 @@ TEST_CASE("measured CSV: times follow from algbw, from busbw by the number of ra
           doctest::Approx(40));
   for (const char* busbw : {"busbw_gbps", "busbw"}) {
     const std::string text = fmt::format("size,{}\n1048576,39.3216\n", busbw);
-    CHECK(parse_log(text, Scale{2, 2}).points[0].time_us == doctest::Approx(40));
-    CHECK(parse_log(text, Scale{1, 2}).points[0].time_us == doctest::Approx(26.6667));  // factor 1
+    CHECK(parse_log(text, JobShape{2, 2}).points[0].time_us == doctest::Approx(40));
+    CHECK(parse_log(text, JobShape{1, 2}).points[0].time_us ==
+          doctest::Approx(26.6667));  // factor 1
   }
   // A time beside them is taken as it is.
   CHECK(parse_log("size,time,algbw\n1048576,40.1,26.2144\n").points[0].time_us == 40.1);
@@ -96,8 +97,8 @@ TEST_CASE("measured CSV: our own table of an all-reduce is read with its ranks, 
     CHECK(log.points[k].size == sizes[k]);
     CHECK(log.points[k].time_us == doctest::Approx(table.rows[k].time.microseconds()));
   }
-  CHECK(parse_log(allreduce_csv(table), Scale{2, 4}).scale() == Scale{2, 4});
-  CHECK(mentions(refusal_of_log(allreduce_csv(table), Scale{2, 2}),
+  CHECK(parse_log(allreduce_csv(table), JobShape{2, 4}).shape() == JobShape{2, 4});
+  CHECK(mentions(refusal_of_log(allreduce_csv(table), JobShape{2, 2}),
                  "2x2 are 4 ranks, but busbw / algbw is that of 8"));
 }
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "cost_parameters.hpp"
 #include "ddpsim/calibrate/fit.hpp"
 #include "ddpsim/calibrate/validation.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "fit_parts.hpp"
+#include "fitted_constants.hpp"
 
 using namespace ddpsim;
 
@@ -36,7 +36,7 @@ Validation of_errors(int n) {
 
 FitResidual residual(double calibrated_us, double modelled_us, std::int64_t size = 1) {
   return {.log = 0,
-          .scale = {},
+          .shape = {},
           .size = Bytes(size),
           .choice = {},
           .measured_us = 100,
@@ -48,9 +48,9 @@ MeasuredPoint point(std::int64_t size, double time_us, std::optional<double> in_
   return {.size = Bytes(size), .time_us = time_us, .in_place_us = in_place_us, .place = ""};
 }
 
-Part part(Scale scale, std::vector<MeasuredPoint> points) {
+Part part(JobShape shape, std::vector<MeasuredPoint> points) {
   return {.log = nullptr,
-          .scale = scale,
+          .shape = shape,
           .cluster = {},
           .tuning = {},
           .points = std::move(points),
@@ -161,69 +161,71 @@ TEST_CASE("repeats: four in five lie within 1.28 deviations, in place beside out
     std::vector<MeasuredPoint> points;
     for (int k = 1; k <= n; ++k)
       points.push_back(point(1024 + k, 100, 100 * std::exp(k % 2 == 0 ? 0.128 * k : -0.128 * k)));
-    return repeats_of({part({1, 2}, points)}).small;
+    return repeatability_of({part({1, 2}, points)}).small;
   };
   CHECK(small(1) == doctest::Approx(0.1));
   CHECK(small(2) == doctest::Approx(0.2));  // 1.6: the second
   CHECK(small(3) == doctest::Approx(0.3));  // 2.4
   CHECK(small(5) == doctest::Approx(0.4));  // 4
   CHECK(small(6) == doctest::Approx(0.5));  // 4.8
-  CHECK(repeats_of({part({1, 2}, {point(1024, 100)})}).small == 0);
+  CHECK(repeatability_of({part({1, 2}, {point(1024, 100)})}).small == 0);
 }
 
 TEST_CASE("repeats: by size below 64 KiB, below 1 MiB, and from there; the wider of two kinds") {
   const double apart = std::exp(0.128);
-  const SizeSpread spread = repeats_of(
+  const SizeSpread spread = repeatability_of(
       {part({1, 2}, {point(65'535, 100, 100 * apart), point(65'536, 100, 100 * apart * apart),
                      point(1'048'575, 100, 100 * apart * apart),
                      point(1'048'576, 100, 100 * std::pow(apart, 3))})});
   CHECK(spread.small == doctest::Approx(0.1));
   CHECK(spread.middle == doctest::Approx(0.2));
   CHECK(spread.large == doctest::Approx(0.3));
-  // Two logs of one scale lie half their distance from their mean each.
-  const auto two = [&](Scale other) {
-    return repeats_of({part({1, 2}, {point(1024, 100, 100 * apart)}),
-                       part(other, {point(1024, 100 * std::pow(apart, 4)), point(2048, 1)})})
+  // Two logs of one shape lie half their distance from their mean each.
+  const auto two = [&](JobShape other) {
+    return repeatability_of({part({1, 2}, {point(1024, 100, 100 * apart)}),
+                             part(other, {point(1024, 100 * std::pow(apart, 4)), point(2048, 1)})})
         .small;
   };
   CHECK(two({1, 2}) == doctest::Approx(0.2));
-  CHECK(two({2, 1}) == doctest::Approx(0.1));  // another scale is no repeat
+  CHECK(two({2, 1}) == doctest::Approx(0.1));  // another shape is no repeat
 }
 
-TEST_CASE("cost parameters: each moves its own constant and no other, within what is possible") {
+TEST_CASE(
+    "fitted constants: each step changes its own constant and no other, within what is possible") {
   PathConstants prior;
   double value = 0.11;  // another one each, below every limit
-  for (const CostParameter& parameter : cost_parameters()) parameter.of(prior) = value += 0.01;
+  for (const CostConstant& row : fitted_constants()) row.of(prior) = value += 0.01;
   prior.overlap = 1.5;
-  for (std::size_t i = 0; i < cost_parameters().size(); ++i) {
-    const CostParameter& parameter = cost_parameters()[i];
-    CAPTURE(std::string(parameter.name) + std::string(parameter.which));
-    std::vector<double> steps(cost_parameters().size(), 0);
+  const std::size_t count = fitted_constants().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const CostConstant& row = fitted_constants()[i];
+    CAPTURE(std::string(row.name) + std::string(row.element));
+    std::vector<double> steps(count, 0);
     steps[i] = 0.25;
-    PathConstants moved_constants = moved(prior, steps);
-    for (std::size_t j = 0; j < cost_parameters().size(); ++j) {
-      const CostParameter& other = cost_parameters()[j];
+    PathConstants stepped = constants_at(prior, steps);
+    for (std::size_t j = 0; j < count; ++j) {
+      const CostConstant& other = fitted_constants()[j];
       // What the uncalibrated cost model leaves out begins at what clusters were found to have.
-      const double from = other.expected > 0 ? other.expected : other.of(prior);
+      const double from = other.prior.expected > 0 ? other.prior.expected : other.of(prior);
       const double step = j == i ? 0.25 : 0;
-      const double expected = other.logarithm ? from + step : from * std::exp(step);
-      CHECK(other.of(moved_constants) == doctest::Approx(expected));
+      const double expected = other.prior.additive ? from + step : from * std::exp(step);
+      CHECK(other.of(stepped) == doctest::Approx(expected));
     }
     steps[i] = 9;
-    moved_constants = moved(prior, steps);
-    if (std::isfinite(parameter.most)) CHECK(parameter.of(moved_constants) == parameter.most);
+    stepped = constants_at(prior, steps);
+    if (std::isfinite(row.prior.most)) CHECK(row.of(stepped) == row.prior.most);
     steps[i] = -9;
-    moved_constants = moved(prior, steps);
-    if (parameter.least > 0) CHECK(parameter.of(moved_constants) == parameter.least);
+    stepped = constants_at(prior, steps);
+    if (row.range.least > 0) CHECK(row.of(stepped) == row.range.least);
   }
 }
 
-TEST_CASE("cost parameters: a constant beyond its limit before a fit may stay, not grow") {
+TEST_CASE("fitted constants: one beyond its limit before a fit may stay, not grow") {
   PathConstants prior;
   prior.local_share = 0.99;  // the limit is 0.97
-  std::vector<double> steps(cost_parameters().size(), 0);
-  CHECK(moved(prior, steps).local_share == 0.99);
+  std::vector<double> steps(fitted_constants().size(), 0);
+  CHECK(constants_at(prior, steps).local_share == 0.99);
   for (std::size_t i = 0; i < steps.size(); ++i)
-    if (cost_parameters()[i].name == "local_share") steps[i] = 0.5;
-  CHECK(moved(prior, steps).local_share == 0.99);
+    if (fitted_constants()[i].name == "local_share") steps[i] = 0.5;
+  CHECK(constants_at(prior, steps).local_share == 0.99);
 }

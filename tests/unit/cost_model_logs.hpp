@@ -17,8 +17,8 @@ namespace ddpsim::cost_model_logs {
 inline const std::string kLine = "node:1 gpu:4xA100 nvlink:12x25GBps:mesh nic:2x200Gbps:ib";
 inline constexpr NcclVersion kNccl{2, 18, 3};
 
-inline Cluster at(Scale scale) {
-  return load_cluster_at(kLine, scale.nodes, scale.gpus_per_node);
+inline Cluster at(JobShape shape) {
+  return load_cluster_at(kLine, shape.nodes, shape.gpus_per_node);
 }
 
 /// A cluster that obeys the cost model with other constants than those of its kind.
@@ -33,15 +33,15 @@ inline PathConstants truth() {
 }
 
 /// What all_reduce_perf would print there, `factor` times.
-inline MeasuredLog measured(Scale scale, double factor = 1, std::int64_t from = 8,
+inline MeasuredLog measured(JobShape shape, double factor = 1, std::int64_t from = 8,
                             const Calibration& of = {.constants = truth()}) {
-  Cluster cluster = at(scale);
+  Cluster cluster = at(shape);
   cluster.calibration = std::make_shared<const Calibration>(of);
   MeasuredLog log;
-  log.source = fmt::format("n{}.txt", scale.nodes);
-  log.nodes = scale.nodes;
-  log.gpus_per_node = scale.gpus_per_node;
-  log.ranks = scale.ranks();
+  log.source = fmt::format("n{}.txt", shape.nodes);
+  log.nodes = shape.nodes;
+  log.gpus_per_node = shape.gpus_per_node;
+  log.ranks = shape.ranks();
   log.nccl = kNccl;
   for (std::int64_t size = from; size <= 1 << 30; size *= 2) {
     const auto choice =
@@ -60,8 +60,8 @@ inline bool says(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-inline double predicted_us(const Calibration& calibration, Scale scale, Bytes size) {
-  Cluster cluster = at(scale);
+inline double predicted_us(const Calibration& calibration, JobShape shape, Bytes size) {
+  Cluster cluster = at(shape);
   cluster.calibration = std::make_shared<const Calibration>(calibration);
   const auto choice = select_algorithm(CollectiveKind::all_reduce, size, cluster, {.nccl = kNccl});
   return cost(CollectiveKind::all_reduce, choice, size, cluster).microseconds();

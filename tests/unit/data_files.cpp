@@ -8,5 +8,8 @@ std::string shared_file(const std::string& path) {
 std::string fixture_file(const std::string& path) {
   return DDPSIM_FIXTURES "/" + path;
 }
+std::string page(const std::string& path) {
+  return DDPSIM_SOURCE "/" + path;
+}
 
 }  // namespace ddpsim::files

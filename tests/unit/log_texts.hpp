@@ -10,13 +10,14 @@
 
 namespace ddpsim {
 
-inline MeasuredLog parse_log(const std::string& text, std::optional<Scale> stated = std::nullopt) {
+inline MeasuredLog parse_log(const std::string& text,
+                             std::optional<JobShape> stated = std::nullopt) {
   return parse_nccl_tests_log(text, "log", stated);
 }
 
 /// The message; empty where the log is read.
 inline std::string refusal_of_log(const std::string& text,
-                                  std::optional<Scale> stated = std::nullopt) {
+                                  std::optional<JobShape> stated = std::nullopt) {
   return complaint_of([&] { parse_log(text, stated); });
 }
 

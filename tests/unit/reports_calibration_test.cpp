@@ -1,9 +1,10 @@
 // What a calibration found: page and document, from residuals whose errors are whole percents.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
-#include "constant_words.hpp"
 #include "ddpsim/reports/calibration_report.hpp"
 #include "mentions.hpp"
 
@@ -13,10 +14,16 @@ using namespace ddpsim::literals;
 
 namespace {
 
-FitResidual row(std::size_t log, Scale scale, Bytes size, double measured, double law,
+const CostConstant* row_of(std::string_view name, std::string_view element) {
+  return &*std::ranges::find_if(cost_constants(), [&](const CostConstant& row) {
+    return row.name == name && row.element == element;
+  });
+}
+
+FitResidual row(std::size_t log, JobShape shape, Bytes size, double measured, double law,
                 double calibrated) {
   return {.log = log,
-          .scale = scale,
+          .shape = shape,
           .size = size,
           .choice = {Algorithm::tree, Protocol::ll128},
           .measured_us = measured,
@@ -38,16 +45,18 @@ CalibrationReport report() {
       row(1, {2, 4}, 16_B, 20, 50, 26),         row(1, {2, 4}, 1_MiB, 1000, 1050, 1010),
       row(1, {2, 4}, 2_MiB, 2000, 2300, 2060),  row(1, {2, 4}, 4_MiB, 4000, 5400, 4360),
       row(1, {2, 4}, 16_MiB, 8000, 10000, 8400)};
-  report.fit.constants = {
-      {.name = "hop_us",
-       .which = "Simple",
-       .before = 12.5,
-       .value = 15.3,
-       .low = 14.1,
-       .high = 16.7},
-      {.name = "nic_share", .which = "", .before = 0.9, .value = 0.85, .low = 0.8, .high = 0.95}};
-  // 8, 11 and 20 % of one scale, 13 and 14 % of the other; 99 % below 1 KiB count for nothing.
-  report.scales_left_out = {
+  report.fit.constants = {{.constant = row_of("hop_us", "Simple"),
+                           .before = 12.5,
+                           .value = 15.3,
+                           .low = 14.1,
+                           .high = 16.7},
+                          {.constant = row_of("nic_share", ""),
+                           .before = 0.9,
+                           .value = 0.85,
+                           .low = 0.8,
+                           .high = 0.95}};
+  // 8, 11 and 20 % of one shape, 13 and 14 % of the other; 99 % below 1 KiB count for nothing.
+  report.shapes_left_out = {
       {{1, 8},
        {row(0, {1, 8}, 512_B, 100, 1, 199), row(0, {1, 8}, 1_KiB, 100, 1, 108),
         row(0, {1, 8}, 4_KiB, 100, 1, 89), row(0, {1, 8}, 64_KiB, 100, 1, 120)}},
@@ -63,11 +72,11 @@ std::string page(const CalibrationReport& report, int width = 120) {
 
 // Of three errors the middle one is the median and the largest the 90th percentile; of four, the mean of the
 // second and the third, and the fourth; of five, the third and the fifth.
-TEST_CASE("calibration page: two logs of two scales") {
+TEST_CASE("calibration page: two logs of two job shapes") {
   CHECK(
       page(report()) ==
-      R"(box calibrated with 2 logs. Each scale left out and predicted from the others: median error 13.0 %, nine in ten within
-  20.0 % from 1 KiB (1x8 11.0 %, 2x4 13.5 %); scales that were measured are given back as they are.
+      R"(box calibrated with 2 logs. Each job shape left out and predicted from the others: median error 13.0 %, nine in ten
+  within 20.0 % from 1 KiB (1x8 11.0 %, 2x4 13.5 %); job shapes that were measured are given back as they are.
 a.txt: three sizes
 b.txt: four
 
@@ -117,17 +126,19 @@ TEST_CASE("calibration page: eight breaks stand in full, of nine one is left to 
 }
 
 TEST_CASE(
-    "calibration page: one scale proves nothing; without constants there is no table of them") {
+    "calibration page: one job shape proves nothing; without constants there is no table of them") {
   CalibrationReport one = report();
-  one.scales_left_out.clear();
+  one.shapes_left_out.clear();
   one.fit.used.resize(1);
   one.fit.constants.clear();
   const std::string text = page(one, 300);
-  CHECK(text.starts_with(
-      "box calibrated with 1 log of one scale: it is given back as measured, which proves nothing. "
-      "A log of another number of nodes or GPUs would tell how well scales that nobody measured "
-      "are "
-      "predicted.\n"));
+  CHECK(
+      text.starts_with("box calibrated with 1 log of one job shape: it is given back as measured, "
+                       "which proves nothing. "
+                       "A log of another number of nodes or GPUs would tell how well job shapes "
+                       "that nobody measured "
+                       "are "
+                       "predicted.\n"));
   CHECK_FALSE(mentions(text, "Constants"));
 }
 
@@ -135,7 +146,7 @@ TEST_CASE(
     "calibration page: the next command names the fewest nodes measured, several before one") {
   const auto next = [](const std::vector<int>& nodes) {
     CalibrationReport one = report();
-    one.scales_left_out.clear();
+    one.shapes_left_out.clear();
     one.fit.used.clear();
     one.fit.residuals.clear();
     for (const int count : nodes)
@@ -152,8 +163,8 @@ TEST_CASE(
 TEST_CASE("calibration document: whole") {
   CalibrationReport one = report();
   one.fit.residuals = {one.fit.residuals[0], one.fit.residuals[1], one.fit.residuals[5]};
-  one.scales_left_out.pop_back();
-  one.fit.calibration.scales = {
+  one.shapes_left_out.pop_back();
+  one.fit.calibration.shapes = {
       {.nodes = 1, .gpus_per_node = 8, .source = "a.txt", .nccl = NcclVersion{2, 18, 1}},
       {.nodes = 2, .gpus_per_node = 4, .source = "b.txt", .nccl = std::nullopt}};
   one.fit.left_out = {{"c.txt", "of gloo"}};
@@ -166,12 +177,12 @@ TEST_CASE("calibration document: whole") {
     "read": ["a.txt: three sizes", "b.txt: four"],
     "calibrated": {"median_abs_error_percent": 1.5, "p90_abs_error_percent": 2, "sizes": 2},
     "model_alone": {"median_abs_error_percent": 7.5, "p90_abs_error_percent": 10, "sizes": 2},
-    "scales_left_out": [{"nodes": 1, "gpus_per_node": 8, "predicted_from_others":
+    "shapes_left_out": [{"nodes": 1, "gpus_per_node": 8, "predicted_from_others":
       {"median_abs_error_percent": 11, "p90_abs_error_percent": 20, "sizes": 3}}],
     "logs": [{"source": "a.txt", "nodes": 1, "gpus_per_node": 8, "nccl": "2.18.1"},
              {"source": "b.txt", "nodes": 2, "gpus_per_node": 4}],
     "left_out": [{"source": "c.txt", "reason": "of gloo"}],
-    "constants": [{"name": "hop_us", "protocol": "Simple", "unit": "us", "before": 12.5, "value": 15.3,
+    "constants": [{"name": "hop_us", "element": "Simple", "unit": "us", "before": 12.5, "value": 15.3,
                    "low": 14.1, "high": 16.7},
                   {"name": "nic_share", "unit": "share", "before": 0.9, "value": 0.85, "low": 0.8, "high": 0.95}],
     "residuals": [
@@ -182,41 +193,4 @@ TEST_CASE("calibration document: whole") {
       {"source": "b.txt", "nodes": 2, "gpus_per_node": 4, "size_bytes": 1048576, "algorithm": "tree",
        "protocol": "LL128", "measured_us": 1000, "modelled_us": 1050, "calibrated_us": 1010}],
     "model_misses": ["a break"], "notes": ["a note"], "warnings": ["a warning"]})json"));
-}
-
-TEST_CASE("calibration: every constant has a unit and a meaning of its own") {
-  struct Words {
-    const char* name;
-    const char* unit;
-    const char* begins;
-  };
-  constexpr Words kWords[] = {
-      {"launch_us", "us", "launching the kernel"},
-      {"start_us", "us", "first round of buffer handshakes"},
-      {"local_us", "us", "one hop between GPUs"},
-      {"hop_us", "us", "one hop between nodes"},
-      {"rendezvous_us", "us", "more per such hop from 64 KiB"},
-      {"local_share", "share", "of the rate between GPUs"},
-      {"nic_share", "share", "of a NIC's rate"},
-      {"single_gpu_per_node", "factor", "on that where one GPU feeds all NICs"},
-      {"ll_gbps", "GB/s", "one thread block moves with LL"},
-      {"ll128_gbps", "GB/s", "one thread block moves with LL128"},
-      {"nvls_start_us", "us", "first round of handshakes with NVLS"},
-      {"nvls_wave_us", "us", "one wave of chunks"},
-      {"nvls_share", "share", "of the NVSwitch's rate"},
-      {"overlap", "exponent", "of latency hidden by transfer"},
-      {"per_channel_start_us", "us", "more to start per further thread block"},
-      {"ring_ends", "share", "of a ring's last copy"},
-      {"tree_share", "share", "of a ring's network rate"},
-      {"ll_share", "share", "of that with LL"},
-      {"hop_growth[0]", "log", "growth of a hop between nodes, 1 to 4 KiB"},
-      {"hop_growth[1]", "log", "the same, 4 to 16 KiB"},
-      {"hop_growth[2]", "log", "the same, 16 to 64 KiB"}};
-  for (const Words& words : kWords) {
-    CAPTURE(words.name);
-    CHECK(constant_words(words.name).unit == words.unit);
-    CHECK(constant_words(words.name).meaning.starts_with(words.begins));
-  }
-  CHECK(constant_words("of nothing").unit.empty());
-  CHECK(constant_words("of nothing").meaning.empty());
 }

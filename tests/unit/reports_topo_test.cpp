@@ -229,7 +229,7 @@ TEST_CASE("topo page: types of nodes under their names") {
 TEST_CASE("topo page: an unverified cluster with a calibration says what that rests on") {
   TopoReport report = four_boxes();
   Calibration calibration;
-  calibration.scales = {{.nodes = 4, .gpus_per_node = 2}};
+  calibration.shapes = {{.nodes = 4, .gpus_per_node = 2}};
   report.topology.cluster.calibration = std::make_shared<const Calibration>(calibration);
   CHECK(mentions(page(report), "  evidence    the cluster is calibrated with 1 log of it\n"));
 }

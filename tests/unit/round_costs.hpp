@@ -36,7 +36,7 @@ inline PathConstants constants() {
 inline void set(Cluster& cluster, const PathConstants& constants) {
   Calibration calibration;
   calibration.constants = constants;
-  calibration.scales = {{cluster.nodes, cluster.gpus_per_node, Bytes(8), Bytes(1 << 30), "paper"}};
+  calibration.shapes = {{cluster.nodes, cluster.gpus_per_node, Bytes(8), Bytes(1 << 30), "paper"}};
   cluster.calibration = std::make_shared<const Calibration>(calibration);
 }
 

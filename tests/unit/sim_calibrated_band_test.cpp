@@ -1,4 +1,4 @@
-// What a calibration leaves open: bands at a measured size of a measured scale, between scales and
+// What a calibration leaves open: bands at a measured size of a measured shape, between shapes and
 // sizes, and beyond both, by the formula of correction.cpp in small numbers.
 #include <doctest/doctest.h>
 
@@ -45,28 +45,28 @@ double lost(double away) {
 }
 
 constexpr double kNoise = 0.05;  // of any log
-/// The cost model's misfit counts twice at another scale, and as Student's t has it, over 1.28.
+/// The cost model's misfit counts twice at another shape, and as Student's t has it, over 1.28.
 double misfit(double of_the_model, double student) {
   return of_the_model * 2 * student / 1.28;
 }
 
 }  // namespace
 
-TEST_CASE("calibrated band: at a measured size of a measured scale, the noise of a log") {
+TEST_CASE("calibrated band: at a measured size of a measured job shape, the noise of a log") {
   Calibration calibration;
-  calibration.scales = {log_of(2, 8)};
-  calibration.misfit = {
+  calibration.shapes = {log_of(2, 8)};
+  calibration.residual_deviation = {
       .small = 9, .middle = 9, .large = 9};  // of no account where it was measured
   for (const Bytes size : {8_B, 64_KiB, 1024_MiB}) check_band(calibration, 2, 8, size, kNoise);
-  calibration.repeats = {.small = 0.12, .middle = 0.12, .large = 0.12};
+  calibration.repeatability = {.small = 0.12, .middle = 0.12, .large = 0.12};
   check_band(calibration, 2, 8, 1_MiB, 0.13);  // 5, 12, 13
   CHECK(calibrated_band(calibration, 1, 1, 1_MiB).slower == 1);
 }
 
 TEST_CASE("calibrated band: scatter by size, straight in its logarithm between 15, 18 and 21") {
   Calibration calibration;
-  calibration.scales = {log_of(2, 8)};
-  calibration.repeats = {.small = 0.3, .middle = 0.6, .large = 0.12};
+  calibration.shapes = {log_of(2, 8)};
+  calibration.repeatability = {.small = 0.3, .middle = 0.6, .large = 0.12};
   check_band(calibration, 2, 8, 8_B, root(kNoise, 0.3));
   check_band(calibration, 2, 8, 32_KiB, root(kNoise, 0.3));
   check_band(calibration, 2, 8, 64_KiB, root(kNoise, 0.4));
@@ -80,8 +80,8 @@ TEST_CASE(
     "calibrated band: on one side of a log the cost model's misfit comes back with the distance") {
   // From 16 nodes of 8 to 4: two doublings of four. To 2 GPUs: two doublings of five.
   Calibration calibration;
-  calibration.scales = {log_of(16, 8)};
-  calibration.misfit = {.small = 0.2, .middle = 0.2, .large = 0.1};
+  calibration.shapes = {log_of(16, 8)};
+  calibration.residual_deviation = {.small = 0.2, .middle = 0.2, .large = 0.1};
   const double one_log = misfit(0.1, 3.08);
   check_band(calibration, 4, 8, 4_MiB, root(kNoise, std::sqrt(lost(0.5)) * one_log));
   check_band(calibration, 16, 2, 4_MiB, root(kNoise, std::sqrt(lost(0.4)) * one_log));
@@ -93,40 +93,40 @@ TEST_CASE(
   check_band(calibration, 1, 8, 4_MiB, root(kNoise, std::sqrt(lost(1.5)) * one_log));
 }
 
-TEST_CASE("calibrated band: between two scales less is left open than beside the nearer") {
+TEST_CASE("calibrated band: between two job shapes less is left open than beside the nearer") {
   Calibration calibration;
-  calibration.scales = {log_of(2, 8), log_of(32, 8)};
-  calibration.misfit = {.small = 0.1, .middle = 0.1, .large = 0.1};
+  calibration.shapes = {log_of(2, 8), log_of(32, 8)};
+  calibration.residual_deviation = {.small = 0.1, .middle = 0.1, .large = 0.1};
   const double two_logs = misfit(0.1, 1.89);
   // At 4 nodes, a doubling from one and three from the other.
   check_band(calibration, 4, 8, 4_MiB,
              root(kNoise, std::sqrt(lost(0.25) * lost(0.75) / lost(1)) * two_logs));
   // Not so between one node and several.
-  calibration.scales = {log_of(1, 8), log_of(32, 8)};
+  calibration.shapes = {log_of(1, 8), log_of(32, 8)};
   check_band(calibration, 4, 8, 4_MiB, root(kNoise, std::sqrt(lost(0.75)) * two_logs));
-  // Nor beyond the last, where the nearest counts; nor on the scale itself.
-  calibration.scales = {log_of(2, 8), log_of(4, 8)};
+  // Nor beyond the last, where the nearest counts; nor on the shape itself.
+  calibration.shapes = {log_of(2, 8), log_of(4, 8)};
   check_band(calibration, 16, 8, 4_MiB, root(kNoise, std::sqrt(lost(0.5)) * two_logs), 1.5);
   check_band(calibration, 4, 8, 4_MiB, kNoise);
   // By ranks: 2 x 8 has fewer than 4 x 8, 4 x 16 more; half as far to either.
-  calibration.scales = {log_of(2, 8), log_of(4, 16)};
+  calibration.shapes = {log_of(2, 8), log_of(4, 16)};
   check_band(calibration, 4, 8, 4_MiB,
              root(kNoise, std::sqrt(lost(0.25) * lost(0.2) / lost(0.45)) * two_logs));
   // As many ranks on fewer nodes count as more: 2 x 16, a doubling of each away.
-  calibration.scales = {log_of(2, 8), log_of(2, 16)};
+  calibration.shapes = {log_of(2, 8), log_of(2, 16)};
   check_band(calibration, 4, 8, 4_MiB,
              root(kNoise, std::sqrt(lost(0.25) * lost(0.45) / lost(0.7)) * two_logs), 1.5);
 }
 
-TEST_CASE("calibrated band: the more scales, the better the cost model's misfit is known") {
-  for (const auto& [scales, student] :
+TEST_CASE("calibrated band: the more job shapes, the better the cost model's misfit is known") {
+  for (const auto& [shapes, student] :
        {std::pair(1, 3.08), {2, 1.89}, {3, 1.64}, {4, 1.53}, {5, 1.48}, {6, 1.44}, {7, 1.44}}) {
-    const int count = scales;  // a capture must not name a structured binding: clang 14
+    const int count = shapes;  // a capture must not name a structured binding: clang 14
     CAPTURE(count);
     Calibration calibration;
-    calibration.misfit = {.small = 0.1, .middle = 0.1, .large = 0.1};
-    for (int i = 0; i < scales; ++i) calibration.scales.push_back(log_of(64 << i, 8));
-    calibration.scales.push_back(log_of(64, 8));  // a second log of one scale is no further one
+    calibration.residual_deviation = {.small = 0.1, .middle = 0.1, .large = 0.1};
+    for (int i = 0; i < shapes; ++i) calibration.shapes.push_back(log_of(64 << i, 8));
+    calibration.shapes.push_back(log_of(64, 8));  // a second log of one shape is no further one
     check_band(calibration, 16, 8, 4_MiB,
                root(kNoise, std::sqrt(lost(0.5)) * misfit(0.1, student)));
   }
@@ -134,27 +134,28 @@ TEST_CASE("calibrated band: the more scales, the better the cost model's misfit 
 
 TEST_CASE("calibrated band: outside a log's sizes, more for every power of two") {
   Calibration calibration;
-  calibration.scales = {log_of(2, 8, 4_KiB, 4_MiB)};
+  calibration.shapes = {log_of(2, 8, 4_KiB, 4_MiB)};
   check_band(calibration, 2, 8, 4_KiB, kNoise);
   check_band(calibration, 2, 8, 4_MiB, kNoise);
   check_band(calibration, 2, 8, 8_MiB, root(kNoise, 0.03));
   check_band(calibration, 2, 8, 64_MiB, root(kNoise, 0.12));
   check_band(calibration, 2, 8, 256_B, root(kNoise, 0.12));
-  calibration.misfit = {.small = 0.1, .middle = 0.1, .large = 0.1};
+  calibration.residual_deviation = {.small = 0.1, .middle = 0.1, .large = 0.1};
   check_band(calibration, 2, 8, 32_MiB,
              root(root(kNoise, 0.09), std::sqrt(lost(0.5)) * misfit(0.1, 3.08)));
-  // Another log of the very scale that has the size closes both.
-  calibration.scales.push_back(log_of(2, 8, 1_MiB, 64_MiB));
+  // Another log of the very shape that has the size closes both.
+  calibration.shapes.push_back(log_of(2, 8, 1_MiB, 64_MiB));
   check_band(calibration, 2, 8, 32_MiB, kNoise);
 }
 
-TEST_CASE("calibrated band: the nearest log is that of the nearest scale, then of nearest sizes") {
+TEST_CASE(
+    "calibrated band: the nearest log is that of the nearest job shape, then of nearest sizes") {
   Calibration calibration;
   CHECK(nearest_log(calibration, 2, 8, 1_MiB) == nullptr);
-  calibration.scales = {log_of(2, 8, 8_B, 1_KiB), log_of(2, 8, 1_KiB, 1_MiB), log_of(8, 8),
+  calibration.shapes = {log_of(2, 8, 8_B, 1_KiB), log_of(2, 8, 1_KiB, 1_MiB), log_of(8, 8),
                         log_of(1, 8)};
   const auto nearest = [&](int nodes, int gpus, Bytes size) {
-    return nearest_log(calibration, nodes, gpus, size) - calibration.scales.data();
+    return nearest_log(calibration, nodes, gpus, size) - calibration.shapes.data();
   };
   CHECK(nearest(2, 8, 4_MiB) == 1);
   CHECK(nearest(2, 8, 64_B) == 0);
@@ -166,9 +167,9 @@ TEST_CASE("calibrated band: the nearest log is that of the nearest scale, then o
   CHECK(nearest(2, 1, 64_B) == 0);
 }
 
-TEST_CASE("calibrated band: whether a scale and a size were measured, to the byte") {
+TEST_CASE("calibrated band: whether a job shape and a size were measured, to the byte") {
   Calibration calibration;
-  calibration.scales = {log_of(2, 8, 1_KiB, 1_MiB), log_of(4, 4, 64_B, 1_KiB)};
+  calibration.shapes = {log_of(2, 8, 1_KiB, 1_MiB), log_of(4, 4, 64_B, 1_KiB)};
   CHECK(is_calibrated_at(calibration, 2, 8));
   CHECK(is_calibrated_at(calibration, 4, 4));
   CHECK_FALSE(is_calibrated_at(calibration, 2, 4));
@@ -185,9 +186,9 @@ TEST_CASE("calibrated band: whether a scale and a size were measured, to the byt
 TEST_CASE("calibrated band: NCCL's version is that of the nearest log") {
   Calibration calibration;
   CHECK_FALSE(nearest_nccl(calibration, 2, 8));
-  calibration.scales = {log_of(2, 8), log_of(16, 8), log_of(1, 8)};
-  calibration.scales[0].nccl = NcclVersion{2, 18, 1};
-  calibration.scales[1].nccl = NcclVersion{2, 21, 5};
+  calibration.shapes = {log_of(2, 8), log_of(16, 8), log_of(1, 8)};
+  calibration.shapes[0].nccl = NcclVersion{2, 18, 1};
+  calibration.shapes[1].nccl = NcclVersion{2, 21, 5};
   CHECK(nearest_nccl(calibration, 2, 8) == NcclVersion{2, 18, 1});
   CHECK(nearest_nccl(calibration, 8, 8) == NcclVersion{2, 21, 5});
   CHECK(nearest_nccl(calibration, 3, 8) == NcclVersion{2, 18, 1});
@@ -197,9 +198,9 @@ TEST_CASE("calibrated band: NCCL's version is that of the nearest log") {
 TEST_CASE("calibrated band: logs are of several releases where major or minor differ") {
   const auto several = [](std::optional<NcclVersion> a, std::optional<NcclVersion> b) {
     Calibration calibration;
-    calibration.scales = {log_of(2, 8), log_of(4, 8), log_of(8, 8)};
-    calibration.scales[0].nccl = calibration.scales[1].nccl = a;
-    calibration.scales[2].nccl = b;
+    calibration.shapes = {log_of(2, 8), log_of(4, 8), log_of(8, 8)};
+    calibration.shapes[0].nccl = calibration.shapes[1].nccl = a;
+    calibration.shapes[2].nccl = b;
     return of_several_releases(calibration);
   };
   CHECK_FALSE(several(NcclVersion{2, 18, 1}, NcclVersion{2, 18, 6}));
@@ -209,9 +210,9 @@ TEST_CASE("calibrated band: logs are of several releases where major or minor di
   CHECK_FALSE(several(std::nullopt, std::nullopt));
 }
 
-TEST_CASE("calibrated band: scales outside what was measured are named, nodes before GPUs") {
+TEST_CASE("calibrated band: job shapes outside what was measured are named, nodes before GPUs") {
   Calibration calibration;
-  calibration.scales = {log_of(2, 4), log_of(16, 8)};
+  calibration.shapes = {log_of(2, 4), log_of(16, 8)};
   CHECK(beyond_calibration(calibration, 2, 4).empty());
   CHECK(beyond_calibration(calibration, 16, 8).empty());
   CHECK(beyond_calibration(calibration, 4, 6).empty());
@@ -224,12 +225,12 @@ TEST_CASE("calibrated band: scales outside what was measured are named, nodes be
   CHECK(beyond_calibration(calibration, 2, 1) ==
         "1 GPU per node lies beyond the calibrated range (4..8 GPUs)");
   CHECK(beyond_calibration(calibration, 1, 1).empty());
-  calibration.scales = {log_of(1, 1)};
+  calibration.shapes = {log_of(1, 1)};
   CHECK(beyond_calibration(calibration, 1, 2) ==
         "2 GPUs per node lie beyond the calibrated range (1 GPU)");
   CHECK(beyond_calibration(calibration, 2, 1) ==
         "2 nodes lie beyond the calibrated range (1 node)");
-  calibration.scales = {log_of(4, 8)};
+  calibration.shapes = {log_of(4, 8)};
   CHECK(beyond_calibration(calibration, 2, 8) ==
         "2 nodes lie beyond the calibrated range (4 nodes)");
 }

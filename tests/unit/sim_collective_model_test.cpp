@@ -23,10 +23,10 @@ TEST_CASE("collective model: what chooses, and what predicts") {
   for (CollectiveModel* model : {&analytic, &flow}) {
     REQUIRE(nccl_of(*model) != nullptr);
     CHECK(nccl_of(*model)->tuning.nccl == NcclVersion{2, 18, 3});
-    CHECK(cost_factors_of(*model) == &nccl_of(*model)->scale);
+    CHECK(cost_factors_of(*model) == &nccl_of(*model)->factors);
   }
   for (CollectiveModel* model : {&gloo, &recorded, &none}) CHECK(nccl_of(*model) == nullptr);
-  CHECK(cost_factors_of(gloo) == &std::get<GlooModel>(gloo).scale);
+  CHECK(cost_factors_of(gloo) == &std::get<GlooModel>(gloo).factors);
   CHECK(cost_factors_of(recorded) == nullptr);
   CHECK(cost_factors_of(none) == nullptr);
 }

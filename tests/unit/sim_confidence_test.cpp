@@ -70,7 +70,7 @@ CalibratedShape fitted_log(int nodes, int gpus, const std::string& source = "log
 Cluster calibrated_on(Cluster cluster, const std::vector<CalibratedShape>& logs) {
   Calibration calibration;
   calibration.constants = constants_of(cluster);
-  calibration.scales = logs;
+  calibration.shapes = logs;
   cluster.calibration = std::make_shared<const Calibration>(calibration);
   return cluster;
 }

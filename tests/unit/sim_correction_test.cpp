@@ -11,7 +11,7 @@
 using namespace ddpsim;
 using namespace ddpsim::literals;
 
-TEST_CASE("correction: how alike two measurements err, by size, scale, choice and release") {
+TEST_CASE("correction: how alike two measurements err, by size, job shape, choice and release") {
   const OperatingPoint here{.nodes = 2,
                             .gpus_per_node = 8,
                             .size = 1_MiB,
@@ -28,25 +28,25 @@ TEST_CASE("correction: how alike two measurements err, by size, scale, choice an
     return (1 + steps) * std::exp(-steps);
   };
   const double common = 0.1 * 0.1;
-  const double scale = 0.15 * 0.15;
-  CHECK(correction_covariance(here, here) == doctest::Approx(common + scale));
+  const double shape = 0.15 * 0.15;
+  CHECK(correction_covariance(here, here) == doctest::Approx(common + shape));
   CHECK(with([](auto& at) { at.size = 8_MiB; }) ==
-        doctest::Approx(matern(3, 6) * (common + scale)));
+        doctest::Approx(matern(3, 6) * (common + shape)));
   CHECK(with([](auto& at) { at.size = 128_KiB; }) ==
-        doctest::Approx(matern(3, 6) * (common + scale)));
+        doctest::Approx(matern(3, 6) * (common + shape)));
   CHECK(with([](auto& at) { at.algorithm = Algorithm::tree; }) ==
-        doctest::Approx(0.3 * (common + scale)));
+        doctest::Approx(0.3 * (common + shape)));
   CHECK(with([](auto& at) { at.protocol = Protocol::ll; }) ==
-        doctest::Approx(0.3 * (common + scale)));
+        doctest::Approx(0.3 * (common + shape)));
   CHECK(with([](auto& at) { at.nodes = 8; }) ==
-        doctest::Approx(common + scale * std::exp(-0.5)));  // two of four doublings
+        doctest::Approx(common + shape * std::exp(-0.5)));  // two of four doublings
   CHECK(with([](auto& at) { at.gpus_per_node = 4; }) ==
-        doctest::Approx(common + scale * std::exp(-0.2)));  // one of five
+        doctest::Approx(common + shape * std::exp(-0.2)));  // one of five
   // Nothing is common to one node and several; one doubling and two more away.
-  CHECK(with([](auto& at) { at.nodes = 1; }) == doctest::Approx(scale * std::exp(-0.75)));
+  CHECK(with([](auto& at) { at.nodes = 1; }) == doctest::Approx(shape * std::exp(-0.75)));
 }
 
-TEST_CASE("correction: one release shares its latencies between nodes, whatever the scale") {
+TEST_CASE("correction: one release shares its latencies between nodes, whatever the job shape") {
   OperatingPoint small{.nodes = 2, .gpus_per_node = 8, .size = 64_KiB};
   const double without = correction_covariance(small, small);
   const auto more = [&](OperatingPoint a, OperatingPoint b) {
@@ -84,19 +84,20 @@ TEST_CASE("correction: one release shares its latencies between nodes, whatever 
   CHECK(more(small, tiny) == doctest::Approx(0.09 * six_octaves));
 }
 
-TEST_CASE("correction: a scale's own share reaches no other scale, and a power of two of sizes") {
+TEST_CASE(
+    "correction: a job shape's own share reaches no other job shape, and a power of two of sizes") {
   const OperatingPoint here{.nodes = 2, .gpus_per_node = 8, .size = 1_MiB};
   OperatingPoint other = here;
-  CHECK(own_covariance(here, here) == doctest::Approx(0.09));
+  CHECK(within_shape_covariance(here, here) == doctest::Approx(0.09));
   other.size = 2_MiB;
   const double one_octave = (1 + std::sqrt(3.0)) * std::exp(-std::sqrt(3.0));
-  CHECK(own_covariance(here, other) == doctest::Approx(0.09 * one_octave));
+  CHECK(within_shape_covariance(here, other) == doctest::Approx(0.09 * one_octave));
   other = here;
   other.nodes = 4;
-  CHECK(own_covariance(here, other) == 0);
+  CHECK(within_shape_covariance(here, other) == 0);
   other = here;
   other.gpus_per_node = 4;
-  CHECK(own_covariance(here, other) == 0);
+  CHECK(within_shape_covariance(here, other) == 0);
 }
 
 TEST_CASE("correction: the sum over all points of what each is worth here") {
@@ -107,9 +108,9 @@ TEST_CASE("correction: the sum over all points of what each is worth here") {
   CHECK(correction_at(calibration, here) == 0);
   calibration.correction = {{here, 2, 3}, {elsewhere, -4, 5}};
   const double common = 0.01;
-  const double scale = 0.0225;
+  const double shape = 0.0225;
   CHECK(correction_at(calibration, here) ==
-        doctest::Approx(2 * (common + scale) + 3 * 0.09 - 4 * (common + scale * std::exp(-0.5))));
+        doctest::Approx(2 * (common + shape) + 3 * 0.09 - 4 * (common + shape * std::exp(-0.5))));
   CHECK(correction_at(calibration, elsewhere) ==
-        doctest::Approx(2 * (common + scale * std::exp(-0.5)) - 4 * (common + scale) + 5 * 0.09));
+        doctest::Approx(2 * (common + shape * std::exp(-0.5)) - 4 * (common + shape) + 5 * 0.09));
 }

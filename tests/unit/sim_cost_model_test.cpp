@@ -277,7 +277,7 @@ static double halved(double PathConstants::*share, int nodes, Algorithm algorith
   Cluster cluster = cost_machine(nodes, 4);
   Calibration calibration;
   calibration.constants = constants_of(cluster);
-  calibration.scales = {{nodes, 4, Bytes(8), 1024_MiB, "here"}};
+  calibration.shapes = {{nodes, 4, Bytes(8), 1024_MiB, "here"}};
   const auto took = [&](double value) {
     calibration.constants.*share = value;
     cluster.calibration = std::make_shared<const Calibration>(calibration);

@@ -51,7 +51,7 @@ TEST_CASE("flow: alone on a calibrated cluster it takes what the calibration say
       calibration.constants.hop_growth = {0.2, 0.5, 0.1};
       calibration.correction = {
           {{nodes, 4, 1_MiB, Algorithm::ring, Protocol::simple}, 4 * weight, weight}};
-      calibration.scales = {{nodes, 4, Bytes(8), 1024_MiB, "here"}};
+      calibration.shapes = {{nodes, 4, Bytes(8), 1024_MiB, "here"}};
       cluster.calibration = std::make_shared<const Calibration>(calibration);
       FlowPlanner planner = fabrics::planner(cluster, fabrics::switched(cluster, 8), {});
       for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring})
@@ -69,7 +69,7 @@ TEST_CASE("flow: one planner tells buffers and releases of NCCL apart") {
   Cluster cluster = machine(4, 4);
   Calibration calibration;
   calibration.constants = constants_of(cluster);
-  calibration.scales = {{4, 4, Bytes(8), 64_MiB, "older", "", NcclVersion{2, 18, 0}},
+  calibration.shapes = {{4, 4, Bytes(8), 64_MiB, "older", "", NcclVersion{2, 18, 0}},
                         {4, 4, Bytes(8), 64_MiB, "newer", "", NcclVersion{2, 21, 0}}};
   // What all releases share is faster than the cost model; each of these two by itself is not.
   const OperatingPoint shared{4, 4, Bytes(1 << 16), Algorithm::ring, Protocol::simple};

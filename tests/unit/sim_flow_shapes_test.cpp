@@ -48,7 +48,7 @@ TEST_CASE("flow shapes: every hop of a ring waits for the one before it, the fir
   // Ranks 2, 0, 3, 1 of nodes of two: 0 and 1 are node 0.
   const PipelineShape ring = ring_all_reduce_shape(ring_of({2, 0, 3, 1}), 1, 2);
   REQUIRE(ring.hops.size() == 4);
-  CHECK(ring.lag == 1);
+  CHECK(ring.dependency == ChunkDependency::previous);
   for (std::uint32_t hop = 0; hop < 4; ++hop) {
     CAPTURE(hop);
     CHECK(before(ring, hop) == Hops{(hop + 3) % 4});
@@ -67,7 +67,7 @@ TEST_CASE("flow shapes: a broadcast opens the ring before its first rank") {
   const Fabric fabric = ring_of({2, 0, 3, 1});
   const PipelineShape shape = ring_broadcast_shape(fabric, 1, 2);
   REQUIRE(shape.hops.size() == 3);
-  CHECK(shape.lag == 0);
+  CHECK(shape.dependency == ChunkDependency::same);
   CHECK(before(shape, 0).empty());
   CHECK(before(shape, 1) == Hops{0});
   CHECK(before(shape, 2) == Hops{1});
@@ -88,7 +88,7 @@ TEST_CASE(
   builder.fabric.trees.push_back(tree);
   const PipelineShape shape = tree_all_reduce_shape(builder.fabric, 1, 2);
   REQUIRE(shape.hops.size() == 6);
-  CHECK(shape.lag == 0);
+  CHECK(shape.dependency == ChunkDependency::same);
   const auto hop_over = [&](Route route) {
     std::uint32_t hop = 0;
     while (builder.fabric.links_of(shape.hops[hop].route)[0] != builder.fabric.links_of(route)[0])

@@ -154,12 +154,12 @@ TEST_CASE("gloo: every process of a host takes its part of the cache") {
   CHECK(planned.volume.microseconds() == doctest::Approx(volume_us(8, 1e6, 1.0)));
 }
 
-TEST_CASE("gloo: a scale stretches latencies and bytes apart") {
+TEST_CASE("gloo: cost factors stretch latencies and bytes apart") {
   const GlooLinks links{
       .process = 2_GBps, .host = 100_GBps, .cache = kAmple, .step = 30_us, .start = 60_us};
   const CollectivePlan plain =
       plan(gloo(nodes(1, 2), links), CollectiveKind::broadcast, Bytes(2'000'000));
-  const GlooModel model{.links = links, .scale = {.fixed = 2, .bandwidth = 3}};
+  const GlooModel model{.links = links, .factors = {.fixed = 2, .bandwidth = 3}};
   const CollectivePlan scaled =
       plan(small::on(nodes(1, 2), model), CollectiveKind::broadcast, Bytes(2'000'000));
   CHECK(plain.transfer == 1090_us);

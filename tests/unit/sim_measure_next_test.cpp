@@ -65,7 +65,7 @@ TEST_CASE("measure next: the fixed cost shows at small sizes, whatever the bucke
         ErrorSource::fixed_cost);
   CHECK(next({fixed}, small::node(8))->command == "all_reduce_perf -b 1K -e 32K -f 2 -g 8");
   Calibration calibration;
-  calibration.scales = {{.nodes = 1,
+  calibration.shapes = {{.nodes = 1,
                          .gpus_per_node = 8,
                          .smallest = Bytes(1 << 20),
                          .largest = Bytes(1 << 30),
@@ -88,7 +88,7 @@ TEST_CASE("measure next: all_reduce_perf spans the four sizes that a fit needs a
 
 TEST_CASE("measure next: of a calibrated cluster, what its logs have not, beside all of them") {
   Calibration calibration;
-  calibration.scales = {{.nodes = 1,
+  calibration.shapes = {{.nodes = 1,
                          .gpus_per_node = 8,
                          .smallest = Bytes(8),
                          .largest = Bytes(1 << 22),

@@ -20,8 +20,8 @@ namespace {
 Cluster measured_up_to(std::int64_t largest) {
   Calibration calibration;
   calibration.constants = constants_of(small::node(8));
-  calibration.misfit = {.small = 0.1, .middle = 0.1, .large = 0.1};
-  calibration.scales = {{.nodes = 1,
+  calibration.residual_deviation = {.small = 0.1, .middle = 0.1, .large = 0.1};
+  calibration.shapes = {{.nodes = 1,
                          .gpus_per_node = 8,
                          .smallest = Bytes(8),
                          .largest = Bytes(largest),
@@ -64,9 +64,9 @@ TEST_CASE(
 TEST_CASE("measured sizes: a log of one node says nothing of sizes between nodes") {
   Cluster cluster = measured_up_to(1 << 30);
   Calibration calibration = *cluster.calibration;
-  calibration.scales.push_back(calibration.scales.front());
-  calibration.scales.back().nodes = 2;
-  calibration.scales.back().largest = Bytes(256);
+  calibration.shapes.push_back(calibration.shapes.front());
+  calibration.shapes.back().nodes = 2;
+  calibration.shapes.back().largest = Bytes(256);
   cluster.calibration = std::make_shared<const Calibration>(calibration);
   CHECK(graded({Bytes(25 << 20)}, cluster).grade == Grade::b);
   cluster.nodes = 2;
@@ -89,7 +89,7 @@ TEST_CASE("measured sizes: steps and tables of all-reduces have the grade") {
 TEST_CASE("measured sizes: a log speaks up to four times beyond its sizes, either way") {
   Cluster cluster = measured_up_to(1 << 20);
   Calibration calibration = *cluster.calibration;
-  calibration.scales.front().smallest = 64_KiB;
+  calibration.shapes.front().smallest = 64_KiB;
   cluster.calibration = std::make_shared<const Calibration>(calibration);
   CHECK(graded({16_KiB}, cluster).grade == Grade::b);
   CHECK(graded({16_KiB - 1_B}, cluster).grade == Grade::c);

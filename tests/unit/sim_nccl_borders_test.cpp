@@ -30,7 +30,7 @@ Cluster over(NetworkKind kind, int capability) {
 Cluster selecting(Cluster cluster, const FittedSelection& selection) {
   Calibration calibration;
   calibration.selection = selection;
-  calibration.scales = {{cluster.nodes, cluster.gpus_per_node, Bytes(8), 1024_MiB, "log"}};
+  calibration.shapes = {{cluster.nodes, cluster.gpus_per_node, Bytes(8), 1024_MiB, "log"}};
   cluster.calibration = std::make_shared<const Calibration>(calibration);
   return cluster;
 }

@@ -66,7 +66,7 @@ std::vector<Factors> factors_of(const Cluster& cluster) {
 Cluster calibrated(Cluster cluster, Bytes largest = 1_MiB * 1024) {
   Calibration calibration;
   calibration.constants = constants_of(cluster);
-  calibration.scales = {{.nodes = cluster.nodes,
+  calibration.shapes = {{.nodes = cluster.nodes,
                          .gpus_per_node = 8,
                          .smallest = Bytes(8),
                          .largest = largest,
@@ -129,7 +129,7 @@ TEST_CASE("uncertainty: fixed cost and bandwidth err apart, by the kind of machi
 }
 
 TEST_CASE("uncertainty: factors multiply what the model was scaled by already") {
-  const AnalyticModel model{.tuning = {}, .scale = {.fixed = 2, .bandwidth = 3}};
+  const AnalyticModel model{.tuning = {}, .factors = {.fixed = 2, .bandwidth = 3}};
   CHECK(factors(Job(two_mib(), of_kind(IntraKind::nvswitch, 2), {}, model)) ==
         std::vector<Factors>{{ErrorSource::fixed_cost, 0.5, 3},
                              {ErrorSource::fixed_cost, 8.02, 3},
@@ -158,7 +158,7 @@ TEST_CASE(
   // Sizes up to 64 KiB scatter by 0.12, large ones not: with the 0.05 of any log, 0.13 and 0.05.
   Cluster cluster = calibrated(of_kind(IntraKind::pcie));
   Calibration calibration = *cluster.calibration;
-  calibration.repeats = {.small = 0.12, .middle = 0.5, .large = 0};
+  calibration.repeatability = {.small = 0.12, .middle = 0.5, .large = 0};
   cluster.calibration = std::make_shared<const Calibration>(calibration);
   // Nor do two gradients of 40 bytes make it a matter of small sizes.
   for (const std::int64_t bytes : {std::int64_t{1} << 20, std::int64_t{40}}) {
@@ -208,7 +208,7 @@ TEST_CASE("uncertainty: what a band rests on, in words") {
   CHECK(band_evidence(cluster) ==
         "low and high hold four in five measured times, by 1 log of this cluster");
   Calibration calibration = *cluster.calibration;
-  calibration.scales.push_back(calibration.scales.front());
+  calibration.shapes.push_back(calibration.shapes.front());
   cluster.calibration = std::make_shared<const Calibration>(calibration);
   cluster.nodes = 4;
   CHECK(band_evidence(cluster) ==

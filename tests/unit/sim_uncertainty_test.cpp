@@ -72,8 +72,8 @@ TEST_CASE("uncertainty: of a cluster without logs, fixed cost is known far less 
 
 TEST_CASE("uncertainty: a calibration's own bands, at small sizes and at the largest bucket's") {
   Calibration calibration;
-  calibration.misfit = {.small = 0.2, .middle = 0.1, .large = 0.05};
-  calibration.scales = {{.nodes = 2,
+  calibration.residual_deviation = {.small = 0.2, .middle = 0.1, .large = 0.05};
+  calibration.shapes = {{.nodes = 2,
                          .gpus_per_node = 8,
                          .smallest = Bytes(1 << 20),
                          .largest = Bytes(1 << 23),

@@ -58,7 +58,7 @@ TEST_CASE("workload: the stall is what an iteration takes beyond its parts") {
   CHECK(stall(step) == -41_us);
 }
 
-TEST_CASE("time scale: fixed cost and bytes err apart") {
+TEST_CASE("cost factors: fixed cost and bytes err apart") {
   CHECK(CostFactors{}.apply(100_us, 60_us) == 100_us);
   CHECK(CostFactors{.fixed = 2}.apply(100_us, 60_us) == 140_us);
   CHECK(CostFactors{.bandwidth = 2}.apply(100_us, 60_us) == 160_us);

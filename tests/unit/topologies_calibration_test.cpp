@@ -26,7 +26,7 @@ const std::string kGoodCluster = R"({"schema": "ddpsim.cluster/1", "name": "lab"
    "rendezvous_us": 0, "channel_us": 0.3, "local_share": 0.8, "nic_share": 0.9, "single_gpu_per_node": 0.66,
    "ll_gbps": 1.5, "ll128_gbps": 8, "nvls_start_us": 31, "nvls_wave_us": 2.3, "nvls_share": 0.7,
    "overlap": 2.5},
-  "misfit": {"small": 0.1, "middle": 0.2, "large": 0.1},
+  "residual_deviation": {"small": 0.1, "middle": 0.2, "large": 0.1},
   "logs": [{"source": "a.txt", "nodes": 1, "gpus_per_node": 2, "smallest_bytes": 8,
             "largest_bytes": 1024}],
   "correction": [{"nodes": 1, "gpus_per_node": 2, "points": [[8, "ring", "LL", 0.5, 0]]}]}})";
@@ -62,16 +62,16 @@ TEST_CASE("calibration of a cluster file: what later fits know is read, and may 
       "\"overlap\": 2.5, \"per_channel_start_us\": 0.7, \"ring_ends\": 0.5, \"tree_share\": 0.9, "
       "\"ll_share\": 0.3, \"hop_growth\": [0.1, -0.2, 0.3]},"
       "\"selection\": {\"tree_factor\": 0.9, \"ll128_between_nodes\": false},"
-      "\"repeats\": {\"small\": 0.2, \"middle\": 0.3, \"large\": 0.04},");
+      "\"repeatability\": {\"small\": 0.2, \"middle\": 0.3, \"large\": 0.04},");
   const Cluster after = parse_cluster(later, "lab.json");
   CHECK(after.calibration->constants.hop_growth[1] == -0.2);
   CHECK(after.calibration->constants.tree_share == 0.9);
   CHECK(before.calibration->constants.ll_share == 1);
   CHECK(after.calibration->constants.ll_share == 0.3);
   CHECK(after.calibration->selection.tree_factor == 0.9);
-  CHECK(after.calibration->repeats.middle == 0.3);
-  CHECK(before.calibration->repeats.middle == 0);
-  CHECK(before.calibration->scales.front().fault.empty());
+  CHECK(after.calibration->repeatability.middle == 0.3);
+  CHECK(before.calibration->repeatability.middle == 0);
+  CHECK(before.calibration->shapes.front().fault.empty());
   CHECK_FALSE(after.calibration->selection.ll128_between_nodes);
   const auto refused = [&](const std::string& from, const std::string& to) {
     std::string text = later;
@@ -92,9 +92,9 @@ TEST_CASE("calibration of a cluster file: what is written is read again, to the 
   written.constants.ring_ends = 0.25;
   written.constants.hop_growth = {0.1, -0.2, 1.0 / 3};
   written.selection = {.tree_factor = 0.875, .ll128_between_nodes = false};
-  written.repeats = {0.01, 0.02, 0.03};
-  written.misfit = {0.11, 0.12, 0.13};
-  written.scales = {{2, 2, Bytes(8), Bytes(1 << 20), "older.txt", "", NcclVersion{2, 18, 3}},
+  written.repeatability = {0.01, 0.02, 0.03};
+  written.residual_deviation = {0.11, 0.12, 0.13};
+  written.shapes = {{2, 2, Bytes(8), Bytes(1 << 20), "older.txt", "", NcclVersion{2, 18, 3}},
                     {2, 2, Bytes(16), Bytes(1 << 30), "newer.txt",
                      "its large sizes take 2.1 times the cost model's", NcclVersion{2, 21, 5}},
                     {1, 1, Bytes(16), Bytes(1 << 30), "silent.txt", "", std::nullopt}};
@@ -115,15 +115,15 @@ TEST_CASE("calibration of a cluster file: what is written is read again, to the 
   CHECK(read.constants.start_us == written.constants.start_us);
   CHECK(read.selection.tree_factor == written.selection.tree_factor);
   CHECK_FALSE(read.selection.ll128_between_nodes);
-  CHECK(read.repeats.large == written.repeats.large);
-  CHECK(read.misfit.middle == written.misfit.middle);
-  REQUIRE(read.scales.size() == written.scales.size());
-  for (std::size_t i = 0; i < read.scales.size(); ++i) {
-    CHECK(read.scales[i].source == written.scales[i].source);
-    CHECK(read.scales[i].fault == written.scales[i].fault);
-    CHECK(read.scales[i].nccl == written.scales[i].nccl);
-    CHECK(read.scales[i].smallest == written.scales[i].smallest);
-    CHECK(read.scales[i].largest == written.scales[i].largest);
+  CHECK(read.repeatability.large == written.repeatability.large);
+  CHECK(read.residual_deviation.middle == written.residual_deviation.middle);
+  REQUIRE(read.shapes.size() == written.shapes.size());
+  for (std::size_t i = 0; i < read.shapes.size(); ++i) {
+    CHECK(read.shapes[i].source == written.shapes[i].source);
+    CHECK(read.shapes[i].fault == written.shapes[i].fault);
+    CHECK(read.shapes[i].nccl == written.shapes[i].nccl);
+    CHECK(read.shapes[i].smallest == written.shapes[i].smallest);
+    CHECK(read.shapes[i].largest == written.shapes[i].largest);
   }
   REQUIRE(read.correction.size() == 2);
   for (const OperatingPoint& at : {older, newer, place})
@@ -139,7 +139,7 @@ TEST_CASE("calibration of a cluster file: what cannot be is refused with its pla
   CHECK(mentions(cluster_complaint(good_with("\"local_share\": 0.8", "\"local_share\": 1.2")),
                  "local_share"));
   CHECK(mentions(cluster_complaint(good_with("\"ll_gbps\": 1.5", "\"ll_gbps\": 0")), "ll_gbps"));
-  CHECK(mentions(cluster_complaint(good_with("[1, 2, 4]", "[1, 2]")), "has 2 times"));
+  CHECK(mentions(cluster_complaint(good_with("[1, 2, 4]", "[1, 2]")), "has 2 values"));
   CHECK(mentions(cluster_complaint(good_with("\"overlap\": 2.5", "\"overlap\": 0.5")), "overlap"));
   CHECK(mentions(cluster_complaint(good_with("\"overlap\": 2.5", "\"overlapp\": 2.5")), "overlap"));
   CHECK(mentions(cluster_complaint(
@@ -156,9 +156,9 @@ TEST_CASE("calibration of a cluster file: what cannot be is refused with its pla
   CHECK(mentions(cluster_complaint(good_with("\"nodes\": 1, \"gpus_per_node\": 2, \"smallest",
                                              "\"nodes\": 0, \"gpus_per_node\": 2, \"smallest")),
                  "/calibration/logs/0/nodes"));
-  CHECK(mentions(cluster_complaint(
-                     good_with("\"misfit\": {\"small\": 0.1", "\"misfit\": {\"small\": \"0.1\"")),
-                 "misfit"));
+  CHECK(mentions(cluster_complaint(good_with("\"residual_deviation\": {\"small\": 0.1",
+                                             "\"residual_deviation\": {\"small\": \"0.1\"")),
+                 "residual_deviation"));
 }
 
 TEST_CASE("calibration of a cluster file: every constant goes out and comes back in its place") {
@@ -166,7 +166,7 @@ TEST_CASE("calibration of a cluster file: every constant goes out and comes back
   written.constants = round_costs::constants();
   written.constants.ring_ends = 0.75;
   written.constants.hop_growth = {0.1, 0.2, 0.3};
-  written.scales = {{3, 2, Bytes(8), Bytes(1024), "log"}};
+  written.shapes = {{3, 2, Bytes(8), Bytes(1024), "log"}};
   for (const Algorithm algorithm :
        {Algorithm::tree, Algorithm::ring, Algorithm::collnet_direct, Algorithm::collnet_chain,
         Algorithm::nvls, Algorithm::nvls_tree})
@@ -197,29 +197,29 @@ TEST_CASE("calibration of a cluster file: every constant goes out and comes back
   CHECK(out.tree_share == in.tree_share);
   CHECK(out.ll_share == in.ll_share);
   CHECK(out.hop_growth == in.hop_growth);
-  REQUIRE(read.scales.size() == 1);
-  CHECK(read.scales[0].nodes == 3);
-  CHECK(read.scales[0].gpus_per_node == 2);
-  CHECK(read.scales[0].smallest == Bytes(8));
-  CHECK(read.scales[0].largest == Bytes(1024));
+  REQUIRE(read.shapes.size() == 1);
+  CHECK(read.shapes[0].nodes == 3);
+  CHECK(read.shapes[0].gpus_per_node == 2);
+  CHECK(read.shapes[0].smallest == Bytes(8));
+  CHECK(read.shapes[0].largest == Bytes(1024));
   REQUIRE(read.correction.size() == written.correction.size());
   for (std::size_t i = 0; i < read.correction.size(); ++i) {
     CAPTURE(i);
     const CorrectionPoint& point = read.correction[i];
-    CHECK(point.place.nodes == 3);
-    CHECK(point.place.gpus_per_node == 2);
-    CHECK(point.place.size == Bytes(64));
-    CHECK(point.place.algorithm == written.correction[i].place.algorithm);
-    CHECK(point.place.protocol == written.correction[i].place.protocol);
+    CHECK(point.at.nodes == 3);
+    CHECK(point.at.gpus_per_node == 2);
+    CHECK(point.at.size == Bytes(64));
+    CHECK(point.at.algorithm == written.correction[i].at.algorithm);
+    CHECK(point.at.protocol == written.correction[i].at.protocol);
     CHECK(point.weight == 0.25);
-    CHECK(point.own == -0.5);
+    CHECK(point.within_shape == -0.5);
   }
 }
 
 TEST_CASE("cluster writer: a line written as a file is the same cluster") {
   Calibration calibration;
   calibration.constants = round_costs::constants();
-  calibration.scales = {{1, 1, Bytes(8), Bytes(1024), "log"}};
+  calibration.shapes = {{1, 1, Bytes(8), Bytes(1024), "log"}};
   for (const char* line : {
            "node:1 gpu:1xT4",
            "node:1 gpu:2xV100 nvlink:6x25GBps:pair",
@@ -265,7 +265,7 @@ TEST_CASE(
       "nccl": {"search_channels": 3, "per_channel": "5GBps"}})");
   Calibration calibration;
   calibration.constants = round_costs::constants();
-  calibration.scales = {{1, 2, Bytes(8), Bytes(1024), "log"}};
+  calibration.shapes = {{1, 2, Bytes(8), Bytes(1024), "log"}};
   const std::string one = calibrated_cluster_file(path.string(), calibration);
   const std::string four = calibrated_cluster_file(path.string() + "@4", calibration);
   std::filesystem::remove(path);

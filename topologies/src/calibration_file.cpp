@@ -10,6 +10,7 @@
 
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/cost_constants.hpp"
 #include "description.hpp"
 
 namespace ddpsim {
@@ -17,78 +18,53 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-constexpr double kLongestLatency_us = 1e6;  // us: no latency of a network takes a second
-constexpr double kFastestBlock = 1e4;       // GB/s of one thread block
-constexpr double kHeaviest = 1e6;           // of a logarithm over its covariance
-constexpr double kMostGrowth = 10;          // of a logarithm
+constexpr double kHeaviest = 1e6;  // of a logarithm over its covariance
 constexpr std::size_t kMostLogs = 10'000;
 constexpr std::size_t kMostPoints = 100'000;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
-double time_us(const Object& fields, std::string_view key) {
-  return fields.required(key).number(0, kLongestLatency_us);
-}
-
-double share(const Object& fields, std::string_view key) {
-  const Cursor cursor = fields.required(key);
-  const double value = cursor.number(0, 1);
-  if (!(value > 0))
-    cursor.fail("is 0: nothing would ever arrive", "Expected more than 0, at most 1");
+double read_constant(const Cursor& cursor, const CostConstant& constant) {
+  const auto [least, most, positive] = constant.range;
+  const double value = cursor.number(least, most);
+  if (positive && value == 0)
+    cursor.fail("is 0: nothing would ever arrive",
+                fmt::format("Expected more than 0, at most {} ({})", most, constant.unit));
   return value;
 }
 
-double rate(const Object& fields, std::string_view key) {
-  const Cursor cursor = fields.required(key);
-  const double value = cursor.number(0, kFastestBlock);
-  if (!(value > 0)) cursor.fail("is 0: nothing would ever arrive", "Expected GB/s");
-  return value;
-}
-
-ProtocolLatency by_protocol(const Object& fields, std::string_view key) {
-  const Cursor cursor = fields.required(key);
-  const std::vector<Cursor> items = cursor.array();
-  ProtocolLatency out{};
-  if (items.size() != out.size())
-    cursor.fail(fmt::format("has {} times", items.size()), "Expected three: LL, LL128, Simple");
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = items[i].number(0, kLongestLatency_us);
-  return out;
+/// The rows of `rest` that begin it and are elements of one constant.
+std::span<const CostConstant> elements(std::span<const CostConstant> rest) {
+  const auto end = std::ranges::find_if_not(
+      rest, [&](const CostConstant& row) { return row.name == rest.front().name; });
+  return rest.first(static_cast<std::size_t>(end - rest.begin()));
 }
 
 PathConstants read_constants(const Cursor& cursor) {
-  const Object fields =
-      cursor.object({"launch_us",           "start_us",   "local_us",    "hop_us",
-                     "rendezvous_us",       "channel_us", "local_share", "nic_share",
-                     "single_gpu_per_node", "ll_gbps",    "ll128_gbps",  "nvls_start_us",
-                     "nvls_wave_us",        "nvls_share", "overlap",     "per_channel_start_us",
-                     "ring_ends",           "tree_share", "ll_share",    "hop_growth"});
+  std::vector<std::string_view> names;
+  for (const CostConstant& constant : cost_constants())
+    if (names.empty() || names.back() != constant.name) names.push_back(constant.name);
+  const Object fields = cursor.object(names);
   PathConstants out;
-  out.launch_us = time_us(fields, "launch_us");
-  out.start_us = by_protocol(fields, "start_us");
-  out.local_us = by_protocol(fields, "local_us");
-  out.hop_us = by_protocol(fields, "hop_us");
-  out.rendezvous_us = time_us(fields, "rendezvous_us");
-  out.channel_us = time_us(fields, "channel_us");
-  out.local_share = share(fields, "local_share");
-  out.nic_share = share(fields, "nic_share");
-  out.single_gpu_per_node = share(fields, "single_gpu_per_node");
-  out.ll_gbps = rate(fields, "ll_gbps");
-  out.ll128_gbps = rate(fields, "ll128_gbps");
-  out.nvls_start_us = time_us(fields, "nvls_start_us");
-  out.nvls_wave_us = time_us(fields, "nvls_wave_us");
-  out.nvls_share = share(fields, "nvls_share");
-  out.overlap = fields.required("overlap").number(1, 100);
-  // Files written before these were known go without.
-  if (const auto us = fields.optional("per_channel_start_us"))
-    out.per_channel_start_us = us->number(0, kLongestLatency_us);
-  if (const auto seen = fields.optional("ring_ends")) out.ring_ends = seen->number(0, 1);
-  if (fields.optional("tree_share")) out.tree_share = share(fields, "tree_share");
-  if (fields.optional("ll_share")) out.ll_share = share(fields, "ll_share");
-  if (const auto growth = fields.optional("hop_growth")) {
-    const std::vector<Cursor> items = growth->array();
-    if (items.size() != out.hop_growth.size())
-      growth->fail(fmt::format("has {} values", items.size()), "Expected three");
-    for (std::size_t i = 0; i < items.size(); ++i)
-      out.hop_growth[i] = items[i].number(-kMostGrowth, kMostGrowth);
+  for (auto rest = cost_constants(); !rest.empty();) {
+    const std::span<const CostConstant> rows = elements(rest);
+    rest = rest.subspan(rows.size());
+    const CostConstant& first = rows.front();
+    const std::optional<Cursor> stated =
+        first.required ? fields.required(first.name) : fields.optional(first.name);
+    if (!stated) continue;
+    if (first.element.empty()) {
+      first.of(out) = read_constant(*stated, first);
+      continue;
+    }
+    const std::vector<Cursor> values = stated->array();
+    if (values.size() != rows.size()) {
+      std::string wanted;
+      for (const CostConstant& row : rows)
+        wanted += (wanted.empty() ? "" : ", ") + std::string(row.element);
+      stated->fail(fmt::format("has {} values", values.size()), "Expected one each for " + wanted);
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      rows[i].of(out) = read_constant(values[i], rows[i]);
   }
   return out;
 }
@@ -158,59 +134,45 @@ Protocol read_protocol(const Cursor& cursor) {
   return word == "LL128" ? Protocol::ll128 : Protocol::simple;
 }
 
-CorrectionPoint read_point(const Cursor& cursor, const OperatingPoint& scale) {
+CorrectionPoint read_point(const Cursor& cursor, const OperatingPoint& shape) {
   const std::vector<Cursor> items = cursor.array();
   if (items.size() != 5)
     cursor.fail(fmt::format("has {} values", items.size()),
                 "Expected five: size in bytes, algorithm, protocol, two weights");
-  OperatingPoint place = scale;
-  place.size = Bytes(items[0].integer(1, kMostBytes));
-  place.algorithm = read_algorithm(items[1]);
-  place.protocol = read_protocol(items[2]);
-  return {place, items[3].number(-kHeaviest, kHeaviest), items[4].number(-kHeaviest, kHeaviest)};
+  OperatingPoint at = shape;
+  at.size = Bytes(items[0].integer(1, kMostBytes));
+  at.algorithm = read_algorithm(items[1]);
+  at.protocol = read_protocol(items[2]);
+  return {at, items[3].number(-kHeaviest, kHeaviest), items[4].number(-kHeaviest, kHeaviest)};
 }
 
 void read_correction(const Cursor& cursor, std::vector<CorrectionPoint>& out) {
   const Object fields = cursor.object({"nodes", "gpus_per_node", "nccl", "points"});
-  OperatingPoint scale;
-  scale.nccl = read_version(fields);
-  scale.nodes = static_cast<int>(fields.required("nodes").integer(1, kMostNodes));
-  scale.gpus_per_node =
+  OperatingPoint shape;
+  shape.nccl = read_version(fields);
+  shape.nodes = static_cast<int>(fields.required("nodes").integer(1, kMostNodes));
+  shape.gpus_per_node =
       static_cast<int>(fields.required("gpus_per_node").integer(1, kMostGpusPerNode));
   for (const Cursor& point : fields.required("points").array()) {
     if (out.size() == kMostPoints) point.fail(fmt::format("more than {} points", kMostPoints));
-    out.push_back(read_point(point, scale));
+    out.push_back(read_point(point, shape));
   }
 }
 
-void write_triple(JsonWriter& json, std::string_view key, const ProtocolLatency& us) {
-  json.key(key).begin_array(Layout::line);
-  for (const double value : us) json.number(value);
-  json.end_array();
-}
-
-void write_constants(JsonWriter& json, const PathConstants& law) {
+void write_constants(JsonWriter& json, PathConstants constants) {
   json.key("constants").begin_object();
-  json.key("launch_us").number(law.launch_us);
-  write_triple(json, "start_us", law.start_us);
-  write_triple(json, "local_us", law.local_us);
-  write_triple(json, "hop_us", law.hop_us);
-  json.key("rendezvous_us").number(law.rendezvous_us);
-  json.key("channel_us").number(law.channel_us);
-  json.key("local_share").number(law.local_share);
-  json.key("nic_share").number(law.nic_share);
-  json.key("single_gpu_per_node").number(law.single_gpu_per_node);
-  json.key("ll_gbps").number(law.ll_gbps);
-  json.key("ll128_gbps").number(law.ll128_gbps);
-  json.key("nvls_start_us").number(law.nvls_start_us);
-  json.key("nvls_wave_us").number(law.nvls_wave_us);
-  json.key("nvls_share").number(law.nvls_share);
-  json.key("overlap").number(law.overlap);
-  json.key("per_channel_start_us").number(law.per_channel_start_us);
-  json.key("ring_ends").number(law.ring_ends);
-  json.key("tree_share").number(law.tree_share);
-  json.key("ll_share").number(law.ll_share);
-  write_triple(json, "hop_growth", law.hop_growth);
+  for (auto rest = cost_constants(); !rest.empty();) {
+    const std::span<const CostConstant> rows = elements(rest);
+    rest = rest.subspan(rows.size());
+    json.key(rows.front().name);
+    if (rows.front().element.empty()) {
+      json.number(rows.front().of(constants));
+      continue;
+    }
+    json.begin_array(Layout::line);
+    for (const CostConstant& row : rows) json.number(row.of(constants));
+    json.end_array();
+  }
   json.end_object();
 }
 
@@ -234,26 +196,26 @@ void write_log(JsonWriter& json, const CalibratedShape& log) {
   json.end_object();
 }
 
-bool same_scale(const CorrectionPoint& a, const CorrectionPoint& b) {
-  return a.place.nodes == b.place.nodes && a.place.gpus_per_node == b.place.gpus_per_node &&
-         a.place.nccl == b.place.nccl;
+bool same_shape(const CorrectionPoint& a, const CorrectionPoint& b) {
+  return a.at.nodes == b.at.nodes && a.at.gpus_per_node == b.at.gpus_per_node &&
+         a.at.nccl == b.at.nccl;
 }
 
-/// All points of one scale, which stand side by side.
-void write_scale(JsonWriter& json, std::span<const CorrectionPoint> points) {
-  const OperatingPoint& scale = points.front().place;
+/// All points of one shape, which stand side by side.
+void write_shape(JsonWriter& json, std::span<const CorrectionPoint> points) {
+  const OperatingPoint& shape = points.front().at;
   json.begin_object();
-  json.key("nodes").integer(scale.nodes);
-  json.key("gpus_per_node").integer(scale.gpus_per_node);
-  write_version(json, scale.nccl);
+  json.key("nodes").integer(shape.nodes);
+  json.key("gpus_per_node").integer(shape.gpus_per_node);
+  write_version(json, shape.nccl);
   json.key("points").begin_array();
   for (const CorrectionPoint& point : points) {
     json.begin_array(Layout::line);
-    json.integer(point.place.size.count());
-    json.string(name_of(point.place.algorithm));
-    json.string(name_of(point.place.protocol));
+    json.integer(point.at.size.count());
+    json.string(name_of(point.at.algorithm));
+    json.string(name_of(point.at.protocol));
     json.number(point.weight);
-    json.number(point.own);
+    json.number(point.within_shape);
     json.end_array();
   }
   json.end_array();
@@ -263,23 +225,24 @@ void write_scale(JsonWriter& json, std::span<const CorrectionPoint> points) {
 }  // namespace
 
 Calibration read_calibration(const Cursor& cursor) {
-  const Object fields =
-      cursor.object({"constants", "selection", "misfit", "repeats", "logs", "correction"});
+  const Object fields = cursor.object(
+      {"constants", "selection", "residual_deviation", "repeatability", "logs", "correction"});
   Calibration out;
   if (const auto correction = fields.optional("correction"))
-    for (const Cursor& scale : correction->array()) read_correction(scale, out.correction);
+    for (const Cursor& shape : correction->array()) read_correction(shape, out.correction);
   if (const auto logs = fields.optional("logs")) {
     for (const Cursor& log : logs->array()) {
-      if (out.scales.size() == kMostLogs) log.fail(fmt::format("more than {} logs", kMostLogs));
-      out.scales.push_back(read_log(log));
+      if (out.shapes.size() == kMostLogs) log.fail(fmt::format("more than {} logs", kMostLogs));
+      out.shapes.push_back(read_log(log));
     }
-    if (out.scales.empty()) logs->fail("is empty; a calibration rests on one log at least");
+    if (out.shapes.empty()) logs->fail("is empty; a calibration rests on one log at least");
   }
   out.constants = read_constants(fields.required("constants"));
   if (const auto selection = fields.optional("selection"))
     out.selection = read_selection(*selection);
-  out.misfit = read_spread(fields.required("misfit"));
-  if (const auto repeats = fields.optional("repeats")) out.repeats = read_spread(*repeats);
+  out.residual_deviation = read_spread(fields.required("residual_deviation"));
+  if (const auto repeatability = fields.optional("repeatability"))
+    out.repeatability = read_spread(*repeatability);
   fields.required("logs");
   return out;
 }
@@ -291,19 +254,19 @@ void write_calibration(JsonWriter& json, const Calibration& calibration) {
   json.key("tree_factor").number(calibration.selection.tree_factor);
   json.key("ll128_between_nodes").boolean(calibration.selection.ll128_between_nodes);
   json.end_object();
-  write_spread(json, "misfit", calibration.misfit);
-  write_spread(json, "repeats", calibration.repeats);
+  write_spread(json, "residual_deviation", calibration.residual_deviation);
+  write_spread(json, "repeatability", calibration.repeatability);
   json.key("logs").begin_array();
-  for (const CalibratedShape& log : calibration.scales) write_log(json, log);
+  for (const CalibratedShape& log : calibration.shapes) write_log(json, log);
   json.end_array();
   json.key("correction").begin_array();
   std::span<const CorrectionPoint> rest = calibration.correction;
   while (!rest.empty()) {
     const auto end = std::find_if_not(rest.begin(), rest.end(), [&](const CorrectionPoint& point) {
-      return same_scale(rest.front(), point);
+      return same_shape(rest.front(), point);
     });
     const auto count = static_cast<std::size_t>(end - rest.begin());
-    write_scale(json, rest.first(count));
+    write_shape(json, rest.first(count));
     rest = rest.subspan(count);
   }
   json.end_array();

@@ -8,16 +8,16 @@
 
 #include "ddpsim/calibrate/measured_log.hpp"
 #include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/cost_constants.hpp"
 #include "ddpsim/sim/nccl.hpp"
 
 namespace ddpsim {
 
 /// The cluster at another size. Throws InputError where it has none such.
-using ClusterAt = std::function<Cluster(Scale)>;
+using ClusterAt = std::function<Cluster(JobShape)>;
 
 struct FittedConstant {
-  std::string name;   ///< as in the cluster file: "hop_us"
-  std::string which;  ///< "LL", "Simple"; empty where there is one only
+  const CostConstant* constant;
   double before = 0;  ///< of the uncalibrated cost model
   double value = 0;
   double low = 0;   ///< four in five chances that it lies between …
@@ -26,7 +26,7 @@ struct FittedConstant {
 
 struct FitResidual {
   std::size_t log = 0;  ///< index into Fit::used
-  Scale scale;
+  JobShape shape;
   Bytes size;
   CollectiveChoice choice;
   double measured_us = 0;
@@ -56,9 +56,12 @@ struct FitOptions {
 };
 
 /// Throws InputError: nothing left to fit, too few points, one size only, logs that contradict each
-/// other, times or sizes in other units, a scale that the log does not say.
+/// other, times or sizes in other units, a shape that the log does not say.
 Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& cluster_at,
                     const FitOptions& options);
+
+/// From this size on a fit is judged: what lies below is latency alone.
+inline constexpr Bytes kSmallestJudged{1 << 10};
 
 /// Median and 90th percentile of |calibrated / measured - 1| and |modelled / measured - 1| over sizes.
 struct FitErrors {

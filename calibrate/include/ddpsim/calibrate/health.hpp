@@ -23,7 +23,7 @@ struct LogHealth {
   bool healthy() const { return faults.empty(); }
 };
 
-/// `cluster` has the log's scale. Compares with the uncalibrated cost model and with what links can carry
+/// `cluster` has the log's shape. Compares with the uncalibrated cost model and with what links can carry
 /// at all; names the likely cause where another machine would explain the times.
 LogHealth health(const MeasuredLog& log, const Cluster& cluster, const CollectiveTuning& tuning);
 

@@ -15,11 +15,11 @@
 
 namespace ddpsim {
 
-struct Scale {
+struct JobShape {
   int nodes = 1;
   int gpus_per_node = 1;
   constexpr int ranks() const { return nodes * gpus_per_node; }
-  constexpr bool operator==(const Scale&) const = default;
+  constexpr bool operator==(const JobShape&) const = default;
 };
 
 /// One row of an all_reduce_perf table.
@@ -40,7 +40,7 @@ struct NcclDecision {
   std::optional<int> channels;
 };
 
-/// What a log says of one scale.
+/// What a log says of one shape.
 struct MeasuredLog {
   std::string source;        ///< file, for messages and provenance
   std::optional<int> nodes;  ///< as read or as stated by LOG@NxG
@@ -57,33 +57,33 @@ struct MeasuredLog {
   std::vector<std::string> recognised;  ///< what was read, a sentence each
   std::vector<std::string> warnings;
 
-  std::optional<Scale> scale() const {
+  std::optional<JobShape> shape() const {
     if (!nodes || !gpus_per_node) return std::nullopt;
-    return Scale{*nodes, *gpus_per_node};
+    return JobShape{*nodes, *gpus_per_node};
   }
 };
 
 /// Message of the InputError for a text that is no log at all.
 inline constexpr const char* kNoRow = "no row of an all_reduce_perf table was found";
 
-/// One log per scale, in the order of the file. Throws InputError naming file, line and remedy: no
-/// table of an all-reduce, a value that cannot be, a stated scale that contradicts the log. The
+/// One log per shape, in the order of the file. Throws InputError naming file, line and remedy: no
+/// table of an all-reduce, a value that cannot be, a stated shape that contradicts the log. The
 /// format is told by the content. A text with NCCL's debug lines alone is one log without points.
 std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::string& file,
-                                             std::optional<Scale> stated = std::nullopt);
+                                             std::optional<JobShape> stated = std::nullopt);
 std::vector<MeasuredLog> read_measured_logs(const std::filesystem::path& path,
-                                            std::optional<Scale> stated = std::nullopt);
+                                            std::optional<JobShape> stated = std::nullopt);
 
-/// The same where one scale and its times are wanted: several, or none, are an InputError.
+/// The same where one shape and its times are wanted: several, or none, are an InputError.
 MeasuredLog parse_nccl_tests_log(std::string_view text, const std::string& file,
-                                 std::optional<Scale> stated = std::nullopt);
+                                 std::optional<JobShape> stated = std::nullopt);
 MeasuredLog read_nccl_tests_log(const std::filesystem::path& path,
-                                std::optional<Scale> stated = std::nullopt);
+                                std::optional<JobShape> stated = std::nullopt);
 
 /// LOG or LOG@NODESxGPUS as typed; a file whose very name ends so is taken as it is.
 struct LogArgument {
   std::filesystem::path path;
-  std::optional<Scale> stated;
+  std::optional<JobShape> stated;
 };
 LogArgument parse_log_argument(std::string_view text);
 

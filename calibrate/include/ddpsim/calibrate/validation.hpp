@@ -44,7 +44,7 @@ struct Figures {
 
 /// A result, tuning curve, all-reduce table, timeline, measurement or workload of ours, a trace, an
 /// nccl-tests log or JSON, a CSV of sizes or of caps (`bucket_cap_mb,iteration_us`), or a step time
-/// such as "104ms". LOG@NxG states a scale. Throws InputError.
+/// such as "104ms". LOG@NxG states a shape. Throws InputError.
 Figures read_figures(std::string_view argument);
 
 struct ValidationRow {

@@ -17,6 +17,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,6 +52,7 @@ class Cursor {
   std::string choice(std::initializer_list<std::string_view> choices) const;
   std::vector<Cursor> array() const;
   /// Keys outside `known` are an error with a suggestion.
+  Object object(std::span<const std::string_view> known) const;
   Object object(std::initializer_list<std::string_view> known) const;
   /// Keys of any name (provenance).
   Object free_object() const;

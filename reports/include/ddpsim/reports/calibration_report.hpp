@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ddpsim/calibrate/fit.hpp"
-#include "ddpsim/calibrate/scales_left_out.hpp"
+#include "ddpsim/calibrate/shapes_left_out.hpp"
 #include "ddpsim/reports/reports.hpp"
 
 namespace ddpsim {
@@ -15,7 +15,7 @@ struct CalibrationReport {
   std::vector<std::string> read;  ///< what was recognised, a sentence each
   std::vector<std::string> warnings;
   Fit fit;
-  std::vector<ScaleLeftOut> scales_left_out;  ///< each predicted from the others
+  std::vector<ShapeLeftOut> shapes_left_out;  ///< each predicted from the others
 };
 
 std::string calibration_report_text(const CalibrationReport& report, const TerminalStyle& style);

@@ -2,12 +2,12 @@
 //
 //   T = cost(constants) * exp(r)
 //   r(x) = sum over measured sizes i of weight_i * covariance(x, x_i)
-//          + sum over those of the same scale of own_i * own covariance(x, x_i)
+//          + sum over those of the same shape of within_shape_i * within_shape_covariance(x, x_i)
 //
 // r is a Gaussian process (kriging) over the logarithm of the size and the number of nodes and GPUs:
-// near a measured size of a measured scale it gives that measurement back, between scales it passes
+// near a measured size of a measured shape it gives that measurement back, between shapes it passes
 // smoothly, and far from both it fades to the cost model alone. Its few lengths are the same for every
-// cluster: chosen by what scales left out showed, over all families of logs together.
+// cluster: chosen by what shapes left out showed, over all families of logs together.
 #pragma once
 
 #include <optional>
@@ -31,8 +31,8 @@ inline constexpr double kFourInFive = 1.28;
 
 /// Prior covariance of the logarithms of measured over modelled time at two places.
 double correction_covariance(const OperatingPoint& a, const OperatingPoint& b);
-/// The same of what a scale keeps to itself, once all scales together have been fitted.
-double own_covariance(const OperatingPoint& a, const OperatingPoint& b);
+/// The same of what a shape keeps to itself, once all shapes together have been fitted.
+double within_shape_covariance(const OperatingPoint& a, const OperatingPoint& b);
 
 /// Whether its logs were taken with several releases of NCCL (2.18, 2.21). Each has its own kernels,
 /// thresholds and plugin settings, and with them a share of the correction of its own.
@@ -47,26 +47,26 @@ struct Band {
   double slower = 1;
 };
 
-/// Around a calibrated prediction: the noise of a log at a measured size of a measured scale, more
-/// between scales, more beyond them and outside the sizes measured there, and beyond the most nodes
+/// Around a calibrated prediction: the noise of a log at a measured size of a measured shape, more
+/// between shapes, more beyond them and outside the sizes measured there, and beyond the most nodes
 /// more towards slower: only there a fabric may fill up.
 Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size);
 
-/// Whether a log was taken at this very scale.
+/// Whether a log was taken at this very shape.
 bool is_calibrated_at(const Calibration& calibration, int nodes, int gpus_per_node);
 
-/// Whether a log was taken at this very scale whose sizes reach around `size`.
+/// Whether a log was taken at this very shape whose sizes reach around `size`.
 bool is_measured_at(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size);
 
-/// The log nearest to a scale, and to `size` where several are as near; null where there is none.
+/// The log nearest to a shape, and to `size` where several are as near; null where there is none.
 const CalibratedShape* nearest_log(const Calibration& calibration, int nodes, int gpus_per_node,
                                    Bytes size);
 
-/// NCCL's version in the log nearest to a scale; absent where none is known.
+/// NCCL's version in the log nearest to a shape; absent where none is known.
 std::optional<NcclVersion> nearest_nccl(const Calibration& calibration, int nodes,
                                         int gpus_per_node);
 
-/// Why a scale lies outside what was measured: "64 nodes lie beyond the calibrated range (2..16
+/// Why a shape lies outside what was measured: "64 nodes lie beyond the calibrated range (2..16
 /// nodes)"; empty within it.
 std::string beyond_calibration(const Calibration& calibration, int nodes, int gpus_per_node);
 

@@ -18,7 +18,7 @@ namespace ddpsim {
 /// choose, then cost, on an idle network.
 struct AnalyticModel {
   CollectiveTuning tuning{};
-  CostFactors scale{};
+  CostFactors factors{};
 };
 
 /// choose, then the pipeline chunk by chunk over the links of a fabric, beside background traffic.
@@ -32,7 +32,7 @@ FlowModel flow_model(const CollectiveTuning& tuning, Fabric fabric, Background b
 /// ProcessGroupGloo in place of NCCL; one NIC of each node takes part.
 struct GlooModel {
   GlooLinks links{};
-  CostFactors scale{};
+  CostFactors factors{};
 };
 
 /// Recorded durations by position in launch order, wait and transfer together; replays a trace.
