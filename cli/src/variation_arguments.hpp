@@ -34,7 +34,7 @@ void hide_run_options(CLI::App& command);
 RankVariation rank_variation(const VariationArguments& arguments, const Cluster& cluster,
                              int iterations);
 
-/// The published pace with its range, or what is given, certain and whatever the number of nodes.
+/// The published multi-GPU slowdown with its range, or what is given, certain and whatever the number of nodes.
 void set_rank_slowdown(const VariationArguments& arguments, SimulationOptions& options);
 
 }  // namespace ddpsim

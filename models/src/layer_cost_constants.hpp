@@ -1,4 +1,4 @@
-// The efficiencies of the layer-cost law, each a share of a figure of the data sheet.
+// The efficiencies of the layer-cost model, each a share of a figure of the data sheet.
 #pragma once
 
 #include "ddpsim/models/layer_cost.hpp"

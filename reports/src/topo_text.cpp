@@ -151,14 +151,14 @@ std::string channels(const Topology& topology, const TerminalStyle& style) {
                            cluster.ring.channels, rate_text(cluster.ring.inter),
                            rate_text(cluster.ring.inter * cluster.ring.channels)),
                style);
-  const std::string pace =
+  const std::string tree_rate =
       cluster.tree.intra == cluster.tree.inter
           ? rate_text(cluster.tree.intra)
           : fmt::format("{} inside a node, {} between nodes", rate_text(cluster.tree.intra),
                         rate_text(cluster.tree.inter));
   text += labelled("trees",
                    fmt::format("{} of {}; the same orders, each a chain below its first GPU",
-                               cluster.tree.channels, pace),
+                               cluster.tree.channels, tree_rate),
                    style);
   if (cluster.nvls_channels > 0) {
     text += labelled(

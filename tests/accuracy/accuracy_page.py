@@ -33,10 +33,10 @@ class Row:
 
 
 def published(group, prefix=""):
-    """A group's lines of the published scaling: {p90}, {out_p90} of the pace that has not seen the source, {none_p90} of no
+    """A group's lines of the published scaling: {p90}, {out_p90} of the slowdown that has not seen the source, {none_p90} of no
     communication, {one_p90} of one constant, {own_p90} of the one best for the group."""
     numbers = "<{0}median> % | <{0}p90> % | <{0}worst> % | <{0}loss> %"
-    predictors = {"ddpsim": "", "ddpsim, pace learned without the source": "out_", "no communication": "none_",
+    predictors = {"ddpsim": "", "ddpsim, slowdown learned without the source": "out_", "no communication": "none_",
                   "efficiency 0.95": "one_"} | ({"efficiency <_>, best for the group": "own_"} if group != "all" else {})
     return tuple((PUBLISHED, f"| {group} | {predictor} | <{'_' if name else prefix + 'rows'}> | {numbers.format(prefix + name)}"
                   + ("" if name else f" | ... | <{prefix}held> % |")) for predictor, name in predictors.items())
@@ -54,11 +54,11 @@ def paper(environment, backend, predictors, prefix=""):
 
 
 def left_out(scale, name):
-    return (CALIBRATED, f"-{scale} <{name}> <_> <_> all <{name}_all> <_> <_> small <_> held <_> (...) % law <_> <_> "
+    return (CALIBRATED, f"-{scale} <{name}> <_> <_> all <{name}_all> <_> <_> small <_> held <_> (...) % model <_> <_> "
                         f"LogGP <{name}_loggp> <{name}_loggp_all>")
 
 
-def law(kind, prefix=""):
+def model(kind, prefix=""):
     return ((LEFT_OUT, f"leave one family out ... {kind} >= 1 MiB median <{prefix}median> % p90 <{prefix}p90> % worst <{prefix}worst> %"),
             (LEFT_OUT, f"one constant efficiency ... {kind} >= 1 MiB median <{prefix}one> % p90 <{prefix}one_p90> %"),
             (LEFT_OUT, f"NCCL's own estimate ... {kind} >= 1 MiB median <{prefix}nccl> % p90 <{prefix}nccl_p90> %"))
@@ -89,11 +89,11 @@ TABLES = {
     "Collectives": [
         Row("all-reduce ≥ 1 MiB, one NVLink node, its family left out", "14 open nccl-tests logs",
             "median {median} %, p90 {p90} %, worst {worst} %",
-            "NCCL's own estimate: {nccl}, {nccl_p90} %; one constant efficiency: {one}, {one_p90} %", law("one NVLink node")),
+            "NCCL's own estimate: {nccl}, {nccl_p90} %; one constant efficiency: {one}, {one_p90} %", model("one NVLink node")),
         Row("the same over a network", "22 logs", "median {median} %, p90 {p90} %, worst {worst} %",
-            "{nccl}, {nccl_p90} %; {one}, {one_p90} %", law("network")),
+            "{nccl}, {nccl_p90} %; {one}, {one_p90} %", model("network")),
         Row("the same, PCIe node", "3 logs, no two alike", "median {median} %, worst {worst} %",
-            "{nccl}, {nccl_p90} %; {one}, {one_p90} %", law("one PCIe node")),
+            "{nccl}, {nccl_p90} %; {one}, {one_p90} %", model("one PCIe node")),
         Row("calibrated, ≥ 1 MiB: a scale between measured ones left out", "ABCI V100 n2, Alps n8, n32, A100-80GB g4",
             "median {v2}, {g8}, {g32}, {a4} %; all sizes {v2_all}, {g8_all}, {g32_all}, {a4_all} %",
             "LogGP fit: {v2_loggp}, {g8_loggp}, {g32_loggp}, {a4_loggp} %; {v2_loggp_all}, {g8_loggp_all}, {g32_loggp_all}, "
@@ -141,7 +141,7 @@ TABLES = {
         Row("the same, gloo (that a host's cache matters is seen in these data alone)", "{pairs_n} steps",
             "median {median} %, p90 {p90} %, worst {worst} %; intervals hold {held} % (nothing fitted: {free_held})",
             "gloo's plain cost model: {plain_median}, {plain_p90} %; LogGP fit: {loggp_median}, {loggp_p90} %",
-            paper("A", "gloo", {"ddpsim": "", "ddpsim, nothing fitted": "free_", "gloo, plain law": "plain_", "LogGP fit": "loggp_"})),
+            paper("A", "gloo", {"ddpsim": "", "ddpsim, nothing fitted": "free_", "gloo, plain model": "plain_", "LogGP fit": "loggp_"})),
         Row("which of two points of a curve is slower", "{pairs} pairs NCCL, {g_pairs} gloo",
             "right {signs} %, **{g_signs} %** (in {more} of gloo's pairs more GPUs are faster); in the shared pool below {b_signs}, {bg_signs} %; "
             "all figures together {together} % of {all}",
@@ -214,7 +214,7 @@ LINES = [  # the README's: words, figures as above
      published("V100 single node") + published("V100 multi-node", "m_") + published("all", "a_")),
     ("All-reduces ≥ 1 MiB of a cluster known by specification only: median {median} %, p90 {p90} % within an NVLink node, {n_median}, "
      "{n_p90} % over a network;\n  calibrated, a scale between measured ones left out: median {i*:min} to {i*:max} %.",
-     law("one NVLink node") + law("network", "n_") + tuple(left_out(scale, f"i{n}") for n, scale in enumerate(INTERIOR))),
+     model("one NVLink node") + model("network", "n_") + tuple(left_out(scale, f"i{n}") for n, scale in enumerate(INTERIOR))),
     ("The cap `tune` picks on the DDP paper's grid costs {regret} % over the measured best at most (four curves over NCCL; four over gloo: {g_regret} %).",
      paper("A", "nccl", {"ddpsim": ""}) + paper("A", "gloo", {"ddpsim": ""}, "g_")),
 ]

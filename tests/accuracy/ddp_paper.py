@@ -29,7 +29,7 @@ longer); one NIC per server; NCCL over sockets. --sensitivity predicts with othe
 Gloo's cost model has two constants that these data asked for (GlooLinks::to_fill and cache, the same for all
 points). Their values come from elsewhere since: to_fill and what memory costs from tests/lab/gloo_threads.py,
 the cache from the processors of such servers. That a host's cache matters is still seen here alone. "gloo,
-plain law" is the same fit without them.
+plain model" is the same fit without them.
 
 Which BERT it was is not said, but the inputs tell its size: they are met within 3 % (NCCL) by every
 BERT-base, within 21 % by BERT-large (--sensitivity, "inputs"), and Figure 6's communication is 3.9 and 4.7
@@ -39,7 +39,7 @@ servers and rings on four (nccl_thresholds.hpp), so eight pairs of caps lie one 
 on 32 ("the other way round" in the output). That was looked up because these pairs were wrong.
 
 What stands in the way with gloo is in the output, too: twelve pairs of Figure 12 have more GPUs faster (24
-against 32 in all six curves, and BERT on 8 and 16 against more). A law in which more GPUs make no step faster
+against 32 in all six curves, and BERT on 8 and 16 against more). A model in which more GPUs make no step faster
 has these wrong whatever it says, and at most 92 % right; what was measured twice lies up to 9.5 % apart.
 
 Beside it stand no communication, one constant efficiency, and a LogGP fit (buckets one after another, each
@@ -373,7 +373,7 @@ def environment_table(ddpsim, environment, curves, workloads, show_points):
             plain = Predictor(ddpsim, environment, workloads, " fill:1 cache:1000GB")
             found = fit(plain, own, start)
             score = Score(own, lambda c: [plain.step(c, n, cap, found) for n, cap, _ in c.points])
-            print(score.line("gloo, plain law"))
+            print(score.line("gloo, plain model"))
         print(Score(own, lambda c: [c.one_gpu for _ in c.points]).line("no communication"))
         print(Score(own, lambda c: [c.one_gpu * efficiency for _ in c.points])
               .line(f"constant efficiency {1 / efficiency:.2f}"))
@@ -547,7 +547,7 @@ def overlapped(ddpsim, folder, model, backend, bar):
         parameters = ({"nic_gbps": rate, "latency_us": 15.0} if backend == "nccl" else
                       {"process_gbs": rate, "host_gbs": rate * 8, "step_us": 20.0})
         cluster, options = setting("A", backend, 32, parameters)
-        # The bars were measured within a job of several ranks: their pace is in them.
+        # The bars were measured within a job of several ranks: their slowdown is in them.
         return ddpsim(path, cluster, *options, "--rank-slowdown", "0%")
 
     low, high = (0.01, 50.0) if backend == "nccl" else (0.001, 10.0)

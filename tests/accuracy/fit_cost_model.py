@@ -194,7 +194,7 @@ def rates(row, k):
     return inside, outside
 
 
-def law(row, k):
+def modelled_us(row, k):
     if row["algorithm"] in ("nvls", "nvlstree"):
         return nvls(row, k)
     protocol = protocol_key(row)
@@ -252,7 +252,7 @@ DOUBT = 0.15
 def objective(rows, k):
     """Squares for PCIe: between two logs the absolute error has no minimum but a plateau."""
     power = 2 if rows and rows[0]["kind"] == 1 else 1
-    error = sum(row["weight"] * abs(math.log(law(row, k) / row["measured_us"])) ** power
+    error = sum(row["weight"] * abs(math.log(modelled_us(row, k) / row["measured_us"])) ** power
                 for row in rows)
     return error + DOUBT * sum(math.log(value / START[name]) ** 2 for name, value in k.items())
 
@@ -361,7 +361,7 @@ def split(rows, unseen):
         moved = {id(r): bytes_us(r, rates(r, k)) for r in mine}
         ends = [r["measured_us"] / moved[id(r)] for r in mine if r["size"] >= 128 * MIB]
         if ends:
-            fixed = [(r["measured_us"] - moved[id(r)] * min(ends)) / (law(r, k) - moved[id(r)])
+            fixed = [(r["measured_us"] - moved[id(r)] * min(ends)) / (modelled_us(r, k) - moved[id(r)])
                      for r in mine if MIB <= r["size"] <= 64 * MIB]
             logs[slug] = mine[0]["kind"], mine[0]["family"], min(ends), fixed
     return logs
@@ -380,7 +380,7 @@ def apart(rows, unseen):
     def inside(row):
         k = unseen[row["family"]]
         moved = bytes_us(row, rates(row, k))
-        fixed = law(row, k) - moved
+        fixed = modelled_us(row, k) - moved
         band = middle(row["kind"], row["family"])
         low = math.hypot(fixed * min(0, band[0] - 1), moved * min(0, band[2] - 1))
         high = math.hypot(fixed * max(0, band[1] - 1), moved * max(0, band[3] - 1))
@@ -419,16 +419,16 @@ def main():
     constants = fit(rows)
     for name, value in constants.items():
         print(f"{name:16} {value:.4g}")
-    report(rows, lambda row: law(row, constants))
-    by_log(rows, lambda row: law(row, constants))
+    report(rows, lambda row: modelled_us(row, constants))
+    by_log(rows, lambda row: modelled_us(row, constants))
     if options.leave_one_out:
         unseen = {}
         for name in dict.fromkeys(row["family"] for row in rows):
             unseen[name] = fit([row for row in rows if row["family"] != name])
         print("leave one family out")
-        report(rows, lambda row: law(row, unseen[row["family"]]))
-        by_log(rows, lambda row: law(row, unseen[row["family"]]))
-        bands(rows, lambda row: law(row, unseen[row["family"]]))
+        report(rows, lambda row: modelled_us(row, unseen[row["family"]]))
+        by_log(rows, lambda row: modelled_us(row, unseen[row["family"]]))
+        bands(rows, lambda row: modelled_us(row, unseen[row["family"]]))
         apart(rows, unseen)
         print("one constant efficiency")
         report(rows, lambda row: row["constant_us"])

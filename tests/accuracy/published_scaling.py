@@ -46,7 +46,7 @@ P95 = statistics.NormalDist().inv_cdf(0.95)
 USUAL_EFFICIENCY = 0.95
 
 
-class Pace:
+class Slowdown:
     """Of several ranks: share of the step that compute takes longer, as rank_slowdown.hpp has it."""
 
     def __init__(self, beside_others, per_doubling):
@@ -63,7 +63,7 @@ def baseline_nodes(row):
     return max(1, int(row["baseline_gpus"]) // int(row["gpus_per_node"]))
 
 
-def learn_pace(bare):
+def learn_slowdown(bare):
     """As rank_slowdown.hpp's was learned, from predictions without one: the middle of what steps on one
     node take longer, then the middle over the sources of what each doubling of the nodes adds, where
     the network's rate is stated."""
@@ -82,12 +82,12 @@ def learn_pace(bare):
         if doublings > 0 and "Azure" not in c["row"]["gpu"]:
             added[c["row"]["source"]].append(
                 (longer(c) - (beside if alone(c) else 0)) / doublings)
-    return Pace(beside, statistics.median(statistics.median(of) for of in added.values()))
+    return Slowdown(beside, statistics.median(statistics.median(of) for of in added.values()))
 
 
 def without_their_source(rows, bare, predict):
-    """Predicted steps by row, of a pace that has not seen the row's source."""
-    learned = {source: learn_pace([c for c in bare if c["row"]["source"] != source])
+    """Predicted steps by row, of a slowdown that has not seen the row's source."""
+    learned = {source: learn_slowdown([c for c in bare if c["row"]["source"] != source])
                for source in sorted({row["source"] for row in rows})}
     cases = predict(rows, lambda row: learned[row["source"]])
     return {case["row"]["row_id"]: case["predicted"] for case in cases}, learned
@@ -115,8 +115,8 @@ class Predictor:
                     json.dump(workload, file)
         return path
 
-    def simulate(self, row, gpus, nodes, scale, pace=None):
-        """The result document of a step at that many GPUs, at ddpsim's own pace or another."""
+    def simulate(self, row, gpus, nodes, scale, slowdown=None):
+        """The result document of a step at that many GPUs, at ddpsim's own slowdown or another."""
         model = MODELS[row["model"]]
         if sequence_of(row):
             model = model.split(":")[0] + ":s" + sequence_of(row)
@@ -142,22 +142,22 @@ class Predictor:
             command += ["--torch", torch_of(row)]
         if nccl_of(row):
             command += ["--nccl", nccl_of(row)]
-        command += [o for o in self.extra if not pace or not o.startswith("--rank-slowdown")]
-        if pace:
-            command.append(f"--rank-slowdown={100 * pace.share(gpus, nodes):.6f}%")
+        command += [o for o in self.extra if not slowdown or not o.startswith("--rank-slowdown")]
+        if slowdown:
+            command.append(f"--rank-slowdown={100 * slowdown.share(gpus, nodes):.6f}%")
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode != 0:
             sys.exit(f"{' '.join(command)}\n{run.stderr}")
         return json.loads(run.stdout)
 
-    def scale_for(self, row, pace):
+    def scale_for(self, row, slowdown):
         """So that the baseline comes out as published. One GPU computes without DDP, as the
         baselines do; a baseline of several GPUs is replayed under DDP."""
         gpus = int(row["baseline_gpus"])
         published = step_seconds(row, float(row["value_1gpu"]), gpus) * 1e6
         scale = 1.0
         for _ in range(1 if gpus == 1 else 6):
-            step = self.simulate(row, gpus, baseline_nodes(row), scale, pace)
+            step = self.simulate(row, gpus, baseline_nodes(row), scale, slowdown)
             compute = step["forward_us"] + step["backward_compute_us"] + step["optimizer_us"]
             rest = 0 if gpus == 1 else step["iteration_us"] - compute
             if published <= rest:
@@ -165,12 +165,12 @@ class Predictor:
             scale *= compute / (published - rest)
         return scale
 
-    def predict(self, row, pace=None):
-        scale = self.scale_for(row, pace)
+    def predict(self, row, slowdown=None):
+        scale = self.scale_for(row, slowdown)
         if scale is None:
             return None
         gpus = int(row["n_gpus"])
-        step = self.simulate(row, gpus, int(row["nodes"]), scale, pace)
+        step = self.simulate(row, gpus, int(row["nodes"]), scale, slowdown)
         baseline = step_seconds(row, float(row["value_1gpu"]), int(row["baseline_gpus"])) * 1e6
         measured = step_seconds(row, float(row["value_ngpu"]), gpus) * 1e6
         predicted = step["iteration_us"]
@@ -222,7 +222,7 @@ def table(cases):
         held = sum(c["low"] <= c["measured"] <= c["high"] for c in members)
         for name, predicted, interval in (
                 ("ddpsim", lambda c: c["predicted"], f"{100 * held / len(members):.0f} %"),
-                ("ddpsim, pace learned without the source", lambda c: c["unseen"], ""),
+                ("ddpsim, slowdown learned without the source", lambda c: c["unseen"], ""),
                 ("no communication", lambda c: c["baseline"], ""),
                 (f"efficiency {USUAL_EFFICIENCY}", lambda c: c["baseline"] / USUAL_EFFICIENCY, ""),
                 (f"efficiency {everywhere:.3f}, best for all",
@@ -354,22 +354,22 @@ def main():
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         predictor = Predictor(arguments.ddpsim, arguments.option, folder)
 
-        def predict(rows, pace_of=lambda row: None):
-            cases = pool.map(lambda row: predictor.predict(row, pace_of(row)), rows)
+        def predict(rows, slowdown_of=lambda row: None):
+            cases = pool.map(lambda row: predictor.predict(row, slowdown_of(row)), rows)
             return [case for case in cases if case]
 
         cases, doubtful = predict(scored), predict(wide)
-        bare = predict(scored, lambda row: Pace(0, 0))
+        bare = predict(scored, lambda row: Slowdown(0, 0))
         unseen, learned = without_their_source(scored, bare, predict)
     others["less than what DDP costs alone"] += len(scored) - len(cases)
     for case in cases:
         case["unseen"] = unseen[case["row"]["row_id"]]
     print(table(cases) + "\n")
-    everywhere = learn_pace(bare)
-    print(f"Pace learned from all rows: {100 * everywhere.beside_others:.1f} %, "
+    everywhere = learn_slowdown(bare)
+    print(f"Slowdown learned from all rows: {100 * everywhere.beside_others:.1f} %, "
           f"{100 * everywhere.per_doubling:.1f} % per doubling of the nodes; without "
-          + "; ".join(f"{source}: {100 * pace.beside_others:.1f}, {100 * pace.per_doubling:.1f} %"
-                      for source, pace in learned.items()) + ".\n")
+          + "; ".join(f"{source}: {100 * slowdown.beside_others:.1f}, {100 * slowdown.per_doubling:.1f} %"
+                      for source, slowdown in learned.items()) + ".\n")
     print(worst(cases, arguments.worst) + "\n")
     print(beyond_the_wire(cases) + "\n")
     print(jitter_table(rows) + "\n")

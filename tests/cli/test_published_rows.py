@@ -59,20 +59,20 @@ class Caps(unittest.TestCase):
         self.assertAlmostEqual(float(rows.cap_of(apex)), 1e9 / 2**20)
 
 
-class Pace(unittest.TestCase):
+class Slowdown(unittest.TestCase):
     def case(self, measured, **changes):
         return {"row": row(**changes), "baseline": 100, "predicted": 110, "measured": measured}
 
     def test_learned_from_one_node_then_from_what_each_doubling_adds(self):
-        pace = scaling.learn_pace(
+        slowdown = scaling.learn_slowdown(
             [self.case(114), self.case(115), self.case(130, n_gpus="1"),
              self.case(119.5, nodes="4", n_gpus="32", source="one"),
              self.case(116, nodes="16", n_gpus="128", baseline_gpus="8", source="another"),
              self.case(200, nodes="2", n_gpus="16", gpu="V100 (Azure)", source="unstated")])
-        self.assertAlmostEqual(pace.beside_others, 0.045)
-        self.assertAlmostEqual(pace.per_doubling, ((0.095 - 0.045) / 2 + 0.06 / 4) / 2)
-        self.assertEqual(pace.share(1, 1), 0)
-        self.assertAlmostEqual(pace.share(32, 4), 0.045 + 2 * pace.per_doubling)
+        self.assertAlmostEqual(slowdown.beside_others, 0.045)
+        self.assertAlmostEqual(slowdown.per_doubling, ((0.095 - 0.045) / 2 + 0.06 / 4) / 2)
+        self.assertEqual(slowdown.share(1, 1), 0)
+        self.assertAlmostEqual(slowdown.share(32, 4), 0.045 + 2 * slowdown.per_doubling)
 
 
 if __name__ == "__main__":

@@ -170,10 +170,10 @@ TEST_CASE("calibrate: job shapes left out of their family") {
         fit_calibration(measured.logs, [&](JobShape shape) { return cluster_of(family, shape); },
                         {.keep_unhealthy = true});
     const FitErrors errors = errors_of(fit.residuals, kKiB);
-    const FitErrors law = errors_of(fit.residuals, kKiB, true);
+    const FitErrors model = errors_of(fit.residuals, kKiB, true);
     inside += fmt::format(
         "{:10} median {:4.1f}  p90 {:4.1f}   its cost model alone {:4.1f} {:5.1f}\n", family.name,
-        100 * errors.median, 100 * errors.p90, 100 * law.median, 100 * law.p90);
+        100 * errors.median, 100 * errors.p90, 100 * model.median, 100 * model.p90);
     CHECK(errors.median <= 0.03);
     CHECK(errors.p90 <= 0.10);
     for (std::size_t i = 0; i < measured.logs.size(); ++i) {
@@ -188,7 +188,7 @@ TEST_CASE("calibrate: job shapes left out of their family") {
         if (family.logs[i].first == inner) CHECK(v.all.middle() <= 10);
       table += fmt::format(
           "{:10} -{:29} {:5.1f} {:6.1f} {:6.1f}  all {:5.1f} {:6.1f} {:6.1f}  small {:5.1f}  "
-          "held {:3} ({:3}) %  law {:5.1f} {:5.1f}  LogGP {:5.1f} {:5.1f}  const {:5.1f}\n",
+          "held {:3} ({:3}) %  model {:5.1f} {:5.1f}  LogGP {:5.1f} {:5.1f}  const {:5.1f}\n",
           family.name, family.logs[i].first, v.large.middle(), v.large.at(.9), v.large.at(1),
           v.all.middle(), v.all.at(.9), v.all.at(1), v.small.middle(),
           100 * v.held / std::max(1, v.sizes), 100 * v.held_large / std::max(1, v.sizes_large),

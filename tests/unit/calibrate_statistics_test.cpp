@@ -129,7 +129,7 @@ TEST_CASE("validation: a hundredfold in the median is another unit") {
   CHECK(refused({1000, 1000, 1}));
 }
 
-TEST_CASE("fit errors: median and 90th percentile of those from a size on, of fit or law") {
+TEST_CASE("fit errors: median and 90th percentile of those from a size on, of fit or cost model") {
   // Errors of 1 to n percent in the calibrated times, ten times that in the cost model's.
   const auto errors = [](int n, bool model_alone = false) {
     std::vector<FitResidual> rows = {residual(900, 900, 7)};  // too small to count

@@ -1,4 +1,4 @@
-// The layer-cost law term by term, on a GPU and with efficiencies so round that paper is enough.
+// The layer-cost model term by term, on a GPU and with efficiencies so round that paper is enough.
 #include <doctest/doctest.h>
 
 #include <optional>

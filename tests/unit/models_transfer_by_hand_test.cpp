@@ -12,7 +12,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// At the law's efficiency of 0.96, 12.5 GB/s move 12 bytes a nanosecond.
+/// At the model's efficiency of 0.96, 12.5 GB/s move 12 bytes a nanosecond.
 GpuModel gpu_of(const char* name, Bandwidth memory) {
   return {.name = name,
           .compute_capability = 80,

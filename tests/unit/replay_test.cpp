@@ -119,7 +119,7 @@ TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, split into what is explained 
   std::string report =
       "compute scaled by " + std::to_string(options.compute_scale) +
       " so that a step without DDP is 97 ms; everything in ms\n"
-      "cap gpus measured predicted   error  no DDP | copies  exposed  wait  slowed  pace | "
+      "cap gpus measured predicted   error  no DDP | copies  exposed  wait  slowed  multi | "
       "unexplained | "
       "against one GPU fewer: measured, predicted\n";
   for (const double cap : {25.0, 1.0}) {

@@ -20,14 +20,14 @@ const CostConstant* row_of(std::string_view name, std::string_view element) {
   });
 }
 
-FitResidual row(std::size_t log, JobShape shape, Bytes size, double measured, double law,
+FitResidual row(std::size_t log, JobShape shape, Bytes size, double measured, double modelled,
                 double calibrated) {
   return {.log = log,
           .shape = shape,
           .size = size,
           .choice = {Algorithm::tree, Protocol::ll128},
           .measured_us = measured,
-          .modelled_us = law,
+          .modelled_us = modelled,
           .calibrated_us = calibrated};
 }
 

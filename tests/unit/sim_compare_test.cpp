@@ -65,13 +65,13 @@ TEST_CASE("compare: two equal jobs on one cluster differ by noise alone") {
   Side b = a;
   const Lead lead = quick({a, b}).jobs[1].behind;
   CHECK(lead.percent == doctest::Approx(0));
-  // Whatever collectives, interference, copies and the pace take, they take it on both: what is left
+  // Whatever collectives, interference, copies and the slowdown take, they take it on both: what is left
   // is the noise of two measurements, 0.5 % each.
   const double left = 100 * std::sqrt(2 * 0.005 * 0.005);
   CHECK(lead.low_percent == doctest::Approx(-left).epsilon(1e-4));
   CHECK(lead.high_percent == doctest::Approx(left).epsilon(1e-4));
   CHECK_FALSE(lead.certain());
-  // On other hosts the pace may be another, even where collectives take no time.
+  // On other hosts the slowdown may be another, even where collectives take no time.
   b.cluster.name = "other";
   a.model = b.model = FreeModel{};
   CHECK(quick({a, b}).jobs[1].behind.high_percent > 5);

@@ -150,7 +150,9 @@ TEST_CASE("confidence: the multi-GPU slowdown alone, and what is taken for it") 
         "time twenty steps of this job on this cluster, without a profiler");
 }
 
-TEST_CASE("confidence: the pace is said by the number of nodes and GPUs, and not of one rank") {
+TEST_CASE(
+    "confidence: the multi-GPU slowdown is said by the number of nodes and GPUs, and not of one "
+    "rank") {
   small::OpenJob job = replayed_step_of_1000();
   job.options.rank_slowdown = {.beside_others = 0.1, .per_doubling = 0.05};
   job.options.rank_slowdown_range = {job.options.rank_slowdown, job.options.rank_slowdown};
@@ -209,7 +211,9 @@ TEST_CASE("confidence: two sources add up as squares, widest first") {
   CHECK(wider.measure_next->source == ErrorSource::compute_scale);
 }
 
-TEST_CASE("confidence: pace and compute scale are in today's step, and no longer uncertain") {
+TEST_CASE(
+    "confidence: multi-GPU slowdown and compute scale are in today's step, and no longer "
+    "uncertain") {
   small::OpenJob job = replayed_step_of_1000();
   job.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.beside_others = 0.3}};
   job.options.compute_scale_range = {0.8, 2};

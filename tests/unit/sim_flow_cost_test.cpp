@@ -30,8 +30,8 @@ Cluster machine(int nodes, int gpus) {
 
 double error_of(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
                 const Cluster& cluster, FlowPlanner& planner) {
-  const Duration law = cost(kind, choice, size, cluster);
-  return std::abs((planner.alone(kind, choice, size) - law) / law);
+  const Duration expected = cost(kind, choice, size, cluster);
+  return std::abs((planner.alone(kind, choice, size) - expected) / expected);
 }
 
 }  // namespace

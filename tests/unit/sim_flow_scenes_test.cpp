@@ -62,8 +62,9 @@ TEST_CASE("scene: a leaf-spine network oversubscribed two to one") {
     // One hop leaves each leaf, and one cable carries it: what the cost model says for a flat network.
     network.builder.fabric.rings.push_back(ring_of_pairs(network, {0, 1, 2, 3, 4, 5, 6, 7}));
     FlowPlanner planner = fabrics::planner(cluster, network.builder.fabric, {});
-    const Duration law = cost(kAllReduce, kRingChoice, size, cluster);
-    CHECK(planner.alone(kAllReduce, kRingChoice, size) / law == doctest::Approx(1).epsilon(0.001));
+    const Duration expected = cost(kAllReduce, kRingChoice, size, cluster);
+    CHECK(planner.alone(kAllReduce, kRingChoice, size) / expected ==
+          doctest::Approx(1).epsilon(0.001));
   }
   SUBCASE("a ring that crosses with every hop takes twice the transfer") {
     // All four NICs of a leaf send across at once, two over each cable: half the rate for every

@@ -33,7 +33,7 @@ double volume_us(double ranks, double bytes, double gigabytes_per_second) {
 
 }  // namespace
 
-TEST_CASE("gloo: large all-reduces follow the volume law at the rate of a process") {
+TEST_CASE("gloo: large all-reduces follow the volume model at the rate of a process") {
   const GlooLinks links{.host = 100_GBps, .cache = kAmple, .step = {}, .start = {}};
   for (const int ranks : {2, 3, 7, 8}) {
     const CollectivePlan planned = plan(gloo(nodes(1, ranks), links), kAllReduce, 25_MiB);
@@ -53,7 +53,7 @@ TEST_CASE("gloo: processes of a host share it, a slow NIC binds all") {
   CHECK(time(nodes(1, 2)) == doctest::Approx(volume_us(2, bytes, 2)));
   CHECK(time(nodes(1, 8)) == doctest::Approx(volume_us(8, bytes, 0.5)));
   CHECK(time(nodes(2, 8)) == doctest::Approx(volume_us(16, bytes, 0.5)));
-  // 1 Gbit/s less Ethernet's frames: the lab's volume law.
+  // 1 Gbit/s less Ethernet's frames: the lab's volume model.
   CHECK(time(nodes(2, 1, 1_Gbps)) == doctest::Approx(volume_us(2, bytes, 0.956 / 8)));
 }
 

@@ -35,7 +35,8 @@ bool names(const Confidence& confidence, const std::string& part) {
 }  // namespace
 
 TEST_CASE(
-    "rank pace: nothing for one rank, the same for two as for eight, more per doubling of nodes") {
+    "multi-GPU slowdown: nothing for one rank, the same for two as for eight, more per doubling of "
+    "nodes") {
   CHECK(slowdown(kPace, slowed_nodes(1, 1)) == 1);
   CHECK(slowdown(kPace, slowed_nodes(1, 2)) == doctest::Approx(1.05));
   CHECK(slowdown(kPace, slowed_nodes(1, 8)) == doctest::Approx(1.05));
@@ -44,7 +45,7 @@ TEST_CASE(
   CHECK(slowdown(RankSlowdown{}, slowed_nodes(64, 8)) == 1);
 }
 
-TEST_CASE("rank pace: a recording within a job of several ranks holds its part already") {
+TEST_CASE("multi-GPU slowdown: a recording within a job of several ranks holds its part already") {
   Workload workload = recorded_alone();
   CHECK(slowdown_of_compute(kPace, workload, slowed_nodes(1, 8)) == doctest::Approx(1.05));
   workload.recorded_with.world_size = 8;
@@ -56,7 +57,8 @@ TEST_CASE("rank pace: a recording within a job of several ranks holds its part a
 }
 
 TEST_CASE(
-    "rank pace: how many nodes a recording came from is guessed by eights, or by this cluster's") {
+    "multi-GPU slowdown: how many nodes a recording came from is guessed by eights, or by this "
+    "cluster's") {
   Workload workload = recorded_alone();
   workload.recorded_with.world_size = 16;
   CHECK(slowdown_of_compute(kPace, workload, slowed_nodes(1, 16)) == 1);  // one node of 16, as here
@@ -70,7 +72,7 @@ TEST_CASE(
   CHECK(slowdown_of_compute(kPace, workload, slowed_nodes(1, 2)) == 1);
 }
 
-TEST_CASE("rank pace: in whole millionths") {
+TEST_CASE("multi-GPU slowdown: in whole millionths") {
   CHECK(slowdown({.beside_others = 0.0000004}, slowed_nodes(1, 2)) == 1);
   CHECK(slowdown({.beside_others = 0.0000006}, slowed_nodes(1, 2)) == 1.000001);
   SimulationOptions options = small::bare();
@@ -79,7 +81,8 @@ TEST_CASE("rank pace: in whole millionths") {
   CHECK(compute_speed(Job(recorded_alone(), slowed_nodes(1, 2), options, FreeModel{})) == 2);
 }
 
-TEST_CASE("rank pace: all compute of the step takes that much longer, DDP's own work does not") {
+TEST_CASE(
+    "multi-GPU slowdown: all compute of the step takes that much longer, DDP's own work does not") {
   SimulationOptions options = small::bare();
   const Workload workload = recorded_alone();
   const Cluster cluster = slowed_nodes(1, 8);
@@ -94,7 +97,7 @@ TEST_CASE("rank pace: all compute of the step takes that much longer, DDP's own 
         160_us);
 }
 
-TEST_CASE("rank pace: its range widens the interval until today's step is given") {
+TEST_CASE("multi-GPU slowdown: its range widens the interval until today's step is given") {
   SimulationOptions options = small::bare();
   options.rank_slowdown = kPublishedRankSlowdown;
   options.rank_slowdown_range = {kLeastPublishedRankSlowdown, kMostPublishedRankSlowdown};

@@ -216,7 +216,8 @@ TEST_CASE("uncertainty: what a band rests on, in words") {
         "scales");
 }
 
-TEST_CASE("uncertainty: two scenarios a source, in this order, pace and compute where uncertain") {
+TEST_CASE(
+    "uncertainty: two scenarios a source, in this order, slowdown and compute where uncertain") {
   SimulationOptions options;
   const auto sources = [&](const CollectiveModel& model) {
     std::vector<ErrorSource> names;

@@ -60,10 +60,10 @@ void take_least(Cluster& cluster, const std::vector<NodeType>& types) {
   cluster.cpu = types.front().cpu;
   const NodeType* slowest = &types.front();
   for (const NodeType& type : types) {
-    const auto pace = [](const GpuModel& gpu) {
+    const auto speed = [](const GpuModel& gpu) {
       return std::pair(gpu.compute_capability, gpu.fp32_tflops);
     };
-    if (pace(type.gpu) < pace(cluster.gpu)) cluster.gpu = type.gpu;
+    if (speed(type.gpu) < speed(cluster.gpu)) cluster.gpu = type.gpu;
     if (type.cpu == CpuVendor::amd) cluster.cpu = type.cpu;  // NCCL: one AMD host decides
     if (network_rate(type) < network_rate(*slowest)) slowest = &type;
   }

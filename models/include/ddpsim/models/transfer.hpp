@@ -1,6 +1,6 @@
 // A recorded workload as another GPU, or another batch, would run it: every layer's share of the
 // recording is scaled by the ratio of its estimated costs, so a product may gain six times what a
-// copy gains. The ratio of two estimates is surer than either: what the law misses of a layer it
+// copy gains. The ratio of two estimates is surer than either: what the cost model misses of a layer it
 // mostly misses on both sides.
 #pragma once
 

@@ -16,7 +16,7 @@ inline constexpr int kMostDifferentRanks = 65536;
 /// Sums of a step must stay far inside 63 bits of picoseconds (106 days).
 inline constexpr double kLongestStepSeconds = 1e6;
 
-/// Speed of the cluster's compute relative to the recording's: scale and pace together.
+/// Speed of the cluster's compute relative to the recording's: compute scale and multi-GPU slowdown together.
 double compute_speed(const Job& job);
 
 /// What the all-reduces of the steady step carry, bucket by bucket in launch order.

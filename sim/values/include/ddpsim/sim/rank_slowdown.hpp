@@ -5,7 +5,7 @@
 // What a recording of one GPU cannot show: GPUs of a node share a host, its memory and its power;
 // and every step lasts as long as the slowest rank's. Published jobs show it in every stack: within a
 // node already the second GPU costs what eight cost, and each doubling of the nodes costs somewhat
-// more. Which of the causes it is they do not say, so no law with more parameters is justified. A
+// more. Which of the causes it is they do not say, so no model with more parameters is justified. A
 // recording made within a job of several ranks holds its part of this already. Waiting that is no
 // slower compute is attributed to compute, too: rank 0 stands for all.
 #pragma once
@@ -27,7 +27,7 @@ struct RankSlowdown {
 /// 4: 5.1, 8: 4.0 %), on A100 as on V100 where one source has both. Per doubling of nodes: 2.3 %
 /// (PyTorch's benchmark), 2.4 % (NVIDIA), 6.3 % (one network card a node; by stack -1.3 to 15, two
 /// beyond). tests/accuracy/published_scaling.py shows it with --option=--rank-slowdown=0%, and what a
-/// pace learned without the source that is predicted comes to. Milliseconds, per tensor or a figure
+/// slowdown learned without the source that is predicted comes to. Milliseconds, per tensor or a figure
 /// per precision in place of a share of the step do worse on V100s of a source left out.
 inline constexpr RankSlowdown kPublishedRankSlowdown{0.045, 0.025};
 inline constexpr RankSlowdown kLeastPublishedRankSlowdown{0.004, 0};
@@ -35,7 +35,7 @@ inline constexpr RankSlowdown kMostPublishedRankSlowdown{0.113, 0.08};
 
 double slowdown(const RankSlowdown& terms, const Cluster& cluster);
 
-/// Relative to the recording: what it holds of its own job's pace is not added again.
+/// Relative to the recording: what it holds of its own job's slowdown is not added again.
 double slowdown_of_compute(const RankSlowdown& terms, const Workload& workload,
                            const Cluster& cluster);
 

@@ -66,7 +66,7 @@ struct SimulationOptions {
   /// What several ranks cost beyond communication. None: what is simulated is exactly what is set
   /// here; the command line takes kPublishedRankSlowdown.
   RankSlowdown rank_slowdown;
-  /// What the pace may be; only intervals use it. Absent: it is certain.
+  /// What the slowdown may be; only intervals use it. Absent: it is certain.
   std::optional<std::pair<RankSlowdown, RankSlowdown>> rank_slowdown_range;
   /// SMs of the GPU recorded on, which NCCL kernels in the recording took their share of; 0: as many as
   /// the cluster's.
