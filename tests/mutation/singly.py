@@ -110,6 +110,8 @@ def link(command, objects, path):
 
 
 def foreign(object_, words):
-    """Whether this object belongs to the other program: neither named nor from one of our archives."""
+    """Whether this object belongs to the other program: neither named nor from one of our archives. An archive holds its
+    own target's objects, and those of the targets named after it: the rooms of `sim`."""
     target = re.search(r"CMakeFiles/(\w+)\.dir", object_)[1]
-    return not any(word.endswith(f"lib{target}.a") for word in words)
+    archives = [found[1] for word in words if (found := re.search(r"lib(\w+)\.a$", word))]
+    return not any(target == archive or target.startswith(archive + "_") for archive in archives)

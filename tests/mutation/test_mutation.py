@@ -18,6 +18,7 @@ import listed
 import mutant
 import parts
 import report
+import singly
 import unit_tests
 
 try:
@@ -278,6 +279,16 @@ class Report(unittest.TestCase):
     def test_one_equivalent_in_twenty_is_the_most(self):
         self.assertFalse(report.too_many_equivalent(range(19), range(1)))
         self.assertTrue(report.too_many_equivalent(range(18), range(1)))
+
+
+class Singly(unittest.TestCase):
+    def test_an_object_is_linked_where_its_archive_is(self):
+        command = ["c++", "tests/CMakeFiles/ddpsim_tests.dir/a.o", "sim/libddpsim_sim.a", "formats/libddpsim_formats.a"]
+        for object_, foreign in (("sim/CMakeFiles/ddpsim_sim_nccl.dir/nccl/cost.cpp.o", False),  # a room's, in sim's archive
+                                 ("formats/CMakeFiles/ddpsim_formats.dir/src/quote.cpp.o", False),
+                                 ("cli/CMakeFiles/ddpsim_cli.dir/src/main.cpp.o", True)):
+            with self.subTest(object=object_):
+                self.assertEqual(singly.foreign(object_, command), foreign)
 
 
 class UnitTests(unittest.TestCase):
