@@ -36,6 +36,7 @@ RECORDINGS = {
         "backward": "63400",
         "optimizer": "1100",
         "iteration": "95700",
+        "torch_at_least": "2.0",  # NCCL's version is in the trace
         # 161 copies out of the buckets: 537 us of kernels within a span of 690 us.
         "recorded_with": {"ddp_hooks": True, "world_size": 1, "nccl_kernels": 0, "finalize_us": 690},
         "provenance": {
@@ -54,6 +55,7 @@ RECORDINGS = {
         "backward": "66122",
         "optimizer": "1853",
         "iteration": None,  # the recorded period is data loading on the main thread
+        "torch_at_least": "1.8",  # torch.profiler's first year
         "recorded_with": {"ddp_hooks": False, "world_size": 1, "nccl_kernels": 0},
         "provenance": {
             "summary": "ResNet-50, fp32, batch 32 on one V100 without DDP",
@@ -120,6 +122,7 @@ def document(name, batch, model, times, recording):
         '"precision": "fp32"',
         '"batch_per_gpu": %d' % batch,
         '"samples_per_step": %d' % batch,
+        *(['"torch_at_least": "%s"' % recording["torch_at_least"]] if "torch_at_least" in recording else []),
         '"parameter_order": "definition"',
         '"parameters": ' + block("[", parameters, "]", "  "),
         '"forward": ' + phase(recording["forward"]),

@@ -14,8 +14,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr TorchVersion kNewestKnown{2, 13};
-
 /// From here on a number of MiB is more likely one of bytes: a terabyte, or a megabyte.
 constexpr double kLikeBytes = 1e6;
 
@@ -38,8 +36,11 @@ void add_bucket_options(CLI::App& command, DdpArguments& arguments) {
                      "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB (1.10 and later)");
   command.add_option("--bucket-cap-mb-list", arguments.bucket_cap_mb_list,
                      "one cap per bucket, X,X,…; the last repeats (2.11 and later)");
-  command.add_option("--torch", arguments.torch, "PyTorch version whose rules hold")
-      ->capture_default_str();
+  command.add_option(
+      "--torch", arguments.torch,
+      fmt::format("PyTorch version whose rules hold; absent: the workload's own, or {} "
+                  "where it says none",
+                  to_string(kAssumedTorch)));
   command.add_flag("--find-unused-parameters", arguments.find_unused_parameters,
                    "as passed to DDP");
   command.add_flag("--static-graph", arguments.static_graph, "as passed to DDP (1.9 and later)");
@@ -85,12 +86,21 @@ std::vector<double> mib_list(const std::string& text, const std::string& option)
   return values;
 }
 
-DdpOptions ddp_options(const DdpArguments& arguments) {
+std::optional<TorchVersion> stated_torch(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  const std::optional<TorchVersion> torch = parse_torch_version(*text);
+  if (!torch) throw UsageError(fmt::format("--torch: \"{}\" is not a version such as 2.8", *text));
+  return torch;
+}
+
+TorchInForce torch_in_force(std::optional<TorchVersion> stated, const std::string& recorded) {
+  if (!stated) stated = parse_torch_version(recorded);
+  return {.version = stated.value_or(kAssumedTorch), .known = stated.has_value()};
+}
+
+DdpOptions ddp_options(const DdpArguments& arguments, TorchVersion torch) {
   DdpOptions options;
-  const std::optional<TorchVersion> torch = parse_torch_version(arguments.torch);
-  if (!torch)
-    throw UsageError(fmt::format("--torch: \"{}\" is not a version such as 2.8", arguments.torch));
-  options.torch = *torch;
+  options.torch = torch;
   if (arguments.bucket_cap_mb)
     options.bucket_cap_mb = mib_number(*arguments.bucket_cap_mb, "--bucket-cap-mb");
   if (arguments.first_bucket_mb)
@@ -113,10 +123,10 @@ void require_supported(const DdpOptions& options) {
 
 std::vector<std::string> ddp_warnings(const DdpOptions& options) {
   std::vector<std::string> warnings;
-  if (options.torch > kNewestKnown)
+  if (options.torch > kNewestTorch)
     warnings.push_back(
         fmt::format("PyTorch {} is newer than the rules known here ({}); those are used",
-                    to_string(options.torch), to_string(kNewestKnown)));
+                    to_string(options.torch), to_string(kNewestTorch)));
   const auto check = [&](const char* option, double mib) {
     if (mib < kLikeBytes) return;
     warnings.push_back(fmt::format("{} {} are MiB, {:.3g} TiB: were bytes meant, {:.4g} MiB?",

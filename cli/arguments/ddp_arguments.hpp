@@ -18,7 +18,7 @@ struct DdpArguments {
   std::optional<std::string> bucket_cap_mb;
   std::optional<std::string> first_bucket_mb;
   std::optional<std::string> bucket_cap_mb_list;
-  std::string torch = "2.8";
+  std::optional<std::string> torch;
   bool find_unused_parameters = false;
   bool static_graph = false;
   bool gradient_as_bucket_view = false;
@@ -32,8 +32,14 @@ void add_bucket_options(CLI::App& command, DdpArguments& arguments);
 /// Those of a running step, beyond what decides the buckets.
 void add_step_options(CLI::App& command, DdpArguments& arguments);
 
+/// The value of --torch; absent where it was not given. Throws UsageError.
+std::optional<TorchVersion> stated_torch(const std::optional<std::string>& text);
+
+/// What --torch says, else what the workload was recorded with, else kAssumedTorch.
+TorchInForce torch_in_force(std::optional<TorchVersion> stated, const std::string& recorded);
+
 /// Throws UsageError. Combinations a version lacks are checked apart: see require_supported.
-DdpOptions ddp_options(const DdpArguments& arguments);
+DdpOptions ddp_options(const DdpArguments& arguments, TorchVersion torch);
 void require_supported(const DdpOptions& options);
 
 /// "a,b,c" -> its items; an empty text is one empty item.

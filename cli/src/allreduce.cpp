@@ -27,7 +27,7 @@ struct AllReduceArguments {
   std::string end = "1G";
   std::optional<double> factor;
   std::optional<std::string> step;
-  std::string torch = DdpArguments().torch;
+  std::optional<std::string> torch;
   OutputArguments output;
 };
 
@@ -85,13 +85,11 @@ std::vector<Bytes> sizes_of(const AllReduceArguments& arguments) {
 
 int run(const AllReduceArguments& arguments) {
   const std::vector<Bytes> sizes = sizes_of(arguments);
-  const std::optional<TorchVersion> torch = parse_torch_version(arguments.torch);
-  if (!torch)
-    throw UsageError(fmt::format("--torch: \"{}\" is not a version such as 2.8", arguments.torch));
-  CollectiveTuning tuning = collective_tuning(arguments.cluster, *torch);
+  const TorchInForce torch = torch_in_force(stated_torch(arguments.torch), "");
+  CollectiveTuning tuning = collective_tuning(arguments.cluster, bundled_nccl(torch.version));
   const Cluster cluster = load_cluster(cluster_request(arguments.cluster));
   // A log knows its NCCL better than a PyTorch that nobody named.
-  const bool named = arguments.cluster.nccl || arguments.torch != DdpArguments().torch;
+  const bool named = arguments.cluster.nccl || torch.known;
   if (cluster.calibration && !named)
     tuning.nccl = nearest_nccl(*cluster.calibration, cluster.nodes, cluster.gpus_per_node)
                       .value_or(tuning.nccl);
@@ -101,7 +99,7 @@ int run(const AllReduceArguments& arguments) {
   ReportContext context;
   context.cluster = cluster.name;
   context.ranks = cluster.ranks();
-  context.torch = *torch;
+  context.torch = torch.version;
   context.nccl = tuning.nccl;
   context.confidence = table.confidence;
   if (cluster.ranks() == 1)
@@ -137,8 +135,9 @@ void add_allreduce(CLI::App& app, std::function<int()>& action) {
   add_nccl_options(*command, arguments->cluster);
   add_cluster_options(*command, arguments->cluster);
   const HelpGroup nccl(*command, kNcclGroup);
-  command->add_option("--torch", arguments->torch, "PyTorch version, for the NCCL it ships")
-      ->capture_default_str();
+  command->add_option(
+      "--torch", arguments->torch,
+      fmt::format("PyTorch version, for the NCCL it ships; absent: {}", to_string(kAssumedTorch)));
   add_output_options(*command, arguments->output, false);
   add_example(*command, "ddpsim allreduce dgxa100@4 -b 1M -e 64M -f 4");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });

@@ -58,12 +58,12 @@ std::vector<Bytes> parse_limits(const std::string& text) {
 
 int run(const BucketsArguments& arguments) {
   const bool in_ready_order = arguments.in_ready_order;
-  DdpOptions options = ddp_options(arguments.ddp);
-  require_supported(options);
+  const std::optional<TorchVersion> stated = stated_torch(arguments.ddp.torch);
+  require_supported(ddp_options(arguments.ddp, stated.value_or(kAssumedTorch)));
   std::optional<std::vector<Bytes>> limits;
   if (arguments.limits) limits = parse_limits(*arguments.limits);
 
-  std::vector<std::string> warnings = ddp_warnings(options);
+  std::vector<std::string> warnings;
   std::optional<DdpLog> log;
   Workload workload;
   if (std::optional<Workload> model = workload_of_model(arguments.workload)) {
@@ -74,6 +74,10 @@ int run(const BucketsArguments& arguments) {
     log = std::move(loaded.ddp_log);
     warnings.insert(warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
   }
+  const TorchInForce torch = torch_in_force(stated, workload.torch);
+  DdpOptions options = ddp_options(arguments.ddp, torch.version);
+  require_supported(options);
+  for (std::string& warning : ddp_warnings(options)) warnings.push_back(std::move(warning));
   if (const std::optional<std::string> problem = cannot_assign(workload))
     throw InputError({.file = arguments.workload, .where = "", .message = *problem, .hint = ""});
 
@@ -81,7 +85,7 @@ int run(const BucketsArguments& arguments) {
   if (log && !limits) {
     DdpArguments as_logged = arguments.ddp;
     adopt_logged_options(*log, as_logged);
-    options = ddp_options(as_logged);
+    options = ddp_options(as_logged, torch.version);
     require_supported(options);
     logged = logged_buckets(*log, workload, options, in_ready_order);
   }
@@ -103,7 +107,7 @@ int run(const BucketsArguments& arguments) {
     warnings.emplace_back(
         "with this version and these flags buckets are never rebuilt: construction buckets shown");
 
-  deliver({.json = [&] { return buckets_json(buckets, warnings, options.torch, logged); },
+  deliver({.json = [&] { return buckets_json(buckets, warnings, torch, logged); },
            .text =
                [&](const TerminalStyle& style) {
                  return buckets_text(buckets, workload, style, logged);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster_arguments.hpp"
 #include "commands.hpp"
 #include "ddp_arguments.hpp"
 #include "ddpsim/calibrate/fit.hpp"
@@ -34,11 +35,7 @@ struct CalibrateArguments {
 };
 
 NcclVersion version_of(const CalibrateArguments& arguments) {
-  if (!arguments.nccl) return bundled_nccl(*parse_torch_version(DdpArguments().torch));
-  const auto version = parse_nccl_version(*arguments.nccl);
-  if (!version)
-    throw UsageError("--nccl: \"" + *arguments.nccl + "\" is not a version such as 2.27.3");
-  return *version;
+  return stated_nccl(arguments.nccl).value_or(bundled_nccl(kAssumedTorch));
 }
 
 /// A node can be used in part, never beyond its GPUs: such a log was taken elsewhere.

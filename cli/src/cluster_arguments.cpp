@@ -144,16 +144,16 @@ void require_version(const char* option, bool used, const CollectiveTuning& tuni
                                  to_string(tuning.nccl), to_string(since)));
 }
 
-CollectiveTuning collective_tuning(const ClusterArguments& arguments, TorchVersion torch) {
+std::optional<NcclVersion> stated_nccl(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  const std::optional<NcclVersion> nccl = parse_nccl_version(*text);
+  if (!nccl) throw UsageError(fmt::format("--nccl: \"{}\" is not a version such as 2.27.3", *text));
+  return nccl;
+}
+
+CollectiveTuning collective_tuning(const ClusterArguments& arguments, NcclVersion usual) {
   CollectiveTuning tuning;
-  tuning.nccl = bundled_nccl(torch);
-  if (arguments.nccl) {
-    const std::optional<NcclVersion> nccl = parse_nccl_version(*arguments.nccl);
-    if (!nccl)
-      throw UsageError(
-          fmt::format("--nccl: \"{}\" is not a version such as 2.27.3", *arguments.nccl));
-    tuning.nccl = *nccl;
-  }
+  tuning.nccl = stated_nccl(arguments.nccl).value_or(usual);
   if (arguments.algorithm)
     tuning.algorithms =
         parse_list<AlgorithmSet>(*arguments.algorithm, "--algorithm", kEveryAlgorithm);

@@ -36,7 +36,9 @@ void add_nccl_options(CLI::App& command, ClusterArguments& arguments);
 ClusterRequest cluster_request(const ClusterArguments& arguments);
 
 /// Throws UsageError, also for an option the version lacks.
-CollectiveTuning collective_tuning(const ClusterArguments& arguments, TorchVersion torch);
+CollectiveTuning collective_tuning(const ClusterArguments& arguments, NcclVersion usual);
+/// The value of --nccl; absent where it was not given. Throws UsageError.
+std::optional<NcclVersion> stated_nccl(const std::optional<std::string>& text);
 
 /// Throws UsageError where an option is used that this NCCL does not have.
 void require_version(const char* option, bool used, const CollectiveTuning& tuning,

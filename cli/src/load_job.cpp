@@ -21,7 +21,7 @@
 namespace ddpsim {
 namespace {
 
-/// What the command line says by itself, before anything is read.
+/// What the command line says, under the versions in force.
 struct Asked {
   SimulationOptions options;  ///< but for what depends on workload and cluster
   CollectiveTuning tuning;
@@ -50,17 +50,18 @@ void require_consistent(const JobArguments& arguments, const TypedLine& typed) {
         "--interference: it is of NCCL's kernels, which --backend gloo does not use; leave it out");
 }
 
-Asked read_options(const JobArguments& arguments) {
+Asked read_options(const JobArguments& arguments, TorchVersion torch,
+                   std::optional<NcclVersion> recorded_nccl = std::nullopt) {
   Asked asked;
   SimulationOptions& options = asked.options;
-  options.ddp = ddp_options(arguments.ddp);
+  options.ddp = ddp_options(arguments.ddp, torch);
   if (over_flow(arguments) && options.ddp.process_groups > 1)
     throw UsageError(
         "--process-groups: --network flow runs one collective at a time; leave one out");
   options.interference = read_interference(arguments.interference);
   options.iterations = arguments.iterations;
   asked.gloo = gloo_links(arguments.backend);
-  asked.tuning = collective_tuning(arguments.cluster, options.ddp.torch);
+  asked.tuning = collective_tuning(arguments.cluster, recorded_nccl.value_or(bundled_nccl(torch)));
   require_version("--comm-hook bf16",
                   options.ddp.comm_hook == CommHook::bf16_compress &&
                       arguments.backend.backend == Backend::nccl,
@@ -90,6 +91,14 @@ void set_compute(SimulationOptions& options, const JobArguments& arguments,
   if (const auto recorded_on = find_gpu(workload.gpu)) options.recorded_sms = recorded_on->sms;
 }
 
+/// All that it may be, where nothing says which PyTorch runs.
+std::vector<VersionRange> versions_of(const JobArguments& arguments, const DdpOptions& options,
+                                      const Workload& workload, const Cluster& cluster) {
+  const std::optional<GpuModel> recorded_on = find_gpu(workload.gpu);
+  return possible_versions(workload, cluster, recorded_on ? &*recorded_on : nullptr, options,
+                           stated_nccl(arguments.cluster.nccl));
+}
+
 CollectiveModel collective_model(const JobArguments& arguments, const Asked& asked,
                                  const Workload& workload, const Cluster& cluster) {
   if (arguments.backend.backend == Backend::gloo) {
@@ -109,14 +118,20 @@ CollectiveModel collective_model(const JobArguments& arguments, const Asked& ask
 LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
                    std::optional<LoadedWorkload> read) {
   require_consistent(arguments, typed);
-  Asked asked = read_options(arguments);
+  const std::optional<TorchVersion> stated = stated_torch(arguments.ddp.torch);
+  read_options(arguments, stated.value_or(kNewestTorch));  // a wrong option before a wrong file
   LoadedWorkload loaded =
       read ? std::move(*read)
            : load_workload(arguments.workload, arguments.model, arguments.timing);
+  const TorchInForce torch = torch_in_force(stated, loaded.workload.torch);
+  Asked asked = read_options(arguments, torch.version, loaded.workload.recorded_with.nccl);
   Cluster cluster = load_cluster(cluster_request(arguments.cluster));
   require_choice(arguments.cluster, cluster, asked.tuning);
   const ComputeTransfer compute = carry_over(loaded.workload, arguments, cluster);
   set_compute(asked.options, arguments, compute.scale, loaded.workload, cluster);
+  if (!torch.known)
+    asked.options.possible_versions =
+        versions_of(arguments, asked.options.ddp, loaded.workload, cluster);
   CollectiveModel model = collective_model(arguments, asked, loaded.workload, cluster);
 
   LoadedJob result{.job = Job(std::move(loaded.workload), std::move(cluster),
@@ -125,6 +140,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
                    .measured_step = asked.measured_step,
                    .context = {}};
   result.context = context_of(result.job, arguments, asked.tuning.nccl);
+  result.context.torch_known = torch.known;
   const auto warn = [&](const std::vector<std::string>& warnings) {
     result.context.warnings.insert(result.context.warnings.end(), warnings.begin(), warnings.end());
   };

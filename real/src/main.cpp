@@ -110,9 +110,10 @@ void refuse_repeated(const char* option, std::string_view text, bool repeated) {
   if (repeated) throw UsageError(fmt::format("{}: {} is there twice", option, text));
 }
 
-std::vector<Configuration> configurations(const Arguments& arguments) {
+std::vector<Configuration> configurations(const Arguments& arguments, const Workload& workload) {
   std::vector<std::optional<double>> caps;
-  const DdpOptions base = ddp_options(arguments.ddp);
+  const DdpOptions base = ddp_options(
+      arguments.ddp, torch_in_force(stated_torch(arguments.ddp.torch), workload.torch).version);
   if (arguments.caps) {
     for (const double cap : mib_list(*arguments.caps, "--caps")) {
       refuse_repeated("--caps", fmt::format("{}", cap), std::ranges::count(caps, cap) > 0);
@@ -186,7 +187,7 @@ Sweep sweep_of(const Arguments& arguments, std::string command) {
   Sweep sweep;
   sweep.workload = load_workload(arguments.workload, std::nullopt).workload;
   sweep.backend = arguments.backend;
-  sweep.configurations = configurations(arguments);
+  sweep.configurations = configurations(arguments, sweep.workload);
   sweep.all_reduce_sizes = sizes(arguments);
   sweep.warmup = arguments.warmup;
   sweep.iterations = arguments.iterations;

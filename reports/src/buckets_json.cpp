@@ -4,12 +4,13 @@
 namespace ddpsim {
 
 std::string buckets_json(const std::vector<Bucket>& buckets,
-                         const std::vector<std::string>& warnings, TorchVersion torch,
+                         const std::vector<std::string>& warnings, TorchInForce torch,
                          const std::optional<LoggedBuckets>& logged) {
   JsonWriter json;
   json.begin_object();
   json.key("schema").string("ddpsim.buckets/1");
-  json.key("torch").string(to_string(torch));
+  json.key("torch").string(to_string(torch.version));
+  json.key("torch_known").boolean(torch.known);
   json.key("buckets").begin_array();
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     const Bucket& bucket = buckets[i];

@@ -92,6 +92,7 @@ std::string lead_text(const Lead& lead) {
 
 std::string best_cap_text(const ComparedJob& job, TimeUnit unit) {
   if (!job.best_cap) return "";
+  if (job.best_cap->depends_on_version) return "needs --torch";
   if (!job.best_cap->set) return "default";
   const std::string cap =
       job.best_cap->bucket_cap_mb
@@ -177,6 +178,11 @@ std::string compare_text(const Comparison& comparison, const std::vector<ReportC
   // Its head is ours alone; names of clusters stand below. No column where nothing was tuned, or too wide with it.
   if (table.substr(0, table.find('\n')).find("best cap") != std::string::npos)
     legend += " Best cap: bucket_cap_mb worth setting, and what it saves.";
+  const bool depends = std::ranges::any_of(comparison.jobs, [](const ComparedJob& job) {
+    return job.best_cap && job.best_cap->depends_on_version;
+  });
+  if (depends)
+    legend += " Needs --torch: another cap is worth it under each version PyTorch may be.";
   text += '\n' + table;
   text += wrapped(legend, style.width, kIndent);
   text += '\n' + wrapped(fmt::format("Of the fastest, {}:", printable(fastest.cluster)),

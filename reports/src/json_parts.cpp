@@ -65,6 +65,7 @@ void write_confidence(JsonWriter& json, const Confidence& confidence) {
 
 void write_versions(JsonWriter& json, const ReportContext& context) {
   json.key("torch").string(to_string(context.torch));
+  json.key("torch_known").boolean(context.torch_known);
   json.key("nccl").string_or_null(context.backend == Backend::nccl ? to_string(context.nccl) : "");
   json.key("backend").string(name_of(context.backend));
   json.key("network").string(context.network);

@@ -58,7 +58,8 @@ std::string setting_line(const ReportContext& context, const TerminalStyle& styl
   const std::string library =
       context.backend == Backend::gloo ? std::string("gloo") : "NCCL " + to_string(context.nccl);
   std::string text =
-      fmt::format("PyTorch {}, {}, {} network", to_string(context.torch), library, context.network);
+      fmt::format("PyTorch {}{}, {}, {} network", to_string(context.torch),
+                  context.torch_known ? "" : " (assumed: --torch)", library, context.network);
   if (!context.bucket_setting.empty()) text += "; buckets: " + printable(context.bucket_setting);
   if (context.compute_scale != 1) {
     text += fmt::format("; compute {} times as fast as recorded",

@@ -34,6 +34,23 @@ void write_point(JsonWriter& json, const CurvePoint& point) {
   json.end_object();
 }
 
+void write_advice(JsonWriter& json, const AdviceByVersion& advice) {
+  const VersionRange& versions = advice.versions;
+  json.begin_object(Layout::line);
+  json.key("torch_from").string(to_string(versions.from));
+  json.key("torch_to").string_or_null(versions.to == kNewestTorch ? "" : to_string(versions.to));
+  json.key("nccl").begin_array(Layout::line);
+  json.string(to_string(versions.oldest_nccl));
+  json.string(to_string(versions.newest_nccl));
+  json.end_array();
+  json.key("action").string(advice.set ? "set" : "keep default");
+  json.key("bucket_cap_mb").number(advice.bucket_cap_mb);
+  json.key("first_bucket_mb").number(advice.first_bucket_mb);
+  json.key("gain_us");
+  write_gain(json, advice.gain);
+  json.end_object();
+}
+
 void write_partition(JsonWriter& json, const BestPartition& partition) {
   json.begin_object();
   json.key("bucket_bytes").begin_array(Layout::line);
@@ -86,6 +103,14 @@ std::string tune_json(const TuneResult& result, const ReportContext& context) {
   write_point(json, result.best);
   json.key("recommended");
   write_recommendation(json, result.recommended, context.no_cap_because);
+  json.key("recommended_by_version");
+  if (result.by_version.empty() || !context.no_cap_because.empty()) {
+    json.null();
+  } else {
+    json.begin_array();
+    for (const AdviceByVersion& advice : result.by_version) write_advice(json, advice);
+    json.end_array();
+  }
   json.key("curve").begin_array();
   for (const CurvePoint& point : result.curve) write_point(json, point);
   json.end_array();

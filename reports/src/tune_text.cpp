@@ -70,6 +70,12 @@ std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& 
         "{}); {}.",
         missed_text(*replay, digits, unit), time_text(gain, digits, unit), remedy);
   }
+  if (std::ranges::any_of(result.by_version, &AdviceByVersion::set))
+    return fmt::format(
+        "Keep the default until you know which PyTorch runs: {} might save {} of {}, not with "
+        "every "
+        "version.",
+        setting_name(result.best), time_text(gain, digits, unit), step);
   const Gain sure = result.recommended.most_robust.value_or(Gain{});
   return fmt::format(
       "Keep the default: {} might save {} of {}, but too much is not known: even the most robust "
@@ -127,6 +133,49 @@ std::string recommendation_lines(const TuneResult& result, const std::optional<R
                             time_text(recommended.measurable, digits, unit)),
                 style.width, 2);
   }
+  return lines;
+}
+
+/// "PyTorch 2.5 and newer", "PyTorch 1.6 to 2.4".
+std::string versions_text(const VersionRange& versions) {
+  if (versions.to == kNewestTorch)
+    return fmt::format("PyTorch {} and newer", to_string(versions.from));
+  if (versions.from == versions.to) return "PyTorch " + to_string(versions.from);
+  return fmt::format("PyTorch {} to {}", to_string(versions.from), to_string(versions.to));
+}
+
+std::string advice_text(const AdviceByVersion& advice, int digits, TimeUnit unit) {
+  if (!advice.set) return "keep the default";
+  std::vector<std::string> settings;
+  if (advice.bucket_cap_mb) settings.push_back("bucket_cap_mb=" + exact(*advice.bucket_cap_mb));
+  if (advice.first_bucket_mb)
+    settings.push_back(fmt::format("a first bucket of {} MiB", exact(*advice.first_bucket_mb)));
+  return fmt::format("{} saves {} or more", fmt::join(settings, " and "),
+                     time_text(advice.gain.value, digits, unit));
+}
+
+/// Where nothing says which PyTorch runs: over which versions the verdict holds, or what each would be
+/// advised.
+std::string version_lines(const TuneResult& result, int digits, TimeUnit unit,
+                          const TerminalStyle& style) {
+  const std::vector<AdviceByVersion>& advices = result.by_version;
+  if (advices.empty()) return "";
+  if (result.recommended.set) {
+    VersionRange all = advices.front().versions;
+    all.to = advices.back().versions.to;
+    const auto least = std::ranges::min_element(
+        advices, {}, [](const AdviceByVersion& advice) { return advice.gain.value; });
+    return wrapped(fmt::format("Which PyTorch runs nothing says (--torch): holds for {}, saving {} "
+                               "or more.",
+                               versions_text(all), time_text(least->gain.value, digits, unit)),
+                   style.width, 2);
+  }
+  if (std::ranges::none_of(advices, &AdviceByVersion::set)) return "";
+  std::string lines = "Which PyTorch runs nothing says (--torch):\n";
+  for (const AdviceByVersion& advice : advices)
+    lines += wrapped(
+        fmt::format("  {}: {}", versions_text(advice.versions), advice_text(advice, digits, unit)),
+        style.width, 4);
   return lines;
 }
 
@@ -244,7 +293,8 @@ std::string tune_text(const TuneResult& result, const ReportContext& context,
     text += bold(result.recommended.set ? set_verdict(result, context, digits, unit)
                                         : keep_verdict(result, context.replay, digits, unit),
                  style) +
-            '\n' + recommendation_lines(result, context.replay, digits, unit, style);
+            '\n' + recommendation_lines(result, context.replay, digits, unit, style) +
+            version_lines(result, digits, unit, style);
   } else {
     text += bold("No cap is recommended.", style) + '\n' +
             wrapped(fmt::format("Why: {}.", context.no_cap_because), style.width, 2);

@@ -6,10 +6,11 @@
 #include <cmath>
 #include <utility>
 
+#include "advice_by_version.hpp"
 #include "best_partition.hpp"
 #include "bucketing_search.hpp"
+#include "gain.hpp"
 #include "parallel.hpp"
-#include "uncertainty.hpp"
 
 namespace ddpsim {
 namespace {
@@ -49,15 +50,8 @@ class Tuner {
     return buckets_under(workload_, options_.ddp, bucketing.limits);
   }
 
-  static Job with(std::vector<Bucket> buckets, const Job& job) {
-    SimulationOptions options = job.options();
-    options.iterations = 0;
-    options.buckets = std::move(buckets);
-    return job.with(std::move(options));
-  }
-
   Bucketing evaluated(Bucketing bucketing) const {
-    const StepTimes times = simulate_times(with(buckets_of(bucketing), job_));
+    const StepTimes times = simulate_times(with_buckets(job_, buckets_of(bucketing)));
     bucketing.point.iteration = times.iteration;
     bucketing.point.exposed_communication = times.exposed_communication;
     return bucketing;
@@ -138,9 +132,7 @@ class Tuner {
       return verdict;
     }
     const Duration indifferent = verdict.measurable.scaled(0.25);
-    // What the replay of today's step misses may be the very time a cap is to save.
-    const Duration least = tuning_.replay ? std::max(verdict.measurable, tuning_.replay->missed())
-                                          : verdict.measurable;
+    const Duration least = least_gain(standard.point.iteration, tuning_);
     // One number to pass is easier to live with than two: the second must earn its place.
     Setting setting = most_robust(standard, found, best, least, true);
     const Setting any = most_robust(standard, found, best, least, false);
@@ -259,26 +251,9 @@ class Tuner {
     verdict.cap_range_mb = standard.point.cap_range_mb;
   }
 
-  /// iteration(default) - iteration(chosen), and again with every source of error at its bounds.
   Gain gain(const Bucketing& standard, const Bucketing& chosen) const {
-    const Duration value = standard.point.iteration - chosen.point.iteration;
-    const std::vector<Bucket> before = buckets_of(standard);
-    const std::vector<Bucket> after = buckets_of(chosen);
-    const auto more = [&](const Job& job) {
-      return simulate_times(with(before, job)).iteration -
-             simulate_times(with(after, job)).iteration - value;
-    };
-    std::vector<Sensitivity> sensitivities;
-    for (const Scenario& scenario : scenarios(job_))
-      sensitivities.push_back(
-          sensitivity(scenario.source, more(scenario.at_one), more(scenario.at_other)));
-    if (tuning_.replay) {
-      // What the replay of today's step leaves unexplained may scale the gain either way.
-      const Duration part = value.scaled(tuning_.replay->residual() / tuning_.replay->predicted);
-      sensitivities.push_back(sensitivity(ErrorSource::replay_residual, part, -part));
-    }
-    const Spread spread = combine(sensitivities);
-    return {.value = value, .low = value + spread.low, .high = value + spread.high};
+    return gain_with_interval(job_, buckets_of(standard), buckets_of(chosen),
+                              standard.point.iteration - chosen.point.iteration, tuning_.replay);
   }
 
   /// Collectives, what hooks do to them, their launches and their interference take no time at all.
@@ -300,7 +275,7 @@ class Tuner {
       return;
     }
     std::vector<Bucket> cut = best_partition(job_);
-    const Duration time = simulate_times(with(cut, job_)).iteration;
+    const Duration time = simulate_times(with_buckets(job_, cut)).iteration;
     // Seen in full, a cap's bucketing may still beat the cut.
     const Bucketing& settable = best == kNone ? standard : found[best];
     const bool list =
@@ -320,7 +295,9 @@ class Tuner {
 }  // namespace
 
 TuneResult tune(const Job& job, const TuneOptions& tuning) {
-  return Tuner(job, tuning).run();
+  TuneResult result = Tuner(job, tuning).run();
+  hold_against_versions(job, tuning, result);
+  return result;
 }
 
 }  // namespace ddpsim

@@ -55,6 +55,11 @@ std::string_view word_of(CommHook hook) {
   return "none";
 }
 
+std::span<const TorchVersion> bucketing_eras() {
+  static constexpr TorchVersion kEras[] = {kOldestKnown, kRebuild, kExplicitCapIsFirstCap};
+  return kEras;
+}
+
 bool first_bucket_tunable(TorchVersion version) {
   return version >= kFirstBucketTunable;
 }

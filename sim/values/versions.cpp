@@ -31,6 +31,17 @@ std::optional<Numbers> parse_numbers(std::string_view text) {
   return std::nullopt;
 }
 
+/// "2.9.0a0" -> "2.9.0", "2.1.0.dev20230801" -> "2.1.0" (PEP 440's pre-, post- and developmental
+/// releases); a text that ends otherwise stays as it is.
+std::string_view without_release_suffix(std::string_view text) {
+  const std::size_t digits = text.find_last_not_of("0123456789");
+  if (digits == std::string_view::npos || digits + 1 == text.size()) return text;
+  const std::string_view before = text.substr(0, digits + 1);
+  for (const std::string_view suffix : {".dev", ".post", "rc", "a", "b"})
+    if (before.ends_with(suffix)) return before.substr(0, before.size() - suffix.size());
+  return text;
+}
+
 /// The wheels of a PyTorch release and the NCCL inside them.
 struct Bundle {
   TorchVersion torch;
@@ -52,7 +63,7 @@ constexpr std::array kBundles{
 std::optional<TorchVersion> parse_torch_version(std::string_view text) {
   const std::size_t local = text.find('+');  // torch.__version__ of a wheel: "2.8.0+cu128"
   if (local != std::string_view::npos && local + 1 == text.size()) return std::nullopt;
-  const auto numbers = parse_numbers(text.substr(0, local));
+  const auto numbers = parse_numbers(without_release_suffix(text.substr(0, local)));
   if (!numbers || numbers->count < 2) return std::nullopt;
   return TorchVersion{numbers->value[0], numbers->value[1]};
 }
@@ -77,6 +88,14 @@ NcclVersion bundled_nccl(TorchVersion version) {
     if (bundle.torch <= version) nccl = bundle.nccl;
   }
   return nccl;
+}
+
+TorchVersion first_torch_for(int compute_capability) {
+  if (compute_capability >= 100) return {2, 7};
+  if (compute_capability >= 89) return {2, 0};
+  if (compute_capability >= 86) return {1, 8};
+  if (compute_capability >= 80) return {1, 7};
+  return {1, 0};
 }
 
 }  // namespace ddpsim

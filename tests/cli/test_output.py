@@ -178,7 +178,7 @@ class Tune(unittest.TestCase):
         self.assertIn(f"{len(caps)} caps asked for", outcome.out)
 
     def test_the_range_recommended_does_as_well(self):
-        document = answer("tune", JOB[0], "p3dn@2")
+        document = answer("tune", JOB[0], "p3dn@2", "--torch", "2.8")
         recommended = document["recommended"]
         self.assertEqual(recommended["action"], "set")
         low, high = recommended["cap_range_mb"]
@@ -201,10 +201,62 @@ class Tune(unittest.TestCase):
 
     def test_a_recommended_cap_is_one_a_person_would_write(self):
         # The round number of the whole plateau is not sure enough here: a rounder one close by is.
-        best = answer("tune", "resnet50-v100-b32", "p3dn@2")["recommended"]
+        best = answer("tune", "resnet50-v100-b32", "p3dn@2", "--torch", "2.8")["recommended"]
         self.assertEqual(best["action"], "set")
         self.assertEqual(best["bucket_cap_mb"], round(best["bucket_cap_mb"], 1))
         self.assertGreater(best["gain_us"]["low"], 0)
+
+
+class Versions(unittest.TestCase):
+    """Whose rules hold, and that no advice hides that nobody knows."""
+    JOB = ["resnet50-v100-b32", "p3dn@2"]
+
+    def test_no_advised_cap_loses_under_a_version_that_is_not_excluded(self):
+        # 46 MiB saves 1.7 ms under 2.8, and costs 6.8 ms under 2.4.
+        unknown = answer("tune", *self.JOB)
+        self.assertEqual((unknown["torch"], unknown["torch_known"]), ("2.8", False))
+        self.assertEqual(unknown["recommended"]["action"], "keep default")
+        older, newer = unknown["recommended_by_version"]
+        self.assertEqual((older["torch_from"], older["torch_to"]), ("2.0", "2.4"))  # its trace is of 2.0 or newer
+        self.assertEqual((newer["torch_from"], newer["torch_to"]), ("2.5", None))
+        for advice, torch in ((older, "2.0"), (older, "2.4"), (newer, "2.5"), (newer, "2.13")):
+            with self.subTest(torch=torch):
+                self.assertEqual(advice["action"], "set")
+                steps = [answer("simulate", *self.JOB, "--torch", torch, *cap)["iteration_us"]
+                         for cap in ([], ["--bucket-cap-mb", advice["bucket_cap_mb"]])]
+                self.assertGreaterEqual(steps[0] - steps[1], advice["gain_us"]["value"] - 0.001)
+        text = ddpsim("tune", *self.JOB).out
+        self.assertTrue(text.startswith("Keep the default until you know which PyTorch runs"), text)
+        self.assertIn("PyTorch 2.5 and newer: bucket_cap_mb=46 saves", text)
+
+    def test_a_version_that_is_stated_needs_no_other(self):
+        stated = answer("tune", *self.JOB, "--torch", "2.8")
+        self.assertEqual((stated["torch_known"], stated["recommended_by_version"]), (True, None))
+        self.assertEqual(stated["recommended"]["bucket_cap_mb"], 46)
+
+    def test_the_recordings_own_versions_hold(self):
+        with tempfile.TemporaryDirectory() as folder:
+            recorded = json.loads((ROOT / "traces/data/resnet50-v100-b32.json").read_text())
+            path = pathlib.Path(folder) / "own.json"
+            recorded["torch"] = "2.3.1+cu121"
+            path.write_text(json.dumps(recorded))
+            for command in (["simulate", path, "p3dn@2"], ["tune", path, "p3dn@2"], ["compare", path, "p3dn@1", "p3dn@2"]):
+                with self.subTest(command=command[0]):
+                    document = answer(*command)
+                    self.assertEqual((document["torch"], document["torch_known"], document["nccl"]), ("2.3", True, "2.20.5"))
+            self.assertEqual(answer("buckets", path)["torch"], "2.3")
+            self.assertEqual(answer("simulate", path, "p3dn@2", "--torch", "1.13")["torch"], "1.13")
+            recorded["recorded_with"]["nccl"] = "2.18.3"
+            path.write_text(json.dumps(recorded))
+            self.assertEqual(answer("simulate", path, "p3dn@2")["nccl"], "2.18.3")
+            self.assertEqual(answer("simulate", path, "p3dn@2", "--nccl", "2.21.5")["nccl"], "2.21.5")
+            recorded["torch"] = "master"
+            path.write_text(json.dumps(recorded))
+            self.assertFalse(answer("simulate", path, "p3dn@2")["torch_known"])
+
+    def test_compare_advises_what_tune_does(self):
+        rows = answer("compare", "resnet50-v100-b32", "p3dn@1", "p3dn@2")["rows"]
+        self.assertEqual(rows[1]["best_cap"], answer("tune", *self.JOB)["recommended"])
 
 
 class Backends(unittest.TestCase):

@@ -257,3 +257,11 @@ TEST_CASE("compare CSV: one row per job, as asked for") {
             .find("\nnear,8,1,100000,96000,118000,80000,0.8,,12000,B,,,0,0,0\n") !=
         std::string::npos);
 }
+
+TEST_CASE("compare page: no cap is named where it depends on PyTorch's version") {
+  Compared all = three_jobs();
+  CHECK(page(all).find("needs --torch") == std::string::npos);
+  all.comparison.jobs[0].best_cap->depends_on_version = true;
+  CHECK(page(all).find("needs --torch") != std::string::npos);
+  CHECK(page(all).find("Needs --torch: another cap") != std::string::npos);
+}

@@ -19,7 +19,7 @@ Json result_of(const SimulationResult& result, const ReportContext& context) {
 
 TEST_CASE("result document: whole") {
   CHECK(result_of(sample::result(), sample::context()) == Json::parse(R"json({
-    "schema": "ddpsim.result/1", "workload": "tiny", "cluster": "dgx1v", "ranks": 8, "torch": "2.8",
+    "schema": "ddpsim.result/1", "workload": "tiny", "cluster": "dgx1v", "ranks": 8, "torch": "2.8", "torch_known": true,
     "nccl": "2.27.3", "backend": "nccl", "network": "analytic", "compute_scale": 1, "rank_slowdown": 1,
     "bucket_setting": "default (1 MiB, then 25 MiB)",
     "iteration_us": 100000, "forward_us": 30000, "buffer_broadcast_us": 400, "backward_us": 60000,
@@ -130,7 +130,7 @@ TEST_CASE("tune document: whole") {
   tune.curve[0].reachable = false;
   const Json doc = Json::parse(tune_json(tune, sample::context()));
   CHECK(doc == Json::parse(R"json({
-    "schema": "ddpsim.tune/1", "workload": "tiny", "cluster": "dgx1v", "ranks": 8, "torch": "2.8",
+    "schema": "ddpsim.tune/1", "workload": "tiny", "cluster": "dgx1v", "ranks": 8, "torch": "2.8", "torch_known": true,
     "nccl": "2.27.3", "backend": "nccl", "network": "analytic", "compute_scale": 1, "rank_slowdown": 1,
     "bucket_setting": "default (1 MiB, then 25 MiB)",
     "default": {"bucket_cap_mb": null, "first_bucket_mb": 1, "cap_range_mb": [0, 0], "iteration_us": 320000,
@@ -142,6 +142,7 @@ TEST_CASE("tune document: whole") {
                     "most_robust_gain_us": {"value": 25000, "low": 20000, "high": 35000}, "measurable_us": 3000,
                     "python": "DistributedDataParallel(model, bucket_cap_mb=60)",
                     "reason": "2 buckets instead of 5"},
+    "recommended_by_version": null,
     "curve": [{"bucket_cap_mb": 60, "first_bucket_mb": 60, "cap_range_mb": [60, 64.5], "iteration_us": 279000,
                "exposed_communication_us": 2000, "buckets": 2, "reachable": false}],
     "lower_bound_us": 96000,

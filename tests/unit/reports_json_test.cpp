@@ -143,6 +143,27 @@ TEST_CASE("tune JSON: points, recommendation and bounds stand under their names"
   CHECK(doc["best_partition"]["reachable"] == false);
   CHECK(doc["best_partition"]["buckets"] == 2);
   CHECK(doc["confidence"]["grade"] == "C");
+  CHECK(doc["recommended_by_version"].is_null());
+}
+
+TEST_CASE("tune JSON: advice by version, oldest first, the newest range open") {
+  TuneResult tune = sample::keep();
+  tune.by_version = {
+      {.versions = {{1, 8}, {2, 4}, {2, 7, 8}, {2, 20, 5}}, .set = false, .gain = {}},
+      {.versions = {{2, 5}, kNewestTorch, {2, 21, 5}, {2, 27, 5}},
+       .set = true,
+       .bucket_cap_mb = 46,
+       .gain = {2_ms, 1_ms, 4_ms}}};
+  const Json doc = Json::parse(tune_json(tune, sample::context()))["recommended_by_version"];
+  CHECK(doc == Json::parse(R"([
+    {"torch_from": "1.8", "torch_to": "2.4", "nccl": ["2.7.8", "2.20.5"], "action": "keep default",
+     "bucket_cap_mb": null, "first_bucket_mb": null, "gain_us": {"value": 0, "low": 0, "high": 0}},
+    {"torch_from": "2.5", "torch_to": null, "nccl": ["2.21.5", "2.27.5"], "action": "set",
+     "bucket_cap_mb": 46, "first_bucket_mb": null,
+     "gain_us": {"value": 2000, "low": 1000, "high": 4000}}])"));
+  ReportContext none = sample::context();
+  none.no_cap_because = "the backward was compiled";
+  CHECK(Json::parse(tune_json(tune, none))["recommended_by_version"].is_null());
 }
 
 TEST_CASE("tune JSON: without a best partition the reason is given") {
@@ -201,8 +222,9 @@ TEST_CASE("JSON: the same values give the same bytes") {
 }
 
 TEST_CASE("JSON: a document ends with one newline") {
-  const std::string text = buckets_json({}, {}, {2, 8});
+  const std::string text = buckets_json({}, {}, {{2, 8}, true});
   CHECK(text ==
         "{\n  \"schema\": \"ddpsim.buckets/1\",\n  \"torch\": \"2.8\",\n"
+        "  \"torch_known\": true,\n"
         "  \"buckets\": [],\n  \"warnings\": []\n}\n");
 }

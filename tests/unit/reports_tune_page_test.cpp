@@ -278,3 +278,38 @@ TEST_CASE("tune page: no best partition, with the reason or without") {
   tune.best_partition_absent_because.clear();
   CHECK(page(tune).ends_with(" is theirs.\n"));
 }
+
+TEST_CASE(
+    "tune page: which PyTorch runs is not known: over which the verdict holds, or the advice of "
+    "each") {
+  TuneResult tune = advised();
+  const VersionRange older{{1, 8}, {2, 4}, {2, 7, 8}, {2, 20, 5}};
+  const VersionRange newer{{2, 5}, kNewestTorch, {2, 21, 5}, {2, 27, 5}};
+  const auto advice = [](const VersionRange& versions, std::optional<double> cap, Duration gain) {
+    return AdviceByVersion{.versions = versions,
+                           .set = cap.has_value(),
+                           .bucket_cap_mb = cap,
+                           .gain = {gain, gain, gain}};
+  };
+  CHECK(page(tune).find("Which PyTorch") == std::string::npos);
+  tune.by_version = {advice(older, 60, 30_ms), advice(newer, 60, 41_ms)};
+  CHECK(mentions(
+      page(tune),
+      "Which PyTorch runs nothing says (--torch): holds for PyTorch 1.8 and newer, saving 30 ms "
+      "or more."));
+  tune = kept();
+  tune.by_version = {advice(older, std::nullopt, {}), advice(newer, std::nullopt, {})};
+  CHECK(page(tune).find("Which PyTorch") == std::string::npos);  // none is told to change anything
+  tune.by_version.back() = advice(newer, 46, 2_ms);
+  tune.by_version.front().versions.to = {1, 8};
+  CHECK(mentions(page(tune),
+                 "Which PyTorch runs nothing says (--torch):\n  PyTorch 1.8: keep the default\n"
+                 "  PyTorch 2.5 and newer: bucket_cap_mb=46 saves 2.0 ms or more\n"));
+  CHECK(mentions(page(tune),
+                 "Keep the default until you know which PyTorch runs: bucket_cap_mb=50 might save "
+                 "8.0 ms of 98 ms, not with every version."));
+  tune.by_version.front() = advice(older, std::nullopt, {});
+  tune.by_version.front().set = true;
+  tune.by_version.front().first_bucket_mb = 3;
+  CHECK(mentions(page(tune), "  PyTorch 1.8 to 2.4: a first bucket of 3 MiB saves 0 ms or more\n"));
+}

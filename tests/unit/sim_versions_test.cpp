@@ -20,6 +20,18 @@ TEST_CASE("versions: an absent NCCL patch is 0") {
   CHECK(to_string(NcclVersion{2, 7, 8}) == "2.7.8");
 }
 
+TEST_CASE("versions: a development or pre-release counts as what it precedes") {
+  for (const char* text :
+       {"2.9.0a0+git4f3a2b1", "2.9.0.dev20250801+cu128", "2.9.0rc3", "2.9b1", "2.9.0.post1"}) {
+    CAPTURE(text);
+    CHECK(parse_torch_version(text) == TorchVersion{2, 9});
+  }
+  for (const char* text : {"2.9.0x1", "2.9.0dev1", "2.9.a0", "a0"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_torch_version(text).has_value());
+  }
+}
+
 TEST_CASE("versions: malformed text is absent, never a guess") {
   for (const char* text : {"", "2", "2.", ".8", "2.8.", "2.8.1.0", "v2.8", "2.8a", "2.8+", "-2.8",
                            " 2.8", "2,8", "99999999999.1"}) {

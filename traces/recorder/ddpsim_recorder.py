@@ -800,7 +800,7 @@ class Report:
 
     def recorded_with(self):
         job, ddp, times = self.job, self.ddp, self.times
-        facts = {"ddp_hooks": ddp is not None, "world_size": job.world, "nccl_kernels": 0}
+        facts = {"ddp_hooks": ddp is not None, "world_size": job.world, **nccl_version(job), "nccl_kernels": 0}
         if job.has_compiled_backward():  # which of them is not seen: any makes ddpsim recommend no cap
             facts["compiled_gradients"] = len(times.order)
         if ddp is None:
@@ -886,6 +886,12 @@ def one_line(value):
     if isinstance(value, list):
         return "[" + ", ".join(one_line(item) for item in value) + "]"
     return number(value)
+
+
+def nccl_version(job):
+    """{"nccl": "2.21.5"}, or nothing where this PyTorch has none."""
+    version = getattr(getattr(torch.cuda, "nccl", None), "version", None) if job.on_gpu else None
+    return {"nccl": ".".join(str(part) for part in version())} if version else {}
 
 
 def document_text(value, indent="", key=""):

@@ -154,8 +154,11 @@ void TraceImport::describe(const TraceHeader& header) {
   } else if (workload.gpu.empty()) {
     result_.warnings.push_back("the GPU is not recorded; name it with --gpu");
   }
+  // torch.profiler writes Kineto's traces since 1.8; NCCL's version is in them since 2.0.
+  workload.torch_at_least = header.nccl_version.empty() ? TorchVersion{1, 8} : TorchVersion{2, 0};
   if (!header.nccl_version.empty()) {
     workload.provenance.emplace_back("nccl", header.nccl_version);
+    workload.recorded_with.nccl = parse_nccl_version(header.nccl_version);
   }
   if (header.rank) workload.provenance.emplace_back("rank", std::to_string(*header.rank));
   workload.recorded_with.ddp_hooks = records_.ddp_hooks();

@@ -19,6 +19,7 @@ struct Candidate {
   std::string name;
   std::int64_t backward_ns = 0;
   std::size_t gradients = 0;
+  bool has_successor = false;  ///< without one, when the next step would begin is not known
 };
 
 [[noreturn]] void refuse(const std::string& file, std::string message, std::string hint) {
@@ -31,8 +32,9 @@ std::vector<Candidate> complete_steps(const TraceRecords& records, const std::st
   for (std::size_t i = 0; i < records.steps().size(); ++i) {
     const auto step = recorded_step(records, i);
     if (!step) continue;
-    candidates.push_back(
-        {i, step->name, step->backward_end_ns - step->backward_start_ns, step->gradients.size()});
+    candidates.push_back({i, step->name, step->backward_end_ns - step->backward_start_ns,
+                          step->gradients.size(),
+                          i + 1 < records.steps().size() && first_activity(records, i + 1)});
     most = std::max(most, step->gradients.size());
   }
   std::erase_if(candidates, [&](const Candidate& one) { return one.gradients < most; });
@@ -65,15 +67,21 @@ std::pair<Candidate, std::string> choose(std::vector<Candidate> candidates,
     const Candidate& chosen = candidates[static_cast<std::size_t>(wanted)];
     return {chosen, fmt::format("iteration {} of {} ({}): {}", wanted, count, names, chosen.name)};
   }
+  const bool followed = std::ranges::any_of(candidates, &Candidate::has_successor);
   std::vector<std::pair<std::int64_t, std::size_t>> by_backward;
-  for (std::size_t i = 0; i < count; ++i) by_backward.emplace_back(candidates[i].backward_ns, i);
+  for (std::size_t i = 0; i < count; ++i)
+    if (candidates[i].has_successor || !followed)
+      by_backward.emplace_back(candidates[i].backward_ns, i);
+  const std::size_t by_backward_count = by_backward.size();
   const Candidate& chosen = candidates[quantile(std::move(by_backward), 0.5).second];
-  return {chosen,
-          fmt::format(
-              "{} complete iteration{} ({}); took {}, the lower median by backward window ({:.3f} "
-              "ms)",
-              count, count == 1 ? "" : "s", names, chosen.name,
-              static_cast<double>(chosen.backward_ns) / 1e6)};
+  return {
+      chosen,
+      fmt::format(
+          "{} complete iteration{} ({}); took {}, the lower median by backward window{} ({:.3f} "
+          "ms)",
+          count, count == 1 ? "" : "s", names, chosen.name,
+          by_backward_count < count ? " of those that another follows" : "",
+          static_cast<double>(chosen.backward_ns) / 1e6)};
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/sim/versions.hpp"
 #include "ddpsim/traces/workload_file.hpp"
 #include "rank_checks.hpp"
 
@@ -98,10 +99,10 @@ std::optional<Duration> WorkloadReader::phase(const Object& root, std::string_vi
 
 Workload WorkloadReader::read(const Cursor& root) {
   check_schema(root);
-  const Object object =
-      root.object({"schema", "name", "gpu", "precision", "batch_per_gpu", "samples_per_step",
-                   "torch", "parameter_order", "parameters", "forward", "backward", "optimizer",
-                   "iteration", "host", "buffers", "recorded_with", "ranks", "provenance"});
+  const Object object = root.object(
+      {"schema", "name", "gpu", "precision", "batch_per_gpu", "samples_per_step", "torch",
+       "torch_at_least", "parameter_order", "parameters", "forward", "backward", "optimizer",
+       "iteration", "host", "buffers", "recorded_with", "ranks", "provenance"});
   if (const auto name = object.optional("name")) workload_.name = name->string();
   if (const auto gpu = object.optional("gpu")) workload_.gpu = gpu->string();
   if (const auto precision = object.optional("precision"))
@@ -113,6 +114,11 @@ Workload WorkloadReader::read(const Cursor& root) {
     workload_.samples_per_step = samples->number(0, 1e15);
   }
   if (const auto torch = object.optional("torch")) workload_.torch = torch->string();
+  if (const auto least = object.optional("torch_at_least")) {
+    workload_.torch_at_least = parse_torch_version(least->string());
+    if (!workload_.torch_at_least)
+      least->fail(fmt::format("{} is not a version such as \"2.4\"", in_quotes(least->string())));
+  }
   if (const auto order = object.optional("parameter_order")) {
     workload_.parameter_order = order->choice({"definition", "assumed"}) == "assumed"
                                     ? ParameterOrder::assumed
@@ -329,11 +335,16 @@ void WorkloadReader::read_buffers(const Cursor& list) {
 
 void WorkloadReader::read_recorded_with(const Cursor& cursor, RecordedWith& recorded) {
   const Object object =
-      cursor.object({"ddp_hooks", "world_size", "nccl_kernels", "exposed_us", "finalize_us",
+      cursor.object({"ddp_hooks", "world_size", "nccl", "nccl_kernels", "exposed_us", "finalize_us",
                      "buffer_broadcast_us", "compiled_gradients", "wire_dtype", "collectives"});
   if (const auto hooks = object.optional("ddp_hooks")) recorded.ddp_hooks = hooks->boolean();
   if (const auto world = object.optional("world_size")) {
     recorded.world_size = static_cast<int>(world->integer(1, 1'000'000'000));
+  }
+  if (const auto nccl = object.optional("nccl")) {
+    recorded.nccl = parse_nccl_version(nccl->string());
+    if (!recorded.nccl)
+      nccl->fail(fmt::format("{} is not a version such as \"2.21.5\"", in_quotes(nccl->string())));
   }
   if (const auto kernels = object.optional("nccl_kernels")) {
     recorded.nccl_kernels = kernels->integer(0, 1'000'000'000'000);

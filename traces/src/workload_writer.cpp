@@ -100,6 +100,7 @@ void write_recorded_with(JsonWriter& json, const RecordedWith& recorded) {
   json.key("recorded_with").begin_object();
   json.key("ddp_hooks").boolean(recorded.ddp_hooks);
   json.key("world_size").integer(recorded.world_size);
+  if (recorded.nccl) json.key("nccl").string(to_string(*recorded.nccl));
   json.key("nccl_kernels").integer(recorded.nccl_kernels);
   write_time(json, "exposed_us", recorded.exposed);
   write_time(json, "finalize_us", recorded.finalize);
@@ -151,6 +152,8 @@ std::string format_workload(const Workload& workload) {
   if (workload.batch_per_gpu) json.key("batch_per_gpu").integer(*workload.batch_per_gpu);
   if (workload.samples_per_step) json.key("samples_per_step").number(*workload.samples_per_step);
   write_text(json, "torch", workload.torch);
+  if (workload.torch_at_least)
+    json.key("torch_at_least").string(to_string(*workload.torch_at_least));
   json.key("parameter_order")
       .string(workload.parameter_order == ParameterOrder::assumed ? "assumed" : "definition");
   json.key("parameters").begin_array();

@@ -24,6 +24,7 @@ struct ReportContext {
   std::string cluster;
   int ranks = 1;
   TorchVersion torch;
+  bool torch_known = true;  ///< false: nothing says which, these rules are assumed
   NcclVersion nccl;
   Backend backend = Backend::nccl;
   std::string network = "analytic";
@@ -68,7 +69,7 @@ std::string tune_json(const TuneResult& result, const ReportContext& context);
 /// `contexts` holds one entry per job; what all jobs share, and warnings, stand in the first.
 std::string compare_json(const Comparison& comparison, const std::vector<ReportContext>& contexts);
 std::string buckets_json(const std::vector<Bucket>& buckets,
-                         const std::vector<std::string>& warnings, TorchVersion torch,
+                         const std::vector<std::string>& warnings, TorchInForce torch,
                          const std::optional<LoggedBuckets>& logged = std::nullopt);
 
 std::string allreduce_json(const AllReduceTable& table, const ReportContext& context);

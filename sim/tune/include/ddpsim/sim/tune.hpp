@@ -47,6 +47,8 @@ struct Recommendation {
   Duration measurable;  ///< gains below this cannot be told from noise
   std::string python;   ///< line to paste; empty when keeping the default
   std::string reason;   ///< one sentence
+  /// Some cap gains under some of the versions it may be, none under all: the default is kept.
+  bool depends_on_version = false;
 };
 
 struct BestPartition {
@@ -67,6 +69,15 @@ struct TuneOptions {
   std::optional<Replay> replay;
 };
 
+/// What would be advised if it were known to be one of these versions.
+struct AdviceByVersion {
+  VersionRange versions;
+  bool set = false;  ///< false: keep the default
+  std::optional<double> bucket_cap_mb;
+  std::optional<double> first_bucket_mb;
+  Gain gain;  ///< the least of its oldest and its newest version
+};
+
 struct TuneResult {
   CurvePoint default_setting;  ///< nothing passed
   CurvePoint best;             ///< minimum of the reachable curve
@@ -76,9 +87,12 @@ struct TuneResult {
   Duration lower_bound;           ///< collectives take no time
   std::optional<BestPartition> best_partition;
   std::string best_partition_absent_because;
+  /// Of each range of possible versions, oldest first; all are set alike where the recommendation is.
+  std::vector<AdviceByVersion> by_version;
   std::string left_out;  ///< what was not searched and why; empty when nothing was
 };
 
+/// Where the job's version is not certain, what is recommended holds for all it may be.
 TuneResult tune(const Job& job, const TuneOptions& tuning);
 
 }  // namespace ddpsim

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,10 @@ bool first_bucket_tunable(TorchVersion version);
 /// A bucket_cap_mb that is passed holds for the first bucket too.
 bool cap_holds_for_first_bucket(TorchVersion version);
 bool has_bucket_cap_mb_list(TorchVersion version);
+
+/// The first release of each set of rules by which buckets form in the steady step, oldest first: never
+/// rebuilt; rebuilt; a cap that is passed holds for the first bucket, too.
+std::span<const TorchVersion> bucketing_eras();
 
 /// Byte limits for the bucket assignment function, in the order it consumes them.
 struct BucketLimits {

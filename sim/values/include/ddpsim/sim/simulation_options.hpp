@@ -7,6 +7,7 @@
 
 #include "ddpsim/sim/bucket.hpp"
 #include "ddpsim/sim/ddp_options.hpp"
+#include "ddpsim/sim/possible_versions.hpp"
 #include "ddpsim/sim/rank_slowdown.hpp"
 #include "ddpsim/sim/rank_variation.hpp"
 #include "ddpsim/sim/units.hpp"
@@ -68,6 +69,8 @@ struct SimulationOptions {
   RankSlowdown rank_slowdown;
   /// What the slowdown may be; only intervals use it. Absent: it is certain.
   std::optional<std::pair<RankSlowdown, RankSlowdown>> rank_slowdown_range;
+  /// Which PyTorch it may be, where nothing says so; only advice uses it. Empty: ddp.torch is certain.
+  std::vector<VersionRange> possible_versions;
   /// SMs of the GPU recorded on, which NCCL kernels in the recording took their share of; 0: as many as
   /// the cluster's.
   int recorded_sms = 0;

@@ -21,8 +21,18 @@ struct NcclVersion {
   constexpr auto operator<=>(const NcclVersion&) const = default;
 };
 
-/// "2.8", "1.13.1", "2.8.0+cu128" (patch level and local part decide nothing and are dropped). Absent
-/// when malformed.
+/// Whose rules are taken where nothing says which PyTorch it is.
+inline constexpr TorchVersion kAssumedTorch{};
+/// Whose rules hold, and whether anything says so.
+struct TorchInForce {
+  TorchVersion version = kAssumedTorch;
+  bool known = false;
+};
+/// The newest whose rules are known here.
+inline constexpr TorchVersion kNewestTorch{2, 13};
+
+/// "2.8", "1.13.1", "2.8.0+cu128", "2.9.0a0+git1234" (patch level, pre-release and local part decide
+/// nothing and are dropped). Absent when malformed.
 std::optional<TorchVersion> parse_torch_version(std::string_view text);
 /// "2.27.3" or "2.27" (patch 0). Absent when malformed.
 std::optional<NcclVersion> parse_nccl_version(std::string_view text);
@@ -31,5 +41,9 @@ std::string to_string(NcclVersion version);
 
 /// The NCCL that the official wheels of this PyTorch ship.
 NcclVersion bundled_nccl(TorchVersion version);
+
+/// The first PyTorch whose wheels run on a GPU of this compute capability (80 for sm_80): 1.7 came with
+/// CUDA 11.0, 1.8 with 11.1, 2.0 with 11.8, 2.7 with 12.8.
+TorchVersion first_torch_for(int compute_capability);
 
 }  // namespace ddpsim

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/versions.hpp"
 
 namespace ddpsim {
 
@@ -80,6 +81,7 @@ struct RecordedCollective {
 struct RecordedWith {
   bool ddp_hooks = false;  ///< copies into buckets are part of `ready` and of backward
   int world_size = 1;
+  std::optional<NcclVersion> nccl;
   std::int64_t nccl_kernels = 0;     ///< NCCL kernels per iteration, buffer broadcasts included
   std::optional<Duration> exposed;   ///< tail of communication after backward compute
   std::optional<Duration> finalize;  ///< copies out of the buckets
@@ -131,6 +133,7 @@ struct Workload : Recorded {
   std::optional<std::int64_t> batch_per_gpu;
   std::optional<double> samples_per_step;
   std::string torch;  ///< version recorded with; empty when unknown
+  std::optional<TorchVersion> torch_at_least;  ///< what the recording's form tells of it
   ParameterOrder parameter_order = ParameterOrder::definition;
   std::vector<Parameter> parameters;  ///< module definition order
   std::vector<BufferGroup> buffers;

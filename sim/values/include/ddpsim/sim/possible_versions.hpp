@@ -1,0 +1,34 @@
+// Which PyTorch it may be where nothing says so: a recommendation must hold for each.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/ddp_options.hpp"
+#include "ddpsim/sim/versions.hpp"
+#include "ddpsim/sim/workload.hpp"
+
+namespace ddpsim {
+
+/// Releases of one bucketing era, and the NCCL that may come with them.
+struct VersionRange {
+  TorchVersion from;
+  TorchVersion to;
+  NcclVersion oldest_nccl;
+  NcclVersion newest_nccl;
+  bool operator==(const VersionRange&) const = default;
+};
+
+/// The NCCL that a job runs with, as far as anything says: `stated` by the user, else recorded.
+std::optional<NcclVersion> known_nccl(const Workload& workload, std::optional<NcclVersion> stated);
+
+/// What neither the options (a hook that came later), the GPU recorded on or the cluster's, the
+/// precision, the recording's form, nor the recorded NCCL exclude, oldest first. With a `stated` NCCL every release runs that
+/// one, and excludes nothing: it may be another than the wheel's. The recorded one excludes releases that
+/// ship others, unless no release ships it.
+std::vector<VersionRange> possible_versions(const Workload& workload, const Cluster& cluster,
+                                            const GpuModel* recorded_on, const DdpOptions& options,
+                                            std::optional<NcclVersion> stated);
+
+}  // namespace ddpsim

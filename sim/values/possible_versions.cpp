@@ -1,0 +1,70 @@
+#include "ddpsim/sim/possible_versions.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace ddpsim {
+namespace {
+
+constexpr TorchVersion kNativeAmp{1, 6};  // torch.cuda.amp
+constexpr TorchVersion kBfloat16{1, 10};  // torch.autocast takes bfloat16
+
+/// Every release with rules known here. 1.13 was followed by 2.0.
+std::vector<TorchVersion> releases() {
+  std::vector<TorchVersion> all;
+  for (int minor = 0; minor <= 13; ++minor) all.push_back({1, minor});
+  for (int minor = 0; minor <= kNewestTorch.minor; ++minor)
+    all.push_back({kNewestTorch.major, minor});
+  return all;
+}
+
+TorchVersion first_for(const Workload& workload, const Cluster& cluster,
+                       const GpuModel* recorded_on) {
+  TorchVersion first = first_torch_for(cluster.gpu.compute_capability);
+  if (recorded_on != nullptr)
+    first = std::max(first, first_torch_for(recorded_on->compute_capability));
+  first = std::max(first, workload.torch_at_least.value_or(first));
+  if (workload.precision == "amp") first = std::max(first, kNativeAmp);
+  if (workload.precision == "bf16") first = std::max(first, kBfloat16);
+  return first;
+}
+
+std::size_t era_of(TorchVersion torch) {
+  const std::span<const TorchVersion> eras = bucketing_eras();
+  return static_cast<std::size_t>(std::ranges::upper_bound(eras, torch) - eras.begin());
+}
+
+}  // namespace
+
+std::optional<NcclVersion> known_nccl(const Workload& workload, std::optional<NcclVersion> stated) {
+  return stated ? stated : workload.recorded_with.nccl;
+}
+
+std::vector<VersionRange> possible_versions(const Workload& workload, const Cluster& cluster,
+                                            const GpuModel* recorded_on, const DdpOptions& options,
+                                            std::optional<NcclVersion> stated) {
+  const TorchVersion first = first_for(workload, cluster, recorded_on);
+  std::vector<TorchVersion> possible;
+  for (const TorchVersion torch : releases()) {
+    DdpOptions under = options;
+    under.torch = torch;
+    if (torch >= first && !unsupported(under)) possible.push_back(torch);
+  }
+  if (const auto recorded = workload.recorded_with.nccl; recorded && !stated) {
+    const auto ships_it = [&](TorchVersion torch) { return bundled_nccl(torch) == *recorded; };
+    if (std::ranges::any_of(possible, ships_it))
+      std::erase_if(possible, [&](TorchVersion torch) { return !ships_it(torch); });
+  }
+  const std::optional<NcclVersion> nccl = known_nccl(workload, stated);
+  std::vector<VersionRange> ranges;
+  for (const TorchVersion torch : possible) {
+    const NcclVersion with = nccl.value_or(bundled_nccl(torch));
+    if (ranges.empty() || era_of(ranges.back().from) != era_of(torch))
+      ranges.push_back({torch, torch, with, with});
+    ranges.back().to = torch;
+    ranges.back().newest_nccl = with;
+  }
+  return ranges;
+}
+
+}  // namespace ddpsim
