@@ -1,11 +1,13 @@
-"""A compiled backward and compacted timing, from the trace to the recommendation."""
+"""A compiled backward, compacted timing and 16-bit gradients, from the trace to the recommendation."""
 
+import gzip
 import json
 import pathlib
+import re
 import tempfile
 import unittest
 
-from command import ROOT, ddpsim
+from command import ROOT, SHARED, ddpsim
 
 FIXTURE = ROOT / "tests" / "fixtures" / "tiny-ddp-trace.json"
 WORKLOAD = ROOT / "traces" / "data" / "resnet50-v100-b32.json"
@@ -73,6 +75,35 @@ class Timing(unittest.TestCase):
         self.assertEqual(compacted["provenance"]["timing"], "compacted")
         self.assertNotIn("iteration", compacted)
         self.assertNotIn("host", compacted)
+
+
+@unittest.skipUnless((SHARED / "data" / "traces").is_dir(), "no real traces beside the checkout")
+class SixteenBits(unittest.TestCase):
+    """Real traces retyped: gradients and buckets are those of the recording, to the byte."""
+
+    def imported(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "trace.json"
+            path.write_text(text)
+            return ddpsim("import", path, "--gpu", "V100").json()
+
+    def test_types_and_bucket_bytes_are_exact(self):
+        # Without shapes and without all-reduces nothing in a trace tells a gradient's type: resnet18, compiled.
+        for name in ("dlrm-ddp-2xV100-rank1", "dlrm-ddp-8xV100-rank0", "r50-1xV100-nw0", "r50-ddp-1xV100-rank0",
+                     "r50-ddp-2xA100-rank0", "vgg13-1xH100"):
+            for cpp, c10, dtype in (("c10::BFloat16", "BFloat16", "bfloat16"), ("c10::Half", "Half", "float16")):
+                with self.subTest(trace=name, dtype=dtype):
+                    with gzip.open(SHARED / "data" / "traces" / f"{name}.json.gz", "rt") as file:
+                        text = file.read()
+                    retyped = re.sub(r'"Input [tT]ype": *\[[^\]]*\]', lambda m: m[0].replace('"float"', f'"{cpp}"'), text)
+                    retyped = re.sub(r'("dtype": *)"(?:Float|float)"', rf'\1"{c10}"', retyped)
+                    before, after = self.imported(text), self.imported(retyped)
+                    types = [dtype if p["shape"] is not None else p["dtype"]  # undefined: it has neither
+                             for p in before["parameters"]]
+                    self.assertEqual([p["dtype"] for p in after["parameters"]], types)
+                    self.assertEqual([p["shape"] for p in after["parameters"]], [p["shape"] for p in before["parameters"]])
+                    buckets = [int(b) // 2 for b in before["provenance"].get("bucket_bytes", "").split()]
+                    self.assertEqual([int(b) for b in after["provenance"].get("bucket_bytes", "").split()], buckets)
 
 
 if __name__ == "__main__":

@@ -18,10 +18,18 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// A step with the gradients of AlexNet in ready order; `change` may alter the shapes. The buckets, if
-/// any, are all-reduces of so many elements.
+/// What AlexNet's gradients and the all-reduces are made of; biases may be of another type.
+struct Types {
+  std::string weights = "float";
+  std::string biases = weights;
+  std::string reduced = "Float";
+};
+
+/// A step with the gradients of AlexNet in ready order, that of `wrong` one longer. The buckets, if any,
+/// are all-reduces of so many elements.
 Imported alexnet_trace(bool shapes, const std::vector<std::int64_t>& buckets = {},
-                       const ImportOptions& options = {}, std::optional<std::size_t> wrong = {}) {
+                       const ImportOptions& options = {}, std::optional<std::size_t> wrong = {},
+                       const Types& types = {}) {
   const Model model = find_model("alexnet").value();
   TraceBuilder trace;
   trace.ddp().step(1, 0, 5000).kernel(10, 20, 100, TraceBuilder::kCaller);
@@ -31,12 +39,13 @@ Imported alexnet_trace(bool shapes, const std::vector<std::int64_t>& buckets = {
     if (k == wrong) ++shape.back();
     const double at = 121 + 2.0 * static_cast<double>(k);
     trace.gradient(at, at + 1, TraceBuilder::kAutograd,
-                   shapes ? fmt::format("[[{}]]", fmt::join(shape, ",")) : "", "float");
+                   shapes ? fmt::format("[[{}]]", fmt::join(shape, ",")) : "",
+                   shape.size() > 1 ? types.weights : types.biases);
   }
   double at = 300;
   for (const std::int64_t elements : buckets) {
     at += 5;
-    trace.all_reduce(at, at, at + 4, elements);
+    trace.all_reduce(at, at, at + 4, elements, types.reduced);
   }
   return trace.import(options);
 }
@@ -107,6 +116,26 @@ TEST_CASE("parameters: recorded shapes name the model, and a near miss none") {
   CHECK(other.workload.parameters[15].name == "parameter_15");
   CHECK(other.workload.parameters[15].shape == std::vector<std::int64_t>{1000});
   CHECK(other.workload.backward->ready[0].parameter == 15);
+}
+
+TEST_CASE("parameters: a bundled model lends its names and shapes, types are the recording's") {
+  const Workload half =
+      alexnet_trace(true, {}, {}, {}, {.weights = "c10::BFloat16", .biases = "float"}).workload;
+  CHECK(half.parameters[0].name == "features.0.weight");
+  CHECK(half.parameters[0].dtype == Dtype::bfloat16);
+  CHECK(half.parameters[1].name == "features.0.bias");
+  CHECK(half.parameters[1].dtype == Dtype::float32);
+  // Without shapes the all-reduces tell, in the number of elements as in the type.
+  const Imported reduced =
+      alexnet_trace(false, {4'097'000, kAlexNet - 4'097'000}, {}, {}, {.reduced = "Half"});
+  CHECK(mentions(reduced.recognised, "and the recorded buckets end exactly at them"));
+  for (const Parameter& parameter : reduced.workload.parameters)
+    CHECK(parameter.dtype == Dtype::float16);
+  CHECK(mentions(reduced.warnings, "if it is float32, fp16_compress_hook was on"));
+  const Imported asked = alexnet_trace(false, {4'097'000, kAlexNet - 4'097'000},
+                                       {.model = "alexnet"}, {}, {.reduced = "Half"});
+  CHECK_FALSE(mentions(asked.warnings, "bucket bytes do not fit"));
+  CHECK(asked.workload.parameters[0].dtype == Dtype::float16);
 }
 
 TEST_CASE("parameters: without shapes the number of gradients decides, and the buckets") {

@@ -34,6 +34,7 @@ class Assignment {
       result_.parameters = std::move(model->parameters);
       result_.buffers = std::move(model->buffers);
       result_.ready_order = std::move(model->ready_order);
+      take_recorded_types();
     } else {
       take_recorded();
     }
@@ -87,7 +88,7 @@ class Assignment {
            "Leave out --model: the shapes are recorded"});
     }
     result_.recognised.push_back(fmt::format("shapes of {}, as asked", model.name));
-    if (!step_.bucket_bytes.empty() && !buckets_fit(model, step_.bucket_bytes)) {
+    if (!step_.bucket_bytes.empty() && !buckets_fit(model, buckets_in_float32())) {
       result_.warnings.push_back(
           fmt::format("the recorded bucket bytes do not fit {} in ready order; its shapes may be "
                       "wrong for this recording",
@@ -109,7 +110,7 @@ class Assignment {
       }
       return model;
     }
-    fitting_ = fitting_models(count(), step_.bucket_bytes);
+    fitting_ = fitting_models(count(), buckets_in_float32());
     if (fitting_.size() != 1) return std::nullopt;
     result_.recognised.push_back(
         fmt::format("shapes are not recorded; took those of {}: it has {} gradients{}",
@@ -117,6 +118,29 @@ class Assignment {
                     step_.bucket_bytes.empty() ? " (no bucket bytes are recorded to check it by)"
                                                : ", and the recorded buckets end exactly at them"));
     return find_model(fitting_.front());
+  }
+
+  bool reduced_in_16_bits() const {
+    return step_.reduced == Dtype::float16 || step_.reduced == Dtype::bfloat16;
+  }
+
+  /// What the recorded buckets would hold if gradients were of the catalogue's type.
+  std::vector<Bytes> buckets_in_float32() const {
+    std::vector<Bytes> buckets = step_.bucket_bytes;
+    if (reduced_in_16_bits())
+      for (Bytes& bytes : buckets) bytes = bytes * 2;
+    return buckets;
+  }
+
+  /// A catalogue knows shapes, the recording also what this job's gradients are made of: each where its
+  /// tensor is recorded, else what all-reduces carried.
+  void take_recorded_types() {
+    for (std::size_t k = 0; k < count(); ++k) {
+      Dtype& dtype = result_.parameters[result_.ready_order[k]].dtype;
+      const RecordedTensor* tensor = step_.gradients[k].tensor;
+      if (tensor != nullptr) dtype = tensor->dtype.value_or(dtype);
+      if (tensor == nullptr && reduced_in_16_bits()) dtype = *step_.reduced;
+    }
   }
 
   /// Which gradient is which parameter is unknown: definition order is taken to be the reverse.
