@@ -9,6 +9,7 @@
 #include "compute_transfer.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/sim/recorded_today.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
@@ -141,6 +142,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
                    .context = {}};
   result.context = context_of(result.job, arguments, asked.tuning.nccl);
   result.context.torch_known = torch.known;
+  result.context.recorded = recorded_today(result.job);
   const auto warn = [&](const std::vector<std::string>& warnings) {
     result.context.warnings.insert(result.context.warnings.end(), warnings.begin(), warnings.end());
   };

@@ -83,6 +83,27 @@ void write_setting(JsonWriter& json, const ReportContext& context) {
   if (!context.bucket_setting.empty()) json.key("bucket_setting").string(context.bucket_setting);
 }
 
+void write_recorded(JsonWriter& json, const RecordedToday& today) {
+  json.begin_object();
+  json.key("ranks").integer(today.ranks);
+  json.key("comparable").boolean(today.comparable);
+  json.key("same_buckets").boolean(today.same_buckets);
+  json.key("all_reduce_us").time(today.recorded());
+  json.key("predicted_us").time(today.predicted());
+  json.key("channels").integer(today.channels);
+  json.key("predicted_channels").integer(today.predicted_channels);
+  json.key("buckets").begin_array();
+  for (const RecordedBucket& bucket : today.buckets) {
+    json.begin_object(JsonWriter::Layout::line);
+    json.key("bytes").integer(bucket.bytes.count());
+    json.key("duration_us").time(bucket.duration);
+    json.key("predicted_us").time(bucket.predicted);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+}
+
 void write_trust(JsonWriter& json, const ReportContext& context) {
   write_confidence(json, context.confidence);
   json.key("warnings").strings(context.warnings);

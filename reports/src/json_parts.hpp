@@ -18,6 +18,9 @@ void write_confidence(JsonWriter& json, const Confidence& confidence);
 void write_recommendation(JsonWriter& json, const Recommendation& recommended,
                           const std::string& no_cap_because = "");
 
+/// What the recorded job did.
+void write_recorded(JsonWriter& json, const RecordedToday& today);
+
 /// confidence, warnings, and the replay where today's step was measured.
 void write_trust(JsonWriter& json, const ReportContext& context);
 

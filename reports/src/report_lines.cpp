@@ -47,6 +47,50 @@ std::string widest_sources(const std::vector<Sensitivity>& named, const Confiden
   return text + "; --json has every reason";
 }
 
+/// "Recorded on 2 GPUs: 5 all-reduces, 12 ms on 8 channels", and what is predicted for them here.
+std::string recorded_all_reduces(const RecordedToday& today) {
+  constexpr int kDigits = 3;
+  constexpr double kWaited = 2;  // beyond this, waiting or another cluster
+  const auto channels = [](int count) {
+    return count > 0 ? fmt::format(" on {}", counted(static_cast<std::uint64_t>(count), "channel"))
+                     : std::string();
+  };
+  const std::string recorded = fmt::format(
+      "Recorded on {}: {}, {}{}", counted(static_cast<std::uint64_t>(today.ranks), "GPU"),
+      counted(today.buckets.size(), "all-reduce"), time_text(today.recorded(), kDigits),
+      channels(today.channels));
+  if (!today.comparable) return recorded;
+  const std::string both =
+      fmt::format("{}; {}{} predicted", recorded, time_text(today.predicted(), kDigits),
+                  channels(today.predicted_channels));
+  if (today.recorded() > today.predicted().scaled(kWaited))
+    return both + ": this cluster is not the one recorded, or its ranks waited for each other";
+  if (today.predicted() > today.recorded())
+    return both +
+           ", longer than they took with their waits: the recorded cluster is faster than this";
+  return both;
+}
+
+/// "181, 1.07, 17.7 MB".
+std::string bucket_sizes(const RecordedToday& today) {
+  constexpr std::size_t kMost = 8;
+  std::string sizes;
+  for (std::size_t i = 0; i < std::min(today.buckets.size(), kMost); ++i)
+    sizes += fmt::format("{}{:.3g}", i == 0 ? "" : ", ",
+                         static_cast<double>(today.buckets[i].bytes.count()) / 1e6);
+  return sizes + (today.buckets.size() > kMost ? ", … MB" : " MB");
+}
+
+std::string options_text(const BucketSetting& setting, TorchVersion in_force) {
+  std::vector<std::string> options;
+  if (setting.torch != in_force) options.push_back("--torch " + to_string(setting.torch));
+  if (setting.bucket_cap_mb)
+    options.push_back(fmt::format("--bucket-cap-mb {}", *setting.bucket_cap_mb));
+  if (setting.first_bucket_mb)
+    options.push_back(fmt::format("--first-bucket-mb {}", *setting.first_bucket_mb));
+  return fmt::format("{}", fmt::join(options, " "));
+}
+
 }  // namespace
 
 std::string subject(const ReportContext& context) {
@@ -95,6 +139,21 @@ std::string replay_line(const ReportContext& context, const TerminalStyle& style
     text += " (reproduced).";
   } else {
     text += fmt::format(" ({} {}).", percent_text(std::abs(error)), direction);
+  }
+  return wrapped(text, style.width, kIndent);
+}
+
+std::string recorded_line(const ReportContext& context, const TerminalStyle& style) {
+  if (!context.recorded) return "";
+  const RecordedToday& today = *context.recorded;
+  std::string text = recorded_all_reduces(today) + '.';
+  if (!today.same_buckets && !today.cap_asked) {
+    text +=
+        fmt::format(" Its buckets ({}) are not those of PyTorch {}'s default, which is simulated",
+                    bucket_sizes(today), to_string(context.torch));
+    text += today.setting
+                ? fmt::format(": it ran as with {}.", options_text(*today.setting, context.torch))
+                : ", and no bucket cap gives them: gains are not counted from what it ran.";
   }
   return wrapped(text, style.width, kIndent);
 }

@@ -16,6 +16,9 @@ std::string setting_line(const ReportContext& context, const TerminalStyle& styl
 /// Today's measured step against its replay.
 std::string replay_line(const ReportContext& context, const TerminalStyle& style);
 
+/// What the recorded job did beside what is predicted for it, and where the two contradict each other.
+std::string recorded_line(const ReportContext& context, const TerminalStyle& style);
+
 /// Grade, interval as times around `predicted`, and the reasons.
 std::string confidence_line(const ReportContext& context, Duration predicted,
                             const TerminalStyle& style);

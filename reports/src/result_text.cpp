@@ -167,6 +167,7 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
   std::string text = bold(verdict(times, context), style) + '\n';
   text += rank_lines(result, context, digits, style);
   text += replay_line(context, style);
+  text += recorded_line(context, style);
   text += confidence_line(context, times.iteration, style);
   text += throughput_line(times, context);
   text += setting_line(context, style);

@@ -301,6 +301,7 @@ std::string tune_text(const TuneResult& result, const ReportContext& context,
   }
   text += dim(subject(context), style) + '\n';
   text += replay_line(context, style);
+  text += recorded_line(context, style);
   text += confidence_line(context, result.default_setting.iteration, style);
   text += setting_line(context, style);
   text += curve_table(result, digits, unit, style);

@@ -228,3 +228,24 @@ TEST_CASE("JSON: a document ends with one newline") {
         "  \"torch_known\": true,\n"
         "  \"buckets\": [],\n  \"warnings\": []\n}\n");
 }
+
+TEST_CASE("result JSON: what the recorded job did, where all-reduces were recorded") {
+  ReportContext context = sample::context();
+  CHECK_FALSE(Json::parse(result_json(sample::result(), context)).contains("recorded"));
+  CHECK_FALSE(Json::parse(tune_json(sample::keep(), context)).contains("recorded"));
+  context.recorded = RecordedToday{.buckets = {{Bytes(448), 10_ms, 310_us}, {Bytes(8), 2_ms, 1_us}},
+                                   .ranks = 2,
+                                   .channels = 8,
+                                   .predicted_channels = 24,
+                                   .comparable = true,
+                                   .same_buckets = false,
+                                   .setting = std::nullopt,
+                                   .cap_asked = false};
+  const Json expected = Json::parse(R"({
+    "ranks": 2, "comparable": true, "same_buckets": false, "all_reduce_us": 12000, "predicted_us": 311,
+    "channels": 8, "predicted_channels": 24,
+    "buckets": [{"bytes": 448, "duration_us": 10000, "predicted_us": 310},
+                {"bytes": 8, "duration_us": 2000, "predicted_us": 1}]})");
+  CHECK(Json::parse(result_json(sample::result(), context))["recorded"] == expected);
+  CHECK(Json::parse(tune_json(sample::keep(), context))["recorded"] == expected);
+}

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "error_source.hpp"
+#include "mentions.hpp"
 #include "report_lines.hpp"
 #include "reports_sample.hpp"
 
@@ -185,4 +186,44 @@ TEST_CASE("report lines: warnings after an empty line, each its own; the hint di
   context.next_command = "ddpsim tune";
   CHECK(hint_line(context, {}) == "\nNext: ddpsim tune\n");
   CHECK(hint_line(context, {.colour = true}) == "\n\x1b[2mNext: ddpsim tune\x1b[0m\n");
+}
+
+TEST_CASE("report lines: what the recorded job did, and where prediction and recording part") {
+  ReportContext context = sample::context();
+  CHECK(recorded_line(context, kWidePage).empty());
+  RecordedToday today;
+  today.ranks = 2;
+  today.channels = 8;
+  today.buckets = {{Bytes(8'196'000), 2_ms, 400_us}, {Bytes(448), 10_ms, 310_us}};
+  context.recorded = today;
+  CHECK(recorded_line(context, kWidePage) ==
+        "Recorded on 2 GPUs: 2 all-reduces, 12.0 ms on 8 channels.\n");
+  context.recorded->comparable = true;
+  context.recorded->predicted_channels = 24;
+  CHECK(recorded_line(context, kWidePage) ==
+        "Recorded on 2 GPUs: 2 all-reduces, 12.0 ms on 8 channels; 710 µs on 24 channels "
+        "predicted: this cluster "
+        "is not the one recorded, or its ranks waited for each other.\n");
+  context.recorded->buckets[0].predicted = 6_ms;
+  CHECK(mentions(recorded_line(context, kWidePage), "6.31 ms on 24 channels predicted.\n"));
+  context.recorded->buckets[0].predicted = 12_ms;
+  CHECK(mentions(recorded_line(context, kWidePage),
+                 "12.3 ms on 24 channels predicted, longer than they took with their waits: the "
+                 "recorded cluster "
+                 "is faster than this.\n"));
+  context.recorded = today;
+  context.recorded->channels = 0;
+  context.recorded->same_buckets = false;
+  CHECK(recorded_line(context, kWidePage) ==
+        "Recorded on 2 GPUs: 2 all-reduces, 12.0 ms. Its buckets (8.2, 0.000448 MB) are not those "
+        "of PyTorch 2.8's "
+        "default, which is simulated, and no bucket cap gives them: gains are not counted from "
+        "what it ran.\n");
+  context.recorded->setting = BucketSetting{{2, 4}, 2, std::nullopt};
+  CHECK(mentions(recorded_line(context, kWidePage),
+                 "simulated: it ran as with --torch 2.4 --bucket-cap-mb 2.\n"));
+  context.recorded->setting = BucketSetting{{2, 8}, std::nullopt, 0.5};
+  CHECK(mentions(recorded_line(context, kWidePage), "it ran as with --first-bucket-mb 0.5.\n"));
+  context.recorded->cap_asked = true;
+  CHECK_FALSE(mentions(recorded_line(context, kWidePage), "Its buckets"));
 }

@@ -12,6 +12,7 @@
 #include "ddpsim/sim/compare.hpp"
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/rank_variation.hpp"
+#include "ddpsim/sim/recorded_today.hpp"
 #include "ddpsim/sim/result.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "ddpsim/sim/workload.hpp"
@@ -41,6 +42,7 @@ struct ReportContext {
   std::optional<std::int64_t> batch_per_gpu;
   Confidence confidence;
   std::optional<Replay> replay;
+  std::optional<RecordedToday> recorded;        ///< what the recorded job did
   std::optional<TimelineDifference> measured;  ///< a measured timeline laid beside
   std::vector<std::string> warnings;
   std::string
