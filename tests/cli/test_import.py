@@ -106,5 +106,25 @@ class SixteenBits(unittest.TestCase):
                     self.assertEqual([int(b) for b in after["provenance"].get("bucket_bytes", "").split()], buckets)
 
 
+@unittest.skipUnless((SHARED / "data" / "traces").is_dir(), "no real traces beside the checkout")
+class OtherSchemes(unittest.TestCase):
+    """Real DDP traces whose all-reduces are renamed: what is not DDP is refused by what it looks like."""
+
+    def test_none_is_taken_for_ddp(self):
+        for name in ("r50-ddp-2xA100-rank0", "dlrm-ddp-2xV100-rank1", "dlrm-ddp-8xV100-rank0"):
+            with gzip.open(SHARED / "data" / "traces" / f"{name}.json.gz", "rt") as file:
+                text = file.read()
+            for kernel, call, said in (("ReduceScatter", "reduce_scatter", "as by FSDP, ZeRO or a distributed optimizer"),
+                                       ("Reduce_Sum", "reduce", "as with ZeRO or a parameter server"),
+                                       ("SendRecv", "send", "a stage of a pipeline")):
+                with self.subTest(trace=name, scheme=said), tempfile.TemporaryDirectory() as folder:
+                    path = pathlib.Path(folder) / "renamed.json"
+                    path.write_text(text.replace("AllReduce", kernel).replace("all_reduce", call).replace("allreduce", call))
+                    refused = ddpsim("import", path)
+                    self.assertEqual(refused.code, 3, refused.out[:200])
+                    self.assertIn("no all-reduce of gradients", refused.err)
+                    self.assertIn(said, " ".join(refused.err.split()))
+
+
 if __name__ == "__main__":
     unittest.main()

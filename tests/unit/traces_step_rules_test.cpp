@@ -96,7 +96,31 @@ TEST_CASE("step choice: the last step has no successor, so no period") {
   CHECK(first.workload.iteration == 1000_us);
   CHECK_FALSE(mentions(first.warnings, "no step begins after"));
   CHECK(mentions(first.recognised,
-                 "the lower median by backward window of those that another follows"));
+                 "the lower median by backward window of the 1 that another follows"));
+}
+
+TEST_CASE("step choice: micro-batches under no_sync are no whole steps") {
+  // Two of three launch nothing; the last of six is the only one that another would not follow.
+  TraceBuilder trace;
+  for (int k = 0; k < 6; ++k) {
+    add_step(trace, k, k == 2 ? 90 : 50);
+    if (k % 3 == 2) trace.all_reduce(1000.0 * k + 200, 1000.0 * k + 210, 1000.0 * k + 260);
+  }
+  const Imported imported = trace.import();
+  CHECK(imported.rank_trace->step == "ProfilerStep#2");
+  CHECK(mentions(
+      imported.warnings,
+      "4 of 6 steps launch no all-reduce: they ran under no_sync(), as micro-batches of a step; to "
+      "simulate it whole, pass --accumulate 3"));
+  CHECK(mentions(imported.recognised, "of the 1 that all-reduce their gradients"));
+  CHECK(trace.import({.iteration = 1}).rank_trace->step == "ProfilerStep#1");  // who asks gets it
+}
+
+TEST_CASE("step choice: where no step all-reduces, none ran under no_sync") {
+  TraceBuilder trace;
+  add_step(trace, 0, 50);
+  add_step(trace, 1, 50);
+  CHECK_FALSE(mentions(trace.import().warnings, "no_sync"));
 }
 
 TEST_CASE("windows: forward from the first activity, backward from the autograd thread's first") {

@@ -15,6 +15,7 @@
 #include "event_reader.hpp"
 #include "gradient_ready.hpp"
 #include "json_splitter.hpp"
+#include "other_schemes.hpp"
 #include "recorded_parameters.hpp"
 #include "step_choice.hpp"
 #include "trace_header.hpp"
@@ -78,6 +79,9 @@ Imported TraceImport::run(const ByteSource& source) {
 
   ChosenStep chosen = choose_step(records_, options_, file_);
   const RecordedStep& step = chosen.step;
+  if (const std::string scheme = other_scheme(step); !scheme.empty())
+    refuse(fmt::format("{}: {}; ddpsim simulates DistributedDataParallel", step.name, scheme),
+           "Record this model under DDP, or on one GPU alone, and simulate DDP from that");
   result_.recognised = std::move(chosen.recognised);
   result_.warnings = std::move(chosen.warnings);
   const TraceHeader header = read_trace_header(splitter, records_.first_device());

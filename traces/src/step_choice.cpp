@@ -20,6 +20,7 @@ struct Candidate {
   std::int64_t backward_ns = 0;
   std::size_t gradients = 0;
   bool has_successor = false;  ///< without one, when the next step would begin is not known
+  bool reduced = false;  ///< its reducer's all-reduces are there: it did not run under no_sync()
 };
 
 [[noreturn]] void refuse(const std::string& file, std::string message, std::string hint) {
@@ -32,9 +33,9 @@ std::vector<Candidate> complete_steps(const TraceRecords& records, const std::st
   for (std::size_t i = 0; i < records.steps().size(); ++i) {
     const auto step = recorded_step(records, i);
     if (!step) continue;
-    candidates.push_back({i, step->name, step->backward_end_ns - step->backward_start_ns,
-                          step->gradients.size(),
-                          i + 1 < records.steps().size() && first_activity(records, i + 1)});
+    candidates.push_back(
+        {i, step->name, step->backward_end_ns - step->backward_start_ns, step->gradients.size(),
+         i + 1 < records.steps().size() && first_activity(records, i + 1), !step->reducer.empty()});
     most = std::max(most, step->gradients.size());
   }
   std::erase_if(candidates, [&](const Candidate& one) { return one.gradients < most; });
@@ -45,8 +46,34 @@ std::vector<Candidate> complete_steps(const TraceRecords& records, const std::st
   return candidates;
 }
 
+/// The lower median by backward of those worth taking, and the sentence that says so. A micro-batch under
+/// no_sync() is no whole step; of a step that none follows, nobody knows the period.
+std::pair<Candidate, std::string> median_step(const std::vector<Candidate>& candidates,
+                                              const std::string& names) {
+  const std::size_t count = candidates.size();
+  const bool reduced = std::ranges::any_of(candidates, &Candidate::reduced);
+  const bool some_are_not = reduced && !std::ranges::all_of(candidates, &Candidate::reduced);
+  const bool followed = std::ranges::any_of(candidates, [&](const Candidate& one) {
+    return one.has_successor && one.reduced == reduced;
+  });
+  std::vector<std::pair<std::int64_t, std::size_t>> by_backward;
+  for (std::size_t i = 0; i < count; ++i)
+    if (candidates[i].reduced == reduced && (candidates[i].has_successor || !followed))
+      by_backward.emplace_back(candidates[i].backward_ns, i);
+  const std::string among =
+      by_backward.size() == count
+          ? ""
+          : fmt::format(" of the {} that {}", by_backward.size(),
+                        some_are_not ? "all-reduce their gradients" : "another follows");
+  const Candidate& chosen = candidates[quantile(std::move(by_backward), 0.5).second];
+  return {chosen, fmt::format("{} complete iteration{} ({}); took {}, the lower median by backward "
+                              "window{} ({:.3f} ms)",
+                              count, count == 1 ? "" : "s", names, chosen.name, among,
+                              static_cast<double>(chosen.backward_ns) / 1e6)};
+}
+
 /// And the sentence that says so.
-std::pair<Candidate, std::string> choose(std::vector<Candidate> candidates,
+std::pair<Candidate, std::string> choose(const std::vector<Candidate>& candidates,
                                          const ImportOptions& options, const std::string& file) {
   const std::size_t count = candidates.size();
   const std::string names =
@@ -67,21 +94,7 @@ std::pair<Candidate, std::string> choose(std::vector<Candidate> candidates,
     const Candidate& chosen = candidates[static_cast<std::size_t>(wanted)];
     return {chosen, fmt::format("iteration {} of {} ({}): {}", wanted, count, names, chosen.name)};
   }
-  const bool followed = std::ranges::any_of(candidates, &Candidate::has_successor);
-  std::vector<std::pair<std::int64_t, std::size_t>> by_backward;
-  for (std::size_t i = 0; i < count; ++i)
-    if (candidates[i].has_successor || !followed)
-      by_backward.emplace_back(candidates[i].backward_ns, i);
-  const std::size_t by_backward_count = by_backward.size();
-  const Candidate& chosen = candidates[quantile(std::move(by_backward), 0.5).second];
-  return {
-      chosen,
-      fmt::format(
-          "{} complete iteration{} ({}); took {}, the lower median by backward window{} ({:.3f} "
-          "ms)",
-          count, count == 1 ? "" : "s", names, chosen.name,
-          by_backward_count < count ? " of those that another follows" : "",
-          static_cast<double>(chosen.backward_ns) / 1e6)};
+  return median_step(candidates, names);
 }
 
 }  // namespace
@@ -93,7 +106,14 @@ ChosenStep choose_step(const TraceRecords& records, const ImportOptions& options
   if (const std::size_t steps = records.steps().size(); complete.size() < steps)
     result.warnings.push_back(fmt::format("{} of {} steps are not complete and were left out",
                                           steps - complete.size(), steps));
-  auto [chosen, sentence] = choose(std::move(complete), options, file);
+  const auto reduced =
+      static_cast<std::size_t>(std::ranges::count_if(complete, &Candidate::reduced));
+  if (reduced > 0 && reduced < complete.size())
+    result.warnings.push_back(fmt::format(
+        "{} of {} steps launch no all-reduce: they ran under no_sync(), as micro-batches of a "
+        "step; to simulate it whole, pass --accumulate {}",
+        complete.size() - reduced, complete.size(), (complete.size() + reduced / 2) / reduced));
+  auto [chosen, sentence] = choose(complete, options, file);
   result.index = chosen.step;
   result.step = recorded_step(records, chosen.step).value();
   result.recognised.push_back(std::move(sentence));
