@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
       for (const ddpsim::MeasuredLog& log : ddpsim::parse_measured_logs(text, "fuzz", stated)) {
         if (log.ranks < 0 || log.recognised.empty()) std::abort();
-        if (log.scale() && log.scale()->ranks() != log.ranks) std::abort();
+        if (log.shape() && log.shape()->ranks() != log.ranks) std::abort();
         for (const ddpsim::MeasuredPoint& point : log.points) {
           if (!(point.time_us > 0) || !std::isfinite(point.time_us)) std::abort();
           if (point.size <= ddpsim::Bytes(0)) std::abort();

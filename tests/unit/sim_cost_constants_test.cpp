@@ -34,9 +34,10 @@ TEST_CASE(
     return static_cast<std::size_t>(row - cost_constants().begin());
   };
   PathConstants constants;
-  for (const auto& [name, array] : {std::pair{"start_us", &constants.start_us},
-                                    {"local_us", &constants.local_us},
-                                    {"hop_us", &constants.hop_us}}) {
+  for (const auto& [key, array] : {std::pair{"start_us", &constants.start_us},
+                                   {"local_us", &constants.local_us},
+                                   {"hop_us", &constants.hop_us}}) {
+    const char* const name = key;  // a capture must not name a structured binding: clang 14
     CAPTURE(name);
     const std::size_t first = begins(name);
     constexpr const char* kProtocols[] = {"LL", "LL128", "Simple"};

@@ -42,7 +42,7 @@ struct ReportContext {
   std::optional<std::int64_t> batch_per_gpu;
   Confidence confidence;
   std::optional<Replay> replay;
-  std::optional<RecordedToday> recorded;        ///< what the recorded job did
+  std::optional<RecordedToday> recorded;       ///< what the recorded job did
   std::optional<TimelineDifference> measured;  ///< a measured timeline laid beside
   std::vector<std::string> warnings;
   std::string

@@ -132,7 +132,7 @@ struct Workload : Recorded {
   std::string precision;  ///< "fp32", "amp", "bf16"
   std::optional<std::int64_t> batch_per_gpu;
   std::optional<double> samples_per_step;
-  std::string torch;  ///< version recorded with; empty when unknown
+  std::string torch;                           ///< version recorded with; empty when unknown
   std::optional<TorchVersion> torch_at_least;  ///< what the recording's form tells of it
   ParameterOrder parameter_order = ParameterOrder::definition;
   std::vector<Parameter> parameters;  ///< module definition order
