@@ -94,11 +94,11 @@ TABLES = {
             "{nccl}, {nccl_p90} %; {one}, {one_p90} %", model("network")),
         Row("the same, PCIe node", "3 logs, no two alike", "median {median} %, worst {worst} %",
             "{nccl}, {nccl_p90} %; {one}, {one_p90} %", model("one PCIe node")),
-        Row("calibrated, ≥ 1 MiB: a scale between measured ones left out", "ABCI V100 n2, Alps n8, n32, A100-80GB g4",
+        Row("calibrated, ≥ 1 MiB: a job shape between measured ones left out", "ABCI V100 n2, Alps n8, n32, A100-80GB g4",
             "median {v2}, {g8}, {g32}, {a4} %; all sizes {v2_all}, {g8_all}, {g32_all}, {a4_all} %",
             "LogGP fit: {v2_loggp}, {g8_loggp}, {g32_loggp}, {a4_loggp} %; {v2_loggp_all}, {g8_loggp_all}, {g32_loggp_all}, "
             "{a4_loggp_all} %", tuple(left_out(scale, name) for scale, name in INTERIOR.items())),
-        Row("the same, any other scale left out", "14 scales of six clusters",
+        Row("the same, any other job shape left out", "14 job shapes of six clusters",
             "median {o*:min} to {o*:max} %; all sizes {o*_all:min} to {o*_all:max} % (p3dn's two: {oc}, {od}; {oc_all}, {od_all}); 80 % intervals of all 18 hold {held} %",
             "LogGP fit: {o*_loggp:min} to {o*_loggp:max} %; {o*_loggp_all:min} to {o*_loggp_all:max} %",
             tuple(left_out(scale, name) for scale, name in OTHERS.items()) + ((CALIBRATED, "held in all <held> % of"),)),
@@ -213,7 +213,7 @@ LINES = [  # the README's: words, figures as above
      "{a_rows} rows.",
      published("V100 single node") + published("V100 multi-node", "m_") + published("all", "a_")),
     ("All-reduces ≥ 1 MiB of a cluster known by specification only: median {median} %, p90 {p90} % within an NVLink node, {n_median}, "
-     "{n_p90} % over a network;\n  calibrated, a scale between measured ones left out: median {i*:min} to {i*:max} %.",
+     "{n_p90} % over a network;\n  calibrated, a job shape between measured ones left out: median {i*:min} to {i*:max} %.",
      model("one NVLink node") + model("network", "n_") + tuple(left_out(scale, f"i{n}") for n, scale in enumerate(INTERIOR))),
     ("The cap `tune` picks on the DDP paper's grid costs {regret} % over the measured best at most (four curves over NCCL; four over gloo: {g_regret} %).",
      paper("A", "nccl", {"ddpsim": ""}) + paper("A", "gloo", {"ddpsim": ""}, "g_")),
