@@ -56,6 +56,17 @@ std::vector<Bytes> parse_limits(const std::string& text) {
   return limits;
 }
 
+/// Where ready order was asked for: that there is none, or that these buckets are never `rebuilt` in it.
+void warn_of_order(const Workload& workload, bool rebuilt, std::vector<std::string>& warnings) {
+  if (!rebuilt)
+    warnings.emplace_back(
+        "with this version and these flags buckets are never rebuilt: construction buckets shown");
+  else if (!workload.backward || workload.backward->ready.empty())
+    warnings.emplace_back(
+        "no gradient-ready order is recorded: reverse definition order stands in, which real "
+        "models do not follow");
+}
+
 int run(const BucketsArguments& arguments) {
   const bool in_ready_order = arguments.in_ready_order;
   const std::optional<TorchVersion> stated = stated_torch(arguments.ddp.torch);
@@ -98,14 +109,8 @@ int run(const BucketsArguments& arguments) {
     buckets = in_ready_order ? steady_buckets(workload, options)
                              : construction_buckets(workload, derived.construction);
   }
-  const bool uses_ready_order = in_ready_order && (limits || derived.rebuilt_from);
-  if (uses_ready_order && (!workload.backward || workload.backward->ready.empty()))
-    warnings.emplace_back(
-        "no gradient-ready order is recorded: reverse definition order stands in, which real "
-        "models do not follow");
-  if (in_ready_order && !limits && !derived.rebuilt_from)
-    warnings.emplace_back(
-        "with this version and these flags buckets are never rebuilt: construction buckets shown");
+  if (in_ready_order)
+    warn_of_order(workload, limits.has_value() || derived.rebuilt_from.has_value(), warnings);
 
   deliver({.json = [&] { return buckets_json(buckets, warnings, torch, logged); },
            .text =

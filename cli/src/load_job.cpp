@@ -156,9 +156,7 @@ void replay_today(LoadedJob& loaded, Duration predicted) {
   if (!loaded.measured_step) return;
   const Duration measured = *loaded.measured_step;
   loaded.context.replay = Replay{measured, predicted};
-  constexpr double kFarOff = 2;
-  const double times = predicted / measured;
-  if (times <= kFarOff && times >= 1 / kFarOff) return;
+  if (!loaded.context.replay->contradicted()) return;
   loaded.context.warnings.push_back(fmt::format(
       "--measured-step {:.6g} ms, but {:.6g} ms are predicted: another job, or another unit?",
       measured.milliseconds(), predicted.milliseconds()));

@@ -19,6 +19,11 @@ double percent_of(Duration part, Duration whole) {
 std::string verdict(const StepTimes& times, const ReportContext& context) {
   std::string text = fmt::format("{}: {} a step; ", subject(context),
                                  time_text(times.iteration, digits_of(context.confidence.grade)));
+  if (context.replay && context.replay->contradicted())
+    return text +
+           fmt::format(
+               "but today's was measured at {}: another job was recorded, or a unit slipped.",
+               time_text(context.replay->measured, 3));
   if (times.exposed_communication > Duration()) {
     text += fmt::format("{} of it is exposed communication",
                         percent_text(percent_of(times.exposed_communication, times.iteration)));

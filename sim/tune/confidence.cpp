@@ -76,7 +76,8 @@ Confidence assess(const Job& given, Duration predicted, const std::optional<Repl
   if (nccl_of(job.model()) == nullptr)
     basis.calibration.reset();  // NCCL's logs say nothing of gloo
   const bool gloo = std::holds_alternative<GlooModel>(job.model());
-  confidence.grade = grade_of(basis, replay && replay->reproduced());
+  confidence.grade =
+      replay && replay->contradicted() ? Grade::c : grade_of(basis, replay && replay->reproduced());
   if (basis.calibration)
     confidence.beyond =
         beyond_calibration(*basis.calibration, cluster.nodes, cluster.gpus_per_node);

@@ -336,3 +336,14 @@ TEST_CASE("CSV: curve and bucket assignment") {
         "bucket,bytes,tensors,limit_bytes,closed_by,dtype,parameter_indices\n"
         "0,2097152,2,26214400,end,float32,1 0\n");
 }
+
+TEST_CASE("result text: line 1 doubts a replay that today's measured step contradicts") {
+  ReportContext context = sample::context();
+  context.replay = Replay{60_ms, 100_ms};
+  CHECK(first_line(text_of(sample::result(), context)).find("but today's") == std::string::npos);
+  context.replay = Replay{40_ms, 100_ms};
+  CHECK(
+      first_line(text_of(sample::result(), context)) ==
+      "tiny on dgx1v, 8 GPUs: 100 ms a step; but today's was measured at 40.0 ms: another job was "
+      "recorded, or a unit slipped.");
+}

@@ -298,6 +298,9 @@ TEST_CASE("confidence: a step's grade goes by its cluster's logs and by today's 
   CHECK(job.assess().grade == Grade::b);
   CHECK(job.assess(Replay{1000_us, 950_us}).grade == Grade::a);
   CHECK(job.assess(Replay{1000_us, 949_us}).grade == Grade::b);
+  CHECK(job.assess(Replay{1000_us, 2000_us}).grade == Grade::b);
+  CHECK(job.assess(Replay{1000_us, 2001_us}).grade ==
+        Grade::c);  // of another job: nothing is known
   CHECK(job.assess().beyond.empty());
   job.cluster = calibrated_on(small::node(8), {fitted_log(1, 4), fitted_log(1, 2)});
   job.model = AnalyticModel{};
@@ -326,4 +329,12 @@ TEST_CASE("confidence: what collectives rest on, in words") {
   CHECK(calibration_of(calibrated_on(bare, {fitted_log(2, 8)})) ==
         "the cluster is calibrated with 1 log of it, but 1 node lies beyond the calibrated range "
         "(2 nodes)");
+}
+
+TEST_CASE("replay: contradicted beyond twice or half of what was measured, neither included") {
+  CHECK_FALSE(Replay{100_ms, 200_ms}.contradicted());
+  CHECK(Replay{100_ms, 200_ms + 1_us}.contradicted());
+  CHECK_FALSE(Replay{100_ms, 50_ms}.contradicted());
+  CHECK(Replay{100_ms, 50_ms - 1_us}.contradicted());
+  CHECK_FALSE(Replay{100_ms, 100_ms}.contradicted());
 }

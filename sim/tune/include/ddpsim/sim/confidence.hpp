@@ -74,6 +74,8 @@ struct Replay {
   double missed_share() const { return missed() / measured; }
   /// No more than a twentieth is left unexplained.
   bool reproduced() const { return missed_share() <= 0.05; }
+  /// More than twice or less than half of what was measured: another job was recorded, or a unit slipped.
+  bool contradicted() const { return predicted > 2 * measured || 2 * predicted < measured; }
 };
 
 /// Confidence of a simulated step: re-simulates with each named source of error at its bounds.
