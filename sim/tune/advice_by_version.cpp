@@ -38,6 +38,11 @@ std::vector<Job> ends_of(const Job& job, const VersionRange& range) {
   return ends;
 }
 
+std::vector<Bucket> default_buckets(const Job& job) {
+  const DdpOptions& options = job.options().ddp;
+  return buckets_under(job.workload(), options, default_bucketing(job.workload(), options).limits);
+}
+
 /// What the setting gains under the job's version, and whether that would be advised; nothing where
 /// this version cannot set it.
 struct Outcome {
@@ -49,8 +54,7 @@ Outcome outcome(const Job& job, const Setting& setting, const TuneOptions& tunin
   options.bucket_cap_mb = setting.bucket_cap_mb;
   options.first_bucket_mb = setting.first_bucket_mb;
   if (unsupported(options)) return {};
-  const std::vector<Bucket> before =
-      buckets_under(job.workload(), options, default_bucketing(job.workload(), options).limits);
+  const std::vector<Bucket> before = default_buckets(job);
   const std::vector<Bucket> after = steady_buckets(job.workload(), options);
   const Duration step = simulate_times(with_buckets(job, before)).iteration;
   const Duration value = step - simulate_times(with_buckets(job, after)).iteration;
@@ -81,7 +85,14 @@ AdviceByVersion keep(const VersionRange& range) {
 
 /// The advice that this range would get if it were known.
 AdviceByVersion own_advice(const Job& job, const VersionRange& range, const TuneOptions& tuning) {
-  const Recommendation best = tune(ends_of(job, range).back(), tuning).recommended;
+  const TorchVersion torch = job.options().ddp.torch;
+  // What was searched already was not advised, or not under both ends.
+  if (torch >= range.from && torch <= range.to) return keep(range);
+  const Job newest = ends_of(job, range).back();
+  const std::vector<Bucket> buckets = default_buckets(newest);
+  const Duration step = simulate_times(with_buckets(newest, buckets)).iteration;
+  if (step - lower_bound(newest, buckets) < least_gain(step, tuning)) return keep(range);
+  const Recommendation best = tune(newest, tuning).recommended;
   if (!best.set) return keep(range);
   const AdviceByVersion advice =
       judged(job, range, {best.bucket_cap_mb, best.first_bucket_mb}, tuning);

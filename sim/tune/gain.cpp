@@ -14,6 +14,16 @@ Job with_buckets(const Job& job, std::vector<Bucket> buckets) {
   return job.with(std::move(options));
 }
 
+Duration lower_bound(const Job& job, std::vector<Bucket> buckets) {
+  SimulationOptions free = job.options();
+  free.iterations = 0;
+  free.buckets = std::move(buckets);
+  free.costs.host_hook = free.costs.host_launch = free.costs.host_search_per_parameter = Duration();
+  free.costs.launch_latency = free.costs.event_latency = Duration();
+  free.ddp.comm_hook = CommHook::none;
+  return simulate_times(job.with(std::move(free)).with(FreeModel{})).iteration;
+}
+
 Gain gain_with_interval(const Job& job, const std::vector<Bucket>& before,
                         const std::vector<Bucket>& after, Duration value,
                         const std::optional<Replay>& replay) {

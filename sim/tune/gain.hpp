@@ -11,6 +11,10 @@ namespace ddpsim {
 /// The same job, its steady step with these buckets.
 Job with_buckets(const Job& job, std::vector<Bucket> buckets);
 
+/// The step with these buckets if collectives, what hooks do to them, their launches and their
+/// interference took no time at all: no bucketing is faster.
+Duration lower_bound(const Job& job, std::vector<Bucket> buckets);
+
 /// `value` = iteration(before) - iteration(after), and again with every source of error at its bounds.
 /// What the replay of today's step leaves unexplained may change it in proportion, either way.
 Gain gain_with_interval(const Job& job, const std::vector<Bucket>& before,

@@ -37,7 +37,7 @@ class Tuner {
     result.recommended = recommend(standard, found, best);
     result.left_out = std::move(search.left_out);
     result.only_caps_asked = !tuning_.caps.empty();
-    result.lower_bound = lower_bound(standard);
+    result.lower_bound = lower_bound(job_, buckets_of(standard));
     partition(standard, found, best, result);
     for (Bucketing& bucketing : found) result.curve.push_back(std::move(bucketing.point));
     return result;
@@ -254,18 +254,6 @@ class Tuner {
   Gain gain(const Bucketing& standard, const Bucketing& chosen) const {
     return gain_with_interval(job_, buckets_of(standard), buckets_of(chosen),
                               standard.point.iteration - chosen.point.iteration, tuning_.replay);
-  }
-
-  /// Collectives, what hooks do to them, their launches and their interference take no time at all.
-  Duration lower_bound(const Bucketing& standard) const {
-    SimulationOptions free = options_;
-    free.iterations = 0;
-    free.buckets = buckets_of(standard);
-    free.costs.host_hook = free.costs.host_launch = free.costs.host_search_per_parameter =
-        Duration();
-    free.costs.launch_latency = free.costs.event_latency = Duration();
-    free.ddp.comm_hook = CommHook::none;
-    return simulate_times(job_.with(std::move(free)).with(FreeModel{})).iteration;
   }
 
   void partition(const Bucketing& standard, const std::vector<Bucketing>& found, std::size_t best,
