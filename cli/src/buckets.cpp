@@ -70,7 +70,7 @@ void warn_of_order(const Workload& workload, bool rebuilt, std::vector<std::stri
 int run(const BucketsArguments& arguments) {
   const bool in_ready_order = arguments.in_ready_order;
   const std::optional<TorchVersion> stated = stated_torch(arguments.ddp.torch);
-  require_supported(ddp_options(arguments.ddp, stated.value_or(kAssumedTorch)));
+  if (stated) require_supported(ddp_options(arguments.ddp, *stated));
   std::optional<std::vector<Bytes>> limits;
   if (arguments.limits) limits = parse_limits(*arguments.limits);
 

@@ -108,7 +108,8 @@ void add_cluster_options(CLI::App& command, ClusterArguments& arguments) {
 void add_nccl_options(CLI::App& command, ClusterArguments& arguments) {
   const HelpGroup group(command, kNcclGroup);
   constexpr int kMostChannels = 64;
-  command.add_option("--nccl", arguments.nccl, "NCCL version (default: the one PyTorch ships)");
+  command.add_option("--nccl", arguments.nccl,
+                     "NCCL version (default: the recorded one, else the one PyTorch ships)");
   command.add_option(
       "--algorithm", arguments.algorithm,
       "allow only these, or all but ^these: ring, tree, collnetdirect, collnetchain, "

@@ -124,15 +124,19 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   LoadedWorkload loaded =
       read ? std::move(*read)
            : load_workload(arguments.workload, arguments.model, arguments.timing);
-  const TorchInForce torch = torch_in_force(stated, loaded.workload.torch);
-  Asked asked = read_options(arguments, torch.version, loaded.workload.recorded_with.nccl);
+  TorchInForce torch = torch_in_force(stated, loaded.workload.torch);
   Cluster cluster = load_cluster(cluster_request(arguments.cluster));
+  std::vector<VersionRange> versions;
+  if (!torch.known) {
+    versions =
+        versions_of(arguments, ddp_options(arguments.ddp, torch.version), loaded.workload, cluster);
+    torch.version = assumed_among(versions);
+  }
+  Asked asked = read_options(arguments, torch.version, loaded.workload.recorded_with.nccl);
+  asked.options.possible_versions = std::move(versions);
   require_choice(arguments.cluster, cluster, asked.tuning);
   const ComputeTransfer compute = carry_over(loaded.workload, arguments, cluster);
   set_compute(asked.options, arguments, compute.scale, loaded.workload, cluster);
-  if (!torch.known)
-    asked.options.possible_versions =
-        versions_of(arguments, asked.options.ddp, loaded.workload, cluster);
   CollectiveModel model = collective_model(arguments, asked, loaded.workload, cluster);
 
   LoadedJob result{.job = Job(std::move(loaded.workload), std::move(cluster),
@@ -146,6 +150,9 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   const auto warn = [&](const std::vector<std::string>& warnings) {
     result.context.warnings.insert(result.context.warnings.end(), warnings.begin(), warnings.end());
   };
+  if (!torch.known && !result.job.workload().torch.empty())
+    warn({fmt::format("the workload's torch, \"{}\", is no version: {} is assumed (--torch)",
+                      result.job.workload().torch, to_string(torch.version))});
   warn(loaded.warnings);
   warn(compute.warnings);
   warn(job_warnings(result.job, asked.tuning, arguments.backend.backend, compute.scale));

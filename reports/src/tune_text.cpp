@@ -49,6 +49,18 @@ std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& 
       std::max(Duration(), result.default_setting.iteration - result.best.iteration);
   const std::string step = time_text(result.default_setting.iteration, digits, unit);
   const std::string measurable = time_text(result.recommended.measurable, digits, unit);
+  if (replay && replay->contradicted())
+    return fmt::format(
+        "Keep the default: today's step was measured at {} and is replayed with {}: another job "
+        "was "
+        "recorded, or a unit slipped.",
+        time_text(replay->measured, 3), step);
+  if (result.recommended.depends_on_version)
+    return fmt::format(
+        "Keep the default until you know which PyTorch runs: a cap gains under some versions, not "
+        "under "
+        "all that it may be ({} a step).",
+        step);
   if (gain == Duration()) {
     const std::string& reason = result.recommended.reason;
     return fmt::format("Keep the default: {} ({} a step).",
@@ -70,12 +82,6 @@ std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& 
         "{}); {}.",
         missed_text(*replay, digits, unit), time_text(gain, digits, unit), remedy);
   }
-  if (std::ranges::any_of(result.by_version, &AdviceByVersion::set))
-    return fmt::format(
-        "Keep the default until you know which PyTorch runs: {} might save {} of {}, not with "
-        "every "
-        "version.",
-        setting_name(result.best), time_text(gain, digits, unit), step);
   const Gain sure = result.recommended.most_robust.value_or(Gain{});
   return fmt::format(
       "Keep the default: {} might save {} of {}, but too much is not known: even the most robust "

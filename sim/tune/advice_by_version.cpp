@@ -10,6 +10,9 @@
 namespace ddpsim {
 namespace {
 
+constexpr const char* kDepends =
+    "which cap gains depends on PyTorch's version, which neither the workload nor --torch says";
+
 struct Setting {
   std::optional<double> bucket_cap_mb;
   std::optional<double> first_bucket_mb;
@@ -108,8 +111,7 @@ void withdraw(TuneResult& result) {
   recommended.python.clear();
   recommended.most_robust = std::exchange(recommended.gain, Gain{});
   recommended.cap_range_mb = result.default_setting.cap_range_mb;
-  recommended.reason =
-      "which cap gains depends on PyTorch's version, which neither the workload nor --torch says";
+  recommended.reason = kDepends;
 }
 
 /// Where one range's cap is good for all of them, that one after all; the newest range's first.
@@ -151,6 +153,10 @@ void hold_against_versions(const Job& job, const TuneOptions& tuning, TuneResult
   }
   for (const VersionRange& range : ranges)
     result.by_version.push_back(own_advice(job, range, tuning));
+  if (std::ranges::any_of(result.by_version, &AdviceByVersion::set)) {
+    result.recommended.depends_on_version = true;
+    result.recommended.reason = kDepends;
+  }
 }
 
 }  // namespace ddpsim

@@ -1,6 +1,7 @@
 #include "ddpsim/sim/recorded_today.hpp"
 
 #include <algorithm>
+#include <variant>
 
 #include "bucketing_search.hpp"
 
@@ -17,6 +18,14 @@ bool are(const std::vector<Bucket>& buckets, const Collectives& recorded,
       });
 }
 
+/// With the hook that the recorded all-reduces show, not the one asked for.
+DdpOptions as_recorded(DdpOptions options, const RecordedWith& with) {
+  options.comm_hook = with.wire == Dtype::float16    ? CommHook::fp16_compress
+                      : with.wire == Dtype::bfloat16 ? CommHook::bf16_compress
+                                                     : CommHook::none;
+  return options;
+}
+
 /// Every version the job may be, the newest of each range first.
 std::vector<TorchVersion> versions_of(const SimulationOptions& options) {
   std::vector<TorchVersion> versions{options.ddp.torch};
@@ -28,7 +37,7 @@ std::vector<TorchVersion> versions_of(const SimulationOptions& options) {
 
 std::optional<BucketSetting> setting_of(const Collectives& recorded, const Job& job) {
   for (const TorchVersion torch : versions_of(job.options())) {
-    DdpOptions options = job.options().ddp;
+    DdpOptions options = as_recorded(job.options().ddp, job.workload().recorded_with);
     options.torch = torch;
     options.bucket_cap_mb.reset();
     options.first_bucket_mb.reset();
@@ -72,7 +81,10 @@ std::optional<RecordedToday> recorded_today(const Job& job) {
   if (with.collectives.empty()) return std::nullopt;
   RecordedToday today;
   today.ranks = with.world_size;
-  today.comparable = with.world_size > 1 && with.world_size == job.cluster().ranks() &&
+  const bool other_backend =
+      with.nccl_kernels > 0 && std::holds_alternative<GlooModel>(job.model());
+  today.comparable = !other_backend && with.world_size > 1 &&
+                     with.world_size == job.cluster().ranks() &&
                      (workload.gpu.empty() || workload.gpu == job.cluster().gpu.name);
   for (std::size_t i = 0; i < with.collectives.size(); ++i) {
     const RecordedCollective& one = with.collectives[i];
@@ -83,11 +95,13 @@ std::optional<RecordedToday> recorded_today(const Job& job) {
       today.predicted_channels = std::max(today.predicted_channels, planned.channels);
   }
   if (cannot_assign(workload)) return today;
-  const DdpOptions& options = job.options().ddp;
+  const DdpOptions options = as_recorded(job.options().ddp, with);
   today.same_buckets = are(steady_buckets(workload, options), with.collectives, options);
-  today.cap_asked =
-      options.bucket_cap_mb || options.first_bucket_mb || !options.bucket_cap_mb_list.empty();
-  if (!today.same_buckets && !today.cap_asked) today.setting = setting_of(with.collectives, job);
+  today.asked_otherwise = options.bucket_cap_mb || options.first_bucket_mb ||
+                          !options.bucket_cap_mb_list.empty() || options.find_unused_parameters ||
+                          options.static_graph;
+  if (!today.same_buckets && !today.asked_otherwise)
+    today.setting = setting_of(with.collectives, job);
   return today;
 }
 

@@ -40,10 +40,18 @@ std::optional<NcclVersion> known_nccl(const Workload& workload, std::optional<Nc
   return stated ? stated : workload.recorded_with.nccl;
 }
 
+TorchVersion assumed_among(const std::vector<VersionRange>& versions) {
+  const bool usual = std::ranges::any_of(versions, [](const VersionRange& range) {
+    return range.from <= kAssumedTorch && kAssumedTorch <= range.to;
+  });
+  return versions.empty() || usual ? kAssumedTorch : versions.back().to;
+}
+
 std::vector<VersionRange> possible_versions(const Workload& workload, const Cluster& cluster,
                                             const GpuModel* recorded_on, const DdpOptions& options,
                                             std::optional<NcclVersion> stated) {
-  const TorchVersion first = first_for(workload, cluster, recorded_on);
+  // Of what is newer than any release known here, the newest rules are the best guess.
+  const TorchVersion first = std::min(first_for(workload, cluster, recorded_on), kNewestTorch);
   std::vector<TorchVersion> possible;
   for (const TorchVersion torch : releases()) {
     DdpOptions under = options;

@@ -240,7 +240,7 @@ TEST_CASE("result JSON: what the recorded job did, where all-reduces were record
                                    .comparable = true,
                                    .same_buckets = false,
                                    .setting = std::nullopt,
-                                   .cap_asked = false};
+                                   .asked_otherwise = false};
   const Json expected = Json::parse(R"({
     "ranks": 2, "comparable": true, "same_buckets": false, "all_reduce_us": 12000, "predicted_us": 311,
     "channels": 8, "predicted_channels": 24,

@@ -206,9 +206,11 @@ TEST_CASE("report lines: what the recorded job did, and where prediction and rec
         "is not the one recorded, or its ranks waited for each other.\n");
   context.recorded->buckets[0].predicted = 6_ms;
   CHECK(mentions(recorded_line(context, kWidePage), "6.31 ms on 24 channels predicted.\n"));
-  context.recorded->buckets[0].predicted = 12_ms;
+  context.recorded->buckets[0].predicted = 15_ms;
+  CHECK(mentions(recorded_line(context, kWidePage), "15.3 ms on 24 channels predicted.\n"));
+  context.recorded->buckets[0].predicted = 16_ms;
   CHECK(mentions(recorded_line(context, kWidePage),
-                 "12.3 ms on 24 channels predicted, longer than they took with their waits: the "
+                 "16.3 ms on 24 channels predicted, longer than they took with their waits: the "
                  "recorded cluster "
                  "is faster than this.\n"));
   context.recorded = today;
@@ -224,6 +226,6 @@ TEST_CASE("report lines: what the recorded job did, and where prediction and rec
                  "simulated: it ran as with --torch 2.4 --bucket-cap-mb 2.\n"));
   context.recorded->setting = BucketSetting{{2, 8}, std::nullopt, 0.5};
   CHECK(mentions(recorded_line(context, kWidePage), "it ran as with --first-bucket-mb 0.5.\n"));
-  context.recorded->cap_asked = true;
+  context.recorded->asked_otherwise = true;
   CHECK_FALSE(mentions(recorded_line(context, kWidePage), "Its buckets"));
 }

@@ -86,6 +86,19 @@ TEST_CASE("possible versions: precision, the recording's form and flags exclude 
   CHECK(text(flags.ranges()) == "1.7-1.13");
 }
 
+TEST_CASE("possible versions: what stands in for all of them is one of them") {
+  CHECK(assumed_among({}) == kAssumedTorch);
+  CHECK(assumed_among(Asked{}.ranges()) == kAssumedTorch);
+  Asked old;
+  old.workload.recorded_with.nccl = NcclVersion{2, 14, 3};
+  CHECK(assumed_among(old.ranges()) == TorchVersion{2, 0});
+  Asked young;
+  young.workload.torch_at_least = TorchVersion{2, 11};
+  CHECK(assumed_among(young.ranges()) == kNewestTorch);
+  young.workload.torch_at_least = TorchVersion{9, 9};  // newer than all rules known here
+  CHECK(text(young.ranges()) == "2.13-2.13");
+}
+
 TEST_CASE(
     "possible versions: a recorded NCCL is of the releases that shipped it, a stated one of any") {
   Asked job;

@@ -46,7 +46,7 @@ TEST_CASE("recorded today: every bucket with its recorded and its predicted time
   CHECK(today.comparable);
   CHECK(today.same_buckets);  // PyTorch's default: 1 MiB first
   CHECK_FALSE(today.setting);
-  CHECK_FALSE(today.cap_asked);
+  CHECK_FALSE(today.asked_otherwise);
 }
 
 TEST_CASE("recorded today: times are of the same work on as many GPUs of the same model only") {
@@ -58,6 +58,14 @@ TEST_CASE("recorded today: times are of the same work on as many GPUs of the sam
   other.workload.recorded_with.world_size = 4;
   CHECK_FALSE(recorded_today(other)->comparable);
   CHECK(recorded_today(other)->same_buckets);
+}
+
+TEST_CASE("recorded today: NCCL's recorded times say nothing of gloo's") {
+  small::OpenJob job = recorded({1, 5});
+  job.workload.recorded_with.nccl_kernels = 2;
+  CHECK(std::holds_alternative<GlooModel>(job.model) == !recorded_today(job)->comparable);
+  job.model = GlooModel{};
+  CHECK_FALSE(recorded_today(job)->comparable);
 }
 
 TEST_CASE("recorded today: the cap that gives the recorded buckets is found") {
@@ -88,17 +96,30 @@ TEST_CASE("recorded today: whoever asks for a cap is not told that the job ran a
   small::OpenJob job = recorded({2, 2, 2});
   job.options.ddp.bucket_cap_mb = 3;
   CHECK_FALSE(recorded_today(job)->same_buckets);
-  CHECK(recorded_today(job)->cap_asked);
+  CHECK(recorded_today(job)->asked_otherwise);
   CHECK_FALSE(recorded_today(job)->setting);
   job.options.ddp.bucket_cap_mb = 2;
   CHECK(recorded_today(job)->same_buckets);
 }
 
-TEST_CASE("recorded today: behind a compression hook the bytes are those on the wire") {
+TEST_CASE(
+    "recorded today: behind a compression hook the bytes are those on the wire, whatever is "
+    "asked") {
   small::OpenJob job = recorded({1, 5});
+  job.options.ddp.comm_hook = CommHook::fp16_compress;
+  CHECK(recorded_today(job)->same_buckets);  // it ran without
   for (RecordedCollective& one : job.workload.recorded_with.collectives)
     one.bytes = Bytes(one.bytes.count() / 2);
   CHECK_FALSE(recorded_today(job)->same_buckets);
-  job.options.ddp.comm_hook = CommHook::fp16_compress;
+  job.workload.recorded_with.wire = Dtype::bfloat16;
   CHECK(recorded_today(job)->same_buckets);
+  job.options.ddp.comm_hook = CommHook::none;
+  CHECK(recorded_today(job)->same_buckets);
+}
+
+TEST_CASE("recorded today: whoever asks for construction buckets knows that they are others") {
+  small::OpenJob job = recorded({2, 2, 2});
+  job.options.ddp.find_unused_parameters = true;
+  CHECK(recorded_today(job)->asked_otherwise);
+  CHECK_FALSE(recorded_today(job)->setting);
 }

@@ -30,10 +30,10 @@ struct RecordedToday {
   /// As many ranks of the same GPU as here: recorded and predicted times are of the same work.
   bool comparable = false;
   bool same_buckets = true;  ///< the job, as its options have it, launches buckets of these bytes
-  /// Where it does not although no cap was asked for: options that do; absent where no cap gives them
+  /// Where it does not although nothing else was asked for: options that do; absent where no cap gives them
   /// under any version it may be.
   std::optional<BucketSetting> setting;
-  bool cap_asked = false;  ///< other buckets are then no surprise
+  bool asked_otherwise = false;  ///< by options that change buckets: others are then no surprise
 
   Duration recorded() const;
   Duration predicted() const;

@@ -23,6 +23,9 @@ struct VersionRange {
 /// The NCCL that a job runs with, as far as anything says: `stated` by the user, else recorded.
 std::optional<NcclVersion> known_nccl(const Workload& workload, std::optional<NcclVersion> stated);
 
+/// Whose rules stand in for all of these: kAssumedTorch where it is among them, else the newest.
+TorchVersion assumed_among(const std::vector<VersionRange>& versions);
+
 /// What neither the options (a hook that came later), the GPU recorded on or the cluster's, the
 /// precision, the recording's form, nor the recorded NCCL exclude, oldest first. With a `stated` NCCL every release runs that
 /// one, and excludes nothing: it may be another than the wheel's. The recorded one excludes releases that
