@@ -146,11 +146,13 @@ void hold_against_versions(const Job& job, const TuneOptions& tuning, TuneResult
       result.by_version.push_back(judged(job, range, setting, tuning));
     if (std::ranges::all_of(result.by_version, &AdviceByVersion::set)) return;
     withdraw(result);
+    if (!tuning.advise_each_version) return;
     for (AdviceByVersion& advice : result.by_version)
       if (!advice.set) advice = own_advice(job, advice.versions, tuning);
     recommend_common(job, tuning, result);
     return;
   }
+  if (!tuning.advise_each_version) return;
   for (const VersionRange& range : ranges)
     result.by_version.push_back(own_advice(job, range, tuning));
   if (std::ranges::any_of(result.by_version, &AdviceByVersion::set)) {

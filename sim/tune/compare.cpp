@@ -105,6 +105,7 @@ Comparison compare(const std::vector<Job>& jobs, const CompareOptions& options) 
   const std::size_t count = jobs.size();
   const int threads = threads_for(options.threads);
   TuneOptions tuning;  // threads that no job needs go into its search
+  tuning.advise_each_version = false;
   tuning.threads = std::max(1, threads / static_cast<int>(std::min<std::size_t>(count, 1024)));
 
   Comparison result;

@@ -96,6 +96,18 @@ TEST_CASE("tune over versions: a range that can set the first bucket is told so"
   CHECK(result.by_version[0].gain.value == 300_us);
 }
 
+TEST_CASE(
+    "tune over versions: who compares many jobs is told only that the cap does not hold for all") {
+  small::OpenJob job = three_queued(1000, 100, 500, 100);
+  job.options.possible_versions = {kFirstApart, kOneCap};
+  const TuneResult result = job.tune({.advise_each_version = false});
+  CHECK_FALSE(result.recommended.set);
+  CHECK(result.recommended.depends_on_version);
+  CHECK_FALSE(result.by_version[0].set);
+  job.options.ddp.torch = {1, 6};  // no cap gains: nothing to hold against others
+  CHECK(job.tune({.advise_each_version = false}).by_version.empty());
+}
+
 TEST_CASE("tune over versions: where the default is kept, others are told what they would gain") {
   small::OpenJob job = three_queued(1000, 100, 500, 100);
   job.options.ddp.torch = {1, 6};  // no cap gains

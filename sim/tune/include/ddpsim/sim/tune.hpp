@@ -67,6 +67,9 @@ struct TuneOptions {
   double measurable_share = 0.01;
   /// Today's step, replayed with the options in force: its residual widens the interval.
   std::optional<Replay> replay;
+  /// Where a recommendation does not hold under every version the job may be, search for what each would
+  /// be advised. Otherwise it is only withdrawn: comparing many jobs, that is enough.
+  bool advise_each_version = true;
 };
 
 /// What would be advised if it were known to be one of these versions.
