@@ -10,6 +10,8 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/possible_versions.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "job_arguments.hpp"
@@ -56,6 +58,13 @@ std::vector<Bytes> parse_limits(const std::string& text) {
   return limits;
 }
 
+/// As for a job on the GPU recorded on: there is no cluster here.
+TorchVersion assumed_for(const Workload& workload, const DdpOptions& options) {
+  const std::optional<GpuModel> gpu = find_gpu(workload.gpu);
+  return assumed_among(
+      possible_versions(workload, Cluster{}, gpu ? &*gpu : nullptr, options, std::nullopt));
+}
+
 /// Where ready order was asked for: that there is none, or that these buckets are never `rebuilt` in it.
 void warn_of_order(const Workload& workload, bool rebuilt, std::vector<std::string>& warnings) {
   if (!rebuilt)
@@ -85,7 +94,9 @@ int run(const BucketsArguments& arguments) {
     log = std::move(loaded.ddp_log);
     warnings.insert(warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
   }
-  const TorchInForce torch = torch_in_force(stated, workload.torch);
+  TorchInForce torch = torch_in_force(stated, workload.torch);
+  if (!torch.known)
+    torch.version = assumed_for(workload, ddp_options(arguments.ddp, torch.version));
   DdpOptions options = ddp_options(arguments.ddp, torch.version);
   require_supported(options);
   for (std::string& warning : ddp_warnings(options)) warnings.push_back(std::move(warning));

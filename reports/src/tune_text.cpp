@@ -52,14 +52,12 @@ std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& 
   if (replay && replay->contradicted())
     return fmt::format(
         "Keep the default: today's step was measured at {} and is replayed with {}: another job "
-        "was "
-        "recorded, or a unit slipped.",
+        "was recorded, or a unit slipped.",
         time_text(replay->measured, 3), step);
   if (result.recommended.depends_on_version)
     return fmt::format(
         "Keep the default until you know which PyTorch runs: a cap gains under some versions, not "
-        "under "
-        "all that it may be ({} a step).",
+        "under all that it may be ({} a step).",
         step);
   if (gain == Duration()) {
     const std::string& reason = result.recommended.reason;

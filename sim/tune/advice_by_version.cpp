@@ -1,7 +1,6 @@
 #include "advice_by_version.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "bucketing_search.hpp"
@@ -65,7 +64,11 @@ Outcome outcome(const Job& job, const Setting& setting, const TuneOptions& tunin
   return {gain, gain.value >= least_gain(step, tuning) && gain.low > Duration()};
 }
 
-/// One setting over a whole range: the least it gains at either end, and only if both advise it.
+AdviceByVersion keep(const VersionRange& range) {
+  return {.versions = range, .set = false, .bucket_cap_mb = {}, .first_bucket_mb = {}, .gain = {}};
+}
+
+/// One setting over a whole range: the least it gains at either end; kept aside unless both advise it.
 AdviceByVersion judged(const Job& job, const VersionRange& range, const Setting& setting,
                        const TuneOptions& tuning) {
   AdviceByVersion advice{.versions = range,
@@ -75,15 +78,11 @@ AdviceByVersion judged(const Job& job, const VersionRange& range, const Setting&
                          .gain = {.value = Duration::max(), .low = Duration::max(), .high = {}}};
   for (const Job& end : ends_of(job, range)) {
     const auto [gain, advised] = outcome(end, setting, tuning);
-    advice.set = advice.set && advised;
+    if (!advised) return keep(range);
     advice.gain = {std::min(advice.gain.value, gain.value), std::min(advice.gain.low, gain.low),
                    std::max(advice.gain.high, gain.high)};
   }
   return advice;
-}
-
-AdviceByVersion keep(const VersionRange& range) {
-  return {.versions = range, .set = false, .bucket_cap_mb = {}, .first_bucket_mb = {}, .gain = {}};
 }
 
 /// The advice that this range would get if it were known.
@@ -97,9 +96,7 @@ AdviceByVersion own_advice(const Job& job, const VersionRange& range, const Tune
   if (step - lower_bound(newest, buckets) < least_gain(step, tuning)) return keep(range);
   const Recommendation best = tune(newest, tuning).recommended;
   if (!best.set) return keep(range);
-  const AdviceByVersion advice =
-      judged(job, range, {best.bucket_cap_mb, best.first_bucket_mb}, tuning);
-  return advice.set ? advice : keep(range);
+  return judged(job, range, {best.bucket_cap_mb, best.first_bucket_mb}, tuning);
 }
 
 void withdraw(TuneResult& result) {

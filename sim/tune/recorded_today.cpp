@@ -1,6 +1,7 @@
 #include "ddpsim/sim/recorded_today.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <variant>
 
 #include "bucketing_search.hpp"
@@ -26,12 +27,12 @@ DdpOptions as_recorded(DdpOptions options, const RecordedWith& with) {
   return options;
 }
 
-/// Every version the job may be, the newest of each range first.
+/// One version of each set of rules the job may follow: its own first, then the newest of other ranges.
 std::vector<TorchVersion> versions_of(const SimulationOptions& options) {
-  std::vector<TorchVersion> versions{options.ddp.torch};
-  for (auto range = options.possible_versions.rbegin(); range != options.possible_versions.rend();
-       ++range)
-    versions.push_back(range->to);
+  const TorchVersion own = options.ddp.torch;
+  std::vector<TorchVersion> versions{own};
+  for (const VersionRange& range : std::views::reverse(options.possible_versions))
+    if (own < range.from || own > range.to) versions.push_back(range.to);
   return versions;
 }
 

@@ -36,10 +36,6 @@ std::size_t era_of(TorchVersion torch) {
 
 }  // namespace
 
-std::optional<NcclVersion> known_nccl(const Workload& workload, std::optional<NcclVersion> stated) {
-  return stated ? stated : workload.recorded_with.nccl;
-}
-
 TorchVersion assumed_among(const std::vector<VersionRange>& versions) {
   const bool usual = std::ranges::any_of(versions, [](const VersionRange& range) {
     return range.from <= kAssumedTorch && kAssumedTorch <= range.to;
@@ -63,7 +59,7 @@ std::vector<VersionRange> possible_versions(const Workload& workload, const Clus
     if (std::ranges::any_of(possible, ships_it))
       std::erase_if(possible, [&](TorchVersion torch) { return !ships_it(torch); });
   }
-  const std::optional<NcclVersion> nccl = known_nccl(workload, stated);
+  const std::optional<NcclVersion> nccl = stated ? stated : workload.recorded_with.nccl;
   std::vector<VersionRange> ranges;
   for (const TorchVersion torch : possible) {
     const NcclVersion with = nccl.value_or(bundled_nccl(torch));

@@ -118,7 +118,4 @@ TEST_CASE(
   job.nccl = NcclVersion{2, 18, 1};
   REQUIRE(text(job.ranges()) == "1.0-1.5 1.6-2.4 2.5-2.13");
   CHECK(job.ranges()[0].newest_nccl == NcclVersion{2, 18, 1});
-  CHECK(known_nccl(job.workload, job.nccl) == NcclVersion{2, 18, 1});
-  CHECK(known_nccl(job.workload, std::nullopt) == NcclVersion{2, 14, 3});
-  CHECK_FALSE(known_nccl({}, std::nullopt));
 }

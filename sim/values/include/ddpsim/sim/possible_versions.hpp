@@ -20,9 +20,6 @@ struct VersionRange {
   bool operator==(const VersionRange&) const = default;
 };
 
-/// The NCCL that a job runs with, as far as anything says: `stated` by the user, else recorded.
-std::optional<NcclVersion> known_nccl(const Workload& workload, std::optional<NcclVersion> stated);
-
 /// Whose rules stand in for all of these: kAssumedTorch where it is among them, else the newest.
 TorchVersion assumed_among(const std::vector<VersionRange>& versions);
 
