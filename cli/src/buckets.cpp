@@ -59,10 +59,10 @@ std::vector<Bytes> parse_limits(const std::string& text) {
 }
 
 /// As for a job on the GPU recorded on: there is no cluster here.
-TorchVersion assumed_for(const Workload& workload, const DdpOptions& options) {
+TorchVersion assumed_for(const Workload& workload) {
   const std::optional<GpuModel> gpu = find_gpu(workload.gpu);
   return assumed_among(
-      possible_versions(workload, Cluster{}, gpu ? &*gpu : nullptr, options, std::nullopt));
+      possible_versions(workload, Cluster{}, gpu ? &*gpu : nullptr, DdpOptions{}, std::nullopt));
 }
 
 /// Where ready order was asked for: that there is none, or that these buckets are never `rebuilt` in it.
@@ -95,8 +95,7 @@ int run(const BucketsArguments& arguments) {
     warnings.insert(warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
   }
   TorchInForce torch = torch_in_force(stated, workload.torch);
-  if (!torch.known)
-    torch.version = assumed_for(workload, ddp_options(arguments.ddp, torch.version));
+  if (!torch.known) torch.version = assumed_for(workload);
   DdpOptions options = ddp_options(arguments.ddp, torch.version);
   require_supported(options);
   for (std::string& warning : ddp_warnings(options)) warnings.push_back(std::move(warning));

@@ -126,14 +126,13 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
            : load_workload(arguments.workload, arguments.model, arguments.timing);
   TorchInForce torch = torch_in_force(stated, loaded.workload.torch);
   Cluster cluster = load_cluster(cluster_request(arguments.cluster));
-  std::vector<VersionRange> versions;
-  if (!torch.known) {
-    versions =
-        versions_of(arguments, ddp_options(arguments.ddp, torch.version), loaded.workload, cluster);
-    torch.version = assumed_among(versions);
-  }
+  // What is asked for changes no assumption: an option the assumed version lacks is a usage error.
+  if (!torch.known)
+    torch.version = assumed_among(versions_of(arguments, DdpOptions{}, loaded.workload, cluster));
   Asked asked = read_options(arguments, torch.version, loaded.workload.recorded_with.nccl);
-  asked.options.possible_versions = std::move(versions);
+  if (!torch.known)
+    asked.options.possible_versions =
+        versions_of(arguments, asked.options.ddp, loaded.workload, cluster);
   require_choice(arguments.cluster, cluster, asked.tuning);
   const ComputeTransfer compute = carry_over(loaded.workload, arguments, cluster);
   set_compute(asked.options, arguments, compute.scale, loaded.workload, cluster);
