@@ -1,7 +1,6 @@
 #include "ddpsim/sim/recorded_today.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <variant>
 
 #include "bucketing_search.hpp"
@@ -31,8 +30,10 @@ DdpOptions as_recorded(DdpOptions options, const RecordedWith& with) {
 std::vector<TorchVersion> versions_of(const SimulationOptions& options) {
   const TorchVersion own = options.ddp.torch;
   std::vector<TorchVersion> versions{own};
-  for (const VersionRange& range : std::views::reverse(options.possible_versions))
-    if (own < range.from || own > range.to) versions.push_back(range.to);
+  // Not std::views::reverse: clang before 16 cannot compile views over libstdc++.
+  for (auto range = options.possible_versions.rbegin(); range != options.possible_versions.rend();
+       ++range)
+    if (own < range->from || own > range->to) versions.push_back(range->to);
   return versions;
 }
 
