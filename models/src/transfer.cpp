@@ -120,7 +120,32 @@ void rescale_backward(Recorded& recorded, const Ratios& ratios, Duration forward
   }
 }
 
+/// How steps vary is taken to stay the same share of them. Their all-reduces were of another GPU.
+void rescale_variation(Recorded& recorded, const Recorded& before) {
+  const auto ratio = [](std::optional<Duration> now, std::optional<Duration> then) {
+    return now && then && *then > Duration() ? *now / *then : 1.0;
+  };
+  const auto length = [](const Recorded& one) {
+    return one.backward ? std::optional(one.backward->duration) : std::nullopt;
+  };
+  const double forward = ratio(recorded.forward, before.forward);
+  const double backward = ratio(length(recorded), length(before));
+  const double iteration = ratio(recorded.iteration, before.iteration);
+  for (StepSample& step : recorded.steps) {
+    if (step.forward) step.forward = step.forward->scaled(forward);
+    if (step.backward) step.backward = step.backward->scaled(backward);
+    if (step.iteration) step.iteration = step.iteration->scaled(iteration);
+    step.collectives.clear();
+  }
+  if (!recorded.busy) return;
+  BusyWindows& busy = *recorded.busy;
+  busy.forward = busy.forward.scaled(forward);
+  busy.backward = busy.backward.scaled(backward);
+  busy.optimizer = busy.optimizer.scaled(ratio(recorded.optimizer, before.optimizer));
+}
+
 void rescale(Recorded& recorded, const Ratios& ratios) {
+  const Recorded before = recorded;
   const std::optional<Duration> stall_before = stall(recorded);
   const auto scale = [](std::optional<Duration>& time, double ratio) {
     if (time) time = time->scaled(ratio);
@@ -137,6 +162,7 @@ void rescale(Recorded& recorded, const Ratios& ratios) {
                          with.exposed.value_or(Duration()) + with.finalize.value_or(Duration()) +
                          recorded.optimizer.value_or(Duration()) + *stall_before;
   }
+  rescale_variation(recorded, before);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ struct Words {
 };
 
 /// In the order of the enumeration.
-constexpr std::array<Words, 9> kWords{{
+constexpr std::array<Words, 11> kWords{{
     {"fixed_cost", "fixed cost of collectives"},
     {"bandwidth", "bandwidth of collectives"},
     {"collective_times", "collective times"},
@@ -21,6 +21,8 @@ constexpr std::array<Words, 9> kWords{{
     {"compute_scale", "compute scale"},
     {"replay_residual", "today's residual"},
     {"measurement_noise", "measurement noise"},
+    {"host_delays", "waits for the host, which the profiler may have caused"},
+    {"step_spread", "how the recorded steps vary"},
 }};
 
 const Words& of(ErrorSource source) {

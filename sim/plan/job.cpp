@@ -78,6 +78,12 @@ Job::Job(Workload workload, Cluster cluster, SimulationOptions options, Collecti
       model_(std::move(model)),
       network_(network_of(cluster_, model_)) {}
 
+Job Job::with(Workload workload) const {
+  Job other = *this;
+  other.workload_ = std::make_shared<const Workload>(std::move(workload));
+  return other;
+}
+
 Job Job::with(SimulationOptions options) const {
   Job job = *this;
   job.options_ = std::move(options);

@@ -68,6 +68,8 @@ Confidence assess(const Job& given, Duration predicted, const std::optional<Repl
                                         simulate_times(scenario.at_one).iteration - predicted,
                                         simulate_times(scenario.at_other).iteration - predicted));
   sensitivities.push_back(measurement_noise(predicted));
+  if (const auto spread = recorded_spread(job.workload(), predicted))
+    sensitivities.push_back(*spread);
   if (replay)
     sensitivities.push_back(
         sensitivity(ErrorSource::replay_residual, replay->residual(), replay->residual()));

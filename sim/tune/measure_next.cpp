@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/step_spread.hpp"
 
 namespace ddpsim {
 namespace {
@@ -90,7 +91,13 @@ std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job
       return measure_all_reduces(source, sizes, cluster);
     }
     case ErrorSource::rank_slowdown:
+    case ErrorSource::host_delays:
       break;
+    case ErrorSource::step_spread: {
+      const std::optional<StepSpread> spread = step_spread(job.workload());
+      if (spread && spread->percentiles) return std::nullopt;  // it is known, and as wide
+      return next("record thirty steps of this job", "ddpsim import TRACE -o WORKLOAD");
+    }
     case ErrorSource::compute_scale:
       return next(fmt::format("profile one step on one {} of this cluster", cluster.gpu.name),
                   "ddpsim import TRACE -o WORKLOAD");

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/step_spread.hpp"
+#include "host_ahead.hpp"
 
 namespace ddpsim {
 namespace {
@@ -173,6 +175,8 @@ std::vector<Scenario> scenarios(const Job& job) {
     const auto [slowest, fastest] = *options.compute_scale_range;
     add(ErrorSource::compute_scale, with_compute(options, fastest), with_compute(options, slowest));
   }
+  if (launch_bound(job.workload()))
+    all.push_back({ErrorSource::host_delays, job.with(host_ahead(job.workload())), job});
   return all;
 }
 
@@ -184,6 +188,14 @@ Sensitivity sensitivity(ErrorSource source, Duration at_one, Duration at_other) 
 Sensitivity measurement_noise(Duration measured) {
   const Duration noise = measured.scaled(kMeasurementNoise);
   return sensitivity(ErrorSource::measurement_noise, -noise, noise);
+}
+
+std::optional<Sensitivity> recorded_spread(const Recorded& recorded, Duration predicted) {
+  const std::optional<StepSpread> spread = step_spread(recorded);
+  if (!spread) return std::nullopt;
+  const Duration basis = recorded.iteration.value_or(spread->median);
+  return sensitivity(ErrorSource::step_spread, predicted.scaled(spread->next_low / basis - 1),
+                     predicted.scaled(spread->next_high / basis - 1));
 }
 
 Spread combine(const std::vector<Sensitivity>& sensitivities) {

@@ -1,6 +1,7 @@
 // Named sources of error, each as another simulation: what would the answer be if this were so?
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ Sensitivity sensitivity(ErrorSource source, Duration at_one, Duration at_other);
 /// Medians of seven or more iterations repeat to half a percent.
 inline constexpr double kMeasurementNoise = 0.005;
 Sensitivity measurement_noise(Duration measured);
+
+/// What a step may differ from the one recorded, by how the recorded ones did; absent where they do not tell.
+std::optional<Sensitivity> recorded_spread(const Recorded& recorded, Duration predicted);
 
 struct Spread {
   Duration low;   ///< <= 0

@@ -69,4 +69,10 @@ std::optional<Duration> stall(const Recorded& recorded) {
   return *recorded.iteration - span;
 }
 
+bool launch_bound(const Recorded& recorded) {
+  if (!recorded.busy || !recorded.backward || recorded.backward->duration <= Duration())
+    return false;
+  return recorded.busy->backward < recorded.backward->duration.scaled(1 - kLaunchBound);
+}
+
 }  // namespace ddpsim

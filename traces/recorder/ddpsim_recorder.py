@@ -711,7 +711,8 @@ class Report:
                           "run outside of CUDA graphs, and is recorder.step() called once per step? Nothing was written")
         self.times = lower_median(self.all, key=lambda times: times.backward)
         # The first measured step is a plain one, so there is one wherever one was recorded.
-        self.step = lower_median([job.clock.us(step.begin, step.end) for step in measured if not step.recorded])
+        self.plain_steps = [job.clock.us(step.begin, step.end) for step in measured if not step.recorded]
+        self.step = lower_median(self.plain_steps)
         self.recorded_step = lower_median([times.step for times in self.all])
 
     def lines(self):
@@ -795,8 +796,17 @@ class Report:
         if model.buffers:
             document["buffers"] = model.buffer_entries()
         document["recorded_with"] = self.recorded_with()
+        document["steps"] = self.steps()
         document["provenance"] = self.provenance()
         return document
+
+    def steps(self):
+        """How steps vary: periods of those without the recorder, windows of those with it."""
+        for_each = [{"iteration_us": step - self.times.other_passes} for step in self.plain_steps]
+        for times in self.all:
+            forward = {"forward_us": times.forward} if times.forward is not None else {}
+            for_each.append({**forward, "backward_us": times.backward})
+        return for_each
 
     def recorded_with(self):
         job, ddp, times = self.job, self.ddp, self.times

@@ -18,16 +18,13 @@
 #include "other_schemes.hpp"
 #include "recorded_parameters.hpp"
 #include "step_choice.hpp"
+#include "step_sample.hpp"
 #include "trace_header.hpp"
 #include "trace_limits.hpp"
 #include "trace_records.hpp"
 
 namespace ddpsim {
 namespace {
-
-Duration span(std::int64_t from_ns, std::int64_t to_ns) {
-  return Duration::picoseconds((to_ns - from_ns) * 1000);
-}
 
 class TraceImport {
  public:
@@ -54,6 +51,7 @@ class TraceImport {
   void fill_times(const RecordedStep& step, std::size_t index);
   void fill_after_backward(const RecordedStep& step);
   void fill_collectives(const RecordedStep& step);
+  void fill_variation(const RecordedStep& step, std::vector<StepSample> complete);
   void note_hook(const RecordedStep& step);
   void note_rank_trace(const RecordedStep& step, const TraceHeader& header);
 
@@ -98,6 +96,7 @@ Imported TraceImport::run(const ByteSource& source) {
   fill_times(step, chosen.index);
   fill_after_backward(step);
   fill_collectives(step);
+  fill_variation(step, std::move(chosen.complete));
   note_rank_trace(step, header);
   return std::move(result_);
 }
@@ -263,10 +262,7 @@ void TraceImport::note_compiled(const RecordedStep& step) {
   }
 }
 
-/// The open traces that are bound by the GPU idle in 0 to 20 % of backward, those bound by the host in
-/// half of it and more.
 void TraceImport::note_idle(const RecordedStep& step) {
-  constexpr double kLaunchBound = 0.3;
   const auto idle = [&](std::int64_t from_ns, std::int64_t to_ns) {
     if (to_ns <= from_ns) return 0.0;
     const auto busy = static_cast<double>(step.busy.between(from_ns, to_ns));
@@ -291,11 +287,7 @@ void TraceImport::fill_times(const RecordedStep& step, std::size_t index) {
   workload.forward = window(step, step.first_ns, step.backward_start_ns);
   workload.backward->duration = window(step, step.backward_start_ns, step.backward_end_ns);
   if (compacted()) return;
-  if (index + 1 < records_.steps().size()) {
-    if (const auto next = first_activity(records_, index + 1); next && *next > step.first_ns) {
-      workload.iteration = span(step.first_ns, *next);
-    }
-  }
+  workload.iteration = sample_of(records_, index, step).iteration;
   if (!workload.iteration) {
     result_.warnings.push_back(
         fmt::format("no step begins after {}, so the time between steps is not known", step.name));
@@ -370,19 +362,11 @@ void TraceImport::fill_collectives(const RecordedStep& step) {
     }
     recorded.buffer_broadcast = span(from_ns, to_ns);
   }
-  const bool all_sized = std::all_of(step.reducer.begin(), step.reducer.end(),
-                                     [](const Collective& one) { return one.bytes.has_value(); });
-  if (!all_sized) {
+  recorded.collectives = recorded_collectives(step);
+  if (recorded.collectives.size() < step.reducer.size()) {
     result_.warnings.push_back(
         "the all-reduces carry no sizes, so their recorded times are left out");
     return;
-  }
-  for (const Collective& one : step.reducer) {
-    recorded.collectives.push_back({.bytes = *one.bytes,
-                                    .launch = span(step.backward_start_ns, one.launch_ns),
-                                    .start = span(step.backward_start_ns, one.start_ns),
-                                    .duration = span(one.start_ns, one.end_ns),
-                                    .channels = static_cast<int>(one.channels)});
   }
   result_.recognised.push_back(
       step.nccl_kernels == 0
@@ -394,6 +378,21 @@ void TraceImport::fill_collectives(const RecordedStep& step) {
         "one rank's recording: the duration of a collective holds the wait for the slowest rank, "
         "so it is an upper bound of the transfer; the traces of all ranks tell the two apart";
   }
+}
+
+void TraceImport::fill_variation(const RecordedStep& step, std::vector<StepSample> complete) {
+  if (compacted()) return;
+  Workload& workload = result_.workload;
+  const std::int64_t end_ns = step.last_ns;
+  const std::int64_t optimizer_ns =
+      end_ns - workload.optimizer.value_or(Duration()).picoseconds() / 1000;
+  const auto busy = [&](std::int64_t from_ns, std::int64_t to_ns) {
+    return span(0, step.busy.between(from_ns, to_ns));
+  };
+  workload.busy = {.forward = busy(step.first_ns, step.backward_start_ns),
+                   .backward = busy(step.backward_start_ns, step.backward_end_ns),
+                   .optimizer = busy(optimizer_ns, end_ns)};
+  if (complete.size() > 1) workload.steps = std::move(complete);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/quantile.hpp"
+#include "step_sample.hpp"
 
 namespace ddpsim {
 namespace {
@@ -21,6 +22,7 @@ struct Candidate {
   std::size_t gradients = 0;
   bool has_successor = false;  ///< without one, when the next step would begin is not known
   bool reduced = false;  ///< its reducer's all-reduces are there: it did not run under no_sync()
+  StepSample sample;
 };
 
 [[noreturn]] void refuse(const std::string& file, std::string message, std::string hint) {
@@ -33,9 +35,10 @@ std::vector<Candidate> complete_steps(const TraceRecords& records, const std::st
   for (std::size_t i = 0; i < records.steps().size(); ++i) {
     const auto step = recorded_step(records, i);
     if (!step) continue;
-    candidates.push_back(
-        {i, step->name, step->backward_end_ns - step->backward_start_ns, step->gradients.size(),
-         i + 1 < records.steps().size() && first_activity(records, i + 1), !step->reducer.empty()});
+    candidates.push_back({i, step->name, step->backward_end_ns - step->backward_start_ns,
+                          step->gradients.size(),
+                          i + 1 < records.steps().size() && first_activity(records, i + 1),
+                          !step->reducer.empty(), sample_of(records, i, *step)});
     most = std::max(most, step->gradients.size());
   }
   std::erase_if(candidates, [&](const Candidate& one) { return one.gradients < most; });
@@ -117,6 +120,8 @@ ChosenStep choose_step(const TraceRecords& records, const ImportOptions& options
   result.index = chosen.step;
   result.step = recorded_step(records, chosen.step).value();
   result.recognised.push_back(std::move(sentence));
+  for (Candidate& one : complete)
+    if (one.reduced == chosen.reduced) result.complete.push_back(std::move(one.sample));
   return result;
 }
 

@@ -15,6 +15,7 @@ namespace ddpsim {
 struct ChosenStep {
   std::size_t index = 0;  ///< among the steps of the trace
   RecordedStep step;
+  std::vector<StepSample> complete;  ///< every complete step, this one among them
   std::vector<std::string> recognised;
   std::vector<std::string> warnings;
 };

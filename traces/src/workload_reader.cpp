@@ -27,6 +27,7 @@ namespace {
 constexpr std::string_view kSchema = "ddpsim.workload/1";
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // a file is read whole
 constexpr std::size_t kMostParameters = 1'000'000;
+constexpr std::size_t kMostSteps = 100'000;
 constexpr std::int64_t kMostCount = std::numeric_limits<std::int64_t>::max();
 /// Eleven days: a step adds up to nine such times, which then stays inside 63 bits of picoseconds.
 constexpr Duration kLongest = Duration::microseconds(1e12);
@@ -54,7 +55,9 @@ class WorkloadReader {
   void read_host(const Cursor& cursor, Recorded& recorded) const;
   void read_buffers(const Cursor& list);
   void read_recorded_with(const Cursor& cursor, RecordedWith& recorded);
-  void read_collectives(const Cursor& list, RecordedWith& recorded);
+  std::vector<RecordedCollective> read_collectives(const Cursor& list);
+  void read_busy(const Cursor& cursor, Recorded& recorded);
+  void read_steps(const Cursor& list, Recorded& recorded);
   void read_ranks(const Cursor& list);
   void read_provenance(const Cursor& cursor);
 
@@ -99,10 +102,13 @@ std::optional<Duration> WorkloadReader::phase(const Object& root, std::string_vi
 
 Workload WorkloadReader::read(const Cursor& root) {
   check_schema(root);
-  const Object object = root.object(
-      {"schema", "name", "gpu", "precision", "batch_per_gpu", "samples_per_step", "torch",
-       "torch_at_least", "parameter_order", "parameters", "forward", "backward", "optimizer",
-       "iteration", "host", "buffers", "recorded_with", "ranks", "provenance"});
+  const Object object = root.object({"schema",     "name",           "gpu",
+                                     "precision",  "batch_per_gpu",  "samples_per_step",
+                                     "torch",      "torch_at_least", "parameter_order",
+                                     "parameters", "forward",        "backward",
+                                     "optimizer",  "iteration",      "host",
+                                     "gpu_busy",   "buffers",        "recorded_with",
+                                     "steps",      "ranks",          "provenance"});
   if (const auto name = object.optional("name")) workload_.name = name->string();
   if (const auto gpu = object.optional("gpu")) workload_.gpu = gpu->string();
   if (const auto precision = object.optional("precision"))
@@ -217,9 +223,11 @@ void WorkloadReader::read_recorded(const Object& object, Recorded& recorded) {
   recorded.optimizer = phase(object, "optimizer");
   recorded.iteration = phase(object, "iteration");
   if (const auto host = object.optional("host")) read_host(*host, recorded);
+  if (const auto busy = object.optional("gpu_busy")) read_busy(*busy, recorded);
   if (const auto with = object.optional("recorded_with")) {
     read_recorded_with(*with, recorded.recorded_with);
   }
+  if (const auto steps = object.optional("steps")) read_steps(*steps, recorded);
 }
 
 Backward WorkloadReader::read_backward(const Cursor& cursor) {
@@ -307,6 +315,44 @@ void WorkloadReader::read_host(const Cursor& cursor, Recorded& recorded) const {
   }
 }
 
+void WorkloadReader::read_busy(const Cursor& cursor, Recorded& recorded) {
+  const Object object = cursor.object({"forward_us", "backward_us", "optimizer_us"});
+  BusyWindows busy;
+  const auto read = [&](std::string_view key, std::optional<Duration> window, Duration& time) {
+    const auto field = need(object, key);
+    if (!field) return;
+    time = this->time(*field);
+    if (time > window.value_or(Duration()))
+      field->fail(fmt::format("busy for {} us of a window of {} us", time.microseconds(),
+                              window.value_or(Duration()).microseconds()),
+                  "Expected no more than the window of that name lasts");
+  };
+  read("forward_us", recorded.forward, busy.forward);
+  if (recorded.backward) read("backward_us", recorded.backward->duration, busy.backward);
+  read("optimizer_us", recorded.optimizer, busy.optimizer);
+  recorded.busy = busy;
+}
+
+void WorkloadReader::read_steps(const Cursor& list, Recorded& recorded) {
+  const std::vector<Cursor> entries = list.array();
+  if (entries.size() > kMostSteps)
+    list.fail(fmt::format("{} steps", entries.size()),
+              fmt::format("At most {} are read", kMostSteps));
+  for (const Cursor& entry : entries) {
+    const Object object =
+        entry.object({"name", "forward_us", "backward_us", "iteration_us", "collectives"});
+    StepSample step;
+    if (const auto name = object.optional("name")) step.name = name->string();
+    step.forward = optional_time(object, "forward_us");
+    step.backward = optional_time(object, "backward_us");
+    step.iteration = optional_time(object, "iteration_us");
+    if (step.iteration == Duration())
+      object.required("iteration_us").fail("a step takes longer than no time");
+    if (const auto all = object.optional("collectives")) step.collectives = read_collectives(*all);
+    recorded.steps.push_back(std::move(step));
+  }
+}
+
 void WorkloadReader::read_buffers(const Cursor& list) {
   std::int64_t total = 0;
   for (const Cursor& entry : list.array()) {
@@ -357,10 +403,12 @@ void WorkloadReader::read_recorded_with(const Cursor& cursor, RecordedWith& reco
   recorded.exposed = optional_time(object, "exposed_us");
   recorded.finalize = optional_time(object, "finalize_us");
   recorded.buffer_broadcast = optional_time(object, "buffer_broadcast_us");
-  if (const auto list = object.optional("collectives")) read_collectives(*list, recorded);
+  if (const auto list = object.optional("collectives"))
+    recorded.collectives = read_collectives(*list);
 }
 
-void WorkloadReader::read_collectives(const Cursor& list, RecordedWith& recorded) {
+std::vector<RecordedCollective> WorkloadReader::read_collectives(const Cursor& list) {
+  std::vector<RecordedCollective> collectives;
   for (const Cursor& entry : list.array()) {
     const Object object =
         entry.object({"bytes", "launch_us", "start_us", "duration_us", "channels"});
@@ -374,8 +422,9 @@ void WorkloadReader::read_collectives(const Cursor& list, RecordedWith& recorded
     if (const auto length = need(object, "duration_us")) collective.duration = time(*length);
     if (const auto channels = object.optional("channels"))
       collective.channels = static_cast<int>(channels->integer(0, 1024));
-    recorded.collectives.push_back(collective);
+    collectives.push_back(collective);
   }
+  return collectives;
 }
 
 void WorkloadReader::read_ranks(const Cursor& list) {
@@ -387,7 +436,7 @@ void WorkloadReader::read_ranks(const Cursor& list) {
   bool whole = true;
   for (const Cursor& entry : entries) {
     const Object object = entry.object({"rank", "offset_us", "forward", "backward", "optimizer",
-                                        "iteration", "host", "recorded_with"});
+                                        "iteration", "host", "gpu_busy", "recorded_with", "steps"});
     RankRecording recording;
     const auto rank = need(object, "rank");
     if (rank) recording.rank = static_cast<int>(rank->integer(0, 1'000'000'000));

@@ -112,6 +112,29 @@ void write_recorded_with(JsonWriter& json, const RecordedWith& recorded) {
   json.end_object();
 }
 
+void write_steps(JsonWriter& json, const std::vector<StepSample>& steps) {
+  if (steps.empty()) return;
+  json.key("steps").begin_array();
+  for (const StepSample& step : steps) {
+    json.begin_object(step.collectives.empty() ? Layout::line : Layout::block);
+    write_text(json, "name", step.name);
+    write_time(json, "forward_us", step.forward);
+    write_time(json, "backward_us", step.backward);
+    write_time(json, "iteration_us", step.iteration);
+    if (!step.collectives.empty()) write_collectives(json, step.collectives);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_busy(JsonWriter& json, const BusyWindows& busy) {
+  json.key("gpu_busy").begin_object(Layout::line);
+  json.key("forward_us").time(busy.forward);
+  json.key("backward_us").time(busy.backward);
+  json.key("optimizer_us").time(busy.optimizer);
+  json.end_object();
+}
+
 /// Phases of a step, in the order of the schema; `recorded_with` follows where its place is.
 void write_phases(JsonWriter& json, const Recorded& recorded) {
   write_phase(json, "forward", recorded.forward);
@@ -119,6 +142,7 @@ void write_phases(JsonWriter& json, const Recorded& recorded) {
   write_phase(json, "optimizer", recorded.optimizer);
   write_phase(json, "iteration", recorded.iteration);
   if (!recorded.host_ready.empty()) write_host(json, recorded.host_ready);
+  if (recorded.busy) write_busy(json, *recorded.busy);
 }
 
 void write_ranks(JsonWriter& json, const std::vector<RankRecording>& ranks) {
@@ -129,6 +153,7 @@ void write_ranks(JsonWriter& json, const std::vector<RankRecording>& ranks) {
     json.key("offset_us").time(one.offset);
     write_phases(json, one);
     write_recorded_with(json, one.recorded_with);
+    write_steps(json, one.steps);
     json.end_object();
   }
   json.end_array();
@@ -162,6 +187,7 @@ std::string format_workload(const Workload& workload) {
   write_phases(json, workload);
   if (!workload.buffers.empty()) write_buffers(json, workload.buffers);
   write_recorded_with(json, workload.recorded_with);
+  write_steps(json, workload.steps);
   if (!workload.ranks.empty()) write_ranks(json, workload.ranks);
   if (!workload.provenance.empty()) write_provenance(json, workload);
   json.end_object();

@@ -25,7 +25,8 @@ class Job {
   const SimulationOptions& options() const { return options_; }
   const CollectiveModel& model() const { return model_; }
 
-  /// The same job but for its options, or for how its collectives are timed.
+  /// The same job but for its recording, its options, or for how its collectives are timed.
+  Job with(Workload workload) const;
   Job with(SimulationOptions options) const;
   Job with(CollectiveModel model) const;
 

@@ -32,6 +32,8 @@ enum class ErrorSource {
   compute_scale,      ///< of a GPU that was not recorded on
   replay_residual,    ///< what the replay of today's step leaves unexplained
   measurement_noise,  ///< of the step it will be held against
+  host_delays,        ///< a GPU that waited for the host may not wait without the profiler
+  step_spread,        ///< from one recorded step to the next
 };
 
 /// By how much one source may make a time shorter (low <= 0) or longer (high >= 0).

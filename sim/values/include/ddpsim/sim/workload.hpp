@@ -102,6 +102,24 @@ struct BufferGroup {
   std::int64_t tensors = 1;
 };
 
+/// One of the steps recorded: what tells how they vary. Absent is what was not seen of it.
+struct StepSample {
+  std::string name;  ///< "ProfilerStep#10"; may be empty
+  std::optional<Duration> forward;
+  std::optional<Duration> backward;
+  std::optional<Duration> iteration;
+  std::vector<RecordedCollective> collectives;  ///< the reducer's, in launch order
+  bool operator==(const StepSample&) const = default;
+};
+
+/// Of each window, the time in which anything ran on the GPU: the rest it waited for the host.
+struct BusyWindows {
+  Duration forward;
+  Duration backward;
+  Duration optimizer;
+  bool operator==(const BusyWindows&) const = default;
+};
+
 enum class ParameterOrder { definition, assumed };
 
 /// One step as one rank recorded it.
@@ -113,7 +131,10 @@ struct Recorded {
   /// Host time at which each entry of backward.ready was reached (end of AccumulateGrad), on the
   /// same clock, negative where the host runs ahead. Empty: the host is taken to stay ahead.
   std::vector<Duration> host_ready;
+  std::optional<BusyWindows> busy;  ///< absent where not recorded
   RecordedWith recorded_with;
+  /// Every complete step of the recording, this one among them; empty where one alone is known.
+  std::vector<StepSample> steps;
   bool operator==(const Recorded&) const = default;
 };
 
@@ -149,5 +170,10 @@ std::optional<std::size_t> recording_of(const Workload& workload, int rank);
 /// stall = iteration - (forward + backward + exposed + finalize + optimizer): time between steps
 /// that belongs to none of them. Negative when steps overlap, absent where the iteration is.
 std::optional<Duration> stall(const Recorded& recorded);
+
+/// Of backward, in which the GPU waited for the host: from here on the step is launch-bound. The open traces that are
+/// bound by the GPU idle in 0 to 20 % of it, those bound by the host in half of it and more.
+inline constexpr double kLaunchBound = 0.3;
+bool launch_bound(const Recorded& recorded);
 
 }  // namespace ddpsim
