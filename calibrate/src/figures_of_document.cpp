@@ -101,6 +101,17 @@ CapFigure cap_at(const Cursor& at) {
   return cap;
 }
 
+CapFigure advised_cap(const Object& setting, const Object& root) {
+  TorchVersion torch;
+  if (const auto version = root.optional("torch"))
+    torch = parse_torch_version(version->string()).value_or(torch);
+  const auto number = [&](std::string_view key) {
+    const auto at = setting.optional(key);
+    return at ? std::optional(at->number(0, kLargestCap)) : std::nullopt;
+  };
+  return cap_figure(number("bucket_cap_mb"), number("first_bucket_mb"), torch);
+}
+
 void read_tune(const Object& root, Figures& figures) {
   figures.kind = "a tuning curve (ddpsim.tune/1)";
   read_ranks(root, figures);
@@ -119,17 +130,11 @@ void read_tune(const Object& root, Figures& figures) {
   const Object recommended = root.required("recommended").free_object();
   const std::string action = recommended.required("action").string();
   if (action == "keep default") figures.advised = figures.caps.front();
-  if (action == "set") {
-    const auto mb = recommended.optional("bucket_cap_mb");
-    const auto first_mb = recommended.optional("first_bucket_mb");
-    TorchVersion torch;
-    if (const auto version = root.optional("torch")) {
-      torch = parse_torch_version(version->string()).value_or(torch);
-    }
-    const auto number = [](const std::optional<Cursor>& at) {
-      return at ? std::optional(at->number(0, kLargestCap)) : std::nullopt;
-    };
-    figures.advised = cap_figure(number(mb), number(first_mb), torch);
+  if (action == "set") figures.advised = advised_cap(recommended, root);
+  if (action == "keep today") {
+    const Object today = root.required("today").free_object();
+    // Of recorded buckets nobody need have passed a cap.
+    if (today.optional("bucket_cap_mb")) figures.advised = advised_cap(today, root);
   }
 }
 

@@ -146,6 +146,10 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   result.context = context_of(result.job, arguments, asked.tuning.nccl);
   result.context.torch_known = torch.known;
   result.context.recorded = recorded_today(result.job);
+  if (const auto& today = result.context.recorded) {
+    result.job = as_recorded(result.job, *today);
+    if (result.job.options().buckets) result.context.bucket_setting = "as recorded";
+  }
   const auto warn = [&](const std::vector<std::string>& warnings) {
     result.context.warnings.insert(result.context.warnings.end(), warnings.begin(), warnings.end());
   };

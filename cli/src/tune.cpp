@@ -49,12 +49,6 @@ int run(const TuneArguments& arguments, TypedLine typed) {
     result.recommended = {};  // no point of the curve is marked, no command hinted at
   }
   if (!result.left_out.empty()) context.warnings.push_back(result.left_out);
-  if (job.options().ddp.bucket_cap_mb)
-    context.warnings.push_back(
-        fmt::format("gains are counted from PyTorch's default ({:.3f} ms), not from "
-                    "bucket_cap_mb={} ({:.3f} ms)",
-                    result.default_setting.iteration.milliseconds(),
-                    *job.options().ddp.bucket_cap_mb, today.milliseconds()));
   context.confidence = assess(job, today, context.replay);
   const auto text = [](std::optional<double> mb) {
     return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;

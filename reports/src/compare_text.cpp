@@ -93,11 +93,12 @@ std::string lead_text(const Lead& lead) {
 std::string best_cap_text(const ComparedJob& job, TimeUnit unit) {
   if (!job.best_cap) return "";
   if (job.best_cap->depends_on_version) return "needs --torch";
-  if (!job.best_cap->set) return "default";
-  const std::string cap =
-      job.best_cap->bucket_cap_mb
-          ? cap_text(*job.best_cap->bucket_cap_mb)
-          : fmt::format("first bucket {}", cap_text(*job.best_cap->first_bucket_mb));
+  if (!job.best_cap->set) return job.best_cap->default_today ? "default" : "today's";
+  std::string cap = "default";
+  if (job.best_cap->bucket_cap_mb)
+    cap = cap_text(*job.best_cap->bucket_cap_mb);
+  else if (job.best_cap->first_bucket_mb)
+    cap = fmt::format("first bucket {}", cap_text(*job.best_cap->first_bucket_mb));
   return fmt::format("{} (-{})", cap,
                      time_text(job.best_cap->gain.value, digits_of(job.confidence.grade), unit));
 }

@@ -55,6 +55,14 @@ bool first_set_apart(const CurvePoint& point, const TuneResult& result) {
          point.first_bucket_mb != result.default_setting.first_bucket_mb;
 }
 
+bool is_today(const CurvePoint& point, const TuneResult& result) {
+  if (!result.today) return false;
+  const CurvePoint& today = result.today->point;
+  if (result.today->recorded) return same_setting(point, today);
+  return (today.bucket_cap_mb ? covers(point, *today.bucket_cap_mb) : !point.bucket_cap_mb) &&
+         point.iteration == today.iteration && point.buckets == today.buckets;
+}
+
 bool is_recommended(const CurvePoint& point, const TuneResult& result) {
   const Recommendation& recommended = result.recommended;
   if (!recommended.set || !point.reachable) return false;
@@ -86,6 +94,7 @@ std::vector<std::size_t> representative_points(const TuneResult& result) {
   }
   Selection selection(curve);
   selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.default_setting); });
+  selection.add_first([&](const CurvePoint& p) { return is_today(p, result); });
   selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.best); });
   selection.add_first([&](const CurvePoint& p) { return is_recommended(p, result); });
   for (const double cap : kRoundCaps) {

@@ -17,6 +17,9 @@ bool same_setting(const CurvePoint& a, const CurvePoint& b);
 /// The first bucket has a limit of its own, neither the cap nor what the default gives it.
 bool first_set_apart(const CurvePoint& point, const TuneResult& result);
 
+/// What the options in force give, where they are not the default's; recorded buckets themselves.
+bool is_today(const CurvePoint& point, const TuneResult& result);
+
 /// Whether the recommendation gives the bucketing of this point.
 bool is_recommended(const CurvePoint& point, const TuneResult& result);
 

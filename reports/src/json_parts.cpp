@@ -30,6 +30,21 @@ void write_variation(JsonWriter& json, const RankVariation& variation) {
   json.end_object();
 }
 
+void write_iterations(JsonWriter& json, const std::optional<StepSpread>& spread) {
+  if (!spread) {
+    json.null();
+    return;
+  }
+  json.begin_object(JsonWriter::Layout::line);
+  json.key("steps").count(spread->steps);
+  json.key("median").time(spread->median);
+  json.key("low").time(spread->low);
+  json.key("high").time(spread->high);
+  json.key("low_high").string(spread->percentiles ? "p10 and p90" : "least and most");
+  json.key("mean_error").time(spread->mean_error);
+  json.end_object();
+}
+
 }  // namespace
 
 void write_confidence(JsonWriter& json, const Confidence& confidence) {
@@ -90,14 +105,27 @@ void write_recorded(JsonWriter& json, const RecordedToday& today) {
   json.key("same_buckets").boolean(today.same_buckets);
   json.key("all_reduce_us").time(today.recorded());
   json.key("predicted_us").time(today.predicted());
+  json.key("steps").count(today.steps);
+  json.key("iteration_us");
+  write_iterations(json, today.iterations);
   json.key("channels").integer(today.channels);
   json.key("predicted_channels").integer(today.predicted_channels);
   json.key("buckets").begin_array();
   for (const RecordedBucket& bucket : today.buckets) {
     json.begin_object(JsonWriter::Layout::line);
     json.key("bytes").integer(bucket.bytes.count());
-    json.key("duration_us").time(bucket.duration);
+    json.key("duration_us").begin_object(JsonWriter::Layout::line);
+    json.key("min").time(bucket.least);
+    json.key("median").time(bucket.median);
+    json.key("max").time(bucket.most);
+    json.end_object();
+    json.key("transfer_us");
+    if (today.waits_apart)
+      json.time(bucket.median);
+    else
+      json.null();
     json.key("predicted_us").time(bucket.predicted);
+    json.key("inside").boolean(is_inside(bucket, today.waits_apart));
     json.end_object();
   }
   json.end_array();

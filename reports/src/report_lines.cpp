@@ -47,29 +47,54 @@ std::string widest_sources(const std::vector<Sensitivity>& named, const Confiden
   return text + "; --json has every reason";
 }
 
-/// "Recorded on 2 GPUs: 5 all-reduces, 12 ms on 8 channels", and what is predicted for them here.
-std::string recorded_all_reduces(const RecordedToday& today) {
+/// "107 ms recorded on 2 GPUs (median of 5 steps, 81.8 to 167)".
+std::string recorded_steps(const RecordedToday& today, int digits) {
+  const std::string where = counted(static_cast<std::uint64_t>(today.ranks), "GPU");
+  if (!today.iterations) return "recorded on " + where;
+  const StepSpread& spread = *today.iterations;
+  const TimeUnit unit = unit_for(spread.median);
+  return fmt::format(
+      "{} recorded on {} (median of {}, {} {} {})", time_text(spread.median, digits), where,
+      counted(spread.steps, "step"), time_number(spread.low, digits, unit),
+      spread.percentiles ? "at the 10th percentile to" : "to",
+      time_number(spread.high, digits, unit) + (spread.percentiles ? " at the 90th" : ""));
+}
+
+/// Whether the recorded all-reduces can be of this cluster.
+std::string contradiction(const RecordedToday& today) {
+  constexpr double kWaited = 2;       // beyond this, waiting or another cluster
+  constexpr double kUncertain = 1.3;  // nine in ten predictions within a node lie closer
+  if (today.recorded() > today.predicted().scaled(kWaited))
+    return today.waits_apart
+               ? ": this cluster is not the one recorded"
+               : ": this cluster is not the one recorded, or its ranks waited for each other";
+  if (today.predicted() > today.recorded().scaled(kUncertain))
+    return today.waits_apart ? ": the recorded cluster is faster than this"
+                             : ", longer than they took with their waits: the recorded cluster is "
+                               "faster than this";
+  return "";
+}
+
+/// "Today: 107 ms recorded …, 103 replayed; 5 all-reduces, 12 ms on 8 channels", and what is predicted
+/// for them here.
+std::string recorded_all_reduces(const ReportContext& context) {
   constexpr int kDigits = 3;
-  constexpr double kWaited = 2;  // beyond this, waiting or another cluster
+  const RecordedToday& today = *context.recorded;
   const auto channels = [](int count) {
     return count > 0 ? fmt::format(" on {}", counted(static_cast<std::uint64_t>(count), "channel"))
                      : std::string();
   };
-  const std::string recorded = fmt::format(
-      "Recorded on {}: {}, {}{}", counted(static_cast<std::uint64_t>(today.ranks), "GPU"),
-      counted(today.buckets.size(), "all-reduce"), time_text(today.recorded(), kDigits),
-      channels(today.channels));
-  if (!today.comparable) return recorded;
-  const std::string both =
-      fmt::format("{}; {}{} predicted", recorded, time_text(today.predicted(), kDigits),
-                  channels(today.predicted_channels));
-  if (today.recorded() > today.predicted().scaled(kWaited))
-    return both + ": this cluster is not the one recorded, or its ranks waited for each other";
-  constexpr double kUncertain = 1.3;  // nine in ten predictions within a node lie closer
-  if (today.predicted() > today.recorded().scaled(kUncertain))
-    return both +
-           ", longer than they took with their waits: the recorded cluster is faster than this";
-  return both;
+  std::string text = (context.replay ? "Recorded: " : "Today: ") + recorded_steps(today, kDigits);
+  if (today.comparable && today.iterations && context.confidence.predicted > Duration())
+    text += fmt::format(", {} replayed", time_number(context.confidence.predicted, kDigits,
+                                                     unit_for(today.iterations->median)));
+  text += fmt::format("; {}, {}{}", counted(today.buckets.size(), "all-reduce"),
+                      time_text(today.recorded(), kDigits), channels(today.channels));
+  if (!today.comparable) return text;
+  return text +
+         fmt::format("; {}{} predicted", time_text(today.predicted(), kDigits),
+                     channels(today.predicted_channels)) +
+         contradiction(today);
 }
 
 /// "181, 1.07, 17.7 MB".
@@ -90,6 +115,19 @@ std::string options_text(const BucketSetting& setting, TorchVersion in_force) {
   if (setting.first_bucket_mb)
     options.push_back(fmt::format("--first-bucket-mb {}", *setting.first_bucket_mb));
   return fmt::format("{}", fmt::join(options, " "));
+}
+
+/// Whose buckets are simulated, where the recorded ones are no default.
+std::string recorded_buckets(const RecordedToday& today, TorchVersion torch) {
+  const std::string which = fmt::format(" Its buckets ({})", bucket_sizes(today));
+  if (today.others.empty())
+    return which + fmt::format(
+                       " are not those of PyTorch {}'s default, which is simulated, and no cut of "
+                       "the gradients has them: gains are not counted from what it ran.",
+                       to_string(torch));
+  if (!today.setting) return which + " are replayed as recorded: no bucket cap gives them.";
+  const std::string options = options_text(*today.setting, torch);
+  return which + fmt::format(" are replayed as recorded: those of {}.", options);
 }
 
 }  // namespace
@@ -147,15 +185,8 @@ std::string replay_line(const ReportContext& context, const TerminalStyle& style
 std::string recorded_line(const ReportContext& context, const TerminalStyle& style) {
   if (!context.recorded) return "";
   const RecordedToday& today = *context.recorded;
-  std::string text = recorded_all_reduces(today) + '.';
-  if (!today.same_buckets && !today.asked_otherwise) {
-    text +=
-        fmt::format(" Its buckets ({}) are not those of PyTorch {}'s default, which is simulated",
-                    bucket_sizes(today), to_string(context.torch));
-    text += today.setting
-                ? fmt::format(": it ran as with {}.", options_text(*today.setting, context.torch))
-                : ", and no bucket cap gives them: gains are not counted from what it ran.";
-  }
+  std::string text = recorded_all_reduces(context) + '.';
+  if (!today.same_buckets && !today.asked_otherwise) text += recorded_buckets(today, context.torch);
   return wrapped(text, style.width, kIndent);
 }
 

@@ -34,6 +34,20 @@ void write_point(JsonWriter& json, const CurvePoint& point) {
   json.end_object();
 }
 
+/// `setting`: options that give the recorded buckets.
+void write_today(JsonWriter& json, const Today& today,
+                 const std::optional<BucketSetting>& setting) {
+  json.begin_object();
+  json.key("recorded").boolean(today.recorded);
+  json.key("bucket_cap_mb").number(setting ? setting->bucket_cap_mb : today.point.bucket_cap_mb);
+  json.key("bucket_bytes").begin_array(Layout::line);
+  for (const Bytes bytes : today.bucket_bytes) json.integer(bytes.count());
+  json.end_array();
+  json.key("iteration_us").time(today.point.iteration);
+  json.key("exposed_communication_us").time(today.point.exposed_communication);
+  json.end_object();
+}
+
 void write_advice(JsonWriter& json, const AdviceByVersion& advice) {
   const VersionRange& versions = advice.versions;
   json.begin_object(Layout::line);
@@ -73,7 +87,9 @@ void write_recommendation(JsonWriter& json, const Recommendation& recommended,
     json.end_object();
     return;
   }
-  json.key("action").string(recommended.set ? "set" : "keep default");
+  json.key("action").string(recommended.set             ? "set"
+                            : recommended.default_today ? "keep default"
+                                                        : "keep today");
   json.key("bucket_cap_mb").number(recommended.bucket_cap_mb);
   json.key("first_bucket_mb").number(recommended.first_bucket_mb);
   json.key("cap_range_mb");
@@ -99,6 +115,11 @@ std::string tune_json(const TuneResult& result, const ReportContext& context) {
   write_setting(json, context);
   json.key("default");
   write_point(json, result.default_setting);
+  json.key("today");
+  if (result.today)
+    write_today(json, *result.today, context.recorded ? context.recorded->setting : std::nullopt);
+  else
+    json.null();
   json.key("best");
   write_point(json, result.best);
   json.key("recommended");

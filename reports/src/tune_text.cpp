@@ -43,32 +43,40 @@ std::string missed_text(const Replay& replay, int digits, TimeUnit unit) {
                      percent_text(100 * replay.missed_share()));
 }
 
+/// What is kept where nothing is gained: "the default".
+std::string kept(const std::optional<Today>& today) {
+  if (!today) return "the default";
+  if (today->recorded) return "today's buckets";
+  if (today->point.bucket_cap_mb) return "bucket_cap_mb=" + exact(*today->point.bucket_cap_mb);
+  return fmt::format("the first bucket of {} MiB", exact(today->point.first_bucket_mb.value_or(0)));
+}
+
 std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& replay, int digits,
                          TimeUnit unit) {
-  const Duration gain =
-      std::max(Duration(), result.default_setting.iteration - result.best.iteration);
-  const std::string step = time_text(result.default_setting.iteration, digits, unit);
+  const std::string keep = "Keep " + kept(result.today);
+  const Duration gain = std::max(Duration(), result.baseline().iteration - result.best.iteration);
+  const std::string step = time_text(result.baseline().iteration, digits, unit);
   const std::string measurable = time_text(result.recommended.measurable, digits, unit);
   if (replay && replay->contradicted())
     return fmt::format(
-        "Keep the default: today's step was measured at {} and is replayed with {}: another job "
-        "was recorded, or a unit slipped.",
-        time_text(replay->measured, 3), step);
+        "{}: today's step was measured at {} and is replayed with {}: another job was recorded, or "
+        "a unit slipped.",
+        keep, time_text(replay->measured, 3), step);
   if (result.recommended.depends_on_version)
     return fmt::format(
-        "Keep the default until you know which PyTorch runs: a cap gains under some versions, not "
-        "under all that it may be ({} a step).",
-        step);
+        "{} until you know which PyTorch runs: a cap gains under some versions, not under all that "
+        "it may be ({} a step).",
+        keep, step);
   if (gain == Duration()) {
     const std::string& reason = result.recommended.reason;
-    return fmt::format("Keep the default: {} ({} a step).",
+    return fmt::format("{}: {} ({} a step).", keep,
                        reason.empty() ? "no other bucketing is faster" : printable(reason), step);
   }
   if (gain < result.recommended.measurable) {
     return fmt::format(
-        "Keep the default: no bucket cap gains more than can be measured (best {} of {}; {} is the "
-        "least you could see).",
-        time_text(gain, digits, unit), step, measurable);
+        "{}: no bucket cap gains more than can be measured (best {} of {}; {} is the least you "
+        "could see).",
+        keep, time_text(gain, digits, unit), step, measurable);
   }
   if (replay && gain < replay->missed()) {
     const std::string remedy =
@@ -76,16 +84,14 @@ std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& 
             ? fmt::format("time the step with and without {} to see", setting_name(result.best))
             : "record the step anew, with today's batch, precision and GPU, and tune that";
     return fmt::format(
-        "Keep the default: the replay misses today's step by {}, and no cap gains as much (best "
-        "{}); {}.",
+        "{}: the replay misses today's step by {}, and no cap gains as much (best {}); {}.", keep,
         missed_text(*replay, digits, unit), time_text(gain, digits, unit), remedy);
   }
   const Gain sure = result.recommended.most_robust.value_or(Gain{});
   return fmt::format(
-      "Keep the default: {} might save {} of {}, but too much is not known: even the most robust "
-      "cap "
-      "gains {} {}.",
-      setting_name(result.best), time_text(gain, digits, unit), step,
+      "{}: {} might save {} of {}, but too much is not known: even the most robust cap gains {} "
+      "{}.",
+      keep, setting_name(result.best), time_text(gain, digits, unit), step,
       time_interval(sure.low, sure.high, digits, unit), name_of(unit));
 }
 
@@ -93,6 +99,8 @@ std::string set_verdict(const TuneResult& result, const ReportContext& context, 
                         TimeUnit unit) {
   const Recommendation& recommended = result.recommended;
   std::string what = "Set ";
+  if (!recommended.bucket_cap_mb && !recommended.first_bucket_mb)
+    what = "Pass no bucket_cap_mb, as by default";
   if (recommended.bucket_cap_mb) {
     what += "bucket_cap_mb=" + exact(*recommended.bucket_cap_mb);
     if (recommended.first_bucket_mb) what += " and ";
@@ -103,7 +111,7 @@ std::string set_verdict(const TuneResult& result, const ReportContext& context, 
   std::string text =
       fmt::format("{}: saves {} of {} (interval {} {}, confidence {}).", what,
                   time_text(recommended.gain.value, digits, unit),
-                  time_text(result.default_setting.iteration, digits, unit),
+                  time_text(result.baseline().iteration, digits, unit),
                   time_interval(recommended.gain.low, recommended.gain.high, digits, unit),
                   name_of(unit), name_of(context.confidence.grade));
   if (!context.confidence.beyond.empty())
@@ -121,7 +129,7 @@ std::string recommendation_lines(const TuneResult& result, const std::optional<R
   const Recommendation& recommended = result.recommended;
   std::string lines;
   if (!recommended.python.empty()) lines += "\n    " + bold(recommended.python, style) + "\n\n";
-  const Duration gain = result.default_setting.iteration - result.best.iteration;
+  const Duration gain = result.baseline().iteration - result.best.iteration;
   const bool told =  // by the verdict
       !recommended.set && (gain < recommended.measurable || (replay && gain < replay->missed()));
   if (!told && !recommended.reason.empty()) {
@@ -148,12 +156,14 @@ std::string versions_text(const VersionRange& versions) {
   return fmt::format("PyTorch {} to {}", to_string(versions.from), to_string(versions.to));
 }
 
-std::string advice_text(const AdviceByVersion& advice, int digits, TimeUnit unit) {
-  if (!advice.set) return "keep the default";
+std::string advice_text(const AdviceByVersion& advice, const std::optional<Today>& today,
+                        int digits, TimeUnit unit) {
+  if (!advice.set) return "keep " + kept(today);
   std::vector<std::string> settings;
   if (advice.bucket_cap_mb) settings.push_back("bucket_cap_mb=" + exact(*advice.bucket_cap_mb));
   if (advice.first_bucket_mb)
     settings.push_back(fmt::format("a first bucket of {} MiB", exact(*advice.first_bucket_mb)));
+  if (settings.empty()) settings.emplace_back("the default");
   return fmt::format("{} saves {} or more", fmt::join(settings, " and "),
                      time_text(advice.gain.value, digits, unit));
 }
@@ -177,9 +187,9 @@ std::string version_lines(const TuneResult& result, int digits, TimeUnit unit,
   if (std::ranges::none_of(advices, &AdviceByVersion::set)) return "";
   std::string lines = "Which PyTorch runs nothing says (--torch):\n";
   for (const AdviceByVersion& advice : advices)
-    lines += wrapped(
-        fmt::format("  {}: {}", versions_text(advice.versions), advice_text(advice, digits, unit)),
-        style.width, 4);
+    lines += wrapped(fmt::format("  {}: {}", versions_text(advice.versions),
+                                 advice_text(advice, result.today, digits, unit)),
+                     style.width, 4);
   return lines;
 }
 
@@ -199,6 +209,7 @@ std::string marks_of(const CurvePoint& point, const TuneResult& result) {
     marks.push_back(fmt::format("first bucket {} MiB", cap_text(*point.first_bucket_mb)));
   }
   if (!point.reachable) marks.emplace_back("not with this PyTorch");
+  if (is_today(point, result)) marks.emplace_back("today");
   if (same_setting(point, result.default_setting)) marks.emplace_back("default");
   if (same_setting(point, result.best)) marks.emplace_back("best");
   if (is_recommended(point, result)) marks.emplace_back("recommended");
@@ -209,7 +220,8 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
                         const TerminalStyle& style) {
   constexpr int kBarCells = 12;
   std::vector<const CurvePoint*> shown;
-  // Caps asked for do not hold the default, from which every change is counted.
+  // No cap gives what was recorded, and caps asked for do not hold the default: every change is counted from it.
+  if (result.today && result.today->recorded) shown.push_back(&result.today->point);
   if (result.only_caps_asked) shown.push_back(&result.default_setting);
   for (const std::size_t i : representative_points(result)) shown.push_back(&result.curve[i]);
   if (shown.empty()) return "";
@@ -230,13 +242,17 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
                {"", Align::left}});
   for (const CurvePoint* shown_point : shown) {
     const CurvePoint& point = *shown_point;
-    const Duration change = point.iteration - result.default_setting.iteration;
+    const Duration change = point.iteration - result.baseline().iteration;
     const Duration above = point.iteration - result.lower_bound;
     const std::optional<double> cap = shown_cap(point, result);
     // A cap of its own range is shown from inside it; the smallest of a range open upwards, rounded up.
     const bool open = point.cap_range_mb.second == kNoLimitMb;
-    table.add_row({cap ? inside(*cap, point.cap_range_mb, open) : "default", range_text(point),
-                   std::to_string(point.buckets), time_number(point.iteration, step_digits, unit),
+    const bool recorded = result.today && &point == &result.today->point;
+    table.add_row({cap        ? inside(*cap, point.cap_range_mb, open)
+                   : recorded ? "as recorded"
+                              : "default",
+                   range_text(point), std::to_string(point.buckets),
+                   time_number(point.iteration, step_digits, unit),
                    (change > Duration() ? "+" : "") + time_number(change, digits, unit),
                    time_number(point.exposed_communication, digits, unit),
                    most > Duration() ? bar(above / most, kBarCells) : "", marks_of(point, result)});
@@ -258,12 +274,12 @@ std::string curve_note(const TuneResult& result, const TerminalStyle& style) {
 
 std::string bound_lines(const TuneResult& result, int digits, TimeUnit unit,
                         const TerminalStyle& style) {
-  std::string lines = wrapped(
-      fmt::format(
-          "Lower bound: {} if collectives took no time; {} of the default's step is theirs.",
-          time_text(result.lower_bound, digits, unit),
-          time_text(result.default_setting.iteration - result.lower_bound, digits, unit)),
-      style.width, 2);
+  std::string lines =
+      wrapped(fmt::format("Lower bound: {} if collectives took no time; {} of {} step is theirs.",
+                          time_text(result.lower_bound, digits, unit),
+                          time_text(result.baseline().iteration - result.lower_bound, digits, unit),
+                          result.today ? "today's" : "the default's"),
+              style.width, 2);
   if (!result.best_partition) {
     if (result.best_partition_absent_because.empty()) return lines;
     return lines +
@@ -291,7 +307,7 @@ std::string bound_lines(const TuneResult& result, int digits, TimeUnit unit,
 std::string tune_text(const TuneResult& result, const ReportContext& context,
                       const TerminalStyle& style) {
   const int digits = digits_of(context.confidence.grade);
-  const TimeUnit unit = unit_for(result.default_setting.iteration);
+  const TimeUnit unit = unit_for(result.baseline().iteration);
   std::string text;
   if (context.no_cap_because.empty()) {
     text += bold(result.recommended.set ? set_verdict(result, context, digits, unit)
@@ -306,7 +322,7 @@ std::string tune_text(const TuneResult& result, const ReportContext& context,
   text += dim(subject(context), style) + '\n';
   text += replay_line(context, style);
   text += recorded_line(context, style);
-  text += confidence_line(context, result.default_setting.iteration, style);
+  text += confidence_line(context, result.baseline().iteration, style);
   text += setting_line(context, style);
   text += curve_table(result, digits, unit, style);
   text += curve_note(result, style);

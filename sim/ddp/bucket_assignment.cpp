@@ -110,6 +110,26 @@ std::vector<Bucket> rebuilt_buckets(const Workload& workload, std::span<const By
                         BucketOrder::as_emitted);
 }
 
+std::vector<Bucket> cut_buckets(const Workload& workload, std::span<const std::size_t> order,
+                                std::span<const std::size_t> ends) {
+  std::vector<Bucket> buckets;
+  std::size_t begin = 0;
+  for (const std::size_t end : ends) {
+    Bucket bucket;
+    bucket.dtype = workload.parameters[order[begin]].dtype;
+    for (std::size_t k = begin; k < end; ++k) {
+      bucket.parameters.push_back(order[k]);
+      bucket.bytes += gradient_bytes(workload.parameters[order[k]]).value_or(Bytes());
+    }
+    bucket.limit = bucket.bytes;
+    bucket.limit_index = buckets.size();
+    bucket.closed_by = end == order.size() ? ClosedBy::end : ClosedBy::limit;
+    buckets.push_back(std::move(bucket));
+    begin = end;
+  }
+  return buckets;
+}
+
 std::vector<Bucket> buckets_of_iteration(const Workload& workload, const DdpOptions& options,
                                          int iteration) {
   const BucketLimits limits = bucket_limits(options);

@@ -151,9 +151,13 @@ double compute_speed(const Job& job) {
          slowdown_of_compute(job.options().rank_slowdown, job.workload(), job.cluster());
 }
 
+std::vector<Bucket> buckets_of(const Job& job) {
+  return buckets_for(job, 0);
+}
+
 std::vector<Bytes> all_reduce_sizes(const Job& job) {
   std::vector<Bytes> sizes;
-  for (const Bucket& bucket : buckets_for(job, 0))
+  for (const Bucket& bucket : buckets_of(job))
     sizes.push_back(wire_bytes(job.options().ddp, bucket.dtype, bucket.bytes));
   return sizes;
 }

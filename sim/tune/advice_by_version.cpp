@@ -40,11 +40,6 @@ std::vector<Job> ends_of(const Job& job, const VersionRange& range) {
   return ends;
 }
 
-std::vector<Bucket> default_buckets(const Job& job) {
-  const DdpOptions& options = job.options().ddp;
-  return buckets_under(job.workload(), options, default_bucketing(job.workload(), options).limits);
-}
-
 /// What the setting gains under the job's version, and whether that would be advised; nothing where
 /// this version cannot set it.
 struct Outcome {
@@ -56,7 +51,7 @@ Outcome outcome(const Job& job, const Setting& setting, const TuneOptions& tunin
   options.bucket_cap_mb = setting.bucket_cap_mb;
   options.first_bucket_mb = setting.first_bucket_mb;
   if (unsupported(options)) return {};
-  const std::vector<Bucket> before = default_buckets(job);
+  const std::vector<Bucket> before = buckets_of(job);
   const std::vector<Bucket> after = steady_buckets(job.workload(), options);
   const Duration step = simulate_times(with_buckets(job, before)).iteration;
   const Duration value = step - simulate_times(with_buckets(job, after)).iteration;
@@ -91,7 +86,7 @@ AdviceByVersion own_advice(const Job& job, const VersionRange& range, const Tune
   // What was searched already was not advised, or not under both ends.
   if (torch >= range.from && torch <= range.to) return keep(range);
   const Job newest = ends_of(job, range).back();
-  const std::vector<Bucket> buckets = default_buckets(newest);
+  const std::vector<Bucket> buckets = buckets_of(newest);
   const Duration step = simulate_times(with_buckets(newest, buckets)).iteration;
   if (step - lower_bound(newest, buckets) < least_gain(step, tuning)) return keep(range);
   const Recommendation best = tune(newest, tuning).recommended;
@@ -107,7 +102,7 @@ void withdraw(TuneResult& result) {
   recommended.first_bucket_mb.reset();
   recommended.python.clear();
   recommended.most_robust = std::exchange(recommended.gain, Gain{});
-  recommended.cap_range_mb = result.default_setting.cap_range_mb;
+  recommended.cap_range_mb = result.baseline().cap_range_mb;
   recommended.reason = kDepends;
 }
 

@@ -6,26 +6,6 @@
 namespace ddpsim {
 namespace {
 
-std::vector<Bucket> cut(const Workload& workload, const std::vector<std::size_t>& order,
-                        const std::vector<std::size_t>& ends) {
-  std::vector<Bucket> buckets;
-  std::size_t begin = 0;
-  for (const std::size_t end : ends) {
-    Bucket bucket;
-    bucket.dtype = workload.parameters[order[begin]].dtype;
-    for (std::size_t k = begin; k < end; ++k) {
-      bucket.parameters.push_back(order[k]);
-      bucket.bytes += gradient_bytes(workload.parameters[order[k]]).value_or(Bytes());
-    }
-    bucket.limit = bucket.bytes;
-    bucket.limit_index = buckets.size();
-    bucket.closed_by = end == order.size() ? ClosedBy::end : ClosedBy::limit;
-    buckets.push_back(std::move(bucket));
-    begin = end;
-  }
-  return buckets;
-}
-
 /// R(j): with one bucket per gradient and free collectives, a bucket is on the wire as soon as it
 /// could be: when the last rank is there.
 std::vector<TimePoint> earliest_starts(const Job& job, const std::vector<std::size_t>& order) {
@@ -33,7 +13,7 @@ std::vector<TimePoint> earliest_starts(const Job& job, const std::vector<std::si
   for (std::size_t k = 1; k <= order.size(); ++k) ends.push_back(k);
   SimulationOptions single = job.options();
   single.iterations = 0;
-  single.buckets = cut(job.workload(), order, ends);
+  single.buckets = cut_buckets(job.workload(), order, ends);
   const SimulationResult result = simulate(job.with(std::move(single)).with(FreeModel{}));
   std::vector<TimePoint> starts;
   for (const BucketResult& bucket : result.step.buckets) starts.push_back(bucket.last_arrival);
@@ -83,7 +63,7 @@ std::vector<Bucket> best_partition(const Job& job) {
   std::vector<std::size_t> ends;
   for (std::size_t j = n; j > 0; j = previous[j]) ends.push_back(j);
   std::reverse(ends.begin(), ends.end());
-  return cut(workload, order, ends);
+  return cut_buckets(workload, order, ends);
 }
 
 }  // namespace ddpsim

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace ddpsim {
@@ -202,6 +203,23 @@ class Search {
 
 double mib(Bytes bytes) {
   return static_cast<double>(bytes.count()) / (1024.0 * 1024.0);
+}
+
+double round_cap(double low, double high) {
+  if (high == kNoLimitMb) high = 2 * low;  // open upwards
+  const auto fits = [&](double cap) { return cap >= low && cap <= high && cap > 0; };
+  const double middle = (low + high) / 2;
+  for (const double unit : {100.0, 50.0, 25.0, 10.0, 5.0, 1.0}) {
+    const double near = std::floor(middle / unit + 0.5) * unit;
+    for (const double cap : {near, near - unit, near + unit})
+      if (fits(cap)) return cap;
+  }
+  for (const double parts : {2.0, 10.0, 100.0, 1000.0, 10000.0}) {
+    const double near = std::floor(middle * parts + 0.5);
+    for (const double cap : {near / parts, (near - 1) / parts, (near + 1) / parts})
+      if (fits(cap)) return cap;
+  }
+  return high;
 }
 
 std::vector<Bucket> buckets_under(const Workload& workload, const DdpOptions& options,

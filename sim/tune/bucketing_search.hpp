@@ -42,4 +42,7 @@ std::vector<Bucket> buckets_under(const Workload& workload, const DdpOptions& op
 
 double mib(Bytes bytes);
 
+/// A number a person would write inside [low, high] MiB: as few digits as fit, near the middle.
+double round_cap(double low, double high);
+
 }  // namespace ddpsim

@@ -1,9 +1,13 @@
 #include "ddpsim/sim/recorded_today.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "bucketing_search.hpp"
+#include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/quantile.hpp"
+#include "ddpsim/sim/recorded_all_reduces.hpp"
 
 namespace ddpsim {
 namespace {
@@ -19,7 +23,7 @@ bool are(const std::vector<Bucket>& buckets, const Collectives& recorded,
 }
 
 /// With the hook that the recorded all-reduces show, not the one asked for.
-DdpOptions as_recorded(DdpOptions options, const RecordedWith& with) {
+DdpOptions with_recorded_hook(DdpOptions options, const RecordedWith& with) {
   options.comm_hook = with.wire == Dtype::float16    ? CommHook::fp16_compress
                       : with.wire == Dtype::bfloat16 ? CommHook::bf16_compress
                                                      : CommHook::none;
@@ -37,17 +41,24 @@ std::vector<TorchVersion> versions_of(const SimulationOptions& options) {
   return versions;
 }
 
-std::optional<BucketSetting> setting_of(const Collectives& recorded, const Job& job) {
+struct FoundSetting {
+  BucketSetting setting;
+  std::vector<Bucket> buckets;
+};
+std::optional<FoundSetting> setting_of(const Collectives& recorded, const Job& job) {
   for (const TorchVersion torch : versions_of(job.options())) {
-    DdpOptions options = as_recorded(job.options().ddp, job.workload().recorded_with);
+    DdpOptions options = with_recorded_hook(job.options().ddp, job.workload().recorded_with);
     options.torch = torch;
     options.bucket_cap_mb.reset();
     options.first_bucket_mb.reset();
-    const auto match = [&](const Bucketing& bucketing) {
-      return bucketing.point.reachable &&
-             are(buckets_under(job.workload(), options, bucketing.limits), recorded, options);
+    const auto buckets = [&](const Bucketing& bucketing) {
+      return buckets_under(job.workload(), options, bucketing.limits);
     };
-    if (match(default_bucketing(job.workload(), options))) return BucketSetting{torch, {}, {}};
+    const auto match = [&](const Bucketing& bucketing) {
+      return bucketing.point.reachable && are(buckets(bucketing), recorded, options);
+    };
+    const Bucketing standard = default_bucketing(job.workload(), options);
+    if (match(standard)) return FoundSetting{{torch, {}, {}}, buckets(standard)};
     const std::vector<Bucketing> all = search_bucketings(job.workload(), options, {}).found;
     const auto found = std::ranges::find_if(all, [&](const Bucketing& bucketing) {
       return bucketing.point.buckets == recorded.size() && match(bucketing);
@@ -55,19 +66,41 @@ std::optional<BucketSetting> setting_of(const Collectives& recorded, const Job& 
     if (found == all.end()) continue;
     const CurvePoint& point = found->point;
     const bool first_follows = point.bucket_cap_mb && cap_holds_for_first_bucket(torch);
-    const bool first_default =
-        point.first_bucket_mb == default_bucketing(job.workload(), options).point.first_bucket_mb;
-    return BucketSetting{torch, point.bucket_cap_mb,
-                         first_follows || first_default ? std::nullopt : point.first_bucket_mb};
+    const bool first_default = point.first_bucket_mb == standard.point.first_bucket_mb;
+    const auto& [low, high] = point.cap_range_mb;
+    return FoundSetting{
+        {torch, point.bucket_cap_mb ? std::optional(round_cap(low, high)) : std::nullopt,
+         first_follows || first_default ? std::nullopt : point.first_bucket_mb},
+        buckets(*found)};
   }
   return std::nullopt;
+}
+
+/// Empty where no bucket ends at a gradient's end, or one would mix types.
+std::vector<Bucket> cut_at(const Collectives& recorded, const Workload& workload,
+                           const DdpOptions& options) {
+  const std::vector<std::size_t> order = ready_order(workload);
+  std::vector<std::size_t> ends;
+  std::size_t next = 0;
+  for (const RecordedCollective& collective : recorded) {
+    const std::size_t begin = next;
+    Bytes bytes;
+    for (; next < order.size() && (bytes < collective.bytes || next == begin); ++next) {
+      const Parameter& parameter = workload.parameters[order[next]];
+      if (parameter.dtype != workload.parameters[order[begin]].dtype) return {};
+      bytes += wire_bytes(options, parameter.dtype, gradient_bytes(parameter).value_or(Bytes()));
+    }
+    if (next == begin || bytes != collective.bytes) return {};
+    ends.push_back(next);
+  }
+  return next == order.size() ? cut_buckets(workload, order, ends) : std::vector<Bucket>();
 }
 
 }  // namespace
 
 Duration RecordedToday::recorded() const {
   Duration sum;
-  for (const RecordedBucket& bucket : buckets) sum += bucket.duration;
+  for (const RecordedBucket& bucket : buckets) sum += bucket.median;
   return sum;
 }
 
@@ -77,11 +110,19 @@ Duration RecordedToday::predicted() const {
   return sum;
 }
 
+bool is_inside(const RecordedBucket& bucket, bool waits_apart) {
+  return waits_apart ? bucket.least <= bucket.predicted && bucket.predicted <= bucket.most
+                     : bucket.predicted <= bucket.least;
+}
+
 std::optional<RecordedToday> recorded_today(const Job& job) {
   const Workload& workload = job.workload();
   const RecordedWith& with = workload.recorded_with;
   if (with.collectives.empty()) return std::nullopt;
   RecordedToday today;
+  const RecordedAllReduces samples = recorded_all_reduces(workload);
+  today.waits_apart = samples.waits_apart;
+  today.iterations = step_spread(workload);
   today.ranks = with.world_size;
   const bool other_backend =
       with.nccl_kernels > 0 && std::holds_alternative<GlooModel>(job.model());
@@ -91,20 +132,38 @@ std::optional<RecordedToday> recorded_today(const Job& job) {
   for (std::size_t i = 0; i < with.collectives.size(); ++i) {
     const RecordedCollective& one = with.collectives[i];
     const CollectivePlan planned = plan(job, CollectiveKind::all_reduce, one.bytes, i);
-    today.buckets.push_back({one.bytes, one.duration, planned.transfer});
+    const std::vector<Duration>& times = samples.buckets[i].times;
+    today.buckets.push_back({.bytes = one.bytes,
+                             .least = times.front(),
+                             .median = quantile(times, 0.5),
+                             .most = times.back(),
+                             .predicted = planned.transfer});
+    today.steps = times.size();
     today.channels = std::max(today.channels, one.channels);
     if (planned.choice)
       today.predicted_channels = std::max(today.predicted_channels, planned.channels);
   }
   if (cannot_assign(workload)) return today;
-  const DdpOptions options = as_recorded(job.options().ddp, with);
+  const DdpOptions options = with_recorded_hook(job.options().ddp, with);
   today.same_buckets = are(steady_buckets(workload, options), with.collectives, options);
   today.asked_otherwise = options.bucket_cap_mb || options.first_bucket_mb ||
                           !options.bucket_cap_mb_list.empty() || options.find_unused_parameters ||
                           options.static_graph;
-  if (!today.same_buckets && !today.asked_otherwise)
-    today.setting = setting_of(with.collectives, job);
+  if (today.same_buckets || today.asked_otherwise) return today;
+  if (auto found = setting_of(with.collectives, job)) {
+    today.setting = found->setting;
+    today.others = std::move(found->buckets);
+  } else {
+    today.others = cut_at(with.collectives, workload, options);
+  }
   return today;
+}
+
+Job as_recorded(const Job& job, const RecordedToday& today) {
+  if (today.others.empty() || job.options().iterations > 0) return job;
+  SimulationOptions options = job.options();
+  options.buckets = today.others;
+  return job.with(std::move(options));
 }
 
 }  // namespace ddpsim

@@ -21,30 +21,57 @@ constexpr std::size_t kPointsPerThread = 8;
 class Tuner {
  public:
   Tuner(const Job& job, const TuneOptions& tuning)
-      : job_(job), workload_(job.workload()), options_(job.options()), tuning_(tuning) {}
+      : job_(job),
+        workload_(job.workload()),
+        options_(job.options()),
+        tuning_(tuning),
+        standard_(evaluated(default_bucketing(workload_, options_.ddp))),
+        today_buckets_(ddpsim::buckets_of(job)),
+        today_(today()) {}
 
   TuneResult run() {
-    const Bucketing standard = evaluated(default_bucketing(workload_, options_.ddp));
     BucketingSearch search = search_bucketings(workload_, options_.ddp, tuning_.caps);
     std::vector<Bucketing>& found = search.found;
     for_each_index(found.size(), tuning_.threads, kPointsPerThread,
                    [&](std::size_t i) { found[i] = evaluated(std::move(found[i])); });
 
     TuneResult result;
-    result.default_setting = standard.point;
+    result.default_setting = standard_.point;
+    result.today = today_;
     const std::size_t best = index_of_best(found);
-    result.best = best == kNone ? standard.point : found[best].point;
-    result.recommended = recommend(standard, found, best);
+    result.best = best == kNone ? baseline() : found[best].point;
+    result.recommended = recommend(found, best);
     result.left_out = std::move(search.left_out);
     result.only_caps_asked = !tuning_.caps.empty();
-    result.lower_bound = lower_bound(job_, buckets_of(standard));
-    partition(standard, found, best, result);
+    result.lower_bound = lower_bound(job_, today_buckets_);
+    partition(found, best, result);
     for (Bucketing& bucketing : found) result.curve.push_back(std::move(bucketing.point));
     return result;
   }
 
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  std::optional<Today> today() const {
+    const DdpOptions& ddp = options_.ddp;
+    if (!options_.buckets && !ddp.bucket_cap_mb && !ddp.first_bucket_mb) return std::nullopt;
+    Today today{.recorded = options_.buckets.has_value(), .point = {}, .bucket_bytes = {}};
+    for (const Bucket& bucket : today_buckets_) today.bucket_bytes.push_back(bucket.bytes);
+    const StepTimes times = simulate_times(with_buckets(job_, today_buckets_));
+    CurvePoint& point = today.point;
+    point.iteration = times.iteration;
+    point.exposed_communication = times.exposed_communication;
+    point.buckets = today_buckets_.size();
+    if (today.recorded) return today;
+    const std::vector<Bytes> limits = bucket_limits(ddp).rebuild;
+    point.bucket_cap_mb = ddp.bucket_cap_mb;
+    point.first_bucket_mb = mib(limits.front());
+    point.cap_range_mb = {mib(limits.back()), mib(limits.back())};
+    return today;
+  }
+
+  /// From what every gain is counted.
+  const CurvePoint& baseline() const { return today_ ? today_->point : standard_.point; }
 
   std::vector<Bucket> buckets_of(const Bucketing& bucketing) const {
     return buckets_under(workload_, options_.ddp, bucketing.limits);
@@ -98,24 +125,6 @@ class Tuner {
   /// are as large.
   bool cap_is_first_limit() const { return cap_holds_for_first_bucket(options_.ddp.torch); }
 
-  /// A number a person would write inside [low, high] MiB: as few digits as fit, near the middle.
-  static double round_cap(double low, double high) {
-    if (high == kNoLimitMb) high = 2 * low;  // open upwards
-    const auto fits = [&](double cap) { return cap >= low && cap <= high && cap > 0; };
-    const double middle = (low + high) / 2;
-    for (const double unit : {100.0, 50.0, 25.0, 10.0, 5.0, 1.0}) {
-      const double near = std::floor(middle / unit + 0.5) * unit;
-      for (const double cap : {near, near - unit, near + unit})
-        if (fits(cap)) return cap;
-    }
-    for (const double parts : {2.0, 10.0, 100.0, 1000.0, 10000.0}) {
-      const double near = std::floor(middle * parts + 0.5);
-      for (const double cap : {near / parts, (near - 1) / parts, (near + 1) / parts})
-        if (fits(cap)) return cap;
-    }
-    return high;
-  }
-
   /// A setting that might be recommended: a point of the curve, the cap to write, what it gains.
   struct Setting {
     std::size_t index = kNone;
@@ -123,24 +132,24 @@ class Tuner {
     Gain gain;
   };
 
-  Recommendation recommend(const Bucketing& standard, const std::vector<Bucketing>& found,
-                           std::size_t best) const {
+  Recommendation recommend(const std::vector<Bucketing>& found, std::size_t best) const {
     Recommendation verdict;
-    verdict.measurable = standard.point.iteration.scaled(tuning_.measurable_share);
+    verdict.default_today = !today_;
+    verdict.measurable = baseline().iteration.scaled(tuning_.measurable_share);
     if (best == kNone) {
       verdict.reason = "none of the caps asked for can be set with this PyTorch";
       return verdict;
     }
     const Duration indifferent = verdict.measurable.scaled(0.25);
-    const Duration least = least_gain(standard.point.iteration, tuning_);
+    const Duration least = least_gain(baseline().iteration, tuning_);
     // One number to pass is easier to live with than two: the second must earn its place.
-    Setting setting = most_robust(standard, found, best, least, true);
-    const Setting any = most_robust(standard, found, best, least, false);
+    Setting setting = most_robust(found, best, least, true);
+    const Setting any = most_robust(found, best, least, false);
     if (any.gain.low > setting.gain.low + indifferent) setting = any;
 
     if (setting.cap) {
       const auto [low, high] = plateau(found, setting.index, indifferent);
-      round(standard, found, low, high, verdict.measurable, least, setting);
+      round(found, low, high, verdict.measurable, least, setting);
     }
     const CurvePoint& point = found[setting.index].point;
     verdict.cap_range_mb = point.cap_range_mb;
@@ -152,27 +161,33 @@ class Tuner {
     }
     verdict.bucket_cap_mb = setting.cap;
     verdict.gain = setting.gain;
-    if (!is_simple(standard, point)) verdict.first_bucket_mb = point.first_bucket_mb;
+    if (!is_simple(point)) verdict.first_bucket_mb = point.first_bucket_mb;
     verdict.set = verdict.gain.value >= least && verdict.gain.low > Duration();
-    explain(standard, found[setting.index], found[best], verdict);
+    explain(found[setting.index], found[best], verdict);
     return verdict;
   }
 
   /// Only a cap needs to be passed: the first bucket follows it or is the default's.
-  bool is_simple(const Bucketing& standard, const CurvePoint& point) const {
-    return point.bucket_cap_mb &&
-           (cap_is_first_limit() || point.first_bucket_mb == standard.point.first_bucket_mb);
+  bool is_simple(const CurvePoint& point) const {
+    return is_default(point) ||
+           (point.bucket_cap_mb &&
+            (cap_is_first_limit() || point.first_bucket_mb == standard_.point.first_bucket_mb));
+  }
+
+  /// Nothing needs to be passed.
+  bool is_default(const CurvePoint& point) const {
+    return !point.bucket_cap_mb && point.first_bucket_mb == standard_.point.first_bucket_mb;
   }
 
   /// Of all points that gain `least` and more, the one whose gain is greatest where it is least sure:
   /// a cap that is best only if every estimate is exact is no advice. Where none gains so much, the
   /// best point.
-  Setting most_robust(const Bucketing& standard, const std::vector<Bucketing>& found,
-                      std::size_t best, Duration least, bool simple) const {
+  Setting most_robust(const std::vector<Bucketing>& found, std::size_t best, Duration least,
+                      bool simple) const {
     std::vector<std::size_t> candidates;
     for (std::size_t i = 0; i < found.size(); ++i)
-      if (found[i].point.reachable && (!simple || is_simple(standard, found[i].point)) &&
-          standard.point.iteration - found[i].point.iteration >= least)
+      if (found[i].point.reachable && (!simple || is_simple(found[i].point)) &&
+          baseline().iteration - found[i].point.iteration >= least)
         candidates.push_back(i);
     if (candidates.empty()) candidates = {best};
     // Many thousands of candidates differ by next to nothing: a sample by rank stands for all.
@@ -184,7 +199,7 @@ class Tuner {
     std::vector<Setting> examined((candidates.size() + stride - 1) / stride);
     for_each_index(examined.size(), tuning_.threads, kPointsPerThread, [&](std::size_t i) {
       const std::size_t index = candidates[i * stride];
-      examined[i] = {index, found[index].point.bucket_cap_mb, gain(standard, found[index])};
+      examined[i] = {index, found[index].point.bucket_cap_mb, gain(found[index])};
     });
     return *std::max_element(
         examined.begin(), examined.end(),
@@ -193,8 +208,8 @@ class Tuner {
 
   /// Replaces an exact cap by a round one: anywhere on the plateau if it gains enough and as surely
   /// there, else in ever smaller parts of it, at last among the caps that give the very bucketing.
-  void round(const Bucketing& standard, const std::vector<Bucketing>& found, std::size_t low,
-             std::size_t high, Duration measurable, Duration least, Setting& setting) const {
+  void round(const std::vector<Bucketing>& found, std::size_t low, std::size_t high,
+             Duration measurable, Duration least, Setting& setting) const {
     if (!tuning_.caps.empty()) return;
     const std::size_t exact = setting.index;
     while (low < high) {
@@ -202,7 +217,7 @@ class Tuner {
           round_cap(found[low].point.cap_range_mb.first, found[high].point.cap_range_mb.second);
       std::size_t i = low;
       while (i < high && found[i].point.cap_range_mb.second < cap) ++i;
-      const Gain rounded = gain(standard, found[i]);
+      const Gain rounded = gain(found[i]);
       if (found[i].point.cap_range_mb.first <= cap && rounded.value >= least &&
           rounded.low > Duration() && rounded.low + measurable >= setting.gain.low) {
         setting = {i, cap, rounded};
@@ -215,8 +230,7 @@ class Tuner {
     setting.cap = round_cap(from, to);
   }
 
-  void explain(const Bucketing& standard, const Bucketing& chosen, const Bucketing& best,
-               Recommendation& verdict) const {
+  void explain(const Bucketing& chosen, const Bucketing& best, Recommendation& verdict) const {
     if (verdict.set) {
       if (verdict.first_bucket_mb)
         verdict.python = fmt::format("torch.distributed._DEFAULT_FIRST_BUCKET_BYTES = {}",
@@ -224,11 +238,12 @@ class Tuner {
       if (verdict.bucket_cap_mb)
         verdict.python += fmt::format("{}DistributedDataParallel(model, bucket_cap_mb={})",
                                       verdict.python.empty() ? "" : "; ", *verdict.bucket_cap_mb);
+      if (verdict.python.empty()) verdict.python = "DistributedDataParallel(model)";
       verdict.reason =
           fmt::format("{} bucket{}", chosen.point.buckets, chosen.point.buckets == 1 ? "" : "s");
-      verdict.reason += chosen.point.buckets == standard.point.buckets
-                            ? " as by default, of other sizes"
-                            : fmt::format(" instead of {}", standard.point.buckets);
+      verdict.reason += chosen.point.buckets == baseline().buckets
+                            ? fmt::format(" as {}, of other sizes", today_ ? "today" : "by default")
+                            : fmt::format(" instead of {}", baseline().buckets);
       if (best.point.iteration < chosen.point.iteration)
         verdict.reason += "; not the fastest predicted, but the most robust";
       return;
@@ -248,16 +263,15 @@ class Tuner {
           "a larger gain is predicted, but within what is not known about this cluster it may be "
           "none";
     verdict.most_robust = std::exchange(verdict.gain, Gain{});
-    verdict.cap_range_mb = standard.point.cap_range_mb;
+    verdict.cap_range_mb = baseline().cap_range_mb;
   }
 
-  Gain gain(const Bucketing& standard, const Bucketing& chosen) const {
-    return gain_with_interval(job_, buckets_of(standard), buckets_of(chosen),
-                              standard.point.iteration - chosen.point.iteration, tuning_.replay);
+  Gain gain(const Bucketing& chosen) const {
+    return gain_with_interval(job_, today_buckets_, buckets_of(chosen),
+                              baseline().iteration - chosen.point.iteration, tuning_.replay);
   }
 
-  void partition(const Bucketing& standard, const std::vector<Bucketing>& found, std::size_t best,
-                 TuneResult& result) const {
+  void partition(const std::vector<Bucketing>& found, std::size_t best, TuneResult& result) const {
     if (const std::optional<std::string> reason = no_partition_because(workload_)) {
       result.best_partition_absent_because = *reason;
       return;
@@ -265,7 +279,7 @@ class Tuner {
     std::vector<Bucket> cut = best_partition(job_);
     const Duration time = simulate_times(with_buckets(job_, cut)).iteration;
     // Seen in full, a cap's bucketing may still beat the cut.
-    const Bucketing& settable = best == kNone ? standard : found[best];
+    const Bucketing& settable = best == kNone ? standard_ : found[best];
     const bool list =
         has_bucket_cap_mb_list(options_.ddp.torch) && bucket_limits(options_.ddp).rebuilt_from;
     if (settable.point.iteration <= time)
@@ -278,6 +292,9 @@ class Tuner {
   const Workload& workload_;
   const SimulationOptions& options_;
   const TuneOptions& tuning_;
+  const Bucketing standard_;
+  const std::vector<Bucket> today_buckets_;
+  const std::optional<Today> today_;
 };
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST_CASE("recorded today: every bucket with its recorded and its predicted time
   CHECK(today.channels == 5);
   REQUIRE(today.buckets.size() == 2);
   CHECK(today.buckets[1].bytes == Bytes(5 << 20));
-  CHECK(today.buckets[1].duration == 2500_us);
+  CHECK(today.buckets[1].median == 2500_us);
   CHECK(today.buckets[1].predicted == 500_us);
   CHECK(today.recorded() == 3_ms);
   CHECK(today.predicted() == 600_us);

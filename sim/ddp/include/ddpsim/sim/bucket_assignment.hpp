@@ -43,6 +43,10 @@ std::vector<Bucket> construction_buckets(const Workload& workload, std::span<con
 /// order, reverse definition order stands in.
 std::vector<Bucket> rebuilt_buckets(const Workload& workload, std::span<const Bytes> limits);
 
+/// `order` cut before each of `ends`, the last of which is its size; no two ends are the same.
+std::vector<Bucket> cut_buckets(const Workload& workload, std::span<const std::size_t> order,
+                                std::span<const std::size_t> ends);
+
 /// Buckets that iteration `iteration` (from 1) of a training run launches.
 std::vector<Bucket> buckets_of_iteration(const Workload& workload, const DdpOptions& options,
                                          int iteration);

@@ -19,6 +19,9 @@ inline constexpr double kLongestStepSeconds = 1e6;
 /// Speed of the cluster's compute relative to the recording's: compute scale and multi-GPU slowdown together.
 double compute_speed(const Job& job);
 
+/// Buckets of the steady step, in launch order: those under study, else the reducer's own.
+std::vector<Bucket> buckets_of(const Job& job);
+
 /// What the all-reduces of the steady step carry, bucket by bucket in launch order.
 std::vector<Bytes> all_reduce_sizes(const Job& job);
 

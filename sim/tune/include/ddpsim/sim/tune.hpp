@@ -1,5 +1,5 @@
 // Is another bucket cap worth it? Every bucketing the chosen PyTorch lets a user reach is simulated
-// once; the verdict compares the best of them with what cannot be told apart by measuring.
+// once; the verdict compares the best of them with what the job does today.
 #pragma once
 
 #include <optional>
@@ -34,20 +34,28 @@ struct Gain {
   Duration high;
 };
 
+/// What the job does today where that is not the default: as its options say, or the buckets it was recorded with.
+struct Today {
+  bool recorded = false;
+  CurvePoint point;  ///< of recorded buckets without limits
+  std::vector<Bytes> bucket_bytes;
+};
+
 struct Recommendation {
-  bool set = false;  ///< false: keep the default
+  bool set = false;           ///< false: keep what runs today
+  bool default_today = true;  ///< what runs today is the default
+  /// Neither this nor a first bucket, and `set`: pass nothing, PyTorch's default is better than today.
   std::optional<double> bucket_cap_mb;
   std::optional<double> first_bucket_mb;  ///< set when the first bucket must be set apart
   /// Caps around it, without a gap, whose predicted steps differ from its step by no more than the
   /// measurable.
   std::pair<double, double> cap_range_mb{0, 0};
-  Gain gain;  ///< iteration(default) - iteration(recommended)
-  std::optional<Gain>
-      most_robust;      ///< where the default is kept: gain of the most robust other setting
-  Duration measurable;  ///< gains below this cannot be told from noise
-  std::string python;   ///< line to paste; empty when keeping the default
-  std::string reason;   ///< one sentence
-  /// Some cap gains under some of the versions it may be, none under all: the default is kept.
+  Gain gain;                        ///< iteration(today) - iteration(recommended)
+  std::optional<Gain> most_robust;  ///< where nothing is set: gain of the most robust other setting
+  Duration measurable;              ///< gains below this cannot be told from noise
+  std::string python;               ///< line to paste; empty where nothing is set
+  std::string reason;               ///< one sentence
+  /// Some cap gains under some of the versions it may be, none under all: today's is kept.
   bool depends_on_version = false;
 };
 
@@ -75,7 +83,7 @@ struct TuneOptions {
 /// What would be advised if it were known to be one of these versions.
 struct AdviceByVersion {
   VersionRange versions;
-  bool set = false;  ///< false: keep the default
+  bool set = false;  ///< false: keep what runs today
   std::optional<double> bucket_cap_mb;
   std::optional<double> first_bucket_mb;
   Gain gain;  ///< the least of its oldest and its newest version
@@ -83,7 +91,10 @@ struct AdviceByVersion {
 
 struct TuneResult {
   CurvePoint default_setting;  ///< nothing passed
-  CurvePoint best;             ///< minimum of the reachable curve
+  std::optional<Today> today;  ///< absent: the default
+  /// From what every gain is counted.
+  const CurvePoint& baseline() const { return today ? today->point : default_setting; }
+  CurvePoint best;  ///< minimum of the reachable curve
   Recommendation recommended;
   std::vector<CurvePoint> curve;  ///< by first bucket, then by cap
   bool only_caps_asked = false;   ///< the curve is of TuneOptions::caps, not of every bucketing

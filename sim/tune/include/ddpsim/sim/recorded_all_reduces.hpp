@@ -1,0 +1,26 @@
+// What a recording tells of the reducer's all-reduces, step by step.
+#pragma once
+
+#include <vector>
+
+#include "ddpsim/sim/workload.hpp"
+
+namespace ddpsim {
+
+struct RecordedAllReduce {
+  Bytes bytes;                  ///< on the wire
+  std::vector<Duration> times;  ///< one a step, ascending
+  int channels = 0;             ///< 0 where not recorded
+};
+
+struct RecordedAllReduces {
+  /// Several ranks were joined: a time is the shortest of the ranks', that of the last to arrive, the transfer
+  /// alone. Otherwise it is one rank's, which holds the wait for the last as well.
+  bool waits_apart = false;
+  std::vector<RecordedAllReduce> buckets;  ///< launch order
+};
+
+/// Of every step whose all-reduces carry what those of the representative step do, on every rank.
+RecordedAllReduces recorded_all_reduces(const Workload& workload);
+
+}  // namespace ddpsim
