@@ -19,20 +19,27 @@ namespace {
 
 constexpr double kLeastDeviation = 0.05;
 
-/// One standard deviation, by the middle two thirds: a few sizes may be far off.
-double deviation(std::vector<double> logarithms) {
-  if (logarithms.empty()) return 0;
-  for (double& value : logarithms) value = std::abs(value);
-  return std::max(kLeastDeviation, quantile(std::move(logarithms), 0.68));
+/// Times all_reduce_perf's, where no log is of it.
+double noise_of(const std::vector<Part>& parts) {
+  const bool recorded = std::ranges::all_of(
+      parts, [](const Part& part) { return part.log->timed_by != TimedBy::all_reduce_perf; });
+  return recorded ? kRecordedNoise : 1;
 }
 
-SizeSpread residual_deviation_of(const std::vector<FitResidual>& residuals) {
+/// One standard deviation, by the middle two thirds: a few sizes may be far off.
+double deviation(std::vector<double> logarithms, double least) {
+  if (logarithms.empty()) return 0;
+  for (double& value : logarithms) value = std::abs(value);
+  return std::max(least, quantile(std::move(logarithms), 0.68));
+}
+
+SizeSpread residual_deviation_of(const std::vector<FitResidual>& residuals, double noise) {
   const auto within = [&](Bytes from, Bytes to) {
     std::vector<double> logarithms;
     for (const FitResidual& row : residuals)
       if (row.size >= from && row.size < to)
         logarithms.push_back(std::log(row.measured_us / row.modelled_us));
-    return deviation(std::move(logarithms));
+    return deviation(std::move(logarithms), noise * kLeastDeviation);
   };
   SizeSpread spread{within(Bytes(1), kMiddleFrom), within(kMiddleFrom, kLargeFrom),
                     within(kLargeFrom, Bytes::max())};
@@ -107,7 +114,7 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
     calibration.shapes.push_back({part.shape.nodes, part.shape.gpus_per_node,
                                   part.points.front().size, part.points.back().size,
                                   part.log->source, part.faults.empty() ? "" : part.faults.front(),
-                                  part.tuning.nccl});
+                                  part.tuning.nccl, part.log->timed_by});
   const Explained explained = explain(parts, calibration.shapes);
   const std::vector<CollectiveChoice>& choices = explained.choices;
   const PathConstants prior = constants_of(parts.front().cluster);
@@ -131,7 +138,7 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
     }
     fit.used.push_back(part.log->source);
   }
-  calibration.residual_deviation = residual_deviation_of(fit.residuals);
+  calibration.residual_deviation = residual_deviation_of(fit.residuals, noise_of(parts));
   calibration.repeatability = repeatability_of(parts);
   fit.constants = constants_of_fit(solved, prior);
   fit.model_misses = breaks_of(fit.residuals, fit.used);

@@ -116,6 +116,7 @@ std::optional<Part> part_of(const MeasuredLog& log, const ClusterAt& cluster_at,
   const std::string sound = wrong == 0 ? "" : fmt::format(" ({} wrong rows left out)", wrong);
   if (wrong > 0 && part.points.empty())
     fail(log.source, "has wrong results at every size", "Repair the machine, then measure again");
+  if (log.timed_by != TimedBy::all_reduce_perf) return part;
   if (part.points.size() < 2)
     fail(log.source, "has one size only" + sound + ": latency and bandwidth cannot be told apart",
          "Measure a range of sizes: all_reduce_perf -b 8 -e 1G -f 2");
@@ -223,6 +224,11 @@ std::vector<Part> parts_of(const std::vector<MeasuredLog>& logs, const ClusterAt
 }
 
 SizeSpread repeatability_of(const std::vector<Part>& parts) {
+  // A training gives no size twice in one step; from step to step it repeats as its noise says.
+  if (std::ranges::all_of(
+          parts, [](const Part& part) { return part.log->timed_by != TimedBy::all_reduce_perf; }))
+    return {kRecordedNoise * kCorrectionNoise, kRecordedNoise * kCorrectionNoise,
+            kRecordedNoise * kCorrectionNoise};
   std::vector<std::pair<Bytes, double>> in_place;
   std::vector<std::pair<Bytes, double>> other_log;
   for (std::size_t a = 0; a < parts.size(); ++a)

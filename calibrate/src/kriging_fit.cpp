@@ -30,6 +30,7 @@ struct Solver {
   Eigen::Index rows = static_cast<Eigen::Index>(problem.operating_points.size());
   Eigen::Index columns = static_cast<Eigen::Index>(fitted_constants().size());
   Eigen::VectorXd measured = vector_of(problem.log_measured);
+  Eigen::VectorXd noise = vector_of(problem.noise);
   Eigen::VectorXd prior_deviation = Eigen::VectorXd(columns);
   Eigen::MatrixXd covariance = Eigen::MatrixXd(rows, rows);
 
@@ -63,7 +64,8 @@ struct Solver {
 
   Eigen::LLT<Eigen::MatrixXd> factor(const Eigen::VectorXd& precision) const {
     Eigen::MatrixXd all = covariance;
-    all.diagonal() += kCorrectionNoise * kCorrectionNoise * precision.cwiseInverse();
+    all.diagonal() +=
+        kCorrectionNoise * kCorrectionNoise * noise.cwiseAbs2().cwiseQuotient(precision);
     return all.llt();
   }
 
@@ -74,7 +76,7 @@ struct Solver {
       for (Eigen::Index j = 0; j < rows; ++j)
         all(i, j) = within_shape_covariance(problem.operating_points[static_cast<std::size_t>(i)],
                                             problem.operating_points[static_cast<std::size_t>(j)]);
-    all.diagonal().array() += kNoiseWithinShape * kNoiseWithinShape;
+    all.diagonal() += kNoiseWithinShape * kNoiseWithinShape * noise.cwiseAbs2();
     return all.llt().solve(left);
   }
 
@@ -137,9 +139,10 @@ KrigingFit solve(const KrigingProblem& problem) {
     }
     // What of the rest is noise: its share of the variance, by the weights of the process.
     const Eigen::VectorXd weights = factored.solve(solver.measured - at);
-    const Eigen::VectorXd noise = kCorrectionNoise * weights.cwiseQuotient(precision);
+    const Eigen::VectorXd left_over =
+        kCorrectionNoise * weights.cwiseProduct(solver.noise).cwiseQuotient(precision);
     const Eigen::VectorXd reweighted =
-        (kFreedom + 1) * (noise.array().square() + kFreedom).inverse().matrix();
+        (kFreedom + 1) * (left_over.array().square() + kFreedom).inverse().matrix();
     const double change = (reweighted - precision).cwiseAbs().maxCoeff();
     precision = reweighted;
     if (gained < 1e-4 && change < 0.02) break;

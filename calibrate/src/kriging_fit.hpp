@@ -21,6 +21,7 @@ struct KrigingProblem {
   PathConstants prior;
   std::vector<OperatingPoint> operating_points;
   std::vector<double> log_measured;
+  std::vector<double> noise;  ///< at every operating point, times all_reduce_perf's
   /// Logarithm of the cost model's time at every operating point.
   std::function<std::vector<double>(const PathConstants&)> log_modelled;
 };

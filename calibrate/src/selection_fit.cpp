@@ -80,8 +80,7 @@ class Explanation {
       : parts_(parts), shapes_(std::move(shapes)) {
     problem_.prior = constants_of(parts.front().cluster);
     for (const Part& part : parts)
-      for (const MeasuredPoint& point : part.points)
-        problem_.log_measured.push_back(std::log(point.time_us));
+      for (const MeasuredPoint& point : part.points) add(point, part.log->timed_by);
     try_out({});
   }
 
@@ -105,6 +104,11 @@ class Explanation {
   }
 
  private:
+  void add(const MeasuredPoint& point, TimedBy timed_by) {
+    problem_.log_measured.push_back(std::log(point.time_us));
+    problem_.noise.push_back(timed_by == TimedBy::all_reduce_perf ? 1 : kRecordedNoise);
+  }
+
   void try_out(const FittedSelection& selection) {
     const Choices choices = choices_of(parts_, selection);
     if (std::any_of(seen_.begin(), seen_.end(),

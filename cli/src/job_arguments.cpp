@@ -24,6 +24,10 @@ void add_recording_options(CLI::App& command, JobArguments& arguments) {
   const HelpGroup group(command, kRecordingGroup);
   add_model_option(command, arguments.model);
   add_timing_option(command, arguments.timing);
+  command.add_flag(
+      "--no-trace-calibration", arguments.no_trace_calibration,
+      "do not calibrate the cluster with the recording's own all-reduces, as where it is the one "
+      "recorded on");
   command.add_option("--measured-step", arguments.measured_step,
                      "today's unprofiled step (104ms): replayed first, residual carried along");
   command.add_option("--gpu", arguments.gpu,

@@ -29,6 +29,7 @@ struct JobArguments {
   std::optional<std::string> gpu;
   std::optional<std::string> compute_scale;
   Timing timing = Timing::recorded;
+  bool no_trace_calibration = false;
   std::optional<std::int64_t> batch;
   DdpArguments ddp;
   VariationArguments variation;

@@ -17,6 +17,7 @@
 #include "interference_arguments.hpp"
 #include "job_context.hpp"
 #include "job_warnings.hpp"
+#include "recording_calibration.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -134,6 +135,8 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
     asked.options.possible_versions =
         versions_of(arguments, asked.options.ddp, loaded.workload, cluster);
   require_choice(arguments.cluster, cluster, asked.tuning);
+  if (arguments.backend.backend == Backend::nccl && !arguments.no_trace_calibration)
+    cluster = calibrated_by_recording(std::move(cluster), loaded.workload, asked.tuning);
   const ComputeTransfer compute = carry_over(loaded.workload, arguments, cluster);
   set_compute(asked.options, arguments, compute.scale, loaded.workload, cluster);
   CollectiveModel model = collective_model(arguments, asked, loaded.workload, cluster);

@@ -1,6 +1,7 @@
 #include "ddpsim/sim/confidence.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -35,6 +36,12 @@ std::string_view name_of(Grade grade) {
 
 Grade grade_of(const Cluster& cluster, bool step_reproduced) {
   if (!cluster.calibration) return Grade::c;
+  const auto by = [&](TimedBy timed_by) {
+    return std::ranges::any_of(cluster.calibration->shapes, [&](const CalibratedShape& shape) {
+      return shape.timed_by == timed_by;
+    });
+  };
+  if (!by(TimedBy::all_reduce_perf)) return by(TimedBy::joined_ranks) ? Grade::b : Grade::c;
   const bool within =
       beyond_calibration(*cluster.calibration, cluster.nodes, cluster.gpus_per_node).empty();
   return step_reproduced && within ? Grade::a : Grade::b;
@@ -45,8 +52,16 @@ std::string calibration_of(const Cluster& cluster) {
     return "the cluster is not calibrated: collective times come from its specification";
   const Calibration& calibration = *cluster.calibration;
   const std::string beyond = beyond_calibration(calibration, cluster.nodes, cluster.gpus_per_node);
-  const std::size_t logs = calibration.shapes.size();
-  return fmt::format("the cluster is calibrated with {} log{} of it{}", logs, logs == 1 ? "" : "s",
+  const auto joined =
+      std::ranges::count(calibration.shapes, TimedBy::joined_ranks, &CalibratedShape::timed_by);
+  const auto alone =
+      std::ranges::count(calibration.shapes, TimedBy::one_rank, &CalibratedShape::timed_by);
+  const auto logs = static_cast<std::ptrdiff_t>(calibration.shapes.size()) - joined - alone;
+  std::vector<std::string> with;
+  if (logs > 0) with.push_back(fmt::format("{} log{} of it", logs, logs == 1 ? "" : "s"));
+  if (joined > 0) with.emplace_back("the recorded all-reduces of joined ranks");
+  if (alone > 0) with.emplace_back("the shortest recorded all-reduces of one rank");
+  return fmt::format("the cluster is calibrated with {}{}", fmt::join(with, " and "),
                      beyond.empty() ? "" : ", but " + beyond);
 }
 

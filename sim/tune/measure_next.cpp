@@ -93,6 +93,8 @@ std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job
     case ErrorSource::rank_slowdown:
     case ErrorSource::host_delays:
       break;
+    case ErrorSource::recorded_waits:
+      return next("profile one step on every rank", "ddpsim import RANK... -o WORKLOAD");
     case ErrorSource::step_spread: {
       const std::optional<StepSpread> spread = step_spread(job.workload());
       if (spread && spread->percentiles) return std::nullopt;  // it is known, and as wide

@@ -110,9 +110,17 @@ Duration RecordedToday::predicted() const {
   return sum;
 }
 
+bool is_recorded_on(const Workload& workload, const Cluster& cluster) {
+  const int ranks = workload.recorded_with.world_size;
+  return ranks > 1 && ranks == cluster.ranks() &&
+         (workload.gpu.empty() || workload.gpu == cluster.gpu.name);
+}
+
 bool is_inside(const RecordedBucket& bucket, bool waits_apart) {
-  return waits_apart ? bucket.least <= bucket.predicted && bucket.predicted <= bucket.most
-                     : bucket.predicted <= bucket.least;
+  if (!waits_apart) return bucket.predicted <= bucket.least;
+  constexpr double kRepeats = 0.1;  // a transfer of one step, from clocks that agree to microseconds
+  return bucket.predicted >= bucket.least.scaled(1 - kRepeats) &&
+         bucket.predicted <= bucket.most.scaled(1 + kRepeats);
 }
 
 std::optional<RecordedToday> recorded_today(const Job& job) {
@@ -126,9 +134,7 @@ std::optional<RecordedToday> recorded_today(const Job& job) {
   today.ranks = with.world_size;
   const bool other_backend =
       with.nccl_kernels > 0 && std::holds_alternative<GlooModel>(job.model());
-  today.comparable = !other_backend && with.world_size > 1 &&
-                     with.world_size == job.cluster().ranks() &&
-                     (workload.gpu.empty() || workload.gpu == job.cluster().gpu.name);
+  today.comparable = !other_backend && is_recorded_on(workload, job.cluster());
   for (std::size_t i = 0; i < with.collectives.size(); ++i) {
     const RecordedCollective& one = with.collectives[i];
     const CollectivePlan planned = plan(job, CollectiveKind::all_reduce, one.bytes, i);

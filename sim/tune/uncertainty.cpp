@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "ddpsim/sim/recorded_all_reduces.hpp"
+#include "ddpsim/sim/recorded_today.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/sim/step_spread.hpp"
 #include "host_ahead.hpp"
@@ -105,6 +107,21 @@ std::vector<Scenario> collective_scenarios(const Job& job) {
            with_collectives(job, 1, bytes.slower)}};
 }
 
+/// How many times as long as predicted the shortest recorded all-reduces of every bucket took together, where they are
+/// of the same machine; 1 where no longer. One rank cannot tell whether they waited or are so slow.
+double recorded_over_predicted(const Job& job) {
+  const Workload& workload = job.workload();
+  if (nccl_of(job.model()) == nullptr || !is_recorded_on(workload, job.cluster())) return 1;
+  Duration recorded;
+  Duration predicted;
+  std::size_t index = 0;
+  for (const RecordedAllReduce& bucket : recorded_all_reduces(workload).buckets) {
+    recorded += bucket.times.front();
+    predicted += plan(job, CollectiveKind::all_reduce, bucket.bytes, index++).transfer;
+  }
+  return predicted > Duration() ? std::max(1.0, recorded / predicted) : 1;
+}
+
 SimulationOptions with_interference(SimulationOptions options, double factor) {
   options.interference.sm_share *= factor;
   options.interference.memory_share *= factor;
@@ -175,6 +192,8 @@ std::vector<Scenario> scenarios(const Job& job) {
     const auto [slowest, fastest] = *options.compute_scale_range;
     add(ErrorSource::compute_scale, with_compute(options, fastest), with_compute(options, slowest));
   }
+  if (const double longer = recorded_over_predicted(job); longer > 1)
+    all.push_back({ErrorSource::recorded_waits, job, with_collectives(job, longer, longer)});
   if (launch_bound(job.workload()))
     all.push_back({ErrorSource::host_delays, job.with(host_ahead(job.workload())), job});
   return all;

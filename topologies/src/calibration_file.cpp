@@ -18,6 +18,8 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
+constexpr std::string_view kJoinedRanks = "joined ranks of a training";
+constexpr std::string_view kOneRank = "one rank of a training";
 constexpr double kHeaviest = 1e6;  // of a logarithm over its covariance
 constexpr std::size_t kMostLogs = 10'000;
 constexpr std::size_t kMostPoints = 100'000;
@@ -102,11 +104,15 @@ void write_version(JsonWriter& json, const std::optional<NcclVersion>& nccl) {
 }
 
 CalibratedShape read_log(const Cursor& cursor) {
-  const Object fields = cursor.object(
-      {"source", "nodes", "gpus_per_node", "nccl", "smallest_bytes", "largest_bytes", "fault"});
+  const Object fields = cursor.object({"source", "nodes", "gpus_per_node", "nccl", "timed_by",
+                                       "smallest_bytes", "largest_bytes", "fault"});
   CalibratedShape out;
   out.nccl = read_version(fields);
   out.source = fields.required("source").string();
+  if (const auto timed_by = fields.optional("timed_by"))
+    out.timed_by = timed_by->choice({kJoinedRanks, kOneRank}) == kJoinedRanks
+                       ? TimedBy::joined_ranks
+                       : TimedBy::one_rank;
   if (const auto fault = fields.optional("fault")) out.fault = fault->string();
   out.nodes = static_cast<int>(fields.required("nodes").integer(1, kMostNodes));
   out.gpus_per_node =
@@ -190,6 +196,8 @@ void write_log(JsonWriter& json, const CalibratedShape& log) {
   json.key("nodes").integer(log.nodes);
   json.key("gpus_per_node").integer(log.gpus_per_node);
   write_version(json, log.nccl);
+  if (log.timed_by != TimedBy::all_reduce_perf)
+    json.key("timed_by").string(log.timed_by == TimedBy::joined_ranks ? kJoinedRanks : kOneRank);
   json.key("smallest_bytes").integer(log.smallest.count());
   json.key("largest_bytes").integer(log.largest.count());
   if (!log.fault.empty()) json.key("fault").string(log.fault);

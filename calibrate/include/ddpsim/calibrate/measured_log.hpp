@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/sim/calibration.hpp"
 #include "ddpsim/sim/collective.hpp"
 #include "ddpsim/sim/units.hpp"
 #include "ddpsim/sim/versions.hpp"
@@ -54,6 +55,7 @@ struct MeasuredLog {
   std::vector<NcclDecision> decisions;  ///< by size, each size once
   std::optional<int> channels;          ///< of rings and trees, where a debug line says
   std::vector<MeasuredPoint> points;    ///< by size; rows of one size in the order of the log
+  TimedBy timed_by = TimedBy::all_reduce_perf;
   std::vector<std::string> recognised;  ///< what was read, a sentence each
   std::vector<std::string> warnings;
 

@@ -12,8 +12,8 @@
 
 namespace ddpsim {
 
-/// A: calibrated on this cluster and today's step reproduced. B: calibrated on a sibling or a
-/// vendor log. C: specification only.
+/// A: calibrated on this cluster and today's step reproduced. B: calibrated on a sibling, a vendor log or the joined
+/// ranks of a recording. C: specification only, or one rank's recording.
 enum class Grade { a, b, c };
 std::string_view name_of(Grade grade);  ///< "A"
 
@@ -34,6 +34,7 @@ enum class ErrorSource {
   measurement_noise,  ///< of the step it will be held against
   host_delays,        ///< a GPU that waited for the host may not wait without the profiler
   step_spread,        ///< from one recorded step to the next
+  recorded_waits,  ///< recorded all-reduces took longer than is predicted: they waited, or the model is too fast
 };
 
 /// By how much one source may make a time shorter (low <= 0) or longer (high >= 0).

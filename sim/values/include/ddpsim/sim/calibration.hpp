@@ -29,6 +29,10 @@ struct CorrectionPoint {
   double within_shape = 0;  ///< weight among points of its own shape alone
 };
 
+/// Where times come from. A training's all-reduces run beside compute, each once a step: they weigh less than
+/// all_reduce_perf's. Joined ranks tell the transfer from the wait; one rank alone only what it cannot exceed.
+enum class TimedBy { all_reduce_perf, joined_ranks, one_rank };
+
 /// One log the calibration rests on.
 struct CalibratedShape {
   int nodes = 1;
@@ -38,6 +42,7 @@ struct CalibratedShape {
   std::string source;               ///< file name
   std::string fault;                ///< why it is distrusted, where it was fitted all the same
   std::optional<NcclVersion> nccl;  ///< with which it was fitted: printed in the log, or stated
+  TimedBy timed_by = TimedBy::all_reduce_perf;
 };
 
 /// Classes of message sizes: where latency ends to decide, and where the wire begins to. Between the
