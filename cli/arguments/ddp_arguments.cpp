@@ -64,10 +64,10 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
                   "communication hook: fp16_compress_hook (1.8 and later) or bf16_compress_hook "
                   "(1.10 and later)");
   command
-      .add_option("--accumulate", arguments.accumulate,
-                  "micro-batches per step; all but the last under no_sync()")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
+      .add_option(
+          "--accumulate", arguments.accumulate,
+          "micro-batches per step, all but the last under no_sync(); absent: as recorded, or 1")
+      ->check(CLI::Range(1, 100000));
 }
 
 std::vector<std::string_view> comma_list(std::string_view text) {
@@ -112,7 +112,7 @@ DdpOptions ddp_options(const DdpArguments& arguments, TorchVersion torch) {
   options.gradient_as_bucket_view = arguments.gradient_as_bucket_view;
   options.broadcast_buffers = !arguments.no_broadcast_buffers;
   options.process_groups = arguments.process_groups;
-  options.accumulate = arguments.accumulate;
+  options.accumulate = arguments.accumulate.value_or(1);
   options.comm_hook = arguments.comm_hook;
   return options;
 }

@@ -24,7 +24,7 @@ struct DdpArguments {
   bool gradient_as_bucket_view = false;
   bool no_broadcast_buffers = false;
   int process_groups = 1;
-  int accumulate = 1;
+  std::optional<int> accumulate;  ///< absent: as the workload was recorded
   CommHook comm_hook = CommHook::none;
 };
 

@@ -15,6 +15,7 @@
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
+#include "job_warnings.hpp"
 #include "load_job.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
@@ -151,9 +152,8 @@ int run(const CompareArguments& arguments, TypedLine typed) {
     contexts.push_back(job.context);
   }
   contexts.front().warnings = common_warnings(jobs);
-  // A compiled backward was cut by the cap it was recorded with: none can be recommended.
   const bool tune = candidates.front().options().ddp.bucket_cap_mb_list.empty() &&
-                    loaded.workload.recorded_with.compiled_gradients == 0;
+                    why_no_cap(loaded.workload).empty();
   const Comparison comparison = compare(candidates, {.threads = arguments.threads, .tune = tune});
   const JobArguments& fastest = settings[comparison.by_speed.front()];
   typed.set("CLUSTER", fastest.cluster.text);

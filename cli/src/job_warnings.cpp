@@ -28,6 +28,21 @@ std::vector<Bytes> bucket_sizes(const Job& job) {
   return cannot_simulate(job) ? std::vector<Bytes>() : all_reduce_sizes(job);
 }
 
+/// What all-reduced, in place of the reducer.
+std::string caller_of(ReducedBy reduced_by) {
+  switch (reduced_by) {
+    case ReducedBy::compiled:
+      return "nodes of torch.compile";
+    case ReducedBy::hooks:
+      return "hooks of its own";
+    case ReducedBy::script:
+      return "the script, after backward,";
+    case ReducedBy::reducer:
+      break;
+  }
+  return "";
+}
+
 /// Of the recording: what it leaves open.
 std::vector<std::string> recording_warnings(const Workload& workload, const ComputeScale& scale) {
   std::vector<std::string> warnings;
@@ -45,6 +60,11 @@ std::vector<std::string> recording_warnings(const Workload& workload, const Comp
                     "when it had ended; torch.compile cuts its graph where buckets end, so other "
                     "buckets would have moved them: read the result for the recorded buckets only",
                     compiled, workload.backward ? workload.backward->ready.size() : 0));
+  if (const std::string caller = caller_of(workload.recorded_with.reduced_by); !caller.empty())
+    warnings.push_back(fmt::format(
+        "not DDP's reducer but {} all-reduced the recorded gradients: PyTorch's bucketing "
+        "is not how this job ran; DDP is simulated in its place",
+        caller));
   const std::size_t behind = gradients_behind_host(workload);
   if (2 * behind > workload.host_ready.size())
     warnings.push_back(
@@ -69,6 +89,12 @@ std::vector<std::string> option_warnings(const Job& job, Backend backend) {
         "recorded under a compression hook (all-reduces of {}), simulated without it: its casts "
         "stay in the recorded backward; --comm-hook {} simulates it as it ran",
         name_of(*wire), *wire == Dtype::bfloat16 ? "bf16" : "fp16"));
+  if (const int recorded = job.workload().recorded_with.accumulate; recorded > 1)
+    warnings.push_back(
+        fmt::format("recorded with gradient accumulation, {} micro-batches a step: {}", recorded,
+                    ddp.accumulate == recorded
+                        ? "simulated as recorded (--accumulate)"
+                        : fmt::format("simulated with --accumulate {}", ddp.accumulate)));
   if (backend == Backend::gloo && ddp.comm_hook == CommHook::bf16_compress)
     warnings.emplace_back(
         "gloo refuses bfloat16 in PyTorch 1.13 and many versions after (\"Invalid scalar type\"); "
@@ -95,6 +121,21 @@ std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tu
   add(rank_warnings(job.workload(), job.cluster()));
   add(option_warnings(job, backend));
   return warnings;
+}
+
+std::string why_no_cap(const Workload& workload) {
+  if (workload.recorded_with.compiled_gradients > 0)
+    return "the backward was compiled: its gradients are ready together, where torch.compile cut "
+           "the "
+           "graph, and with another cap it would have cut elsewhere; record one step for each cap "
+           "you "
+           "consider";
+  const std::string caller = caller_of(workload.recorded_with.reduced_by);
+  if (caller.empty()) return "";
+  return fmt::format(
+      "not DDP's reducer but {} all-reduced the recorded gradients, so no bucket cap was in force; "
+      "record the job under DDP",
+      caller);
 }
 
 }  // namespace ddpsim

@@ -53,17 +53,18 @@ void require_consistent(const JobArguments& arguments, const TypedLine& typed) {
 }
 
 Asked read_options(const JobArguments& arguments, TorchVersion torch,
-                   std::optional<NcclVersion> recorded_nccl = std::nullopt) {
+                   const RecordedWith& recorded = {}) {
   Asked asked;
   SimulationOptions& options = asked.options;
   options.ddp = ddp_options(arguments.ddp, torch);
+  options.ddp.accumulate = arguments.ddp.accumulate.value_or(recorded.accumulate);
   if (over_flow(arguments) && options.ddp.process_groups > 1)
     throw UsageError(
         "--process-groups: --network flow runs one collective at a time; leave one out");
   options.interference = read_interference(arguments.interference);
   options.iterations = arguments.iterations;
   asked.gloo = gloo_links(arguments.backend);
-  asked.tuning = collective_tuning(arguments.cluster, recorded_nccl.value_or(bundled_nccl(torch)));
+  asked.tuning = collective_tuning(arguments.cluster, recorded.nccl.value_or(bundled_nccl(torch)));
   require_version("--comm-hook bf16",
                   options.ddp.comm_hook == CommHook::bf16_compress &&
                       arguments.backend.backend == Backend::nccl,
@@ -130,7 +131,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   // What is asked for changes no assumption: an option the assumed version lacks is a usage error.
   if (!torch.known)
     torch.version = assumed_among(versions_of(arguments, DdpOptions{}, loaded.workload, cluster));
-  Asked asked = read_options(arguments, torch.version, loaded.workload.recorded_with.nccl);
+  Asked asked = read_options(arguments, torch.version, loaded.workload.recorded_with);
   if (!torch.known)
     asked.options.possible_versions =
         versions_of(arguments, asked.options.ddp, loaded.workload, cluster);

@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
+#include "job_warnings.hpp"
 #include "load_job.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
@@ -41,11 +42,8 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   replay_today(loaded, today);
   tuning.replay = context.replay;
   TuneResult result = tune(job, tuning);
-  if (job.workload().recorded_with.compiled_gradients > 0) {
-    context.no_cap_because =
-        "the backward was compiled: its gradients are ready together, where torch.compile cut the "
-        "graph, and with another cap it would have cut elsewhere; record one step for each cap you "
-        "consider";
+  context.no_cap_because = why_no_cap(job.workload());
+  if (!context.no_cap_because.empty()) {
     result.recommended = {};  // no point of the curve is marked, no command hinted at
   }
   if (!result.left_out.empty()) context.warnings.push_back(result.left_out);

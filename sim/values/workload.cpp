@@ -20,6 +20,8 @@ constexpr std::array kDtypes = {
     DtypeRow{Dtype::complex64, "complex64", 8}, DtypeRow{Dtype::complex128, "complex128", 16},
 };
 
+constexpr std::array<std::string_view, 4> kReducedBy = {"reducer", "compiled", "hooks", "script"};
+
 }  // namespace
 
 std::int64_t element_size(Dtype dtype) {
@@ -37,6 +39,16 @@ std::string_view name_of(Dtype dtype) {
 std::optional<Dtype> dtype_from_name(std::string_view name) {
   for (const DtypeRow& row : kDtypes)
     if (row.name == name) return row.dtype;
+  return std::nullopt;
+}
+
+std::string_view word_of(ReducedBy reduced_by) {
+  return kReducedBy.at(static_cast<std::size_t>(reduced_by));
+}
+
+std::optional<ReducedBy> reduced_by_from_word(std::string_view word) {
+  for (std::size_t i = 0; i < kReducedBy.size(); ++i)
+    if (kReducedBy.at(i) == word) return static_cast<ReducedBy>(i);
   return std::nullopt;
 }
 

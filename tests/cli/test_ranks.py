@@ -16,6 +16,8 @@ def trace(rank, late_us=0, world=3):
     document = json.loads(json.dumps(FIXTURE))
     document["distributedInfo"].update(rank=rank, world_size=world)
     for event in document["traceEvents"]:
+        if "Group size" in event.get("args", {}):
+            event["args"]["Group size"] = world
         if event.get("cat") == "kernel" and "AllReduce" in event["name"]:
             event["ts"] += late_us
             event["dur"] -= late_us

@@ -111,11 +111,15 @@ TEST_CASE("eras: hooks that copy with aten::mul are hooks where DDP's forward is
   CHECK(workload.backward->ready[0].copied_at == 55_us);
 }
 
-TEST_CASE("eras: without markers the optimizer's end divides steps; without that there is one") {
+TEST_CASE(
+    "eras: without markers the optimizer's end divides steps; without that, backward passes do") {
   std::string text = tiny_with({{"ProfilerStep#", "note "}});
   const Imported whole = imported_era(text);
   CHECK(mentions(whole.warnings, "the whole trace is taken as one step"));
-  CHECK(whole.workload.backward->ready.size() == 6);
+  CHECK(mentions(whole.recognised, "one step of the trace holds 2 backward passes: taken apart"));
+  CHECK(mentions(whole.warnings, "for micro-batches pass --accumulate 2"));
+  CHECK(whole.rank_trace->step == "the whole trace (1 of 2)");
+  CHECK(ready_times(whole.workload) == kReady);
 
   const auto optimizer = [](std::int64_t at) {
     return "{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"Optimizer.step#SGD.step\", "

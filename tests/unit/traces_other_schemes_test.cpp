@@ -1,7 +1,9 @@
 // Traces of what is not DDP are refused by name, not taken for DDP without communication.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <string>
+#include <vector>
 
 #include "complaint.hpp"
 #include "trace_builder.hpp"
@@ -37,19 +39,26 @@ std::string refusal(const std::vector<std::string>& operations) {
 TEST_CASE(
     "other schemes: gradients that no all-reduce takes are of another scheme, which is named") {
   CHECK(
-      mentions(refusal({"all_gather", "_reduce_scatter_base", "_reduce_scatter_base"}),
+      mentions(refusal({"_reduce_scatter_base", "_reduce_scatter_base"}),
                "ProfilerStep#1: 2 reduce-scatters a step and no all-reduce of gradients: they are "
-               "sharded, as by "
-               "FSDP, ZeRO or a distributed optimizer; ddpsim simulates DistributedDataParallel"));
+               "sharded, as by FSDP, ZeRO or a distributed optimizer; ddpsim simulates "
+               "DistributedDataParallel"));
   CHECK(mentions(refusal({"reduce_scatter_tensor_coalesced"}), "1 reduce-scatter a step"));
+  CHECK(mentions(refusal({"_reduce_scatter_base", "all_gather"}),
+                 "as by ZeRO 1 or 2 or Megatron-LM's distributed optimizer"));
+  CHECK(mentions(refusal({"reduce_scatter_tensor", "allreduce"}),
+                 "1 reduce-scatter a step beside 1 all-reduce in backward: gradients are sharded "
+                 "within a group and all-reduced between groups, as by hybrid FSDP (HSDP)"));
+  CHECK(mentions(refusal({"allreduce", "_allgather_base"}),
+                 "1 all-gather after backward: each rank updates its own part of the parameters"));
   CHECK(mentions(
       refusal({"reduce", "reduce"}),
       "2 reduces a step and no all-reduce of gradients: each goes to one rank, as with ZeRO"));
-  CHECK(mentions(refusal({"send", "recv"}), "2 send or receives a step"));
+  CHECK(mentions(refusal({"send", "recv"}), "2 sends or receives a step"));
   CHECK(mentions(refusal({"sendrecv"}), "a stage of a pipeline"));
-  CHECK(
-      mentions(refusal({"all_to_allv"}), "tensor or expert parallel ranks, or sharded parameters"));
-  CHECK(mentions(refusal({"_allgather_base"}), "1 all-gather or all-to-all a step"));
+  CHECK(mentions(refusal({"all_to_allv"}),
+                 "1 all-to-all a step and no all-reduce of gradients: "
+                 "expert parallel"));
 }
 
 TEST_CASE("other schemes: DDP beside other groups is DDP, and so is a job that exchanges nothing") {
@@ -57,9 +66,114 @@ TEST_CASE("other schemes: DDP beside other groups is DDP, and so is a job that e
                                                      {"allreduce"},
                                                      {"all_to_allv", "allreduce"},
                                                      {"reduce_scatter_tensor", "allreduce"},
+                                                     {"_allgather_base", "allreduce"},
                                                      {"broadcast"},
                                                      {"barrier"}}) {
     CAPTURE(operations.size());
-    CHECK_NOTHROW(step_with(operations).import());
+    CHECK_NOTHROW(step_with(operations).ddp().import());
   }
+  const Imported beside = step_with({"all_to_allv", "all_to_allv", "allreduce"}).ddp().import();
+  CHECK(mentions(beside.recognised, "beside the gradients' all-reduces: 2 all-to-alls; they stay"));
+  CHECK(beside.workload.recorded_with.collectives.size() == 1);
+}
+
+TEST_CASE("other schemes: a name settles it, in ranges, nodes, modules and files") {
+  // (category, name) and what is said of it
+  const std::vector<std::array<std::string, 3>> named = {
+      {"cpu_op", "FullyShardedDataParallel.forward", "FullyShardedDataParallel ran"},
+      {"user_annotation", "FSDP::root_pre_forward", "FSDP 2, fully_shard, ran"},
+      {"cpu_op", "autograd::engine::evaluate_function: RegisterPostBackwardFunctionBackward",
+       "FSDP 2"},
+      {"python_function", "horovod/torch/optimizer.py(80): step", "Horovod ran"},
+      {"user_annotation", "HOROVOD_ALLREDUCE", "Horovod ran"}};
+  for (const auto& [category, name, said] : named) {
+    CAPTURE(name);
+    CHECK(mentions(
+        complaint_of([&] {
+          step_with({"allreduce"}).span(category, name, TraceBuilder::kCaller, 1, 2).import();
+        }),
+        said));
+  }
+  const std::vector<std::array<std::string, 2>> sharding = {
+      {"nn.Module: DeepSpeedEngine_0", "by DeepSpeed's ZeRO 1 or 2"},
+      {"/opt/site/deepspeed/runtime/engine.py(1): step", "by DeepSpeed's ZeRO 1 or 2"},
+      {"megatron/core/distributed/param_and_grad_buffer.py(9): start",
+       "by Megatron-LM's distributed"}};
+  for (const auto& [name, said] : sharding) {
+    CAPTURE(name);
+    CHECK(mentions(complaint_of([&] {
+                     step_with({"reduce_scatter_tensor"})
+                         .span("python_function", name, TraceBuilder::kCaller, 1, 2)
+                         .import();
+                   }),
+                   said));
+  }
+  // Names that only look alike.
+  for (const std::string name : {"DistributedDataParallel.forward", "GatherBackward0",
+                                 "transformers/integrations/deepspeed.py(8): is_enabled"})
+    CHECK_NOTHROW(step_with({"allreduce"})
+                      .span(name.ends_with(")") || name.find(".py") != std::string::npos
+                                ? "python_function"
+                                : "cpu_op",
+                            name, TraceBuilder::kCaller, 1, 2)
+                      .import());
+}
+
+TEST_CASE(
+    "other schemes: gradients all-reduced among some of the ranks belong to a part of a model") {
+  const auto among = [](int ranks, const std::string& name) {
+    TraceBuilder trace = step_with({});
+    const std::string arguments = fmt::format(
+        R"("Collective name":"allreduce","dtype":"Float","In msg nelems":8,"Group size":{},"Process Group Name":"7","Process Group Description":"{}")",
+        ranks, name);
+    trace.span("cpu_op", "record_param_comms", TraceBuilder::kAutograd, 199, 202, arguments);
+    trace.kernel(200, 205, 215, TraceBuilder::kAutograd, "ncclDevKernel_Generic");
+    return trace.ddp().with(R"("distributedInfo":{"backend":"nccl","rank":0,"world_size":8})");
+  };
+  CHECK_NOTHROW(among(8, "default_pg").import());
+  CHECK(mentions(
+      complaint_of([&] { among(4, "dp").import(); }),
+      "gradients are all-reduced among 4 of 8 ranks (group dp): the others hold other parts "
+      "of the model"));
+}
+
+TEST_CASE(
+    "other schemes: DDP on several ranks that never all-reduces ran under no_sync throughout") {
+  const auto on = [](const std::string& backend) {
+    return step_with({}).ddp().with(
+        fmt::format(R"("distributedInfo":{{"backend":"{}","rank":0,"world_size":2}})", backend));
+  };
+  CHECK(mentions(
+      complaint_of([&] { on("nccl").import(); }),
+      "DDP ran on 2 ranks, but no step launches an all-reduce: all are micro-batches under "
+      "no_sync()"));
+  CHECK_NOTHROW(on("gloo").import());  // which launches no kernels
+}
+
+TEST_CASE("other schemes: all-reduces that the script or other hooks call are kept and said") {
+  const auto with_script = [](int elements) {
+    TraceBuilder trace = step_with({});
+    const std::string arguments = fmt::format(
+        R"("Collective name":"allreduce","dtype":"Float","In msg nelems":{})", elements);
+    trace.span("cpu_op", "record_param_comms", TraceBuilder::kCaller, 299, 302, arguments);
+    return trace.kernel(300, 310, 330, TraceBuilder::kCaller, "ncclDevKernel_Generic");
+  };
+  const Imported script = with_script(6).import();
+  CHECK(script.workload.recorded_with.reduced_by == ReducedBy::script);
+  CHECK(script.workload.recorded_with.collectives.size() == 1);
+  CHECK(script.workload.recorded_with.exposed == Duration::microseconds(160));  // 170 to 330
+  CHECK(mentions(
+      script.recognised,
+      "not DDP's reducer: the script calls, after backward, the 1 all-reduce of gradients"));
+  CHECK(with_script(0).import().workload.recorded_with.collectives.empty());  // too few elements
+
+  TraceBuilder hooks = step_with({"allreduce", "allreduce"});
+  hooks.gradient(119, 120);
+  CHECK(hooks.import().workload.recorded_with.reduced_by == ReducedBy::hooks);
+  CHECK(hooks.ddp().import().workload.recorded_with.reduced_by == ReducedBy::reducer);
+}
+
+TEST_CASE("other schemes: without operators of the host nobody can tell") {
+  CHECK(mentions(complaint_of([] { TraceBuilder().kernel(10, 20, 30).import(); }),
+                 "cannot tell how gradients are reduced, nor when they are ready"));
 }

@@ -32,6 +32,8 @@ Recorded recorded_from(double first_us, int world_size) {
       .collectives =
           {{.bytes = 23_B, .launch = -time(), .start = time(), .duration = time(), .channels = 24},
            {.bytes = 25_B, .launch = time(), .start = -time(), .duration = time(), .channels = 0}},
+      .reduced_by = ReducedBy::script,
+      .accumulate = 27,
       .compiled_gradients = 26,
       .wire = Dtype::bfloat16};
   recorded.backward.emplace();
@@ -125,6 +127,7 @@ TEST_CASE("workload file: every phase by its name") {
     "host": {"ready_us": [6]},
     "recorded_with": {"exposed_us": 7, "finalize_us": 8, "buffer_broadcast_us": 10,
       "nccl_kernels": 11, "world_size": 12, "compiled_gradients": 13, "wire_dtype": "float16",
+      "reduced_by": "hooks", "accumulate": 28,
       "collectives": [{"bytes": 14, "launch_us": 15, "start_us": 16, "duration_us": 17,
                        "channels": 18}]},
     "buffers": [{"dtype": "bool", "bytes": 19}]})",
@@ -144,6 +147,8 @@ TEST_CASE("workload file: every phase by its name") {
   CHECK(with.world_size == 12);
   CHECK(with.compiled_gradients == 13);
   CHECK(with.wire == Dtype::float16);
+  CHECK(with.reduced_by == ReducedBy::hooks);
+  CHECK(with.accumulate == 28);
   CHECK_FALSE(with.ddp_hooks);
   REQUIRE(with.collectives.size() == 1);
   CHECK(with.collectives[0].bytes == 14_B);
@@ -196,6 +201,12 @@ TEST_CASE("workload file: numbers at the ends of their ranges") {
   CHECK_FALSE(read(R"("recorded_with":{"compiled_gradients":-1})"));
   CHECK_FALSE(read(R"("recorded_with":{"exposed_us":-1})"));
   CHECK_FALSE(read(R"("recorded_with":{"wire_dtype":"float32"})"));
+  for (const std::string word : {"reducer", "compiled", "hooks", "script"})
+    CHECK(read(R"("recorded_with":{"reduced_by":")" + word + R"("})"));
+  CHECK_FALSE(read(R"("recorded_with":{"reduced_by":"horovod"})"));
+  CHECK(read(R"("recorded_with":{"accumulate":100000})"));
+  CHECK_FALSE(read(R"("recorded_with":{"accumulate":100001})"));
+  CHECK_FALSE(read(R"("recorded_with":{"accumulate":0})"));
   const std::string collective =
       R"("recorded_with":{"collectives":[{"bytes":0,"launch_us":0,"start_us":0,"duration_us":0,)";
   CHECK(read(collective + R"("channels":1024}]})"));

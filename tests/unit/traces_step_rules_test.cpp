@@ -108,12 +108,15 @@ TEST_CASE("step choice: micro-batches under no_sync are no whole steps") {
   }
   const Imported imported = trace.import();
   CHECK(imported.rank_trace->step == "ProfilerStep#2");
-  CHECK(mentions(
-      imported.warnings,
-      "4 of 6 steps launch no all-reduce: they ran under no_sync(), as micro-batches of a step; to "
-      "simulate it whole, pass --accumulate 3"));
-  CHECK(mentions(imported.recognised, "of the 1 that all-reduce their gradients"));
-  CHECK(trace.import({.iteration = 1}).rank_trace->step == "ProfilerStep#1");  // who asks gets it
+  CHECK(mentions(imported.recognised,
+                 "4 of 6 steps launch no all-reduce, they ran under no_sync(), as micro-batches; a "
+                 "step has 3, "
+                 "and --accumulate is 3 by default"));
+  CHECK(imported.workload.recorded_with.accumulate == 3);
+  CHECK(mentions(imported.recognised, "of the 1 that end a step"));
+  const Imported asked = trace.import({.iteration = 1});  // who asks gets it
+  CHECK(asked.rank_trace->step == "ProfilerStep#1");
+  CHECK(mentions(asked.warnings, "is not the last micro-batch of its step"));
 }
 
 TEST_CASE("step choice: where no step all-reduces, none ran under no_sync") {

@@ -10,6 +10,7 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "recorded_collective.hpp"
+#include "scheme_names.hpp"
 #include "trace_names.hpp"
 
 namespace ddpsim {
@@ -79,6 +80,7 @@ EventKind kind_of(std::string_view category) {
     return EventKind::memory;
   }
   if (category == "user_annotation") return EventKind::annotation;
+  if (category == "python_function") return EventKind::python;
   return EventKind::other;
 }
 
@@ -112,6 +114,15 @@ void read_arguments(ondemand::object arguments, TraceEvent& event) {
         break;
       case 'g':
         if (is(key, "grid")) event.blocks = first_number(field.value());
+        break;
+      case 'G':
+        if (is(key, "Group size"))
+          event.group_size = parse_number<std::int64_t>(written(field.value()));
+        break;
+      case 'P':
+        if (is(key, "Process Group Description") ||
+            (is(key, "Process Group Name") && event.group.empty()))
+          event.group = written(field.value());
         break;
       case 'I':
         if (is(key, "In msg nelems"))
@@ -230,6 +241,7 @@ void EventReader::read(const EventBatch& batch,
       event_at = document.current_location();
       Fields fields = read_fields(object);
       if (fields.phase != "X" || fields.event.kind == EventKind::other) continue;
+      if (fields.event.kind == EventKind::python && !named_scheme(fields.event.name)) continue;
       const auto start = nanoseconds_from_microseconds(fields.start);
       const auto duration = nanoseconds_from_microseconds(fields.duration);
       if (!start) {

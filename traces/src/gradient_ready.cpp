@@ -2,29 +2,17 @@
 
 #include <algorithm>
 
+#include "step_collectives.hpp"
+
 namespace ddpsim {
 namespace {
 
 using RecordedNode = TraceRecords::Node;
 
-std::size_t first_launched_at(const TraceRecords& records, std::int64_t time_ns) {
-  std::size_t low = 0;
-  std::size_t high = records.activity_count();
-  while (low < high) {
-    const std::size_t middle = low + (high - low) / 2;
-    if (records.activity(middle).launch_ns < time_ns) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 std::vector<Activity> launched_within(const TraceRecords& records, const HostSpan& span) {
   std::vector<Activity> found;
-  const std::size_t end = first_launched_at(records, span.end_ns);
-  for (std::size_t i = first_launched_at(records, span.start_ns); i < end; ++i) {
+  const std::size_t end = records.first_launched_at(span.end_ns);
+  for (std::size_t i = records.first_launched_at(span.start_ns); i < end; ++i) {
     found.push_back(records.activity(i));
   }
   return found;
@@ -51,19 +39,6 @@ class LatestEnd {
   std::vector<std::int64_t> launches_;
   std::vector<std::int64_t> ends_;
 };
-
-/// The last span of that thread that starts at or before an instant; `spans` are in order of start.
-const HostSpan* last_before(const std::vector<HostSpan>& spans, std::int64_t time_ns,
-                            std::uint16_t thread) {
-  auto at = std::upper_bound(
-      spans.begin(), spans.end(), time_ns,
-      [](std::int64_t time, const HostSpan& span) { return time < span.start_ns; });
-  while (at != spans.begin()) {
-    --at;
-    if (at->thread == thread) return &*at;
-  }
-  return nullptr;
-}
 
 /// The outer event around an inner AccumulateGrad.
 const HostSpan* enclosing(const std::vector<HostSpan>& outer, const HostSpan& inner) {
@@ -98,45 +73,6 @@ std::vector<RecordedGradient> gradients_of(const TraceRecords& records, const Ho
     gradients.push_back(gradient);
   }
   return gradients;
-}
-
-void add_collectives(const TraceRecords& records, const HostSpan& span, RecordedStep& step) {
-  const auto nodes = records.nodes(RecordedNode::any, span.start_ns, span.end_ns);
-  const auto is_reducers = [&](const Collective& one, std::int64_t called_ns) {
-    if (one.operation != "allreduce" || one.integers) return false;
-    const HostSpan* node = last_before(nodes, called_ns, one.thread);
-    return node == nullptr || called_ns >= node->end_ns;
-  };
-  for (const Collective& kernel : records.kernels()) {
-    if (kernel.launch_ns < span.start_ns || kernel.launch_ns >= span.end_ns) continue;
-    ++step.nccl_kernels;
-    step.collectives.push_back(kernel);
-    const bool by_autograd = records.is_autograd_thread(kernel.thread);
-    if (by_autograd && is_reducers(kernel, kernel.launch_ns)) {
-      step.reducer.push_back(kernel);
-    } else if (by_autograd && kernel.operation == "allreduce") {
-      step.other_all_reduces += kernel.integers ? 0 : 1;
-    } else if (!by_autograd && kernel.operation == "broadcast" &&
-               kernel.start_ns < step.backward_start_ns) {
-      step.broadcasts.push_back(kernel);
-    }
-  }
-  std::vector<Collective> calls;
-  for (const Collective& call : records.calls()) {
-    if (call.start_ns < span.start_ns || call.start_ns >= span.end_ns) continue;
-    if (records.is_autograd_thread(call.thread) && is_reducers(call, call.start_ns)) {
-      step.last_bucket_ns = call.start_ns;
-      if (call.bytes) calls.push_back(call);
-    }
-  }
-  const std::vector<Collective>& sized = calls.empty() ? step.reducer : calls;
-  for (const Collective& one : sized) {
-    if (one.bytes) step.bucket_bytes.push_back(*one.bytes);
-  }
-  const bool alike = std::all_of(sized.begin(), sized.end(), [&](const Collective& one) {
-    return one.dtype == sized.front().dtype;
-  });
-  if (!sized.empty() && alike) step.reduced = sized.front().dtype;
 }
 
 /// The type of all gradients, where it was recorded and is one.
@@ -207,6 +143,8 @@ std::optional<RecordedStep> recorded_step(const TraceRecords& records, std::size
     step.copies_end_ns = std::max(step.copies_end_ns, activity.end_ns);
   }
   step.backward_end_ns = *compute_end;
+  step.backward_called_ns = backward.front().launch_ns;
+  step.backward_returned_ns = last_node_ns;
   step.gradients = gradients_of(records, marker.span, latest, step.backward_start_ns, last_node_ns);
   if (step.gradients.empty()) return std::nullopt;
   step.busy = BusyTime(all);

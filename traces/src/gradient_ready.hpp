@@ -16,6 +16,8 @@
 //   The reducer's all-reduces are those an autograd thread calls in the hooks of AccumulateGrad or
 //   after the last node: one inside another node is that node's own (SyncBatchNorm, tensor
 //   parallelism), and integers are never gradients.
+//   Where there are none of these, the gradients' all-reduces are those that torch.compile's nodes call, or
+//   those that another thread calls after backward, if they carry as many elements as there are gradients.
 //   A gradient comes out of a compiled node when no other node ran between that one and its
 //   AccumulateGrad: torch.compile's backward hands all its gradients over when it has ended.
 // It stops being true where backward work is launched by another thread (reentrant checkpointing on
@@ -47,12 +49,16 @@ struct RecordedStep {
   std::int64_t last_ns = 0;                 ///< end of the last one
   std::int64_t backward_start_ns = 0;       ///< first activity of backward compute
   std::int64_t backward_end_ns = 0;         ///< its end
+  std::int64_t backward_called_ns = 0;      ///< the host launches that first activity
+  std::int64_t backward_returned_ns = 0;    ///< the host ends the last node
   std::int64_t copies_end_ns = 0;           ///< end of the last activity of the autograd threads
   std::vector<RecordedGradient> gradients;  ///< in execution order
   std::int64_t nccl_kernels = 0;
   std::vector<Collective> collectives;         ///< every NCCL kernel, in order of launch
-  std::vector<Collective> reducer;             ///< the reducer's all-reduces
-  std::int64_t other_all_reduces = 0;          ///< of backward: inside nodes
+  std::vector<Collective> reducer;             ///< the gradients' all-reduces
+  ReducedBy reduced_by = ReducedBy::reducer;   ///< what called them
+  std::int64_t other_all_reduces = 0;          ///< of backward: inside nodes, and not in `reducer`
+  std::vector<Collective> calls;               ///< on the host, in order of start
   std::optional<std::int64_t> last_bucket_ns;  ///< the host calls the reducer's last all-reduce
   std::vector<Collective> broadcasts;          ///< launched by other threads before backward
   std::vector<Bytes> bucket_bytes;  ///< gradients in the reducer's calls; empty where not recorded

@@ -14,6 +14,7 @@
 #include "ddpsim/sim/ddp_options.hpp"
 #include "event_reader.hpp"
 #include "gradient_ready.hpp"
+#include "how_reduced.hpp"
 #include "json_splitter.hpp"
 #include "other_schemes.hpp"
 #include "recorded_parameters.hpp"
@@ -43,16 +44,15 @@ class TraceImport {
     throw InputError({file_, "", std::move(message), std::move(hint)});
   }
   void check_structure() const;
+  bool only_micro_batches(const TraceHeader& header) const;
   void describe(const TraceHeader& header);
   void assign_parameters(const RecordedStep& step);
   void fill_gradients(const RecordedStep& step, const std::vector<std::size_t>& parameters);
-  void note_compiled(const RecordedStep& step);
   void note_idle(const RecordedStep& step);
   void fill_times(const RecordedStep& step, std::size_t index);
   void fill_after_backward(const RecordedStep& step);
   void fill_collectives(const RecordedStep& step);
   void fill_variation(const RecordedStep& step, std::vector<StepSample> complete);
-  void note_hook(const RecordedStep& step);
   void note_rank_trace(const RecordedStep& step, const TraceHeader& header);
 
   std::string file_;
@@ -77,12 +77,18 @@ Imported TraceImport::run(const ByteSource& source) {
 
   ChosenStep chosen = choose_step(records_, options_, file_);
   const RecordedStep& step = chosen.step;
-  if (const std::string scheme = other_scheme(step); !scheme.empty())
+  const TraceHeader header = read_trace_header(splitter, records_.first_device());
+  if (const std::string scheme = other_scheme(records_, step, header); !scheme.empty())
     refuse(fmt::format("{}: {}; ddpsim simulates DistributedDataParallel", step.name, scheme),
            "Record this model under DDP, or on one GPU alone, and simulate DDP from that");
+  if (only_micro_batches(header))
+    refuse(fmt::format("{}: DDP ran on {} ranks, but no step launches an all-reduce: all are "
+                       "micro-batches under no_sync()",
+                       step.name, *header.world_size),
+           "Record until a micro-batch all-reduces, and the step after it");
   result_.recognised = std::move(chosen.recognised);
   result_.warnings = std::move(chosen.warnings);
-  const TraceHeader header = read_trace_header(splitter, records_.first_device());
+  result_.workload.recorded_with.accumulate = chosen.accumulate;
   describe(header);
   if (splitter.mended()) {
     result_.warnings.push_back(
@@ -91,7 +97,6 @@ Imported TraceImport::run(const ByteSource& source) {
   }
   result_.workload.provenance.emplace_back("step", step.name);
   assign_parameters(step);
-  note_compiled(step);
   note_idle(step);
   fill_times(step, chosen.index);
   fill_after_backward(step);
@@ -132,6 +137,13 @@ void TraceImport::check_structure() const {
     refuse("no launch belongs to any GPU activity (cuda_runtime events with correlation numbers)",
            "Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
   }
+  if (records_.host_operations() == 0) {
+    refuse(fmt::format(
+               "cannot tell how gradients are reduced, nor when they are ready: no operator of "
+               "the host was recorded, only launches and {} GPU activities ({} NCCL kernels)",
+               records_.gpu_activities(), records_.kernels().size()),
+           "Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
+  }
   if (records_.node_count(Node::gradient) == 0) {
     refuse(
         "no AccumulateGrad events, so no gradient is known to be ready",
@@ -140,6 +152,16 @@ void TraceImport::check_structure() const {
             : "Record steps that run loss.backward() on leaf parameters, with "
               "ProfilerActivity.CPU");
   }
+}
+
+/// NCCL's kernels would be there, whoever called them.
+bool TraceImport::only_micro_batches(const TraceHeader& header) const {
+  const auto reduces = [](const Collective& one) { return one.operation == "allreduce"; };
+  return records_.ddp_hooks() && header.world_size > 1 && header.backend == "nccl" &&
+         std::ranges::none_of(records_.calls(), reduces) &&
+         std::ranges::none_of(records_.kernels(), [&](const Collective& one) {
+           return reduces(one) || records_.is_autograd_thread(one.thread);
+         });
 }
 
 void TraceImport::describe(const TraceHeader& header) {
@@ -244,24 +266,6 @@ void TraceImport::fill_gradients(const RecordedStep& step,
   }
 }
 
-void TraceImport::note_compiled(const RecordedStep& step) {
-  const auto compiled =
-      std::count_if(step.gradients.begin(), step.gradients.end(),
-                    [](const RecordedGradient& gradient) { return gradient.compiled; });
-  result_.workload.recorded_with.compiled_gradients = compiled;
-  if (compiled > 0) {
-    result_.recognised.push_back(
-        fmt::format("compiled backward: {} of {} gradients come out of one node of torch.compile "
-                    "together, when it has ended; `tune` recommends no cap for it",
-                    compiled, step.gradients.size()));
-  }
-  if (step.other_all_reduces > 0) {
-    result_.warnings.push_back(
-        fmt::format("{} all-reduces inside autograd nodes are not the reducer's and were left out",
-                    step.other_all_reduces));
-  }
-}
-
 void TraceImport::note_idle(const RecordedStep& step) {
   const auto idle = [&](std::int64_t from_ns, std::int64_t to_ns) {
     if (to_ns <= from_ns) return 0.0;
@@ -327,31 +331,10 @@ void TraceImport::fill_after_backward(const RecordedStep& step) {
   result_.workload.optimizer = Duration::picoseconds(optimizer_ns * 1000);
 }
 
-/// A trace does not name communication hooks; what the all-reduces carried does.
-void TraceImport::note_hook(const RecordedStep& step) {
-  if (!step.reduced) return;
-  result_.workload.recorded_with.wire = step.wire;
-  const bool bfloat16 = step.reduced == Dtype::bfloat16;
-  if (!bfloat16 && step.reduced != Dtype::float16) return;
-  const CommHook hook = bfloat16 ? CommHook::bf16_compress : CommHook::fp16_compress;
-  if (step.wire) {
-    result_.recognised.push_back(fmt::format(
-        "a compression hook was on ({}): the all-reduces carry {}, the gradients are wider; to "
-        "simulate it as it ran, pass --comm-hook {}",
-        name_of(hook), name_of(*step.wire), word_of(hook)));
-  } else if (step.gradients.front().tensor == nullptr) {
-    result_.warnings.push_back(
-        fmt::format("the all-reduces carry {}, and the type of the gradients is not recorded: if "
-                    "it is float32, "
-                    "{} was on, and buckets are twice as large; record with record_shapes=True",
-                    name_of(*step.reduced), name_of(hook)));
-  }
-}
-
 void TraceImport::fill_collectives(const RecordedStep& step) {
   RecordedWith& recorded = result_.workload.recorded_with;
   recorded.nccl_kernels = step.nccl_kernels;
-  note_hook(step);
+  note_reduction(step, result_);
   if (compacted()) return;
   if (!step.broadcasts.empty()) {
     std::int64_t from_ns = step.broadcasts.front().start_ns;
@@ -368,11 +351,13 @@ void TraceImport::fill_collectives(const RecordedStep& step) {
         "the all-reduces carry no sizes, so their recorded times are left out");
     return;
   }
-  result_.recognised.push_back(
-      step.nccl_kernels == 0
-          ? std::string("no NCCL kernel ran")
-          : fmt::format("{} NCCL kernels in the step, {} of them the reducer's all-reduces",
-                        step.nccl_kernels, step.reducer.size()));
+  result_.recognised.push_back(step.nccl_kernels == 0
+                                   ? std::string("no NCCL kernel ran")
+                                   : fmt::format("{} NCCL kernels in the step, {} of them {}",
+                                                 step.nccl_kernels, step.reducer.size(),
+                                                 step.reduced_by == ReducedBy::reducer
+                                                     ? "the reducer's all-reduces"
+                                                     : "all-reduces of gradients"));
   if (recorded.world_size > 1 && !recorded.collectives.empty()) {
     result_.alone =
         "one rank's recording: the duration of a collective holds the wait for the slowest rank, "

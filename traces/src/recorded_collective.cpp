@@ -11,7 +11,17 @@ namespace ddpsim {
 namespace {
 
 constexpr std::string_view kCallPrefix = "nccl:";
+constexpr std::int64_t kMostRanks = 1'000'000'000;
 constexpr std::int64_t kMostChannels = 1024;  // NCCL has had at most 64
+
+/// What the kernel or the outer call does not say of itself.
+void complete(Collective& one, const Collective& call) {
+  if (!one.bytes) one.bytes = call.bytes;
+  if (!one.dtype) one.dtype = call.dtype;
+  if (one.group.empty()) one.group = call.group;
+  if (one.group_size == 0) one.group_size = call.group_size;
+  one.integers = one.integers || call.integers;
+}
 
 /// One spelling of "all_reduce", "allreduce", "_all_gather_base".
 std::string operation_of(std::string_view name) {
@@ -35,6 +45,8 @@ std::string operation_of_kernel(std::string_view name) {
 Collective collective_of(const TraceEvent& event) {
   Collective result;
   result.operation = operation_of(event.collective);
+  result.group = event.group;
+  result.group_size = std::clamp<std::int64_t>(event.group_size.value_or(0), 0, kMostRanks);
   result.start_ns = event.start_ns;
   result.end_ns = event.end_ns();
   if (const auto dtype = dtype_from_recorded(event.dtype)) {
@@ -83,9 +95,7 @@ bool absorb(Collective& outer, const Collective& call) {
       call.start_ns < outer.start_ns || call.end_ns > outer.end_ns) {
     return false;
   }
-  if (!outer.bytes) outer.bytes = call.bytes;
-  if (!outer.dtype) outer.dtype = call.dtype;
-  outer.integers = outer.integers || call.integers;
+  complete(outer, call);
   return true;
 }
 
@@ -117,9 +127,7 @@ void describe_kernels(std::deque<Collective>& kernels, const std::deque<Collecti
     const auto index = static_cast<std::size_t>(call - calls.begin());
     if (!used[index]) {  // a call of several kernels has its bytes once
       kernel.operation = call->operation;
-      if (!kernel.bytes) kernel.bytes = call->bytes;
-      if (!kernel.dtype) kernel.dtype = call->dtype;
-      kernel.integers = kernel.integers || call->integers;
+      complete(kernel, *call);
     }
     used[index] = true;
   }

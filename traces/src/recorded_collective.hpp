@@ -22,9 +22,11 @@ struct Collective {
   bool integers = false;       ///< DDP's map of used parameters, for one, but never a gradient
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::int64_t launch_ns = 0;  ///< kernels only
-  std::uint16_t thread = 0;    ///< kernels: the launching thread
-  std::int64_t channels = 0;   ///< kernels: thread blocks, one a channel; 0 where not recorded
+  std::int64_t launch_ns = 0;   ///< kernels only
+  std::uint16_t thread = 0;     ///< kernels: the launching thread
+  std::string group;            ///< its description, else its name; empty where not recorded
+  std::int64_t group_size = 0;  ///< ranks; 0 where not recorded
+  std::int64_t channels = 0;    ///< kernels: thread blocks, one a channel; 0 where not recorded
 };
 
 bool is_nccl_kernel(std::string_view name);

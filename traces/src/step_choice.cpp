@@ -9,6 +9,7 @@
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/quantile.hpp"
+#include "micro_batches.hpp"
 #include "step_sample.hpp"
 
 namespace ddpsim {
@@ -21,8 +22,9 @@ struct Candidate {
   std::int64_t backward_ns = 0;
   std::size_t gradients = 0;
   bool has_successor = false;  ///< without one, when the next step would begin is not known
-  bool reduced = false;  ///< its reducer's all-reduces are there: it did not run under no_sync()
-  StepSample sample;
+  PassEvidence evidence = {};
+  bool last = true;  ///< of the micro-batches of its step
+  StepSample sample = {};
 };
 
 [[noreturn]] void refuse(const std::string& file, std::string message, std::string hint) {
@@ -35,10 +37,17 @@ std::vector<Candidate> complete_steps(const TraceRecords& records, const std::st
   for (std::size_t i = 0; i < records.steps().size(); ++i) {
     const auto step = recorded_step(records, i);
     if (!step) continue;
-    candidates.push_back({i, step->name, step->backward_end_ns - step->backward_start_ns,
-                          step->gradients.size(),
-                          i + 1 < records.steps().size() && first_activity(records, i + 1),
-                          !step->reducer.empty(), sample_of(records, i, *step)});
+    const HostSpan& span = records.steps()[i].span;
+    candidates.push_back(
+        {.step = i,
+         .name = step->name,
+         .backward_ns = step->backward_end_ns - step->backward_start_ns,
+         .gradients = step->gradients.size(),
+         .has_successor = i + 1 < records.steps().size() && first_activity(records, i + 1),
+         .evidence = {.step = i,
+                      .reduced = !step->reducer.empty() || step->last_bucket_ns,
+                      .optimized = records.optimizer_end(span.start_ns, span.end_ns).has_value()},
+         .sample = sample_of(records, i, *step)});
     most = std::max(most, step->gradients.size());
   }
   std::erase_if(candidates, [&](const Candidate& one) { return one.gradients < most; });
@@ -49,25 +58,22 @@ std::vector<Candidate> complete_steps(const TraceRecords& records, const std::st
   return candidates;
 }
 
-/// The lower median by backward of those worth taking, and the sentence that says so. A micro-batch under
-/// no_sync() is no whole step; of a step that none follows, nobody knows the period.
+/// The lower median by backward of those worth taking, and the sentence that says so. Of micro-batches
+/// only the last ends a step; of a step that none follows, nobody knows the period.
 std::pair<Candidate, std::string> median_step(const std::vector<Candidate>& candidates,
                                               const std::string& names) {
   const std::size_t count = candidates.size();
-  const bool reduced = std::ranges::any_of(candidates, &Candidate::reduced);
-  const bool some_are_not = reduced && !std::ranges::all_of(candidates, &Candidate::reduced);
-  const bool followed = std::ranges::any_of(candidates, [&](const Candidate& one) {
-    return one.has_successor && one.reduced == reduced;
-  });
+  const bool accumulated = !std::ranges::all_of(candidates, &Candidate::last);
+  const bool followed = std::ranges::any_of(
+      candidates, [](const Candidate& one) { return one.has_successor && one.last; });
   std::vector<std::pair<std::int64_t, std::size_t>> by_backward;
   for (std::size_t i = 0; i < count; ++i)
-    if (candidates[i].reduced == reduced && (candidates[i].has_successor || !followed))
+    if (candidates[i].last && (candidates[i].has_successor || !followed))
       by_backward.emplace_back(candidates[i].backward_ns, i);
-  const std::string among =
-      by_backward.size() == count
-          ? ""
-          : fmt::format(" of the {} that {}", by_backward.size(),
-                        some_are_not ? "all-reduce their gradients" : "another follows");
+  const std::string among = by_backward.size() == count
+                                ? ""
+                                : fmt::format(" of the {} that {}", by_backward.size(),
+                                              accumulated ? "end a step" : "another follows");
   const Candidate& chosen = candidates[quantile(std::move(by_backward), 0.5).second];
   return {chosen, fmt::format("{} complete iteration{} ({}); took {}, the lower median by backward "
                               "window{} ({:.3f} ms)",
@@ -100,6 +106,21 @@ std::pair<Candidate, std::string> choose(const std::vector<Candidate>& candidate
   return median_step(candidates, names);
 }
 
+/// Steps that were taken apart, and what nobody can tell of them.
+void note_parts(const TraceRecords& records, ChosenStep& result) {
+  const auto divided =
+      std::ranges::find_if(records.steps(), [](const StepMarker& step) { return step.parts > 1; });
+  if (divided == records.steps().end()) return;
+  result.recognised.push_back(
+      fmt::format("one step of the trace holds {} backward passes: taken apart", divided->parts));
+  if (records.optimizers_seen() || result.accumulate > 1) return;
+  result.warnings.push_back(
+      fmt::format("no Optimizer.step is recorded, so whether these {0} passes are steps or "
+                  "micro-batches of one is "
+                  "not known: they are taken for steps; for micro-batches pass --accumulate {0}",
+                  divided->parts));
+}
+
 }  // namespace
 
 ChosenStep choose_step(const TraceRecords& records, const ImportOptions& options,
@@ -109,19 +130,26 @@ ChosenStep choose_step(const TraceRecords& records, const ImportOptions& options
   if (const std::size_t steps = records.steps().size(); complete.size() < steps)
     result.warnings.push_back(fmt::format("{} of {} steps are not complete and were left out",
                                           steps - complete.size(), steps));
-  const auto reduced =
-      static_cast<std::size_t>(std::ranges::count_if(complete, &Candidate::reduced));
-  if (reduced > 0 && reduced < complete.size())
-    result.warnings.push_back(fmt::format(
-        "{} of {} steps launch no all-reduce: they ran under no_sync(), as micro-batches of a "
-        "step; to simulate it whole, pass --accumulate {}",
-        complete.size() - reduced, complete.size(), (complete.size() + reduced / 2) / reduced));
+  std::vector<PassEvidence> passes;
+  for (const Candidate& one : complete) passes.push_back(one.evidence);
+  MicroBatches accumulation = micro_batches(passes);
+  for (std::size_t i = 0; i < complete.size(); ++i) complete[i].last = accumulation.last[i];
+  result.accumulate = accumulation.count;
+  if (!accumulation.recognised.empty())
+    result.recognised.push_back(std::move(accumulation.recognised));
+  if (!accumulation.warning.empty()) result.warnings.push_back(std::move(accumulation.warning));
+  note_parts(records, result);
   auto [chosen, sentence] = choose(complete, options, file);
   result.index = chosen.step;
   result.step = recorded_step(records, chosen.step).value();
   result.recognised.push_back(std::move(sentence));
+  if (!chosen.last)
+    result.warnings.push_back(
+        fmt::format("{} is not the last micro-batch of its step: neither all-reduces nor the "
+                    "optimizer are in it",
+                    chosen.name));
   for (Candidate& one : complete)
-    if (one.reduced == chosen.reduced) result.complete.push_back(std::move(one.sample));
+    if (one.last == chosen.last) result.complete.push_back(std::move(one.sample));
   return result;
 }
 

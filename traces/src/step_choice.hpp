@@ -16,6 +16,7 @@ struct ChosenStep {
   std::size_t index = 0;  ///< among the steps of the trace
   RecordedStep step;
   std::vector<StepSample> complete;  ///< every complete step, this one among them
+  int accumulate = 1;  ///< micro-batches of a step; the one chosen is the last of them
   std::vector<std::string> recognised;
   std::vector<std::string> warnings;
 };

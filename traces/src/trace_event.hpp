@@ -12,6 +12,7 @@ enum class EventKind {
   other,
   cpu_op,
   annotation,  ///< user_annotation, on the host
+  python,      ///< a frame of with_stack=True, of which only the name is read
   runtime,     ///< cuda_runtime, cuda_driver, hip_runtime: the host enqueues
   kernel,
   memory,  ///< gpu_memcpy, gpu_memset
@@ -28,7 +29,9 @@ struct TraceEvent {
   std::optional<std::int64_t> device;
   std::string_view collective;           ///< "Collective name"
   std::optional<std::int64_t> elements;  ///< "In msg nelems"
-  std::string_view dtype;                ///< "Float", "Half", …
+  std::string_view group;                ///< "Process Group Description", else "Process Group Name"
+  std::optional<std::int64_t> group_size;
+  std::string_view dtype;              ///< "Float", "Half", …
   std::string_view dims;               ///< "Input Dims" as written; with `types` only where wanted
   std::string_view types;              ///< "Input type" as written
   std::optional<std::int64_t> blocks;  ///< first of "grid": NCCL runs one thread block a channel

@@ -45,8 +45,9 @@ void read_job(std::string_view text, TraceHeader& header) {
     header.world_size = static_cast<int>(number);
   }
   if ((*element)["rank"].get(number) == simdjson::SUCCESS) header.rank = number;
-  std::string_view version;
-  if ((*element)["nccl_version"].get(version) == simdjson::SUCCESS) header.nccl_version = version;
+  std::string_view word;
+  if ((*element)["backend"].get(word) == simdjson::SUCCESS) header.backend = word;
+  if ((*element)["nccl_version"].get(word) == simdjson::SUCCESS) header.nccl_version = word;
 }
 
 std::vector<std::string> name_words(std::string_view text) {

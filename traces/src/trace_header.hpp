@@ -15,6 +15,7 @@ struct TraceHeader {
   std::optional<int> world_size;
   std::optional<std::int64_t> rank;
   std::string nccl_version;
+  std::string backend;  ///< "nccl", "gloo"; empty when not recorded
 };
 
 /// `device` is the GPU the events ran on; without it the first one counts.

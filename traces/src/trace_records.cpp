@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "backward_passes.hpp"
 #include "trace_limits.hpp"
 #include "trace_names.hpp"
 
@@ -41,6 +42,10 @@ void sort_by(List& list, Key key) {
 }  // namespace
 
 void TraceRecords::add(const TraceEvent& event) {
+  if (event.kind == EventKind::python) {
+    note_name(event.name);
+    return;
+  }
   ++events_;
   packed(event.start_ns);  // refuses what the records cannot hold
   packed(event.end_ns());
@@ -61,20 +66,30 @@ void TraceRecords::add(const TraceEvent& event) {
     case EventKind::legacy:
       ++legacy_events_;
       break;
+    case EventKind::python:
     case EventKind::other:
       break;
   }
 }
 
+void TraceRecords::note_name(std::string_view name) {
+  if (const auto scheme = named_scheme(name)) {
+    std::string& first = named_[static_cast<std::size_t>(*scheme)];
+    if (first.empty()) first = name;
+  }
+}
+
 void TraceRecords::add_host_operation(const TraceEvent& event) {
   const std::string_view name = event.name;
+  host_operations_ += event.kind == EventKind::cpu_op ? 1 : 0;
+  note_name(name.starts_with(kEvaluate) ? name.substr(kEvaluate.size()) : name);
   if (name.starts_with(kEvaluate)) {
     note_node(event, name.substr(kEvaluate.size()));
   } else if (name == kAccumulateGrad) {
     gradients_.push_back({pack_node(event), shapes_.index(event.dims, event.types)});
   } else if (name.starts_with(kStepMarker)) {
     steps_.push_back(
-        {std::string(name), {event.start_ns, event.end_ns(), thread_index(event.thread)}});
+        {std::string(name), {event.start_ns, event.end_ns(), thread_index(event.thread)}, 1});
     calling_threads_[steps_.back().span.thread] = true;
   } else if (name.starts_with(kOptimizerStep)) {
     optimizers_.push_back({event.start_ns, event.end_ns(), thread_index(event.thread)});
@@ -221,6 +236,10 @@ void TraceRecords::finish() {
   describe_kernels(kernels_, calls_);
   find_autograd_threads();
   find_steps();
+  std::deque<StepMarker> whole;
+  whole.swap(steps_);
+  for (const StepMarker& step : whole)
+    for (StepMarker& part : split_by_passes(*this, step)) steps_.push_back(std::move(part));
 }
 
 void TraceRecords::find_autograd_threads() {
@@ -243,8 +262,8 @@ void TraceRecords::find_autograd_threads() {
 
 void TraceRecords::find_steps() {
   sort_by(steps_, [](const StepMarker& step) { return step.span.start_ns; });
-  if (!steps_.empty() || events_ == 0) return;
   sort_by(optimizers_, [](const HostSpan& span) { return span.end_ns; });
+  if (!steps_.empty() || events_ == 0) return;
   // A step may run several optimizers: its end is that of the last one before gradients come again.
   std::vector<std::int64_t> ends;
   for (std::size_t i = 0; i < optimizers_.size(); ++i) {
@@ -253,10 +272,10 @@ void TraceRecords::find_steps() {
     if (last || !nodes(Node::gradient, end, optimizers_[i + 1].end_ns).empty()) ends.push_back(end);
   }
   for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
-    steps_.push_back({"step " + std::to_string(i), {ends[i], ends[i + 1], 0}});
+    steps_.push_back({"step " + std::to_string(i), {ends[i], ends[i + 1], 0}, 1});
   }
   step_source_ = steps_.empty() ? StepSource::whole : StepSource::optimizer;
-  if (steps_.empty()) steps_.push_back({"the whole trace", {first_ns_, last_ns_ + 1, 0}});
+  if (steps_.empty()) steps_.push_back({"the whole trace", {first_ns_, last_ns_ + 1, 0}, 1});
 }
 
 Activity TraceRecords::activity(std::size_t index) const {
@@ -300,6 +319,25 @@ std::vector<HostSpan> TraceRecords::nodes(Node kind, std::int64_t from_ns,
     for (; at != list.end() && start_of(*at) < to_ns; ++at) found.push_back(unpack_node(*at));
     return found;
   });
+}
+
+std::size_t TraceRecords::first_launched_at(std::int64_t time_ns) const {
+  const auto launch_of = [&](const PackedActivity& record) {
+    return unpacked(record.launch_low, record.launch_high);
+  };
+  const auto at = std::partition_point(
+      activities_.begin(), activities_.end(),
+      [&](const PackedActivity& record) { return launch_of(record) < time_ns; });
+  return static_cast<std::size_t>(at - activities_.begin());
+}
+
+std::optional<std::int64_t> TraceRecords::optimizer_end(std::int64_t from_ns,
+                                                        std::int64_t to_ns) const {
+  std::optional<std::int64_t> end;
+  for (const HostSpan& span : optimizers_)
+    if (span.start_ns >= from_ns && span.start_ns < to_ns)
+      end = std::max(end.value_or(span.end_ns), span.end_ns);
+  return end;
 }
 
 std::size_t TraceRecords::node_count(Node kind) const {

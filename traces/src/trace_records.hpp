@@ -6,6 +6,7 @@
 // nanoseconds around the first one seen: three days.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -16,6 +17,7 @@
 
 #include "recorded_collective.hpp"
 #include "recorded_tensor.hpp"
+#include "scheme_names.hpp"
 #include "trace_event.hpp"
 
 namespace ddpsim {
@@ -38,8 +40,9 @@ struct HostSpan {
 };
 
 struct StepMarker {
-  std::string name;  ///< "ProfilerStep#102"
+  std::string name;  ///< "ProfilerStep#102"; "ProfilerStep#102 (2 of 3)" of three passes in one
   HostSpan span;
+  std::size_t parts = 1;  ///< backward passes of the step it was taken out of
 };
 
 class TraceRecords {
@@ -52,6 +55,7 @@ class TraceRecords {
   // In order of launch or start.
   Activity activity(std::size_t index) const;
   std::size_t activity_count() const { return activities_.size(); }
+  std::size_t first_launched_at(std::int64_t time_ns) const;  ///< or later
   const std::deque<StepMarker>& steps() const { return steps_; }
   const std::deque<Collective>& kernels() const { return kernels_; }  ///< NCCL only
   const std::deque<Collective>& calls() const { return calls_; }
@@ -69,11 +73,21 @@ class TraceRecords {
   /// Threads that run backward's GPU work. The thread that calls backward() runs the nodes of CPU
   /// tensors; it counts only where no other thread runs any node.
   bool is_autograd_thread(std::uint16_t thread) const { return autograd_threads_.at(thread); }
+  /// Ran a step marker or the optimizer.
+  bool is_calling_thread(std::uint16_t thread) const { return calling_threads_.at(thread); }
+  /// End of the last Optimizer.step that began within; absent where none did.
+  std::optional<std::int64_t> optimizer_end(std::int64_t from_ns, std::int64_t to_ns) const;
+  bool optimizers_seen() const { return !optimizers_.empty(); }
+  /// The event that names a scheme other than DDP; empty where none does.
+  const std::string& named(NamedScheme scheme) const {
+    return named_[static_cast<std::size_t>(scheme)];
+  }
   /// Null where the gradient's shape was not recorded.
   const RecordedTensor* shape(const HostSpan& gradient) const {
     return shapes_.find(gradient.shape);
   }
 
+  std::int64_t host_operations() const { return host_operations_; }
   std::int64_t unlaunched() const { return unlaunched_; }  ///< activities whose launch is not there
   std::int64_t early() const { return early_; }  ///< activities that start before their launch
   bool ddp_hooks() const { return ddp_hooks_; }
@@ -115,6 +129,7 @@ class TraceRecords {
     std::optional<std::size_t> kernel;  ///< index into kernels_
   };
 
+  void note_name(std::string_view name);
   void add_host_operation(const TraceEvent& event);
   void add_launch(const TraceEvent& event);
   void add_gpu_activity(const TraceEvent& event);
@@ -158,6 +173,8 @@ class TraceRecords {
   std::int64_t early_ = 0;
   std::int64_t first_ns_ = INT64_MAX;
   std::int64_t last_ns_ = INT64_MIN;
+  std::array<std::string, kNamedSchemes> named_;
+  std::int64_t host_operations_ = 0;
   bool evaluate_seen_ = false;
   bool graph_launched_ = false;
   bool ddp_hooks_ = false;

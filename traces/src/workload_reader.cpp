@@ -29,6 +29,7 @@ constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // a file is read wh
 constexpr std::size_t kMostParameters = 1'000'000;
 constexpr std::size_t kMostSteps = 100'000;
 constexpr std::int64_t kMostCount = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMostMicroBatches = 100'000;  // as many as --accumulate takes
 /// Eleven days: a step adds up to nine such times, which then stays inside 63 bits of picoseconds.
 constexpr Duration kLongest = Duration::microseconds(1e12);
 
@@ -382,7 +383,8 @@ void WorkloadReader::read_buffers(const Cursor& list) {
 void WorkloadReader::read_recorded_with(const Cursor& cursor, RecordedWith& recorded) {
   const Object object =
       cursor.object({"ddp_hooks", "world_size", "nccl", "nccl_kernels", "exposed_us", "finalize_us",
-                     "buffer_broadcast_us", "compiled_gradients", "wire_dtype", "collectives"});
+                     "buffer_broadcast_us", "compiled_gradients", "wire_dtype", "reduced_by",
+                     "accumulate", "collectives"});
   if (const auto hooks = object.optional("ddp_hooks")) recorded.ddp_hooks = hooks->boolean();
   if (const auto world = object.optional("world_size")) {
     recorded.world_size = static_cast<int>(world->integer(1, 1'000'000'000));
@@ -400,6 +402,12 @@ void WorkloadReader::read_recorded_with(const Cursor& cursor, RecordedWith& reco
   }
   if (const auto wire = object.optional("wire_dtype"))
     recorded.wire = dtype_from_name(wire->choice({"float16", "bfloat16"}));
+  if (const auto by = object.optional("reduced_by"))
+    recorded.reduced_by =
+        reduced_by_from_word(by->choice({"reducer", "compiled", "hooks", "script"}))
+            .value_or(ReducedBy::reducer);
+  if (const auto accumulate = object.optional("accumulate"))
+    recorded.accumulate = static_cast<int>(accumulate->integer(1, kMostMicroBatches));
   recorded.exposed = optional_time(object, "exposed_us");
   recorded.finalize = optional_time(object, "finalize_us");
   recorded.buffer_broadcast = optional_time(object, "buffer_broadcast_us");

@@ -108,6 +108,9 @@ void write_recorded_with(JsonWriter& json, const RecordedWith& recorded) {
   if (recorded.compiled_gradients > 0)
     json.key("compiled_gradients").integer(recorded.compiled_gradients);
   if (recorded.wire) json.key("wire_dtype").string(name_of(*recorded.wire));
+  if (recorded.reduced_by != ReducedBy::reducer)
+    json.key("reduced_by").string(word_of(recorded.reduced_by));
+  if (recorded.accumulate > 1) json.key("accumulate").integer(recorded.accumulate);
   if (!recorded.collectives.empty()) write_collectives(json, recorded.collectives);
   json.end_object();
 }

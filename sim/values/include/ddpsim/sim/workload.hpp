@@ -77,6 +77,13 @@ struct RecordedCollective {
   bool operator==(const RecordedCollective&) const = default;
 };
 
+/// What all-reduced the recorded gradients: DDP's reducer, nodes that torch.compile made, hooks that are not
+/// DDP's, or the script after backward.
+enum class ReducedBy { reducer, compiled, hooks, script };
+/// "reducer", "compiled", "hooks", "script".
+std::string_view word_of(ReducedBy reduced_by);
+std::optional<ReducedBy> reduced_by_from_word(std::string_view word);
+
 /// What the recording already contains.
 struct RecordedWith {
   bool ddp_hooks = false;  ///< copies into buckets are part of `ready` and of backward
@@ -86,7 +93,9 @@ struct RecordedWith {
   std::optional<Duration> exposed;   ///< tail of communication after backward compute
   std::optional<Duration> finalize;  ///< copies out of the buckets
   std::optional<Duration> buffer_broadcast;     ///< the part of forward spent in it
-  std::vector<RecordedCollective> collectives;  ///< the reducer's, in launch order
+  std::vector<RecordedCollective> collectives;  ///< the gradients' all-reduces, in launch order
+  ReducedBy reduced_by = ReducedBy::reducer;
+  int accumulate = 1;  ///< micro-batches of a step; the one recorded is the last, which all-reduces
   /// Gradients that came out of compiled autograd nodes (torch.compile), each node's at its end.
   std::int64_t compiled_gradients = 0;
   /// Type the reducer's all-reduces carried where it was not the gradients': a communication hook

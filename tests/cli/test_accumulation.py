@@ -1,0 +1,53 @@
+"""Gradient accumulation that was recorded is the default of --accumulate."""
+
+import pathlib
+import tempfile
+import unittest
+
+from command import answer, workload, write_json
+
+CLUSTER = "node:1 gpu:2xV100 nvlink:6x25GBps:mesh"
+
+
+class Accumulation(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        document = workload([{"name": "w", "shape": [1 << 20], "dtype": "float32"}], [0])
+        document["forward"] = {"duration_us": 500}
+        self.plain = write_json(pathlib.Path(folder.name) / "plain.json", document)
+        document["recorded_with"] = {"accumulate": 3}
+        self.recorded = write_json(pathlib.Path(folder.name) / "recorded.json", document)
+
+    def test_what_was_recorded_is_the_default_and_said(self):
+        for command in ("simulate", "tune"):
+            recorded = answer(command, self.recorded, CLUSTER)
+            asked = answer(command, self.plain, CLUSTER, "--accumulate", "3")
+            said = [w for w in recorded["warnings"] if "gradient accumulation" in w]
+            self.assertEqual(len(said), 1)
+            self.assertIn("3 micro-batches a step: simulated as recorded (--accumulate)", said[0])
+            self.assertEqual(recorded.get("iteration_us", recorded.get("default")),
+                             asked.get("iteration_us", asked.get("default")))
+        compared = answer("compare", self.recorded, CLUSTER, CLUSTER)
+        self.assertTrue(any("gradient accumulation" in w for w in compared["warnings"]))
+
+    def test_what_is_asked_for_wins(self):
+        one = answer("simulate", self.recorded, CLUSTER, "--accumulate", "1")
+        self.assertEqual(one["iteration_us"], answer("simulate", self.plain, CLUSTER)["iteration_us"])
+        self.assertTrue(any("simulated with --accumulate 1" in w for w in one["warnings"]))
+        self.assertLess(one["iteration_us"], answer("simulate", self.recorded, CLUSTER)["iteration_us"])
+
+    def test_what_the_reducer_did_not_reduce_gets_no_cap(self):
+        document = workload([{"name": "w", "shape": [1 << 20], "dtype": "float32"}], [0])
+        document["forward"] = {"duration_us": 500}
+        for word, said in (("script", "the script"), ("hooks", "hooks of its own"), ("compiled", "torch.compile")):
+            document["recorded_with"] = {"reduced_by": word}
+            path = write_json(self.plain.parent / "other.json", document)
+            simulated = answer("simulate", path, CLUSTER)
+            self.assertTrue(any(said in w and "bucketing is not how this job ran" in w for w in simulated["warnings"]))
+            self.assertIn("no bucket cap was in force", str(answer("tune", path, CLUSTER)["recommended"]))
+            self.assertEqual(answer("compare", path, CLUSTER, CLUSTER)["schema"], "ddpsim.compare/1")
+
+
+if __name__ == "__main__":
+    unittest.main()
