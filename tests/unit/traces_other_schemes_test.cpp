@@ -72,6 +72,8 @@ TEST_CASE("other schemes: DDP beside other groups is DDP, and so is a job that e
     CAPTURE(operations.size());
     CHECK_NOTHROW(step_with(operations).ddp().import());
   }
+  // What is gathered for a metric is less than the parameters, whoever reduces them.
+  CHECK_NOTHROW(step_with({"allreduce", "allreduce", "_allgather_base"}).import());
   const Imported beside = step_with({"all_to_allv", "all_to_allv", "allreduce"}).ddp().import();
   CHECK(mentions(beside.recognised, "beside the gradients' all-reduces: 2 all-to-alls; they stay"));
   CHECK(beside.workload.recorded_with.collectives.size() == 1);

@@ -163,6 +163,11 @@ std::string Scheme::sharded() const {
   std::vector<Collective> gathered = all(kAllGather);
   std::erase_if(gathered, [&](const Collective& one) { return phase(one) != Phase::behind; });
   if (!carry_gradients(gathered, step_)) return "";
+  // All ranks' parts together are the parameters: what is gathered for a metric is less.
+  const auto part =
+      static_cast<double>(elements_of(gathered).value_or(0)) * world_size_.value_or(1);
+  const auto whole = static_cast<double>(elements_of(step_.reducer).value_or(0));
+  if (part < whole) return "";
   return fmt::format("{} after backward: each rank updates its own part of the parameters, {}",
                      counted(std::ssize(gathered), kAllGather.words), who_shards());
 }

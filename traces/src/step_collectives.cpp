@@ -123,14 +123,19 @@ void add_collectives(const TraceRecords& records, const HostSpan& span, Recorded
   Sorter(records, span, step).run();
 }
 
-bool carry_gradients(const std::vector<Collective>& collectives, const RecordedStep& step) {
-  const auto gradients = static_cast<std::int64_t>(step.gradients.size());
+std::optional<std::int64_t> elements_of(const std::vector<Collective>& collectives) {
   std::int64_t elements = 0;
   for (const Collective& one : collectives) {
-    if (!one.bytes || !one.dtype) return static_cast<std::int64_t>(collectives.size()) >= gradients;
-    elements += one.bytes->count() / element_size(*one.dtype);
+    if (!one.bytes || !one.dtype) return std::nullopt;
+    if (__builtin_add_overflow(elements, one.bytes->count() / element_size(*one.dtype), &elements))
+      return std::nullopt;
   }
-  return !collectives.empty() && elements >= gradients;
+  return elements;
+}
+
+bool carry_gradients(const std::vector<Collective>& collectives, const RecordedStep& step) {
+  return !collectives.empty() &&
+         elements_of(collectives).value_or(std::ssize(collectives)) >= std::ssize(step.gradients);
 }
 
 }  // namespace ddpsim

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "gradient_ready.hpp"
@@ -16,6 +17,9 @@ const HostSpan* last_before(const std::vector<HostSpan>& spans, std::int64_t tim
 
 /// Fills what `step` holds of collectives; its gradients and its backward are there already.
 void add_collectives(const TraceRecords& records, const HostSpan& span, RecordedStep& step);
+
+/// Absent where one of them has no size.
+std::optional<std::int64_t> elements_of(const std::vector<Collective>& collectives);
 
 /// As many elements as there are gradients or, where sizes are not recorded, as many calls: a loss or a norm
 /// that is averaged carries fewer.
