@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "backward_passes.hpp"
 #include "trace_limits.hpp"
 #include "trace_names.hpp"
 
@@ -16,8 +15,6 @@ constexpr std::uint16_t kLongDuration = 0x4000;
 constexpr std::uint16_t kLongDelay = 0x2000;
 constexpr std::uint16_t kThread = 0x1fff;
 constexpr std::size_t kMostThreads = kThread;
-
-constexpr std::uint16_t kNodeInMicroseconds = 0x8000;
 
 std::uint32_t short_duration(std::int64_t ns, bool& in_microseconds) {
   in_microseconds = ns > std::int64_t{UINT32_MAX};
@@ -236,46 +233,7 @@ void TraceRecords::finish() {
   describe_kernels(kernels_, calls_);
   find_autograd_threads();
   find_steps();
-  std::deque<StepMarker> whole;
-  whole.swap(steps_);
-  for (const StepMarker& step : whole)
-    for (StepMarker& part : split_by_passes(*this, step)) steps_.push_back(std::move(part));
-}
-
-void TraceRecords::find_autograd_threads() {
-  bool others = false;
-  const auto note = [&](const auto& list) {
-    for (const PackedNode& node : list) {
-      const auto thread = static_cast<std::uint16_t>(node.thread & ~kNodeInMicroseconds);
-      autograd_threads_[thread] = true;
-      others = others || !calling_threads_[thread];
-    }
-  };
-  note(any_);
-  note(gradients_);
-  note(gradients_with_hooks_);
-  if (!others) return;
-  for (std::size_t i = 0; i < calling_threads_.size(); ++i) {
-    if (calling_threads_[i]) autograd_threads_[i] = false;
-  }
-}
-
-void TraceRecords::find_steps() {
-  sort_by(steps_, [](const StepMarker& step) { return step.span.start_ns; });
-  sort_by(optimizers_, [](const HostSpan& span) { return span.end_ns; });
-  if (!steps_.empty() || events_ == 0) return;
-  // A step may run several optimizers: its end is that of the last one before gradients come again.
-  std::vector<std::int64_t> ends;
-  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
-    const std::int64_t end = optimizers_[i].end_ns;
-    const bool last = i + 1 == optimizers_.size();
-    if (last || !nodes(Node::gradient, end, optimizers_[i + 1].end_ns).empty()) ends.push_back(end);
-  }
-  for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
-    steps_.push_back({"step " + std::to_string(i), {ends[i], ends[i + 1], 0}, 1});
-  }
-  step_source_ = steps_.empty() ? StepSource::whole : StepSource::optimizer;
-  if (steps_.empty()) steps_.push_back({"the whole trace", {first_ns_, last_ns_ + 1, 0}, 1});
+  divide_steps();
 }
 
 Activity TraceRecords::activity(std::size_t index) const {
@@ -329,15 +287,6 @@ std::size_t TraceRecords::first_launched_at(std::int64_t time_ns) const {
       activities_.begin(), activities_.end(),
       [&](const PackedActivity& record) { return launch_of(record) < time_ns; });
   return static_cast<std::size_t>(at - activities_.begin());
-}
-
-std::optional<std::int64_t> TraceRecords::optimizer_end(std::int64_t from_ns,
-                                                        std::int64_t to_ns) const {
-  std::optional<std::int64_t> end;
-  for (const HostSpan& span : optimizers_)
-    if (span.start_ns >= from_ns && span.start_ns < to_ns)
-      end = std::max(end.value_or(span.end_ns), span.end_ns);
-  return end;
 }
 
 std::size_t TraceRecords::node_count(Node kind) const {

@@ -108,6 +108,7 @@ class TraceRecords {
     std::uint16_t launch_high;
     std::uint16_t thread_and_flags;
   };
+  static constexpr std::uint16_t kNodeInMicroseconds = 0x8000;
   /// 12 bytes. The top bit of `thread` says that the duration is in microseconds.
   struct PackedNode {
     std::uint32_t start_low;
@@ -145,6 +146,7 @@ class TraceRecords {
   void note_node(const TraceEvent& event, std::string_view node);
   void find_autograd_threads();
   void find_steps();
+  void divide_steps();
 
   std::optional<std::int64_t> origin_ns_;
   std::deque<PackedActivity> activities_;
