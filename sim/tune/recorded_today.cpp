@@ -118,7 +118,8 @@ bool is_recorded_on(const Workload& workload, const Cluster& cluster) {
 
 bool is_inside(const RecordedBucket& bucket, bool waits_apart) {
   if (!waits_apart) return bucket.predicted <= bucket.least;
-  constexpr double kRepeats = 0.1;  // a transfer of one step, from clocks that agree to microseconds
+  constexpr double kRepeats =
+      0.1;  // a transfer of one step, from clocks that agree to microseconds
   return bucket.predicted >= bucket.least.scaled(1 - kRepeats) &&
          bucket.predicted <= bucket.most.scaled(1 + kRepeats);
 }
