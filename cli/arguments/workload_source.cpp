@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -18,13 +19,11 @@ namespace {
 LoadedWorkload load_estimate(const std::string& text) {
   const EstimateSpec spec = parse_estimate_spec(text);
   const std::optional<GpuModel> gpu = find_gpu(spec.gpu);
-  if (!gpu) {
-    const std::vector<std::string> known = gpu_names();
+  if (!gpu)
     throw InputError({.file = in_quotes(text),
                       .where = "",
-                      .message = fmt::format("there is no GPU {}", in_quotes(spec.gpu)),
-                      .hint = did_you_mean_or_known(spec.gpu, known)});
-  }
+                      .message = "unknown GPU " + in_quotes(spec.gpu),
+                      .hint = gpus_instead_of(spec.gpu)});
   return {estimate_workload(spec, *gpu), estimate_warnings(spec, *gpu)};
 }
 
@@ -45,6 +44,15 @@ LoadedWorkload load_estimate(const std::string& text) {
 }
 
 }  // namespace
+
+bool is_workload(const std::string& text) {
+  std::error_code error;
+  if (std::filesystem::exists(text, error)) return is_recording(text);
+  if (bundled_workload(text)) return true;
+  const std::string model = text.substr(0, text.find('@'));
+  const std::vector<std::string> models = model_names();
+  return std::find(models.begin(), models.end(), model) != models.end();
+}
 
 LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model,
                              Timing timing) {

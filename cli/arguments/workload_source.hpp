@@ -22,4 +22,7 @@ struct LoadedWorkload {
 LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model,
                              Timing timing = Timing::recorded);
 
+/// Whether a text can only mean a workload: whatever it holds, read it with load_workload. Throws nothing.
+bool is_workload(const std::string& text);
+
 }  // namespace ddpsim

@@ -16,6 +16,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/reports/calibration_report.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/kind_words.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
@@ -100,6 +101,8 @@ int run(const CalibrateArguments& arguments) {
   for (const MeasuredLog& log : logs) require_nodes_as_large(log, cluster);
   if (cluster.calibration)
     report.warnings.push_back(replaced_logs(*cluster.calibration, report.cluster));
+  if (const std::string assumed = assumed_of_amd(cluster); !assumed.empty())
+    report.warnings.push_back(assumed);
   const FitOptions options{.nccl = fallback, .keep_unhealthy = arguments.keep_unhealthy};
   report.fit = fit_calibration(logs, cluster_at, options);
   report.shapes_left_out = leave_shapes_out(logs, cluster_at, options, report.fit);

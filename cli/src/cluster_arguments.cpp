@@ -187,8 +187,11 @@ void require_choice(const ClusterArguments& arguments, const Cluster& cluster,
 
 std::vector<std::string> cluster_warnings(const Cluster& cluster, const CollectiveTuning& tuning,
                                           const std::vector<Bytes>& sizes) {
+  const std::string amd = assumed_of_amd(cluster);
+  std::vector<std::string> warnings;
+  if (!amd.empty()) warnings.push_back(amd);
   if (!cluster.calibration) {
-    std::vector<std::string> warnings = implausible_figures(cluster);
+    for (std::string& figure : implausible_figures(cluster)) warnings.push_back(std::move(figure));
     if (!cluster.verified)
       warnings.push_back(fmt::format(
           "no measurement stands behind cluster \"{}\": its figures are its specification",
@@ -198,7 +201,6 @@ std::vector<std::string> cluster_warnings(const Cluster& cluster, const Collecti
     return warnings;
   }
   const Calibration& calibration = *cluster.calibration;
-  std::vector<std::string> warnings;
   const std::string beyond = beyond_calibration(calibration, cluster.nodes, cluster.gpus_per_node);
   if (!beyond.empty()) warnings.push_back(beyond + "; treat the result as a guess");
   for (const CalibratedShape& log : calibration.shapes)

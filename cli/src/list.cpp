@@ -36,6 +36,13 @@ std::string summary_of(const Model& model) {
                      model.sample == SampleKind::image ? "pixels a side" : "tokens");
 }
 
+std::string summary_of(const GpuModel& gpu, const GpuFamily& family) {
+  return fmt::format("{}: {:g} TFLOPS in half precision, {:g} GB/s of memory, {} GiB{}",
+                     family.name, gpu.half_tflops, gpu.memory_bandwidth.gigabytes_per_second(),
+                     gpu.memory.count() >> 30,
+                     gpu.name == "MI250X" ? "; one of the two dies of a card (GCD)" : "");
+}
+
 std::vector<Section> bundled() {
   Section workloads{"workloads", {}};
   for (const BundledWorkload& workload : bundled_workloads())
@@ -46,7 +53,11 @@ std::vector<Section> bundled() {
   Section clusters{"clusters", {}};
   for (const BundledCluster& cluster : bundled_clusters())
     clusters.rows.push_back({cluster.name, cluster.summary});
-  return {workloads, models, clusters};
+  Section gpus{"gpus", {}};
+  for (const GpuFamily& family : gpu_families())
+    for (const GpuModel& gpu : family.gpus)
+      gpus.rows.push_back({gpu.name, summary_of(gpu, family)});
+  return {workloads, models, clusters, gpus};
 }
 
 std::string json_of(const std::vector<Section>& sections) {
@@ -89,7 +100,7 @@ int run(bool json) {
 }  // namespace
 
 void add_list(CLI::App& app, std::function<int()>& action) {
-  CLI::App* command = app.add_subcommand("list", "bundled workloads, models and clusters");
+  CLI::App* command = app.add_subcommand("list", "bundled workloads, models, clusters and GPUs");
   const auto json = std::make_shared<bool>(false);
   add_json_option(*command, *json);
   add_example(*command, "ddpsim list");

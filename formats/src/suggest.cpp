@@ -99,6 +99,30 @@ std::string did_you_mean_or_known(std::string_view word, std::span<const std::st
   return did_you_mean(word, known, fmt::format("{}: {}", known_are, fmt::join(known, ", ")));
 }
 
+std::vector<std::string> spelt_alike(std::string_view word, std::span<const std::string> known,
+                                     std::size_t most) {
+  struct Near {
+    std::size_t distance;
+    std::size_t longer;  ///< or shorter, by so many letters
+    const std::string* word;
+  };
+  std::vector<Near> near;
+  if (word.size() <= kLongestWord)
+    for (const std::string& candidate : known) {
+      const std::size_t longer = std::max(word.size(), candidate.size());
+      const std::size_t shorter = std::min(word.size(), candidate.size());
+      const std::size_t distance = edit_distance(word, candidate);
+      if (2 * distance < longer) near.push_back({distance, longer - shorter, &candidate});
+    }
+  std::stable_sort(near.begin(), near.end(), [](const Near& a, const Near& b) {
+    return std::pair(a.distance, a.longer) < std::pair(b.distance, b.longer);
+  });
+  if (near.size() > most) near.resize(most);
+  std::vector<std::string> words;
+  for (const Near& one : near) words.push_back(*one.word);
+  return words;
+}
+
 std::string not_one_of(std::string_view word, std::span<const std::string> known) {
   const std::string hint = did_you_mean(word, known);
   return fmt::format("{} is not one of {}{}{}", in_quotes(word), fmt::join(known, ", "),

@@ -57,8 +57,9 @@ class CostModel {
   /// 0: outside the tensor cores.
   double tensor_tflops(Precision precision) const {
     if (half(precision)) return gpu_.half_tflops;
-    if (layer_.kind == LayerKind::convolution || precision == Precision::tf32)
-      return gpu_.tf32_tflops;
+    // cuDNN takes TensorFloat-32 unasked, MIOpen does not.
+    const bool unasked = layer_.kind == LayerKind::convolution && gpu_.vendor == GpuVendor::nvidia;
+    if (unasked || precision == Precision::tf32) return gpu_.tf32_tflops;
     return 0;
   }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/topologies/kind_words.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {
@@ -14,8 +15,8 @@ namespace {
 
 class Drawing {
  public:
-  Drawing(const NodeGraph& graph, const TerminalStyle& style)
-      : graph_(graph), style_(style), drawn_(graph.vertices.size(), false) {}
+  Drawing(const NodeGraph& graph, const TerminalStyle& style, GpuVendor vendor)
+      : graph_(graph), style_(style), vendor_(vendor), drawn_(graph.vertices.size(), false) {}
 
   std::string text() {
     for (const std::uint32_t cpu : graph_.all(VertexKind::cpu)) drawn_[cpu] = true;
@@ -86,11 +87,12 @@ class Drawing {
                              : fmt::format(" {}", printable(other.name));
       if (other.kind == VertexKind::nvswitch) text += " " + rate_text(wire.nominal);
     }
-    return text.empty() ? "" : "  NVLink" + text;
+    return text.empty() ? "" : fmt::format("  {}{}", direct_links(vendor_), text);
   }
 
   const NodeGraph& graph_;
   const TerminalStyle& style_;
+  GpuVendor vendor_;
   std::vector<bool> drawn_;
   std::string out_;
 };
@@ -101,8 +103,8 @@ std::string rate_text(Bandwidth rate) {
   return fmt::format("{:.4g} GB/s", rate.gigabytes_per_second());
 }
 
-std::string draw_node(const NodeGraph& graph, const TerminalStyle& style) {
-  return Drawing(graph, style).text();
+std::string draw_node(const NodeGraph& graph, const TerminalStyle& style, GpuVendor vendor) {
+  return Drawing(graph, style, vendor).text();
 }
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// One node as a drawn tree: CPUs, what hangs on them, and who NVLink joins.
+// One node as a drawn tree: CPUs, what hangs on them, and who NVLink, or xGMI, joins.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace ddpsim {
 
-std::string draw_node(const NodeGraph& graph, const TerminalStyle& style);
+std::string draw_node(const NodeGraph& graph, const TerminalStyle& style,
+                      GpuVendor vendor = GpuVendor::nvidia);
 
 /// "12.5 GB/s"
 std::string rate_text(Bandwidth rate);

@@ -1,5 +1,6 @@
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/topo_report.hpp"
+#include "ddpsim/topologies/plausible.hpp"
 #include "topo_words.hpp"
 
 namespace ddpsim {
@@ -35,7 +36,7 @@ void write_cluster(JsonWriter& json, const Topology& topology) {
   json.key("ranks").integer(cluster.ranks());
   json.key("gpu").string(cluster.gpu.name);
   json.key("intra").begin_object(Layout::line);
-  json.key("kind").string(kind_word(cluster.intra.kind));
+  json.key("kind").string(kind_word(cluster.intra.kind, cluster.gpu.vendor));
   write_rate(json, "per_gpu_gbps", cluster.intra.per_gpu);
   json.key("links_per_gpu").integer(cluster.intra.links_per_gpu);
   json.end_object();
@@ -83,14 +84,14 @@ void write_node_type(JsonWriter& json, const NodeType& type) {
     json.begin_object(Layout::line);
     json.key("between").strings(
         {type.graph.vertices[wire.a].name, type.graph.vertices[wire.b].name});
-    json.key("kind").string(kind_word(wire.kind));
+    json.key("kind").string(kind_word(wire.kind, type.gpu.vendor));
     if (wire.lanes > 0) json.key("links").integer(wire.lanes);
     write_rate(json, "rate_gbps", wire.nominal);
     write_rate(json, "nccl_gbps", wire.nccl);
     json.end_object();
   }
   json.end_array();
-  const ConnectionMatrix matrix = connection_matrix(type.graph);
+  const ConnectionMatrix matrix = connection_matrix(type.graph, type.gpu.vendor);
   json.key("matrix").begin_object();
   json.key("devices").strings(matrix.devices);
   json.key("cells").begin_array();
@@ -125,20 +126,29 @@ void write_node_trees(JsonWriter& json, int nodes) {
   json.end_array();
 }
 
-void write_bottleneck(JsonWriter& json, const std::optional<Bottleneck>& found) {
+void write_bottleneck(JsonWriter& json, const std::optional<Bottleneck>& found, GpuVendor vendor) {
   json.key("bottleneck");
   if (!found) return json.null();
   json.begin_object();
-  json.key("kind").string(kind_word(found->kind));
+  json.key("kind").string(kind_word(found->kind, vendor));
   json.key("link").string(found->link);
   write_rate(json, "rate_gbps", found->bandwidth);
   json.key("traffic_share").ratio(found->crossings);
   write_rate(json, "busbw_gbps", found->bus_bandwidth);
   if (found->next_kind) {
-    json.key("next_kind").string(kind_word(*found->next_kind));
+    json.key("next_kind").string(kind_word(*found->next_kind, vendor));
     write_rate(json, "next_busbw_gbps", found->next_bus_bandwidth);
   }
   json.end_object();
+}
+
+/// What the text calls assumed and doubtful.
+std::vector<std::string> warnings_of(const Cluster& cluster) {
+  std::vector<std::string> warnings = implausible_figures(cluster);
+  for (const std::string& assumed :
+       {assumed_of_amd(cluster), std::string(assumed_of_connections(cluster))})
+    if (!assumed.empty()) warnings.push_back(assumed);
+  return warnings;
 }
 
 }  // namespace
@@ -156,7 +166,8 @@ std::string topo_json(const TopoReport& report) {
   for (const NodeType& type : report.topology.node_types) write_node_type(json, type);
   json.end_array();
   write_node_trees(json, cluster.nodes);
-  write_bottleneck(json, report.bottleneck);
+  write_bottleneck(json, report.bottleneck, cluster.gpu.vendor);
+  json.key("warnings").strings(warnings_of(cluster));
   json.end_object();
   return std::move(json).finish();
 }

@@ -47,6 +47,11 @@ std::string price_text(const Price& price) {
                      printable(price.terms), printable(price.as_of), printable(price.source));
 }
 
+std::string units_of(const GpuModel& gpu) {
+  if (gpu.vendor == GpuVendor::amd) return fmt::format("{} CUs", gpu.sms);
+  return fmt::format("sm_{}, {} SMs", gpu.compute_capability, gpu.sms);
+}
+
 std::string summary(const Topology& topology, const TerminalStyle& style) {
   const Cluster& cluster = topology.cluster;
   std::string text;
@@ -56,14 +61,16 @@ std::string summary(const Topology& topology, const TerminalStyle& style) {
             ? fmt::format("{} ({}): ", printable(type.name),
                           counted(static_cast<std::uint64_t>(type.count), "node"))
             : "";
-    text += labelled("GPUs",
-                     fmt::format("{}{} × {} per node, sm_{}, {} SMs, memory {}", who,
-                                 cluster.gpus_per_node, type.gpu.name, type.gpu.compute_capability,
-                                 type.gpu.sms, rate_text(type.gpu.memory_bandwidth)),
-                     style);
+    text += labelled(
+        "GPUs",
+        fmt::format("{}{} × {} per node, {}, memory {}", who, cluster.gpus_per_node, type.gpu.name,
+                    units_of(type.gpu), rate_text(type.gpu.memory_bandwidth)),
+        style);
   }
   if (cluster.gpus_per_node > 1) text += labelled("joined by", joined_words(cluster), style);
   if (cluster.nodes > 1) text += labelled("network", network_words(topology), style);
+  if (const std::string assumed = assumed_of_amd(cluster); !assumed.empty())
+    text += labelled("assumed", assumed, style);
   if (const std::string_view assumed = assumed_of_connections(cluster); !assumed.empty())
     text +=
         labelled("assumed", fmt::format("{}; the bound above is the NICs' alone", assumed), style);
@@ -82,8 +89,8 @@ std::string summary(const Topology& topology, const TerminalStyle& style) {
   return text;
 }
 
-std::string matrix(const NodeGraph& graph, const TerminalStyle& style) {
-  const ConnectionMatrix matrix = connection_matrix(graph);
+std::string matrix(const NodeType& type, const TerminalStyle& style) {
+  const ConnectionMatrix matrix = connection_matrix(type.graph, type.gpu.vendor);
   if (matrix.devices.size() > kWidestMatrix) {
     return fmt::format("  {} devices are too many for a page; --json has them all\n",
                        matrix.devices.size());
@@ -218,11 +225,11 @@ std::string topo_text(const TopoReport& report, const TerminalStyle& style) {
   text += '\n' + summary(topology, style);
   for (const NodeType& type : topology.node_types) {
     const std::string who = topology.node_types.size() > 1 ? " of " + printable(type.name) : "";
-    text += heading("matrix" + who, style) + matrix(type.graph, style);
+    text += heading("matrix" + who, style) + matrix(type, style);
     text += heading("node" + who, style);
     if (type.pcie_assumed)
       text += dim("  PCIe as most such servers have it; a topology file would say\n", style);
-    text += draw_node(type.graph, style);
+    text += draw_node(type.graph, style, type.gpu.vendor);
   }
   text += heading("channels", style) + channels(topology, style);
   text += bottleneck_text(report, style);

@@ -7,10 +7,10 @@
 
 namespace ddpsim {
 
-std::string_view kind_word(LinkKind kind) {
+std::string_view kind_word(LinkKind kind, GpuVendor vendor) {
   switch (kind) {
     case LinkKind::nvlink:
-      return "nvlink";
+      return kind_word(IntraKind::nvlink, vendor);
     case LinkKind::pcie:
       return "pcie";
     case LinkKind::socket:
@@ -26,7 +26,7 @@ std::string_view kind_word(LinkKind kind) {
 std::string kind_words(LinkKind kind, const Cluster& cluster) {
   switch (kind) {
     case LinkKind::nvlink:
-      return "NVLink";
+      return std::string(direct_links(cluster.gpu.vendor));
     case LinkKind::pcie:
       return "PCIe";
     case LinkKind::socket:
@@ -62,8 +62,8 @@ std::string joined_words(const Cluster& cluster) {
     case IntraKind::nvswitch:
       return fmt::format("NVSwitch, {} per GPU ({})", rate, counted(links, "NVLink"));
     case IntraKind::nvlink:
-      return fmt::format("NVLink, {} per GPU that rings can use ({})", rate,
-                         counted(links, "link"));
+      return fmt::format("{}, {} per GPU that rings can use ({})", direct_links(cluster.gpu.vendor),
+                         rate, counted(links, "link"));
     case IntraKind::pcie:
       return fmt::format("PCIe, {} per GPU", rate);
   }

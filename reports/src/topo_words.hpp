@@ -8,7 +8,8 @@
 
 namespace ddpsim {
 
-std::string_view kind_word(LinkKind kind);  ///< "nvlink"
+/// "nvlink"; AMD's: "xgmi"
+std::string_view kind_word(LinkKind kind, GpuVendor vendor = GpuVendor::nvidia);
 /// "the NICs", "the PCIe slots"
 std::string kind_words(LinkKind kind, const Cluster& cluster);
 std::string_view kind_word(SwitchPlan::Kind kind);  ///< "leaf-spine"

@@ -62,6 +62,7 @@ double nic_share(const Cluster& cluster) {
 }  // namespace
 
 double nvlink_share(const Cluster& cluster) {
+  if (cluster.gpu.vendor == GpuVendor::amd) return kCostModel.xgmi_share;
   return kCostModel.nvlink_share[generation(cluster)];
 }
 

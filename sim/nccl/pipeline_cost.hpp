@@ -57,6 +57,9 @@ struct PipelineConstants {
   /// Share of NVLink's nominal rate that carries payload, by generation: headers, credits, switch.
   /// V100 (DGX-1, ABCI), A100 (six logs), H100, GH200 and H800.
   GenerationRate nvlink_share{0.90, 0.76, 0.82};
+  /// The same of AMD's xGMI. Not learned: RCCL counts on 48 of an MI300X link's 64 GB/s (graph/topo.h; 36
+  /// of 50 of an MI250X's).
+  double xgmi_share = 0.75;
   /// The same with every stream through the switch's reduction: Hopper, Blackwell.
   std::array<double, 2> nvls_share{0.707, 0.615};
   /// The same of PCIe between two GPUs. RTX 4090 and A100 PCIe logs.
@@ -116,7 +119,8 @@ PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice
 double connections_rate(int channels, const Cluster& cluster,
                         double message = std::numeric_limits<double>::infinity());
 
-/// Share of NVLink's nominal rate that carries payload, whatever NCCL uses between the GPUs.
+/// Share of NVLink's (AMD: xGMI's) nominal rate that carries payload, whatever NCCL uses between the
+/// GPUs.
 double nvlink_share(const Cluster& cluster);
 
 /// Share of a link's nominal rate that traffic of any kind can fill: headers and credits excluded.

@@ -18,11 +18,16 @@ std::vector<TorchVersion> releases() {
   return all;
 }
 
+/// ROCm's wheels: 1.11 came with 4.5 (MI200), 2.3 with 6.0 (MI300).
+TorchVersion first_on(const GpuModel& gpu) {
+  if (gpu.vendor == GpuVendor::nvidia) return first_torch_for(gpu.compute_capability);
+  return gpu.compute_capability >= 90 ? TorchVersion{2, 3} : TorchVersion{1, 11};
+}
+
 TorchVersion first_for(const Workload& workload, const Cluster& cluster,
                        const GpuModel* recorded_on) {
-  TorchVersion first = first_torch_for(cluster.gpu.compute_capability);
-  if (recorded_on != nullptr)
-    first = std::max(first, first_torch_for(recorded_on->compute_capability));
+  TorchVersion first = first_on(cluster.gpu);
+  if (recorded_on != nullptr) first = std::max(first, first_on(*recorded_on));
   first = std::max(first, workload.torch_at_least.value_or(first));
   if (workload.precision == "amp") first = std::max(first, kNativeAmp);
   if (workload.precision == "bf16") first = std::max(first, kBfloat16);
@@ -54,7 +59,8 @@ std::vector<VersionRange> possible_versions(const Workload& workload, const Clus
     under.torch = torch;
     if (torch >= first && !unsupported(under)) possible.push_back(torch);
   }
-  if (const auto recorded = workload.recorded_with.nccl; recorded && !stated) {
+  const bool rccl = recorded_on != nullptr && recorded_on->vendor == GpuVendor::amd;
+  if (const auto recorded = workload.recorded_with.nccl; recorded && !stated && !rccl) {
     const auto ships_it = [&](TorchVersion torch) { return bundled_nccl(torch) == *recorded; };
     if (std::ranges::any_of(possible, ships_it))
       std::erase_if(possible, [&](TorchVersion torch) { return !ships_it(torch); });

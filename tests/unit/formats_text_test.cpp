@@ -82,6 +82,17 @@ TEST_CASE("suggest: the nearest wins, of equals the first") {
   CHECK(nearest("tunes", std::vector<std::string>{"tubes", "tune", "tunes"}) == "tunes");
 }
 
+TEST_CASE("suggest: names spelt alike, half of the letters the same, nearest first") {
+  const std::vector<std::string> known = {"V100", "A100", "A6000", "A5000", "RTX4090"};
+  CHECK(spelt_alike("A4500", known, 3) == std::vector<std::string>{"A6000", "A5000", "A100"});
+  CHECK(spelt_alike("B100", known, 3) == std::vector<std::string>{"V100", "A100"});
+  CHECK(spelt_alike("B100", known, 1) == std::vector<std::string>{"V100"});
+  CHECK(spelt_alike("a100", known, 1) == std::vector<std::string>{"A100"});
+  CHECK(spelt_alike("Foo", known, 3).empty());
+  CHECK(spelt_alike("", known, 3).empty());
+  CHECK(spelt_alike(std::string(1000, 'A'), known, 3).empty());
+}
+
 TEST_CASE("suggest: words begun by three letters, four of them at most") {
   const std::vector<std::string> four = {"abcd", "abce", "abcf", "abcg"};
   CHECK(did_you_mean("abc", four) == "Did you mean \"abcd\", \"abce\", \"abcf\" or \"abcg\"?");

@@ -315,7 +315,8 @@ TEST_CASE("topo document: whole") {
       "channels": [{"gpus": [0, 1], "nic_in": 0}]}],
     "node_trees": [[null, 2, 0, 2], [1, 3, 1, null]],
     "bottleneck": {"kind": "nic", "link": "node0/nic0 > leaf0", "rate_gbps": 25, "traffic_share": 0.5,
-                   "busbw_gbps": 24, "next_kind": "pcie", "next_busbw_gbps": 30}})json"));
+                   "busbw_gbps": 24, "next_kind": "pcie", "next_busbw_gbps": 30},
+    "warnings": []})json"));
   report.bottleneck->next_kind.reset();
   type.channels = {{{1, 0}, std::nullopt, 1}};
   Json doc = Json::parse(topo_json(report));

@@ -226,7 +226,8 @@ TEST_CASE("wiring in a cluster file: each mistake gets one message") {
        "rate "
        "such as \"100Gbps\" (bits) or \"25GBps\" (bytes)"},
       {wired(two, R"({"between": ["gpu0", "gpu1"], "kind": "nvlnk", "per_link": "25GBps"})"),
-       "lab.json:/node/wiring/links/0/kind: \"nvlnk\" is not known; expected one of: nvlink, pcie, "
+       "lab.json:/node/wiring/links/0/kind: \"nvlnk\" is not known; expected one of: nvlink, xgmi, "
+       "pcie, "
        "socket. Did you mean \"nvlink\"?"},
       {wired(two, link,
              R"(, "nodes": 2, "network": {"kind": "ib", "nics_per_node": 1, )"

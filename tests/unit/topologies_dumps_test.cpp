@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "complaint.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "nccl_xml.hpp"
@@ -165,8 +166,14 @@ TEST_CASE("nvidia-smi matrix: so many links in a row are an NVSwitch's, by gener
   CHECK(kind("P100", 3) == 1);
   CHECK(kind("V100", 3) == 0);
   CHECK(kind("V100", 4) == 1);
-  CHECK(kind("A10", 3) == 0);
-  CHECK(kind("A10", 4) == 1);
+  CHECK(kind("A40", 2) == 0);
+  CHECK(kind("A40", 3) == 1);
+  CHECK(kind("A800", 4) == 0);
+  CHECK(kind("A800", 5) == 1);
+  CHECK(complaint_of([&] { kind("A10", 1); }) ==
+        "m.txt: up to 2 NVLinks in one row are more than the 0 that A10 has. Behind an NVSwitch "
+        "every "
+        "pair shows the same number; or name the right GPU with \"gpu:MODEL\"");
   CHECK(kind("A100", 6) == 0);
   CHECK(kind("A100", 7) == 1);
   CHECK(kind("H100", 9) == 0);

@@ -73,9 +73,11 @@ TEST_CASE("limits of layouts: which GPUs direct NVLinks join") {
   CHECK(layout_problem({.kind = IntraKind::none}, 1).empty());
   CHECK_FALSE(layout_problem({.kind = IntraKind::none}, 2).empty());
   CHECK(layout_problem({.kind = IntraKind::pcie}, 5).empty());
-  CHECK(default_layout(2) == NvlinkLayout::pair);
-  CHECK(default_layout(4) == NvlinkLayout::mesh);
-  CHECK(default_layout(8) == NvlinkLayout::cube);
+  CHECK(default_layout(2, GpuVendor::nvidia) == NvlinkLayout::pair);
+  CHECK(default_layout(4, GpuVendor::nvidia) == NvlinkLayout::mesh);
+  CHECK(default_layout(8, GpuVendor::nvidia) == NvlinkLayout::cube);
+  CHECK(default_layout(2, GpuVendor::amd) == NvlinkLayout::pair);
+  CHECK(default_layout(8, GpuVendor::amd) == NvlinkLayout::mesh);
 }
 
 TEST_CASE("limits of ranges: a thousand sizes, up to a million nodes") {

@@ -42,8 +42,16 @@ TEST_CASE("nccl rates: an NVLink by generation, NCCL's figure and the vendor's")
         Expected{85, 20, 25}, Expected{86, 12, 14}, Expected{87, 20, 25}, Expected{89, 20, 25},
         Expected{90, 20.6, 25}, Expected{99, 20.6, 25}, Expected{100, 40.1, 50}}) {
     CAPTURE(gpu.capability);
-    CHECK(nvlink_rate(gpu.capability).nccl == gpu.nccl);
-    CHECK(nvlink_rate(gpu.capability).nominal == gpu.nominal);
+    const NvlinkRate rate = nvlink_rate({.compute_capability = gpu.capability});
+    CHECK(rate.nccl == gpu.nccl);
+    CHECK(rate.nominal == gpu.nominal);
+  }
+  // RCCL's, of MI300X and MI250X.
+  for (const Expected& gpu : {Expected{90, 48, 64}, Expected{80, 36, 50}}) {
+    const NvlinkRate rate =
+        nvlink_rate({.vendor = GpuVendor::amd, .compute_capability = gpu.capability});
+    CHECK(rate.nccl == gpu.nccl);
+    CHECK(rate.nominal == gpu.nominal);
   }
 }
 
@@ -62,7 +70,9 @@ TEST_CASE("nccl rates: three quarters of a slot's raw rate, no more than is writ
                                          {89, 24.0},
                                          {90, 48.0},
                                          {99, 48.0},
-                                         {100, 96.0}}) {
+                                         {100, 96.0},
+                                         {119, 96.0},
+                                         {120, 48.0}}) {
     const int gpu = capability;
     CAPTURE(gpu);
     CHECK(pcie_rate_of_generation(capability) == rate);

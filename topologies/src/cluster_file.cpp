@@ -37,8 +37,7 @@ GpuModel read_gpu(const Cursor& cursor) {
   const std::string name = cursor.string();
   const auto gpu = find_gpu(name);
   if (gpu) return *gpu;
-  const auto names = gpu_names();
-  cursor.fail("unknown GPU " + in_quotes(name), did_you_mean_or_known(name, names, "Known GPUs"));
+  cursor.fail("unknown GPU " + in_quotes(name), gpus_instead_of(name));
 }
 
 CpuVendor read_cpu(const Cursor& cursor) {
@@ -48,21 +47,28 @@ CpuVendor read_cpu(const Cursor& cursor) {
   return word == "arm" ? CpuVendor::arm : CpuVendor::power;
 }
 
-NvlinkLayout read_layout(const Cursor& cursor) {
-  const std::string word = cursor.choice({"pair", "mesh", "cube"});
+NvlinkLayout read_layout(const Cursor& cursor, bool xgmi) {
+  const std::string word =
+      xgmi ? cursor.choice({"pair", "mesh"}) : cursor.choice({"pair", "mesh", "cube"});
   if (word == "pair") return NvlinkLayout::pair;
   return word == "mesh" ? NvlinkLayout::mesh : NvlinkLayout::cube;
 }
 
-InterconnectDescription read_interconnect(const Cursor& cursor, int gpus) {
+InterconnectDescription read_interconnect(const Cursor& cursor, int gpus,
+                                          const std::optional<GpuModel>& gpu) {
   InterconnectDescription out;
-  const std::string kind =
-      cursor.free_object().required("kind").choice({"nvswitch", "nvlink", "pcie", "none"});
-  if (kind == "nvlink") {
+  const Cursor written = cursor.free_object().required("kind");
+  const std::string kind = written.choice({"nvswitch", "nvlink", "xgmi", "pcie", "none"});
+  if (gpu)
+    if (const auto foreign = foreign_link(kind, *gpu))
+      written.fail(foreign->message, foreign->hint);
+  if (kind == "nvlink" || kind == "xgmi") {
+    const bool xgmi = kind == "xgmi";
     const Object fields = cursor.object({"kind", "links_per_gpu", "per_link", "layout"});
     out.kind = IntraKind::nvlink;
     const auto layout = fields.optional("layout");
-    out.layout = layout ? read_layout(*layout) : default_layout(gpus);
+    out.layout = layout ? read_layout(*layout, xgmi)
+                        : default_layout(gpus, xgmi ? GpuVendor::amd : GpuVendor::nvidia);
     // What is there before what is missing.
     if (const auto rate = fields.optional("per_link")) out.per_link = rate->bandwidth();
     out.links_per_gpu =
@@ -101,10 +107,13 @@ void read_node(const Cursor& cursor, NodeDescription& out) {
   const auto gpus = node.optional("gpus");
   if (gpus) out.gpus_per_node = static_cast<int>(gpus->integer(1, kMostGpusPerNode));
   out.gpus_in_layout = out.gpus_per_node;
-  if (const auto gpu = node.optional("gpu")) out.gpu = read_gpu(*gpu);
+  const auto model = node.optional("gpu");
+  if (model) out.gpu = read_gpu(*model);
   if (const auto cpu = node.optional("cpu")) out.cpu = read_cpu(*cpu);
   const auto interconnect = node.optional("interconnect");
-  if (interconnect && gpus) out.interconnect = read_interconnect(*interconnect, out.gpus_per_node);
+  if (interconnect && gpus)
+    out.interconnect = read_interconnect(*interconnect, out.gpus_per_node,
+                                         model ? std::optional(out.gpu) : std::nullopt);
   node.required("gpus");
   read_gpu(node.required("gpu"));
   if (out.gpus_per_node > 1) node.required("interconnect");

@@ -16,7 +16,7 @@ namespace {
 
 const std::vector<std::string>& keys_of_a_line() {
   static const std::vector<std::string> keys = {
-      "node",    "gpu",        "nvswitch", "nvlink", "pcie", "nic", "oversubscription",
+      "node",    "gpu",        "nvswitch", "nvlink", "xgmi", "pcie", "nic", "oversubscription",
       "latency", "connection", "switches"};
   return keys;
 }
@@ -28,46 +28,53 @@ void read_gpu(const ClusterWord& word, NodeDescription& out) {
   out.gpu = read_gpu_model(word, model);
 }
 
+/// nvlink and xgmi. `gpus`: absent where none are written.
 void read_nvlink(const ClusterWord& word, std::optional<int> gpus, InterconnectDescription& out) {
+  const bool xgmi = word.key == "xgmi";
   std::string_view value = word.value;
   std::optional<std::string> layout;
   if (const std::size_t colon = value.find(':'); colon != value.npos) {
     layout = value.substr(colon + 1);
     value = value.substr(0, colon);
   }
-  const auto [links, rate] = word.counted(value, "LINKSxBANDWIDTH, such as \"6x25GBps\"");
+  const auto [links, rate] = word.counted(value, xgmi ? "LINKSxBANDWIDTH, such as \"7x64GBps\""
+                                                      : "LINKSxBANDWIDTH, such as \"6x25GBps\"");
   out.kind = IntraKind::nvlink;
   out.links_per_gpu = static_cast<int>(word.integer(links, "links per GPU", kMostLinksPerGpu));
   out.per_link = word.bandwidth(rate);
   if (!layout) {
-    if (gpus) out.layout = default_layout(*gpus);
+    if (gpus) out.layout = default_layout(*gpus, xgmi ? GpuVendor::amd : GpuVendor::nvidia);
   } else if (*layout == "pair") {
     out.layout = NvlinkLayout::pair;
   } else if (*layout == "mesh") {
     out.layout = NvlinkLayout::mesh;
-  } else if (*layout == "cube") {
+  } else if (*layout == "cube" && !xgmi) {
     out.layout = NvlinkLayout::cube;
   } else {
     const std::vector<std::string> words = {"pair", "mesh", "cube"};
-    word.fail(fmt::format("{} is not a layout; expected pair, mesh or cube", in_quotes(*layout)),
-              did_you_mean(*layout, words));
+    word.fail(fmt::format("{} is not a layout{}; expected {}", in_quotes(*layout),
+                          xgmi ? " of xGMI" : "", xgmi ? "pair or mesh" : "pair, mesh or cube"),
+              xgmi ? "" : did_you_mean(*layout, words));
   }
 }
 
 void read_interconnect(const ClusterWords& words, NodeDescription& out) {
   const ClusterWord* chosen = nullptr;
-  for (const char* key : {"nvswitch", "nvlink", "pcie"}) {
+  for (const char* key : {"nvswitch", "nvlink", "xgmi", "pcie"}) {
     const ClusterWord* word = find_word(words, key);
     if (word == nullptr) continue;
     if (chosen != nullptr) {
       word->fail(fmt::format("\"{}\" is given as well as \"{}\"", key, chosen->key),
-                 "GPUs are joined in one way: keep one of nvswitch, nvlink, pcie");
+                 "GPUs are joined in one way: keep one of nvswitch, nvlink, xgmi, pcie");
     }
     chosen = word;
   }
   if (chosen == nullptr) return;
-  if (chosen->key == "nvlink") {
-    const bool sized = find_word(words, "gpu") != nullptr;
+  const bool sized = find_word(words, "gpu") != nullptr;
+  if (sized)
+    if (const auto foreign = foreign_link(chosen->key, out.gpu))
+      chosen->fail(foreign->message, foreign->hint);
+  if (chosen->key == "nvlink" || chosen->key == "xgmi") {
     read_nvlink(*chosen, sized ? std::optional(out.gpus_per_node) : std::nullopt, out.interconnect);
     if (!sized) return;
     const std::string problem = layout_problem(out.interconnect, out.gpus_per_node);
@@ -111,7 +118,9 @@ ClusterDescription describe_line(std::string_view line) {
   }
   if (node.interconnect.kind == IntraKind::none && node.gpus_per_node > 1) {
     missing("how the GPUs of a node are joined",
-            "Add one of \"nvswitch:300GBps\", \"nvlink:6x25GBps\", \"pcie:12GBps\"");
+            node.gpu.vendor == GpuVendor::amd
+                ? "Add one of \"xgmi:7x64GBps\", \"pcie:25GBps\""
+                : "Add one of \"nvswitch:300GBps\", \"nvlink:6x25GBps\", \"pcie:12GBps\"");
   }
   // Name it by its own words in the reader's order of interest, whatever the order written.
   for (const std::string& key : keys_of_a_line()) {

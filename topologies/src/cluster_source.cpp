@@ -33,7 +33,7 @@ constexpr std::int64_t kLargestFile = 64 << 20;  // room for measured curves and
 /// line from a misspelt name.
 bool is_line(std::string_view text) {
   for (const std::string_view word : words_of(text)) {
-    for (const char* key : {"node", "gpu", "nvswitch", "nvlink", "pcie", "nic"}) {
+    for (const char* key : {"node", "gpu", "nvswitch", "nvlink", "xgmi", "pcie", "nic"}) {
       if (word.substr(0, word.find(':')) == key && word.find(':') != word.npos) return true;
     }
   }
@@ -122,6 +122,21 @@ ClusterDescription describe_request(const ClusterRequest& request, std::string* 
   }
   resize(description, nodes, request.gpus_per_node);
   return description;
+}
+
+bool is_cluster(const std::string& text) {
+  std::error_code error;
+  const std::string first = split_first(text).first;
+  for (const std::string& name : {text, first, first.substr(0, first.rfind('@'))}) {
+    if (find_bundled(name) != nullptr) return true;
+    if (!std::filesystem::is_regular_file(name, error)) continue;
+    try {
+      return looks_like_cluster(read_file(name, kLargestFile));
+    } catch (const InputError&) {
+      return false;
+    }
+  }
+  return is_line(first);
 }
 
 Topology load_topology(const ClusterRequest& request) {

@@ -78,8 +78,7 @@ const ClusterWord* find_word(const ClusterWords& words, const std::string& key) 
 
 GpuModel read_gpu_model(const ClusterWord& word, std::string_view name) {
   if (auto gpu = find_gpu(name)) return *gpu;
-  word.fail("unknown GPU " + in_quotes(name),
-            did_you_mean_or_known(name, gpu_names(), "Known GPUs"));
+  word.fail("unknown GPU " + in_quotes(name), gpus_instead_of(name));
 }
 
 NicWord read_nics(const ClusterWord& word, bool count_needed) {

@@ -44,7 +44,7 @@ const char* word_for(CpuVendor cpu) {
   return nullptr;
 }
 
-Json interconnect_of(const InterconnectDescription& links) {
+Json interconnect_of(const InterconnectDescription& links, GpuVendor vendor) {
   switch (links.kind) {
     case IntraKind::none:
       return {{"kind", "none"}};
@@ -55,13 +55,13 @@ Json interconnect_of(const InterconnectDescription& links) {
     case IntraKind::nvlink:
       break;
   }
-  return {{"kind", "nvlink"},
+  return {{"kind", kind_word(links.kind, vendor)},
           {"links_per_gpu", links.links_per_gpu},
           {"per_link", rate_text(links.per_link)},
           {"layout", word_for(links.layout)}};
 }
 
-Json wiring_of(const NodeGraph& graph) {
+Json wiring_of(const NodeGraph& graph, GpuVendor vendor) {
   Json vertices = Json::array();
   for (const Vertex& vertex : graph.vertices) {
     Json entry = {{"name", vertex.name}, {"kind", kind_word(vertex.kind)}};
@@ -72,7 +72,7 @@ Json wiring_of(const NodeGraph& graph) {
   for (const Wire& wire : graph.wires) {
     Json entry = {{"between", {graph.vertices[wire.a].name, graph.vertices[wire.b].name}}};
     if (wire.kind == LinkKind::nvlink) {
-      entry["kind"] = "nvlink";
+      entry["kind"] = kind_word(IntraKind::nvlink, vendor);
       entry["links"] = wire.lanes;
       entry["per_link"] = rate_text(wire.nominal / wire.lanes);
     } else {
@@ -93,9 +93,9 @@ Json node_of(const NodeDescription& node) {
   }
   if (const char* cpu = word_for(node.cpu)) out["cpu"] = cpu;
   if (node.wiring) {
-    out["wiring"] = wiring_of(*node.wiring);
+    out["wiring"] = wiring_of(*node.wiring, node.gpu.vendor);
   } else {
-    out["interconnect"] = interconnect_of(node.interconnect);
+    out["interconnect"] = interconnect_of(node.interconnect, node.gpu.vendor);
   }
   return out;
 }

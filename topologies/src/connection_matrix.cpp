@@ -16,7 +16,7 @@ int lanes_of(const NodeGraph& graph, const NodePath& path) {
 
 }  // namespace
 
-ConnectionMatrix connection_matrix(const NodeGraph& graph) {
+ConnectionMatrix connection_matrix(const NodeGraph& graph, GpuVendor vendor) {
   const NodePaths paths(graph);
   ConnectionMatrix out;
   for (std::uint32_t i = 0; i < paths.gpus(); ++i) out.devices.push_back(fmt::format("GPU{}", i));
@@ -32,7 +32,10 @@ ConnectionMatrix connection_matrix(const NodeGraph& graph) {
       const bool gpus = a < paths.gpus() && b < paths.gpus();
       const NodePath* path = gpus ? paths.between(a, b) : nullptr;
       if (path != nullptr && path->path == PathClass::nvl) {
-        row.push_back(fmt::format("NV{}", lanes_of(graph, *path)));
+        const int lanes = lanes_of(graph, *path);
+        row.push_back(vendor == GpuVendor::nvidia ? fmt::format("NV{}", lanes)
+                      : lanes == 1                ? "XGMI"
+                                                  : fmt::format("{}×XGMI", lanes));
         continue;
       }
       const auto host = paths.over_host(a, b);

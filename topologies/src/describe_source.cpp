@@ -68,6 +68,9 @@ ClusterDescription describe_matrix(std::string_view text, const std::string& fil
     throw InputError({file, "", "nvidia-smi's matrix does not name the GPU model",
                       fmt::format("Name it beside the file: \"{} gpu:A100\"", file)});
   }
+  if (gpu->vendor == GpuVendor::amd)
+    throw InputError({file, "", fmt::format("nvidia-smi's matrix is not of {}", gpu->name),
+                      "Give NCCL_TOPO_DUMP_FILE, which RCCL writes as well, or one line"});
   ClusterDescription out = described_node(file, parse_nvidia_matrix(text, file, *gpu), *gpu);
   out.summary = "nvidia-smi topo -m";
   return out;
@@ -108,6 +111,11 @@ void apply_nics(const ClusterWord& word, ClusterDescription& out) {
 }
 
 }  // namespace
+
+bool looks_like_cluster(std::string_view text) {
+  if (looks_like_xml(text)) return text.find("<system") != text.npos;
+  return looks_like_nvidia_matrix(text) || text.find("\"ddpsim.cluster/") != text.npos;
+}
 
 ClusterDescription describe_source(std::string_view text, const std::string& file,
                                    std::string_view line) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ddpsim/sim/cluster.hpp"
@@ -74,8 +75,16 @@ struct ClusterDescription {
 /// Why `gpus` GPUs cannot be wired so; empty when they can.
 std::string layout_problem(const InterconnectDescription& interconnect, int gpus);
 
-/// The layout meant where none is written: two GPUs are a pair, eight a cube, others a mesh.
-NvlinkLayout default_layout(int gpus);
+/// The layout meant where none is written: two GPUs are a pair, eight a cube (of xGMI a mesh), others a
+/// mesh.
+NvlinkLayout default_layout(int gpus, GpuVendor vendor);
+
+/// Why a GPU has no links that are called so ("nvlink", "nvswitch", "xgmi"), and what it has.
+struct ForeignLink {
+  std::string message;
+  std::string hint;
+};
+std::optional<ForeignLink> foreign_link(std::string_view word, const GpuModel& gpu);
 
 inline constexpr const char* kNoConnections =
     "is of one TCP connection; only tcp and tcp-vm have them";
@@ -88,6 +97,8 @@ ClusterDescription describe_file(std::string_view text, const std::string& file)
 ClusterDescription describe_source(std::string_view text, const std::string& file,
                                    std::string_view words);
 ClusterDescription describe_line(std::string_view line);
+/// Whether a file's text is of a kind that describe_source reads, as far as can be told without.
+bool looks_like_cluster(std::string_view text);
 
 /// Applies --nodes and --gpus-per-node. Throws InputError.
 void resize(ClusterDescription& description, std::optional<int> nodes,

@@ -163,19 +163,20 @@ class NodeDrawing {
       most = std::max(most, sum);
     }
     if (most == 0) return;
-    const NvlinkRate rate = nvlink_rate(gpu_.compute_capability);
+    const NvlinkRate rate = nvlink_rate(gpu_);
     const auto join = [&](std::size_t a, std::size_t b, int links) {
       graph_.wires.push_back({static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b),
                               LinkKind::nvlink, links,
                               Bandwidth::gigabytes_per_second(links * rate.nominal),
                               Bandwidth::gigabytes_per_second(links * rate.nccl)});
     };
-    if (most > links_of_gpu()) {
-      if (!alike) {
+    const int links = gpu_.links.value_or(0);
+    if (most > links) {
+      if (!alike || links == 0) {
         throw InputError(
             {file_, "",
              fmt::format("up to {} NVLinks in one row are more than the {} that {} has", most,
-                         links_of_gpu(), gpu_.name),
+                         links, gpu_.name),
              "Behind an NVSwitch every pair shows the same number; or name the right "
              "GPU with \"gpu:MODEL\""});
       }
@@ -193,13 +194,6 @@ class NodeDrawing {
         if (matrix_.cells[a][b].nvlinks > 0) join(a, b, matrix_.cells[a][b].nvlinks);
       }
     }
-  }
-
-  int links_of_gpu() const {
-    const int capability = gpu_.compute_capability;
-    if (capability >= 90) return 18;
-    if (capability == 80) return 12;
-    return capability >= 70 ? 6 : 4;
   }
 
   const DeviceMatrix& matrix_;

@@ -1,41 +1,93 @@
 // GPUs by model, with the few figures the simulator needs. Peak figures are the vendor's, for the
 // SXM card where there is one; form factor and memory size are no reason to call two GPUs
 // different.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstddef>
 
+#include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 
 namespace ddpsim {
 namespace {
 
+enum class Family { server, card, workstation, amd };
+
 struct Row {
   const char* name;
-  int compute_capability;
+  Family family;
+  int compute_capability;  ///< AMD: of the generation whose tables stand in, by year
   int sms;
   double memory_gbps;  ///< GB/s, peak
-  double fp32_tflops;  ///< outside the tensor cores, at boost clock
+  double fp32_tflops;  ///< outside the tensor cores, at boost clock; AMD's matrix cores take fp32
   double tf32_tflops;  ///< dense; data sheets that print it with sparsity are halved
   double half_tflops;  ///< dense, fp16 summed in fp32 (half of the fp16 figure on GeForce cards)
   int memory_gib;      ///< of the largest card
+  int links;           ///< NVLinks, or xGMI, to other GPUs
 };
 
+// Within a family by half-precision speed.
 constexpr std::array kCatalogue = {
-    Row{"P100", 60, 56, 732, 10.6, 0, 21.2, 16},           // Tesla P100 data sheet, SXM2
-    Row{"V100", 70, 80, 900, 15.7, 0, 125, 32},            // Tesla V100 data sheet, SXM2
-    Row{"T4", 75, 40, 320, 8.1, 0, 65, 16},                // T4 data sheet
-    Row{"RTX2080Ti", 75, 68, 616, 13.4, 0, 53.8, 11},      // Turing white paper, reference card
-    Row{"A100", 80, 108, 2039, 19.5, 156, 312, 80},        // A100 data sheet, 80 GB SXM
-    Row{"A10", 86, 72, 600, 31.2, 62.5, 125, 24},          // A10 data sheet
-    Row{"RTX3090", 86, 82, 936, 35.6, 35.6, 71, 24},       // GA102 architecture white paper
-    Row{"L40S", 89, 142, 864, 91.6, 183, 362, 48},         // L40S data sheet
-    Row{"RTX4090", 89, 128, 1008, 82.6, 82.6, 165.2, 24},  // Ada architecture white paper
-    Row{"H100", 90, 132, 3350, 67, 494.5, 989, 80},        // H100 data sheet, SXM5
-    Row{"H800", 90, 132, 3350, 67, 494.5, 989, 80},        // as H100, with fewer NVLinks
-    Row{"H200", 90, 132, 4800, 67, 494.5, 989, 141},       // H200 data sheet, SXM
-    Row{"GH200", 90, 132, 4000, 67, 494.5, 989, 96},       // GH200 data sheet, 96 GB HBM3
-    Row{"B200", 100, 148, 8000, 80, 1125, 2250, 180},      // HGX B200 data sheet
+    // HGX B200 data sheet
+    Row{"B200", Family::server, 100, 148, 8000, 80, 1125, 2250, 180, 18},
+    // H200 data sheet, SXM
+    Row{"H200", Family::server, 90, 132, 4800, 67, 494.5, 989, 141, 18},
+    // GH200 data sheet, 96 GB HBM3
+    Row{"GH200", Family::server, 90, 132, 4000, 67, 494.5, 989, 96, 18},
+    // H100 data sheet, SXM5
+    Row{"H100", Family::server, 90, 132, 3350, 67, 494.5, 989, 80, 18},
+    // as H100, NVLink at 400 GB/s both ways
+    Row{"H800", Family::server, 90, 132, 3350, 67, 494.5, 989, 80, 8},
+    // A100 data sheet, 80 GB SXM
+    Row{"A100", Family::server, 80, 108, 2039, 19.5, 156, 312, 80, 12},
+    // as A100, NVLink at 400 GB/s both ways
+    Row{"A800", Family::server, 80, 108, 2039, 19.5, 156, 312, 80, 8},
+    // H20 data sheet, SXM; SMs as its device properties print them
+    Row{"H20", Family::server, 90, 78, 4000, 44, 74, 148, 96, 18},
+    // Tesla V100 data sheet, SXM2
+    Row{"V100", Family::server, 70, 80, 900, 15.7, 0, 125, 32, 6},
+    // Tesla P100 data sheet, SXM2
+    Row{"P100", Family::server, 60, 56, 732, 10.6, 0, 21.2, 16, 4},
+
+    // L40S data sheet
+    Row{"L40S", Family::card, 89, 142, 864, 91.6, 183, 362, 48, 0},
+    // L40 data sheet
+    Row{"L40", Family::card, 89, 142, 864, 90.5, 90.5, 181, 48, 0},
+    // A30 data sheet; NVLink bridge, 200 GB/s both ways
+    Row{"A30", Family::card, 80, 56, 933, 10.3, 82, 165, 24, 4},
+    // A40 data sheet; NVLink bridge, 112.5 GB/s both ways, as of A6000, A5000 and RTX 3090
+    Row{"A40", Family::card, 86, 84, 696, 37.4, 74.8, 149.7, 48, 4},
+    // A10 data sheet
+    Row{"A10", Family::card, 86, 72, 600, 31.2, 62.5, 125, 24, 0},
+    // L4 data sheet
+    Row{"L4", Family::card, 89, 58, 300, 30.3, 60, 121, 24, 0},
+    // A10G data sheet (AWS); SMs as its device properties print them
+    Row{"A10G", Family::card, 86, 80, 600, 35, 35, 70, 24, 0},
+    // T4 data sheet
+    Row{"T4", Family::card, 75, 40, 320, 8.1, 0, 65, 16, 0},
+
+    // RTX Blackwell architecture white paper
+    Row{"RTX5090", Family::workstation, 120, 170, 1792, 104.8, 104.8, 209.5, 32, 0},
+    // Ada architecture white paper
+    Row{"RTX4090", Family::workstation, 89, 128, 1008, 82.6, 82.6, 165.2, 24, 0},
+    // RTX A6000 data sheet, GA102 architecture white paper
+    Row{"A6000", Family::workstation, 86, 84, 768, 38.7, 77.4, 154.8, 48, 4},
+    // RTX A5000 data sheet; its tensor figure, 222.2, is with sparsity
+    Row{"A5000", Family::workstation, 86, 64, 768, 27.8, 55.6, 111.1, 24, 4},
+    // GA102 architecture white paper
+    Row{"RTX3090", Family::workstation, 86, 82, 936, 35.6, 35.6, 71, 24, 4},
+    // Turing white paper, reference card
+    Row{"RTX2080Ti", Family::workstation, 75, 68, 616, 13.4, 0, 53.8, 11, 2},
+
+    // MI300X data sheet; seven links to the others of an OAM platform
+    Row{"MI300X", Family::amd, 90, 304, 5300, 163.4, 653.7, 1307.4, 192, 7},
+    // MI250X data sheet, halved: a GPU is one of its two dies (GCD), as PyTorch and rccl-tests count;
+    // fp32 and half of the matrix cores; four links to the other die, up to four outwards
+    Row{"MI250X", Family::amd, 80, 110, 1638, 47.9, 0, 191.5, 64, 8},
 };
 
 std::string upper(std::string_view text) {
@@ -60,11 +112,24 @@ std::vector<std::string> name_words(std::string_view text) {
 
 /// A word that makes another chip of the model before it.
 bool makes_another_model(const std::string& word) {
-  return word == "TI" || word == "SUPER" || word == "LAPTOP" || word == "MAX";
+  return word == "TI" || word == "SUPER" || word == "LAPTOP" || word == "MAX" || word == "D";
+}
+
+/// A part of a GPU: "MIG 1g.5gb" of a MIG instance, "24Q" of a vGPU's profile.
+bool names_a_slice(const std::string& word) {
+  const std::size_t digits = word.find_first_not_of("0123456789");
+  return word == "MIG" ||
+         (digits != 0 && digits + 1 == word.size() && word.find_first_of("ABCQ") == digits);
+}
+
+/// RTX may stand or not: "4090", "RTXA6000".
+std::string_view without_rtx(std::string_view name) {
+  return name.starts_with("RTX") ? name.substr(3) : name;
 }
 
 const Row* find_row(std::string_view full_name) {
   const std::vector<std::string> words = name_words(full_name);
+  if (std::any_of(words.begin(), words.end(), names_a_slice)) return nullptr;
   for (std::size_t first = 0; first < words.size(); ++first) {
     std::string joined;  // "RTX 2080 Ti" is three words of one model
     const Row* found = nullptr;
@@ -73,9 +138,10 @@ const Row* find_row(std::string_view full_name) {
       joined += words[last];
       for (const Row& row : kCatalogue) {
         const std::string name = upper(row.name);
-        const bool bare = name.rfind("RTX", 0) == 0 && name.substr(3) == joined;
+        const bool rtx =
+            row.family == Family::workstation && without_rtx(joined) == without_rtx(name);
         const bool v100s = name == "V100" && joined == "V100S";  // same chip, faster memory
-        if (joined == name || bare || v100s) {
+        if (joined == name || rtx || v100s) {
           found = &row;
           next = last + 1;
         }
@@ -87,25 +153,58 @@ const Row* find_row(std::string_view full_name) {
   return nullptr;
 }
 
+GpuModel model_of(const Row& row) {
+  return {.name = row.name,
+          .vendor = row.family == Family::amd ? GpuVendor::amd : GpuVendor::nvidia,
+          .compute_capability = row.compute_capability,
+          .sms = row.sms,
+          .memory_bandwidth = Bandwidth::gigabytes_per_second(row.memory_gbps),
+          .fp32_tflops = row.fp32_tflops,
+          .tf32_tflops = row.tf32_tflops,
+          .half_tflops = row.half_tflops,
+          .memory = Bytes(static_cast<std::int64_t>(row.memory_gib) << 30),
+          .links = row.links};
+}
+
 }  // namespace
 
 std::optional<GpuModel> find_gpu(std::string_view name) {
   const Row* row = find_row(name);
-  if (row == nullptr) return std::nullopt;
-  return GpuModel{.name = row->name,
-                  .compute_capability = row->compute_capability,
-                  .sms = row->sms,
-                  .memory_bandwidth = Bandwidth::gigabytes_per_second(row->memory_gbps),
-                  .fp32_tflops = row->fp32_tflops,
-                  .tf32_tflops = row->tf32_tflops,
-                  .half_tflops = row->half_tflops,
-                  .memory = Bytes(static_cast<std::int64_t>(row->memory_gib) << 30)};
+  return row == nullptr ? std::nullopt : std::optional(model_of(*row));
 }
 
-std::vector<std::string> gpu_names() {
-  std::vector<std::string> names;
-  for (const Row& row : kCatalogue) names.emplace_back(row.name);
-  return names;
+std::vector<GpuFamily> gpu_families() {
+  std::vector<GpuFamily> families = {
+      {"servers", {}}, {"PCIe cards", {}}, {"GeForce and workstations", {}}, {"AMD", {}}};
+  for (const Row& row : kCatalogue)
+    families[static_cast<std::size_t>(row.family)].gpus.push_back(model_of(row));
+  return families;
+}
+
+std::string gpus_instead_of(std::string_view name) {
+  std::vector<std::string> known;
+  std::string by_speed;
+  for (const GpuFamily& family : gpu_families()) {
+    by_speed += fmt::format("{}{}", by_speed.empty() ? "" : "; ", family.name);
+    for (const GpuModel& gpu : family.gpus) {
+      by_speed += fmt::format("{} {} {:.0f}", &gpu == &family.gpus.front() ? "" : ",", gpu.name,
+                              gpu.half_tflops);
+      known.push_back(gpu.name);
+    }
+  }
+  // "NVIDIA RTX A4500": the word that names the model; "4070" is one of the RTX.
+  const std::vector<std::string> words = name_words(name);
+  const auto model = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    return word.find_first_of("0123456789") != word.npos;
+  });
+  std::string spelt = model == words.end() ? std::string(name) : *model;
+  if (std::isdigit(static_cast<unsigned char>(spelt.empty() ? ' ' : spelt.front())) != 0)
+    spelt = "RTX" + spelt;
+  constexpr std::size_t kFew = 3;
+  const std::vector<std::string> alike = spelt_alike(spelt, known, kFew);
+  return fmt::format("{}{}{}ake the known one nearest in half-precision speed (dense TFLOPS): {}",
+                     alike.empty() ? "" : "Spelt alike: ", fmt::join(alike, ", "),
+                     alike.empty() ? "T" : "; for a GPU that is missing t", by_speed);
 }
 
 std::string gpu_model_name(std::string_view full_name) {

@@ -1,5 +1,7 @@
 #include "ddpsim/topologies/kind_words.hpp"
 
+#include <fmt/format.h>
+
 namespace ddpsim {
 
 std::string_view kind_word(VertexKind kind) {
@@ -46,14 +48,29 @@ std::string_view assumed_of_connections(const Cluster& cluster) {
          "open log says 3.3 to 3.9";
 }
 
-std::string_view kind_word(IntraKind kind) {
+std::string assumed_of_amd(const Cluster& cluster) {
+  if (cluster.gpu.vendor != GpuVendor::amd) return "";
+  return fmt::format(
+      "{}: NCCL's tables (those of sm_{}) stand in for RCCL's{}{}", cluster.gpu.name,
+      cluster.gpu.compute_capability,
+      cluster.calibration ? "" : ", and the cost model was learned on NVIDIA's GPUs",
+      cluster.gpu.name == "MI250X"
+          ? "; each of the two dies (GCDs) of a card is a GPU, as PyTorch counts them"
+          : "");
+}
+
+std::string_view direct_links(GpuVendor vendor) {
+  return vendor == GpuVendor::amd ? "xGMI" : "NVLink";
+}
+
+std::string_view kind_word(IntraKind kind, GpuVendor vendor) {
   switch (kind) {
     case IntraKind::none:
       return "none";
     case IntraKind::nvswitch:
       return "nvswitch";
     case IntraKind::nvlink:
-      return "nvlink";
+      return vendor == GpuVendor::amd ? "xgmi" : "nvlink";
     case IntraKind::pcie:
       return "pcie";
   }

@@ -20,7 +20,10 @@ constexpr std::array kBetweenSm100 = {96.0, 86.0, 80.0, 48.0, 45.1, 42.0, 40.0, 
 
 }  // namespace
 
-NvlinkRate nvlink_rate(int compute_capability) {
+NvlinkRate nvlink_rate(const GpuModel& gpu) {
+  const int compute_capability = gpu.compute_capability;
+  if (gpu.vendor == GpuVendor::amd)  // gfx942, gfx90a
+    return compute_capability >= 90 ? NvlinkRate{48, 64} : NvlinkRate{36, 50};
   if (compute_capability >= 100) return {40.1, 50};
   if (compute_capability >= 90) return {20.6, 25};
   if (compute_capability == 86) return {12, 14};
@@ -39,6 +42,7 @@ double pcie_rate(double nominal) {
 }
 
 double pcie_rate_of_generation(int compute_capability) {
+  if (compute_capability >= 120) return 48;  // GeForce: PCIe 5
   if (compute_capability >= 100) return 96;
   if (compute_capability >= 90) return 48;
   if (compute_capability >= 80) return 24;

@@ -1,8 +1,10 @@
 // The bandwidths NCCL 2.21 to 2.30 believes in and the speeds its search tries, GB/s per direction
-// (NVIDIA/nccl src/graph/topo.h and src/graph/search.cc).
+// (NVIDIA/nccl src/graph/topo.h and src/graph/search.cc; of AMD's links ROCm/rccl src/graph/topo.h).
 #pragma once
 
 #include <span>
+
+#include "ddpsim/sim/cluster.hpp"
 
 namespace ddpsim {
 
@@ -11,7 +13,7 @@ struct NvlinkRate {
   double nominal;  ///< what the vendor states
 };
 
-NvlinkRate nvlink_rate(int compute_capability);
+NvlinkRate nvlink_rate(const GpuModel& gpu);
 
 /// NCCL's figure for a PCIe slot of this nominal bandwidth.
 double pcie_rate(double nominal);

@@ -306,18 +306,25 @@ class XmlReader {
   }
 
   void join_nvlinks() {
-    const NvlinkRate rate = nvlink_rate(capability_);
+    const NvlinkRate rate = nvlink_rate(*out_.gpu);
+    const bool amd = out_.gpu->vendor == GpuVendor::amd;
     std::optional<std::uint32_t> hub;
     std::map<std::pair<std::uint32_t, std::uint32_t>, int> links;
     for (const Gpu& gpu : gpus_) {
-      for (const pugi::xml_node& link : gpu.pci.child("gpu").children("nvlink")) {
+      const pugi::xml_node node = gpu.pci.child("gpu");
+      if (const pugi::xml_node link = node.child(amd ? "nvlink" : "xgmi"))
+        fail_at(link, fmt::format("<{}>, and the GPUs are {}", link.name(), out_.gpu->name),
+                "Name the GPU that the node has");
+      for (const pugi::xml_node& link : node.children(amd ? "xgmi" : "nvlink")) {
         const auto count = static_cast<int>(number(link, "count", 1, kMostLinksPerGpu));
         if (count == 0) continue;  // a link that is down
         const std::string target = link.attribute("target").value();
         const std::string_view device = link.attribute("tclass").value();
         const auto peer = bus_.find(target);
         if (peer != bus_.end()) {
-          if (peer->second == gpu.vertex) fail_at(link, "an NVLink that leads back to its GPU");
+          if (peer->second == gpu.vertex)
+            fail_at(link,
+                    fmt::format("an {} that leads back to its GPU", amd ? "xGMI link" : "NVLink"));
           // Both ends state the link.
           const auto ends = std::minmax(gpu.vertex, peer->second);
           int& known = links[{ends.first, ends.second}];

@@ -70,7 +70,7 @@ class Wiring {
 
   void join_by_nvlink() {
     const InterconnectDescription& links = node_.interconnect;
-    const NvlinkRate rate = nvlink_rate(node_.gpu.compute_capability);
+    const NvlinkRate rate = nvlink_rate(node_.gpu);
     const auto gpus = static_cast<std::uint32_t>(node_.gpus_in_layout);
     if (links.kind == IntraKind::nvswitch) {
       const double nominal = links.per_gpu.gigabytes_per_second();

@@ -26,9 +26,22 @@ std::string layout_problem(const InterconnectDescription& interconnect, int gpus
   return "";
 }
 
-NvlinkLayout default_layout(int gpus) {
+NvlinkLayout default_layout(int gpus, GpuVendor vendor) {
   if (gpus == 2) return NvlinkLayout::pair;
-  return gpus == 8 ? NvlinkLayout::cube : NvlinkLayout::mesh;
+  return gpus == 8 && vendor == GpuVendor::nvidia ? NvlinkLayout::cube : NvlinkLayout::mesh;
+}
+
+std::optional<ForeignLink> foreign_link(std::string_view word, const GpuModel& gpu) {
+  const bool amd = gpu.vendor == GpuVendor::amd;
+  const bool xgmi = word == "xgmi";
+  if (amd == xgmi || !(xgmi || word == "nvlink" || word == "nvswitch")) return std::nullopt;
+  return ForeignLink{
+      fmt::format("{} has no {}", gpu.name,
+                  xgmi               ? "xGMI"
+                  : word == "nvlink" ? "NVLink"
+                                     : "NVSwitch"),
+      amd ? R"(AMD's GPUs are joined by xgmi: "xgmi:7x64GBps" in a line, "kind": "xgmi" in a file)"
+          : R"(xGMI joins AMD's GPUs; write nvlink, nvswitch or pcie)"};
 }
 
 }  // namespace ddpsim

@@ -34,7 +34,7 @@ void derive_nvls(Cluster& cluster) {
   const int capability = cluster.gpu.compute_capability;
   const int heads = cluster.gpus_per_node;
   if (cluster.intra.kind != IntraKind::nvswitch || capability < 90 || heads < 3) return;
-  const NvlinkRate rate = nvlink_rate(capability);
+  const NvlinkRate rate = nvlink_rate(cluster.gpu);
   const double gpu = cluster.intra.per_gpu.bytes_per_second() / kGb * rate.nccl / rate.nominal;
   const bool several = cluster.nodes > 1;
   const auto speeds = several ? speeds_between_nodes(capability) : speeds_inside_node(capability);

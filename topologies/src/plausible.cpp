@@ -5,15 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "ddpsim/topologies/kind_words.hpp"
+#include "nccl_rates.hpp"
+
 namespace ddpsim {
 namespace {
-
-/// A slot of sixteen lanes, one direction.
-double pcie_gigabytes(const GpuModel& gpu) {
-  if (gpu.compute_capability >= 100) return 126;
-  if (gpu.compute_capability >= 90) return 63;
-  return gpu.compute_capability >= 80 ? 31.5 : 15.75;
-}
 
 /// Both ways people write a rate.
 std::string in_both_units(Bandwidth rate) {
@@ -30,13 +26,19 @@ void judge_gpus(const Cluster& cluster, std::vector<std::string>& found) {
       found.push_back(fmt::format("{} of {} per GPU is slower than {}: was GBps meant, not Gbps?",
                                   what, in_both_units(intra.per_gpu), least_is));
   };
+  const bool direct = intra.kind == IntraKind::nvswitch || intra.kind == IntraKind::nvlink;
+  if (direct && cluster.gpu.links == 0)
+    found.push_back(fmt::format("{} has no NVLink: was \"pcie:{:.4g}GBps\" meant?",
+                                cluster.gpu.name,
+                                pcie_nominal_of_generation(cluster.gpu.compute_capability)));
   constexpr double kFastest = 4000;  // twice NVLink of a GPU announced for 2026
   switch (intra.kind) {
     case IntraKind::nvswitch:
       slow("an NVSwitch", 100, "the first one's 150 GB/s");
       break;
     case IntraKind::nvlink:
-      slow("NVLink", 16, "one link of the first generation (20 GB/s)");
+      slow(direct_links(cluster.gpu.vendor).data(), 16,
+           "one link of the first generation (20 GB/s)");
       break;
     case IntraKind::pcie:
       slow("PCIe", 3, "PCIe 3.0 with four lanes (3.9 GB/s)");
@@ -44,7 +46,9 @@ void judge_gpus(const Cluster& cluster, std::vector<std::string>& found) {
     case IntraKind::none:
       return;
   }
-  if (rate > (intra.kind == IntraKind::pcie ? 4 * pcie_gigabytes(cluster.gpu) : kFastest))
+  if (rate > (intra.kind == IntraKind::pcie
+                  ? 4 * pcie_nominal_of_generation(cluster.gpu.compute_capability)
+                  : kFastest))
     found.push_back(
         fmt::format("{} per GPU of a node is faster than any: was Gbps meant, not GBps?",
                     in_both_units(intra.per_gpu)));
@@ -54,7 +58,7 @@ void judge_network(const Cluster& cluster, std::vector<std::string>& found) {
   if (cluster.nodes == 1) return;
   const Network& network = cluster.network;
   constexpr double kMostOverSlot = 4;  // a what-if may be ahead of its host by a generation or two
-  const double slot = pcie_gigabytes(cluster.gpu);
+  const double slot = pcie_nominal_of_generation(cluster.gpu.compute_capability);
   const double rate = network.per_nic.gigabytes_per_second();
   if (rate > kMostOverSlot * slot)
     found.push_back(fmt::format(

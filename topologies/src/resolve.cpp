@@ -19,6 +19,11 @@ void check_size(const ClusterDescription& description) {
   const int nodes = description.nodes();
   const int gpus = description.types.front().gpus_per_node;
   for (const NodeDescription& type : description.types) {
+    if (type.gpu.vendor != description.types.front().gpu.vendor)
+      throw InputError({description.file, "",
+                        fmt::format("nodes of {} and of {} in one cluster",
+                                    description.types.front().gpu.name, type.gpu.name),
+                        "NCCL and RCCL do not talk to each other: keep to one vendor"});
     if (type.gpus_per_node == gpus) continue;
     throw InputError(
         {description.file, "",

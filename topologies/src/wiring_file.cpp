@@ -60,16 +60,17 @@ std::uint32_t place_of(const Cursor& cursor, const Places& places) {
 
 Wire read_link(const Cursor& cursor, const Places& places, const GpuModel& gpu) {
   Wire out;
-  const std::string kind =
-      cursor.free_object().required("kind").choice({"nvlink", "pcie", "socket"});
-  const bool nvlink = kind == "nvlink";
+  const Cursor written = cursor.free_object().required("kind");
+  const std::string kind = written.choice({"nvlink", "xgmi", "pcie", "socket"});
+  if (const auto foreign = foreign_link(kind, gpu)) written.fail(foreign->message, foreign->hint);
+  const bool nvlink = kind == "nvlink" || kind == "xgmi";
   const Object fields = nvlink ? cursor.object({"between", "kind", "links", "per_link"})
                                : cursor.object({"between", "kind", "rate"});
   if (nvlink) {
     out.kind = LinkKind::nvlink;
     const auto links = fields.optional("links");
     out.lanes = links ? static_cast<int>(links->integer(1, kMostLinksPerGpu)) : 1;
-    const NvlinkRate rate = nvlink_rate(gpu.compute_capability);
+    const NvlinkRate rate = nvlink_rate(gpu);
     out.nominal = fields.required("per_link").bandwidth() * out.lanes;
     out.nccl = out.nominal * (rate.nccl / rate.nominal);
   } else {
@@ -99,6 +100,9 @@ NodeGraph read_wiring(const Cursor& cursor, const GpuModel& gpu) {
   for (const Cursor& item : fields.required("vertices").array()) {
     if (out.vertices.size() == kMostVertices) item.fail("more than 1024 vertices in a node");
     const Vertex vertex = read_vertex(item);
+    if (vertex.kind == VertexKind::nvswitch)
+      if (const auto foreign = foreign_link("nvswitch", gpu))
+        item.fail(foreign->message, foreign->hint);
     if (!places.emplace(vertex.name, static_cast<std::uint32_t>(out.vertices.size())).second) {
       item.fail(fmt::format("two vertices are called {}", in_quotes(vertex.name)));
     }

@@ -7,7 +7,7 @@
 
 namespace ddpsim {
 
-/// NVLinks get NCCL's figures for `gpu`.
+/// NVLinks, or xGMI, get NCCL's figures for `gpu`.
 NodeGraph read_wiring(const Cursor& cursor, const GpuModel& gpu);
 SwitchPlan read_switches(const Cursor& cursor, const std::string& file);
 std::vector<DegradedLink> read_degraded(const Cursor& cursor);

@@ -41,6 +41,24 @@ void check_is_file(const std::filesystem::path& path) {
   }
 }
 
+struct Opened {
+  ByteSource source;  ///< unpacked
+  bool gzip = false;
+  Recognition recognised;
+};
+
+Opened open(const std::filesystem::path& path) {
+  check_is_file(path);
+  ByteSource source = file_source(path);
+  std::string magic = read_up_to(source, 2);
+  const bool gzip = is_gzip(magic);
+  source = with_head(std::move(magic), std::move(source));
+  if (gzip) source = gzip_source(std::move(source), path.string());
+  std::string head = read_up_to(source, kHead);
+  Recognition recognised = recognise(head, head.size() < kHead);
+  return {with_head(std::move(head), std::move(source)), gzip, std::move(recognised)};
+}
+
 std::string whole_text(const std::filesystem::path& path, const ByteSource& source) {
   std::string text = read_up_to(source, kMostText + 1);
   if (text.size() > kMostText) {
@@ -72,17 +90,19 @@ Imported import_ddp_log(const std::filesystem::path& path, const ByteSource& sou
 
 }  // namespace
 
-Imported import_file(const std::filesystem::path& path, const ImportOptions& options) {
-  check_is_file(path);
-  ByteSource source = file_source(path);
-  std::string magic = read_up_to(source, 2);
-  const bool gzip = is_gzip(magic);
-  source = with_head(std::move(magic), std::move(source));
-  if (gzip) source = gzip_source(std::move(source), path.string());
-  std::string head = read_up_to(source, kHead);
-  const Recognition recognised = recognise(head, head.size() < kHead);
-  source = with_head(std::move(head), std::move(source));
+bool is_recording(const std::filesystem::path& path) {
+  try {
+    const Opened file = open(path);
+    // Any text with commas may be a layer table, until it is read.
+    if (file.recognised.kind == Recognition::Kind::layer_table) import_file(path, {});
+    return file.recognised.kind != Recognition::Kind::other;
+  } catch (const InputError&) {
+    return false;
+  }
+}
 
+Imported import_file(const std::filesystem::path& path, const ImportOptions& options) {
+  const auto [source, gzip, recognised] = open(path);
   if (options.timing == Timing::compacted && recognised.kind != Recognition::Kind::profiler_trace) {
     refuse(path, "only a profiler trace can be compacted: this file does not hold the GPU's gaps",
            "Leave out --timing compacted, or give the trace");

@@ -75,11 +75,15 @@ TraceHeader read_trace_header(const JsonSplitter& splitter, std::optional<std::i
 std::string gpu_model_token(std::string_view full_name) {
   constexpr std::array<std::string_view, 9> kFamilies = {
       "NVIDIA", "Tesla", "GeForce", "Quadro", "RTX", "GTX", "AMD", "Instinct", "Graphics"};
+  // Another chip than the model alone.
+  constexpr std::array<std::string_view, 4> kVariants = {"Ti", "SUPER", "Laptop", "D"};
   const std::vector<std::string> words = name_words(full_name);
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (std::find(kFamilies.begin(), kFamilies.end(), words[i]) != kFamilies.end()) continue;
-    const bool variant = i + 1 < words.size() && (words[i + 1] == "Ti" || words[i + 1] == "SUPER");
-    return words[i] + (variant ? words[i + 1] : "");
+    const bool variant = i + 1 < words.size() && std::find(kVariants.begin(), kVariants.end(),
+                                                           words[i + 1]) != kVariants.end();
+    const bool slice = std::find(words.begin(), words.end(), "MIG") != words.end();
+    return words[i] + (variant ? words[i + 1] : "") + (slice ? "MIG" : "");
   }
   return std::string(full_name);
 }

@@ -2,10 +2,12 @@
 // none is near.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ddpsim {
 
@@ -18,6 +20,11 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> kno
 /// The same; where no known word is near, all of them: `Known GPUs: V100, A100`.
 std::string did_you_mean_or_known(std::string_view word, std::span<const std::string> known,
                                   std::string_view known_are = "Known");
+
+/// At most `most` known words, nearest in spelling first; none of which half the letters differ. For names
+/// that exist but are unknown here, where a slip of the finger is not what is likely.
+std::vector<std::string> spelt_alike(std::string_view word, std::span<const std::string> known,
+                                     std::size_t most);
 
 /// `"rings" is not one of ring, tree. Did you mean "ring"?`
 std::string not_one_of(std::string_view word, std::span<const std::string> known);

@@ -19,6 +19,10 @@ struct ClusterRequest {
 /// Throws InputError.
 Cluster load_cluster(const ClusterRequest& request);
 
+/// Whether a CLUSTER argument can only mean a cluster: a line, a bundled name, a file that looks like
+/// one; what is wrong with it is another question. Throws nothing.
+bool is_cluster(const std::string& text);
+
 /// The same at another size, whatever number of nodes the text itself names.
 Cluster load_cluster_at(const std::string& text, int nodes, int gpus_per_node);
 
@@ -30,7 +34,7 @@ std::string calibrated_cluster_file(const std::string& text, const Calibration& 
 Cluster parse_cluster(std::string_view text, const std::string& file);
 
 /// `node:COUNT gpu:PER_NODExMODEL` then one of `nvswitch:BW | nvlink:LINKSxBW[:pair|mesh|cube] |
-/// pcie:BW`, `nic:PER_NODExBW[:ib|roce|tcp|tcp-vm|tcpx|efa|slingshot]`, optional `oversubscription:R`,
+/// xgmi:LINKSxBW[:pair|mesh] | pcie:BW`, `nic:PER_NODExBW[:ib|roce|tcp|tcp-vm|tcpx|efa|slingshot]`, optional `oversubscription:R`,
 /// `latency:T`, `connection:BW` (one TCP connection). Bandwidth per direction, any order.
 Cluster parse_cluster_line(std::string_view line);
 
@@ -41,9 +45,16 @@ struct BundledCluster {
 std::vector<BundledCluster> bundled_clusters();
 
 /// A row of the GPU catalogue; absent when unknown. Names are compared by model: "Tesla
-/// V100-SXM2-16GB", "v100" and "V100" are the same.
+/// V100-SXM2-16GB", "v100" and "V100" are the same. A part of a GPU (MIG, vGPU) is none of them.
 std::optional<GpuModel> find_gpu(std::string_view name);
-std::vector<std::string> gpu_names();
+/// All of them, by family, the fastest in half precision first.
+struct GpuFamily {
+  std::string name;
+  std::vector<GpuModel> gpus;
+};
+std::vector<GpuFamily> gpu_families();
+/// What to do about a name that find_gpu does not know: names spelt alike, and all by speed.
+std::string gpus_instead_of(std::string_view name);
 /// "V100" out of "Tesla V100-SXM2-32GB"; the text itself when no known model is in it.
 std::string gpu_model_name(std::string_view full_name);
 

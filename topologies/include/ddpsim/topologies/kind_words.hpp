@@ -14,12 +14,16 @@ std::string_view kind_word(VertexKind kind);  ///< "pcie-switch"
 /// "ib"; sockets: "tcp", "tcp-vm" (through a NIC that the hypervisor emulates), "tcpx"
 /// (GPUDirect-TCPX, -TCPXO).
 std::string_view kind_word(const Network& network);
-std::string_view kind_word(IntraKind kind);  ///< "nvswitch"
+std::string_view kind_word(IntraKind kind, GpuVendor vendor);  ///< "nvswitch"; AMD's nvlink: "xgmi"
+/// Of direct links, in sentences: "NVLink", "xGMI".
+std::string_view direct_links(GpuVendor vendor);
 /// The other way: kind and sockets of the word; false where there is no such network.
 bool name_network(const std::string& word, Network& network);
 std::vector<std::string> network_kind_words();
 /// What is assumed of each TCP connection where no log of the cluster stands behind it; empty where
 /// nothing is.
 std::string_view assumed_of_connections(const Cluster& cluster);
+/// What AMD's GPUs borrow from NVIDIA's, to be said in every answer; empty where the cluster has none.
+std::string assumed_of_amd(const Cluster& cluster);
 
 }  // namespace ddpsim

@@ -29,7 +29,7 @@ struct Wire {
   std::uint32_t a = 0;
   std::uint32_t b = 0;
   LinkKind kind = LinkKind::nvlink;
-  int lanes = 0;        ///< NVLinks bundled; 0 elsewhere
+  int lanes = 0;        ///< NVLinks, or xGMI, bundled; 0 elsewhere
   Bandwidth nominal{};  ///< one direction, as the vendor states it
   Bandwidth nccl{};     ///< what NCCL counts on when it searches channels
 };
@@ -108,13 +108,13 @@ struct Topology {
   std::vector<DegradedLink> degraded;
 };
 
-/// Who is how near to whom in a node, in nvidia-smi's words: GPUs, then NICs; "-" where nothing joins
-/// two.
+/// Who is how near to whom in a node, in nvidia-smi's words ("XGMI", as rocm-smi has it, between AMD's):
+/// GPUs, then NICs; "-" where nothing joins two.
 struct ConnectionMatrix {
   std::vector<std::string> devices;
   std::vector<std::vector<std::string>> cells;
 };
-ConnectionMatrix connection_matrix(const NodeGraph& graph);
+ConnectionMatrix connection_matrix(const NodeGraph& graph, GpuVendor vendor = GpuVendor::nvidia);
 
 /// NCCL's two trees over the nodes: the parent of each, absent for the root.
 using NodeTree = std::vector<std::optional<int>>;

@@ -47,6 +47,8 @@ struct Imported {
 
 /// Reads a workload file, a profiler trace (.json or gzip) or a layer table. Throws InputError.
 Imported import_file(const std::filesystem::path& path, const ImportOptions& options);
+/// Whether a file looks, by its beginning, like one of them. Throws nothing.
+bool is_recording(const std::filesystem::path& path);
 
 /// The bundled workload of that name (`list` shows them); absent when there is none.
 std::optional<Workload> bundled_workload(std::string_view name);

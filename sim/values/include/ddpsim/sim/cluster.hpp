@@ -12,23 +12,28 @@
 
 namespace ddpsim {
 
+enum class GpuVendor { nvidia, amd };
+
 /// One row of the GPU catalogue.
 struct GpuModel {
-  std::string name;            ///< by model, never by form factor or memory size: "V100"
-  int compute_capability = 0;  ///< 70 for sm_70
-  int sms = 0;
+  std::string name;  ///< by model, never by form factor or memory size: "V100"
+  GpuVendor vendor = GpuVendor::nvidia;
+  /// 70 for sm_70. AMD: of the NVIDIA generation whose rows of NCCL's tables stand in for RCCL's.
+  int compute_capability = 0;
+  int sms = 0;                 ///< AMD: compute units
   Bandwidth memory_bandwidth;  ///< peak, read plus write
-  double fp32_tflops = 0;      ///< outside the tensor cores
+  double fp32_tflops = 0;      ///< whole fp32 products: outside the tensor cores, AMD's within
   double tf32_tflops = 0;      ///< tensor cores, dense; 0: has no TensorFloat-32
   double half_tflops = 0;      ///< fp16 products summed in fp32, dense; bfloat16 as well from sm_80
   Bytes memory;                ///< of the largest card of that name
+  std::optional<int> links;    ///< NVLinks, or AMD's xGMI, to other GPUs; 0: PCIe alone
 };
 
 /// How GPUs of one node reach each other.
 enum class IntraKind {
   none,      ///< one GPU per node
   nvswitch,  ///< every pair at full bandwidth
-  nvlink,    ///< direct links
+  nvlink,    ///< direct links: NVLink, between AMD's GPUs xGMI (one kind of link in RCCL as well)
   pcie,      ///< through PCIe switches or the host
 };
 
