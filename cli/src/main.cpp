@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <exception>
+#include <optional>
 #include <span>
 
 #include "commands.hpp"
@@ -9,6 +11,7 @@
 #include "ddpsim/formats/suggest.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
+#include "misplaced.hpp"
 #include "parse_problem.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
@@ -66,8 +69,11 @@ int run(int argc, char** argv) {
     print_error(fmt::format("ddpsim: {}", error.what()));
     return kUsage;
   } catch (const InputError& error) {
-    print_error(fmt::format("ddpsim: {}", error.what()));
-    return kBadInput;
+    const std::span line(argv, static_cast<std::size_t>(argc));
+    const std::optional<Misplaced> misplaced =
+        find_misplaced(*app.get_subcommands().front(), line, error.what());
+    print_error(fmt::format("ddpsim: {}", misplaced ? misplaced->sentence : error.what()));
+    return misplaced && misplaced->swapped ? kUsage : kBadInput;
   }
 }
 
