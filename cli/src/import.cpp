@@ -77,10 +77,11 @@ void add_import(CLI::App& app, std::function<int()>& action) {
       app.add_subcommand("import", "traces, a layer table or an estimate -> workload file");
   const auto arguments = std::make_shared<ImportArguments>();
   command
-      ->add_option("INPUT", arguments->inputs,
-                   "trace (.json, .json.gz), table, workload file, bundled name, or an estimate "
-                   "MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16]; or the traces of several ranks "
-                   "of one job")
+      ->add_option(
+          "INPUT", arguments->inputs,
+          "trace (.json, .json.gz), a folder of them, table, workload file, bundled name, or "
+          "an estimate MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16]; or the traces of "
+          "several ranks of one job")
       ->required();
   const HelpGroup recording(*command, kRecordingGroup);
   command

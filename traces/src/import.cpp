@@ -14,12 +14,13 @@
 #include "ddpsim/traces/layer_table.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"
 #include "ddpsim/traces/workload_file.hpp"
+#include "opened_file.hpp"
 #include "recognise.hpp"
+#include "trace_folder.hpp"
 
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kHead = std::size_t{64} << 10;
 constexpr std::size_t kMostText = std::size_t{256} << 20;  // workload files and tables
 
 [[noreturn]] void refuse(const std::filesystem::path& path, std::string message,
@@ -27,7 +28,7 @@ constexpr std::size_t kMostText = std::size_t{256} << 20;  // workload files and
   throw InputError({path.string(), "", std::move(message), std::move(hint)});
 }
 
-void check_is_file(const std::filesystem::path& path) {
+void check_is_there(const std::filesystem::path& path) {
   if (path == "-") {
     refuse("command line", "standard input is not read",
            "Give the path of a trace, a workload file or a layer table");
@@ -36,27 +37,6 @@ void check_is_file(const std::filesystem::path& path) {
   const auto status = std::filesystem::status(path, error);
   if (status.type() == std::filesystem::file_type::not_found) refuse(path, "no such file");
   if (error) refuse(path, "cannot be read: " + error.message());
-  if (std::filesystem::is_directory(status)) {
-    refuse(path, "is a directory", "Expected a file: a trace, a workload file or a layer table");
-  }
-}
-
-struct Opened {
-  ByteSource source;  ///< unpacked
-  bool gzip = false;
-  Recognition recognised;
-};
-
-Opened open(const std::filesystem::path& path) {
-  check_is_file(path);
-  ByteSource source = file_source(path);
-  std::string magic = read_up_to(source, 2);
-  const bool gzip = is_gzip(magic);
-  source = with_head(std::move(magic), std::move(source));
-  if (gzip) source = gzip_source(std::move(source), path.string());
-  std::string head = read_up_to(source, kHead);
-  Recognition recognised = recognise(head, head.size() < kHead);
-  return {with_head(std::move(head), std::move(source)), gzip, std::move(recognised)};
 }
 
 std::string whole_text(const std::filesystem::path& path, const ByteSource& source) {
@@ -92,7 +72,9 @@ Imported import_ddp_log(const std::filesystem::path& path, const ByteSource& sou
 
 bool is_recording(const std::filesystem::path& path) {
   try {
-    const Opened file = open(path);
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) return true;
+    const OpenedFile file = open_file(path);
     // Any text with commas may be a layer table, until it is read.
     if (file.recognised.kind == Recognition::Kind::layer_table) import_file(path, {});
     return file.recognised.kind != Recognition::Kind::other;
@@ -102,7 +84,11 @@ bool is_recording(const std::filesystem::path& path) {
 }
 
 Imported import_file(const std::filesystem::path& path, const ImportOptions& options) {
-  const auto [source, gzip, recognised] = open(path);
+  check_is_there(path);
+  if (std::filesystem::is_directory(path)) return import_folder(path, options);
+  const OpenedFile opened = open_file(path);
+  const Recognition& recognised = opened.recognised;
+  const ByteSource& source = opened.source;
   if (options.timing == Timing::compacted && recognised.kind != Recognition::Kind::profiler_trace) {
     refuse(path, "only a profiler trace can be compacted: this file does not hold the GPU's gaps",
            "Leave out --timing compacted, or give the trace");
@@ -116,7 +102,7 @@ Imported import_file(const std::filesystem::path& path, const ImportOptions& opt
       result = import_profiler_trace(source, path.string(), options);
       result.recognised.insert(
           result.recognised.begin(),
-          fmt::format("a PyTorch profiler trace{}", gzip ? ", compressed with gzip" : ""));
+          fmt::format("a PyTorch profiler trace{}", opened.gzip ? ", compressed with gzip" : ""));
       break;
     case Recognition::Kind::layer_table:
       result = parse_layer_table(whole_text(path, source), path.string());

@@ -218,17 +218,25 @@ Imported join_ranks(std::vector<RankImport> ranks) {
   return RankJoin(std::move(ranks)).run();
 }
 
-Imported import_ranks(std::span<const std::filesystem::path> paths, const ImportOptions& options) {
+std::vector<RankImport> import_each(std::span<const std::filesystem::path> paths,
+                                    const ImportOptions& options) {
   std::vector<RankImport> ranks;
   ImportOptions same_step = options;
   for (const std::filesystem::path& path : paths) {
+    if (std::filesystem::is_directory(path))
+      throw InputError({path.string(), "", "is a folder among several inputs",
+                        "Give one folder alone, or the files of one job"});
     ranks.push_back({path.string(), import_file(path, same_step)});
     const auto& trace = ranks.back().imported.rank_trace;
     if (ranks.size() > 1 || !trace) continue;
     same_step.step = trace->step;
     same_step.iteration.reset();
   }
-  return join_ranks(std::move(ranks));
+  return ranks;
+}
+
+Imported import_ranks(std::span<const std::filesystem::path> paths, const ImportOptions& options) {
+  return join_ranks(import_each(paths, options));
 }
 
 }  // namespace ddpsim

@@ -72,6 +72,20 @@ TraceHeader read_trace_header(const JsonSplitter& splitter, std::optional<std::i
   return header;
 }
 
+TraceHeader job_in_head(std::string_view head) {
+  TraceHeader header;
+  const std::size_t key = head.find("\"distributedInfo\"");
+  if (key == std::string_view::npos) return header;
+  const std::size_t begin = head.find('{', key);
+  if (begin == std::string_view::npos) return header;
+  std::string_view job = head.substr(begin, head.find_first_of("[}", begin) - begin);
+  const std::size_t end = begin + job.size();
+  // What follows may be long, "pg_config": [...], and the head ends somewhere in it.
+  if (end >= head.size() || head[end] == '[') job = job.substr(0, job.rfind(','));
+  read_job(std::string(job) + "}", header);
+  return header;
+}
+
 std::string gpu_model_token(std::string_view full_name) {
   constexpr std::array<std::string_view, 9> kFamilies = {
       "NVIDIA", "Tesla", "GeForce", "Quadro", "RTX", "GTX", "AMD", "Instinct", "Graphics"};

@@ -45,7 +45,8 @@ struct Imported {
   std::optional<DdpLog> ddp_log;        ///< of DDP logging data
 };
 
-/// Reads a workload file, a profiler trace (.json or gzip) or a layer table. Throws InputError.
+/// Reads a workload file, a profiler trace (.json or gzip), a folder with the traces of one job, or a
+/// layer table. Throws InputError.
 Imported import_file(const std::filesystem::path& path, const ImportOptions& options);
 /// Whether a file looks, by its beginning, like one of them. Throws nothing.
 bool is_recording(const std::filesystem::path& path);

@@ -24,7 +24,11 @@ struct RankImport {
 /// the top level of the workload. Throws InputError where they cannot be of one step of one job.
 Imported join_ranks(std::vector<RankImport> ranks);
 
-/// Imports each file, all at the step that `options` choose in the first, and joins them.
+/// Imports each file, all at the step that `options` choose in the first.
+std::vector<RankImport> import_each(std::span<const std::filesystem::path> paths,
+                                    const ImportOptions& options);
+
+/// The same, and joins them.
 Imported import_ranks(std::span<const std::filesystem::path> paths, const ImportOptions& options);
 
 }  // namespace ddpsim

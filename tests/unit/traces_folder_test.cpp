@@ -1,0 +1,149 @@
+// A folder of traces: which of its files are one job, and which of them is taken.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "complaint.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/traces/import.hpp"
+#include "ddpsim/traces/rank_group.hpp"
+#include "mentions.hpp"
+#include "trace_files.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::files;
+
+namespace {
+
+/// Without distributedInfo.
+std::string nameless() {
+  return replaced(tiny_trace(), "\"distributedInfo\"", "\"anythingElse\"");
+}
+
+std::string trace_of(int rank, int world = 2) {
+  return replaced(nameless(), "{\"schemaVersion\": 1,",
+                  fmt::format(R"({{"schemaVersion": 1,"distributedInfo": {{"backend": "nccl", )"
+                              R"("rank": {}, "world_size": {}, "pg_config": [{{"ranks": [0]}}]}},)",
+                              rank, world));
+}
+
+std::string complaint(const TemporaryFolder& folder) {
+  const std::string message = complaint_of([&] { import_file(folder.path(), {}); });
+  return message.find(folder.path().string()) == 0 ? message : "unnamed: " + message;
+}
+
+void make(const TemporaryFolder& folder, const std::string& below) {
+  std::filesystem::create_directories(folder.path() / below);
+}
+
+}  // namespace
+
+TEST_CASE("folder: what tensorboard_trace_handler leaves is one job, ranks by distributedInfo") {
+  const TemporaryFolder folder;
+  folder.file("hostb_17.1712195495700.pt.trace.json", trace_of(0));
+  folder.file("hosta_99.1712195495500.pt.trace.json.gz", gzipped(trace_of(1)));
+  folder.file("events.out.tfevents.1712195495.hosta", "brain.Event:2");
+  folder.file(".hidden.json", trace_of(0));
+  const Imported imported = import_file(folder.path(), {});
+  REQUIRE(imported.workload.ranks.size() == 2);
+  CHECK(imported.workload.ranks[1].rank == 1);
+  CHECK(imported.workload.name == folder.path().filename());
+  CHECK(imported.recognised.front() ==
+        "a folder: 2 traces; left out: 1 other file (events.out.tfevents.1712195495.hosta)");
+}
+
+TEST_CASE("folder: of several cycles the last of each process is taken") {
+  const TemporaryFolder folder;
+  const std::string later = replaced(trace_of(0), "ProfilerStep#", "ProfilerStep#9");
+  folder.file("h_1.999.pt.trace.json", trace_of(0));
+  folder.file("h_1.1000.pt.trace.json", later);
+  folder.file("h_2.999.pt.trace.json", trace_of(1));
+  folder.file("h_2.1001.pt.trace.json", replaced(trace_of(1), "ProfilerStep#", "ProfilerStep#9"));
+  const Imported imported = import_file(folder.path(), {});
+  CHECK(imported.rank_trace->step == "ProfilerStep#91");
+  CHECK(mentions(imported.recognised, "4 traces, 2 of each process, of which the last was taken"));
+
+  folder.file("h_2.1002.pt.trace.json", trace_of(1));
+  CHECK(mentions(complaint(folder), "h_1 wrote 2 traces, h_2 wrote 3"));
+}
+
+TEST_CASE("folder: ranks are numbered by names where the traces do not say, and in folders below") {
+  const std::vector<std::vector<std::string>> layouts = {
+      {"rank0_trace.json", "rank1_trace.json"},
+      {"rank_1.json", "rank_0.json"},
+      {"a/rank0/trace.json", "a/rank1/trace.json"},
+      {"Rank-10.99.pt.trace.json", "Rank-2.98.pt.trace.json"}};
+  for (const auto& layout : layouts) {
+    const TemporaryFolder folder;
+    make(folder, "a/rank0");
+    make(folder, "a/rank1");
+    for (const std::string& name : layout) folder.file(name, nameless());
+    CAPTURE(layout.front());
+    CHECK(import_file(folder.path(), {}).workload.ranks.size() == 2);
+  }
+  const TemporaryFolder alone;
+  alone.file("trace.json", nameless());
+  CHECK(import_file(alone.path(), {}).workload.ranks.empty());
+}
+
+TEST_CASE("folder: a head that ends inside pg_config still says the rank") {
+  const TemporaryFolder folder;
+  const std::string many(70'000, '7');
+  for (const int rank : {0, 1})
+    folder.file(fmt::format("h_{}.1.pt.trace.json", rank),
+                replaced(trace_of(rank), "\"ranks\": [0]", "\"ranks\": [\"" + many + "\"]"));
+  CHECK(import_file(folder.path(), {}).workload.ranks.size() == 2);
+}
+
+TEST_CASE("folder: what is not the traces of one job is refused, with what was seen") {
+  struct Case {
+    std::vector<std::pair<std::string, std::string>> files;
+    std::string message;
+  };
+  const std::string two = trace_of(0);
+  const std::vector<Case> cases = {
+      {{}, "is a folder without a file"},
+      {{{"notes.txt", "x"}, {"list.json", "[1,2]"}},
+       "without a profiler trace; it holds list.json, notes.txt"},
+      {{{"a-rank0.json", two}, {"a-rank1.json", trace_of(1)}, {"b.json", nameless()}},
+       "holds traces of 2 jobs: a-rank*.json (2 files of 2 ranks), b.json (1 file)"},
+      {{{"run1/h_1.1.pt.trace.json", two}, {"run2/h_1.1.pt.trace.json", two}},
+       "2 jobs: run1/ (1 file of 2 ranks), run2/ (1 file of 2 ranks)"},
+      {{{"h_1.1.pt.trace.json", two}, {"h_2.1.pt.trace.json", trace_of(1, 4)}}, "of 2 jobs"},
+      {{{"h_1.1.pt.trace.json", two}, {"h_2.1.pt.trace.json", two}},
+       "h_1.1.pt.trace.json and h_2.1.pt.trace.json are both of rank 0"},
+      {{{"h_1.1.pt.trace.json", nameless()}, {"h_2.1.pt.trace.json", nameless()}},
+       "which rank h_1.1.pt.trace.json is stands neither in it"},
+      {{{"h_1.1.pt.trace.json", two}, {"h_2.1.pt.trace.json", ""}},
+       "h_2.1.pt.trace.json: looks like an empty file"},
+      {{{"h_1.1.pt.trace.json", two}, {"h_2.1.pt.trace.json.gz", "\x1f\x8b"}},
+       "h_2.1.pt.trace.json.gz:byte 2: the gzip data ends early"},
+      {{{"a/b/c/d/trace.json", two}}, "is a folder without a file"},
+  };
+  for (const Case& one : cases) {
+    const TemporaryFolder folder;
+    for (const char* below : {"run1", "run2", "a/b/c/d"}) make(folder, below);
+    for (const auto& [name, text] : one.files) folder.file(name, text);
+    const std::string message = complaint(folder);
+    CAPTURE(one.message);
+    CHECK(mentions(message, one.message));
+    CHECK(!mentions(message, "unnamed"));
+  }
+}
+
+TEST_CASE("folder: several ranks keep their clock, and a folder is no rank") {
+  const TemporaryFolder folder;
+  folder.file("rank0.json", trace_of(0));
+  folder.file("rank1.json", trace_of(1));
+  CHECK(mentions(complaint_of([&] {
+                   import_file(folder.path(),
+                               {.model = "", .gpu = "", .step = "", .timing = Timing::compacted});
+                 }),
+                 "holds 2 ranks, which are joined on the clock they recorded"));
+  const std::vector<std::filesystem::path> twice = {folder.path(), folder.path()};
+  CHECK(
+      mentions(complaint_of([&] { import_ranks(twice, {}); }), "is a folder among several inputs"));
+}

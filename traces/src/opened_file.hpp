@@ -1,0 +1,23 @@
+// A file opened for import: what its first bytes say it is, and all its bytes, inflated.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+#include "ddpsim/traces/profiler_trace.hpp"
+#include "recognise.hpp"
+
+namespace ddpsim {
+
+struct OpenedFile {
+  bool gzip = false;
+  std::string head;  ///< inflated, the first 64 KiB at most
+  Recognition recognised;
+  ByteSource source;  ///< from the first byte on
+};
+
+/// Throws InputError where it cannot be read, or its gzip data are damaged at the front.
+OpenedFile open_file(const std::filesystem::path& path);
+
+}  // namespace ddpsim

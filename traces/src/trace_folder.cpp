@@ -1,0 +1,285 @@
+#include "trace_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
+#include "ddpsim/traces/rank_group.hpp"
+#include "opened_file.hpp"
+#include "rank_checks.hpp"
+#include "trace_header.hpp"
+
+namespace ddpsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDeepest = 3;
+constexpr std::size_t kMostFiles = 2 * kMostRanks;
+constexpr std::size_t kMostNamed = 8;  ///< files and jobs told one by one
+
+constexpr std::string_view kDigits = "0123456789";
+
+/// Where the number of the rank stands in a name: "rank3", "rank_3", "Rank-3".
+struct RankInName {
+  std::size_t at = 0;
+  std::size_t length = 0;
+  std::int64_t rank = 0;
+};
+
+std::optional<RankInName> rank_in(std::string_view name) {
+  std::string lower(name);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  for (std::size_t word = lower.rfind("rank"); word != std::string::npos && word < lower.size();
+       word = word == 0 ? std::string::npos : lower.rfind("rank", word - 1)) {
+    const std::size_t at = lower.find_first_not_of("-_=.", word + 4);
+    if (at == std::string::npos) continue;
+    const std::size_t end = std::min(lower.find_first_not_of(kDigits, at), lower.size());
+    if (const auto rank = parse_number<std::int64_t>(name.substr(at, end - at)))
+      return RankInName{at, end - at, *rank};
+  }
+  return std::nullopt;
+}
+
+struct Found {
+  fs::path path;
+  std::string process;  ///< the name below the folder, without the time
+  std::string time;     ///< of tensorboard_trace_handler's names; empty: none
+  std::string job;      ///< `process` without the rank; hosts and process ids differ within a job
+  std::optional<std::int64_t> rank;
+  std::optional<int> world_size;
+};
+
+/// "below/host_12.1712195495505.pt.trace.json.gz" -> process "below/host_12", its time, job "below/".
+/// `found.rank` as the trace has it, or none.
+void read_name(std::string name, Found& found) {
+  const std::size_t folder = name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1;
+  const std::size_t suffix = name.find(".pt.trace.json", folder);
+  if (suffix != std::string::npos) {
+    name.resize(suffix);
+    const std::size_t dot = name.rfind('.');
+    const bool timed = dot != std::string::npos && dot >= folder && dot + 1 < name.size() &&
+                       name.find_first_not_of(kDigits, dot + 1) == std::string::npos;
+    if (timed) {
+      found.time = name.substr(dot + 1);
+      name.resize(dot);
+    }
+  }
+  const auto numbered = rank_in(name);
+  if (numbered)
+    found.job = name.substr(0, numbered->at) + "*" + name.substr(numbered->at + numbered->length);
+  else
+    found.job = suffix != std::string::npos || found.rank ? name.substr(0, folder) : name;
+  if (numbered && !found.rank) found.rank = numbered->rank;
+  found.process = std::move(name);
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < kMostNamed; ++i)
+    text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kMostNamed ? text + ", …" : text;
+}
+
+/// A bare list is a trace's only where events stand in it: other tools write lists too.
+bool is_trace(const OpenedFile& opened) {
+  if (opened.recognised.kind != Recognition::Kind::profiler_trace) return false;
+  const std::size_t first = opened.head.find_first_not_of(" \t\r\n");
+  return opened.head[first] != '[' || opened.head.find("\"ph\"") != std::string::npos;
+}
+
+class FolderImport {
+ public:
+  FolderImport(fs::path folder, const ImportOptions& options)
+      : folder_(std::move(folder)), options_(options) {}
+
+  Imported run();
+
+ private:
+  [[noreturn]] void refuse(std::string message, std::string hint) const {
+    throw InputError({folder_.string(), "", std::move(message), std::move(hint)});
+  }
+  std::string below(const fs::path& path) const {
+    return path.lexically_relative(folder_).string();
+  }
+  std::vector<fs::path> files() const;
+  void find_traces();
+  void require_one_job() const;
+  void keep_last_cycle();
+  void require_one_each();
+  void describe(Imported& imported) const;
+
+  const fs::path folder_;
+  const ImportOptions& options_;
+  std::vector<Found> traces_;
+  std::vector<std::string> others_;
+  std::size_t cycles_ = 1;
+};
+
+Imported FolderImport::run() {
+  find_traces();
+  require_one_job();
+  keep_last_cycle();
+  require_one_each();
+  Imported imported;
+  if (traces_.size() == 1) {
+    imported = import_file(traces_.front().path, options_);
+  } else {
+    if (options_.timing == Timing::compacted)
+      refuse(fmt::format("holds {} ranks, which are joined on the clock they recorded",
+                         traces_.size()),
+             "Leave out --timing compacted, or give the trace of one rank");
+    std::vector<fs::path> paths;
+    for (const Found& one : traces_) paths.push_back(one.path);
+    std::vector<RankImport> ranks = import_each(paths, options_);
+    for (std::size_t k = 0; k < ranks.size(); ++k)
+      if (auto& trace = ranks[k].imported.rank_trace; trace && !trace->rank)
+        trace->rank = traces_[k].rank;
+    imported = join_ranks(std::move(ranks));
+    // Hosts and process ids say nothing of the job.
+    if (traces_.front().job.find('*') == std::string::npos)
+      imported.workload.name = fs::weakly_canonical(folder_).filename().string();
+  }
+  describe(imported);
+  return imported;
+}
+
+std::vector<fs::path> FolderImport::files() const {
+  std::vector<fs::path> found;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(folder_, fs::directory_options::skip_permission_denied,
+                                         error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    const bool hidden = entry->path().filename().string().starts_with('.');
+    std::error_code unknown;
+    if (entry->is_directory(unknown) && (hidden || entry.depth() + 1 > kDeepest))
+      entry.disable_recursion_pending();
+    if (hidden || !entry->is_regular_file(unknown)) continue;
+    found.push_back(entry->path());
+    if (found.size() > kMostFiles)
+      refuse(fmt::format("holds more than {} files", kMostFiles), "Give the traces themselves");
+  }
+  if (error) refuse("cannot be read: " + error.message(), "");
+  std::ranges::sort(found);
+  return found;
+}
+
+void FolderImport::find_traces() {
+  for (const fs::path& path : files()) {
+    const OpenedFile opened = open_file(path);
+    const std::string name = below(path);
+    if (!is_trace(opened)) {
+      // A rank whose file was cut to nothing must not go missing in silence.
+      if (name.find(".pt.trace.json") != std::string::npos)
+        throw InputError({path.string(), "", "looks like " + opened.recognised.looks_like,
+                          "Its name is a trace's: record it again, or take it out of the folder"});
+      others_.push_back(name);
+      continue;
+    }
+    const TraceHeader header = job_in_head(opened.head);
+    Found found{.path = path,
+                .process = {},
+                .time = {},
+                .job = {},
+                .rank = header.rank,
+                .world_size = header.world_size};
+    read_name(name, found);
+    traces_.push_back(std::move(found));
+  }
+  if (!traces_.empty()) return;
+  refuse(
+      others_.empty()
+          ? "is a folder without a file"
+          : fmt::format("is a folder without a profiler trace; it holds {}", listed(others_)),
+      others_.size() == 1
+          ? "Give the file itself"
+          : "Expected what torch.profiler.tensorboard_trace_handler or export_chrome_trace write");
+}
+
+void FolderImport::require_one_job() const {
+  std::map<std::pair<std::string, std::optional<int>>, std::size_t> jobs;
+  for (const Found& one : traces_) ++jobs[{one.job, one.world_size}];
+  if (jobs.size() == 1) return;
+  std::vector<std::string> names;
+  for (const auto& [job, count] : jobs) {
+    const auto& [name, world] = job;
+    names.push_back(fmt::format("{} ({} file{}{})", name.empty() ? "host_pid" : name, count,
+                                count == 1 ? "" : "s",
+                                world ? fmt::format(" of {} ranks", *world) : ""));
+  }
+  const std::string& first = jobs.begin()->first.first;
+  refuse(fmt::format("holds traces of {} jobs: {}", jobs.size(), listed(names)),
+         fmt::format(
+             "Give the files of one of them: ddpsim import {} -o job.json",
+             (folder_ / (first.empty() || first.ends_with('/') ? first + "*" : first)).string()));
+}
+
+void FolderImport::keep_last_cycle() {
+  std::map<std::string, std::size_t> cycles;
+  for (const Found& one : traces_) ++cycles[one.process];
+  cycles_ = cycles.begin()->second;
+  for (const auto& [process, count] : cycles) {
+    if (count == cycles_) continue;
+    refuse(fmt::format("{} wrote {} traces, {} wrote {}: which belong together cannot be told",
+                       cycles.begin()->first, cycles_, process, count),
+           "Give the files of one cycle, one for each rank");
+  }
+  if (cycles_ == 1) return;
+  std::map<std::string, Found> last;
+  const auto when = [](const Found& one) { return std::pair(one.time.size(), one.time); };
+  for (Found& one : traces_) {
+    Found& kept = last[one.process];
+    if (kept.path.empty() || when(one) > when(kept)) kept = std::move(one);
+  }
+  traces_.clear();
+  for (auto& [process, found] : last) traces_.push_back(std::move(found));
+}
+
+void FolderImport::require_one_each() {
+  if (traces_.size() == 1) return;
+  for (const Found& one : traces_) {
+    if (one.rank) continue;
+    refuse(fmt::format("holds {} traces, but which rank {} is stands neither in it "
+                       "(distributedInfo) nor in its name",
+                       traces_.size(), below(one.path)),
+           "Name the files in order of rank (ddpsim import RANK0 RANK1 …), or one of them alone");
+  }
+  std::ranges::stable_sort(traces_, {}, [](const Found& one) { return *one.rank; });
+  const auto twin = std::ranges::adjacent_find(
+      traces_, [](const Found& a, const Found& b) { return a.rank == b.rank; });
+  if (twin == traces_.end()) return;
+  refuse(fmt::format("{} and {} are both of rank {}: of two runs", below(twin->path),
+                     below(std::next(twin)->path), *twin->rank),
+         "Give the files of one run, or a folder with no other");
+}
+
+void FolderImport::describe(Imported& imported) const {
+  std::string line = fmt::format("a folder: {} trace{}", traces_.size() * cycles_,
+                                 traces_.size() * cycles_ == 1 ? "" : "s");
+  if (cycles_ > 1)
+    line += fmt::format(", {} of each process, of which the last was taken", cycles_);
+  if (!others_.empty())
+    line += fmt::format("; left out: {} other file{} ({})", others_.size(),
+                        others_.size() == 1 ? "" : "s", listed(others_));
+  imported.recognised.insert(imported.recognised.begin(), std::move(line));
+}
+
+}  // namespace
+
+Imported import_folder(const fs::path& folder, const ImportOptions& options) {
+  return FolderImport(folder, options).run();
+}
+
+}  // namespace ddpsim
