@@ -22,6 +22,7 @@ ddpsim_dependency(CLI11 CLIUtils/CLI11 70f8072f9dd2292fd0b9f9e5f58e279f60483ed3 
 ddpsim_dependency(simdjson simdjson/simdjson 0d2455029d845e801809dd54b01ae47173d7d8e8 3.0)
 ddpsim_dependency(pugixml zeux/pugixml a0e064336317c9347a91224112af9933598714e9 1.13)
 find_package(ZLIB REQUIRED)
+find_package(SQLite3 REQUIRED)
 
 # Headers alone, and only inside topologies/src: shortest routes are Boost.Graph's.
 find_path(BOOST_GRAPH_INCLUDE_DIR boost/graph/dijkstra_shortest_paths.hpp REQUIRED)

@@ -74,7 +74,7 @@ struct BadTrace {
 
 TEST_CASE("bad input: files of other tools are named for what they are") {
   const std::vector<BadTrace> files = {
-      {"SQLite format 3\0....", "Nsight Systems database"},
+      {"SQLite format 3\0....", "cannot be read as an SQLite database"},
       {"PK\x03\x04...", "a zip archive"},
       {"BZh91AY&SY", "a bzip2 archive"},
       {"\xFD"

@@ -107,7 +107,7 @@ TEST_CASE("folder: what is not the traces of one job is refused, with what was s
   const std::vector<Case> cases = {
       {{}, "is a folder without a file"},
       {{{"notes.txt", "x"}, {"list.json", "[1,2]"}},
-       "without a profiler trace; it holds list.json, notes.txt"},
+       "without a profiler trace or nsys export; it holds list.json, notes.txt"},
       {{{"a-rank0.json", two}, {"a-rank1.json", trace_of(1)}, {"b.json", nameless()}},
        "holds traces of 2 jobs: a-rank*.json (2 files of 2 ranks), b.json (1 file)"},
       {{{"run1/h_1.1.pt.trace.json", two}, {"run2/h_1.1.pt.trace.json", two}},

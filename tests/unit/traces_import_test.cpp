@@ -56,7 +56,7 @@ TEST_CASE("import: what is not a workload says what it looks like") {
   const std::string packed = gzipped(tiny_trace());
   const std::vector<Case> cases = {
       {"", "an empty file"},
-      {std::string("SQLite format 3\0...", 19), "Nsight Systems"},
+      {std::string("SQLite format 3\0...", 19), "cannot be read as an SQLite database"},
       {"# nThread 1 nGpus 8 minBytes 8\n# size count busbw\n", "an nccl-tests log"},
       {"<!doctype html><html>", "HTML"},
       {"PK\x03\x04zip", "a zip archive"},

@@ -14,8 +14,10 @@
 #include "ddpsim/traces/layer_table.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"
 #include "ddpsim/traces/workload_file.hpp"
+#include "nsys_export.hpp"
 #include "opened_file.hpp"
 #include "recognise.hpp"
+#include "sqlite_file.hpp"
 #include "trace_folder.hpp"
 
 namespace ddpsim {
@@ -89,7 +91,8 @@ Imported import_file(const std::filesystem::path& path, const ImportOptions& opt
   const OpenedFile opened = open_file(path);
   const Recognition& recognised = opened.recognised;
   const ByteSource& source = opened.source;
-  if (options.timing == Timing::compacted && recognised.kind != Recognition::Kind::profiler_trace) {
+
+  if (options.timing == Timing::compacted && !is_recording(recognised)) {
     refuse(path, "only a profiler trace can be compacted: this file does not hold the GPU's gaps",
            "Leave out --timing compacted, or give the trace");
   }
@@ -103,6 +106,10 @@ Imported import_file(const std::filesystem::path& path, const ImportOptions& opt
       result.recognised.insert(
           result.recognised.begin(),
           fmt::format("a PyTorch profiler trace{}", opened.gzip ? ", compressed with gzip" : ""));
+      break;
+    case Recognition::Kind::nsys_export:
+      if (opened.gzip) refuse(path, "is a compressed SQLite database", "Unpack it: gunzip");
+      result = import_nsys_export(SqliteFile(path.string()), options);
       break;
     case Recognition::Kind::layer_table:
       result = parse_layer_table(whole_text(path, source), path.string());

@@ -18,6 +18,7 @@
 #include "json_splitter.hpp"
 #include "other_schemes.hpp"
 #include "recorded_parameters.hpp"
+#include "records_import.hpp"
 #include "step_choice.hpp"
 #include "step_sample.hpp"
 #include "trace_header.hpp"
@@ -33,6 +34,7 @@ class TraceImport {
       : file_(std::move(file)), options_(options) {}
 
   Imported run(const ByteSource& source);
+  Imported interpret(TraceRecords records, const TraceHeader& header);
 
  private:
   bool compacted() const { return options_.timing == Timing::compacted; }
@@ -40,6 +42,7 @@ class TraceImport {
   Duration window(const RecordedStep& step, std::int64_t from_ns, std::int64_t to_ns) const {
     return compacted() ? span(0, step.busy.between(from_ns, to_ns)) : span(from_ns, to_ns);
   }
+  Imported interpret(const TraceHeader& header, bool mended);
   [[noreturn]] void refuse(std::string message, std::string hint) const {
     throw InputError({file_, "", std::move(message), std::move(hint)});
   }
@@ -74,10 +77,17 @@ Imported TraceImport::run(const ByteSource& source) {
   }
   records_.finish();
   check_structure();
+  return interpret(read_trace_header(splitter, records_.first_device()), splitter.mended());
+}
 
+Imported TraceImport::interpret(TraceRecords records, const TraceHeader& header) {
+  records_ = std::move(records);
+  return interpret(header, false);
+}
+
+Imported TraceImport::interpret(const TraceHeader& header, bool mended) {
   ChosenStep chosen = choose_step(records_, options_, file_);
   const RecordedStep& step = chosen.step;
-  const TraceHeader header = read_trace_header(splitter, records_.first_device());
   if (const std::string scheme = other_scheme(records_, step, header); !scheme.empty())
     refuse(fmt::format("{}: {}; ddpsim simulates DistributedDataParallel", step.name, scheme),
            "Record this model under DDP, or on one GPU alone, and simulate DDP from that");
@@ -90,7 +100,7 @@ Imported TraceImport::run(const ByteSource& source) {
   result_.warnings = std::move(chosen.warnings);
   result_.workload.recorded_with.accumulate = chosen.accumulate;
   describe(header);
-  if (splitter.mended()) {
+  if (mended) {
     result_.warnings.push_back(
         "some texts in it are not valid JSON strings (raw control characters, or not UTF-8); they "
         "were read with those characters replaced");
@@ -385,6 +395,11 @@ void TraceImport::fill_variation(const RecordedStep& step, std::vector<StepSampl
 Imported import_profiler_trace(const ByteSource& source, const std::string& file,
                                const ImportOptions& options) {
   return TraceImport(file, options).run(source);
+}
+
+Imported import_records(TraceRecords records, const TraceHeader& header, const std::string& file,
+                        const ImportOptions& options) {
+  return TraceImport(file, options).interpret(std::move(records), header);
 }
 
 }  // namespace ddpsim

@@ -97,6 +97,9 @@ void RankJoin::number_ranks() {
       refuse(k, "is not a profiler trace, so it cannot be joined with other ranks",
              "Several inputs are traces of one step, one per rank; give other files one at a time");
     }
+    if (!workload(k).ranks.empty())
+      refuse(k, fmt::format("holds {} ranks already", workload(k).ranks.size()),
+             "Give it alone: several inputs are one rank each");
     if (trace(k).rank) ++numbered;
   }
   numbered_by_place_ = numbered == 0;

@@ -106,7 +106,6 @@ constexpr const char* kUseProfiler = "Record with torch.profiler instead, and gi
 std::optional<Recognition> recognise_magic(std::string_view head) {
   using namespace std::string_view_literals;
   static constexpr Mark kMagics[] = {
-      {"SQLite format 3"sv, "an Nsight Systems database (SQLite)", kUseProfiler},
       {"PK\x03\x04"sv, "a zip archive", kUnpack},
       {"BZh"sv, "a bzip2 archive", kUnpack},
       {"\xFD"
@@ -145,7 +144,8 @@ std::optional<Recognition> recognise_text(std::string_view text) {
   static constexpr Mark kMarks[] = {
       {"NVPROF is profiling", "an nvprof log", kUseProfiler},
       {"==PROF==", "an Nsight Compute log", kUseProfiler},
-      {"Total Time (ns)", "a table of nsys stats", kUseProfiler},
+      {"Total Time (ns)", "a table of nsys stats",
+       "Give the export itself: nsys export --type sqlite REPORT.nsys-rep"},
       {"\"Time(%)\"", "an nvprof table", kUseProfiler},
       {"TotalDurationNs", "a rocprof table", kUseProfiler},
       {"Self CPU %", "the table of key_averages(), which has no times of single gradients",
@@ -165,6 +165,7 @@ std::optional<Recognition> recognise_text(std::string_view text) {
 
 Recognition recognise(std::string_view head, bool whole) {
   if (head.substr(0, 3) == "\xEF\xBB\xBF") head.remove_prefix(3);
+  if (head.starts_with("SQLite format 3")) return {Recognition::Kind::nsys_export, "", ""};
   if (auto known = recognise_magic(head)) return *known;
   if (is_chakra_protobuf(head)) {
     return other("a Chakra execution trace (protobuf)", kInsteadOfChakra);

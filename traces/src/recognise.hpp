@@ -7,11 +7,17 @@
 namespace ddpsim {
 
 struct Recognition {
-  enum class Kind { workload, profiler_trace, layer_table, ddp_log, other };
+  enum class Kind { workload, profiler_trace, nsys_export, layer_table, ddp_log, other };
   Kind kind = Kind::other;
   std::string looks_like;  ///< other: "an nccl-tests log"; empty when nothing is known
   std::string hint;        ///< other: what to do with it
 };
+
+/// Of a step, with launches and GPU activities.
+inline bool is_recording(const Recognition& file) {
+  return file.kind == Recognition::Kind::profiler_trace ||
+         file.kind == Recognition::Kind::nsys_export;
+}
 
 /// `head` is the uncompressed beginning; `whole` says that nothing follows.
 Recognition recognise(std::string_view head, bool whole);

@@ -95,7 +95,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 /// A bare list is a trace's only where events stand in it: other tools write lists too.
 bool is_trace(const OpenedFile& opened) {
-  if (opened.recognised.kind != Recognition::Kind::profiler_trace) return false;
+  if (!is_recording(opened.recognised)) return false;
   const std::size_t first = opened.head.find_first_not_of(" \t\r\n");
   return opened.head[first] != '[' || opened.head.find("\"ph\"") != std::string::npos;
 }
@@ -202,7 +202,8 @@ void FolderImport::find_traces() {
   refuse(
       others_.empty()
           ? "is a folder without a file"
-          : fmt::format("is a folder without a profiler trace; it holds {}", listed(others_)),
+          : fmt::format("is a folder without a profiler trace or nsys export; it holds {}",
+                        listed(others_)),
       others_.size() == 1
           ? "Give the file itself"
           : "Expected what torch.profiler.tensorboard_trace_handler or export_chrome_trace write");

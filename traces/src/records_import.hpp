@@ -1,0 +1,16 @@
+// Whatever recorded launches, GPU activities and autograd nodes -> workload.
+#pragma once
+
+#include <string>
+
+#include "ddpsim/traces/import.hpp"
+#include "trace_header.hpp"
+#include "trace_records.hpp"
+
+namespace ddpsim {
+
+/// `records` are finished and hold activities and gradients. Throws InputError.
+Imported import_records(TraceRecords records, const TraceHeader& header, const std::string& file,
+                        const ImportOptions& options);
+
+}  // namespace ddpsim
