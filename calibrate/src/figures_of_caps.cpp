@@ -76,7 +76,7 @@ Figures figures_of_cap_table(std::string_view text, const std::string& file) {
   const auto fail = [&](std::string message, std::string hint) {
     throw InputError({file, fmt::format("line {}", number), std::move(message), std::move(hint)});
   };
-  constexpr std::size_t kMostRows = 100'000;
+  constexpr std::size_t kMostCaps = 100'000;
   while (!text.empty()) {
     ++number;
     const std::string_view line = trimmed(take_line(text));
@@ -138,7 +138,7 @@ Figures figures_of_cap_table(std::string_view text, const std::string& file) {
     CapFigure row = cap_figure(cap, first, *torch);
     row.figure.us = iteration_us();
     row.figure.place = fmt::format("line {}", number);
-    if (figures.caps.size() == kMostRows) fail("more than 100000 rows", "Split the table");
+    if (figures.caps.size() == kMostCaps) fail("more than 100000 rows", "Split the table");
     figures.caps.push_back(std::move(row));
   }
   if (figures.caps.empty() && figures.rows.empty()) fail("no row", std::string(kExpected));

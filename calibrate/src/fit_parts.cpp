@@ -94,10 +94,37 @@ void check_device(const MeasuredLog& log, const Cluster& cluster) {
        "Name the cluster the log was taken on (--cluster)");
 }
 
+/// What a log that is not fitted says of the cluster all the same.
+void note_words(const MeasuredLog& log, const ClusterAt& cluster_at, const FitOptions& options,
+                Fit& fit) {
+  if (!log.shape() || log.ranks < 2) return;
+  Cluster cluster = cluster_at(*log.shape());
+  cluster.calibration.reset();
+  const CollectiveTuning tuning = tuning_of(log, options.nccl);
+  const auto note = [&](const std::string& sentence) {
+    if (!sentence.empty()) fit.notes.push_back(log.source + ": " + sentence);
+  };
+  if (!log.points.empty()) {
+    note(slower_than_bounds(log, cluster, tuning));
+    return;
+  }
+  const LogHealth found = health(log, cluster, tuning);
+  for (const std::string& fault : found.faults) note(fault);
+  for (const std::string& one : found.notes) note(one);
+}
+
 std::optional<Part> part_of(const MeasuredLog& log, const ClusterAt& cluster_at,
                             const FitOptions& options, Fit& fit) {
   if (log.points.empty()) {
     fit.left_out.push_back({log.source, "it has no table of times"});
+    note_words(log, cluster_at, options, fit);
+    return std::nullopt;
+  }
+  if (log.holds_waits) {
+    fit.left_out.push_back({log.source,
+                            "its times hold the wait for other ranks: upper bounds, which say only "
+                            "that a prediction is too long"});
+    note_words(log, cluster_at, options, fit);
     return std::nullopt;
   }
   const JobShape shape = shape_of(log);

@@ -17,6 +17,7 @@
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/sim/calibration.hpp"
 #include "ddpsim/sim/quantile.hpp"
+#include "ddpsim/sim/size_text.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 
 namespace ddpsim {
@@ -278,7 +279,43 @@ void compare_decisions(const MeasuredLog& log, const Cluster& cluster,
                 different, log.decisions.size(), first, to_string(tuning.nccl)));
 }
 
+/// Rings of large sizes use all channels that NCCL set up.
+void compare_channels(const MeasuredLog& log, const Cluster& cluster,
+                      const CollectiveTuning& tuning, LogHealth& health) {
+  if (!log.channels) return;
+  CollectiveTuning rings = tuning;
+  rings.algorithms = AlgorithmSet();
+  rings.algorithms->add(Algorithm::ring);
+  const int expected =
+      select_algorithm(CollectiveKind::all_reduce, Bytes(1LL << 30), cluster, rings).channels;
+  if (*log.channels == expected) return;
+  health.notes.push_back(
+      fmt::format("NCCL set up {} channels, {} are expected: is the cluster as stated, and are all "
+                  "its links up?",
+                  *log.channels, expected));
+}
+
 }  // namespace
+
+std::string slower_than_bounds(const MeasuredLog& log, const Cluster& cluster,
+                               const CollectiveTuning& tuning) {
+  std::size_t beaten = 0;
+  double worst = 1;
+  Bytes at;
+  for (const MeasuredPoint& point : log.points) {
+    const double ratio = modelled_us(point.size, cluster, tuning) / point.time_us;
+    if (ratio <= 1) continue;
+    ++beaten;
+    if (ratio > worst) at = point.size;
+    worst = std::max(worst, ratio);
+  }
+  if (beaten == 0) return "";
+  return fmt::format(
+      "the cost model takes longer than it at {} of {} sizes, up to {:.2f} times ({}): transfers "
+      "are "
+      "faster here than predicted",
+      beaten, log.points.size(), worst, size_text(at));
+}
 
 LogHealth health(const MeasuredLog& log, const Cluster& cluster, const CollectiveTuning& tuning) {
   LogHealth result;
@@ -288,6 +325,11 @@ LogHealth health(const MeasuredLog& log, const Cluster& cluster, const Collectiv
     return result;
   }
   judge_words(log, cluster, result);
+  compare_channels(log, cluster, tuning, result);
+  if (log.points.empty()) {  // debug lines alone
+    compare_decisions(log, cluster, tuning, result);
+    return result;
+  }
   judge_bandwidth(log, cluster, tuning, result);
   judge_noise(log, result);
   compare_decisions(log, cluster, tuning, result);

@@ -67,7 +67,8 @@ std::vector<MeasuredLog> Assembly::run() {
     if (log.points.empty()) continue;
     const auto same = std::find_if(logs.begin(), logs.end(), [&](const MeasuredLog& other) {
       return other.ranks == log.ranks && other.nodes == log.nodes &&
-             other.gpus_per_node == log.gpus_per_node && other.gpu == log.gpu;
+             other.gpus_per_node == log.gpus_per_node && other.gpu == log.gpu &&
+             other.holds_waits == log.holds_waits;
     });
     if (same == logs.end()) {
       logs.push_back(std::move(log));
@@ -170,6 +171,7 @@ MeasuredLog Assembly::measured(const RawRun& run) {
   MeasuredLog log;
   log.source = raw_.file;
   log.backend = raw_.backend;
+  log.holds_waits = run.holds_waits;
   log.nccl = raw_.nccl;
   log.settings = raw_.settings;
   take_debug_lines(log);
@@ -380,6 +382,11 @@ void Assembly::describe(MeasuredLog& log, std::size_t tables) const {
   for (const std::string& more : raw_.recognised) log.recognised.push_back(more);
   for (const std::string& left : left_out_) log.recognised.push_back("left out: " + left);
   for (const std::string& warning : raw_.warnings) log.warnings.push_back(warning);
+  if (log.holds_waits)
+    log.warnings.push_back(
+        "not all ranks of a collective are in it: times hold the wait for the others, so each is "
+        "an "
+        "upper bound; of a size the least is taken");
 }
 
 }  // namespace

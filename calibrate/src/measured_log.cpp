@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "collective_records.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
@@ -24,6 +25,8 @@ std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::s
                                              std::optional<JobShape> stated) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') {
+    if (is_inspector_log(text)) return measured_logs(scan_inspector_log(text, file), stated);
+    if (is_flight_recording(text)) return measured_logs(scan_flight_recording(text, file), stated);
     return measured_logs(
         is_measurement(text) ? scan_measurement_json(text, file) : scan_nccl_tests_json(text, file),
         stated);

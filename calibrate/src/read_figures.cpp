@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "collective_records.hpp"
 #include "ddpsim/calibrate/measured_log.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
@@ -32,7 +33,7 @@ Figures figures_of_log(const std::filesystem::path& path, const std::string& tex
   const MeasuredLog log = parse_nccl_tests_log(text, path.string(), stated);
   Figures figures;
   figures.source = path.string();
-  figures.kind = "an all_reduce_perf log";
+  figures.kind = log.holds_waits ? "all-reduces of a job" : "an all_reduce_perf log";
   for (const MeasuredPoint& point : log.points) {
     figures.rows.push_back({.name = fmt::format("all_reduce {} B", point.size.count()),
                             .us = point.time_us,
@@ -105,7 +106,9 @@ Figures read_figures(std::string_view argument) {
   if (ours && !has(head, "ddpsim.workload/")) {
     return figures_of_document(read_file(log.path, kLargestFile), file);
   }
-  const bool nccl_json = json && !ours && (has(head, "\"start_time\"") || has(head, "\"results\""));
+  const bool nccl_json = json && !ours &&
+                         (has(head, "\"start_time\"") || has(head, "\"results\"") ||
+                          is_inspector_log(head) || is_flight_recording(head));
   if ((json && !nccl_json) || head.starts_with("\x1f\x8b")) {
     Imported imported = import_file(log.path, {});
     Figures figures = figures_of_workload(imported.workload, file);

@@ -17,21 +17,21 @@ using namespace ddpsim;
 
 namespace {
 
-MeasuredSteps parsed(const std::string& text, const std::string& column = "") {
+MeasuredSteps steps_in(const std::string& text, const std::string& column = "") {
   return parse_step_times(text, "steps", column);
 }
 
-std::vector<double> in_ms(const MeasuredSteps& times) {
+std::vector<double> milliseconds_of(const MeasuredSteps& times) {
   std::vector<double> values;
   for (const Duration step : times.steps) values.push_back(step.milliseconds());
   return values;
 }
 
-std::string complaint(const std::string& text, const std::string& column = "") {
-  return complaint_of([&] { parsed(text, column); });
+std::string steps_complaint(const std::string& text, const std::string& column = "") {
+  return complaint_of([&] { steps_in(text, column); });
 }
 
-struct Case {
+struct StepsCase {
   std::string text;
   std::vector<double> ms;
 };
@@ -39,7 +39,7 @@ struct Case {
 }  // namespace
 
 TEST_CASE("step times: a table's column says its unit, in its name or in its cells") {
-  const std::vector<Case> cases = {
+  const std::vector<StepsCase> cases = {
       {"step_time_ms\n12.5\n13\n", {12.5, 13}},
       {"epoch,step,train_loss,step_time_s\n0,0,1.5,0.25\n0,1,1.4,0.125\n", {250, 125}},
       {"step,Iteration Time (us),data_time_ms\n1,1500,3\n2,2500,4\n", {1.5, 2.5}},
@@ -50,29 +50,30 @@ TEST_CASE("step times: a table's column says its unit, in its name or in its cel
       {"stepTimeMs\n4\n", {4}},
       {"iteration_us,samples\n4000,3\n", {4}},
   };
-  for (const Case& one : cases) {
+  for (const StepsCase& one : cases) {
     CAPTURE(one.text);
-    CHECK(in_ms(parsed(one.text)) == one.ms);
+    CHECK(milliseconds_of(steps_in(one.text)) == one.ms);
   }
-  CHECK(parsed("step_time_ms\n12.5\n").source == "1 value of column \"step_time_ms\"");
+  CHECK(steps_in("step_time_ms\n12.5\n").source == "1 value of column \"step_time_ms\"");
 }
 
 TEST_CASE("step times: Lightning's CSVLogger leaves cells empty, which is said") {
   const MeasuredSteps times =
-      parsed("epoch,step,val_loss,batch_time_s\n0,9,,0.5\n0,9,1.25,\n0,19,,0.25\n");
-  CHECK(in_ms(times) == std::vector<double>{500, 250});
+      steps_in("epoch,step,val_loss,batch_time_s\n0,9,,0.5\n0,9,1.25,\n0,19,,0.25\n");
+  CHECK(milliseconds_of(times) == std::vector<double>{500, 250});
   CHECK(times.source == "2 values of column \"batch_time_s\"; 1 row is without one");
 }
 
 TEST_CASE("step times: a column may be named, and then its name needs a unit alone") {
   const std::string table = "step_time_ms,fast_path_ms,plain\n12,3,4\n";
-  CHECK(in_ms(parsed(table, "fast_path_ms")) == std::vector<double>{3});
-  CHECK(mentions(complaint(table, "plain"), "steps:line 2: \"4\" in column \"plain\" has no unit"));
-  CHECK(mentions(complaint(table, "fast_path"), "Did you mean \"fast_path_ms\"?"));
+  CHECK(milliseconds_of(steps_in(table, "fast_path_ms")) == std::vector<double>{3});
+  CHECK(mentions(steps_complaint(table, "plain"),
+                 "steps:line 2: \"4\" in column \"plain\" has no unit"));
+  CHECK(mentions(steps_complaint(table, "fast_path"), "Did you mean \"fast_path_ms\"?"));
 }
 
 TEST_CASE("step times: lines of logs, by key or by rate") {
-  const std::vector<Case> cases = {
+  const std::vector<StepsCase> cases = {
       {"starting\n2026-11-22 10:00:01 INFO step=1 step_time=0.125 s loss=2\nstep_time=0.25 s\n",
        {125, 250}},
       {"[rank0]: step time: 125.5ms\n", {125.5}},
@@ -87,11 +88,11 @@ TEST_CASE("step times: lines of logs, by key or by rate") {
       {"steps_per_second: 4\n", {250}},
       {"eval step_time=9 s\nstep_time=0.5 s\n", {500}},
   };
-  for (const Case& one : cases) {
+  for (const StepsCase& one : cases) {
     CAPTURE(one.text);
-    CHECK(in_ms(parsed(one.text)) == one.ms);
+    CHECK(milliseconds_of(steps_in(one.text)) == one.ms);
   }
-  CHECK(mentions(parsed(" 5.00it/s").source, "a running mean, where a progress bar wrote it"));
+  CHECK(mentions(steps_in(" 5.00it/s").source, "a running mean, where a progress bar wrote it"));
 }
 
 TEST_CASE("step times: of a trainer_state.json the mean, which NaN elsewhere does not spoil") {
@@ -100,22 +101,22 @@ TEST_CASE("step times: of a trainer_state.json the mean, which NaN elsewhere doe
     {"epoch": 1.0, "step": 500, "total_flos": 1.0, "train_loss": 1.2, "train_runtime": 62.5,
      "train_samples_per_second": 64.0, "train_steps_per_second": 8.0}], "max_steps": 500})";
   // HF's own steps_per_second is the same figure rounded, and would be a second key.
-  const MeasuredSteps times = parsed(state);
-  CHECK(in_ms(times) == std::vector<double>{125});
+  const MeasuredSteps times = steps_in(state);
+  CHECK(milliseconds_of(times) == std::vector<double>{125});
   CHECK(mentions(times.source, "train_runtime over 500 steps: their mean"));
-  CHECK(mentions(complaint(R"({"log_history": [{"train_runtime": 62.5}]})"),
+  CHECK(mentions(steps_complaint(R"({"log_history": [{"train_runtime": 62.5}]})"),
                  "train_runtime stands without the step"));
 }
 
 TEST_CASE("step times: a slow beginning is left out by a rule, and counted") {
   std::string table = "step_time_ms\n900\n300\n";
   for (int i = 0; i < 20; ++i) table += fmt::format("{}\n", 100 + i % 3);
-  const MeasuredSteps times = parsed(table);
+  const MeasuredSteps times = steps_in(table);
   CHECK(times.steps.size() == 20);
   CHECK(
       mentions(times.source,
                "; the first 2 are left out as warm-up: longer than every one of the second half"));
-  CHECK(parsed("step_time_ms\n900\n100\n101\n102\n").steps.size() == 4);  // few: none is left out
+  CHECK(steps_in("step_time_ms\n900\n100\n101\n102\n").steps.size() == 4);  // few: none is left out
 }
 
 TEST_CASE("step times: what is not clear is refused, with the place and the remedy") {
@@ -145,9 +146,9 @@ TEST_CASE("step times: what is not clear is refused, with the place and the reme
   };
   for (const Bad& one : cases) {
     CAPTURE(one.text);
-    CHECK(mentions(complaint(one.text), one.message));
+    CHECK(mentions(steps_complaint(one.text), one.message));
   }
-  CHECK(mentions(complaint("step_time=1 s\n", "speed"), "there is no key \"speed\""));
+  CHECK(mentions(steps_complaint("step_time=1 s\n", "speed"), "there is no key \"speed\""));
 }
 
 TEST_CASE("step times: a file is read, and named where it is not there") {

@@ -19,23 +19,23 @@ using namespace ddpsim::files;
 namespace {
 
 /// Without distributedInfo.
-std::string nameless() {
+std::string unnumbered_trace() {
   return replaced(tiny_trace(), "\"distributedInfo\"", "\"anythingElse\"");
 }
 
-std::string trace_of(int rank, int world = 2) {
-  return replaced(nameless(), "{\"schemaVersion\": 1,",
+std::string ranked_trace(int rank, int world = 2) {
+  return replaced(unnumbered_trace(), "{\"schemaVersion\": 1,",
                   fmt::format(R"({{"schemaVersion": 1,"distributedInfo": {{"backend": "nccl", )"
                               R"("rank": {}, "world_size": {}, "pg_config": [{{"ranks": [0]}}]}},)",
                               rank, world));
 }
 
-std::string complaint(const TemporaryFolder& folder) {
+std::string folder_complaint(const TemporaryFolder& folder) {
   const std::string message = complaint_of([&] { import_file(folder.path(), {}); });
   return message.find(folder.path().string()) == 0 ? message : "unnamed: " + message;
 }
 
-void make(const TemporaryFolder& folder, const std::string& below) {
+void make_folder(const TemporaryFolder& folder, const std::string& below) {
   std::filesystem::create_directories(folder.path() / below);
 }
 
@@ -43,10 +43,10 @@ void make(const TemporaryFolder& folder, const std::string& below) {
 
 TEST_CASE("folder: what tensorboard_trace_handler leaves is one job, ranks by distributedInfo") {
   const TemporaryFolder folder;
-  folder.file("hostb_17.1712195495700.pt.trace.json", trace_of(0));
-  folder.file("hosta_99.1712195495500.pt.trace.json.gz", gzipped(trace_of(1)));
+  folder.file("hostb_17.1712195495700.pt.trace.json", ranked_trace(0));
+  folder.file("hosta_99.1712195495500.pt.trace.json.gz", gzipped(ranked_trace(1)));
   folder.file("events.out.tfevents.1712195495.hosta", "brain.Event:2");
-  folder.file(".hidden.json", trace_of(0));
+  folder.file(".hidden.json", ranked_trace(0));
   const Imported imported = import_file(folder.path(), {});
   REQUIRE(imported.workload.ranks.size() == 2);
   CHECK(imported.workload.ranks[1].rank == 1);
@@ -57,17 +57,18 @@ TEST_CASE("folder: what tensorboard_trace_handler leaves is one job, ranks by di
 
 TEST_CASE("folder: of several cycles the last of each process is taken") {
   const TemporaryFolder folder;
-  const std::string later = replaced(trace_of(0), "ProfilerStep#", "ProfilerStep#9");
-  folder.file("h_1.999.pt.trace.json", trace_of(0));
+  const std::string later = replaced(ranked_trace(0), "ProfilerStep#", "ProfilerStep#9");
+  folder.file("h_1.999.pt.trace.json", ranked_trace(0));
   folder.file("h_1.1000.pt.trace.json", later);
-  folder.file("h_2.999.pt.trace.json", trace_of(1));
-  folder.file("h_2.1001.pt.trace.json", replaced(trace_of(1), "ProfilerStep#", "ProfilerStep#9"));
+  folder.file("h_2.999.pt.trace.json", ranked_trace(1));
+  folder.file("h_2.1001.pt.trace.json",
+              replaced(ranked_trace(1), "ProfilerStep#", "ProfilerStep#9"));
   const Imported imported = import_file(folder.path(), {});
   CHECK(imported.rank_trace->step == "ProfilerStep#91");
   CHECK(mentions(imported.recognised, "4 traces, 2 of each process, of which the last was taken"));
 
-  folder.file("h_2.1002.pt.trace.json", trace_of(1));
-  CHECK(mentions(complaint(folder), "h_1 wrote 2 traces, h_2 wrote 3"));
+  folder.file("h_2.1002.pt.trace.json", ranked_trace(1));
+  CHECK(mentions(folder_complaint(folder), "h_1 wrote 2 traces, h_2 wrote 3"));
 }
 
 TEST_CASE("folder: ranks are numbered by names where the traces do not say, and in folders below") {
@@ -78,14 +79,14 @@ TEST_CASE("folder: ranks are numbered by names where the traces do not say, and 
       {"Rank-10.99.pt.trace.json", "Rank-2.98.pt.trace.json"}};
   for (const auto& layout : layouts) {
     const TemporaryFolder folder;
-    make(folder, "a/rank0");
-    make(folder, "a/rank1");
-    for (const std::string& name : layout) folder.file(name, nameless());
+    make_folder(folder, "a/rank0");
+    make_folder(folder, "a/rank1");
+    for (const std::string& name : layout) folder.file(name, unnumbered_trace());
     CAPTURE(layout.front());
     CHECK(import_file(folder.path(), {}).workload.ranks.size() == 2);
   }
   const TemporaryFolder alone;
-  alone.file("trace.json", nameless());
+  alone.file("trace.json", unnumbered_trace());
   CHECK(import_file(alone.path(), {}).workload.ranks.empty());
 }
 
@@ -94,7 +95,7 @@ TEST_CASE("folder: a head that ends inside pg_config still says the rank") {
   const std::string many(70'000, '7');
   for (const int rank : {0, 1})
     folder.file(fmt::format("h_{}.1.pt.trace.json", rank),
-                replaced(trace_of(rank), "\"ranks\": [0]", "\"ranks\": [\"" + many + "\"]"));
+                replaced(ranked_trace(rank), "\"ranks\": [0]", "\"ranks\": [\"" + many + "\"]"));
   CHECK(import_file(folder.path(), {}).workload.ranks.size() == 2);
 }
 
@@ -103,19 +104,19 @@ TEST_CASE("folder: what is not the traces of one job is refused, with what was s
     std::vector<std::pair<std::string, std::string>> files;
     std::string message;
   };
-  const std::string two = trace_of(0);
+  const std::string two = ranked_trace(0);
   const std::vector<Case> cases = {
       {{}, "is a folder without a file"},
       {{{"notes.txt", "x"}, {"list.json", "[1,2]"}},
        "without a profiler trace or nsys export; it holds list.json, notes.txt"},
-      {{{"a-rank0.json", two}, {"a-rank1.json", trace_of(1)}, {"b.json", nameless()}},
+      {{{"a-rank0.json", two}, {"a-rank1.json", ranked_trace(1)}, {"b.json", unnumbered_trace()}},
        "holds traces of 2 jobs: a-rank*.json (2 files of 2 ranks), b.json (1 file)"},
       {{{"run1/h_1.1.pt.trace.json", two}, {"run2/h_1.1.pt.trace.json", two}},
        "2 jobs: run1/ (1 file of 2 ranks), run2/ (1 file of 2 ranks)"},
-      {{{"h_1.1.pt.trace.json", two}, {"h_2.1.pt.trace.json", trace_of(1, 4)}}, "of 2 jobs"},
+      {{{"h_1.1.pt.trace.json", two}, {"h_2.1.pt.trace.json", ranked_trace(1, 4)}}, "of 2 jobs"},
       {{{"h_1.1.pt.trace.json", two}, {"h_2.1.pt.trace.json", two}},
        "h_1.1.pt.trace.json and h_2.1.pt.trace.json are both of rank 0"},
-      {{{"h_1.1.pt.trace.json", nameless()}, {"h_2.1.pt.trace.json", nameless()}},
+      {{{"h_1.1.pt.trace.json", unnumbered_trace()}, {"h_2.1.pt.trace.json", unnumbered_trace()}},
        "which rank h_1.1.pt.trace.json is stands neither in it"},
       {{{"h_1.1.pt.trace.json", two}, {"h_2.1.pt.trace.json", ""}},
        "h_2.1.pt.trace.json: looks like an empty file"},
@@ -125,9 +126,9 @@ TEST_CASE("folder: what is not the traces of one job is refused, with what was s
   };
   for (const Case& one : cases) {
     const TemporaryFolder folder;
-    for (const char* below : {"run1", "run2", "a/b/c/d"}) make(folder, below);
+    for (const char* below : {"run1", "run2", "a/b/c/d"}) make_folder(folder, below);
     for (const auto& [name, text] : one.files) folder.file(name, text);
-    const std::string message = complaint(folder);
+    const std::string message = folder_complaint(folder);
     CAPTURE(one.message);
     CHECK(mentions(message, one.message));
     CHECK(!mentions(message, "unnamed"));
@@ -136,8 +137,8 @@ TEST_CASE("folder: what is not the traces of one job is refused, with what was s
 
 TEST_CASE("folder: several ranks keep their clock, and a folder is no rank") {
   const TemporaryFolder folder;
-  folder.file("rank0.json", trace_of(0));
-  folder.file("rank1.json", trace_of(1));
+  folder.file("rank0.json", ranked_trace(0));
+  folder.file("rank1.json", ranked_trace(1));
   CHECK(mentions(complaint_of([&] {
                    import_file(folder.path(),
                                {.model = "", .gpu = "", .step = "", .timing = Timing::compacted});

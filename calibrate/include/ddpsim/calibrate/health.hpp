@@ -27,6 +27,11 @@ struct LogHealth {
 /// at all; names the likely cause where another machine would explain the times.
 LogHealth health(const MeasuredLog& log, const Cluster& cluster, const CollectiveTuning& tuning);
 
+/// Of a log whose times are upper bounds: where the uncalibrated cost model is above them, which no wait
+/// explains; empty where it is not.
+std::string slower_than_bounds(const MeasuredLog& log, const Cluster& cluster,
+                               const CollectiveTuning& tuning);
+
 /// NCCL as the log says it was set up; its version where the log has one, else `fallback`.
 CollectiveTuning tuning_of(const MeasuredLog& log, NcclVersion fallback);
 

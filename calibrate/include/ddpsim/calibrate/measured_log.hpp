@@ -1,5 +1,6 @@
 // What people measured of all-reduces: the text of all_reduce_perf (nccl-tests, rccl-tests), whatever
-// else stands between its lines, its JSON (-J), a CSV of sizes and times, or what ddpsim-real wrote.
+// else stands between its lines, its JSON (-J), a CSV of sizes and times, what ddpsim-real wrote, or what
+// NCCL's inspector and PyTorch's flight recorder noted of a job.
 #pragma once
 
 #include <filesystem>
@@ -49,6 +50,8 @@ struct MeasuredLog {
   int ranks = 0;        ///< 0 where nothing in the log tells
   std::string gpu;      ///< device name as printed; empty where none
   std::string backend;  ///< "gloo" where the log says that it is not NCCL's
+  /// Times of one rank, or of a few: they hold the wait for the others, so each is an upper bound.
+  bool holds_waits = false;
   std::optional<NcclVersion> nccl;
   std::vector<std::pair<std::string, std::string>> settings;  ///< NCCL_* printed in the log
   std::string transport;  ///< "NET/IB", "NET/Socket", "NET/OFI", "P2P" … where a debug line says

@@ -1,0 +1,34 @@
+// What jobs noted of their own all-reduces while they trained: one record for each on each rank.
+//
+// A record's time runs from the rank's own start, so it holds the wait for the last rank, and what
+// computed beside it slowed it down. Of one collective on all its ranks the shortest is the transfer: the
+// last rank to come waits for nobody. On fewer ranks each time is an upper bound of it, and the least of a
+// size the nearest.
+//
+// NCCL's inspector plugin (ext-profiler/inspector), a line of JSON for each:
+//   {"header": {"id": "0x7f8c", "rank": 2, "n_ranks": 8, "nnodes": 1}, "metadata": {…},
+//    "coll_perf": {"coll": "AllReduce", "coll_sn": 1407, "coll_msg_size_bytes": 1048576,
+//                  "coll_exec_time_us": 61, "coll_algobw_gbs": 17.2, "coll_busbw_gbs": 30.1}}
+//
+// PyTorch's flight recorder as JSON (torch._C._distributed_c10d._dump_nccl_trace_json), of one rank:
+//   {"entries": [{"profiling_name": "nccl:all_reduce", "process_group": ["0", "default_pg"],
+//                 "input_sizes": [[1048576]], "input_dtypes": ["Float"], "state": "completed",
+//                 "duration_ms": 0.4}, …],
+//    "pg_config": {"0": {"name": "0", "ranks": "[0, 1]"}}, "nccl_version": "2.21.5"}
+// "duration_ms" is there only with TORCH_NCCL_ENABLE_TIMING=1.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "raw_log.hpp"
+
+namespace ddpsim {
+
+bool is_inspector_log(std::string_view text);
+RawLog scan_inspector_log(std::string_view text, const std::string& file);
+
+bool is_flight_recording(std::string_view text);
+RawLog scan_flight_recording(std::string_view text, const std::string& file);
+
+}  // namespace ddpsim
