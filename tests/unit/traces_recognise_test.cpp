@@ -39,6 +39,25 @@ TEST_CASE("recognise: Chakra's protobuf is told by its messages, whole or cut of
   }
 }
 
+TEST_CASE("recognise: older headers of Chakra have other metadata, or none") {
+  const std::string attribute = delimited("\x12" + delimited("\x0a" + delimited("schema")));
+  const std::string empty(1, '\0');
+  const std::string observer = delimited("\x0a" + delimited("1.1.1-chakra.0.0.4"));
+  for (const std::string& header : {attribute, empty, observer}) {
+    CHECK(recognise(header + node("aten::mm"), true).looks_like ==
+          "a Chakra execution trace (protobuf)");
+  }
+  for (const std::string& header : {attribute, empty})  // no word of Chakra's own
+    CHECK(recognise(header + "no node", true).looks_like.find("Chakra") == std::string::npos);
+}
+
+TEST_CASE("recognise: records of collectives alone are sent where they are of use") {
+  const Recognition flight = recognise(R"({"entries": [], "pg_config": {}})", true);
+  CHECK(flight.hint.find("ddpsim validate") != std::string::npos);
+  const Recognition inspector = recognise(R"({"header": {}, "coll_perf": {}})", true);
+  CHECK(inspector.looks_like == "a file of NCCL's inspector");
+}
+
 TEST_CASE("recognise: other bytes are not taken for Chakra") {
   for (const std::string& head :
        {std::string("\x05\x0a\x03"

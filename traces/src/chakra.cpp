@@ -51,7 +51,9 @@ constexpr unsigned char kId = 0x08;       // Node: field 1, number; left out whe
 constexpr unsigned char kName = 0x12;     // Node: field 2, text
 
 bool is_version(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos;
+  // "0.0.4", and as the observer has it: "1.1.1-chakra.0.0.4"
+  return !text.empty() && text.front() >= '0' && text.front() <= '9' &&
+         text.find_first_not_of("0123456789.-chakr") == std::string_view::npos;
 }
 
 bool is_name(std::string_view text) {
@@ -69,6 +71,15 @@ bool is_node(std::string_view bytes) {
   return name && is_name(*name);
 }
 
+/// GlobalMetadata without a version: field 2, attributes, each with its name in field 1.
+bool is_attributes(std::string_view bytes) {
+  WireReader metadata(bytes);
+  const auto attribute = metadata.delimited(kName);
+  if (!attribute) return false;
+  const auto name = WireReader(*attribute).delimited(kVersion);
+  return name && is_name(*name);
+}
+
 }  // namespace
 
 const char* const kInsteadOfChakra =
@@ -82,9 +93,12 @@ bool is_chakra_protobuf(std::string_view head) {
   const auto first = stream.message();
   if (!first) return false;
   const auto version = WireReader(*first).delimited(kVersion);
-  if (!version || !is_version(*version)) return is_node(*first);  // older: no metadata in front
   const auto second = stream.message();
-  return !second || is_node(*second);  // cut off by the end of the head, or of the file
+  if (version && is_version(*version))
+    return !second || is_node(*second);  // cut off by the end of the head, or of the file
+  if (is_node(*first)) return true;      // older: no metadata in front
+  // Older: metadata that say other things, or nothing.
+  return (first->empty() || is_attributes(*first)) && second && is_node(*second);
 }
 
 std::string chakra_json_form(std::string_view head) {

@@ -67,11 +67,13 @@ std::optional<std::int64_t> first_number(ondemand::value value) {
   return std::nullopt;
 }
 
-/// Names of 2021 (Kineto's first year, with capitals) and since; GPUs other than NVIDIA's bring
-/// runtimes of their own.
+/// Names of 2021 (Kineto's first year, with capitals) and since (libkineto's ActivityType.cpp); GPUs other
+/// than NVIDIA's bring runtimes of their own.
 EventKind kind_of(std::string_view category) {
   if (category == "cpu_op" || category == "Operator") return EventKind::cpu_op;
   if (category == "kernel" || category == "Kernel") return EventKind::kernel;
+  if (category.starts_with("mtia_") || category == "hpu_op" || category == "glow_runtime")
+    return EventKind::other_device;
   if (category == "Runtime" || category.ends_with("_runtime") || category.ends_with("_driver")) {
     return EventKind::runtime;
   }

@@ -139,6 +139,21 @@ void TraceImport::check_structure() const {
         "but no GPU activities, no launches, no categories and no shapes",
         "Record with torch.profiler of a CUDA or ROCm build");
   }
+  if (records_.gpu_activities() == 0 && records_.other_device() > 0) {
+    refuse(fmt::format(
+               "recorded on a device other than CUDA's and ROCm's (MTIA, HPU or Glow): {} events "
+               "of it, no kernel of a GPU",
+               records_.other_device()),
+           "Record the model on an NVIDIA or AMD GPU, or have it estimated: MODEL@GPU");
+  }
+  if (records_.gpu_activities() == 0 && records_.launches() > 0) {
+    refuse(
+        fmt::format("the host launched {} times, but no kernel is in it: the profiler of the GPU "
+                    "(CUPTI, roctracer) recorded nothing",
+                    records_.launches()),
+        "Look for CUPTI_ERROR in the run's output: another profiler held the GPU, or permission is "
+        "lacking (NVreg_RestrictProfilingToAdminUsers)");
+  }
   if (records_.gpu_activities() == 0) {
     refuse("no GPU activity: the profiler recorded the host only",
            "Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");

@@ -87,8 +87,16 @@ Recognition recognise_object(std::string_view text) {
     return other("a CUDA memory snapshot", kHowToRecord);
   }
   if (value_of("entries") && value_of("pg_config")) {
-    return other("an NCCL flight recorder dump", kHowToRecord);
+    return other(
+        "an NCCL flight recorder dump",
+        "It holds collectives alone, no gradients; held against a prediction: ddpsim validate "
+        "PREDICTED DUMP");
   }
+  if (value_of("coll_perf"))
+    return other(
+        "a file of NCCL's inspector",
+        "It holds collectives alone, no gradients. Give it to: ddpsim calibrate FILE --cluster "
+        "CLUSTER");
   if (has_any(kBesideEvents)) return {Recognition::Kind::profiler_trace, "", ""};
   if (value_of("schema")) return {Recognition::Kind::workload, "", ""};
   return other("a JSON object without \"traceEvents\" or \"parameters\"", kHowToRecord);

@@ -15,8 +15,9 @@ enum class EventKind {
   python,      ///< a frame of with_stack=True, of which only the name is read
   runtime,     ///< cuda_runtime, cuda_driver, hip_runtime: the host enqueues
   kernel,
-  memory,  ///< gpu_memcpy, gpu_memset
-  legacy,  ///< no category: the exporter of PyTorch builds without Kineto
+  memory,        ///< gpu_memcpy, gpu_memset
+  other_device,  ///< of a device that is neither NVIDIA's nor AMD's: MTIA, HPU, Glow
+  legacy,        ///< no category: the exporter of PyTorch builds without Kineto
 };
 
 struct TraceEvent {

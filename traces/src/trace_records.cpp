@@ -63,6 +63,9 @@ void TraceRecords::add(const TraceEvent& event) {
     case EventKind::legacy:
       ++legacy_events_;
       break;
+    case EventKind::other_device:
+      ++other_device_;
+      break;
     case EventKind::python:
     case EventKind::other:
       break;
@@ -125,6 +128,7 @@ void TraceRecords::add_launch(const TraceEvent& event) {
       !contains(event.name, "Memset")) {
     return;
   }
+  ++launches_seen_;
   const Launch launch{event.start_ns, thread_index(event.thread)};
   const std::int64_t correlation = *event.correlation;
   const auto [first, last] = orphans_.equal_range(correlation);

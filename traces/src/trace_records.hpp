@@ -95,6 +95,8 @@ class TraceRecords {
   std::optional<std::int64_t> first_device() const;
   std::int64_t events() const { return events_; }
   std::int64_t legacy_events() const { return legacy_events_; }
+  std::int64_t other_device() const { return other_device_; }  ///< events of MTIA, HPU, Glow
+  std::int64_t launches() const { return launches_seen_; }     ///< calls that put work on a GPU
   bool graph_launches() const { return graph_launched_; }
   std::int64_t gpu_activities() const { return gpu_activities_; }
 
@@ -172,6 +174,8 @@ class TraceRecords {
   std::int64_t events_ = 0;
   std::int64_t gpu_activities_ = 0;
   std::int64_t legacy_events_ = 0;
+  std::int64_t other_device_ = 0;
+  std::int64_t launches_seen_ = 0;
   std::int64_t early_ = 0;
   std::int64_t first_ns_ = INT64_MAX;
   std::int64_t last_ns_ = INT64_MIN;

@@ -1,0 +1,51 @@
+// Traces of other devices, or of one side alone: each is refused with its own reason.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "complaint.hpp"
+#include "trace_builder.hpp"
+
+using namespace ddpsim;
+using files::TraceBuilder;
+
+namespace {
+
+std::string refusal_of(const TraceBuilder& trace) {
+  return complaint_of([&] { trace.import(); });
+}
+
+/// A step of the host: nothing that a device did.
+TraceBuilder host_side() {
+  TraceBuilder trace;
+  trace.step(1, 0, 900).node("MulBackward0", 100, 120).hooks(130, 150).gradient(131, 140);
+  return trace;
+}
+
+}  // namespace
+
+TEST_CASE("trace of another device: MTIA, HPU and Glow are named, whatever the host did") {
+  for (const char* category : {"mtia_ccp_events", "mtia_runtime", "hpu_op", "glow_runtime"}) {
+    TraceBuilder trace = host_side();
+    trace.span(category, "LaunchKernel", 7, 100, 200, "\"correlation\":1");
+    CAPTURE(category);
+    CHECK(mentions(refusal_of(trace),
+                   "a device other than CUDA's and ROCm's (MTIA, HPU or Glow): 1 events"));
+  }
+}
+
+TEST_CASE("trace of ROCm: HIP's launches and RCCL's kernels are read as CUDA's are") {
+  TraceBuilder trace = host_side();
+  trace.span("hip_runtime", "hipLaunchKernel", TraceBuilder::kAutograd, 105, 106,
+             "\"correlation\":1");
+  trace.span("kernel", "rocblas_gemm", 7, 110, 130, "\"correlation\":1");
+  CHECK(trace.import().workload.backward->ready.size() == 1);
+}
+
+TEST_CASE("trace without kernels: launches tell that the GPU's profiler failed") {
+  CHECK(mentions(refusal_of(host_side()), "no GPU activity: the profiler recorded the host only"));
+  TraceBuilder trace = host_side();
+  trace.span("cuda_runtime", "cudaLaunchKernel", TraceBuilder::kAutograd, 105, 106,
+             "\"correlation\":1");
+  CHECK(mentions(refusal_of(trace), "the host launched 1 times, but no kernel is in it"));
+}
