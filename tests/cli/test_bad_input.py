@@ -249,7 +249,7 @@ class BadInput(unittest.TestCase):
                                     ("resnet50@V10", ["Spelt alike: A10, V100;"]),
                                     ("resnet5@V100", ['Did you mean "resnet50"?']),
                                     ("resnet50", ["resnet50@V100"]),
-                                    (".", ["directory"])]:
+                                    (".", ["folder"])]:
                 self.refused(["simulate", name, "2xv100-nvlink"], BAD_INPUT, [name, *fragments],
                              folder)
 
