@@ -277,7 +277,7 @@ void StepTimesReader::leave_out_warm_up() {
 }  // namespace
 
 MeasuredSteps parse_step_times(std::string_view text, const std::string& file,
-                           const std::string& column) {
+                               const std::string& column) {
   return StepTimesReader(text, file, column).read();
 }
 
