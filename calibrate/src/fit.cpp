@@ -19,11 +19,10 @@ namespace {
 
 constexpr double kLeastDeviation = 0.05;
 
-/// Times all_reduce_perf's, where no log is of it.
-double noise_of(const std::vector<Part>& parts) {
-  const bool recorded = std::ranges::all_of(
+/// No log is of all_reduce_perf.
+bool only_recorded(const std::vector<Part>& parts) {
+  return std::ranges::all_of(
       parts, [](const Part& part) { return part.log->timed_by != TimedBy::all_reduce_perf; });
-  return recorded ? kRecordedNoise : 1;
 }
 
 /// One standard deviation, by the middle two thirds: a few sizes may be far off.
@@ -33,13 +32,13 @@ double deviation(std::vector<double> logarithms, double least) {
   return std::max(least, quantile(std::move(logarithms), 0.68));
 }
 
-SizeSpread residual_deviation_of(const std::vector<FitResidual>& residuals, double noise) {
+SizeSpread residual_deviation_of(const std::vector<FitResidual>& residuals, double least) {
   const auto within = [&](Bytes from, Bytes to) {
     std::vector<double> logarithms;
     for (const FitResidual& row : residuals)
       if (row.size >= from && row.size < to)
         logarithms.push_back(std::log(row.measured_us / row.modelled_us));
-    return deviation(std::move(logarithms), noise * kLeastDeviation);
+    return deviation(std::move(logarithms), least);
   };
   SizeSpread spread{within(Bytes(1), kMiddleFrom), within(kMiddleFrom, kLargeFrom),
                     within(kLargeFrom, Bytes::max())};
@@ -138,8 +137,13 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
     }
     fit.used.push_back(part.log->source);
   }
-  calibration.residual_deviation = residual_deviation_of(fit.residuals, noise_of(parts));
-  calibration.repeatability = repeatability_of(parts);
+  // A training gives no size twice in one step: how they repeat is taken from their noise.
+  const bool recorded = only_recorded(parts);
+  constexpr double kRepeats = kRecordedNoise * kCorrectionNoise;
+  calibration.residual_deviation = residual_deviation_of(
+      fit.residuals, recorded ? kRecordedNoise * kLeastDeviation : kLeastDeviation);
+  calibration.repeatability =
+      recorded ? SizeSpread{kRepeats, kRepeats, kRepeats} : repeatability_of(parts);
   fit.constants = constants_of_fit(solved, prior);
   fit.model_misses = breaks_of(fit.residuals, fit.used);
   return fit;

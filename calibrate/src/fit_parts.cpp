@@ -251,11 +251,6 @@ std::vector<Part> parts_of(const std::vector<MeasuredLog>& logs, const ClusterAt
 }
 
 SizeSpread repeatability_of(const std::vector<Part>& parts) {
-  // A training gives no size twice in one step; from step to step it repeats as its noise says.
-  if (std::ranges::all_of(
-          parts, [](const Part& part) { return part.log->timed_by != TimedBy::all_reduce_perf; }))
-    return {kRecordedNoise * kCorrectionNoise, kRecordedNoise * kCorrectionNoise,
-            kRecordedNoise * kCorrectionNoise};
   std::vector<std::pair<Bytes, double>> in_place;
   std::vector<std::pair<Bytes, double>> other_log;
   for (std::size_t a = 0; a < parts.size(); ++a)

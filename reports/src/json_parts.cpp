@@ -41,6 +41,8 @@ void write_iterations(JsonWriter& json, const std::optional<StepSpread>& spread)
   json.key("low").time(spread->low);
   json.key("high").time(spread->high);
   json.key("low_high").string(spread->percentiles ? "p10 and p90" : "least and most");
+  json.key("next_low").time(spread->next_low);
+  json.key("next_high").time(spread->next_high);
   json.key("mean_error").time(spread->mean_error);
   json.end_object();
 }
@@ -98,8 +100,16 @@ void write_setting(JsonWriter& json, const ReportContext& context) {
   if (!context.bucket_setting.empty()) json.key("bucket_setting").string(context.bucket_setting);
 }
 
-void write_recorded(JsonWriter& json, const RecordedToday& today) {
+void write_recorded(JsonWriter& json, const std::optional<RecordedToday>& recorded) {
+  json.key("recorded");
+  if (!recorded) {
+    json.null();
+    return;
+  }
+  const RecordedToday& today = *recorded;
   json.begin_object();
+  json.key("torch").string_or_null(today.torch);
+  json.key("nccl").string_or_null(today.nccl ? to_string(*today.nccl) : "");
   json.key("ranks").integer(today.ranks);
   json.key("comparable").boolean(today.comparable);
   json.key("same_buckets").boolean(today.same_buckets);

@@ -19,7 +19,7 @@ void write_recommendation(JsonWriter& json, const Recommendation& recommended,
                           const std::string& no_cap_because = "");
 
 /// What the recorded job did.
-void write_recorded(JsonWriter& json, const RecordedToday& today);
+void write_recorded(JsonWriter& json, const std::optional<RecordedToday>& recorded);
 
 /// confidence, warnings, and the replay where today's step was measured.
 void write_trust(JsonWriter& json, const ReportContext& context);

@@ -47,17 +47,16 @@ std::string widest_sources(const std::vector<Sensitivity>& named, const Confiden
   return text + "; --json has every reason";
 }
 
-/// "107 ms recorded on 2 GPUs (median of 5 steps, 81.8 to 167)".
+/// "107 ms recorded on 2 GPUs (median of 5 steps, 81.8 to 167 ms)".
 std::string recorded_steps(const RecordedToday& today, int digits) {
   const std::string where = counted(static_cast<std::uint64_t>(today.ranks), "GPU");
   if (!today.iterations) return "recorded on " + where;
   const StepSpread& spread = *today.iterations;
   const TimeUnit unit = unit_for(spread.median);
-  return fmt::format(
-      "{} recorded on {} (median of {}, {} {} {})", time_text(spread.median, digits), where,
-      counted(spread.steps, "step"), time_number(spread.low, digits, unit),
-      spread.percentiles ? "at the 10th percentile to" : "to",
-      time_number(spread.high, digits, unit) + (spread.percentiles ? " at the 90th" : ""));
+  return fmt::format("{} recorded on {} (median of {}, {}{} to {})",
+                     time_text(spread.median, digits), where, counted(spread.steps, "step"),
+                     spread.percentiles ? "10th to 90th percentile " : "",
+                     time_number(spread.low, digits, unit), time_text(spread.high, digits, unit));
 }
 
 /// Whether the recorded all-reduces can be of this cluster.

@@ -93,10 +93,7 @@ std::string result_json(const SimulationResult& result, const ReportContext& con
   json.key("schema").string("ddpsim.result/1");
   write_setting(json, context);
   write_step(json, result.step);
-  if (context.recorded) {
-    json.key("recorded");
-    write_recorded(json, *context.recorded);
-  }
+  write_recorded(json, context.recorded);
   write_trust(json, context);
   if (context.measured) {
     json.key("measured");

@@ -143,10 +143,7 @@ std::string tune_json(const TuneResult& result, const ReportContext& context) {
     json.null();
     json.key("best_partition_absent_because").string(result.best_partition_absent_because);
   }
-  if (context.recorded) {
-    json.key("recorded");
-    write_recorded(json, *context.recorded);
-  }
+  write_recorded(json, context.recorded);
   write_trust(json, context);
   json.end_object();
   return std::move(json).finish();

@@ -132,6 +132,8 @@ std::optional<RecordedToday> recorded_today(const Job& job) {
   const RecordedAllReduces samples = recorded_all_reduces(workload);
   today.waits_apart = samples.waits_apart;
   today.iterations = step_spread(workload);
+  today.torch = workload.torch;
+  today.nccl = with.nccl;
   today.ranks = with.world_size;
   const bool other_backend =
       with.nccl_kernels > 0 && std::holds_alternative<GlooModel>(job.model());

@@ -24,7 +24,7 @@ TEST_CASE("result document: whole") {
     "bucket_setting": "default (1 MiB, then 25 MiB)",
     "iteration_us": 100000, "forward_us": 30000, "buffer_broadcast_us": 400, "backward_us": 60000,
     "backward_compute_us": 58000, "copies_in_us": 1500, "interference_us": 500, "communication_us": 20000,
-    "wait_us": 1000, "exposed_communication_us": 3000, "overlap": 0.85, "finalize_us": 1250.000001,
+    "recorded": null, "wait_us": 1000, "exposed_communication_us": 3000, "overlap": 0.85, "finalize_us": 1250.000001,
     "optimizer_us": 5000, "stall_us": 749.999999,
     "buckets": [
       {"index": 0, "bytes": 1048576, "parameter_indices": [2], "ready_us": 40000, "launch_us": 41000,
@@ -137,7 +137,7 @@ TEST_CASE("tune document: whole") {
                 "exposed_communication_us": 3000, "buckets": 5, "reachable": true},
     "best": {"bucket_cap_mb": 60, "first_bucket_mb": 60, "cap_range_mb": [60, 64.5], "iteration_us": 279000,
              "exposed_communication_us": 2000, "buckets": 2, "reachable": true},
-    "recommended": {"action": "set", "bucket_cap_mb": 60, "first_bucket_mb": 12.5, "cap_range_mb": [54, 80],
+    "today": null, "recorded": null, "recommended": {"action": "set", "bucket_cap_mb": 60, "first_bucket_mb": 12.5, "cap_range_mb": [54, 80],
                     "gain_us": {"value": 41000, "low": 30000, "high": 52000},
                     "most_robust_gain_us": {"value": 25000, "low": 20000, "high": 35000}, "measurable_us": 3000,
                     "python": "DistributedDataParallel(model, bucket_cap_mb=60)",

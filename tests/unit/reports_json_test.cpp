@@ -231,21 +231,59 @@ TEST_CASE("JSON: a document ends with one newline") {
 
 TEST_CASE("result JSON: what the recorded job did, where all-reduces were recorded") {
   ReportContext context = sample::context();
-  CHECK_FALSE(Json::parse(result_json(sample::result(), context)).contains("recorded"));
-  CHECK_FALSE(Json::parse(tune_json(sample::keep(), context)).contains("recorded"));
-  context.recorded = RecordedToday{.buckets = {{Bytes(448), 10_ms, 310_us}, {Bytes(8), 2_ms, 1_us}},
-                                   .ranks = 2,
-                                   .channels = 8,
-                                   .predicted_channels = 24,
-                                   .comparable = true,
-                                   .same_buckets = false,
-                                   .setting = std::nullopt,
-                                   .asked_otherwise = false};
+  CHECK(Json::parse(result_json(sample::result(), context))["recorded"].is_null());
+  CHECK(Json::parse(tune_json(sample::keep(), context))["recorded"].is_null());
+  context.recorded = RecordedToday{};
+  RecordedToday& today = *context.recorded;
+  today.torch = "2.1.0";
+  today.nccl = NcclVersion{2, 18, 3};
+  today.buckets = {{Bytes(448), 9_ms, 10_ms, 12_ms, 310_us}, {Bytes(8), 2_us, 2_us, 2_us, 3_us}};
+  today.ranks = 2;
+  today.steps = 3;
+  today.channels = 8;
+  today.predicted_channels = 24;
+  today.comparable = true;
+  today.same_buckets = false;
+  today.iterations = {.steps = 5,
+                      .median = 107_ms,
+                      .low = 82_ms,
+                      .high = 167_ms,
+                      .percentiles = false,
+                      .next_low = 70_ms,
+                      .next_high = 180_ms,
+                      .mean_error = 20_ms};
   const Json expected = Json::parse(R"({
-    "ranks": 2, "comparable": true, "same_buckets": false, "all_reduce_us": 12000, "predicted_us": 311,
+    "torch": "2.1.0", "nccl": "2.18.3", "ranks": 2, "comparable": true, "same_buckets": false,
+    "all_reduce_us": 10002, "predicted_us": 313, "steps": 3,
+    "iteration_us": {"steps": 5, "median": 107000, "low": 82000, "high": 167000,
+                     "low_high": "least and most", "next_low": 70000, "next_high": 180000, "mean_error": 20000},
     "channels": 8, "predicted_channels": 24,
-    "buckets": [{"bytes": 448, "duration_us": 10000, "predicted_us": 310},
-                {"bytes": 8, "duration_us": 2000, "predicted_us": 1}]})");
+    "buckets": [{"bytes": 448, "duration_us": {"min": 9000, "median": 10000, "max": 12000},
+                 "transfer_us": null, "predicted_us": 310, "inside": true},
+                {"bytes": 8, "duration_us": {"min": 2, "median": 2, "max": 2},
+                 "transfer_us": null, "predicted_us": 3, "inside": false}]})");
   CHECK(Json::parse(result_json(sample::result(), context))["recorded"] == expected);
   CHECK(Json::parse(tune_json(sample::keep(), context))["recorded"] == expected);
+  today.waits_apart = true;
+  const Json joined = Json::parse(result_json(sample::result(), context))["recorded"];
+  CHECK(joined["buckets"][0]["transfer_us"] == 10000);
+  CHECK(joined["buckets"][0]["inside"] == false);
+}
+
+TEST_CASE("tune JSON: today's setting where it is not the default") {
+  TuneResult tune = sample::keep();
+  CHECK(Json::parse(tune_json(tune, sample::context()))["today"].is_null());
+  tune.today = Today{.recorded = true,
+                     .point = sample::point(std::nullopt, 99_ms, 2),
+                     .bucket_bytes = {Bytes(448), Bytes(8)}};
+  tune.recommended.default_today = false;
+  ReportContext context = sample::context();
+  context.recorded = RecordedToday{};
+  context.recorded->setting = BucketSetting{{2, 8}, 46, std::nullopt};
+  const Json document = Json::parse(tune_json(tune, context));
+  CHECK(document["recommended"]["action"] == "keep today");
+  CHECK(document["today"]["recorded"] == true);
+  CHECK(document["today"]["bucket_cap_mb"] == 46);
+  CHECK(document["today"]["bucket_bytes"] == Json::parse("[448, 8]"));
+  CHECK(document["today"]["iteration_us"] == 99000);
 }

@@ -165,11 +165,18 @@ TEST_CASE("report lines: what to measure next, with its command") {
 
 TEST_CASE("report lines: every source of error has its words, and its name in documents") {
   const std::vector<std::pair<std::string, std::string>> all = {
-      {"fixed_cost", "fixed cost of collectives"}, {"bandwidth", "bandwidth of collectives"},
-      {"collective_times", "collective times"},    {"interference", "interference"},
-      {"ddp_costs", "copies and host costs"},      {"rank_slowdown", "multi-GPU slowdown"},
-      {"compute_scale", "compute scale"},          {"replay_residual", "today's residual"},
-      {"measurement_noise", "measurement noise"}};
+      {"fixed_cost", "fixed cost of collectives"},
+      {"bandwidth", "bandwidth of collectives"},
+      {"collective_times", "collective times"},
+      {"interference", "interference"},
+      {"ddp_costs", "copies and host costs"},
+      {"rank_slowdown", "multi-GPU slowdown"},
+      {"compute_scale", "compute scale"},
+      {"replay_residual", "today's residual"},
+      {"measurement_noise", "measurement noise"},
+      {"host_delays", "waits for the host, which the profiler may have caused"},
+      {"step_spread", "how the recorded steps vary"},
+      {"recorded_waits", "recorded all-reduces, longer than predicted"}};
   for (std::size_t i = 0; i < all.size(); ++i) {
     CHECK(name_of(static_cast<ErrorSource>(i)) == all[i].first);
     CHECK(phrase_of(static_cast<ErrorSource>(i)) == all[i].second);
@@ -194,14 +201,15 @@ TEST_CASE("report lines: what the recorded job did, and where prediction and rec
   RecordedToday today;
   today.ranks = 2;
   today.channels = 8;
-  today.buckets = {{Bytes(8'196'000), 2_ms, 400_us}, {Bytes(448), 10_ms, 310_us}};
+  today.buckets = {{Bytes(8'196'000), 1_ms, 2_ms, 3_ms, 400_us},
+                   {Bytes(448), 9_ms, 10_ms, 11_ms, 310_us}};
   context.recorded = today;
   CHECK(recorded_line(context, kWidePage) ==
-        "Recorded on 2 GPUs: 2 all-reduces, 12.0 ms on 8 channels.\n");
+        "Today: recorded on 2 GPUs; 2 all-reduces, 12.0 ms on 8 channels.\n");
   context.recorded->comparable = true;
   context.recorded->predicted_channels = 24;
   CHECK(recorded_line(context, kWidePage) ==
-        "Recorded on 2 GPUs: 2 all-reduces, 12.0 ms on 8 channels; 710 µs on 24 channels "
+        "Today: recorded on 2 GPUs; 2 all-reduces, 12.0 ms on 8 channels; 710 µs on 24 channels "
         "predicted: this cluster "
         "is not the one recorded, or its ranks waited for each other.\n");
   context.recorded->buckets[0].predicted = 6_ms;
@@ -217,15 +225,58 @@ TEST_CASE("report lines: what the recorded job did, and where prediction and rec
   context.recorded->channels = 0;
   context.recorded->same_buckets = false;
   CHECK(recorded_line(context, kWidePage) ==
-        "Recorded on 2 GPUs: 2 all-reduces, 12.0 ms. Its buckets (8.2, 0.000448 MB) are not those "
-        "of PyTorch 2.8's "
-        "default, which is simulated, and no bucket cap gives them: gains are not counted from "
-        "what it ran.\n");
+        "Today: recorded on 2 GPUs; 2 all-reduces, 12.0 ms. Its buckets (8.2, 0.000448 MB) are not "
+        "those of PyTorch 2.8's default, which is simulated, and no cut of the gradients has them: "
+        "gains are not counted from what it ran.\n");
+  context.recorded->others.resize(2);
+  CHECK(mentions(recorded_line(context, kWidePage),
+                 " Its buckets (8.2, 0.000448 MB) are replayed as recorded: no bucket cap gives "
+                 "them.\n"));
   context.recorded->setting = BucketSetting{{2, 4}, 2, std::nullopt};
   CHECK(mentions(recorded_line(context, kWidePage),
-                 "simulated: it ran as with --torch 2.4 --bucket-cap-mb 2.\n"));
+                 "replayed as recorded: those of --torch 2.4 --bucket-cap-mb 2.\n"));
   context.recorded->setting = BucketSetting{{2, 8}, std::nullopt, 0.5};
-  CHECK(mentions(recorded_line(context, kWidePage), "it ran as with --first-bucket-mb 0.5.\n"));
+  CHECK(mentions(recorded_line(context, kWidePage), "those of --first-bucket-mb 0.5.\n"));
   context.recorded->asked_otherwise = true;
   CHECK_FALSE(mentions(recorded_line(context, kWidePage), "Its buckets"));
+}
+
+TEST_CASE("report lines: how the recorded steps vary, and what is replayed of them") {
+  ReportContext context = sample::context();
+  context.recorded = RecordedToday{};
+  context.recorded->ranks = 2;
+  StepSpread& spread = context.recorded->iterations.emplace();
+  spread = {.steps = 5,
+            .median = 107_ms,
+            .low = 81.8_ms,
+            .high = 167_ms,
+            .percentiles = false,
+            .next_low = {},
+            .next_high = {},
+            .mean_error = {}};
+  CHECK(mentions(recorded_line(context, kWidePage),
+                 "Today: 107 ms recorded on 2 GPUs (median of 5 steps, 81.8 to 167 ms); 0 "));
+  context.recorded->comparable = true;
+  context.confidence.predicted = 103_ms;
+  spread.percentiles = true;
+  CHECK(mentions(
+      recorded_line(context, kWidePage),
+      "Today: 107 ms recorded on 2 GPUs (median of 5 steps, 10th to 90th percentile 81.8 to "
+      "167 ms), 103 ms replayed; 0 "));
+  context.replay = Replay{104_ms, 103_ms};  // which has the line before
+  CHECK(mentions(recorded_line(context, kWidePage), "Recorded: 107 ms recorded on 2 GPUs"));
+}
+
+TEST_CASE("report lines: transfers alone did not wait") {
+  ReportContext context = sample::context();
+  context.recorded = RecordedToday{};
+  context.recorded->comparable = context.recorded->waits_apart = true;
+  context.recorded->buckets = {{Bytes(448), 10_ms, 10_ms, 10_ms, 4_ms}};
+  CHECK(mentions(recorded_line(context, kWidePage),
+                 "predicted: this cluster is not the one recorded.\n"));
+  context.recorded->buckets[0].predicted = 14_ms;
+  CHECK(mentions(recorded_line(context, kWidePage),
+                 "predicted: the recorded cluster is faster than this.\n"));
+  context.recorded->buckets[0].predicted = 12_ms;
+  CHECK(mentions(recorded_line(context, kWidePage), "12.0 ms predicted.\n"));
 }

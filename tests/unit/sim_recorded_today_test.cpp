@@ -4,6 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/step.hpp"
 #include "tune_jobs.hpp"
 
 using namespace ddpsim;
@@ -123,4 +127,100 @@ TEST_CASE("recorded today: whoever asks for construction buckets knows that they
   job.options.ddp.find_unused_parameters = true;
   CHECK(recorded_today(job)->asked_otherwise);
   CHECK_FALSE(recorded_today(job)->setting);
+}
+
+TEST_CASE("recorded today: buckets that no cap gives are cut from the gradients as they ran") {
+  const small::OpenJob job = recorded({4, 1, 1});
+  const RecordedToday today = recorded_today(job).value();
+  CHECK(small::members(today.others) == std::vector<std::size_t>{4, 1, 1});
+  const Job replayed = as_recorded(job, today);
+  CHECK(small::members(buckets_of(replayed)) == std::vector<std::size_t>{4, 1, 1});
+  CHECK(small::members(buckets_of(job)) == std::vector<std::size_t>{1, 5});
+  CHECK(small::members(recorded_today(recorded({2, 2, 2}))->others) ==
+        std::vector<std::size_t>{2, 2, 2});
+  CHECK(recorded_today(recorded({1, 5}))->others.empty());  // as simulated anyway
+}
+
+TEST_CASE("recorded today: bytes that are no cut of the gradients are not replayed") {
+  for (const auto& mib : {std::vector<int>{4, 1}, {4, 1, 2}, {4, 3}}) {
+    const small::OpenJob job = recorded(mib);
+    const RecordedToday today = recorded_today(job).value();
+    CHECK(today.others.empty());
+    CHECK_FALSE(as_recorded(job, today).options().buckets);
+  }
+  small::OpenJob halves = recorded({4, 1, 1});
+  halves.workload.recorded_with.collectives[0].bytes = Bytes((4 << 20) - 4);
+  CHECK(recorded_today(halves)->others.empty());
+  small::OpenJob mixed = recorded({4, 1, 1});
+  mixed.workload.parameters[4].dtype = Dtype::float16;  // the second to be ready
+  CHECK(recorded_today(mixed)->others.empty());
+}
+
+TEST_CASE("recorded today: the first iterations of a training have buckets of their own") {
+  small::OpenJob job = recorded({4, 1, 1});
+  job.options.iterations = 3;
+  CHECK_FALSE(as_recorded(job, recorded_today(job).value()).options().buckets);
+}
+
+TEST_CASE("tune: gains count from the recorded buckets, and the default may be the better one") {
+  // Ready at 1000, 2000, … us; a bucket of k MiB takes 100 k us. Forward 3400, backward 6000: the step ends 100 us
+  // after backward with the default's last MiB apart, 600 us with one bucket of all.
+  small::OpenJob job = recorded({6});
+  job.model = small::alpha_beta(0, 100);
+  const Job today = as_recorded(job, recorded_today(job).value());
+  const TuneResult result = tune(today, {});
+  REQUIRE(result.today);
+  CHECK(result.today->recorded);
+  CHECK(result.today->bucket_bytes == std::vector<Bytes>{Bytes(6 << 20)});
+  CHECK(result.baseline().iteration == 10_ms);
+  CHECK(result.recommended.set);
+  CHECK_FALSE(result.recommended.default_today);
+  CHECK(result.recommended.gain.value == 10_ms - result.best.iteration);
+}
+
+TEST_CASE("tune: a cap passed is today's setting") {
+  small::OpenJob job = recorded({});
+  job.options.ddp.bucket_cap_mb = 100;
+  const TuneResult result = job.tune();
+  REQUIRE(result.today);
+  CHECK_FALSE(result.today->recorded);
+  CHECK(result.today->point.bucket_cap_mb == 100);
+  CHECK(result.baseline().iteration == job.step());
+  CHECK(result.recommended.gain.value == job.step() - result.best.iteration);
+  CHECK_FALSE(recorded({}).tune().today);
+}
+
+TEST_CASE("recorded today: shortest, median and longest of every bucket; inside or not") {
+  small::OpenJob job = recorded({1, 5});
+  for (const int percent : {80, 100, 400}) {
+    StepSample step{.name = std::to_string(percent),
+                    .forward = {},
+                    .backward = {},
+                    .iteration = 10_ms + 1_us * percent,
+                    .collectives = job.workload.recorded_with.collectives};
+    for (RecordedCollective& one : step.collectives)
+      one.duration = one.duration.scaled(percent / 100.0);
+    job.workload.steps.push_back(step);
+  }
+  const RecordedToday today = recorded_today(job).value();
+  CHECK(today.steps == 3);
+  CHECK(today.buckets[1].least == 2_ms);
+  CHECK(today.buckets[1].median == 2500_us);
+  CHECK(today.buckets[1].most == 10_ms);
+  CHECK(today.iterations->median == 10100_us);
+  RecordedBucket bucket{
+      .bytes = {}, .least = 100_us, .median = 150_us, .most = 200_us, .predicted = 100_us};
+  CHECK(is_inside(bucket, false));
+  CHECK(is_inside(bucket, true));
+  bucket.predicted = 101_us;
+  CHECK_FALSE(is_inside(bucket, false));
+  bucket.predicted = 90_us;
+  CHECK(is_inside(bucket, false));
+  CHECK(is_inside(bucket, true));
+  bucket.predicted = 89_us;
+  CHECK_FALSE(is_inside(bucket, true));
+  bucket.predicted = 220_us;
+  CHECK(is_inside(bucket, true));
+  bucket.predicted = 221_us;
+  CHECK_FALSE(is_inside(bucket, true));
 }

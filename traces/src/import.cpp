@@ -92,7 +92,7 @@ Imported import_file(const std::filesystem::path& path, const ImportOptions& opt
   const Recognition& recognised = opened.recognised;
   const ByteSource& source = opened.source;
 
-  if (options.timing == Timing::compacted && !is_recording(recognised)) {
+  if (options.timing == Timing::compacted && !is_profile(recognised)) {
     refuse(path, "only a profiler trace can be compacted: this file does not hold the GPU's gaps",
            "Leave out --timing compacted, or give the trace");
   }

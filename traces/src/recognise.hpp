@@ -14,7 +14,7 @@ struct Recognition {
 };
 
 /// Of a step, with launches and GPU activities.
-inline bool is_recording(const Recognition& file) {
+inline bool is_profile(const Recognition& file) {
   return file.kind == Recognition::Kind::profiler_trace ||
          file.kind == Recognition::Kind::nsys_export;
 }

@@ -95,7 +95,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 /// A bare list is a trace's only where events stand in it: other tools write lists too.
 bool is_trace(const OpenedFile& opened) {
-  if (!is_recording(opened.recognised)) return false;
+  if (!is_profile(opened.recognised)) return false;
   const std::size_t first = opened.head.find_first_not_of(" \t\r\n");
   return opened.head[first] != '[' || opened.head.find("\"ph\"") != std::string::npos;
 }

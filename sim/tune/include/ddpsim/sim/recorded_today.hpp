@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ddpsim/sim/job.hpp"
@@ -26,6 +27,8 @@ struct RecordedBucket {
 };
 
 struct RecordedToday {
+  std::string torch;  ///< recorded with; empty where not known
+  std::optional<NcclVersion> nccl{};
   std::vector<RecordedBucket> buckets;  ///< launch order
   int ranks = 1;                        ///< of the recorded job
   bool waits_apart = false;             ///< … or, of joined ranks, the transfer alone
