@@ -37,8 +37,8 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   require_simulatable(loaded);
 
   ReportContext& context = loaded.context;
-  const Duration today = simulate_times(job).iteration;
-  replay_today(loaded, today);
+  const Job measured = replay_today(loaded, job);
+  const Duration today = simulate_times(measured).iteration;
   tuning.replay = context.replay;
   TuneResult result = tune(job, tuning);
   if (job.workload().recorded_with.compiled_gradients > 0) {
@@ -55,13 +55,15 @@ int run(const TuneArguments& arguments, TypedLine typed) {
                     "bucket_cap_mb={} ({:.3f} ms)",
                     result.default_setting.iteration.milliseconds(),
                     *job.options().ddp.bucket_cap_mb, today.milliseconds()));
-  context.confidence = assess(job, today, context.replay);
+  context.confidence = assess(measured, today, context.replay);
   const auto text = [](std::optional<double> mb) {
     return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;
   };
   typed.set("--bucket-cap-mb", text(result.recommended.bucket_cap_mb));
-  if (result.recommended.set)
+  if (result.recommended.set) {
     typed.set("--first-bucket-mb", text(result.recommended.first_bucket_mb));
+    typed.drop("--measured-step");  // of today's setting, not of that one
+  }
   typed.set("--timeline", "step.pftrace");
   context.next_command = typed.for_command("simulate");
 

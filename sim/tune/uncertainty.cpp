@@ -186,6 +186,15 @@ Sensitivity measurement_noise(Duration measured) {
   return sensitivity(ErrorSource::measurement_noise, -noise, noise);
 }
 
+Sensitivity measurement_noise(const Replay& replay) {
+  Sensitivity noise = measurement_noise(replay.measured);
+  if (replay.spread) {
+    noise.low = std::min(noise.low, replay.spread->low - replay.measured);
+    noise.high = std::max(noise.high, replay.spread->high - replay.measured);
+  }
+  return noise;
+}
+
 Spread combine(const std::vector<Sensitivity>& sensitivities) {
   double low = 0;
   double high = 0;

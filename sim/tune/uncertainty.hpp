@@ -35,6 +35,8 @@ Sensitivity sensitivity(ErrorSource source, Duration at_one, Duration at_other);
 /// Medians of seven or more iterations repeat to half a percent.
 inline constexpr double kMeasurementNoise = 0.005;
 Sensitivity measurement_noise(Duration measured);
+/// Of today's step: what its spread says, but no less than that.
+Sensitivity measurement_noise(const Replay& replay);
 
 struct Spread {
   Duration low;   ///< <= 0
