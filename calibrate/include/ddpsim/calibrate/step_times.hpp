@@ -10,17 +10,17 @@
 namespace ddpsim {
 
 /// One or more, each above zero.
-struct StepTimes {
+struct MeasuredSteps {
   std::vector<Duration> steps;  ///< in the order of the file
   std::string source;           ///< 'column "step_time_ms"; the first was left out (…)', for people
 };
 
 /// The times in `file`: of `column` where it is a table (empty: the one column that is of step times).
 /// Units come from names and lines, never from a guess. Throws InputError.
-StepTimes read_step_times(const std::string& file, const std::string& column);
+MeasuredSteps read_step_times(const std::string& file, const std::string& column);
 
 /// The same of a text; `file` names it in messages.
-StepTimes parse_step_times(std::string_view text, const std::string& file,
+MeasuredSteps parse_step_times(std::string_view text, const std::string& file,
                            const std::string& column);
 
 }  // namespace ddpsim

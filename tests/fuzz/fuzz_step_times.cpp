@@ -1,0 +1,23 @@
+// Any text, and any column asked for, becomes steps that take time, or an InputError.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "ddpsim/calibrate/step_times.hpp"
+#include "ddpsim/formats/input_error.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  for (const std::string& column : {std::string(), std::string(text.substr(0, text.find(',')))}) {
+    try {
+      const ddpsim::MeasuredSteps times = ddpsim::parse_step_times(text, "fuzz", column);
+      if (times.steps.empty() || times.source.empty()) std::abort();
+      for (const ddpsim::Duration step : times.steps)
+        if (step <= ddpsim::Duration()) std::abort();
+    } catch (const ddpsim::InputError&) {
+    }
+  }
+  return 0;
+}
