@@ -246,8 +246,9 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
       "--compute-scale", arguments->compute_scales,
       "speed of a GPU relative to the recording's, A100:2.3±0.2; repeatable. Without a name: "
       "of whichever GPU differs");
-  repeatable("--measured-step", arguments->measured_steps,
-             "today's unprofiled step on one of the clusters, dgxa100@4=104ms; repeatable");
+  repeatable(
+      "--measured-step", arguments->measured_steps,
+      "today's unprofiled step on one of the clusters, dgxa100@4=104ms or =FILE; repeatable");
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
   add_example(*command, "ddpsim compare resnet50-v100-b32 p3dn@1..8*2 dgxa100@1..8*2 --gpu A100");

@@ -24,8 +24,10 @@ void add_recording_options(CLI::App& command, JobArguments& arguments) {
   const HelpGroup group(command, kRecordingGroup);
   add_model_option(command, arguments.model);
   add_timing_option(command, arguments.timing);
-  command.add_option("--measured-step", arguments.measured_step,
-                     "today's unprofiled step (104ms): replayed first, residual carried along");
+  command.add_option(
+      "--measured-step", arguments.measured_step,
+      "today's unprofiled step with these options, 104ms or a file of step times (FILE or "
+      "FILE:COLUMN): the answer, and what its replay misses carried along");
   command.add_option("--gpu", arguments.gpu,
                      "accept the cluster's GPU: the workload is carried over layer by layer");
   command

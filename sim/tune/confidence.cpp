@@ -43,6 +43,10 @@ Spread reaching(Spread spread, const Replay& replay, Duration predicted) {
           std::max(spread.high, replay.measured + noise.high - predicted)};
 }
 
+std::string read_from(const StepSpread& spread) {
+  return spread.source.empty() ? "" : fmt::format(" ({})", spread.source);
+}
+
 void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
                    const std::optional<Replay>& replay) {
   const SimulationOptions& options = job.options();
@@ -60,10 +64,10 @@ void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
                     "published steps show (--rank-slowdown)",
                     100 * (slowdown(options.rank_slowdown, cluster) - 1), ranks_of(cluster)));
   if (replay && replay->spread)
-    because.push_back(fmt::format("{} steps measured lie {:+.1f} to {:+.1f} % from their median",
-                                  replay->spread->steps,
-                                  100 * (replay->spread->low / replay->measured - 1),
-                                  100 * (replay->spread->high / replay->measured - 1)));
+    because.push_back(fmt::format(
+        "{} steps measured lie {:+.1f} to {:+.1f} % from their median{}", replay->spread->steps,
+        100 * (replay->spread->low / replay->measured - 1),
+        100 * (replay->spread->high / replay->measured - 1), read_from(*replay->spread)));
   else
     because.push_back(fmt::format("measurement noise: {:.1f} %", 100 * kMeasurementNoise));
   if (replay)

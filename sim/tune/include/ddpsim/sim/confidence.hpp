@@ -69,8 +69,9 @@ struct Confidence {
 /// How far steps that were measured lie apart.
 struct StepSpread {
   std::size_t steps = 0;
-  Duration low;   ///< their tenth percentile; of fewer than ten steps the least …
-  Duration high;  ///< … and the ninetieth, or the most
+  Duration low;             ///< their tenth percentile; of fewer than ten steps the least …
+  Duration high;            ///< … and the ninetieth, or the most
+  std::string source = {};  ///< where they were read, for people
 };
 
 /// What a job's steps took without a profiler.
