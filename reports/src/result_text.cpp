@@ -118,6 +118,18 @@ std::string communication_line(const StepTimes& times, int digits, const Termina
   return wrapped(text + '.', style.width, 2);
 }
 
+/// Where the next step begins before this one has ended.
+std::string pipeline_line(const StepTimes& times, int digits, const TerminalStyle& style) {
+  if (times.forward_ahead <= Duration()) return "";
+  return wrapped(
+      fmt::format(
+          "Steps overlap: each forward begins {} before the step before it has ended. That much of "
+          "it is counted, and drawn, with that step; instants of buckets count from the start of "
+          "forward all the same.",
+          time_text(times.forward_ahead, digits)),
+      style.width, 2);
+}
+
 std::string choice_text(const std::optional<CollectiveChoice>& choice, Backend backend) {
   if (backend == Backend::gloo) return "ring";
   if (!choice) return "as recorded";
@@ -138,7 +150,7 @@ std::string bucket_table(const StepResult& step, Backend backend, int digits,
       instants.push_back(instant.since_start());
   const int instant_digits =
       digits_apart(std::move(instants), digits, step.times.iteration.scaled(kApart), unit);
-  const TimePoint backward_end(step.times.forward + step.times.backward);
+  const TimePoint backward_end = end_of_backward(step.times);
   Table table({{"bucket", Align::right},
                {"MiB", Align::right},
                {"bytes", Align::right, 5},
@@ -216,6 +228,7 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
   text += setting_line(context, style);
   text += '\n' + breakdown(times, context, digits, style);
   text += communication_line(times, digits, style);
+  text += pipeline_line(times, digits, style);
   if (const std::string drawing = overlap_drawing(result, style, digits); !drawing.empty()) {
     text += '\n' + drawing;
   }

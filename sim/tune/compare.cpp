@@ -81,8 +81,7 @@ double ratio(const Sample& fast, Duration fast_step, const Sample& slow, Duratio
 /// Deviations of the ratio, written as times of the faster step so that they combine as those of a
 /// step do.
 Lead lead(const Sample& fast, const Sample& slow) {
-  // A recorded stall may be so negative that nothing is left of a step: then there is no speed.
-  if (std::min(fast.step, slow.step) <= Duration()) return {};
+  if (std::min(fast.step, slow.step) <= Duration()) return {};  // a step of nothing has no speed
   const double expected = ratio(fast, fast.step, slow, slow.step);
   const auto deviation = [&](Duration fast_step, Duration slow_step) {
     return fast.step.scaled(ratio(fast, fast_step, slow, slow_step) - expected);
@@ -111,8 +110,9 @@ Lead lead(const Sample& fast, const Sample& slow) {
 Duration step_alone(const StepTimes& times, const Job& job) {
   const Duration compute =
       times.forward - times.buffer_broadcast + times.backward_compute + times.optimizer;
+  const Duration pause = std::max(stall(job.workload()).value_or(Duration()), Duration());
   return compute.scaled(1 / slowdown(job.options().rank_slowdown, job.cluster())) +
-         stall(job.workload()).value_or(Duration()) * job.options().ddp.accumulate;
+         pause * job.options().ddp.accumulate;
 }
 
 /// One GPU by itself takes what was recorded, but where the GPUs turn out to be faster than that; a single

@@ -118,7 +118,9 @@ Duration stream(const Recorded& recorded, int accumulate) {
   const Duration buffers = recorded.recorded_with.buffer_broadcast.value_or(Duration());
   const Duration forward = recorded.forward.value_or(Duration());
   const Duration backward = recorded.backward ? recorded.backward->duration : Duration();
-  return (forward + backward) * accumulate - std::min(buffers, forward) +
+  // Where steps overlap, a part of forward runs beside the step before.
+  const Duration ahead = -std::min(stall(recorded).value_or(Duration()), Duration());
+  return (forward - std::min(ahead, forward) + backward) * accumulate - std::min(buffers, forward) +
          recorded.optimizer.value_or(Duration());
 }
 

@@ -213,6 +213,23 @@ TEST_CASE("tune text: the first line says where a recommendation is a guess") {
                        "nodes)."));
 }
 
+TEST_CASE(
+    "result text: steps that overlap are said, and what is hidden counts from forward's begin") {
+  SimulationResult result = sample::result();
+  CHECK(result_text(result, sample::context(), sample::workload(), {}).find("Steps overlap") ==
+        std::string::npos);
+  StepTimes& times = result.step.times;
+  times.forward_ahead = 10_ms;
+  times.forward -= 10_ms;
+  times.iteration -= 10_ms;
+  const std::string text = result_text(result, sample::context(), sample::workload(), {});
+  CHECK(
+      text.find("Steps overlap: each forward begins 10 ms before the step before it has ended.") !=
+      std::string::npos);
+  CHECK(text.find("hidden") != std::string::npos);  // the first bucket ends at 60 of 90 ms
+  CHECK(text.find("-") == text.find("-4.0 %"));     // the interval's; no part is negative
+}
+
 TEST_CASE("tune text: a replay that misses today's step is in the first line") {
   ReportContext context = sample::context();
   context.replay = Replay{330_ms, 320_ms};  // 3 %: reproduced

@@ -136,6 +136,10 @@ TEST_CASE("measured correction: the longest stream is the recorded compute, of t
   job.options = small::bare();
   job.workload.recorded_with.buffer_broadcast = 30_us;  // is communication
   CHECK(longest_stream(job) == 420_us);
+  job.workload.recorded_with.buffer_broadcast.reset();
+  job.workload.iteration = 380_us;  // 70 us of the next forward run beside a step of 450
+  CHECK(longest_stream(job) == 380_us);
+  job.workload.iteration.reset();
   RankRecording slow;
   slow.forward = 200_us;
   slow.backward = job.workload.backward;

@@ -24,6 +24,10 @@ SimulationResult run(const Workload& workload, SimulationOptions options,
 }
 
 void check_sums(const StepTimes& times) {
+  for (const Duration part :
+       {times.forward, times.buffer_broadcast, times.backward, times.exposed_communication,
+        times.finalize, times.optimizer, times.stall, times.forward_ahead})
+    CHECK(part >= Duration());
   CHECK(times.iteration == times.forward + times.backward + times.exposed_communication +
                                times.finalize + times.optimizer + times.stall);
   CHECK(times.backward == times.backward_compute + times.copies_in + times.interference);
