@@ -10,6 +10,10 @@ namespace {
 
 constexpr const char* kDepends =
     "which cap gains depends on PyTorch's version, which neither the workload nor --torch says";
+constexpr const char* kDependsOnBoth =
+    "which cap gains depends on PyTorch's version, which neither the workload nor --torch says, "
+    "and then on "
+    "whether compute or communication is what the replay of today's step misses";
 
 Job under(const Job& job, TorchVersion torch, NcclVersion nccl) {
   SimulationOptions options = job.options();
@@ -91,10 +95,11 @@ void recommend_common(const Job& job, TuneOptions tuning, TuneResult& result) {
       common.push_back(judged(job, advice.versions, {own->bucket_cap_mb, {}}, tuning));
     if (!std::ranges::all_of(common, &AdviceByVersion::set)) continue;
     tuning.caps = {*own->bucket_cap_mb};
-    Recommendation recommended = tune(job.with(certain), tuning).recommended;
-    if (!recommended.set) continue;
-    recommended.reason += "; gains whichever PyTorch runs";
-    result.recommended = std::move(recommended);
+    TuneResult tuned = tune(job.with(certain), tuning);
+    if (!tuned.recommended.set) continue;
+    result.recommended = std::move(tuned.recommended);
+    result.recommended.reason += "; gains whichever PyTorch runs";
+    result.by_cause = std::move(tuned.by_cause);
     result.by_version = std::move(common);
     return;
   }
@@ -102,8 +107,8 @@ void recommend_common(const Job& job, TuneOptions tuning, TuneResult& result) {
 
 /// Of what each cause of today's residual would be advised, only what gains under every version.
 void keep_what_holds(const Job& job, const std::vector<VersionRange>& ranges,
-                     const TuneOptions& tuning, TuneResult& result) {
-  for (AdviceByCause& advice : result.by_cause) {
+                     const TuneOptions& tuning, std::vector<AdviceByCause>& by_cause) {
+  for (AdviceByCause& advice : by_cause) {
     const MeasuredCause measured{tuning.replay->measured, advice.cause};
     const auto holds = [&](const Job& end) {
       return outcome(end, {advice.bucket_cap_mb, advice.first_bucket_mb}, tuning, measured).advised;
@@ -116,10 +121,6 @@ void keep_what_holds(const Job& job, const std::vector<VersionRange>& ranges,
                   .first_bucket_mb = {},
                   .gain = {}};
   }
-  if (std::ranges::any_of(result.by_cause, &AdviceByCause::set)) return;
-  result.recommended.depends_on_cause = false;
-  result.recommended.depends_on_version = true;
-  result.recommended.reason = kDepends;
 }
 
 }  // namespace
@@ -128,7 +129,14 @@ void hold_against_versions(const Job& job, const TuneOptions& tuning, TuneResult
   std::vector<VersionRange> ranges = job.options().possible_versions;
   std::erase_if(ranges, [&](const VersionRange& range) { return ends_of(job, range).empty(); });
   const Recommendation& recommended = result.recommended;
-  if (recommended.depends_on_cause) return keep_what_holds(job, ranges, tuning, result);
+  if (recommended.depends_on_cause) {
+    keep_what_holds(job, ranges, tuning, result.by_cause);
+    if (std::ranges::any_of(result.by_cause, &AdviceByCause::set)) return;
+    result.recommended.depends_on_cause = false;
+    result.recommended.depends_on_version = true;
+    result.recommended.reason = kDependsOnBoth;
+    return;
+  }
   if (recommended.set) {
     const BucketCaps setting{recommended.bucket_cap_mb, recommended.first_bucket_mb};
     for (const VersionRange& range : ranges)
@@ -136,6 +144,7 @@ void hold_against_versions(const Job& job, const TuneOptions& tuning, TuneResult
     if (std::ranges::all_of(result.by_version, &AdviceByVersion::set)) return;
     withdraw(result, kDepends);
     result.recommended.depends_on_version = true;
+    keep_what_holds(job, ranges, tuning, result.by_cause);
     if (!tuning.advise_each_version) return;
     for (AdviceByVersion& advice : result.by_version)
       if (!advice.set) advice = own_advice(job, advice.versions, tuning);
