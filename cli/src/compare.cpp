@@ -17,6 +17,7 @@
 #include "help_group.hpp"
 #include "job_warnings.hpp"
 #include "load_job.hpp"
+#include "measured_step.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
@@ -29,6 +30,7 @@ struct CompareArguments {
   std::vector<std::string> clusters;
   std::vector<std::string> gpus;
   std::vector<std::string> compute_scales;
+  std::vector<std::string> measured_steps;
   int threads = 0;
 };
 
@@ -123,6 +125,39 @@ std::vector<std::string> common_warnings(const std::vector<LoadedJob>& jobs) {
   return texts;
 }
 
+/// "104ms" of the "NAME=104ms" that names this job's cluster.
+std::optional<std::string> own_step(const std::vector<std::string>& texts, const LoadedJob& job) {
+  for (const std::string& text : texts)
+    if (text.starts_with(job.context.cluster + '='))
+      return text.substr(job.context.cluster.size() + 1);
+  return std::nullopt;
+}
+
+/// "NAME=104ms", by job. A name may hold any character: it is one of those compared.
+std::vector<std::optional<MeasuredStep>> measured_steps(const std::vector<std::string>& texts,
+                                                        const std::vector<LoadedJob>& jobs) {
+  std::vector<std::optional<MeasuredStep>> measured(jobs.size());
+  for (const std::string& text : texts) {
+    std::size_t i = 0;
+    while (i < jobs.size() && !own_step({text}, jobs[i])) ++i;
+    if (i < jobs.size()) {
+      if (measured[i])
+        throw UsageError(
+            fmt::format("--measured-step: {} is given twice", jobs[i].context.cluster));
+      measured[i] = parse_measured_step(*own_step({text}, jobs[i]));
+      require_possible(*measured[i], jobs[i].job, jobs[i].workload_source);
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const LoadedJob& job : jobs) names.push_back(job.context.cluster);
+    throw UsageError(
+        fmt::format("--measured-step {}: say whose step it is, as in --measured-step \"{}=104ms\"; "
+                    "compared are {}",
+                    text, names.front(), fmt::join(names, ", ")));
+  }
+  return measured;
+}
+
 int run(const CompareArguments& arguments, TypedLine typed) {
   std::vector<std::string> clusters;
   for (const std::string& text : arguments.clusters)
@@ -145,20 +180,32 @@ int run(const CompareArguments& arguments, TypedLine typed) {
   }
   gpus.require_all_used();
 
+  const std::vector<std::optional<MeasuredStep>> measured =
+      measured_steps(arguments.measured_steps, jobs);
   std::vector<Job> candidates;
   std::vector<ReportContext> contexts;
   for (const LoadedJob& job : jobs) {
     candidates.push_back(job.job);
     contexts.push_back(job.context);
   }
-  contexts.front().warnings = common_warnings(jobs);
   const bool tune = candidates.front().options().ddp.bucket_cap_mb_list.empty() &&
                     why_no_cap(loaded.workload).empty();
-  const Comparison comparison = compare(candidates, {.threads = arguments.threads, .tune = tune});
+  const Comparison comparison =
+      compare(candidates, {.threads = arguments.threads, .tune = tune, .measured = measured});
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const std::optional<Replay>& replay = comparison.jobs[i].replay;
+    contexts[i].replay = replay;
+    contexts[i].correction = comparison.jobs[i].correction;
+    if (replay && replay->contradicted())
+      jobs[i].context.warnings.push_back(contradiction(*replay));
+  }
+  contexts.front().warnings = common_warnings(jobs);
   const JobArguments& fastest = settings[comparison.by_speed.front()];
   typed.set("CLUSTER", fastest.cluster.text);
   typed.set("--gpu", fastest.gpu);
   typed.set("--compute-scale", fastest.compute_scale);
+  typed.set("--measured-step",
+            own_step(arguments.measured_steps, jobs[comparison.by_speed.front()]));
   typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
   contexts.front().next_command = typed.for_command("tune");
 
@@ -199,6 +246,9 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
       "--compute-scale", arguments->compute_scales,
       "speed of a GPU relative to the recording's, A100:2.3±0.2; repeatable. Without a name: "
       "of whichever GPU differs");
+  repeatable(
+      "--measured-step", arguments->measured_steps,
+      "today's unprofiled step on one of the clusters, dgxa100@4=104ms or =FILE; repeatable");
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
   add_example(*command, "ddpsim compare resnet50-v100-b32 p3dn@1..8*2 dgxa100@1..8*2 --gpu A100");

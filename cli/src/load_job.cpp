@@ -17,6 +17,7 @@
 #include "interference_arguments.hpp"
 #include "job_context.hpp"
 #include "job_warnings.hpp"
+#include "measured_step.hpp"
 #include "recording_calibration.hpp"
 #include "usage_error.hpp"
 
@@ -28,18 +29,10 @@ struct Asked {
   SimulationOptions options;  ///< but for what depends on workload and cluster
   CollectiveTuning tuning;
   GlooLinks gloo;
-  std::optional<Duration> measured_step;
 };
 
 bool over_flow(const JobArguments& arguments) {
   return arguments.network == "flow";
-}
-
-Duration parse_measured_step(const std::string& text) {
-  const Parsed<Duration> parsed = parse_duration(text);
-  if (!parsed.value) throw UsageError("--measured-step: " + parsed.problem);
-  if (*parsed.value <= Duration()) throw UsageError("--measured-step: must be longer than zero");
-  return *parsed.value;
 }
 
 /// Options that do not go together.
@@ -69,7 +62,6 @@ Asked read_options(const JobArguments& arguments, TorchVersion torch,
                   options.ddp.comm_hook == CommHook::bf16_compress &&
                       arguments.backend.backend == Backend::nccl,
                   asked.tuning, {2, 10, 0});
-  if (arguments.measured_step) asked.measured_step = parse_measured_step(*arguments.measured_step);
   if (arguments.compute_scale) parse_compute_scale(*arguments.compute_scale);
   return asked;
 }
@@ -123,6 +115,8 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   require_consistent(arguments, typed);
   const std::optional<TorchVersion> stated = stated_torch(arguments.ddp.torch);
   read_options(arguments, stated.value_or(kNewestTorch));  // a wrong option before a wrong file
+  std::optional<MeasuredStep> measured;
+  if (arguments.measured_step) measured = parse_measured_step(*arguments.measured_step);
   LoadedWorkload loaded =
       read ? std::move(*read)
            : load_workload(arguments.workload, arguments.model, arguments.timing);
@@ -145,7 +139,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   LoadedJob result{.job = Job(std::move(loaded.workload), std::move(cluster),
                               std::move(asked.options), std::move(model)),
                    .workload_source = arguments.workload,
-                   .measured_step = asked.measured_step,
+                   .measured_step = measured,
                    .context = {}};
   result.context = context_of(result.job, arguments, asked.tuning.nccl);
   result.context.torch_known = torch.known;
@@ -166,14 +160,15 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   return result;
 }
 
-void replay_today(LoadedJob& loaded, Duration predicted) {
-  if (!loaded.measured_step) return;
-  const Duration measured = *loaded.measured_step;
-  loaded.context.replay = Replay{measured, predicted};
-  if (!loaded.context.replay->contradicted()) return;
-  loaded.context.warnings.push_back(fmt::format(
-      "--measured-step {:.6g} ms, but {:.6g} ms are predicted: another job, or another unit?",
-      measured.milliseconds(), predicted.milliseconds()));
+Job replay_today(LoadedJob& loaded, const Job& steady) {
+  ReportContext& context = loaded.context;
+  if (!loaded.measured_step) return steady;
+  require_possible(*loaded.measured_step, steady, loaded.workload_source);
+  context.replay = Replay{loaded.measured_step->median, simulate_times(steady).iteration,
+                          loaded.measured_step->spread};
+  context.correction = correct(steady, context.replay);
+  if (!context.correction) context.warnings.push_back(contradiction(*context.replay));
+  return context.correction ? explained(steady, context.correction->all_compute) : steady;
 }
 
 void require_simulatable(const LoadedJob& loaded) {

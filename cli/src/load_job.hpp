@@ -15,8 +15,8 @@ namespace ddpsim {
 struct LoadedJob {
   Job job;
   std::string workload_source;  ///< as given on the command line, for messages
-  std::optional<Duration> measured_step;
-  ReportContext context;  ///< confidence and replay not filled in
+  std::optional<MeasuredStep> measured_step;
+  ReportContext context;  ///< confidence, replay and correction not filled in
 };
 
 /// `typed`: what `arguments` were made of. `read`: the workload where it was read already. Throws
@@ -24,8 +24,10 @@ struct LoadedJob {
 LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
                    std::optional<LoadedWorkload> read = std::nullopt);
 
-/// Replays today's step, where it was measured; warns where it cannot be this job's.
-void replay_today(LoadedJob& loaded, Duration predicted);
+/// Replays today's step, where it was measured: the job that is steady and takes what was measured, compute
+/// being what the replay misses. Warns where the measurement cannot be this job's. Throws InputError where it
+/// can be no step of this recording's.
+Job replay_today(LoadedJob& loaded, const Job& steady);
 
 /// Refuses workloads that cannot be simulated.
 void require_simulatable(const LoadedJob& loaded);

@@ -20,6 +20,23 @@ struct SimulateArguments {
   std::optional<std::string> measured;
 };
 
+/// The step that a training run settles into.
+Job steady_of(const Job& job) {
+  SimulationOptions options = job.options();
+  options.iterations = 0;
+  options.variation.jitter = 0;
+  options.variation.stagger = Duration();
+  return job.with(std::move(options));
+}
+
+/// The same job over the iterations, and as varied, as was asked for.
+Job as_asked(const Job& steady, const SimulationOptions& asked) {
+  SimulationOptions options = steady.options();
+  options.iterations = asked.iterations;
+  options.variation = asked.variation;
+  return steady.with(std::move(options));
+}
+
 int run(const SimulateArguments& arguments, TypedLine typed) {
   LoadedJob loaded = load_job(arguments.job, typed);
   const Job& job = loaded.job;
@@ -27,23 +44,18 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   if (arguments.measured) measured = read_timeline(*arguments.measured);
   require_supported(job.options().ddp);
   require_simulatable(loaded);
-  const SimulationResult result = simulate(job);
-
-  SimulationOptions steady = job.options();
-  steady.iterations = 0;
-  steady.variation.jitter = 0;
-  steady.variation.stagger = Duration();
-  const Duration predicted = arguments.job.iterations == 0
-                                 ? result.step.times.iteration
-                                 : simulate_times(job.with(steady)).iteration;
   ReportContext& context = loaded.context;
+  const Job steady = replay_today(loaded, steady_of(job));
+  const Job asked = as_asked(steady, job.options());
+  const SimulationResult result = simulate(asked);
+  const Duration predicted = arguments.job.iterations == 0 ? result.step.times.iteration
+                                                           : simulate_times(steady).iteration;
   if (!job.options().variation.empty()) {
-    SimulationOptions alike = steady;
+    SimulationOptions alike = steady.options();
     alike.variation = {};
-    context.iteration_if_alike = simulate_times(job.with(std::move(alike))).iteration;
+    context.iteration_if_alike = simulate_times(steady.with(std::move(alike))).iteration;
   }
-  replay_today(loaded, predicted);
-  context.confidence = assess(job.with(std::move(steady)), predicted, context.replay);
+  context.confidence = assess(steady, predicted, context.replay);
   if (measured) {
     context.measured = laid_beside(result.timeline, *measured, *arguments.measured);
     require_same_job(*measured, *arguments.measured, loaded, result.step.buckets);

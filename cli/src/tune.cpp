@@ -38,8 +38,8 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   require_simulatable(loaded);
 
   ReportContext& context = loaded.context;
-  const Duration today = simulate_times(job).iteration;
-  replay_today(loaded, today);
+  const Job measured = replay_today(loaded, job);
+  const Duration today = simulate_times(measured).iteration;
   tuning.replay = context.replay;
   TuneResult result = tune(job, tuning);
   context.no_cap_because = why_no_cap(job.workload());
@@ -47,13 +47,15 @@ int run(const TuneArguments& arguments, TypedLine typed) {
     result.recommended = {};  // no point of the curve is marked, no command hinted at
   }
   if (!result.left_out.empty()) context.warnings.push_back(result.left_out);
-  context.confidence = assess(job, today, context.replay);
+  context.confidence = assess(measured, today, context.replay);
   const auto text = [](std::optional<double> mb) {
     return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;
   };
   typed.set("--bucket-cap-mb", text(result.recommended.bucket_cap_mb));
-  if (result.recommended.set)
+  if (result.recommended.set) {
     typed.set("--first-bucket-mb", text(result.recommended.first_bucket_mb));
+    typed.drop("--measured-step");  // of today's setting, not of that one
+  }
   typed.set("--timeline", "step.pftrace");
   context.next_command = typed.for_command("simulate");
 

@@ -146,7 +146,9 @@ void rescale_variation(Recorded& recorded, const Recorded& before) {
 
 void rescale(Recorded& recorded, const Ratios& ratios) {
   const Recorded before = recorded;
-  const std::optional<Duration> stall_before = stall(recorded);
+  // What a forward runs ahead of the step before is a part of it; a pause is nobody's compute.
+  std::optional<Duration> between = stall(recorded);
+  if (between && *between < Duration()) between = between->scaled(ratios.forward);
   const auto scale = [](std::optional<Duration>& time, double ratio) {
     if (time) time = time->scaled(ratio);
   };
@@ -155,12 +157,12 @@ void rescale(Recorded& recorded, const Ratios& ratios) {
   rescale_backward(recorded, ratios, forward_before - recorded.forward.value_or(Duration()));
   scale(recorded.optimizer, ratios.optimizer);
   scale(recorded.recorded_with.finalize, ratios.copies);
-  if (stall_before) {
+  if (between) {
     const RecordedWith& with = recorded.recorded_with;
     recorded.iteration = recorded.forward.value_or(Duration()) +
                          (recorded.backward ? recorded.backward->duration : Duration()) +
                          with.exposed.value_or(Duration()) + with.finalize.value_or(Duration()) +
-                         recorded.optimizer.value_or(Duration()) + *stall_before;
+                         recorded.optimizer.value_or(Duration()) + *between;
   }
   rescale_variation(recorded, before);
 }

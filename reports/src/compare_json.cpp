@@ -14,7 +14,9 @@ void write_lead(JsonWriter& json, const Lead& lead) {
   json.end_object();
 }
 
-void write_job(JsonWriter& json, const ComparedJob& job, const ReportContext& context) {
+void write_job(JsonWriter& json, const ComparedJob& job, std::size_t index,
+               const std::vector<ReportContext>& contexts) {
+  const ReportContext& context = contexts[index];
   const StepTimes& times = job.times;
   json.begin_object();
   json.key("cluster").string(context.cluster);
@@ -33,6 +35,11 @@ void write_job(JsonWriter& json, const ComparedJob& job, const ReportContext& co
   else
     json.null();
   write_confidence(json, job.confidence);
+  if (context.replay) {
+    json.key("replay");
+    write_replay(json, context);
+  }
+  if (job.corrected_by) json.key("corrected_by").string(contexts[*job.corrected_by].cluster);
   json.key("behind_percent");
   write_lead(json, job.behind);
   json.end_object();
@@ -50,7 +57,7 @@ std::string compare_json(const Comparison& comparison, const std::vector<ReportC
   json.key("bucket_setting").string(shared.bucket_setting);
   json.key("rows").begin_array();
   for (std::size_t i = 0; i < comparison.jobs.size(); ++i)
-    write_job(json, comparison.jobs[i], contexts[i]);
+    write_job(json, comparison.jobs[i], i, contexts);
   json.end_array();
   json.key("by_speed").indices(comparison.by_speed);
   // Whether the fastest is so in every world that may be the true one.

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -158,6 +159,22 @@ std::string table_of_jobs(const Comparison& comparison, const Contexts& contexts
   return table.text(style);
 }
 
+/// To whom a measured step's correction was carried over.
+std::string carried_lines(const Comparison& comparison, const Contexts& contexts,
+                          const TerminalStyle& style) {
+  std::string lines;
+  for (std::size_t from = 0; from < comparison.jobs.size(); ++from) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < comparison.jobs.size(); ++i)
+      if (comparison.jobs[i].corrected_by == from) names.push_back(printable(contexts[i].cluster));
+    if (names.empty()) continue;
+    lines += wrapped(fmt::format("What {} misses is carried over, as compute, to {}.",
+                                 printable(contexts[from].cluster), fmt::join(names, ", ")),
+                     style.width, kIndent);
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string compare_text(const Comparison& comparison, const std::vector<ReportContext>& contexts,
@@ -186,6 +203,9 @@ std::string compare_text(const Comparison& comparison, const std::vector<ReportC
     legend += " Needs --torch: another cap is worth it under each version PyTorch may be.";
   text += '\n' + table;
   text += wrapped(legend, style.width, kIndent);
+  for (const ReportContext& context : contexts)
+    text += replay_line(context, style, printable(context.cluster));
+  text += carried_lines(comparison, contexts, style);
   text += '\n' + wrapped(fmt::format("Of the fastest, {}:", printable(fastest.cluster)),
                          style.width, kIndent);
   text += confidence_line(fastest, fastest_job.times.iteration, style);

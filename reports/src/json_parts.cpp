@@ -5,12 +5,17 @@
 namespace ddpsim {
 namespace {
 
-void write_replay(JsonWriter& json, const Replay& replay) {
-  json.begin_object();
-  json.key("measured_us").time(replay.measured);
-  json.key("predicted_us").time(replay.predicted);
-  json.key("residual_us").time(replay.residual());
-  json.key("residual_percent").ratio(100 * (replay.residual() / replay.measured));
+void write_explanation(JsonWriter& json, Cause cause, const Explanation& explanation) {
+  const StepTimes& times = explanation.times;
+  json.begin_object(JsonWriter::Layout::line);
+  json.key("cause").string(name_of(cause));
+  json.key("compute_factor").ratio(explanation.compute);
+  json.key("collectives_factor").ratio(explanation.collectives);
+  json.key("iteration_us").time(times.iteration);
+  json.key("forward_us").time(times.forward);
+  json.key("backward_us").time(times.backward);
+  json.key("exposed_communication_us").time(times.exposed_communication);
+  json.key("overlap").ratio(times.overlap);
   json.end_object();
 }
 
@@ -48,6 +53,30 @@ void write_iterations(JsonWriter& json, const std::optional<StepSpread>& spread)
 }
 
 }  // namespace
+
+void write_replay(JsonWriter& json, const ReportContext& context) {
+  const Replay& replay = *context.replay;
+  json.begin_object();
+  json.key("measured_us").time(replay.measured);
+  json.key("predicted_us").time(replay.predicted);
+  json.key("residual_us").time(replay.residual());
+  json.key("residual_percent").ratio(100 * (replay.residual() / replay.measured));
+  if (replay.spread) {
+    json.key("measured_steps").count(replay.spread->steps);
+    json.key("measured_low_us").time(replay.spread->low);
+    json.key("measured_high_us").time(replay.spread->high);
+  }
+  json.key("explained_by");
+  if (context.correction) {
+    json.begin_array();
+    write_explanation(json, Cause::compute, context.correction->all_compute);
+    write_explanation(json, Cause::communication, context.correction->all_communication);
+    json.end_array();
+  } else {
+    json.null();
+  }
+  json.end_object();
+}
 
 void write_confidence(JsonWriter& json, const Confidence& confidence) {
   json.key("confidence").begin_object();
@@ -147,7 +176,7 @@ void write_trust(JsonWriter& json, const ReportContext& context) {
   json.key("warnings").strings(context.warnings);
   if (context.replay) {
     json.key("replay");
-    write_replay(json, *context.replay);
+    write_replay(json, context);
   }
 }
 

@@ -21,6 +21,9 @@ void write_recommendation(JsonWriter& json, const Recommendation& recommended,
 /// What the recorded job did.
 void write_recorded(JsonWriter& json, const std::optional<RecordedToday>& recorded);
 
+/// What was measured, what the replay misses of it, and the two explanations.
+void write_replay(JsonWriter& json, const ReportContext& context);
+
 /// confidence, warnings, and the replay where today's step was measured.
 void write_trust(JsonWriter& json, const ReportContext& context);
 

@@ -25,7 +25,8 @@ struct Stretch {
 /// Cells of one row, each a UTF-8 character.
 class Row {
  public:
-  Row(int cells, Duration length) : cells_(static_cast<std::size_t>(cells), " "), length_(length) {}
+  Row(int cells, TimePoint begin, Duration length)
+      : cells_(static_cast<std::size_t>(cells), " "), begin_(begin), length_(length) {}
 
   /// At least one cell, so that nothing short disappears.
   void fill(TimePoint start, TimePoint end, std::string_view glyph) {
@@ -53,7 +54,7 @@ class Row {
   std::pair<std::size_t, std::size_t> cells_of(TimePoint start, TimePoint end) const {
     const auto count = static_cast<double>(cells_.size());
     const auto cell = [&](TimePoint instant) {
-      const double at = std::floor(instant.since_start() / length_ * count + 0.5);
+      const double at = std::floor((instant - begin_) / length_ * count + 0.5);
       return static_cast<std::size_t>(std::clamp(at, 0.0, count));
     };
     const std::size_t first = std::min(cell(start), cells_.size() - 1);
@@ -61,6 +62,7 @@ class Row {
   }
 
   std::vector<std::string> cells_;
+  TimePoint begin_;
   Duration length_;
 };
 
@@ -81,8 +83,7 @@ Stretch optimizer_of(const SimulationResult& result) {
     }
   }
   const StepTimes& times = result.step.times;
-  const TimePoint start(times.forward + times.backward + times.exposed_communication +
-                        times.finalize);
+  const TimePoint start = end_of_backward(times) + times.exposed_communication + times.finalize;
   return {"optimizer", "▓", start, start + times.optimizer};
 }
 
@@ -92,23 +93,25 @@ std::string overlap_drawing(const SimulationResult& result, const TerminalStyle&
                             int digits) {
   const StepTimes& times = result.step.times;
   const Stretch optimizer = optimizer_of(result);
-  Duration length = std::max(times.iteration, optimizer.end.since_start());
+  // One period of the pipeline: what of forward runs beside the step before lies in front of it.
+  const TimePoint begin(times.forward_ahead);
+  Duration length = std::max(times.iteration, optimizer.end - begin);
   for (const BucketResult& bucket : result.step.buckets) {
-    length = std::max(length, bucket.end.since_start());
+    length = std::max(length, bucket.end - begin);
   }
   const int cells = style.width - static_cast<int>(kComputeLabel.size()) - 2;
   if (length <= Duration() || cells < kLeastCells) return "";
 
-  const TimePoint forward_end{times.forward};
-  const TimePoint backward_end{times.forward + times.backward};
-  Row compute(cells, length);
-  for (const Stretch& stretch : {Stretch{"forward", "░", TimePoint(), forward_end},
+  const TimePoint forward_end = begin + times.forward;
+  const TimePoint backward_end = end_of_backward(times);
+  Row compute(cells, begin, length);
+  for (const Stretch& stretch : {Stretch{"forward", "░", begin, forward_end},
                                  Stretch{"backward", "▒", forward_end, backward_end}, optimizer}) {
     if (stretch.start >= stretch.end) continue;
     compute.fill(stretch.start, stretch.end, stretch.shade);
     compute.write(stretch.start, stretch.end, stretch.name);
   }
-  Row communication(cells, length);
+  Row communication(cells, begin, length);
   for (std::size_t i = 0; i < result.step.buckets.size(); ++i) {
     const BucketResult& bucket = result.step.buckets[i];
     if (bucket.start < bucket.last_arrival) {

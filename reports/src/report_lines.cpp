@@ -24,8 +24,7 @@ std::vector<Sensitivity> worth_naming(const Confidence& confidence) {
   std::vector<Sensitivity> named;
   for (const Sensitivity& one : confidence.sensitivities)
     if (one.source != ErrorSource::measurement_noise &&
-        (one.source == ErrorSource::replay_residual ||
-         one.width() / confidence.predicted >= kWorthNaming))
+        one.width() / confidence.predicted >= kWorthNaming)
       named.push_back(one);
   return named;
 }
@@ -106,6 +105,36 @@ std::string bucket_sizes(const RecordedToday& today) {
   return sizes + (today.buckets.size() > kMost ? ", … MB" : " MB");
 }
 
+/// " (median of 120 steps, 98 to 121)"
+std::string spread_text(const Replay& replay, int digits) {
+  if (!replay.spread) return "";
+  const TimeUnit unit = unit_for(replay.measured);
+  return fmt::format(" (median of {}, {})", counted(replay.spread->steps, "step"),
+                     time_interval(replay.spread->low, replay.spread->high, digits, unit));
+}
+
+std::string factors_text(const Explanation& explanation) {
+  const auto times = [](const char* part, double factor) {
+    return fmt::format("{} {} times as long", part, significant(factor, 3));
+  };
+  if (explanation.collectives == 1) return times("compute", explanation.compute);
+  if (explanation.compute == 1) return times("collectives", explanation.collectives);
+  return times("collectives", explanation.collectives) + " and " +
+         times("compute", explanation.compute);
+}
+
+/// What would have to be so for the replay to take what was measured.
+std::string explanations(const MeasuredCorrection& correction) {
+  const Explanation& communication = correction.all_communication;
+  const std::string first =
+      fmt::format(" It would be that with {}", factors_text(correction.all_compute));
+  if (communication.collectives == 1) return first + "; collectives do not decide it.";
+  if (communication.compute == 1)
+    return first + fmt::format(", or with {}.", factors_text(communication));
+  return first +
+         fmt::format(", or with {}: collectives alone cannot.", factors_text(communication));
+}
+
 std::string options_text(const BucketSetting& setting, TorchVersion in_force) {
   std::vector<std::string> options;
   if (setting.torch != in_force) options.push_back("--torch " + to_string(setting.torch));
@@ -163,7 +192,14 @@ std::string setting_line(const ReportContext& context, const TerminalStyle& styl
   return dim(lines, style) + '\n';
 }
 
-std::string replay_line(const ReportContext& context, const TerminalStyle& style) {
+bool is_measured(const ReportContext& context, Duration step) {
+  constexpr double kSame = 1e-6;  // every operation's time is rounded to a picosecond
+  if (!context.correction) return false;
+  return std::abs((step - context.replay->measured) / context.replay->measured) < kSame;
+}
+
+std::string replay_line(const ReportContext& context, const TerminalStyle& style,
+                        const std::string& of) {
   if (!context.replay) return "";
   const Replay& replay = *context.replay;
   const int digits = 3;  // a measurement is as good as it was given
@@ -171,12 +207,13 @@ std::string replay_line(const ReportContext& context, const TerminalStyle& style
       100 * (replay.predicted - replay.measured).seconds() / replay.measured.seconds();
   const char* direction = error < 0 ? "too fast" : "too slow";
   std::string text =
-      fmt::format("Today: measured {}, replayed {}", time_text(replay.measured, digits),
-                  time_text(replay.predicted, digits));
+      fmt::format("{}: measured {}{}, replayed {}", of, time_text(replay.measured, digits),
+                  spread_text(replay, digits), time_text(replay.predicted, digits));
   if (std::abs(error) < 0.05) {
     text += " (reproduced).";
   } else {
     text += fmt::format(" ({} {}).", percent_text(std::abs(error)), direction);
+    if (context.correction) text += explanations(*context.correction);
   }
   return wrapped(text, style.width, kIndent);
 }

@@ -13,8 +13,11 @@ std::string subject(const ReportContext& context);
 /// Versions, network model, bucket setting, compute scale.
 std::string setting_line(const ReportContext& context, const TerminalStyle& style);
 
-/// Today's measured step against its replay.
-std::string replay_line(const ReportContext& context, const TerminalStyle& style);
+/// Today's measured step against its replay, and what would explain what that misses; `of` whom.
+std::string replay_line(const ReportContext& context, const TerminalStyle& style,
+                        const std::string& of = "Today");
+/// Whether this step is the one measured, corrected by what the replay misses.
+bool is_measured(const ReportContext& context, Duration step);
 
 /// What the recorded job did beside what is predicted for it, and where the two contradict each other.
 std::string recorded_line(const ReportContext& context, const TerminalStyle& style);

@@ -20,6 +20,7 @@ void write_times(JsonWriter& json, const StepTimes& times) {
   json.key("finalize_us").time(times.finalize);
   json.key("optimizer_us").time(times.optimizer);
   json.key("stall_us").time(times.stall);
+  if (times.forward_ahead > Duration()) json.key("forward_ahead_us").time(times.forward_ahead);
 }
 
 void write_choice(JsonWriter& json, const std::optional<CollectiveChoice>& choice) {

@@ -1,6 +1,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "ddpsim/reports/reports.hpp"
 #include "overlap_drawing.hpp"
@@ -16,14 +18,39 @@ double percent_of(Duration part, Duration whole) {
   return whole == Duration() ? 0 : 100 * (part / whole);
 }
 
+/// Whether it decides anything to what the time is put down that the replay misses.
+bool differ(const ReportContext& context) {
+  constexpr double kApart = 0.01;  // of the step: what can be measured
+  if (!context.correction) return false;
+  const StepTimes& one = context.correction->all_compute.times;
+  const StepTimes& other = context.correction->all_communication.times;
+  return std::abs(one.exposed_communication / one.iteration -
+                  other.exposed_communication / other.iteration) >= kApart;
+}
+
+std::string exposed_either_way(const MeasuredCorrection& correction) {
+  const auto share = [](const Explanation& explanation) {
+    const StepTimes& times = explanation.times;
+    return percent_text(percent_of(times.exposed_communication, times.iteration));
+  };
+  return fmt::format(
+      "{} of it is exposed communication if compute takes what the replay misses, {} if "
+      "collectives do.",
+      share(correction.all_compute), share(correction.all_communication));
+}
+
 std::string verdict(const StepTimes& times, const ReportContext& context) {
-  std::string text = fmt::format("{}: {} a step; ", subject(context),
-                                 time_text(times.iteration, digits_of(context.confidence.grade)));
+  const bool measured = is_measured(context, times.iteration);
+  std::string text =
+      fmt::format("{}: {} a step{}; ", subject(context),
+                  time_text(times.iteration, measured ? 3 : digits_of(context.confidence.grade)),
+                  measured ? ", as measured" : "");
   if (context.replay && context.replay->contradicted())
     return text +
            fmt::format(
                "but today's was measured at {}: another job was recorded, or a unit slipped.",
                time_text(context.replay->measured, 3));
+  if (differ(context)) return text + exposed_either_way(*context.correction);
   if (times.exposed_communication > Duration()) {
     text += fmt::format("{} of it is exposed communication",
                         percent_text(percent_of(times.exposed_communication, times.iteration)));
@@ -41,32 +68,43 @@ std::string throughput_line(const StepTimes& times, const ReportContext& context
                      significant(*rate, digits_of(context.confidence.grade)));
 }
 
-std::string breakdown(const StepTimes& times, int digits, const TerminalStyle& style) {
+std::string breakdown(const StepTimes& times, const ReportContext& context, int digits,
+                      const TerminalStyle& style) {
   constexpr int kWithoutBar = 50;
   const int bar_cells = std::clamp(style.width - kWithoutBar, 8, 30);
   const TimeUnit unit = unit_for(times.iteration);
-  Table table({{"where the step goes"},
-               {std::string(name_of(unit)), Align::decimal},
-               {"share", Align::right},
-               {"", Align::left, 1}});
-  const auto add = [&](const char* name, Duration part) {
-    const double percent = percent_of(part, times.iteration);
-    table.add_row({name, time_number(part, digits, unit), percent_text(percent),
-                   bar(percent / 100, bar_cells)});
+  // Beside it the same step, put down to collectives.
+  const StepTimes* other = differ(context) ? &context.correction->all_communication.times : nullptr;
+  std::vector<Column> columns = {{"where the step goes"},
+                                 {std::string(name_of(unit)), Align::decimal},
+                                 {"share", Align::right},
+                                 {"", Align::left, 1}};
+  if (other) columns.push_back({"if collectives", Align::decimal, 2});
+  Table table(std::move(columns));
+  const auto add_cells = [&](const char* name, Duration StepTimes::*part, std::string share,
+                             std::string shown) {
+    std::vector<std::string> cells = {name, time_number(times.*part, digits, unit),
+                                      std::move(share), std::move(shown)};
+    if (other) cells.push_back(time_number(other->*part, digits, unit));
+    table.add_row(std::move(cells));
   };
-  const auto add_within = [&](const char* name, Duration part) {
-    if (part != Duration()) table.add_row({name, time_number(part, digits, unit), "", ""});
+  const auto add = [&](const char* name, Duration StepTimes::*part) {
+    const double percent = percent_of(times.*part, times.iteration);
+    add_cells(name, part, percent_text(percent), bar(percent / 100, bar_cells));
   };
-  add("forward", times.forward);
-  add_within("  of it buffer broadcast", times.buffer_broadcast);
-  add("backward", times.backward);
-  add_within("  of it copies into buckets", times.copies_in);
-  add_within("  of it slowed by NCCL", times.interference);
-  add("exposed communication", times.exposed_communication);
-  add("finalize (copies out)", times.finalize);
-  add("optimizer", times.optimizer);
-  if (times.stall != Duration()) add("stall and gaps", times.stall);
-  table.add_row({"step", time_number(times.iteration, digits, unit), "100 %", ""});
+  const auto add_within = [&](const char* name, Duration StepTimes::*part) {
+    if (times.*part != Duration()) add_cells(name, part, "", "");
+  };
+  add("forward", &StepTimes::forward);
+  add_within("  of it buffer broadcast", &StepTimes::buffer_broadcast);
+  add("backward", &StepTimes::backward);
+  add_within("  of it copies into buckets", &StepTimes::copies_in);
+  add_within("  of it slowed by NCCL", &StepTimes::interference);
+  add("exposed communication", &StepTimes::exposed_communication);
+  add("finalize (copies out)", &StepTimes::finalize);
+  add("optimizer", &StepTimes::optimizer);
+  if (times.stall != Duration()) add("stall and gaps", &StepTimes::stall);
+  add_cells("step", &StepTimes::iteration, "100 %", "");
   return table.text(style);
 }
 
@@ -78,6 +116,18 @@ std::string communication_line(const StepTimes& times, int digits, const Termina
     text += fmt::format(", after {} of waiting for the last rank", time_text(times.wait, digits));
   }
   return wrapped(text + '.', style.width, 2);
+}
+
+/// Where the next step begins before this one has ended.
+std::string pipeline_line(const StepTimes& times, int digits, const TerminalStyle& style) {
+  if (times.forward_ahead <= Duration()) return "";
+  return wrapped(
+      fmt::format(
+          "Steps overlap: each forward begins {} before the step before it has ended. That much of "
+          "it is counted, and drawn, with that step; instants of buckets count from the start of "
+          "forward all the same.",
+          time_text(times.forward_ahead, digits)),
+      style.width, 2);
 }
 
 std::string choice_text(const std::optional<CollectiveChoice>& choice, Backend backend) {
@@ -100,7 +150,7 @@ std::string bucket_table(const StepResult& step, Backend backend, int digits,
       instants.push_back(instant.since_start());
   const int instant_digits =
       digits_apart(std::move(instants), digits, step.times.iteration.scaled(kApart), unit);
-  const TimePoint backward_end(step.times.forward + step.times.backward);
+  const TimePoint backward_end = end_of_backward(step.times);
   Table table({{"bucket", Align::right},
                {"MiB", Align::right},
                {"bytes", Align::right, 5},
@@ -176,8 +226,9 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
   text += confidence_line(context, times.iteration, style);
   text += throughput_line(times, context);
   text += setting_line(context, style);
-  text += '\n' + breakdown(times, digits, style);
+  text += '\n' + breakdown(times, context, digits, style);
   text += communication_line(times, digits, style);
+  text += pipeline_line(times, digits, style);
   if (const std::string drawing = overlap_drawing(result, style, digits); !drawing.empty()) {
     text += '\n' + drawing;
   }

@@ -31,6 +31,18 @@ void write_point(JsonWriter& json, const CurvePoint& point) {
   json.key("exposed_communication_us").time(point.exposed_communication);
   json.key("buckets").count(point.buckets);
   json.key("reachable").boolean(point.reachable);
+  if (point.if_communication) json.key("if_communication_us").time(*point.if_communication);
+  json.end_object();
+}
+
+void write_advice(JsonWriter& json, const AdviceByCause& advice) {
+  json.begin_object(Layout::line);
+  json.key("cause").string(name_of(advice.cause));
+  json.key("action").string(advice.set ? "set" : "keep default");
+  json.key("bucket_cap_mb").number(advice.bucket_cap_mb);
+  json.key("first_bucket_mb").number(advice.first_bucket_mb);
+  json.key("gain_us");
+  write_gain(json, advice.gain);
   json.end_object();
 }
 
@@ -130,6 +142,11 @@ std::string tune_json(const TuneResult& result, const ReportContext& context) {
   } else {
     json.begin_array();
     for (const AdviceByVersion& advice : result.by_version) write_advice(json, advice);
+    json.end_array();
+  }
+  if (!result.by_cause.empty() && context.no_cap_because.empty()) {
+    json.key("recommended_by_cause").begin_array();
+    for (const AdviceByCause& advice : result.by_cause) write_advice(json, advice);
     json.end_array();
   }
   json.key("curve").begin_array();

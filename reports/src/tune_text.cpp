@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "advice_lines.hpp"
 #include "curve_selection.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "report_lines.hpp"
@@ -37,20 +38,6 @@ std::string setting_name(const CurvePoint& point) {
   return fmt::format("a first bucket of {} MiB", cap_text(point.first_bucket_mb.value_or(0)));
 }
 
-/// "54 ms (33 %)"
-std::string missed_text(const Replay& replay, int digits, TimeUnit unit) {
-  return fmt::format("{} ({})", time_text(replay.missed(), digits, unit),
-                     percent_text(100 * replay.missed_share()));
-}
-
-/// What is kept where nothing is gained: "the default".
-std::string kept(const std::optional<Today>& today) {
-  if (!today) return "the default";
-  if (today->recorded) return "today's buckets";
-  if (today->point.bucket_cap_mb) return "bucket_cap_mb=" + exact(*today->point.bucket_cap_mb);
-  return fmt::format("the first bucket of {} MiB", exact(today->point.first_bucket_mb.value_or(0)));
-}
-
 std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& replay, int digits,
                          TimeUnit unit) {
   const std::string keep = "Keep " + kept(result.today);
@@ -67,6 +54,11 @@ std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& 
         "{} until you know which PyTorch runs: a cap gains under some versions, not under all that "
         "it may be ({} a step).",
         keep, step);
+  if (result.recommended.depends_on_cause)
+    return fmt::format(
+        "{} until you know whether compute or communication is what the replay of today's step "
+        "misses: a cap gains in one case, not in the other ({} a step).",
+        keep, step);
   if (gain == Duration()) {
     const std::string& reason = result.recommended.reason;
     return fmt::format("{}: {} ({} a step).", keep,
@@ -77,15 +69,6 @@ std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& 
         "{}: no bucket cap gains more than can be measured (best {} of {}; {} is the least you "
         "could see).",
         keep, time_text(gain, digits, unit), step, measurable);
-  }
-  if (replay && gain < replay->missed()) {
-    const std::string remedy =
-        replay->reproduced()
-            ? fmt::format("time the step with and without {} to see", setting_name(result.best))
-            : "record the step anew, with today's batch, precision and GPU, and tune that";
-    return fmt::format(
-        "{}: the replay misses today's step by {}, and no cap gains as much (best {}); {}.", keep,
-        missed_text(*replay, digits, unit), time_text(gain, digits, unit), remedy);
   }
   const Gain sure = result.recommended.most_robust.value_or(Gain{});
   return fmt::format(
@@ -118,20 +101,21 @@ std::string set_verdict(const TuneResult& result, const ReportContext& context, 
     text += fmt::format(" A guess: {}.", context.confidence.beyond);
   if (context.replay && !context.replay->reproduced())
     text += fmt::format(
-        " But the replay misses today's step by {}: time the step with both caps before you keep "
-        "it.",
-        missed_text(*context.replay, digits, unit));
+        " The replay misses today's step by {} ({}): it gains whether that is compute or "
+        "communication.",
+        time_text(context.replay->missed(), digits, unit),
+        percent_text(100 * context.replay->missed_share()));
   return text;
 }
 
-std::string recommendation_lines(const TuneResult& result, const std::optional<Replay>& replay,
-                                 int digits, TimeUnit unit, const TerminalStyle& style) {
+std::string recommendation_lines(const TuneResult& result, int digits, TimeUnit unit,
+                                 const TerminalStyle& style) {
   const Recommendation& recommended = result.recommended;
   std::string lines;
   if (!recommended.python.empty()) lines += "\n    " + bold(recommended.python, style) + "\n\n";
   const Duration gain = result.baseline().iteration - result.best.iteration;
   const bool told =  // by the verdict
-      !recommended.set && (gain < recommended.measurable || (replay && gain < replay->missed()));
+      recommended.depends_on_cause || (!recommended.set && gain < recommended.measurable);
   if (!told && !recommended.reason.empty()) {
     lines += wrapped(fmt::format("Why: {}.", printable(recommended.reason)), style.width, 2);
   }
@@ -145,51 +129,6 @@ std::string recommendation_lines(const TuneResult& result, const std::optional<R
                             time_text(recommended.measurable, digits, unit)),
                 style.width, 2);
   }
-  return lines;
-}
-
-/// "PyTorch 2.5 and newer", "PyTorch 1.6 to 2.4".
-std::string versions_text(const VersionRange& versions) {
-  if (versions.to == kNewestTorch)
-    return fmt::format("PyTorch {} and newer", to_string(versions.from));
-  if (versions.from == versions.to) return "PyTorch " + to_string(versions.from);
-  return fmt::format("PyTorch {} to {}", to_string(versions.from), to_string(versions.to));
-}
-
-std::string advice_text(const AdviceByVersion& advice, const std::optional<Today>& today,
-                        int digits, TimeUnit unit) {
-  if (!advice.set) return "keep " + kept(today);
-  std::vector<std::string> settings;
-  if (advice.bucket_cap_mb) settings.push_back("bucket_cap_mb=" + exact(*advice.bucket_cap_mb));
-  if (advice.first_bucket_mb)
-    settings.push_back(fmt::format("a first bucket of {} MiB", exact(*advice.first_bucket_mb)));
-  if (settings.empty()) settings.emplace_back("the default");
-  return fmt::format("{} saves {} or more", fmt::join(settings, " and "),
-                     time_text(advice.gain.value, digits, unit));
-}
-
-/// Where nothing says which PyTorch runs: over which versions the verdict holds, or what each would be
-/// advised.
-std::string version_lines(const TuneResult& result, int digits, TimeUnit unit,
-                          const TerminalStyle& style) {
-  const std::vector<AdviceByVersion>& advices = result.by_version;
-  if (advices.empty()) return "";
-  if (result.recommended.set) {
-    VersionRange all = advices.front().versions;
-    all.to = advices.back().versions.to;
-    const auto least = std::ranges::min_element(
-        advices, {}, [](const AdviceByVersion& advice) { return advice.gain.value; });
-    return wrapped(fmt::format("Which PyTorch runs nothing says (--torch): holds for {}, saving {} "
-                               "or more.",
-                               versions_text(all), time_text(least->gain.value, digits, unit)),
-                   style.width, 2);
-  }
-  if (std::ranges::none_of(advices, &AdviceByVersion::set)) return "";
-  std::string lines = "Which PyTorch runs nothing says (--torch):\n";
-  for (const AdviceByVersion& advice : advices)
-    lines += wrapped(fmt::format("  {}: {}", versions_text(advice.versions),
-                                 advice_text(advice, result.today, digits, unit)),
-                     style.width, 4);
   return lines;
 }
 
@@ -216,6 +155,22 @@ std::string marks_of(const CurvePoint& point, const TuneResult& result) {
   return fmt::format("{}", fmt::join(marks, ", "));
 }
 
+/// Against the default, if communication is what the replay of today's step misses.
+Duration change_if_communication(const CurvePoint& point, const TuneResult& result) {
+  const CurvePoint& standard = result.baseline();
+  return point.if_communication.value_or(point.iteration) -
+         standard.if_communication.value_or(standard.iteration);
+}
+
+/// By more than can be measured, for any cap.
+bool causes_differ(const TuneResult& result) {
+  return std::ranges::any_of(result.curve, [&](const CurvePoint& point) {
+    const Duration apart =
+        change_if_communication(point, result) - (point.iteration - result.baseline().iteration);
+    return std::max(apart, -apart) >= result.recommended.measurable;
+  });
+}
+
 std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
                         const TerminalStyle& style) {
   constexpr int kBarCells = 12;
@@ -232,14 +187,17 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
   for (const CurvePoint* point : shown) steps.push_back(point->iteration);
   const int step_digits = digits_apart(steps, digits, result.recommended.measurable, unit);
   const std::string suffix = fmt::format(" {}", name_of(unit));
-  Table table({{"bucket_cap_mb", Align::decimal},
-               {"same for caps", Align::left, 2},
-               {"buckets", Align::right, 3},
-               {"step" + suffix, Align::decimal},
-               {"change" + suffix, Align::decimal},
-               {"exposed" + suffix, Align::decimal, 4},
-               {"comm. cost", Align::left, 1},
-               {"", Align::left}});
+  const bool either_way = causes_differ(result);
+  std::vector<Column> columns = {{"bucket_cap_mb", Align::decimal},
+                                 {"same for caps", Align::left, 2},
+                                 {"buckets", Align::right, 3},
+                                 {"step" + suffix, Align::decimal},
+                                 {"change" + suffix, Align::decimal}};
+  if (either_way) columns.push_back({"if communication", Align::decimal});
+  columns.push_back({"exposed" + suffix, Align::decimal, 4});
+  columns.push_back({"comm. cost", Align::left, 1});
+  columns.push_back({"", Align::left});
+  Table table(std::move(columns));
   for (const CurvePoint* shown_point : shown) {
     const CurvePoint& point = *shown_point;
     const Duration change = point.iteration - result.baseline().iteration;
@@ -248,14 +206,20 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
     // A cap of its own range is shown from inside it; the smallest of a range open upwards, rounded up.
     const bool open = point.cap_range_mb.second == kNoLimitMb;
     const bool recorded = result.today && &point == &result.today->point;
-    table.add_row({cap        ? inside(*cap, point.cap_range_mb, open)
-                   : recorded ? "as recorded"
-                              : "default",
-                   range_text(point), std::to_string(point.buckets),
-                   time_number(point.iteration, step_digits, unit),
-                   (change > Duration() ? "+" : "") + time_number(change, digits, unit),
-                   time_number(point.exposed_communication, digits, unit),
-                   most > Duration() ? bar(above / most, kBarCells) : "", marks_of(point, result)});
+    const auto signed_time = [&](Duration time) {
+      return (time > Duration() ? "+" : "") + time_number(time, digits, unit);
+    };
+    std::vector<std::string> cells = {cap        ? inside(*cap, point.cap_range_mb, open)
+                                      : recorded ? "as recorded"
+                                                 : "default",
+                                      range_text(point), std::to_string(point.buckets),
+                                      time_number(point.iteration, step_digits, unit),
+                                      signed_time(change)};
+    if (either_way) cells.push_back(signed_time(change_if_communication(point, result)));
+    cells.push_back(time_number(point.exposed_communication, digits, unit));
+    cells.push_back(most > Duration() ? bar(above / most, kBarCells) : "");
+    cells.push_back(marks_of(point, result));
+    table.add_row(std::move(cells));
   }
   return '\n' + table.text(style);
 }
@@ -313,7 +277,8 @@ std::string tune_text(const TuneResult& result, const ReportContext& context,
     text += bold(result.recommended.set ? set_verdict(result, context, digits, unit)
                                         : keep_verdict(result, context.replay, digits, unit),
                  style) +
-            '\n' + recommendation_lines(result, context.replay, digits, unit, style) +
+            '\n' + recommendation_lines(result, digits, unit, style) +
+            cause_lines(result, context, digits, unit, style) +
             version_lines(result, digits, unit, style);
   } else {
     text += bold("No cap is recommended.", style) + '\n' +

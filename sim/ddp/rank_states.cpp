@@ -1,10 +1,12 @@
 #include "rank_states.hpp"
 
+#include "between_steps.hpp"
 #include "ddpsim/sim/step.hpp"
 
 namespace ddpsim {
 
-RankStates::RankStates(const Job& job) : workload_(job.workload()), options_(job.options()) {
+RankStates::RankStates(const Job& job)
+    : job_(job), workload_(job.workload()), options_(job.options()) {
   const bool recorded_apart = !workload_.ranks.empty() && options_.iterations > 0;
   if (options_.variation.empty() && !recorded_apart) return;
   const int ranks = job.cluster().ranks();
@@ -37,7 +39,7 @@ bool RankStates::advance(const ReducerSchedule& planned, const Execution& execut
     const Recorded& recorded =
         recording ? static_cast<const Recorded&>(workload_.ranks[*recording]) : workload_;
     const Duration end = compute.empty() ? states_[rank].start : compute.back().end.since_start();
-    return end + stall(recorded).value_or(Duration()) * options_.ddp.accumulate;
+    return end + pause_after_step(job_, recorded) - forward_ahead(job_, recorded);
   };
   const Duration first = next_start(0);
   bool changed = false;

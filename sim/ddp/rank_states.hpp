@@ -23,6 +23,7 @@ class RankStates {
   bool advance(const ReducerSchedule& planned, const Execution& execution);
 
  private:
+  const Job& job_;
   const Workload& workload_;
   const SimulationOptions& options_;
   std::vector<RankState> states_;

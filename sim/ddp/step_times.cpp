@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "between_steps.hpp"
 #include "ddpsim/sim/assert.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "intervals.hpp"
@@ -139,8 +140,11 @@ StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execu
                 times.exposed_communication, times.finalize);
   DDPSIM_ASSERT(!times.overlap || (*times.overlap >= 0 && *times.overlap <= 1),
                 "overlap outside 0 to 1", *times.overlap);
-  // What kept the GPU waiting between steps (data loading) does so for every micro-batch.
-  times.stall = gaps + stall(workload).value_or(Duration()) * ddp.accumulate;
+  times.forward_ahead = std::min(forward_ahead(job, workload), times.forward);
+  times.forward -= times.forward_ahead;
+  // Buffers are broadcast at its start.
+  times.buffer_broadcast = std::max(times.buffer_broadcast - times.forward_ahead, Duration());
+  times.stall = gaps + pause_after_step(job, workload);
   times.iteration = times.forward + times.backward + times.exposed_communication + times.finalize +
                     times.optimizer + times.stall;
   return times;

@@ -9,8 +9,8 @@
 
 namespace ddpsim {
 
-/// Attributes every picosecond of rank 0's step to one part. `stall` is carried over from the
-/// recording.
+/// Attributes every picosecond of rank 0's step to one part. What lies between steps is carried over from
+/// the recording.
 StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execution,
                           const Job& job);
 

@@ -3,19 +3,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "bucketing_search.hpp"
-#include "gain.hpp"
+#include "advice.hpp"
 
 namespace ddpsim {
 namespace {
 
 constexpr const char* kDepends =
     "which cap gains depends on PyTorch's version, which neither the workload nor --torch says";
-
-struct Setting {
-  std::optional<double> bucket_cap_mb;
-  std::optional<double> first_bucket_mb;
-};
+constexpr const char* kDependsOnBoth =
+    "which cap gains depends on PyTorch's version, which neither the workload nor --torch says, "
+    "and then on "
+    "whether compute or communication is what the replay of today's step misses";
 
 Job under(const Job& job, TorchVersion torch, NcclVersion nccl) {
   SimulationOptions options = job.options();
@@ -40,31 +38,12 @@ std::vector<Job> ends_of(const Job& job, const VersionRange& range) {
   return ends;
 }
 
-/// What the setting gains under the job's version, and whether that would be advised; nothing where
-/// this version cannot set it.
-struct Outcome {
-  Gain gain;
-  bool advised = false;
-};
-Outcome outcome(const Job& job, const Setting& setting, const TuneOptions& tuning) {
-  DdpOptions options = job.options().ddp;
-  options.bucket_cap_mb = setting.bucket_cap_mb;
-  options.first_bucket_mb = setting.first_bucket_mb;
-  if (unsupported(options)) return {};
-  const std::vector<Bucket> before = buckets_of(job);
-  const std::vector<Bucket> after = steady_buckets(job.workload(), options);
-  const Duration step = simulate_times(with_buckets(job, before)).iteration;
-  const Duration value = step - simulate_times(with_buckets(job, after)).iteration;
-  const Gain gain = gain_with_interval(job, before, after, value, tuning.replay);
-  return {gain, gain.value >= least_gain(step, tuning) && gain.low > Duration()};
-}
-
 AdviceByVersion keep(const VersionRange& range) {
   return {.versions = range, .set = false, .bucket_cap_mb = {}, .first_bucket_mb = {}, .gain = {}};
 }
 
 /// One setting over a whole range: the least it gains at either end; kept aside unless both advise it.
-AdviceByVersion judged(const Job& job, const VersionRange& range, const Setting& setting,
+AdviceByVersion judged(const Job& job, const VersionRange& range, const BucketCaps& setting,
                        const TuneOptions& tuning) {
   AdviceByVersion advice{.versions = range,
                          .set = true,
@@ -80,30 +59,29 @@ AdviceByVersion judged(const Job& job, const VersionRange& range, const Setting&
   return advice;
 }
 
+/// Whether any cap could gain what is worth an advice.
+bool may_gain(const Job& job, const TuneOptions& tuning) {
+  const auto may = [&](const Job& likely) {
+    const std::vector<Bucket> buckets = buckets_of(likely);
+    const Duration step = simulate_times(with_buckets(likely, buckets)).iteration;
+    return step - lower_bound(likely, buckets) >= least_gain(step, tuning);
+  };
+  const std::optional<Duration> measured = measured_step(tuning);
+  if (!measured) return may(job);
+  return may(as_measured(job, MeasuredCause{*measured, Cause::compute})) ||
+         may(as_measured(job, MeasuredCause{*measured, Cause::communication}));
+}
+
 /// The advice that this range would get if it were known.
 AdviceByVersion own_advice(const Job& job, const VersionRange& range, const TuneOptions& tuning) {
   const TorchVersion torch = job.options().ddp.torch;
   // What was searched already was not advised, or not under both ends.
   if (torch >= range.from && torch <= range.to) return keep(range);
   const Job newest = ends_of(job, range).back();
-  const std::vector<Bucket> buckets = buckets_of(newest);
-  const Duration step = simulate_times(with_buckets(newest, buckets)).iteration;
-  if (step - lower_bound(newest, buckets) < least_gain(step, tuning)) return keep(range);
+  if (!may_gain(newest, tuning)) return keep(range);
   const Recommendation best = tune(newest, tuning).recommended;
   if (!best.set) return keep(range);
   return judged(job, range, {best.bucket_cap_mb, best.first_bucket_mb}, tuning);
-}
-
-void withdraw(TuneResult& result) {
-  Recommendation& recommended = result.recommended;
-  recommended.set = false;
-  recommended.depends_on_version = true;
-  recommended.bucket_cap_mb.reset();
-  recommended.first_bucket_mb.reset();
-  recommended.python.clear();
-  recommended.most_robust = std::exchange(recommended.gain, Gain{});
-  recommended.cap_range_mb = result.baseline().cap_range_mb;
-  recommended.reason = kDepends;
 }
 
 /// Where one range's cap is good for all of them, that one after all; the newest range's first.
@@ -117,12 +95,31 @@ void recommend_common(const Job& job, TuneOptions tuning, TuneResult& result) {
       common.push_back(judged(job, advice.versions, {own->bucket_cap_mb, {}}, tuning));
     if (!std::ranges::all_of(common, &AdviceByVersion::set)) continue;
     tuning.caps = {*own->bucket_cap_mb};
-    Recommendation recommended = tune(job.with(certain), tuning).recommended;
-    if (!recommended.set) continue;
-    recommended.reason += "; gains whichever PyTorch runs";
-    result.recommended = std::move(recommended);
+    TuneResult tuned = tune(job.with(certain), tuning);
+    if (!tuned.recommended.set) continue;
+    result.recommended = std::move(tuned.recommended);
+    result.recommended.reason += "; gains whichever PyTorch runs";
+    result.by_cause = std::move(tuned.by_cause);
     result.by_version = std::move(common);
     return;
+  }
+}
+
+/// Of what each cause of today's residual would be advised, only what gains under every version.
+void keep_what_holds(const Job& job, const std::vector<VersionRange>& ranges,
+                     const TuneOptions& tuning, std::vector<AdviceByCause>& by_cause) {
+  for (AdviceByCause& advice : by_cause) {
+    const MeasuredCause measured{tuning.replay->measured, advice.cause};
+    const auto holds = [&](const Job& end) {
+      return outcome(end, {advice.bucket_cap_mb, advice.first_bucket_mb}, tuning, measured).advised;
+    };
+    for (const VersionRange& range : ranges)
+      if (advice.set && !std::ranges::all_of(ends_of(job, range), holds))
+        advice = {.cause = advice.cause,
+                  .set = false,
+                  .bucket_cap_mb = {},
+                  .first_bucket_mb = {},
+                  .gain = {}};
   }
 }
 
@@ -132,12 +129,22 @@ void hold_against_versions(const Job& job, const TuneOptions& tuning, TuneResult
   std::vector<VersionRange> ranges = job.options().possible_versions;
   std::erase_if(ranges, [&](const VersionRange& range) { return ends_of(job, range).empty(); });
   const Recommendation& recommended = result.recommended;
+  if (recommended.depends_on_cause) {
+    keep_what_holds(job, ranges, tuning, result.by_cause);
+    if (std::ranges::any_of(result.by_cause, &AdviceByCause::set)) return;
+    result.recommended.depends_on_cause = false;
+    result.recommended.depends_on_version = true;
+    result.recommended.reason = kDependsOnBoth;
+    return;
+  }
   if (recommended.set) {
-    const Setting setting{recommended.bucket_cap_mb, recommended.first_bucket_mb};
+    const BucketCaps setting{recommended.bucket_cap_mb, recommended.first_bucket_mb};
     for (const VersionRange& range : ranges)
       result.by_version.push_back(judged(job, range, setting, tuning));
     if (std::ranges::all_of(result.by_version, &AdviceByVersion::set)) return;
-    withdraw(result);
+    withdraw(result, kDepends);
+    result.recommended.depends_on_version = true;
+    keep_what_holds(job, ranges, tuning, result.by_cause);
     if (!tuning.advise_each_version) return;
     for (AdviceByVersion& advice : result.by_version)
       if (!advice.set) advice = own_advice(job, advice.versions, tuning);

@@ -1,7 +1,10 @@
 #include "ddpsim/sim/compare.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "ddpsim/sim/assert.hpp"
 #include "parallel.hpp"
@@ -19,6 +22,7 @@ struct Sample {
   };
   const Cluster* cluster = nullptr;
   Duration step;
+  bool measured = false;
   std::vector<Bounds> bounds;
 };
 
@@ -28,6 +32,15 @@ Sample sample(const Job& job, Duration step) {
     sample.bounds.push_back({scenario.source, simulate_times(scenario.at_one).iteration,
                              simulate_times(scenario.at_other).iteration});
   return sample;
+}
+
+/// A measured step moves by nothing but its measurement.
+Sample measured_sample(const Job& job, const Replay& replay, Duration step) {
+  const Sensitivity noise = measurement_noise(replay);
+  return {.cluster = &job.cluster(),
+          .step = step,
+          .measured = true,
+          .bounds = {{noise.source, step + noise.low, step + noise.high}}};
 }
 
 /// Whether an error of this source is one and the same on both clusters.
@@ -42,6 +55,10 @@ bool is_shared(ErrorSource source, const Cluster& a, const Cluster& b) {
       return a.name == b.name;
     case ErrorSource::compute_scale:
       return a.gpu.name == b.gpu.name;
+    case ErrorSource::measurement_noise:
+      return false;
+    case ErrorSource::replay_residual:
+      return a.name == b.name && (a.nodes > 1) == (b.nodes > 1);
     default:  // of PyTorch and NCCL: the same anywhere
       return true;
   }
@@ -64,8 +81,7 @@ double ratio(const Sample& fast, Duration fast_step, const Sample& slow, Duratio
 /// Deviations of the ratio, written as times of the faster step so that they combine as those of a
 /// step do.
 Lead lead(const Sample& fast, const Sample& slow) {
-  // A recorded stall may be so negative that nothing is left of a step: then there is no speed.
-  if (std::min(fast.step, slow.step) <= Duration()) return {};
+  if (std::min(fast.step, slow.step) <= Duration()) return {};  // a step of nothing has no speed
   const double expected = ratio(fast, fast.step, slow, slow.step);
   const auto deviation = [&](Duration fast_step, Duration slow_step) {
     return fast.step.scaled(ratio(fast, fast_step, slow, slow_step) - expected);
@@ -81,9 +97,9 @@ Lead lead(const Sample& fast, const Sample& slow) {
     if (shared(own, slow, fast) == nullptr)
       sensitivities.push_back(sensitivity(own.source, deviation(fast.step, own.at_one),
                                           deviation(fast.step, own.at_other)));
-  // Both steps would be measured.
-  for (int measured = 0; measured < 2; ++measured)
-    sensitivities.push_back(measurement_noise(fast.step.scaled(expected)));
+  // Both steps would be measured, or were.
+  for (const Sample* one : {&fast, &slow})
+    if (!one->measured) sensitivities.push_back(measurement_noise(fast.step.scaled(expected)));
   const Spread spread = combine(sensitivities);
   const auto percent = [&](double times_as_fast) { return 100 * (times_as_fast - 1); };
   return {.percent = percent(expected),
@@ -94,46 +110,149 @@ Lead lead(const Sample& fast, const Sample& slow) {
 Duration step_alone(const StepTimes& times, const Job& job) {
   const Duration compute =
       times.forward - times.buffer_broadcast + times.backward_compute + times.optimizer;
+  const Duration pause = std::max(stall(job.workload()).value_or(Duration()), Duration());
   return compute.scaled(1 / slowdown(job.options().rank_slowdown, job.cluster())) +
-         stall(job.workload()).value_or(Duration()) * job.options().ddp.accumulate;
+         pause * job.options().ddp.accumulate;
 }
+
+/// One GPU by itself takes what was recorded, but where the GPUs turn out to be faster than that; a single
+/// one that was measured, what was measured.
+void correct_alone(const Job& job, ComparedJob& compared) {
+  const Duration alone = step_alone(compared.times, job);
+  compared.alone = job.cluster().ranks() == 1 ? alone : std::min(compared.alone, alone);
+}
+
+/// The step is the one measured.
+void correct_by(const MeasuredStep& measured, const Job& job, ComparedJob& compared) {
+  compared.replay = Replay{measured.median, compared.times.iteration, measured.spread};
+  compared.correction = correct(job, compared.replay);
+  if (!compared.correction) return;
+  compared.times = compared.correction->all_compute.times;
+  correct_alone(job, compared);
+}
+
+/// Whether what a replay misses on one cluster is missed on the other, too.
+bool carries_over(const Cluster& from, const Cluster& to) {
+  if (from.ranks() == 1) return from.gpu.name == to.gpu.name;
+  return to.ranks() > 1 && from.name == to.name && (from.nodes > 1) == (to.nodes > 1);
+}
+
+/// The measured job nearest in size from which a correction carries over to this one.
+std::optional<std::size_t> nearest_measured(const std::vector<Job>& jobs,
+                                            const std::vector<ComparedJob>& compared,
+                                            std::size_t job) {
+  std::optional<std::size_t> nearest;
+  double least = 0;
+  const Cluster& to = jobs[job].cluster();
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Cluster& from = jobs[i].cluster();
+    if (!compared[i].correction || !carries_over(from, to)) continue;
+    const double apart = std::abs(std::log(static_cast<double>(from.ranks()) / to.ranks()));
+    if (nearest && apart >= least) continue;
+    nearest = i;
+    least = apart;
+  }
+  return nearest;
+}
+
+/// The job as another's correction makes it. How much slower its own number of ranks computes stays open.
+Job carried(const Job& job, const Explanation& explanation) {
+  Job corrected = explained(job, explanation);
+  SimulationOptions options = corrected.options();
+  options.rank_slowdown_range = job.options().rank_slowdown_range;
+  return corrected.with(std::move(options));
+}
+
+class Comparer {
+ public:
+  Comparer(const std::vector<Job>& jobs, const CompareOptions& options, int threads)
+      : jobs_(jobs), options_(options), samples_(jobs.size()) {
+    tuning_.advise_each_version = false;
+    // Threads that no job needs go into its search.
+    tuning_.threads =
+        std::max(1, threads / static_cast<int>(std::min<std::size_t>(jobs.size(), 1024)));
+    result_.jobs.resize(jobs.size());
+  }
+
+  void predict(std::size_t i) {
+    ComparedJob& compared = result_.jobs[i];
+    compared.times = simulate_times(jobs_[i]);
+    compared.alone = step_alone(compared.times, jobs_[i]);
+    if (i < options_.measured.size() && options_.measured[i])
+      correct_by(*options_.measured[i], jobs_[i], compared);
+  }
+
+  /// After all were predicted.
+  void assess_one(std::size_t i) {
+    ComparedJob& compared = result_.jobs[i];
+    TuneOptions tuning = tuning_;
+    tuning.replay = compared.replay;
+    Job job = jobs_[i];
+    std::optional<Sensitivity> beside;
+    if (compared.correction) {
+      samples_[i] = measured_sample(job, *compared.replay, compared.times.iteration);
+    } else {
+      const Duration predicted = compared.times.iteration;
+      compared.corrected_by = nearest_measured(jobs_, result_.jobs, i);
+      if (compared.corrected_by) job = carry_over(i);
+      const Duration step = compared.times.iteration;
+      samples_[i] = sample(job, step);
+      if (compared.corrected_by) {
+        const Explanation& other = correction_of(i).all_communication;
+        const Duration communication = simulate_times(explained(jobs_[i], other)).iteration;
+        samples_[i].bounds.push_back({ErrorSource::replay_residual, predicted, communication});
+        beside = sensitivity(ErrorSource::replay_residual, predicted - step, communication - step);
+      }
+    }
+    samples_[i].cluster = &jobs_[i].cluster();
+    compared.efficiency = compared.alone / compared.times.iteration;
+    compared.confidence = assess(job, compared.times.iteration, compared.replay, beside);
+    if (options_.tune) compared.best_cap = tune(job, tuning).recommended;
+  }
+
+  Comparison ranked() && {
+    std::vector<std::size_t>& order = result_.by_speed;
+    order.resize(jobs_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto speed = [&](std::size_t i) {
+      return jobs_[i].cluster().ranks() / result_.jobs[i].times.iteration.seconds();
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return speed(a) > speed(b); });
+    const std::size_t fastest = order.front();
+    for (std::size_t i = 0; i < jobs_.size(); ++i)
+      if (i != fastest) result_.jobs[i].behind = lead(samples_[fastest], samples_[i]);
+    return std::move(result_);
+  }
+
+ private:
+  const MeasuredCorrection& correction_of(std::size_t i) const {
+    return *result_.jobs[*result_.jobs[i].corrected_by].correction;
+  }
+  Job carry_over(std::size_t i) {
+    ComparedJob& compared = result_.jobs[i];
+    Job job = carried(jobs_[i], correction_of(i).all_compute);
+    compared.times = simulate_times(job);
+    correct_alone(job, compared);
+    return job;
+  }
+
+  const std::vector<Job>& jobs_;
+  const CompareOptions& options_;
+  TuneOptions tuning_;
+  std::vector<Sample> samples_;
+  Comparison result_;
+};
 
 }  // namespace
 
 Comparison compare(const std::vector<Job>& jobs, const CompareOptions& options) {
   DDPSIM_ASSERT(!jobs.empty(), "nothing to compare");
-  const std::size_t count = jobs.size();
   const int threads = threads_for(options.threads);
-  TuneOptions tuning;  // threads that no job needs go into its search
-  tuning.advise_each_version = false;
-  tuning.threads = std::max(1, threads / static_cast<int>(std::min<std::size_t>(count, 1024)));
-
-  Comparison result;
-  result.jobs.resize(count);
-  std::vector<Sample> samples(count);
-  for_each_index(count, threads, 1, [&](std::size_t i) {
-    const Job& job = jobs[i];
-    ComparedJob& compared = result.jobs[i];
-    compared.times = simulate_times(job);
-    const Duration step = compared.times.iteration;
-    compared.alone = step_alone(compared.times, job);
-    compared.efficiency = compared.alone / step;
-    compared.confidence = assess(job, step, std::nullopt);
-    if (options.tune) compared.best_cap = tune(job, tuning).recommended;
-    samples[i] = sample(job, step);
-  });
-
-  result.by_speed.resize(count);
-  std::iota(result.by_speed.begin(), result.by_speed.end(), std::size_t{0});
-  const auto speed = [&](std::size_t i) {
-    return jobs[i].cluster().ranks() / result.jobs[i].times.iteration.seconds();
-  };
-  std::stable_sort(result.by_speed.begin(), result.by_speed.end(),
-                   [&](std::size_t a, std::size_t b) { return speed(a) > speed(b); });
-  const std::size_t fastest = result.by_speed.front();
-  for (std::size_t i = 0; i < count; ++i)
-    if (i != fastest) result.jobs[i].behind = lead(samples[fastest], samples[i]);
-  return result;
+  Comparer comparer(jobs, options, threads);
+  for_each_index(jobs.size(), threads, 1, [&](std::size_t i) { comparer.predict(i); });
+  for_each_index(jobs.size(), threads, 1, [&](std::size_t i) { comparer.assess_one(i); });
+  return std::move(comparer).ranked();
 }
 
 }  // namespace ddpsim

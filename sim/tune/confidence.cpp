@@ -20,6 +20,63 @@ std::string ranks_of(const Cluster& cluster) {
                                           cluster.gpus_per_node == 1 ? "" : "s", cluster.nodes);
 }
 
+/// Of a step that nobody measured, and of one whose measurement contradicts the replay.
+std::vector<Sensitivity> predicted_sensitivities(const Job& job, Duration predicted) {
+  std::vector<Sensitivity> sensitivities;
+  for (const Scenario& scenario : scenarios(job))
+    sensitivities.push_back(sensitivity(scenario.source,
+                                        simulate_times(scenario.at_one).iteration - predicted,
+                                        simulate_times(scenario.at_other).iteration - predicted));
+  sensitivities.push_back(measurement_noise(predicted));
+  return sensitivities;
+}
+
+/// Of the step that was measured: each source that made it longer would only change what explains it.
+std::vector<Sensitivity> measured_sensitivities(Duration corrected, const Replay& replay) {
+  const Duration left = replay.measured - corrected;
+  return {sensitivity(ErrorSource::replay_residual, left, left), measurement_noise(replay)};
+}
+
+/// As far as the step measured, where that is another job's: nobody knows which of the two it will be.
+Spread reaching(Spread spread, const Replay& replay, Duration predicted) {
+  const Sensitivity noise = measurement_noise(replay);
+  return {std::min(spread.low, replay.measured + noise.low - predicted),
+          std::max(spread.high, replay.measured + noise.high - predicted)};
+}
+
+std::string read_from(const MeasuredSpread& spread) {
+  return spread.source.empty() ? "" : fmt::format(" ({})", spread.source);
+}
+
+void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
+                   const std::optional<Replay>& replay) {
+  const SimulationOptions& options = job.options();
+  const Cluster& cluster = job.cluster();
+  const bool gloo = std::holds_alternative<GlooModel>(job.model());
+  std::vector<std::string>& because = confidence.because;
+  if (!gloo) because.push_back(calibration_of(basis));
+  if (gloo && cluster.ranks() > 1)
+    because.emplace_back(
+        "gloo's times come from its cost model and the constants of --gloo, not from this cluster");
+  if (!because.empty()) confidence.basis = because.front();
+  if (options.rank_slowdown_range && cluster.ranks() > 1 && !replay)
+    because.push_back(
+        fmt::format("compute is taken {:.1f} % slower on {} than on one GPU alone, as "
+                    "published steps show (--rank-slowdown)",
+                    100 * (slowdown(options.rank_slowdown, cluster) - 1), ranks_of(cluster)));
+  if (replay && replay->spread)
+    because.push_back(fmt::format(
+        "of {} steps measured, four in five further ones lie {:+.1f} to {:+.1f} % from the "
+        "median{}",
+        replay->spread->steps, 100 * (replay->spread->low / replay->measured - 1),
+        100 * (replay->spread->high / replay->measured - 1), read_from(*replay->spread)));
+  else
+    because.push_back(fmt::format("measurement noise: {:.1f} %", 100 * kMeasurementNoise));
+  if (replay)
+    because.push_back(fmt::format("today's step was replayed with {:+.1f} % left unexplained",
+                                  100 * (replay->residual() / replay->measured)));
+}
+
 }  // namespace
 
 std::string_view name_of(Grade grade) {
@@ -65,59 +122,40 @@ std::string calibration_of(const Cluster& cluster) {
                      beyond.empty() ? "" : ", but " + beyond);
 }
 
-Confidence assess(const Job& given, Duration predicted, const std::optional<Replay>& replay) {
-  SimulationOptions options = given.options();
-  // How fast the GPUs of this very job are, alone and together, is in today's step, and so in the
-  // residual.
-  if (replay) {
-    options.rank_slowdown_range.reset();
-    options.compute_scale_range.reset();
-  }
-  const Job job = given.with(options);
+Confidence assess(const Job& job, Duration predicted, const std::optional<Replay>& replay,
+                  const std::optional<Sensitivity>& beside) {
+  const bool contradicted = replay && replay->contradicted();
   const Cluster& cluster = job.cluster();
   Confidence confidence;
   confidence.predicted = predicted;
   std::vector<Sensitivity>& sensitivities = confidence.sensitivities;
-  for (const Scenario& scenario : scenarios(job))
-    sensitivities.push_back(sensitivity(scenario.source,
-                                        simulate_times(scenario.at_one).iteration - predicted,
-                                        simulate_times(scenario.at_other).iteration - predicted));
-  sensitivities.push_back(measurement_noise(predicted));
-  if (const auto spread = recorded_spread(job.workload(), predicted))
-    sensitivities.push_back(*spread);
-  if (replay)
-    sensitivities.push_back(
-        sensitivity(ErrorSource::replay_residual, replay->residual(), replay->residual()));
+  sensitivities = replay && !contradicted ? measured_sensitivities(predicted, *replay)
+                                          : predicted_sensitivities(job, predicted);
+  if (beside) sensitivities.push_back(*beside);
+  if (!(replay && replay->spread))
+    if (const auto spread = recorded_spread(job.workload(), predicted))
+      sensitivities.push_back(*spread);
 
   Cluster basis = cluster;
   if (nccl_of(job.model()) == nullptr)
     basis.calibration.reset();  // NCCL's logs say nothing of gloo
-  const bool gloo = std::holds_alternative<GlooModel>(job.model());
-  confidence.grade =
-      replay && replay->contradicted() ? Grade::c : grade_of(basis, replay && replay->reproduced());
+  confidence.grade = contradicted ? Grade::c : grade_of(basis, replay && replay->reproduced());
   if (basis.calibration)
     confidence.beyond =
         beyond_calibration(*basis.calibration, cluster.nodes, cluster.gpus_per_node);
-  if (!gloo) confidence.because.push_back(calibration_of(basis));
-  if (gloo && cluster.ranks() > 1)
-    confidence.because.emplace_back(
-        "gloo's times come from its cost model and the constants of --gloo, not from this cluster");
-  if (!confidence.because.empty()) confidence.basis = confidence.because.front();
-  if (options.rank_slowdown_range && cluster.ranks() > 1)
-    confidence.because.push_back(
-        fmt::format("compute is taken {:.1f} % slower on {} than on one GPU alone, as "
-                    "published steps show (--rank-slowdown)",
-                    100 * (slowdown(options.rank_slowdown, cluster) - 1), ranks_of(cluster)));
-  confidence.because.push_back(fmt::format("measurement noise: {:.1f} %", 100 * kMeasurementNoise));
-  if (replay)
-    confidence.because.push_back(
-        fmt::format("today's step was replayed with {:+.1f} % left unexplained",
-                    100 * (replay->residual() / replay->measured)));
+  explain_grade(confidence, job, basis, replay);
 
-  const Spread spread = combine(sensitivities);
-  confidence.low_percent = 100 * (spread.low / predicted);
+  Spread spread = combine(sensitivities);
+  if (contradicted) {
+    spread = reaching(spread, *replay, predicted);
+    sensitivities.push_back(
+        sensitivity(ErrorSource::replay_residual, replay->residual(), replay->residual()));
+  }
+  // No step is shorter than nothing, however many sources add up.
+  confidence.low_percent = std::max(-100.0, 100 * (spread.low / predicted));
   confidence.high_percent = 100 * (spread.high / predicted);
-  confidence.measure_next = measure_next(sensitivities, predicted, job);
+  confidence.measure_next =
+      replay ? measure_cause(*replay) : measure_next(sensitivities, predicted, job);
   std::stable_sort(
       sensitivities.begin(), sensitivities.end(),
       [](const Sensitivity& a, const Sensitivity& b) { return a.width() > b.width(); });

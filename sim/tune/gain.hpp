@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "ddpsim/sim/measured_correction.hpp"
 #include "ddpsim/sim/tune.hpp"
 
 namespace ddpsim {
@@ -15,14 +16,45 @@ Job with_buckets(const Job& job, std::vector<Bucket> buckets);
 /// interference took no time at all: no bucketing is faster.
 Duration lower_bound(const Job& job, std::vector<Bucket> buckets);
 
-/// `value` = iteration(before) - iteration(after), and again with every source of error at its bounds.
-/// What the replay of today's step leaves unexplained may change it in proportion, either way.
-Gain gain_with_interval(const Job& job, const std::vector<Bucket>& before,
-                        const std::vector<Bucket>& after, Duration value,
-                        const std::optional<Replay>& replay);
+/// A job whose step was measured, and one cause of what its replay misses.
+struct MeasuredCause {
+  Duration measured;
+  Cause cause;
+};
 
-/// The least gain worth an advice where a step takes `iteration`: what can be measured, and what the
-/// replay of today's step misses, which may be the very time a cap is to save.
+/// The job itself where nothing was measured, else as the cause explains the measured step.
+Job as_measured(const Job& job, const std::optional<MeasuredCause>& measured);
+
+/// Gains over one bucketing of a job, weighed with every source of error at its bounds. A step that was
+/// measured is that step whatever the source does: at each bound the cause explains it anew.
+class Gains {
+ public:
+  Gains(const Job& job, std::vector<Bucket> before, const std::optional<MeasuredCause>& measured);
+
+  /// The job itself, explained; gains are differences of its steps.
+  const Job& job() const { return expected_; }
+  Duration step_before() const { return step_before_; }
+  Gain of(const std::vector<Bucket>& after) const;
+
+ private:
+  struct Bound {
+    Job job;
+    Duration before;
+  };
+  struct Bounds {
+    ErrorSource source;
+    Bound one;
+    Bound other;
+  };
+  Bound bound(const Job& job) const;
+
+  std::vector<Bucket> before_;
+  Job expected_;
+  Duration step_before_;
+  std::vector<Bounds> bounds_;
+};
+
+/// The least gain worth an advice where a step takes `iteration`.
 Duration least_gain(Duration iteration, const TuneOptions& tuning);
 
 }  // namespace ddpsim

@@ -72,6 +72,12 @@ NextMeasurement measure_gloo(ErrorSource source, const std::vector<Bytes>& sizes
                               2 * (ranks - 1) + 1, passing / 1e6, words.back())};
 }
 
+NextMeasurement measure_ranks() {
+  return {.source = ErrorSource::replay_residual,
+          .command = "profile one step on every rank",
+          .then = "ddpsim import RANK... -o WORKLOAD"};
+}
+
 /// Absent where the source was measured already, or cannot be.
 std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job) {
   const Cluster& cluster = job.cluster();
@@ -104,7 +110,7 @@ std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job
       return next(fmt::format("profile one step on one {} of this cluster", cluster.gpu.name),
                   "ddpsim import TRACE -o WORKLOAD");
     case ErrorSource::replay_residual:
-      return next("profile one step on every rank", "ddpsim import RANK... -o WORKLOAD");
+      return measure_ranks();
     case ErrorSource::interference:
     case ErrorSource::ddp_costs:
       return next("profile one step of this job under DDP, on rank 0 of this cluster",
@@ -167,6 +173,12 @@ std::optional<NextMeasurement> measure_next(const std::vector<Sensitivity>& sens
     best = std::move(measurement);
   }
   return best;
+}
+
+std::optional<NextMeasurement> measure_cause(const Replay& replay) {
+  // Two measured steps cannot be told apart by less than twice the noise.
+  if (replay.missed_share() <= 2 * kMeasurementNoise) return std::nullopt;
+  return measure_ranks();
 }
 
 }  // namespace ddpsim

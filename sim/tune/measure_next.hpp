@@ -21,4 +21,8 @@ std::optional<NextMeasurement> measure_all_reduces(ErrorSource source,
 std::optional<NextMeasurement> measure_next(const std::vector<Sensitivity>& sensitivities,
                                             Duration predicted, const Job& job);
 
+/// What tells whether compute or communication made today's step another than predicted; absent where it
+/// was not.
+std::optional<NextMeasurement> measure_cause(const Replay& replay);
+
 }  // namespace ddpsim

@@ -62,10 +62,16 @@ Ends next_step(const std::vector<double>& ascending) {
 }  // namespace
 
 std::optional<StepSpread> step_spread(const Recorded& recorded) {
-  std::vector<double> us;
+  std::vector<Duration> steps;
   for (const StepSample& step : recorded.steps)
-    if (step.iteration) us.push_back(step.iteration->microseconds());
-  if (us.size() < 2) return std::nullopt;
+    if (step.iteration) steps.push_back(*step.iteration);
+  return step_spread(steps);
+}
+
+std::optional<StepSpread> step_spread(const std::vector<Duration>& steps) {
+  if (steps.size() < 2) return std::nullopt;
+  std::vector<double> us;
+  for (const Duration step : steps) us.push_back(step.microseconds());
   std::sort(us.begin(), us.end());
   const bool percentiles = us.size() >= kPercentilesFrom;
   const Ends next = next_step(us);

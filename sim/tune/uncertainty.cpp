@@ -221,6 +221,15 @@ std::optional<Sensitivity> recorded_spread(const Recorded& recorded, Duration pr
                      predicted.scaled(spread->next_high / basis - 1));
 }
 
+Sensitivity measurement_noise(const Replay& replay) {
+  Sensitivity noise = measurement_noise(replay.measured);
+  if (replay.spread) {
+    noise.low = std::min(noise.low, replay.spread->low - replay.measured);
+    noise.high = std::max(noise.high, replay.spread->high - replay.measured);
+  }
+  return noise;
+}
+
 Spread combine(const std::vector<Sensitivity>& sensitivities) {
   double low = 0;
   double high = 0;

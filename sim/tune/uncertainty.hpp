@@ -36,6 +36,8 @@ Sensitivity sensitivity(ErrorSource source, Duration at_one, Duration at_other);
 /// Medians of seven or more iterations repeat to half a percent.
 inline constexpr double kMeasurementNoise = 0.005;
 Sensitivity measurement_noise(Duration measured);
+/// Of today's step: what its spread says, but no less than that.
+Sensitivity measurement_noise(const Replay& replay);
 
 /// What a step may differ from the one recorded, by how the recorded ones did; absent where they do not tell.
 std::optional<Sensitivity> recorded_spread(const Recorded& recorded, Duration predicted);

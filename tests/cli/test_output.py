@@ -330,7 +330,7 @@ class Backends(unittest.TestCase):
         self.assertIn("--jitter", ddpsim("simulate", "--help").out)
 
     def test_a_measured_step_far_off_is_asked_about(self):
-        for step, asked in (("10000ms", True), ("1ms", True), ("96ms", False)):
+        for step, asked in (("10000ms", True), ("96ms", False)):
             warnings = answer("simulate", *JOB, "--measured-step", step)["warnings"]
             self.assertEqual(any("another job, or another unit?" in one for one in warnings), asked)
 

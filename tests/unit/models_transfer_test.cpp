@@ -74,6 +74,11 @@ TEST_CASE("transfer: gradients keep their order, and each part its own ratio") {
   CHECK(*faster.forward < *workload.forward);
   CHECK(*faster.optimizer < *workload.optimizer);
   CHECK(stall(faster) == stall(workload));
+  // What of a forward begins before the step before has ended is a part of that forward.
+  Workload overlapping = workload;
+  *overlapping.iteration -= *stall(workload) + workload.forward->scaled(0.25);
+  const Workload carried_over = carried(overlapping, {on("V100", 32), on("A100", 32)});
+  CHECK(-*stall(carried_over) / *carried_over.forward == doctest::Approx(0.25));
 }
 
 TEST_CASE("transfer: the host is no faster, and gradients wait for it") {

@@ -133,6 +133,7 @@ inline std::string differences(const StepTimes& got, const StepTimes& expected) 
   compare("finalize", got.finalize, expected.finalize);
   compare("optimizer", got.optimizer, expected.optimizer);
   compare("stall", got.stall, expected.stall);
+  compare("forward ahead", got.forward_ahead, expected.forward_ahead);
   const double overlap = got.overlap.value_or(-1);
   const double expected_overlap = expected.overlap.value_or(-1);
   if (overlap != doctest::Approx(expected_overlap).epsilon(1e-9))

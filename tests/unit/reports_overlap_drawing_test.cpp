@@ -132,3 +132,14 @@ TEST_CASE("drawing: nothing for a step without length or a terminal of less than
   CHECK(drawn(twenty(), 38).empty());
   CHECK_FALSE(drawn(twenty(), 39).empty());
 }
+
+TEST_CASE(
+    "overlap drawing: of steps that overlap one period is drawn, from where forward is counted") {
+  // The step before ends 3 ms into this forward, 7 ms long; all else as above, 3 ms later.
+  SimulationResult result = twenty();
+  const std::string apart = drawn(result);
+  result.step.times.forward_ahead = 3_ms;
+  CHECK(drawn(result) == apart);
+  result.step.buckets = {bucket(8_ms, 8_ms, 20_ms)};
+  CHECK(communication(result) == "     000000000000   ");
+}

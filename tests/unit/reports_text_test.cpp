@@ -213,22 +213,31 @@ TEST_CASE("tune text: the first line says where a recommendation is a guess") {
                        "nodes)."));
 }
 
+TEST_CASE(
+    "result text: steps that overlap are said, and what is hidden counts from forward's begin") {
+  SimulationResult result = sample::result();
+  CHECK(result_text(result, sample::context(), sample::workload(), {}).find("Steps overlap") ==
+        std::string::npos);
+  StepTimes& times = result.step.times;
+  times.forward_ahead = 10_ms;
+  times.forward -= 10_ms;
+  times.iteration -= 10_ms;
+  const std::string text = result_text(result, sample::context(), sample::workload(), {});
+  CHECK(
+      text.find("Steps overlap: each forward begins 10 ms before the step before it has ended.") !=
+      std::string::npos);
+  CHECK(text.find("hidden") != std::string::npos);  // the first bucket ends at 60 of 90 ms
+  CHECK(text.find("-") == text.find("-4.0 %"));     // the interval's; no part is negative
+}
+
 TEST_CASE("tune text: a replay that misses today's step is in the first line") {
   ReportContext context = sample::context();
   context.replay = Replay{330_ms, 320_ms};  // 3 %: reproduced
   CHECK(first_line(tune_text(sample::set(), context, {})).ends_with("confidence C)."));
   context.replay = Replay{350_ms, 320_ms};  // less than the gain of 41 ms
   CHECK(first_line(tune_text(sample::set(), context, {}))
-            .ends_with("But the replay misses today's step by 30 ms (8.6 %): time the step with "
-                       "both caps before you keep it."));
-  TuneResult tune = sample::keep();
-  tune.best.iteration = 90_ms;
-  tune.recommended.most_robust = Gain{8_ms, 4_ms, 12_ms};
-  context.replay = Replay{140_ms, 98_ms};
-  CHECK(first_line(tune_text(tune, context, {})) ==
-        "Keep the default: the replay misses today's step by 42 ms (30 %), and no cap gains as "
-        "much (best 8.0 ms); record the step anew, with today's batch, precision and GPU, and "
-        "tune that.");
+            .ends_with("The replay misses today's step by 30 ms (8.6 %): it gains whether that is "
+                       "compute or communication."));
 }
 
 TEST_CASE("tune text: steps that differ by what can be measured are not printed alike") {

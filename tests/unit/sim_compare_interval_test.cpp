@@ -223,13 +223,16 @@ TEST_CASE("compare: what is uncertain of one job alone counts for that job") {
   check_lead(lead_of(fast, slow), 2, {}, {3400.0 / 1000 - 2});
 }
 
-TEST_CASE("compare: where an overlap leaves nothing of a step there is no lead") {
-  const small::OpenJob job = replay(400);
+TEST_CASE(
+    "compare: of steps that overlap forward alone is shared, and one GPU's steps do as well") {
   small::OpenJob overlapped = replay(400);
-  overlapped.workload.iteration = -600_us;  // 1000 us earlier than its parts end
-  const Comparison comparison = compared({&job, &overlapped});
-  CHECK(comparison.jobs[1].times.iteration == Duration());
-  for (const ComparedJob& compared : comparison.jobs) CHECK(compared.behind.high_percent == 0);
+  overlapped.workload.iteration = 340_us;
+  const ComparedJob half = alone(overlapped);  // 60 us of a forward of 100
+  CHECK(half.times.iteration == 940_us);
+  CHECK(half.alone == 340_us);
+  overlapped.workload.iteration = 1_us;
+  CHECK(alone(overlapped).times.iteration == 900_us);
+  CHECK(alone(overlapped).alone == 300_us);
 }
 
 TEST_CASE("compare: the best cap of each job is the one its own search finds") {

@@ -302,8 +302,51 @@ TEST_CASE(
   expected.stall = 3_us + 15_us;
   expected.iteration = 404_us;
   CHECK(differences(step_with(all_costs(), step).times, expected) == "");
+  // 10 us before a step ends the next forward has begun.
   step.iteration = 320_us;
-  expected.stall = 3_us - 10_us;
+  expected = times_with_all_costs();
+  expected.forward = 90_us;
+  expected.forward_ahead = 10_us;
   expected.iteration = 379_us;
   CHECK(differences(step_with(all_costs(), step).times, expected) == "");
+  CHECK(end_of_backward(expected) == TimePoint(323_us));
+}
+
+TEST_CASE("paper step: a forward that begins early is as long, and as early, as its GPU is fast") {
+  Workload step = workload();
+  step.iteration = 270_us;  // 60 us early
+  SimulationOptions options = free_of_costs();
+  options.compute_scale = 2;  // forward 50 us, 30 of them early; backward 100, optimizer 15
+  const StepTimes times = step_with(options, step).times;
+  CHECK(times.forward == 20_us);
+  CHECK(times.forward_ahead == 30_us);
+  CHECK(times.stall == Duration());
+  // Two micro-batches, two forwards.
+  options.compute_scale = 1;
+  options.ddp.accumulate = 2;
+  CHECK(step_with(options, step).times.forward_ahead == 120_us);
+  CHECK(step_with(options, step).times.forward == 80_us);
+}
+
+TEST_CASE("paper step: no more than its forward runs ahead, whatever was recorded") {
+  Workload step = workload();
+  for (const Duration iteration : {230_us, 100_us, 1_us}) {
+    step.iteration = iteration;
+    const StepTimes times = step_with(free_of_costs(), step).times;
+    CHECK(times.forward == Duration());
+    CHECK(times.forward_ahead == 100_us);
+    CHECK(times.stall == Duration());
+    CHECK(times.iteration == 260_us);  // 200, 30 exposed, 30
+  }
+}
+
+TEST_CASE(
+    "paper step: buffers are broadcast where a forward begins, beside the step before or not") {
+  Workload step = workload();
+  step.recorded_with.buffer_broadcast = 40_us;
+  step.buffers = {{.dtype = Dtype::float32, .bytes = Bytes(4), .tensors = 1}};
+  step.iteration = 320_us;
+  CHECK(step_with(free_of_costs(), step).times.buffer_broadcast == 30_us);
+  step.iteration = 280_us;
+  CHECK(step_with(free_of_costs(), step).times.buffer_broadcast == Duration());
 }

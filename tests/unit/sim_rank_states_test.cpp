@@ -32,6 +32,25 @@ TEST_CASE("rank states: the step that leaves every start as it was is the steady
   CHECK(ranks.steady().at(1).start == 15_us);
 }
 
+TEST_CASE("rank states: a rank's next forward begins as early as its own recording says") {
+  // Rank 1's steps are 10 us apart, rank 0's overlap by 20: 30 us later from the second step on.
+  Workload several = workload();
+  several.iteration = 310_us;
+  several.ranks.resize(2);
+  for (int rank : {0, 1}) {
+    RankRecording& own = several.ranks[static_cast<std::size_t>(rank)];
+    static_cast<Recorded&>(own) = several;
+    own.rank = rank;
+  }
+  several.ranks[1].iteration = 340_us;
+  SimulationOptions options = free_of_costs();
+  options.iterations = 2;
+  const Job job(several, gpus(), options, wire());
+  RankStates ranks(job);
+  CHECK(moved_by_a_step(ranks, job));
+  CHECK(ranks.of_iteration(2).at(1).start == 30_us);
+}
+
 TEST_CASE("rank states: there are none where all ranks are alike") {
   SimulationOptions options = free_of_costs();
   options.iterations = 3;

@@ -14,14 +14,15 @@ namespace {
 
 using Times = std::vector<Duration>;
 
-std::vector<RecordedCollective> collectives(Duration first, Duration second, std::int64_t bytes = 64) {
+std::vector<RecordedCollective> collectives(Duration first, Duration second,
+                                            std::int64_t bytes = 64) {
   return {{.bytes = Bytes(bytes), .launch = {}, .start = {}, .duration = first, .channels = 8},
           {.bytes = Bytes(32), .launch = {}, .start = {}, .duration = second, .channels = 2}};
 }
 
 StepSample step(const char* name, std::vector<RecordedCollective> all) {
-  return {.name = name, .forward = {}, .backward = {}, .iteration = {},
-          .collectives = std::move(all)};
+  return {
+      .name = name, .forward = {}, .backward = {}, .iteration = {}, .collectives = std::move(all)};
 }
 
 }  // namespace

@@ -16,8 +16,11 @@ namespace {
 Recorded steps_of_ms(std::initializer_list<double> times) {
   Recorded recorded;
   for (const double ms : times)
-    recorded.steps.push_back({.name = "", .forward = {}, .backward = {},
-                              .iteration = Duration::microseconds(1000 * ms), .collectives = {}});
+    recorded.steps.push_back({.name = "",
+                              .forward = {},
+                              .backward = {},
+                              .iteration = Duration::microseconds(1000 * ms),
+                              .collectives = {}});
   return recorded;
 }
 
@@ -63,9 +66,9 @@ TEST_CASE("step spread: from nine steps on, ranks") {
   CHECK(ms(ten.next_high) == doctest::Approx(9.9));
   // Student's of nine degrees of freedom is 1.383: 1.2816 + (1.2816^3 + 1.2816) / 36 = 1.3757.
   CHECK(ms(ten.mean_error) == doctest::Approx(1.3757 * 3.02765 / 3.16228).epsilon(1e-4));
-  const StepSpread nineteen = step_spread(steps_of_ms({1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
-                                                       11, 12, 13, 14, 15, 16, 17, 18, 19}))
-                                  .value();
+  const StepSpread nineteen =
+      step_spread(steps_of_ms({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}))
+          .value();
   CHECK(nineteen.next_low == 2_ms);
   CHECK(nineteen.next_high == 18_ms);
 }
@@ -83,8 +86,7 @@ TEST_CASE("step spread: the interval of a step counts from the one replayed") {
 }
 
 TEST_CASE("step spread: a step's interval holds it, a gain's does not") {
-  small::OpenJob job{.workload = small::mib_layers({1000, 2000, 3000}, 3400),
-                     .model = FreeModel{}};
+  small::OpenJob job{.workload = small::mib_layers({1000, 2000, 3000}, 3400), .model = FreeModel{}};
   const Confidence before = job.assess();
   job.workload.steps = steps_of_ms({9, 1, 2, 3, 4, 5, 6, 7, 8}).steps;
   const Confidence after = job.assess();
@@ -106,8 +108,8 @@ TEST_CASE("host delays: a launch-bound recording may be as short as the GPU was 
   job.workload.busy->backward = 2_ms;
   REQUIRE(launch_bound(job.workload));
   const Confidence confidence = job.assess();
-  const auto delays = std::ranges::find(confidence.sensitivities, ErrorSource::host_delays,
-                                        &Sensitivity::source);
+  const auto delays =
+      std::ranges::find(confidence.sensitivities, ErrorSource::host_delays, &Sensitivity::source);
   REQUIRE(delays != confidence.sensitivities.end());
   CHECK(delays->low == 2500_us - replayed);
   CHECK(delays->high == Duration());

@@ -82,46 +82,6 @@ TEST_CASE("tune: where the default is fastest, it is kept, and nothing is said t
   CHECK(*asked.most_robust == gain_us(-100, -100, -50));
 }
 
-TEST_CASE("tune: what the replay of today's step misses scales the gain either way") {
-  // 400 below and 700 above by collectives; 11.25 % of 800 either way: 410 and 706 together.
-  const small::OpenJob job = three_queued(1000, 100, 1000, 100);
-  for (const double residual : {382.5, -382.5}) {
-    CAPTURE(residual);
-    const Replay replay{3400_us + Duration::microseconds(residual), 3400_us};
-    const Recommendation advice = job.advice({.replay = replay});
-    CHECK(advice.set);
-    CHECK(advice.gain.value == 800_us);
-    CHECK(advice.gain.low == 390_us);
-    CHECK(advice.gain.high.microseconds() ==
-          doctest::Approx(800 + std::sqrt(700.0 * 700 + 90 * 90)).epsilon(1e-9));
-  }
-}
-
-TEST_CASE("tune: no cap is recommended that gains less than the replay misses, whichever way") {
-  const small::OpenJob job = three_queued(1000, 100, 1000, 100);
-  CHECK(job.advice({.replay = Replay{4200_us, 3400_us}}).set);  // 800 missed, 800 gained
-  CHECK(job.advice({.replay = Replay{2600_us, 3400_us}}).set);
-  const Recommendation slower = job.advice({.replay = Replay{4201_us, 3400_us}});
-  CHECK_FALSE(slower.set);
-  CHECK(slower.most_robust->value == 800_us);
-  CHECK(slower.reason == "the replay misses today's step by 19.1 %, more than a cap gains");
-  CHECK(job.advice({.replay = Replay{2599_us, 3400_us}}).reason ==
-        "the replay misses today's step by 30.8 %, more than a cap gains");
-}
-
-TEST_CASE("tune: what the replay misses may be what makes a gain doubtful") {
-  // Gain 201, surely 1. The replay adds 201 * 159 / 1599.5 = 20.0 to the 200 of collectives as a
-  // root of squares: 200.995. One microsecond more, and it is 201.007.
-  const small::OpenJob job = three_queued(0, 149.5, 500, 150);
-  CHECK(job.step() == 1599.5_us);
-  CHECK(job.advice().gain == gain_us(201, 1, 551));
-  CHECK(job.advice({.replay = Replay{1758.5_us, 1599.5_us}}).set);
-  const Recommendation doubtful = job.advice({.replay = Replay{1759.5_us, 1599.5_us}});
-  CHECK_FALSE(doubtful.set);
-  CHECK(doubtful.most_robust->low < Duration());
-  CHECK(doubtful.reason.find("it may be none") != std::string::npos);
-}
-
 TEST_CASE("tune: of caps asked for one is recommended as it was asked for, not a rounder one") {
   const Recommendation asked = three_queued(1000, 100, 1000, 100).advice({.caps = {3.7, 51.3}});
   CHECK(asked.set);

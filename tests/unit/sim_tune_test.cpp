@@ -159,33 +159,6 @@ TEST_CASE("tune: keeps the default when nothing measurable can be won, sets a ca
   CHECK(verdict.python.find("bucket_cap_mb=") != std::string::npos);
 }
 
-TEST_CASE("tune: no cap is recommended that gains less than the replay of today's step misses") {
-  Setup slow(300);
-  slow.cluster.nodes = 64;
-  slow.cluster.gpus_per_node = 1;
-  slow.cluster.intra = {};
-  slow.cluster.network = {.kind = NetworkKind::tcp,
-                          .nics_per_node = 1,
-                          .per_nic = Bandwidth::gigabytes_per_second(12.5),
-                          .latency = 2_ms};
-  slow.model = AnalyticModel{};
-  const TuneResult sure = slow.tune();
-  REQUIRE(sure.recommended.set);
-  const Duration today = sure.default_setting.iteration;
-  const auto with_step = [&](double measured) {
-    return slow.tune({.replay = Replay{today.scaled(measured), today}}).recommended;
-  };
-  const double gain = sure.recommended.gain.value / today;
-  CHECK(with_step(1 + gain / 2).set);
-  CHECK(with_step(1 - gain / 2).set);
-  for (const double measured : {1 + 1.2, 1 - 0.99}) {
-    const Recommendation far = with_step(measured);
-    CHECK_FALSE(far.set);
-    CHECK(far.reason.find("the replay misses today's step by") != std::string::npos);
-    CHECK(far.most_robust->value > Duration());
-  }
-}
-
 TEST_CASE("tune: threads change nothing") {
   const Setup setup(3);
   const TuneResult one = setup.tune({.threads = 1});

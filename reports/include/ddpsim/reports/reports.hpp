@@ -11,6 +11,7 @@
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/compare.hpp"
 #include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/measured_correction.hpp"
 #include "ddpsim/sim/rank_variation.hpp"
 #include "ddpsim/sim/recorded_today.hpp"
 #include "ddpsim/sim/result.hpp"
@@ -42,6 +43,8 @@ struct ReportContext {
   std::optional<std::int64_t> batch_per_gpu;
   Confidence confidence;
   std::optional<Replay> replay;
+  /// What is reported explains today's measured step by compute; beside it what else may be.
+  std::optional<MeasuredCorrection> correction;
   std::optional<RecordedToday> recorded;       ///< what the recorded job did
   std::optional<TimelineDifference> measured;  ///< a measured timeline laid beside
   std::vector<std::string> warnings;

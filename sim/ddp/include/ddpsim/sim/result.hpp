@@ -28,7 +28,7 @@ struct BucketResult {
 };
 
 /// iteration = forward + backward + exposed_communication + finalize + optimizer + stall, to the
-/// picosecond.
+/// picosecond; none of them is negative.
 struct StepTimes {
   Duration iteration;
   Duration forward;                ///< buffer broadcast included
@@ -44,7 +44,15 @@ struct StepTimes {
   Duration finalize;               ///< copies out not already hidden behind exposed communication
   Duration optimizer;
   Duration stall;
+  /// Where steps overlap: how long before the end of a step the next one's forward begins. Beside it, so
+  /// that `forward` is what is left of it: the step is the period of a pipeline, each instant counted once.
+  Duration forward_ahead;
 };
+
+/// On the clock of a step's buckets, which counts from the start of its forward.
+inline TimePoint end_of_backward(const StepTimes& times) {
+  return TimePoint(times.forward_ahead + times.forward + times.backward);
+}
 
 struct StepResult {
   int iteration = 0;  ///< from 1; 0 for the steady step

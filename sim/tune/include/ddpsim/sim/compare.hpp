@@ -14,12 +14,20 @@
 // alike for two sizes of one cluster, but for each apart where the clusters differ or only one of
 // them has a network in use; the speed of a GPU that was not recorded on is drawn alike for clusters
 // with that same GPU.
+//
+// A job whose step was measured takes that step. What its replay misses is carried over, as compute, to
+// other sizes of its cluster, as long as both are within one node or both are not; from a single GPU, to
+// every cluster with that GPU. Elsewhere nothing is. Of 204 published rows of 55 stacks, each predicted
+// from another size of its own: within such a class the error falls from 2.1 % (p90 8.1) to 1.6 (5.9),
+// between one node and several it would rise from 2.7 (13) to 5.1 (30). To the step carried over, both not
+// carrying it and carrying it as communication are a source of error.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <vector>
 
+#include "ddpsim/sim/measured_correction.hpp"
 #include "ddpsim/sim/tune.hpp"
 
 namespace ddpsim {
@@ -27,6 +35,8 @@ namespace ddpsim {
 struct CompareOptions {
   int threads = 0;   ///< 0: as many as the machine has; the result does not depend on it
   bool tune = true;  ///< search the best cap of every job
+  /// By job, what its step was measured at; empty: none was.
+  std::vector<std::optional<MeasuredStep>> measured = {};
 };
 
 /// By how much one job trains faster than another, in percent of the other's speed.
@@ -44,7 +54,12 @@ struct ComparedJob {
   double efficiency = 0;
   Confidence confidence;
   std::optional<Recommendation> best_cap;  ///< absent where not searched
-  Lead behind;  ///< lead of the fastest job over this one; all 0 for the fastest itself
+  std::optional<Replay> replay;            ///< where its own step was measured …
+  std::optional<MeasuredCorrection>
+      correction;  ///< … and may be this job's; `times` are by compute
+  std::optional<std::size_t>
+      corrected_by;  ///< the job whose measured step corrects this one's, too
+  Lead behind;       ///< lead of the fastest job over this one; all 0 for the fastest itself
 };
 
 struct Comparison {

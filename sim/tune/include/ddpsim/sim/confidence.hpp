@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,7 +31,7 @@ enum class ErrorSource {
   ddp_costs,          ///< DDP's copies and what its host does
   rank_slowdown,      ///< of compute on one of several ranks
   compute_scale,      ///< of a GPU that was not recorded on
-  replay_residual,    ///< what the replay of today's step leaves unexplained
+  replay_residual,    ///< what today's step leaves open: whether compute or communication misses it
   measurement_noise,  ///< of the step it will be held against
   host_delays,        ///< a GPU that waited for the host may not wait without the profiler
   step_spread,        ///< from one recorded step to the next
@@ -60,17 +61,33 @@ struct Confidence {
   std::vector<std::string> because;
   std::optional<NextMeasurement> measure_next;  ///< absent: no single measurement would help
   /// Every source of the interval, widest first: the root of the sum of their squares, to either
-  /// side, is the interval. Of the step predicted without jitter.
+  /// side, is the interval. Of the step predicted without jitter. Where a measured step contradicts it, what
+  /// lies between the two is named beside them.
   std::vector<Sensitivity> sensitivities;
   Duration predicted;  ///< that step
   std::string basis;   ///< what the grade rests on; `because` has it too
   std::string beyond;  ///< how the cluster differs in size from what was measured; mostly empty
 };
 
+/// How far steps that were measured lie apart: four in five further ones from `low` to `high` (step_spread.hpp).
+struct MeasuredSpread {
+  std::size_t steps = 0;
+  Duration low;
+  Duration high;
+  std::string source = {};  ///< where they were read, for people
+};
+
+/// What a job's steps took without a profiler.
+struct MeasuredStep {
+  Duration median;
+  std::optional<MeasuredSpread> spread = {};  ///< absent where one figure was given
+};
+
 /// Today's step, replayed before anything is predicted.
 struct Replay {
   Duration measured;
   Duration predicted;
+  std::optional<MeasuredSpread> spread = {};  ///< of what was measured
   Duration residual() const { return measured - predicted; }
   /// What it misses, whichever way.
   Duration missed() const { return std::max(residual(), -residual()); }
@@ -81,7 +98,10 @@ struct Replay {
   bool contradicted() const { return predicted > 2 * measured || 2 * predicted < measured; }
 };
 
-/// Confidence of a simulated step: re-simulates with each named source of error at its bounds.
-Confidence assess(const Job& job, Duration predicted, const std::optional<Replay>& replay);
+/// Confidence of a simulated step: re-simulates with each named source of error at its bounds. Where this
+/// job's own step was measured, `predicted` is what it was corrected to, and no source moves that but the
+/// measurement's. `beside`: a source that the job itself does not show.
+Confidence assess(const Job& job, Duration predicted, const std::optional<Replay>& replay,
+                  const std::optional<Sensitivity>& beside = std::nullopt);
 
 }  // namespace ddpsim

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "ddpsim/sim/workload.hpp"
 
@@ -28,7 +29,9 @@ struct StepSpread {
   Duration mean_error;  ///< the steps' mean is known to so much, four times in five, either way
 };
 
-/// Absent where fewer than two steps have their period.
+/// In any order; absent of fewer than two.
+std::optional<StepSpread> step_spread(const std::vector<Duration>& steps);
+/// Of those that have their period.
 std::optional<StepSpread> step_spread(const Recorded& recorded);
 
 }  // namespace ddpsim

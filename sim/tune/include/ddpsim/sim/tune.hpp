@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/measured_correction.hpp"
 #include "ddpsim/sim/step.hpp"
 
 namespace ddpsim {
@@ -26,6 +27,9 @@ struct CurvePoint {
   Duration exposed_communication;
   std::size_t buckets = 0;
   bool reachable = true;  ///< this PyTorch lets a user set it
+  /// Where today's step was measured: `iteration` takes what its replay misses for compute; this is the
+  /// step if it is communication.
+  std::optional<Duration> if_communication = {};
 };
 
 struct Gain {
@@ -57,6 +61,8 @@ struct Recommendation {
   std::string reason;               ///< one sentence
   /// Some cap gains under some of the versions it may be, none under all: today's is kept.
   bool depends_on_version = false;
+  /// The same of what today's replay misses: compute or communication.
+  bool depends_on_cause = false;
 };
 
 struct BestPartition {
@@ -73,7 +79,8 @@ struct TuneOptions {
   /// Share of the step below which two settings cannot be told apart: medians of seven or more
   /// iterations repeat to 0.5 % (p90 0.9 %), so a difference of two to about 1 %.
   double measurable_share = 0.01;
-  /// Today's step, replayed with the options in force: its residual widens the interval.
+  /// Today's step, measured and replayed with the options in force: every setting is corrected by what the
+  /// replay misses. Nothing is recommended where the two contradict each other.
   std::optional<Replay> replay;
   /// Where a recommendation does not hold under every version the job may be, search for what each would
   /// be advised. Otherwise it is only withdrawn: comparing many jobs, that is enough.
@@ -87,6 +94,15 @@ struct AdviceByVersion {
   std::optional<double> bucket_cap_mb;
   std::optional<double> first_bucket_mb;
   Gain gain;  ///< the least of its oldest and its newest version
+};
+
+/// What would be advised if it were known what the replay of today's step misses.
+struct AdviceByCause {
+  Cause cause;
+  bool set = false;  ///< false: keep the default
+  std::optional<double> bucket_cap_mb;
+  std::optional<double> first_bucket_mb;
+  Gain gain;
 };
 
 struct TuneResult {
@@ -103,6 +119,8 @@ struct TuneResult {
   std::string best_partition_absent_because;
   /// Of each range of possible versions, oldest first; all are set alike where the recommendation is.
   std::vector<AdviceByVersion> by_version;
+  /// Where today's step was measured, compute first; both are set alike where the recommendation is.
+  std::vector<AdviceByCause> by_cause;
   std::string left_out;  ///< what was not searched and why; empty when nothing was
 };
 

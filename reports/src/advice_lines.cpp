@@ -1,0 +1,83 @@
+#include "advice_lines.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace ddpsim {
+namespace {
+
+/// "PyTorch 2.5 and newer", "PyTorch 1.6 to 2.4".
+std::string versions_text(const VersionRange& versions) {
+  if (versions.to == kNewestTorch)
+    return fmt::format("PyTorch {} and newer", to_string(versions.from));
+  if (versions.from == versions.to) return "PyTorch " + to_string(versions.from);
+  return fmt::format("PyTorch {} to {}", to_string(versions.from), to_string(versions.to));
+}
+
+/// Of AdviceByVersion or AdviceByCause.
+template <typename Advice>
+std::string advice_text(const Advice& advice, const std::optional<Today>& today, int digits,
+                        TimeUnit unit) {
+  if (!advice.set) return "keep " + kept(today);
+  std::vector<std::string> settings;
+  if (advice.bucket_cap_mb)
+    settings.push_back(fmt::format("bucket_cap_mb={}", *advice.bucket_cap_mb));
+  if (advice.first_bucket_mb)
+    settings.push_back(fmt::format("a first bucket of {} MiB", *advice.first_bucket_mb));
+  if (settings.empty()) settings.emplace_back("the default");
+  return fmt::format("{} saves {} or more", fmt::join(settings, " and "),
+                     time_text(advice.gain.value, digits, unit));
+}
+
+}  // namespace
+
+std::string kept(const std::optional<Today>& today) {
+  if (!today) return "the default";
+  if (today->recorded) return "today's buckets";
+  if (today->point.bucket_cap_mb)
+    return fmt::format("bucket_cap_mb={}", *today->point.bucket_cap_mb);
+  return fmt::format("the first bucket of {} MiB", today->point.first_bucket_mb.value_or(0));
+}
+
+std::string cause_lines(const TuneResult& result, const ReportContext& context, int digits,
+                        TimeUnit unit, const TerminalStyle& style) {
+  constexpr double kMissed = 0.01;  // less than two measurements differ by
+  const std::vector<AdviceByCause>& advices = result.by_cause;
+  if (advices.empty() || !context.replay || context.replay->missed_share() < kMissed) return "";
+  if (std::ranges::none_of(advices, &AdviceByCause::set)) return "";
+  std::string lines = fmt::format("What the replay of today's step misses ({}) may be:\n",
+                                  time_text(context.replay->missed(), digits, unit));
+  for (const AdviceByCause& advice : advices)
+    lines += wrapped(fmt::format("  {}: {}", name_of(advice.cause),
+                                 advice_text(advice, result.today, digits, unit)),
+                     style.width, 4);
+  return lines;
+}
+
+std::string version_lines(const TuneResult& result, int digits, TimeUnit unit,
+                          const TerminalStyle& style) {
+  const std::vector<AdviceByVersion>& advices = result.by_version;
+  if (advices.empty()) return "";
+  if (result.recommended.set) {
+    VersionRange all = advices.front().versions;
+    all.to = advices.back().versions.to;
+    const auto least = std::ranges::min_element(
+        advices, {}, [](const AdviceByVersion& advice) { return advice.gain.value; });
+    return wrapped(fmt::format("Which PyTorch runs nothing says (--torch): holds for {}, saving {} "
+                               "or more.",
+                               versions_text(all), time_text(least->gain.value, digits, unit)),
+                   style.width, 2);
+  }
+  if (std::ranges::none_of(advices, &AdviceByVersion::set)) return "";
+  std::string lines = "Which PyTorch runs nothing says (--torch):\n";
+  for (const AdviceByVersion& advice : advices)
+    lines += wrapped(fmt::format("  {}: {}", versions_text(advice.versions),
+                                 advice_text(advice, result.today, digits, unit)),
+                     style.width, 4);
+  return lines;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,21 @@
+#include "between_steps.hpp"
+
+#include <algorithm>
+
+#include "ddpsim/sim/step.hpp"
+
+namespace ddpsim {
+
+Duration pause_after_step(const Job& job, const Recorded& recorded) {
+  const Duration between = stall(recorded).value_or(Duration());
+  return std::max(between, Duration()) * job.options().ddp.accumulate;
+}
+
+Duration forward_ahead(const Job& job, const Recorded& recorded) {
+  const Duration between = stall(recorded).value_or(Duration());
+  const Duration ahead =
+      std::min(-std::min(between, Duration()), recorded.forward.value_or(Duration()));
+  return (ahead * job.options().ddp.accumulate).scaled(1 / compute_speed(job));
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,12 @@
+// A recommendation held against both causes of what the replay of today's step misses.
+#pragma once
+
+#include "gain.hpp"
+
+namespace ddpsim {
+
+/// Searched apart, the job explained by compute and by communication. What is recommended gains in both;
+/// else the default is kept, and `by_cause` has what each would be advised.
+TuneResult tune_measured(const Job& job, const TuneOptions& tuning, Duration measured);
+
+}  // namespace ddpsim

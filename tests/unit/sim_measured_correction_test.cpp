@@ -1,0 +1,291 @@
+// A step measured otherwise than predicted: what compute, and what collectives, would have to take.
+#include "ddpsim/sim/measured_correction.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "alpha_beta.hpp"
+#include "ddpsim/sim/compare.hpp"
+#include "tune_jobs.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+using small::gain_us;
+using small::three_queued;
+
+namespace {
+
+/// Step 1000 us: 400 of compute, an all-reduce of 600 behind it.
+small::OpenJob step_of_1000() {
+  return {.workload = small::chain({{4 << 20, 300}}, 100, 300),
+          .model = small::alpha_beta(200, 100)};
+}
+
+void check(const Job& job, Duration measured, Cause cause, double compute, double collectives) {
+  const Explanation found = explain(job, measured, cause);
+  CHECK(found.compute == doctest::Approx(compute).epsilon(1e-7));
+  CHECK(found.collectives == doctest::Approx(collectives).epsilon(1e-7));
+  const Duration step = simulate_times(explained(job, found)).iteration;
+  CHECK(step == found.times.iteration);
+  CHECK(std::max(step - measured, measured - step) <= 2_ps);
+}
+
+void check(const Job& job, Duration measured, double compute, double collectives) {
+  check(job, measured, Cause::compute, compute, 1);
+  check(job, measured, Cause::communication, 1, collectives);
+}
+
+/// The gradient that ends backward at `backward_us` is not DDP's: the all-reduce, ready before it, is hidden.
+small::OpenJob hidden(double ready_us, double backward_us, double all_reduce_us) {
+  small::OpenJob job{
+      .workload = small::chain({{4 << 20, ready_us}, {4, backward_us}}, 100, backward_us),
+      .model = small::alpha_beta(all_reduce_us / 2, all_reduce_us / 8)};
+  job.workload.parameters[0].ignored = true;
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("measured correction: a step that takes longer, a shorter one, one as predicted") {
+  check(step_of_1000(), 1200_us, 1.5, 4.0 / 3);
+  check(step_of_1000(), 940_us, 0.85, 0.9);
+  check(step_of_1000(), 1000_us, 1, 1);
+}
+
+TEST_CASE("measured correction: what is not known of the GPUs' speed is in the measured step") {
+  small::OpenJob job = step_of_1000();
+  job.options.compute_scale_range = {0.5, 1.1};
+  job.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.beside_others = 0.3}};
+  const Job now = explained(job, explain(job, 1200_us, Cause::compute));
+  CHECK(now.options().compute_scale == doctest::Approx(1 / 1.5));
+  CHECK_FALSE(now.options().compute_scale_range);
+  CHECK_FALSE(now.options().rank_slowdown_range);
+}
+
+TEST_CASE("measured correction: compute is no faster than a GPU of its kind may be") {
+  // 0.75 would do: 0.79 are 316 us, and 584 are left to the 600 of the all-reduce.
+  check(step_of_1000(), 900_us, Cause::compute, 0.79, 584.0 / 600);
+  // A GPU that was not recorded on may be faster by what is not known of it.
+  small::OpenJob other = step_of_1000();
+  other.options.compute_scale_range = {0.5, 1.25};
+  check(other, 900_us, Cause::compute, 0.75, 1);
+}
+
+TEST_CASE(
+    "measured correction: hidden collectives explain no shorter step, and only a much longer one") {
+  const small::OpenJob job = hidden(100, 500, 300);
+  REQUIRE(job.step() == 600_us);
+  check(job, 480_us, Cause::communication, 0.8, 1);
+  check(job, 900_us, Cause::communication, 1, 7.0 / 3);  // ready at 200
+  // 12 times 10 us end after 320.
+  check(hidden(100, 500, 10), 900_us, Cause::communication, 1.5, 1);
+}
+
+TEST_CASE("measured correction: collectives explain what they can, compute the rest") {
+  // 10 us of 410 become 121 at most: 529 are left to the 400 of compute.
+  const small::OpenJob little{.workload = small::chain({{4 << 20, 300}}, 100, 300),
+                              .model = small::alpha_beta(6, 1)};
+  REQUIRE(little.step() == 410_us);
+  check(little, 650_us, Cause::communication, 529.0 / 400, 12.1);
+  // Ready at 400, hidden behind the backward that ends at 450 if it takes 50 of its 100 us, and not less
+  // than that. Then 400 x + 50 are to be 420.
+  const small::OpenJob exposed = hidden(300, 350, 100);
+  REQUIRE(exposed.step() == 500_us);
+  check(exposed, 420_us, Cause::communication, 0.925, 0.5);
+}
+
+TEST_CASE(
+    "measured correction: recorded and free collectives, and a single GPU's, explain nothing") {
+  small::OpenJob job = step_of_1000();
+  for (const CollectiveModel& model :
+       {CollectiveModel(RecordedModel{.durations = {600_us}}), CollectiveModel(FreeModel{})}) {
+    job.model = model;
+    const Duration step = job.step();
+    check(job, step + 100_us, Cause::communication, 1.25, 1);
+  }
+  job.model = small::alpha_beta(200, 100);
+  job.cluster.gpus_per_node = 1;
+  REQUIRE(job.step() == 400_us);
+  check(job, 500_us, Cause::communication, 1.25, 1);
+}
+
+TEST_CASE("measured correction: none where the replay and the measurement are of two jobs") {
+  const small::OpenJob job = step_of_1000();
+  CHECK_FALSE(correct(job, std::nullopt));
+  CHECK_FALSE(correct(job, Replay{499_us, 1000_us}));
+  CHECK_FALSE(correct(job, Replay{2001_us, 1000_us}));
+  const auto twice = correct(job, Replay{2000_us, 1000_us});
+  REQUIRE(twice);
+  CHECK(twice->all_compute.compute == doctest::Approx(3.5));
+  CHECK(twice->all_communication.collectives == doctest::Approx(1600.0 / 600));
+}
+
+TEST_CASE("measured correction: the longest stream is the recorded compute, of the slowest rank") {
+  small::OpenJob job = step_of_1000();
+  job.workload.optimizer = 50_us;
+  CHECK(longest_stream(job) == 450_us);
+  job.options.compute_scale = 2;
+  CHECK(longest_stream(job) == 225_us);
+  job.options.compute_scale_range = {1.5, 2.5};
+  CHECK(longest_stream(job) == 180_us);
+  job.options = small::bare();
+  job.options.ddp.accumulate = 3;
+  CHECK(longest_stream(job) == 1250_us);
+  job.options = small::bare();
+  job.workload.recorded_with.buffer_broadcast = 30_us;  // is communication
+  CHECK(longest_stream(job) == 420_us);
+  job.workload.recorded_with.buffer_broadcast.reset();
+  job.workload.iteration = 380_us;  // 70 us of the next forward run beside a step of 450
+  CHECK(longest_stream(job) == 380_us);
+  job.workload.iteration.reset();
+  RankRecording slow;
+  slow.forward = 200_us;
+  slow.backward = job.workload.backward;
+  job.workload.ranks = {slow};
+  CHECK(longest_stream(job) == 500_us);
+}
+
+TEST_CASE("tune: what a cap gains is weighed under both causes of today's residual") {
+  // Of 4600 us, 2300 are compute and 2300 the two all-reduces: 4830 is 1.1 times either.
+  //   compute        one bucket 2500 * 1.1 + 1300         = 4050: a gain of 780
+  //   communication             2500       + 1300 * 1.1   = 3930:           900
+  // With collectives at 0.6 of what is predicted for them compute has to be 1.5 times as long, and the gain
+  // is 300; at 1.7 compute would be too fast for any GPU: 0.79, and collectives 3013 us in place of 3910:
+  // 4830 less 2500 * 0.79 and 2210 * 3013 / 3910. If collectives are what the replay misses, they take what
+  // they take, whatever was predicted for them.
+  const small::OpenJob job = three_queued(2200, 100, 1000, 100);
+  REQUIRE(job.step() == 4600_us);
+  const TuneResult result = job.tune({.replay = Replay{4830_us, 4600_us}});
+  CHECK(result.default_setting.iteration == 4830_us);
+  CHECK(result.default_setting.if_communication == 4830_us);
+  CHECK(result.best.iteration == 4050_us);
+  CHECK(result.best.if_communication == 3930_us);
+  CHECK(result.recommended.set);
+  REQUIRE(result.by_cause.size() == 2);
+  for (const AdviceByCause& advice : result.by_cause) {
+    CHECK(advice.set);
+    CHECK(advice.bucket_cap_mb == result.recommended.bucket_cap_mb);
+  }
+  const auto near = [](Duration found, double us) {
+    CHECK(found.microseconds() == doctest::Approx(us).epsilon(1e-9));
+  };
+  const double most = 4830 - 2500 * 0.79 - 2210.0 * 3013 / 3910;
+  near(result.by_cause[0].gain.value, 780);
+  near(result.by_cause[0].gain.low, 300);
+  near(result.by_cause[0].gain.high, most);
+  near(result.by_cause[1].gain.value, 900);
+  near(result.by_cause[1].gain.low, 900);
+  near(result.by_cause[1].gain.high, 900);
+  near(result.recommended.gain.value, 780);
+  near(result.recommended.gain.low, 300);
+  near(result.recommended.gain.high, most);
+}
+
+TEST_CASE("tune: a cap that gains under one cause alone is not recommended, and said") {
+  // Of 2050 us, 1100 are compute, 950 the two all-reduces. 2525 is 1.5 times the latter: one bucket gains
+  // 1.5 * 250 - 200 us; or compute is 1575 / 1100 times as long, and loses.
+  const small::OpenJob job = three_queued(1000, 100, 250, 150);
+  REQUIRE(job.step() == 2050_us);
+  const TuneResult result = job.tune({.replay = Replay{2525_us, 2050_us}});
+  CHECK_FALSE(result.recommended.set);
+  CHECK(result.recommended.depends_on_cause);
+  CHECK(result.recommended.python.empty());
+  REQUIRE(result.by_cause.size() == 2);
+  CHECK(result.by_cause[0].cause == Cause::compute);
+  CHECK_FALSE(result.by_cause[0].set);
+  CHECK(result.by_cause[1].cause == Cause::communication);
+  CHECK(result.by_cause[1].set);
+  CHECK(result.by_cause[1].gain.value == 175_us);
+  // Nothing to tell apart: no cap is worth it either way.
+  const TuneResult neither =
+      three_queued(1000, 150, 250, 150).tune({.replay = Replay{2200_us, 2100_us}});
+  CHECK_FALSE(neither.recommended.depends_on_cause);
+  CHECK_FALSE(neither.recommended.set);
+}
+
+TEST_CASE("tune: where a measured step contradicts the replay nothing is recommended") {
+  const small::OpenJob job = three_queued(1000, 100, 1000, 100);
+  REQUIRE(job.advice().set);
+  const TuneResult result = job.tune({.replay = Replay{1699_us, 3400_us}});
+  CHECK_FALSE(result.recommended.set);
+  CHECK(result.recommended.reason ==
+        "today's measured step contradicts its replay: another job was recorded");
+  CHECK(result.by_cause.empty());
+  CHECK(result.default_setting.iteration == 3400_us);
+}
+
+namespace {
+
+Comparison compared(const std::vector<small::OpenJob>& jobs, std::size_t measured, Duration step) {
+  std::vector<Job> candidates(jobs.begin(), jobs.end());
+  CompareOptions options{.threads = 1, .tune = false};
+  options.measured.resize(jobs.size());
+  options.measured[measured] = MeasuredStep{step};
+  return compare(candidates, options);
+}
+
+small::OpenJob of_cluster(const std::string& name, int gpus, int nodes = 1) {
+  small::OpenJob job = step_of_1000();
+  job.cluster.name = name;
+  job.cluster.gpus_per_node = gpus;
+  job.cluster.nodes = nodes;
+  job.cluster.network = {
+      .kind = NetworkKind::tcp, .nics_per_node = 1, .per_nic = 1000000_GBps, .latency = {}};
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("compare: a measured step is that step, and what it misses other sizes miss, too") {
+  // On four GPUs 2 * 3 / 4 of the bytes pass: 200 + 600 us. Compute of 400 is 1.5 times as long by the
+  // measured 1200 of two GPUs, or collectives are 4 / 3.
+  const Comparison comparison =
+      compared({of_cluster("node", 2), of_cluster("node", 4), of_cluster("other", 4)}, 0, 1200_us);
+  const ComparedJob& two = comparison.jobs[0];
+  CHECK(two.times.iteration == 1200_us);
+  CHECK(two.confidence.low_percent == doctest::Approx(-0.5));
+  CHECK(two.replay->predicted == 1000_us);
+  CHECK(two.alone == 400_us);  // as recorded: nobody measured one GPU
+  const ComparedJob& four = comparison.jobs[1];
+  CHECK(four.corrected_by == 0);
+  CHECK(four.times.iteration == 1400_us);
+  CHECK(four.alone == 400_us);
+  const auto& sources = four.confidence.sensitivities;
+  const auto residual = std::find_if(sources.begin(), sources.end(), [](const Sensitivity& one) {
+    return one.source == ErrorSource::replay_residual;
+  });
+  REQUIRE(residual != sources.end());
+  CHECK(residual->low == -200_us);
+  CHECK(residual->high.microseconds() == doctest::Approx(400 + 800 * 4.0 / 3 - 1400).epsilon(1e-6));
+  CHECK_FALSE(comparison.jobs[2].corrected_by);
+  CHECK(comparison.jobs[2].times.iteration == 1200_us);
+}
+
+TEST_CASE(
+    "compare: a correction crosses no border between one node and several, but for one GPU's") {
+  const Comparison wide = compared(
+      {of_cluster("node", 2), of_cluster("node", 2, 2), of_cluster("node", 1)}, 0, 1200_us);
+  CHECK_FALSE(wide.jobs[1].corrected_by);
+  CHECK_FALSE(wide.jobs[2].corrected_by);
+  const Comparison from_one = compared(
+      {of_cluster("node", 2), of_cluster("other", 2, 2), of_cluster("node", 1)}, 2, 480_us);
+  CHECK(from_one.jobs[0].corrected_by == 2);
+  CHECK(from_one.jobs[1].corrected_by == 2);
+  CHECK(from_one.jobs[0].times.iteration == 1080_us);
+  CHECK(from_one.jobs[2].alone == 480_us);
+}
+
+TEST_CASE("compare: GPUs faster than the recording's are so alone, too") {
+  const Comparison comparison = compared({of_cluster("node", 2)}, 0, 940_us);
+  CHECK(comparison.jobs[0].alone == 340_us);
+}
+
+TEST_CASE("compare: a measured step that contradicts the prediction corrects nothing") {
+  const Comparison comparison =
+      compared({of_cluster("node", 2), of_cluster("node", 4)}, 0, 2001_us);
+  CHECK(comparison.jobs[0].times.iteration == 1000_us);
+  CHECK(comparison.jobs[0].replay->contradicted());
+  CHECK_FALSE(comparison.jobs[1].corrected_by);
+}
