@@ -51,7 +51,7 @@ RawRun run_of(const std::vector<NotedCollective>& collectives, bool whole, doubl
   }
   RawRun run;
   run.place = collectives.front().place;
-  run.holds_waits = !whole;
+  run.timed_by = whole ? TimedBy::joined_ranks : TimedBy::one_rank;
   for (auto& [bytes, times] : by_size) {
     RawRow row;
     row.place = places[bytes];

@@ -101,29 +101,31 @@ void note_words(const MeasuredLog& log, const ClusterAt& cluster_at, const FitOp
   Cluster cluster = cluster_at(*log.shape());
   cluster.calibration.reset();
   const CollectiveTuning tuning = tuning_of(log, options.nccl);
-  const auto note = [&](const std::string& sentence) {
-    if (!sentence.empty()) fit.notes.push_back(log.source + ": " + sentence);
-  };
-  if (!log.points.empty()) {
-    note(slower_than_bounds(log, cluster, tuning));
-    return;
-  }
   const LogHealth found = health(log, cluster, tuning);
-  for (const std::string& fault : found.faults) note(fault);
-  for (const std::string& one : found.notes) note(one);
+  for (const auto& sentences : {found.faults, found.notes})
+    for (const std::string& one : sentences) fit.notes.push_back(log.source + ": " + one);
+}
+
+/// One rank's times hold its waits. They prove the cost model too slow where they are shorter, and nothing elsewhere.
+bool keep_bounds(Part& part, Fit& fit) {
+  std::erase_if(part.points, [&](const MeasuredPoint& point) {
+    return modelled_us(point.size, part.cluster, part.tuning) <= point.time_us;
+  });
+  if (!part.points.empty()) {
+    fit.notes.push_back(part.log->source + ": " +
+                        slower_than_bounds(*part.log, part.cluster, part.tuning));
+    return true;
+  }
+  fit.left_out.push_back({part.log->source,
+                          "its times hold the wait for other ranks: upper bounds, which say only "
+                          "that a prediction is too long, and none is"});
+  return false;
 }
 
 std::optional<Part> part_of(const MeasuredLog& log, const ClusterAt& cluster_at,
                             const FitOptions& options, Fit& fit) {
   if (log.points.empty()) {
     fit.left_out.push_back({log.source, "it has no table of times"});
-    note_words(log, cluster_at, options, fit);
-    return std::nullopt;
-  }
-  if (log.holds_waits) {
-    fit.left_out.push_back({log.source,
-                            "its times hold the wait for other ranks: upper bounds, which say only "
-                            "that a prediction is too long"});
     note_words(log, cluster_at, options, fit);
     return std::nullopt;
   }
@@ -135,6 +137,7 @@ std::optional<Part> part_of(const MeasuredLog& log, const ClusterAt& cluster_at,
   Part part{&log, shape, cluster_at(shape), tuning_of(log, options.nccl), by_size(log)};
   part.cluster.calibration.reset();
   check_device(log, part.cluster);
+  if (log.timed_by == TimedBy::one_rank && !keep_bounds(part, fit)) return std::nullopt;
   const auto wrong = std::count_if(
       log.points.begin(), log.points.end(),
       [](const MeasuredPoint& point) { return point.wrong > 0 && !(sound_us(point) > 0); });

@@ -31,12 +31,6 @@ constexpr double kAboutFour = 0.35;   ///< logarithmic
 constexpr double kBeatsLinks = 1.05;  ///< rates and times are rounded
 constexpr double kAlike = 0.7;        ///< of what another machine would take: it explains the time
 
-double modelled_us(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning) {
-  const CollectiveChoice choice =
-      select_algorithm(CollectiveKind::all_reduce, size, cluster, tuning);
-  return cost(CollectiveKind::all_reduce, choice, size, cluster).microseconds();
-}
-
 std::vector<MeasuredPoint> largest(const std::vector<MeasuredPoint>& points) {
   std::vector<MeasuredPoint> out;
   for (const MeasuredPoint& point : points) {
@@ -296,6 +290,12 @@ void compare_channels(const MeasuredLog& log, const Cluster& cluster,
 }
 
 }  // namespace
+
+double modelled_us(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning) {
+  const CollectiveChoice choice =
+      select_algorithm(CollectiveKind::all_reduce, size, cluster, tuning);
+  return cost(CollectiveKind::all_reduce, choice, size, cluster).microseconds();
+}
 
 std::string slower_than_bounds(const MeasuredLog& log, const Cluster& cluster,
                                const CollectiveTuning& tuning) {

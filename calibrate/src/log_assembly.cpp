@@ -68,7 +68,7 @@ std::vector<MeasuredLog> Assembly::run() {
     const auto same = std::find_if(logs.begin(), logs.end(), [&](const MeasuredLog& other) {
       return other.ranks == log.ranks && other.nodes == log.nodes &&
              other.gpus_per_node == log.gpus_per_node && other.gpu == log.gpu &&
-             other.holds_waits == log.holds_waits;
+             other.timed_by == log.timed_by;
     });
     if (same == logs.end()) {
       logs.push_back(std::move(log));
@@ -171,7 +171,7 @@ MeasuredLog Assembly::measured(const RawRun& run) {
   MeasuredLog log;
   log.source = raw_.file;
   log.backend = raw_.backend;
-  log.holds_waits = run.holds_waits;
+  log.timed_by = run.timed_by;
   log.nccl = raw_.nccl;
   log.settings = raw_.settings;
   take_debug_lines(log);
@@ -382,7 +382,7 @@ void Assembly::describe(MeasuredLog& log, std::size_t tables) const {
   for (const std::string& more : raw_.recognised) log.recognised.push_back(more);
   for (const std::string& left : left_out_) log.recognised.push_back("left out: " + left);
   for (const std::string& warning : raw_.warnings) log.warnings.push_back(warning);
-  if (log.holds_waits)
+  if (log.timed_by == TimedBy::one_rank)
     log.warnings.push_back(
         "not all ranks of a collective are in it: times hold the wait for the others, so each is "
         "an "

@@ -40,8 +40,8 @@ struct RawRun {
   std::vector<RawDevice> devices;
   std::optional<int> gpus_per_process;
   std::optional<JobShape> shape;  ///< stated by the format itself
-  bool holds_waits = false;       ///< as MeasuredLog's
-  bool host_times = false;        ///< -C 1: what the host took, not the GPU
+  TimedBy timed_by = TimedBy::all_reduce_perf;
+  bool host_times = false;  ///< -C 1: what the host took, not the GPU
   std::vector<RawRow> rows;
 };
 

@@ -33,7 +33,8 @@ Figures figures_of_log(const std::filesystem::path& path, const std::string& tex
   const MeasuredLog log = parse_nccl_tests_log(text, path.string(), stated);
   Figures figures;
   figures.source = path.string();
-  figures.kind = log.holds_waits ? "all-reduces of a job" : "an all_reduce_perf log";
+  figures.kind =
+      log.timed_by == TimedBy::all_reduce_perf ? "an all_reduce_perf log" : "all-reduces of a job";
   for (const MeasuredPoint& point : log.points) {
     figures.rows.push_back({.name = fmt::format("all_reduce {} B", point.size.count()),
                             .us = point.time_us,

@@ -2,18 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <map>
-
 #include "ddpsim/sim/recorded_all_reduces.hpp"
 
 namespace ddpsim {
 namespace {
-
-double modelled_us(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning) {
-  const CollectiveChoice choice =
-      select_algorithm(CollectiveKind::all_reduce, size, cluster, tuning);
-  return cost(CollectiveKind::all_reduce, choice, size, cluster).microseconds();
-}
 
 std::string source_of(const Workload& workload) {
   for (const auto& [key, text] : workload.provenance)
@@ -23,31 +15,36 @@ std::string source_of(const Workload& workload) {
 
 }  // namespace
 
-std::optional<MeasuredLog> recorded_log(const Workload& workload, const Cluster& cluster,
-                                        const CollectiveTuning& tuning) {
+std::optional<MeasuredLog> recorded_log(const Workload& workload, JobShape shape) {
   const RecordedAllReduces recorded = recorded_all_reduces(workload);
   MeasuredLog log;
   log.source = source_of(workload);
-  log.nodes = cluster.nodes;
-  log.gpus_per_node = cluster.gpus_per_node;
-  log.ranks = cluster.ranks();
-  log.nccl = workload.recorded_with.nccl.value_or(tuning.nccl);
+  log.nodes = shape.nodes;
+  log.gpus_per_node = shape.gpus_per_node;
+  log.ranks = workload.recorded_with.world_size;
+  log.gpu = workload.gpu;
+  log.nccl = workload.recorded_with.nccl;
   log.timed_by = recorded.waits_apart ? TimedBy::joined_ranks : TimedBy::one_rank;
-  std::map<Bytes, double> shortest;
+  const auto add = [&](Bytes size, Duration time) {
+    if (size > Bytes() && time > Duration())
+      log.points.push_back({.size = size,
+                            .time_us = time.microseconds(),
+                            .in_place_us = {},
+                            .place = {},
+                            .wrong_in_place = {}});
+  };
   for (const RecordedAllReduce& bucket : recorded.buckets) {
-    for (const Duration time : bucket.times) {
-      if (bucket.bytes <= Bytes() || time <= Duration()) continue;
-      const double us = time.microseconds();
-      if (recorded.waits_apart)
-        log.points.push_back({.size = bucket.bytes, .time_us = us, .in_place_us = {}, .place = {}});
-      else if (const auto [at, first] = shortest.emplace(bucket.bytes, us); !first)
-        at->second = std::min(at->second, us);
+    if (bucket.times.empty()) continue;
+    if (!recorded.waits_apart) {
+      add(bucket.bytes, bucket.times.front());
+      continue;
     }
+    for (const Duration time : bucket.times) add(bucket.bytes, time);
   }
-  for (const auto& [size, us] : shortest)
-    if (us < modelled_us(size, cluster, tuning))
-      log.points.push_back({.size = size, .time_us = us, .in_place_us = {}, .place = {}});
-  if (log.points.empty()) return std::nullopt;
+  if (log.points.empty() || log.ranks <= 1) return std::nullopt;
+  log.recognised.push_back(fmt::format(
+      "{} all-reduces of {}", log.points.size(),
+      recorded.waits_apart ? "joined ranks, the wait taken out" : "one rank, with its waits"));
   return log;
 }
 

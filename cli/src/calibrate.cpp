@@ -12,11 +12,13 @@
 #include "commands.hpp"
 #include "ddp_arguments.hpp"
 #include "ddpsim/calibrate/fit.hpp"
+#include "ddpsim/calibrate/recorded_log.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/reports/calibration_report.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
+#include "ddpsim/traces/import.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
@@ -75,13 +77,46 @@ std::optional<std::string> assumed_nccl(const Fit& fit, const std::vector<Measur
                      to_string(assumed));
 }
 
+/// How a job of so many ranks lies on the cluster: within a node, else on whole nodes.
+JobShape shape_on(const Cluster& cluster, int ranks, const LogArgument& argument) {
+  if (argument.stated) return *argument.stated;
+  if (ranks <= cluster.gpus_per_node) return {1, ranks};
+  if (ranks % cluster.gpus_per_node == 0)
+    return {ranks / cluster.gpus_per_node, cluster.gpus_per_node};
+  const std::string file = argument.path.filename().string();
+  throw InputError(
+      {.file = file,
+       .where = "",
+       .message = fmt::format("was recorded on {} ranks, which nodes of {} do not make up", ranks,
+                              cluster.gpus_per_node),
+       .hint = fmt::format("Say how many nodes and GPUs on each: {}@NODESxGPUS", file)});
+}
+
+/// Of nccl-tests and the like, or the all-reduces of a recorded training.
+std::vector<MeasuredLog> logs_of(const LogArgument& argument, const Cluster& cluster) {
+  const bool folder = std::filesystem::is_directory(argument.path);
+  if (!folder && !is_recording(argument.path))
+    return read_measured_logs(argument.path, argument.stated);
+  const Workload workload = import_file(argument.path, {}).workload;
+  const int ranks = workload.recorded_with.world_size;
+  if (auto log = recorded_log(workload, shape_on(cluster, ranks, argument)))
+    return {std::move(*log)};
+  throw InputError(
+      {.file = argument.path.filename().string(),
+       .where = "",
+       .message = ranks > 1 ? "no all-reduce with its size is recorded in it"
+                            : "one GPU was recorded, which sends nothing to anybody",
+       .hint = "Give logs of all_reduce_perf, or traces of a DDP job, of all ranks if you can"});
+}
+
 int run(const CalibrateArguments& arguments) {
   CalibrationReport report;
   report.output = arguments.output;
+  const Cluster cluster =
+      load_cluster({.text = arguments.cluster, .nodes = {}, .gpus_per_node = {}});
   std::vector<MeasuredLog> logs;
   for (const std::string& text : arguments.logs) {
-    const LogArgument argument = parse_log_argument(text);
-    for (MeasuredLog& log : read_measured_logs(argument.path, argument.stated)) {
+    for (MeasuredLog& log : logs_of(parse_log_argument(text), cluster)) {
       // A file is known by its name: where it lay is nobody's business.
       log.source = std::filesystem::path(log.source).filename().string();
       for (const std::string& line : log.recognised)
@@ -95,8 +130,6 @@ int run(const CalibrateArguments& arguments) {
   const auto cluster_at = [&](JobShape scale) {
     return load_cluster_at(arguments.cluster, scale.nodes, scale.gpus_per_node);
   };
-  const Cluster cluster =
-      load_cluster({.text = arguments.cluster, .nodes = {}, .gpus_per_node = {}});
   report.cluster = cluster.name;
   for (const MeasuredLog& log : logs) require_nodes_as_large(log, cluster);
   if (cluster.calibration)
@@ -124,10 +157,9 @@ void add_calibrate(CLI::App& app, std::function<int()>& action) {
       app.add_subcommand("calibrate", "fit a cluster to all_reduce_perf logs taken on it");
   const auto arguments = std::make_shared<CalibrateArguments>();
   command
-      ->add_option(
-          "LOG", arguments->logs,
-          "nccl-tests logs, of any numbers of nodes and GPUs; LOG@NODESxGPUS where the log "
-          "does not say its own")
+      ->add_option("LOG", arguments->logs,
+                   "nccl-tests logs, of any numbers of nodes and GPUs, and traces of a DDP job; "
+                   "LOG@NODESxGPUS where the log does not say its own")
       ->required();
   command
       ->add_option("--cluster", arguments->cluster,

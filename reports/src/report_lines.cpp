@@ -84,8 +84,7 @@ std::string recorded_all_reduces(const ReportContext& context) {
   };
   std::string text = (context.replay ? "Recorded: " : "Today: ") + recorded_steps(today, kDigits);
   if (today.comparable && today.iterations && context.confidence.predicted > Duration())
-    text += fmt::format(", {} replayed", time_number(context.confidence.predicted, kDigits,
-                                                     unit_for(today.iterations->median)));
+    text += fmt::format(", {} replayed", time_text(context.confidence.predicted, kDigits));
   text += fmt::format("; {}, {}{}", counted(today.buckets.size(), "all-reduce"),
                       time_text(today.recorded(), kDigits), channels(today.channels));
   if (!today.comparable) return text;

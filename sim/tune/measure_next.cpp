@@ -37,7 +37,8 @@ std::string logs_again(const Cluster& cluster) {
   std::string logs;
   if (cluster.calibration)
     for (const CalibratedShape& log : cluster.calibration->shapes)
-      logs += fmt::format(" {}@{}x{}", log.source, log.nodes, log.gpus_per_node);
+      if (log.timed_by == TimedBy::all_reduce_perf)
+        logs += fmt::format(" {}@{}x{}", log.source, log.nodes, log.gpus_per_node);
   return logs;
 }
 

@@ -77,7 +77,7 @@ TEST_CASE("inspector: of a collective that all ranks noted, the shortest is the 
   const MeasuredLog log = only_log(text);
   REQUIRE(log.points.size() == 1);
   CHECK(log.points[0].time_us == 120);  // median of 100, 120 and 140
-  CHECK(!log.holds_waits);
+  CHECK(log.timed_by == TimedBy::joined_ranks);
   CHECK(log.shape() == JobShape{1, 2});
   CHECK(mentions(log.recognised,
                  "3 all-reduces on all 2 ranks: the shortest of each is its transfer; "
@@ -93,7 +93,7 @@ TEST_CASE("inspector: of one rank every time is an upper bound, and the least of
   const MeasuredLog log = only_log(text);
   REQUIRE(log.points.size() == 2);
   CHECK(log.points[0].time_us == 200);
-  CHECK(log.holds_waits);
+  CHECK(log.timed_by == TimedBy::one_rank);
   CHECK(mentions(log.warnings, "each is an upper bound"));
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("flight recorder: sizes of all inputs, the version, the ranks of its g
   CHECK(log.points[0].time_us == 125);
   CHECK(log.points[1].size == Bytes(1 << 20));
   CHECK(log.points[1].time_us == 250);
-  CHECK(log.holds_waits);
+  CHECK(log.timed_by == TimedBy::one_rank);
   CHECK(log.ranks == 4);
   CHECK(log.nccl == NcclVersion{2, 21, 5});
   CHECK(mentions(log.recognised, "left out: 1 all-reduces of process group \"1\""));
@@ -135,7 +135,7 @@ TEST_CASE("flight recorder: without times, or without an all-reduce, it says wha
                  "/entries/0/input_sizes"));
 }
 
-TEST_CASE("upper bounds are not fitted, and say where the cost model is above them") {
+TEST_CASE("upper bounds are fitted where the cost model is above them, and say nothing elsewhere") {
   const ClusterAt at = [](JobShape shape) {
     return load_cluster(
         {.text = "2xv100-nvlink", .nodes = shape.nodes, .gpus_per_node = shape.gpus_per_node});
@@ -144,15 +144,26 @@ TEST_CASE("upper bounds are not fitted, and say where the cost model is above th
   for (int i = 0; i < 6; ++i)
     text += record_line({.number = i, .bytes = 1 << (18 + i), .us = 20 + 5 * i});
   MeasuredLog bounds = only_log(text);
-  const std::string said = complaint_of([&] {
-    fit_calibration({bounds}, at, {.nccl = NcclVersion{2, 20, 5}});
-  });
-  CHECK(mentions(said, "nothing is left to fit: its times hold the wait for other ranks"));
+  bounds.points.back().time_us *= 1000;
   const Cluster cluster = at({1, 2});
-  CHECK(mentions(slower_than_bounds(bounds, cluster, tuning_of(bounds, NcclVersion{2, 20, 5})),
+  const CollectiveTuning tuning = tuning_of(bounds, NcclVersion{2, 20, 5});
+  CHECK(mentions(slower_than_bounds(bounds, cluster, tuning),
                  "the cost model takes longer than it at"));
+  const Fit fit = fit_calibration({bounds}, at, {.nccl = NcclVersion{2, 20, 5}});
+  CHECK(mentions(fit.notes, "the cost model takes longer than it at"));
+  REQUIRE_FALSE(fit.residuals.empty());
+  CHECK(fit.residuals.size() < bounds.points.size());  // shorter ones than predicted alone
+  for (const FitResidual& row : fit.residuals) {
+    CHECK(row.calibrated_us < modelled_us(row.size, cluster, tuning));
+    CHECK(row.measured_us < modelled_us(row.size, cluster, tuning));
+  }
+  CHECK(fit.calibration.shapes.front().timed_by == TimedBy::one_rank);
   for (MeasuredPoint& point : bounds.points) point.time_us *= 1000;
-  CHECK(slower_than_bounds(bounds, cluster, tuning_of(bounds, NcclVersion{2, 20, 5})).empty());
+  CHECK(slower_than_bounds(bounds, cluster, tuning).empty());
+  CHECK(mentions(complaint_of([&] {
+                   fit_calibration({bounds}, at, {.nccl = NcclVersion{2, 20, 5}});
+                 }),
+                 "nothing is left to fit: its times hold the wait for other ranks"));
 }
 
 TEST_CASE("validate reads a job's own records as figures") {

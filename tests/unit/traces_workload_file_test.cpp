@@ -8,6 +8,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "ddpsim/traces/workload_file.hpp"
+#include "mentions.hpp"
 
 using namespace ddpsim;
 
@@ -62,6 +63,7 @@ constexpr const char* kEverything = R"({
       12.75
     ]
   },
+  "gpu_busy": {"forward_us": 30000, "backward_us": 20000, "optimizer_us": 0.25},
   "buffers": [
     {"dtype": "float32", "bytes": 212480, "tensors": 106}
   ],
@@ -76,6 +78,16 @@ constexpr const char* kEverything = R"({
       {"bytes": 8196000, "launch_us": -1.5, "start_us": 12, "duration_us": 3306.963}
     ]
   },
+  "steps": [
+    {"name": "ProfilerStep#9", "forward_us": 30400, "backward_us": 63000, "iteration_us": 95000},
+    {
+      "iteration_us": 95700,
+      "collectives": [
+        {"bytes": 8196000, "launch_us": 0, "start_us": 11, "duration_us": 3000, "channels": 8}
+      ]
+    },
+    {}
+  ],
   "provenance": {
     "source": "hand"
   }
@@ -236,4 +248,28 @@ TEST_CASE("bundled workloads: the V100 recordings are as published") {
   CHECK(plain.optimizer == Duration::microseconds(1853));
   CHECK_FALSE(plain.iteration.has_value());
   CHECK_FALSE(plain.recorded_with.ddp_hooks);
+}
+
+TEST_CASE("workload file: what the GPU was busy and how steps vary") {
+  const Workload workload = parse_workload(kEverything, "w.json");
+  CHECK(workload.busy->backward == Duration::microseconds(20000));
+  REQUIRE(workload.steps.size() == 3);
+  CHECK(workload.steps[0].name == "ProfilerStep#9");
+  CHECK(workload.steps[0].backward == Duration::microseconds(63000));
+  CHECK(workload.steps[1].collectives.at(0).channels == 8);
+  CHECK_FALSE(workload.steps[2].iteration);
+}
+
+TEST_CASE("workload file: no GPU is busy for longer than the window, no step takes no time") {
+  const std::string busy =
+      R"("forward":{"duration_us":10},"gpu_busy":{"forward_us":11,"backward_us":0,"optimizer_us":0})";
+  CHECK(workload_complaint(workload_with(busy)) ==
+        "w.json:/gpu_busy/forward_us: busy for 11 us of a window of 10 us. Expected no more than "
+        "the "
+        "window of that name lasts");
+  CHECK(
+      mentions(workload_complaint(workload_with(R"("gpu_busy":{"forward_us":0})")), "backward_us"));
+  CHECK(mentions(workload_complaint(workload_with(R"("steps":[{"iteration_us":0}])")),
+                 "/steps/0/iteration_us: a step takes longer than no time"));
+  CHECK(mentions(workload_complaint(workload_with(R"("steps":[{"period_us":1}])")), "period_us"));
 }

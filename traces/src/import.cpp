@@ -75,7 +75,10 @@ Imported import_ddp_log(const std::filesystem::path& path, const ByteSource& sou
 bool is_recording(const std::filesystem::path& path) {
   try {
     std::error_code error;
-    if (std::filesystem::is_directory(path, error)) return true;
+    if (std::filesystem::is_directory(path, error)) {
+      import_folder(path, {});
+      return true;
+    }
     const OpenedFile file = open_file(path);
     // Any text with commas may be a layer table, until it is read.
     if (file.recognised.kind == Recognition::Kind::layer_table) import_file(path, {});

@@ -329,7 +329,7 @@ void WorkloadReader::read_busy(const Cursor& cursor, Recorded& recorded) {
                   "Expected no more than the window of that name lasts");
   };
   read("forward_us", recorded.forward, busy.forward);
-  if (recorded.backward) read("backward_us", recorded.backward->duration, busy.backward);
+  read("backward_us", recorded.backward ? recorded.backward->duration : Duration(), busy.backward);
   read("optimizer_us", recorded.optimizer, busy.optimizer);
   recorded.busy = busy;
 }

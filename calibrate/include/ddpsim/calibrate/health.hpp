@@ -27,6 +27,9 @@ struct LogHealth {
 /// at all; names the likely cause where another machine would explain the times.
 LogHealth health(const MeasuredLog& log, const Cluster& cluster, const CollectiveTuning& tuning);
 
+/// Of an all-reduce, by the cluster's cost model.
+double modelled_us(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning);
+
 /// Of a log whose times are upper bounds: where the uncalibrated cost model is above them, which no wait
 /// explains; empty where it is not.
 std::string slower_than_bounds(const MeasuredLog& log, const Cluster& cluster,

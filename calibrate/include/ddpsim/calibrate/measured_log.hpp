@@ -50,14 +50,13 @@ struct MeasuredLog {
   int ranks = 0;        ///< 0 where nothing in the log tells
   std::string gpu;      ///< device name as printed; empty where none
   std::string backend;  ///< "gloo" where the log says that it is not NCCL's
-  /// Times of one rank, or of a few: they hold the wait for the others, so each is an upper bound.
-  bool holds_waits = false;
   std::optional<NcclVersion> nccl;
   std::vector<std::pair<std::string, std::string>> settings;  ///< NCCL_* printed in the log
   std::string transport;  ///< "NET/IB", "NET/Socket", "NET/OFI", "P2P" … where a debug line says
   std::vector<NcclDecision> decisions;  ///< by size, each size once
   std::optional<int> channels;          ///< of rings and trees, where a debug line says
   std::vector<MeasuredPoint> points;    ///< by size; rows of one size in the order of the log
+  /// Of one rank, or of a few: times hold the wait for the others, so each is an upper bound.
   TimedBy timed_by = TimedBy::all_reduce_perf;
   std::vector<std::string> recognised;  ///< what was read, a sentence each
   std::vector<std::string> warnings;

@@ -4,17 +4,13 @@
 #include <optional>
 
 #include "ddpsim/calibrate/measured_log.hpp"
-#include "ddpsim/sim/cluster.hpp"
-#include "ddpsim/sim/nccl.hpp"
 #include "ddpsim/sim/workload.hpp"
 
 namespace ddpsim {
 
-/// Joined ranks give every size its transfers, the wait taken out. One rank's durations hold the wait for the last:
-/// of those only the shortest of a size, and only where it is shorter than `cluster`'s cost model says, for it
-/// proves that model too slow; longer ones prove nothing. Absent where nothing is left. The shape is the
-/// cluster's, which has as many ranks.
-std::optional<MeasuredLog> recorded_log(const Workload& workload, const Cluster& cluster,
-                                        const CollectiveTuning& tuning);
+/// Joined ranks give every size its transfers, one a step, the wait taken out; one rank the shortest of each size, an
+/// upper bound. Absent where no all-reduce of several ranks was recorded. `shape`: nodes and GPUs, which no
+/// recording says.
+std::optional<MeasuredLog> recorded_log(const Workload& workload, JobShape shape);
 
 }  // namespace ddpsim

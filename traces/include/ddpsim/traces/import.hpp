@@ -48,7 +48,7 @@ struct Imported {
 /// Reads a workload file, a profiler trace (.json or gzip), a folder with the traces of one job, or a
 /// layer table. Throws InputError.
 Imported import_file(const std::filesystem::path& path, const ImportOptions& options);
-/// Whether a file looks, by its beginning, like one of them. Throws nothing.
+/// Whether a file looks, by its beginning, like one of them; a folder is read. Throws nothing.
 bool is_recording(const std::filesystem::path& path);
 
 /// The bundled workload of that name (`list` shows them); absent when there is none.

@@ -1,0 +1,131 @@
+// A training's own all-reduces as a log, and how little less they weigh than all_reduce_perf's.
+#include "ddpsim/calibrate/recorded_log.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "ddpsim/calibrate/fit.hpp"
+#include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/quantile.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "small_jobs.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+Cluster dgx1v(JobShape shape) {
+  return load_cluster(
+      {.text = "dgx1v", .nodes = shape.nodes, .gpus_per_node = shape.gpus_per_node});
+}
+
+/// Two ranks; the second arrives last. Transfers of 86, 20 and 69 us, as eight V100s of one node showed them.
+Workload joined() {
+  Workload workload;
+  workload.gpu = "V100";
+  workload.name = "dlrm";
+  workload.recorded_with.world_size = 8;
+  const auto add = [](Recorded& recorded, Bytes bytes, Duration time) {
+    recorded.recorded_with.collectives.push_back(
+        {.bytes = bytes, .launch = {}, .start = {}, .duration = time, .channels = 12});
+  };
+  workload.ranks.resize(2);
+  for (Recorded* one : std::vector<Recorded*>{&workload, &workload.ranks[0], &workload.ranks[1]}) {
+    const Duration wait = one == &workload.ranks[1] ? Duration() : 500_us;
+    add(*one, Bytes(1576964), 86_us + wait);
+    add(*one, Bytes(448), 20_us + wait);
+    add(*one, Bytes(907840), 69_us + wait);
+  }
+  return workload;
+}
+
+Fit fitted(const MeasuredLog& log) {
+  return fit_calibration({log}, dgx1v, {.nccl = NcclVersion{2, 10, 3}});
+}
+
+}  // namespace
+
+TEST_CASE("recorded log: joined ranks give transfers, one rank its shortest times") {
+  const MeasuredLog log = recorded_log(joined(), {1, 8}).value();
+  CHECK(log.timed_by == TimedBy::joined_ranks);
+  CHECK(log.ranks == 8);
+  CHECK(log.gpu == "V100");
+  REQUIRE(log.points.size() == 3);
+  CHECK(log.points[0].time_us == 86);
+
+  Workload alone = joined();
+  alone.ranks.clear();
+  alone.steps.push_back({.name = "1",
+                         .forward = {},
+                         .backward = {},
+                         .iteration = {},
+                         .collectives = alone.recorded_with.collectives});
+  alone.steps.push_back(alone.steps.front());
+  alone.steps[1].collectives[0].duration = 200_us;
+  const MeasuredLog one = recorded_log(alone, {1, 8}).value();
+  CHECK(one.timed_by == TimedBy::one_rank);
+  CHECK(one.points[0].time_us == 200);
+  CHECK(one.points[1].time_us == 520);
+}
+
+TEST_CASE("recorded log: nothing without all-reduces, or of one GPU") {
+  CHECK_FALSE(recorded_log({}, {1, 1}));
+  Workload one = joined();
+  one.recorded_with.world_size = 1;
+  CHECK_FALSE(recorded_log(one, {1, 1}));
+}
+
+TEST_CASE("recorded log: three transfers calibrate, to within their noise") {
+  const Fit fit = fitted(recorded_log(joined(), {1, 8}).value());
+  for (const FitResidual& row : fit.residuals)
+    CHECK(row.calibrated_us == doctest::Approx(row.measured_us).epsilon(0.05));
+  CHECK(fit.calibration.repeatability.large == doctest::Approx(0.1));
+  CHECK(fit.calibration.residual_deviation.large >= 0.1);
+  Cluster cluster = dgx1v({1, 8});
+  cluster.calibration = std::make_shared<const Calibration>(fit.calibration);
+  CHECK(grade_of(cluster, true) == Grade::b);  // never A: all_reduce_perf was not run
+  CHECK(calibration_of(cluster) ==
+        "the cluster is calibrated with the recorded all-reduces of joined ranks");
+}
+
+TEST_CASE("recorded log: a training's time weighs less than all_reduce_perf's") {
+  // The same rows as a log of all_reduce_perf pull the cost model further.
+  MeasuredLog recorded = recorded_log(joined(), {1, 8}).value();
+  recorded.points.push_back({.size = Bytes(1 << 22),
+                             .time_us = 150,
+                             .in_place_us = {},
+                             .place = {},
+                             .wrong_in_place = {}});
+  MeasuredLog perf = recorded;
+  perf.timed_by = TimedBy::all_reduce_perf;
+  const auto missed = [](const Fit& fit) {
+    double sum = 0;
+    for (const FitResidual& row : fit.residuals)
+      sum += std::abs(row.calibrated_us / row.measured_us - 1);
+    return sum;
+  };
+  CHECK(missed(fitted(recorded)) > missed(fitted(perf)));
+}
+
+TEST_CASE("recorded log: one transfer left out is predicted from the others") {
+  const MeasuredLog log = recorded_log(joined(), {1, 8}).value();
+  std::vector<double> errors;
+  for (std::size_t out = 0; out < log.points.size(); ++out) {
+    MeasuredLog others = log;
+    others.points.erase(others.points.begin() + static_cast<std::ptrdiff_t>(out));
+    Cluster cluster = dgx1v({1, 8});
+    cluster.calibration = std::make_shared<const Calibration>(fitted(others).calibration);
+    const Job job = small::on(cluster, AnalyticModel{.tuning = {.nccl = NcclVersion{2, 10, 3}}});
+    const double us =
+        plan(job, CollectiveKind::all_reduce, log.points[out].size).transfer.microseconds();
+    errors.push_back(std::abs(us / log.points[out].time_us - 1));
+    MESSAGE(log.points[out].size.count()
+            << " B: measured " << log.points[out].time_us << " us, predicted " << us);
+  }
+  CHECK(median(errors) <= 0.10);
+}
