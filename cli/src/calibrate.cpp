@@ -99,8 +99,10 @@ std::vector<MeasuredLog> logs_of(const LogArgument& argument, const Cluster& clu
     return read_measured_logs(argument.path, argument.stated);
   const Workload workload = import_file(argument.path, {}).workload;
   const int ranks = workload.recorded_with.world_size;
-  if (auto log = recorded_log(workload, shape_on(cluster, ranks, argument)))
+  if (auto log = recorded_log(workload, shape_on(cluster, ranks, argument))) {
+    log->source = argument.path.string();
     return {std::move(*log)};
+  }
   throw InputError(
       {.file = argument.path.filename().string(),
        .where = "",

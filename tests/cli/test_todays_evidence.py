@@ -1,0 +1,99 @@
+"""What a real trace says of its own job is used: buckets, all-reduces, how steps vary, versions."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+from command import SHARED, ddpsim
+
+TRACES = SHARED / "data" / "traces"
+DLRM = "dlrm-ddp-2xV100-rank1"
+R50 = "r50-ddp-2xA100-rank0"
+TWO_V100 = "node:1 gpu:2xV100 nvlink:6x25GBps"
+TWO_A100 = "node:1 gpu:2xA100 nvlink:12x25GBps"
+ONE_RANK = [(DLRM, TWO_V100), (R50, TWO_A100)] + [(f"dlrm-ddp-8xV100-rank{rank}", "dgx1v") for rank in range(8)]
+
+
+@unittest.skipUnless(TRACES.is_dir(), f"no real traces: {TRACES} is not there")
+class TodaysEvidence(unittest.TestCase):
+    def simulate(self, name, cluster, *options):
+        ran = ddpsim("simulate", str(TRACES / f"{name}.json.gz"), cluster, *options, "--json")
+        self.assertEqual(ran.code, 0, ran.err)
+        return json.loads(ran.out)
+
+    def interval_ms(self, result):
+        low, high = result["confidence"]["interval_percent"]
+        step = result["iteration_us"] / 1000
+        return step * (1 + low / 100), step * (1 + high / 100)
+
+    def test_recorded_buckets_are_replayed(self):
+        result = self.simulate(DLRM, TWO_V100)
+        self.assertEqual([bucket["bytes"] for bucket in result["buckets"]], [181240752, 1068160, 17728292])
+        self.assertEqual(result["bucket_setting"], "as recorded")
+        asked = self.simulate(DLRM, TWO_V100, "--bucket-cap-mb", "25")
+        self.assertNotEqual(asked["bucket_setting"], "as recorded")
+
+    def test_the_interval_holds_the_recorded_steps(self):
+        low, high = self.interval_ms(self.simulate(DLRM, TWO_V100))
+        self.assertLess(low, 81.8)  # the steps took 81.8 to 166.7 ms
+        self.assertGreater(high, 166.7)
+
+    def test_a_recording_bound_by_its_host_may_be_much_faster_without_the_profiler(self):
+        as_recorded = self.simulate(R50, TWO_A100)
+        compacted = self.simulate(R50, TWO_A100, "--timing", "compacted")
+        low, high = self.interval_ms(as_recorded)
+        self.assertGreater(high, 219)
+        self.assertLess(low, 1.4 * compacted["iteration_us"] / 1000)
+        self.assertEqual(as_recorded["sensitivities"][0]["source"], "host_delays")
+
+    def test_a_trace_that_contradicts_the_cluster_is_doubted_in_the_second_line(self):
+        ran = ddpsim("simulate", str(TRACES / f"{R50}.json.gz"), TWO_A100)
+        second = ran.out.splitlines()[1]
+        self.assertTrue(second.startswith("Today: 221 ms recorded on 2 GPUs"), second)
+        self.assertIn("this cluster is not the one recorded, or its ranks waited", " ".join(ran.out.split()))
+        recorded = self.simulate(R50, TWO_A100)["recorded"]
+        self.assertEqual([recorded["channels"], recorded["predicted_channels"]], [8, 24])
+
+    def test_one_rank_is_never_predicted_slower_than_its_shortest_all_reduces(self):
+        inside, distances = [], []
+        for name, cluster in ONE_RANK:
+            for bucket in self.simulate(name, cluster)["recorded"]["buckets"]:
+                inside.append(bucket["predicted_us"] <= 1.05 * bucket["duration_us"]["min"])
+                distances.append(bucket["predicted_us"] / bucket["duration_us"]["min"])
+        distances.sort()
+        print(f"predicted over shortest recorded: {sum(inside)} of {len(inside)} no longer; median "
+              f"{distances[len(distances) // 2]:.2f}, most {distances[-1]:.2f}")
+        self.assertGreaterEqual(sum(inside), 0.9 * len(inside))
+
+    def test_joined_ranks_calibrate_the_node_they_ran_on(self):
+        with tempfile.TemporaryDirectory() as folder:
+            job = str(pathlib.Path(folder) / "job.json")
+            ranks = [str(TRACES / f"dlrm-ddp-8xV100-rank{rank}.json.gz") for rank in range(8)]
+            self.assertEqual(ddpsim("import", *ranks, "-o", job).code, 0)
+            def buckets(*options):
+                ran = ddpsim("simulate", job, "dgx1v", *options, "--json")
+                result = json.loads(ran.out)
+                return result["confidence"]["grade"], result["recorded"]["buckets"]
+            grade, calibrated = buckets()
+            self.assertEqual(grade, "B")
+            for bucket in calibrated:
+                self.assertTrue(bucket["inside"], bucket)
+                self.assertAlmostEqual(bucket["predicted_us"] / bucket["transfer_us"], 1, delta=0.05)
+            grade, plain = buckets("--no-trace-calibration")
+            self.assertEqual(grade, "C")
+            self.assertGreater(plain[0]["predicted_us"], 1.2 * plain[0]["transfer_us"])
+            output = str(pathlib.Path(folder) / "mine.json")
+            ran = ddpsim("calibrate", job, "--cluster", "dgx1v", "-o", output)
+            self.assertEqual(ran.code, 0, ran.err)
+            again = json.loads(ddpsim("simulate", job, output, "--json").out)
+            self.assertEqual(again["confidence"]["grade"], "B")
+
+    def test_no_part_of_overlapping_steps_is_negative(self):
+        result = self.simulate(DLRM, TWO_V100)
+        for part in ("forward_us", "backward_us", "exposed_communication_us", "optimizer_us", "stall_us"):
+            self.assertGreaterEqual(result[part], 0, part)
+
+
+if __name__ == "__main__":
+    unittest.main()
