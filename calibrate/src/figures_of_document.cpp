@@ -68,6 +68,11 @@ void read_result(const Object& root, Figures& figures) {
     std::size_t index = 0;
     for (const Cursor& entry : buckets->array()) {
       const Object bucket = entry.free_object();
+      for (const std::string_view key : {"wire_bytes", "bytes"})
+        if (const auto bytes = bucket.optional(key)) {
+          figures.bucket_bytes.emplace_back(bytes->integer(0, 1LL << 50));
+          break;
+        }
       const double start = microseconds_at(bucket.required("start_us"));
       const double end = microseconds_at(bucket.required("end_us"));
       figures.rows.push_back({.name = fmt::format("bucket {} all_reduce", index++),

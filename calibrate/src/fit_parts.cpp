@@ -146,7 +146,12 @@ std::optional<Part> part_of(const MeasuredLog& log, const ClusterAt& cluster_at,
   const std::string sound = wrong == 0 ? "" : fmt::format(" ({} wrong rows left out)", wrong);
   if (wrong > 0 && part.points.empty())
     fail(log.source, "has wrong results at every size", "Repair the machine, then measure again");
-  if (log.timed_by != TimedBy::all_reduce_perf) return part;
+  if (log.timed_by != TimedBy::all_reduce_perf) {
+    MeasuredLog kept = log;
+    kept.points = part.points;
+    part.faults = health(kept, part.cluster, part.tuning).faults;
+    return part;
+  }
   if (part.points.size() < 2)
     fail(log.source, "has one size only" + sound + ": latency and bandwidth cannot be told apart",
          "Measure a range of sizes: all_reduce_perf -b 8 -e 1G -f 2");

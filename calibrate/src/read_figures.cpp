@@ -74,10 +74,13 @@ Figures figures_of_workload(const Workload& workload, const std::string& file) {
   Figures figures;
   figures.source = file;
   figures.kind = "a recorded step";
-  const auto add = [&](const char* name, const std::optional<Duration>& time) {
+  const auto add = [&](std::string name, const std::optional<Duration>& time) {
     if (!time) return;
-    figures.rows.push_back(
-        {.name = name, .us = time->microseconds(), .low_us = {}, .high_us = {}, .place = ""});
+    figures.rows.push_back({.name = std::move(name),
+                            .us = time->microseconds(),
+                            .low_us = {},
+                            .high_us = {},
+                            .place = ""});
   };
   add("iteration", workload.iteration);
   add("forward", workload.forward);
@@ -85,6 +88,11 @@ Figures figures_of_workload(const Workload& workload, const std::string& file) {
   add("optimizer", workload.optimizer);
   add("exposed_communication", workload.recorded_with.exposed);
   add("finalize", workload.recorded_with.finalize);
+  std::size_t index = 0;
+  for (const RecordedCollective& one : workload.recorded_with.collectives) {
+    add(fmt::format("bucket {} all_reduce", index++), one.duration);
+    figures.bucket_bytes.push_back(one.bytes);
+  }
   return figures;
 }
 

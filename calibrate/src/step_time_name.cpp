@@ -147,8 +147,9 @@ std::optional<KeyInLine> step_time_key(std::string_view before_separator) {
   while (first > 0 && (is_known(words[first - 1].text) || is_number(words[first - 1].text)))
     --first;
   if (first > 0 && is_among(kOthers, words[first - 1].text)) return std::nullopt;
-  // A number in front is a line's own: a time of day, a step.
-  while (first < words.size() && is_number(words[first].text)) ++first;
+  // What stands before a number is the line's own: a time of day, "iter 10".
+  for (std::size_t i = first; i < words.size(); ++i)
+    if (is_number(words[i].text)) first = i + 1;
   const std::vector<Word> own(words.begin() + static_cast<std::ptrdiff_t>(first), words.end());
   const auto name = meaning(own);
   if (!name) return std::nullopt;

@@ -86,6 +86,35 @@ std::string no_iteration(const Figures& predicted, const Figures& measured) {
   return "";
 }
 
+constexpr std::string_view kBucketRow = "bucket ";
+
+bool same_buckets(const Figures& a, const Figures& b) {
+  return a.bucket_bytes.empty() || b.bucket_bytes.empty() || a.bucket_bytes == b.bucket_bytes;
+}
+
+std::string sizes_of(const Figures& figures) {
+  std::vector<std::string> sizes;
+  for (const Bytes bytes : figures.bucket_bytes) sizes.push_back(std::to_string(bytes.count()));
+  constexpr std::size_t kShown = 8;
+  const bool more = sizes.size() > kShown;
+  if (more) sizes.resize(kShown);
+  return fmt::format("{}{}", fmt::join(sizes, ", "), more ? ", …" : "");
+}
+
+/// Rows of one side that the other has not.
+std::string lacking(const Figures& of, const Figures& other, std::string_view side) {
+  std::vector<std::string> names;
+  for (const NamedFigure& row : of.rows)
+    if (!has_figure(other, row.name) && std::ranges::find(names, row.name) == names.end())
+      names.push_back(row.name);
+  if (names.empty()) return "";
+  constexpr std::size_t kShown = 8;
+  const std::size_t more = names.size() > kShown ? names.size() - kShown : 0;
+  names.resize(names.size() - more);
+  return fmt::format("{} alone: {}{}", side, fmt::join(names, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 std::string names_of(const Figures& figures) {
   std::vector<std::string> names;
   for (const NamedFigure& row : figures.rows) names.push_back(row.name);
@@ -204,8 +233,17 @@ Validation validate(const Figures& predicted, const Figures& measured,
   std::vector<Pair> pairs = pairs_of(predicted, measured);
   std::erase_if(pairs, [&](const Pair& pair) { return !is_wanted(pair.measured.name, only); });
   if (pairs.empty()) nothing_in_common(predicted, measured, only);
-  check_units(pairs, predicted, measured);
   Validation validation;
+  if (!same_buckets(predicted, measured)) {
+    validation.notes.push_back(
+        fmt::format("the buckets differ, so their all-reduces are not compared: predicted of {} "
+                    "bytes, measured of {}",
+                    sizes_of(predicted), sizes_of(measured)));
+    std::erase_if(pairs,
+                  [](const Pair& pair) { return pair.measured.name.starts_with(kBucketRow); });
+    if (pairs.empty()) nothing_in_common(predicted, measured, only);
+  }
+  check_units(pairs, predicted, measured);
   if (!predicted.gpu.empty() && !measured.gpu.empty() && predicted.gpu != measured.gpu) {
     validation.notes.push_back(fmt::format("predicted for {}, measured on {}: is this the cluster?",
                                            predicted.gpu, measured.gpu));
@@ -234,6 +272,10 @@ Validation validate(const Figures& predicted, const Figures& measured,
     validation.rows.push_back(std::move(row));
   }
   if (validation.rows.empty()) nothing_in_common(predicted, measured, only);
+  if (only.empty())
+    for (const std::string& note :
+         {lacking(predicted, measured, "predicted"), lacking(measured, predicted, "measured")})
+      if (!note.empty()) validation.notes.push_back(note);
   summarise(validation);
   if (!predicted.caps.empty() && !measured.caps.empty()) {
     validation.caps = validate_caps(predicted, measured);

@@ -78,6 +78,8 @@ LoadedWorkload load_workload(const std::string& text, const std::optional<std::s
   } else {
     refuse_unknown(text);
   }
+  // GPUs are compared by model: "Tesla V100-SXM2-16GB" is a V100.
+  if (find_gpu(loaded.workload.gpu)) loaded.workload.gpu = gpu_model_name(loaded.workload.gpu);
   if (is_estimate(loaded.workload))
     loaded.warnings.insert(
         loaded.warnings.begin(),

@@ -15,6 +15,7 @@ ReportContext context_of(const Job& job, const JobArguments& arguments, NcclVers
   context.nccl = nccl;
   context.network = arguments.network;
   context.backend = arguments.backend.backend;
+  context.accumulate = options.ddp.accumulate;
   context.compute_scale = options.compute_scale;
   context.rank_slowdown = slowdown_of_compute(options.rank_slowdown, workload, job.cluster());
   context.variation = options.variation;

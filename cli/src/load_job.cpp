@@ -146,7 +146,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   result.context.recorded = recorded_today(result.job);
   if (const auto& today = result.context.recorded) {
     result.job = as_recorded(result.job, *today);
-    if (result.job.options().buckets) result.context.bucket_setting = "as recorded";
+    if (result.job.options().buckets) result.context.bucket_setting = kAsRecorded;
   }
   const auto warn = [&](const std::vector<std::string>& warnings) {
     result.context.warnings.insert(result.context.warnings.end(), warnings.begin(), warnings.end());

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/traces/import.hpp"
+#include "ddpsim/traces/recorded_timeline.hpp"
 #include "ddpsim/traces/timeline_file.hpp"
 
 namespace ddpsim {
@@ -45,6 +49,9 @@ std::size_t buckets_reduced(const Timeline& timeline) {
 }  // namespace
 
 Timeline read_timeline(const std::string& file) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error) || is_recording(file))
+    return recorded_timeline(import_file(file, {}).workload);
   return parse_timeline(read_file(file, kMostTimelineBytes), file);
 }
 

@@ -51,8 +51,8 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   const auto text = [](std::optional<double> mb) {
     return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;
   };
-  typed.set("--bucket-cap-mb", text(result.recommended.bucket_cap_mb));
   if (result.recommended.set) {
+    typed.set("--bucket-cap-mb", text(result.recommended.bucket_cap_mb));
     typed.set("--first-bucket-mb", text(result.recommended.first_bucket_mb));
     typed.drop("--measured-step");  // of today's setting, not of that one
   }

@@ -184,6 +184,7 @@ std::optional<Model> recognised_model(const Workload& workload) {
 Workload transferred(Workload workload, const Model& model, const Transfer& transfer) {
   const Ratios ratios = ratios_of(model, transfer);
   rescale(workload, ratios);
+  workload.carried_over = true;
   for (RankRecording& rank : workload.ranks) rescale(rank, ratios);
   workload.gpu = transfer.to.gpu.name;
   workload.batch_per_gpu = transfer.to.batch;

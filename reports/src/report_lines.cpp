@@ -83,8 +83,11 @@ std::string recorded_all_reduces(const ReportContext& context) {
                      : std::string();
   };
   std::string text = (context.replay ? "Recorded: " : "Today: ") + recorded_steps(today, kDigits);
-  if (today.comparable && today.iterations && context.confidence.predicted > Duration())
-    text += fmt::format(", {} replayed", time_text(context.confidence.predicted, kDigits));
+  const Duration replayed =
+      context.replay ? context.replay->predicted : context.confidence.predicted;
+  const bool whole = context.accumulate == 1 && context.compute_scale == 1;
+  if (today.comparable && today.iterations && whole && replayed > Duration())
+    text += fmt::format(", {} replayed", time_text(replayed, kDigits));
   text += fmt::format("; {}, {}{}", counted(today.buckets.size(), "all-reduce"),
                       time_text(today.recorded(), kDigits), channels(today.channels));
   if (!today.comparable) return text;
@@ -145,15 +148,18 @@ std::string options_text(const BucketSetting& setting, TorchVersion in_force) {
 }
 
 /// Whose buckets are simulated, where the recorded ones are no default.
-std::string recorded_buckets(const RecordedToday& today, TorchVersion torch) {
+std::string recorded_buckets(const ReportContext& context) {
+  const RecordedToday& today = *context.recorded;
   const std::string which = fmt::format(" Its buckets ({})", bucket_sizes(today));
   if (today.others.empty())
     return which + fmt::format(
                        " are not those of PyTorch {}'s default, which is simulated, and no cut of "
                        "the gradients has them: gains are not counted from what it ran.",
-                       to_string(torch));
+                       to_string(context.torch));
+  if (context.bucket_setting != kAsRecorded)
+    return which + " are not replayed: the first steps of a training have others.";
   if (!today.setting) return which + " are replayed as recorded: no bucket cap gives them.";
-  const std::string options = options_text(*today.setting, torch);
+  const std::string options = options_text(*today.setting, context.torch);
   return which + fmt::format(" are replayed as recorded: those of {}.", options);
 }
 
@@ -221,7 +227,7 @@ std::string recorded_line(const ReportContext& context, const TerminalStyle& sty
   if (!context.recorded) return "";
   const RecordedToday& today = *context.recorded;
   std::string text = recorded_all_reduces(context) + '.';
-  if (!today.same_buckets && !today.asked_otherwise) text += recorded_buckets(today, context.torch);
+  if (!today.same_buckets && !today.asked_otherwise) text += recorded_buckets(context);
   return wrapped(text, style.width, kIndent);
 }
 

@@ -35,10 +35,16 @@ void write_point(JsonWriter& json, const CurvePoint& point) {
   json.end_object();
 }
 
-void write_advice(JsonWriter& json, const AdviceByCause& advice) {
+/// What is done where nothing is set.
+const char* kept_action(const std::optional<Today>& today) {
+  return today ? "keep today" : "keep default";
+}
+
+void write_advice(JsonWriter& json, const AdviceByCause& advice,
+                  const std::optional<Today>& today) {
   json.begin_object(Layout::line);
   json.key("cause").string(name_of(advice.cause));
-  json.key("action").string(advice.set ? "set" : "keep default");
+  json.key("action").string(advice.set ? "set" : kept_action(today));
   json.key("bucket_cap_mb").number(advice.bucket_cap_mb);
   json.key("first_bucket_mb").number(advice.first_bucket_mb);
   json.key("gain_us");
@@ -52,6 +58,8 @@ void write_today(JsonWriter& json, const Today& today,
   json.begin_object();
   json.key("recorded").boolean(today.recorded);
   json.key("bucket_cap_mb").number(setting ? setting->bucket_cap_mb : today.point.bucket_cap_mb);
+  json.key("first_bucket_mb")
+      .number(setting ? setting->first_bucket_mb : today.point.first_bucket_mb);
   json.key("bucket_bytes").begin_array(Layout::line);
   for (const Bytes bytes : today.bucket_bytes) json.integer(bytes.count());
   json.end_array();
@@ -60,7 +68,8 @@ void write_today(JsonWriter& json, const Today& today,
   json.end_object();
 }
 
-void write_advice(JsonWriter& json, const AdviceByVersion& advice) {
+void write_advice(JsonWriter& json, const AdviceByVersion& advice,
+                  const std::optional<Today>& today) {
   const VersionRange& versions = advice.versions;
   json.begin_object(Layout::line);
   json.key("torch_from").string(to_string(versions.from));
@@ -69,7 +78,7 @@ void write_advice(JsonWriter& json, const AdviceByVersion& advice) {
   json.string(to_string(versions.oldest_nccl));
   json.string(to_string(versions.newest_nccl));
   json.end_array();
-  json.key("action").string(advice.set ? "set" : "keep default");
+  json.key("action").string(advice.set ? "set" : kept_action(today));
   json.key("bucket_cap_mb").number(advice.bucket_cap_mb);
   json.key("first_bucket_mb").number(advice.first_bucket_mb);
   json.key("gain_us");
@@ -141,12 +150,13 @@ std::string tune_json(const TuneResult& result, const ReportContext& context) {
     json.null();
   } else {
     json.begin_array();
-    for (const AdviceByVersion& advice : result.by_version) write_advice(json, advice);
+    for (const AdviceByVersion& advice : result.by_version)
+      write_advice(json, advice, result.today);
     json.end_array();
   }
   if (!result.by_cause.empty() && context.no_cap_because.empty()) {
     json.key("recommended_by_cause").begin_array();
-    for (const AdviceByCause& advice : result.by_cause) write_advice(json, advice);
+    for (const AdviceByCause& advice : result.by_cause) write_advice(json, advice, result.today);
     json.end_array();
   }
   json.key("curve").begin_array();

@@ -155,7 +155,7 @@ std::string marks_of(const CurvePoint& point, const TuneResult& result) {
   return fmt::format("{}", fmt::join(marks, ", "));
 }
 
-/// Against the default, if communication is what the replay of today's step misses.
+/// Against today's, if communication is what the replay of today's step misses.
 Duration change_if_communication(const CurvePoint& point, const TuneResult& result) {
   const CurvePoint& standard = result.baseline();
   return point.if_communication.value_or(point.iteration) -

@@ -1,4 +1,4 @@
-// What another bucketing gains over the default, and how sure that is.
+// What another bucketing gains over today's, and how sure that is.
 #pragma once
 
 #include <optional>

@@ -115,6 +115,8 @@ double least_compute(const Job& job) {
 }
 
 Duration stream(const Recorded& recorded, int accumulate) {
+  if (const auto& busy = recorded.busy)
+    return (busy->forward + busy->backward) * accumulate + busy->optimizer;
   const Duration buffers = recorded.recorded_with.buffer_broadcast.value_or(Duration());
   const Duration forward = recorded.forward.value_or(Duration());
   const Duration backward = recorded.backward ? recorded.backward->duration : Duration();

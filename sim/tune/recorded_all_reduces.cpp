@@ -12,48 +12,65 @@ bool carry_the_same(const Collectives& a, const Collectives& b) {
   return std::ranges::equal(a, b, {}, &RecordedCollective::bytes, &RecordedCollective::bytes);
 }
 
-/// The rank's own of that step; null where it has none like them. Where no step but one is known, its own.
+/// Of that step, where they carry the same; null where there are none like them.
 const Collectives* of_step(const Recorded& recorded, const std::string& step,
                            const Collectives& like) {
-  const Collectives* own = &recorded.recorded_with.collectives;
-  if (!recorded.steps.empty()) {
-    const auto found = std::ranges::find(recorded.steps, step, &StepSample::name);
-    if (found == recorded.steps.end()) return nullptr;
-    own = &found->collectives;
-  }
-  return carry_the_same(*own, like) ? own : nullptr;
+  const auto found = std::ranges::find(recorded.steps, step, &StepSample::name);
+  if (found == recorded.steps.end() || !carry_the_same(found->collectives, like)) return nullptr;
+  return &found->collectives;
+}
+
+void shorten(std::vector<Duration>& times, const Collectives& by) {
+  for (std::size_t i = 0; i < times.size(); ++i) times[i] = std::min(times[i], by[i].duration);
+}
+
+std::vector<Duration> durations(const Collectives& collectives) {
+  std::vector<Duration> times;
+  for (const RecordedCollective& one : collectives) times.push_back(one.duration);
+  return times;
 }
 
 /// The shortest of the ranks', bucket by bucket; empty where a rank lacks the step.
-std::vector<Duration> transfers(const Workload& workload, const std::string& step,
-                                const Collectives& first) {
-  std::vector<Duration> shortest;
-  for (const RecordedCollective& one : first) shortest.push_back(one.duration);
+std::vector<Duration> transfers(const Workload& workload, const StepSample& step) {
+  std::vector<Duration> shortest = durations(step.collectives);
   for (const RankRecording& rank : workload.ranks) {
-    const Collectives* own = of_step(rank, step, first);
+    const Collectives* own = of_step(rank, step.name, step.collectives);
     if (own == nullptr) return {};
-    for (std::size_t i = 0; i < shortest.size(); ++i)
-      shortest[i] = std::min(shortest[i], (*own)[i].duration);
+    shorten(shortest, *own);
   }
   return shortest;
+}
+
+/// The same of the representative step, as every rank recorded it.
+std::vector<Duration> representative_transfers(const Workload& workload) {
+  const Collectives& first = workload.recorded_with.collectives;
+  std::vector<Duration> shortest = durations(first);
+  for (const RankRecording& rank : workload.ranks)
+    if (carry_the_same(rank.recorded_with.collectives, first))
+      shorten(shortest, rank.recorded_with.collectives);
+  return shortest;
+}
+
+/// The last to arrive is among them.
+bool all_ranks_recorded(const Workload& workload) {
+  return workload.ranks.size() > 1 &&
+         workload.ranks.size() == static_cast<std::size_t>(workload.recorded_with.world_size);
 }
 
 }  // namespace
 
 RecordedAllReduces recorded_all_reduces(const Workload& workload) {
   const Collectives& representative = workload.recorded_with.collectives;
-  RecordedAllReduces all{.waits_apart = workload.ranks.size() > 1, .buckets = {}};
+  RecordedAllReduces all{.waits_apart = all_ranks_recorded(workload), .buckets = {}};
   for (const RecordedCollective& one : representative)
     all.buckets.push_back({.bytes = one.bytes, .times = {}, .channels = one.channels});
-  const auto add = [&](const std::string& step, const Collectives& collectives) {
-    if (!carry_the_same(collectives, representative)) return;
-    const std::vector<Duration> times = transfers(workload, step, collectives);
+  const auto add = [&](const std::vector<Duration>& times) {
     for (std::size_t i = 0; i < times.size(); ++i) all.buckets[i].times.push_back(times[i]);
   };
-  for (const StepSample& step : workload.steps) add(step.name, step.collectives);
-  const bool none = std::ranges::all_of(
-      all.buckets, [](const RecordedAllReduce& one) { return one.times.empty(); });
-  if (none) add("", representative);
+  for (const StepSample& step : workload.steps)
+    if (carry_the_same(step.collectives, representative)) add(transfers(workload, step));
+  if (!all.buckets.empty() && all.buckets.front().times.empty())
+    add(representative_transfers(workload));
   for (RecordedAllReduce& bucket : all.buckets) std::ranges::sort(bucket.times);
   return all;
 }

@@ -111,9 +111,9 @@ Duration RecordedToday::predicted() const {
 }
 
 bool is_recorded_on(const Workload& workload, const Cluster& cluster) {
-  const int ranks = workload.recorded_with.world_size;
-  return ranks > 1 && ranks == cluster.ranks() &&
-         (workload.gpu.empty() || workload.gpu == cluster.gpu.name);
+  const RecordedWith& with = workload.recorded_with;
+  return with.world_size > 1 && with.world_size == cluster.ranks() &&
+         workload.gpu == cluster.gpu.name && !workload.carried_over;
 }
 
 bool is_inside(const RecordedBucket& bucket, bool waits_apart) {
@@ -131,13 +131,13 @@ std::optional<RecordedToday> recorded_today(const Job& job) {
   RecordedToday today;
   const RecordedAllReduces samples = recorded_all_reduces(workload);
   today.waits_apart = samples.waits_apart;
-  today.iterations = step_spread(workload);
+  if (!workload.carried_over) today.iterations = step_spread(workload);
   today.torch = workload.torch;
   today.nccl = with.nccl;
   today.ranks = with.world_size;
-  const bool other_backend =
-      with.nccl_kernels > 0 && std::holds_alternative<GlooModel>(job.model());
-  today.comparable = !other_backend && is_recorded_on(workload, job.cluster());
+  // NCCL's times say nothing of gloo's, nor the reverse.
+  const bool same_backend = (with.nccl_kernels > 0) == (nccl_of(job.model()) != nullptr);
+  today.comparable = same_backend && is_recorded_on(workload, job.cluster());
   for (std::size_t i = 0; i < with.collectives.size(); ++i) {
     const RecordedCollective& one = with.collectives[i];
     const CollectivePlan planned = plan(job, CollectiveKind::all_reduce, one.bytes, i);

@@ -55,7 +55,9 @@ Ends next_step(const std::vector<double>& ascending) {
   std::vector<double> logarithms;
   for (const double value : ascending) logarithms.push_back(std::log(value));
   const auto [mean, deviation] = moments(logarithms);
-  const double beyond = student(ascending.size() - 1) * deviation * std::sqrt(1 + 1 / count);
+  constexpr double kMost = 4.6;  // a hundredfold: what lies further apart is no one job's
+  const double beyond =
+      std::min(kMost, student(ascending.size() - 1) * deviation * std::sqrt(1 + 1 / count));
   return {std::exp(mean - beyond), std::exp(mean + beyond)};
 }
 

@@ -115,7 +115,8 @@ std::vector<Scenario> collective_scenarios(const Job& job) {
 /// of the same machine; 1 where no longer. One rank cannot tell whether they waited or are so slow.
 double recorded_over_predicted(const Job& job) {
   const Workload& workload = job.workload();
-  if (nccl_of(job.model()) == nullptr || !is_recorded_on(workload, job.cluster())) return 1;
+  const bool nccl = nccl_of(job.model()) != nullptr && workload.recorded_with.nccl_kernels > 0;
+  if (!nccl || !is_recorded_on(workload, job.cluster())) return 1;
   Duration recorded;
   Duration predicted;
   std::size_t index = 0;
@@ -216,7 +217,8 @@ Sensitivity measurement_noise(Duration measured) {
 std::optional<Sensitivity> recorded_spread(const Recorded& recorded, Duration predicted) {
   const std::optional<StepSpread> spread = step_spread(recorded);
   if (!spread) return std::nullopt;
-  const Duration basis = recorded.iteration.value_or(spread->median);
+  const Duration own = recorded.iteration.value_or(spread->median);
+  const Duration basis = std::clamp(own, spread->next_low, spread->next_high);
   return sensitivity(ErrorSource::step_spread, predicted.scaled(spread->next_low / basis - 1),
                      predicted.scaled(spread->next_high / basis - 1));
 }

@@ -142,7 +142,7 @@ TEST_CASE("upper bounds are fitted where the cost model is above them, and say n
   };
   std::string text;
   for (int i = 0; i < 6; ++i)
-    text += record_line({.number = i, .bytes = 1 << (18 + i), .us = 20 + 5 * i});
+    text += record_line({.number = i, .bytes = 1 << (18 + i), .us = 16 + 6 * (1 << i)});
   MeasuredLog bounds = only_log(text);
   bounds.points.back().time_us *= 1000;
   const Cluster cluster = at({1, 2});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ddpsim/calibrate/fit.hpp"
+#include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
@@ -24,7 +25,7 @@ Cluster dgx1v(JobShape shape) {
       {.text = "dgx1v", .nodes = shape.nodes, .gpus_per_node = shape.gpus_per_node});
 }
 
-/// Two ranks; the second arrives last. Transfers of 86, 20 and 69 us, as eight V100s of one node showed them.
+/// Eight ranks; the second arrives last. Transfers of 86, 20 and 69 us, as eight V100s of one node showed them.
 Workload joined() {
   Workload workload;
   workload.gpu = "V100";
@@ -34,13 +35,15 @@ Workload joined() {
     recorded.recorded_with.collectives.push_back(
         {.bytes = bytes, .launch = {}, .start = {}, .duration = time, .channels = 12});
   };
-  workload.ranks.resize(2);
-  for (Recorded* one : std::vector<Recorded*>{&workload, &workload.ranks[0], &workload.ranks[1]}) {
-    const Duration wait = one == &workload.ranks[1] ? Duration() : 500_us;
-    add(*one, Bytes(1576964), 86_us + wait);
-    add(*one, Bytes(448), 20_us + wait);
-    add(*one, Bytes(907840), 69_us + wait);
-  }
+  const auto record = [&](Recorded& recorded, Duration wait) {
+    add(recorded, Bytes(1576964), 86_us + wait);
+    add(recorded, Bytes(448), 20_us + wait);
+    add(recorded, Bytes(907840), 69_us + wait);
+  };
+  record(workload, 500_us);
+  workload.ranks.resize(8);
+  for (RankRecording& rank : workload.ranks)
+    record(rank, &rank == &workload.ranks[1] ? Duration() : 500_us);
   return workload;
 }
 
@@ -71,6 +74,23 @@ TEST_CASE("recorded log: joined ranks give transfers, one rank its shortest time
   CHECK(one.timed_by == TimedBy::one_rank);
   CHECK(one.points[0].time_us == 200);
   CHECK(one.points[1].time_us == 520);
+}
+
+TEST_CASE("recorded log: where a rank is missing, it may have been the last") {
+  Workload most = joined();
+  most.ranks.pop_back();
+  CHECK(recorded_log(most, {1, 8})->timed_by == TimedBy::one_rank);
+}
+
+TEST_CASE("recorded log: times that no link of the cluster can carry calibrate nothing") {
+  Workload other = joined();
+  for (RankRecording& rank : other.ranks)
+    for (RecordedCollective& one : rank.recorded_with.collectives) {
+      one.bytes = Bytes(1 << 28);
+      one.duration = 100_us;
+    }
+  other.recorded_with.collectives = other.ranks[0].recorded_with.collectives;
+  CHECK_THROWS_AS(fitted(recorded_log(other, {1, 8}).value()), InputError);
 }
 
 TEST_CASE("recorded log: nothing without all-reduces, or of one GPU") {

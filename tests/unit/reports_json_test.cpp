@@ -284,6 +284,7 @@ TEST_CASE("tune JSON: today's setting where it is not the default") {
   CHECK(document["recommended"]["action"] == "keep today");
   CHECK(document["today"]["recorded"] == true);
   CHECK(document["today"]["bucket_cap_mb"] == 46);
+  CHECK(document["today"]["first_bucket_mb"].is_null());
   CHECK(document["today"]["bucket_bytes"] == Json::parse("[448, 8]"));
   CHECK(document["today"]["iteration_us"] == 99000);
 }

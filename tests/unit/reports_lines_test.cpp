@@ -229,6 +229,11 @@ TEST_CASE("report lines: what the recorded job did, and where prediction and rec
         "those of PyTorch 2.8's default, which is simulated, and no cut of the gradients has them: "
         "gains are not counted from what it ran.\n");
   context.recorded->others.resize(2);
+  CHECK(mentions(
+      recorded_line(context, kWidePage),
+      " Its buckets (8.2, 0.000448 MB) are not replayed: the first steps of a training have "
+      "others.\n"));
+  context.bucket_setting = kAsRecorded;
   CHECK(mentions(recorded_line(context, kWidePage),
                  " Its buckets (8.2, 0.000448 MB) are replayed as recorded: no bucket cap gives "
                  "them.\n"));

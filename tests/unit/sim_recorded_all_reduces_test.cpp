@@ -52,6 +52,7 @@ TEST_CASE("recorded all-reduces: of every step of the same buckets, ascending") 
 
 TEST_CASE("recorded all-reduces: of joined ranks the last to arrive shows the transfer") {
   Workload workload;
+  workload.recorded_with.world_size = 2;
   workload.recorded_with.collectives = collectives(5_us, 3_us);
   workload.steps = {step("1", collectives(5_us, 3_us)), step("2", collectives(4_us, 9_us))};
   RankRecording rank;
@@ -66,6 +67,11 @@ TEST_CASE("recorded all-reduces: of joined ranks the last to arrive shows the tr
   for (Recorded* one : std::vector<Recorded*>{&workload, &workload.ranks[0], &workload.ranks[1]})
     one->steps.clear();
   workload.ranks[1].recorded_with.collectives = collectives(6_us, 1_us);
+  CHECK(recorded_all_reduces(workload).buckets[0].times == Times{5_us});
+  CHECK(recorded_all_reduces(workload).buckets[1].times == Times{1_us});
+
+  // Steps that no other rank has leave the representative one.
+  workload.steps = {step("7", collectives(4_us, 9_us))};
   CHECK(recorded_all_reduces(workload).buckets[0].times == Times{5_us});
   CHECK(recorded_all_reduces(workload).buckets[1].times == Times{1_us});
 }

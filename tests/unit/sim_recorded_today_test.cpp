@@ -57,8 +57,13 @@ TEST_CASE("recorded today: times are of the same work on as many GPUs of the sam
   small::OpenJob other = recorded({1, 5});
   other.workload.gpu = "A100";
   CHECK_FALSE(recorded_today(other)->comparable);
-  other.workload.gpu = "";  // not known to be another
+  other.workload.gpu = "";  // which may be any
+  CHECK_FALSE(recorded_today(other)->comparable);
+  other.workload.gpu = "V100";
   CHECK(recorded_today(other)->comparable);
+  other.workload.carried_over = true;
+  CHECK_FALSE(recorded_today(other)->comparable);
+  other.workload.carried_over = false;
   other.workload.recorded_with.world_size = 4;
   CHECK_FALSE(recorded_today(other)->comparable);
   CHECK(recorded_today(other)->same_buckets);

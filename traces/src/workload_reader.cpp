@@ -27,6 +27,8 @@ namespace {
 constexpr std::string_view kSchema = "ddpsim.workload/1";
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // a file is read whole
 constexpr std::size_t kMostParameters = 1'000'000;
+constexpr std::size_t kMostCollectives = 100'000;
+constexpr std::int64_t kMostCollectiveBytes = std::int64_t{1} << 50;
 constexpr std::size_t kMostSteps = 100'000;
 constexpr std::int64_t kMostCount = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMostMicroBatches = 100'000;  // as many as --accumulate takes
@@ -417,17 +419,30 @@ void WorkloadReader::read_recorded_with(const Cursor& cursor, RecordedWith& reco
 
 std::vector<RecordedCollective> WorkloadReader::read_collectives(const Cursor& list) {
   std::vector<RecordedCollective> collectives;
+  Bytes total;
+  Duration together;
   for (const Cursor& entry : list.array()) {
+    if (collectives.size() == kMostCollectives)
+      entry.fail(fmt::format("more than {} collectives in a step", kMostCollectives));
     const Object object =
         entry.object({"bytes", "launch_us", "start_us", "duration_us", "channels"});
     RecordedCollective collective;
     if (const auto bytes = need(object, "bytes")) {
-      collective.bytes = Bytes(bytes->integer(0, kMostCount));
+      collective.bytes = Bytes(bytes->integer(0, kMostCollectiveBytes));
+      total += collective.bytes;
+      if (total > Bytes(kMostCollectiveBytes))
+        bytes->fail("the collectives up to here carry more than 2^50 bytes");
     }
     // The host may enqueue, and the device begin, before the first backward kernel has started.
     if (const auto launch = need(object, "launch_us")) collective.launch = time(*launch, true);
     if (const auto start = need(object, "start_us")) collective.start = time(*start, true);
-    if (const auto length = need(object, "duration_us")) collective.duration = time(*length);
+    if (const auto length = need(object, "duration_us")) {
+      collective.duration = time(*length);
+      together += collective.duration;
+      if (together > kLongest)
+        length->fail("the collectives up to here take longer than 11 days",
+                     "Expected at most 1e12 microseconds together");
+    }
     if (const auto channels = object.optional("channels"))
       collective.channels = static_cast<int>(channels->integer(0, 1024));
     collectives.push_back(collective);

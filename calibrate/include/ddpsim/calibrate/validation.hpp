@@ -33,6 +33,8 @@ struct Figures {
   std::string kind;  ///< "a tuning curve (ddpsim.tune/1)", "an nccl-tests log" …
   std::vector<NamedFigure> rows;
   std::vector<CapFigure> caps;
+  std::vector<Bytes>
+      bucket_bytes;  ///< of the all-reduces among `rows`, on the wire; empty where not known
   /// Of a tuning curve: the cap it advises (absent inside: keep the default), if it advises one.
   std::optional<CapFigure> advised;
   std::optional<int> ranks;

@@ -20,6 +20,9 @@
 
 namespace ddpsim {
 
+/// ReportContext::bucket_setting where the recorded buckets are replayed.
+inline constexpr const char* kAsRecorded = "as recorded";
+
 /// Everything a report says beside the result itself.
 struct ReportContext {
   std::string workload;
@@ -30,6 +33,7 @@ struct ReportContext {
   NcclVersion nccl;
   Backend backend = Backend::nccl;
   std::string network = "analytic";
+  int accumulate = 1;        ///< micro-batches of a step
   double compute_scale = 1;  ///< 2: twice as fast as recorded
   double rank_slowdown = 1;  ///< 1.05: compute of these ranks takes 1.05 times as long as recorded
   RankVariation variation;

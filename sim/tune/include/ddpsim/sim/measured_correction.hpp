@@ -41,7 +41,7 @@ struct MeasuredCorrection {
 /// Absent where nothing was measured, or what was cannot be this job's (Replay::contradicted).
 std::optional<MeasuredCorrection> correct(const Job& job, const std::optional<Replay>& replay);
 
-/// The compute stream of the recorded step without communication, of the rank that takes longest, on this
+/// The compute stream of the recorded step without communication, and without its waits where those are known, of the rank that takes longest, on this
 /// job's GPU where it is as fast as it may be. No step is shorter, but for what GPUs of a kind differ.
 Duration longest_stream(const Job& job);
 /// The fastest of a kind takes 0.79 of what the slowest does: SGEMM on 392 V100s of one machine, 0.952 and

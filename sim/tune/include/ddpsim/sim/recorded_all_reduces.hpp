@@ -14,13 +14,14 @@ struct RecordedAllReduce {
 };
 
 struct RecordedAllReduces {
-  /// Several ranks were joined: a time is the shortest of the ranks', that of the last to arrive, the transfer
-  /// alone. Otherwise it is one rank's, which holds the wait for the last as well.
+  /// All ranks of the job were joined: a time is the shortest of the ranks', that of the last to arrive, the transfer
+  /// alone. Otherwise it holds the wait for the last as well.
   bool waits_apart = false;
   std::vector<RecordedAllReduce> buckets;  ///< launch order
 };
 
-/// Of every step whose all-reduces carry what those of the representative step do, on every rank.
+/// Of every step whose all-reduces carry what those of the representative step do, on every rank; where there is none,
+/// of the representative step. No list of times is empty.
 RecordedAllReduces recorded_all_reduces(const Workload& workload);
 
 }  // namespace ddpsim

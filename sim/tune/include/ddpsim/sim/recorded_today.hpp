@@ -53,7 +53,7 @@ struct RecordedToday {
   Duration predicted() const;
 };
 
-/// Recorded on as many ranks of the same GPU: its times are of the same work.
+/// Recorded on as many ranks of the same GPU, and not carried over from another: its times are of the same work.
 bool is_recorded_on(const Workload& workload, const Cluster& cluster);
 
 /// Whether a transfer may take what is predicted. Transfers alone: from the shortest to the longest

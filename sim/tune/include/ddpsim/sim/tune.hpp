@@ -99,7 +99,7 @@ struct AdviceByVersion {
 /// What would be advised if it were known what the replay of today's step misses.
 struct AdviceByCause {
   Cause cause;
-  bool set = false;  ///< false: keep the default
+  bool set = false;  ///< false: keep what runs today
   std::optional<double> bucket_cap_mb;
   std::optional<double> first_bucket_mb;
   Gain gain;

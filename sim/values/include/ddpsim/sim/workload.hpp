@@ -170,6 +170,7 @@ struct Workload : Recorded {
   /// Several ranks of one job, ascending, the representative first; empty where one was recorded.
   std::vector<RankRecording> ranks;
   std::vector<std::pair<std::string, std::string>> provenance;  ///< key, text; in file order
+  bool carried_over = false;  ///< to another GPU or batch: its times were never recorded
 };
 
 /// Which of Workload::ranks a rank of a cluster replays: its own, and where that was not recorded

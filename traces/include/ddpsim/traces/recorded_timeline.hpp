@@ -1,0 +1,13 @@
+// A recorded step drawn as a timeline, to be laid beside a simulated one.
+#pragma once
+
+#include "ddpsim/sim/timeline.hpp"
+#include "ddpsim/sim/workload.hpp"
+
+namespace ddpsim {
+
+/// Windows of compute and the reducer's all-reduces of every rank, under the names a simulated step has them; zero is
+/// the start of the representative rank's forward. One rank alone is drawn as rank 0.
+Timeline recorded_timeline(const Workload& workload);
+
+}  // namespace ddpsim
