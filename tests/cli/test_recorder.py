@@ -104,6 +104,24 @@ class Trainings(unittest.TestCase):
         self.assertEqual(self.order("plain"), self.order("resnet18"))
         self.assertEqual(self.document("autocast")["precision"], "bf16")
 
+    def test_how_steps_vary_is_kept_and_widens_the_interval(self):
+        document = self.document("resnet18")
+        periods = [step["iteration_us"] for step in document["steps"] if "iteration_us" in step]
+        windows = [step["backward_us"] for step in document["steps"] if "backward_us" in step]
+        self.assertEqual((len(periods), len(windows), len(document["steps"])), (2, 2, 4))
+        self.assertEqual(document["iteration"]["duration_us"], min(periods))
+        self.assertEqual(document["backward"]["duration_us"], min(windows))
+
+        def spread(path):
+            result = answer("simulate", path, "2xv100-nvlink", "--compute-scale", "1", "--torch", "1.13")
+            return next((one for one in result["sensitivities"] if one["source"] == "step_spread"), None)
+        found = spread(self.folder / "resnet18.json")
+        self.assertLess(found["low_us"], 0)
+        self.assertGreater(found["high_us"], 0)
+        document["steps"] = [step for step in document["steps"] if "iteration_us" not in step]
+        (self.folder / "one period.json").write_text(json.dumps(document))
+        self.assertIsNone(spread(self.folder / "one period.json"))
+
     def test_parameters_are_those_ddp_sees(self):
         self.assertEqual(len(self.document("resnet50")["parameters"]), 161)
         self.assertEqual(len(self.document("frozen")["parameters"]), 13)
