@@ -70,6 +70,8 @@ OTHERS = {"abci-v100-n1g4": "o0", "abci-v100-n8g4": "o1", "abci-a100-n1g8": "o2"
           "polaris-a100-n8g4-nccl218": "o8", "polaris-a100-n540g4-nccl221": "o9", "a100-sxm4-80gb-n1g2": "oa",
           "a100-sxm4-80gb-n1g8": "ob", "p3dn-efa-n2g1": "oc", "p3dn-efa-n2g8": "od"}
 MODELS = ("alexnet", "densenet121", "inception_v3", "resnet18", "resnet50", "resnet101", "resnext101", "vgg16")
+VARY = "How steps vary"
+KNOWN = (2, 3, 5, 8, 12, 20)  # steps
 LAB = "The lab, one_gigabit: "
 HOOK = "The lab, fp16_hook: "
 
@@ -182,6 +184,18 @@ TABLES = {
              (HOOK + "predicted beside it", "all hidden <hidden> %, <_> %; none hidden <exposed> %"))),
         Row("real DDP of a real model, recorded at one cap, others predicted", "39 points, 2 ranks, gloo",
             "median 1.5 %, worst 6.8 %; bucket bytes exact, signs right, regret 0 %", "as at the recorded cap: up to 33 %"),
+    ],
+    "How steps vary: 80 % intervals for a further step": [
+        Row("each step left out of its open trace", "{all} steps of five traces; four have 4 or 5: {few} steps",
+            "{held} held; of the short ones {few_held}", "of all: median ± 5 % {median} %, least to most of the others {range} %",
+            ((VARY, "of fewer than ten steps <few_held> of <few> "),
+             (VARY, "all traces <held> of <all> <_> % | <median> % | <range> %"))),
+        Row("the next step, from 2, 3, 5, 8, 12, 20 just before it", "{trainings} real trainings here of 40 steps, on two cores that others use",
+            "held {n2}, {n3}, {n5}, {n8}, {n12}, {n20} %; the tenth step after: {t2}, {t3}, {t5}, {t8}, {t12}, {t20} %",
+            "median ± 5 %: {m*:min} to {m*:max} %; least to most: {r*:min} to {r*:max} %",
+            ((VARY, "all, <trainings> trainings"),
+             *((VARY, f" {n} known, the next after <_> of <_> <n{n}> % | <m{n}> % | <r{n}> %") for n in KNOWN),
+             *((VARY, f" {n} known, the tenth after <_> of <_> <t{n}> %") for n in KNOWN))),
     ],
     "Estimates, where nothing was recorded": [
         Row("one V100 without DDP → DDP on another V100", "ResNet-50, two open traces", "buckets exact, ready within 3.6 ms of 66",

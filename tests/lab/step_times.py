@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How the steps of real trainings vary: small models under real DistributedDataParallel over gloo, step by step.
 
-    tests/lab/step_times.py -o tests/lab/measured/step_times.csv        28 recordings of 40 steps, about four minutes
+    tests/lab/step_times.py -o tests/lab/measured/step_times.csv        28 recordings of 40 steps, two to three minutes
 
 Each recording is a job of its own: its ranks share this machine's cores with each other and with whatever else runs here, and
 nothing is pinned or raised in priority, as on the machines people train on. A row per rank: the periods in the order of the
@@ -77,7 +77,11 @@ def record(python, name, batch, world):
         job = [python, __file__, "--train", name, str(batch)]
         ranks = [subprocess.Popen([*job, str(rank), str(world), folder], env=environment, stdout=subprocess.PIPE, text=True)
                  for rank in range(world)]
-        said = [rank.communicate(timeout=120)[0] for rank in ranks]
+        try:
+            said = [rank.communicate(timeout=120)[0] for rank in ranks]
+        finally:
+            for rank in ranks:
+                rank.kill()
     if any(rank.returncode for rank in ranks):
         sys.exit(f"step_times: {name}, batch {batch}, {world} ranks: a rank failed")
     return [[name, batch, world, rank, steps.strip()] for rank, steps in enumerate(said)]
@@ -91,6 +95,8 @@ def main():
     if arguments.train:
         name, batch, rank, world, folder = arguments.train
         return train(name, int(batch), int(rank), int(world), folder)
+    if arguments.output is None:
+        parser.error("-o FILE is needed")
     python = python_with_torch()
     if python is None:
         print("step_times: no python3 here has PyTorch (scripts/setup.sh --torch installs it)")
