@@ -78,9 +78,6 @@ class Misplaced(unittest.TestCase):
                 (["allreduce", "resnet50@V100"],
                  '"resnet50@V100" is a workload, where a cluster is expected. ddpsim tune '
                  "resnet50@V100 CLUSTER takes both"),
-                (["calibrate", "job.json", "--cluster", "dgx1v", "-o", "lab.json"],
-                 '"job.json" is a workload, where a log is expected. LOG is what all_reduce_perf '
-                 "(nccl-tests) printed on the cluster"),
                 (["calibrate", "dgx1v", "--cluster", "dgx1v", "-o", "lab.json"],
                  '"dgx1v" is a cluster, where a log is expected. Name it with --cluster, and the logs '
                  "taken on it as LOG"),
