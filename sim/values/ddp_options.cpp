@@ -21,6 +21,7 @@ constexpr TorchVersion kOneBucketAtFirst{1, 12};      // pull request 72843
 constexpr TorchVersion kExplicitCapIsFirstCap{2, 5};  // pull request 121640
 constexpr TorchVersion kLastRoundRobin{1, 13};        // _round_robin_process_groups, removed in 2.0
 constexpr TorchVersion kCapList{2, 11};               // pull request 169026
+constexpr TorchVersion kFirstBelowCap{2, 12};         // pull request 175217
 
 /// int(mb * 1024 * 1024), as distributed.py computes it; saturates at 63 bits.
 Bytes bytes_of_mib(double mib) {
@@ -124,6 +125,10 @@ BucketLimits bucket_limits(const DdpOptions& options) {
   // One bucket for everything, since these buckets serve a single step before the rebuild.
   if (!never_rebuilds && torch >= kOneBucketAtFirst && options.bucket_cap_mb_list.empty())
     result.construction = {Bytes::max()};
+  // From then on a first bucket of the cap's size or more is none, but for the rebuild.
+  if (never_rebuilds && torch >= kFirstBelowCap && options.bucket_cap_mb_list.empty() &&
+      limits.front() >= limits.back())
+    result.construction = {limits.back()};
   if (!never_rebuilds) result.rebuilt_from = options.static_graph ? 3 : 2;
   return result;
 }

@@ -23,11 +23,3 @@ def assigned(folder, tensors, limits, tensor_indices=None, sparse=()):
     if ready is None:
         buckets.reverse()
     return buckets
-
-
-def canonical(buckets, is_tail):
-    """Buckets with the trailing ones, whose order the function leaves open, in a fixed order."""
-    tail = len(buckets)
-    while tail > 0 and is_tail(tail - 1):
-        tail -= 1
-    return buckets[:tail], sorted(buckets[tail:])

@@ -51,6 +51,22 @@ TEST_CASE("DDP options: from 2.5 on a cap that is passed holds for the first buc
         std::vector<Bytes>{3_MiB, 25_MiB});
 }
 
+TEST_CASE(
+    "DDP options: from 2.12 on buckets as constructed know no first one that is not the smaller") {
+  const auto with = [](TorchVersion torch, double first_mb) {
+    return bucket_limits(
+        {.torch = torch, .first_bucket_mb = first_mb, .find_unused_parameters = true});
+  };
+  CHECK(with({2, 11}, 30).construction == std::vector<Bytes>{30_MiB, 25_MiB});
+  CHECK(with({2, 12}, 30).construction == std::vector<Bytes>{25_MiB});
+  CHECK(with({2, 12}, 24).construction == std::vector<Bytes>{24_MiB, 25_MiB});
+  CHECK(bucket_limits({.torch = {2, 12}, .first_bucket_mb = 30}).rebuild ==
+        std::vector<Bytes>{30_MiB, 25_MiB});
+  CHECK(bucket_limits(
+            {.torch = {2, 12}, .bucket_cap_mb_list = {3, 5, 2}, .find_unused_parameters = true})
+            .construction == std::vector<Bytes>{3_MiB, 5_MiB, 2_MiB});
+}
+
 TEST_CASE("DDP options: a list of caps is taken as it is, from the first iteration on") {
   const BucketLimits limits = bucket_limits({.torch = {2, 11}, .bucket_cap_mb_list = {3, 5, 7}});
   CHECK(limits.construction == std::vector<Bytes>{3_MiB, 5_MiB, 7_MiB});
