@@ -145,9 +145,7 @@ def fake_torch(gpu, version="2.8.0+cu128", device="cuda:0", post_accumulate=True
         def __init__(self, module, **options):
             super().__init__(module=module)
             self.module, self.process_group = module, "group"
-            vars(self).update({"bucket_bytes_cap": 25 * 2**20, "bucket_bytes_cap_default": True,
-                               "find_unused_parameters": False, "static_graph": False,
-                               "gradient_as_bucket_view": False, "broadcast_buffers": True, **options})
+            vars(self).update(options)
 
         def forward(self, *arguments, **keywords):
             return self.module(*arguments, **keywords)

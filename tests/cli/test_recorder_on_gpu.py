@@ -121,18 +121,6 @@ class OnGpu(unittest.TestCase):
                 self.assertEqual(document["provenance"]["bucket_bytes"], "400 800")
                 self.assertEqual(document["provenance"]["ddp_options"], "defaults")
 
-    def test_options_of_ddp_are_handed_on(self):
-        recording = Recording(self, ddp={"bucket_bytes_cap": 10 * 2**20, "bucket_bytes_cap_default": False,
-                                         "gradient_as_bucket_view": True, "broadcast_buffers": False})
-        recording.run()
-        self.assertIn("--torch 2.8 --bucket-cap-mb 10 --gradient-as-bucket-view --no-broadcast-buffers", recording.said)
-        explicit = Recording(self, ddp={"bucket_bytes_cap_default": False})  # 25 given is not 25 by default
-        explicit.run()
-        self.assertIn("--bucket-cap-mb 25", explicit.said)
-        several = Recording(self, ddp={"bucket_bytes_cap_list": [2**19, 2**25], "bucket_bytes_cap_default": False})
-        several.run()
-        self.assertIn("--bucket-cap-mb-list 0.5,32\n", several.said)
-
     def test_a_rank_of_several_has_a_file_of_its_own(self):
         recording = Recording(self, ddp={})
         recording.torch.world, recording.torch.rank = 4, 2
@@ -165,6 +153,15 @@ class OnGpu(unittest.TestCase):
         self.assertEqual(document["iteration"]["duration_us"], 772)  # one of three, and the optimizer
         self.assertEqual(document["samples_per_step"], 96)
         self.assertIn("--accumulate 3", recording.said)
+
+    def test_accumulated_backwards_of_a_slow_step_leave_something_of_a_fast_one(self):
+        recording = Recording(self, backwards=3)
+
+        def slow_where_recorded(k):
+            recording.job.FORWARD_US = 3000 if k in (4, 6) else 300
+        recording.run(during=slow_where_recorded)
+        # Of 3 (3000 + 422) + 50 us two backwards are not the last; of 3 (300 + 422) + 50 so much remains.
+        self.assertAlmostEqual(recording.document()["iteration"]["duration_us"], 2216 * (1 - 6844 / 10316), places=2)
 
     def test_a_parameter_without_a_gradient_is_not_ready(self):
         recording = Recording(self)

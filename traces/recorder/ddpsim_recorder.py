@@ -790,7 +790,7 @@ class Report:
                  for i, at, copied in times.ready]
         document["backward"] = {"duration_us": times.backward, "ready": ready}
         document["optimizer"] = {"duration_us": times.optimizer}
-        document["iteration"] = {"duration_us": self.step - times.other_passes}
+        document["iteration"] = {"duration_us": self.of_one_pass(self.step)}
         if job.on_gpu:  # on a CPU host and compute are one
             document["host"] = {"ready_us": times.host}
         if model.buffers:
@@ -800,9 +800,14 @@ class Report:
         document["provenance"] = self.provenance()
         return document
 
+    def of_one_pass(self, step):
+        """A step without its other passes: their share of the step they were recorded in, which may have been a slow one."""
+        others = self.times.other_passes
+        return step * (1 - others / self.times.step) if others else step
+
     def steps(self):
         """How steps vary: periods of those without the recorder, windows of those with it."""
-        for_each = [{"iteration_us": step - self.times.other_passes} for step in self.plain_steps]
+        for_each = [{"iteration_us": self.of_one_pass(step)} for step in self.plain_steps]
         for times in self.all:
             forward = {"forward_us": times.forward} if times.forward is not None else {}
             for_each.append({**forward, "backward_us": times.backward})
@@ -835,7 +840,7 @@ class Report:
             facts["rank"] = str(job.rank)
         if times.passes > 1:
             facts["accumulation"] = (f"{times.passes} backwards a step: the last is recorded, the others' "
-                                     f"{number(times.other_passes)} us are not in the iteration")
+                                     f"{number(self.step - self.of_one_pass(self.step))} us are not in the iteration")
         facts.update(self.model.provenance())
         if self.ddp is not None:
             facts["ddp_options"] = " ".join(ddp_options(self.ddp)) or "defaults"
@@ -853,10 +858,17 @@ def ddp_options(ddp):
     cap = getattr(ddp, "bucket_bytes_cap", None)
     caps = getattr(ddp, "bucket_bytes_cap_list", None)  # 2.11
     default = getattr(ddp, "bucket_bytes_cap_default", cap == 25 * 2**20)  # 2.5 knows whether it was given
+    first = getattr(torch.distributed, "_DEFAULT_FIRST_BUCKET_BYTES", 2**20)
+    config = getattr(ddp, "_bucket_config", None)
+    if config is not None:  # 2.12, whose default is not called so where the first bucket is no smaller
+        first = config.first_bucket_bytes_cap
+        default = first != cap
     if caps:
         yield "--bucket-cap-mb-list " + ",".join(map(mib, caps))
     elif cap is not None and not default:
         yield "--bucket-cap-mb " + mib(cap)
+    if first != 2**20 and not caps and (default or not hasattr(ddp, "bucket_bytes_cap_default")):
+        yield "--first-bucket-mb " + mib(first)
     for attribute, wanted, option in (("find_unused_parameters", True, "--find-unused-parameters"),
                                       ("static_graph", True, "--static-graph"),
                                       ("gradient_as_bucket_view", True, "--gradient-as-bucket-view"),
