@@ -1,23 +1,38 @@
 #!/usr/bin/env bash
 # Installs what building ddpsim needs and this machine lacks. --tests: what its tests need as well; --torch: PyTorch for
-# the tests of the recorder (Debian 12: 1.13 for CPUs, 59 MB to download); --real: gloo and libtorch, with which ddpsim-real
-# runs real reducers on a CPU, what its lab of shaped links needs, and a launcher (mpirun).
+# the tests that train (Debian 12: 1.13 for CPUs, 59 MB to download), and beside it, where pip finds it, a newer one for
+# CPUs in build/torch (192 MB); --real: gloo and libtorch, with which ddpsim-real runs real reducers on a CPU, what its lab
+# of shaped links needs, and a launcher (mpirun).
 set -euo pipefail
 
 # package, and the command that shows it is there even when it came by another road ("-": ask dpkg)
 needed=(g++ g++  cmake cmake  ninja-build ninja  nlohmann-json3-dev -  libfmt-dev -  libcli11-dev -
         libsimdjson-dev -  zlib1g-dev -  libsqlite3-dev -  libprotozero-dev -  libboost-dev -
         libpugixml-dev -  libeigen3-dev -)
+newer_torch=
 for option; do
   case $option in
     --tests)
       needed+=(doctest-dev -  libbenchmark-dev -  python3 python3  protobuf-compiler protoc
                ccache ccache  clang clang++  libclang-rt-dev -  clang-format clang-format  clang-tidy clang-tidy) ;;
-    --torch) needed+=(python3-torch -  python3-torchvision -) ;;
+    --torch) needed+=(python3-torch -  python3-torchvision -); newer_torch=2.13.0 ;;
     --real) needed+=(libgloo-dev -  libtorch-dev -  iproute2 -  util-linux unshare  openmpi-bin mpirun) ;;
     *) echo "usage: scripts/setup.sh [--tests] [--torch] [--real]" >&2; exit 2 ;;
   esac
 done
+
+# Not Debian's: in an environment of its own, which tests look for. Without it they train with the other alone.
+install_newer_torch() {
+  local place; place=$(cd "$(dirname "$0")/.." && pwd)/build/torch/$newer_torch
+  [[ -x $place/bin/python ]] && "$place/bin/python" -W ignore -c 'import torch' 2>/dev/null && return
+  echo "setup: installing PyTorch $newer_torch for CPUs in $place"
+  mkdir -p "${place%/*}"
+  python3 -m venv "$place" &&
+    "$place/bin/pip" install -qq --retries 1 "torch==$newer_torch" && return
+  rm -rf "$place"
+  echo "setup: PyTorch $newer_torch could not be installed; tests that train do so with Debian's alone"
+}
+[[ -z $newer_torch ]] || install_newer_torch
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   echo "setup: no apt here, so nothing was installed. Needed: a C++20 compiler (GCC 12 or clang 14),"

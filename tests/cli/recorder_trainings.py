@@ -19,14 +19,10 @@ from torch import nn  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 from ddpsim_recorder import HostClock, Recorder  # noqa: E402
+from torch_resnet import resnet  # noqa: E402
 
 DDP = nn.parallel.DistributedDataParallel
 WARMUP, STEPS = 2, 1
-
-
-def resnet(depth):
-    import torchvision
-    return getattr(torchvision.models, f"resnet{depth}")()
 
 
 class Transformer(nn.Module):

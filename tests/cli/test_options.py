@@ -259,10 +259,9 @@ class Echo(OnTheTinyJob):
                          f"ddpsim tune w.json '{CLUSTER}' --torch 2.11")
 
     def test_tune_offers_its_own_cap_with_a_timeline(self):
-        # Keeping the default, it drops the cap it was asked about.
+        # Keeping today's cap, it offers that.
         self.assertEqual(self.next_command("tune", "--bucket-cap-mb", "7", "--accumulate", "2"),
-                         f"ddpsim simulate w.json '{CLUSTER}' --accumulate 2 --timeline step.pftrace")
-
+                         f"ddpsim simulate w.json '{CLUSTER}' --bucket-cap-mb 7 --accumulate 2 --timeline step.pftrace")
 
     def test_compare_offers_the_fastest_cluster_with_what_was_said_of_its_gpu(self):
         outcome = ddpsim("compare", "w.json", CLUSTER, "node:1 gpu:2xA100 nvlink:6x25GBps:mesh", "--accumulate", "2",

@@ -1,7 +1,6 @@
 """The recorder in real trainings, against what torch's own DistributedDataParallel logs about them."""
 
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -9,18 +8,17 @@ import tempfile
 import unittest
 
 from command import ROOT, answer, ddpsim
-from torch_python import python_with_torch
+from torch_python import ENVIRONMENT, python_with_torch, pythons_with_torch
 
 HERE = pathlib.Path(__file__).resolve().parent
 RECORDER = ROOT / "traces" / "recorder" / "ddpsim_recorder.py"
 ALONE = ["resnet18", "resnet50", "frozen", "transformer", "unused", "ignored", "sparse", "accumulated", "plain", "reentrant",
          "checkpointed", "autocast", "deadlines", "evaluated", "numbers", "stolen", "unwritable"]
 PYTHON = python_with_torch("torchvision")
-ENVIRONMENT = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def trainings(folder, cases, rank=0, world=1):
-    return subprocess.Popen([PYTHON, str(HERE / "recorder_trainings.py"), str(folder), *cases], text=True,
+def trainings(python, folder, cases, rank=0, world=1):
+    return subprocess.Popen([python, str(HERE / "recorder_trainings.py"), str(folder), *cases], text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             env={**ENVIRONMENT, "RANK": str(rank), "WORLD_SIZE": str(world)})
 
@@ -31,16 +29,17 @@ def result(process):
     return {facts["case"]: facts for facts in map(json.loads, out.splitlines())}, err
 
 
-@unittest.skipUnless(PYTHON, "no python3 here has PyTorch and torchvision (scripts/setup.sh --torch installs them)")
-class Trainings(unittest.TestCase):
+class Trainings:
+    """Under each PyTorch found: the classes below."""
+
     @classmethod
     def setUpClass(cls):
         scratch = tempfile.TemporaryDirectory()
         cls.addClassCleanup(scratch.cleanup)
         cls.folder = pathlib.Path(scratch.name)
         (cls.folder / "two").mkdir()
-        alone = trainings(cls.folder, ALONE)
-        pair = [trainings(cls.folder / "two", ["transformer"], rank, 2) for rank in range(2)]
+        alone = trainings(cls.python, cls.folder, ALONE)
+        pair = [trainings(cls.python, cls.folder / "two", ["transformer"], rank, 2) for rank in range(2)]
         cls.facts, cls.said = result(alone)
         cls.pair = [result(process)[0]["transformer"] for process in pair]
 
@@ -60,7 +59,7 @@ class Trainings(unittest.TestCase):
         options = {"resnet50": ["--bucket-cap-mb", "10"], "transformer": ["--bucket-cap-mb", "1.5"]}
         for case in ("resnet18", "resnet50", "frozen", "transformer", "accumulated", "sparse", "ignored"):
             with self.subTest(case):
-                buckets = answer("buckets", self.folder / f"{case}.json", "--torch", "1.13", *options.get(case, []))
+                buckets = answer("buckets", self.folder / f"{case}.json", "--torch", self.version, *options.get(case, []))
                 self.assertTrue(self.facts[case]["buckets"])
                 self.assertEqual([bucket["bytes"] for bucket in buckets["buckets"]], self.facts[case]["buckets"])
                 logged = " ".join(map(str, self.facts[case]["buckets"]))
@@ -79,8 +78,8 @@ class Trainings(unittest.TestCase):
             outcome = ddpsim("import", path, "-o", again)
             self.assertEqual(outcome.code, 0, outcome.err)
             self.assertEqual(path.read_text(), again.read_text(), "import changed the file")
-            answer("simulate", path, "2xv100-nvlink", "--compute-scale", "1", "--torch", "1.13")
-        answer("tune", self.folder / "plain.json", "2xv100-nvlink", "--compute-scale", "1", "--torch", "1.13")
+            answer("simulate", path, "2xv100-nvlink", "--compute-scale", "1", "--torch", self.version)
+        answer("tune", self.folder / "plain.json", "2xv100-nvlink", "--compute-scale", "1", "--torch", self.version)
         outcome = ddpsim("simulate", self.folder / "plain.json", "2xv100-nvlink")
         self.assertEqual(outcome.code, 3, "a CPU's times were taken for a GPU's")
         self.assertIn("recorded on CPU", outcome.err)
@@ -182,6 +181,11 @@ class Trainings(unittest.TestCase):
     def test_a_file_that_cannot_be_written_is_said_and_leaves_nothing(self):
         self.assertIn("cannot be written", self.facts["unwritable"]["problem"])
         self.assertEqual([path.name for path in self.folder.rglob("*.tmp")], [])
+
+
+for release, interpreter in pythons_with_torch().items():
+    name = "TrainingsUnder" + release.replace(".", "_")
+    globals()[name] = type(name, (Trainings, unittest.TestCase), {"version": release, "python": interpreter})
 
 
 MANY = """

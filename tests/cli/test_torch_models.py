@@ -1,5 +1,5 @@
 """The catalogue against PyTorch: names, shapes, definition order, and the order in which one real
-backward finishes the gradients, for every model the python3 here can build."""
+backward finishes the gradients, for every model that a PyTorch here can build."""
 
 import json
 import pathlib
@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from command import answer, ddpsim
-from test_real_torch import python_with_torch
+from torch_python import pythons_with_torch
 
 BUILDER = pathlib.Path(__file__).with_name("torch_models.py")
 FIXED = {30522, 50257, 32768, 512, 1024, 2}  # rows of embeddings, which narrowing leaves alone
@@ -21,9 +21,13 @@ def parameters_of(model):
 
 class TorchModels(unittest.TestCase):
     def test_every_model(self):
-        python = python_with_torch()
-        if python is None:
+        pythons = pythons_with_torch()
+        if not pythons:
             self.skipTest("no python3 here has PyTorch")
+        for version, python in pythons.items():
+            self.compare(version, python)
+
+    def compare(self, version, python):
         models = [row["name"] for row in answer("list")["models"]]
         vision = subprocess.run([python, "-c", "import torchvision"], capture_output=True)
         if vision.returncode != 0:
@@ -34,7 +38,7 @@ class TorchModels(unittest.TestCase):
         self.assertEqual(len(lines), len(models))
         for line in lines:
             truth = json.loads(line)
-            with self.subTest(model=truth["name"]):
+            with self.subTest(version, model=truth["name"]):
                 ours = parameters_of(truth["name"])
                 self.assertEqual([p["name"] for p in ours["parameters"]], truth["names"])
                 for parameter, shape in zip(ours["parameters"], truth["shapes"]):

@@ -1,19 +1,38 @@
-"""A Python here that has PyTorch, which need not be the one that runs the tests."""
+"""Pythons here that have PyTorch, which need not be the one that runs the tests."""
 
 import functools
+import os
 import pathlib
 import shutil
 import subprocess
 import sys
 
-PROBE = "import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROBE = """
+import importlib.util, sys
+if not all(map(importlib.util.find_spec, sys.argv[1:])):
+    sys.exit(1)
+import torch
+print("torch", torch.__version__)
+"""
+# How tests run one: on one core, talking to this machine alone.
+ENVIRONMENT = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 @functools.lru_cache(maxsize=None)
-def python_with_torch(*packages):
-    for python in dict.fromkeys([sys.executable, shutil.which("python3"), "/usr/bin/python3"]):
+def pythons_with_torch(*packages):
+    """{"1.13": python, …}: one for each release found, beginning with the nearest; scripts/setup.sh --torch adds some."""
+    installed = sorted(map(str, (ROOT / "build" / "torch").glob("*/bin/python")))
+    found = {}
+    for python in dict.fromkeys([sys.executable, shutil.which("python3"), "/usr/bin/python3", *installed]):
         if python is None or not pathlib.Path(python).exists():
             continue
-        if subprocess.run([python, "-c", PROBE, "torch", *packages], capture_output=True).returncode == 0:
-            return python
-    return None
+        probe = subprocess.run([python, "-c", PROBE, "torch", *packages], capture_output=True, text=True)
+        if probe.returncode == 0:
+            version = probe.stdout.split()[-1].split(".")
+            found.setdefault(".".join(version[:2]), python)
+    return found
+
+
+def python_with_torch(*packages):
+    return next(iter(pythons_with_torch(*packages).values()), None)

@@ -1,0 +1,140 @@
+"""DDP's own log, torch.profiler and the recorder on the same small trainings, against `buckets` and `simulate`, to the byte:
+each combination of caps, first buckets, flags and dtypes in ddp_trainings.py, under every PyTorch found here."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from command import TORCH_SIZES, answer, ddpsim
+from torch_python import ENVIRONMENT, pythons_with_torch
+
+TRAININGS = pathlib.Path(__file__).with_name("ddp_trainings.py")
+OF_BUCKETS = ("--torch", "--bucket-cap-mb", "--bucket-cap-mb-list", "--first-bucket-mb")
+OF_STEPS = ("--accumulate",)
+FLAGS = ("--find-unused-parameters", "--static-graph")
+FLAGS_OF_STEPS = ("--gradient-as-bucket-view", "--no-broadcast-buffers")
+
+
+def options_said(case):
+    """What the recorder tells its user to pass on: for `buckets`, and what `simulate` takes beside."""
+    words = iter(case["said"].partition(" CLUSTER ")[2].split())
+    buckets, beside = [], []
+    for word in words:
+        if word in OF_BUCKETS + OF_STEPS:
+            (buckets if word in OF_BUCKETS else beside).extend((word, next(words)))
+        elif word in FLAGS + FLAGS_OF_STEPS:
+            (buckets if word in FLAGS else beside).append(word)
+    return buckets, beside
+
+
+def local_used_map(case, iteration):
+    """Where unused parameters are looked for, DDP all-reduces a number per parameter, too."""
+    ddp = case["options"]
+    searched = iteration == 1 if ddp.get("static_graph") else ddp.get("find_unused_parameters")
+    return [case["parameters"]] if searched else []
+
+
+class Trained:
+    """Under each PyTorch found: the classes below."""
+
+    @classmethod
+    def setUpClass(cls):
+        scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.folder = pathlib.Path(scratch.name)
+        ranks = []
+        for rank in range(2):  # into files: none waits until it is read
+            with open(cls.folder / f"said-{rank}", "w") as said, open(cls.folder / f"told-{rank}", "w") as told:
+                ranks.append(subprocess.Popen([cls.python, str(TRAININGS), scratch.name, str(rank)], env=ENVIRONMENT,
+                                              stdout=told, stderr=said))
+        codes = [rank.wait(timeout=600) for rank in ranks]
+        assert codes == [0, 0], "".join((cls.folder / f"said-{rank}").read_text()[-2000:] for rank in range(2))
+        cls.cases = [json.loads(line) for line in (cls.folder / "told-0").read_text().splitlines()]
+
+    def each_case(self):
+        self.assertGreaterEqual(len(self.cases), 100)
+        for case in self.cases:
+            yield case, self.folder / case["file"], self.subTest(case["file"], **case["options"], unused=case["unused"])
+
+    def test_first_and_later_buckets_are_those_ddp_logged(self):
+        for case, path, named in self.each_case():
+            with named:
+                options, _ = options_said(case)
+                for order, logged in (("definition", case["built"]), ("ready", case["rebuilt"] or case["built"])):
+                    buckets = answer("buckets", path, *options, "--order", order)["buckets"]
+                    self.assertEqual([bucket["bytes"] for bucket in buckets], logged, order)
+
+    def test_of_the_options_passed_the_recorder_hands_on_all(self):
+        for case, _, named in self.each_case():
+            with named:
+                buckets, beside = options_said(case)
+                self.assertEqual(buckets[:2], ["--torch", self.version])
+                ddp = case["options"]
+                self.assertEqual([word for word in buckets + beside if word in FLAGS + FLAGS_OF_STEPS],
+                                 [option for option in FLAGS + FLAGS_OF_STEPS if ddp.get(
+                                     option[2:].replace("no-", "").replace("-", "_"), option.startswith("--no-"))
+                                  != option.startswith("--no-")])
+                self.assertEqual("--accumulate" in beside, ddp["no_sync"] > 0)
+
+    def test_each_iteration_reduces_what_the_profiler_saw(self):
+        for case, path, named in self.each_case():
+            with named:
+                options, beside = options_said(case)
+                parameters = json.loads(path.read_text())["parameters"]
+                for iteration, seen in enumerate(case["iterations"], 1):
+                    step = answer("simulate", path, "2xv100-nvlink", "--compute-scale", "1", "--iterations", str(iteration),
+                                  *options, *beside)
+                    elements = [bucket["bytes"] // TORCH_SIZES[parameters[bucket["parameter_indices"][0]]["dtype"]]
+                                for bucket in step["buckets"]]
+                    # Two threads of gloo's begin all-reduces: by size.
+                    self.assertEqual(sorted(elements + local_used_map(case, iteration)), sorted(seen["reduced"]), iteration)
+                    if not case["options"].get("gradient_as_bucket_view"):  # copied out bucket by bucket
+                        members = [index for bucket in step["buckets"] for index in bucket["parameter_indices"]]
+                        self.assertEqual([parameters[index]["shape"][0] for index in members], seen["copied"],
+                                         iteration)
+
+    def test_the_recorder_sees_the_order_that_profiler_and_ddp_saw(self):
+        for case, path, named in self.each_case():
+            with named:
+                self.assertIsNone(case["problem"])
+                document = json.loads(path.read_text())
+                self.assertEqual(document["recorded_with"]["world_size"], 2)
+                self.assertEqual(document["provenance"]["bucket_bytes"],
+                                 " ".join(map(str, case["rebuilt"] or case["built"])))
+                self.assertEqual(document["buffers"], [{"dtype": "float32", "bytes": 12, "tensors": 1}])
+                shapes = [parameter["shape"][0] for parameter in document["parameters"]]
+                self.assertEqual(len(shapes), case["parameters"])
+                order = [entry["parameter"] for entry in document["backward"]["ready"]]
+                self.assertEqual(sorted(set(range(len(shapes))) - set(order)), case["unused"])
+                last = case["iterations"][-1]["gradients"]
+                self.assertEqual(last[-len(order):], [shapes[parameter] for parameter in order])
+                self.assertEqual(len(last), len(order) * (1 + case["options"]["no_sync"]))
+                if case["order"]:
+                    self.assertEqual(case["order"], order)
+
+    def test_the_log_itself_is_read(self):
+        log = self.folder / "ddp-log.json"
+        for order in ("ready", "definition"):
+            self.assertTrue(answer("buckets", log, "--torch", self.version, "--order", order)["logged"]["match"], order)
+        document = json.loads(ddpsim("import", log).out)
+        order = [entry["parameter"] for entry in document["backward"]["ready"]]
+        said = json.loads(log.read_text())["rebuilt_per_bucket_param_indices"]
+        self.assertEqual(order, [int(index) for index in said.replace(",", " ").split()])
+        self.assertEqual(document["parameters"][order[0]]["name"], "fc.bias")
+
+
+if not pythons_with_torch():
+    class WithoutTorch(unittest.TestCase):
+        @unittest.skip("no python3 here has PyTorch (scripts/setup.sh --torch installs it)")
+        def test_nothing(self):
+            pass
+
+for release, interpreter in pythons_with_torch().items():
+    name = "TrainedUnder" + release.replace(".", "_")
+    globals()[name] = type(name, (Trained, unittest.TestCase), {"version": release, "python": interpreter})
+
+
+if __name__ == "__main__":
+    unittest.main()
