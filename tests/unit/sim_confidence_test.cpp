@@ -210,7 +210,8 @@ TEST_CASE(
   const Confidence wide = spread(980_us, 1100_us);
   CHECK(wide.low_percent == doctest::Approx(-2));
   CHECK(wide.high_percent == doctest::Approx(10));
-  CHECK(wide.because[1] == "of 12 steps measured, four in five further ones lie -2.0 to +10.0 % from the median");
+  CHECK(wide.because[1] ==
+        "of 12 steps measured, four in five further ones lie -2.0 to +10.0 % from the median");
   CHECK(spread(999_us, 1001_us).low_percent == doctest::Approx(-0.5));
   CHECK(spread(999_us, 1001_us).high_percent == doctest::Approx(0.5));
 }
