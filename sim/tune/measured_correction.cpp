@@ -39,7 +39,7 @@ class FactorSearch {
   FactorSearch(const Job& job, Explanation given, Cause cause, double least, double most,
                Duration measured)
       : job_(job),
-        given_(std::move(given)),
+        given_(given),
         cause_(cause),
         least_(least),
         most_(most),
@@ -54,7 +54,7 @@ class FactorSearch {
     if (step(far) == step(given_)) return given_;  // nothing of the step hangs on it
     const bool out_of_reach = !reached(far);
     if (out_of_reach) target_ = step(far);
-    return narrow(given_, std::move(far), out_of_reach);
+    return narrow(given_, far, out_of_reach);
   }
 
  private:
@@ -89,7 +89,7 @@ class FactorSearch {
       if (middle == to) continue;
       Explanation tried = at(middle);
       if (step(tried) == target_ && !to_the_end) return tried;
-      (reached(tried) ? far : near) = std::move(tried);
+      (reached(tried) ? far : near) = tried;
     }
     return off(near) < off(far) ? near : far;
   }

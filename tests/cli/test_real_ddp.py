@@ -13,8 +13,10 @@ from torch_python import ENVIRONMENT, pythons_with_torch
 TRAININGS = pathlib.Path(__file__).with_name("ddp_trainings.py")
 OF_BUCKETS = ("--torch", "--bucket-cap-mb", "--bucket-cap-mb-list", "--first-bucket-mb")
 OF_STEPS = ("--accumulate",)
-FLAGS = ("--find-unused-parameters", "--static-graph")
-FLAGS_OF_STEPS = ("--gradient-as-bucket-view", "--no-broadcast-buffers")
+FLAGS = {"--find-unused-parameters": ("find_unused_parameters", True), "--static-graph": ("static_graph", True)}
+FLAGS_OF_STEPS = {"--gradient-as-bucket-view": ("gradient_as_bucket_view", True),
+                  "--no-broadcast-buffers": ("broadcast_buffers", False)}
+ALL_FLAGS = FLAGS | FLAGS_OF_STEPS
 
 
 def options_said(case):
@@ -24,7 +26,7 @@ def options_said(case):
     for word in words:
         if word in OF_BUCKETS + OF_STEPS:
             (buckets if word in OF_BUCKETS else beside).extend((word, next(words)))
-        elif word in FLAGS + FLAGS_OF_STEPS:
+        elif word in ALL_FLAGS:
             (buckets if word in FLAGS else beside).append(word)
     return buckets, beside
 
@@ -72,10 +74,9 @@ class Trained:
                 buckets, beside = options_said(case)
                 self.assertEqual(buckets[:2], ["--torch", self.version])
                 ddp = case["options"]
-                self.assertEqual([word for word in buckets + beside if word in FLAGS + FLAGS_OF_STEPS],
-                                 [option for option in FLAGS + FLAGS_OF_STEPS if ddp.get(
-                                     option[2:].replace("no-", "").replace("-", "_"), option.startswith("--no-"))
-                                  != option.startswith("--no-")])
+                self.assertEqual([word for word in buckets + beside if word in ALL_FLAGS],
+                                 [option for option, (name, value) in ALL_FLAGS.items()
+                                  if ddp.get(name, not value) == value])
                 self.assertEqual("--accumulate" in beside, ddp["no_sync"] > 0)
 
     def test_each_iteration_reduces_what_the_profiler_saw(self):
