@@ -88,7 +88,10 @@ TEST_CASE("other schemes: a name settles it, in ranges, nodes, modules and files
        "FSDP 2"},
       {"python_function", "horovod/torch/optimizer.py(80): step", "Horovod ran"},
       {"user_annotation", "HOROVOD_ALLREDUCE", "Horovod ran"}};
-  for (const auto& [category, name, said] : named) {
+  for (const auto& row : named) {
+    const std::string& category = row[0];
+    const std::string& name = row[1];
+    const std::string& said = row[2];
     CAPTURE(name);
     CHECK(mentions(
         complaint_of([&] {
@@ -101,7 +104,9 @@ TEST_CASE("other schemes: a name settles it, in ranges, nodes, modules and files
       {"/opt/site/deepspeed/runtime/engine.py(1): step", "by DeepSpeed's ZeRO 1 or 2"},
       {"megatron/core/distributed/param_and_grad_buffer.py(9): start",
        "by Megatron-LM's distributed"}};
-  for (const auto& [name, said] : sharding) {
+  for (const auto& row : sharding) {
+    const std::string& name = row[0];
+    const std::string& said = row[1];
     CAPTURE(name);
     CHECK(mentions(complaint_of([&] {
                      step_with({"reduce_scatter_tensor"})
