@@ -35,21 +35,22 @@ void write_point(JsonWriter& json, const CurvePoint& point) {
   json.end_object();
 }
 
-/// What is done where nothing is set.
-const char* kept_action(const std::optional<Today>& today) {
-  return today ? "keep today" : "keep default";
+/// Of AdviceByVersion or AdviceByCause, which have begun their object.
+template <typename Advice>
+void write_setting(JsonWriter& json, const Advice& advice, const std::optional<Today>& today) {
+  json.key("action").string(advice.set ? "set" : today ? "keep today" : "keep default");
+  json.key("bucket_cap_mb").number(advice.bucket_cap_mb);
+  json.key("first_bucket_mb").number(advice.first_bucket_mb);
+  json.key("gain_us");
+  write_gain(json, advice.gain);
+  json.end_object();
 }
 
 void write_advice(JsonWriter& json, const AdviceByCause& advice,
                   const std::optional<Today>& today) {
   json.begin_object(Layout::line);
   json.key("cause").string(name_of(advice.cause));
-  json.key("action").string(advice.set ? "set" : kept_action(today));
-  json.key("bucket_cap_mb").number(advice.bucket_cap_mb);
-  json.key("first_bucket_mb").number(advice.first_bucket_mb);
-  json.key("gain_us");
-  write_gain(json, advice.gain);
-  json.end_object();
+  write_setting(json, advice, today);
 }
 
 /// `setting`: options that give the recorded buckets.
@@ -78,12 +79,7 @@ void write_advice(JsonWriter& json, const AdviceByVersion& advice,
   json.string(to_string(versions.oldest_nccl));
   json.string(to_string(versions.newest_nccl));
   json.end_array();
-  json.key("action").string(advice.set ? "set" : kept_action(today));
-  json.key("bucket_cap_mb").number(advice.bucket_cap_mb);
-  json.key("first_bucket_mb").number(advice.first_bucket_mb);
-  json.key("gain_us");
-  write_gain(json, advice.gain);
-  json.end_object();
+  write_setting(json, advice, today);
 }
 
 void write_partition(JsonWriter& json, const BestPartition& partition) {

@@ -41,7 +41,7 @@ std::vector<Duration> transfers(const Workload& workload, const StepSample& step
   return shortest;
 }
 
-/// The same of the representative step, as every rank recorded it.
+/// The same of the representative step, of the ranks that recorded such all-reduces in it.
 std::vector<Duration> representative_transfers(const Workload& workload) {
   const Collectives& first = workload.recorded_with.collectives;
   std::vector<Duration> shortest = durations(first);
@@ -53,8 +53,12 @@ std::vector<Duration> representative_transfers(const Workload& workload) {
 
 /// The last to arrive is among them.
 bool all_ranks_recorded(const Workload& workload) {
+  const RecordedWith& with = workload.recorded_with;
   return workload.ranks.size() > 1 &&
-         workload.ranks.size() == static_cast<std::size_t>(workload.recorded_with.world_size);
+         workload.ranks.size() == static_cast<std::size_t>(with.world_size) &&
+         std::ranges::all_of(workload.ranks, [&](const RankRecording& rank) {
+           return carry_the_same(rank.recorded_with.collectives, with.collectives);
+         });
 }
 
 }  // namespace

@@ -89,6 +89,38 @@ class TodaysEvidence(unittest.TestCase):
             again = json.loads(ddpsim("simulate", job, output, "--json").out)
             self.assertEqual(again["confidence"]["grade"], "B")
 
+    def test_two_ranks_of_eight_may_lack_the_last_to_arrive(self):
+        with tempfile.TemporaryDirectory() as folder:
+            job = str(pathlib.Path(folder) / "two.json")
+            ranks = [str(TRACES / f"dlrm-ddp-8xV100-rank{rank}.json.gz") for rank in (0, 1)]
+            self.assertEqual(ddpsim("import", *ranks, "-o", job).code, 0)
+            result = json.loads(ddpsim("simulate", job, "dgx1v", "--json").out)
+            self.assertEqual(result["confidence"]["grade"], "C")
+            self.assertTrue(all(bucket["transfer_us"] is None for bucket in result["recorded"]["buckets"]))
+
+    def test_times_faster_than_the_links_of_the_cluster_calibrate_nothing(self):
+        result = self.simulate(R50, "node:1 gpu:2xA100 pcie:2GBps")
+        self.assertIn("not calibrated", result["confidence"]["because"][0])
+
+    def test_what_is_carried_to_another_gpu_was_not_recorded_there(self):
+        result = self.simulate(R50, TWO_V100, "--gpu", "V100")
+        self.assertFalse(result["recorded"]["comparable"])
+        self.assertIsNone(result["recorded"]["iteration_us"])
+
+    def test_a_gpu_is_compared_by_its_model(self):
+        with tempfile.TemporaryDirectory() as folder:
+            job = pathlib.Path(folder) / "job.json"
+            self.assertEqual(ddpsim("import", str(TRACES / f"{R50}.json.gz"), "-o", str(job)).code, 0)
+            workload = json.loads(job.read_text())
+            workload["gpu"] = "NVIDIA A100-SXM4-80GB"
+            job.write_text(json.dumps(workload))
+            result = json.loads(ddpsim("simulate", str(job), TWO_A100, "--json").out)
+            self.assertTrue(result["recorded"]["comparable"])
+
+    def test_the_first_steps_of_a_training_have_buckets_of_their_own(self):
+        ran = ddpsim("simulate", str(TRACES / f"{DLRM}.json.gz"), TWO_V100, "--iterations", "3")
+        self.assertIn("are not replayed: the first steps of a training have others", " ".join(ran.out.split()))
+
     def test_no_part_of_overlapping_steps_is_negative(self):
         result = self.simulate(DLRM, TWO_V100)
         for part in ("forward_us", "backward_us", "exposed_communication_us", "optimizer_us", "stall_us"):

@@ -77,6 +77,7 @@ TEST_CASE("step times: lines of logs, by key or by rate") {
       {"starting\n2026-11-22 10:00:01 INFO step=1 step_time=0.125 s loss=2\nstep_time=0.25 s\n",
        {125, 250}},
       {"[rank0]: step time: 125.5ms\n", {125.5}},
+      {"iter 10 step_time=0.104 s\niter 20 step_time=0.105 s\n", {104, 105}},
       {" iteration 10/ 500 | elapsed time per iteration (ms): 527.8 | lr: 1e-4 |\n", {527.8}},
       {"{'loss': 0.3, 'step_time_ms': 12.5}\n{'loss': 0.2, 'step_time_ms': 13}\n", {12.5, 13}},
       {"{\"step\": 1, \"iter_time_s\": 0.5}\n{\"step\": 2, \"iter_time_s\": 0.25}\n", {500, 250}},

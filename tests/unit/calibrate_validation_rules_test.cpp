@@ -137,3 +137,33 @@ TEST_CASE("validation: other ranks, nodes, GPUs and kinds are told") {
     CHECK(mentions(validate(one, other).notes.at(0), "iteration is not compared"));
   CHECK(validate(step, step).notes.empty());
 }
+
+TEST_CASE(
+    "validation: all-reduces of other buckets are not compared, and what one side lacks is named") {
+  const auto step = [](std::vector<Bytes> bytes, double first_us) {
+    Figures figures;
+    figures.source = "step";
+    figures.rows = {
+        {.name = "iteration", .us = 100, .low_us = {}, .high_us = {}, .place = ""},
+        {.name = "bucket 0 all_reduce", .us = first_us, .low_us = {}, .high_us = {}, .place = ""}};
+    figures.bucket_bytes = std::move(bytes);
+    return figures;
+  };
+  Figures predicted = step({Bytes(448), Bytes(8)}, 10);
+  const Figures measured = step({Bytes(448), Bytes(8)}, 20);
+  predicted.rows.push_back({.name = "wait", .us = 1, .low_us = {}, .high_us = {}, .place = ""});
+  const Validation same = validate(predicted, measured);
+  CHECK(same.rows.size() == 2);
+  CHECK(same.worst_name == "bucket 0 all_reduce");
+  CHECK(same.notes == std::vector<std::string>{"predicted alone: wait"});
+  CHECK(validate(measured, predicted).notes == std::vector<std::string>{"measured alone: wait"});
+
+  predicted.bucket_bytes = {Bytes(456)};
+  const Validation other = validate(predicted, measured);
+  CHECK(other.rows.size() == 1);
+  CHECK(mentions(other.notes,
+                 "the buckets differ, so their all-reduces are not compared: predicted of 456 "
+                 "bytes, measured of 448, 8"));
+  predicted.bucket_bytes.clear();  // of which nothing is known
+  CHECK(validate(predicted, measured).rows.size() == 2);
+}

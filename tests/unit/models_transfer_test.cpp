@@ -74,11 +74,37 @@ TEST_CASE("transfer: gradients keep their order, and each part its own ratio") {
   CHECK(*faster.forward < *workload.forward);
   CHECK(*faster.optimizer < *workload.optimizer);
   CHECK(stall(faster) == stall(workload));
+  CHECK(faster.carried_over);
+  CHECK_FALSE(workload.carried_over);
   // What of a forward begins before the step before has ended is a part of that forward.
   Workload overlapping = workload;
   *overlapping.iteration -= *stall(workload) + workload.forward->scaled(0.25);
   const Workload carried_over = carried(overlapping, {on("V100", 32), on("A100", 32)});
   CHECK(-*stall(carried_over) / *carried_over.forward == doctest::Approx(0.25));
+}
+
+TEST_CASE("transfer: steps vary by the same share, their all-reduces were of the other GPU") {
+  Workload workload = bundled_workload("resnet50-v100-b32").value();
+  StepSample step{
+      .name = "1",
+      .forward = workload.forward,
+      .backward = workload.backward->duration,
+      .iteration = workload.iteration->scaled(1.5),
+      .collectives = {
+          {.bytes = Bytes(8), .launch = {}, .start = {}, .duration = {}, .channels = 1}}};
+  workload.steps = {step};
+  workload.busy = BusyWindows{.forward = workload.forward->scaled(0.5),
+                              .backward = workload.backward->duration.scaled(0.25),
+                              .optimizer = *workload.optimizer};
+  const Workload faster = carried(workload, {on("V100", 32), on("A100", 32)});
+  REQUIRE(faster.steps.size() == 1);
+  CHECK(faster.steps[0].forward == faster.forward);
+  CHECK(*faster.steps[0].backward / faster.backward->duration == doctest::Approx(1));
+  CHECK(*faster.steps[0].iteration / *faster.iteration == doctest::Approx(1.5));
+  CHECK(faster.steps[0].collectives.empty());
+  CHECK(faster.busy->forward / *faster.forward == doctest::Approx(0.5));
+  CHECK(faster.busy->backward / faster.backward->duration == doctest::Approx(0.25));
+  CHECK(faster.busy->optimizer / *faster.optimizer == doctest::Approx(1));
 }
 
 TEST_CASE("transfer: the host is no faster, and gradients wait for it") {

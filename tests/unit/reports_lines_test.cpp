@@ -270,6 +270,13 @@ TEST_CASE("report lines: how the recorded steps vary, and what is replayed of th
       "167 ms), 103 ms replayed; 0 "));
   context.replay = Replay{104_ms, 103_ms};  // which has the line before
   CHECK(mentions(recorded_line(context, kWidePage), "Recorded: 107 ms recorded on 2 GPUs"));
+  context.confidence.predicted = 104_ms;  // corrected
+  CHECK(mentions(recorded_line(context, kWidePage), ", 103 ms replayed; 0 "));
+  context.accumulate = 2;  // one of its micro-batches was recorded
+  CHECK_FALSE(mentions(recorded_line(context, kWidePage), "replayed"));
+  context.accumulate = 1;
+  context.compute_scale = 2;
+  CHECK_FALSE(mentions(recorded_line(context, kWidePage), "replayed"));
 }
 
 TEST_CASE("report lines: transfers alone did not wait") {

@@ -140,6 +140,11 @@ TEST_CASE("measured correction: the longest stream is the recorded compute, of t
   job.workload.iteration = 380_us;  // 70 us of the next forward run beside a step of 450
   CHECK(longest_stream(job) == 380_us);
   job.workload.iteration.reset();
+  job.options.ddp.accumulate = 2;
+  job.workload.busy = BusyWindows{.forward = 40_us, .backward = 200_us, .optimizer = 10_us};
+  CHECK(longest_stream(job) == 490_us);  // what it waited for its host is nobody's compute
+  job.options = small::bare();
+  job.workload.busy.reset();
   RankRecording slow;
   slow.forward = 200_us;
   slow.backward = job.workload.backward;

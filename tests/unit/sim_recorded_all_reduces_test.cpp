@@ -70,6 +70,11 @@ TEST_CASE("recorded all-reduces: of joined ranks the last to arrive shows the tr
   CHECK(recorded_all_reduces(workload).buckets[0].times == Times{5_us});
   CHECK(recorded_all_reduces(workload).buckets[1].times == Times{1_us});
 
+  // A rank of other buckets may have been the last.
+  Workload odd = workload;
+  odd.ranks[1].recorded_with.collectives = collectives(6_us, 1_us, 65);
+  CHECK_FALSE(recorded_all_reduces(odd).waits_apart);
+
   // Steps that no other rank has leave the representative one.
   workload.steps = {step("7", collectives(4_us, 9_us))};
   CHECK(recorded_all_reduces(workload).buckets[0].times == Times{5_us});

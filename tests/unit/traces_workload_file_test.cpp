@@ -272,4 +272,29 @@ TEST_CASE("workload file: no GPU is busy for longer than the window, no step tak
   CHECK(mentions(workload_complaint(workload_with(R"("steps":[{"iteration_us":0}])")),
                  "/steps/0/iteration_us: a step takes longer than no time"));
   CHECK(mentions(workload_complaint(workload_with(R"("steps":[{"period_us":1}])")), "period_us"));
+  const std::string other =
+      R"("steps":[{"iteration_us":90},{"iteration_us":110}],"iteration":{"duration_us":)";
+  CHECK(workload_complaint(workload_with(other + "89}")) ==
+        "w.json:/steps: take 90 to 110 us, and the iteration 89 us. The iteration is one of these "
+        "steps");
+  CHECK(mentions(workload_complaint(workload_with(other + "111}")), "the iteration 111 us"));
+  CHECK(parse_workload(workload_with(other + "110}"), "w.json").steps.size() == 2);
+}
+
+TEST_CASE("workload file: collectives stay within what can be added up") {
+  const auto with = [](const std::string& bytes, const std::string& us) {
+    const std::string one =
+        fmt::format(R"({{"bytes":{},"launch_us":0,"start_us":0,"duration_us":{}}})", bytes, us);
+    return workload_with(
+        fmt::format(R"("recorded_with":{{"world_size":2,"collectives":[{},{}]}})", one, one));
+  };
+  CHECK(
+      parse_workload(with("562949953421312", "5e11"), "w.json").recorded_with.collectives.size() ==
+      2);
+  CHECK(mentions(
+      workload_complaint(with("562949953421313", "1")),
+      "/recorded_with/collectives/1/bytes: the collectives up to here carry more than 2^50 bytes"));
+  CHECK(mentions(workload_complaint(with("8", "5.1e11")),
+                 "/recorded_with/collectives/1/duration_us: the collectives up to here take longer "
+                 "than 11 days"));
 }

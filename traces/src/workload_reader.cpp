@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -61,6 +62,7 @@ class WorkloadReader {
   std::vector<RecordedCollective> read_collectives(const Cursor& list);
   void read_busy(const Cursor& cursor, Recorded& recorded);
   void read_steps(const Cursor& list, Recorded& recorded);
+  static void check_iteration(const Cursor& steps, const Recorded& recorded);
   void read_ranks(const Cursor& list);
   void read_provenance(const Cursor& cursor);
 
@@ -230,7 +232,22 @@ void WorkloadReader::read_recorded(const Object& object, Recorded& recorded) {
   if (const auto with = object.optional("recorded_with")) {
     read_recorded_with(*with, recorded.recorded_with);
   }
-  if (const auto steps = object.optional("steps")) read_steps(*steps, recorded);
+  if (const auto steps = object.optional("steps")) {
+    read_steps(*steps, recorded);
+    check_iteration(*steps, recorded);
+  }
+}
+
+void WorkloadReader::check_iteration(const Cursor& steps, const Recorded& recorded) {
+  std::vector<Duration> periods;
+  for (const StepSample& step : recorded.steps)
+    if (step.iteration) periods.push_back(*step.iteration);
+  if (periods.empty() || !recorded.iteration) return;
+  const auto [least, most] = std::ranges::minmax(periods);
+  if (*recorded.iteration < least || *recorded.iteration > most)
+    steps.fail(fmt::format("take {} to {} us, and the iteration {} us", least.microseconds(),
+                           most.microseconds(), recorded.iteration->microseconds()),
+               "The iteration is one of these steps");
 }
 
 Backward WorkloadReader::read_backward(const Cursor& cursor) {
