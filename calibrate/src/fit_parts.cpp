@@ -149,7 +149,12 @@ std::optional<Part> part_of(const MeasuredLog& log, const ClusterAt& cluster_at,
   if (log.timed_by != TimedBy::all_reduce_perf) {
     MeasuredLog kept = log;
     kept.points = part.points;
-    part.faults = health(kept, part.cluster, part.tuning).faults;
+    const LogHealth found = health(kept, part.cluster, part.tuning);
+    // Slow links are this very job's own: what the next step will meet. Too fast is another machine.
+    const bool slow = found.slowdown && *found.slowdown > 1;
+    if (!slow) part.faults = found.faults;
+    if (slow)
+      for (const std::string& fault : found.faults) fit.notes.push_back(log.source + ": " + fault);
     return part;
   }
   if (part.points.size() < 2)

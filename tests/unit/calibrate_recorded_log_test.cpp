@@ -82,6 +82,17 @@ TEST_CASE("recorded log: where a rank is missing, it may have been the last") {
   CHECK(recorded_log(most, {1, 8})->timed_by == TimedBy::one_rank);
 }
 
+TEST_CASE("recorded log: slow transfers are the job's own, and are believed") {
+  Workload slow = joined();
+  for (RankRecording& rank : slow.ranks)
+    for (RecordedCollective& one : rank.recorded_with.collectives)
+      one.duration = one.duration.scaled(4);
+  const Fit fit = fitted(recorded_log(slow, {1, 8}).value());
+  CHECK(fit.left_out.empty());
+  for (const FitResidual& row : fit.residuals)
+    CHECK(row.calibrated_us == doctest::Approx(row.measured_us).epsilon(0.15));
+}
+
 TEST_CASE("recorded log: times that no link of the cluster can carry calibrate nothing") {
   Workload other = joined();
   for (RankRecording& rank : other.ranks)
