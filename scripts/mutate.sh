@@ -2,6 +2,7 @@
 # Which small faults the tests notice: mutation testing of ddpsim (tests/mutation/mutate.py says how).
 #
 #   scripts/mutate.sh [--seed N] [--count K] [--part P]... [--changed [BASE]] [--faults] [--wide] [--list] [--jobs J]
+#   scripts/mutate.sh --install              only the tool's packages
 #
 #   scripts/mutate.sh --changed              faults on the lines that differ from main, before a large change is called done
 #   scripts/mutate.sh --part tune --count 60 sixty in one part
@@ -17,4 +18,5 @@ if ! "$venv/bin/python" -c 'import universalmutator, tree_sitter, tree_sitter_cp
   python3 -m venv "$venv"
   "$venv/bin/pip" install --quiet --disable-pip-version-check -r tests/mutation/requirements.txt
 fi
+[[ ${1:-} != --install ]] || exit 0
 exec "$venv/bin/python" -B tests/mutation/mutate.py "$@"

@@ -24,6 +24,8 @@ $quick || scripts/setup.sh --real || echo "gloo and libtorch could not be instal
 command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 jobs=$(nproc)
 failed=() skipped=() times=()
+ends=$(mktemp)
+trap 'rm -f "$ends"' EXIT
 
 check() {  # check NAME COMMAND…
   local name=$1 status=0 spent out wall user system TIMEFORMAT='%R %U %S'
@@ -44,7 +46,14 @@ skip() {  # skip NAME REASON
 sources() { git ls-files -z -- "$@"; }
 formatting() { sources '*.cpp' '*.hpp' '*.h' '*.cu' | xargs -0 clang-format --dry-run -Werror; }
 build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parallel "$jobs" "${@:2}"; }
-tests() { ctest --preset "$1" --parallel "$jobs" "${@:2}"; }
+tests() {  # a log that is cut keeps its end: there the failed tests are named once more
+  ctest --preset "$1" --parallel "$jobs" "${@:2}" || { failed_tests "build/$1/Testing/Temporary/LastTest.log" >>"$ends"; return 1; }
+}
+failed_tests() {  # failed_tests LOG: the name and the end of what it said, of each
+  awk '/^[0-9]+\/[0-9]+ Test: / { sub(/^[^:]*: /, ""); name = $0; lines = 0 }
+       { line[lines++] = $0 }
+       /^Test Failed\.$/ { print "-- " name; for (i = lines > 30 ? lines - 30 : 0; i < lines; i++) print line[i] }' "$1"
+}
 
 # Labels, given where each test is added: `slow` trains with PyTorch, shapes links, launches or builds once more;
 # `elsewhere` is what memory errors cannot hide in, or what sanitizers get in the way of: the other build runs it.
@@ -103,7 +112,7 @@ if $quick; then
   check "tests" tests quick --label-exclude slow
 else
   scripts/setup.sh --torch || skip "recorder in real trainings" "PyTorch could not be installed"
-  scripts/mutate.sh --list --count 20 >/dev/null || skip "mutation: tool" "its packages could not be installed"
+  scripts/mutate.sh --install || skip "mutation: tool" "its packages could not be installed"
   check "release: build" build release
   check "release: tests" tests release
   check "accuracy: the pages' figures" scripts/accuracy.sh --quick
@@ -134,6 +143,7 @@ else
   fi
 fi
 
+cat "$ends"
 printf '\n%-52s %8s %8s\n' "" "wall" "CPU"
 printf '%s\n' "${times[@]}"
 for name in "${skipped[@]}"; do echo "skipped: $name"; done

@@ -49,7 +49,7 @@ def skeletons_of(node, field, source, words):
         yield made("choice @0 ? @1 : @2", *(node.child_by_field_name(name)
                                            for name in ("condition", "consequence", "alternative")))
     elif kind == "number_literal" and node.parent.type != "user_defined_literal":
-        if node.parent.type == "field_declaration" and float(text(node, source).rstrip("fFuUlL").replace("'", "")) == 0:
+        if node.parent.type == "field_declaration" and is_nought(text(node, source)):
             return  # a nought until it is filled in
         yield made(f"number {text(node, source)}")
     elif kind == "user_defined_literal" and node.child(0).type == "number_literal":
@@ -79,6 +79,13 @@ def skeletons_of(node, field, source, words):
 
 
 WORDS = {"string_literal", "concatenated_string", "char_literal", "raw_string_literal"}
+
+
+def is_nought(literal):
+    digits = literal.replace("'", "").lower()
+    if digits.startswith(("0x", "0b")):
+        return int(digits.rstrip("ul"), 0) == 0
+    return float(digits.rstrip("ful")) == 0
 
 
 def is_words(node, source):
