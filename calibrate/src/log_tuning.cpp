@@ -40,7 +40,6 @@ std::optional<int> count_of(std::string_view text, std::int64_t most) {
 }  // namespace
 
 CollectiveTuning tuning_of(const MeasuredLog& log, NcclVersion fallback) {
-  constexpr std::int64_t kMostChannels = 64;
   constexpr std::int64_t kLargestBuffer = 1 << 30;
   CollectiveTuning tuning;
   tuning.nccl = log.nccl.value_or(fallback);

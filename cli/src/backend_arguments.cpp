@@ -115,7 +115,7 @@ void require_sane_rates(const GlooLinks& links, const Cluster& cluster, const Wo
                              links.copy.bytes_per_second()});
   if (cluster.nodes > 1)
     slowest = std::min(slowest, cluster.network.per_nic.bytes_per_second() / 2 /
-                                    std::max(1.0, cluster.network.oversubscription));
+                                    (cluster.loads ? trunk_slowdown(*cluster.loads) : 1));
   constexpr double kPasses = 64;  // of a broadcast's rounds and an all-reduce's two volumes
   const double steps = 4.0 * cluster.ranks() * static_cast<double>(workload.parameters.size()) *
                        (links.step + links.start).seconds();

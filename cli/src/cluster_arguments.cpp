@@ -107,7 +107,6 @@ void add_cluster_options(CLI::App& command, ClusterArguments& arguments) {
 
 void add_nccl_options(CLI::App& command, ClusterArguments& arguments) {
   const HelpGroup group(command, kNcclGroup);
-  constexpr int kMostChannels = 64;
   command.add_option("--nccl", arguments.nccl,
                      "NCCL version (default: the recorded one, else the one PyTorch ships)");
   command.add_option(
@@ -190,6 +189,8 @@ std::vector<std::string> cluster_warnings(const Cluster& cluster, const Collecti
   const std::string amd = assumed_of_amd(cluster);
   std::vector<std::string> warnings;
   if (!amd.empty()) warnings.push_back(amd);
+  if (const std::string_view assumed = assumed_of_leaves(cluster); !assumed.empty())
+    warnings.emplace_back(assumed);
   if (!cluster.calibration) {
     for (std::string& figure : implausible_figures(cluster)) warnings.push_back(std::move(figure));
     if (!cluster.verified)

@@ -11,7 +11,7 @@ struct Words {
 };
 
 /// In the order of the enumeration.
-constexpr std::array<Words, 12> kWords{{
+constexpr std::array<Words, 13> kWords{{
     {"fixed_cost", "fixed cost of collectives"},
     {"bandwidth", "bandwidth of collectives"},
     {"collective_times", "collective times"},
@@ -23,6 +23,7 @@ constexpr std::array<Words, 12> kWords{{
     {"measurement_noise", "measurement noise"},
     {"host_delays", "waits for the host, which the profiler may have caused"},
     {"step_spread", "how the recorded steps vary"},
+    {"leaf_placement", "which nodes share a leaf"},
     {"recorded_waits", "recorded all-reduces, longer than predicted"},
 }};
 

@@ -142,11 +142,21 @@ void write_bottleneck(JsonWriter& json, const std::optional<Bottleneck>& found, 
   json.end_object();
 }
 
+void write_bounds(JsonWriter& json, const Cluster& cluster) {
+  json.key("bounds");
+  if (cluster.loads == nullptr) return json.null();
+  json.begin_object(Layout::line);
+  write_rate(json, "ring_busbw_gbps", most_busbw(ChannelShape::ring, cluster));
+  write_rate(json, "tree_busbw_gbps", most_busbw(ChannelShape::tree, cluster));
+  json.end_object();
+}
+
 /// What the text calls assumed and doubtful.
 std::vector<std::string> warnings_of(const Cluster& cluster) {
   std::vector<std::string> warnings = implausible_figures(cluster);
   for (const std::string& assumed :
-       {assumed_of_amd(cluster), std::string(assumed_of_connections(cluster))})
+       {assumed_of_amd(cluster), std::string(assumed_of_connections(cluster)),
+        std::string(assumed_of_leaves(cluster))})
     if (!assumed.empty()) warnings.push_back(assumed);
   return warnings;
 }
@@ -167,6 +177,7 @@ std::string topo_json(const TopoReport& report) {
   json.end_array();
   write_node_trees(json, cluster.nodes);
   write_bottleneck(json, report.bottleneck, cluster.gpu.vendor);
+  write_bounds(json, cluster);
   json.key("warnings").strings(warnings_of(cluster));
   json.end_object();
   return std::move(json).finish();

@@ -74,6 +74,8 @@ std::string summary(const Topology& topology, const TerminalStyle& style) {
   if (const std::string_view assumed = assumed_of_connections(cluster); !assumed.empty())
     text +=
         labelled("assumed", fmt::format("{}; the bound above is the NICs' alone", assumed), style);
+  if (const std::string_view assumed = assumed_of_leaves(cluster); !assumed.empty())
+    text += labelled("assumed", std::string(assumed), style);
   for (const std::string& figure : implausible_figures(cluster))
     text += labelled("doubtful", figure, style);
   text += labelled("rates", "nominal, one direction", style);
@@ -212,6 +214,9 @@ std::string bottleneck_text(const TopoReport& report, const TerminalStyle& style
   } else {
     text += " No other kind of link is passed: what raises it raises the all-reduce.";
   }
+  if (cluster.loads != nullptr)
+    text += fmt::format(" NCCL's trees are bound at {}.",
+                        rate_text(most_busbw(ChannelShape::tree, cluster)));
   return heading("bottleneck", style) + "  " + wrapped(text, style.width - 2, 2);
 }
 
@@ -233,12 +238,10 @@ std::string topo_text(const TopoReport& report, const TerminalStyle& style) {
   }
   text += heading("channels", style) + channels(topology, style);
   text += bottleneck_text(report, style);
-  if (topology.cluster.degraded_links > 0) {
-    text += fmt::format(
-        "\n  {} below its rate: --network flow takes it into account, the analytic "
-        "cost model does not\n",
-        counted(static_cast<std::uint64_t>(topology.cluster.degraded_links), "link"));
-  }
+  if (topology.cluster.degraded_links > 0)
+    text +=
+        fmt::format("\n  {} below its rate: every channel that passes it waits\n",
+                    counted(static_cast<std::uint64_t>(topology.cluster.degraded_links), "link"));
   return text;
 }
 

@@ -121,7 +121,6 @@ PipelineTerms tree_all_reduce(const CollectiveChoice& choice, double size, const
   const int local_depth = cluster.gpus_per_node - 1;
   const int network_depth = tree_depth(cluster.nodes);
   const int depth = local_depth + network_depth;
-  const double chain = local_depth == 0 ? 0 : local_depth == 1 ? 1 : 2;
   const double share = size / choice.channels;
   const double chunk = tree_chunk(choice, share, depth);
   // Before 2.8 a connection idles while the other half of the trees uses its direction.
@@ -138,8 +137,9 @@ PipelineTerms tree_all_reduce(const CollectiveChoice& choice, double size, const
     terms.network_hop_us = network_hop_us(choice, chunk, cluster);
   }
   terms.latency_us = 2 * (local_depth * path.local_us + network_depth * terms.network_hop_us);
-  terms.transfer_us = std::max(move_us(tree_traffic(cluster.nodes) * size, path.network_rate),
-                               move_us(chain * size, path.local_rate));
+  terms.transfer_us =
+      std::max(move_us(tree_traffic(cluster.nodes) * size, path.network_rate),
+               move_us(chain_traffic(cluster.gpus_per_node) * size, path.local_rate));
   return terms;
 }
 

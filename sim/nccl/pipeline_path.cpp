@@ -20,8 +20,32 @@ double nic_share(const Cluster& cluster, const PathConstants& constants) {
 
 double network_rate(const Cluster& cluster, const PathConstants& constants) {
   const Network& network = cluster.network;
-  return network.per_nic.bytes_per_second() * nic_share(cluster, constants) *
-         network.nics_per_node / std::max(1.0, network.oversubscription);
+  return network.per_nic.bytes_per_second() * nic_share(cluster, constants) * network.nics_per_node;
+}
+
+/// Bytes per second of every hop, all channels together, that the busiest link still carries.
+double wires_rate(const SecondsPerByte& load, const Cluster& cluster) {
+  double busy = 0;
+  for (std::size_t kind = 0; kind < load.size(); ++kind)
+    if (load[kind] > 0)
+      busy = std::max(busy, load[kind] / wire_share(static_cast<LinkKind>(kind), cluster));
+  return busy > 0 ? 1 / busy : std::numeric_limits<double>::infinity();
+}
+
+/// No rate exceeds what the cluster's wires carry. A tree's hops carry one byte each of what a GPU in the chain and a
+/// NIC at a fork carry several times.
+void obey_wires(Path& path, const CollectiveChoice& choice, const Cluster& cluster) {
+  if (cluster.loads == nullptr) return;
+  const bool tree = choice.algorithm == Algorithm::tree;
+  const LinkLoad& load =
+      cluster.loads->of(tree ? ChannelShape::tree : ChannelShape::ring, choice.channels);
+  const auto obey = [&](double& rate, const SecondsPerByte& busy, double traffic) {
+    rate = std::min(rate, traffic * wires_rate(busy, cluster) * path.payload);
+  };
+  if (cluster.gpus_per_node > 1)
+    obey(path.local_rate, load.local, tree ? chain_traffic(cluster.gpus_per_node) : 1);
+  if (cluster.nodes > 1)
+    obey(path.network_rate, load.network, tree ? tree_traffic(cluster.nodes) : 1);
 }
 
 }  // namespace
@@ -50,6 +74,7 @@ Path path_of(const CollectiveChoice& choice, const Cluster& cluster) {
     const double sent = choice.protocol == Protocol::ll ? blocks * constants.ll_share : blocks;
     path.network_rate = std::min(wire * path.payload, sent);
   }
+  obey_wires(path, choice, cluster);
   return path;
 }
 
@@ -83,6 +108,10 @@ int tree_depth(int nodes) {
   int depth = 0;
   while ((std::int64_t{1} << depth) < nodes) ++depth;
   return depth;
+}
+
+double chain_traffic(int gpus_per_node) {
+  return std::clamp(gpus_per_node - 1, 0, 2);
 }
 
 double tree_traffic(int nodes) {

@@ -46,7 +46,7 @@ double bytes_per_second(const GlooModel& model, const Cluster& cluster, double b
   rate /= 1 + (kMemoryCost - 1) * miss(model, cluster, bytes);
   if (cluster.nodes > 1)
     rate = std::min(rate, cluster.network.per_nic.bytes_per_second() * kFramePayload /
-                              std::max(1.0, cluster.network.oversubscription));
+                              (cluster.loads ? trunk_slowdown(*cluster.loads) : 1));
   return rate;
 }
 

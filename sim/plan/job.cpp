@@ -103,6 +103,15 @@ Job Job::with(CollectiveModel model) const {
   return job;
 }
 
+Job Job::with(std::shared_ptr<const LinkLoads> loads) const {
+  Cluster cluster = *cluster_;
+  cluster.loads = std::move(loads);
+  const bool flow = std::holds_alternative<FlowModel>(model_);
+  Job job = flow ? with(CollectiveModel(AnalyticModel(*nccl_of(model_)))) : *this;
+  job.cluster_ = std::make_shared<const Cluster>(std::move(cluster));
+  return job;
+}
+
 CollectivePlan plan(const Job& job, CollectiveKind kind, Bytes size, std::size_t index) {
   return std::visit(Planner{job, kind, size, index}, job.model());
 }

@@ -2,11 +2,32 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "measure_next.hpp"
 #include "measured_sizes.hpp"
 #include "uncertainty.hpp"
 
 namespace ddpsim {
+namespace {
+
+/// By the band of all-reduces of the size, and by what is not known of leaves.
+Spread spread_of(const AllReduceRow& row, const Cluster& cluster) {
+  const Band band = duration_band(cluster, row.size);
+  std::vector<Sensitivity> sources{sensitivity(ErrorSource::collective_times,
+                                               row.time.scaled(band.faster) - row.time,
+                                               row.time.scaled(band.slower) - row.time)};
+  if (cluster.loads_under_one_leaf) {
+    Cluster together = cluster;
+    together.loads = cluster.loads_under_one_leaf;
+    const Duration time = cost(CollectiveKind::all_reduce, row.choice, row.size, together);
+    sources.push_back(sensitivity(ErrorSource::leaf_placement, time - row.time, Duration()));
+  }
+  return combine(sources);
+}
+
+}  // namespace
 
 AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& tuning,
                                 std::span<const Bytes> sizes) {
@@ -15,20 +36,21 @@ AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& 
   table.nodes = cluster.nodes;
   table.gpus_per_node = cluster.gpus_per_node;
   table.gpu = cluster.gpu.name;
-  Band band;
   for (const Bytes size : sizes) {
     AllReduceRow row;
     row.size = size;
     row.choice = select_algorithm(CollectiveKind::all_reduce, size, cluster, tuning);
     row.time = cost(CollectiveKind::all_reduce, row.choice, size, cluster);
-    band = duration_band(cluster, size);
-    row.low = row.time.scaled(band.faster);
-    row.high = row.time.scaled(band.slower);
+    const Spread spread = spread_of(row, cluster);
+    row.low = std::max(Duration(), row.time + spread.low);
+    row.high = row.time + spread.high;
+    if (row.time > Duration()) {
+      table.confidence.low_percent = 100 * (spread.low / row.time);
+      table.confidence.high_percent = 100 * (spread.high / row.time);
+    }
     table.rows.push_back(row);
   }
   table.confidence.grade = grade_of(cluster, false);
-  table.confidence.low_percent = 100 * (band.faster - 1);
-  table.confidence.high_percent = 100 * (band.slower - 1);
   table.confidence.because = {calibration_of(cluster), band_evidence(cluster)};
   table.confidence.measure_next =
       measure_all_reduces(ErrorSource::collective_times, {sizes.begin(), sizes.end()}, cluster);

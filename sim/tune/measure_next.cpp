@@ -100,6 +100,8 @@ std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job
     case ErrorSource::rank_slowdown:
     case ErrorSource::host_delays:
       break;
+    case ErrorSource::leaf_placement:
+      return next("ask which nodes share a leaf switch", "leaf:NODES beside CLUSTER");
     case ErrorSource::recorded_waits:
       return next("profile one step on every rank", "ddpsim import RANK... -o WORKLOAD");
     case ErrorSource::step_spread: {

@@ -197,6 +197,8 @@ std::vector<Scenario> scenarios(const Job& job) {
     const auto [slowest, fastest] = *options.compute_scale_range;
     add(ErrorSource::compute_scale, with_compute(options, fastest), with_compute(options, slowest));
   }
+  if (const auto& loads = job.cluster().loads_under_one_leaf)
+    all.push_back({ErrorSource::leaf_placement, job.with(loads), job});
   if (const double longer = recorded_over_predicted(job); longer > 1)
     all.push_back({ErrorSource::recorded_waits, job, with_collectives(job, longer, longer)});
   if (launch_bound(job.workload()))

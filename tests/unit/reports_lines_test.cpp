@@ -176,6 +176,7 @@ TEST_CASE("report lines: every source of error has its words, and its name in do
       {"measurement_noise", "measurement noise"},
       {"host_delays", "waits for the host, which the profiler may have caused"},
       {"step_spread", "how the recorded steps vary"},
+      {"leaf_placement", "which nodes share a leaf"},
       {"recorded_waits", "recorded all-reduces, longer than predicted"}};
   for (std::size_t i = 0; i < all.size(); ++i) {
     CHECK(name_of(static_cast<ErrorSource>(i)) == all[i].first);

@@ -49,6 +49,12 @@ TopoReport four_boxes() {
   cluster.sources = {"a page", "another"};
   cluster.prices = {{24.48, Price::Per::node_hour, "on-demand", "2026-11", "a list"},
                     {150000, Price::Per::node, "bought", "2025-01", "an offer"}};
+  // Of a gigabyte, the busiest link of a ring takes 40 ms, of a tree 100: 8 ranks count 7/4 of it.
+  LinkLoads loads;
+  loads.by_channels = {std::vector{LinkLoad{}}, std::vector{LinkLoad{}}};
+  loads.by_channels[0][0].network[static_cast<std::size_t>(LinkKind::nic)] = 0.040e-9;
+  loads.by_channels[1][0].local[static_cast<std::size_t>(LinkKind::pcie)] = 0.100e-9;
+  cluster.loads = std::make_shared<const LinkLoads>(loads);
   report.topology.summary = "a box for tests";
   report.topology.switches = {.kind = SwitchPlan::Kind::leaf_spine,
                               .nodes_per_leaf = 2,
@@ -145,9 +151,10 @@ channels
 bottleneck
   A large ring all-reduce fills node0/nic0 > leaf0 first: 25 GB/s in one direction, passed by 50 %
   of the channels' traffic, so at most 24 GB/s of bus bandwidth, before what protocols take.
-  Raising it pays up to 1.25 times its rate; from 30 GB/s of bus bandwidth on PCIe binds.
+  Raising it pays up to 1.25 times its rate; from 30 GB/s of bus bandwidth on PCIe binds. NCCL's
+  trees are bound at 17.5 GB/s.
 
-  2 links below its rate: --network flow takes it into account, the analytic cost model does not
+  2 links below its rate: every channel that passes it waits
 )");
 }
 
@@ -206,7 +213,7 @@ TEST_CASE("topo page: no other kind of link is passed") {
   report.topology.cluster.degraded_links = 0;
   CHECK(page(report, 1000)
             .ends_with("before what protocols take. No other kind of link is passed: what raises "
-                       "it raises the all-reduce.\n"));
+                       "it raises the all-reduce. NCCL's trees are bound at 17.5 GB/s.\n"));
 }
 
 TEST_CASE("topo page: types of nodes under their names") {
@@ -316,6 +323,7 @@ TEST_CASE("topo document: whole") {
     "node_trees": [[null, 2, 0, 2], [1, 3, 1, null]],
     "bottleneck": {"kind": "nic", "link": "node0/nic0 > leaf0", "rate_gbps": 25, "traffic_share": 0.5,
                    "busbw_gbps": 24, "next_kind": "pcie", "next_busbw_gbps": 30},
+    "bounds": {"ring_busbw_gbps": 25, "tree_busbw_gbps": 17.5},
     "warnings": []})json"));
   report.bottleneck->next_kind.reset();
   type.channels = {{{1, 0}, std::nullopt, 1}};

@@ -60,22 +60,3 @@ TEST_CASE("all-reduce table: several nodes are counted apart from their GPUs") {
   CHECK(table.nodes == 3);
   CHECK(table.gpus_per_node == 2);
 }
-
-TEST_CASE("all-reduce table: oversubscription divides the bus bandwidth of its large sizes") {
-  // Four nodes of eight over eight NICs of 25 GB/s, 0.94 of which carry payload: 188 GB/s for the cost model
-  // of a large ring, a quarter of it behind a fabric that carries a quarter.
-  Cluster four = small::node(8, 300);
-  four.nodes = 4;
-  four.gpu.compute_capability = 80;
-  four.network = {.kind = NetworkKind::infiniband, .nics_per_node = 8, .per_nic = 25_GBps};
-  const CollectiveTuning rings{
-      .nccl = {2, 18, 3}, .algorithms = Algorithm::ring, .protocols = Protocol::simple};
-  const Bytes size = 16384_MiB;
-  const auto busbw = [&](double oversubscription) {
-    four.network.oversubscription = oversubscription;
-    const AllReduceTable table = all_reduce_table(four, rings, std::array<Bytes, 1>{size});
-    return busbw_gbps(size, table.rows.front().time, table.ranks);
-  };
-  CHECK(busbw(1) == doctest::Approx(188).epsilon(0.01));
-  CHECK(busbw(4) == doctest::Approx(47).epsilon(0.01));
-}

@@ -287,21 +287,38 @@ TEST_CASE("cost model on paper: a broadcast passes every rank but one") {
                      {.start = 14.25, .latency = 9, .fill = 2 * 1'048'576 / 100e3, .transfer = 80});
 }
 
-TEST_CASE(
-    "cost model on paper: oversubscription divides what the nodes' NICs carry, and only that") {
+TEST_CASE("cost model on paper: no hop sends faster than the busiest wire it passes") {
+  // 40 GB/s of NICs, 100 inside. Shares: 0.8 of a NIC and what is behind it, 0.85 of PCIe, 0.5 of NVLink.
   Cluster two = round_costs::cluster(2, 4);
-  const auto transfer = [&](Algorithm algorithm) {
+  const auto transfer = [&](Algorithm algorithm, const LinkLoad& ring, const LinkLoad& tree) {
+    LinkLoads loads;
+    loads.by_channels = {std::vector{LinkLoad{}, ring}, std::vector{LinkLoad{}, tree}};
+    two.loads = std::make_shared<const LinkLoads>(loads);
     return all_reduce(algorithm, Protocol::simple, Bytes(16'000'000), two).transfer_us;
   };
-  CHECK(transfer(Algorithm::ring) == doctest::Approx(700));
-  two.network.oversubscription = 4;
-  CHECK(transfer(Algorithm::ring) == doctest::Approx(2800));
-  CHECK(transfer(Algorithm::tree) == doctest::Approx(1600));
-  two.network.oversubscription = 0.5;  // a fabric with room to spare makes no NIC faster
-  CHECK(transfer(Algorithm::ring) == doctest::Approx(700));
-  two.nodes = 1;
-  two.network.oversubscription = 4;
-  CHECK(transfer(Algorithm::ring) == doctest::Approx(240));
+  const auto at = [](LinkKind kind, double gbps) {
+    SecondsPerByte load{};
+    load[static_cast<std::size_t>(kind)] = 1 / (gbps * 1e9);
+    return load;
+  };
+  CHECK(transfer(Algorithm::ring, {}, {}) == doctest::Approx(700));
+  // Twice 7/8 of 16 MB at a trunk's 12.5 GB/s, of which 10 carry data.
+  const LinkLoad trunk{.network = at(LinkKind::network, 12.5)};
+  CHECK(transfer(Algorithm::ring, trunk, {}) == doctest::Approx(2800));
+  CHECK(transfer(Algorithm::ring, {}, trunk) == doctest::Approx(700));
+  // Every edge of a tree carries 16 MB: the law knows how often a node does, the load how often the wire.
+  CHECK(transfer(Algorithm::tree, {}, trunk) == doctest::Approx(1600));
+  CHECK(transfer(Algorithm::tree, trunk, {}) == doctest::Approx(400));
+  // A slot of 20 GB/s, of which 17 carry data, in the way of both kinds of hop.
+  const LinkLoad slot{.local = at(LinkKind::pcie, 20), .network = at(LinkKind::pcie, 20)};
+  CHECK(transfer(Algorithm::ring, slot, {}) == doctest::Approx(28'000 / 17.0));
+  // What is wide enough changes nothing.
+  const LinkLoad wide{.local = at(LinkKind::nvlink, 400), .network = at(LinkKind::nic, 100)};
+  CHECK(transfer(Algorithm::ring, wide, wide) == doctest::Approx(700));
+  CHECK(transfer(Algorithm::tree, wide, wide) == doctest::Approx(400));
+  // Hops inside a node alone: 40 GB/s of NVLink, of which 20 carry data.
+  const LinkLoad nvlink{.local = at(LinkKind::nvlink, 40)};
+  CHECK(transfer(Algorithm::ring, nvlink, {}) == doctest::Approx(1400));
 }
 
 TEST_CASE("cost model on paper: what a correction says holds for an all-reduce's every part") {

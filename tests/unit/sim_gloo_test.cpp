@@ -139,7 +139,12 @@ TEST_CASE("gloo: between nodes a step takes the wire's latency, the NIC what the
   one.network.latency = 12_us;
   CHECK(us(one, 0_B) == doctest::Approx(4 * 30));
   const auto volume = [&](double oversubscription) {
-    two.network.oversubscription = oversubscription;
+    LinkLoad load;
+    load.network[static_cast<std::size_t>(LinkKind::nic)] = 1e-9;
+    load.network[static_cast<std::size_t>(LinkKind::network)] = oversubscription * 1e-9;
+    LinkLoads loads;
+    loads.by_channels[0] = {load};
+    two.loads = std::make_shared<const LinkLoads>(loads);
     return plan(gloo(two, links), kAllReduce, Bytes(8'000'000)).volume.microseconds();
   };
   CHECK(volume(1) == doctest::Approx(volume_us(2, 8e6, 0.956 / 8)));

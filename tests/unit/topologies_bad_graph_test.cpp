@@ -294,7 +294,7 @@ TEST_CASE("words beside a file: what does not fit it is said") {
        "\"nic:1x100Gbps:ib\""},
       {" gpu:V100 nvlink:6x25GBps",
        "cluster:nvlink:6x25GBps: unknown key \"nvlink\". Known keys: node, gpu, nic, "
-       "oversubscription, latency, connection, switches"},
+       "oversubscription, leaf, latency, connection, switches"},
       {" gpu:V100 nic:100Gbps switches:absent.txt", "absent.txt: no such file"},
   };
   for (const BadGraph& c : cases) CHECK(said(c.input) == c.message);

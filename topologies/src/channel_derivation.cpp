@@ -32,7 +32,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr int kMostSearchChannels = 32;  // half of MAXCHANNELS = 64, since 2.25
+constexpr int kMostSearchChannels = kMostChannels / 2;
 
 struct Solution {
   std::vector<ChannelOrder> channels;

@@ -159,11 +159,10 @@ Nics read_network(const Cursor& cursor, Network& out, bool nics_needed) {
 }
 
 StatedChannels read_stated(const Cursor& cursor) {
-  constexpr std::int64_t kMostChannels = 32;
   const Object fields = cursor.object({"search_channels", "per_channel"});
   StatedChannels out;
   if (const auto rate = fields.optional("per_channel")) out.per_channel = rate->bandwidth();
-  out.channels = static_cast<int>(fields.required("search_channels").integer(1, kMostChannels));
+  out.channels = static_cast<int>(fields.required("search_channels").integer(1, kMostChannels / 2));
   out.per_channel = fields.required("per_channel").bandwidth();
   return out;
 }

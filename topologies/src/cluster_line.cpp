@@ -1,5 +1,5 @@
 // The one-line form: node:COUNT gpu:PER_NODExMODEL INTERCONNECT [nic:…] [oversubscription:R]
-// [latency:T] [connection:BW] [switches:FILE], in any order.
+// [leaf:NODES] [latency:T] [connection:BW] [switches:FILE], in any order.
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -15,9 +15,9 @@ namespace ddpsim {
 namespace {
 
 const std::vector<std::string>& keys_of_a_line() {
-  static const std::vector<std::string> keys = {
-      "node",    "gpu",        "nvswitch", "nvlink", "xgmi", "pcie", "nic", "oversubscription",
-      "latency", "connection", "switches"};
+  static const std::vector<std::string> keys = {"node", "gpu",     "nvswitch",   "nvlink",
+                                                "xgmi", "pcie",    "nic",        "oversubscription",
+                                                "leaf", "latency", "connection", "switches"};
   return keys;
 }
 

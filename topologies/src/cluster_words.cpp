@@ -131,7 +131,14 @@ void read_network_words(const ClusterWords& words, bool has_network, ClusterDesc
   if (const ClusterWord* word = find_word(words, "switches")) {
     out.switches = parse_switch_list(read_file(word->value, kLargestSwitchList), word->value);
   }
-  for (const char* key : {"oversubscription", "latency", "connection", "switches"}) {
+  if (const ClusterWord* word = find_word(words, "leaf")) {
+    if (out.switches)
+      word->fail("is given as well as a list of switches", "The list says it already: keep one");
+    out.switches = {.kind = SwitchPlan::Kind::leaf_spine,
+                    .nodes_per_leaf = static_cast<int>(
+                        word->integer(word->value, "nodes per leaf", kMostNodesPerLeaf))};
+  }
+  for (const char* key : {"oversubscription", "leaf", "latency", "connection", "switches"}) {
     const ClusterWord* word = find_word(words, key);
     if (word != nullptr && !has_network) {
       word->fail("describes the network, and there is none",

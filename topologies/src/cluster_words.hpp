@@ -46,7 +46,7 @@ struct NicWord {
 };
 NicWord read_nics(const ClusterWord& word, bool count_needed);
 
-/// oversubscription, latency, connection and switches; `has_network`: they describe something.
+/// oversubscription, leaf, latency, connection and switches; `has_network`: they describe something.
 void read_network_words(const ClusterWords& words, bool has_network, ClusterDescription& out);
 
 }  // namespace ddpsim

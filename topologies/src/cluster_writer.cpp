@@ -124,6 +124,10 @@ Json json_of(const ClusterDescription& cluster) {
   out["nodes"] = cluster.nodes();
   out["node"] = node_of(cluster.types.front());
   if (cluster.network.kind != NetworkKind::none) out["network"] = network_of(cluster);
+  if (cluster.switches && cluster.switches->kind == SwitchPlan::Kind::leaf_spine)
+    out["switches"] = {{"kind", "leaf-spine"},
+                       {"nodes_per_leaf", cluster.switches->nodes_per_leaf},
+                       {"spines", cluster.switches->spines}};
   if (cluster.stated)
     out["nccl"] = {{"search_channels", cluster.stated->channels},
                    {"per_channel", rate_text(cluster.stated->per_channel)}};
@@ -146,10 +150,11 @@ std::string calibrated_cluster_file(const std::string& text, const Calibration& 
     }
     json.erase("calibration");
   } else {
-    const bool plain = cluster.types.size() == 1 && cluster.degraded.empty() && !cluster.switches;
+    const bool listed = cluster.switches && cluster.switches->kind != SwitchPlan::Kind::leaf_spine;
+    const bool plain = cluster.types.size() == 1 && cluster.degraded.empty() && !listed;
     if (!plain)
       throw InputError({"command line", "--cluster",
-                        "a cluster with words about switches beside it cannot be written",
+                        "a cluster with a list of switches beside it cannot be written",
                         "Write them into a cluster file and name that"});
     json = json_of(cluster);
   }

@@ -14,8 +14,8 @@ namespace ddpsim {
 namespace {
 
 const std::vector<std::string>& keys_beside_a_file() {
-  static const std::vector<std::string> keys = {
-      "node", "gpu", "nic", "oversubscription", "latency", "connection", "switches"};
+  static const std::vector<std::string> keys = {"node", "gpu",     "nic",        "oversubscription",
+                                                "leaf", "latency", "connection", "switches"};
   return keys;
 }
 

@@ -19,6 +19,7 @@ inline constexpr std::int64_t kMostRanks = 10'000'000;
 inline constexpr std::int64_t kMostLinksPerGpu = 64;
 inline constexpr std::int64_t kMostNicsPerNode = 64;
 inline constexpr double kMostOversubscription = 1'000;
+inline constexpr std::int64_t kMostNodesPerLeaf = 65'536;
 
 /// Which GPUs direct NVLinks join.
 enum class NvlinkLayout {
@@ -92,7 +93,7 @@ inline constexpr const char* kNoConnections =
 /// ddpsim.cluster/1.
 ClusterDescription describe_file(std::string_view text, const std::string& file);
 /// A file of any kind read here, recognised by its content and completed by the words beside it:
-/// node:COUNT gpu:MODEL nic:[COUNTx]BW[:KIND] oversubscription:R latency:T connection:BW
+/// node:COUNT gpu:MODEL nic:[COUNTx]BW[:KIND] oversubscription:R leaf:NODES latency:T connection:BW
 /// switches:FILE.
 ClusterDescription describe_source(std::string_view text, const std::string& file,
                                    std::string_view words);
@@ -109,6 +110,6 @@ void resize(ClusterDescription& description, std::optional<int> nodes,
 ClusterDescription describe_request(const ClusterRequest& request, std::string* json = nullptr);
 
 /// Checks what depends on the final size, wires nodes, searches channels. Throws InputError.
-Topology resolve(const ClusterDescription& description);
+Topology resolve(ClusterDescription description);
 
 }  // namespace ddpsim

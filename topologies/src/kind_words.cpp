@@ -48,6 +48,14 @@ std::string_view assumed_of_connections(const Cluster& cluster) {
          "open log says 3.3 to 3.9";
 }
 
+std::string_view assumed_of_leaves(const Cluster& cluster) {
+  if (cluster.loads_under_one_leaf == nullptr) return "";
+  return "which nodes share a leaf is not said: each is taken to have its own, so that all it "
+         "sends is oversubscribed "
+         "(leaf:NODES says how many share one; the interval reaches to all under one, where "
+         "nothing is)";
+}
+
 std::string assumed_of_amd(const Cluster& cluster) {
   if (cluster.gpu.vendor != GpuVendor::amd) return "";
   return fmt::format(

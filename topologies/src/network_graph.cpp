@@ -1,5 +1,5 @@
-// Trunks are as wide as their plan says: what all ports below a leaf can send, over the
-// oversubscription, shared evenly by the spines. A switch of a stated list hangs on at most one
+// Trunks are as wide as their plan says: what all ports below a full leaf can send, over the
+// oversubscription, shared evenly by the spines; of a leaf that is not full, nodes like its last one are missing. A switch of a stated list hangs on at most one
 // other, and its trunk carries all ports anywhere below it over the oversubscription.
 #include "network_graph.hpp"
 
@@ -28,6 +28,12 @@ void add_spines(NetworkGraph& network, const SwitchPlan& plan,
   }
 }
 
+/// For how many nodes of its leaf this one stands: the last of all for those that are missing, too.
+double places(const SwitchPlan& plan, std::size_t node, std::size_t nodes) {
+  const auto full = static_cast<std::size_t>(plan.nodes_per_leaf);
+  return static_cast<double>(node + 1 == nodes ? full - node % full : 1);
+}
+
 NetworkGraph one_switch(const Rates& rates) {
   NetworkGraph network;
   network.switches = {"switch"};
@@ -45,7 +51,8 @@ NetworkGraph leaf_spine(const SwitchPlan& plan, const Rates& rates) {
       below.emplace_back();
     }
     network.ports.emplace_back(rates[node].size(), static_cast<std::uint32_t>(leaf));
-    for (const Bandwidth rate : rates[node]) below[leaf] = below[leaf] + rate;
+    for (const Bandwidth rate : rates[node])
+      below[leaf] = below[leaf] + rate * places(plan, node, rates.size());
   }
   add_spines(network, plan, below);
   return network;
@@ -67,7 +74,8 @@ NetworkGraph rail(const SwitchPlan& plan, const Rates& rates) {
     auto& ports = network.ports.emplace_back();
     for (std::size_t nic = 0; nic < rates[node].size(); ++nic) {
       ports.push_back(static_cast<std::uint32_t>(pod * rails + nic));
-      below[ports.back()] = below[ports.back()] + rates[node][nic];
+      below[ports.back()] =
+          below[ports.back()] + rates[node][nic] * places(plan, node, rates.size());
     }
   }
   add_spines(network, plan, below);

@@ -77,6 +77,20 @@ void take_least(Cluster& cluster, const std::vector<NodeType>& types) {
   if (nics > 0) cluster.network.per_nic = network_rate(*slowest) / nics;
 }
 
+/// aws-ofi-nccl shows NCCL the EFA adapters beside a GPU as one device, striping messages over them (its rdma protocol,
+/// from p5's 32 adapters on).
+NodeDescription with_joined_adapters(NodeDescription node, ClusterDescription& description) {
+  const int each = node.nics / std::max(1, node.gpus_in_layout);
+  if (description.network.kind != NetworkKind::efa || node.wiring || each < 2 ||
+      node.nics % node.gpus_in_layout != 0)
+    return node;
+  description.sources.push_back(
+      fmt::format("aws-ofi-nccl presents the {} adapters beside each GPU as one device", each));
+  node.nics = node.gpus_in_layout;
+  node.per_nic = node.per_nic * each;
+  return node;
+}
+
 NodeType node_type(const NodeDescription& node, const ClusterDescription& description) {
   NodeType type;
   type.name = node.name;
@@ -99,10 +113,35 @@ NodeType node_type(const NodeDescription& node, const ClusterDescription& descri
   return type;
 }
 
+/// Of a few nodes that load their links like all: beyond so many a ring and a tree repeat themselves, node by node and
+/// leaf by leaf. Where single nodes or links differ, of all that can be laid out.
+std::shared_ptr<const LinkLoads> loads_of(Topology topology) {
+  Cluster& cluster = topology.cluster;
+  if (cluster.ranks() <= 1) return nullptr;
+  const SwitchPlan& plan = topology.switches;
+  if (topology.degraded.empty() && plan.kind != SwitchPlan::Kind::stated) {
+    constexpr int kRanks = 2048;
+    constexpr int kLeaves = 4;
+    const int nodes = std::clamp(kRanks / cluster.gpus_per_node, 4, 32);
+    const bool leaves = plan.kind != SwitchPlan::Kind::one_switch;
+    const int most = std::min(kMostFabricRanks / cluster.gpus_per_node,
+                              leaves ? std::max(nodes, kLeaves * plan.nodes_per_leaf) : nodes);
+    cluster.nodes = 0;
+    for (NodeType& type : topology.node_types)
+      cluster.nodes += type.count = std::min(type.count, most);
+  } else if (topology.degraded.empty() && cluster.ranks() > kMostFabricRanks) {
+    return nullptr;
+  }
+  return std::make_shared<const LinkLoads>(
+      link_loads(build_fabric(topology), cluster.gpus_per_node));
+}
+
 }  // namespace
 
-Topology resolve(const ClusterDescription& description) {
+Topology resolve(ClusterDescription description) {
   check_size(description);
+  for (NodeDescription& node : description.types)
+    node = with_joined_adapters(std::move(node), description);
   Topology topology;
   Cluster& cluster = topology.cluster;
   cluster.name = description.name;
@@ -125,12 +164,18 @@ Topology resolve(const ClusterDescription& description) {
   take_least(cluster, topology.node_types);
   if (description.switches) topology.switches = *description.switches;
   topology.switches.oversubscription = cluster.network.oversubscription;
-  // Without a word on leaves all that leaves a node crosses the narrow part, as the cost model has it.
+  // Without a word on leaves all that leaves a node crosses the narrow part.
   if (!description.switches && cluster.network.oversubscription > 1) {
     topology.switches.kind = SwitchPlan::Kind::leaf_spine;
   }
   topology.degraded = description.degraded;
   derive_channels(description, topology);
+  cluster.loads = loads_of(topology);
+  if (!description.switches && cluster.nodes > 1 && cluster.network.oversubscription > 1) {
+    Topology one_leaf = topology;
+    one_leaf.switches.kind = SwitchPlan::Kind::one_switch;
+    cluster.loads_under_one_leaf = loads_of(std::move(one_leaf));
+  }
   return topology;
 }
 

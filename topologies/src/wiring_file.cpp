@@ -123,7 +123,6 @@ NodeGraph read_wiring(const Cursor& cursor, const GpuModel& gpu) {
 }
 
 SwitchPlan read_switches(const Cursor& cursor, const std::string& file) {
-  constexpr std::int64_t kMostPerLeaf = 65'536;
   constexpr std::int64_t kMostSpines = 1'024;
   if (cursor.free_object().has("list")) {
     const std::string name = cursor.object({"list"}).required("list").string();
@@ -142,7 +141,8 @@ SwitchPlan read_switches(const Cursor& cursor, const std::string& file) {
   if (const auto spines = fields.optional("spines")) {
     out.spines = static_cast<int>(spines->integer(1, kMostSpines));
   }
-  out.nodes_per_leaf = static_cast<int>(fields.required("nodes_per_leaf").integer(1, kMostPerLeaf));
+  out.nodes_per_leaf =
+      static_cast<int>(fields.required("nodes_per_leaf").integer(1, kMostNodesPerLeaf));
   return out;
 }
 

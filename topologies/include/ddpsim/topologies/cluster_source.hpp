@@ -35,7 +35,7 @@ Cluster parse_cluster(std::string_view text, const std::string& file);
 
 /// `node:COUNT gpu:PER_NODExMODEL` then one of `nvswitch:BW | nvlink:LINKSxBW[:pair|mesh|cube] |
 /// xgmi:LINKSxBW[:pair|mesh] | pcie:BW`, `nic:PER_NODExBW[:ib|roce|tcp|tcp-vm|tcpx|efa|slingshot]`, optional `oversubscription:R`,
-/// `latency:T`, `connection:BW` (one TCP connection). Bandwidth per direction, any order.
+/// `leaf:NODES`, `latency:T`, `connection:BW` (one TCP connection). Bandwidth per direction, any order.
 Cluster parse_cluster_line(std::string_view line);
 
 struct BundledCluster {

@@ -23,6 +23,8 @@ std::vector<std::string> network_kind_words();
 /// What is assumed of each TCP connection where no log of the cluster stands behind it; empty where
 /// nothing is.
 std::string_view assumed_of_connections(const Cluster& cluster);
+/// Where an oversubscribed network does not say who hangs where; empty elsewhere.
+std::string_view assumed_of_leaves(const Cluster& cluster);
 /// What AMD's GPUs borrow from NVIDIA's, to be said in every answer; empty where the cluster has none.
 std::string assumed_of_amd(const Cluster& cluster);
 

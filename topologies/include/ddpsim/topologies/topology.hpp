@@ -82,7 +82,8 @@ struct SwitchPlan {
     stated,      ///< a list of nodes and their switches
   };
   Kind kind = Kind::one_switch;
-  int nodes_per_leaf = 1;       ///< leaf_spine; rail: nodes per pod
+  int nodes_per_leaf =
+      1;  ///< leaf_spine; rail: nodes per pod; a leaf's trunks are as wide as if it were full
   int spines = 1;               ///< leaf_spine, rail
   double oversubscription = 1;  ///< what enters a switch from below over what may leave it upwards
 

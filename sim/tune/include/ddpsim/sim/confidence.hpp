@@ -35,6 +35,7 @@ enum class ErrorSource {
   measurement_noise,  ///< of the step it will be held against
   host_delays,        ///< a GPU that waited for the host may not wait without the profiler
   step_spread,        ///< from one recorded step to the next
+  leaf_placement,  ///< how many nodes share a leaf: what they send each other crosses nothing narrow
   recorded_waits,  ///< recorded all-reduces took longer than is predicted: they waited, or the model is too fast
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ddpsim/sim/calibration.hpp"
+#include "ddpsim/sim/link_loads.hpp"
 #include "ddpsim/sim/units.hpp"
 
 namespace ddpsim {
@@ -76,9 +77,9 @@ struct Network {
   Bandwidth per_nic;                    ///< nominal, one direction
   std::optional<Duration> latency;      ///< one way, only when stated; otherwise the kind's default
   std::optional<Bandwidth> connection;  ///< what one TCP connection carries, only when stated
-  double oversubscription = 1;          ///< R: the fabric carries 1/R of what the NICs could send
-  bool gpudirect = true;                ///< NICs reach GPU memory themselves; never so with tcp
-  bool collnet = false;                 ///< switches reduce (SHARP): CollNet and NVLS between nodes
+  double oversubscription = 1;  ///< R: of what a switch takes from below, 1/R goes on upwards
+  bool gpudirect = true;        ///< NICs reach GPU memory themselves; never so with tcp
+  bool collnet = false;         ///< switches reduce (SHARP): CollNet and NVLS between nodes
 };
 
 /// Whether the processor copies what NCCL sends into TCP connections. Without it a plugin drives the
@@ -108,8 +109,14 @@ struct Cluster {
   SearchGraph tree;
   SearchGraph nvls{.channels = 0};  ///< one channel per GPU of a node, its head; 0: no NVLink SHARP
   int nvls_channels = 0;            ///< thread blocks of an NVLS operation; 0: no NVLink SHARP
-  int degraded_links = 0;           ///< links below their rate: only the flow network sees them
-  bool verified = false;            ///< a log stands behind the figures
+  int degraded_links = 0;           ///< links below their rate
+  /// What the channels ask of the wires, which the cost model obeys; absent: of one rank, or of a cluster that is no
+  /// more than its figures. Shared by copies.
+  std::shared_ptr<const LinkLoads> loads;
+  /// The same with all nodes under one leaf, where nobody said which share leaves and the network above is narrow: `loads`
+  /// then has a leaf for every node.
+  std::shared_ptr<const LinkLoads> loads_under_one_leaf;
+  bool verified = false;  ///< a log stands behind the figures
   std::vector<std::string> sources;
   std::vector<Price> prices;  ///< latest first; empty where none is known
   /// Absent where no log of this cluster was fitted. Shared by copies, at every number of nodes.

@@ -16,6 +16,7 @@ namespace ddpsim {
 using LinkId = std::uint32_t;
 
 enum class LinkKind : std::uint8_t { nvlink, pcie, socket, nic, network };
+inline constexpr std::size_t kLinkKinds = 5;
 
 /// One direction of a wire; both directions of a cable are two links.
 struct Link {

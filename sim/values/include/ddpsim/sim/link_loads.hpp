@@ -1,0 +1,46 @@
+// What NCCL's channels ask of a cluster's wires. From it follows what no collective can exceed, whatever the
+// cost model counts on: a PCIe slot, a shared uplink, a trunk, a degraded link.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "ddpsim/sim/fabric.hpp"
+
+namespace ddpsim {
+
+inline constexpr int kMostChannels = 64;  ///< NCCL's since 2.25 (MAXCHANNELS)
+
+enum class ChannelShape : std::uint8_t { ring, tree };
+
+/// By LinkKind: how many seconds the busiest link of the kind is busy, at its nominal rate, for each byte that every
+/// hop sends over all channels together. 0 where no link of the kind is passed.
+using SecondsPerByte = std::array<double, kLinkKinds>;
+
+struct LinkLoad {
+  SecondsPerByte local{};    ///< links that hops inside a node pass
+  SecondsPerByte network{};  ///< links that hops between nodes pass
+};
+
+struct LinkLoads {
+  /// By shape, then by channels less one; a tree's hops are those up and those down.
+  std::array<std::vector<LinkLoad>, 2> by_channels;
+
+  /// More channels than are known begin anew with the first: as many as known load links alike.
+  const LinkLoad& of(ChannelShape shape, int channels) const;
+};
+
+struct Cluster;
+/// Bus bandwidth as nccl-tests counts it, 2(n-1)/n * S over the time, that no all-reduce on so many channels exceeds: latencies
+/// and what protocols take are still to come. A tree over two nodes may reach twice a ring's.
+Bandwidth most_busbw(ChannelShape shape, const Cluster& cluster, int channels = kMostChannels);
+
+/// How many times as long as its NICs a ring of all channels keeps the switches above them busy; at least 1.
+double trunk_slowdown(const LinkLoads& loads);
+
+/// Of up to kMostChannels. Hops between nodes are those between ranks that do not
+/// share a node of so many GPUs.
+LinkLoads link_loads(const Fabric& fabric, int gpus_per_node);
+
+}  // namespace ddpsim

@@ -1,0 +1,103 @@
+#include "ddpsim/sim/link_loads.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "ddpsim/sim/cluster.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// How many hops pass every link, as channels are added.
+class Crossings {
+ public:
+  explicit Crossings(const Fabric& fabric)
+      : fabric_(fabric), all_(fabric.links.size()), network_(all_), local_(all_) {}
+
+  void add(Route route, bool between_nodes) {
+    for (const LinkId link : fabric_.links_of(route)) {
+      ++all_[link];
+      ++(between_nodes ? network_ : local_)[link];
+    }
+  }
+
+  LinkLoad load(std::size_t channels) const {
+    LinkLoad load;
+    for (LinkId link = 0; link < all_.size(); ++link) {
+      if (all_[link] == 0) continue;
+      const double busy = all_[link] / static_cast<double>(channels) /
+                          fabric_.links[link].bandwidth.bytes_per_second();
+      const auto kind = static_cast<std::size_t>(fabric_.links[link].kind);
+      if (local_[link] > 0) load.local[kind] = std::max(load.local[kind], busy);
+      if (network_[link] > 0) load.network[kind] = std::max(load.network[kind], busy);
+    }
+    return load;
+  }
+
+ private:
+  const Fabric& fabric_;
+  std::vector<std::uint32_t> all_;
+  std::vector<std::uint32_t> network_;
+  std::vector<std::uint32_t> local_;
+};
+
+void add_ring(const RingChannel& ring, std::uint32_t gpus, Crossings& crossings) {
+  for (std::size_t i = 0; i < ring.ranks.size(); ++i) {
+    const std::uint32_t next = ring.ranks[(i + 1) % ring.ranks.size()];
+    crossings.add(ring.to_next[i], ring.ranks[i] / gpus != next / gpus);
+  }
+}
+
+void add_tree(const TreeChannel& tree, std::uint32_t gpus, Crossings& crossings) {
+  for (std::uint32_t rank = 0; rank < tree.parent.size(); ++rank) {
+    if (tree.parent[rank] == rank) continue;
+    const bool between_nodes = rank / gpus != tree.parent[rank] / gpus;
+    crossings.add(tree.up[rank], between_nodes);
+    crossings.add(tree.down[rank], between_nodes);
+  }
+}
+
+}  // namespace
+
+const LinkLoad& LinkLoads::of(ChannelShape shape, int channels) const {
+  static constexpr LinkLoad kNothing;
+  const std::vector<LinkLoad>& known = by_channels[static_cast<std::size_t>(shape)];
+  if (known.empty()) return kNothing;
+  return known[std::min(known.size(), static_cast<std::size_t>(std::max(1, channels))) - 1];
+}
+
+Bandwidth most_busbw(ChannelShape shape, const Cluster& cluster, int channels) {
+  const LinkLoad& load = cluster.loads->of(shape, channels);
+  const double busy = std::max(*std::max_element(load.local.begin(), load.local.end()),
+                               *std::max_element(load.network.begin(), load.network.end()));
+  const double ranks = cluster.ranks();
+  // A ring's hop sends what bus bandwidth counts; a tree's S.
+  const double counted = shape == ChannelShape::ring ? 1 : 2 * (ranks - 1) / ranks;
+  return Bandwidth::bytes_per_second(busy > 0 ? counted / busy : 0);
+}
+
+double trunk_slowdown(const LinkLoads& loads) {
+  const SecondsPerByte& busy = loads.of(ChannelShape::ring, kMostChannels).network;
+  const double nics = busy[static_cast<std::size_t>(LinkKind::nic)];
+  return nics > 0 ? std::max(1.0, busy[static_cast<std::size_t>(LinkKind::network)] / nics) : 1;
+}
+
+LinkLoads link_loads(const Fabric& fabric, int gpus_per_node) {
+  const auto gpus = static_cast<std::uint32_t>(std::max(1, gpus_per_node));
+  LinkLoads loads;
+  Crossings rings(fabric);
+  Crossings trees(fabric);
+  for (std::size_t c = 0; c < std::size_t{kMostChannels}; ++c) {
+    if (!fabric.rings.empty()) {
+      add_ring(fabric.rings[c % fabric.rings.size()], gpus, rings);
+      loads.by_channels[0].push_back(rings.load(c + 1));
+    }
+    if (!fabric.trees.empty()) {
+      add_tree(fabric.trees[c % fabric.trees.size()], gpus, trees);
+      loads.by_channels[1].push_back(trees.load(c + 1));
+    }
+  }
+  return loads;
+}
+
+}  // namespace ddpsim

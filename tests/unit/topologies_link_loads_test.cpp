@@ -1,0 +1,216 @@
+// What a cluster's channels ask of its wires, and that every collective obeys it: cost model and flow network alike.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/allreduce_table.hpp"
+#include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/link_loads.hpp"
+#include "ddpsim/sim/nccl.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/topology.hpp"
+#include "flow_planner.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+Topology topology_of(const std::string& text) {
+  return load_topology({.text = text, .nodes = {}, .gpus_per_node = {}});
+}
+
+Bandwidth bound(const std::string& text, ChannelShape shape = ChannelShape::ring) {
+  return most_busbw(shape, topology_of(text).cluster);
+}
+
+double busbw_of(const CollectiveChoice& choice, Bytes size, const Cluster& cluster) {
+  return busbw_gbps(size, cost(CollectiveKind::all_reduce, choice, size, cluster), cluster.ranks());
+}
+
+/// Of the choice NCCL makes for a gibibyte with rings alone.
+double ring_busbw(const std::string& text) {
+  const Cluster cluster = topology_of(text).cluster;
+  const CollectiveTuning rings{.algorithms = Algorithm::ring, .protocols = Protocol::simple};
+  const Bytes size = 1024_MiB;
+  return busbw_of(select_algorithm(CollectiveKind::all_reduce, size, cluster, rings), size,
+                  cluster);
+}
+
+const std::string kA100 = "gpu:8xA100 nvswitch:300GBps ";
+
+}  // namespace
+
+TEST_CASE("link loads: a PCIe slot binds a NIC that is faster") {
+  // An A100's slot has 31.5 GB/s, 0.85 of which packets leave; the NIC alone would carry 0.94 of 100.
+  CHECK(bound("node:2 " + kA100 + "nic:1x800Gbps:ib").gigabytes_per_second() ==
+        doctest::Approx(31.5));
+  CHECK(ring_busbw("node:2 " + kA100 + "nic:1x800Gbps:ib") ==
+        doctest::Approx(0.85 * 31.5).epsilon(0.01));
+  CHECK(ring_busbw("node:2 " + kA100 + "nic:1x200Gbps:ib") ==
+        doctest::Approx(0.94 * 25).epsilon(0.01));
+  const std::string v100 = "node:2 gpu:8xV100 nvlink:6x25GBps:cube nic:4x200Gbps:ib";
+  CHECK(bound(v100).gigabytes_per_second() == doctest::Approx(63));
+  CHECK(ring_busbw(v100) == doctest::Approx(0.85 * 63).epsilon(0.01));
+}
+
+TEST_CASE("link loads: what stays under a leaf is not oversubscribed") {
+  const std::string four = "node:4 " + kA100 + "nic:8x200Gbps:ib";
+  CHECK(bound(four).gigabytes_per_second() == doctest::Approx(200));
+  const auto narrow = [&](const std::string& leaf) {
+    return bound(four + " oversubscription:4" + leaf);
+  };
+  CHECK(narrow("").gigabytes_per_second() == doctest::Approx(50));
+  CHECK(narrow(" leaf:1").gigabytes_per_second() == doctest::Approx(50));
+  // Two nodes share the ways up, and one ring leaves a leaf where two left two nodes.
+  CHECK(narrow(" leaf:2").gigabytes_per_second() == doctest::Approx(100));
+  CHECK(narrow(" leaf:4").gigabytes_per_second() == doctest::Approx(200));
+  // The last leaf has one node and is as wide as the others.
+  CHECK(narrow(" leaf:3").gigabytes_per_second() == doctest::Approx(150));
+  CHECK(ring_busbw(four + " oversubscription:4") == doctest::Approx(0.94 * 50).epsilon(0.01));
+  CHECK(ring_busbw(four + " oversubscription:4 leaf:4") == doctest::Approx(ring_busbw(four)));
+}
+
+TEST_CASE(
+    "link loads: where nobody says who shares a leaf, the interval reaches to all under one") {
+  const std::string four = "node:4 " + kA100 + "nic:8x200Gbps:ib";
+  const auto low = [](const std::string& text) {
+    return all_reduce_table(topology_of(text).cluster, {}, std::vector{1024_MiB}).rows.front();
+  };
+  const AllReduceRow open = low(four + " oversubscription:4");
+  const AllReduceRow stated = low(four + " oversubscription:4 leaf:1");
+  const AllReduceRow together = low(four + " oversubscription:4 leaf:4");
+  CHECK(open.time == stated.time);
+  CHECK(open.high == stated.high);
+  CHECK(open.low < stated.low);
+  CHECK(open.low < together.time);
+  CHECK(topology_of(four + " oversubscription:4").cluster.loads_under_one_leaf != nullptr);
+  CHECK(topology_of(four + " oversubscription:4 leaf:1").cluster.loads_under_one_leaf == nullptr);
+  CHECK(topology_of(four).cluster.loads_under_one_leaf == nullptr);
+}
+
+TEST_CASE("link loads: a degraded link holds back the cost model as well") {
+  Topology slow = topology_of("dgxa100@2");
+  const double sound = most_busbw(ChannelShape::ring, slow.cluster).gigabytes_per_second();
+  slow.degraded = {{"node0/nic0 > switch", 6.25_GBps}};
+  const LinkLoads loads = link_loads(build_fabric(slow), 8);
+  slow.cluster.loads = std::make_shared<const LinkLoads>(loads);
+  CHECK(sound == doctest::Approx(200));
+  // An eighth of the traffic through a quarter of the rate.
+  CHECK(most_busbw(ChannelShape::ring, slow.cluster).gigabytes_per_second() == doctest::Approx(50));
+}
+
+TEST_CASE("link loads: one GPU of each of two nodes has one NIC") {
+  const Topology part = load_topology({.text = "dgxh100", .nodes = 2, .gpus_per_node = 1});
+  CHECK(most_busbw(ChannelShape::ring, part.cluster).gigabytes_per_second() == doctest::Approx(50));
+  const CollectiveTuning tuning;
+  for (const Bytes size : {64_MiB, 1024_MiB}) {
+    const auto choice = select_algorithm(CollectiveKind::all_reduce, size, part.cluster, tuning);
+    CHECK(busbw_of(choice, size, part.cluster) <= 50);
+  }
+}
+
+TEST_CASE("link loads: a tree over two nodes may reach twice a ring's bus bandwidth") {
+  const std::string two = "node:2 gpu:2xH100 nvswitch:450GBps nic:2x400Gbps:ib";
+  CHECK(bound(two).gigabytes_per_second() == doctest::Approx(100));
+  CHECK(bound(two, ChannelShape::tree).gigabytes_per_second() == doctest::Approx(150));
+}
+
+TEST_CASE("link loads: no more nodes are laid out than repeat themselves") {
+  for (const std::string& cluster :
+       {kA100 + "nic:4x200Gbps:ib", kA100 + "nic:8x200Gbps:ib oversubscription:3 leaf:8"})
+    for (const ChannelShape shape : {ChannelShape::ring, ChannelShape::tree})
+      CHECK(
+          bound("node:300 " + cluster, shape).gigabytes_per_second() ==
+          doctest::Approx(bound("node:64 " + cluster, shape).gigabytes_per_second()).epsilon(0.02));
+}
+
+namespace {
+
+/// A cluster as a buyer might describe it; any figure may be the narrow one.
+std::string random_cluster(std::mt19937_64& random) {
+  const auto pick = [&](std::initializer_list<const char*> words) {
+    return std::string(words.begin()[random() % words.size()]);
+  };
+  const std::string gpu =
+      pick({"1xA100 pcie:25GBps", "2xV100 nvlink:6x25GBps:pair", "4xA100 nvswitch:300GBps",
+            "8xA100 nvswitch:300GBps", "8xH100 nvswitch:450GBps", "8xV100 nvlink:6x25GBps:cube",
+            "4xA100 pcie:25GBps", "8xV100 pcie:12GBps", "4xH100 nvlink:18x25GBps:mesh"});
+  std::string text = fmt::format("node:{} gpu:{} nic:{}x{}Gbps:{}", 1 + random() % 6, gpu,
+                                 1 << random() % 4, pick({"10", "25", "100", "200", "400", "800"}),
+                                 pick({"ib", "roce", "tcp", "efa", "slingshot"}));
+  if (random() % 2) text += fmt::format(" oversubscription:{}", 1 + random() % 4);
+  if (random() % 2) text += fmt::format(" leaf:{}", 1 + random() % 4);
+  return text;
+}
+
+/// One link at a part of its rate.
+void degrade(Topology& topology, std::mt19937_64& random) {
+  const Fabric fabric = build_fabric(topology);
+  const Link& link = fabric.links[random() % fabric.links.size()];
+  topology.degraded = {{link.name, link.bandwidth / static_cast<double>(1 + random() % 8)}};
+}
+
+}  // namespace
+
+TEST_CASE("link loads: random clusters obey their wires, alike in cost model and flow network") {
+  // DDPSIM_RANDOM_CLUSTERS=10000 took as many.
+  const char* count = std::getenv("DDPSIM_RANDOM_CLUSTERS");
+  const int clusters = count != nullptr ? std::atoi(count) : 150;
+  std::mt19937_64 random(1);
+  double apart = 0;
+  std::string farthest;
+  for (int i = 0; i < clusters; ++i) {
+    const std::string text = random_cluster(random);
+    CAPTURE(text);
+    Topology topology = topology_of(text);
+    Cluster& cluster = topology.cluster;
+    if (cluster.ranks() == 1) continue;
+    const Cluster sound = cluster;
+    if (random() % 3 == 0) degrade(topology, random);
+    const Fabric fabric = build_fabric(topology);
+    cluster.loads = std::make_shared<const LinkLoads>(link_loads(fabric, cluster.gpus_per_node));
+    FlowPlanner planner(std::make_shared<const Cluster>(cluster),
+                        std::make_shared<const Fabric>(fabric), {});
+    for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree})
+      for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
+        const auto known = static_cast<int>(fabric.rings.size());
+        for (const int channels : {1 + static_cast<int>(random() % known), known}) {
+          const CollectiveChoice choice{
+              .algorithm = algorithm, .protocol = protocol, .channels = channels};
+          CAPTURE(name_of(algorithm));
+          CAPTURE(name_of(protocol));
+          CAPTURE(channels);
+          const double most =
+              most_busbw(algorithm == Algorithm::ring ? ChannelShape::ring : ChannelShape::tree,
+                         cluster, channels)
+                  .gigabytes_per_second();
+          Duration before;
+          for (const Bytes size : {64_KiB, 1_MiB, 25_MiB, 256_MiB}) {
+            const Duration time = cost(CollectiveKind::all_reduce, choice, size, cluster);
+            CHECK(time >= before);
+            CHECK(time >= cost(CollectiveKind::all_reduce, choice, size, sound));
+            CHECK(busbw_gbps(size, time, cluster.ranks()) <= most * (1 + 1e-9));
+            const Duration flow = planner.alone(CollectiveKind::all_reduce, choice, size);
+            const double error = std::abs(flow / time - 1);
+            if (error > apart) {
+              apart = error;
+              farthest = fmt::format("{}: {} {} x{} {} B", text, name_of(algorithm),
+                                     name_of(protocol), channels, size.count());
+            }
+            before = time;
+          }
+        }
+      }
+  }
+  MESSAGE("flow and cost model at most " << 100 * apart << " % apart: " << farthest);
+  CHECK(apart < 1e-3);
+}
