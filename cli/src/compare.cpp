@@ -138,16 +138,18 @@ std::vector<std::optional<MeasuredStep>> measured_steps(const std::vector<std::s
                                                         const std::vector<LoadedJob>& jobs) {
   std::vector<std::optional<MeasuredStep>> measured(jobs.size());
   for (const std::string& text : texts) {
-    std::size_t i = 0;
-    while (i < jobs.size() && !own_step({text}, jobs[i])) ++i;
-    if (i < jobs.size()) {
+    bool named = false;  // a cluster may be given twice: its step is that of both
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const auto step = own_step({text}, jobs[i]);
+      if (!step) continue;
       if (measured[i])
         throw UsageError(
             fmt::format("--measured-step: {} is given twice", jobs[i].context.cluster));
-      measured[i] = parse_measured_step(*own_step({text}, jobs[i]));
+      measured[i] = parse_measured_step(*step);
       require_possible(*measured[i], jobs[i].job, jobs[i].workload_source);
-      continue;
+      named = true;
     }
+    if (named) continue;
     std::vector<std::string> names;
     for (const LoadedJob& job : jobs) names.push_back(job.context.cluster);
     throw UsageError(

@@ -1,5 +1,6 @@
 #include "ddpsim/reports/reports.hpp"
 #include "json_parts.hpp"
+#include "report_lines.hpp"
 
 namespace ddpsim {
 namespace {
@@ -34,6 +35,7 @@ void write_job(JsonWriter& json, const ComparedJob& job, std::size_t index,
     write_recommendation(json, *job.best_cap);
   else
     json.null();
+  json.key("calibrated_by_recording").boolean(context.calibrated_by_recording);
   write_confidence(json, job.confidence);
   if (context.replay) {
     json.key("replay");
@@ -65,6 +67,13 @@ std::string compare_json(const Comparison& comparison, const std::vector<ReportC
   for (std::size_t k = 1; k < comparison.by_speed.size(); ++k)
     certain = certain && comparison.jobs[comparison.by_speed[k]].behind.certain();
   json.key("fastest_is_certain").boolean(certain);
+  const std::size_t beside = beside_recording(contexts);
+  write_recorded(json, contexts[beside].recorded);
+  json.key("recorded_row");
+  if (contexts[beside].recorded)
+    json.count(beside);
+  else
+    json.null();
   json.key("warnings").strings(shared.warnings);
   json.end_object();
   return std::move(json).finish();

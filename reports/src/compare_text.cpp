@@ -175,6 +175,30 @@ std::string carried_lines(const Comparison& comparison, const Contexts& contexts
   return lines;
 }
 
+/// Which candidates the recording's own all-reduces calibrate: the others rest on logs, or on a specification.
+std::string calibrated_line(const Contexts& contexts, const TerminalStyle& style) {
+  std::vector<std::string> names;
+  for (const ReportContext& context : contexts)
+    if (context.calibrated_by_recording) names.push_back(printable(context.cluster));
+  if (names.empty()) return "";
+  return wrapped(fmt::format("Calibrated by the recording itself: {}{}.", fmt::join(names, ", "),
+                             names.size() < contexts.size() ? ", no other" : ""),
+                 style.width, kIndent);
+}
+
+/// What the recorded job did, once, beside the candidate that is most like it.
+std::string today_line(const Comparison& comparison, const Contexts& contexts,
+                       const TerminalStyle& style) {
+  const std::size_t beside = beside_recording(contexts);
+  ReportContext context = contexts[beside];
+  context.confidence = comparison.jobs[beside].confidence;
+  std::string lines = recorded_line(context, style, printable(context.cluster));
+  for (std::size_t i = beside + 1; i < contexts.size(); ++i)
+    if (contexts[i].recorded && contexts[i].recorded->comparable)
+      lines += predicted_line(contexts[i], style);
+  return lines;
+}
+
 }  // namespace
 
 std::string compare_text(const Comparison& comparison, const std::vector<ReportContext>& contexts,
@@ -189,6 +213,7 @@ std::string compare_text(const Comparison& comparison, const std::vector<ReportC
   std::string text = bold(verdict(comparison, contexts), style) + '\n';
   text += dim(printable(shared.workload), style) + '\n';
   text += setting_line(shared, style);
+  text += today_line(comparison, contexts, style);
   const std::string table = table_of_jobs(comparison, contexts, style);
   std::string legend =
       "Efficiency: step of one GPU by itself, without DDP, over the step of the job. Behind by: "
@@ -203,6 +228,7 @@ std::string compare_text(const Comparison& comparison, const std::vector<ReportC
     legend += " Needs --torch: another cap is worth it under each version PyTorch may be.";
   text += '\n' + table;
   text += wrapped(legend, style.width, kIndent);
+  text += calibrated_line(contexts, style);
   for (const ReportContext& context : contexts)
     text += replay_line(context, style, printable(context.cluster));
   text += carried_lines(comparison, contexts, style);

@@ -46,6 +46,8 @@ std::string widest_sources(const std::vector<Sensitivity>& named, const Confiden
   return text + "; --json has every reason";
 }
 
+constexpr int kRecordedDigits = 3;
+
 /// "107 ms recorded on 2 GPUs (median of 5 steps, 81.8 to 167 ms)".
 std::string recorded_steps(const RecordedToday& today, int digits) {
   const std::string where = counted(static_cast<std::uint64_t>(today.ranks), "GPU");
@@ -73,28 +75,33 @@ std::string contradiction(const RecordedToday& today) {
   return "";
 }
 
+std::string on_channels(int count) {
+  return count > 0 ? fmt::format(" on {}", counted(static_cast<std::uint64_t>(count), "channel"))
+                   : std::string();
+}
+
+/// "0.7 ms on 24 channels predicted: this cluster is not the one recorded"
+std::string predicted_all_reduces(const RecordedToday& today, const std::string& where) {
+  return fmt::format("{}{} predicted{}{}", time_text(today.predicted(), kRecordedDigits),
+                     on_channels(today.predicted_channels), where, contradiction(today));
+}
+
 /// "Today: 107 ms recorded …, 103 replayed; 5 all-reduces, 12 ms on 8 channels", and what is predicted
 /// for them here.
-std::string recorded_all_reduces(const ReportContext& context) {
-  constexpr int kDigits = 3;
+std::string recorded_all_reduces(const ReportContext& context, const std::string& on) {
   const RecordedToday& today = *context.recorded;
-  const auto channels = [](int count) {
-    return count > 0 ? fmt::format(" on {}", counted(static_cast<std::uint64_t>(count), "channel"))
-                     : std::string();
-  };
-  std::string text = (context.replay ? "Recorded: " : "Today: ") + recorded_steps(today, kDigits);
+  const std::string where = on.empty() ? "" : " on " + on;
+  std::string text =
+      (context.replay ? "Recorded: " : "Today: ") + recorded_steps(today, kRecordedDigits);
   const Duration replayed =
       context.replay ? context.replay->predicted : context.confidence.predicted;
   const bool whole = context.accumulate == 1 && context.compute_scale == 1;
   if (today.comparable && today.iterations && whole && replayed > Duration())
-    text += fmt::format(", {} replayed", time_text(replayed, kDigits));
+    text += fmt::format(", {} replayed{}", time_text(replayed, kRecordedDigits), where);
   text += fmt::format("; {}, {}{}", counted(today.buckets.size(), "all-reduce"),
-                      time_text(today.recorded(), kDigits), channels(today.channels));
+                      time_text(today.recorded(), kRecordedDigits), on_channels(today.channels));
   if (!today.comparable) return text;
-  return text +
-         fmt::format("; {}{} predicted", time_text(today.predicted(), kDigits),
-                     channels(today.predicted_channels)) +
-         contradiction(today);
+  return text + "; " + predicted_all_reduces(today, where);
 }
 
 /// "181, 1.07, 17.7 MB".
@@ -223,12 +230,25 @@ std::string replay_line(const ReportContext& context, const TerminalStyle& style
   return wrapped(text, style.width, kIndent);
 }
 
-std::string recorded_line(const ReportContext& context, const TerminalStyle& style) {
+std::string recorded_line(const ReportContext& context, const TerminalStyle& style,
+                          const std::string& on) {
   if (!context.recorded) return "";
   const RecordedToday& today = *context.recorded;
-  std::string text = recorded_all_reduces(context) + '.';
+  std::string text = recorded_all_reduces(context, on) + '.';
   if (!today.same_buckets && !today.asked_otherwise) text += recorded_buckets(context);
   return wrapped(text, style.width, kIndent);
+}
+
+std::string predicted_line(const ReportContext& context, const TerminalStyle& style) {
+  return wrapped(fmt::format("{}: {}.", printable(context.cluster),
+                             predicted_all_reduces(*context.recorded, "")),
+                 style.width, kIndent);
+}
+
+std::size_t beside_recording(const std::vector<ReportContext>& contexts) {
+  for (std::size_t i = 0; i < contexts.size(); ++i)
+    if (contexts[i].recorded && contexts[i].recorded->comparable) return i;
+  return 0;
 }
 
 std::string confidence_line(const ReportContext& context, Duration predicted,

@@ -19,8 +19,16 @@ std::string replay_line(const ReportContext& context, const TerminalStyle& style
 /// Whether this step is the one measured, corrected by what the replay misses.
 bool is_measured(const ReportContext& context, Duration step);
 
-/// What the recorded job did beside what is predicted for it, and where the two contradict each other.
-std::string recorded_line(const ReportContext& context, const TerminalStyle& style);
+/// What the recorded job did beside what is predicted for it, and where the two contradict each other; `on`: of several
+/// clusters, which one that is predicted for.
+std::string recorded_line(const ReportContext& context, const TerminalStyle& style,
+                          const std::string& on = "");
+
+/// Of one more cluster that may be the recorded one: what is predicted for the recorded all-reduces.
+std::string predicted_line(const ReportContext& context, const TerminalStyle& style);
+
+/// The candidate whose predictions are laid beside the recording: the first that may be its cluster, else the first.
+std::size_t beside_recording(const std::vector<ReportContext>& contexts);
 
 /// Grade, interval as times around `predicted`, and the reasons.
 std::string confidence_line(const ReportContext& context, Duration predicted,

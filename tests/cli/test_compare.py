@@ -55,6 +55,12 @@ class Figures(unittest.TestCase):
         self.assertEqual([1, 2.1], [row["compute_scale"] for row in rows])
 
 
+    def test_a_cluster_given_twice_takes_its_measured_step_in_both_rows(self):
+        rows = answer("compare", WORKLOAD, "dgx1v@2", "dgx1v@2", "--measured-step", "dgx1v@2=120ms")["rows"]
+        self.assertEqual([120000, 120000], [row["replay"]["measured_us"] for row in rows])
+        self.assertEqual(*[row["replay"] for row in rows])
+
+
 class Errors(unittest.TestCase):
     def check(self, code, words, *arguments):
         with tempfile.TemporaryDirectory() as folder:

@@ -102,6 +102,34 @@ class TodaysEvidence(unittest.TestCase):
         result = self.simulate(R50, "node:1 gpu:2xA100 pcie:2GBps")
         self.assertIn("not calibrated", result["confidence"]["because"][0])
 
+    def test_compare_says_once_what_was_recorded_and_whom_it_calibrates(self):
+        clusters = ("node:1 gpu:2xV100 nvlink:6x25GBps", "node:1 gpu:2xV100 nvlink:1x25GBps", "dgx1v@1")
+        command = ("compare", str(TRACES / f"{DLRM}.json.gz"), *clusters)
+        ran = ddpsim(*command)
+        self.assertEqual(ran.out.count("Today: "), 1, ran.out)
+        words = " ".join(ran.out.split())
+        self.assertIn("predicted on " + clusters[0], words)
+        self.assertIn(clusters[1] + ": ", words)  # it, too, may be the recorded one
+        answered = json.loads(ddpsim(*command, "--json").out)
+        alone = self.simulate(DLRM, clusters[0])["recorded"]
+        self.assertEqual(answered["recorded"], alone)
+        self.assertEqual(answered["recorded_row"], 0)
+        other_first = json.loads(ddpsim(*command[:2], clusters[2], clusters[0], "--json").out)
+        self.assertEqual([other_first["recorded"], other_first["recorded_row"]], [alone, 1])
+
+    def test_compare_says_whom_the_recording_calibrates(self):
+        with tempfile.TemporaryDirectory() as folder:
+            job = str(pathlib.Path(folder) / "job.json")
+            ranks = [str(TRACES / f"dlrm-ddp-8xV100-rank{rank}.json.gz") for rank in range(8)]
+            self.assertEqual(ddpsim("import", *ranks, "-o", job).code, 0)
+            command = ("compare", job, "dgx1v@2", "dgx1v@1")
+            self.assertIn("Calibrated by the recording itself: dgx1v@1, no other.", ddpsim(*command).out)
+            def calibrated(*options):
+                rows = json.loads(ddpsim(*command, *options, "--json").out)["rows"]
+                return [row["calibrated_by_recording"] for row in rows]
+            self.assertEqual(calibrated(), [False, True])
+            self.assertEqual(calibrated("--no-trace-calibration"), [False, False])
+
     def test_what_is_carried_to_another_gpu_was_not_recorded_there(self):
         result = self.simulate(R50, TWO_V100, "--gpu", "V100")
         self.assertFalse(result["recorded"]["comparable"])

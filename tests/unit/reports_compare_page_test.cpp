@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "first_line.hpp"
+#include "mentions.hpp"
 #include "reports_sample.hpp"
 
 using namespace ddpsim;
@@ -214,6 +215,7 @@ TEST_CASE("compare JSON: every field under its name") {
     "best_cap": {"action": "keep default", "bucket_cap_mb": null, "first_bucket_mb": null, "cap_range_mb": [0, 0],
                  "gain_us": {"value": 0, "low": 0, "high": 0}, "most_robust_gain_us": null, "measurable_us": 1200,
                  "python": "", "reason": "far keeps it"},
+    "calibrated_by_recording": false,
     "confidence": {"grade": "C", "interval_percent": [-10, 20], "because": ["why far"], "measure_next": null},
     "behind_percent": {"value": 20, "low": 12, "high": 28}})json"));
   CHECK(doc["rows"][1]["best_cap"] == Json::parse(R"json({
@@ -239,6 +241,33 @@ TEST_CASE(
   CHECK(doc["fastest_is_certain"] == false);
   all.comparison.by_speed = {1};
   CHECK(Json::parse(compare_json(all.comparison, all.contexts))["fastest_is_certain"] == true);
+}
+
+TEST_CASE("compare: the recorded job is told once, beside the first candidate it may have run on") {
+  Compared all = three_jobs();
+  CHECK_FALSE(mentions(page(all), "Today"));
+  CHECK(Json::parse(compare_json(all.comparison, all.contexts))["recorded"].is_null());
+  CHECK(Json::parse(compare_json(all.comparison, all.contexts))["recorded_row"].is_null());
+  for (ReportContext& context : all.contexts) {
+    RecordedToday& today = context.recorded.emplace();
+    today.ranks = 8;
+    today.buckets = {{Bytes(8'196'000), 1_ms, 2_ms, 3_ms, 1.5_ms}};
+  }
+  CHECK(mentions(page(all), "Today: recorded on 8 GPUs; 1 all-reduce, 2.00 ms.\n"));
+  CHECK(Json::parse(compare_json(all.comparison, all.contexts))["recorded_row"] == 0);
+  all.contexts[1].recorded->comparable = true;
+  all.contexts[2].recorded->comparable = true;
+  all.contexts[2].recorded->buckets[0].predicted = 500_us;
+  all.contexts[1].calibrated_by_recording = true;
+  const std::string text = page(all);
+  CHECK(mentions(text,
+                 "Today: recorded on 8 GPUs; 1 all-reduce, 2.00 ms; 1.50 ms predicted on near.\n"));
+  CHECK(mentions(text, "third: 500 µs predicted: this cluster is not the one recorded, or its"));
+  CHECK(mentions(text, "Calibrated by the recording itself: near, no other.\n"));
+  const Json doc = Json::parse(compare_json(all.comparison, all.contexts));
+  CHECK(doc["recorded_row"] == 1);
+  CHECK(doc["recorded"]["comparable"] == true);
+  CHECK(doc["rows"][1]["calibrated_by_recording"] == true);
 }
 
 TEST_CASE("compare CSV: one row per job, as asked for") {

@@ -50,6 +50,7 @@ struct ReportContext {
   /// What is reported explains today's measured step by compute; beside it what else may be.
   std::optional<MeasuredCorrection> correction;
   std::optional<RecordedToday> recorded;       ///< what the recorded job did
+  bool calibrated_by_recording = false;        ///< its all-reduces moved the cost model
   std::optional<TimelineDifference> measured;  ///< a measured timeline laid beside
   std::vector<std::string> warnings;
   std::string
