@@ -55,6 +55,27 @@ TEST_CASE("folder: what tensorboard_trace_handler leaves is one job, ranks by di
         "a folder: 2 traces; left out: 1 other file (events.out.tfevents.1712195495.hosta)");
 }
 
+TEST_CASE("folder: a trace of another program is left out and named, unless nothing is left") {
+  const TemporaryFolder folder;
+  folder.file("rank0.json", ranked_trace(0));
+  folder.file("rank1.json", ranked_trace(1));
+  folder.file("chrome.json", R"([{"ph":"X"}])");
+  folder.file("build.json.gz",
+              gzipped(R"({"traceEvents": [{"ph": "X", "cat": "action", "name": "compile"}]})"));
+  const Imported imported = import_file(folder.path(), {});
+  CHECK(imported.workload.ranks.size() == 2);
+  CHECK(imported.recognised.front() ==
+        "a folder: 2 traces; left out, without an event of a PyTorch profiler: build.json.gz, "
+        "chrome.json");
+  const TemporaryFolder foreign;
+  foreign.file("chrome.json", R"([{"ph":"X"}])");
+  CHECK(mentions(folder_complaint(foreign),
+                 "without a profiler trace or nsys export; it holds chrome.json"));
+  foreign.file("hosta_1.17.pt.trace.json", R"([{"ph":"X"}])");
+  CHECK(mentions(complaint_of([&] { import_file(foreign.path(), {}); }),
+                 "hosta_1.17.pt.trace.json: there is no event of a PyTorch profiler in it"));
+}
+
 TEST_CASE("folder: of several cycles the last of each process is taken") {
   const TemporaryFolder folder;
   const std::string later = replaced(ranked_trace(0), "ProfilerStep#", "ProfilerStep#9");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,12 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "byte_sources.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/traces/rank_group.hpp"
 #include "opened_file.hpp"
 #include "rank_checks.hpp"
 #include "trace_header.hpp"
+#include "trace_names.hpp"
 
 namespace ddpsim {
 namespace {
@@ -100,6 +103,25 @@ bool is_trace(const OpenedFile& opened) {
   return opened.head[first] != '[' || opened.head.find("\"ph\"") != std::string::npos;
 }
 
+/// Any of what every profile of PyTorch's holds. Chrome's format has many writers.
+bool is_of_pytorch(const ByteSource& source) {
+  constexpr std::array<std::string_view, 11> kMarks = {
+      "\"schemaVersion\"", "\"deviceProperties\"", "\"cpu_op\"",   "\"Operator\"",
+      "\"kernel\"",        "\"Kernel\"",           "aten::",       "\"cuda_runtime\"",
+      "\"hip_runtime\"",   "\"user_annotation\"",  "ProfilerStep#"};
+  constexpr std::size_t kBlock = std::size_t{1} << 20;
+  constexpr std::size_t kOverlap = 32;  // longer than any mark
+  std::string text;
+  for (;;) {
+    const std::string block = read_up_to(source, kBlock);
+    text.erase(0, text.size() - std::min(text.size(), kOverlap));
+    text += block;
+    if (std::ranges::any_of(kMarks, [&](std::string_view mark) { return contains(text, mark); }))
+      return true;
+    if (block.size() < kBlock) return false;
+  }
+}
+
 class FolderImport {
  public:
   FolderImport(fs::path folder, const ImportOptions& options)
@@ -125,6 +147,7 @@ class FolderImport {
   const ImportOptions& options_;
   std::vector<Found> traces_;
   std::vector<std::string> others_;
+  std::vector<std::string> foreign_;  ///< traces of other programs
   std::size_t cycles_ = 1;
 };
 
@@ -180,12 +203,17 @@ void FolderImport::find_traces() {
   for (const fs::path& path : files()) {
     const OpenedFile opened = open_file(path);
     const std::string name = below(path);
-    if (!is_trace(opened)) {
+    const bool trace = is_trace(opened);
+    const bool foreign = trace && opened.recognised.kind == Recognition::Kind::profiler_trace &&
+                         !is_of_pytorch(opened.source);
+    if (!trace || foreign) {
       // A rank whose file was cut to nothing must not go missing in silence.
       if (name.find(".pt.trace.json") != std::string::npos)
-        throw InputError({path.string(), "", "looks like " + opened.recognised.looks_like,
+        throw InputError({path.string(), "",
+                          foreign ? "there is no event of a PyTorch profiler in it"
+                                  : "looks like " + opened.recognised.looks_like,
                           "Its name is a trace's: record it again, or take it out of the folder"});
-      others_.push_back(name);
+      (foreign ? foreign_ : others_).push_back(name);
       continue;
     }
     const TraceHeader header = job_in_head(opened.head);
@@ -199,6 +227,7 @@ void FolderImport::find_traces() {
     traces_.push_back(std::move(found));
   }
   if (!traces_.empty()) return;
+  others_.insert(others_.end(), foreign_.begin(), foreign_.end());
   refuse(
       others_.empty()
           ? "is a folder without a file"
@@ -274,6 +303,8 @@ void FolderImport::describe(Imported& imported) const {
   if (!others_.empty())
     line += fmt::format("; left out: {} other file{} ({})", others_.size(),
                         others_.size() == 1 ? "" : "s", listed(others_));
+  if (!foreign_.empty())
+    line += fmt::format("; left out, without an event of a PyTorch profiler: {}", listed(foreign_));
   imported.recognised.insert(imported.recognised.begin(), std::move(line));
 }
 
