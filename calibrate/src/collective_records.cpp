@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -20,47 +19,10 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::int64_t kMostBytes = 1LL << 50;
-
-constexpr const char* kBesideCompute =
-    "noted while a job ran: whatever computed beside them slowed them down; whether they were in "
-    "place "
-    "is not in it";
-
-/// The figures of one all-reduce on the ranks that noted it.
-struct NotedCollective {
-  std::int64_t bytes = 0;
-  double least_us = 0;
-  std::set<std::int64_t> ranks;
-  std::string place;
-};
-
 bool mentions_both(std::string_view text, std::string_view one, std::string_view other) {
   constexpr std::size_t kBeginning = 4096;
   const std::string_view head = text.substr(0, kBeginning);
   return head.find(one) != std::string_view::npos && head.find(other) != std::string_view::npos;
-}
-
-/// One row for each size: of whole collectives the median, of bounds the least.
-RawRun run_of(const std::vector<NotedCollective>& collectives, bool whole, double half_unit_us) {
-  std::map<std::int64_t, std::vector<double>> by_size;
-  std::map<std::int64_t, std::string> places;
-  for (const NotedCollective& one : collectives) {
-    by_size[one.bytes].push_back(one.least_us);
-    places.emplace(one.bytes, one.place);
-  }
-  RawRun run;
-  run.place = collectives.front().place;
-  run.timed_by = whole ? TimedBy::joined_ranks : TimedBy::one_rank;
-  for (auto& [bytes, times] : by_size) {
-    RawRow row;
-    row.place = places[bytes];
-    row.size = bytes;
-    const double us = whole ? median(std::move(times)) : *std::ranges::min_element(times);
-    row.time_us = Figure{us, half_unit_us};
-    run.rows.push_back(std::move(row));
-  }
-  return run;
 }
 
 class InspectorScan {
@@ -111,7 +73,7 @@ void InspectorScan::take(std::string_view line, const std::string& place) {
   }
   RawRow row;
   row.place = place;
-  row.size = perf.required("coll_msg_size_bytes").integer(0, kMostBytes);
+  row.size = perf.required("coll_msg_size_bytes").integer(0, kMostNotedBytes);
   row.time_us = Figure{perf.required("coll_exec_time_us").number(0, 1e12), 0.5};
   if (const auto algbw = perf.optional("coll_algobw_gbs"))
     row.algbw_gbps = Figure{algbw->number(0, 1e9), 0.5e-6};
@@ -174,12 +136,12 @@ std::optional<std::int64_t> bytes_of_inputs(const Object& entry) {
     if (!element) return std::nullopt;
     std::int64_t bytes = *element;
     for (const Cursor& length : sizes[i].array())
-      if (__builtin_mul_overflow(bytes, length.integer(0, kMostBytes), &bytes) ||
-          bytes > kMostBytes)
+      if (__builtin_mul_overflow(bytes, length.integer(0, kMostNotedBytes), &bytes) ||
+          bytes > kMostNotedBytes)
         return std::nullopt;
     if (__builtin_add_overflow(total, bytes, &total)) return std::nullopt;
   }
-  return total > 0 && total <= kMostBytes ? std::optional(total) : std::nullopt;
+  return total > 0 && total <= kMostNotedBytes ? std::optional(total) : std::nullopt;
 }
 
 /// "[0, 1, 2, 3]", a text or a list.
@@ -199,6 +161,27 @@ std::string group_of(const Object& entry) {
 }
 
 }  // namespace
+
+RawRun run_of(const std::vector<NotedCollective>& collectives, bool whole, double half_unit_us) {
+  std::map<std::int64_t, std::vector<double>> by_size;
+  std::map<std::int64_t, std::string> places;
+  for (const NotedCollective& one : collectives) {
+    by_size[one.bytes].push_back(one.least_us);
+    places.emplace(one.bytes, one.place);
+  }
+  RawRun run;
+  run.place = collectives.front().place;
+  run.timed_by = whole ? TimedBy::joined_ranks : TimedBy::one_rank;
+  for (auto& [bytes, times] : by_size) {
+    RawRow row;
+    row.place = places[bytes];
+    row.size = bytes;
+    const double us = whole ? median(std::move(times)) : *std::ranges::min_element(times);
+    row.time_us = Figure{us, half_unit_us};
+    run.rows.push_back(std::move(row));
+  }
+  return run;
+}
 
 bool is_inspector_log(std::string_view text) {
   return mentions_both(text, "\"coll_perf\"", "\"header\"");

@@ -18,12 +18,32 @@
 // "duration_ms" is there only with TORCH_NCCL_ENABLE_TIMING=1.
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "raw_log.hpp"
 
 namespace ddpsim {
+
+inline constexpr std::int64_t kMostNotedBytes = 1LL << 50;
+
+inline constexpr const char* kBesideCompute =
+    "noted while a job ran: whatever computed beside them slowed them down; whether they were in "
+    "place is not in it";
+
+/// The figures of one all-reduce on the ranks that noted it.
+struct NotedCollective {
+  std::int64_t bytes = 0;
+  double least_us = 0;
+  std::set<std::int64_t> ranks;
+  std::string place;
+};
+
+/// One row for each size: of `whole` collectives, on all ranks, the median; of bounds the least.
+RawRun run_of(const std::vector<NotedCollective>& collectives, bool whole, double half_unit_us);
 
 bool is_inspector_log(std::string_view text);
 RawLog scan_inspector_log(std::string_view text, const std::string& file);

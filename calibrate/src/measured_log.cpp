@@ -9,6 +9,7 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "measured_csv.hpp"
+#include "measured_step_log.hpp"
 #include "measurement_json.hpp"
 #include "nccl_tests_json.hpp"
 #include "nccl_tests_text.hpp"
@@ -26,6 +27,7 @@ std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::s
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') {
     if (is_inspector_log(text)) return measured_logs(scan_inspector_log(text, file), stated);
+    if (is_timeline(text)) return measured_logs(scan_timeline(text, file), stated);
     if (is_flight_recording(text)) return measured_logs(scan_flight_recording(text, file), stated);
     return measured_logs(
         is_measurement(text) ? scan_measurement_json(text, file) : scan_nccl_tests_json(text, file),

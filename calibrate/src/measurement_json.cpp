@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ddpsim/formats/decoder.hpp"
+#include "real_setup.hpp"
 
 namespace ddpsim {
 namespace {
@@ -18,37 +19,14 @@ double median_at(const Object& object, std::string_view key) {
   return object.required(key).free_object().required("median").number(-kLongest, kLongest);
 }
 
-void take_setup(const Object& setup, RawRun& run, RawLog& log) {
-  if (const auto hosts = setup.optional("hosts")) {
-    const std::string list = hosts->string();
-    for (const std::string_view host : words_of(list)) {
-      run.devices.push_back(
-          {.rank = static_cast<int>(run.devices.size()), .host = std::string(host), .gpu = ""});
-    }
-  }
-  // "NVIDIA A100, sm_80, 108 SMs", "CPU; compute is a timed wait"
-  if (const auto device = setup.optional("device"); device && device->is_string()) {
-    const std::string gpu = device->string();
-    for (RawDevice& one : run.devices) one.gpu = gpu.substr(0, gpu.find_first_of(",;"));
-  }
-  // What carried them: "NCCL 2.27.3", "ProcessGroupGloo of PyTorch 2.8"; the backend is a program's.
-  auto carrier = setup.optional("communication");
-  if (!carrier) carrier = setup.optional("backend");
-  if (!carrier) return;
-  const std::string over = carrier->string();
-  if (over.starts_with("NCCL") || over == "nccl") return;
-  log.backend = over;
-  log.warnings.push_back(fmt::format("measured over {}: it says nothing of NCCL", over));
-}
-
 /// The transfer alone: from the last rank's arrival on.
-void take_buckets(const Object& configuration, RawRun& run) {
+void take_buckets(const Object& configuration, std::int64_t share, RawRun& run) {
   for (const Cursor& entry : configuration.required("buckets").array()) {
     const Object bucket = entry.free_object();
     const double us = median_at(bucket, "end_us") - median_at(bucket, "last_arrival_us");
     RawRow row;
     row.place = entry.where();
-    row.size = bucket.required("bytes").integer(0, 1LL << 50);
+    row.size = bucket.required("bytes").integer(0, 1LL << 50) / share;
     row.time_us = Figure{us, kHalfUnit};
     run.rows.push_back(std::move(row));
   }
@@ -69,7 +47,11 @@ RawLog scan_measurement_json(std::string_view text, const std::string& file) {
   log.format = "what ddpsim-real measured";
   RawRun run;
   run.place = "/all_reduces";
-  if (const auto setup = root.optional("setup")) take_setup(setup->free_object(), run, log);
+  const Said said = [setup = root.optional("setup")](std::string_view key) {
+    const auto value = setup ? setup->free_object().optional(key) : std::nullopt;
+    return value && value->is_string() ? std::optional(value->string()) : std::nullopt;
+  };
+  take_setup(said, run, log);
   if (const auto table = root.optional("all_reduces")) {
     for (const Cursor& entry : table->array()) {
       const Object object = entry.free_object();
@@ -82,7 +64,7 @@ RawLog scan_measurement_json(std::string_view text, const std::string& file) {
   }
   if (run.rows.empty()) {
     for (const Cursor& entry : root.required("configurations").array()) {
-      take_buckets(entry.free_object(), run);
+      take_buckets(entry.free_object(), wire_share(said), run);
     }
     log.warnings.push_back(
         "no all-reduce was measured apart: these are the buckets' own, beside compute");

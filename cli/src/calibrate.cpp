@@ -92,15 +92,36 @@ JobShape shape_on(const Cluster& cluster, int ranks, const LogArgument& argument
        .hint = fmt::format("Say how many nodes and GPUs on each: {}@NODESxGPUS", file)});
 }
 
+/// What a job noted of itself seldom says on how many nodes it ran.
+void say_shape(const LogArgument& argument, JobShape shape, MeasuredLog& log) {
+  if (argument.stated) return;
+  log.recognised.push_back(
+      fmt::format("taken to have run on {} {} of {} GPUs: @NODESxGPUS behind "
+                  "its name says otherwise",
+                  shape.nodes, shape.nodes == 1 ? "node" : "nodes", shape.gpus_per_node));
+}
+
+/// Of nccl-tests and the like, or what a job noted of its all-reduces.
+std::vector<MeasuredLog> noted_logs(const LogArgument& argument, const Cluster& cluster) {
+  std::vector<MeasuredLog> logs = read_measured_logs(argument.path, argument.stated);
+  const MeasuredLog& first = logs.front();
+  if (first.timed_by == TimedBy::all_reduce_perf || first.shape() || first.ranks < 2) return logs;
+  const JobShape shape = shape_on(cluster, first.ranks, argument);
+  logs = read_measured_logs(argument.path, shape);
+  for (MeasuredLog& log : logs) say_shape(argument, shape, log);
+  return logs;
+}
+
 /// Of nccl-tests and the like, or the all-reduces of a recorded training.
 std::vector<MeasuredLog> logs_of(const LogArgument& argument, const Cluster& cluster) {
   const bool folder = std::filesystem::is_directory(argument.path);
-  if (!folder && !is_recording(argument.path))
-    return read_measured_logs(argument.path, argument.stated);
+  if (!folder && !is_recording(argument.path)) return noted_logs(argument, cluster);
   const Workload workload = import_file(argument.path, {}).workload;
   const int ranks = workload.recorded_with.world_size;
-  if (auto log = recorded_log(workload, shape_on(cluster, ranks, argument))) {
+  const JobShape shape = shape_on(cluster, ranks, argument);
+  if (auto log = recorded_log(workload, shape)) {
     log->source = argument.path.string();
+    say_shape(argument, shape, *log);
     return {std::move(*log)};
   }
   throw InputError(

@@ -99,6 +99,56 @@ class Calibrate(unittest.TestCase):
         self.assertNotIn(str(self.folder), first.decode())
         self.assertLess(document["calibrated"]["median_abs_error_percent"], 1)
 
+    def noted(self, name, text, *options):
+        path = self.folder / name
+        path.write_text(json.dumps(text))
+        return self.calibrate(str(path) + "".join(options), cluster="dgx1v@2")
+
+    def flight_recording(self, ranks):
+        entry = {"profiling_name": "nccl:all_reduce", "process_group": ["0", "default_pg"], "state": "completed",
+                 "input_dtypes": ["Float"]}
+        return {"entries": [entry | {"input_sizes": [[1 << size]], "duration_ms": 0.015 + 2 ** size * 4 / 60e6}
+                            for size in range(16, 24)],
+                "pg_config": {"0": {"name": "0", "ranks": str(list(range(ranks)))}}, "nccl_version": "2.18.3"}
+
+    def test_a_jobs_own_record_need_not_say_its_nodes(self):
+        done, output = self.noted("flight.json", self.flight_recording(4))
+        self.assertEqual(done.code, 0, done.err)
+        self.assertIn("taken to have run on 1 node of 4 GPUs", " ".join(done.out.split()))
+        logs = json.loads(output.read_text())["calibration"]["logs"]
+        self.assertEqual([(log["nodes"], log["gpus_per_node"]) for log in logs], [(1, 4)])
+        done, output = self.noted("flight.json", self.flight_recording(4), "@1x4")
+        self.assertEqual(done.code, 0, done.err)
+        self.assertNotIn("taken to have run", done.out)
+        done, _ = self.noted("twelve.json", self.flight_recording(12))
+        self.assertEqual(done.code, 3)
+        self.assertIn("twelve.json@NODESxGPUS", done.err)
+
+    def timeline(self, backend, clock="measured"):
+        spans = lambda late: [
+            {"track": "communication", "name": "all_reduce", "bucket": bucket, "start_us": 2000 * bucket + late * 5 * bucket,
+             "end_us": 2000 * bucket + 20 + 30 * 2 ** bucket + 15 * bucket} for bucket in range(4)]
+        return {"schema": "ddpsim.timeline/1", "clock": clock,
+                "ranks": [{"rank": rank, "spans": spans(rank)} for rank in range(4)],
+                "provenance": {"ranks": "4", "backend": backend, "bucket_bytes": "1048576 2097152 4194304 8388608"}}
+
+    def test_a_measured_step_calibrates_as_traces_do(self):
+        done, output = self.noted("cap25.timeline.json", self.timeline("cuda-nccl"))
+        self.assertEqual(done.code, 0, done.err)
+        log = json.loads(output.read_text())["calibration"]["logs"][0]
+        self.assertEqual([log["timed_by"], log["gpus_per_node"], log["smallest_bytes"]],
+                         ["joined ranks of a training", 4, 1 << 20])
+        time = answer("allreduce", f"{output}@1", "--gpus-per-node", "4", "-b", "8M", "-e", "8M")["rows"][0]["time_us"]
+        self.assertAlmostEqual(time / 260, 1, delta=0.1)  # the last of four came 45 µs late
+
+    def test_a_step_over_gloo_or_a_simulated_one_calibrates_nothing(self):
+        for timeline, words in ((self.timeline("c10d-gloo"), "was taken over c10d-gloo: it says nothing of NCCL"),
+                                (self.timeline("nccl", "simulated; zero"), "is of a simulated step")):
+            done, output = self.noted("step.json", timeline)
+            self.assertEqual(done.code, 3)
+            self.assertIn(words, done.err)
+            self.assertFalse(output.exists())
+
     def test_calibrating_again_replaces(self):
         _, output = self.calibrate(self.log(1, 1.3), self.log(2, 1.3))
         again, second = self.calibrate(self.log(1), self.log(2), cluster=f"{output}@2")

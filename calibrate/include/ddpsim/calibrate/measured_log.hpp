@@ -1,5 +1,5 @@
 // What people measured of all-reduces: the text of all_reduce_perf (nccl-tests, rccl-tests), whatever
-// else stands between its lines, its JSON (-J), a CSV of sizes and times, what ddpsim-real wrote, or what
+// else stands between its lines, its JSON (-J), a CSV of sizes and times, what ddpsim-real wrote (also a step's timeline), or what
 // NCCL's inspector and PyTorch's flight recorder noted of a job.
 #pragma once
 
