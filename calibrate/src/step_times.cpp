@@ -230,27 +230,69 @@ std::optional<double> number_at(std::string_view object, std::string_view key) {
   return take_number<double>(rest);
 }
 
+constexpr std::string_view kRuntime = "\"train_runtime\"";
+
+struct RunOfTrainer {
+  std::optional<double> begin = 0;  ///< absent: it was resumed, where is not said
+  double end = 0;
+  double seconds = 0;
+};
+
+/// The run that the last train_runtime is of. A later run continues the list: its count goes on from that of the
+/// run before, or begins anew, at most one entry's distance from 0.
+std::optional<RunOfTrainer> last_run(std::string_view history) {
+  std::optional<RunOfTrainer> found;
+  RunOfTrainer run;
+  std::optional<double> again;  // the entry at which the count went back
+  while (!history.empty()) {
+    const std::string_view entry = history.substr(0, history.find('}'));
+    history.remove_prefix(std::min(history.size(), entry.size() + 1));
+    const auto step = number_at(entry, "\"step\"");
+    if (!step) {
+      if (number_at(entry, kRuntime)) found.reset();
+      continue;
+    }
+    if (*step < run.end) {
+      again = step;
+      run.begin.reset();
+    } else if (again && *step > *again) {
+      if (*again <= *step - *again) run.begin = 0;
+      again.reset();
+    }
+    run.end = *step;
+    const auto seconds = number_at(entry, kRuntime);
+    if (!seconds) continue;
+    run.seconds = *seconds;
+    found = run;
+    run.begin = run.end;
+    again.reset();
+  }
+  return found;
+}
+
 /// transformers.Trainer notes at the end of training, in log_history, {"step": 500, "train_runtime": 61.3}:
 /// seconds of all steps together (speed_metrics in trainer_utils.py). Read as text: of a loss that was
 /// none it writes NaN, which is no JSON.
 bool StepTimesReader::read_trainer_state() {
-  constexpr std::string_view kRuntime = "\"train_runtime\"";
   const std::size_t at = text_.rfind(kRuntime);
   if (at == std::string_view::npos) return false;
   const auto line = static_cast<std::size_t>(
       1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
-  const std::size_t begin = text_.rfind('{', at);
-  const std::string_view object =
-      text_.substr(begin == std::string_view::npos ? 0 : begin, text_.find('}', at) - begin);
-  const auto runtime_s = number_at(object, kRuntime);
-  const auto steps = number_at(object, "\"step\"");
-  if (!runtime_s || !steps || !(*steps >= 1) || !(*steps <= 1e12))
+  const auto run = last_run(text_);
+  if (!run || !(run->end >= 1) || !(run->end <= 1e12))
     fail(line, "train_runtime stands without the step it ended at",
          "Expected {\"step\": 500, \"train_runtime\": 61.3} as transformers.Trainer writes it");
-  add(*runtime_s / *steps, line);
+  const double steps = run->begin ? run->end - *run->begin : 0;
+  if (!(steps >= 1))
+    fail(line,
+         "over how many steps train_runtime is cannot be told: the count of steps goes back, or "
+         "stands, as a resumed run makes it",
+         "Give times of single steps, or the mean itself: --measured-step 104ms");
+  add(run->seconds / steps, line);
   result_.source = fmt::format(
-      "train_runtime over {:.0f} steps: their mean, with all evaluation, saving and starting up",
-      *steps);
+      "train_runtime over {:.0f} steps{}: their mean, with all evaluation, saving and starting up; "
+      "too short where the run was resumed from a checkpoint",
+      steps, *run->begin > 0 ? fmt::format(" after the first {:.0f}", *run->begin) : "");
   return true;
 }
 

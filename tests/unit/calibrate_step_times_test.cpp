@@ -109,6 +109,30 @@ TEST_CASE("step times: of a trainer_state.json the mean, which NaN elsewhere doe
                  "train_runtime stands without the step"));
 }
 
+TEST_CASE("step times: a trainer_state.json that a later run continued") {
+  const auto state = [](const std::string& entries) {
+    return R"({"global_step": 1, "log_history": [)" + entries + R"(], "max_steps": 800})";
+  };
+  const std::string first = R"({"loss": 2, "step": 250}, {"step": 500, "train_runtime": 62.5})";
+  // Trained on: 300 steps in 30 s, of a count that goes on.
+  const MeasuredSteps on =
+      steps_in(state(first + R"(, {"loss": 1, "step": 750}, {"train_runtime": 30, "step": 800})"));
+  CHECK(milliseconds_of(on) == std::vector<double>{100});
+  CHECK(mentions(on.source, "over 300 steps after the first 500: their mean"));
+  // Begun anew: its own 100 steps.
+  const std::string anew = R"(, {"step": 50}, {"step": 100}, {"step": 100, "train_runtime": 20})";
+  CHECK(milliseconds_of(steps_in(state(first + anew))) == std::vector<double>{200});
+  // Of one that goes back to a checkpoint nobody knows where it began; nor of one without a step.
+  const std::string back =
+      R"({"step": 450}, {"step": 410}, {"step": 420}, {"step": 500, "train_runtime": 9})";
+  CHECK(mentions(steps_complaint(state(back)), "the count of steps goes back, or stands"));
+  CHECK(mentions(steps_complaint(state(first + R"(, {"step": 500, "train_runtime": 0.1})")),
+                 "the count of steps goes back, or stands"));
+  // What nothing shows is said.
+  CHECK(mentions(steps_in(state(first)).source,
+                 "too short where the run was resumed from a checkpoint"));
+}
+
 TEST_CASE("step times: a slow beginning is left out by a rule, and counted") {
   std::string table = "step_time_ms\n900\n300\n";
   for (int i = 0; i < 20; ++i) table += fmt::format("{}\n", 100 + i % 3);
