@@ -24,6 +24,7 @@ std::optional<MeasuredLog> recorded_log(const Workload& workload, JobShape shape
   log.ranks = workload.recorded_with.world_size;
   log.gpu = workload.gpu;
   log.nccl = workload.recorded_with.nccl;
+  if (workload.recorded_with.nccl_kernels == 0) log.backend = "another library than NCCL";
   log.timed_by = recorded.waits_apart ? TimedBy::joined_ranks : TimedBy::one_rank;
   const auto add = [&](Bytes size, Duration time) {
     if (size > Bytes() && time > Duration())

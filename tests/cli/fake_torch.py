@@ -10,6 +10,8 @@ class Gpu:
     def __init__(self):
         self.host_ns = 1_000_000
         self.stream_ns = 0  # when the last enqueued kernel ends
+        self.nccl_ns = 0  # the same on NCCL's stream
+        self.current = "stream"
         self.events = self.synchronized = 0
         self.capturing = False
         self.fail_events = False
@@ -150,6 +152,9 @@ def fake_torch(gpu, version="2.8.0+cu128", device="cuda:0", post_accumulate=True
         def forward(self, *arguments, **keywords):
             return self.module(*arguments, **keywords)
 
+        def register_comm_hook(self, state, hook):
+            self.comm_hook = lambda bucket: hook(state, bucket)
+
         def _get_ddp_logging_data(self):
             return {"rebuilt_bucket_sizes": "400, 800"}
 
@@ -161,9 +166,8 @@ def fake_torch(gpu, version="2.8.0+cu128", device="cuda:0", post_accumulate=True
         def record(self, stream):
             if gpu.fail_events:
                 raise RuntimeError("CUDA error: out of\nevents")
-            assert stream == "stream"
             gpu.events += 1
-            self.at = max(gpu.stream_ns, gpu.host_ns)
+            self.at = max(gpu.stream_ns if stream == "stream" else gpu.nccl_ns, gpu.host_ns)
 
         def synchronize(self):
             gpu.synchronized += 1
@@ -186,14 +190,15 @@ def fake_torch(gpu, version="2.8.0+cu128", device="cuda:0", post_accumulate=True
         parallel=types.SimpleNamespace(DistributedDataParallel=DistributedDataParallel))
     torch.autograd = types.SimpleNamespace(backward=backward)
     torch.cuda = types.SimpleNamespace(
-        Event=Event, current_stream=lambda device: "stream", is_current_stream_capturing=lambda: gpu.capturing,
+        Event=Event, current_stream=lambda device: gpu.current, is_current_stream_capturing=lambda: gpu.capturing,
         get_device_name=lambda device: "Tesla V100-SXM2-16GB")
     torch.backends = types.SimpleNamespace(
         cuda=types.SimpleNamespace(matmul=types.SimpleNamespace(allow_tf32=False)),
         cudnn=types.SimpleNamespace(allow_tf32=True))
     torch.distributed = types.SimpleNamespace(
         is_available=lambda: True, is_initialized=lambda: torch.world > 1, get_rank=lambda group: torch.rank,
-        get_world_size=lambda group: torch.world)
+        get_world_size=lambda group: torch.world, get_backend=lambda group: "nccl",
+        all_reduce=lambda buffer, group, async_op: AllReduce(gpu, buffer))
     torch.rank, torch.world = 0, 1
     torch.grad = True
     torch.is_grad_enabled = lambda: torch.grad
@@ -202,6 +207,38 @@ def fake_torch(gpu, version="2.8.0+cu128", device="cuda:0", post_accumulate=True
     torch.is_autocast_enabled = lambda device_type: torch.autocast is not None
     torch.get_autocast_dtype = lambda device_type: torch.autocast
     return torch
+
+
+class AllReduce:
+    """Of 250 us, on NCCL's stream: begins when the bucket is full and those before have ended."""
+
+    def __init__(self, gpu, buffer):
+        self.gpu, self.buffer = gpu, buffer
+        gpu.nccl_ns = max(gpu.nccl_ns, gpu.stream_ns, gpu.host_ns) + 250_000
+
+    def get_future(self):
+        return self
+
+    def then(self, callback):
+        self.gpu.current = "nccl"
+        callback(self)
+        self.gpu.current = "stream"
+
+    def value(self):
+        return [self.buffer]
+
+
+class Bucket:
+    """One parameter's gradient, which its hook divides in 3 us."""
+
+    def __init__(self, gpu, parameter):
+        self.gpu, self.numel, self.element_size = gpu, parameter.numel, parameter.element_size
+
+    def buffer(self):
+        return self
+
+    def mul_(self, _):
+        self.gpu.launch(3, 1)
 
 
 class Job:
@@ -235,10 +272,13 @@ class Job:
             if name not in self.unused:
                 self.gpu.launch(self.GRADIENT_US, self.host_us)
                 parameter.accumulate(copy)
+                if hasattr(self.ddp, "comm_hook"):
+                    self.ddp.comm_hook(Bucket(self.gpu, parameter))
         for name in self.twice:  # as checkpoints do that run a backward of their own
             self.gpu.launch(self.GRADIENT_US, self.host_us)
             self.module.own[name].accumulate(copy)
         if self.ddp is not None:
+            self.gpu.stream_ns = max(self.gpu.stream_ns, self.gpu.nccl_ns)
             self.gpu.launch(self.FINALIZE_US, self.host_us)
 
     def backward(self, output):

@@ -18,6 +18,7 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook  # noqa: E402
 from ddpsim_recorder import HostClock, Recorder  # noqa: E402
 from torch_resnet import resnet  # noqa: E402
 
@@ -199,6 +200,27 @@ def same_numbers(folder, case):
                                                                   second.state_dict().values()))}
 
 
+def seeing_all_reduces(before=lambda ddp: None, **ddp):
+    """Trains twice from the same weights on rows of each rank's own, with the recorder's communication hook and without."""
+    def run(folder, case):
+        rows = ROWS * (1 + torch.distributed.get_rank())
+        first = nn.Sequential(nn.Linear(4, 600), nn.Tanh(), nn.Linear(600, 600), nn.Linear(600, 600), nn.Linear(600, 2))
+        models = [DDP(model, bucket_cap_mb=0.1, **ddp) for model in (first, copy.deepcopy(first))]
+        before(models[0])
+        facts = train(models[0], rows, folder, case, steps=3, collectives=True)
+        optimizer = torch.optim.SGD(models[1].parameters(), lr=1e-3)
+        for _ in range(WARMUP + 6):
+            optimizer.zero_grad()
+            models[1](rows).float().pow(2).mean().backward()
+            optimizer.step()
+        return {**facts, "same": all(torch.equal(a, b) for a, b in zip(models[0].parameters(), models[1].parameters()))}
+    return run
+
+
+def with_a_hook(ddp):
+    ddp.register_comm_hook(None, allreduce_hook)
+
+
 def stolen_gradients(folder, case):
     """Where .grad is None, AccumulateGrad keeps the tensor it is given instead of copying it; hooks must not change that."""
     kept = []
@@ -275,6 +297,10 @@ CASES = {
     "deadlines": deadlines,
     "evaluated": with_evaluation,
     "numbers": same_numbers,
+    "hooked": seeing_all_reduces(),
+    "viewed": seeing_all_reduces(gradient_as_bucket_view=True),
+    "taken": seeing_all_reduces(with_a_hook),
+    "accumulated-hooked": under_ddp(lambda: resnet(18), IMAGES, backwards=2, collectives=True),
     "stolen": stolen_gradients,
     "unwritable": unwritable,
 }

@@ -14,6 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 RECORDER = ROOT / "traces" / "recorder" / "ddpsim_recorder.py"
 ALONE = ["resnet18", "resnet50", "frozen", "transformer", "unused", "ignored", "sparse", "accumulated", "plain", "reentrant",
          "checkpointed", "autocast", "deadlines", "evaluated", "numbers", "stolen", "unwritable"]
+PAIR = ["viewed", "taken", "accumulated-hooked"]
 PYTHON = python_with_torch("torchvision")
 
 
@@ -39,9 +40,13 @@ class Trainings:
         cls.folder = pathlib.Path(scratch.name)
         (cls.folder / "two").mkdir()
         alone = trainings(cls.python, cls.folder, ALONE)
-        pair = [trainings(cls.python, cls.folder / "two", ["transformer"], rank, 2) for rank in range(2)]
+        pair = [trainings(cls.python, cls.folder / "two", ["transformer", *PAIR], rank, 2) for rank in range(2)]
         cls.facts, cls.said = result(alone)
-        cls.pair = [result(process)[0]["transformer"] for process in pair]
+        cls.both = [result(process) for process in pair]
+        cls.pair = [facts["transformer"] for facts, _ in cls.both]
+        (cls.folder / "three").mkdir()
+        three = [trainings(cls.python, cls.folder / "three", ["hooked", "viewed"], rank, 3) for rank in range(3)]
+        cls.three = [result(process) for process in three]
 
     def document(self, case):
         return json.loads((self.folder / f"{case}.json").read_text())
@@ -168,6 +173,70 @@ class Trainings:
             self.assertEqual(document["provenance"]["rank"], str(rank))
             self.assertGreater(document["recorded_with"]["exposed_us"], 0)
             self.assertEqual([entry["parameter"] for entry in document["backward"]["ready"]], self.pair[rank]["order"])
+
+    def joined(self, folder, case, world):
+        job = self.folder / f"{case} of {world}.json"
+        ranks = [self.folder / folder / f"{case}-rank{rank}.json" for rank in range(world)]
+        outcome = ddpsim("import", *ranks, "-o", job)
+        self.assertEqual(outcome.code, 0, outcome.err)
+        return job, outcome.err
+
+    def test_all_reduces_leave_every_weight_as_it_is_to_the_bit(self):
+        for runs, case in ((self.three, "hooked"), (self.three, "viewed"), (self.both, "viewed")):
+            self.assertEqual([facts[case]["same"] for facts, _ in runs], [True] * len(runs), case)
+
+    def test_all_reduces_are_those_of_the_buckets_in_every_recorded_step(self):
+        document = json.loads((self.folder / "three" / "hooked-rank1.json").read_text())
+        buckets = self.three[1][0]["hooked"]["buckets"]
+        self.assertGreater(len(buckets), 2)
+        steps = [step for step in document["steps"] if "collectives" in step]
+        self.assertEqual([step["name"] for step in steps], ["recorded 1", "recorded 2", "recorded 3"])
+        for step in steps:
+            self.assertEqual([one["bytes"] for one in step["collectives"]], buckets)
+            for one in step["collectives"]:
+                self.assertGreaterEqual(one["start_us"], one["launch_us"])
+                self.assertGreater(one["duration_us"], 0)
+        self.assertEqual(document["provenance"]["recorded_step"], "recorded 2")
+        self.assertEqual(document["recorded_with"]["collectives"], steps[1]["collectives"])
+        self.assertIn("stays registered", self.three[0][1])
+
+    def test_all_reduces_of_joined_ranks_tell_waits_from_transfers(self):
+        job, said = self.joined("three", "hooked", 3)
+        self.assertIn("3 ranks of one job of 3, recorded 2 on each", said)
+        cluster = "node:3 gpu:1xV100 pcie:12GBps nic:1x10Gbps:tcp"
+        options = ["--backend", "gloo", "--compute-scale", "1", "--torch", self.version]
+        recorded = answer("simulate", job, cluster, *options)["recorded"]
+        alone = answer("simulate", self.folder / "three" / "hooked-rank0.json", cluster, *options)["recorded"]
+        self.assertEqual(recorded["steps"], 3)
+        for both, one in zip(recorded["buckets"], alone["buckets"]):
+            self.assertIsNone(one["transfer_us"])
+            self.assertGreater(both["transfer_us"], 0)
+            self.assertLessEqual(both["duration_us"]["min"], one["duration_us"]["min"])
+        text = ddpsim("simulate", job, cluster, *options).out
+        self.assertEqual(text.count("Today: "), 1, text)
+        again = self.folder / "again.json"
+        self.assertEqual(ddpsim("import", self.folder / "three" / "hooked-rank0.json", "-o", again).code, 0)
+        self.assertEqual((self.folder / "three" / "hooked-rank0.json").read_text(), again.read_text())
+
+    def test_all_reduces_over_gloo_calibrate_nothing_of_nccl(self):
+        outcome = ddpsim("calibrate", self.joined("three", "hooked", 3)[0], "--cluster", "dgx1v", "-o", self.folder / "c.json")
+        self.assertEqual(outcome.code, 3)
+        self.assertIn("says nothing of NCCL", outcome.err)
+
+    def test_where_all_reduces_cannot_be_seen_it_is_said_and_all_else_recorded(self):
+        cases = [("two/taken", self.both, "taken", "can only be called once"),
+                 ("three/viewed", self.three, "viewed", "a hook cannot divide as DDP does")]
+        for path, runs, case, words in cases:
+            document = json.loads((self.folder / f"{path}-rank0.json").read_text())
+            self.assertNotIn("collectives", document["recorded_with"])
+            self.assertIn("all-reduces are not recorded: ", runs[0][1])
+            self.assertIn(words, runs[0][1])
+            self.assertGreater(len(document["backward"]["ready"]), 0)
+
+    def test_of_accumulated_backwards_the_last_ones_all_reduces_are_kept(self):
+        document = json.loads((self.folder / "two" / "accumulated-hooked-rank0.json").read_text())
+        self.assertEqual([one["bytes"] for one in document["recorded_with"]["collectives"]],
+                         self.both[0][0]["accumulated-hooked"]["buckets"])
 
     def test_training_is_left_as_it_was(self):
         self.assertTrue(self.facts["numbers"]["same"], "weights differ from those of a training without the recorder")

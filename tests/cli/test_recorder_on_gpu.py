@@ -131,6 +131,23 @@ class OnGpu(unittest.TestCase):
         self.assertEqual(document["recorded_with"]["exposed_us"], 30)
         self.assertEqual(document["provenance"]["rank"], "2")
 
+    def test_all_reduces_run_on_their_own_stream_one_after_the_other(self):
+        recording = Recording(self, ddp={})
+        recording.torch.world = 2
+        recording.run(collectives=True)
+        document = recording.document("step-rank0.json")
+        # Full and divided at 210, 320, 430 us; each takes 250.
+        found = [(one["bytes"], one["start_us"], one["duration_us"])
+                 for one in document["recorded_with"]["collectives"]]
+        self.assertEqual(found, [(120, 210, 250), (80, 460, 250), (40, 710, 250)])
+        for one in document["recorded_with"]["collectives"]:
+            self.assertLess(one["launch_us"], one["start_us"])  # the host runs ahead
+        self.assertEqual(document["recorded_with"]["nccl_kernels"], 2)
+        self.assertEqual(document["recorded_with"]["exposed_us"], 960 + 30 - document["backward"]["duration_us"])
+        self.assertEqual([step["name"] for step in document["steps"] if "collectives" in step],
+                         ["recorded 1", "recorded 2"])
+        self.assertEqual(recording.gpu.synchronized, 2)  # nothing waits for the GPU more than without
+
     def test_ddp_around_the_model_is_found_whoever_made_it_and_when(self):
         for before in (True, False):
             with self.subTest(before_the_recorder=before):

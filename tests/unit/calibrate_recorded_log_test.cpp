@@ -8,11 +8,13 @@
 #include <memory>
 #include <vector>
 
+#include "complaint.hpp"
 #include "ddpsim/calibrate/fit.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "mentions.hpp"
 #include "small_jobs.hpp"
 
 using namespace ddpsim;
@@ -31,6 +33,7 @@ Workload joined() {
   workload.gpu = "V100";
   workload.name = "dlrm";
   workload.recorded_with.world_size = 8;
+  workload.recorded_with.nccl_kernels = 3;
   const auto add = [](Recorded& recorded, Bytes bytes, Duration time) {
     recorded.recorded_with.collectives.push_back(
         {.bytes = bytes, .launch = {}, .start = {}, .duration = time, .channels = 12});
@@ -159,4 +162,11 @@ TEST_CASE("recorded log: one transfer left out is predicted from the others") {
             << " B: measured " << log.points[out].time_us << " us, predicted " << us);
   }
   CHECK(median(errors) <= 0.10);
+}
+
+TEST_CASE("recorded log: all-reduces of another library say nothing of NCCL") {
+  Workload gloo = joined();
+  gloo.recorded_with.nccl_kernels = 0;
+  const MeasuredLog log = recorded_log(gloo, {1, 8}).value();
+  CHECK(mentions(complaint_of([&] { fitted(log); }), "was taken over another library than NCCL"));
 }

@@ -31,6 +31,12 @@ What is measured
   forward    From the call of the model to the start of backward, so the loss is part of it. optimizer: from the end of
              backward to `recorder.step()`. iteration: the step *without* the recorder, median of the steps between.
   accumulation: the last forward and backward of a step are recorded; the others are taken out of the iteration.
+  collectives  With Recorder(…, collectives=True), under DDP with several ranks: the all-reduce of each bucket, from its call
+             (on a GPU from when its stream reaches it) to its end, waits for the other ranks included. ddpsim import takes
+             the files of all ranks together and tells waits from transfers. They are seen by a communication hook that
+             divides and all-reduces as DDP itself does: weights stay the same to the bit, but for uneven inputs under
+             join(divide_by_initial_world_size=False). DDP cannot take a hook out: this one stays, at the cost of one more
+             pass over each bucket, and another cannot be registered after it.
 """
 
 from __future__ import annotations
@@ -121,6 +127,7 @@ class Pass:
         self.end = None       # backward() returns
         self.written = []     # (parameter, mark, host ns) when its gradient was written, in the order of the hooks
         self.copied = []      # the same when it was copied into its bucket, DDP only
+        self.collectives = []  # [bytes, host ns at the call, mark where it may start, mark of its end or None]
 
 
 class Step:
@@ -351,13 +358,69 @@ class GradientHooks:
         self._handles, self._nodes = [], []
 
 
+# ---------------------------------------------------------------- all-reduces
+
+
+class AllReduces:
+    """State of the communication hook that stands for DDP's own all-reduce; `noted` is where it notes them, or None."""
+
+    def __init__(self, job):
+        self.group, self.share, self.mark = job.model.ddp.process_group, 1.0 / job.world, job.clock.mark
+        self.noted = None
+
+    def begins(self, buffer):
+        noted = self.noted
+        if noted is None:
+            return None
+        try:
+            entry = [buffer.numel() * buffer.element_size(), time.perf_counter_ns(), self.mark(), None]
+        except Exception:  # noqa: BLE001  (a bucket less is no reason to stop training)
+            return None
+        noted.append(entry)
+        return entry
+
+    def ends(self, entry):
+        try:
+            entry[3] = self.mark()
+        except Exception:  # noqa: BLE001
+            pass
+
+
+def all_reduce_hook(state, bucket):
+    """As the reducer without a hook: gradients times 1 / ranks, then their sum."""
+    buffer = bucket.buffer()
+    buffer.mul_(state.share)
+    entry = state.begins(buffer)
+
+    def ended(future):  # on a GPU with a stream current that waits for the all-reduce
+        if entry is not None:
+            state.ends(entry)
+        return future.value()[0]
+
+    return torch.distributed.all_reduce(buffer, group=state.group, async_op=True).get_future().then(ended)
+
+
+def why_no_hook(job):
+    """Why all-reduces cannot be seen, or not without changing numbers; empty where they can."""
+    ddp = job.model.ddp
+    if ddp is None or job.world == 1:
+        return "no DistributedDataParallel all-reduces over several ranks here"
+    if any(job.model.sparse):
+        return "of sparse gradients DDP makes no buckets"
+    if getattr(ddp, "gradient_as_bucket_view", False) and job.world & (job.world - 1):
+        # Of a gradient that is in its bucket already DDP takes the quotient, elsewhere the product with the reciprocal:
+        # the same bits only where the number of ranks is a power of two (reducer.cpp, mark_variable_ready_dense).
+        return f"with gradient_as_bucket_view and {job.world} ranks a hook cannot divide as DDP does"
+    return ""
+
+
 # ---------------------------------------------------------------- the recorder
 
 
 class Job:
     """What is trained and where; what one look at a step while warming up told about it."""
 
-    def __init__(self, model, path, name, batch):
+    def __init__(self, model, path, name, batch, collectives=False):
         self.model = Model(model)
         self.device = self.model.device()
         self.on_gpu = self.device.type == "cuda"
@@ -375,6 +438,27 @@ class Job:
         self.autocast = None   # dtype
         self.nodes = set()     # names of the kinds of autograd nodes behind the model's output
         self.hook_kind = ""    # how a gradient is seen to be written
+        self.all_reduces, self.no_collectives = None, ""  # why not, where they were asked for
+        if collectives:
+            self._see_all_reduces()
+
+    def _see_all_reduces(self):
+        self.no_collectives = why_no_hook(self)
+        if self.no_collectives:
+            return
+        state = AllReduces(self)
+        try:
+            self.model.ddp.register_comm_hook(state, all_reduce_hook)
+        except (RuntimeError, TypeError, ValueError) as error:  # one is registered, a module of torch.compile
+            self.no_collectives = " ".join(str(error).split())
+            return
+        self.all_reduces = state
+
+    def over_nccl(self):
+        if not self.on_gpu or self.world == 1:
+            return False
+        group = self.model.ddp.process_group if self.model.ddp is not None else None
+        return torch.distributed.get_backend(group) != "gloo"
 
     def gpu(self):
         """"V100" of "Tesla V100-SXM2-16GB", as ddpsim compares GPUs by model."""
@@ -414,12 +498,13 @@ class Recorder:
     warmup, steps: 2 * `steps` steps are measured after `warmup` ones, every other one recorded.
     batch_size: samples of one forward on this rank; by default dimension 0 of the model's first tensor.
     name: of the workload; by default the class of the model.
+    collectives: also record DDP's all-reduces, by a communication hook that stays registered.
     """
 
-    def __init__(self, model, path, *, warmup=10, steps=10, batch_size=None, name=None):
+    def __init__(self, model, path, *, warmup=10, steps=10, batch_size=None, name=None, collectives=False):
         self.finished = False
         self.problem = None  # why it gave up, if it did
-        self._given = (model, str(path), name, batch_size)
+        self._given = (model, str(path), name, batch_size, bool(collectives))
         self._warmup, self._steps = max(2, int(warmup)), max(1, int(steps))
         self._job = self._clock = None
         self._calls = 0
@@ -515,6 +600,8 @@ class Recorder:
             hook.remove()
         self._hooks = []
         self._pass, self._in_backward = None, False
+        if self._job is not None and self._job.all_reduces is not None:
+            self._job.all_reduces.noted = None
         if self._patched is not None:
             ours, original = self._patched
             if torch.autograd.backward is ours:
@@ -608,6 +695,8 @@ class Recorder:
             raise Problem("a CUDA graph is being captured: its replays run no hooks; record without graphs")
         self._pass = Pass()
         self._step.passes.append(self._pass)
+        if self._job.all_reduces is not None:
+            self._job.all_reduces.noted = self._pass.collectives
 
     def _forward_begins(self, *_):
         if self._in_backward or not torch.is_grad_enabled():  # a checkpoint's recomputation, an evaluation
@@ -664,8 +753,9 @@ def register_pre_hook(module, hook):
 class Times:
     """Times of a recorded step in microseconds; of several backwards, those of the last."""
 
-    def __init__(self, clock, step):
+    def __init__(self, clock, step, number):
         us = clock.us
+        self.number, self.name = number, f"recorded {number}"
         passes = seen_whole(step)
         last = passes[-1]
         zero = last.backward
@@ -690,6 +780,14 @@ class Times:
         self.passes = len(passes)
         self.other_passes = sum(us(one.forward or one.backward, one.end) for one in passes[:-1])
         self.step = us(step.begin, step.end)
+        self.collectives, free = [], None  # in launch order; a stream of NCCL's runs them one after the other
+        for size, called_ns, mark, done in last.collectives if all(one[3] is not None for one in last.collectives) else []:
+            start, end = us(zero, mark), us(zero, done)
+            if isinstance(clock, CudaClock) and free is not None:
+                start = max(start, free)
+            free = max(end, start)
+            self.collectives.append({"bytes": size, "launch_us": clock.host_us(zero, called_ns), "start_us": start,
+                                     "duration_us": free - start})
 
 
 def seen_whole(step):
@@ -705,11 +803,17 @@ class Report:
 
     def __init__(self, job, measured):
         self.job, self.model, self.ddp = job, job.model, job.model.ddp
-        self.all = [Times(job.clock, step) for step in measured if seen_whole(step)]
+        recorded = [step for step in measured if step.recorded]
+        self.all = [Times(job.clock, step, k + 1) for k, step in enumerate(recorded) if seen_whole(step)]
         if not self.all:
             raise Problem("no gradient hook ran in the recorded steps: is this the model that is trained, does backward() "
                           "run outside of CUDA graphs, and is recorder.step() called once per step? Nothing was written")
         self.times = lower_median(self.all, key=lambda times: times.backward)
+        self.joinable = any(times.collectives for times in self.all)
+        if self.joinable:  # the same step on every rank, whichever was typical of each
+            middle = (len(recorded) - 1) // 2
+            self.median_backward = self.times.backward
+            self.times = next((times for times in self.all if times.number > middle), self.all[-1])
         # The first measured step is a plain one, so there is one wherever one was recorded.
         self.plain_steps = [job.clock.us(step.begin, step.end) for step in measured if not step.recorded]
         self.step = lower_median(self.plain_steps)
@@ -765,11 +869,19 @@ class Report:
             yield f"the order of gradients was another in {others} of {len(self.all)} steps"
         if times.forward is None:
             yield "the model was not called through the module given to the recorder: no forward time"
+        if job.no_collectives:
+            yield f"all-reduces are not recorded: {job.no_collectives}"
+        if self.joinable and not 0.9 < times.backward / self.median_backward < 1.1:
+            yield (f"the step kept, the same on every rank, has a backward of {times.backward / 1000:.4g} ms, their lower "
+                   f"median is {self.median_backward / 1000:.4g} ms")
         if not job.batch:
             yield "the batch size was not seen: pass batch_size="
         if job.world > 1 and self.ddp is None:
             yield f"{job.world} ranks run, but no DistributedDataParallel wraps this model: it is recorded as if alone"
         elif job.world > 1:
+            if job.all_reduces is not None:
+                yield ("the communication hook that times all-reduces stays registered, DDP takes none out: it reduces as DDP "
+                       "does, with one more pass over each bucket, which the step's time without the recorder holds, too")
             yield (f"recorded beside {job.world - 1} other ranks: exposed_us holds waits and copies out alike, and compute "
                    "slowed by the collectives is recorded slow; one rank alone records cleaner")
 
@@ -810,7 +922,9 @@ class Report:
         for_each = [{"iteration_us": self.of_one_pass(step)} for step in self.plain_steps]
         for times in self.all:
             forward = {"forward_us": times.forward} if times.forward is not None else {}
-            for_each.append({**forward, "backward_us": times.backward})
+            named = {"name": times.name} if times.collectives else {}
+            seen = {"collectives": times.collectives} if times.collectives else {}
+            for_each.append({**named, **forward, "backward_us": times.backward, **seen})
         return for_each
 
     def recorded_with(self):
@@ -821,23 +935,28 @@ class Report:
         if ddp is None:
             return facts
         broadcasts = len(self.model.buffer_entries()) if getattr(ddp, "broadcast_buffers", False) else 0
-        if job.on_gpu and job.world > 1:
+        if job.over_nccl():
             facts["nccl_kernels"] = len(ddp_buckets(ddp)) + broadcasts
         facts["exposed_us" if job.world > 1 else "finalize_us"] = times.tail
         if times.buffers is not None and broadcasts:
             facts["buffer_broadcast_us"] = times.buffers
+        if times.collectives:
+            facts["collectives"] = times.collectives
         return facts
 
     def provenance(self):
         job, times = self.job, self.times
         facts = {"source": "ddpsim_recorder.py " + VERSION, "kind": "recorder", "clock": job.clock.name,
                  "ready": job.hook_kind, "precision": job.precision_in_full(),
-                 "steps": f"the lower median by backward of {len(self.all)} recorded steps",
+                 "steps": f"{'the middle one' if self.joinable else 'the lower median by backward'} of {len(self.all)} "
+                          "recorded steps",
                  "step_us": f"{number(self.step)} without the recorder, {number(self.recorded_step)} with it"}
         if job.on_gpu:
             facts["gpu_name"] = torch.cuda.get_device_name(job.device)
         if job.world > 1:
             facts["rank"] = str(job.rank)
+        if self.joinable:
+            facts["recorded_step"] = times.name
         if times.passes > 1:
             facts["accumulation"] = (f"{times.passes} backwards a step: the last is recorded, the others' "
                                      f"{number(self.step - self.of_one_pass(self.step))} us are not in the iteration")
@@ -919,11 +1038,12 @@ def nccl_version(job):
 def document_text(value, indent="", key=""):
     """Laid out as `ddpsim import` writes it: a line per parameter and per gradient."""
     entries = None
-    if isinstance(value, dict) and key in ("", "backward", "host", "recorded_with", "provenance"):
+    if isinstance(value, dict) and key in ("", "backward", "host", "recorded_with", "provenance", "step"):
         entries = [f"{json.dumps(name)}: {document_text(item, indent + '  ', name)}" for name, item in value.items()]
         brackets = "{}"
     elif isinstance(value, list):
-        entries = [one_line(item) for item in value]
+        entries = [document_text(item, indent + "  ", "step") if isinstance(item, dict) and "collectives" in item
+                   else one_line(item) for item in value]
         brackets = "[]"
     if not entries:
         return one_line(value)

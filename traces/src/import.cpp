@@ -9,6 +9,7 @@
 
 #include "byte_sources.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/traces/ddp_log.hpp"
 #include "ddpsim/traces/layer_table.hpp"
@@ -50,6 +51,32 @@ std::string whole_text(const std::filesystem::path& path, const ByteSource& sour
   return text;
 }
 
+std::optional<std::string> said(const Workload& workload, std::string_view key) {
+  for (const auto& [name, text] : workload.provenance)
+    if (name == key) return text;
+  return std::nullopt;
+}
+
+/// Of a rank that ddpsim_recorder.py recorded with its all-reduces: what joins it to others. Its clock begins with its
+/// forward.
+std::optional<RankTrace> recorder_rank(const Workload& workload) {
+  const RecordedWith& with = workload.recorded_with;
+  const auto rank = said(workload, "rank");
+  const auto step = said(workload, "recorded_step");
+  if (!rank || !step || with.collectives.empty() || !workload.ranks.empty()) return std::nullopt;
+  RankTrace trace{.rank = parse_number<std::int64_t>(*rank),
+                  .world_size = with.world_size,
+                  .step = *step,
+                  .on_host_clock = with.nccl_kernels == 0};
+  constexpr std::int64_t kPerNanosecond = 1000;
+  for (const RecordedCollective& one : with.collectives) {
+    const Duration start = workload.forward.value_or(Duration()) + one.start;
+    trace.collectives.push_back({"allreduce", one.bytes, start.picoseconds() / kPerNanosecond,
+                                 (start + one.duration).picoseconds() / kPerNanosecond});
+  }
+  return trace;
+}
+
 Imported import_workload(const std::filesystem::path& path, const ByteSource& source,
                          const ImportOptions& options) {
   if (options.iteration) {
@@ -57,6 +84,7 @@ Imported import_workload(const std::filesystem::path& path, const ByteSource& so
   }
   Imported result;
   result.workload = parse_workload(whole_text(path, source), path.string());
+  result.rank_trace = recorder_rank(result.workload);
   result.recognised.push_back(
       fmt::format("a workload file: {} parameters", result.workload.parameters.size()));
   return result;

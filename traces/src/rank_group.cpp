@@ -95,7 +95,8 @@ void RankJoin::number_ranks() {
   for (std::size_t k = 0; k < ranks_.size(); ++k) {
     if (!ranks_[k].imported.rank_trace) {
       refuse(k, "is not a profiler trace, so it cannot be joined with other ranks",
-             "Several inputs are traces of one step, one per rank; give other files one at a time");
+             "Several inputs are traces of one step, one per rank, or files of the recorder with "
+             "collectives=True; give other files one at a time");
     }
     if (!workload(k).ranks.empty())
       refuse(k, fmt::format("holds {} ranks already", workload(k).ranks.size()),
@@ -181,6 +182,7 @@ void RankJoin::match() {
 
 /// Nothing ends before all have begun: else these are steps of different runs.
 void RankJoin::check_causes() const {
+  if (trace(0).on_host_clock) return;
   for (const GroupCollective& one : collectives_) {
     if (one.operation.find("reduce") == std::string::npos) continue;  // others may leave early
     for (std::size_t k = 0; k < ranks_.size(); ++k) {

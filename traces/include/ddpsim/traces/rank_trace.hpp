@@ -24,6 +24,7 @@ struct RankTrace {
   std::string step;                         ///< name of the marker: "ProfilerStep#10"
   std::int64_t forward_start_ns = 0;        ///< of that step, on the trace's own clock
   std::vector<RankCollective> collectives;  ///< of that step, in order of launch
+  bool on_host_clock = false;  ///< an end is when the host saw it, which may be long after
 };
 
 }  // namespace ddpsim
