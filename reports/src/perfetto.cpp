@@ -8,6 +8,8 @@
 //     buckets         (rank 0) one track per bucket: waits for launch, queued, waits for ranks,
 //                     all_reduce, with size and NCCL's choice as arguments
 //
+// Slices of backward and of buckets name the first and the last parameter whose gradients they hold.
+//
 // Arrows follow each bucket from ready through launch and start to done. Slices on one track must
 // nest; one that would not goes to a further track of the same name. Timestamps are nanoseconds;
 // track and flow ids are counters, so the same timeline gives the same bytes.
@@ -30,6 +32,12 @@ std::int64_t nanoseconds(TimePoint instant) {
   const std::int64_t rest = ps % 1000;
   if (rest >= kHalf) return whole + 1;
   return rest < -kHalf ? whole - 1 : whole;
+}
+
+void add_names(const std::optional<SpanParameters>& parameters, std::vector<Argument>& arguments) {
+  if (!parameters) return;
+  arguments.push_back({"first_parameter", parameters->first, std::nullopt});
+  arguments.push_back({"last_parameter", parameters->last, std::nullopt});
 }
 
 std::vector<Argument> bucket_arguments(const BucketResult& bucket) {
@@ -70,6 +78,8 @@ struct RankDrawing {
       if (span.bucket) {
         arguments.push_back({"bucket", "", static_cast<std::int64_t>(*span.bucket)});
       }
+      if (span.parameters) arguments.push_back({"tensors", "", span.parameters->count});
+      add_names(span.parameters, arguments);
       tracks[track].push_back({.name = span.name,
                                .start = nanoseconds(span.start),
                                .end = std::max(nanoseconds(span.start), nanoseconds(span.end)),
@@ -104,7 +114,8 @@ void add_arrows(RankDrawing& rank, std::size_t index, const BucketResult& bucket
 }
 
 /// The life of a bucket. The host may enqueue before the gradients are written or after.
-std::vector<Drawn> bucket_slices(std::size_t index, const BucketResult& bucket) {
+std::vector<Drawn> bucket_slices(std::size_t index, const BucketResult& bucket,
+                                 const std::optional<SpanParameters>& parameters) {
   const TimePoint first = std::min(bucket.ready, bucket.launch);
   const TimePoint both = std::max(bucket.ready, bucket.launch);
   std::vector<Drawn> slices;
@@ -114,13 +125,22 @@ std::vector<Drawn> bucket_slices(std::size_t index, const BucketResult& bucket) 
     }
   };
   add(fmt::format("bucket {}", index), first, std::max(both, bucket.end));
-  if (!slices.empty()) slices.back().arguments = bucket_arguments(bucket);
+  if (!slices.empty()) {
+    slices.back().arguments = bucket_arguments(bucket);
+    add_names(parameters, slices.back().arguments);
+  }
   add(bucket.ready <= bucket.launch ? "ready, waits for launch" : "launched, waits for gradients",
       first, both);
   add("queued", both, bucket.start);
   add("waits for ranks", bucket.start, bucket.last_arrival);
   add("all_reduce", bucket.last_arrival, bucket.end);
   return slices;
+}
+
+std::optional<SpanParameters> parameters_of(std::size_t bucket, const RankTimeline& timeline) {
+  for (const Span& span : timeline.spans)
+    if (span.track == Track::communication && span.bucket == bucket) return span.parameters;
+  return std::nullopt;
 }
 
 void add_rank(TraceWriter& trace, const std::string& description, const RankTimeline& timeline,
@@ -135,7 +155,7 @@ void add_rank(TraceWriter& trace, const std::string& description, const RankTime
   const std::uint64_t group = trace.add_track(process, "buckets");
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     trace.add_lanes(group, fmt::format("bucket {} ({} MiB)", i, mebibytes(buckets[i].bucket.bytes)),
-                    bucket_slices(i, buckets[i]));
+                    bucket_slices(i, buckets[i], parameters_of(i, timeline)));
   }
 }
 

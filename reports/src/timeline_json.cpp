@@ -30,6 +30,13 @@ void write_span(JsonWriter& json, const Span& span) {
   json.key("bucket").count(span.bucket);
   json.key("start_us").time(span.start);
   json.key("end_us").time(span.end);
+  if (span.parameters) {
+    json.key("parameters").begin_object();
+    json.key("first").string(span.parameters->first);
+    json.key("last").string(span.parameters->last);
+    json.key("count").integer(span.parameters->count);
+    json.end_object();
+  }
   json.end_object();
 }
 

@@ -69,6 +69,7 @@ class StepScheduler {
       if (alike.state) scale_ /= alike.state->slowdown;
       programs_ = RankPrograms{.rank = alike.rank, .host = {}, .compute = {}, .communication = {}};
       if (result_.schedule.ranks.empty()) plan_collectives();
+      result_.gradients.emplace_back();
       step();
       result_.schedule.start = std::min(result_.schedule.start, TimePoint(offset_));
       result_.schedule.ranks.push_back(std::move(programs_));
@@ -225,7 +226,12 @@ class StepScheduler {
     compute(gradient.compute, bucket);
     if (options_.ddp.accumulate > 1)
       append_work(programs_.compute, OperationKind::backward, kernels_.accumulate(gradient.bytes));
+    result_.gradients.back().push_back({gradient.parameter, last_operation()});
     if (bucket >= 0) note_ready(bucket);
+  }
+
+  std::size_t last_operation() const {
+    return programs_.compute.empty() ? 0 : programs_.compute.size() - 1;
   }
 
   void backward_with_sync() {
@@ -282,8 +288,7 @@ class StepScheduler {
   /// The gradient just computed is the bucket's last so far.
   void note_ready(std::int32_t bucket) {
     if (is_first_rank())
-      result_.ready_operation[static_cast<std::size_t>(bucket)] =
-          programs_.compute.empty() ? 0 : programs_.compute.size() - 1;
+      result_.ready_operation[static_cast<std::size_t>(bucket)] = last_operation();
   }
 
   /// The host works off the hooks since the last launch and comes to this gradient.

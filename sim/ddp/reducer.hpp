@@ -17,6 +17,11 @@ struct StepKind {
   bool delay_launch = false;  ///< static_graph's first iteration: everything after backward
 };
 
+struct WrittenGradient {
+  std::size_t parameter;
+  std::size_t operation;  ///< on the compute stream, after which it is there
+};
+
 /// Where the reducer's collectives stand in the schedule.
 struct ReducerSchedule {
   Schedule schedule;
@@ -29,6 +34,8 @@ struct ReducerSchedule {
   /// of the launch on the host stream; of rank 0's program.
   std::vector<std::size_t> ready_operation;
   std::vector<std::size_t> launch_operation;
+  /// By entry of Schedule::ranks, in the order written.
+  std::vector<std::vector<WrittenGradient>> gradients;
 };
 
 /// Ranks that compute alike share one entry of Schedule::ranks. `states` holds one entry per rank of

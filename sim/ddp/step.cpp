@@ -216,7 +216,7 @@ SimulationResult simulate(const Job& job) {
     step.result.iteration = iteration;
     step.result.buckets = describe_buckets(step.planned, step.execution, buckets);
     if (iteration == options.iterations)
-      result.timeline = draw_timeline(step.planned, step.execution);
+      result.timeline = draw_timeline(step.planned, step.execution, job.workload(), buckets);
     if (iteration > 0) result.iterations.push_back(step.result);
     result.step = std::move(step.result);
   }

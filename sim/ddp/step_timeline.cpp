@@ -37,9 +37,37 @@ void draw_stream(Track track, const Program& program, const std::vector<Operatio
   }
 }
 
+/// Each gradient to the span of backward in which it was written.
+void name_written(const std::vector<WrittenGradient>& gradients, const Workload& workload,
+                  const std::vector<OperationTime>& times, std::vector<Span>& spans) {
+  std::vector<Span*> backward;
+  for (Span& span : spans)
+    if (span.track == Track::compute && span.name == name_of(OperationKind::backward))
+      backward.push_back(&span);
+  if (backward.empty()) return;
+  std::vector<std::vector<std::size_t>> held(backward.size());
+  std::size_t at = 0;
+  for (const WrittenGradient& gradient : gradients) {
+    const TimePoint written = times[gradient.operation].end;
+    while (at + 1 < backward.size() && backward[at + 1]->start < written) ++at;
+    held[at].push_back(gradient.parameter);
+  }
+  for (std::size_t i = 0; i < backward.size(); ++i)
+    backward[i]->parameters = span_parameters(workload, held[i]);
+}
+
+/// An all-reduce holds all gradients of its bucket.
+void name_carried(const std::vector<Bucket>& buckets, const Workload& workload,
+                  std::vector<Span>& spans) {
+  for (Span& span : spans)
+    if (span.track == Track::communication && span.bucket)
+      span.parameters = span_parameters(workload, buckets[*span.bucket].parameters);
+}
+
 }  // namespace
 
-Timeline draw_timeline(const ReducerSchedule& planned, const Execution& execution) {
+Timeline draw_timeline(const ReducerSchedule& planned, const Execution& execution,
+                       const Workload& workload, const std::vector<Bucket>& buckets) {
   Timeline timeline;
   timeline.clock = "simulated; zero is the start of forward on the compute stream of rank 0";
   for (std::size_t r = 0; r < planned.schedule.ranks.size(); ++r) {
@@ -49,6 +77,8 @@ Timeline draw_timeline(const ReducerSchedule& planned, const Execution& executio
     draw_stream(Track::host, programs.host, times.host, rank.spans);
     draw_stream(Track::compute, programs.compute, times.compute, rank.spans);
     draw_stream(Track::communication, programs.communication, times.communication, rank.spans);
+    name_written(planned.gradients[r], workload, times.compute, rank.spans);
+    name_carried(buckets, workload, rank.spans);
     std::stable_sort(rank.spans.begin(), rank.spans.end(),
                      [](const Span& a, const Span& b) { return a.start < b.start; });
     timeline.ranks.push_back(std::move(rank));

@@ -21,6 +21,8 @@ std::vector<BucketResult> describe_buckets(const ReducerSchedule& planned,
                                            const Execution& execution,
                                            const std::vector<Bucket>& buckets);
 
-Timeline draw_timeline(const ReducerSchedule& planned, const Execution& execution);
+/// Spans name the gradients they hold by `workload`'s parameters.
+Timeline draw_timeline(const ReducerSchedule& planned, const Execution& execution,
+                       const Workload& workload, const std::vector<Bucket>& buckets);
 
 }  // namespace ddpsim

@@ -8,6 +8,7 @@
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/sim/recorded_all_reduces.hpp"
+#include "ddpsim/sim/recorded_buckets.hpp"
 
 namespace ddpsim {
 namespace {
@@ -20,14 +21,6 @@ bool are(const std::vector<Bucket>& buckets, const Collectives& recorded,
       buckets, recorded, [&](const Bucket& bucket, const RecordedCollective& collective) {
         return wire_bytes(options, bucket.dtype, bucket.bytes) == collective.bytes;
       });
-}
-
-/// With the hook that the recorded all-reduces show, not the one asked for.
-DdpOptions with_recorded_hook(DdpOptions options, const RecordedWith& with) {
-  options.comm_hook = with.wire == Dtype::float16    ? CommHook::fp16_compress
-                      : with.wire == Dtype::bfloat16 ? CommHook::bf16_compress
-                                                     : CommHook::none;
-  return options;
 }
 
 /// One version of each set of rules the job may follow: its own first, then the newest of other ranges.
@@ -74,26 +67,6 @@ std::optional<FoundSetting> setting_of(const Collectives& recorded, const Job& j
         buckets(*found)};
   }
   return std::nullopt;
-}
-
-/// Empty where no bucket ends at a gradient's end, or one would mix types.
-std::vector<Bucket> cut_at(const Collectives& recorded, const Workload& workload,
-                           const DdpOptions& options) {
-  const std::vector<std::size_t> order = ready_order(workload);
-  std::vector<std::size_t> ends;
-  std::size_t next = 0;
-  for (const RecordedCollective& collective : recorded) {
-    const std::size_t begin = next;
-    Bytes bytes;
-    for (; next < order.size() && (bytes < collective.bytes || next == begin); ++next) {
-      const Parameter& parameter = workload.parameters[order[next]];
-      if (parameter.dtype != workload.parameters[order[begin]].dtype) return {};
-      bytes += wire_bytes(options, parameter.dtype, gradient_bytes(parameter).value_or(Bytes()));
-    }
-    if (next == begin || bytes != collective.bytes) return {};
-    ends.push_back(next);
-  }
-  return next == order.size() ? cut_buckets(workload, order, ends) : std::vector<Bucket>();
 }
 
 }  // namespace
@@ -163,7 +136,7 @@ std::optional<RecordedToday> recorded_today(const Job& job) {
     today.setting = found->setting;
     today.others = std::move(found->buckets);
   } else {
-    today.others = cut_at(with.collectives, workload, options);
+    today.others = cut_as_recorded(workload);
   }
   return today;
 }

@@ -14,4 +14,12 @@ std::string_view name_of(Track track) {
   return "";
 }
 
+std::optional<SpanParameters> span_parameters(const Workload& workload,
+                                              std::span<const std::size_t> parameters) {
+  if (parameters.empty()) return std::nullopt;
+  return SpanParameters{.first = workload.parameters[parameters.front()].name,
+                        .last = workload.parameters[parameters.back()].name,
+                        .count = static_cast<std::int64_t>(parameters.size())};
+}
+
 }  // namespace ddpsim

@@ -2,10 +2,12 @@
 
 import json
 import pathlib
+import re
 import tempfile
 import unittest
 
-from command import ddpsim
+from command import SHARED, ddpsim
+from perfetto_text import perfetto_text
 
 JOB = ["simulate", "resnet50-v100-b32", "2xv100-nvlink"]
 
@@ -31,6 +33,26 @@ class Measured(unittest.TestCase):
         self.assertTrue(b"measured rank 0" in both.read_bytes())  # alike, one rank is drawn for both
         text = ddpsim(*JOB, "--measured", str(timeline)).out
         self.assertIn("(+0.0 %)", text)
+
+    def test_slices_name_the_parameters_they_hold(self):
+        timeline, both = self.folder / "step.json", self.folder / "both.pftrace"
+        self.assertEqual(ddpsim(*JOB, "--timeline", timeline).code, 0)
+        held = [span["parameters"] for span in json.loads(timeline.read_text())["ranks"][0]["spans"]
+                if span["name"] == "all_reduce"]
+        self.assertEqual((held[0]["first"], sum(one["count"] for one in held)), ("fc.bias", 161))
+        self.assertEqual(held[-1]["last"], "conv1.weight")
+        recorded = SHARED / "data" / "traces" / "r50-ddp-2xA100-rank0.json.gz"
+        if not recorded.exists():
+            self.skipTest("the open traces are not here")
+        run = ddpsim("simulate", recorded, "node:1 gpu:2xA100 nvlink:12x25GBps", "--measured", recorded, "--timeline", both)
+        self.assertEqual(run.code, 0, run.err)
+        text = perfetto_text(both.read_bytes())
+        measured = text[text.index("measured rank 0"):]
+        track = re.search(r"uuid: (\d+), name: \"communication\"", measured).group(1)
+        slices = [line for line in text.splitlines() if f"type: begin, track: {track}, name: \"all_reduce\"" in line]
+        self.assertEqual(len(slices), 5)
+        self.assertIn('{text: "fc.bias", name: "first_parameter"}', slices[0])
+        self.assertIn('{text: "conv1.weight", name: "last_parameter"}', slices[-1])
 
     def test_the_timeline_of_another_job_is_refused(self):
         timeline = self.folder / "step.json"

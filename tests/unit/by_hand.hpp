@@ -23,6 +23,7 @@ struct Step {
 
   Step() {
     planned.schedule.ranks.resize(1);
+    planned.gradients.resize(1);
     execution.ranks.resize(1);
   }
   static void add(Program& program, std::vector<OperationTime>& times, const Operation& operation,

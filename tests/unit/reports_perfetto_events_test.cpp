@@ -103,6 +103,26 @@ TEST_CASE("perfetto events: a step of one bucket") {
               "40000" + track + "end"});
 }
 
+TEST_CASE("perfetto events: slices name the parameters they hold") {
+  Timeline timeline = step();
+  timeline.ranks[0].spans[1].parameters = SpanParameters{"fc.bias", "conv1.weight", 3};
+  timeline.ranks[0].spans[3].parameters = SpanParameters{"fc.bias", "fc.weight", 2};
+  const Lines lines = transcript(timeline, {bucket()});
+  const auto holds = [&](const std::string& line) {
+    return std::ranges::find(lines, line) != lines.end();
+  };
+  CHECK(holds(
+      "10000 rank 0/compute: begin backward first_parameter=fc.bias last_parameter=conv1.weight "
+      "tensors=3"));
+  CHECK(
+      holds("24000 rank 0/communication: begin all_reduce bucket=0 first_parameter=fc.bias "
+            "last_parameter=fc.weight tensors=2 >1"));
+  CHECK(
+      holds("20000 rank 0/buckets/bucket 0 (3.00 MiB): begin bucket 0 algorithm=tree bytes=3145728 "
+            "channels=12 closed_by=limit exposed_because=late first_parameter=fc.bias "
+            "last_parameter=fc.weight last_rank=5 protocol=LL128 tensors=2"));
+}
+
 TEST_CASE(
     "perfetto events: what the timeline does not show gets marks; what nobody chose has no "
     "arguments") {

@@ -39,7 +39,10 @@ TEST_CASE("timeline: neighbours of one purpose are one span, those with a label 
         rank.communication, step.execution.ranks[0].communication,
         {.action = Action::collective, .purpose = OperationKind::all_reduce, .bucket = b},
         (30_us) + b * 3_us, (33_us) + b * 3_us);
-  const Timeline timeline = draw_timeline(step.planned, step.execution);
+  step.planned.gradients[0] = {{3, 2}, {2, 3}, {1, 5}, {0, 6}};  // the second takes no time
+  const Workload workload = small::chain({{4, 10}, {4, 20}, {4, 30}, {4, 40}}, 10, 40);
+  const Timeline timeline = draw_timeline(step.planned, step.execution, workload,
+                                          {{.parameters = {3, 2}}, {.parameters = {1, 0}}});
   REQUIRE(timeline.ranks.size() == 1);
   CHECK(timeline.ranks[0].rank == 4);
   CHECK(drawn(timeline.ranks[0]) == R"(
@@ -54,6 +57,12 @@ compute backward 0: 31 to 40
 communication all_reduce 1: 33 to 36
 compute copy out of bucket 0: 50 to 55
 compute copy out of bucket 1: 55 to 60)");
+  const std::vector<Span>& spans = timeline.ranks[0].spans;
+  CHECK(spans[5].parameters == SpanParameters{"p3", "p1", 3});  // backward
+  CHECK(spans[6].parameters == SpanParameters{"p3", "p2", 2});  // all_reduce 0
+  CHECK(spans[7].parameters == SpanParameters{"p0", "p0", 1});
+  CHECK(spans[8].parameters == SpanParameters{"p1", "p0", 2});
+  CHECK(!spans[1].parameters);  // forward
 }
 
 TEST_CASE("timeline: what begins together is in the order host, compute, communication") {
@@ -65,7 +74,7 @@ TEST_CASE("timeline: what begins together is in the order host, compute, communi
                      1_us);
   by_hand::Step::add(rank.compute, times.compute, {.purpose = OperationKind::forward}, 0_us, 2_us);
   by_hand::Step::add(rank.host, times.host, {.purpose = OperationKind::search_unused}, 0_us, 3_us);
-  CHECK(drawn(draw_timeline(step.planned, step.execution).ranks.at(0)) == R"(
+  CHECK(drawn(draw_timeline(step.planned, step.execution, {}, {}).ranks.at(0)) == R"(
 host search unused parameters: 0 to 3
 compute forward: 0 to 2
 communication local-used map: 0 to 1)");

@@ -44,6 +44,10 @@ TEST_CASE("recorded timeline: windows of compute, and all-reduces on backward's 
   CHECK(spans[2].track == Track::communication);
   CHECK(is(spans[3], "all_reduce", 1810_us, 1870_us));
   CHECK(spans[3].bucket == 1);
+  CHECK(spans[1].parameters == SpanParameters{"p1", "p0", 2});
+  CHECK(spans[2].parameters == SpanParameters{"p1", "p1", 1});
+  CHECK(spans[3].parameters == SpanParameters{"p0", "p0", 1});
+  CHECK(!spans[0].parameters);
   CHECK(is(spans[4], "optimizer", 1900_us, 2100_us));  // after the tail and the copies out
   const auto says = [&](const char* key, const char* text) {
     return std::ranges::find(timeline.provenance, std::pair<std::string, std::string>(key, text)) !=
@@ -67,4 +71,13 @@ TEST_CASE("recorded timeline: every rank from its own start; bytes on the wire a
   CHECK(timeline.ranks[1].rank == 1);
   CHECK(is(timeline.ranks[1].spans[0], "forward", -250_us, 750_us));
   for (const auto& [key, text] : timeline.provenance) CHECK(key != "bucket_bytes");
+}
+
+TEST_CASE("recorded timeline: an all-reduce whose bytes no run of gradients has names none") {
+  Workload workload = recorded();
+  workload.recorded_with.collectives[0].bytes = Bytes(60);
+  const std::vector<Span> spans = recorded_timeline(workload).ranks[0].spans;
+  CHECK(spans[1].parameters);
+  CHECK(!spans[2].parameters);
+  CHECK(!spans[3].parameters);
 }

@@ -17,7 +17,8 @@ Timeline two_ranks() {
   timeline.ranks.push_back(
       {.rank = 0,
        .spans = {{Track::compute, "forward", std::nullopt, TimePoint(0_us), TimePoint(10.5_us)},
-                 {Track::communication, "all_reduce", 3, TimePoint(12_us), TimePoint(40_us)}}});
+                 {Track::communication, "all_reduce", 3, TimePoint(12_us), TimePoint(40_us),
+                  SpanParameters{"fc.bias", "fc.weight", 2}}}});
   timeline.ranks.push_back(
       {.rank = 1, .spans = {{Track::host, "launch", 0, TimePoint(-1_us), TimePoint(2_us)}}});
   return timeline;
@@ -54,6 +55,9 @@ TEST_CASE("timeline file: what is wrong is refused with its place") {
   CHECK(timeline_refusal(
             with_span(R"({"track": "host", "name": "x", "start_us": 0, "end_us": 2e12})"))
             .find("out of range") != std::string::npos);
+  CHECK(timeline_refusal(with_span(R"({"track": "host", "name": "x", "start_us": 0, "end_us": 1,
+                          "parameters": {"first": "a", "last": "a", "count": 0}})"))
+            .find("/ranks/0/spans/0/parameters/count") != std::string::npos);
   CHECK(timeline_refusal(R"({"schema": "ddpsim.timeline/1", "ranks": [{"rank": 0, "spans": []},
                                                              {"rank": 0, "spans": []}]})")
             .find("here twice") != std::string::npos);

@@ -4,10 +4,20 @@
 #include <string>
 #include <utility>
 
+#include "ddpsim/sim/recorded_buckets.hpp"
+
 namespace ddpsim {
 namespace {
 
-RankTimeline drawn(const Recorded& recorded, int rank, Duration offset) {
+/// Of the gradients in the order in which this rank wrote them.
+std::vector<std::size_t> written(const Backward& backward) {
+  std::vector<std::size_t> parameters;
+  for (const ReadyEvent& event : backward.ready) parameters.push_back(event.parameter);
+  return parameters;
+}
+
+RankTimeline drawn(const Recorded& recorded, const Workload& workload,
+                   const std::vector<Bucket>& buckets, int rank, Duration offset) {
   RankTimeline timeline{.rank = rank, .spans = {}};
   TimePoint reached = TimePoint(offset);
   const auto add = [&](const char* name, std::optional<Duration> length) {
@@ -21,17 +31,23 @@ RankTimeline drawn(const Recorded& recorded, int rank, Duration offset) {
   };
   add("forward", recorded.forward);
   const TimePoint backward = reached;
-  if (recorded.backward) add("backward", recorded.backward->duration);
+  if (recorded.backward) {
+    add("backward", recorded.backward->duration);
+    timeline.spans.back().parameters = span_parameters(workload, written(*recorded.backward));
+  }
   const RecordedWith& with = recorded.recorded_with;
   reached = reached + with.exposed.value_or(Duration()) + with.finalize.value_or(Duration());
   add("optimizer", recorded.optimizer);
-  std::size_t bucket = 0;
-  for (const RecordedCollective& one : with.collectives)
+  for (std::size_t bucket = 0; bucket < with.collectives.size(); ++bucket) {
+    const RecordedCollective& one = with.collectives[bucket];
     timeline.spans.push_back({.track = Track::communication,
                               .name = "all_reduce",
-                              .bucket = bucket++,
+                              .bucket = bucket,
                               .start = backward + one.start,
                               .end = backward + one.start + one.duration});
+    if (bucket < buckets.size())
+      timeline.spans.back().parameters = span_parameters(workload, buckets[bucket].parameters);
+  }
   std::ranges::stable_sort(timeline.spans, {}, &Span::start);
   return timeline;
 }
@@ -41,9 +57,10 @@ RankTimeline drawn(const Recorded& recorded, int rank, Duration offset) {
 Timeline recorded_timeline(const Workload& workload) {
   Timeline timeline;
   timeline.clock = "recorded; zero is the start of forward of the representative rank";
-  if (workload.ranks.empty()) timeline.ranks.push_back(drawn(workload, 0, {}));
+  const std::vector<Bucket> buckets = cut_as_recorded(workload);
+  if (workload.ranks.empty()) timeline.ranks.push_back(drawn(workload, workload, buckets, 0, {}));
   for (const RankRecording& rank : workload.ranks)
-    timeline.ranks.push_back(drawn(rank, rank.rank, rank.offset));
+    timeline.ranks.push_back(drawn(rank, workload, buckets, rank.rank, rank.offset));
   if (!workload.name.empty()) timeline.provenance.emplace_back("workload", workload.name);
   const RecordedWith& with = workload.recorded_with;
   timeline.provenance.emplace_back("ranks", std::to_string(with.world_size));

@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kTimelineSchema = "ddpsim.timeline/1";
 constexpr std::int64_t kMostDrawnRanks = 1'000'000;
 constexpr std::int64_t kMostBuckets = 1'000'000;
+constexpr std::int64_t kMostParametersHeld = 1'000'000;
 /// As in a workload file: sums of such times stay inside 63 bits of picoseconds.
 constexpr Duration kLatest = Duration::microseconds(1e12);
 
@@ -29,8 +30,16 @@ Track track_of(const std::string& name) {
   return name == "compute" ? Track::compute : Track::communication;
 }
 
+SpanParameters read_parameters(const Cursor& entry) {
+  const Object object = entry.object({"first", "last", "count"});
+  return {.first = object.required("first").string(),
+          .last = object.required("last").string(),
+          .count = object.required("count").integer(1, kMostParametersHeld)};
+}
+
 Span read_span(const Cursor& entry) {
-  const Object object = entry.object({"track", "name", "bucket", "start_us", "end_us"});
+  const Object object =
+      entry.object({"track", "name", "bucket", "start_us", "end_us", "parameters"});
   Span span;
   if (const auto bucket = object.optional("bucket"))
     span.bucket = static_cast<std::size_t>(bucket->integer(0, kMostBuckets));
@@ -41,6 +50,8 @@ Span read_span(const Cursor& entry) {
   span.end = instant(end);
   if (span.end < span.start)
     end.fail("the span ends before it starts", "Expected end_us >= start_us");
+  if (const auto parameters = object.optional("parameters"))
+    span.parameters = read_parameters(*parameters);
   return span;
 }
 
