@@ -37,15 +37,15 @@ def all_reduces(rows, model, ranks, backend, kind="all_reduce"):
     return {size: statistics.median(times) for size, times in sorted(sizes.items())}
 
 
-def links(program, points, ranks):
-    """The --gloo option: latency of the smallest point, shared by the ring's steps, and the rate of the largest. The link
+def links(program, points, ranks, predicted=None):
+    """The --gloo option for `predicted` ranks, by default as many as were measured: latency of the smallest point, shared by the ring's steps, and the rate of the largest. The link
     binds, not the processor: two collectives in flight share that rate, and no cache decides."""
     (small, t_small), *_, (below, t_below), (large, t_large) = points.items()
     share = 2 * (ranks - 1) / ranks  # of a buffer, through each process
     rate = share * (large - below) / (t_large - t_below)  # bytes per microsecond = MB/s
     latency = max(t_small - share * small / rate, 1.0)
     step = latency / (2 * (ranks - 1) + 1)
-    return f"process:{rate / 1000:.6f}GBps host:{rate * ranks / 1000:.6f}GBps step:{step:.3f}us start:{step:.3f}us " \
+    return f"process:{rate / 1000:.6f}GBps host:{rate * (predicted or ranks) / 1000:.6f}GBps step:{step:.3f}us start:{step:.3f}us " \
            "threads:2 tensors:host" + (" fill:1 cache:1TB" if knows(program, "fill:") else ""), rate
 
 
