@@ -67,83 +67,121 @@ bool is_cap_table(std::string_view text) {
   return columns_of(first_line(text)).cap.has_value();
 }
 
-Figures figures_of_cap_table(std::string_view text, const std::string& file) {
-  Figures figures;
-  figures.source = file;
-  figures.kind = "a table of bucket caps";
-  Columns columns;
-  int number = 0;
-  const auto fail = [&](std::string message, std::string hint) {
-    throw InputError({file, fmt::format("line {}", number), std::move(message), std::move(hint)});
-  };
-  constexpr std::size_t kMostCaps = 100'000;
-  while (!text.empty()) {
-    ++number;
-    const std::string_view line = trimmed(take_line(text));
-    if (line.empty() || line.starts_with('#')) continue;
-    if (columns.cells == 0) {
-      columns = columns_of(line);
-      if (columns.us.has_value() == columns.ms.has_value()) {
-        fail(fmt::format("the header is {}", in_quotes(line)), std::string(kExpected));
-      }
-      continue;
-    }
-    const std::vector<std::string_view> cells = cells_of(line);
-    if (cells.size() != columns.cells) {
+namespace {
+
+/// One row of the table at a time, under its header.
+class CapTable {
+ public:
+  explicit CapTable(const std::string& file) : file_(file) {
+    figures_.source = file;
+    figures_.kind = "a table of bucket caps";
+  }
+
+  void read(std::string_view line) {
+    ++number_;
+    line = trimmed(line);
+    if (line.empty() || line.starts_with('#')) return;
+    if (columns_.cells == 0)
+      read_header(line);
+    else
+      read_row(cells_of(line));
+  }
+
+  Figures finish() {
+    if (figures_.caps.empty() && figures_.rows.empty()) fail("no row", std::string(kExpected));
+    figures_.recognised.push_back(fmt::format("a table of {} bucket caps", figures_.caps.size()));
+    return std::move(figures_);
+  }
+
+ private:
+  using Cells = std::vector<std::string_view>;
+
+  [[noreturn]] void fail(std::string message, std::string hint) const {
+    throw InputError({file_, place(), std::move(message), std::move(hint)});
+  }
+  std::string place() const { return fmt::format("line {}", number_); }
+
+  void read_header(std::string_view line) {
+    columns_ = columns_of(line);
+    if (columns_.us.has_value() == columns_.ms.has_value())
+      fail(fmt::format("the header is {}", in_quotes(line)), std::string(kExpected));
+  }
+
+  void read_row(const Cells& cells) {
+    if (cells.size() != columns_.cells)
       fail(fmt::format("{} cells", cells.size()),
-           fmt::format("Expected {}, as many as the header has", columns.cells));
-    }
-    const auto number_in = [&](std::size_t column, const char* name, double most) {
-      const auto read = figure_of(cells[column]);
-      if (!read || !(read->value >= 0 && read->value <= most)) {
-        fail(fmt::format("{} is {}", name, in_quotes(cells[column])),
-             fmt::format("Expected a number without a unit, 0 to {:g}", most));
-      }
-      return read->value;
-    };
-    constexpr double kLongest = 9.2e12;
-    const auto iteration_us = [&] {
-      const double us = columns.us ? number_in(*columns.us, "iteration_us", kLongest)
-                                   : 1000 * number_in(*columns.ms, "iteration_ms", kLongest / 1000);
-      if (!(us > 0)) fail("the iteration takes no time", "Expected a time above 0");
-      return us;
-    };
+           fmt::format("Expected {}, as many as the header has", columns_.cells));
     constexpr std::string_view kApart = "all_reduce:";
-    if (columns.name && cells[*columns.name].starts_with(kApart)) {
-      const auto size = parse_number<std::int64_t>(cells[*columns.name].substr(kApart.size()));
-      if (!size)
-        fail(fmt::format("name is {}", in_quotes(cells[*columns.name])),
-             "Expected all_reduce:BYTES");
-      figures.rows.push_back({.name = fmt::format("all_reduce {} B", *size),
-                              .us = iteration_us(),
-                              .low_us = {},
-                              .high_us = {},
-                              .place = fmt::format("line {}", number)});
-      continue;
+    if (columns_.name && cells[*columns_.name].starts_with(kApart)) {
+      add_all_reduce(cells, cells[*columns_.name].substr(kApart.size()));
+      return;
     }
-    if (columns.views && cells[*columns.views] == "true") continue;
+    if (columns_.views && cells[*columns_.views] == "true") return;
+    constexpr std::size_t kMostCaps = 100'000;
+    CapFigure row = cap_of(cells);
+    row.figure.us = iteration_us(cells);
+    row.figure.place = place();
+    if (figures_.caps.size() == kMostCaps) fail("more than 100000 rows", "Split the table");
+    figures_.caps.push_back(std::move(row));
+  }
+
+  void add_all_reduce(const Cells& cells, std::string_view bytes) {
+    const auto size = parse_number<std::int64_t>(bytes);
+    if (!size)
+      fail(fmt::format("name is {}", in_quotes(cells[*columns_.name])),
+           "Expected all_reduce:BYTES");
+    figures_.rows.push_back({.name = fmt::format("all_reduce {} B", *size),
+                             .us = iteration_us(cells),
+                             .low_us = {},
+                             .high_us = {},
+                             .place = place()});
+  }
+
+  CapFigure cap_of(const Cells& cells) const {
     constexpr double kLargestCap = 1e9;
     std::optional<double> cap;
-    if (cells[*columns.cap] != "default")
-      cap = number_in(*columns.cap, "bucket_cap_mb", kLargestCap);
+    if (cells[*columns_.cap] != "default")
+      cap = number_in(cells[*columns_.cap], "bucket_cap_mb", kLargestCap);
     std::optional<double> first;
-    if (columns.first && !cells[*columns.first].empty()) {
-      first = number_in(*columns.first, "first_bucket_mb", kLargestCap);
-    }
+    if (columns_.first && !cells[*columns_.first].empty())
+      first = number_in(cells[*columns_.first], "first_bucket_mb", kLargestCap);
     std::optional<TorchVersion> torch = TorchVersion();
-    if (columns.torch) torch = parse_torch_version(cells[*columns.torch]);
+    if (columns_.torch) torch = parse_torch_version(cells[*columns_.torch]);
     if (!torch)
-      fail(fmt::format("torch is {}", in_quotes(cells[*columns.torch])),
+      fail(fmt::format("torch is {}", in_quotes(cells[*columns_.torch])),
            "Expected a version such as 2.8");
-    CapFigure row = cap_figure(cap, first, *torch);
-    row.figure.us = iteration_us();
-    row.figure.place = fmt::format("line {}", number);
-    if (figures.caps.size() == kMostCaps) fail("more than 100000 rows", "Split the table");
-    figures.caps.push_back(std::move(row));
+    return cap_figure(cap, first, *torch);
   }
-  if (figures.caps.empty() && figures.rows.empty()) fail("no row", std::string(kExpected));
-  figures.recognised.push_back(fmt::format("a table of {} bucket caps", figures.caps.size()));
-  return figures;
+
+  double iteration_us(const Cells& cells) const {
+    constexpr double kLongest = 9.2e12;
+    const double us = columns_.us
+                          ? number_in(cells[*columns_.us], "iteration_us", kLongest)
+                          : 1000 * number_in(cells[*columns_.ms], "iteration_ms", kLongest / 1000);
+    if (!(us > 0)) fail("the iteration takes no time", "Expected a time above 0");
+    return us;
+  }
+
+  double number_in(std::string_view cell, const char* name, double most) const {
+    const auto read = figure_of(cell);
+    if (!read || !(read->value >= 0 && read->value <= most))
+      fail(fmt::format("{} is {}", name, in_quotes(cell)),
+           fmt::format("Expected a number without a unit, 0 to {:g}", most));
+    return read->value;
+  }
+
+  const std::string& file_;
+  Columns columns_;
+  int number_ = 0;
+  Figures figures_;
+};
+
+}  // namespace
+
+Figures figures_of_cap_table(std::string_view text, const std::string& file) {
+  CapTable table(file);
+  while (!text.empty()) table.read(take_line(text));
+  return table.finish();
 }
 
 }  // namespace ddpsim

@@ -139,10 +139,9 @@ bool Assembly::is_all_reduce(const RawRun& run) {
   } else {
     const RankRange range = rank_range(run.rows);
     if (range.contradiction.empty() && range.factor_high < 0.999 && range.factor_low > 0.01) {
-      other = fmt::format(
-          "with busbw = {:.3f} x algbw, as in all_gather, reduce_scatter and "
-          "alltoall",
-          (range.factor_low + range.factor_high) / 2);
+      other =
+          fmt::format("with busbw = {:.3f} x algbw, as in all_gather, reduce_scatter and alltoall",
+                      (range.factor_low + range.factor_high) / 2);
     }
   }
   if (other.empty()) return true;
@@ -197,9 +196,11 @@ MeasuredLog Assembly::measured(const RawRun& run) {
     }
   }
   if (coarse > 0) {
-    warn_once(log, fmt::format("{} sizes are left out: their bandwidth has too few digits to say "
-                               "how long they took",
-                               coarse));
+    warn_once(
+        log,
+        fmt::format(
+            "{} sizes are left out: their bandwidth has too few digits to say how long they took",
+            coarse));
   }
   if (wrong > 0) {
     warn_once(log, fmt::format("{} results were wrong as nccl-tests checked them: the machine or "
@@ -268,10 +269,10 @@ void Assembly::find_shape(MeasuredLog& log, const RawRun& run,
     log.ranks = *by_table;
     if (listed > *by_table) fits(listed, "the list of devices names");
     if (listed > 0) {
-      log.warnings.push_back(fmt::format(
-          "the list of devices ends at rank {}, but busbw / algbw is that of {} ranks: the list is "
-          "cut short or of another run",
-          listed - 1, *by_table));
+      log.warnings.push_back(
+          fmt::format("the list of devices ends at rank {}, but busbw / algbw is that of {} ranks: "
+                      "the list is cut short or of another run",
+                      listed - 1, *by_table));
       return;
     }
   } else if (told > 0 && range.has(told)) {
@@ -385,8 +386,7 @@ void Assembly::describe(MeasuredLog& log, std::size_t tables) const {
   if (log.timed_by == TimedBy::one_rank)
     log.warnings.push_back(
         "not all ranks of a collective are in it: times hold the wait for the others, so each is "
-        "an "
-        "upper bound; of a size the least is taken");
+        "an upper bound; of a size the least is taken");
 }
 
 }  // namespace

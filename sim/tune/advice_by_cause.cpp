@@ -12,8 +12,7 @@ namespace {
 
 constexpr const char* kDependsOnCause =
     "which cap gains depends on whether compute or communication is what the replay of today's "
-    "step "
-    "misses";
+    "step misses";
 
 bool same_point(const CurvePoint& a, const CurvePoint& b) {
   return a.bucket_cap_mb == b.bucket_cap_mb && a.first_bucket_mb == b.first_bucket_mb;

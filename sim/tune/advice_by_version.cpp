@@ -12,8 +12,7 @@ constexpr const char* kDepends =
     "which cap gains depends on PyTorch's version, which neither the workload nor --torch says";
 constexpr const char* kDependsOnBoth =
     "which cap gains depends on PyTorch's version, which neither the workload nor --torch says, "
-    "and then on "
-    "whether compute or communication is what the replay of today's step misses";
+    "and then on whether compute or communication is what the replay of today's step misses";
 
 Job under(const Job& job, TorchVersion torch, NcclVersion nccl) {
   SimulationOptions options = job.options();

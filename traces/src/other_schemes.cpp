@@ -142,8 +142,7 @@ std::string Scheme::who_shards() const {
   if (parameters) return "as by FSDP or ZeRO 3, which gather parameters in forward and backward";
   if (updated)
     return "as by ZeRO 1 or 2 or Megatron-LM's distributed optimizer, which gather parameters "
-           "after "
-           "the optimizer";
+           "after the optimizer";
   return "as by FSDP, ZeRO or a distributed optimizer";
 }
 

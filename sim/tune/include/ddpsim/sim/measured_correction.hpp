@@ -1,14 +1,15 @@
 // A step was measured, and another was predicted for the very same job: what would explain it.
 //
-// Nothing says where the time went that the replay misses, so it is put down to each of the two ends:
+// Nothing says where the time went that the replay misses, so it is put down to each of the two
+// ends:
 //
 //   all compute          compute takes x times as long
 //   all communication    collectives, their fixed cost and their bytes, take y times as long
 //
-// with x and y such that the step predicted is the one measured. Where collectives cannot explain all of
-// it (they are hidden, or there are none), they explain what they can and compute the rest; and the other
-// way round, where compute would be faster than any GPU of its kind. Both hold for the measured job; for other settings of it they differ, and what is between
-// them is not known.
+// with x and y such that the step predicted is the one measured. Where collectives cannot explain
+// all of it (they are hidden, or there are none), they explain what they can and compute the rest;
+// and the other way round, where compute would be faster than any GPU of its kind. Both hold for
+// the measured job; for other settings of it they differ, and what is between them is not known.
 #pragma once
 
 #include <string_view>
@@ -41,11 +42,12 @@ struct MeasuredCorrection {
 /// Absent where nothing was measured, or what was cannot be this job's (Replay::contradicted).
 std::optional<MeasuredCorrection> correct(const Job& job, const std::optional<Replay>& replay);
 
-/// The compute stream of the recorded step without communication, and without its waits where those are known, of the rank that takes longest, on this
-/// job's GPU where it is as fast as it may be. No step is shorter, but for what GPUs of a kind differ.
+/// The compute stream of the recorded step without communication, and without its waits where those
+/// are known, of the rank that takes longest, on this job's GPU where it is as fast as it may be. No
+/// step is shorter, but for what GPUs of a kind differ.
 Duration longest_stream(const Job& job);
-/// The fastest of a kind takes 0.79 of what the slowest does: SGEMM on 392 V100s of one machine, 0.952 and
-/// 1.203 of their median (hal-uw/blox-pal, sgemm-longhorn).
+/// The fastest of a kind takes 0.79 of what the slowest does: SGEMM on 392 V100s of one machine,
+/// 0.952 and 1.203 of their median (hal-uw/blox-pal, sgemm-longhorn).
 inline constexpr double kFastestGpu = 0.79;
 
 }  // namespace ddpsim
