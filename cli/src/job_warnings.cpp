@@ -7,6 +7,7 @@
 #include "cluster_arguments.hpp"
 #include "ddp_arguments.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/reduced_by.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/topologies/plausible.hpp"
 #include "rank_warnings.hpp"
@@ -28,21 +29,6 @@ std::vector<Bytes> bucket_sizes(const Job& job) {
   return cannot_simulate(job) ? std::vector<Bytes>() : all_reduce_sizes(job);
 }
 
-/// What all-reduced, in place of the reducer.
-std::string caller_of(ReducedBy reduced_by) {
-  switch (reduced_by) {
-    case ReducedBy::compiled:
-      return "nodes of torch.compile";
-    case ReducedBy::hooks:
-      return "hooks of its own";
-    case ReducedBy::script:
-      return "the script, after backward,";
-    case ReducedBy::reducer:
-      break;
-  }
-  return "";
-}
-
 /// Of the recording: what it leaves open.
 std::vector<std::string> recording_warnings(const Workload& workload, const ComputeScale& scale) {
   std::vector<std::string> warnings;
@@ -60,11 +46,11 @@ std::vector<std::string> recording_warnings(const Workload& workload, const Comp
                     "when it had ended; torch.compile cuts its graph where buckets end, so other "
                     "buckets would have moved them: read the result for the recorded buckets only",
                     compiled, workload.backward ? workload.backward->ready.size() : 0));
-  if (const std::string caller = caller_of(workload.recorded_with.reduced_by); !caller.empty())
-    warnings.push_back(fmt::format(
-        "not DDP's reducer but {} all-reduced the recorded gradients: PyTorch's bucketing "
-        "is not how this job ran; DDP is simulated in its place",
-        caller));
+  if (const std::string_view caller = caller_of(workload.recorded_with.reduced_by); !caller.empty())
+    warnings.push_back(
+        fmt::format("not DDP's reducer but {} all-reduced the recorded gradients: PyTorch's "
+                    "bucketing is not how this job ran; DDP is simulated in its place",
+                    caller));
   const std::size_t behind = gradients_behind_host(workload);
   if (2 * behind > workload.host_ready.size())
     warnings.push_back(
@@ -126,11 +112,9 @@ std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tu
 std::string why_no_cap(const Workload& workload) {
   if (workload.recorded_with.compiled_gradients > 0)
     return "the backward was compiled: its gradients are ready together, where torch.compile cut "
-           "the "
-           "graph, and with another cap it would have cut elsewhere; record one step for each cap "
-           "you "
-           "consider";
-  const std::string caller = caller_of(workload.recorded_with.reduced_by);
+           "the graph, and with another cap it would have cut elsewhere; record one step for each "
+           "cap you consider";
+  const std::string_view caller = caller_of(workload.recorded_with.reduced_by);
   if (caller.empty()) return "";
   return fmt::format(
       "not DDP's reducer but {} all-reduced the recorded gradients, so no bucket cap was in force; "

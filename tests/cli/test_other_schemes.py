@@ -155,7 +155,7 @@ class OtherSchemes(unittest.TestCase):
     def test_what_is_not_the_reducers_is_said(self):
         trace = copies.from_script(copies.without_ddp(self.trace()))
         document = self.accepted(trace,
-                                 "not DDP's reducer: the script calls, after backward, the 5 all-reduces")
+                                 "not DDP's reducer but the script, after backward, made the 5 all-reduces")
         self.assertEqual(document["recorded_with"]["reduced_by"], "script")
         self.assertEqual(len(document["recorded_with"]["collectives"]), 5)
         tuned = ddpsim("tune", self.folder / "copy.json", "node:1 gpu:2xA100 nvlink:12x25GBps", "--model", "resnet50")
@@ -173,7 +173,7 @@ class OtherSchemes(unittest.TestCase):
             self.assertNotIn("reduced_by", document["recorded_with"])
             self.assertNotIn("accumulate", document["recorded_with"])
         compiled = copies.read(TRACES / "compiled-allreduce-2xV100-rank1.json.gz")
-        document = self.accepted(compiled, "not DDP's reducer: nodes that torch.compile made", "one for each")
+        document = self.accepted(compiled, "not DDP's reducer but nodes of torch.compile made", "one for each")
         self.assertEqual(document["recorded_with"]["reduced_by"], "compiled")
 
 

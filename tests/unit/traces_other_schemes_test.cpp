@@ -171,7 +171,7 @@ TEST_CASE("other schemes: all-reduces that the script or other hooks call are ke
   CHECK(script.workload.recorded_with.exposed == Duration::microseconds(160));  // 170 to 330
   CHECK(mentions(
       script.recognised,
-      "not DDP's reducer: the script calls, after backward, the 1 all-reduce of gradients"));
+      "not DDP's reducer but the script, after backward, made the 1 all-reduce of gradients"));
   CHECK(with_script(0).import().workload.recorded_with.collectives.empty());  // too few elements
 
   TraceBuilder hooks = step_with({"allreduce", "allreduce"});

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ddpsim/sim/ddp_options.hpp"
+#include "ddpsim/sim/reduced_by.hpp"
 #include "other_schemes.hpp"
 
 namespace ddpsim {
@@ -21,30 +22,16 @@ void note_compiled(const RecordedStep& step, Imported& imported) {
                   compiled, step.gradients.size()));
 }
 
-/// What called the all-reduces, in place of the reducer.
-std::string caller(ReducedBy reduced_by) {
-  switch (reduced_by) {
-    case ReducedBy::compiled:
-      return "nodes that torch.compile made call";
-    case ReducedBy::hooks:
-      return "hooks call, with no sign of DDP,";
-    case ReducedBy::script:
-      return "the script calls, after backward,";
-    case ReducedBy::reducer:
-      break;
-  }
-  return "";
-}
-
 void note_other_reduction(const RecordedStep& step, Imported& imported) {
   imported.workload.recorded_with.reduced_by = step.reduced_by;
   if (step.reduced_by != ReducedBy::reducer) {
     const std::size_t calls = step.reducer.size();
-    imported.recognised.push_back(fmt::format(
-        "not DDP's reducer: {} the {} all-reduce{} of gradients{}; PyTorch's bucketing is not how "
-        "this ran, so `tune` recommends no cap for it",
-        caller(step.reduced_by), calls, calls == 1 ? "" : "s",
-        calls == step.gradients.size() ? ", one for each" : ""));
+    imported.recognised.push_back(
+        fmt::format("not DDP's reducer but {} made the {} all-reduce{} of gradients{}; PyTorch's "
+                    "bucketing is not how "
+                    "this ran, so `tune` recommends no cap for it",
+                    caller_of(step.reduced_by), calls, calls == 1 ? "" : "s",
+                    calls == step.gradients.size() ? ", one for each" : ""));
   }
   if (step.other_all_reduces > 0)
     imported.warnings.push_back(
