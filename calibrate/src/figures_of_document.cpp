@@ -166,45 +166,69 @@ struct SpanTimes {
   double start, end;
 };
 
-/// Rank 0 of a timeline. Where a step ends is not in it: gaps after the optimizer are no span.
-void read_timeline(const Object& root, Figures& figures) {
-  figures.kind = "a timeline (ddpsim.timeline/1)";
-  const std::vector<Cursor> ranks = root.required("ranks").array();
-  if (ranks.empty()) root.required("ranks").fail("has no rank", "Expected at least one");
+/// The spans of one rank's GPU that make the step's parts.
+struct DrawnStep {
   std::optional<SpanTimes> gpu;
   std::optional<SpanTimes> backward;
   std::optional<double> optimizer_start;
   double optimizer = 0;
   std::vector<SpanTimes> transfers;
-  const auto widen = [](std::optional<SpanTimes>& all, const SpanTimes& span) {
-    if (!all) all = span;
-    all->start = std::min(all->start, span.start);
-    all->end = std::max(all->end, span.end);
-  };
-  for (const Cursor& entry : ranks.front().free_object().required("spans").array()) {
-    const Object fields = entry.free_object();
-    const std::string track = fields.required("track").choice({"host", "compute", "communication"});
-    const std::string name = fields.required("name").string();
-    const SpanTimes span{microseconds_at(fields.required("start_us")),
-                         microseconds_at(fields.required("end_us"))};
-    if (span.end < span.start) entry.fail("ends before it starts", "Expected end_us >= start_us");
-    if (track == "host") continue;
-    widen(gpu, span);
-    if (name == "backward" || name == "copy into bucket") widen(backward, span);
-    if (name == "optimizer") {
-      optimizer += span.end - span.start;
-      optimizer_start = std::min(optimizer_start.value_or(span.start), span.start);
-    }
-    const auto bucket = fields.optional("bucket");
-    if (name != "all_reduce" || !bucket) continue;
-    transfers.push_back(span);
-    figures.rows.push_back(
-        {.name = fmt::format("bucket {} all_reduce", bucket->integer(0, 1 << 30)),
-         .us = span.end - span.start,
-         .low_us = {},
-         .high_us = {},
-         .place = entry.where()});
+};
+
+void widen(std::optional<SpanTimes>& all, const SpanTimes& span) {
+  if (!all) all = span;
+  all->start = std::min(all->start, span.start);
+  all->end = std::max(all->end, span.end);
+}
+
+/// An all-reduce of a bucket is a figure of its own.
+void read_span(const Cursor& entry, DrawnStep& step, Figures& figures) {
+  const Object fields = entry.free_object();
+  const std::string track = fields.required("track").choice({"host", "compute", "communication"});
+  const std::string name = fields.required("name").string();
+  const SpanTimes span{microseconds_at(fields.required("start_us")),
+                       microseconds_at(fields.required("end_us"))};
+  if (span.end < span.start) entry.fail("ends before it starts", "Expected end_us >= start_us");
+  if (track == "host") return;
+  widen(step.gpu, span);
+  if (name == "backward" || name == "copy into bucket") widen(step.backward, span);
+  if (name == "optimizer") {
+    step.optimizer += span.end - span.start;
+    step.optimizer_start = std::min(step.optimizer_start.value_or(span.start), span.start);
   }
+  const auto bucket = fields.optional("bucket");
+  if (name != "all_reduce" || !bucket) return;
+  step.transfers.push_back(span);
+  figures.rows.push_back({.name = fmt::format("bucket {} all_reduce", bucket->integer(0, 1 << 30)),
+                          .us = span.end - span.start,
+                          .low_us = {},
+                          .high_us = {},
+                          .place = entry.where()});
+}
+
+/// Between the end of backward and the optimizer, in which an all-reduce ran.
+double exposed(DrawnStep step) {
+  std::sort(step.transfers.begin(), step.transfers.end(),
+            [](const SpanTimes& a, const SpanTimes& b) { return a.start < b.start; });
+  double total = 0;
+  double until = step.backward->end;
+  for (const SpanTimes& span : step.transfers) {
+    const double from = std::max(span.start, until);
+    const double to = std::min(span.end, *step.optimizer_start);
+    if (to > from) total += to - from;
+    until = std::max(until, span.end);
+  }
+  return total;
+}
+
+/// Rank 0 of a timeline. Where a step ends is not in it: gaps after the optimizer are no span.
+void read_timeline(const Object& root, Figures& figures) {
+  figures.kind = "a timeline (ddpsim.timeline/1)";
+  const std::vector<Cursor> ranks = root.required("ranks").array();
+  if (ranks.empty()) root.required("ranks").fail("has no rank", "Expected at least one");
+  DrawnStep step;
+  for (const Cursor& entry : ranks.front().free_object().required("spans").array())
+    read_span(entry, step, figures);
   const auto add = [&](std::string name, double us) {
     figures.rows.push_back({.name = std::move(name),
                             .us = us,
@@ -212,23 +236,11 @@ void read_timeline(const Object& root, Figures& figures) {
                             .high_us = {},
                             .place = ranks.front().where()});
   };
-  if (gpu) add("gpu_span", gpu->end - gpu->start);
-  if (gpu && backward) add("forward", backward->start - gpu->start);
-  if (backward) add("backward", backward->end - backward->start);
-  if (optimizer_start) add("optimizer", optimizer);
-  if (backward && optimizer_start) {
-    std::sort(transfers.begin(), transfers.end(),
-              [](const SpanTimes& a, const SpanTimes& b) { return a.start < b.start; });
-    double exposed = 0;
-    double until = backward->end;
-    for (const SpanTimes& span : transfers) {
-      const double from = std::max(span.start, until);
-      const double to = std::min(span.end, *optimizer_start);
-      if (to > from) exposed += to - from;
-      until = std::max(until, span.end);
-    }
-    add("exposed_communication", exposed);
-  }
+  if (step.gpu) add("gpu_span", step.gpu->end - step.gpu->start);
+  if (step.gpu && step.backward) add("forward", step.backward->start - step.gpu->start);
+  if (step.backward) add("backward", step.backward->end - step.backward->start);
+  if (step.optimizer_start) add("optimizer", step.optimizer);
+  if (step.backward && step.optimizer_start) add("exposed_communication", exposed(step));
 }
 
 double median_us(const Object& object, std::string_view key) {
