@@ -161,6 +161,10 @@ TEST_CASE("rank group: missing ranks are named, and the lowest there is represen
   CHECK(joined.workload.ranks.front().rank == 1);
   CHECK(mentions(joined.warnings, "rank 0 of 3 missing"));
   CHECK(mentions(joined.warnings, "upper bounds"));
+  CHECK(
+      mentions(joined.recognised, "transfer at most 15.0 us; of those given rank 2 arrived last"));
+  CHECK(mentions(joined.recognised, "of which at most 15.0 us were transfer and at least "));
+  CHECK(mentions(joined.recognised, "waits of these ranks: at least 0.0 us"));
 }
 
 TEST_CASE("rank group: traces without rank numbers are numbered as given, with a warning") {

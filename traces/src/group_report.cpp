@@ -39,6 +39,13 @@ class GroupReport {
   const Workload& workload(std::size_t position) const {
     return group_.ranks[position].imported.workload;
   }
+  /// Where a rank is missing it may be the last to arrive.
+  bool complete() const {
+    return group_.ranks.size() >=
+           static_cast<std::size_t>(result_.workload.recorded_with.world_size);
+  }
+  const char* at_most() const { return complete() ? "" : "at most "; }
+  const char* at_least() const { return complete() ? "" : "at least "; }
   void tell_what_was_recognised();
   void tell_warnings();
   void tell_missing_ranks();
@@ -124,8 +131,7 @@ void GroupReport::tell_clocks() {
         std::minmax_element(group_.clocks.shift_ns.begin(), group_.clocks.shift_ns.end());
     text = fmt::format(
         "aligned by the ends of {} collectives (median; they were up to {} apart), which then "
-        "agree "
-        "within {}",
+        "agree within {}",
         group_.clocks.compared, in_fitting_unit(*high - *low), in_us(group_.clocks.end_spread_ns));
   } else {
     text = fmt::format("taken as recorded: all ranks end each of {} collectives within {}",
@@ -146,10 +152,10 @@ void GroupReport::tell_collectives() {
       transfer_ns += one->transfer_ns();
       rank0_ns += one->end_ns[0] - one->start_ns[0];
     }
-    result_.recognised.push_back(
-        fmt::format("{} {}: {} on rank {}, of which {} transfer and {} wait", list.size(),
-                    operation, in_fitting_unit(rank0_ns), rank(0), in_fitting_unit(transfer_ns),
-                    in_fitting_unit(rank0_ns - transfer_ns)));
+    result_.recognised.push_back(fmt::format(
+        "{} {}: {} on rank {}, of which {}{} transfer and {}{} wait", list.size(), operation,
+        in_fitting_unit(rank0_ns), rank(0), at_most(), in_fitting_unit(transfer_ns), at_least(),
+        in_fitting_unit(rank0_ns - transfer_ns)));
   }
   const auto found = by_operation.find("allreduce");
   if (found == by_operation.end()) return;
@@ -157,9 +163,10 @@ void GroupReport::tell_collectives() {
   for (std::size_t k = 0; k < std::min(list.size(), kMostLines); ++k) {
     const GroupCollective& one = *list[k];
     result_.recognised.push_back(fmt::format(
-        "all-reduce {} of {}{}: transfer {}; rank {} arrived last, {} after the median rank", k + 1,
-        list.size(), one.bytes ? fmt::format(", {} bytes", one.bytes->count()) : "",
-        in_us(one.transfer_ns()), rank(one.last_to_arrive()), in_fitting_unit(one.held_up_ns())));
+        "all-reduce {} of {}{}: transfer {}{}; {}rank {} arrived last, {} after the median rank",
+        k + 1, list.size(), one.bytes ? fmt::format(", {} bytes", one.bytes->count()) : "",
+        at_most(), in_us(one.transfer_ns()), complete() ? "" : "of those given ",
+        rank(one.last_to_arrive()), in_fitting_unit(one.held_up_ns())));
   }
   if (list.size() > kMostLines) {
     result_.recognised.push_back(
@@ -180,11 +187,11 @@ void GroupReport::tell_wait(const std::vector<const GroupCollective*>& collectiv
   }
   const auto [least, most] = std::minmax_element(spent.begin(), spent.end());
   result_.recognised.push_back(fmt::format(
-      "all-reduces took {} on rank {}, of which {} were transfer and {} waiting for other ranks; "
-      "waits of all ranks: {} to {}",
-      in_fitting_unit(spent[0]), rank(0), in_fitting_unit(transfer_ns),
-      in_fitting_unit(spent[0] - transfer_ns), in_fitting_unit(*least - transfer_ns),
-      in_fitting_unit(*most - transfer_ns)));
+      "all-reduces took {} on rank {}, of which {}{} were transfer and {}{} waiting for other "
+      "ranks; waits of {} ranks: {}{} to {}",
+      in_fitting_unit(spent[0]), rank(0), at_most(), in_fitting_unit(transfer_ns), at_least(),
+      in_fitting_unit(spent[0] - transfer_ns), complete() ? "all" : "these", at_least(),
+      in_fitting_unit(*least - transfer_ns), in_fitting_unit(*most - transfer_ns)));
 }
 
 /// The verdict: the rank whose lateness cost a typical other rank most.
@@ -201,10 +208,10 @@ void GroupReport::tell_who_was_late(const std::vector<const GroupCollective*>& c
     result_.recognised.push_back("no rank was later than the others");
     return;
   }
-  result_.recognised.push_back(
-      fmt::format("rank {} arrived last in {} of {} all-reduce{}, costing the median rank {}",
-                  rank(worst), times[worst], collectives.size(), collectives.size() == 1 ? "" : "s",
-                  in_fitting_unit(held_up[worst])));
+  result_.recognised.push_back(fmt::format(
+      "{}rank {} arrived last in {} of {} all-reduce{}, costing the median rank {}",
+      complete() ? "" : "of those given ", rank(worst), times[worst], collectives.size(),
+      collectives.size() == 1 ? "" : "s", in_fitting_unit(held_up[worst])));
 }
 
 }  // namespace
