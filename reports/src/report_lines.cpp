@@ -82,8 +82,10 @@ std::string on_channels(int count) {
 
 /// "0.7 ms on 24 channels predicted: this cluster is not the one recorded"
 std::string predicted_all_reduces(const RecordedToday& today, const std::string& where) {
-  return fmt::format("{}{} predicted{}{}", time_text(today.predicted(), kRecordedDigits),
-                     on_channels(today.predicted_channels), where, contradiction(today));
+  return fmt::format("{}{} predicted{}{}{}", time_text(today.predicted(), kRecordedDigits),
+                     on_channels(today.predicted_channels), where,
+                     today.fitted_to_recorded ? " by a cost model fitted to recorded times" : "",
+                     contradiction(today));
 }
 
 /// "Today: 107 ms recorded …, 103 replayed; 5 all-reduces, 12 ms on 8 channels", and what is predicted

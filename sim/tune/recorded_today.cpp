@@ -111,6 +111,10 @@ std::optional<RecordedToday> recorded_today(const Job& job) {
   // NCCL's times say nothing of gloo's, nor the reverse.
   const bool same_backend = (with.nccl_kernels > 0) == (nccl_of(job.model()) != nullptr);
   today.comparable = same_backend && is_recorded_on(workload, job.cluster());
+  if (const auto& calibration = job.cluster().calibration)
+    today.fitted_to_recorded = std::ranges::any_of(
+        calibration->shapes,
+        [](const CalibratedShape& shape) { return shape.timed_by != TimedBy::all_reduce_perf; });
   for (std::size_t i = 0; i < with.collectives.size(); ++i) {
     const RecordedCollective& one = with.collectives[i];
     const CollectivePlan planned = plan(job, CollectiveKind::all_reduce, one.bytes, i);

@@ -88,6 +88,11 @@ class TodaysEvidence(unittest.TestCase):
             self.assertEqual(ran.code, 0, ran.err)
             again = json.loads(ddpsim("simulate", job, output, "--json").out)
             self.assertEqual(again["confidence"]["grade"], "B")
+            # Alike because fitted to them: the line must not read as a proof.
+            for fitted in (["dgx1v"], [output]):
+                self.assertIn("predicted by a cost model fitted to recorded times",
+                              " ".join(ddpsim("simulate", job, *fitted).out.split()))
+            self.assertNotIn("fitted to recorded", ddpsim("simulate", job, "dgx1v", "--no-trace-calibration").out)
 
     def test_two_ranks_of_eight_may_lack_the_last_to_arrive(self):
         with tempfile.TemporaryDirectory() as folder:

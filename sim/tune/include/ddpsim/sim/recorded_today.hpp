@@ -39,6 +39,8 @@ struct RecordedToday {
   int predicted_channels = 0;  ///< 0 where nothing chooses them
   /// As many ranks of the same GPU as here: recorded and predicted times are of the same work.
   bool comparable = false;
+  /// The predicted times are those of a cost model that recorded all-reduces were fitted to: alike proves nothing.
+  bool fitted_to_recorded = false;
   bool same_buckets = true;  ///< the job, as its options have it, launches buckets of these bytes
   /// Where it does not although nothing else was asked for: options that do; absent where no cap gives them
   /// under any version it may be.
