@@ -252,7 +252,10 @@ std::vector<Part> parts_of(const std::vector<MeasuredLog>& logs, const ClusterAt
     const std::string file = logs.empty() ? "command line" : logs.front().source;
     const std::string why = fit.left_out.empty() ? "" : fit.left_out.front().reason;
     fail(file, fit.left_out.empty() ? "no log to fit" : "nothing is left to fit: " + why,
-         "Give a log of this cluster in a sound state");
+         logs.empty() || logs.front().timed_by != TimedBy::one_rank
+             ? "Give a log of this cluster in a sound state"
+             : "Give the traces of all ranks of the job, which show its transfers, or a log of "
+               "all_reduce_perf");
   }
 
   std::size_t points = 0;

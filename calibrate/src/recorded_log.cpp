@@ -43,9 +43,12 @@ std::optional<MeasuredLog> recorded_log(const Workload& workload, JobShape shape
     for (const Duration time : bucket.times) add(bucket.bytes, time);
   }
   if (log.points.empty() || log.ranks <= 1) return std::nullopt;
-  log.recognised.push_back(fmt::format(
-      "{} all-reduces of {}", log.points.size(),
-      recorded.waits_apart ? "joined ranks, the wait taken out" : "one rank, with its waits"));
+  const std::string whose = recorded.waits_apart ? "joined ranks, the wait taken out"
+                            : workload.ranks.size() > 1
+                                ? fmt::format("{} of {} ranks, with the waits for the others",
+                                              workload.ranks.size(), log.ranks)
+                                : "one rank, with its waits";
+  log.recognised.push_back(fmt::format("{} all-reduces of {}", log.points.size(), whose));
   return log;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "complaint.hpp"
@@ -82,7 +83,10 @@ TEST_CASE("recorded log: joined ranks give transfers, one rank its shortest time
 TEST_CASE("recorded log: where a rank is missing, it may have been the last") {
   Workload most = joined();
   most.ranks.pop_back();
-  CHECK(recorded_log(most, {1, 8})->timed_by == TimedBy::one_rank);
+  const MeasuredLog log = recorded_log(most, {1, 8}).value();
+  CHECK(log.timed_by == TimedBy::one_rank);
+  CHECK(log.recognised ==
+        std::vector<std::string>{"3 all-reduces of 7 of 8 ranks, with the waits for the others"});
 }
 
 TEST_CASE("recorded log: slow transfers are the job's own, and are believed") {
