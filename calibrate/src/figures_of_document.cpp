@@ -63,6 +63,10 @@ void read_result(const Object& root, Figures& figures) {
     if (!at) continue;
     figures.rows.push_back(figure(std::string(name), *at));
     if (name == "iteration") add_interval(figures.rows.back(), interval);
+    if (name != "forward") continue;
+    // Where steps overlap: a recorded forward is whole.
+    if (const auto ahead = root.optional("forward_ahead_us"))
+      figures.rows.back().us += microseconds_at(*ahead);
   }
   if (const auto buckets = root.optional("buckets")) {
     std::size_t index = 0;

@@ -9,6 +9,7 @@
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/sim/recorded_all_reduces.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "figure_sources.hpp"
@@ -89,12 +90,27 @@ Figures figures_of_workload(const Workload& workload, const std::string& file) {
   add("exposed_communication", workload.recorded_with.exposed);
   add("finalize", workload.recorded_with.finalize);
   std::size_t index = 0;
+  if (!recorded_all_reduces(workload).waits_apart && !workload.recorded_with.collectives.empty())
+    figures.warnings.emplace_back(
+        "not all ranks were recorded: its all-reduces hold the wait for the others and are upper "
+        "bounds; a prediction below them may be right");
   for (const RecordedCollective& one : workload.recorded_with.collectives) {
     add(fmt::format("bucket {} all_reduce", index++), one.duration);
     figures.bucket_bytes.push_back(one.bytes);
   }
   return figures;
 }
+
+namespace {
+
+Figures figures_of_recording(const std::filesystem::path& path) {
+  Imported imported = import_file(path, {});
+  Figures figures = figures_of_workload(imported.workload, path.string());
+  figures.recognised = std::move(imported.recognised);
+  return figures;
+}
+
+}  // namespace
 
 Figures read_figures(std::string_view argument) {
   std::error_code error;
@@ -107,6 +123,7 @@ Figures read_figures(std::string_view argument) {
     }
   }
   const LogArgument log = parse_log_argument(argument);
+  if (std::filesystem::is_directory(log.path, error)) return figures_of_recording(log.path);
   const std::string head = beginning_of(log.path);
   const std::string file = log.path.string();
   const std::size_t first = head.find_first_not_of(" \t\r\n");
@@ -119,10 +136,7 @@ Figures read_figures(std::string_view argument) {
                          (has(head, "\"start_time\"") || has(head, "\"results\"") ||
                           is_inspector_log(head) || is_flight_recording(head));
   if ((json && !nccl_json) || head.starts_with("\x1f\x8b")) {
-    Imported imported = import_file(log.path, {});
-    Figures figures = figures_of_workload(imported.workload, file);
-    figures.recognised = std::move(imported.recognised);
-    return figures;
+    return figures_of_recording(log.path);
   }
   const std::string text = read_file(log.path, kLargestFile);
   if (is_cap_table(text)) return figures_of_cap_table(text, file);

@@ -90,7 +90,8 @@ void add_validate(CLI::App& app, std::function<int()>& action) {
       ->required();
   command
       ->add_option("MEASURED", arguments->measured,
-                   "nccl-tests log[@NxG], trace, what ddpsim-real wrote (measurement.json, a "
+                   "nccl-tests log[@NxG], trace or folder of traces, what ddpsim-real wrote "
+                   "(measurement.json, a "
                    "timeline), CSV of sizes or of caps (bucket_cap_mb,iteration_us), or a step "
                    "time such as 104ms")
       ->required();

@@ -6,6 +6,7 @@ import tempfile
 import unittest
 
 from command import SHARED, answer, ddpsim
+from test_ranks import trace
 
 JOB = ["resnet50-v100-b32", "2xv100-nvlink"]
 NODES = "node:2 gpu:4xV100 nvlink:6x25GBps:mesh nic:2x100Gbps:ib"
@@ -120,6 +121,28 @@ class Validate(unittest.TestCase):
         self.assertIn("iteration is not compared", document["notes"][0])
         self.assertIn(timeline.name, document["notes"][0])
 
+    def test_a_folder_of_traces_is_read_as_import_reads_it(self):
+        job = self.folder / "log"
+        job.mkdir()
+        for rank, late in enumerate((0, 20, 45)):
+            (job / f"job-rank{rank}.json").write_text(json.dumps(trace(rank, late)))
+        recorded = ddpsim("import", job)
+        self.assertEqual(recorded.code, 0, recorded.err)
+        document = answer("validate", self.file("job.json", recorded.out), job)
+        self.assertIn("bucket 0 all_reduce", [row["name"] for row in document["rows"]])
+        self.assertEqual((document["worst_abs_error_percent"], document["warnings"]), (0, []))
+        (job / "job-rank2.json").unlink()
+        self.assertIn("hold the wait for the others",
+                      answer("validate", self.folder / "job.json", job)["warnings"][0])
+
+    def test_a_forward_that_begins_before_its_step_is_whole(self):
+        result = self.file("step.json", json.dumps({"schema": "ddpsim.result/1", "forward_us": 49.0,
+                                                    "forward_ahead_us": 51.0}))
+        recorded = self.file("recorded.json", json.dumps({
+            "schema": "ddpsim.workload/1", "parameters": [{"name": "w", "shape": [4], "dtype": "float32"}],
+            "forward": {"duration_us": 100}}))
+        self.assertEqual(answer("validate", result, recorded)["rows"][0]["error_percent"], 0)
+
     def test_csv_and_text_say_the_same(self):
         result = self.predicted("simulate", *JOB)
         path = self.folder / "errors.csv"
@@ -150,7 +173,7 @@ class Validate(unittest.TestCase):
         caps = self.file("caps.csv", "bucket_cap_mb,iteration_us\n25,96000\n")
         for arguments, fragments in [
             ([result, "nosuch.txt"], ["nosuch.txt", "no such file"]),
-            ([result, self.folder], ["is a directory"]),
+            ([result, self.folder], ["is a folder without a profiler trace"]),
             ([result, "104"], ["104", "ms"]),
             ([self.file("prose.txt", "a page of text\n"), "104ms"], ["prose.txt", "simulate, tune", "--json"]),
             ([result, "0ms"], ["takes no time"]),

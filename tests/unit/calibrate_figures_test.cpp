@@ -9,6 +9,7 @@
 #include "ddpsim/calibrate/validation.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "figure_sources.hpp"
+#include "mentions.hpp"
 #include "small_jobs.hpp"
 #include "trace_files.hpp"
 
@@ -96,6 +97,10 @@ TEST_CASE("figures: each time of a recorded step") {
                                                            {"optimizer", 4},
                                                            {"exposed_communication", 5},
                                                            {"finalize", 6}});
+  CHECK(figures_of_workload(workload, "w").warnings.empty());
+  workload.recorded_with.collectives = {
+      {.bytes = Bytes(4), .launch = {}, .start = {}, .duration = 7_us}};
+  CHECK(mentions(figures_of_workload(workload, "w").warnings, "hold the wait for the others"));
   CHECK(figures_of_workload({}, "w").rows.empty());
 }
 
