@@ -75,9 +75,12 @@ std::pair<Candidate, std::string> median_step(const std::vector<Candidate>& cand
                                 : fmt::format(" of the {} that {}", by_backward.size(),
                                               accumulated ? "end a step" : "another follows");
   const Candidate& chosen = candidates[quantile(std::move(by_backward), 0.5).second];
-  return {chosen, fmt::format("{} complete iteration{} ({}); took {}, the lower median by backward "
+  if (count == 1)
+    return {chosen, fmt::format("1 complete iteration ({}), its backward window {:.3f} ms", names,
+                                static_cast<double>(chosen.backward_ns) / 1e6)};
+  return {chosen, fmt::format("{} complete iterations ({}); took {}, the lower median by backward "
                               "window{} ({:.3f} ms)",
-                              count, count == 1 ? "" : "s", names, chosen.name, among,
+                              count, names, chosen.name, among,
                               static_cast<double>(chosen.backward_ns) / 1e6)};
 }
 
