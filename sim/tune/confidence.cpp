@@ -155,7 +155,7 @@ Confidence assess(const Job& job, Duration predicted, const std::optional<Replay
   confidence.low_percent = std::max(-100.0, 100 * (spread.low / predicted));
   confidence.high_percent = 100 * (spread.high / predicted);
   confidence.measure_next =
-      replay ? measure_cause(*replay) : measure_next(sensitivities, predicted, job);
+      replay ? measure_cause(*replay, job.workload()) : measure_next(sensitivities, predicted, job);
   std::stable_sort(
       sensitivities.begin(), sensitivities.end(),
       [](const Sensitivity& a, const Sensitivity& b) { return a.width() > b.width(); });

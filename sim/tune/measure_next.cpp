@@ -73,7 +73,13 @@ NextMeasurement measure_gloo(ErrorSource source, const std::vector<Bytes>& sizes
                               2 * (ranks - 1) + 1, passing / 1e6, words.back())};
 }
 
-NextMeasurement measure_ranks() {
+/// What the replay of one rank misses may be the others; what that of all misses, the profiler's cost.
+NextMeasurement measure_ranks(const Workload& workload) {
+  const auto ranks = static_cast<std::size_t>(workload.recorded_with.world_size);
+  if (workload.ranks.size() > 1 && workload.ranks.size() >= ranks)
+    return {.source = ErrorSource::replay_residual,
+            .command = "record a step with ddpsim_recorder.py in place of the profiler",
+            .then = "ddpsim simulate STEP CLUSTER --measured-step TIME"};
   return {.source = ErrorSource::replay_residual,
           .command = "profile one step on every rank",
           .then = "ddpsim import RANK... -o WORKLOAD"};
@@ -113,7 +119,7 @@ std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job
       return next(fmt::format("profile one step on one {} of this cluster", cluster.gpu.name),
                   "ddpsim import TRACE -o WORKLOAD");
     case ErrorSource::replay_residual:
-      return measure_ranks();
+      return measure_ranks(job.workload());
     case ErrorSource::interference:
     case ErrorSource::ddp_costs:
       return next("profile one step of this job under DDP, on rank 0 of this cluster",
@@ -178,10 +184,10 @@ std::optional<NextMeasurement> measure_next(const std::vector<Sensitivity>& sens
   return best;
 }
 
-std::optional<NextMeasurement> measure_cause(const Replay& replay) {
+std::optional<NextMeasurement> measure_cause(const Replay& replay, const Workload& workload) {
   // Two measured steps cannot be told apart by less than twice the noise.
   if (replay.missed_share() <= 2 * kMeasurementNoise) return std::nullopt;
-  return measure_ranks();
+  return measure_ranks(workload);
 }
 
 }  // namespace ddpsim

@@ -23,6 +23,6 @@ std::optional<NextMeasurement> measure_next(const std::vector<Sensitivity>& sens
 
 /// What tells whether compute or communication made today's step another than predicted; absent where it
 /// was not.
-std::optional<NextMeasurement> measure_cause(const Replay& replay);
+std::optional<NextMeasurement> measure_cause(const Replay& replay, const Workload& workload);
 
 }  // namespace ddpsim

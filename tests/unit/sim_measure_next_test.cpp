@@ -164,6 +164,17 @@ TEST_CASE("measure next: every source has its command, and what takes the result
   check(ErrorSource::compute_scale, "profile one step on one V100 of this cluster", import);
   check(ErrorSource::replay_residual, "profile one step on every rank",
         "ddpsim import RANK... -o WORKLOAD");
+  Workload joined = two_buckets();
+  joined.recorded_with.world_size = 8;
+  joined.ranks.resize(8);
+  const auto profiled = [&] {
+    return measure_next({by(ErrorSource::replay_residual, 40_us)}, 1000_us,
+                        Job(joined, small::node(8), limits(), AnalyticModel{}))
+        ->command;
+  };
+  CHECK(profiled() == "record a step with ddpsim_recorder.py in place of the profiler");
+  joined.ranks.pop_back();
+  CHECK(profiled() == "profile one step on every rank");
   check(ErrorSource::interference, under_ddp, import);
   check(ErrorSource::ddp_costs, under_ddp, import);
 }
