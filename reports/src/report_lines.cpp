@@ -48,14 +48,15 @@ std::string widest_sources(const std::vector<Sensitivity>& named, const Confiden
 
 constexpr int kRecordedDigits = 3;
 
-/// "107 ms recorded on 2 GPUs (median of 5 steps, 81.8 to 167 ms)".
-std::string recorded_steps(const RecordedToday& today, int digits) {
+/// "Today: 107 ms recorded on 2 GPUs (median of 5 steps, 81.8 to 167 ms)".
+std::string recorded_steps(const RecordedToday& today, bool is_today, int digits) {
   const std::string where = counted(static_cast<std::uint64_t>(today.ranks), "GPU");
-  if (!today.iterations) return "recorded on " + where;
+  if (!today.iterations) return (is_today ? "Today: recorded on " : "Recorded on ") + where;
   const StepSpread& spread = *today.iterations;
   const TimeUnit unit = unit_for(spread.median);
-  return fmt::format("{} recorded on {} (median of {}, {}{} to {})",
-                     time_text(spread.median, digits), where, counted(spread.steps, "step"),
+  return fmt::format("{}: {} recorded on {} (median of {}, {}{} to {})",
+                     is_today ? "Today" : "Recorded", time_text(spread.median, digits), where,
+                     counted(spread.steps, "step"),
                      spread.percentiles ? "10th to 90th percentile " : "",
                      time_number(spread.low, digits, unit), time_text(spread.high, digits, unit));
 }
@@ -93,8 +94,7 @@ std::string predicted_all_reduces(const RecordedToday& today, const std::string&
 std::string recorded_all_reduces(const ReportContext& context, const std::string& on) {
   const RecordedToday& today = *context.recorded;
   const std::string where = on.empty() ? "" : " on " + on;
-  std::string text =
-      (context.replay ? "Recorded: " : "Today: ") + recorded_steps(today, kRecordedDigits);
+  std::string text = recorded_steps(today, !context.replay, kRecordedDigits);
   const Duration replayed =
       context.replay ? context.replay->predicted : context.confidence.predicted;
   const bool whole = context.accumulate == 1 && context.compute_scale == 1;

@@ -215,6 +215,10 @@ TEST_CASE("report lines: what the recorded job did, and where prediction and rec
         "is not the one recorded, or its ranks waited for each other.\n");
   context.recorded->buckets[0].predicted = 6_ms;
   CHECK(mentions(recorded_line(context, kWidePage), "6.31 ms on 24 channels predicted.\n"));
+  context.recorded->fitted_to_recorded = true;
+  CHECK(mentions(recorded_line(context, kWidePage),
+                 "6.31 ms on 24 channels predicted by a cost model fitted to recorded times.\n"));
+  context.recorded->fitted_to_recorded = false;
   context.recorded->buckets[0].predicted = 15_ms;
   CHECK(mentions(recorded_line(context, kWidePage), "15.3 ms on 24 channels predicted.\n"));
   context.recorded->buckets[0].predicted = 16_ms;
@@ -238,6 +242,9 @@ TEST_CASE("report lines: what the recorded job did, and where prediction and rec
   CHECK(mentions(recorded_line(context, kWidePage),
                  " Its buckets (8.2, 0.000448 MB) are replayed as recorded: no bucket cap gives "
                  "them.\n"));
+  context.replay.emplace();
+  CHECK(mentions(recorded_line(context, kWidePage), "Recorded on 2 GPUs; 2 all-reduces"));
+  context.replay.reset();
   context.recorded->setting = BucketSetting{{2, 4}, 2, std::nullopt};
   CHECK(mentions(recorded_line(context, kWidePage),
                  "replayed as recorded: those of --torch 2.4 --bucket-cap-mb 2.\n"));
