@@ -26,7 +26,11 @@ std::string parse_problem(const CLI::ParseError& error, const CLI::App& command,
       if (option->get_expected_max() == 1 && option->count() > 1)
         return fmt::format("{}: given {} times; it holds once", option->get_name(),
                            option->count());
-  return error.what();
+  const std::string text = error.what();
+  const bool wants_cluster = text.starts_with("CLUSTER") || text.starts_with("--cluster");
+  if (error.get_name() == "RequiredError" && wants_cluster)
+    return text + ": a bundled name (`ddpsim list` shows them), a file, or one line";
+  return text;
 }
 
 }  // namespace ddpsim
