@@ -16,7 +16,8 @@
 //                     with the half of them that its tree sends that way. A tree is a pipeline of
 //                     chunks: its terms add up (q = 1). Before NCCL 2.8 up comes before down, which
 //                     only single connections feel: each is busy in one of the two.
-//   ring broadcast    hops = n - 1, traffic = S, filled by n - 2 slices; its terms add up too.
+//   ring broadcast    hops = n - 1, traffic = S, filled by a slice on every hop but the slowest, at the rate of the links it
+//                     passes; its terms add up too.
 //   in the switch     in_switch_cost.cpp
 // rate = the slowest of the links inside a node, the NICs of a node and the thread blocks, after
 // the protocol's share of payload: LL 1/2, LL128 15/16, Simple 1.
@@ -145,16 +146,19 @@ PipelineTerms tree_all_reduce(const CollectiveChoice& choice, double size, const
 
 PipelineTerms ring_broadcast(const CollectiveChoice& choice, double size, const Cluster& cluster,
                              Path path) {
-  const int hops = cluster.ranks() - 1;
   const int network_hops = cluster.nodes - 1;
+  const int local_hops = cluster.ranks() - 1 - network_hops;
   const double slice = std::min(chunk_limit(choice, 1), size / choice.channels / 2);
   path.network_rate = rate_of_messages(path, choice, slice, cluster);
   PipelineTerms terms = terms_of(path);
   if (choice.protocol == Protocol::simple) {
-    terms.fill_us = (hops - 1) * move_us(slice * choice.channels, path.slowest());
+    const double slices = slice * choice.channels;
+    terms.fill_us = local_hops * move_us(slices, path.local_rate) +
+                    network_hops * move_us(slices, path.network_rate) -
+                    move_us(slices, path.slowest());
   }
   if (network_hops > 0) terms.network_hop_us = network_hop_us(choice, slice, cluster);
-  terms.latency_us = (hops - network_hops) * path.local_us + network_hops * terms.network_hop_us;
+  terms.latency_us = local_hops * path.local_us + network_hops * terms.network_hop_us;
   terms.transfer_us = move_us(size, path.slowest());
   return terms;
 }

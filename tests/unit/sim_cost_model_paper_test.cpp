@@ -264,7 +264,7 @@ TEST_CASE("cost model on paper: trees of LL and LL128 fill their NICs, not the h
 
 TEST_CASE("cost model on paper: a broadcast passes every rank but one") {
   // 6 hops of 3 us inside, 1 of 70.5 between; slices of 512 KiB on two channels fill the six hops
-  // behind the first at 40 GB/s.
+  // inside at 100 GB/s: a hop takes its own links' time. Over three nodes the second hop between them adds its own.
   const auto broadcast = [](Protocol protocol, Bytes size, const Cluster& cluster) {
     return pipeline_terms(kBroadcast, choice(Algorithm::ring, protocol), size, cluster);
   };
@@ -272,12 +272,14 @@ TEST_CASE("cost model on paper: a broadcast passes every rank but one") {
   round_costs::check(broadcast(Protocol::simple, Bytes(16'000'000), two),
                      {.start = 14.25,
                       .latency = 6 * 3 + 70.5,
-                      .fill = 6 * 1'048'576 / 40e3,
+                      .fill = 6 * 1'048'576 / 100e3,
                       .transfer = 16e6 / 40e3});
+  CHECK(broadcast(Protocol::simple, Bytes(16'000'000), round_costs::cluster(3, 4)).fill_us ==
+        doctest::Approx(9 * 1'048'576 / 100e3 + 1'048'576 / 40e3));
   // Half of 50,000 bytes per channel is a slice, less than 64 KiB: a hop of 30.5 us and of the 40
   // log2(25,000 / 8192) / 3.
   CHECK(broadcast(Protocol::simple, Bytes(100'000), two).fill_us ==
-        doctest::Approx(6 * 50'000 / 40e3));
+        doctest::Approx(6 * 50'000 / 100e3));
   CHECK(broadcast(Protocol::simple, Bytes(100'000), two).network_hop_us ==
         doctest::Approx(30.5 + 40 * 1.60964 / 3));
   round_costs::check(
