@@ -114,8 +114,8 @@ void require_sane_rates(const GlooLinks& links, const Cluster& cluster, const Wo
   double slowest = std::min({links.process.bytes_per_second(), links.host.bytes_per_second() / gpus,
                              links.copy.bytes_per_second()});
   if (cluster.nodes > 1)
-    slowest = std::min(slowest, cluster.network.per_nic.bytes_per_second() / 2 /
-                                    (cluster.loads ? trunk_slowdown(*cluster.loads) : 1));
+    slowest = std::min(
+        slowest, std::min(cluster.network.per_nic, trunk_rate(cluster)).bytes_per_second() / 2);
   constexpr double kPasses = 64;  // of a broadcast's rounds and an all-reduce's two volumes
   const double steps = 4.0 * cluster.ranks() * static_cast<double>(workload.parameters.size()) *
                        (links.step + links.start).seconds();

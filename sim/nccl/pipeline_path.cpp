@@ -32,20 +32,32 @@ double wires_rate(const SecondsPerByte& load, const Cluster& cluster) {
   return busy > 0 ? 1 / busy : std::numeric_limits<double>::infinity();
 }
 
+SecondsPerByte trunks_of(const SecondsPerByte& load) {
+  constexpr auto kTrunk = static_cast<std::size_t>(LinkKind::network);
+  SecondsPerByte trunks{};
+  trunks[kTrunk] = load[kTrunk];
+  return trunks;
+}
+
 /// No rate exceeds what the cluster's wires carry. A tree's hops carry one byte each of what a GPU in the chain and a
 /// NIC at a fork carry several times.
 void obey_wires(Path& path, const CollectiveChoice& choice, const Cluster& cluster) {
   if (cluster.loads == nullptr) return;
-  const bool tree = choice.algorithm == Algorithm::tree;
-  const LinkLoad& load =
-      cluster.loads->of(tree ? ChannelShape::tree : ChannelShape::ring, choice.channels);
+  const LinkLoad& ring = cluster.loads->of(ChannelShape::ring, choice.channels);
+  const LinkLoad& tree = cluster.loads->of(ChannelShape::tree, choice.channels);
   const auto obey = [&](double& rate, const SecondsPerByte& busy, double traffic) {
     rate = std::min(rate, traffic * wires_rate(busy, cluster) * path.payload);
   };
+  const bool chains = choice.algorithm == Algorithm::tree;
   if (cluster.gpus_per_node > 1)
-    obey(path.local_rate, load.local, tree ? chain_traffic(cluster.gpus_per_node) : 1);
-  if (cluster.nodes > 1)
-    obey(path.network_rate, load.network, tree ? tree_traffic(cluster.nodes) : 1);
+    obey(path.local_rate, chains ? tree.local : ring.local,
+         chains ? chain_traffic(cluster.gpus_per_node) : 1);
+  if (cluster.nodes <= 1) return;
+  const double forks = tree_traffic(cluster.nodes);
+  obey(path.network_rate, chains ? tree.network : ring.network, chains ? forks : 1);
+  // NVLS goes from every GPU by its own NIC, and on from node to node along NCCL's trees.
+  if (choice.algorithm == Algorithm::nvls_tree)
+    obey(path.network_rate, trunks_of(tree.network), forks);
 }
 
 }  // namespace

@@ -45,8 +45,9 @@ double bytes_per_second(const GlooModel& model, const Cluster& cluster, double b
                          model.links.host.bytes_per_second() / std::max(1, cluster.gpus_per_node));
   rate /= 1 + (kMemoryCost - 1) * miss(model, cluster, bytes);
   if (cluster.nodes > 1)
-    rate = std::min(rate, cluster.network.per_nic.bytes_per_second() * kFramePayload /
-                              (cluster.loads ? trunk_slowdown(*cluster.loads) : 1));
+    rate = std::min(
+        rate,
+        kFramePayload * std::min(cluster.network.per_nic, trunk_rate(cluster)).bytes_per_second());
   return rate;
 }
 

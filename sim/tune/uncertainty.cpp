@@ -197,7 +197,10 @@ std::vector<Scenario> scenarios(const Job& job) {
     const auto [slowest, fastest] = *options.compute_scale_range;
     add(ErrorSource::compute_scale, with_compute(options, fastest), with_compute(options, slowest));
   }
-  if (const auto& loads = job.cluster().loads_under_one_leaf)
+  // Beside other traffic only the flow network knows, whose links are those of this cluster.
+  const auto* flow = std::get_if<FlowModel>(&job.model());
+  const bool alone = flow == nullptr || flow->background->empty();
+  if (const auto& loads = job.cluster().loads_under_one_leaf; loads != nullptr && alone)
     all.push_back({ErrorSource::leaf_placement, job.with(loads), job});
   if (const double longer = recorded_over_predicted(job); longer > 1)
     all.push_back({ErrorSource::recorded_waits, job, with_collectives(job, longer, longer)});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "ddpsim/sim/cluster.hpp"
 
@@ -76,10 +77,12 @@ Bandwidth most_busbw(ChannelShape shape, const Cluster& cluster, int channels) {
   return Bandwidth::bytes_per_second(busy > 0 ? counted / busy : 0);
 }
 
-double trunk_slowdown(const LinkLoads& loads) {
-  const SecondsPerByte& busy = loads.of(ChannelShape::ring, kMostChannels).network;
-  const double nics = busy[static_cast<std::size_t>(LinkKind::nic)];
-  return nics > 0 ? std::max(1.0, busy[static_cast<std::size_t>(LinkKind::network)] / nics) : 1;
+Bandwidth trunk_rate(const Cluster& cluster) {
+  double busy = 0;
+  if (cluster.loads != nullptr)
+    busy = cluster.loads->of(ChannelShape::ring, kMostChannels)
+               .network[static_cast<std::size_t>(LinkKind::network)];
+  return Bandwidth::bytes_per_second(busy > 0 ? 1 / busy : std::numeric_limits<double>::infinity());
 }
 
 LinkLoads link_loads(const Fabric& fabric, int gpus_per_node) {

@@ -140,8 +140,7 @@ TEST_CASE("gloo: between nodes a step takes the wire's latency, the NIC what the
   CHECK(us(one, 0_B) == doctest::Approx(4 * 30));
   const auto volume = [&](double oversubscription) {
     LinkLoad load;
-    load.network[static_cast<std::size_t>(LinkKind::nic)] = 1e-9;
-    load.network[static_cast<std::size_t>(LinkKind::network)] = oversubscription * 1e-9;
+    load.network[static_cast<std::size_t>(LinkKind::network)] = oversubscription / 125e6;
     LinkLoads loads;
     loads.by_channels[0] = {load};
     two.loads = std::make_shared<const LinkLoads>(loads);

@@ -5,12 +5,13 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <initializer_list>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "complaint.hpp"
 #include "ddpsim/sim/allreduce_table.hpp"
 #include "ddpsim/sim/collective.hpp"
 #include "ddpsim/sim/link_loads.hpp"
@@ -124,13 +125,70 @@ TEST_CASE("link loads: a tree over two nodes may reach twice a ring's bus bandwi
   CHECK(bound(two, ChannelShape::tree).gigabytes_per_second() == doctest::Approx(150));
 }
 
-TEST_CASE("link loads: no more nodes are laid out than repeat themselves") {
-  for (const std::string& cluster :
-       {kA100 + "nic:4x200Gbps:ib", kA100 + "nic:8x200Gbps:ib oversubscription:3 leaf:8"})
-    for (const ChannelShape shape : {ChannelShape::ring, ChannelShape::tree})
-      CHECK(
-          bound("node:300 " + cluster, shape).gigabytes_per_second() ==
-          doctest::Approx(bound("node:64 " + cluster, shape).gigabytes_per_second()).epsilon(0.02));
+TEST_CASE("link loads: further nodes on one switch load their links as the first do") {
+  for (const ChannelShape shape : {ChannelShape::ring, ChannelShape::tree})
+    for (const int nodes : {33, 64, 77}) {
+      Topology topology = topology_of(fmt::format("node:{} {}nic:4x200Gbps:ib", nodes, kA100));
+      const Bandwidth thinned = most_busbw(shape, topology.cluster);
+      topology.cluster.loads =
+          std::make_shared<const LinkLoads>(link_loads(build_fabric(topology), 8));
+      CHECK(thinned == most_busbw(shape, topology.cluster));
+    }
+}
+
+TEST_CASE(
+    "link loads: under leaves every node counts, for a tree's edges cross where its numbers say") {
+  for (const int nodes : {33, 36, 37, 65, 100})
+    for (const int leaf : {2, 4, 8}) {
+      CAPTURE(nodes);
+      CAPTURE(leaf);
+      const ClusterRequest request{
+          .text = fmt::format("node:{} {}nic:8x200Gbps:ib oversubscription:4 leaf:{}", nodes, kA100,
+                              leaf),
+          .nodes = {},
+          .gpus_per_node = {}};
+      const Cluster cluster = load_cluster(request);
+      FlowPlanner planner(std::make_shared<const Cluster>(cluster),
+                          std::make_shared<const Fabric>(build_fabric(request)), {});
+      const CollectiveChoice choice{
+          .algorithm = Algorithm::tree, .protocol = Protocol::simple, .channels = 16};
+      const Duration time = cost(CollectiveKind::all_reduce, choice, 64_MiB, cluster);
+      CHECK(std::abs(planner.alone(CollectiveKind::all_reduce, choice, 64_MiB) / time - 1) < 1e-3);
+    }
+}
+
+TEST_CASE("link loads: NVLS between nodes is no faster than the trunks its trees pass") {
+  for (const std::string text :
+       {"dgxh100@64 oversubscription:8 leaf:8", "dgxh100@16 oversubscription:4 leaf:4",
+        "dgxh100@8 oversubscription:2"}) {
+    const Cluster cluster = topology_of(text).cluster;
+    const Bytes size = 256_MiB;
+    const auto choice = select_algorithm(CollectiveKind::all_reduce, size, cluster, {});
+    CAPTURE(text);
+    REQUIRE(choice.algorithm == Algorithm::nvls_tree);
+    const double busy = cluster.loads->of(ChannelShape::tree, choice.channels)
+                            .network[static_cast<std::size_t>(LinkKind::network)];
+    REQUIRE(busy > 0);
+    CHECK(cost(CollectiveKind::all_reduce, choice, size, cluster).seconds() >=
+          static_cast<double>(size.count()) * busy);
+  }
+}
+
+TEST_CASE(
+    "link loads: more nodes than can be laid out load, thinned; but for one link among them") {
+  const auto narrow = [](int nodes) {
+    return bound(
+               fmt::format("node:{} {}nic:8x200Gbps:ib oversubscription:40 leaf:10", nodes, kA100))
+        .gigabytes_per_second();
+  };
+  CHECK(narrow(9000) == doctest::Approx(narrow(100)));
+  const std::string file = R"({"schema": "ddpsim.cluster/1", "name": "wide", "nodes": 9000,
+    "node": {"gpus": 8, "gpu": "A100", "interconnect": {"kind": "nvswitch", "per_gpu": "300GBps"}},
+    "network": {"kind": "ib", "nics_per_node": 8, "per_nic": "200Gbps"},
+    "degraded": [{"link": "node0/nic0 > switch", "rate": "50Gbps"}]})";
+  CHECK(complaint_of([&] { parse_cluster(file, "wide.json"); }) ==
+        "wide:/degraded: 72000 ranks are too many to find a link among theirs. At most 65536 where "
+        "links are degraded");
 }
 
 namespace {

@@ -76,6 +76,19 @@ TEST_CASE("folder: a trace of another program is left out and named, unless noth
                  "hosta_1.17.pt.trace.json: there is no event of a PyTorch profiler in it"));
 }
 
+TEST_CASE(
+    "folder: a trace and the same packed beside it are one, and packed ones are of the job of the "
+    "others") {
+  const TemporaryFolder folder;
+  folder.file("job-rank0.json", ranked_trace(0));
+  folder.file("job-rank0.json.gz", gzipped(ranked_trace(0)));
+  folder.file("job-rank1.json.gz", gzipped(ranked_trace(1)));
+  const Imported imported = import_file(folder.path(), {});
+  CHECK(imported.workload.ranks.size() == 2);
+  CHECK(imported.recognised.front() ==
+        "a folder: 2 traces; left out: 1 other file (job-rank0.json.gz)");
+}
+
 TEST_CASE("folder: of several cycles the last of each process is taken") {
   const TemporaryFolder folder;
   const std::string later = replaced(ranked_trace(0), "ProfilerStep#", "ProfilerStep#9");

@@ -132,11 +132,12 @@ void read_network_words(const ClusterWords& words, bool has_network, ClusterDesc
     out.switches = parse_switch_list(read_file(word->value, kLargestSwitchList), word->value);
   }
   if (const ClusterWord* word = find_word(words, "leaf")) {
-    if (out.switches)
-      word->fail("is given as well as a list of switches", "The list says it already: keep one");
-    out.switches = {.kind = SwitchPlan::Kind::leaf_spine,
-                    .nodes_per_leaf = static_cast<int>(
-                        word->integer(word->value, "nodes per leaf", kMostNodesPerLeaf))};
+    if (out.switches && out.switches->kind != SwitchPlan::Kind::leaf_spine)
+      word->fail("is given as well as switches of another kind",
+                 "They say who hangs where: keep one");
+    if (!out.switches) out.switches = {.kind = SwitchPlan::Kind::leaf_spine};
+    out.switches->nodes_per_leaf =
+        static_cast<int>(word->integer(word->value, "nodes per leaf", kMostNodesPerLeaf));
   }
   for (const char* key : {"oversubscription", "leaf", "latency", "connection", "switches"}) {
     const ClusterWord* word = find_word(words, key);

@@ -84,8 +84,10 @@ NodeDescription with_joined_adapters(NodeDescription node, ClusterDescription& d
   if (description.network.kind != NetworkKind::efa || node.wiring || each < 2 ||
       node.nics % node.gpus_in_layout != 0)
     return node;
-  description.sources.push_back(
-      fmt::format("aws-ofi-nccl presents the {} adapters beside each GPU as one device", each));
+  std::string joined =
+      fmt::format("aws-ofi-nccl presents the {} adapters beside each GPU as one device", each);
+  if (std::ranges::find(description.sources, joined) == description.sources.end())
+    description.sources.push_back(std::move(joined));
   node.nics = node.gpus_in_layout;
   node.per_nic = node.per_nic * each;
   return node;
@@ -113,27 +115,34 @@ NodeType node_type(const NodeDescription& node, const ClusterDescription& descri
   return type;
 }
 
-/// Of a few nodes that load their links like all: beyond so many a ring and a tree repeat themselves, node by node and
-/// leaf by leaf. Where single nodes or links differ, of all that can be laid out.
-std::shared_ptr<const LinkLoads> loads_of(Topology topology) {
+/// Leaves as many nodes as are to be laid out, of each type in proportion. Of nodes on one switch that never blocks a few
+/// load their links like all: further ones pass nothing that the first do not.
+void thin_out(Topology& topology) {
   Cluster& cluster = topology.cluster;
-  if (cluster.ranks() <= 1) return nullptr;
-  const SwitchPlan& plan = topology.switches;
-  if (topology.degraded.empty() && plan.kind != SwitchPlan::Kind::stated) {
-    constexpr int kRanks = 2048;
-    constexpr int kLeaves = 4;
-    const int nodes = std::clamp(kRanks / cluster.gpus_per_node, 4, 32);
-    const bool leaves = plan.kind != SwitchPlan::Kind::one_switch;
-    const int most = std::min(kMostFabricRanks / cluster.gpus_per_node,
-                              leaves ? std::max(nodes, kLeaves * plan.nodes_per_leaf) : nodes);
-    cluster.nodes = 0;
-    for (NodeType& type : topology.node_types)
-      cluster.nodes += type.count = std::min(type.count, most);
-  } else if (topology.degraded.empty() && cluster.ranks() > kMostFabricRanks) {
-    return nullptr;
+  const auto types = static_cast<std::int64_t>(topology.node_types.size());
+  std::int64_t most = kMostFabricRanks / cluster.gpus_per_node - types;
+  if (topology.switches.kind == SwitchPlan::Kind::one_switch && topology.degraded.empty()) {
+    constexpr std::int64_t kRanks = 2048;
+    most = std::min(most, types * std::clamp<std::int64_t>(kRanks / cluster.gpus_per_node, 4, 32));
   }
+  if (cluster.nodes <= most) return;
+  if (!topology.degraded.empty())
+    throw InputError(
+        {cluster.name, "/degraded",
+         fmt::format("{} ranks are too many to find a link among theirs", cluster.ranks()),
+         fmt::format("At most {} where links are degraded", kMostFabricRanks)});
+  const std::int64_t nodes = std::exchange(cluster.nodes, 0);
+  for (NodeType& type : topology.node_types) {
+    type.count = static_cast<int>(std::max<std::int64_t>(1, type.count * most / nodes));
+    cluster.nodes += type.count;
+  }
+}
+
+std::shared_ptr<const LinkLoads> loads_of(Topology topology) {
+  if (topology.cluster.ranks() <= 1) return nullptr;
+  thin_out(topology);
   return std::make_shared<const LinkLoads>(
-      link_loads(build_fabric(topology), cluster.gpus_per_node));
+      link_loads(build_fabric(topology), topology.cluster.gpus_per_node));
 }
 
 }  // namespace
@@ -171,7 +180,11 @@ Topology resolve(ClusterDescription description) {
   topology.degraded = description.degraded;
   derive_channels(description, topology);
   cluster.loads = loads_of(topology);
-  if (!description.switches && cluster.nodes > 1 && cluster.network.oversubscription > 1) {
+  // A calibration at this very shape knows how its nodes lay.
+  const bool measured = cluster.calibration && is_calibrated_at(*cluster.calibration, cluster.nodes,
+                                                                cluster.gpus_per_node);
+  if (!description.switches && cluster.nodes > 1 && cluster.network.oversubscription > 1 &&
+      !measured) {
     Topology one_leaf = topology;
     one_leaf.switches.kind = SwitchPlan::Kind::one_switch;
     cluster.loads_under_one_leaf = loads_of(std::move(one_leaf));

@@ -32,6 +32,7 @@ constexpr std::size_t kMostFiles = 2 * kMostRanks;
 constexpr std::size_t kMostNamed = 8;  ///< files and jobs told one by one
 
 constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kPacked = ".gz";
 
 /// Where the number of the rank stands in a name: "rank3", "rank_3", "Rank-3".
 struct RankInName {
@@ -68,6 +69,7 @@ struct Found {
 /// "below/host_12.1712195495505.pt.trace.json.gz" -> process "below/host_12", its time, job "below/".
 /// `found.rank` as the trace has it, or none.
 void read_name(std::string name, Found& found) {
+  if (name.ends_with(kPacked)) name.resize(name.size() - kPacked.size());
   const std::size_t folder = name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1;
   const std::size_t suffix = name.find(".pt.trace.json", folder);
   if (suffix != std::string::npos) {
@@ -200,7 +202,14 @@ std::vector<fs::path> FolderImport::files() const {
 }
 
 void FolderImport::find_traces() {
-  for (const fs::path& path : files()) {
+  const std::vector<fs::path> all = files();
+  for (const fs::path& path : all) {
+    // A trace that lies there unpacked as well says it twice.
+    if (path.extension() == kPacked &&
+        std::ranges::binary_search(all, fs::path(path).replace_extension())) {
+      others_.push_back(below(path));
+      continue;
+    }
     const OpenedFile opened = open_file(path);
     const std::string name = below(path);
     const bool trace = is_trace(opened);

@@ -27,7 +27,7 @@ struct LinkLoads {
   /// By shape, then by channels less one; a tree's hops are those up and those down.
   std::array<std::vector<LinkLoad>, 2> by_channels;
 
-  /// More channels than are known begin anew with the first: as many as known load links alike.
+  /// More channels than are known load links as those known do.
   const LinkLoad& of(ChannelShape shape, int channels) const;
 };
 
@@ -36,8 +36,8 @@ struct Cluster;
 /// and what protocols take are still to come. A tree over two nodes may reach twice a ring's.
 Bandwidth most_busbw(ChannelShape shape, const Cluster& cluster, int channels = kMostChannels);
 
-/// How many times as long as its NICs a ring of all channels keeps the switches above them busy; at least 1.
-double trunk_slowdown(const LinkLoads& loads);
+/// What the narrowest switch above a leaf carries of one ring over all nodes; infinite where nothing leaves a leaf.
+Bandwidth trunk_rate(const Cluster& cluster);
 
 /// Of up to kMostChannels. Hops between nodes are those between ranks that do not
 /// share a node of so many GPUs.
