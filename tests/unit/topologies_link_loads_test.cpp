@@ -160,7 +160,7 @@ TEST_CASE(
 TEST_CASE("link loads: NVLS between nodes is no faster than the trunks its trees pass") {
   for (const std::string text :
        {"dgxh100@64 oversubscription:8 leaf:8", "dgxh100@16 oversubscription:4 leaf:4",
-        "dgxh100@8 oversubscription:2"}) {
+        "dgxh100@32 oversubscription:4 leaf:8"}) {
     const Cluster cluster = topology_of(text).cluster;
     const Bytes size = 256_MiB;
     const auto choice = select_algorithm(CollectiveKind::all_reduce, size, cluster, {});
