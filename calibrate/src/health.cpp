@@ -124,6 +124,15 @@ std::vector<MachineWithout> explanations(const Cluster& cluster) {
                    "that is what PCIe would do: NVLink is not in use; look at `nvidia-smi nvlink "
                    "--status` and NCCL_P2P_DISABLE"});
   }
+  if (cluster.nodes == 1 && cluster.intra.kind == IntraKind::pcie &&
+      cluster.intra.peers != PeerAccess::host) {
+    Cluster host = cluster;
+    host.intra.peers = PeerAccess::host;
+    all.push_back(
+        {host,
+         "that is what going through host memory would do: peers do not reach each other; "
+         "look at `nvidia-smi topo -p2p r` and at NCCL_P2P_DISABLE, or say pcie:BW:no-p2p"});
+  }
   return all;
 }
 

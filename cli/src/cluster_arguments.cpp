@@ -191,6 +191,8 @@ std::vector<std::string> cluster_warnings(const Cluster& cluster, const Collecti
   if (!amd.empty()) warnings.push_back(amd);
   if (const std::string_view assumed = assumed_of_leaves(cluster); !assumed.empty())
     warnings.emplace_back(assumed);
+  if (std::string assumed = assumed_of_peers(cluster); !assumed.empty())
+    warnings.push_back(std::move(assumed));
   if (!cluster.calibration) {
     for (std::string& figure : implausible_figures(cluster)) warnings.push_back(std::move(figure));
     if (!cluster.verified)

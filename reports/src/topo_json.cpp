@@ -39,6 +39,8 @@ void write_cluster(JsonWriter& json, const Topology& topology) {
   json.key("kind").string(kind_word(cluster.intra.kind, cluster.gpu.vendor));
   write_rate(json, "per_gpu_gbps", cluster.intra.per_gpu);
   json.key("links_per_gpu").integer(cluster.intra.links_per_gpu);
+  if (cluster.intra.kind == IntraKind::pcie)
+    json.key("peers").string(kind_word(cluster.intra.peers));
   json.end_object();
   json.key("network").begin_object(Layout::line);
   json.key("kind").string(kind_word(cluster.network));
@@ -156,7 +158,7 @@ std::vector<std::string> warnings_of(const Cluster& cluster) {
   std::vector<std::string> warnings = implausible_figures(cluster);
   for (const std::string& assumed :
        {assumed_of_amd(cluster), std::string(assumed_of_connections(cluster)),
-        std::string(assumed_of_leaves(cluster))})
+        std::string(assumed_of_leaves(cluster)), assumed_of_peers(cluster)})
     if (!assumed.empty()) warnings.push_back(assumed);
   return warnings;
 }

@@ -65,7 +65,11 @@ std::string joined_words(const Cluster& cluster) {
       return fmt::format("{}, {} per GPU that rings can use ({})", direct_links(cluster.gpu.vendor),
                          rate, counted(links, "link"));
     case IntraKind::pcie:
-      return fmt::format("PCIe, {} per GPU", rate);
+      return fmt::format("PCIe, {} per GPU, {}", rate,
+                         cluster.intra.peers == PeerAccess::host ? "through host memory"
+                         : cluster.intra.peers == PeerAccess::one_root
+                             ? "peer to peer under one root"
+                             : "peer to peer across sockets");
   }
   return "";
 }

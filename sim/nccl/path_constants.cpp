@@ -59,6 +59,20 @@ double nic_share(const Cluster& cluster) {
   }
 }
 
+/// Share of a slot's nominal rate at which GPUs of a node reach each other.
+double pcie_share(const Interconnect& links) {
+  switch (links.peers) {
+    case PeerAccess::one_root:
+      return kCostModel.one_root_share;
+    case PeerAccess::sockets:
+      break;
+    case PeerAccess::host:
+      return std::min(kCostModel.pcie_share,
+                      kCostModel.host_memory_gbps / links.per_gpu.gigabytes_per_second());
+  }
+  return kCostModel.pcie_share;
+}
+
 }  // namespace
 
 double nvlink_share(const Cluster& cluster) {
@@ -92,7 +106,7 @@ PathConstants constants_of(const Cluster& cluster) {
       .hop_us = latency.hop_us,
       .rendezvous_us = latency.rendezvous_us,
       .channel_us = kCostModel.channel_us,
-      .local_share = pcie ? kCostModel.pcie_share : nvlink_share(cluster),
+      .local_share = pcie ? pcie_share(cluster.intra) : nvlink_share(cluster),
       .nic_share = nic_share(cluster),
       .single_gpu_per_node = kCostModel.single_gpu_per_node,
       .ll_gbps = kCostModel.ll_gbps[gpu],

@@ -62,8 +62,13 @@ struct PipelineConstants {
   double xgmi_share = 0.75;
   /// The same with every stream through the switch's reduction: Hopper, Blackwell.
   std::array<double, 2> nvls_share{0.707, 0.615};
-  /// The same of PCIe between two GPUs. RTX 4090 and A100 PCIe logs.
+  /// The same of PCIe between two GPUs, from socket to socket. RTX 4090 and A100 PCIe logs.
   double pcie_share = 0.44;
+  /// The same under one root. Four RTX 4090 of one socket, by a driver that allows it.
+  double one_root_share = 0.80;
+  /// GB/s between two GPUs through host memory, where peers do not reach each other: one kernel writes, another
+  /// reads, whatever the slot. Geometric mean over machines: two RTX 2080 Ti 4.0, RTX 3090 4.0, RTX 4090 2.2 to 3.9.
+  double host_memory_gbps = 3.6;
   /// Share of a NIC's nominal rate that carries payload. DGX A100 and ABCI; p4d and p5; three
   /// Slingshot sites; sockets: a 10 Gb/s log.
   double rdma_share = 0.94;

@@ -116,6 +116,12 @@ TEST_CASE("health: what another machine explains is named") {
     const Cluster pcie = parse_cluster_line("node:1 gpu:8xA100 pcie:31.5GBps");
     CHECK(mentions(fault(nvlink, as_modelled(pcie, tuning, 1)), "NVLink is not in use"));
   }
+  SUBCASE("host memory in place of peer to peer") {
+    const std::string line = "node:1 gpu:8xRTX4090 pcie:31.5GBps";
+    const Cluster peers = parse_cluster_line(line + ":p2p");
+    const Cluster host = parse_cluster_line(line);
+    CHECK(mentions(fault(peers, as_modelled(host, tuning, 1)), "peers do not reach each other"));
+  }
   SUBCASE("times in another unit") {
     CHECK(mentions(fault(ib, as_modelled(ib, tuning, 1000)),
                    "1000 times what the cluster should take"));

@@ -46,9 +46,9 @@ inline std::vector<Log> stated() {
       {"alps-gh200-n1g4", "node:1 gpu:4xGH200 nvlink:18x25GBps:mesh", "2.23.4"},
       {"dgxh100-n1g8", "node:1 gpu:8xH100 nvswitch:450GBps", "2.21.5"},
       {"curve-h200-n1g8-torch", "node:1 gpu:8xH200 nvswitch:450GBps", "2.27.7"},
-      {"a100-pcie-n1g8", "node:1 gpu:8xA100 pcie:31.5GBps", "2.12.10"},
-      {"rtx4090-n1g2", "node:1 gpu:2xRTX4090 pcie:31.5GBps", "2.18.3"},
-      {"rtx2080ti-n1g2-nop2p", "node:1 gpu:2xRTX2080Ti pcie:15.75GBps", "2.18.3"},
+      {"a100-pcie-n1g8", "node:1 gpu:8xA100 pcie:31.5GBps:p2p-sockets", "2.12.10"},
+      {"rtx4090-n1g2", "node:1 gpu:2xRTX4090 pcie:31.5GBps:p2p-sockets", "2.18.3"},
+      {"rtx2080ti-n1g2-nop2p", "node:1 gpu:2xRTX2080Ti pcie:15.75GBps:no-p2p", "2.18.3"},
       {"abci-v100-n2g4", "node:2" + kAbciV, "2.8.4"},
       {"abci-v100-n8g4", "node:8" + kAbciV, "2.8.4"},
       {"abci-a100-n2g8", "node:2 gpu:8xA100 nvswitch:300GBps nic:4x200Gbps:ib", "2.8.4"},
@@ -79,12 +79,13 @@ inline std::vector<Log> stated() {
 /// The others that have a table: machines at fault, or not stated well enough for the cost model's figures.
 inline std::vector<Log> others() {
   return {
-      {"rtx4090-n1g8-slow", "node:1 gpu:8xRTX4090 pcie:31.5GBps", "2.18.3"},
+      // As if its peers reached each other, which would be its fault.
+      {"rtx4090-n1g8-slow", "node:1 gpu:8xRTX4090 pcie:31.5GBps:p2p-sockets", "2.18.3"},
       {"v100-roce-n2g1-slow", "node:2 gpu:1xV100 nic:1x100Gbps:roce", "2.26.5"},
       {"alps-gh200-n2g4-tcp", "node:2" + kAlps, "2.23.4"},
       {"abci-a100-n8g8", "node:8 gpu:8xA100 nvswitch:300GBps nic:4x200Gbps:ib", "2.8.4"},
       {"p3dn-nonet-n2g1-modified", "node:2 gpu:1xV100 nic:1x100Gbps:tcp", "2.7.8"},
-      {"rtx3090-n4g8", "node:4 gpu:8xRTX3090 pcie:15.75GBps nic:1x100Gbps:roce", "2.18.3"},
+      {"rtx3090-n4g8", "node:4 gpu:8xRTX3090 pcie:31.5GBps:no-p2p nic:1x100Gbps:roce", "2.18.3"},
       {"coreweave-a100-n4g8-sharp", "node:4 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib",
        "2.12.12"},
       {"p3dn-efa-n2g8-nccl246-ring", "node:2 gpu:8xV100 nvlink:6x25GBps:cube nic:1x100Gbps:efa",

@@ -33,7 +33,7 @@ TEST_CASE("topo words: what joins GPUs") {
   cluster.intra = {.kind = IntraKind::none, .per_gpu = 12.5_GBps, .links_per_gpu = 1};
   CHECK(joined_words(cluster) == "nothing");
   cluster.intra.kind = IntraKind::pcie;
-  CHECK(joined_words(cluster) == "PCIe, 12.5 GB/s per GPU");
+  CHECK(joined_words(cluster) == "PCIe, 12.5 GB/s per GPU, peer to peer across sockets");
   cluster.intra.kind = IntraKind::nvlink;
   CHECK(joined_words(cluster) == "NVLink, 12.5 GB/s per GPU that rings can use (1 link)");
   cluster.intra.kind = IntraKind::nvswitch;

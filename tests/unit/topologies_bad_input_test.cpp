@@ -63,6 +63,9 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
        "cluster:pcie:12GBps: \"pcie\" is given as well as \"nvswitch\". GPUs are joined in one "
        "way: "
        "keep one of nvswitch, nvlink, xgmi, pcie"},
+      {"node:1 gpu:8xA100 pcie:12GBps:p2",
+       "cluster:pcie:12GBps:p2: \"p2\" does not say how peers reach each other; expected p2p, "
+       "p2p-sockets or no-p2p. Did you mean \"p2p\"?"},
       {"node:1 gpu:4xV100 nvlink:2x25GBps:pair",
        "cluster:nvlink:2x25GBps:pair: a pair has 2 GPUs, not 4"},
       {"node:1 gpu:4xV100 nvlink:6x25GBps:cube",
@@ -175,7 +178,10 @@ TEST_CASE("cluster file: each mistake gets one message that names the field") {
        "\"12GBps\". Did you mean \"12GBps\"?"},
       {document_with(pcie + R"("per_link": "12GBps"}})"),
        "lab.json:/node/interconnect/per_link: unknown key \"per_link\". Known keys here: kind, "
-       "per_gpu"},
+       "per_gpu, peer_to_peer, across_sockets"},
+      {document_with(pcie + R"("per_gpu": "12GBps", "across_sockets": true}})"),
+       "lab.json:/node/interconnect/across_sockets: is said of peers that reach each other. Add "
+       "\"peer_to_peer\": true"},
       {document_with(pcie + R"("kind": "pcie"}})"),
        "lab.json:line 1, column 118: the key \"kind\" appears twice in one object. Keep one of "
        "them"},

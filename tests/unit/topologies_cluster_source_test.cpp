@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "ddpsim/formats/files.hpp"
+#include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/nccl.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 
 using namespace ddpsim;
@@ -96,6 +98,56 @@ TEST_CASE("cluster: the rate of one TCP connection may be stated") {
   CHECK(parse_cluster(by_hand, "lab.json").network.connection == cluster.network.connection);
   CHECK_FALSE(load_cluster({"p3.16xlarge node:2 nic:1x25Gbps:tcp", {}, {}}).network.connection);
   CHECK(load_cluster({"p3.16xlarge connection:5Gbps", 2, {}}).network.connection);
+}
+
+TEST_CASE("cluster: how peers reach each other over PCIe, said or assumed by the GPU") {
+  const auto peers = [](const std::string& gpu, const std::string& word) {
+    const Cluster cluster = parse_cluster_line("node:1 gpu:4x" + gpu + " pcie:31.5GBps" + word);
+    CHECK(cluster.intra.peers_assumed == word.empty());
+    CHECK(assumed_of_peers(cluster).empty() == !word.empty());
+    const auto again =
+        calibrated_cluster_file("node:1 gpu:4x" + gpu + " pcie:31.5GBps" + word,
+                                {.constants = constants_of(cluster),
+                                 .shapes = {{1, 4, Bytes(8), Bytes(1 << 30), "a.txt"}}});
+    CHECK(parse_cluster(again, "again.json").intra.peers == cluster.intra.peers);
+    return cluster.intra.peers;
+  };
+  for (const std::string gpu : {"RTX2080Ti", "RTX3090", "RTX4090", "RTX5090"})
+    CHECK(peers(gpu, "") == PeerAccess::host);
+  for (const std::string gpu : {"A100", "L40S", "A6000", "T4", "MI300X"})
+    CHECK(peers(gpu, "") == PeerAccess::sockets);
+  CHECK(peers("RTX4090", ":p2p") == PeerAccess::one_root);
+  CHECK(peers("RTX4090", ":p2p-sockets") == PeerAccess::sockets);
+  CHECK(peers("A100", ":no-p2p") == PeerAccess::host);
+
+  const auto of_file = [](const std::string& said) {
+    return parse_cluster(R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpus": 4,
+      "gpu": "A100", "interconnect": {"kind": "pcie", "per_gpu": "31.5GBps")" +
+                             said + "}}}",
+                         "lab.json")
+        .intra.peers;
+  };
+  CHECK(of_file("") == PeerAccess::sockets);
+  CHECK(of_file(R"(, "peer_to_peer": false)") == PeerAccess::host);
+  CHECK(of_file(R"(, "peer_to_peer": true)") == PeerAccess::one_root);
+  CHECK(of_file(R"(, "peer_to_peer": true, "across_sockets": false)") == PeerAccess::one_root);
+  CHECK(of_file(R"(, "peer_to_peer": true, "across_sockets": true)") == PeerAccess::sockets);
+}
+
+TEST_CASE(
+    "cluster: peers under one root are never slower than across sockets, those through the host "
+    "never faster") {
+  const auto time = [](const std::string& word, std::int64_t size) {
+    const Cluster cluster = parse_cluster_line("node:1 gpu:4xA100 pcie:15.75GBps" + word);
+    const auto choice =
+        select_algorithm(CollectiveKind::all_reduce, Bytes(size), cluster, CollectiveTuning());
+    return cost(CollectiveKind::all_reduce, choice, Bytes(size), cluster);
+  };
+  for (std::int64_t size = 1 << 20; size <= 1 << 30; size *= 2) {
+    CHECK(time(":p2p", size) < time(":p2p-sockets", size));
+    CHECK(time(":p2p-sockets", size) < time(":no-p2p", size));
+    CHECK(time("", size) == time(":p2p-sockets", size));
+  }
 }
 
 TEST_CASE("cluster: a one-line cluster can be resized once it has a network") {

@@ -210,7 +210,7 @@ Interconnect NodeSearch::host_links() const {
       least = least ? std::min(*least, rate) : rate;
     }
   }
-  return {IntraKind::pcie, least.value_or(Bandwidth()), 0};
+  return {IntraKind::pcie, least.value_or(Bandwidth()), 0, type_.peers, type_.peers_assumed};
 }
 
 std::string names(const NodeGraph& graph, VertexKind kind, std::uint32_t index) {

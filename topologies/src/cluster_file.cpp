@@ -54,6 +54,18 @@ NvlinkLayout read_layout(const Cursor& cursor, bool xgmi) {
   return word == "mesh" ? NvlinkLayout::mesh : NvlinkLayout::cube;
 }
 
+std::optional<PeerAccess> read_peers(const Object& fields) {
+  const auto access = fields.optional("peer_to_peer");
+  const bool direct = access && access->boolean();
+  if (const auto across = fields.optional("across_sockets")) {
+    if (!direct)
+      across->fail("is said of peers that reach each other", R"(Add "peer_to_peer": true)");
+    return across->boolean() ? PeerAccess::sockets : PeerAccess::one_root;
+  }
+  if (!access) return std::nullopt;
+  return direct ? PeerAccess::one_root : PeerAccess::host;
+}
+
 InterconnectDescription read_interconnect(const Cursor& cursor, int gpus,
                                           const std::optional<GpuModel>& gpu) {
   InterconnectDescription out;
@@ -76,9 +88,14 @@ InterconnectDescription read_interconnect(const Cursor& cursor, int gpus,
     out.per_link = fields.required("per_link").bandwidth();
   } else if (kind == "none") {
     cursor.object({"kind"});
+  } else if (kind == "pcie") {
+    const Object fields = cursor.object({"kind", "per_gpu", "peer_to_peer", "across_sockets"});
+    out.kind = IntraKind::pcie;
+    out.peers = read_peers(fields);
+    out.per_gpu = fields.required("per_gpu").bandwidth();
   } else {
     const Object fields = cursor.object({"kind", "per_gpu"});
-    out.kind = kind == "pcie" ? IntraKind::pcie : IntraKind::nvswitch;
+    out.kind = IntraKind::nvswitch;
     out.per_gpu = fields.required("per_gpu").bandwidth();
   }
   const std::string problem = layout_problem(out, gpus);

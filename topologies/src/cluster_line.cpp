@@ -9,6 +9,7 @@
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/kind_words.hpp"
 #include "description.hpp"
 
 namespace ddpsim {
@@ -58,6 +59,25 @@ void read_nvlink(const ClusterWord& word, std::optional<int> gpus, InterconnectD
   }
 }
 
+/// BANDWIDTH[:p2p, :p2p-sockets or :no-p2p]
+void read_pcie(const ClusterWord& word, InterconnectDescription& out) {
+  out.kind = IntraKind::pcie;
+  const std::string_view value = word.value;
+  const std::size_t colon = value.find(':');
+  out.per_gpu = word.bandwidth(value.substr(0, colon));
+  if (colon == value.npos) return;
+  const std::string said(value.substr(colon + 1));
+  std::vector<std::string> known;
+  for (const PeerAccess peers : {PeerAccess::one_root, PeerAccess::sockets, PeerAccess::host}) {
+    known.emplace_back(kind_word(peers));
+    if (said == known.back()) out.peers = peers;
+  }
+  if (!out.peers)
+    word.fail(fmt::format("{} does not say how peers reach each other; expected {}",
+                          in_quotes(said), "p2p, p2p-sockets or no-p2p"),
+              did_you_mean(said, known));
+}
+
 void read_interconnect(const ClusterWords& words, NodeDescription& out) {
   const ClusterWord* chosen = nullptr;
   for (const char* key : {"nvswitch", "nvlink", "xgmi", "pcie"}) {
@@ -81,7 +101,8 @@ void read_interconnect(const ClusterWords& words, NodeDescription& out) {
     if (!problem.empty()) chosen->fail(problem);
     return;
   }
-  out.interconnect.kind = chosen->key == "pcie" ? IntraKind::pcie : IntraKind::nvswitch;
+  if (chosen->key == "pcie") return read_pcie(*chosen, out.interconnect);
+  out.interconnect.kind = IntraKind::nvswitch;
   out.interconnect.per_gpu = chosen->bandwidth(chosen->value);
 }
 

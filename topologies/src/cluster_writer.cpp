@@ -44,6 +44,14 @@ const char* word_for(CpuVendor cpu) {
   return nullptr;
 }
 
+Json pcie_of(const InterconnectDescription& links) {
+  Json out = {{"kind", "pcie"}, {"per_gpu", rate_text(links.per_gpu)}};
+  if (!links.peers) return out;
+  out["peer_to_peer"] = *links.peers != PeerAccess::host;
+  if (*links.peers == PeerAccess::sockets) out["across_sockets"] = true;
+  return out;
+}
+
 Json interconnect_of(const InterconnectDescription& links, GpuVendor vendor) {
   switch (links.kind) {
     case IntraKind::none:
@@ -51,7 +59,7 @@ Json interconnect_of(const InterconnectDescription& links, GpuVendor vendor) {
     case IntraKind::nvswitch:
       return {{"kind", "nvswitch"}, {"per_gpu", rate_text(links.per_gpu)}};
     case IntraKind::pcie:
-      return {{"kind", "pcie"}, {"per_gpu", rate_text(links.per_gpu)}};
+      return pcie_of(links);
     case IntraKind::nvlink:
       break;
   }

@@ -28,13 +28,19 @@ enum class NvlinkLayout {
   cube,  ///< the hybrid cube mesh of DGX-1, eight GPUs
 };
 
+struct NodeDescription;
+
 struct InterconnectDescription {
   IntraKind kind = IntraKind::none;
   Bandwidth per_gpu;      ///< nvswitch and pcie; nominal, one direction
   int links_per_gpu = 0;  ///< nvlink
   Bandwidth per_link;     ///< nvlink; nominal, one direction
   NvlinkLayout layout = NvlinkLayout::pair;
+  std::optional<PeerAccess> peers;  ///< pcie, when stated
 };
+
+/// What is said, otherwise what the driver of such a GPU allows.
+PeerAccess peers_of(const NodeDescription& node);
 
 /// Channels stated by hand, from a log of this very machine; before NCCL's doubling.
 struct StatedChannels {

@@ -11,6 +11,7 @@
 
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "description.hpp"
 
 namespace ddpsim {
 namespace {
@@ -171,6 +172,13 @@ GpuModel model_of(const Row& row) {
 std::optional<GpuModel> find_gpu(std::string_view name) {
   const Row* row = find_row(name);
   return row == nullptr ? std::nullopt : std::optional(model_of(*row));
+}
+
+PeerAccess peers_of(const NodeDescription& node) {
+  if (node.interconnect.peers) return *node.interconnect.peers;
+  // The driver offers peer to peer over PCIe on GeForce cards from Turing on no more, the catalogue's RTX; A6000
+  // and the others have it. NVIDIA's forum on the RTX 4090; a log of two RTX 2080 Ti says so.
+  return node.gpu.name.starts_with("RTX") ? PeerAccess::host : PeerAccess::sockets;
 }
 
 std::vector<GpuFamily> gpu_families() {

@@ -56,6 +56,32 @@ std::string_view assumed_of_leaves(const Cluster& cluster) {
          "nothing is)";
 }
 
+std::string assumed_of_peers(const Cluster& cluster) {
+  const Interconnect& intra = cluster.intra;
+  if (cluster.calibration || intra.kind != IntraKind::pcie || !intra.peers_assumed) return "";
+  return intra.peers == PeerAccess::host
+             ? fmt::format(
+                   "{}: NVIDIA's driver keeps GeForce cards from reaching each other over "
+                   "PCIe, so all is taken to go through host memory (pcie:BW:p2p where a "
+                   "driver allows it, pcie:BW:no-p2p where it does not)",
+                   cluster.gpu.name)
+             : "peers are taken to reach each other over PCIe, across sockets (pcie:BW:p2p says "
+               "under one root, which is faster, pcie:BW:p2p-sockets that it is so, "
+               "pcie:BW:no-p2p that all goes through host memory, which is far slower)";
+}
+
+std::string_view kind_word(PeerAccess peers) {
+  switch (peers) {
+    case PeerAccess::one_root:
+      return "p2p";
+    case PeerAccess::sockets:
+      return "p2p-sockets";
+    case PeerAccess::host:
+      return "no-p2p";
+  }
+  return "";
+}
+
 std::string assumed_of_amd(const Cluster& cluster) {
   if (cluster.gpu.vendor != GpuVendor::amd) return "";
   return fmt::format(

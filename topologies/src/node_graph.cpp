@@ -3,7 +3,8 @@
 //
 //   nvswitch, nvlink   a PCIe switch for every two GPUs, NICs spread evenly over these switches,
 //                      half of the switches on each of two CPUs; Grace: a CPU for every GPU
-//   pcie               all GPUs and NICs on one switch: the rate written holds between any two
+//   pcie               all GPUs and NICs on one switch: the rate written holds between any two;
+//                      where peers do not reach each other, all on one CPU, whose memory they pass
 //
 // PCIe slots have the generation of the GPU unless a rate is written. NVSwitches are drawn as one:
 // their planes are used evenly.
@@ -100,6 +101,7 @@ class Wiring {
     const double nominal = one_switch ? node_.interconnect.per_gpu.gigabytes_per_second()
                                       : pcie_nominal_of_generation(generation);
     const double nccl = one_switch ? pcie_rate(nominal) : pcie_rate_of_generation(generation);
+    const bool through_host = one_switch && peers_of(node_) == PeerAccess::host;
     const int switches = one_switch ? 1 : grace ? gpus : (gpus + 1) / 2;
     const int cpus = grace ? gpus : switches > 1 ? 2 : 1;
     std::vector<std::uint32_t> sockets;
@@ -111,7 +113,8 @@ class Wiring {
       }
     }
     std::vector<std::uint32_t> bridges;
-    for (int i = 0; i < switches; ++i) {
+    if (through_host) bridges = sockets;
+    for (int i = 0; i < switches && !through_host; ++i) {
       bridges.push_back(add(VertexKind::pcie_switch, "pcie", i));
       join(bridges.back(), sockets[static_cast<std::size_t>(i * cpus / switches)], LinkKind::pcie,
            nominal, nccl);

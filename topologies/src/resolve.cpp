@@ -100,6 +100,8 @@ NodeType node_type(const NodeDescription& node, const ClusterDescription& descri
   type.gpu = node.gpu;
   type.cpu = node.cpu;
   type.pcie_assumed = !node.wiring;
+  type.peers = peers_of(node);
+  type.peers_assumed = !node.interconnect.peers;
   type.graph = keep_gpus(wire_node(node), node.gpus_per_node);
   if (description.nodes() == 1) return type;
   if (type.graph.all(VertexKind::nic).empty())

@@ -25,6 +25,9 @@ std::vector<std::string> network_kind_words();
 std::string_view assumed_of_connections(const Cluster& cluster);
 /// Where an oversubscribed network does not say who hangs where; empty elsewhere.
 std::string_view assumed_of_leaves(const Cluster& cluster);
+/// How GPUs reach each other over PCIe, where nobody said; empty elsewhere, and where a log stands behind it.
+std::string assumed_of_peers(const Cluster& cluster);
+std::string_view kind_word(PeerAccess peers);  ///< "no-p2p"
 /// What AMD's GPUs borrow from NVIDIA's, to be said in every answer; empty where the cluster has none.
 std::string assumed_of_amd(const Cluster& cluster);
 

@@ -69,8 +69,10 @@ struct NodeType {
   CpuVendor cpu = CpuVendor::unknown;
   NodeGraph graph;
   bool pcie_assumed = false;  ///< nobody said how PCIe is laid out: as most servers have it
-  std::vector<ChannelOrder> channels;  ///< NCCL's search channels, before doubling
-  PathClass path = PathClass::nvl;     ///< the farthest hop inside the node that a channel takes
+  PeerAccess peers = PeerAccess::sockets;  ///< over PCIe
+  bool peers_assumed = false;              ///< nobody said so: by the GPU
+  std::vector<ChannelOrder> channels;      ///< NCCL's search channels, before doubling
+  PathClass path = PathClass::nvl;  ///< the farthest hop inside the node that a channel takes
 };
 
 /// How nodes reach each other.

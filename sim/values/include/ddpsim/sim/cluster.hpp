@@ -64,10 +64,19 @@ struct SearchGraph {
 
 enum class CpuVendor { intel, amd, arm, power, unknown };
 
+/// How GPUs reach each other over PCIe.
+enum class PeerAccess {
+  one_root,  ///< peer to peer under one root
+  sockets,   ///< peer to peer, also from one socket to the other
+  host,      ///< through host memory: the driver forbids peer to peer, or the machine cannot
+};
+
 struct Interconnect {
   IntraKind kind = IntraKind::none;
   Bandwidth per_gpu;  ///< nominal, one direction, all links of a GPU that a ring can use
   int links_per_gpu = 0;
+  PeerAccess peers = PeerAccess::sockets;  ///< pcie
+  bool peers_assumed = false;              ///< nobody said so: by the GPU
 };
 
 struct Network {

@@ -1,0 +1,281 @@
+// GPUs joined by PCIe alone against the open logs of such machines: the rate between two GPUs is learned from
+// the other machines whose peers reach each other in the same way, then each log is predicted.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "data_files.hpp"
+#include "ddpsim/calibrate/fit.hpp"
+#include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/quantile.hpp"
+#include "more_logs.hpp"
+
+using namespace ddpsim;
+using open_logs::PcieLog;
+
+namespace {
+
+constexpr std::int64_t kFromMiB = 1 << 20;
+
+struct PcieData {
+  PcieLog about;
+  MeasuredLog log;
+  double rate = 0;  ///< GB/s of bus bandwidth from 128 MiB on, the median
+
+  double nominal() const { return about.cluster.intra.per_gpu.gigabytes_per_second(); }
+  bool through_host() const { return about.cluster.intra.peers == PeerAccess::host; }
+};
+
+std::vector<PcieData> read_pcie_logs() {
+  std::vector<PcieData> all;
+  for (const PcieLog& about : open_logs::over_pcie()) {
+    const std::filesystem::path path = files::shared_file(about.folder + "/" + about.slug + ".txt");
+    if (!std::filesystem::exists(path)) return {};
+    const JobShape shape{about.cluster.nodes, about.cluster.gpus_per_node};
+    PcieData data{about, read_nccl_tests_log(path, shape)};
+    data.log.nccl = parse_nccl_version(about.nccl);
+    std::vector<double> rates;
+    const double ranks = about.cluster.ranks();
+    for (const MeasuredPoint& point : data.log.points)
+      if (point.size.count() >= 128 * kFromMiB)
+        rates.push_back(2 * (ranks - 1) / ranks * static_cast<double>(point.size.count()) /
+                        point.time_us / 1e3);
+    data.rate = median(rates);
+    all.push_back(std::move(data));
+  }
+  return all;
+}
+
+double average(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Share of the slot's rate by what the other machines reach: of those that go through host memory the rate itself,
+/// of the others the share. Geometric mean over healthy machines, and those of a table that says how peers reach each
+/// other. Where no machine is left, what PCIe's headers leave.
+double learned_share(const std::vector<PcieData>& all, const PcieData& out) {
+  std::vector<std::string> machines;
+  for (const PcieData& one : all) machines.push_back(one.about.machine);
+  std::sort(machines.begin(), machines.end());
+  machines.erase(std::unique(machines.begin(), machines.end()), machines.end());
+  std::vector<double> logs;
+  for (const std::string& machine : machines) {
+    if (machine == out.about.machine) continue;
+    std::vector<double> of_machine;
+    for (const PcieData& one : all) {
+      const bool stated = one.about.healthy || machine == "kalavai";
+      if (one.about.machine == machine && stated &&
+          one.about.cluster.intra.peers == out.about.cluster.intra.peers)
+        of_machine.push_back(std::log(one.rate / (one.through_host() ? 1 : one.nominal())));
+    }
+    if (!of_machine.empty()) logs.push_back(average(of_machine));
+  }
+  constexpr double kHeaders = 0.85;
+  if (logs.empty()) return kHeaders;
+  return std::exp(average(logs)) / (out.through_host() ? out.nominal() : 1);
+}
+
+Cluster with_share(Cluster cluster, double share) {
+  Calibration calibration{.constants = constants_of(cluster)};
+  calibration.constants.local_share = share;
+  cluster.calibration = std::make_shared<const Calibration>(calibration);
+  return cluster;
+}
+
+double predicted_us(const Cluster& cluster, Bytes size, const PcieLog& about) {
+  const auto choice = select_algorithm(CollectiveKind::all_reduce, size, cluster, about.tuning());
+  return cost(CollectiveKind::all_reduce, choice, size, cluster).microseconds();
+}
+
+struct PcieErrors {
+  std::vector<double> of;
+  std::vector<double> signed_log;
+
+  void add(double predicted, double measured) {
+    of.push_back(std::abs(predicted / measured - 1));
+    signed_log.push_back(predicted / measured);
+  }
+  std::string text() const {
+    return fmt::format("{:6.1f} {:6.1f} {:6.1f} ({:4.2f})", 100 * median(of),
+                       100 * quantile(of, 0.9), 100 * *std::max_element(of.begin(), of.end()),
+                       median(signed_log));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("PCIe: each machine left out, its peers as stated") {
+  const std::vector<PcieData> all = read_pcie_logs();
+  if (all.empty()) {
+    MESSAGE("skipped: the measured logs are not here");
+    return;
+  }
+  std::string text;
+  PcieErrors bar[4];
+  for (const PcieData& data : all) {
+    const PcieLog& about = data.about;
+    const Cluster left_out = with_share(about.cluster, learned_share(all, data));
+    // What was said of all PCIe before anybody could state the peers.
+    const Cluster before = with_share(about.cluster, 0.44);
+    PcieErrors mine[4];
+    for (const MeasuredPoint& point : data.log.points) {
+      if (point.size.count() < kFromMiB) continue;
+      const double predicted[4] = {predicted_us(left_out, point.size, about),
+                                   predicted_us(about.cluster, point.size, about),
+                                   predicted_us(before, point.size, about),
+                                   open_logs::constant_efficiency_us(about.cluster, point.size)};
+      for (std::size_t i = 0; i < 4; ++i) {
+        mine[i].add(predicted[i], point.time_us);
+        if (about.healthy) bar[i].add(predicted[i], point.time_us);
+      }
+    }
+    text += fmt::format("{:32} {:5.2f} GB/s {}  left out {}  learned {}  before {}  constant {}\n",
+                        about.slug, data.rate, about.healthy ? "healthy" : "-      ",
+                        mine[0].text(), mine[1].text(), mine[2].text(), mine[3].text());
+    INFO(about.slug);
+    if (about.healthy) CHECK(median(mine[0].of) < 0.30);
+  }
+  MESSAGE("from 1 MiB: median, 90th percentile, worst in % (median of predicted / measured)\n"
+          << text << "healthy: left out " << bar[0].text() << "  learned " << bar[1].text()
+          << "  before " << bar[2].text() << "  constant " << bar[3].text());
+  CHECK(median(bar[0].of) < 0.30);
+  CHECK(median(bar[0].of) < median(bar[3].of));
+}
+
+namespace {
+
+/// Measured over predicted of one log, its machine left out; `fixed` and `bandwidth` as uncertainty.cpp defines them.
+struct PcieRatios {
+  std::string machine;
+  std::vector<double> small, middle, large, fixed;
+  std::vector<double> bandwidth;
+};
+
+PcieRatios ratios_of(const PcieData& data, const Cluster& cluster) {
+  PcieRatios out{data.about.machine, {}, {}, {}, {}, {}};
+  const auto model = [&](std::int64_t size) {
+    return predicted_us(cluster, Bytes(size), data.about);
+  };
+  const double us_per_byte = (model(std::int64_t{8} << 30) - model(std::int64_t{4} << 30)) /
+                             static_cast<double>(std::int64_t{4} << 30);
+  double least = std::numeric_limits<double>::infinity();
+  for (const MeasuredPoint& point : data.log.points) {
+    const std::int64_t size = point.size.count();
+    (size < (1 << 16)  ? out.small
+     : size < kFromMiB ? out.middle
+                       : out.large)
+        .push_back(point.time_us / model(size));
+    if (size >= 128 * kFromMiB)
+      least = std::min(least, point.time_us / (us_per_byte * static_cast<double>(size)));
+  }
+  out.bandwidth = {least};
+  for (const MeasuredPoint& point : data.log.points) {
+    const std::int64_t size = point.size.count();
+    const double moved = us_per_byte * static_cast<double>(size);
+    if (size >= kFromMiB && size <= 64 * kFromMiB)
+      out.fixed.push_back((point.time_us - moved * least) / (model(size) - moved));
+  }
+  return out;
+}
+
+/// Between which one more of the same kind lies in four cases of five.
+Band band_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) {
+    const double last = static_cast<double>(values.size()) - 1;
+    const double place = std::clamp(share * (last + 2) - 1, 0.0, last);
+    const auto low = static_cast<std::size_t>(place);
+    const std::size_t high = std::min(low + 1, values.size() - 1);
+    return values[low] + (values[high] - values[low]) * (place - static_cast<double>(low));
+  };
+  return {at(0.1), at(0.9)};
+}
+
+Band range_of(std::vector<double> values) {
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return {*least, *most};
+}
+
+}  // namespace
+
+TEST_CASE("PCIe: the bands of uncertainty.cpp, and what bands of the other machines held") {
+  const std::vector<PcieData> all = read_pcie_logs();
+  if (all.empty()) {
+    MESSAGE("skipped: the measured logs are not here");
+    return;
+  }
+  std::vector<PcieRatios> logs;
+  for (const PcieData& data : all)
+    if (data.about.cluster.nodes == 1)
+      logs.push_back(ratios_of(data, with_share(data.about.cluster, learned_share(all, data))));
+  std::string text;
+  const auto show = [&](const char* name, std::vector<double> PcieRatios::*part) {
+    const auto values = [&](const std::string& without) {
+      std::vector<double> out;
+      for (const PcieRatios& log : logs)
+        if (log.machine != without) out.insert(out.end(), (log.*part).begin(), (log.*part).end());
+      return out;
+    };
+    text += fmt::format("{:10}", name);
+    for (const auto& band : {band_of, range_of}) {
+      double held = 0;
+      double sizes = 0;
+      for (const PcieRatios& log : logs) {
+        const Band others = band(values(log.machine));
+        for (const double ratio : log.*part) {
+          held += ratio >= others.faster && ratio <= others.slower ? 1 : 0;
+          ++sizes;
+        }
+      }
+      const Band of_all = band(values(""));
+      text += fmt::format(" {:5.2f} to {:5.2f}, of the others held {:3.0f} % of {:3};",
+                          of_all.faster, of_all.slower, 100 * held / sizes, sizes);
+    }
+    text += "\n";
+  };
+  show("small", &PcieRatios::small);
+  show("middle", &PcieRatios::middle);
+  show("large", &PcieRatios::large);
+  show("fixed", &PcieRatios::fixed);
+  show("bandwidth", &PcieRatios::bandwidth);
+  MESSAGE(logs.size() << " logs of PCIe nodes: four in five; all\n" << text);
+}
+
+TEST_CASE("PCIe: calibrated from the smallest and three large sizes of its own log") {
+  const std::vector<PcieData> all = read_pcie_logs();
+  if (all.empty()) {
+    MESSAGE("skipped: the measured logs are not here");
+    return;
+  }
+  std::string text;
+  for (const PcieData& data : all) {
+    std::vector<MeasuredPoint> large;
+    for (const MeasuredPoint& point : data.log.points)
+      if (point.size.count() >= kFromMiB) large.push_back(point);
+    MeasuredLog three = data.log;
+    // A fit asks for a fourth.
+    three.points = {data.log.points.front(), large.front(), large[large.size() / 2], large.back()};
+    const Cluster& plain = data.about.cluster;
+    const Fit fit = fit_calibration({three}, [&](JobShape) { return plain; },
+                                    {.nccl = *data.log.nccl, .keep_unhealthy = true});
+    Cluster cluster = plain;
+    cluster.calibration = std::make_shared<const Calibration>(fit.calibration);
+    PcieErrors errors;
+    for (const MeasuredPoint& point : large)
+      if (std::none_of(three.points.begin(), three.points.end(),
+                       [&](const MeasuredPoint& own) { return own.size == point.size; }))
+        errors.add(predicted_us(cluster, point.size, data.about), point.time_us);
+    text += fmt::format("{:32} {}\n", data.about.slug, errors.text());
+    INFO(data.about.slug);
+    if (data.about.healthy) CHECK(median(errors.of) < 0.10);
+  }
+  MESSAGE("sizes between, from 1 MiB: median, 90th percentile, worst in %\n" << text);
+}
