@@ -65,11 +65,12 @@ std::string joined_words(const Cluster& cluster) {
       return fmt::format("{}, {} per GPU that rings can use ({})", direct_links(cluster.gpu.vendor),
                          rate, counted(links, "link"));
     case IntraKind::pcie:
-      return fmt::format("PCIe, {} per GPU, {}", rate,
-                         cluster.intra.peers == PeerAccess::host ? "through host memory"
-                         : cluster.intra.peers == PeerAccess::one_root
-                             ? "peer to peer under one root"
-                             : "peer to peer across sockets");
+      return fmt::format(
+          "PCIe, {} per GPU, {}", rate,
+          cluster.intra.peers == PeerAccess::host
+              ? "through host memory (2.2 to 5.2 GB/s from GPU to GPU in the open logs)"
+          : cluster.intra.peers == PeerAccess::one_root ? "peer to peer under one root"
+                                                        : "peer to peer across sockets");
   }
   return "";
 }

@@ -34,6 +34,8 @@ TEST_CASE("topo words: what joins GPUs") {
   CHECK(joined_words(cluster) == "nothing");
   cluster.intra.kind = IntraKind::pcie;
   CHECK(joined_words(cluster) == "PCIe, 12.5 GB/s per GPU, peer to peer across sockets");
+  cluster.intra.peers = PeerAccess::one_root;
+  CHECK(joined_words(cluster) == "PCIe, 12.5 GB/s per GPU, peer to peer under one root");
   cluster.intra.kind = IntraKind::nvlink;
   CHECK(joined_words(cluster) == "NVLink, 12.5 GB/s per GPU that rings can use (1 link)");
   cluster.intra.kind = IntraKind::nvswitch;
