@@ -67,7 +67,8 @@ struct PipelineConstants {
   /// The same under one root. Four RTX 4090 of one socket, by a driver that allows it.
   double one_root_share = 0.80;
   /// GB/s between two GPUs through host memory, where peers do not reach each other: one kernel writes, another
-  /// reads, whatever the slot. Geometric mean over machines: two RTX 2080 Ti 4.0, RTX 3090 4.0, RTX 4090 2.2 to 3.9.
+  /// reads, whatever the slot. Geometric mean over machines: two RTX 2080 Ti 4.0, four nodes of RTX 3090 4.0 (their
+  /// network, which the page does not name, taken not to bind), RTX 4090 2.2 to 3.9.
   double host_memory_gbps = 3.6;
   /// Share of a NIC's nominal rate that carries payload. DGX A100 and ABCI; p4d and p5; three
   /// Slingshot sites; sockets: a 10 Gb/s log.
