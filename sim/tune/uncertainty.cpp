@@ -39,9 +39,8 @@ struct Evidence {
 };
 constexpr Evidence kOneNvlinkNode{{0.69, 2.60}, {0.75, 2.22}, {0.91, 1.15},
                                   {0.53, 1.87}, {0.94, 1.16}, "14 logs of NVLink nodes"};
-constexpr Evidence kOnePcieNode{{0.59, 1.63}, {0.58, 1.51},
-                                {0.57, 1.92}, {0.22, 10.6},
-                                {0.68, 1.79}, "9 logs of seven PCIe nodes (of large sizes all)"};
+constexpr Evidence kOnePcieNode{{0.59, 1.63}, {0.58, 1.51}, {0.57, 1.92},
+                                {0.22, 10.6}, {0.68, 1.79}, "9 logs of PCIe nodes"};
 constexpr Evidence kNetwork{{0.55, 1.73}, {0.66, 2.99}, {0.70, 1.85},
                             {0.25, 4.01}, {0.87, 1.34}, "22 logs over networks"};
 /// One GPU a node over InfiniBand or RoCE: one log (an H200 of a cloud) reaches 0.64 of its NIC, which the cost model

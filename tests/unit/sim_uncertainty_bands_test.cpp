@@ -204,7 +204,7 @@ TEST_CASE("uncertainty: what a band rests on, in words") {
         "low and high are what the middle 80 % of 14 logs of NVLink nodes left, each cluster "
         "predicted without its own");
   CHECK(band_evidence(of_kind(IntraKind::pcie)) ==
-        "low and high are what the middle 80 % of 9 logs of seven PCIe nodes (of large sizes all) "
+        "low and high are what the middle 80 % of 9 logs of PCIe nodes "
         "left, each cluster predicted without its own");
   CHECK(band_evidence(of_kind(IntraKind::pcie, 2)) ==
         "low and high are what the middle 80 % of 22 logs over networks left, each cluster "

@@ -177,7 +177,8 @@ std::optional<GpuModel> find_gpu(std::string_view name) {
 PeerAccess peers_of(const NodeDescription& node) {
   if (node.interconnect.peers) return *node.interconnect.peers;
   // The driver offers peer to peer over PCIe on GeForce cards from Turing on no more, the catalogue's RTX; A6000
-  // and the others have it. NVIDIA's forum on the RTX 4090; a log of two RTX 2080 Ti says so.
+  // and the others have it. Logs of RTX 2080 Ti and 4090 say so (one page names peer to peer as off, another a modified
+  // driver that turns it on).
   return node.gpu.name.starts_with("RTX") ? PeerAccess::host : PeerAccess::sockets;
 }
 
