@@ -241,7 +241,7 @@ TEST_CASE("link loads: random clusters obey their wires, alike in cost model and
     for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree})
       for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
         const auto known = static_cast<int>(fabric.rings.size());
-        for (const int channels : {1 + static_cast<int>(random() % known), known}) {
+        for (const int channels : {1 + static_cast<int>(random() % fabric.rings.size()), known}) {
           const CollectiveChoice choice{
               .algorithm = algorithm, .protocol = protocol, .channels = channels};
           CAPTURE(name_of(algorithm));
