@@ -67,8 +67,8 @@ const LinkLoad& LinkLoads::of(ChannelShape shape, int channels) const {
   return known[std::min(known.size(), static_cast<std::size_t>(std::max(1, channels))) - 1];
 }
 
-Bandwidth most_busbw(ChannelShape shape, const Cluster& cluster, int channels) {
-  const LinkLoad& load = cluster.loads->of(shape, channels);
+Bandwidth most_busbw(ChannelShape shape, const Cluster& cluster, std::optional<int> channels) {
+  const LinkLoad& load = cluster.loads->of(shape, channels.value_or(cluster.loads->laid_out));
   const double busy = std::max(*std::max_element(load.local.begin(), load.local.end()),
                                *std::max_element(load.network.begin(), load.network.end()));
   const double ranks = cluster.ranks();
@@ -80,7 +80,7 @@ Bandwidth most_busbw(ChannelShape shape, const Cluster& cluster, int channels) {
 Bandwidth trunk_rate(const Cluster& cluster) {
   double busy = 0;
   if (cluster.loads != nullptr)
-    busy = cluster.loads->of(ChannelShape::ring, kMostChannels)
+    busy = cluster.loads->of(ChannelShape::ring, cluster.loads->laid_out)
                .network[static_cast<std::size_t>(LinkKind::network)];
   return Bandwidth::bytes_per_second(busy > 0 ? 1 / busy : std::numeric_limits<double>::infinity());
 }
@@ -88,6 +88,7 @@ Bandwidth trunk_rate(const Cluster& cluster) {
 LinkLoads link_loads(const Fabric& fabric, int gpus_per_node) {
   const auto gpus = static_cast<std::uint32_t>(std::max(1, gpus_per_node));
   LinkLoads loads;
+  loads.laid_out = static_cast<int>(fabric.rings.size());
   Crossings rings(fabric);
   Crossings trees(fabric);
   for (std::size_t c = 0; c < std::size_t{kMostChannels}; ++c) {

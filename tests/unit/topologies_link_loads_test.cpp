@@ -109,6 +109,16 @@ TEST_CASE("link loads: a degraded link holds back the cost model as well") {
   CHECK(most_busbw(ChannelShape::ring, slow.cluster).gigabytes_per_second() == doctest::Approx(50));
 }
 
+TEST_CASE("link loads: the bound of rings is the bottleneck's, whatever the number of channels") {
+  for (const int gpus : {1, 2, 3, 4, 5, 6, 8}) {
+    CAPTURE(gpus);
+    const Topology part = load_topology({.text = "dgxh100", .nodes = 2, .gpus_per_node = gpus});
+    CHECK(
+        most_busbw(ChannelShape::ring, part.cluster).gigabytes_per_second() ==
+        doctest::Approx(find_bottleneck(build_fabric(part))->bus_bandwidth.gigabytes_per_second()));
+  }
+}
+
 TEST_CASE("link loads: one GPU of each of two nodes has one NIC") {
   const Topology part = load_topology({.text = "dgxh100", .nodes = 2, .gpus_per_node = 1});
   CHECK(most_busbw(ChannelShape::ring, part.cluster).gigabytes_per_second() == doctest::Approx(50));

@@ -1,6 +1,7 @@
 // Trunks are as wide as their plan says: what all ports below a full leaf can send, over the
-// oversubscription, shared evenly by the spines; of a leaf that is not full, nodes like its last one are missing. A switch of a stated list hangs on at most one
-// other, and its trunk carries all ports anywhere below it over the oversubscription.
+// oversubscription, shared evenly by the spines; of a leaf that is not full, nodes like its last one
+// are missing. A switch of a stated list hangs on at most one other, and its trunk carries all ports
+// anywhere below it over the oversubscription.
 #include "network_graph.hpp"
 
 #include <fmt/format.h>

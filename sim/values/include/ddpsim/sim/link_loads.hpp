@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "ddpsim/sim/fabric.hpp"
@@ -14,8 +15,8 @@ inline constexpr int kMostChannels = 64;  ///< NCCL's since 2.25 (MAXCHANNELS)
 
 enum class ChannelShape : std::uint8_t { ring, tree };
 
-/// By LinkKind: how many seconds the busiest link of the kind is busy, at its nominal rate, for each byte that every
-/// hop sends over all channels together. 0 where no link of the kind is passed.
+/// By LinkKind: how many seconds the busiest link of the kind is busy, at its nominal rate, for each byte that
+/// every hop sends over all channels together. 0 where no link of the kind is passed.
 using SecondsPerByte = std::array<double, kLinkKinds>;
 
 struct LinkLoad {
@@ -26,21 +27,22 @@ struct LinkLoad {
 struct LinkLoads {
   /// By shape, then by channels less one; a tree's hops are those up and those down.
   std::array<std::vector<LinkLoad>, 2> by_channels;
+  int laid_out = 1;  ///< channels of the fabric; more begin anew with its first
 
   /// More channels than are known load links as those known do.
   const LinkLoad& of(ChannelShape shape, int channels) const;
 };
 
 struct Cluster;
-/// Bus bandwidth as nccl-tests counts it, 2(n-1)/n * S over the time, that no all-reduce on so many channels exceeds: latencies
-/// and what protocols take are still to come. A tree over two nodes may reach twice a ring's.
-Bandwidth most_busbw(ChannelShape shape, const Cluster& cluster, int channels = kMostChannels);
+/// Bus bandwidth as nccl-tests counts it, 2(n-1)/n * S over the time, that no all-reduce on so many channels (absent: on
+/// all laid out) exceeds: latencies and what protocols take are still to come. A tree over two nodes may reach twice a
+/// ring's.
+Bandwidth most_busbw(ChannelShape shape, const Cluster& cluster, std::optional<int> channels = {});
 
 /// What the narrowest switch above a leaf carries of one ring over all nodes; infinite where nothing leaves a leaf.
 Bandwidth trunk_rate(const Cluster& cluster);
 
-/// Of up to kMostChannels. Hops between nodes are those between ranks that do not
-/// share a node of so many GPUs.
+/// Of up to kMostChannels. Hops between nodes are those between ranks that do not share a node of so many GPUs.
 LinkLoads link_loads(const Fabric& fabric, int gpus_per_node);
 
 }  // namespace ddpsim
