@@ -116,6 +116,11 @@ else
   check "release: build" build release
   check "release: tests" tests release
   check "accuracy: the pages' figures" scripts/accuracy.sh --quick
+  if [[ -d ../shared/data/nccl-tests ]]; then
+    check "bundled clusters: as calibrated" python3 scripts/calibrate_bundled.py --data ../shared/data --check
+  else
+    skip "bundled clusters: as calibrated" "the published logs are not here"
+  fi
   check "benchmarks" benchmarks
   if echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
        clang++ -x c++ -fsanitize=fuzzer -o /dev/null - 2>/dev/null; then

@@ -1,4 +1,4 @@
-// Which format a text is in, and the file or LOG@NxG it comes from.
+// Which format a text is in.
 #include "ddpsim/calibrate/measured_log.hpp"
 
 #include <fmt/format.h>
@@ -6,8 +6,6 @@
 #include "collective_records.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/formats/number.hpp"
-#include "ddpsim/formats/quote.hpp"
 #include "measured_csv.hpp"
 #include "measured_step_log.hpp"
 #include "measurement_json.hpp"
@@ -60,29 +58,6 @@ MeasuredLog parse_nccl_tests_log(std::string_view text, const std::string& file,
 
 MeasuredLog read_nccl_tests_log(const std::filesystem::path& path, std::optional<JobShape> stated) {
   return parse_nccl_tests_log(read_file(path, kLargestLog), path.string(), stated);
-}
-
-LogArgument parse_log_argument(std::string_view text) {
-  const std::size_t at = text.rfind('@');
-  LogArgument whole{.path = std::string(text), .stated = std::nullopt};
-  std::error_code error;
-  if (at == std::string_view::npos || std::filesystem::exists(whole.path, error)) return whole;
-  const std::string_view shape = text.substr(at + 1);
-  const std::size_t times = shape.find('x');
-  const auto nodes = parse_number<std::int64_t>(shape.substr(0, times));
-  const auto gpus = times == std::string_view::npos
-                        ? std::nullopt
-                        : parse_number<std::int64_t>(shape.substr(times + 1));
-  const auto sane = [](const std::optional<std::int64_t>& n, std::int64_t most) {
-    return n && *n >= 1 && *n <= most;
-  };
-  if (!sane(nodes, 100'000) || !sane(gpus, 1024)) {
-    throw InputError({std::string(text.substr(0, at)), "",
-                      fmt::format("{} is not NODESxGPUS", in_quotes(shape)),
-                      "Expected nodes and GPUs per node, such as @2x8"});
-  }
-  return {std::string(text.substr(0, at)),
-          JobShape{static_cast<int>(*nodes), static_cast<int>(*gpus)}};
 }
 
 }  // namespace ddpsim

@@ -16,6 +16,25 @@ const MeasuredLog* log_of(const std::vector<MeasuredLog>& logs, const FitResidua
   return nullptr;
 }
 
+/// Learned from all logs of the fit but those of one shape; none where too little is left.
+std::shared_ptr<const Calibration> fitted_without(JobShape shape,
+                                                  const std::vector<MeasuredLog>& logs,
+                                                  const ClusterAt& cluster_at,
+                                                  const FitOptions& options, const Fit& fit) {
+  std::vector<MeasuredLog> others;
+  for (const MeasuredLog& log : logs) {
+    const bool used = std::count(fit.used.begin(), fit.used.end(), log.source) > 0;
+    if (used && log.shape() != shape) others.push_back(log);
+  }
+  if (others.empty()) return nullptr;
+  try {
+    return std::make_shared<const Calibration>(
+        fit_calibration(others, cluster_at, options).calibration);
+  } catch (const InputError&) {  // too few sizes, say
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 std::vector<ShapeLeftOut> leave_shapes_out(const std::vector<MeasuredLog>& logs,
@@ -24,22 +43,13 @@ std::vector<ShapeLeftOut> leave_shapes_out(const std::vector<MeasuredLog>& logs,
   std::vector<ShapeLeftOut> found;
   for (const FitResidual& row : fit.residuals) {
     const auto same = [&](const ShapeLeftOut& one) { return one.shape == row.shape; };
-    if (std::none_of(found.begin(), found.end(), same)) found.push_back({row.shape, {}});
+    if (std::none_of(found.begin(), found.end(), same))
+      found.push_back({.shape = row.shape, .residuals = {}});
   }
-  if (found.size() < 2) return {};
   for (ShapeLeftOut& one : found) {
-    std::vector<MeasuredLog> others;
-    for (const MeasuredLog& log : logs) {
-      const bool used = std::count(fit.used.begin(), fit.used.end(), log.source) > 0;
-      if (used && log.shape() != one.shape) others.push_back(log);
-    }
     Cluster cluster = cluster_at(one.shape);
-    try {
-      cluster.calibration = std::make_shared<const Calibration>(
-          fit_calibration(others, cluster_at, options).calibration);
-    } catch (const InputError&) {  // too few sizes, say: nothing can be learned from the others
-      continue;
-    }
+    cluster.calibration = fitted_without(one.shape, logs, cluster_at, options, fit);
+    one.by_specification = cluster.calibration == nullptr;
     for (FitResidual row : fit.residuals) {
       const MeasuredLog* log = row.shape == one.shape ? log_of(logs, row, fit) : nullptr;
       if (log == nullptr) continue;
@@ -52,6 +62,13 @@ std::vector<ShapeLeftOut> leave_shapes_out(const std::vector<MeasuredLog>& logs,
   }
   std::erase_if(found, [](const ShapeLeftOut& one) { return one.residuals.empty(); });
   return found;
+}
+
+void state_left_out_errors(const std::vector<ShapeLeftOut>& left_out, Calibration& calibration) {
+  for (CalibratedShape& log : calibration.shapes)
+    for (const ShapeLeftOut& one : left_out)
+      if (one.shape == JobShape{log.nodes, log.gpus_per_node})
+        log.left_out_error = errors_of(one.residuals, kSmallestJudged).median;
 }
 
 }  // namespace ddpsim

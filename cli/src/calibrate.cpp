@@ -34,6 +34,7 @@ struct CalibrateArguments {
   std::string output;
   std::optional<std::string> nccl;
   bool keep_unhealthy = false;
+  bool published = false;
   bool json = false;
 };
 
@@ -53,6 +54,9 @@ void require_nodes_as_large(const MeasuredLog& log, const Cluster& cluster) {
 
 /// A calibration is fitted from all its logs at once, never added to.
 std::string replaced_logs(const Calibration& calibration, const std::string& cluster) {
+  if (calibration.published)
+    return fmt::format("{} comes calibrated with published logs: those given now replace them",
+                       cluster);
   std::string logs;
   for (const CalibratedShape& log : calibration.shapes)
     logs += (logs.empty() ? "" : ", ") + log.source;
@@ -139,9 +143,11 @@ int run(const CalibrateArguments& arguments) {
       load_cluster({.text = arguments.cluster, .nodes = {}, .gpus_per_node = {}});
   std::vector<MeasuredLog> logs;
   for (const std::string& text : arguments.logs) {
-    for (MeasuredLog& log : logs_of(parse_log_argument(text), cluster)) {
+    const LogArgument argument = parse_log_argument(text);
+    for (MeasuredLog& log : logs_of(argument, cluster)) {
       // A file is known by its name: where it lay is nobody's business.
       log.source = std::filesystem::path(log.source).filename().string();
+      state_settings(argument, log);
       for (const std::string& line : log.recognised)
         report.read.push_back(log.source + ": " + line);
       for (const std::string& line : log.warnings)
@@ -162,10 +168,13 @@ int run(const CalibrateArguments& arguments) {
   const FitOptions options{.nccl = fallback, .keep_unhealthy = arguments.keep_unhealthy};
   report.fit = fit_calibration(logs, cluster_at, options);
   report.shapes_left_out = leave_shapes_out(logs, cluster_at, options, report.fit);
+  Calibration& calibration = report.fit.calibration;
+  calibration.published = arguments.published;
+  state_left_out_errors(report.shapes_left_out, calibration);
   if (!arguments.nccl)
     if (const auto warning = assumed_nccl(report.fit, logs, fallback))
       report.warnings.push_back(*warning);
-  const std::string file = calibrated_cluster_file(arguments.cluster, report.fit.calibration);
+  const std::string file = calibrated_cluster_file(arguments.cluster, calibration);
   parse_cluster(file, arguments.output);  // what is written can be read
   write_file(arguments.output, file);
   print(arguments.json ? calibration_report_json(report)
@@ -180,9 +189,10 @@ void add_calibrate(CLI::App& app, std::function<int()>& action) {
       app.add_subcommand("calibrate", "fit a cluster to all_reduce_perf logs taken on it");
   const auto arguments = std::make_shared<CalibrateArguments>();
   command
-      ->add_option("LOG", arguments->logs,
-                   "nccl-tests logs, of any numbers of nodes and GPUs, and traces of a DDP job; "
-                   "LOG@NODESxGPUS where the log does not say its own")
+      ->add_option(
+          "LOG", arguments->logs,
+          "nccl-tests logs, of any numbers of nodes and GPUs, and traces of a DDP job; "
+          "LOG@NODESxGPUS,NCCL_ALGO=Ring,NCCL_VERSION=2.21.5 states what the log does not say")
       ->required();
   command
       ->add_option("--cluster", arguments->cluster,
@@ -195,6 +205,9 @@ void add_calibrate(CLI::App& app, std::function<int()>& action) {
       ->group(kNcclGroup);
   command->add_flag("--keep-unhealthy", arguments->keep_unhealthy,
                     "fit logs as well that do not look like this cluster in a sound state");
+  command->add_flag("--published", arguments->published,
+                    "the logs are of other machines of the same kind: intervals hold what such "
+                    "machines differ by");
   add_json_option(*command, arguments->json);
   const HelpGroup output(*command, kOutputGroup);
   command->add_option("-o,--output", arguments->output, "the calibrated cluster file")

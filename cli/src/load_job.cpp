@@ -130,7 +130,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
     asked.options.possible_versions =
         versions_of(arguments, asked.options.ddp, loaded.workload, cluster);
   require_choice(arguments.cluster, cluster, asked.tuning);
-  const bool calibrated_before = cluster.calibration != nullptr;
+  const std::shared_ptr<const Calibration> calibrated_before = cluster.calibration;
   if (arguments.backend.backend == Backend::nccl && !arguments.no_trace_calibration)
     cluster = calibrated_by_recording(std::move(cluster), loaded.workload, asked.tuning);
   const ComputeTransfer compute = carry_over(loaded.workload, arguments, cluster);
@@ -144,8 +144,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
                    .context = {}};
   result.context = context_of(result.job, arguments, asked.tuning.nccl);
   result.context.torch_known = torch.known;
-  result.context.calibrated_by_recording =
-      !calibrated_before && result.job.cluster().calibration != nullptr;
+  result.context.calibrated_by_recording = result.job.cluster().calibration != calibrated_before;
   result.context.recorded = recorded_today(result.job);
   if (const auto& today = result.context.recorded) {
     result.job = as_recorded(result.job, *today);

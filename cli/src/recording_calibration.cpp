@@ -11,11 +11,13 @@ namespace ddpsim {
 
 Cluster calibrated_by_recording(Cluster cluster, const Workload& workload,
                                 const CollectiveTuning& tuning) {
-  if (cluster.calibration || cluster.nodes != 1 || !is_recorded_on(workload, cluster) ||
+  const bool own = cluster.calibration && !cluster.calibration->published;
+  if (own || cluster.nodes != 1 || !is_recorded_on(workload, cluster) ||
       workload.recorded_with.nccl_kernels == 0)
     return cluster;
   const auto log = recorded_log(workload, {cluster.nodes, cluster.gpus_per_node});
-  if (!log) return cluster;
+  // Joined ranks tell transfers, one rank only bounds: published logs say more than these.
+  if (!log || (cluster.calibration && log->timed_by != TimedBy::joined_ranks)) return cluster;
   const auto itself = [&](JobShape) { return cluster; };
   try {
     Fit fit = fit_calibration({*log}, itself, {.nccl = tuning.nccl});

@@ -66,7 +66,9 @@ std::string calibration_report_json(const CalibrationReport& report) {
     json.begin_object();
     json.key("nodes").integer(one.shape.nodes);
     json.key("gpus_per_node").integer(one.shape.gpus_per_node);
-    write_errors(json, "predicted_from_others", errors_of(one.residuals, kSmallestJudged));
+    write_errors(json,
+                 one.by_specification ? "predicted_by_specification" : "predicted_from_others",
+                 errors_of(one.residuals, kSmallestJudged));
     json.end_object();
   }
   json.end_array();

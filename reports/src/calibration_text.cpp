@@ -105,12 +105,17 @@ std::string headline(const CalibrationReport& report) {
   const std::string calibrated = fmt::format("{} calibrated with {}", printable(report.cluster),
                                              counted(report.fit.used.size(), "log"));
   const auto& left_out = report.shapes_left_out;
-  if (left_out.empty())
-    return calibrated +
-           " of one job shape: it is given back as measured, which proves nothing. A log of "
-           "another "
-           "number of nodes or GPUs would tell how well job shapes that nobody measured are "
-           "predicted.";
+  if (left_out.size() < 2) {
+    const std::string without =
+        left_out.empty()
+            ? ""
+            : fmt::format(", where the specification alone is {} % off (median)",
+                          percent(errors_of(left_out.front().residuals, kSmallestJudged).median));
+    return calibrated + " of one job shape: it is given back as measured, which proves nothing" +
+           without +
+           ". A log of another number of nodes or GPUs would tell how well job shapes that nobody "
+           "measured are predicted.";
+  }
   std::vector<FitResidual> all;
   std::string each;
   for (const ShapeLeftOut& one : left_out) {

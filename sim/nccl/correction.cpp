@@ -129,6 +129,12 @@ double four_in_five(std::size_t shapes) {
   return shapes == 0 ? kStudent.front() : kStudent[std::min(shapes, kStudent.size()) - 1];
 }
 
+/// Of the logarithm of a time, one standard deviation of one machine from its kind; between two of them the square root of
+/// two times as much. Nodes of 8 A100 behind NVSwitches: four logs, each predicted from each other one. Between nodes
+/// these and two logs of p3dn pairs, a year and two releases of NCCL apart, weigh alike.
+constexpr SizeSpread kMachines{0.26, 0.17, 0.13};
+constexpr SizeSpread kMachinesOverNetworks{0.26, 0.21, 0.27};
+
 /// Straight in the logarithm of the size from an octave below the middle class to its centre, and from
 /// there to an octave above.
 double at_size(const SizeSpread& spread, Bytes size) {
@@ -144,13 +150,28 @@ double at_size(const SizeSpread& spread, Bytes size) {
                      : between(spread.middle, spread.large, centre, above);
 }
 
+/// At a measured size of a measured shape. Published logs know other machines: several of one shape know their kind
+/// better than one does.
+double deviation_as_measured(const Calibration& calibration, int nodes, int gpus_per_node,
+                             Bytes size) {
+  const double repeats = at_size(calibration.repeatability, size);
+  if (!calibration.published) return repeats;
+  const auto logs = std::ranges::count_if(calibration.shapes, [&](const CalibratedShape& shape) {
+    return shape.nodes == nodes && shape.gpus_per_node == gpus_per_node;
+  });
+  const double machines = at_size(several(nodes) ? kMachinesOverNetworks : kMachines, size);
+  return std::max(
+      repeats,
+      machines * std::sqrt(1 + 1.0 / static_cast<double>(std::max<std::ptrdiff_t>(1, logs))));
+}
+
 }  // namespace
 
 Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
   if (nodes * gpus_per_node <= 1) return {};
   const double open = left_open(calibration, nodes, gpus_per_node, size);
-  double deviation =
-      kCorrectionNoise * kCorrectionNoise + std::pow(at_size(calibration.repeatability, size), 2);
+  double deviation = kCorrectionNoise * kCorrectionNoise +
+                     std::pow(deviation_as_measured(calibration, nodes, gpus_per_node, size), 2);
   const double deviation_there = at_size(calibration.residual_deviation, size) * kCostModelFurther *
                                  four_in_five(scales_of(calibration)) / kFourInFive;
   deviation += open * deviation_there * deviation_there;
@@ -194,6 +215,13 @@ double correction_at(const Calibration& calibration, const OperatingPoint& place
            point.within_shape * within_shape_covariance(place, point.at);
   }
   return sum;
+}
+
+bool is_far_beyond(const Calibration& calibration, int nodes) {
+  constexpr int kFar = 8;
+  return std::ranges::all_of(calibration.shapes, [&](const CalibratedShape& shape) {
+    return nodes > kFar * std::int64_t{shape.nodes};
+  });
 }
 
 bool is_calibrated_at(const Calibration& calibration, int nodes, int gpus_per_node) {

@@ -52,6 +52,8 @@ AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& 
   }
   table.confidence.grade = grade_of(cluster, false);
   table.confidence.because = {calibration_of(cluster), band_evidence(cluster)};
+  if (std::string errors = left_out_errors(cluster); !errors.empty())
+    table.confidence.because.push_back(std::move(errors));
   table.confidence.measure_next =
       measure_all_reduces(ErrorSource::collective_times, {sizes.begin(), sizes.end()}, cluster);
   grade_by_sizes(table.confidence, {sizes.begin(), sizes.end()}, "all-reduces", cluster);

@@ -55,6 +55,8 @@ void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
   const bool gloo = std::holds_alternative<GlooModel>(job.model());
   std::vector<std::string>& because = confidence.because;
   if (!gloo) because.push_back(calibration_of(basis));
+  if (std::string errors = left_out_errors(basis); !errors.empty())
+    because.push_back(std::move(errors));
   if (gloo && cluster.ranks() > 1)
     because.emplace_back(
         "gloo's times come from its cost model and the constants of --gloo, not from this cluster");
@@ -101,7 +103,9 @@ Grade grade_of(const Cluster& cluster, bool step_reproduced) {
   if (!by(TimedBy::all_reduce_perf)) return by(TimedBy::joined_ranks) ? Grade::b : Grade::c;
   const bool within =
       beyond_calibration(*cluster.calibration, cluster.nodes, cluster.gpus_per_node).empty();
-  return step_reproduced && within ? Grade::a : Grade::b;
+  const bool own = !cluster.calibration->published;
+  if (!within && (!own || is_far_beyond(*cluster.calibration, cluster.nodes))) return Grade::c;
+  return step_reproduced && within && own ? Grade::a : Grade::b;
 }
 
 std::string calibration_of(const Cluster& cluster) {
@@ -115,7 +119,11 @@ std::string calibration_of(const Cluster& cluster) {
       std::ranges::count(calibration.shapes, TimedBy::one_rank, &CalibratedShape::timed_by);
   const auto logs = static_cast<std::ptrdiff_t>(calibration.shapes.size()) - joined - alone;
   std::vector<std::string> with;
-  if (logs > 0) with.push_back(fmt::format("{} log{} of it", logs, logs == 1 ? "" : "s"));
+  if (logs > 0)
+    with.push_back(
+        calibration.published
+            ? fmt::format("{} published log{} of such machines", logs, logs == 1 ? "" : "s")
+            : fmt::format("{} log{} of it", logs, logs == 1 ? "" : "s"));
   if (joined > 0) with.emplace_back("the recorded all-reduces of joined ranks");
   if (alone > 0) with.emplace_back("the shortest recorded all-reduces of one rank");
   return fmt::format("the cluster is calibrated with {}{}", fmt::join(with, " and "),

@@ -32,10 +32,10 @@ std::string size_argument(std::uint64_t power_of_two) {
   return fmt::format("{}", power_of_two);
 }
 
-/// Calibrating takes all logs at once: those a calibration rests on are given again.
+/// Calibrating takes all logs at once: those a calibration rests on are given again, but for those of others.
 std::string logs_again(const Cluster& cluster) {
   std::string logs;
-  if (cluster.calibration)
+  if (cluster.calibration && !cluster.calibration->published)
     for (const CalibratedShape& log : cluster.calibration->shapes)
       if (log.timed_by == TimedBy::all_reduce_perf)
         logs += fmt::format(" {}@{}x{}", log.source, log.nodes, log.gpus_per_node);
@@ -44,7 +44,8 @@ std::string logs_again(const Cluster& cluster) {
 
 /// Nothing is learned from measuring again what the calibration rests on.
 bool measured(const std::vector<Bytes>& sizes, const Cluster& cluster) {
-  return cluster.calibration && std::all_of(sizes.begin(), sizes.end(), [&](Bytes size) {
+  return cluster.calibration && !cluster.calibration->published &&
+         std::all_of(sizes.begin(), sizes.end(), [&](Bytes size) {
            return is_measured_at(*cluster.calibration, cluster.nodes, cluster.gpus_per_node, size);
          });
 }

@@ -1,6 +1,7 @@
 #include "uncertainty.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -179,8 +180,9 @@ std::string band_evidence(const Cluster& cluster) {
   if (cluster.calibration) {
     const std::size_t logs = cluster.calibration->shapes.size();
     return fmt::format(
-        "low and high hold four in five measured times, by {} log{} of this cluster{}", logs,
-        logs == 1 ? "" : "s",
+        "low and high hold four in five measured times, by {}{} log{} of {}{}", logs,
+        cluster.calibration->published ? " published" : "", logs == 1 ? "" : "s",
+        cluster.calibration->published ? "such machines and what they differ by" : "this cluster",
         is_calibrated_at(*cluster.calibration, cluster.nodes, cluster.gpus_per_node)
             ? ""
             : " at other scales");
@@ -189,6 +191,20 @@ std::string band_evidence(const Cluster& cluster) {
       "low and high are what the middle 80 % of {} left, each cluster predicted without "
       "its own",
       evidence_for(cluster).logs);
+}
+
+std::string left_out_errors(const Cluster& cluster) {
+  if (!cluster.calibration) return "";
+  std::vector<std::string> shapes;
+  for (const CalibratedShape& log : cluster.calibration->shapes) {
+    if (!log.left_out_error) continue;
+    std::string shape =
+        fmt::format("{}x{} {:.0f} %", log.nodes, log.gpus_per_node, 100 * *log.left_out_error);
+    if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(std::move(shape));
+  }
+  if (shapes.empty()) return "";
+  return fmt::format("without its own logs it would be predicted so far off (median): {}",
+                     fmt::join(shapes, ", "));
 }
 
 std::vector<Scenario> scenarios(const Job& job) {

@@ -19,6 +19,9 @@ Band duration_band(const Cluster& cluster, Bytes size);
 /// What the band rests on, as a sentence without a full stop.
 std::string band_evidence(const Cluster& cluster);
 
+/// How far off each job shape of the calibration would be without its own logs; empty where that is not known.
+std::string left_out_errors(const Cluster& cluster);
+
 /// The job with one source of error at one of its bounds, and at the other.
 struct Scenario {
   ErrorSource source;

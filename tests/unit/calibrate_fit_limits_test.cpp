@@ -126,7 +126,7 @@ TEST_CASE("calibrate: what health distrusts is left out, or kept where asked") {
   CHECK(kept.left_out.empty());
 }
 
-TEST_CASE("calibrate: each job shape is predicted from the others, of two or more") {
+TEST_CASE("calibrate: each job shape is predicted from the others, alone by the specification") {
   const std::vector<MeasuredLog> logs = {measured({1, 4}), measured({2, 4}), measured({8, 4})};
   const FitOptions options = {.nccl = kNccl};
   const Fit all = fit(logs);
@@ -140,5 +140,11 @@ TEST_CASE("calibrate: each job shape is predicted from the others, of two or mor
     CHECK(row.measured_us == doctest::Approx(logs[1].points[k].time_us));
     CHECK(row.calibrated_us == doctest::Approx(predicted_us(others, {2, 4}, row.size)));
   }
-  CHECK(leave_shapes_out({logs[0]}, at, options, fit({logs[0]})).empty());
+  const auto alone = leave_shapes_out({logs[0]}, at, options, fit({logs[0]}));
+  REQUIRE(alone.size() == 1);
+  CHECK(alone[0].by_specification);
+  const FitResidual& row = alone[0].residuals[3];
+  CHECK(row.calibrated_us ==
+        doctest::Approx(
+            cost(CollectiveKind::all_reduce, row.choice, row.size, at({1, 4})).microseconds()));
 }

@@ -10,9 +10,11 @@
 #include <sstream>
 #include <string>
 
+#include "ddpsim/calibrate/health.hpp"
 #include "ddpsim/calibrate/measured_log.hpp"
 #include "ddpsim/formats/input_error.hpp"
 
+#include "complaint.hpp"
 #include "data_files.hpp"
 #include "log_texts.hpp"
 #include "log_words.hpp"
@@ -443,4 +445,29 @@ TEST_CASE("measured log: a job shape stated with the file") {
   CHECK_THROWS_AS(parse_log_argument("log.txt@2"), InputError);
   CHECK_THROWS_AS(parse_log_argument("log.txt@0x8"), InputError);
   CHECK_THROWS_AS(parse_log_argument("log.txt@2x8x1"), InputError);
+  CHECK_THROWS_AS(parse_log_argument("log.txt@2x8,1x8"), InputError);
+}
+
+TEST_CASE("measured log: NCCL's settings stated with the file") {
+  const LogArgument both = parse_log_argument("log.txt@2x8,NCCL_ALGO=Ring,NCCL_VERSION=2.10.3");
+  CHECK(both.stated == JobShape{2, 8});
+  MeasuredLog log{.source = "log.txt"};
+  state_settings(both, log);
+  CHECK(log.nccl == NcclVersion{2, 10, 3});
+  CHECK(tuning_of(log, {}).algorithms == Algorithm::ring);
+  state_settings(both, log);  // as printed: no contradiction
+  CHECK(log.settings.size() == 1);
+  const LogArgument alone = parse_log_argument("log.txt@NCCL_ALGO=Tree");
+  CHECK(alone.path == "log.txt");
+  CHECK_FALSE(alone.stated);
+  CHECK(mentions(complaint_of([&] { state_settings(alone, log); }),
+                 "prints NCCL_ALGO Ring, where Tree is stated"));
+  const LogArgument newer = parse_log_argument("log.txt@NCCL_VERSION=2.21.5");
+  CHECK(mentions(complaint_of([&] { state_settings(newer, log); }),
+                 "prints NCCL 2.10.3, where 2.21.5 is stated"));
+  CHECK(mentions(complaint_of([] { parse_log_argument("log.txt@NCCL_ALG=Ring"); }),
+                 "Did you mean \"NCCL_ALGO\"?"));
+  CHECK(mentions(complaint_of([] { parse_log_argument("log.txt@NCCL_VERSION=new"); }),
+                 "says nothing"));
+  CHECK(mentions(complaint_of([] { parse_log_argument("log.txt@NCCL_ALGO="); }), "says nothing"));
 }

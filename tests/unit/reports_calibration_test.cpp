@@ -57,10 +57,11 @@ CalibrationReport report() {
                            .high = 0.95}};
   // 8, 11 and 20 % of one shape, 13 and 14 % of the other; 99 % below 1 KiB count for nothing.
   report.shapes_left_out = {
-      {{1, 8},
-       {row(0, {1, 8}, 512_B, 100, 1, 199), row(0, {1, 8}, 1_KiB, 100, 1, 108),
-        row(0, {1, 8}, 4_KiB, 100, 1, 89), row(0, {1, 8}, 64_KiB, 100, 1, 120)}},
-      {{2, 4}, {row(1, {2, 4}, 1_MiB, 100, 1, 113), row(1, {2, 4}, 2_MiB, 100, 1, 114)}}};
+      {.shape = {1, 8},
+       .residuals = {row(0, {1, 8}, 512_B, 100, 1, 199), row(0, {1, 8}, 1_KiB, 100, 1, 108),
+                     row(0, {1, 8}, 4_KiB, 100, 1, 89), row(0, {1, 8}, 64_KiB, 100, 1, 120)}},
+      {.shape = {2, 4},
+       .residuals = {row(1, {2, 4}, 1_MiB, 100, 1, 113), row(1, {2, 4}, 2_MiB, 100, 1, 114)}}};
   return report;
 }
 

@@ -234,3 +234,29 @@ TEST_CASE("calibrated band: job shapes outside what was measured are named, node
   CHECK(beyond_calibration(calibration, 2, 8) ==
         "2 nodes lie beyond the calibrated range (4 nodes)");
 }
+
+TEST_CASE("calibrated band: published logs leave open what machines of a kind differ by") {
+  Calibration calibration;
+  calibration.published = true;
+  calibration.shapes = {log_of(1, 8)};
+  const double two = std::sqrt(2.0);  // the machine measured and the one asked about
+  check_band(calibration, 1, 8, 8_B, root(kNoise, 0.26 * two));
+  check_band(calibration, 1, 8, 256_KiB, root(kNoise, 0.17 * two));
+  check_band(calibration, 1, 8, 1024_MiB, root(kNoise, 0.13 * two));
+  calibration.shapes.push_back(log_of(1, 8));
+  check_band(calibration, 1, 8, 8_B, root(kNoise, 0.26 * std::sqrt(1.5)));
+  calibration.repeatability = {
+      .small = 0.5, .middle = 0.5, .large = 0.5};  // wider apart than machines usually are
+  check_band(calibration, 1, 8, 8_B, root(kNoise, 0.5));
+  calibration = {.published = true};
+  calibration.shapes = {log_of(2, 8)};
+  check_band(calibration, 2, 8, 256_KiB, root(kNoise, 0.21 * two));
+  check_band(calibration, 2, 8, 1024_MiB, root(kNoise, 0.27 * two));
+}
+
+TEST_CASE("calibration: more than eight times the nodes measured are far beyond") {
+  Calibration calibration;
+  calibration.shapes = {log_of(1, 8), log_of(2, 8)};
+  CHECK_FALSE(is_far_beyond(calibration, 16));
+  CHECK(is_far_beyond(calibration, 17));
+}

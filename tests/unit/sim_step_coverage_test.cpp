@@ -93,23 +93,23 @@ Hits after_runs(const Times& steps, std::size_t known, std::size_t ahead) {
   return hits;
 }
 
-struct Recording {
+struct RunOfSteps {
   std::string name;
   Times steps;
 };
 
 /// Of rank 0: the others of its job wait for the same steps.
-std::vector<Recording> lab_recordings() {
+std::vector<RunOfSteps> lab_recordings() {
   std::ifstream table(files::fixture_file("../lab/measured/step_times.csv"));
   std::string line;
   std::getline(table, line);
-  std::vector<Recording> recordings;
+  std::vector<RunOfSteps> recordings;
   while (std::getline(table, line)) {
     std::string model, batch, world, rank;
     std::istringstream row(line);
     for (std::string* cell : {&model, &batch, &world, &rank}) std::getline(row, *cell, ',');
     if (rank != "0") continue;
-    Recording& one = recordings.emplace_back();
+    RunOfSteps& one = recordings.emplace_back();
     one.name = fmt::format("{}, batch {}, {} ranks", model, batch, world);
     for (double us = 0; row >> us;) one.steps.push_back(Duration::microseconds(us));
   }
@@ -155,10 +155,10 @@ TEST_CASE("step spread: left out in turn, open traces") {
 }
 
 TEST_CASE("step spread: left out in turn, real trainings") {
-  const std::vector<Recording> recordings = lab_recordings();
+  const std::vector<RunOfSteps> recordings = lab_recordings();
   REQUIRE(recordings.size() >= 20);
   Hits pooled;
-  for (const Recording& recording : recordings) {
+  for (const RunOfSteps& recording : recordings) {
     CHECK_MESSAGE(recording.steps.size() >= 30, recording.name);
     pooled.add(each_left_out(recording.steps));
   }
@@ -169,12 +169,12 @@ TEST_CASE("step spread: left out in turn, real trainings") {
 }
 
 TEST_CASE("step spread: left out, known are those just before, real trainings") {
-  const std::vector<Recording> recordings = lab_recordings();
+  const std::vector<RunOfSteps> recordings = lab_recordings();
   std::string report = kHead;
   for (const std::size_t known : {2U, 3U, 5U, 8U, 12U, 20U}) {
     Hits next;
     Hits tenth;
-    for (const Recording& recording : recordings) {
+    for (const RunOfSteps& recording : recordings) {
       next.add(after_runs(recording.steps, known, 1));
       tenth.add(after_runs(recording.steps, known, 10));
     }

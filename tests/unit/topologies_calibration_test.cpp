@@ -105,9 +105,15 @@ TEST_CASE("calibration of a cluster file: what is written is read again, to the 
   newer.nccl = NcclVersion{2, 21, 5};
   written.correction = {{older, 1.0 / 3, -0.5}, {newer, -2.0 / 7, 0.25}};
 
+  written.shapes[1].left_out_error = 0.125;
+  written.published = true;
+
   const std::string text =
       calibrated_cluster_file("node:2 gpu:2xA100 nvswitch:300GBps nic:1x100Gbps:ib", written);
   const Calibration read = *parse_cluster(text, "lab.json").calibration;
+  CHECK(read.published);
+  CHECK_FALSE(read.shapes[0].left_out_error);
+  CHECK(read.shapes[1].left_out_error == 0.125);
   CHECK(of_several_releases(read));
   CHECK(read.constants.per_channel_start_us == written.constants.per_channel_start_us);
   CHECK(read.constants.ring_ends == written.constants.ring_ends);

@@ -23,6 +23,7 @@ constexpr std::string_view kOneRank = "one rank of a training";
 constexpr double kHeaviest = 1e6;  // of a logarithm over its covariance
 constexpr std::size_t kMostLogs = 10'000;
 constexpr std::size_t kMostPoints = 100'000;
+constexpr double kMostErrorPercent = 1e6;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
 double read_constant(const Cursor& cursor, const CostConstant& constant) {
@@ -104,8 +105,9 @@ void write_version(JsonWriter& json, const std::optional<NcclVersion>& nccl) {
 }
 
 CalibratedShape read_log(const Cursor& cursor) {
-  const Object fields = cursor.object({"source", "nodes", "gpus_per_node", "nccl", "timed_by",
-                                       "smallest_bytes", "largest_bytes", "fault"});
+  const Object fields =
+      cursor.object({"source", "nodes", "gpus_per_node", "nccl", "timed_by", "smallest_bytes",
+                     "largest_bytes", "fault", "left_out_error_percent"});
   CalibratedShape out;
   out.nccl = read_version(fields);
   out.source = fields.required("source").string();
@@ -114,6 +116,8 @@ CalibratedShape read_log(const Cursor& cursor) {
                        ? TimedBy::joined_ranks
                        : TimedBy::one_rank;
   if (const auto fault = fields.optional("fault")) out.fault = fault->string();
+  if (const auto error = fields.optional("left_out_error_percent"))
+    out.left_out_error = error->number(0, kMostErrorPercent) / 100;
   out.nodes = static_cast<int>(fields.required("nodes").integer(1, kMostNodes));
   out.gpus_per_node =
       static_cast<int>(fields.required("gpus_per_node").integer(1, kMostGpusPerNode));
@@ -201,6 +205,7 @@ void write_log(JsonWriter& json, const CalibratedShape& log) {
   json.key("smallest_bytes").integer(log.smallest.count());
   json.key("largest_bytes").integer(log.largest.count());
   if (!log.fault.empty()) json.key("fault").string(log.fault);
+  if (log.left_out_error) json.key("left_out_error_percent").ratio(100 * *log.left_out_error);
   json.end_object();
 }
 
@@ -233,9 +238,10 @@ void write_shape(JsonWriter& json, std::span<const CorrectionPoint> points) {
 }  // namespace
 
 Calibration read_calibration(const Cursor& cursor) {
-  const Object fields = cursor.object(
-      {"constants", "selection", "residual_deviation", "repeatability", "logs", "correction"});
+  const Object fields = cursor.object({"published", "constants", "selection", "residual_deviation",
+                                       "repeatability", "logs", "correction"});
   Calibration out;
+  if (const auto published = fields.optional("published")) out.published = published->boolean();
   if (const auto correction = fields.optional("correction"))
     for (const Cursor& shape : correction->array()) read_correction(shape, out.correction);
   if (const auto logs = fields.optional("logs")) {
@@ -257,6 +263,7 @@ Calibration read_calibration(const Cursor& cursor) {
 
 void write_calibration(JsonWriter& json, const Calibration& calibration) {
   json.begin_object();
+  if (calibration.published) json.key("published").boolean(true);
   write_constants(json, calibration.constants);
   json.key("selection").begin_object(Layout::line);
   json.key("tree_factor").number(calibration.selection.tree_factor);

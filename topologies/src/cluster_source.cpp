@@ -82,8 +82,18 @@ ClusterDescription describe_text(std::string_view text, const std::string& file,
   return description;
 }
 
+/// "p4d:spec": as specified, whatever a calibration in the file says.
+constexpr std::string_view kSpecification = ":spec";
+
 ClusterDescription describe_named(const std::string& name, std::string_view words,
                                   std::string* json) {
+  if (name.ends_with(kSpecification)) {
+    ClusterDescription description =
+        describe_named(name.substr(0, name.size() - kSpecification.size()), words, json);
+    description.name += kSpecification;
+    description.calibration.reset();
+    return description;
+  }
   if (const EmbeddedFile* file = find_bundled(name)) {
     return describe_text(file->text, std::string(file->name), words, json);
   }
@@ -127,7 +137,9 @@ ClusterDescription describe_request(const ClusterRequest& request, std::string* 
 bool is_cluster(const std::string& text) {
   std::error_code error;
   const std::string first = split_first(text).first;
-  for (const std::string& name : {text, first, first.substr(0, first.rfind('@'))}) {
+  const std::string unsized_name = first.substr(0, first.rfind('@'));
+  for (const std::string& name :
+       {text, first, unsized_name, unsized_name.substr(0, unsized_name.rfind(kSpecification))}) {
     if (find_bundled(name) != nullptr) return true;
     if (!std::filesystem::is_regular_file(name, error)) continue;
     try {

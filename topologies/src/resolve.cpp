@@ -147,6 +147,15 @@ std::shared_ptr<const LinkLoads> loads_of(Topology topology) {
       link_loads(build_fabric(topology), topology.cluster.gpus_per_node));
 }
 
+/// Published logs of several nodes say nothing of one, nor the reverse: the specification is the better guess there. Whoever
+/// calibrates a cluster of their own is told so instead.
+bool speaks_of(const Calibration& calibration, int nodes) {
+  return !calibration.published ||
+         std::ranges::any_of(calibration.shapes, [&](const CalibratedShape& shape) {
+           return (shape.nodes > 1) == (nodes > 1);
+         });
+}
+
 }  // namespace
 
 Topology resolve(ClusterDescription description) {
@@ -162,7 +171,7 @@ Topology resolve(ClusterDescription description) {
   cluster.network = description.network;
   cluster.verified = std::count(description.verified_nodes.begin(),
                                 description.verified_nodes.end(), cluster.nodes) > 0;
-  if (description.calibration) {
+  if (description.calibration && speaks_of(*description.calibration, cluster.nodes)) {
     cluster.calibration = std::make_shared<const Calibration>(*description.calibration);
     cluster.verified = cluster.verified ||
                        is_calibrated_at(*cluster.calibration, cluster.nodes, cluster.gpus_per_node);

@@ -84,11 +84,16 @@ MeasuredLog parse_nccl_tests_log(std::string_view text, const std::string& file,
 MeasuredLog read_nccl_tests_log(const std::filesystem::path& path,
                                 std::optional<JobShape> stated = std::nullopt);
 
-/// LOG or LOG@NODESxGPUS as typed; a file whose very name ends so is taken as it is.
+/// LOG, LOG@NODESxGPUS or LOG@NODESxGPUS,NCCL_ALGO=Ring,NCCL_VERSION=2.10.3 as typed: what the log does not print. A file
+/// whose very name ends so is taken as it is.
 struct LogArgument {
   std::filesystem::path path;
   std::optional<JobShape> stated;
+  std::vector<std::pair<std::string, std::string>> settings;
 };
+/// Throws InputError.
 LogArgument parse_log_argument(std::string_view text);
+/// Adds the settings stated to those printed. Throws InputError where the two contradict each other.
+void state_settings(const LogArgument& argument, MeasuredLog& log);
 
 }  // namespace ddpsim

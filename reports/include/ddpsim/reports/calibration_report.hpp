@@ -15,7 +15,7 @@ struct CalibrationReport {
   std::vector<std::string> read;  ///< what was recognised, a sentence each
   std::vector<std::string> warnings;
   Fit fit;
-  std::vector<ShapeLeftOut> shapes_left_out;  ///< each predicted from the others
+  std::vector<ShapeLeftOut> shapes_left_out;  ///< each predicted without its logs
 };
 
 std::string calibration_report_text(const CalibrationReport& report, const TerminalStyle& style);

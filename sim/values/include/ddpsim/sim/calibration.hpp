@@ -43,6 +43,9 @@ struct CalibratedShape {
   std::string fault;                ///< why it is distrusted, where it was fitted all the same
   std::optional<NcclVersion> nccl;  ///< with which it was fitted: printed in the log, or stated
   TimedBy timed_by = TimedBy::all_reduce_perf;
+  /// Median of |predicted / measured - 1| from 1 KiB on where logs of this job shape are left out: by the others, by the
+  /// specification where there are none.
+  std::optional<double> left_out_error{};
 };
 
 /// Classes of message sizes: where latency ends to decide, and where the wire begins to. Between the
@@ -75,6 +78,7 @@ struct Calibration {
   SizeSpread
       repeatability;  ///< of measurements of one shape: in and out of place, and from log to log
   std::vector<CalibratedShape> shapes;  ///< at least one
+  bool published = false;               ///< logs that others took on machines of the same kind
 };
 
 }  // namespace ddpsim

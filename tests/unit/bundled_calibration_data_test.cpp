@@ -1,0 +1,133 @@
+// The bundled clusters that come calibrated, against the published logs they rest on, and their specifications against
+// the same: what each would say without its log.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data_files.hpp"
+#include "ddpsim/calibrate/measured_log.hpp"
+#include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/nccl.hpp"
+#include "ddpsim/sim/quantile.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "uncertainty.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+struct Cited {
+  std::string cluster;
+  std::string log;  ///< in data/nccl-tests, or beside it
+  JobShape shape;
+  std::string nccl;
+  bool rings = false;
+};
+
+const std::vector<Cited> kCited{
+    {"8xpcie", "nccl-tests/a100-pcie-n1g8", {1, 8}, "2.12.10"},
+    {"a3-mega", "nccl-tests/gcp-a3mega-n2g8", {2, 8}, "2.21.5"},
+    {"abci-a100", "nccl-tests/abci-a100-n1g8", {1, 8}, "2.8.4"},
+    {"abci-a100", "nccl-tests/abci-a100-n2g8", {2, 8}, "2.8.4"},
+    {"abci-v100", "nccl-tests/abci-v100-n1g4", {1, 4}, "2.8.4"},
+    {"abci-v100", "nccl-tests/abci-v100-n2g4", {2, 4}, "2.8.4"},
+    {"abci-v100", "nccl-tests/abci-v100-n8g4", {8, 4}, "2.8.4"},
+    {"alps-gh200", "nccl-tests/alps-gh200-n1g4", {1, 4}, "2.23.4"},
+    {"alps-gh200", "nccl-tests/alps-gh200-n2g4", {2, 4}, "2.23.4"},
+    {"alps-gh200", "nccl-tests/alps-gh200-n8g4", {8, 4}, "2.23.4"},
+    {"alps-gh200", "nccl-tests/alps-gh200-n32g4", {32, 4}, "2.23.4"},
+    {"alps-gh200", "nccl-tests/alps-gh200-n128g4", {128, 4}, "2.23.4"},
+    {"b200", "nccl-tests-more/mit-b200-n1g8-a", {1, 8}, "2.29.2"},
+    {"b200", "nccl-tests-more/mit-b200-n1g8-b", {1, 8}, "2.29.2"},
+    {"b200", "nccl-tests-more/mit-b200-n1g8-ubuntu", {1, 8}, "2.29.2"},
+    {"b200", "nccl-tests/lambda-b200-n2g8", {2, 8}, "2.26.2"},
+    {"dgxa100", "nccl-tests/dgxa100-ib-n2g8", {2, 8}, "2.10.3", true},
+    {"dgxh100", "nccl-tests/dgxh100-n1g8", {1, 8}, "2.21.5"},
+    {"p3dn", "nccl-tests/p3dn-efa-n2g8", {2, 8}, "2.6.4"},
+    {"p3dn", "nccl-tests/p3dn-efa-n2g1", {2, 1}, "2.6.4"},
+    {"p4d", "nccl-tests/p4d-efa-n2g8", {2, 8}, "2.9.9"},
+    {"p4de", "nccl-tests/p4d-efa-n2g8", {2, 8}, "2.9.9"},
+    {"p5", "nccl-tests/p5-efa-n2g8", {2, 8}, "2.21.5"},
+    {"polaris-a100", "nccl-tests/polaris-a100-n2g4-nccl221", {2, 4}, "2.21.5"},
+    {"polaris-a100", "nccl-tests/polaris-a100-n8g4-nccl218", {8, 4}, "2.18.3"},
+    {"polaris-a100", "nccl-tests/polaris-a100-n540g4-nccl221", {540, 4}, "2.21.5"},
+};
+
+/// How a cluster predicts a log, from 1 KiB on.
+struct Met {
+  double error = 0;  ///< median of |predicted / measured - 1|
+  int held = 0;      ///< measured times within the interval
+  int sizes = 0;
+  double share() const { return static_cast<double>(held) / sizes; }
+};
+
+Met predicted(const std::string& name, const Cited& cited, const MeasuredLog& log) {
+  const Cluster cluster = load_cluster_at(name, cited.shape.nodes, cited.shape.gpus_per_node);
+  CollectiveTuning tuning{.nccl = *parse_nccl_version(cited.nccl)};
+  if (cited.rings) tuning.algorithms = Algorithm::ring;
+  Met met;
+  std::vector<double> errors;
+  for (const MeasuredPoint& point : log.points) {
+    if (point.size.count() < 1024 || !(point.time_us > 0) || point.wrong > 0) continue;
+    const auto choice = select_algorithm(CollectiveKind::all_reduce, point.size, cluster, tuning);
+    const double us = cost(CollectiveKind::all_reduce, choice, point.size, cluster).microseconds();
+    const Band band = duration_band(cluster, point.size);
+    errors.push_back(std::abs(us / point.time_us - 1));
+    met.held += point.time_us >= us * band.faster && point.time_us <= us * band.slower ? 1 : 0;
+    ++met.sizes;
+  }
+  met.error = median(errors);
+  return met;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "bundled clusters: each meets the published log it rests on, its specification beside it") {
+  if (!std::filesystem::exists(files::shared_file("data/nccl-tests-more"))) {
+    MESSAGE("skipped: the measured logs are not here");
+    return;
+  }
+  std::string table;
+  Met without;
+  for (const Cited& cited : kCited) {
+    CAPTURE(cited.log);
+    const MeasuredLog log =
+        read_nccl_tests_log(files::shared_file("data/" + cited.log + ".txt"), cited.shape);
+    const Met calibrated = predicted(cited.cluster, cited, log);
+    const Met specified = predicted(cited.cluster + ":spec", cited, log);
+    table += fmt::format(
+        "{:<12} {:<44} calibrated {:5.1f} % held {:3.0f} %   specified {:5.1f} % held {:3.0f} %\n",
+        cited.cluster, cited.log, 100 * calibrated.error, 100 * calibrated.share(),
+        100 * specified.error, 100 * specified.share());
+    without.held += specified.held;
+    without.sizes += specified.sizes;
+    CHECK(calibrated.error < 0.05);
+    CHECK(calibrated.share() >= 0.75);
+  }
+  MESSAGE(
+      "median error and intervals, from 1 KiB\n"
+      << table
+      << fmt::format("specifications held {:.0f} % of {}", 100 * without.share(), without.sizes));
+  CHECK(without.share() >= 0.75);
+}
+
+TEST_CASE("bundled clusters: published logs of several nodes say nothing of one") {
+  CHECK(load_cluster_at("p4d", 2, 8).calibration != nullptr);
+  CHECK(load_cluster_at("p4d", 1, 8).calibration == nullptr);
+  CHECK(load_cluster_at("dgxh100", 1, 8).calibration != nullptr);
+  CHECK(load_cluster_at("dgxh100", 2, 8).calibration == nullptr);
+  CHECK(load_cluster_at("p4d:spec", 2, 8).calibration == nullptr);
+}
+
+TEST_CASE("bundled clusters: a grade no better than B, and C beyond the nodes measured") {
+  CHECK(grade_of(load_cluster_at("p4d", 2, 8), true) == Grade::b);
+  CHECK(grade_of(load_cluster_at("p4d", 4, 8), true) == Grade::c);
+  CHECK(grade_of(load_cluster_at("alps-gh200", 64, 4), true) == Grade::b);
+  CHECK(grade_of(load_cluster_at("alps-gh200", 256, 4), true) == Grade::c);
+}
