@@ -6,6 +6,8 @@
 //               T = launch + start + waves * wave latency + first wave + (1 + 1/g) S / (B * share)
 //             A wave is one chunk for every channel and head. NCCL's chunk grows from 16 to 128 KiB
 //             (64 KiB between nodes) with the size: a smooth 2/3 power stands for its four steps.
+//             An all-gather sends each rank's S/g up and S down to every rank, a reduce-scatter S up and S/g
+//             down: S through the busier direction, S / (B * share). No log here shows either.
 //   NVLSTree  the same, while chunks travel a double binary tree between the nodes:
 //               + 2 log2(N) * (network latency + half a wave through the NICs), and
 //             the slower of the switch and the tree's traffic through the NICs.
@@ -26,15 +28,16 @@
 namespace ddpsim {
 namespace {
 
-double switch_rate(const Cluster& cluster) {
-  return cluster.intra.per_gpu.bytes_per_second() * constants_of(cluster).nvls_share /
-         (1 + 1.0 / cluster.gpus_per_node);
+double switch_rate(CollectiveKind kind, const Cluster& cluster) {
+  const double own = kind == CollectiveKind::all_reduce ? 1.0 / cluster.gpus_per_node : 0;
+  return cluster.intra.per_gpu.bytes_per_second() * constants_of(cluster).nvls_share / (1 + own);
 }
 
 }  // namespace
 
-PipelineTerms nvls_all_reduce(const CollectiveChoice& choice, double size, const Cluster& cluster) {
-  const Path path = path_of(choice, cluster);
+PipelineTerms nvls_terms(CollectiveKind kind, const CollectiveChoice& choice, double size,
+                         const Cluster& cluster) {
+  const Path path = path_of(kind, choice, cluster);
   const PathConstants constants = constants_of(cluster);
   const bool several = cluster.nodes > 1;
   const double streams = static_cast<double>(choice.channels) * cluster.gpus_per_node;
@@ -42,7 +45,7 @@ PipelineTerms nvls_all_reduce(const CollectiveChoice& choice, double size, const
   const double steps = 16 * std::cbrt(std::pow(size / (4 * streams * 128 * kKiB), 2));
   const double waves = std::max({1.0, steps, size / largest});
   const double wave = size / waves;
-  const double rate = switch_rate(cluster);
+  const double rate = switch_rate(kind, cluster);
   PipelineTerms terms;
   terms.start_us = constants.launch_us + constants.nvls_start_us;
   terms.local_hop_us = constants.nvls_wave_us;
@@ -63,7 +66,7 @@ PipelineTerms nvls_all_reduce(const CollectiveChoice& choice, double size, const
 
 PipelineTerms collnet_all_reduce(const CollectiveChoice& choice, double size,
                                  const Cluster& cluster) {
-  const Path path = path_of(choice, cluster);
+  const Path path = path_of(CollectiveKind::all_reduce, choice, cluster);
   const int peers = cluster.gpus_per_node - 1;
   const bool direct = choice.algorithm == Algorithm::collnet_direct;
   const int local_hops = 2 * (direct ? std::min(peers, 1) : peers);

@@ -5,7 +5,9 @@
 
 namespace ddpsim {
 
-PipelineTerms nvls_all_reduce(const CollectiveChoice& choice, double size, const Cluster& cluster);
+/// All-reduces; on one node all-gathers and reduce-scatters too.
+PipelineTerms nvls_terms(CollectiveKind kind, const CollectiveChoice& choice, double size,
+                         const Cluster& cluster);
 PipelineTerms collnet_all_reduce(const CollectiveChoice& choice, double size,
                                  const Cluster& cluster);
 

@@ -7,6 +7,8 @@
 //   NVLSTree  2.17 - 2.20  h * b (e from three nodes) * .70 N / (2(N - 1)), linear in the nodes
 //             2.21 - 2.27  h * min(b, e; e/2 from three nodes) * 5/6, 2 log2(N) network steps
 //             since 2.28   as NVLS, 2 e with two nodes, capped per head
+//   NVLS of all-gathers and reduce-scatters on one node, since 2.18: as above until 2.22, without the 5/6 until 2.27,
+//             since 2.28 h * b * efficiency * (h - 1)/h * (g - 1)/g
 //   CollNet   half of the bus; direct shares its heads: / (1 + (g/h - 1)/2), on sm_90 x .85
 // Source: NCCL's graph/tuning.cc, 2.21 to 2.30; earlier rows as copies of it in public simulators
 // have them. No log here prints NCCL's own table to check them by.
@@ -27,7 +29,9 @@ float nvls_efficiency(std::size_t generation) {
   return generation < 2 ? 0.0f : generation == 2 ? .85f : .74f;
 }
 
-float nvls_bandwidth(Algorithm algorithm, const Cluster& cluster, const NcclTuning& table) {
+float nvls_bandwidth(CollectiveKind kind, Algorithm algorithm, const Cluster& cluster,
+                     const NcclTuning& table) {
+  const bool reduces = kind == CollectiveKind::all_reduce;
   const SearchGraph& heads = cluster.nvls;
   const bool tree = algorithm == Algorithm::nvls_tree;
   const auto count = static_cast<float>(heads.channels);
@@ -41,12 +45,16 @@ float nvls_bandwidth(Algorithm algorithm, const Cluster& cluster, const NcclTuni
     const std::size_t row = generation_row(cluster, table);
     const double cap = table.nvls_tree[row][nodes_column(cluster)];
     const float limit = tree ? static_cast<float>(cap) : std::numeric_limits<float>::max();
-    const float inside = intra * nvls_efficiency(row) * (count - 1) / count * 2.0f;
+    const auto gpus = static_cast<float>(cluster.gpus_per_node);
+    const float directions = reduces ? 2.0f : (gpus - 1) / gpus;
+    const float inside = intra * nvls_efficiency(row) * (count - 1) / count * directions;
     const float between = inter * (tree && cluster.nodes <= 2 ? 2.0f : 1.0f);
     const auto ranks = static_cast<float>(cluster.ranks());
-    return count * std::min({inside, between, limit}) * (ranks / (2 * (ranks - 1)));
+    const float bus = count * std::min({inside, between, limit});
+    return reduces ? bus * (ranks / (2 * (ranks - 1))) : bus;
   }
   constexpr float kShare = 5.0f / 6.0f;
+  if (!reduces && table.version >= NcclVersion{2, 23, 0}) return count * std::min(intra, inter);
   if (!tree) return count * std::min(intra, inter) * kShare;
   const bool several = cluster.nodes > 2;
   if (table.nvls == NvlsEra::v2_17) {
@@ -104,11 +112,12 @@ float collnet_latency(Algorithm algorithm, Protocol protocol, const Cluster& clu
 
 }  // namespace
 
-TuningEntry in_switch_entry(Algorithm algorithm, Protocol protocol, const Cluster& cluster,
-                            const NcclTuning& table) {
+TuningEntry in_switch_entry(CollectiveKind kind, Algorithm algorithm, Protocol protocol,
+                            const Cluster& cluster, const NcclTuning& table) {
   if (algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree) {
     if (protocol != Protocol::simple) return {};
-    return {nvls_latency(algorithm, cluster, table), nvls_bandwidth(algorithm, cluster, table)};
+    return {nvls_latency(algorithm, cluster, table),
+            nvls_bandwidth(kind, algorithm, cluster, table)};
   }
   return {collnet_latency(algorithm, protocol, cluster, table),
           collnet_bandwidth(algorithm, protocol, cluster, table)};
@@ -118,11 +127,14 @@ bool algorithm_exists(CollectiveKind kind, Algorithm algorithm, const Cluster& c
                       const CollectiveTuning& tuning, const NcclTuning& table) {
   constexpr int kMostDirectPeers = 8;
   if (algorithm == Algorithm::ring) return true;
-  if (kind == CollectiveKind::broadcast) return false;
+  const int phases = ring_phases(kind);
+  if (phases == 0) return false;
   const bool several = cluster.nodes > 1;
   const bool collnet = several && tuning.collnet && cluster.network.collnet;
   const bool nvls = tuning.nvls && table.nvls != NvlsEra::none && cluster.nvls_channels > 0 &&
                     cluster.gpus_per_node > 2;
+  if (phases == 1)
+    return algorithm == Algorithm::nvls && nvls && !several && tuning.nccl >= NcclVersion{2, 18, 0};
   switch (algorithm) {
     case Algorithm::collnet_direct:
       return collnet && !table.one_collnet && cluster.intra.kind == IntraKind::nvswitch &&

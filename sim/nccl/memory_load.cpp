@@ -9,7 +9,7 @@ double memory_load(CollectiveKind kind, Bytes bytes, Duration transfer, const Cl
   const double bandwidth = cluster.gpu.memory_bandwidth.bytes_per_second();
   if (ranks <= 1 || transfer <= Duration() || bandwidth <= 0) return 0;
   constexpr double kAccessesPerByte = 3;
-  const double passing = kind == CollectiveKind::all_reduce ? 2 * (ranks - 1) / ranks : 1;
+  const double passing = ring_steps(kind, cluster.ranks()) / ranks;
   const double traffic = kAccessesPerByte * passing * static_cast<double>(bytes.count());
   return std::min(1.0, traffic / transfer.seconds() / bandwidth);
 }

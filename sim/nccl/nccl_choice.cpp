@@ -15,6 +15,35 @@ bool bends_like_tree(Algorithm algorithm, const Cluster& cluster, const NcclTuni
          cluster.gpu.compute_capability >= 100 && cluster.cpu != CpuVendor::arm;
 }
 
+/// Channels between two ranks: of what all pairs have the least, as a power of two. NVSwitch gives a pair all links of its
+/// GPUs, and with them every channel; elsewhere some pair has no NVLink and, as NICs do, counts two
+/// (NCCL_NCHANNELS_PER_NET_PEER).
+int pair_channels(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning) {
+  const bool switched = cluster.nodes == 1 && cluster.intra.kind == IntraKind::nvswitch;
+  int most = switched ? communicator_channels(cluster, tuning)
+                      : std::min(2, communicator_channels(cluster, tuning));
+  while ((most & (most - 1)) != 0) ++most;
+  // Half of NCCL_P2P_NET_CHUNKSIZE between nodes, an eighth of NCCL_P2P_NVL_CHUNKSIZE inside.
+  constexpr std::int64_t kLeastPart = 64 * 1024;
+  const std::int64_t parts = (size.count() + kLeastPart - 1) / kLeastPart;
+  return static_cast<int>(std::clamp<std::int64_t>(parts, 1, most));
+}
+
+/// No table: a pair sends LL up to a threshold, Simple beyond. Source: addP2pToPlan of NCCL's enqueue.cc
+/// (NCCL_P2P_LL_THRESHOLD) and ncclTopoGetNchannels of graph/paths.cc.
+CollectiveChoice select_send_recv(Bytes size, const Cluster& cluster,
+                                  const CollectiveTuning& tuning) {
+  constexpr Bytes kLl{16'384};
+  constexpr NcclVersion kFirstLl{2, 13, 0};  // where addP2pToPlan began
+  const bool ll = tuning.nccl >= kFirstLl && size <= kLl;
+  return {.algorithm = Algorithm::ring,
+          .protocol = ll ? Protocol::ll : Protocol::simple,
+          .channels = pair_channels(size, cluster, tuning),
+          .nccl_estimate = {},
+          .buffer = tuning.buffer,
+          .nccl = tuning.nccl};
+}
+
 }  // namespace
 
 int communicator_channels(const Cluster& cluster, const CollectiveTuning& tuning) {
@@ -92,6 +121,7 @@ CollectiveChoice select_algorithm(CollectiveKind kind, Bytes size, const Cluster
   best.buffer = tuning.buffer;
   best.nccl = tuning.nccl;
   if (cluster.ranks() <= 1) return best;
+  if (kind == CollectiveKind::send_recv) return select_send_recv(size, cluster, tuning);
   if (selects_by_thresholds(tuning.nccl)) return select_by_thresholds(kind, size, cluster, tuning);
   const TuningEntries entries = tuning_entries(kind, cluster, tuning);
   const float tree_factor = cluster.calibration && cluster.nodes > 1

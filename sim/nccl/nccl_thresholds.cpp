@@ -24,8 +24,8 @@ struct LlPlan {
 
 LlPlan ll_plan(bool tree, CollectiveKind kind, Bytes size, const Cluster& cluster,
                std::int64_t channels) {
-  const bool ring_all_reduce = kind == CollectiveKind::all_reduce && !tree;
-  const std::int64_t chunks = ring_all_reduce ? cluster.ranks() : 1;
+  const bool in_parts = ring_phases(kind) > 0 && !tree;
+  const std::int64_t chunks = in_parts ? cluster.ranks() : 1;
   const std::int64_t bytes = std::max<std::int64_t>(0, size.count());
   std::int64_t threads = kLeastLlThreads;
   while (threads < kMostThreads && divide_up(bytes, threads * chunks) > kLlBytesPerThread)

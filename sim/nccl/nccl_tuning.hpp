@@ -103,8 +103,8 @@ bool algorithm_exists(CollectiveKind kind, Algorithm algorithm, const Cluster& c
 
 /// Rows of the algorithms that reduce inside switches: a latency in microseconds and an algorithm
 /// bandwidth in GB/s, 0 for protocols they do not run with.
-TuningEntry in_switch_entry(Algorithm algorithm, Protocol protocol, const Cluster& cluster,
-                            const NcclTuning& table);
+TuningEntry in_switch_entry(CollectiveKind kind, Algorithm algorithm, Protocol protocol,
+                            const Cluster& cluster, const NcclTuning& table);
 
 /// Row of the generation tables: Volta, Ampere, Hopper, Blackwell.
 std::size_t generation_row(const Cluster& cluster, const NcclTuning& table);

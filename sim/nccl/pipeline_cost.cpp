@@ -10,14 +10,19 @@
 //                     Simple walks in loops of half a buffer per channel and rank; a loop cannot
 //                     end before its hops are walked, but the next one starts behind it. On each
 //                     network hop one message is stored before it goes on.
+//   reduce-scatter, all-gather
+//                     one of its two phases: n - 1 hops, N - 1 on the network; traffic = (n - 1)/n * S. What an all-reduce
+//                     takes beyond its start and its last copy, they take in halves.
 //   tree all-reduce   hops = 2(g - 1) + 2 log2(N); a GPU in the middle of the local chain passes S
 //                     up and S down, a NIC carries S/2 per tree edge and direction: 1 S with two
 //                     nodes, 3/2 with three, 2 from four on. Simple fills 2 chunks per hop, a NIC
 //                     with the half of them that its tree sends that way. A tree is a pipeline of
 //                     chunks: its terms add up (q = 1). Before NCCL 2.8 up comes before down, which
 //                     only single connections feel: each is busy in one of the two.
-//   ring broadcast    hops = n - 1, traffic = S, filled by a slice on every hop but the slowest, at the rate of the links it
-//                     passes; its terms add up too.
+//   broadcast, reduce hops = n - 1, N - 1 of them on the network (a ring that enters or leaves the root's node by another
+//                     GPU has one more), traffic = S, filled by a slice on every hop but the slowest, at the rate of the
+//                     links it passes; its terms add up too. A reduce is a broadcast the other way round.
+//   send-recv         one hop, S through one NIC where it leaves the node
 //   in the switch     in_switch_cost.cpp
 // rate = the slowest of the links inside a node, the NICs of a node and the thread blocks, after
 // the protocol's share of payload: LL 1/2, LL128 15/16, Simple 1.
@@ -66,11 +71,13 @@ PipelineTerms terms_of(const Path& path) {
   return {.start_us = path.start_us, .local_hop_us = path.local_us, .payload = path.payload};
 }
 
-PipelineTerms ring_all_reduce(const CollectiveChoice& choice, double size, const Cluster& cluster,
-                              Path path) {
+/// Every rank passes on n parts: all-reduce, reduce-scatter, all-gather.
+PipelineTerms ring_of_parts(CollectiveKind kind, const CollectiveChoice& choice, double size,
+                            const Cluster& cluster, Path path) {
   const double n = cluster.ranks();
-  const double network_hops = 2.0 * (cluster.nodes - 1);
-  const double local_hops = 2 * (n - 1) - network_hops;
+  const double hops = ring_steps(kind, cluster.ranks());
+  const double network_hops = ring_phases(kind) * (cluster.nodes - 1.0);
+  const double local_hops = hops - network_hops;
   const double share = size / (choice.channels * n);  // of one rank in one channel
   const double chunk = std::min(share, chunk_limit(choice, kSteps / 2));
   const bool simple = choice.protocol == Protocol::simple;
@@ -79,9 +86,8 @@ PipelineTerms ring_all_reduce(const CollectiveChoice& choice, double size, const
   PipelineTerms terms = terms_of(path);
   terms.latency_us = local_hops * path.local_us;
   const PathConstants constants = constants_of(cluster);
-  terms.transfer_us =
-      std::max(move_us(2 * (n - 1) / n * size, path.slowest()),
-               move_us((2 * (n - 1) + constants.ring_ends) / n * size, path.local_rate));
+  terms.transfer_us = std::max(move_us(hops / n * size, path.slowest()),
+                               move_us((hops + constants.ring_ends) / n * size, path.local_rate));
   if (simple) terms.loops = std::max(1.0, std::ceil(share / chunk_limit(choice, kSteps / 2)));
   if (cluster.nodes <= 1) return terms;
 
@@ -144,8 +150,9 @@ PipelineTerms tree_all_reduce(const CollectiveChoice& choice, double size, const
   return terms;
 }
 
-PipelineTerms ring_broadcast(const CollectiveChoice& choice, double size, const Cluster& cluster,
-                             Path path) {
+/// Broadcast and reduce.
+PipelineTerms ring_chain(const CollectiveChoice& choice, double size, const Cluster& cluster,
+                         Path path) {
   const int network_hops = cluster.nodes - 1;
   const int local_hops = cluster.ranks() - 1 - network_hops;
   const double slice = std::min(chunk_limit(choice, 1), size / choice.channels / 2);
@@ -163,9 +170,16 @@ PipelineTerms ring_broadcast(const CollectiveChoice& choice, double size, const 
   return terms;
 }
 
-}  // namespace
-
-namespace {
+PipelineTerms send_recv(const CollectiveChoice& choice, double size, const Cluster& cluster,
+                        Path path) {
+  const double slice = std::min(chunk_limit(choice, 1), size / choice.channels / 2);
+  path.network_rate = rate_of_messages(path, choice, slice, cluster);
+  PipelineTerms terms = terms_of(path);
+  if (cluster.nodes > 1) terms.network_hop_us = network_hop_us(choice, slice, cluster);
+  terms.latency_us = cluster.nodes > 1 ? terms.network_hop_us : path.local_us;
+  terms.transfer_us = move_us(size, path.slowest());
+  return terms;
+}
 
 PipelineTerms cost_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
                          const Cluster& cluster) {
@@ -173,7 +187,7 @@ PipelineTerms cost_terms(CollectiveKind kind, const CollectiveChoice& choice, By
   switch (choice.algorithm) {
     case Algorithm::nvls:
     case Algorithm::nvls_tree:
-      return nvls_all_reduce(choice, bytes, cluster);
+      return nvls_terms(kind, choice, bytes, cluster);
     case Algorithm::collnet_direct:
     case Algorithm::collnet_chain:
       return collnet_all_reduce(choice, bytes, cluster);
@@ -181,10 +195,11 @@ PipelineTerms cost_terms(CollectiveKind kind, const CollectiveChoice& choice, By
     case Algorithm::ring:
       break;
   }
-  const Path path = path_of(choice, cluster);
-  if (kind == CollectiveKind::broadcast) return ring_broadcast(choice, bytes, cluster, path);
-  if (choice.algorithm == Algorithm::ring) return ring_all_reduce(choice, bytes, cluster, path);
-  return tree_all_reduce(choice, bytes, cluster, path);
+  const Path path = path_of(kind, choice, cluster);
+  if (kind == CollectiveKind::send_recv) return send_recv(choice, bytes, cluster, path);
+  if (ring_phases(kind) == 0) return ring_chain(choice, bytes, cluster, path);
+  if (choice.algorithm == Algorithm::tree) return tree_all_reduce(choice, bytes, cluster, path);
+  return ring_of_parts(kind, choice, bytes, cluster, path);
 }
 
 /// Measurements tell how much longer an operation takes, not which of its parts.
@@ -199,6 +214,7 @@ void correct(PipelineTerms& terms, double factor) {
 PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
                              const Cluster& cluster) {
   PipelineTerms terms = cost_terms(kind, choice, size, cluster);
+  // The correction is of all-reduces; of the others the logs teach constants alone.
   if (cluster.calibration && kind == CollectiveKind::all_reduce) {
     correct(terms, std::exp(correction_at(*cluster.calibration,
                                           operating_point_of(choice, size, cluster))));

@@ -18,9 +18,10 @@ double nic_share(const Cluster& cluster, const PathConstants& constants) {
   return constants.nic_share * (lone ? constants.single_gpu_per_node : 1);
 }
 
-double network_rate(const Cluster& cluster, const PathConstants& constants) {
+double network_rate(CollectiveKind kind, const Cluster& cluster, const PathConstants& constants) {
   const Network& network = cluster.network;
-  return network.per_nic.bytes_per_second() * nic_share(cluster, constants) * network.nics_per_node;
+  const double nic = network.per_nic.bytes_per_second() * nic_share(cluster, constants);
+  return kind == CollectiveKind::send_recv ? nic : nic * network.nics_per_node;
 }
 
 /// Bytes per second of every hop, all channels together, that the busiest link still carries.
@@ -41,9 +42,12 @@ SecondsPerByte trunks_of(const SecondsPerByte& load) {
 
 /// No rate exceeds what the cluster's wires carry. A tree's hops carry one byte each of what a GPU in the chain and a
 /// NIC at a fork carry several times.
-void obey_wires(Path& path, const CollectiveChoice& choice, const Cluster& cluster) {
+void obey_wires(Path& path, CollectiveKind kind, const CollectiveChoice& choice,
+                const Cluster& cluster) {
   if (cluster.loads == nullptr) return;
-  const LinkLoad& ring = cluster.loads->of(ChannelShape::ring, choice.channels);
+  // All channels of a pair take the same way.
+  const int ways = kind == CollectiveKind::send_recv ? 1 : choice.channels;
+  const LinkLoad& ring = cluster.loads->of(ChannelShape::ring, ways);
   const LinkLoad& tree = cluster.loads->of(ChannelShape::tree, choice.channels);
   const auto obey = [&](double& rate, const SecondsPerByte& busy, double traffic) {
     rate = std::min(rate, traffic * wires_rate(busy, cluster) * path.payload);
@@ -62,7 +66,7 @@ void obey_wires(Path& path, const CollectiveChoice& choice, const Cluster& clust
 
 }  // namespace
 
-Path path_of(const CollectiveChoice& choice, const Cluster& cluster) {
+Path path_of(CollectiveKind kind, const CollectiveChoice& choice, const Cluster& cluster) {
   const PathConstants constants = constants_of(cluster);
   const std::size_t p = at(choice.protocol);
   double blocks = std::numeric_limits<double>::infinity();
@@ -81,12 +85,12 @@ Path path_of(const CollectiveChoice& choice, const Cluster& cluster) {
   if (cluster.nodes > 1) {
     const bool branches = choice.algorithm == Algorithm::tree && cluster.nodes > 2;
     const double wire =
-        std::min(network_rate(cluster, constants) * (branches ? constants.tree_share : 1),
+        std::min(network_rate(kind, cluster, constants) * (branches ? constants.tree_share : 1),
                  connections_rate(choice.channels, cluster));
     const double sent = choice.protocol == Protocol::ll ? blocks * constants.ll_share : blocks;
     path.network_rate = std::min(wire * path.payload, sent);
   }
-  obey_wires(path, choice, cluster);
+  obey_wires(path, kind, choice, cluster);
   return path;
 }
 

@@ -21,7 +21,7 @@ struct Path {
   double slowest() const { return local_rate < network_rate ? local_rate : network_rate; }
 };
 
-Path path_of(const CollectiveChoice& choice, const Cluster& cluster);
+Path path_of(CollectiveKind kind, const CollectiveChoice& choice, const Cluster& cluster);
 
 /// What the network carries in messages of so many bytes of data, over TCP connections that are busy
 /// for such a share of the operation.

@@ -1,13 +1,15 @@
 // NCCL's table: latency and bandwidth of every algorithm and protocol. Rings and trees are here, what switches reduce is
 // in in_switch_tuning.cpp.
 //
-// n ranks, N nodes, ring steps s = 2(n - 1) for an all-reduce and n for a broadcast, of which the
-// network carries 2(N - 1), or N for a broadcast.
+// n ranks, N nodes, ring steps s = 2(n - 1) for an all-reduce, n - 1 for an all-gather or a reduce-scatter and n for a
+// broadcast or a reduce, of which the network carries 2(N - 1), N - 1, or N.
 //   ring latency = base + (s - network steps) * local + network steps * network
 //   tree latency = base + 2 * ((ranks per node - 1) * local + log2(N) * network)
 //   ring bandwidth = bus * n / s,  tree bandwidth = bus / 2
 // where bus is channels * bandwidth per channel of the search, cut by what each protocol can do.
-// Broadcasts run on rings only. Source: NCCL's graph/tuning.cc, 2.7 to 2.30.
+// All but all-reduces run on rings, or in the switches of one node. PAT (one GPU a node, since 2.23) and CollNet's
+// all-gather and reduce-scatter, which need a plugin that has them, are left out. Source: NCCL's graph/tuning.cc, 2.7 to
+// 2.30.
 #include <algorithm>
 
 #include "nccl_thresholds.hpp"
@@ -18,10 +20,6 @@ namespace {
 
 const SearchGraph& graph_of(Algorithm algorithm, const Cluster& cluster) {
   return algorithm == Algorithm::ring ? cluster.ring : cluster.tree;
-}
-
-int ring_steps(CollectiveKind kind, int ranks) {
-  return kind == CollectiveKind::all_reduce ? 2 * (ranks - 1) : ranks;
 }
 
 float bus_bandwidth(Algorithm algorithm, const Cluster& cluster, const NcclTuning& table) {
@@ -37,7 +35,26 @@ float cut(double bandwidth, double limit) {
 
 /// Share of the bus that LL rings had before 2.21.
 double old_ring_ll_factor(CollectiveKind kind, const Cluster& cluster) {
-  return cluster.nodes > 1 || kind == CollectiveKind::all_reduce ? 1.0 / 4.0 : 1.0 / 3.0;
+  const bool reduces = kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce;
+  return cluster.nodes > 1 || reduces ? 1.0 / 4.0 : 1.0 / 3.0;
+}
+
+/// GB/s of a channel's LL128 before 2.10, by what it does with the data.
+double old_ring_ll128(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_reduce:
+      break;
+    case CollectiveKind::broadcast:
+    case CollectiveKind::send_recv:
+      return 18.8;
+    case CollectiveKind::reduce_scatter:
+      return 15.2;
+    case CollectiveKind::all_gather:
+      return 18.3;
+    case CollectiveKind::reduce:
+      return 12.0;
+  }
+  return 16.7;
 }
 
 float ring_bus(CollectiveKind kind, Protocol protocol, const Cluster& cluster,
@@ -60,9 +77,9 @@ float ring_bus(CollectiveKind kind, Protocol protocol, const Cluster& cluster,
     }
     case Protocol::ll128: {
       const bool lone = table.ring_ll128_single_rank && cluster.gpus_per_node < 2;
-      const double cap = kind != CollectiveKind::all_reduce && table.era != TuningEra::v2_10 ? 18.8
-                         : old                                                               ? 16.7
-                               : table.ring_ll128[row][column];
+      const bool by_kind =
+          old || (kind != CollectiveKind::all_reduce && table.era != TuningEra::v2_10);
+      const double cap = by_kind ? old_ring_ll128(kind) : table.ring_ll128[row][column];
       return cut(static_cast<double>(bus) * (lone ? 0.7 : 0.92), cap * channels);
     }
     case Protocol::simple:
@@ -149,14 +166,16 @@ float ring_latency(CollectiveKind kind, Protocol protocol, const Cluster& cluste
   const PairTable& local = local_latency(Algorithm::ring, cluster, table);
   const int steps = ring_steps(kind, cluster.ranks());
   const float base = table.base_latency[ring][p];
-  if (kind == CollectiveKind::broadcast) {
+  const int phases = ring_phases(kind);
+  if (phases == 0) {
     const PairTable& slowest = cluster.nodes == 1 ? local : table.network_latency;
     if (same_channels(cluster)) return base + slowest[ring][p];
     const bool chunked = protocol == Protocol::simple;
     return base + static_cast<float>(steps) * slowest[chunked ? tree : ring][p];
   }
-  const int loop = table.inter_steps_twice_nodes ? cluster.nodes : cluster.nodes - 1;
-  const int network_steps = cluster.nodes > 1 ? 2 * loop : 0;
+  const bool turns = table.inter_steps_twice_nodes && kind == CollectiveKind::all_reduce;
+  const int loop = turns ? cluster.nodes : cluster.nodes - 1;
+  const int network_steps = cluster.nodes > 1 ? phases * loop : 0;
   float intra = local[ring][p];
   if (table.slow_ll_across_nodes && cluster.nodes > 1 && protocol == Protocol::ll) {
     intra = static_cast<float>(static_cast<double>(intra) * 1.8);
@@ -208,11 +227,9 @@ bool ll128_works(Algorithm algorithm, const Cluster& cluster, const NcclTuning& 
 bool enabled(CollectiveKind kind, Algorithm algorithm, Protocol protocol, const Cluster& cluster,
              const CollectiveTuning& tuning, const NcclTuning& table) {
   if (!algorithm_exists(kind, algorithm, cluster, tuning, table)) return false;
-  // Collectives with one algorithm ignore NCCL_ALGO.
-  if (kind == CollectiveKind::all_reduce && tuning.algorithms &&
-      !tuning.algorithms->has(algorithm)) {
-    return false;
-  }
+  // What is no all-reduce has its rings whatever NCCL_ALGO says.
+  const bool always = kind != CollectiveKind::all_reduce && algorithm == Algorithm::ring;
+  if (!always && tuning.algorithms && !tuning.algorithms->has(algorithm)) return false;
   if (protocol == Protocol::ll128 && selects_by_thresholds(tuning.nccl)) return false;
   if (tuning.protocols) return tuning.protocols->has(protocol);
   if (protocol == Protocol::ll128 && cluster.nodes > 1 && cluster.calibration &&
@@ -232,7 +249,7 @@ TuningEntry entry_of(CollectiveKind kind, Algorithm algorithm, Protocol protocol
       return {ring_latency(kind, protocol, cluster, table),
               bandwidth(kind, algorithm, protocol, cluster, table)};
     default:
-      return in_switch_entry(algorithm, protocol, cluster, table);
+      return in_switch_entry(kind, algorithm, protocol, cluster, table);
   }
 }
 

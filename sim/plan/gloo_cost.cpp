@@ -4,7 +4,12 @@
 //     s = max(ceil(S / 1 MiB), 2n), rounded up to a multiple of n
 //     2 (s - q) steps, in each of which every rank sends one segment and receives one
 //     T = start + 2 (s - q) * (step^h + (b / rate)^h)^(1/h)
+//   reduce-scatter: ProcessGroupGloo has none; callers all-reduce everything and keep a part (PyTorch's functional
+//     collectives do)
+//   reduce: the first half of an all-reduce, s - q steps; then the root takes all others' parts, (n - 1)/n S, at once
+//   all-gather, ring: 2(n - 1) steps of S/2n, two of them under way
 //   broadcast, binomial tree: ceil(log2 n) rounds of S
+//   send-recv: one step of S
 //   rate = the least of a process, of its share of the host, of the NIC (every ring that passes from
 //     one host to the next sends 2(n - 1)/n S through it); the former two divided by 1 + (cost - 1)
 // * miss
@@ -15,8 +20,8 @@
 // n ranks, S bytes. Two segments are under way at a time, so a step's latency hides behind the bytes of
 // the other: h = 1.5, between the sum (1) and the larger (infinity), as a loopback between 1 KiB
 // and 4 MiB suggests. Assumes ranks in order of nodes, ranks in lockstep, and that the reduction
-// (some GB/s) never binds before the socket. Source: gloo/allreduce.cc; checked against the DDP
-// paper. Stops being true where processes outnumber cores.
+// (some GB/s) never binds before the socket. Source: gloo/allreduce.cc, reduce.cc, allgather.cc, broadcast.cc; all-reduces
+// checked against the DDP paper, no log shows the others. Stops being true where processes outnumber cores.
 #include "gloo_cost.hpp"
 
 #include <algorithm>
@@ -51,6 +56,40 @@ double bytes_per_second(const GlooModel& model, const Cluster& cluster, double b
   return rate;
 }
 
+struct GlooTime {
+  double total_us;
+  double volume_us;  ///< bytes alone
+};
+
+/// So many steps of `bytes`, two of them under way.
+double steps_us(double steps, double step, double bytes, double rate) {
+  return steps * std::pow(std::pow(step, kHides) + std::pow(bytes / rate, kHides), 1 / kHides);
+}
+
+/// `rate` in bytes per microsecond; what it takes beside its start.
+GlooTime gloo_time(CollectiveKind kind, double n, double bytes, double rate, double step) {
+  const double least = std::max(std::ceil(bytes / kLargestSegment), 2 * n);
+  const double segments = std::ceil(least / n) * n;
+  const double phase = segments - segments / n;
+  const double passing = (n - 1) / n * bytes / rate;
+  switch (kind) {
+    case CollectiveKind::all_reduce:
+    case CollectiveKind::reduce_scatter:
+      break;
+    case CollectiveKind::broadcast: {
+      const double rounds = std::ceil(std::log2(n));
+      return {rounds * (step + bytes / rate), rounds * bytes / rate};
+    }
+    case CollectiveKind::all_gather:
+      return {steps_us(2 * (n - 1), step, bytes / (2 * n), rate), passing};
+    case CollectiveKind::reduce:
+      return {steps_us(phase, step, bytes / segments, rate) + step + passing, 2 * passing};
+    case CollectiveKind::send_recv:
+      return {step + bytes / rate, bytes / rate};
+  }
+  return {steps_us(2 * phase, step, bytes / segments, rate), 2 * (n - 1) / n * bytes / rate};
+}
+
 /// Of a step that passes the network.
 double step_us(const GlooModel& model, const Cluster& cluster) {
   double step = model.links.step.microseconds();
@@ -79,22 +118,10 @@ CollectivePlan gloo_plan(const GlooModel& model, const Cluster& cluster, Collect
 
   const double rate = bytes_per_second(model, cluster, bytes) / 1e6;  // bytes per us
   const double step = step_us(model, cluster);
-  double volume_us = 0;
-  double total_us = model.links.start.microseconds();
-  if (kind == CollectiveKind::broadcast) {
-    const double rounds = std::ceil(std::log2(n));
-    volume_us = rounds * bytes / rate;
-    total_us += rounds * (step + bytes / rate);
-  } else {
-    const double least = std::max(std::ceil(bytes / kLargestSegment), 2 * n);
-    const double segments = std::ceil(least / n) * n;
-    const double steps = 2 * (segments - segments / n);
-    volume_us = 2 * (n - 1) / n * bytes / rate;
-    const double move = bytes / segments / rate;
-    total_us += steps * std::pow(std::pow(step, kHides) + std::pow(move, kHides), 1 / kHides);
-  }
-  plan.volume = Duration::microseconds(volume_us);
-  plan.transfer = model.factors.apply(Duration::microseconds(total_us), plan.volume);
+  const GlooTime time = gloo_time(kind, n, bytes, rate, step);
+  plan.volume = Duration::microseconds(time.volume_us);
+  plan.transfer = model.factors.apply(
+      Duration::microseconds(model.links.start.microseconds() + time.total_us), plan.volume);
   plan.volume = plan.volume.scaled(model.factors.bandwidth);
   return plan;
 }

@@ -34,6 +34,34 @@ std::optional<Protocol> parse_protocol(std::string_view word) {
   return parse<Protocol>(word, kProtocols);
 }
 
+std::string_view name_of(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_reduce:
+      break;
+    case CollectiveKind::broadcast:
+      return "broadcast";
+    case CollectiveKind::reduce_scatter:
+      return "reduce-scatter";
+    case CollectiveKind::all_gather:
+      return "all-gather";
+    case CollectiveKind::reduce:
+      return "reduce";
+    case CollectiveKind::send_recv:
+      return "send-recv";
+  }
+  return "all-reduce";
+}
+
+int ring_phases(CollectiveKind kind) {
+  if (kind == CollectiveKind::all_reduce) return 2;
+  return kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_gather ? 1 : 0;
+}
+
+int ring_steps(CollectiveKind kind, int ranks) {
+  const int phases = ring_phases(kind);
+  return phases > 0 ? phases * (ranks - 1) : ranks;
+}
+
 std::string_view name_of(Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::tree:

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cmath>
 
 #include "round_costs.hpp"
 #include "small_jobs.hpp"
@@ -51,6 +52,38 @@ TEST_CASE(
   CHECK(table.confidence.low_percent == doctest::Approx(-9));
   CHECK(table.confidence.high_percent == doctest::Approx(15));
   CHECK(table.confidence.because.size() >= 2);
+}
+
+TEST_CASE("all-reduce table: another collective's band is the logs' and once more, graded C") {
+  // 0.91 to 1.15 of all-reduces from 1 MiB on; sqrt(2) of either side, calibrated or not.
+  Cluster node = small::node(4);
+  const CollectiveTuning tuning{.nccl = {2, 18, 3}};
+  for (const CollectiveKind kind :
+       {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::broadcast,
+        CollectiveKind::reduce, CollectiveKind::send_recv}) {
+    CAPTURE(name_of(kind));
+    const AllReduceTable table = all_reduce_table(node, tuning, std::array{25_MiB}, kind);
+    const AllReduceRow& row = table.rows.front();
+    CHECK(table.collective == kind);
+    CHECK(row.time == cost(kind, select_algorithm(kind, 25_MiB, node, tuning), 25_MiB, node));
+    CHECK(row.low / row.time == doctest::Approx(1 - .09 * std::sqrt(2.0)));
+    CHECK(row.high / row.time == doctest::Approx(1 + .15 * std::sqrt(2.0)));
+    CHECK(table.confidence.grade == Grade::c);
+    CHECK(table.confidence.basis.find(name_of(kind)) != std::string::npos);
+    CHECK_FALSE(table.confidence.measure_next.has_value());
+  }
+  Cluster calibrated = round_costs::cluster(1, 4);
+  const AllReduceTable table =
+      all_reduce_table(calibrated, tuning, std::array{25_MiB}, CollectiveKind::all_gather);
+  CHECK(table.rows.front().high / table.rows.front().time ==
+        doctest::Approx(1 + .15 * std::sqrt(2.0)));
+  CHECK(table.confidence.grade == Grade::c);
+  CHECK(table.confidence.because.size() == 3);
+  // One GPU: nothing to be sure of.
+  node.gpus_per_node = 1;
+  CHECK(all_reduce_table(node, tuning, std::array{25_MiB}, CollectiveKind::reduce)
+            .rows.front()
+            .high == Duration());
 }
 
 TEST_CASE("all-reduce table: several nodes are counted apart from their GPUs") {

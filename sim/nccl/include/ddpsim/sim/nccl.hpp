@@ -20,7 +20,7 @@ namespace ddpsim {
 /// What a user can set of NCCL, by the name of its environment variable.
 struct CollectiveTuning {
   NcclVersion nccl{};
-  std::optional<AlgorithmSet> algorithms{};  ///< NCCL_ALGO; broadcasts ignore it
+  std::optional<AlgorithmSet> algorithms{};  ///< NCCL_ALGO; other rings ignore it
   std::optional<ProtocolSet> protocols{};    ///< NCCL_PROTO; lists LL128 even where NCCL would not
   std::optional<int> min_channels{};         ///< NCCL_MIN_NCHANNELS, of rings and trees
   std::optional<int> max_channels{};         ///< NCCL_MAX_NCHANNELS, of rings and trees
@@ -40,7 +40,7 @@ struct CollectiveChoice {
   NcclVersion nccl{};                               ///< that chose
 };
 
-/// NCCL's selection for one operation of `size` bytes per rank over all ranks of the cluster.
+/// NCCL's selection for one operation of `size` bytes, as collective.hpp counts them, over all ranks of the cluster.
 /// Ties go to the lower algorithm index, then protocol index, as in NCCL's loops. With one rank
 /// NCCL runs no tuning: the choice is ring/Simple/1 channel with estimate 0. So it is, with all
 /// channels, where the tuning leaves nothing that works on this cluster; see can_select_algorithm.

@@ -1,4 +1,8 @@
-// What all_reduce_perf would print on a cluster: NCCL's choice and our cost model, size by size.
+// What all_reduce_perf, or the *_perf of another collective, would print on a cluster: NCCL's choice and our cost model,
+// size by size.
+//
+// No open log here is of another collective. Their band is that of all-reduces on such clusters, calibrated or not, and
+// once more the same beside it, independent, for what they may do otherwise: sqrt(2) times as wide, grade C.
 #pragma once
 
 #include <span>
@@ -20,6 +24,7 @@ struct AllReduceRow {
 };
 
 struct AllReduceTable {
+  CollectiveKind collective = CollectiveKind::all_reduce;
   int ranks = 1;
   int nodes = 1;
   int gpus_per_node = 1;
@@ -29,11 +34,13 @@ struct AllReduceTable {
 };
 
 AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& tuning,
-                                std::span<const Bytes> sizes);
+                                std::span<const Bytes> sizes,
+                                CollectiveKind collective = CollectiveKind::all_reduce);
 
 /// GB/s, decimal: size over time, as nccl-tests prints it. 0 where no time passes.
 double algbw_gbps(Bytes size, Duration time);
-/// algbw x 2(n - 1)/n: what each rank's link must carry in a ring.
-double busbw_gbps(Bytes size, Duration time, int ranks);
+/// algbw x 2(n - 1)/n, or of another collective as collective.hpp has it: what each rank's link must carry in a ring.
+double busbw_gbps(Bytes size, Duration time, int ranks,
+                  CollectiveKind collective = CollectiveKind::all_reduce);
 
 }  // namespace ddpsim

@@ -1,4 +1,15 @@
 // Collectives by the words of NCCL: what is asked for, and the ways it can be carried out.
+//
+// The size S of each is what nccl-tests prints in its first column (doc/PERFORMANCE.md and the *_perf sources), n ranks:
+//   all-reduce      S is every rank's buffer                     busbw = 2(n - 1)/n * S / time
+//   all-gather      S is what every rank ends with: S/n of each          (n - 1)/n
+//   reduce-scatter  S is what every rank begins with; S/n of the sum stay  (n - 1)/n
+//   broadcast, reduce  S is the buffer, from or to rank 0                  1
+//   send-recv       S goes from every rank to the next, all at once        1
+// Send-recv is sendrecv_perf: each rank calls ncclSend to the next and ncclRecv from the one before in one group, next
+// along NCCL's first ring, and the slowest pair ends it: inside the node where there is one node, else neighbours in two
+// nodes, unless links inside a node are slower. A pair has one NIC; NCCL takes all of a GPU's own since 2.18, which is
+// left out.
 #pragma once
 
 #include <optional>
@@ -6,8 +17,8 @@
 
 namespace ddpsim {
 
-enum class CollectiveKind { all_reduce, broadcast };
-/// In NCCL's index order. Its last one, PAT, reduces nothing and is left out.
+enum class CollectiveKind { all_reduce, broadcast, reduce_scatter, all_gather, reduce, send_recv };
+/// In NCCL's index order. Its last one, PAT, is left out: all-gathers and reduce-scatters of one GPU a node, since 2.23.
 enum class Algorithm {
   tree,            ///< double binary tree over the nodes, a chain inside each
   ring,            ///< one ring per channel through all ranks
@@ -19,6 +30,13 @@ enum class Algorithm {
 enum class Protocol { ll, ll128, simple };  // in NCCL's index order
 inline constexpr int kAlgorithms = 6;
 inline constexpr int kProtocols = 3;
+
+std::string_view name_of(CollectiveKind kind);  ///< "all-reduce", …, "send-recv"
+/// Shares of S/n that one hop of a ring carries, as nccl-tests and NCCL's tuning table count them: busbw is algbw times
+/// these over n.
+int ring_steps(CollectiveKind kind, int ranks);
+/// Two phases, one, or none that leaves each rank another part: reduce-scatter, then all-gather.
+int ring_phases(CollectiveKind kind);
 
 std::string_view name_of(Algorithm algorithm);  ///< "tree", "ring", "collnetdirect", …, "nvlstree"
 std::string_view name_of(Protocol protocol);    ///< "LL", "LL128", "Simple"
