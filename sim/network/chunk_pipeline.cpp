@@ -120,7 +120,11 @@ PipelineShape ring_all_reduce_shape(const Fabric& fabric, int channels, int gpus
   return builder.build();
 }
 
-PipelineShape ring_broadcast_shape(const Fabric& fabric, int channels, int gpus_per_node) {
+namespace {
+
+/// All hops of each ring but one, from so many ranks `behind` the least on.
+PipelineShape opened_rings(const Fabric& fabric, int channels, int gpus_per_node,
+                           std::size_t behind) {
   ShapeBuilder builder(ChunkDependency::same, gpus_per_node);
   for (int channel = 0; channel < channels; ++channel) {
     builder.begin_channel();
@@ -130,12 +134,33 @@ PipelineShape ring_broadcast_shape(const Fabric& fabric, int channels, int gpus_
         std::min_element(ring.ranks.begin(), ring.ranks.end()) - ring.ranks.begin());
     std::uint32_t before = 0;
     for (std::size_t step = 0; step + 1 < n; ++step) {
-      const std::size_t i = (root + step) % n;
+      const std::size_t i = (root + behind + step) % n;
       const std::uint32_t hop =
           builder.hop(ring.ranks[i], ring.ranks[(i + 1) % n], ring.to_next[i]);
       if (step > 0) builder.wait(hop, before);
       before = hop;
     }
+  }
+  return builder.build();
+}
+
+}  // namespace
+
+PipelineShape ring_broadcast_shape(const Fabric& fabric, int channels, int gpus_per_node) {
+  return opened_rings(fabric, channels, gpus_per_node, 0);
+}
+
+PipelineShape ring_reduce_shape(const Fabric& fabric, int channels, int gpus_per_node) {
+  return opened_rings(fabric, channels, gpus_per_node, 1);
+}
+
+PipelineShape send_recv_shape(const Fabric& fabric, int channels, int gpus_per_node) {
+  ShapeBuilder builder(ChunkDependency::same, gpus_per_node);
+  const RingChannel& ring = fabric.rings.front();
+  for (int channel = 0; channel < channels; ++channel) {
+    builder.begin_channel();
+    for (std::size_t i = 0; i < ring.ranks.size(); ++i)
+      builder.hop(ring.ranks[i], ring.ranks[(i + 1) % ring.ranks.size()], ring.to_next[i]);
   }
   return builder.build();
 }

@@ -3,10 +3,13 @@
 // Every hop (a rank's connection to the next one on a channel) sends the same number of chunks in
 // order. Chunk k of a hop may leave once the hop has sent chunk k - 1 and certain other hops have
 // delivered theirs:
-//   ring all-reduce  the hop before it has delivered chunk k - 1. All n hops start at once with a chunk of
-//                    their own. In the first n - 1 chunks of a loop, the reduce-scatter, what arrives is
-//                    added to and sent on; in the other n - 1, the all-gather, it is sent on as it is
-//   tree, broadcast  the hops that lead here have delivered chunk k
+//   ring of parts    the hop before it has delivered chunk k - 1. All n hops start at once with a chunk of
+//                    their own. In an all-reduce's first n - 1 chunks of a loop, the reduce-scatter, what arrives
+//                    is added to and sent on; in the other n - 1, the all-gather, it is sent on as it is. Each of
+//                    the two alone is half as many chunks
+//   tree, broadcast, reduce
+//                    the hops that lead here have delivered chunk k
+//   send-recv        nothing: every rank sends at once
 // A chunk occupies its route while it is sent and is delivered one latency later.
 #pragma once
 
@@ -54,10 +57,14 @@ struct PipelineShape {
   }
 };
 
-/// The rings of so many channels, one hop per rank and channel.
+/// The rings of so many channels, one hop per rank and channel: all-reduce, reduce-scatter, all-gather.
 PipelineShape ring_all_reduce_shape(const Fabric& fabric, int channels, int gpus_per_node);
 /// The same rings opened before the first rank, which sends.
 PipelineShape ring_broadcast_shape(const Fabric& fabric, int channels, int gpus_per_node);
+/// The same opened behind the first rank, which receives.
+PipelineShape ring_reduce_shape(const Fabric& fabric, int channels, int gpus_per_node);
+/// The hops of the first ring, each by itself; all channels take its ways.
+PipelineShape send_recv_shape(const Fabric& fabric, int channels, int gpus_per_node);
 /// Reduce up and broadcast down: two hops per edge and channel.
 PipelineShape tree_all_reduce_shape(const Fabric& fabric, int channels, int gpus_per_node);
 

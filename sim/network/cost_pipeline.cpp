@@ -122,8 +122,8 @@ PipelineLoad load_of(CollectiveKind kind, const CollectiveChoice& choice, const 
                      Bytes size, const PipelineTerms& terms) {
   const double share = static_cast<double>(std::max<std::int64_t>(0, size.count())) /
                        choice.channels / terms.payload;
-  if (kind == CollectiveKind::broadcast || choice.algorithm != Algorithm::ring) return {share, 0};
-  const double steps = 2.0 * (cluster.ranks() - 1);  // reduce-scatter and all-gather
+  if (ring_phases(kind) == 0 || choice.algorithm != Algorithm::ring) return {share, 0};
+  const double steps = ring_steps(kind, cluster.ranks());
   return {share / cluster.ranks() * steps, static_cast<std::uint32_t>(steps * terms.loops)};
 }
 

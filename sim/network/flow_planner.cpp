@@ -59,18 +59,37 @@ FlowPlanner::FlowPlanner(std::shared_ptr<const Cluster> cluster,
 
 bool FlowPlanner::has_channels(CollectiveKind kind, const CollectiveChoice& choice) const {
   if (cluster_->ranks() <= 1) return false;
-  if (kind == CollectiveKind::broadcast || choice.algorithm == Algorithm::ring)
-    return !fabric_->rings.empty();
+  if (ring_phases(kind) == 0 || choice.algorithm == Algorithm::ring) return !fabric_->rings.empty();
   return choice.algorithm == Algorithm::tree && !fabric_->trees.empty();
+}
+
+FlowPlanner::ShapeKind FlowPlanner::shape_of(CollectiveKind kind, Algorithm algorithm) {
+  if (kind == CollectiveKind::broadcast) return ShapeKind::broadcast;
+  if (kind == CollectiveKind::reduce) return ShapeKind::reduce;
+  if (kind == CollectiveKind::send_recv) return ShapeKind::send_recv;
+  return algorithm == Algorithm::ring ? ShapeKind::ring : ShapeKind::tree;
+}
+
+PipelineShape FlowPlanner::build(ShapeKind kind, const Fabric& fabric, int channels, int gpus) {
+  switch (kind) {
+    case ShapeKind::ring:
+      break;
+    case ShapeKind::broadcast:
+      return ring_broadcast_shape(fabric, channels, gpus);
+    case ShapeKind::reduce:
+      return ring_reduce_shape(fabric, channels, gpus);
+    case ShapeKind::send_recv:
+      return send_recv_shape(fabric, channels, gpus);
+    case ShapeKind::tree:
+      return tree_all_reduce_shape(fabric, channels, gpus);
+  }
+  return ring_all_reduce_shape(fabric, channels, gpus);
 }
 
 ChunkPipeline FlowPlanner::pipeline(CollectiveKind kind, const CollectiveChoice& choice,
                                     Bytes size) {
   const PipelineTerms terms = pipeline_terms(kind, choice, size, *cluster_);
-  const ShapeKind shape_kind = kind == CollectiveKind::broadcast     ? ShapeKind::broadcast
-                               : choice.algorithm == Algorithm::ring ? ShapeKind::ring
-                                                                     : ShapeKind::tree;
-  return cost_pipeline(shape(shape_kind, choice.channels), terms,
+  return cost_pipeline(shape(shape_of(kind, choice.algorithm), choice.channels), terms,
                        load_of(kind, choice, *cluster_, size, terms));
 }
 
@@ -98,13 +117,9 @@ Duration FlowPlanner::alone(CollectiveKind kind, const CollectiveChoice& choice,
 const PipelineShape& FlowPlanner::shape(ShapeKind kind, int channels) {
   const std::lock_guard lock(mutex_);
   std::unique_ptr<PipelineShape>& known = shapes_[{kind, channels}];
-  if (!known) {
-    const int gpus = cluster_->gpus_per_node;
-    known = std::make_unique<PipelineShape>(
-        kind == ShapeKind::ring        ? ring_all_reduce_shape(*fabric_, channels, gpus)
-        : kind == ShapeKind::broadcast ? ring_broadcast_shape(*fabric_, channels, gpus)
-                                       : tree_all_reduce_shape(*fabric_, channels, gpus));
-  }
+  if (!known)
+    known =
+        std::make_unique<PipelineShape>(build(kind, *fabric_, channels, cluster_->gpus_per_node));
   return *known;
 }
 

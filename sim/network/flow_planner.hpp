@@ -40,7 +40,9 @@ class FlowPlanner {
   const NetworkLinks& links() const { return links_; }
 
  private:
-  enum class ShapeKind { ring, broadcast, tree };
+  enum class ShapeKind { ring, broadcast, reduce, send_recv, tree };
+  static ShapeKind shape_of(CollectiveKind kind, Algorithm algorithm);
+  static PipelineShape build(ShapeKind kind, const Fabric& fabric, int channels, int gpus);
   const PipelineShape& shape(ShapeKind kind, int channels);
   void add_background(const Background& background);
 

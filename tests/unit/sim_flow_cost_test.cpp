@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 
+#include "collective_words.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "fabrics.hpp"
 #include "flow_planner.hpp"
@@ -129,7 +130,10 @@ TEST_CASE("flow: alone it takes what the cost model says, within a thousandth") 
             worst = std::max(worst, error);
           }
           const CollectiveChoice choice{Algorithm::ring, protocol, channels, {}};
-          CHECK(error_of(CollectiveKind::broadcast, choice, Bytes(size), cluster, planner) < 1e-3);
+          for (const CollectiveKind kind : kAllKinds) {
+            CAPTURE(name_of(kind));
+            CHECK(error_of(kind, choice, Bytes(size), cluster, planner) < 1e-3);
+          }
         }
   }
   MESSAGE("worst difference between flow and cost model: ", worst);

@@ -75,6 +75,29 @@ TEST_CASE("flow shapes: a broadcast opens the ring before its first rank") {
     CHECK(fabric.links_of(shape.hops[hop].route)[0] == (hop + 1) % 4);
 }
 
+TEST_CASE("flow shapes: a reduce opens the ring behind its first rank, which ends it") {
+  // By the hops of ranks 3, 1 and 2: from the rank behind 0 back to it.
+  const Fabric fabric = ring_of({2, 0, 3, 1});
+  const PipelineShape shape = ring_reduce_shape(fabric, 1, 2);
+  REQUIRE(shape.hops.size() == 3);
+  CHECK(before(shape, 0).empty());
+  CHECK(before(shape, 2) == Hops{1});
+  for (std::uint32_t hop = 0; hop < 3; ++hop)
+    CHECK(fabric.links_of(shape.hops[hop].route)[0] == (hop + 2) % 4);
+}
+
+TEST_CASE("flow shapes: pairs send at once, all channels by the first ring's ways") {
+  Fabric fabric = ring_of({2, 0, 3, 1});
+  fabric.rings.push_back({.ranks = {0, 1, 2, 3}, .to_next = fabric.rings[0].to_next});
+  const PipelineShape shape = send_recv_shape(fabric, 3, 2);
+  REQUIRE(shape.hops.size() == 12);
+  for (std::uint32_t hop = 0; hop < 12; ++hop) {
+    CHECK(before(shape, hop).empty());
+    CHECK(shape.hops[hop].between_nodes);
+    CHECK(fabric.links_of(shape.hops[hop].route)[0] == hop % 4);
+  }
+}
+
 TEST_CASE(
     "flow shapes: a tree's chunks go up from the leaves, and down once all have reached the root") {
   // 1 and 2 hang on 0, 3 on 1. Two GPUs a node.
@@ -144,6 +167,9 @@ TEST_CASE("flow shapes: what each hop carries") {
   const PipelineLoad broadcast = load(CollectiveKind::broadcast, Algorithm::ring, {.payload = 0.5});
   CHECK(broadcast.wire_bytes == doctest::Approx(16e6));
   CHECK(broadcast.chunks == 0);
+  const PipelineLoad gather = load(CollectiveKind::all_gather, Algorithm::ring, {.loops = 3});
+  CHECK(gather.wire_bytes == doctest::Approx(7e6));
+  CHECK(gather.chunks == 21);
 }
 
 TEST_CASE("flow shapes: a ring's pace, and its latency shared out over the slowest hops in a row") {
