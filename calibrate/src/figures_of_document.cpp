@@ -156,10 +156,13 @@ void read_allreduce(const Object& root, Figures& figures) {
   if (const auto gpus = root.optional("gpus_per_node"))
     figures.gpus_per_node = static_cast<int>(gpus->integer(1, kMost));
   if (const auto gpu = root.optional("gpu")) figures.gpu = gpu->string();
+  std::string name = "all_reduce";
+  if (const auto collective = root.optional("collective"))
+    name = collective->choice({"broadcast", "reduce-scatter", "all-gather", "reduce", "send-recv"});
   for (const Cursor& entry : root.required("rows").array()) {
     const Object row = entry.free_object();
     const std::int64_t size = row.required("size_bytes").integer(0, 1LL << 50);
-    NamedFigure read = figure(fmt::format("all_reduce {} B", size), row.required("time_us"));
+    NamedFigure read = figure(fmt::format("{} {} B", name, size), row.required("time_us"));
     if (const auto low = row.optional("low_us")) read.low_us = microseconds_at(*low);
     if (const auto high = row.optional("high_us")) read.high_us = microseconds_at(*high);
     figures.rows.push_back(std::move(read));

@@ -15,6 +15,7 @@
 #include "number_between.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
+#include "word_option.hpp"
 
 namespace ddpsim {
 namespace {
@@ -23,6 +24,7 @@ constexpr int kMostRows = 10'000;
 
 struct AllReduceArguments {
   ClusterArguments cluster;
+  CollectiveKind collective = CollectiveKind::all_reduce;
   std::string begin = "8";
   std::string end = "1G";
   std::optional<double> factor;
@@ -56,9 +58,13 @@ Bytes parse_size(const std::string& option, const std::string& text) {
   return Bytes(static_cast<std::int64_t>(bytes));
 }
 
-/// Whole fp32 elements, as all_reduce_perf has them; the same size is never asked for twice.
-std::vector<Bytes> sizes_of(const AllReduceArguments& arguments) {
+/// Whole fp32 elements, as all_reduce_perf has them, or as many times 16 bytes for each rank as all_gather_perf and
+/// reduce_scatter_perf take; the same size is never asked for twice.
+std::vector<Bytes> sizes_of(const AllReduceArguments& arguments, int ranks) {
   constexpr std::int64_t kFp32 = 4;
+  constexpr std::int64_t kAligned = 16;
+  const bool in_parts = ring_phases(arguments.collective) == 1;
+  const std::int64_t unit = in_parts ? kAligned * ranks : kFp32;
   const Bytes first = parse_size("-b", arguments.begin);
   const Bytes last = parse_size("-e", arguments.end);
   if (last < first)
@@ -70,8 +76,9 @@ std::vector<Bytes> sizes_of(const AllReduceArguments& arguments) {
   std::vector<Bytes> sizes;
   double size = static_cast<double>(first.count());
   while (size <= static_cast<double>(last.count())) {
-    const Bytes whole(static_cast<std::int64_t>(size) / kFp32 * kFp32);
-    if (sizes.empty() || sizes.back() < whole) sizes.push_back(whole);
+    const Bytes whole(static_cast<std::int64_t>(size) / unit * unit);
+    const bool nothing = in_parts && whole == Bytes();
+    if (!nothing && (sizes.empty() || sizes.back() < whole)) sizes.push_back(whole);
     if (sizes.size() > kMostRows)
       throw UsageError(fmt::format("more than {} sizes; take a larger -i or -f", kMostRows));
     if (step) {
@@ -80,11 +87,33 @@ std::vector<Bytes> sizes_of(const AllReduceArguments& arguments) {
       size = std::max(size * factor, size + kFp32);
     }
   }
+  if (sizes.empty())
+    throw UsageError(fmt::format("-e {}: {} {} of 16 bytes each are {} bytes at least",
+                                 arguments.end, ranks, ranks == 1 ? "part" : "parts", unit));
   return sizes;
 }
 
+/// What is not known of collectives that are no all-reduces.
+std::vector<std::string> collective_warnings(CollectiveKind kind, const Cluster& cluster,
+                                             NcclVersion nccl) {
+  if (kind == CollectiveKind::all_reduce || cluster.ranks() == 1) return {};
+  std::vector<std::string> warnings;
+  const bool in_parts = ring_phases(kind) == 1;
+  if (in_parts && cluster.nodes > 1 && cluster.gpus_per_node == 1 && nccl >= NcclVersion{2, 23, 0})
+    warnings.push_back(
+        fmt::format("from 2.23 on NCCL may take PAT for {}s of one GPU a node, where latency "
+                    "counts; timed as a "
+                    "ring",
+                    name_of(kind)));
+  const bool several_nics = cluster.network.nics_per_node > cluster.gpus_per_node;
+  if (kind == CollectiveKind::send_recv && cluster.nodes > 1 && several_nics &&
+      nccl >= NcclVersion{2, 18, 0})
+    warnings.emplace_back(
+        "a pair is taken to use one NIC; from 2.18 on NCCL takes every NIC of its GPU");
+  return warnings;
+}
+
 int run(const AllReduceArguments& arguments) {
-  const std::vector<Bytes> sizes = sizes_of(arguments);
   const TorchInForce torch = torch_in_force(stated_torch(arguments.torch), "");
   CollectiveTuning tuning = collective_tuning(arguments.cluster, bundled_nccl(torch.version));
   const Cluster cluster = load_cluster(cluster_request(arguments.cluster));
@@ -94,7 +123,12 @@ int run(const AllReduceArguments& arguments) {
     tuning.nccl = nearest_nccl(*cluster.calibration, cluster.nodes, cluster.gpus_per_node)
                       .value_or(tuning.nccl);
   require_choice(arguments.cluster, cluster, tuning);
-  const AllReduceTable table = all_reduce_table(cluster, tuning, sizes);
+  if (arguments.collective == CollectiveKind::send_recv && tuning.nccl < NcclVersion{2, 7, 0})
+    throw UsageError(
+        fmt::format("--collective send-recv: NCCL {} has no ncclSend; 2.7 is the first that has",
+                    to_string(tuning.nccl)));
+  const std::vector<Bytes> sizes = sizes_of(arguments, cluster.ranks());
+  const AllReduceTable table = all_reduce_table(cluster, tuning, sizes, arguments.collective);
 
   ReportContext context;
   context.cluster = cluster.name;
@@ -108,6 +142,8 @@ int run(const AllReduceArguments& arguments) {
   for (std::string& warning : cluster_warnings(cluster, tuning, sizes))
     context.warnings.push_back(std::move(warning));
   for (std::string& warning : nccl_warnings(tuning)) context.warnings.push_back(std::move(warning));
+  for (std::string& warning : collective_warnings(arguments.collective, cluster, tuning.nccl))
+    context.warnings.push_back(std::move(warning));
 
   deliver(
       {.json = [&] { return allreduce_json(table, context); },
@@ -132,6 +168,13 @@ void add_allreduce(CLI::App& app, std::function<int()>& action) {
                             ->check(number_between(1.001, 1e6));
   command->add_option("-i,--step", arguments->step, "each size so much more than the last")
       ->excludes(factor);
+  std::vector<std::pair<std::string, CollectiveKind>> kinds;
+  for (const CollectiveKind kind :
+       {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+        CollectiveKind::broadcast, CollectiveKind::reduce, CollectiveKind::send_recv})
+    kinds.emplace_back(name_of(kind), kind);
+  add_word_option(*command, "--collective", arguments->collective, std::move(kinds),
+                  "sizes as its *_perf counts them (default: all-reduce)");
   add_nccl_options(*command, arguments->cluster);
   add_cluster_options(*command, arguments->cluster);
   const HelpGroup nccl(*command, kNcclGroup);

@@ -7,6 +7,8 @@ std::string allreduce_json(const AllReduceTable& table, const ReportContext& con
   JsonWriter json;
   json.begin_object();
   json.key("schema").string("ddpsim.allreduce/1");
+  if (table.collective != CollectiveKind::all_reduce)
+    json.key("collective").string(name_of(table.collective));
   json.key("cluster").string(context.cluster);
   json.key("ranks").integer(table.ranks);
   json.key("nodes").integer(table.nodes);
@@ -22,7 +24,7 @@ std::string allreduce_json(const AllReduceTable& table, const ReportContext& con
     json.key("low_us").time(row.low);
     json.key("high_us").time(row.high);
     json.key("algbw_gbps").ratio(algbw_gbps(row.size, row.time));
-    json.key("busbw_gbps").ratio(busbw_gbps(row.size, row.time, table.ranks));
+    json.key("busbw_gbps").ratio(busbw_gbps(row.size, row.time, table.ranks, table.collective));
     json.key("algorithm").string(name_of(row.choice.algorithm));
     json.key("protocol").string(name_of(row.choice.protocol));
     json.key("channels").integer(row.choice.channels);

@@ -1,4 +1,4 @@
-// all_reduce_perf's own table, so that prediction and measurement can be laid side by side.
+// The table of all_reduce_perf, or of another *_perf, so that prediction and measurement can be laid side by side.
 #include <fmt/format.h>
 
 #include "ddpsim/reports/reports.hpp"
@@ -13,6 +13,32 @@ namespace {
 std::string microseconds(Duration time) {
   const double us = time.microseconds();
   return fmt::format("{:.{}f}", us, us < 100 ? 2 : us < 10000 ? 1 : 0);
+}
+
+/// Elements of fp32: of all-gathers and reduce-scatters each rank's part.
+std::int64_t count_of(const AllReduceTable& table, Bytes size) {
+  constexpr int kFp32 = 4;
+  return size.count() / kFp32 / (ring_phases(table.collective) == 1 ? table.ranks : 1);
+}
+
+std::string_view redop_of(CollectiveKind collective) {
+  switch (collective) {
+    case CollectiveKind::all_reduce:
+    case CollectiveKind::reduce_scatter:
+    case CollectiveKind::reduce:
+      break;
+    case CollectiveKind::broadcast:
+    case CollectiveKind::all_gather:
+    case CollectiveKind::send_recv:
+      return "none";
+  }
+  return "sum";
+}
+
+int root_of(CollectiveKind collective) {
+  const bool rooted =
+      collective == CollectiveKind::broadcast || collective == CollectiveKind::reduce;
+  return rooted ? 0 : -1;
 }
 
 /// Every line as a comment, so that what reads nccl-tests logs reads this.
@@ -31,16 +57,17 @@ std::string commented(const std::string& lines) {
 
 std::string allreduce_text(const AllReduceTable& table, const ReportContext& context,
                            const TerminalStyle& style) {
-  constexpr int kFp32 = 4;
+  const CollectiveKind kind = table.collective;
   TerminalStyle inner = style;
   inner.width = style.width - static_cast<int>(kIndent);
-  std::string verdict = fmt::format("{} on {}: predicted, not measured",
-                                    counted(static_cast<std::uint64_t>(table.ranks), "GPU"),
-                                    printable(context.cluster));
+  std::string verdict = fmt::format(
+      "{}{} on {}: predicted, not measured",
+      kind == CollectiveKind::all_reduce ? std::string() : fmt::format("{} of ", name_of(kind)),
+      counted(static_cast<std::uint64_t>(table.ranks), "GPU"), printable(context.cluster));
   if (!table.rows.empty()) {
     const AllReduceRow& last = table.rows.back();
     verdict += fmt::format("; {} GB/s busbw at {}",
-                           significant(busbw_gbps(last.size, last.time, table.ranks),
+                           significant(busbw_gbps(last.size, last.time, table.ranks, kind),
                                        digits_of(table.confidence.grade)),
                            size_text(last.size));
   }
@@ -56,10 +83,11 @@ std::string allreduce_text(const AllReduceTable& table, const ReportContext& con
   for (const AllReduceRow& row : table.rows) {
     text += fmt::format(
         "{:>12} {:>13} {:>7} {:>6} {:>6} {:>9} {:>7.2f} {:>7.2f} {:>9} {:>9}  {:13} {:8} {:>8}\n",
-        row.size.count(), row.size.count() / kFp32, "float", "sum", -1, microseconds(row.time),
-        algbw_gbps(row.size, row.time), busbw_gbps(row.size, row.time, table.ranks),
-        microseconds(row.low), microseconds(row.high), name_of(row.choice.algorithm),
-        name_of(row.choice.protocol), row.choice.channels);
+        row.size.count(), count_of(table, row.size), "float", redop_of(kind), root_of(kind),
+        microseconds(row.time), algbw_gbps(row.size, row.time),
+        busbw_gbps(row.size, row.time, table.ranks, kind), microseconds(row.low),
+        microseconds(row.high), name_of(row.choice.algorithm), name_of(row.choice.protocol),
+        row.choice.channels);
   }
   if (!table.rows.empty() && table.ranks > 1)  // one rank waits for nobody: nothing to be sure of
     text += "#\n" + commented(confidence_line(context, table.rows.back().time, inner));

@@ -126,7 +126,7 @@ std::string allreduce_csv(const AllReduceTable& table) {
     add_row(csv,
             {text(row.size.count()), microseconds_token(row.time), microseconds_token(row.low),
              microseconds_token(row.high), fmt::format("{:.4f}", algbw_gbps(row.size, row.time)),
-             fmt::format("{:.4f}", busbw_gbps(row.size, row.time, table.ranks)),
+             fmt::format("{:.4f}", busbw_gbps(row.size, row.time, table.ranks, table.collective)),
              std::string(name_of(row.choice.algorithm)), std::string(name_of(row.choice.protocol)),
              std::to_string(row.choice.channels), microseconds_token(row.choice.nccl_estimate)});
   }

@@ -89,6 +89,40 @@ class Sizes(unittest.TestCase):
                     self.assertIn(word, outcome.err)
 
 
+class Collectives(unittest.TestCase):
+    FACTORS = {"all-gather": 7 / 8, "reduce-scatter": 7 / 8, "broadcast": 1, "reduce": 1, "send-recv": 1}
+
+    def test_bus_bandwidth_as_nccl_tests_counts_it(self):
+        for collective, factor in self.FACTORS.items():
+            with self.subTest(collective=collective):
+                document = answer("allreduce", NODE, "--collective", collective, "-b", "1M", "-e", "1M")
+                self.assertEqual(document["collective"], collective)
+                self.assertEqual(document["confidence"]["grade"], "C")
+                row, = document["rows"]
+                self.assertEqual(list(row), ROW)
+                self.assertAlmostEqual(row["busbw_gbps"], row["algbw_gbps"] * factor, 4)
+        self.assertNotIn("collective", answer("allreduce", NODE, "--collective", "all-reduce"))
+
+    def test_sizes_are_whole_parts_of_16_bytes(self):
+        def sizes(*arguments):
+            return [row["size_bytes"] for row in rows(NODE, *arguments)]
+        self.assertEqual(sizes("--collective", "all-gather", "-b", "100", "-e", "1000"), [128, 384, 768])
+        self.assertEqual(sizes("--collective", "reduce", "-b", "100", "-e", "1000"), [100, 200, 400, 800])
+
+    def test_its_table_is_no_log_of_all_reduces(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder) / "gather.txt"
+            log.write_text(ddpsim("allreduce", NODE, "--collective", "all-gather").out)
+            outcome = ddpsim("calibrate", log, "--cluster", NODE, "-o", pathlib.Path(folder) / "c.json")
+        self.assertEqual(outcome.code, 3)
+        self.assertIn("no table of an all-reduce", outcome.err)
+
+    def test_pairs_send_over_one_nic(self):
+        one, = rows("dgxa100@2", "--collective", "send-recv", "-b", "1G", "-e", "1G")
+        self.assertLess(one["busbw_gbps"], 25)
+        self.assertGreater(one["busbw_gbps"], 20)
+
+
 class Nccl(unittest.TestCase):
     def test_nvls_where_the_hardware_and_the_version_have_it(self):
         self.assertEqual(chosen(HOPPER), ("nvls", "Simple"))

@@ -83,6 +83,16 @@ TEST_CASE("figures: each field of an all-reduce table") {
   CHECK(figures.gpu == "A100");
 }
 
+TEST_CASE("figures: a table of another collective is none of all-reduces") {
+  const auto read = [](const std::string& collective) {
+    return figures_of_document(R"({"schema":"ddpsim.allreduce/1","ranks":8,"collective":")" +
+                                   collective + R"(","rows":[{"size_bytes":128,"time_us":11}]})",
+                               "a.json");
+  };
+  CHECK(named(read("all-gather")) == Named{{"all-gather 128 B", 11}});
+  CHECK_THROWS_AS(read("all_gather"), InputError);
+}
+
 TEST_CASE("figures: each time of a recorded step") {
   Workload workload;
   workload.iteration = 1_us;

@@ -73,6 +73,31 @@ TEST_CASE("allreduce text: rows in nccl-tests' columns, everything else a commen
         "5000.0  nvls          Simple         16");
 }
 
+TEST_CASE("allreduce of another collective: its name, its count, its busbw, its root") {
+  AllReduceTable gather = table();
+  gather.collective = CollectiveKind::all_gather;
+  const Json doc = Json::parse(allreduce_json(gather, sample::context()));
+  CHECK(doc["collective"] == "all-gather");
+  CHECK(doc["rows"][1]["busbw_gbps"] == 234.881024);  // 7/8 of 268.435456
+  CHECK_FALSE(Json::parse(allreduce_json(table(), sample::context())).contains("collective"));
+  const std::string text = allreduce_text(gather, sample::context(), {});
+  CHECK(text.starts_with("# all-gather of 8 GPUs on dgx1v: predicted, not measured; 230 GB/s"));
+  // 32 Mi elements from each of eight ranks.
+  CHECK(text.find("\n  1073741824      33554432   float   none     -1    4000.0  268.44  234.88") !=
+        std::string::npos);
+  CHECK(allreduce_csv(gather).find(",268.4355,234.8810,") != std::string::npos);
+  const auto row = [](CollectiveKind kind) {
+    AllReduceTable one = table();
+    one.collective = kind;
+    const std::string page = allreduce_text(one, sample::context(), {});
+    return page.substr(page.find("\n  1073741824") + 14, 37);
+  };
+  CHECK(row(CollectiveKind::reduce_scatter) == "     33554432   float    sum     -1  ");
+  CHECK(row(CollectiveKind::broadcast) == "    268435456   float   none      0  ");
+  CHECK(row(CollectiveKind::reduce) == "    268435456   float    sum      0  ");
+  CHECK(row(CollectiveKind::send_recv) == "    268435456   float   none     -1  ");
+}
+
 TEST_CASE("allreduce CSV: one line per size") {
   CHECK(allreduce_csv(table()) ==
         "size_bytes,time_us,low_us,high_us,algbw_gbps,busbw_gbps,algorithm,protocol,channels,"
