@@ -216,7 +216,9 @@ RawLog scan_flight_recording(std::string_view text, const std::string& file) {
     }
     const double us = took->number(0, 1e9) * 1e3;
     const auto bytes = bytes_of_inputs(entry);
-    if (bytes && us > 0) groups[group_of(entry)].push_back({*bytes, us, {}, cursor.where()});
+    if (bytes && us > 0)
+      groups[group_of(entry)].push_back(
+          {.bytes = *bytes, .least_us = us, .ranks = {}, .place = cursor.where()});
   }
   if (groups.empty())
     throw InputError({file, "/entries",

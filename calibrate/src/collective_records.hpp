@@ -38,6 +38,7 @@ inline constexpr const char* kBesideCompute =
 struct NotedCollective {
   std::int64_t bytes = 0;
   double least_us = 0;
+  double arrival_us = 0;  ///< of the rank that took least, where instants are noted
   std::set<std::int64_t> ranks;
   std::string place;
 };

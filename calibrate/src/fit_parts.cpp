@@ -85,7 +85,7 @@ void check_device(const MeasuredLog& log, const Cluster& cluster) {
     fail(log.source,
          fmt::format("was taken {}: it says nothing of NCCL",
                      cpu ? "on CPUs" : "over " + log.backend),
-         "Give logs of all_reduce_perf, or of ddpsim-real over NCCL");
+         "Give logs of all_reduce_perf, or of ddpsim-real over NCCL; gloo's calibrate gloo");
   if (log.gpu.empty()) return;
   const std::string model = gpu_model_name(log.gpu);
   if (model == cluster.gpu.name || !find_gpu(model)) return;

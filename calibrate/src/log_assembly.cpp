@@ -76,6 +76,7 @@ std::vector<MeasuredLog> Assembly::run() {
       continue;
     }
     same->points.insert(same->points.end(), log.points.begin(), log.points.end());
+    same->steps.insert(same->steps.end(), log.steps.begin(), log.steps.end());
     for (std::string& warning : log.warnings) warn_once(*same, std::move(warning));
     ++tables[static_cast<std::size_t>(same - logs.begin())];
   }
@@ -171,6 +172,7 @@ MeasuredLog Assembly::measured(const RawRun& run) {
   log.source = raw_.file;
   log.backend = raw_.backend;
   log.timed_by = run.timed_by;
+  log.steps = run.steps;
   log.nccl = raw_.nccl;
   log.settings = raw_.settings;
   take_debug_lines(log);

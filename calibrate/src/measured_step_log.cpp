@@ -58,7 +58,10 @@ std::map<std::size_t, NotedCollective> all_reduces_of(const Timeline& timeline,
       const double us = (span.end - span.start).microseconds();
       NotedCollective& noted = found[*span.bucket];
       noted.bytes = sizes[*span.bucket];
-      noted.least_us = noted.ranks.empty() ? us : std::min(noted.least_us, us);
+      if (noted.ranks.empty() || us < noted.least_us) {
+        noted.least_us = us;
+        noted.arrival_us = span.start.since_start().microseconds();
+      }
       noted.ranks.insert(rank.rank);
       noted.place = fmt::format("bucket {}", *span.bucket);
     }
@@ -100,6 +103,11 @@ RawLog scan_timeline(std::string_view text, const std::string& file) {
         fmt::format("{} all-reduces on all {} ranks: the shortest of each is its transfer",
                     collectives.size(), *log.said.ranks));
   RawRun run = run_of(collectives, joined, kSpanHalfUnit);
+  if (joined) {
+    run.steps.emplace_back();
+    for (const NotedCollective& one : collectives)
+      run.steps.back().push_back({Bytes(one.bytes), one.arrival_us, one.least_us});
+  }
   take_setup(said, run, log);
   log.warnings.emplace_back(kBesideCompute);
   log.runs.push_back(std::move(run));

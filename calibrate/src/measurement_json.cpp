@@ -20,16 +20,20 @@ double median_at(const Object& object, std::string_view key) {
 }
 
 /// The transfer alone: from the last rank's arrival on.
-void take_buckets(const Object& configuration, std::int64_t share, RawRun& run) {
+void take_buckets(const Object& configuration, std::int64_t share, bool as_rows, RawRun& run) {
+  std::vector<NotedTransfer> step;
   for (const Cursor& entry : configuration.required("buckets").array()) {
     const Object bucket = entry.free_object();
-    const double us = median_at(bucket, "end_us") - median_at(bucket, "last_arrival_us");
+    const double arrival = median_at(bucket, "last_arrival_us");
+    const double us = median_at(bucket, "end_us") - arrival;
     RawRow row;
     row.place = entry.where();
     row.size = bucket.required("bytes").integer(0, 1LL << 50) / share;
     row.time_us = Figure{us, kHalfUnit};
-    run.rows.push_back(std::move(row));
+    step.push_back({Bytes(row.size), arrival, us});
+    if (as_rows) run.rows.push_back(std::move(row));
   }
+  run.steps.push_back(std::move(step));
 }
 
 }  // namespace
@@ -62,10 +66,13 @@ RawLog scan_measurement_json(std::string_view text, const std::string& file) {
       run.rows.push_back(std::move(row));
     }
   }
-  if (run.rows.empty()) {
-    for (const Cursor& entry : root.required("configurations").array()) {
-      take_buckets(entry.free_object(), wire_share(said), run);
-    }
+  const bool alone = !run.rows.empty();
+  if (!alone || (!log.backend.empty() && root.has("configurations")))
+    for (const Cursor& entry : root.required("configurations").array())
+      take_buckets(entry.free_object(), wire_share(said), !alone, run);
+  if (!alone) {
+    // Over gloo several are in flight: what each takes alone is not in it.
+    if (!log.backend.empty()) run.timed_by = TimedBy::joined_ranks;
     log.warnings.push_back(
         "no all-reduce was measured apart: these are the buckets' own, beside compute");
   }

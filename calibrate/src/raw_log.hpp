@@ -43,6 +43,7 @@ struct RawRun {
   TimedBy timed_by = TimedBy::all_reduce_perf;
   bool host_times = false;  ///< -C 1: what the host took, not the GPU
   std::vector<RawRow> rows;
+  std::vector<std::vector<NotedTransfer>> steps;  ///< as MeasuredLog's
 };
 
 /// What NCCL's own debug lines say (NCCL_DEBUG=INFO).

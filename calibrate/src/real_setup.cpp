@@ -32,7 +32,7 @@ void take_setup(const Said& said, RawRun& run, RawLog& log) {
   if (carrier->starts_with(kNccl)) log.nccl = parse_nccl_version(carrier->substr(kNccl.size()));
   if (carrier->starts_with("NCCL") || carrier->find("nccl") != std::string::npos) return;
   log.backend = *carrier;
-  log.warnings.push_back(fmt::format("measured over {}: it says nothing of NCCL", *carrier));
+  log.warnings.push_back(fmt::format("measured over {}: {}", *carrier, kNothingOfNccl));
 }
 
 std::int64_t wire_share(const Said& said) {

@@ -13,6 +13,13 @@ std::string source_of(const Workload& workload) {
   return workload.name.empty() ? "the recording" : workload.name;
 }
 
+/// The recorder says whose; on CPUs PyTorch's own is gloo.
+std::string backend_of(const Workload& workload) {
+  for (const auto& [key, text] : workload.provenance)
+    if (key == "backend") return text;
+  return workload.gpu == "CPU" ? "gloo" : "another library than NCCL";
+}
+
 }  // namespace
 
 std::optional<MeasuredLog> recorded_log(const Workload& workload, JobShape shape) {
@@ -24,7 +31,7 @@ std::optional<MeasuredLog> recorded_log(const Workload& workload, JobShape shape
   log.ranks = workload.recorded_with.world_size;
   log.gpu = workload.gpu;
   log.nccl = workload.recorded_with.nccl;
-  if (workload.recorded_with.nccl_kernels == 0) log.backend = "another library than NCCL";
+  if (workload.recorded_with.nccl_kernels == 0) log.backend = backend_of(workload);
   log.timed_by = recorded.waits_apart ? TimedBy::joined_ranks : TimedBy::one_rank;
   const auto add = [&](Bytes size, Duration time) {
     if (size > Bytes() && time > Duration())
@@ -43,6 +50,12 @@ std::optional<MeasuredLog> recorded_log(const Workload& workload, JobShape shape
     for (const Duration time : bucket.times) add(bucket.bytes, time);
   }
   if (log.points.empty() || log.ranks <= 1) return std::nullopt;
+  for (const std::vector<RecordedCollective>& step : recorded.steps) {
+    log.steps.emplace_back();
+    for (const RecordedCollective& one : step)
+      log.steps.back().push_back(
+          {one.bytes, one.start.microseconds(), one.duration.microseconds()});
+  }
   const std::string whose = recorded.waits_apart ? "joined ranks, the wait taken out"
                             : workload.ranks.size() > 1
                                 ? fmt::format("{} of {} ranks, with the waits for the others",

@@ -85,8 +85,8 @@ void require_one_backend(const BackendArguments& arguments, const TypedLine& typ
     throw UsageError(fmt::format("{}: it sets NCCL, which --backend gloo does not use", *option));
 }
 
-GlooLinks gloo_links(const BackendArguments& arguments) {
-  GlooLinks links;
+GlooLinks gloo_links(const BackendArguments& arguments, GlooLinks links,
+                     const GlooCalibration* calibration, std::vector<std::string>* replaced) {
   if (!arguments.gloo) return links;
   const std::vector<std::string> known = {"process", "fill",  "host",    "step",   "start",
                                           "copy",    "cache", "threads", "tensors"};
@@ -100,6 +100,14 @@ GlooLinks gloo_links(const BackendArguments& arguments) {
     if (key == "start") links.start = read_time(key, value);
     if (key == "threads") links.threads = read_threads(value);
     if (key == "tensors") links.host_tensors = read_tensors(value);
+    if (calibration == nullptr || replaced == nullptr) continue;
+    for (const GlooConstant* constant : calibration->fitted)
+      if (constant->word == key)
+        replaced->push_back(fmt::format(
+            "--gloo {}:{} replaces {:.4g}{}{}, which {} log{} of this cluster told: "
+            "the interval is as wide as without them",
+            key, value, constant->of(calibration->links), constant->unit.empty() ? "" : " ",
+            constant->unit, calibration->logs.size(), calibration->logs.size() == 1 ? "" : "s"));
   }
   return links;
 }

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ddpsim/sim/cluster.hpp"
 #include "ddpsim/sim/gloo.hpp"
@@ -24,7 +25,10 @@ void add_backend_options(CLI::App& command, BackendArguments& arguments);
 
 /// Throws UsageError for options that do not go together, and for a --gloo it cannot read.
 void require_one_backend(const BackendArguments& arguments, const TypedLine& typed, bool flow);
-GlooLinks gloo_links(const BackendArguments& arguments);
+/// What is stated on top of `links`; what of it logs had told goes to `replaced`, a sentence each.
+GlooLinks gloo_links(const BackendArguments& arguments, GlooLinks links = {},
+                     const GlooCalibration* calibration = nullptr,
+                     std::vector<std::string>* replaced = nullptr);
 
 /// Throws UsageError where the links are so slow that the step could not be held.
 void require_sane_rates(const GlooLinks& links, const Cluster& cluster, const Workload& workload);

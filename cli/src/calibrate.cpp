@@ -12,10 +12,13 @@
 #include "commands.hpp"
 #include "ddp_arguments.hpp"
 #include "ddpsim/calibrate/fit.hpp"
+#include "ddpsim/calibrate/gloo_fit.hpp"
+#include "ddpsim/calibrate/gloo_trace_log.hpp"
 #include "ddpsim/calibrate/recorded_log.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/reports/calibration_report.hpp"
+#include "ddpsim/reports/gloo_calibration_report.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 #include "ddpsim/traces/import.hpp"
@@ -24,6 +27,7 @@
 #include "help_group.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
+#include "word_option.hpp"
 
 namespace ddpsim {
 namespace {
@@ -32,6 +36,7 @@ struct CalibrateArguments {
   std::vector<std::string> logs;
   std::string cluster;
   std::string output;
+  Backend backend = Backend::nccl;
   std::optional<std::string> nccl;
   bool keep_unhealthy = false;
   bool published = false;
@@ -53,13 +58,9 @@ void require_nodes_as_large(const MeasuredLog& log, const Cluster& cluster) {
 }
 
 /// A calibration is fitted from all its logs at once, never added to.
-std::string replaced_logs(const Calibration& calibration, const std::string& cluster) {
-  if (calibration.published)
-    return fmt::format("{} comes calibrated with published logs: those given now replace them",
-                       cluster);
+std::string replaced_logs(const std::vector<CalibratedShape>& before, const std::string& cluster) {
   std::string logs;
-  for (const CalibratedShape& log : calibration.shapes)
-    logs += (logs.empty() ? "" : ", ") + log.source;
+  for (const CalibratedShape& log : before) logs += (logs.empty() ? "" : ", ") + log.source;
   return fmt::format(
       "{} is calibrated already: the logs given now replace those it rests on ({}); give them "
       "again to keep them",
@@ -119,6 +120,14 @@ std::vector<MeasuredLog> noted_logs(const LogArgument& argument, const Cluster& 
 /// Of nccl-tests and the like, or the all-reduces of a recorded training.
 std::vector<MeasuredLog> logs_of(const LogArgument& argument, const Cluster& cluster) {
   const bool folder = std::filesystem::is_directory(argument.path);
+  if (folder || is_recording(argument.path))
+    if (auto log = gloo_trace_log(argument.path)) {
+      const JobShape shape = shape_on(cluster, log->ranks, argument);
+      log->nodes = shape.nodes;
+      log->gpus_per_node = shape.gpus_per_node;
+      say_shape(argument, shape, *log);
+      return {std::move(*log)};
+    }
   if (!folder && !is_recording(argument.path)) return noted_logs(argument, cluster);
   const Workload workload = import_file(argument.path, {}).workload;
   const int ranks = workload.recorded_with.world_size;
@@ -136,33 +145,89 @@ std::vector<MeasuredLog> logs_of(const LogArgument& argument, const Cluster& clu
        .hint = "Give logs of all_reduce_perf, or traces of a DDP job, of all ranks if you can"});
 }
 
-int run(const CalibrateArguments& arguments) {
-  CalibrationReport report;
-  report.output = arguments.output;
-  const Cluster cluster =
-      load_cluster({.text = arguments.cluster, .nodes = {}, .gpus_per_node = {}});
+/// All logs given, and what reading them said.
+struct ReadLogs {
   std::vector<MeasuredLog> logs;
+  std::vector<std::string> read;
+  std::vector<std::string> warnings;
+};
+ReadLogs read_logs(const CalibrateArguments& arguments, const Cluster& cluster) {
+  ReadLogs all;
   for (const std::string& text : arguments.logs) {
     const LogArgument argument = parse_log_argument(text);
     for (MeasuredLog& log : logs_of(argument, cluster)) {
       // A file is known by its name: where it lay is nobody's business.
       log.source = std::filesystem::path(log.source).filename().string();
       state_settings(argument, log);
-      for (const std::string& line : log.recognised)
-        report.read.push_back(log.source + ": " + line);
+      if (arguments.backend == Backend::gloo && log.backend.empty() && !log.nccl)
+        log.backend = name_of(Backend::gloo);
+      for (const std::string& line : log.recognised) all.read.push_back(log.source + ": " + line);
       for (const std::string& line : log.warnings)
-        report.warnings.push_back(log.source + ": " + line);
-      logs.push_back(std::move(log));
+        if (!is_of_gloo(log) || !line.ends_with(kNothingOfNccl))
+          all.warnings.push_back(log.source + ": " + line);
+      all.logs.push_back(std::move(log));
     }
   }
+  for (const MeasuredLog& log : all.logs) require_nodes_as_large(log, cluster);
+  return all;
+}
+
+/// Each library has times of its own.
+bool all_of_gloo(const std::vector<MeasuredLog>& logs) {
+  const auto gloo = std::ranges::find_if(logs, is_of_gloo);
+  if (gloo == logs.end()) return false;
+  const auto other = std::ranges::find_if_not(logs, is_of_gloo);
+  if (other == logs.end()) return true;
+  throw InputError({.file = other->source,
+                    .where = "",
+                    .message = fmt::format("is not of gloo, as {} is", gloo->source),
+                    .hint = "Calibrate one library, then the other with the file that comes out as "
+                            "--cluster: it keeps both"});
+}
+
+int run_gloo(const CalibrateArguments& arguments, const Cluster& cluster, ReadLogs logs) {
+  if (arguments.nccl || arguments.keep_unhealthy)
+    throw UsageError(fmt::format("{}: it is of NCCL's logs; these are of gloo",
+                                 arguments.nccl ? "--nccl" : "--keep-unhealthy"));
+  GlooCalibrationReport report{.cluster = cluster.name,
+                               .output = arguments.output,
+                               .read = std::move(logs.read),
+                               .warnings = std::move(logs.warnings),
+                               .fit = {}};
+  if (cluster.gloo) report.warnings.push_back(replaced_logs(cluster.gloo->logs, cluster.name));
+  report.fit = fit_gloo(logs.logs, [&](JobShape scale) {
+    return load_cluster_at(arguments.cluster, scale.nodes, scale.gpus_per_node);
+  });
+  const std::string file = gloo_calibrated_cluster_file(arguments.cluster, report.fit.calibration);
+  parse_cluster(file, arguments.output);  // what is written can be read
+  write_file(arguments.output, file);
+  print(arguments.json ? gloo_calibration_json(report)
+                       : gloo_calibration_text(report, terminal_style()));
+  return kOk;
+}
+
+int run(const CalibrateArguments& arguments) {
+  const Cluster cluster =
+      load_cluster({.text = arguments.cluster, .nodes = {}, .gpus_per_node = {}});
+  ReadLogs read = read_logs(arguments, cluster);
+  if (all_of_gloo(read.logs)) return run_gloo(arguments, cluster, std::move(read));
+  const std::vector<MeasuredLog>& logs = read.logs;
+  CalibrationReport report{.cluster = cluster.name,
+                           .output = arguments.output,
+                           .read = std::move(read.read),
+                           .warnings = std::move(read.warnings),
+                           .fit = {},
+                           .shapes_left_out = {}};
   const NcclVersion fallback = version_of(arguments);
   const auto cluster_at = [&](JobShape scale) {
     return load_cluster_at(arguments.cluster, scale.nodes, scale.gpus_per_node);
   };
-  report.cluster = cluster.name;
-  for (const MeasuredLog& log : logs) require_nodes_as_large(log, cluster);
   if (cluster.calibration)
-    report.warnings.push_back(replaced_logs(*cluster.calibration, report.cluster));
+    report.warnings.push_back(
+        cluster.calibration->published
+            ? fmt::format("{} comes calibrated with published logs: those given now replace them",
+                          report.cluster)
+            : replaced_logs(cluster.calibration->shapes, report.cluster));
   if (const std::string assumed = assumed_of_amd(cluster); !assumed.empty())
     report.warnings.push_back(assumed);
   const FitOptions options{.nccl = fallback, .keep_unhealthy = arguments.keep_unhealthy};
@@ -199,6 +264,12 @@ void add_calibrate(CLI::App& app, std::function<int()>& action) {
                    "the cluster they were taken on: bundled name, file, or one line")
       ->required()
       ->group(kClusterGroup);
+  {
+    const HelpGroup group(*command, kClusterGroup);
+    add_word_option<Backend>(*command, "--backend", arguments->backend,
+                             {{"nccl", Backend::nccl}, {"gloo", Backend::gloo}},
+                             "library of logs that do not say theirs: nccl (default) or gloo");
+  }
   command
       ->add_option("--nccl", arguments->nccl,
                    "NCCL version of logs that do not print theirs (default: the one PyTorch ships)")

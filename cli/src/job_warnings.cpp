@@ -100,6 +100,12 @@ std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tu
   // What else is said of a cluster concerns NCCL; figures are those of the machines.
   if (backend == Backend::gloo) {
     add(implausible_figures(job.cluster()));
+    const GlooModel* gloo = std::get_if<GlooModel>(&job.model());
+    if (job.workload().gpu == "CPU" && gloo != nullptr && !gloo->links.host_tensors)
+      add(
+          {"recorded on a CPU, but its gradients are taken to be on a GPU and copied to the host: "
+           "--gloo "
+           "tensors:host leaves them there"});
   } else {
     add(cluster_warnings(job.cluster(), tuning, bucket_sizes(job)));
     add(nccl_warnings(tuning));

@@ -108,6 +108,16 @@ CollectiveModel collective_model(const JobArguments& arguments, const Asked& ask
   return flow_model(asked.tuning, std::move(shared.fabric), std::move(shared.background));
 }
 
+/// What its logs told of a cluster's hosts, where nobody states otherwise. What was stated has no logs behind it.
+std::vector<std::string> take_gloo_calibration(const BackendArguments& arguments, Cluster& cluster,
+                                               GlooLinks& links) {
+  std::vector<std::string> replaced;
+  if (arguments.backend != Backend::gloo || !cluster.gloo) return replaced;
+  links = gloo_links(arguments, cluster.gloo->links, cluster.gloo.get(), &replaced);
+  if (!replaced.empty()) cluster.gloo.reset();
+  return replaced;
+}
+
 }  // namespace
 
 LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
@@ -126,6 +136,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   if (!torch.known)
     torch.version = assumed_among(versions_of(arguments, DdpOptions{}, loaded.workload, cluster));
   Asked asked = read_options(arguments, torch.version, loaded.workload.recorded_with);
+  std::vector<std::string> replaced = take_gloo_calibration(arguments.backend, cluster, asked.gloo);
   if (!torch.known)
     asked.options.possible_versions =
         versions_of(arguments, asked.options.ddp, loaded.workload, cluster);
@@ -156,6 +167,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   if (!torch.known && !result.job.workload().torch.empty())
     warn({fmt::format("the workload's torch, \"{}\", is no version: {} is assumed (--torch)",
                       result.job.workload().torch, to_string(torch.version))});
+  warn(replaced);
   warn(loaded.warnings);
   warn(compute.warnings);
   warn(job_warnings(result.job, asked.tuning, arguments.backend.backend, compute.scale));

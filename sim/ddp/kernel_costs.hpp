@@ -1,19 +1,25 @@
 // What DDP's own kernels take on the GPU: a fixed time, a gap to the next kernel, and passes over memory
-// at a share of its peak bandwidth. DdpCosts says where the figures come from.
+// at a share of its peak bandwidth. Of gradients that live on the host a thread of it does the same, at the rate
+// it copies at. DdpCosts and GlooLinks say where the figures come from.
 #pragma once
 
-#include <cstdint>
+#include <variant>
 
-#include "ddpsim/sim/cluster.hpp"
-#include "ddpsim/sim/simulation_options.hpp"
+#include "ddpsim/sim/job.hpp"
 
 namespace ddpsim {
 
 class KernelCosts {
  public:
-  KernelCosts(const DdpCosts& costs, const GpuModel& gpu)
-      : per_kernel_(costs.copy_kernel + costs.kernel_gap),
-        rate_(gpu.memory_bandwidth * costs.copy_bandwidth_share) {}
+  explicit KernelCosts(const Job& job) {
+    const DdpCosts& costs = job.options().costs;
+    const GlooModel* gloo = std::get_if<GlooModel>(&job.model());
+    const bool host = gloo != nullptr && gloo->links.host_tensors;
+    per_kernel_ = host ? costs.host_copy : costs.copy_kernel + costs.kernel_gap;
+    // A byte copied is one read and one written.
+    rate_ = host ? gloo->links.copy * 2
+                 : job.cluster().gpu.memory_bandwidth * costs.copy_bandwidth_share;
+  }
 
   /// Into a bucket or out of it, also a division in place: read and write.
   Duration copy(Bytes bytes) const { return per_kernel_ + 2 * bytes / rate_; }

@@ -11,10 +11,7 @@ constexpr double kMostLoss = 0.9;
 }  // namespace
 
 Recording::Recording(const Job& job, const Recorded& recorded)
-    : workload_(job.workload()),
-      recorded_(recorded),
-      with_(recorded.recorded_with),
-      kernels_(job.options().costs, job.cluster().gpu) {
+    : workload_(job.workload()), recorded_(recorded), with_(recorded.recorded_with), kernels_(job) {
   const SimulationOptions& options = job.options();
   note_slow_stretches(options,
                       options.recorded_sms > 0 ? options.recorded_sms : job.cluster().gpu.sms);

@@ -48,7 +48,7 @@ class StepScheduler {
         kind_(kind),
         states_(states),
         cluster_(job.cluster()),
-        kernels_(options_.costs, cluster_.gpu) {
+        kernels_(job) {
     bucket_of_.assign(workload_.parameters.size(), -1);
     for (std::size_t b = 0; b < buckets_.size(); ++b)
       for (const std::size_t parameter : buckets_[b].parameters)

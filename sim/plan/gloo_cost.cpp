@@ -99,10 +99,6 @@ double step_us(const GlooModel& model, const Cluster& cluster) {
 
 }  // namespace
 
-std::string_view name_of(Backend backend) {
-  return backend == Backend::gloo ? "gloo" : "nccl";
-}
-
 double gloo_collectives_to_fill(const GlooModel& model, const Cluster& cluster) {
   return bytes_per_second(model, cluster, 0, std::max(1.0, model.links.to_fill)) /
          bytes_per_second(model, cluster, 0);

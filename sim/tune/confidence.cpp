@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ddpsim/sim/correction.hpp"
+#include "gloo_evidence.hpp"
 #include "measure_next.hpp"
 #include "measured_sizes.hpp"
 #include "uncertainty.hpp"
@@ -57,9 +58,7 @@ void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
   if (!gloo) because.push_back(calibration_of(basis));
   if (std::string errors = left_out_errors(basis); !errors.empty())
     because.push_back(std::move(errors));
-  if (gloo && cluster.ranks() > 1)
-    because.emplace_back(
-        "gloo's times come from its cost model and the constants of --gloo, not from this cluster");
+  if (gloo && cluster.ranks() > 1) because.push_back(gloo_calibration_of(job));
   if (!because.empty()) confidence.basis = because.front();
   if (options.rank_slowdown_range && cluster.ranks() > 1 && !replay)
     because.push_back(
@@ -147,7 +146,10 @@ Confidence assess(const Job& job, Duration predicted, const std::optional<Replay
   Cluster basis = cluster;
   if (nccl_of(job.model()) == nullptr)
     basis.calibration.reset();  // NCCL's logs say nothing of gloo
-  confidence.grade = contradicted ? Grade::c : grade_of(basis, replay && replay->reproduced());
+  const bool reproduced = replay && replay->reproduced();
+  confidence.grade = contradicted                                     ? Grade::c
+                     : std::holds_alternative<GlooModel>(job.model()) ? gloo_grade(job, reproduced)
+                                                                      : grade_of(basis, reproduced);
   if (basis.calibration)
     confidence.beyond =
         beyond_calibration(*basis.calibration, cluster.nodes, cluster.gpus_per_node);

@@ -12,6 +12,7 @@
 
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/sim/step_spread.hpp"
+#include "gloo_evidence.hpp"
 
 namespace ddpsim {
 namespace {
@@ -50,28 +51,26 @@ bool measured(const std::vector<Bytes>& sizes, const Cluster& cluster) {
          });
 }
 
-/// all_reduce_perf and `ddpsim calibrate` know NCCL only. A small message takes the start and the
-/// 2(n - 1) steps of a ring alone, a large one 2(n - 1)/n of its bytes at the rate of a process.
+/// all_reduce_perf knows NCCL only. A small message tells the ring's steps, a large one the rate of a process.
 NextMeasurement measure_gloo(ErrorSource source, const std::vector<Bytes>& sizes,
                              const Cluster& cluster) {
   std::set<std::uint64_t> powers{1024};
   for (const Bytes size : sizes)
     powers.insert(
         std::bit_ceil(std::max(std::uint64_t{1024}, static_cast<std::uint64_t>(size.count()))));
+  // One size alone tells no rate.
+  if (powers.size() == 1) powers.insert(std::uint64_t{64} << 10);
   std::vector<std::string> words;
   for (const std::uint64_t power : powers) words.push_back(size_argument(power) + "iB");
   const int ranks = cluster.ranks();
-  const std::string job =
-      fmt::format("ddpsim-real WORKLOAD --backend cpu-gloo --all-reduce {}", fmt::join(words, ","));
-  const double passing = 2.0 * (ranks - 1) / ranks * static_cast<double>(*powers.rbegin());
+  const std::string job = fmt::format(
+      "ddpsim-real WORKLOAD --backend cpu-gloo --all-reduce {} -o FOLDER", fmt::join(words, ","));
   return {.source = source,
           .command = cluster.nodes == 1
                          ? fmt::format("{} --ranks {}", job, ranks)
                          : fmt::format("mpirun -np {} --map-by ppr:{}:node -x MASTER_ADDR=HOST0 {}",
                                        ranks, cluster.gpus_per_node, job),
-          .then = fmt::format("--gloo \"start:T step:T process:R\", T = time of 1KiB / {}, R = "
-                              "{:.4g} MB / time of {}",
-                              2 * (ranks - 1) + 1, passing / 1e6, words.back())};
+          .then = "ddpsim calibrate FOLDER/measurement.json --cluster CLUSTER -o CALIBRATED"};
 }
 
 /// What the replay of one rank misses may be the others; what that of all misses, the profiler's cost.
@@ -98,6 +97,7 @@ std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job
     case ErrorSource::bandwidth:
     case ErrorSource::collective_times: {
       if (gloo && cluster.ranks() <= 1) break;
+      if (gloo && is_covered_by_gloo_logs(job)) return std::nullopt;
       const std::vector<Bytes> sizes = source == ErrorSource::fixed_cost
                                            ? std::vector<Bytes>{Bytes(1024), kSmallAllReduce}
                                            : all_reduce_sizes(job);

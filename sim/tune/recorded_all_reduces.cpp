@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace ddpsim {
 namespace {
@@ -68,13 +69,20 @@ RecordedAllReduces recorded_all_reduces(const Workload& workload) {
   RecordedAllReduces all{.waits_apart = all_ranks_recorded(workload), .buckets = {}};
   for (const RecordedCollective& one : representative)
     all.buckets.push_back({.bytes = one.bytes, .times = {}, .channels = one.channels});
-  const auto add = [&](const std::vector<Duration>& times) {
+  const auto add = [&](const std::vector<Duration>& times, Collectives step) {
     for (std::size_t i = 0; i < times.size(); ++i) all.buckets[i].times.push_back(times[i]);
+    if (!all.waits_apart || times.empty()) return;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      step[i].start += step[i].duration - times[i];
+      step[i].duration = times[i];
+    }
+    all.steps.push_back(std::move(step));
   };
   for (const StepSample& step : workload.steps)
-    if (carry_the_same(step.collectives, representative)) add(transfers(workload, step));
+    if (carry_the_same(step.collectives, representative))
+      add(transfers(workload, step), step.collectives);
   if (!all.buckets.empty() && all.buckets.front().times.empty())
-    add(representative_transfers(workload));
+    add(representative_transfers(workload), representative);
   for (RecordedAllReduce& bucket : all.buckets) std::ranges::sort(bucket.times);
   return all;
 }

@@ -11,6 +11,7 @@
 #include "ddpsim/sim/recorded_today.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/sim/step_spread.hpp"
+#include "gloo_evidence.hpp"
 #include "host_ahead.hpp"
 
 namespace ddpsim {
@@ -70,10 +71,6 @@ const Evidence& evidence_for(const Cluster& cluster) {
   return cluster.intra.kind == IntraKind::pcie ? kOnePcieNode : kOneNvlinkNode;
 }
 
-/// Gloo on another machine than the DDP paper's: processors, memory and sockets of a host within a
-/// factor of two, as its two environments lay apart.
-constexpr Band kGloo{0.6, 1.7};
-
 Band fixed_cost_band(const Job& job) {
   const Cluster& cluster = job.cluster();
   if (nccl_of(job.model()) == nullptr || cluster.ranks() <= 1) return {};
@@ -95,6 +92,9 @@ constexpr double kStrongInterference = 2;
 /// Copy kernels and host costs of DDP.
 constexpr double kCostsLow = 0.7;
 constexpr double kCostsHigh = 1.5;
+/// Copies on the host: 16.2 and 5.6 GB/s where GlooLinks::copy has 11.
+constexpr double kHostCopiesLow = 0.7;
+constexpr double kHostCopiesHigh = 2;
 
 /// Fixed cost and bytes so many times as long.
 Job with_collectives(const Job& job, double fixed, double bandwidth) {
@@ -108,9 +108,11 @@ Job with_collectives(const Job& job, double fixed, double bandwidth) {
 
 /// gloo's band is one of whole times: its parts err together there.
 std::vector<Scenario> collective_scenarios(const Job& job) {
-  if (std::holds_alternative<GlooModel>(job.model()))
-    return {{ErrorSource::collective_times, with_collectives(job, kGloo.faster, kGloo.faster),
-             with_collectives(job, kGloo.slower, kGloo.slower)}};
+  if (std::holds_alternative<GlooModel>(job.model())) {
+    const Band gloo = gloo_band(job);
+    return {{ErrorSource::collective_times, with_collectives(job, gloo.faster, gloo.faster),
+             with_collectives(job, gloo.slower, gloo.slower)}};
+  }
   const Band fixed = fixed_cost_band(job);
   // Most bytes of a step travel in its largest buckets.
   const std::vector<Bytes> sizes = all_reduce_sizes(job);
@@ -154,14 +156,20 @@ SimulationOptions with_rank_slowdown(SimulationOptions options, const RankSlowdo
   return options;
 }
 
-SimulationOptions with_costs(SimulationOptions options, double factor) {
+Job with_costs(const Job& job, double factor, double of_host) {
+  CollectiveModel model = job.model();
+  GlooModel* gloo = std::get_if<GlooModel>(&model);
+  const bool host = gloo != nullptr && gloo->links.host_tensors;
+  if (host) gloo->links.copy = gloo->links.copy * (1 / of_host);
+  SimulationOptions options = job.options();
   DdpCosts& costs = options.costs;
   costs.copy_bandwidth_share = std::min(1.0, costs.copy_bandwidth_share / factor);
-  for (Duration* cost : {&costs.copy_kernel, &costs.kernel_gap, &costs.host_hook,
+  for (Duration* cost : {&costs.copy_kernel, &costs.kernel_gap, &costs.host_copy, &costs.host_hook,
                          &costs.host_launch, &costs.host_comm_hook, &costs.launch_latency,
                          &costs.event_latency, &costs.host_search_per_parameter})
     *cost = cost->scaled(factor);
-  return options;
+  const Job other = job.with(std::move(options));
+  return host ? other.with(std::move(model)) : other;
 }
 
 }  // namespace
@@ -215,7 +223,8 @@ std::vector<Scenario> scenarios(const Job& job) {
   };
   add(ErrorSource::interference, with_interference(options, kNoInterference),
       with_interference(options, kStrongInterference));
-  add(ErrorSource::ddp_costs, with_costs(options, kCostsLow), with_costs(options, kCostsHigh));
+  all.push_back({ErrorSource::ddp_costs, with_costs(job, kCostsLow, kHostCopiesLow),
+                 with_costs(job, kCostsHigh, kHostCopiesHigh)});
   if (options.rank_slowdown_range)
     add(ErrorSource::rank_slowdown, with_rank_slowdown(options, options.rank_slowdown_range->first),
         with_rank_slowdown(options, options.rank_slowdown_range->second));

@@ -141,8 +141,8 @@ class Calibrate(unittest.TestCase):
         time = answer("allreduce", f"{output}@1", "--gpus-per-node", "4", "-b", "8M", "-e", "8M")["rows"][0]["time_us"]
         self.assertAlmostEqual(time / 260, 1, delta=0.1)  # the last of four came 45 µs late
 
-    def test_a_step_over_gloo_or_a_simulated_one_calibrates_nothing(self):
-        for timeline, words in ((self.timeline("c10d-gloo"), "was taken over c10d-gloo: it says nothing of NCCL"),
+    def test_a_step_over_another_library_or_a_simulated_one_calibrates_nothing(self):
+        for timeline, words in ((self.timeline("mpi"), "was taken over mpi: it says nothing of NCCL"),
                                 (self.timeline("nccl", "simulated; zero"), "is of a simulated step")):
             done, output = self.noted("step.json", timeline)
             self.assertEqual(done.code, 3)

@@ -25,14 +25,16 @@ inline Cluster pair_of_gpus() {
 /// An all-reduce takes `start_us`, and `mib_us` more for every MiB.
 inline CollectiveModel alpha_beta(double start_us, double mib_us) {
   const Bandwidth rate = Bandwidth::bytes_per_second(1'048'576e6 / mib_us);
-  return GlooModel{.links = {.process = rate,
-                             .to_fill = 1,
-                             .host = 1e6 * rate,
-                             .cache = Bytes::max(),
-                             .step = {},
-                             .start = Duration::microseconds(start_us),
-                             .threads = 1,
-                             .host_tensors = true}};
+  return GlooModel{
+      .links = {.process = rate,
+                .to_fill = 1,
+                .host = 1e6 * rate,
+                .cache = Bytes::max(),
+                .step = {},
+                .start = Duration::microseconds(start_us),
+                .copy = Bandwidth::bytes_per_second(std::numeric_limits<double>::infinity()),
+                .threads = 1,
+                .host_tensors = true}};
 }
 
 /// Gradients of 1 MiB, ready at these times; backward ends with the last.

@@ -67,7 +67,7 @@ TEST_CASE("compare: alone, a GPU computes and does nothing for DDP") {
   CHECK(compared.efficiency == 450.0 / 1050);
   CHECK_FALSE(compared.best_cap);
   // Copies of 10 us, in and out, and a broadcast of 200 + 100 us are DDP's.
-  job.options.costs.copy_kernel = 10_us;
+  job.options.costs.host_copy = 10_us;
   job.workload.buffers = {{.dtype = Dtype::float32, .bytes = 1_MiB, .tensors = 1}};
   compared = alone(job);
   CHECK(compared.times.buffer_broadcast == 320_us);

@@ -196,6 +196,23 @@ TEST_CASE("gloo: tensors of a GPU pass the host, tensors of the host stay there"
   CHECK(host.transfer == device.transfer);
 }
 
+TEST_CASE("gloo: gradients on the host are copied at its rate, whatever the GPU's memory does") {
+  const Workload workload = small::chain({{11'000'000, 10}}, 0, 10);
+  SimulationOptions options = small::bare();
+  options.costs.host_copy = 2_us;
+  const auto times = [&](const GlooLinks& links, const SimulationOptions& asked) {
+    return simulate(Job(workload, small::node(2), asked, GlooModel{.links = links})).step.times;
+  };
+  const GlooLinks links{.copy = 11_GBps, .host_tensors = true};
+  CHECK(times(links, options).copies_in == 1002_us);
+  CHECK(times(links, options).finalize == 1002_us);
+  CHECK(times({.copy = 22_GBps, .host_tensors = true}, options).finalize == 502_us);
+  // What a GPU copies is its memory's affair.
+  CHECK(times({.copy = 11_GBps}, options).finalize == Duration());
+  options.ddp.gradient_as_bucket_view = true;
+  CHECK(times(links, options).finalize == Duration());
+}
+
 TEST_CASE("gloo: one rank moves nothing") {
   const CollectivePlan planned = plan(gloo(nodes(1, 1)), kAllReduce, 11_MiB);
   CHECK(planned.transfer == Duration());
@@ -208,7 +225,11 @@ TEST_CASE("gloo: a step holds two all-reduces in flight, and no kernel slows com
   options.ddp.bucket_cap_mb = 1;
   options.interference = {};
   const auto run = [&](int threads) {
-    const GlooLinks links{.to_fill = 1, .host = 100_GBps, .threads = threads, .host_tensors = true};
+    const GlooLinks links{.to_fill = 1,
+                          .host = 100_GBps,
+                          .copy = 1'000'000'000_GBps,
+                          .threads = threads,
+                          .host_tensors = true};
     return simulate(Job(workload, small::node(2), options, GlooModel{.links = links})).step;
   };
   const StepResult two = run(2);

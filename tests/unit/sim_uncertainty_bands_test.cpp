@@ -149,6 +149,23 @@ TEST_CASE("uncertainty: gloo's times err as a whole, whatever the cluster") {
                                {ErrorSource::collective_times, 1.7, 1.7}});
 }
 
+TEST_CASE("uncertainty: gloo's logs narrow its band at the ranks and sizes they are of") {
+  GlooCalibration logs{.deviation = {0.5, 0.3, 0.1},
+                       .other_ranks_deviation = SizeSpread{0.5, 0.4, 0.2},
+                       .logs = {{.gpus_per_node = 2, .largest = Bytes(4 << 20)}}};
+  const auto slower = [&](int ranks) {
+    Cluster cluster = small::node(ranks);
+    cluster.gloo = std::make_shared<const GlooCalibration>(logs);
+    return factors(Job(two_mib(), cluster, {}, GlooModel{})).back().bandwidth;
+  };
+  CHECK(slower(2) == doctest::Approx(std::exp(kFourInFive * 0.1)));
+  CHECK(slower(4) == doctest::Approx(std::exp(kFourInFive * 0.2)));
+  logs.other_ranks_deviation.reset();
+  CHECK(slower(4) == 1.7);  // as without logs
+  logs.logs[0].largest = Bytes(64 << 10);
+  CHECK(slower(2) == 1.7);
+}
+
 TEST_CASE("uncertainty: recorded and free collectives take what they take") {
   for (const CollectiveModel& model :
        {CollectiveModel(RecordedModel{.durations = {1_ms}}), CollectiveModel(FreeModel{})})

@@ -81,6 +81,7 @@ inline SimulationOptions bare() {
   options.costs = {.copy_bandwidth_share = std::numeric_limits<double>::infinity(),
                    .copy_kernel = {},
                    .kernel_gap = {},
+                   .host_copy = {},
                    .host_hook = {},
                    .host_launch = {},
                    .host_comm_hook = {},

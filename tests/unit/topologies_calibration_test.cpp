@@ -298,3 +298,76 @@ TEST_CASE("calibration of a cluster file: words about the network make another c
     CHECK_FALSE(calibrated(word));
   }
 }
+
+namespace {
+
+const std::string kGoodGloo = R"({"schema": "ddpsim.cluster/1", "name": "lab", "nodes": 1,
+ "node": {"gpus": 2, "gpu": "A100", "interconnect": {"kind": "nvswitch", "per_gpu": "300GBps"}},
+ "gloo": {"constants": {"process_gbps": 2.25, "step_us": 21.5, "cache_mb": 64},
+  "deviation": {"small": 0.3, "middle": 0.2, "large": 0.1},
+  "logs": [{"source": "a.json", "nodes": 1, "gpus_per_node": 2, "smallest_bytes": 8, "largest_bytes": 1024}]}})";
+
+std::string gloo_with(const std::string& from, const std::string& to) {
+  std::string text = kGoodGloo;
+  const std::size_t at = text.find(from);
+  return at == std::string::npos ? "" : text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("calibration of gloo: what its logs tell is read, the rest stays") {
+  const Cluster cluster = parse_cluster(kGoodGloo, "lab.json");
+  REQUIRE(cluster.gloo);
+  const GlooLinks& links = cluster.gloo->links;
+  CHECK(links.process == Bandwidth::gigabytes_per_second(2.25));
+  CHECK(links.step == Duration::microseconds(21.5));
+  CHECK(links.cache == Bytes(64'000'000));
+  CHECK(links.host == GlooLinks{}.host);
+  CHECK(cluster.gloo->fitted.size() == 3);
+  CHECK_FALSE(cluster.gloo->other_ranks_deviation);
+  CHECK_FALSE(cluster.calibration);
+}
+
+TEST_CASE(
+    "calibration of gloo: stands beside NCCL's in a file, each written without the other's harm") {
+  namespace fs = std::filesystem;
+  const fs::path path =
+      fs::temp_directory_path() / ("gloo-" + std::to_string(::getpid()) + ".json");
+  write_file(path, kGoodCluster);
+  GlooCalibration gloo = *parse_cluster(kGoodGloo, "lab.json").gloo;
+  gloo.other_ranks_deviation = SizeSpread{0.1, 0.2, 1.0 / 3};
+  write_file(path, gloo_calibrated_cluster_file(path.string(), gloo));
+  const Cluster both = parse_cluster(read_file(path, 1 << 20), "both.json");
+  REQUIRE(both.calibration);
+  REQUIRE(both.gloo);
+  CHECK(both.calibration->correction.size() == 1);
+  CHECK(both.gloo->links.process == gloo.links.process);
+  CHECK(both.gloo->other_ranks_deviation->large == 1.0 / 3);
+  const Cluster again =
+      parse_cluster(calibrated_cluster_file(path.string(), *both.calibration), "again.json");
+  CHECK(again.gloo != nullptr);
+  // Another network is another cluster.
+  CHECK(
+      load_cluster({.text = path.string() + " nic:1x10Gbps:tcp", .nodes = {}, .gpus_per_node = {}})
+          .gloo == nullptr);
+  fs::remove(path);
+}
+
+TEST_CASE("calibration of gloo: what cannot be is refused with its place") {
+  struct Case {
+    const char *from, *to, *says;
+  };
+  for (const Case& one : {
+           Case{"2.25", "0", "/gloo/constants/process_gbps"},
+           Case{"\"step_us\": 21.5", "\"step\": 21.5", "step_us"},
+           Case{"\"large\": 0.1", "\"large\": -1", "/gloo/deviation/large"},
+           Case{"\"large\": 0.1", "\"larg\": 1", "larg"},
+           Case{"[{\"source\"", "[], \"x\": [{\"source\"", "x"},
+           Case{"\"largest_bytes\": 1024", "\"largest_bytes\": 4", "smallest_bytes"},
+           Case{"\"constants\": {\"process_gbps\": 2.25, \"step_us\": 21.5, \"cache_mb\": 64},", "",
+                "constants"},
+       }) {
+    INFO(one.to);
+    CHECK(mentions(cluster_complaint(gloo_with(one.from, one.to)), one.says));
+  }
+}

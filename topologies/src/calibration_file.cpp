@@ -81,6 +81,8 @@ FittedSelection read_selection(const Cursor& cursor) {
   return out;
 }
 
+}  // namespace
+
 SizeSpread read_spread(const Cursor& cursor) {
   const Object fields = cursor.object({"small", "middle", "large"});
   constexpr double kMost = 10;  // e to the tenth
@@ -90,6 +92,8 @@ SizeSpread read_spread(const Cursor& cursor) {
   out.large = fields.required("large").number(0, kMost);
   return out;
 }
+
+namespace {
 
 std::optional<NcclVersion> read_version(const Object& fields) {
   const auto nccl = fields.optional("nccl");
@@ -104,7 +108,9 @@ void write_version(JsonWriter& json, const std::optional<NcclVersion>& nccl) {
   if (nccl) json.key("nccl").string(to_string(*nccl));
 }
 
-CalibratedShape read_log(const Cursor& cursor) {
+}  // namespace
+
+CalibratedShape read_calibrated_log(const Cursor& cursor) {
   const Object fields =
       cursor.object({"source", "nodes", "gpus_per_node", "nccl", "timed_by", "smallest_bytes",
                      "largest_bytes", "fault", "left_out_error_percent"});
@@ -127,6 +133,8 @@ CalibratedShape read_log(const Cursor& cursor) {
   if (out.largest < out.smallest) largest.fail("is less than \"smallest_bytes\"");
   return out;
 }
+
+namespace {
 
 Algorithm read_algorithm(const Cursor& cursor) {
   const std::string word =
@@ -186,6 +194,8 @@ void write_constants(JsonWriter& json, PathConstants constants) {
   json.end_object();
 }
 
+}  // namespace
+
 void write_spread(JsonWriter& json, std::string_view key, const SizeSpread& spread) {
   json.key(key).begin_object(Layout::line);
   json.key("small").number(spread.small);
@@ -194,7 +204,7 @@ void write_spread(JsonWriter& json, std::string_view key, const SizeSpread& spre
   json.end_object();
 }
 
-void write_log(JsonWriter& json, const CalibratedShape& log) {
+void write_calibrated_log(JsonWriter& json, const CalibratedShape& log) {
   json.begin_object(Layout::line);
   json.key("source").string(log.source);
   json.key("nodes").integer(log.nodes);
@@ -208,6 +218,8 @@ void write_log(JsonWriter& json, const CalibratedShape& log) {
   if (log.left_out_error) json.key("left_out_error_percent").ratio(100 * *log.left_out_error);
   json.end_object();
 }
+
+namespace {
 
 bool same_shape(const CorrectionPoint& a, const CorrectionPoint& b) {
   return a.at.nodes == b.at.nodes && a.at.gpus_per_node == b.at.gpus_per_node &&
@@ -247,7 +259,7 @@ Calibration read_calibration(const Cursor& cursor) {
   if (const auto logs = fields.optional("logs")) {
     for (const Cursor& log : logs->array()) {
       if (out.shapes.size() == kMostLogs) log.fail(fmt::format("more than {} logs", kMostLogs));
-      out.shapes.push_back(read_log(log));
+      out.shapes.push_back(read_calibrated_log(log));
     }
     if (out.shapes.empty()) logs->fail("is empty; a calibration rests on one log at least");
   }
@@ -272,7 +284,7 @@ void write_calibration(JsonWriter& json, const Calibration& calibration) {
   write_spread(json, "residual_deviation", calibration.residual_deviation);
   write_spread(json, "repeatability", calibration.repeatability);
   json.key("logs").begin_array();
-  for (const CalibratedShape& log : calibration.shapes) write_log(json, log);
+  for (const CalibratedShape& log : calibration.shapes) write_calibrated_log(json, log);
   json.end_array();
   json.key("correction").begin_array();
   std::span<const CorrectionPoint> rest = calibration.correction;

@@ -2,6 +2,8 @@
 // values mean what sim/calibration.hpp says.
 #pragma once
 
+#include <string_view>
+
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/sim/calibration.hpp"
@@ -9,6 +11,13 @@
 namespace ddpsim {
 
 Calibration read_calibration(const Cursor& cursor);
+
+/// A log that a calibration rests on.
+CalibratedShape read_calibrated_log(const Cursor& cursor);
+void write_calibrated_log(JsonWriter& json, const CalibratedShape& log);
+
+SizeSpread read_spread(const Cursor& cursor);
+void write_spread(JsonWriter& json, std::string_view key, const SizeSpread& spread);
 
 /// The section's object; numbers come back bit for bit.
 void write_calibration(JsonWriter& json, const Calibration& calibration);

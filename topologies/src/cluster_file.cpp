@@ -1,5 +1,5 @@
 // ddpsim.cluster/1, the cluster file: docs/formats.md says what its fields mean. `wiring`, `switches`
-// and `degraded` are read by wiring_file, `calibration` by calibration_file.
+// and `degraded` are read by wiring_file, `calibration` by calibration_file, `gloo` by gloo_file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 #include "description.hpp"
+#include "gloo_file.hpp"
 #include "node_graph.hpp"
 #include "wiring_file.hpp"
 
@@ -270,9 +271,9 @@ ClusterDescription describe_file(std::string_view text, const std::string& file)
   const Document document = Document::parse(text, file);
   const Cursor cursor = document.root();
   check_schema(cursor);
-  const Object root =
-      cursor.object({"schema", "name", "summary", "nodes", "node", "network", "nccl", "sources",
-                     "verified", "prices", "node_types", "switches", "degraded", "calibration"});
+  const Object root = cursor.object({"schema", "name", "summary", "nodes", "node", "network",
+                                     "nccl", "sources", "verified", "prices", "node_types",
+                                     "switches", "degraded", "calibration", "gloo"});
   ClusterDescription out;
   out.file = file;
   if (const auto name = root.optional("name")) out.name = name->string();
@@ -301,6 +302,7 @@ ClusterDescription describe_file(std::string_view text, const std::string& file)
   if (const auto calibration = root.optional("calibration")) {
     out.calibration = read_calibration(*calibration);
   }
+  if (const auto gloo = root.optional("gloo")) out.gloo = read_gloo(*gloo);
   root.required("name");
   if (!root.has("node_types")) root.required("node");
   return out;

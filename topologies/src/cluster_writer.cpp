@@ -14,6 +14,7 @@
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 #include "description.hpp"
+#include "gloo_file.hpp"
 
 namespace ddpsim {
 namespace {
@@ -142,38 +143,54 @@ Json json_of(const ClusterDescription& cluster) {
   return out;
 }
 
-}  // namespace
-
-std::string calibrated_cluster_file(const std::string& text, const Calibration& calibration) {
+/// What CLUSTER says without the section of that name.
+Json described(const std::string& text, const char* without) {
   std::string source;
   const ClusterDescription cluster =
       describe_request({.text = text, .nodes = {}, .gpus_per_node = {}}, &source);
-  Json json;
   if (!source.empty()) {
-    json = Json::parse(source);
+    Json json = Json::parse(source);
     if (cluster.types.size() == 1) {
       const bool several = json.value("nodes", 1) > 1;
       if (several != (cluster.nodes() > 1)) json.erase("nccl");
       if (json.value("nodes", 1) != cluster.nodes()) json["nodes"] = cluster.nodes();
     }
-    json.erase("calibration");
-  } else {
-    const bool listed = cluster.switches && cluster.switches->kind != SwitchPlan::Kind::leaf_spine;
-    const bool plain = cluster.types.size() == 1 && cluster.degraded.empty() && !listed;
-    if (!plain)
-      throw InputError({"command line", "--cluster",
-                        "a cluster with a list of switches beside it cannot be written",
-                        "Write them into a cluster file and name that"});
-    json = json_of(cluster);
+    json.erase(without);
+    return json;
   }
-  // The cluster is not empty: the section, in a document of its own, goes on behind its last field.
+  const bool listed = cluster.switches && cluster.switches->kind != SwitchPlan::Kind::leaf_spine;
+  const bool plain = cluster.types.size() == 1 && cluster.degraded.empty() && !listed;
+  if (!plain)
+    throw InputError({"command line", "--cluster",
+                      "a cluster with a list of switches beside it cannot be written",
+                      "Write them into a cluster file and name that"});
+  return json_of(cluster);
+}
+
+/// The cluster is not empty: the section, in a document of its own, goes on behind its last field.
+std::string with_section(const Json& cluster, JsonWriter section) {
+  section.end_object();
+  const std::string own = cluster.dump(2);
+  return own.substr(0, own.rfind("\n}")) + ',' + std::move(section).finish().substr(1);
+}
+
+}  // namespace
+
+std::string calibrated_cluster_file(const std::string& text, const Calibration& calibration) {
   JsonWriter section;
   section.begin_object();
   section.key("calibration");
   write_calibration(section, calibration);
-  section.end_object();
-  const std::string own = json.dump(2);
-  return own.substr(0, own.rfind("\n}")) + ',' + std::move(section).finish().substr(1);
+  return with_section(described(text, "calibration"), std::move(section));
+}
+
+std::string gloo_calibrated_cluster_file(const std::string& text,
+                                         const GlooCalibration& calibration) {
+  JsonWriter section;
+  section.begin_object();
+  section.key("gloo");
+  write_gloo(section, calibration);
+  return with_section(described(text, "gloo"), std::move(section));
 }
 
 }  // namespace ddpsim

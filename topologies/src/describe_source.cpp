@@ -147,6 +147,7 @@ ClusterDescription describe_source(std::string_view text, const std::string& fil
       find_word(words, "latency") != nullptr || find_word(words, "connection") != nullptr) {
     out.verified_nodes.clear();
     out.calibration.reset();
+    out.gloo.reset();
     out.stated.reset();
   }
   for (const std::string& key : keys_beside_a_file()) {

@@ -74,6 +74,7 @@ struct ClusterDescription {
   std::vector<std::string> sources;
   std::vector<Price> prices;
   std::optional<Calibration> calibration;
+  std::optional<GlooCalibration> gloo;
   std::vector<int> verified_nodes;  ///< numbers of such nodes at which a log was taken
 
   int nodes() const;

@@ -176,6 +176,7 @@ Topology resolve(ClusterDescription description) {
     cluster.verified = cluster.verified ||
                        is_calibrated_at(*cluster.calibration, cluster.nodes, cluster.gpus_per_node);
   }
+  if (description.gloo) cluster.gloo = std::make_shared<const GlooCalibration>(*description.gloo);
   cluster.sources = description.sources;
   cluster.prices = description.prices;
   cluster.degraded_links = static_cast<int>(description.degraded.size());

@@ -457,8 +457,11 @@ class Job:
     def over_nccl(self):
         if not self.on_gpu or self.world == 1:
             return False
+        return self.backend() != "gloo"
+
+    def backend(self):
         group = self.model.ddp.process_group if self.model.ddp is not None else None
-        return torch.distributed.get_backend(group) != "gloo"
+        return torch.distributed.get_backend(group)
 
     def gpu(self):
         """"V100" of "Tesla V100-SXM2-16GB", as ddpsim compares GPUs by model."""
@@ -955,6 +958,7 @@ class Report:
             facts["gpu_name"] = torch.cuda.get_device_name(job.device)
         if job.world > 1:
             facts["rank"] = str(job.rank)
+            facts["backend"] = job.backend()
         if self.joinable:
             facts["recorded_step"] = times.name
         if times.passes > 1:

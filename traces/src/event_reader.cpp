@@ -148,7 +148,7 @@ bool has_wanted_arguments(const TraceEvent& event) {
     case EventKind::cpu_op:
     case EventKind::annotation:
       return event.name == kCommsOperation || event.name == kAccumulateGrad ||
-             is_nccl_call(event.name);
+             event.name == kGlooAllReduce || is_nccl_call(event.name);
     default:
       return false;
   }

@@ -39,9 +39,9 @@ constexpr SchemeMark kBeginnings[] = {
     {"BroadcastBackward", NamedScheme::data_parallel}};
 
 /// Files whose functions run in a step of that scheme only: being installed is not enough.
-constexpr SchemeMark kFiles[] = {{"deepspeed/runtime/engine.py(", NamedScheme::deepspeed},
-                                 {"megatron/core/distributed/", NamedScheme::megatron},
-                                 {"horovod/torch/", NamedScheme::horovod}};
+constexpr SchemeMark kMarkedFiles[] = {{"deepspeed/runtime/engine.py(", NamedScheme::deepspeed},
+                                       {"megatron/core/distributed/", NamedScheme::megatron},
+                                       {"horovod/torch/", NamedScheme::horovod}};
 
 }  // namespace
 
@@ -53,7 +53,7 @@ std::optional<NamedScheme> named_scheme(std::string_view name) {
   };
   if (name.starts_with("aten::")) return std::nullopt;  // nearly all of a trace
   if (contains(name, ".py("))
-    return scheme_of(kFiles, [&](std::string_view file) { return contains(name, file); });
+    return scheme_of(kMarkedFiles, [&](std::string_view file) { return contains(name, file); });
   if (name.starts_with(kModule)) name.remove_prefix(kModule.size());
   return scheme_of(kBeginnings, [&](std::string_view text) { return name.starts_with(text); });
 }

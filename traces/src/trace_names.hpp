@@ -9,6 +9,7 @@ inline constexpr std::string_view kStepMarker = "ProfilerStep";
 inline constexpr std::string_view kOptimizerStep = "Optimizer.step";
 inline constexpr std::string_view kDdpForward = "DistributedDataParallel.forward";
 inline constexpr std::string_view kCommsOperation = "record_param_comms";
+inline constexpr std::string_view kGlooAllReduce = "gloo:all_reduce";
 inline constexpr std::string_view kAccumulateGrad = "torch::autograd::AccumulateGrad";
 /// Around every autograd node since PyTorch 1.10, hooks included.
 inline constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";

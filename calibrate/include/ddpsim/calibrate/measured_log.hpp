@@ -42,6 +42,13 @@ struct NcclDecision {
   std::optional<int> channels;
 };
 
+/// An all-reduce of a training: its last rank's arrival, from any zero of its step, and the time from then on.
+struct NotedTransfer {
+  Bytes size;
+  double arrival_us = 0;
+  double time_us = 0;
+};
+
 /// What a log says of one shape.
 struct MeasuredLog {
   std::string source;        ///< file, for messages and provenance
@@ -56,6 +63,8 @@ struct MeasuredLog {
   std::vector<NcclDecision> decisions;  ///< by size, each size once
   std::optional<int> channels;          ///< of rings and trees, where a debug line says
   std::vector<MeasuredPoint> points;    ///< by size; rows of one size in the order of the log
+  /// Of a training over gloo: each step's all-reduces, of which several may be in flight.
+  std::vector<std::vector<NotedTransfer>> steps;
   /// Of one rank, or of a few: times hold the wait for the others, so each is an upper bound.
   TimedBy timed_by = TimedBy::all_reduce_perf;
   std::vector<std::string> recognised;  ///< what was read, a sentence each
@@ -66,6 +75,9 @@ struct MeasuredLog {
     return JobShape{*nodes, *gpus_per_node};
   }
 };
+
+/// End of the warning of a log over another library.
+inline constexpr const char* kNothingOfNccl = "it says nothing of NCCL";
 
 /// Message of the InputError for a text that is no log at all.
 inline constexpr const char* kNoRow = "no row of an all_reduce_perf table was found";

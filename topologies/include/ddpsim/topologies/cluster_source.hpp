@@ -29,6 +29,9 @@ Cluster load_cluster_at(const std::string& text, int nodes, int gpus_per_node);
 /// The cluster file of a CLUSTER argument with this calibration in it: what the argument says is
 /// kept, a calibration it had is replaced. Throws InputError.
 std::string calibrated_cluster_file(const std::string& text, const Calibration& calibration);
+/// The same of gloo's; NCCL's is kept.
+std::string gloo_calibrated_cluster_file(const std::string& text,
+                                         const GlooCalibration& calibration);
 
 /// ddpsim.cluster/1 document.
 Cluster parse_cluster(std::string_view text, const std::string& file);

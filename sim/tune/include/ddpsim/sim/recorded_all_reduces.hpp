@@ -18,6 +18,8 @@ struct RecordedAllReduces {
   /// alone. Otherwise it holds the wait for the last as well.
   bool waits_apart = false;
   std::vector<RecordedAllReduce> buckets;  ///< launch order
+  /// Where waits are apart: each step's on the clock of its representative, from the last rank's arrival on.
+  std::vector<std::vector<RecordedCollective>> steps;
 };
 
 /// Of every step whose all-reduces carry what those of the representative step do, on every rank; where there is none,

@@ -59,6 +59,9 @@ struct SizeSpread {
   double small = 0;   ///< below kMiddleFrom
   double middle = 0;  ///< below kLargeFrom
   double large = 0;   ///< from there
+  double at(Bytes size) const {
+    return size < kMiddleFrom ? small : size < kLargeFrom ? middle : large;
+  }
 };
 
 /// How NCCL weighed otherwise than its table does for the cluster as stated. How far a NIC is from

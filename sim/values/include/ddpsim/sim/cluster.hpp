@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ddpsim/sim/calibration.hpp"
+#include "ddpsim/sim/gloo_calibration.hpp"
 #include "ddpsim/sim/link_loads.hpp"
 #include "ddpsim/sim/units.hpp"
 
@@ -130,6 +131,8 @@ struct Cluster {
   std::vector<Price> prices;  ///< latest first; empty where none is known
   /// Absent where no log of this cluster was fitted. Shared by copies, at every number of nodes.
   std::shared_ptr<const Calibration> calibration;
+  /// The same of gloo's.
+  std::shared_ptr<const GlooCalibration> gloo;
 
   int ranks() const { return nodes * gpus_per_node; }
 };

@@ -24,6 +24,9 @@ struct DdpCosts {
   /// us.
   Duration copy_kernel = Duration::microseconds(1.8);
   Duration kernel_gap = Duration::microseconds(1.0);
+  /// In place of both, where gradients live on the host: one copy_ of PyTorch 2.13, of 1 KiB (with a division
+  /// 3.3 us; CPU time, from Python).
+  Duration host_copy = Duration::microseconds(1.2);
   /// Host time of one AccumulateGrad hook, and of launching one collective (dispatch, two events,
   /// ncclAllReduce). Ranges met in practice: 5-20 us and 30-80 us.
   Duration host_hook = Duration::microseconds(10);

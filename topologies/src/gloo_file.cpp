@@ -1,0 +1,58 @@
+#include "gloo_file.hpp"
+
+#include <fmt/format.h>
+
+#include "calibration_file.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kMostGlooLogs = 10'000;
+
+}  // namespace
+
+GlooCalibration read_gloo(const Cursor& cursor) {
+  const Object fields = cursor.object({"constants", "deviation", "other_ranks_deviation", "logs"});
+  GlooCalibration out;
+  if (const auto constants = fields.optional("constants")) {
+    std::vector<std::string_view> names;
+    for (const GlooConstant& constant : gloo_constants()) names.push_back(constant.name);
+    const Object values = constants->object(names);
+    for (const GlooConstant& constant : gloo_constants())
+      if (const auto value = values.optional(constant.name)) {
+        constant.set(out.links, value->number(constant.least, constant.most));
+        out.fitted.push_back(&constant);
+      }
+  }
+  if (const auto apart = fields.optional("other_ranks_deviation"))
+    out.other_ranks_deviation = read_spread(*apart);
+  if (const auto logs = fields.optional("logs")) {
+    for (const Cursor& log : logs->array()) {
+      if (out.logs.size() == kMostGlooLogs)
+        log.fail(fmt::format("more than {} logs", kMostGlooLogs));
+      out.logs.push_back(read_calibrated_log(log));
+    }
+    if (out.logs.empty()) logs->fail("is empty; a calibration rests on one log at least");
+  }
+  fields.required("constants");
+  out.deviation = read_spread(fields.required("deviation"));
+  fields.required("logs");
+  return out;
+}
+
+void write_gloo(JsonWriter& json, const GlooCalibration& calibration) {
+  json.begin_object();
+  json.key("constants").begin_object();
+  for (const GlooConstant* constant : calibration.fitted)
+    json.key(constant->name).number(constant->of(calibration.links));
+  json.end_object();
+  write_spread(json, "deviation", calibration.deviation);
+  if (calibration.other_ranks_deviation)
+    write_spread(json, "other_ranks_deviation", *calibration.other_ranks_deviation);
+  json.key("logs").begin_array();
+  for (const CalibratedShape& log : calibration.logs) write_calibrated_log(json, log);
+  json.end_array();
+  json.end_object();
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,15 @@
+// The part of ddpsim.cluster/1 that `ddpsim calibrate` writes of gloo: docs/formats.md, Calibration of gloo.
+#pragma once
+
+#include "ddpsim/formats/decoder.hpp"
+#include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/sim/gloo_calibration.hpp"
+
+namespace ddpsim {
+
+GlooCalibration read_gloo(const Cursor& cursor);
+
+/// The section's object; numbers come back bit for bit.
+void write_gloo(JsonWriter& json, const GlooCalibration& calibration);
+
+}  // namespace ddpsim
