@@ -275,7 +275,8 @@ class Backends(unittest.TestCase):
             confidence = document.get("confidence") or document["rows"][0]["confidence"]
             self.assertIn("--gloo", confidence["because"][0])
             self.assertNotIn("all_reduce_perf", str(confidence))
-            self.assertNotIn("calibrate", str(confidence))
+            self.assertNotIn("calibrate", str(confidence["because"]))
+        self.assertIn("ddpsim calibrate FOLDER/measurement.json", confidence["measure_next"]["then"])
 
     def test_process_groups_run_side_by_side(self):
         one = answer("simulate", JOB[0], SLOW, "--torch", "1.13")
