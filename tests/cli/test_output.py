@@ -209,7 +209,7 @@ class Tune(unittest.TestCase):
 
 class Versions(unittest.TestCase):
     """Whose rules hold, and that no advice hides that nobody knows."""
-    JOB = ["resnet50-v100-b32", "p3dn@2"]
+    JOB = ["resnet50-v100-b32", "p3dn:spec@2"]
 
     def test_no_advised_cap_loses_under_a_version_that_is_not_excluded(self):
         # 46 MiB saves 1.7 ms under 2.8, and costs 6.8 ms under 2.4.

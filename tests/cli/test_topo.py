@@ -27,7 +27,7 @@ class Topo(unittest.TestCase):
                 self.assertEqual(document["schema"], "ddpsim.topo/1")
                 self.assertTrue(document["cluster"]["sources"])
                 self.assertEqual(document["cluster"]["verified"], MEASURED.get(name) == 1
-                                 or name in ("abci-v100", "dgxa100", "abci-a100", "alps-gh200"))
+                                 or name in ("abci-v100", "dgxa100", "abci-a100", "alps-gh200", "b200"))
 
     def test_sizes_a_log_stands_behind(self):
         for name, nodes in MEASURED.items():
