@@ -357,6 +357,41 @@ def bands(rows, predict):
                   f"band of the others held {100 * held / len(mine):.0f} % of {len(mine)}")
 
 
+NETWORK_KINDS = ("rdma", "efa", "slingshot", "socket")
+FEW = 1.5  # half-widths of a band of three or four families: so it held four in five of the next one's large sizes
+
+
+def networks(rows, predict):
+    """The bands of one kind of network, wider by FEW than its logs' middle 80 % (below 64 KiB at least that of all
+    networks), and what such a band, learned from the other families, held. RDMA: several GPUs a node."""
+    def ratios(kind, low, high, without):
+        return [r["measured_us"] / predict(r) for r in rows
+                if low <= r["size"] < high and r["kind"] == 2 and r["family"] != without
+                and (kind is None or (r["network"] == kind and (kind != "rdma" or r["gpus"] > 1)))]
+
+    def band(kind, low, high, without=None):
+        everywhere = ratios(None, low, high, without)
+        own = ratios(kind, low, high, without)
+        ends = quantile(everywhere, .1), quantile(everywhere, .9)
+        if len(own) < 4:
+            return ends
+        middle = statistics.median(own)
+        wide = [middle * (quantile(own, q) / middle) ** FEW for q in (.1, .9)]
+        return (min(wide[0], ends[0]), max(wide[1], ends[1])) if high <= 64 * KIB else wide
+
+    for kind in NETWORK_KINDS:
+        for low, high, words in ((KIB, 64 * KIB, "1 to 64 KiB"), *CLASSES[1:]):
+            mine = [r for r in rows if r["kind"] == 2 and r["network"] == kind and low <= r["size"] < high
+                    and (kind != "rdma" or r["gpus"] > 1)]
+            held = 0
+            for row in mine:
+                faster, slower = band(kind, low, high, row["family"])
+                held += faster <= row["measured_us"] / predict(row) <= slower
+            faster, slower = band(kind, low, high)
+            print(f"{kind:10} {words:16} {{{faster:.2f}, {slower:.2f}}}; {len({r['family'] for r in mine})} families; "
+                  f"band of the others held {100 * held / len(mine):.0f} % of {len(mine)}")
+
+
 def split(rows, unseen):
     """By log: (its least time per byte from 128 MiB on, over the cost model's; [what sizes from 1 to 64 MiB took
     beyond their bytes at that rate, over the cost model's]). A log without such sizes has none."""
@@ -435,6 +470,7 @@ def main():
         report(rows, lambda row: modelled_us(row, unseen[row["family"]]))
         by_log(rows, lambda row: modelled_us(row, unseen[row["family"]]))
         bands(rows, lambda row: modelled_us(row, unseen[row["family"]]))
+        networks(rows, lambda row: modelled_us(row, unseen[row["family"]]))
         apart(rows, unseen)
         print("one constant efficiency")
         report(rows, lambda row: row["constant_us"])
