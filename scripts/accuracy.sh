@@ -89,6 +89,8 @@ section "Compute beside NCCL" as_text python3 tests/accuracy/measure_interferenc
 section "All-reduce: the cost model, uncalibrated" messages "pipeline cost model*"
 section "All-reduce: the cost model, each family left out" as_text \
   python3 tests/accuracy/fit_cost_model.py --tests "$tests" --leave-one-out "$shared/data/nccl-tests"
+section "All-reduce: intervals by kind of machine" messages "uncertainty: of each kind*"
+section "Bundled clusters beside the published logs they rest on" messages "bundled clusters: each*"
 section "Logs: sound or not" messages "health: all*"
 section "All-reduce: calibrated on logs" messages "calibrate: *,scaling law*"
 section "Replay of recorded steps" messages "replay*,seed case*"

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -43,6 +44,13 @@ std::string summary_of(const GpuModel& gpu, const GpuFamily& family) {
                      gpu.name == "MI250X" ? "; one of the two dies of a card (GCD)" : "");
 }
 
+std::string summary_of(const BundledCluster& cluster) {
+  if (cluster.calibrated_nodes.empty()) return cluster.summary;
+  const bool one = cluster.calibrated_nodes == std::vector{1};
+  return fmt::format("{}; calibrated by published logs of {} node{}", cluster.summary,
+                     fmt::join(cluster.calibrated_nodes, ", "), one ? "" : "s");
+}
+
 std::vector<Section> bundled() {
   Section workloads{"workloads", {}};
   for (const BundledWorkload& workload : bundled_workloads())
@@ -52,7 +60,7 @@ std::vector<Section> bundled() {
     models.rows.push_back({name, summary_of(*find_model(name))});
   Section clusters{"clusters", {}};
   for (const BundledCluster& cluster : bundled_clusters())
-    clusters.rows.push_back({cluster.name, cluster.summary});
+    clusters.rows.push_back({cluster.name, summary_of(cluster)});
   Section gpus{"gpus", {}};
   for (const GpuFamily& family : gpu_families())
     for (const GpuModel& gpu : family.gpus)

@@ -96,6 +96,12 @@ TABLES = {
             "{nccl}, {nccl_p90} %; {one}, {one_p90} %", model("network")),
         Row("the same, PCIe node", "3 logs, no two alike", "median {median} %, worst {worst} %",
             "{nccl}, {nccl_p90} %; {one}, {one_p90} %", model("one PCIe node")),
+        Row("80 % intervals over a network, ≥ 1 MiB, its family left out", "{ib_n} times over InfiniBand, {efa_n} EFA, "
+            "{slingshot_n} Slingshot, {socket_n} sockets", "hold {ib}, {efa}, {slingshot}, {socket} %", "",
+            tuple((LEFT_OUT, f"{word} from 1 MiB ... band of the others held <{name}> % of <{name}_n>")
+                  for name, word in (("ib", "rdma"), ("efa", "efa"), ("slingshot", "slingshot"), ("socket", "socket")))),
+        Row("bundled clusters that published logs calibrate: by their specification instead", "{n} times of 25 logs",
+            "80 % intervals hold {held} %", "", (("Bundled clusters beside the published logs they rest on", "specifications held <held> % of <n>"),)),
         Row("calibrated, ≥ 1 MiB: a job shape between measured ones left out", "ABCI V100 n2, Alps n8, n32, A100-80GB g4",
             "median {v2}, {g8}, {g32}, {a4} %; all sizes {v2_all}, {g8_all}, {g32_all}, {a4_all} %",
             "LogGP fit: {v2_loggp}, {g8_loggp}, {g32_loggp}, {a4_loggp} %; {v2_loggp_all}, {g8_loggp_all}, {g32_loggp_all}, "

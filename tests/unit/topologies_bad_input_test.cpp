@@ -123,7 +123,7 @@ TEST_CASE("cluster names and sizes: each mistake gets one message") {
   CHECK(request_complaint({"absent.json", {}, {}}) == "absent.json: no such file");
   CHECK(request_complaint({"dgx1v@many", {}, {}}) ==
         "command line: \"dgx1v@many\" ends in \"@many\", which is not a number of nodes. Expected "
-        "NAME@NODES with 1 to 1000000 nodes");
+        "NAME@NODES or NAME:spec@NODES with 1 to 1000000 nodes");
   CHECK(request_complaint({"dgx1v@2", 4, {}}) ==
         "command line: \"dgx1v@2\" and --nodes 4 disagree. Keep one of them");
   CHECK(request_complaint({"dgx1v", 0, {}}) ==

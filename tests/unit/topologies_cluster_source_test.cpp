@@ -41,6 +41,13 @@ TEST_CASE("cluster: NAME@NODES and --nodes mean the same") {
   const Cluster resized = load_cluster({"dgx1v", 16, {}});
   CHECK(suffixed.ranks() == 128);
   CHECK(resized.ranks() == 128);
+  const Cluster specified = load_cluster({"p4d:spec@2", {}, {}});
+  CHECK(specified.name == "p4d:spec");
+  CHECK(specified.ranks() == 16);
+  CHECK(specified.calibration == nullptr);
+  CHECK(load_cluster({"p4d:spec node:2 nic:8x200Gbps:efa", {}, {}}).network.nics_per_node == 8);
+  CHECK(is_cluster("p4d:spec@2"));
+  CHECK_FALSE(is_cluster("p4e:spec"));
   CHECK(load_cluster({"dgx1v@16", 16, 4}).ranks() == 64);
 }
 

@@ -48,9 +48,10 @@ TEST_CASE("plausible: what can be bought, or might soon, is not asked about") {
   }
   CHECK(doubts("node:1 gpu:2xV100 pcie:6GBps") == "");
   CHECK(doubts("node:1 gpu:1xV100 pcie:12GBps") == "");
-  for (const auto& [name, summary] : bundled_clusters())
-    CHECK(implausible_figures(load_cluster({.text = name, .nodes = {}, .gpus_per_node = {}}))
-              .empty());
+  for (const BundledCluster& bundled : bundled_clusters())
+    CHECK(
+        implausible_figures(load_cluster({.text = bundled.name, .nodes = {}, .gpus_per_node = {}}))
+            .empty());
 }
 
 TEST_CASE("plausible: the last figure that is taken, and the first that is asked about") {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <set>
 #include <span>
 
 #include "ddpsim/formats/embedded.hpp"
@@ -23,6 +24,8 @@ std::span<const EmbeddedFile> bundled_cluster_files();  // generated: the files 
 
 namespace {
 
+/// "p4d:spec": as specified, whatever a calibration in the file says.
+constexpr std::string_view kSpecification = ":spec";
 constexpr std::int64_t kLargestFile = 64 << 20;  // room for measured curves and graphs
 
 [[noreturn]] void fail(std::string message, std::string hint) {
@@ -47,12 +50,12 @@ std::pair<std::string, std::string> split_first(const std::string& text) {
   const std::size_t space = text.find_first_of(" \t\r\n", begin);
   if (begin == text.npos || space == text.npos) return {text, ""};
   const std::string first = text.substr(begin, space - begin);
-  const bool is_word = first.find(':') != first.npos;
+  const bool is_word = first.find(':') != first.npos && !first.ends_with(kSpecification);
   if (is_word && is_line(text)) return {text, ""};
   return {first, text.substr(space)};
 }
 
-/// "dgx1v@16" -> "dgx1v" and 16. A text without '@' comes back as it is.
+/// "dgx1v@16" -> "dgx1v" and 16, "dgx1v:spec@16" -> "dgx1v:spec" and 16. A text without '@' comes back as it is.
 std::pair<std::string, std::optional<int>> split_nodes(const std::string& text) {
   const std::size_t at = text.rfind('@');
   if (at == text.npos) return {text, std::nullopt};
@@ -60,7 +63,7 @@ std::pair<std::string, std::optional<int>> split_nodes(const std::string& text) 
   if (!nodes || *nodes < 1 || *nodes > kMostNodes) {
     fail(fmt::format("{} ends in {}, which is not a number of nodes", in_quotes(text),
                      in_quotes(text.substr(at))),
-         fmt::format("Expected NAME@NODES with 1 to {} nodes", kMostNodes));
+         fmt::format("Expected NAME@NODES or NAME:spec@NODES with 1 to {} nodes", kMostNodes));
   }
   return {text.substr(0, at), nodes};
 }
@@ -81,9 +84,6 @@ ClusterDescription describe_text(std::string_view text, const std::string& file,
   if (json != nullptr && alone && first != text.npos && text[first] == '{') *json = text;
   return description;
 }
-
-/// "p4d:spec": as specified, whatever a calibration in the file says.
-constexpr std::string_view kSpecification = ":spec";
 
 ClusterDescription describe_named(const std::string& name, std::string_view words,
                                   std::string* json) {
@@ -170,7 +170,10 @@ std::vector<BundledCluster> bundled_clusters() {
   std::vector<BundledCluster> clusters;
   for (const EmbeddedFile& file : bundled_cluster_files()) {
     const ClusterDescription description = describe_file(file.text, std::string(file.name));
-    clusters.push_back({std::string(file.name), description.summary});
+    std::set<int> nodes;
+    if (description.calibration)
+      for (const CalibratedShape& log : description.calibration->shapes) nodes.insert(log.nodes);
+    clusters.push_back({std::string(file.name), description.summary, {nodes.begin(), nodes.end()}});
   }
   return clusters;
 }

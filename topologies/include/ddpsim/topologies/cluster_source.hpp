@@ -11,7 +11,7 @@
 namespace ddpsim {
 
 struct ClusterRequest {
-  std::string text;                  ///< name[@NODES], path[@NODES], or "node:2 gpu:8xA100 …"
+  std::string text;                  ///< name[:spec][@NODES], path[@NODES], or "node:2 gpu:8xA100 …"
   std::optional<int> nodes;          ///< --nodes
   std::optional<int> gpus_per_node;  ///< --gpus-per-node: GPUs 0..G-1 are kept
 };
@@ -44,6 +44,7 @@ Cluster parse_cluster_line(std::string_view line);
 struct BundledCluster {
   std::string name;
   std::string summary;
+  std::vector<int> calibrated_nodes;  ///< numbers of nodes whose published logs calibrate it, each once
 };
 std::vector<BundledCluster> bundled_clusters();
 
