@@ -14,9 +14,8 @@ struct Interval {
   TimePoint end;
 };
 
-/// Sorted, disjoint, without empty members.
+/// Sorted, disjoint.
 inline std::vector<Interval> union_of(std::vector<Interval> intervals) {
-  std::erase_if(intervals, [](const Interval& i) { return i.end <= i.start; });
   std::sort(intervals.begin(), intervals.end(),
             [](const Interval& a, const Interval& b) { return a.start < b.start; });
   std::vector<Interval> merged;
@@ -35,7 +34,7 @@ inline Duration length_within(const std::vector<Interval>& intervals, TimePoint 
   Duration total;
   for (const Interval& interval : intervals) {
     const Duration part = std::min(interval.end, to) - std::max(interval.start, from);
-    if (part > Duration()) total += part;
+    total += std::max(part, Duration());
   }
   return total;
 }

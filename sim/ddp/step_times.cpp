@@ -65,7 +65,6 @@ ComputeStream walk(const Program& program, const std::vector<OperationTime>& ope
         if (purpose == OperationKind::copy_out)
           stream.copies_out.push_back({operations[i].start, operations[i].end});
         if (purpose == OperationKind::optimizer) times.optimizer += busy;
-        break;
     }
     cursor = operations[i].end;
     if (purpose != OperationKind::optimizer) stream.optimizer_start = cursor;

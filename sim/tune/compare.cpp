@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -20,7 +21,7 @@ struct Sample {
     Duration at_one;
     Duration at_other;
   };
-  const Cluster* cluster = nullptr;
+  const Cluster* cluster = nullptr;  ///< a job's copies, and those with other options, share it
   Duration step;
   bool measured = false;
   std::vector<Bounds> bounds;
@@ -142,13 +143,13 @@ std::optional<std::size_t> nearest_measured(const std::vector<Job>& jobs,
                                             const std::vector<ComparedJob>& compared,
                                             std::size_t job) {
   std::optional<std::size_t> nearest;
-  double least = 0;
+  double least = std::numeric_limits<double>::infinity();
   const Cluster& to = jobs[job].cluster();
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Cluster& from = jobs[i].cluster();
     if (!compared[i].correction || !carries_over(from, to)) continue;
     const double apart = std::abs(std::log(static_cast<double>(from.ranks()) / to.ranks()));
-    if (nearest && apart >= least) continue;
+    if (apart >= least) continue;
     nearest = i;
     least = apart;
   }
@@ -204,7 +205,6 @@ class Comparer {
         beside = sensitivity(ErrorSource::replay_residual, predicted - step, communication - step);
       }
     }
-    samples_[i].cluster = &jobs_[i].cluster();
     compared.efficiency = compared.alone / compared.times.iteration;
     compared.confidence = assess(job, compared.times.iteration, compared.replay, beside);
     if (options_.tune) compared.best_cap = tune(job, tuning).recommended;

@@ -88,6 +88,9 @@ class Errors(unittest.TestCase):
         self.check(2, "no cluster has that GPU", "dgx1v", "--compute-scale", "H100:3")
         self.check(2, "no cluster has that GPU", "dgx1v", "--gpu", "H100")
 
+    def test_a_ratio_that_no_cluster_needs(self):
+        self.check(2, "--compute-scale: every cluster has the GPU recorded on", "dgx1v", "--compute-scale", "2")
+
     def test_a_ratio_given_twice(self):
         self.check(2, "given twice", A100, "--compute-scale", "A100:2", "--compute-scale",
                    "A100:3")

@@ -97,7 +97,7 @@ class Measured(unittest.TestCase):
         written = self.folder / "t.json"
         run = ddpsim(*JOB, "--measured", str(wrong), "--timeline", str(written))
         self.assertEqual(run.code, 3)
-        self.assertIn("holds none of the ranks", run.err)
+        self.assertIn("holds none of the ranks that are simulated. Rank 0 is always among them", run.err)
         self.assertFalse(written.exists())
 
 

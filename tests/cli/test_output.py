@@ -307,7 +307,8 @@ class Backends(unittest.TestCase):
             document = json.loads(file.read_text())
             document["recorded_with"]["wire_dtype"] = "bfloat16"
             file.write_text(json.dumps(document))
-            said = "recorded under a compression hook (all-reduces of bfloat16)"
+            said = ("recorded under a compression hook (all-reduces of bfloat16), simulated without it: its casts stay in "
+                    "the recorded backward; --comm-hook bf16 simulates it as it ran")
             for options, warned in (([], True), (["--comm-hook", "fp16"], True), (["--comm-hook", "bf16"], False)):
                 warnings = " ".join(answer("simulate", file, JOB[1], *options)["warnings"])
                 self.assertEqual(said in warnings, warned, options)

@@ -106,7 +106,7 @@ TEST_CASE("inspector: records that cannot be are refused with file and line") {
   CHECK(mentions(records_complaint(record_line({.algbw = R"(,"coll_algobw_gbs":0.010486)"})),
                  "algbw is"));
   CHECK(mentions(records_complaint(record_line({.coll = "AllGather"})),
-                 "no all-reduce that took time is in it"));
+                 "no all-reduce that took time is in it. Give the inspector's files"));
 }
 
 TEST_CASE("flight recorder: sizes of all inputs, the version, the ranks of its group") {

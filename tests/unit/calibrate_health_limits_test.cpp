@@ -154,6 +154,22 @@ TEST_CASE("health: the log's own words, on clusters where they matter") {
   CHECK_FALSE(told(parse_cluster_line("node:1 gpu:2xA100 pcie:25GBps"), "NET/Socket", "", ""));
 }
 
+TEST_CASE("health: that it went over TCP is one fault, whatever was set for it") {
+  const Cluster ib = parse_cluster_line("node:2 gpu:1xA100 nic:1x100Gbps:ib");
+  MeasuredLog log = times_modelled(ib, 1, kLargeSizes);
+  log.transport = "NET/Socket";
+  log.settings = {{"NCCL_IB_DISABLE", "1"}};
+  const std::vector<std::string> faults = health(log, ib, {}).faults;
+  REQUIRE(faults.size() == 1);
+  CHECK(mentions(faults, "NCCL says it went over TCP (NET/Socket)"));
+}
+
+TEST_CASE("health: a slow GPUDirect-TCPX is none of sockets where the host's would be far slower") {
+  const Cluster tcpx = parse_cluster_line("node:2 gpu:8xH100 nvswitch:450GBps nic:8x200Gbps:tcpx");
+  CHECK(mentions(faults(tcpx, 2.1), "large sizes take 2.1 times"));
+  CHECK_FALSE(mentions(faults(tcpx, 2.1), "TCP sockets"));
+}
+
 TEST_CASE("NCCL's settings: lists, exceptions and counts, each at its limits") {
   const auto tuning = [](const std::string& name, const std::string& value) {
     MeasuredLog log;

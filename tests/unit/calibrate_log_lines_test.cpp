@@ -24,6 +24,7 @@ TEST_CASE("log words: a figure is known to half a unit of its last digit") {
   CHECK(half_unit("1.2e+07") == doctest::Approx(0.5e6));
   CHECK(half_unit("1.2e-03") == doctest::Approx(0.5e-4));
   CHECK(half_unit("2E3") == doctest::Approx(0.5e3));
+  CHECK(half_unit("1e+12") == doctest::Approx(0.5e12));
   CHECK(figure_of("1.2e+07")->value == 1.2e7);
   CHECK_FALSE(figure_of("").has_value());
   CHECK_FALSE(figure_of("1.2x").has_value());

@@ -273,6 +273,17 @@ TEST_CASE("measured log: a stated job shape goes with a list that says less, not
               std::to_string(rank % 2) + " [0x07] NVIDIA X\n";
   CHECK(parse_log(run + shared + kColumns + kRow, JobShape{2, 2}).shape() == JobShape{2, 2});
   CHECK_THROWS_AS(parse_log(run + shared + kColumns + kRow, JobShape{4, 1}), InputError);
+  // Numbers that no host has for its devices tell nobody's apart.
+  const auto numbered = [&](const char* one, const char* other) {
+    std::string list;
+    for (const int rank : {0, 1})
+      list += "#  Rank  " + std::to_string(rank) + " Group  0 Pid 1 on node device  " +
+              (rank == 0 ? one : other) + " [0x07] NVIDIA X\n";
+    return run + list + kColumns +
+           "1048576 262144 float sum -1 30.00 34.95 34.95 0 30.00 34.95 34.95 0\n";
+  };
+  CHECK(parse_log(numbered("4096", "4097"), JobShape{2, 1}).shape() == JobShape{2, 1});
+  CHECK_THROWS_AS(parse_log(numbered("4094", "4095"), JobShape{2, 1}), InputError);
   // Of two tables with as many ranks, the list picks.
   std::string one_node;
   for (const int rank : {0, 1, 2, 3})

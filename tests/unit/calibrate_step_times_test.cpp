@@ -11,6 +11,7 @@
 #include "complaint.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "mentions.hpp"
+#include "step_time_name.hpp"
 #include "trace_files.hpp"
 
 using namespace ddpsim;
@@ -181,4 +182,16 @@ TEST_CASE("step times: a file is read, and named where it is not there") {
   const std::string path = folder.file("steps.csv", "step_time_ms\n5\n").string();
   CHECK(read_step_times(path, "").steps.size() == 1);
   CHECK(mentions(complaint_of([&] { read_step_times(path + "x", ""); }), path + "x"));
+}
+
+TEST_CASE("step times: what stands before a number is the line's own, whatever the digit") {
+  for (char digit = '0'; digit <= '9'; ++digit) {
+    CAPTURE(digit);
+    const std::string number = std::string("1") + digit;
+    CHECK_FALSE(step_time_key("step " + number + " time"));
+    const std::string line = "epoch " + number + " step_time";
+    const std::optional<KeyInLine> key = step_time_key(line);
+    REQUIRE(key);
+    CHECK(key->text == "step_time");
+  }
 }

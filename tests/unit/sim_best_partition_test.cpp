@@ -41,6 +41,14 @@ TEST_CASE("best partition: every bucket as large as hides what comes before the 
   CHECK(cut[0].dtype == Dtype::float32);
 }
 
+TEST_CASE("best partition: of the steady step, whatever the first iterations do") {
+  // In static_graph's first one all buckets are launched behind backward: a single one would be best.
+  small::OpenJob job = one_three_two();
+  job.options.ddp.static_graph = true;
+  job.options.iterations = 1;
+  CHECK(small::members(best(job)) == Sizes{1, 3, 2});
+}
+
 TEST_CASE("best partition: of equally good cuts the one with the smallest buckets") {
   // Hidden but for the last: any cut in front of it ends at 3000 + T(1).
   const small::OpenJob job{.workload = small::mib_layers({1000, 2000, 3000}, 0),

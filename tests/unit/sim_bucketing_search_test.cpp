@@ -176,16 +176,47 @@ TEST_CASE("bucketing search: caps asked for, each once and ascending, as they we
 }
 
 TEST_CASE("bucketing search: too many pairs are not searched, and that is said") {
-  // 448 first buckets, and behind the default's 447 different caps: 200 256 pairs.
-  const BucketingSearch search = search_bucketings(gradients_of_1_mib(448), {.torch = {2, 4}}, {});
+  // The default's first bucket holds 80 small gradients, behind which 409 of 1 MiB have as many caps; first
+  // buckets are 489: 200 001 pairs.
+  const Workload workload = [] {
+    std::vector<small::Gradient> gradients(80, {13'108, 100});
+    gradients.resize(489, {1 << 20, 100});
+    return small::chain(gradients, 100, 100);
+  }();
+  const BucketingSearch search = search_bucketings(workload, {.torch = {2, 4}}, {});
   CHECK(search.left_out ==
-        "448 first buckets with 447 caps each are too many to try: every cap was tried with the "
+        "489 first buckets with 409 caps each are too many to try: every cap was tried with the "
         "default first bucket, and every first bucket with the default cap");
-  REQUIRE(search.found.size() == 447 + 447);
-  CHECK(search.found[446].point.first_bucket_mb == 1);
-  const CurvePoint& second = search.found[447].point;
-  CHECK(second.first_bucket_mb == 2);
+  REQUIRE(search.found.size() == 409 + 488);
+  CHECK(search.found[408].point.first_bucket_mb == 1);
+  const CurvePoint& second = search.found[409].point;
+  CHECK(second.first_bucket_mb == mib(Bytes(13'108)));
   CHECK(second.bucket_cap_mb == 25);
   CHECK(second.cap_range_mb == std::pair(25.0, 25.0));
-  CHECK(second.buckets == 19);  // 2, 17 times 25, 21
+  CHECK(second.buckets == 18);  // 1; 79 and 25, 15 times 25, 9
+}
+
+TEST_CASE("bucketing search: limits are whole bytes, and none is left out") {
+  // Of single bytes: 3 close behind the third, and a limit of 4 waits for one more.
+  Workload bytes = small::chain({{4, 100}, {4, 100}, {4, 100}, {4, 100}}, 100, 100);
+  for (Parameter& parameter : bytes.parameters) {
+    parameter.dtype = Dtype::uint8;
+    parameter.shape = {{1}};
+  }
+  const auto cap = [](int count) { return mib(Bytes(count)); };
+  check_rows(rows(bytes, {.torch = {2, 8}}), {{"1 1 1 1", cap(1), cap(1), {0, cap(1)}},
+                                              {"2 2", cap(2), cap(2), {cap(2), cap(2)}},
+                                              {"3 1", cap(3), cap(3), {cap(3), cap(3)}},
+                                              {"4", cap(4), cap(4), {cap(4), kNoLimitMb}},
+                                              {"1 3", std::nullopt, cap(1), {25, 25}}});
+}
+
+TEST_CASE(
+    "bucketing search: the roundest cap of a range, and its end where it holds no round one") {
+  CHECK(round_cap(90, 130) == 100);
+  CHECK(round_cap(26, 49) == 40);
+  CHECK(round_cap(2.1, 2.9) == 2.5);
+  CHECK(round_cap(3, kNoLimitMb) == 5);
+  CHECK(round_cap(0.12345, 0.12346) == 0.1235 - 0.00004);
+  CHECK(round_cap(0.123456, 0.123457) == 0.123457);
 }

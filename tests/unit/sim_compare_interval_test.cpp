@@ -122,6 +122,19 @@ TEST_CASE("compare: jobs that are equally fast stay in order") {
   CHECK(compared({&slower, &job, &job}).by_speed == std::vector<std::size_t>{1, 2, 0});
 }
 
+TEST_CASE("compare: nobody leads over a step of nothing, nor by one") {
+  small::OpenJob nothing = with_compute(100);
+  nothing.workload = small::chain({{4, 0}}, 0, 0);
+  nothing.model = FreeModel{};
+  REQUIRE(nothing.step() == 0_us);
+  const small::OpenJob job = replay(400);
+  const Comparison comparison = compared({&job, &nothing});
+  CHECK(comparison.by_speed == std::vector<std::size_t>{1, 0});
+  CHECK(comparison.jobs[0].behind.percent == 0);
+  CHECK(comparison.jobs[0].behind.low_percent == 0);
+  CHECK(comparison.jobs[0].behind.high_percent == 0);
+}
+
 TEST_CASE("compare: each job is held against the fastest") {
   const small::OpenJob fast = replay(400);
   const small::OpenJob middle = replay(900);

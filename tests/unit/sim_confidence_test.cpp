@@ -370,6 +370,15 @@ TEST_CASE("confidence: what collectives rest on, in words") {
   CHECK(calibration_of(calibrated_on(bare, {fitted_log(2, 8)})) ==
         "the cluster is calibrated with 1 log of it, but 1 node lies beyond the calibrated range "
         "(2 nodes)");
+  CalibratedShape one_rank = fitted_log(1, 8);
+  one_rank.timed_by = TimedBy::one_rank;
+  CHECK(calibration_of(calibrated_on(bare, {one_rank})) ==
+        "the cluster is calibrated with the shortest recorded all-reduces of one rank");
+  CalibratedShape joined = fitted_log(1, 8);
+  joined.timed_by = TimedBy::joined_ranks;
+  CHECK(calibration_of(calibrated_on(bare, {fitted_log(1, 8), joined, one_rank})) ==
+        "the cluster is calibrated with 1 log of it and the recorded all-reduces of joined ranks "
+        "and the shortest recorded all-reduces of one rank");
 }
 
 TEST_CASE("replay: contradicted beyond twice or half of what was measured, neither included") {

@@ -90,6 +90,10 @@ TEST_CASE("paper ranks: of four, a waiting rank's time is the last one's doing")
   CHECK(result.ranks.at(3).wait == 160_us);
 }
 
+TEST_CASE("paper ranks: of ranks that are alike nobody's waits are told") {
+  CHECK(simulated(one_bucket(), workload(), wire(), gpus(4)).ranks.empty());
+}
+
 TEST_CASE("paper ranks: ranks that are last alike share what they caused") {
   SimulationOptions options = one_bucket();
   options.variation.stragglers = {{.rank = 1, .slowdown = 1.5}, {.rank = 2, .slowdown = 1.5}};

@@ -51,6 +51,26 @@ TEST_CASE("rank states: a rank's next forward begins as early as its own recordi
   CHECK(ranks.of_iteration(2).at(1).start == 30_us);
 }
 
+TEST_CASE("rank states: time begins with rank 0's first step, and again with each further one") {
+  Workload several = workload();
+  several.ranks.resize(2);
+  for (const int rank : {0, 1}) {
+    RankRecording& own = several.ranks[static_cast<std::size_t>(rank)];
+    static_cast<Recorded&>(own) = several;
+    own.rank = rank;
+    own.offset = rank == 0 ? 7_us : 9_us;
+  }
+  SimulationOptions options = free_of_costs();
+  options.iterations = 2;
+  const Job job(several, gpus(), options, wire());
+  RankStates ranks(job);
+  CHECK(ranks.of_iteration(1).at(0).start == 7_us);
+  CHECK(ranks.of_iteration(1).at(1).start == 9_us);
+  CHECK(moved_by_a_step(ranks, job));
+  CHECK(ranks.of_iteration(2).at(0).start == 0_us);
+  CHECK(ranks.of_iteration(2).at(1).start == 0_us);  // they leave the last all-reduce together
+}
+
 TEST_CASE("rank states: there are none where all ranks are alike") {
   SimulationOptions options = free_of_costs();
   options.iterations = 3;

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -228,4 +229,26 @@ TEST_CASE("recorded today: shortest, median and longest of every bucket; inside 
   CHECK(is_inside(bucket, true));
   bucket.predicted = 221_us;
   CHECK_FALSE(is_inside(bucket, true));
+}
+
+TEST_CASE(
+    "recorded today: longer than predicted it widens the interval of NCCL's steps, no other") {
+  const auto widened = [](const small::OpenJob& job) {
+    return std::ranges::any_of(job.assess().sensitivities, [](const Sensitivity& one) {
+      return one.source == ErrorSource::recorded_waits && one.high > Duration();
+    });
+  };
+  small::OpenJob nccl = recorded({1, 5});
+  nccl.workload.recorded_with.nccl_kernels = 2;
+  nccl.model = AnalyticModel{};
+  CHECK(widened(nccl));
+  small::OpenJob gloo = nccl;  // simulated, and recorded
+  gloo.model = small::alpha_beta(0, 100);
+  CHECK_FALSE(widened(gloo));
+  small::OpenJob of_gloo = nccl;
+  of_gloo.workload.recorded_with.nccl_kernels = 0;
+  CHECK_FALSE(widened(of_gloo));
+  small::OpenJob elsewhere = nccl;
+  elsewhere.cluster.gpu.name = "A100";
+  CHECK_FALSE(widened(elsewhere));
 }

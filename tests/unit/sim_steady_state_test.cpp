@@ -90,6 +90,16 @@ TEST_CASE("steady state: the shortcut is the full run, for alike hops and for ho
   CHECK(skipped == 1500);
 }
 
+TEST_CASE("steady state: without hops or chunks there is nothing behind the start") {
+  const NetworkLinks links{.capacities = {8'000}, .latencies = {1_us}, .route_links = {}};
+  const PipelineShape none;
+  World world = draw(1);
+  for (const ChunkPipeline& pipeline :
+       {ChunkPipeline{.shape = &none, .chunks = 3, .start = 7_us},
+        ChunkPipeline{.shape = &world.shape, .chunks = 0, .start = 7_us}})
+    CHECK(uncontended_duration(pipeline, links) == 7_us);
+}
+
 TEST_CASE("steady state: hops that share a link are left to the full run") {
   fabrics::LeafSpine network(4, 2, 1, 10_GBps, Duration());
   // 0 and 1 under one leaf, 2 and 3 under the other: in this order every hop crosses the spine.

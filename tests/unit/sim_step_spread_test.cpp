@@ -53,6 +53,13 @@ TEST_CASE("step spread: two steps leave much open") {
   CHECK(ms(spread.mean_error) == doctest::Approx(32.319).epsilon(1e-4));
 }
 
+TEST_CASE("step spread: a further step lies within a hundredfold, however far apart two are") {
+  // Around sqrt(1 * 1e6) = 1000 ms; exp(4.6) = 99.484.
+  const StepSpread spread = step_spread(steps_of_ms({1, 1e6})).value();
+  CHECK(ms(spread.next_low) == doctest::Approx(1000 / 99.484).epsilon(1e-4));
+  CHECK(ms(spread.next_high) == doctest::Approx(1000 * 99.484).epsilon(1e-4));
+}
+
 TEST_CASE("step spread: from nine steps on, ranks") {
   const StepSpread nine = step_spread(steps_of_ms({9, 1, 2, 3, 4, 5, 6, 7, 8})).value();
   CHECK(nine.next_low == 1_ms);

@@ -65,6 +65,22 @@ compute copy out of bucket 1: 55 to 60)");
   CHECK(!spans[1].parameters);  // forward
 }
 
+TEST_CASE("timeline: a backward that takes no time is not drawn, nor who was written in it") {
+  by_hand::Step step;
+  RankPrograms& rank = step.planned.schedule.ranks[0];
+  const auto compute = [&](OperationKind purpose, Duration start, Duration end) {
+    by_hand::Step::add(rank.compute, step.execution.ranks[0].compute,
+                       {.action = Action::work, .purpose = purpose}, start, end);
+  };
+  compute(OperationKind::forward, 0_us, 10_us);
+  compute(OperationKind::backward, 10_us, 10_us);
+  step.planned.gradients[0] = {{0, 1}};
+  const Timeline timeline =
+      draw_timeline(step.planned, step.execution, small::chain({{4, 0}}, 10, 0), {});
+  CHECK(drawn(timeline.ranks.at(0)) == "\ncompute forward: 0 to 10");
+  CHECK(!timeline.ranks[0].spans.at(0).parameters);
+}
+
 TEST_CASE("timeline: what begins together is in the order host, compute, communication") {
   by_hand::Step step;
   RankPrograms& rank = step.planned.schedule.ranks[0];

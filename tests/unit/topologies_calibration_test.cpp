@@ -145,7 +145,9 @@ TEST_CASE("calibration of a cluster file: what cannot be is refused with its pla
   CHECK(mentions(cluster_complaint(good_with("\"local_share\": 0.8", "\"local_share\": 1.2")),
                  "local_share"));
   CHECK(mentions(cluster_complaint(good_with("\"ll_gbps\": 1.5", "\"ll_gbps\": 0")), "ll_gbps"));
-  CHECK(mentions(cluster_complaint(good_with("[1, 2, 4]", "[1, 2]")), "has 2 values"));
+  CHECK(mentions(cluster_complaint(good_with("\"ll_gbps\": 1.5, ", "")), "ll_gbps"));
+  CHECK(mentions(cluster_complaint(good_with("[1, 2, 4]", "[1, 2]")),
+                 "/calibration/constants/local_us: has 2 values. Expected one each for"));
   CHECK(mentions(cluster_complaint(good_with("\"overlap\": 2.5", "\"overlap\": 0.5")), "overlap"));
   CHECK(mentions(cluster_complaint(good_with("\"overlap\": 2.5", "\"overlapp\": 2.5")), "overlap"));
   CHECK(mentions(cluster_complaint(
@@ -220,6 +222,20 @@ TEST_CASE("calibration of a cluster file: every constant goes out and comes back
     CHECK(point.weight == 0.25);
     CHECK(point.within_shape == -0.5);
   }
+}
+
+TEST_CASE("calibration of a cluster file: measured at this very shape it knows how its nodes lay") {
+  const auto open = [](int nodes, int gpus_per_node) {
+    Calibration calibration;
+    calibration.constants = round_costs::constants();
+    calibration.shapes = {{nodes, gpus_per_node, Bytes(8), Bytes(1024), "log"}};
+    const std::string text = calibrated_cluster_file(
+        "node:2 gpu:4xA100 nvswitch:300GBps nic:4x100Gbps:ib oversubscription:4", calibration);
+    return parse_cluster(text, "lab.json").loads_under_one_leaf != nullptr;
+  };
+  CHECK_FALSE(open(2, 4));
+  CHECK(open(4, 2));
+  CHECK(open(4, 4));
 }
 
 TEST_CASE("cluster writer: a line written as a file is the same cluster") {

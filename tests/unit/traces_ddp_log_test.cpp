@@ -131,6 +131,20 @@ TEST_CASE("DDP log: the order that decided the buckets counts before that of the
   CHECK(mentions(imported_log(log).warnings, "no complete ready order"));
 }
 
+TEST_CASE("DDP log: where it holds no whole order the model's own stands in") {
+  OrderedJson log = logged_resnet18();
+  log.erase("rebuilt_bucket_sizes");
+  log.erase("rebuilt_per_bucket_param_indices");
+  log["prev_iteration_grad_ready_order_indices"] = "61, 60";
+  const Imported imported = imported_log(log, {.model = "resnet18"});
+  const Workload& workload = imported.workload;
+  CHECK(mentions(imported.warnings,
+                 "the log's ready order names 2 of 62 parameters; the model's own stands in"));
+  REQUIRE(workload.backward);
+  REQUIRE(workload.backward->ready.size() == 62);
+  CHECK(workload.parameters[workload.backward->ready.front().parameter].name == "fc.bias");
+}
+
 TEST_CASE("DDP log: without sampled times there is an order but no timing") {
   OrderedJson log = unknown_model();
   log["backward_compute_time"] = 0;

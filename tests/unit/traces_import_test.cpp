@@ -10,6 +10,7 @@
 #include "ddpsim/traces/layer_table.hpp"
 #include "ddpsim/traces/workload_file.hpp"
 #include "mentions.hpp"
+#include "sqlite_file.hpp"
 #include "trace_files.hpp"
 
 using namespace ddpsim;
@@ -45,6 +46,14 @@ TEST_CASE("import: a format is recognised by content, whatever the file is calle
   const std::string text = tiny_trace();
   const std::string members = gzipped(text.substr(0, 999)) + gzipped(text.substr(999));
   CHECK(import_file(folder.file("f.gz", members), {}).workload.forward == 128_us);
+}
+
+TEST_CASE("import: a database that cannot be opened is refused with SQLite's reason") {
+  const TemporaryFolder folder;
+  CHECK(complaint_of([&] {
+          SqliteFile((folder.path() / "absent").string());
+        }).find("cannot be read as an SQLite database: unable to open database file") !=
+        std::string::npos);
 }
 
 TEST_CASE("import: what is not a workload says what it looks like") {

@@ -9,6 +9,7 @@
 #include "busy_time.hpp"
 #include "trace_event.hpp"
 #include "trace_header.hpp"
+#include "trace_records.hpp"
 
 using namespace ddpsim;
 
@@ -78,4 +79,29 @@ TEST_CASE("trace header: the model within a GPU's full name") {
   CHECK(gpu_model_token("NVIDIA GeForce RTX 4090 Laptop GPU") == "4090Laptop");
   CHECK(gpu_model_token("NVIDIA GeForce RTX 4090 D") == "4090D");
   CHECK(gpu_model_token("NVIDIA A100-SXM4-40GB MIG 1g.5gb") == "A100MIG");
+}
+
+TEST_CASE(
+    "trace records: what lasts longer than 32 bits of nanoseconds is kept to the microsecond") {
+  TraceRecords records;
+  const std::int64_t longest = std::numeric_limits<std::uint32_t>::max();
+  std::int64_t start = 0;
+  for (const std::int64_t duration : {longest, longest + 1, std::int64_t{5'000'000'999}}) {
+    TraceEvent node;
+    node.kind = EventKind::cpu_op;
+    node.name = "autograd::engine::evaluate_function: AddmmBackward0";
+    node.thread = "2";
+    node.start_ns = start;
+    node.duration_ns = duration;
+    records.add(node);
+    start += 1000;
+  }
+  records.finish();
+  const std::vector<HostSpan> nodes = records.nodes(TraceRecords::Node::any, 0, start);
+  REQUIRE(nodes.size() == 3);
+  CHECK(nodes[0].end_ns - nodes[0].start_ns == longest);
+  CHECK(nodes[1].end_ns - nodes[1].start_ns == 4'294'967'000);
+  CHECK(nodes[2].start_ns == 2000);
+  CHECK(nodes[2].end_ns - nodes[2].start_ns == 5'000'000'000);
+  CHECK(nodes[2].thread == nodes[0].thread);
 }

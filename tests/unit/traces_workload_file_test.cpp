@@ -298,3 +298,16 @@ TEST_CASE("workload file: collectives stay within what can be added up") {
                  "/recorded_with/collectives/1/duration_us: the collectives up to here take longer "
                  "than 11 days"));
 }
+
+TEST_CASE("workload file: a step has at most a hundred thousand collectives") {
+  const auto with = [](std::size_t count) {
+    std::string list = R"({"bytes":4,"launch_us":0,"start_us":0,"duration_us":1})";
+    const std::string next = "," + list;
+    for (std::size_t i = 1; i < count; ++i) list += next;
+    return workload_with(
+        fmt::format(R"("recorded_with":{{"world_size":2,"collectives":[{}]}})", list));
+  };
+  CHECK(parse_workload(with(100'000), "w.json").recorded_with.collectives.size() == 100'000);
+  CHECK(workload_complaint(with(100'001)) ==
+        "w.json:/recorded_with/collectives/100000: more than 100000 collectives in a step");
+}
