@@ -187,7 +187,7 @@ TEST_CASE("step times: a file is read, and named where it is not there") {
 TEST_CASE("step times: what stands before a number is the line's own, whatever the digit") {
   for (char digit = '0'; digit <= '9'; ++digit) {
     CAPTURE(digit);
-    const std::string number = std::string("1") + digit;
+    const std::string number(1, digit);
     CHECK_FALSE(step_time_key("step " + number + " time"));
     const std::string line = "epoch " + number + " step_time";
     const std::optional<KeyInLine> key = step_time_key(line);

@@ -91,7 +91,10 @@ TEST_CASE("paper ranks: of four, a waiting rank's time is the last one's doing")
 }
 
 TEST_CASE("paper ranks: of ranks that are alike nobody's waits are told") {
-  CHECK(simulated(one_bucket(), workload(), wire(), gpus(4)).ranks.empty());
+  SimulationOptions options = one_bucket();
+  CHECK(simulated(options, workload(), wire(), gpus(4)).ranks.empty());
+  options.variation.stragglers = {{.rank = 1, .slowdown = 1}};
+  CHECK(simulated(options, workload(), wire(), gpus(4)).ranks.empty());
 }
 
 TEST_CASE("paper ranks: ranks that are last alike share what they caused") {
