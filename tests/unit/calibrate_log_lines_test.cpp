@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "complaint.hpp"
 #include "ddpsim/calibrate/measured_log.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "log_texts.hpp"
@@ -113,6 +114,12 @@ TEST_CASE("nccl-tests JSON: each column, devices of processes with several GPUs"
       "out_of_place":{"time":40,"alg_bw":26.2144,"bus_bw":45.8752,"nwrong":3},
       "in_place":{"time":39.5,"alg_bw":1,"bus_bw":2,"nwrong":"5"}}]})";
   const MeasuredLog log = parse_log(text);
+  const auto with_rank = [&](const std::string& rank) {
+    std::string other = text;
+    return complaint_of([&] { parse_log(other.replace(other.find("4,\"host"), 1, rank)); });
+  };
+  CHECK(mentions(with_rank("10000001"), "/config/devices/1/rank"));
+  CHECK_FALSE(mentions(with_rank("10000000"), "/config/devices/1/rank"));
   CHECK(log.shape() == JobShape{2, 4});
   CHECK(log.gpu == "NVIDIA X");
   CHECK(log.nccl == NcclVersion{2, 27, 3});

@@ -284,6 +284,13 @@ TEST_CASE("measured log: a stated job shape goes with a list that says less, not
   };
   CHECK(parse_log(numbered("4096", "4097"), JobShape{2, 1}).shape() == JobShape{2, 1});
   CHECK_THROWS_AS(parse_log(numbered("4094", "4095"), JobShape{2, 1}), InputError);
+  // A line cut behind the device names no GPU.
+  const std::string named = numbered("0", "1");
+  std::string cut = named;
+  for (std::size_t at = 0; (at = cut.find(" [0x07] NVIDIA X")) != std::string::npos;)
+    cut.erase(at, 16);
+  CHECK(parse_log(named).gpu == "NVIDIA X");
+  CHECK(parse_log(cut).gpu.empty());
   // Of two tables with as many ranks, the list picks.
   std::string one_node;
   for (const int rank : {0, 1, 2, 3})
