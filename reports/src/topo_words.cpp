@@ -79,6 +79,7 @@ std::string network_words(const Topology& topology) {
   const Network& network = topology.cluster.network;
   std::string text = fmt::format("{} × {} {} per node", network.nics_per_node,
                                  rate_text(network.per_nic), kind_word(network));
+  if (network.kind == NetworkKind::roce) text += " (costs as InfiniBand's)";
   const SwitchPlan& plan = topology.switches;
   switch (plan.kind) {
     case SwitchPlan::Kind::one_switch:
