@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ddpsim/sim/rank_variation.hpp"
+#include "ddpsim/sim/result.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "small_jobs.hpp"
 
