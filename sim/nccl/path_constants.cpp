@@ -75,6 +75,24 @@ double pcie_share(const Interconnect& links) {
 
 }  // namespace
 
+TreeFactors tree_factors(const Cluster& cluster) {
+  if (cluster.calibration) return {};
+  TreeFactors factors;
+  if (cluster.gpu.compute_capability >= 100)
+    factors.channel_gbps =
+        kCostModel
+            .blackwell_tree_gbps[static_cast<std::size_t>(std::clamp(cluster.nodes, 1, 3)) - 1];
+  if (cluster.nodes < 2) return factors;
+  const Network& network = cluster.network;
+  factors.start = kCostModel.tree_start;
+  if (network.kind == NetworkKind::slingshot) factors.simple_hop = kCostModel.slingshot_tree_hop;
+  if (cluster.nodes > 2)
+    factors.network = kCostModel.tree_branches;
+  else if (network.nics_per_node < cluster.gpus_per_node)
+    factors.network = kCostModel.tree_shared_nics;
+  return factors;
+}
+
 double nvlink_share(const Cluster& cluster) {
   if (cluster.gpu.vendor == GpuVendor::amd) return kCostModel.xgmi_share;
   return kCostModel.nvlink_share[generation(cluster)];

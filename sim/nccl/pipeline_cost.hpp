@@ -96,10 +96,38 @@ struct PipelineConstants {
   /// Factor where data passes host memory on its way to the NIC. p3dn.
   double staged = 0.50;
   /// GB/s of payload one thread block moves with LL, with LL128, by generation. (With Simple the
-  /// links bind first.) V100, A100, H100 and GH200 logs below 32 MiB.
+  /// links bind first, but in Blackwell's trees.) V100, A100, H100 and GH200 logs below 32 MiB. A block has as many
+  /// threads on two channels as on 24, so none moves less than a log of any number of channels carried: V100 6.0
+  /// (8 MiB, launch and all), A100 9.7 (rings of a DGX A100 pair, what 8 to 64 MiB differ by; its links bind at 11).
+  /// On H100 links bind in every log (14.4).
   GenerationRate ll_gbps{2.9, 1.53, 5.6};
-  GenerationRate ll128_gbps{5.7, 8.0, 15};
+  GenerationRate ll128_gbps{6.5, 9.5, 15};
+  /// Trees between nodes. Of a protocol's start that its hops do not hide: on borders from LL to LL128 the logs of
+  /// ABCI, p4d, p5 and a3mega grow by 1.05 to 1.56 per doubling.
+  double tree_start = 0.3;
+  /// Of a ring's hop of Simple on Slingshot. Alps and Polaris at 8 to 128 nodes below 8 MiB: 57 us less than 82, each.
+  double slingshot_tree_hop = 0.3;
+  /// Of a ring's rate through a NIC: two nodes whose NICs serve several GPUs each (p4d 0.57, ABCI V100 0.5, Polaris by
+  /// sockets 0.7; with a NIC for every GPU Alps, Lambda and a3mega reach all of it), and any three nodes or more (Alps,
+  /// Polaris, Kestrel).
+  double tree_shared_nics = 0.55;
+  double tree_branches = 0.7;
+  /// GB/s of data that one channel of a tree reduces with Simple on one, two and more nodes of Blackwell: 8 to 512
+  /// B200 by algorithm, taken to be on 16 channels, for which NCCL's own caps (graph/tuning.cc, 2.28) are the same
+  /// within 2 %.
+  std::array<double, 3> blackwell_tree_gbps{19.9, 11.3, 6.2};
 };
+
+/// What trees between nodes do unlike rings, for clusters that are not calibrated: a log that was taught had trees of
+/// its own.
+struct TreeFactors {
+  double start = 1;       ///< on the protocol's start
+  double simple_hop = 1;  ///< on a hop of Simple between nodes
+  double network = 1;     ///< on the rate of the NICs
+  double channel_gbps = std::numeric_limits<double>::infinity();  ///< of Simple, data reduced
+};
+
+TreeFactors tree_factors(const Cluster& cluster);
 
 /// The terms of the cost model for one operation; `cost` is their sum, and the flow network runs a
 /// pipeline of the same start, hops and pace. Microseconds.

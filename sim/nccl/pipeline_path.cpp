@@ -73,9 +73,11 @@ Path path_of(CollectiveKind kind, const CollectiveChoice& choice, const Cluster&
   if (choice.protocol == Protocol::ll) blocks = constants.ll_gbps;
   if (choice.protocol == Protocol::ll128) blocks = constants.ll128_gbps;
   blocks *= 1e9 * choice.channels;
+  const bool chains = choice.algorithm == Algorithm::tree;
+  const TreeFactors tree = chains ? tree_factors(cluster) : TreeFactors{};
   Path path;
   path.payload = kPayload[p];
-  path.start_us = constants.launch_us + constants.start_us[p] +
+  path.start_us = constants.launch_us + constants.start_us[p] * tree.start +
                   constants.per_channel_start_us * (choice.channels - 1);
   path.local_us = constants.local_us[p];
   if (cluster.gpus_per_node > 1) {
@@ -83,12 +85,19 @@ Path path_of(CollectiveKind kind, const CollectiveChoice& choice, const Cluster&
     path.local_rate = std::min(links * path.payload, blocks);
   }
   if (cluster.nodes > 1) {
-    const bool branches = choice.algorithm == Algorithm::tree && cluster.nodes > 2;
-    const double wire =
-        std::min(network_rate(kind, cluster, constants) * (branches ? constants.tree_share : 1),
-                 connections_rate(choice.channels, cluster));
+    const bool branches = chains && cluster.nodes > 2;
+    const double share = tree.network * (branches ? constants.tree_share : 1);
+    const double wire = std::min(network_rate(kind, cluster, constants) * share,
+                                 connections_rate(choice.channels, cluster));
     const double sent = choice.protocol == Protocol::ll ? blocks * constants.ll_share : blocks;
     path.network_rate = std::min(wire * path.payload, sent);
+  }
+  if (chains && choice.protocol == Protocol::simple) {
+    const double reduced = tree.channel_gbps * 1e9 * choice.channels;
+    if (cluster.gpus_per_node > 1)
+      path.local_rate = std::min(path.local_rate, reduced * chain_traffic(cluster.gpus_per_node));
+    if (cluster.nodes > 1)
+      path.network_rate = std::min(path.network_rate, reduced * tree_traffic(cluster.nodes));
   }
   obey_wires(path, kind, choice, cluster);
   return path;
@@ -116,7 +125,10 @@ double network_hop_us(const CollectiveChoice& choice, double message, const Clus
       growth += constants.hop_growth[i] * std::clamp((std::log2(on_wire) - kHopGrowth[i]) /
                                                          (kHopGrowth[i + 1] - kHopGrowth[i]),
                                                      0.0, 1.0);
-  return constants.hop_us[p] * std::exp(growth) + rendezvous * constants.rendezvous_us +
+  const bool simple_tree =
+      choice.algorithm == Algorithm::tree && choice.protocol == Protocol::simple;
+  const double shorter = simple_tree ? tree_factors(cluster).simple_hop : 1;
+  return constants.hop_us[p] * shorter * std::exp(growth) + rendezvous * constants.rendezvous_us +
          constants.channel_us * (choice.channels - 1);
 }
 

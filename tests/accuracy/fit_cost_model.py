@@ -42,7 +42,8 @@ START = {
     "rdma_share": 0.94, "efa_share": 0.90, "slingshot_share": 0.92, "socket_share": 0.73,
     "socket_nic": 4.9, "host_bridge": 18.5, "lone_gpu": 0.68, "staged": 0.48, "overlap": 2.5, "channel_us": 0.3,
     "volta_ll": 2.9, "ampere_ll": 1.6, "hopper_ll": 5.6,
-    "volta_ll128": 5.6, "ampere_ll128": 8.0, "hopper_ll128": 15.0,
+    "volta_ll128": 6.5, "ampere_ll128": 9.5, "hopper_ll128": 15.0,
+    "tree_start": 0.3, "tree_slingshot_hop": 0.3, "tree_shared_nics": 0.55, "tree_branches": 0.7,
 }
 # Blackwell's share of NVLS: Hopper's times the ratio of NCCL's own efficiencies for the two.
 BLACKWELL_NVLS = 0.74 / 0.85
@@ -50,7 +51,8 @@ BLACKWELL_NVLS = 0.74 / 0.85
 SHARES = {"nvlink2", "nvlink3", "nvlink4", "nvls_hopper", "pcie", "rdma_share", "efa_share",
           "slingshot_share", "socket_share", "lone_gpu", "staged"}
 # What no wire or device can beat, or the search would trade one constant for another.
-LEAST = {"pcie_ll": 2.0, "pcie_simple": 2.0, "efa_share": 0.8, "overlap": 1.0}
+LEAST = {"volta_ll128": 6.0, "ampere_ll128": 9.5,  # what a log carried
+         "pcie_ll": 2.0, "pcie_simple": 2.0, "efa_share": 0.8, "overlap": 1.0}
 MOST = {name: 0.97 for name in SHARES} | {"overlap": 6.0}
 
 # GB/s through host memory, as the other machines have it: tests/unit/sim_pcie_data_test.cpp.
@@ -79,6 +81,15 @@ def tree_traffic(nodes):
     return {1: 0, 2: 1, 3: 1.5}.get(nodes, 2)
 
 
+def tree_share(row, k):
+    """Of a ring's rate through the NICs."""
+    if row["algorithm"] != "tree" or row["nodes"] == 1:
+        return 1
+    if row["nodes"] > 2:
+        return k["tree_branches"]
+    return k["tree_shared_nics"] if row["nics"] < row["gpus"] else 1
+
+
 def network_rate(row, k):
     """GB/s of all NICs of a node."""
     network = row["network"]
@@ -98,6 +109,8 @@ def network_hop(row, k, message):
     if protocol == "ll128" and network != "rdma":
         protocol = "simple"
     latency = k[f"{network}_{protocol}"]
+    if network == "slingshot" and (row["algorithm"], row["protocol"]) == ("tree", "Simple"):
+        latency *= k["tree_slingshot_hop"]
     if network == "efa":
         on_wire = max(message / row["payload"], 1)
         latency += k["efa_rendezvous"] * min(max(math.log2(on_wire / (8 * KIB)) / 3, 0), 1)
@@ -196,7 +209,7 @@ def rates(row, k):
             slot = min(slot, HOST_MEMORY)
         inside = min(slot * row["payload"], blocks)
     if row["nodes"] > 1:
-        outside = min(network_rate(row, k) * row["payload"], blocks)
+        outside = min(network_rate(row, k) * tree_share(row, k) * row["payload"], blocks)
     return inside, outside
 
 
@@ -206,7 +219,10 @@ def modelled_us(row, k):
     protocol = protocol_key(row)
     pcie = row["intra"] == INTRA_PCIE
     pace = k["hopper_latency"] if row["generation"] == 2 else 1
-    start = k["launch"] + (0 if protocol == "ll" else k[protocol + "_start"] * pace)
+    start = 0 if protocol == "ll" else k[protocol + "_start"] * pace
+    if row["algorithm"] == "tree" and row["nodes"] > 1:
+        start *= k["tree_start"]
+    start += k["launch"]
     if pcie:
         local = k["pcie_ll" if protocol == "ll" else "pcie_simple"]
     else:
@@ -263,7 +279,7 @@ def objective(rows, k):
     return error + DOUBT * sum(math.log(value / START[name]) ** 2 for name, value in k.items())
 
 
-NETWORK = ("rdma", "efa", "slingshot", "socket", "lone_gpu", "staged", "host_bridge", "overlap",
+NETWORK = ("tree", "rdma", "efa", "slingshot", "socket", "lone_gpu", "staged", "host_bridge", "overlap",
            "channel_us")
 
 

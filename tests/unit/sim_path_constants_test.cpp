@@ -45,8 +45,8 @@ TEST_CASE("path constants: a generation of GPUs begins with sm_80, the next with
     int capability;
     double nvlink_share, ll_gbps, ll128_gbps, pace;
   };
-  for (const Expected& gpu : {Expected{70, 0.90, 2.9, 5.7, 1}, Expected{79, 0.90, 2.9, 5.7, 1},
-                              Expected{80, 0.76, 1.53, 8.0, 1}, Expected{89, 0.76, 1.53, 8.0, 1},
+  for (const Expected& gpu : {Expected{70, 0.90, 2.9, 6.5, 1}, Expected{79, 0.90, 2.9, 6.5, 1},
+                              Expected{80, 0.76, 1.53, 9.5, 1}, Expected{89, 0.76, 1.53, 9.5, 1},
                               Expected{90, 0.82, 5.6, 15, 0.43}}) {
     CAPTURE(gpu.capability);
     const PathConstants constants = constants_of(cluster(gpu.capability));
