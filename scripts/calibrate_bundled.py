@@ -10,6 +10,9 @@ where a file would change. What is not named here is its specification alone:
     dgx1v, dgx1v-1xedr, p3.16xlarge   the open log of 8 V100 does not state their wiring
     2xv100-nvlink, dgx2, perlmutter-a100   no open log is of them
     h200                              a curve drawn by PyTorch, without its small sizes, is all there is
+
+Logs of these clusters that are not fitted: abci-a100-n8g8 (slower than 4 and 16 nodes: disturbed), mit-b200-n2g8-*
+(a third of what their NICs carry; their page calls them suspicious), p3dn-efa-n2g8-nccl246-ring (a plugin of 2019).
 """
 import argparse
 import json
@@ -29,7 +32,7 @@ CALIBRATED = {
     "abci-v100": {"abci-v100-n1g4": "1x4,NCCL_VERSION=2.8.4", "abci-v100-n2g4": "2x4,NCCL_VERSION=2.8.4",
                   "abci-v100-n8g4": "8x4,NCCL_VERSION=2.8.4"},
     "alps-gh200": {f"alps-gh200-n{nodes}g4": f"{nodes}x4,NCCL_VERSION=2.23.4" for nodes in (1, 2, 8, 32, 128)},
-    "b200": {"mit-b200-n1g8-a": "1x8", "mit-b200-n1g8-b": "1x8", "mit-b200-n1g8-ubuntu": "1x8",
+    "b200": {**{f"mit-b200-n1g8-{run}": "1x8,NCCL_VERSION=2.29.2" for run in ("a", "b", "ubuntu")},
              "lambda-b200-n2g8": "2x8,NCCL_VERSION=2.26.2"},
     "dgxa100": {"dgxa100-ib-n2g8": "2x8,NCCL_ALGO=RING,NCCL_VERSION=2.10.3"},
     "dgxh100": {"dgxh100-n1g8": "1x8,NCCL_VERSION=2.21.5"},

@@ -11,8 +11,8 @@
 
 namespace ddpsim {
 
-/// How much noisier a training's all-reduce is than one of all_reduce_perf, which is a mean of twenty: compute beside it
-/// slows it, and the ranks' clocks agree to some microseconds.
+/// How much noisier a training's all-reduce is than one of all_reduce_perf, which is a mean of
+/// twenty: compute beside it slows it, and the ranks' clocks agree to some microseconds.
 inline constexpr double kRecordedNoise = 2;
 
 /// A log that takes part.

@@ -120,9 +120,12 @@ std::vector<MachineWithout> explanations(const Cluster& cluster) {
     host.intra.kind = IntraKind::pcie;
     const double rate = cluster.gpu.compute_capability >= 80 ? 31.5 : 15.75;  // PCIe 4 and 3, x16
     host.intra.per_gpu = Bandwidth::gigabytes_per_second(rate);
-    all.push_back({host,
-                   "that is what PCIe would do: NVLink is not in use; look at `nvidia-smi nvlink "
-                   "--status` and NCCL_P2P_DISABLE"});
+    const bool amd = cluster.gpu.vendor == GpuVendor::amd;
+    all.push_back(
+        {host, fmt::format("that is what PCIe would do: {} is not in use; look at `{}` and "
+                           "NCCL_P2P_DISABLE",
+                           amd ? "xGMI" : "NVLink",
+                           amd ? "rocm-smi --showtopo" : "nvidia-smi nvlink --status")});
   }
   if (cluster.nodes == 1 && cluster.intra.kind == IntraKind::pcie &&
       cluster.intra.peers != PeerAccess::host) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
+#include "ddpsim/calibrate/health.hpp"
 #include "ddpsim/calibrate/measured_log.hpp"
 #include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/input_error.hpp"
@@ -40,16 +42,30 @@ JobShape parse_shape(std::string_view text, const std::string& file) {
 std::pair<std::string, std::string> parse_setting(std::string_view text, const std::string& file) {
   const std::size_t equals = text.find('=');
   const std::string name(text.substr(0, equals));
-  const std::string value(text.substr(equals + 1));
+  const std::string value(equals == std::string_view::npos ? "" : text.substr(equals + 1));
   if (std::ranges::find(kSettings, name) == kSettings.end())
     throw InputError(
         {file, "", fmt::format("{} is no setting of NCCL known here", in_quotes(name)),
          did_you_mean(name, std::vector<std::string>(kSettings.begin(), kSettings.end()),
                       fmt::format("Expected one of {}", fmt::join(kSettings, ", ")))});
-  if (value.empty() || (name == kVersion && !parse_nccl_version(value)))
+  MeasuredLog alone;
+  alone.settings = {{name, value}};
+  const CollectiveTuning read = tuning_of(alone, {});
+  const bool senseless = (name == kVersion && !parse_nccl_version(value)) ||
+                         (name == "NCCL_ALGO" && !read.algorithms) ||
+                         (name == "NCCL_PROTO" && !read.protocols) ||
+                         (name == "NCCL_MIN_NCHANNELS" && !read.min_channels) ||
+                         (name == "NCCL_MAX_NCHANNELS" && !read.max_channels);
+  if (value.empty() || senseless)
     throw InputError({file, "", fmt::format("{} says nothing", in_quotes(text)),
                       "Expected such as NCCL_ALGO=Ring or NCCL_VERSION=2.21.5"});
   return {name, value};
+}
+
+/// NCCL reads its words in either case.
+bool same_word(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 [[noreturn]] void contradict(const MeasuredLog& log, std::string_view name,
@@ -69,7 +85,7 @@ LogArgument parse_log_argument(std::string_view text) {
   const std::string file(text.substr(0, at));
   log.path = file;
   for (const std::string_view word : cells_of(text.substr(at + 1))) {
-    if (word.find('=') != std::string_view::npos) {
+    if (word.find('=') != std::string_view::npos || word.starts_with("NCCL")) {
       log.settings.push_back(parse_setting(word, file));
     } else {
       if (log.stated)
@@ -92,7 +108,7 @@ void state_settings(const LogArgument& argument, MeasuredLog& log) {
         std::ranges::find(log.settings, name, &std::pair<std::string, std::string>::first);
     if (printed == log.settings.end()) {
       log.settings.emplace_back(name, value);
-    } else if (printed->second != value) {
+    } else if (!same_word(printed->second, value)) {
       contradict(log, name, printed->second, value);
     }
   }

@@ -186,9 +186,11 @@ bool all_of_gloo(const std::vector<MeasuredLog>& logs) {
 }
 
 int run_gloo(const CalibrateArguments& arguments, const Cluster& cluster, ReadLogs logs) {
-  if (arguments.nccl || arguments.keep_unhealthy)
+  if (arguments.nccl || arguments.keep_unhealthy || arguments.published)
     throw UsageError(fmt::format("{}: it is of NCCL's logs; these are of gloo",
-                                 arguments.nccl ? "--nccl" : "--keep-unhealthy"));
+                                 arguments.nccl             ? "--nccl"
+                                 : arguments.keep_unhealthy ? "--keep-unhealthy"
+                                                            : "--published"));
   GlooCalibrationReport report{.cluster = cluster.name,
                                .output = arguments.output,
                                .read = std::move(logs.read),

@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-/// One version for each set of bucket rules.
+/// Of the rules a log may follow one version each.
 constexpr std::array kEras = {TorchVersion{1, 5}, TorchVersion{1, 13}, TorchVersion{2, 4},
                               TorchVersion{2, 8}};
 
@@ -22,7 +22,9 @@ std::vector<Bucket> assigned(const Workload& workload, const DdpOptions& options
 std::string remedy_for(const DdpLog& log, const std::vector<Bytes>& logged,
                        const Workload& workload, const DdpOptions& options, bool in_ready_order) {
   if (options.bucket_cap_mb != log.options.bucket_cap_mb)
-    return fmt::format("DDP ran with another cap: {} MiB.", log.options.bucket_cap_mb.value_or(25));
+    return log.options.bucket_cap_mb
+               ? fmt::format("DDP ran with another cap: {} MiB.", *log.options.bucket_cap_mb)
+               : "DDP ran with the default cap: leave --bucket-cap-mb out.";
   for (const TorchVersion& torch : kEras) {
     for (const bool explicit_default : {false, true}) {
       DdpOptions other = options;
@@ -36,8 +38,7 @@ std::string remedy_for(const DdpLog& log, const std::vector<Bytes>& logged,
     }
   }
   return "No PyTorch version's rules give the logged ones with this cap: was another module "
-         "wrapped, "
-         "or the cap changed per bucket?";
+         "wrapped, or the cap changed per bucket?";
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace ddpsim {
 /// Cap and flags of the log, where the command line does not give them.
 void adopt_logged_options(const DdpLog& log, DdpArguments& arguments);
 
-/// The logged buckets of that order, and for the case that `buckets` differ, what would make them
-/// alike: the log does not tell the PyTorch version, nor whether a cap of 25 was passed.
+/// The logged buckets of that order, and where those assigned under `options` differ, what would make
+/// them alike: the log does not tell the PyTorch version, nor whether a cap of 25 was passed.
 std::optional<LoggedBuckets> logged_buckets(const DdpLog& log, const Workload& workload,
                                             const DdpOptions& options, bool in_ready_order);
 

@@ -129,9 +129,10 @@ double four_in_five(std::size_t shapes) {
   return shapes == 0 ? kStudent.front() : kStudent[std::min(shapes, kStudent.size()) - 1];
 }
 
-/// Of the logarithm of a time, one standard deviation of one machine from its kind; between two of them the square root of
-/// two times as much. Nodes of 8 A100 behind NVSwitches: four logs, each predicted from each other one. Between nodes
-/// these and two logs of p3dn pairs, a year and two releases of NCCL apart, weigh alike.
+/// Of the logarithm of a time, one standard deviation of one machine from its kind; between two of
+/// them the square root of two times as much. Nodes of 8 A100 behind NVSwitches: four logs, each
+/// predicted from each other one. Between nodes these and two logs of p3dn pairs, a year and two
+/// releases of NCCL apart, weigh alike.
 constexpr SizeSpread kMachines{0.26, 0.17, 0.13};
 constexpr SizeSpread kMachinesOverNetworks{0.26, 0.21, 0.27};
 

@@ -15,9 +15,9 @@ bool bends_like_tree(Algorithm algorithm, const Cluster& cluster, const NcclTuni
          cluster.gpu.compute_capability >= 100 && cluster.cpu != CpuVendor::arm;
 }
 
-/// Channels between two ranks: of what all pairs have the least, as a power of two. NVSwitch gives a pair all links of its
-/// GPUs, and with them every channel; elsewhere some pair has no NVLink and, as NICs do, counts two
-/// (NCCL_NCHANNELS_PER_NET_PEER).
+/// Channels between two ranks: of what all pairs have the least, as a power of two. NVSwitch gives
+/// a pair all links of its GPUs, and with them every channel; elsewhere some pair has no NVLink
+/// and, as NICs do, counts two (NCCL_NCHANNELS_PER_NET_PEER).
 int pair_channels(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning) {
   const bool switched = cluster.nodes == 1 && cluster.intra.kind == IntraKind::nvswitch;
   int most = switched ? communicator_channels(cluster, tuning)

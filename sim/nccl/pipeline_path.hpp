@@ -38,8 +38,8 @@ inline double move_us(double bytes, double rate) {
 
 /// Depth of a binary tree over the nodes.
 int tree_depth(int nodes);
-/// Bytes that the busiest GPU of a node's chain sends per byte of a tree's operation: one neighbour gets them up or down,
-/// two both.
+/// Bytes that the busiest GPU of a node's chain sends per byte of a tree's operation: one neighbour
+/// gets them up or down, two both.
 double chain_traffic(int gpus_per_node);
 /// Bytes that the busiest node's NICs carry per direction and byte of the operation, in a double
 /// binary tree of S/2 per edge: 1 edge each with two nodes, 3 with three, 4 from then on.

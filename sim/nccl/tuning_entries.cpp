@@ -1,5 +1,5 @@
-// NCCL's table: latency and bandwidth of every algorithm and protocol. Rings and trees are here, what switches reduce is
-// in in_switch_tuning.cpp.
+// NCCL's table: latency and bandwidth of every algorithm and protocol. Rings and trees are here,
+// what switches reduce is in in_switch_tuning.cpp.
 //
 // n ranks, N nodes, ring steps s = 2(n - 1) for an all-reduce, n - 1 for an all-gather or a reduce-scatter and n for a
 // broadcast or a reduce, of which the network carries 2(N - 1), N - 1, or N.

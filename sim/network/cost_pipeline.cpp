@@ -42,7 +42,8 @@ Path critical_path(const PipelineShape& shape, const Weights& weights, double sc
   return longest;
 }
 
-/// Where hops wait for the previous chunk and a channel is one ring, hop after hop: the greatest weight of `count` hops in a row.
+/// Where hops wait for the previous chunk and a channel is one ring, hop after hop: the greatest
+/// weight of `count` hops in a row.
 double heaviest_window(const PipelineShape& shape, const Weights& weights, std::uint64_t count) {
   double heaviest = 0;
   for (const Slice channel : shape.unlike_channels) {

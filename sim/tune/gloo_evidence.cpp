@@ -38,8 +38,8 @@ std::string beyond_logs(const Job& job) {
 
 }  // namespace
 
-/// Four in five of what its logs left, each size out; at other numbers of ranks, these out. What no log says anything of
-/// is as unknown as without them.
+/// Four in five of what its logs left, each size out; at other numbers of ranks, these out. What no
+/// log says anything of is as unknown as without them.
 Band gloo_band(const Job& job) {
   const Cluster& cluster = job.cluster();
   if (!cluster.gloo) return kGloo;

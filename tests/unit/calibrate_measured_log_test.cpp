@@ -488,4 +488,11 @@ TEST_CASE("measured log: NCCL's settings stated with the file") {
   CHECK(mentions(complaint_of([] { parse_log_argument("log.txt@NCCL_VERSION=new"); }),
                  "says nothing"));
   CHECK(mentions(complaint_of([] { parse_log_argument("log.txt@NCCL_ALGO="); }), "says nothing"));
+  CHECK(
+      mentions(complaint_of([] { parse_log_argument("log.txt@1x8,NCCL_ALGO"); }), "says nothing"));
+  CHECK(
+      mentions(complaint_of([] { parse_log_argument("log.txt@NCCL_ALGO=Foo"); }), "says nothing"));
+  CHECK(mentions(complaint_of([] { parse_log_argument("log.txt@NCCL_MAX_NCHANNELS=0"); }),
+                 "says nothing"));
+  state_settings(parse_log_argument("log.txt@NCCL_ALGO=RING"), log);  // NCCL reads either case
 }

@@ -29,7 +29,7 @@ TEST_CASE("amd: one node is no surer than a network") {
     const AllReduceRow row = all_reduce_table(parse_cluster_line(line), {}, sizes).rows.front();
     return row.high / row.low;
   };
-  CHECK(width("node:1 gpu:8xMI300X xgmi:7x64GBps") == doctest::Approx(1.85 / 0.70));
+  CHECK(width("node:1 gpu:8xMI300X xgmi:7x64GBps") == doctest::Approx(1.61 / 0.75));
   CHECK(width("node:1 gpu:8xH100 nvlink:14x25GBps:mesh") < 1.4);
 }
 

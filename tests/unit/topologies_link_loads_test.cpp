@@ -292,3 +292,21 @@ TEST_CASE("link loads: random clusters obey their wires, alike in cost model and
   MESSAGE("flow and cost model at most " << 100 * apart << " % apart: " << farthest);
   CHECK(apart < 1e-3);
 }
+
+TEST_CASE("link loads: no interval passes what the wires allow") {
+  for (const char* cluster : {"p4d@4", "p4d@64", "a3-mega:spec@8", "dgxa100:spec@2"}) {
+    CAPTURE(cluster);
+    const Cluster loaded = load_cluster({.text = cluster, .nodes = {}, .gpus_per_node = {}});
+    const std::vector<Bytes> sizes{1024_MiB};
+    for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree}) {
+      const CollectiveTuning tuning{.nccl = {2, 18, 3}, .algorithms = algorithm};
+      const AllReduceRow row = all_reduce_table(loaded, tuning, sizes).rows.front();
+      const ChannelShape shape =
+          algorithm == Algorithm::tree ? ChannelShape::tree : ChannelShape::ring;
+      const double most = most_busbw(shape, loaded, row.choice.channels).gigabytes_per_second();
+      CHECK(row.low <= row.time);
+      CHECK(std::min(busbw_gbps(sizes.front(), row.low, loaded.ranks()), most) ==
+            doctest::Approx(busbw_gbps(sizes.front(), row.low, loaded.ranks())).epsilon(1e-6));
+    }
+  }
+}

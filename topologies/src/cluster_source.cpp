@@ -92,6 +92,8 @@ ClusterDescription describe_named(const std::string& name, std::string_view word
         describe_named(name.substr(0, name.size() - kSpecification.size()), words, json);
     description.name += kSpecification;
     description.calibration.reset();
+    description.gloo.reset();
+    description.verified_nodes.clear();
     return description;
   }
   if (const EmbeddedFile* file = find_bundled(name)) {

@@ -156,6 +156,8 @@ Json described(const std::string& text, const char* without) {
       if (json.value("nodes", 1) != cluster.nodes()) json["nodes"] = cluster.nodes();
     }
     json.erase(without);
+    if (!cluster.calibration) json.erase("calibration");  // "p4d:spec"
+    if (!cluster.gloo) json.erase("gloo");
     return json;
   }
   const bool listed = cluster.switches && cluster.switches->kind != SwitchPlan::Kind::leaf_spine;

@@ -117,8 +117,9 @@ NodeType node_type(const NodeDescription& node, const ClusterDescription& descri
   return type;
 }
 
-/// Leaves as many nodes as are to be laid out, of each type in proportion. Of nodes on one switch that never blocks a few
-/// load their links like all: further ones pass nothing that the first do not.
+/// Leaves as many nodes as are to be laid out, of each type in proportion. Of nodes on one switch
+/// that never blocks a few load their links like all: further ones pass nothing that the first do
+/// not.
 void thin_out(Topology& topology) {
   Cluster& cluster = topology.cluster;
   const auto types = static_cast<std::int64_t>(topology.node_types.size());
@@ -147,8 +148,8 @@ std::shared_ptr<const LinkLoads> loads_of(Topology topology) {
       link_loads(build_fabric(topology), topology.cluster.gpus_per_node));
 }
 
-/// Published logs of several nodes say nothing of one, nor the reverse: the specification is the better guess there. Whoever
-/// calibrates a cluster of their own is told so instead.
+/// Published logs of several nodes say nothing of one, nor the reverse: the specification is the
+/// better guess there. Whoever calibrates a cluster of their own is told so instead.
 bool speaks_of(const Calibration& calibration, int nodes) {
   return !calibration.published ||
          std::ranges::any_of(calibration.shapes, [&](const CalibratedShape& shape) {

@@ -8,8 +8,8 @@
 
 namespace ddpsim {
 
-/// Of one trace, or of a folder with one of each rank, which tells the transfers from the waits. Absent where none is of
-/// gloo. Throws InputError.
+/// Of one trace, or of a folder with one of each rank, which tells the transfers from the waits.
+/// Absent where none is of gloo. Throws InputError.
 std::optional<MeasuredLog> gloo_trace_log(const std::filesystem::path& path);
 
 }  // namespace ddpsim

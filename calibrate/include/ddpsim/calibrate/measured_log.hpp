@@ -1,6 +1,7 @@
-// What people measured of all-reduces: the text of all_reduce_perf (nccl-tests, rccl-tests), whatever
-// else stands between its lines, its JSON (-J), a CSV of sizes and times, what ddpsim-real wrote (also a step's timeline), or what
-// NCCL's inspector and PyTorch's flight recorder noted of a job.
+// What people measured of all-reduces: the text of all_reduce_perf (nccl-tests, rccl-tests),
+// whatever else stands between its lines, its JSON (-J), a CSV of sizes and times, what ddpsim-real
+// wrote (also a step's timeline), or what NCCL's inspector and PyTorch's flight recorder noted of a
+// job.
 #pragma once
 
 #include <filesystem>
@@ -96,8 +97,8 @@ MeasuredLog parse_nccl_tests_log(std::string_view text, const std::string& file,
 MeasuredLog read_nccl_tests_log(const std::filesystem::path& path,
                                 std::optional<JobShape> stated = std::nullopt);
 
-/// LOG, LOG@NODESxGPUS or LOG@NODESxGPUS,NCCL_ALGO=Ring,NCCL_VERSION=2.10.3 as typed: what the log does not print. A file
-/// whose very name ends so is taken as it is.
+/// LOG, LOG@NODESxGPUS or LOG@NODESxGPUS,NCCL_ALGO=Ring,NCCL_VERSION=2.10.3 as typed: what the log
+/// does not print. A file whose very name ends so is taken as it is.
 struct LogArgument {
   std::filesystem::path path;
   std::optional<JobShape> stated;

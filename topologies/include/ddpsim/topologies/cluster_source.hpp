@@ -11,8 +11,8 @@
 namespace ddpsim {
 
 struct ClusterRequest {
-  std::string text;                  ///< name[:spec][@NODES], path[@NODES], or "node:2 gpu:8xA100 …"
-  std::optional<int> nodes;          ///< --nodes
+  std::string text;          ///< name[:spec][@NODES], path[@NODES], or "node:2 gpu:8xA100 …"
+  std::optional<int> nodes;  ///< --nodes
   std::optional<int> gpus_per_node;  ///< --gpus-per-node: GPUs 0..G-1 are kept
 };
 
@@ -37,14 +37,16 @@ std::string gloo_calibrated_cluster_file(const std::string& text,
 Cluster parse_cluster(std::string_view text, const std::string& file);
 
 /// `node:COUNT gpu:PER_NODExMODEL` then one of `nvswitch:BW | nvlink:LINKSxBW[:pair|mesh|cube] |
-/// xgmi:LINKSxBW[:pair|mesh] | pcie:BW`, `nic:PER_NODExBW[:ib|roce|tcp|tcp-vm|tcpx|efa|slingshot]`, optional `oversubscription:R`,
-/// `leaf:NODES`, `latency:T`, `connection:BW` (one TCP connection). Bandwidth per direction, any order.
+/// xgmi:LINKSxBW[:pair|mesh] | pcie:BW`, `nic:PER_NODExBW[:ib|roce|tcp|tcp-vm|tcpx|efa|slingshot]`,
+/// optional `oversubscription:R`, `leaf:NODES`, `latency:T`, `connection:BW` (one TCP connection).
+/// Bandwidth per direction, any order.
 Cluster parse_cluster_line(std::string_view line);
 
 struct BundledCluster {
   std::string name;
   std::string summary;
-  std::vector<int> calibrated_nodes;  ///< numbers of nodes whose published logs calibrate it, each once
+  std::vector<int>
+      calibrated_nodes;  ///< numbers of nodes whose published logs calibrate it, each once
 };
 std::vector<BundledCluster> bundled_clusters();
 

@@ -3,8 +3,9 @@
 //   {"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "tid": 5476, "ts": 4544647289831.826, "dur": 3872.441,
 //    "args": {"Input type": ["float"], "Input Dims": [[525312]]}}
 //
-// on a worker thread of the process group, from its first step to its last: what waited for a free worker is not in
-// it, the wait for other ranks is. Dims are there with record_shapes=True. Seen in PyTorch 2.13, which no GPU needs for it.
+// on a worker thread of the process group, from its first step to its last: what waited for a free
+// worker is not in it, the wait for other ranks is. Dims are there with record_shapes=True. Seen in
+// PyTorch 2.13, which no GPU needs for it.
 #pragma once
 
 #include <cstdint>

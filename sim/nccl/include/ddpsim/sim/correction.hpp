@@ -52,7 +52,8 @@ struct Band {
 /// more towards slower: only there a fabric may fill up.
 Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size);
 
-/// Whether there are more than eight times the nodes of the largest job measured: what a fabric does there no log tells.
+/// Whether there are more than eight times the nodes of the largest job measured: what a fabric
+/// does there no log tells.
 bool is_far_beyond(const Calibration& calibration, int nodes);
 
 /// Whether a log was taken at this very shape.

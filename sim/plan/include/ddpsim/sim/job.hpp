@@ -29,8 +29,8 @@ class Job {
   Job with(Workload workload) const;
   Job with(SimulationOptions options) const;
   Job with(CollectiveModel model) const;
-  /// On a cluster whose channels load its wires otherwise. A FlowModel becomes its AnalyticModel: its links are those of
-  /// this cluster.
+  /// On a cluster whose channels load its wires otherwise. A FlowModel becomes its AnalyticModel:
+  /// its links are those of this cluster.
   Job with(std::shared_ptr<const LinkLoads> loads) const;
 
   /// The links of a FlowModel as NCCL's channels use them; null for every other model.

@@ -1,5 +1,5 @@
-// What all_reduce_perf, or the *_perf of another collective, would print on a cluster: NCCL's choice and our cost model,
-// size by size.
+// What all_reduce_perf, or the *_perf of another collective, would print on a cluster: NCCL's
+// choice and our cost model, size by size.
 //
 // No open log here is of another collective. Their band is that of all-reduces on such clusters, calibrated or not, and
 // once more the same beside it, independent, for what they may do otherwise: sqrt(2) times as wide, grade C.

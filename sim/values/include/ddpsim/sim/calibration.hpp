@@ -43,8 +43,8 @@ struct CalibratedShape {
   std::string fault;                ///< why it is distrusted, where it was fitted all the same
   std::optional<NcclVersion> nccl;  ///< with which it was fitted: printed in the log, or stated
   TimedBy timed_by = TimedBy::all_reduce_perf;
-  /// Median of |predicted / measured - 1| from 1 KiB on where logs of this job shape are left out: by the others, by the
-  /// specification where there are none.
+  /// Median of |predicted / measured - 1| from 1 KiB on where logs of this job shape are left out:
+  /// by the others, by the specification where there are none.
   std::optional<double> left_out_error{};
 };
 

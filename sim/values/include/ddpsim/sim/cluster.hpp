@@ -123,8 +123,8 @@ struct Cluster {
   /// What the channels ask of the wires, which the cost model obeys; absent: of one rank, or of a cluster that is no
   /// more than its figures. Shared by copies.
   std::shared_ptr<const LinkLoads> loads;
-  /// The same with all nodes under one leaf, where nobody said which share leaves and the network above is narrow: `loads`
-  /// then has a leaf for every node.
+  /// The same with all nodes under one leaf, where nobody said which share leaves and the network
+  /// above is narrow: `loads` then has a leaf for every node.
   std::shared_ptr<const LinkLoads> loads_under_one_leaf;
   bool verified = false;  ///< a log stands behind the figures
   std::vector<std::string> sources;

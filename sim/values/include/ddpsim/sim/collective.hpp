@@ -18,7 +18,8 @@
 namespace ddpsim {
 
 enum class CollectiveKind { all_reduce, broadcast, reduce_scatter, all_gather, reduce, send_recv };
-/// In NCCL's index order. Its last one, PAT, is left out: all-gathers and reduce-scatters of one GPU a node, since 2.23.
+/// In NCCL's index order. Its last one, PAT, is left out: all-gathers and reduce-scatters of one
+/// GPU a node, since 2.23.
 enum class Algorithm {
   tree,            ///< double binary tree over the nodes, a chain inside each
   ring,            ///< one ring per channel through all ranks

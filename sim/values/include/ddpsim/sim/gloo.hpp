@@ -39,9 +39,10 @@ struct GlooLinks {
   Duration step = Duration::microseconds(35);
   /// One collective, before its first step: worker thread, events.
   Duration start = Duration::microseconds(60);
-  /// Between GPU and pinned host memory: PCIe 3 x16 after headers. With host_tensors: what one thread copies, into buckets
-  /// and out of them. 10.4 to 16.2 GB/s out of the lab's (finalize_us of cpu-gloo in tests/lab/measured, 14 medians),
-  /// 5.6 to 5.8 by PyTorch 2.13 beside a build on both cores.
+  /// Between GPU and pinned host memory: PCIe 3 x16 after headers. With host_tensors: what one
+  /// thread copies, into buckets and out of them. 10.4 to 16.2 GB/s out of the lab's (finalize_us
+  /// of cpu-gloo in tests/lab/measured, 14 medians), 5.6 to 5.8 by PyTorch 2.13 beside a build on
+  /// both cores.
   Bandwidth copy = Bandwidth::gigabytes_per_second(11);
   int threads = 2;            ///< worker threads of ProcessGroupGloo
   bool host_tensors = false;  ///< gradients live on the host: nothing is copied to it

@@ -27,8 +27,9 @@ std::span<const GlooConstant> gloo_constants();
 struct GlooCalibration {
   GlooLinks links;  ///< those that are not fitted are as GlooLinks has them
   std::vector<const GlooConstant*> fitted;
-  /// Of the logarithm of a time, one standard deviation: at numbers of ranks that were measured, each size predicted from
-  /// the others; and of each number of ranks predicted from the others, where there are several.
+  /// Of the logarithm of a time, one standard deviation: at numbers of ranks that were measured,
+  /// each size predicted from the others; and of each number of ranks predicted from the others,
+  /// where there are several.
   SizeSpread deviation;
   std::optional<SizeSpread> other_ranks_deviation;
   std::vector<CalibratedShape> logs;  ///< at least one

@@ -34,9 +34,10 @@ struct LinkLoads {
 };
 
 struct Cluster;
-/// Bus bandwidth as nccl-tests counts it, 2(n-1)/n * S over the time, that no all-reduce on so many channels (absent: on
-/// all laid out) exceeds: latencies and what protocols take are still to come. A tree over two nodes may reach twice a
-/// ring's. Nor does any other collective on rings, by its own bus bandwidth; a send-recv that of one channel.
+/// Bus bandwidth as nccl-tests counts it, 2(n-1)/n * S over the time, that no all-reduce on so many
+/// channels (absent: on all laid out) exceeds: latencies and what protocols take are still to come.
+/// A tree over two nodes may reach twice a ring's. Nor does any other collective on rings, by its
+/// own bus bandwidth; a send-recv that of one channel.
 Bandwidth most_busbw(ChannelShape shape, const Cluster& cluster, std::optional<int> channels = {});
 
 /// What the narrowest switch above a leaf carries of one ring over all nodes; infinite where nothing leaves a leaf.

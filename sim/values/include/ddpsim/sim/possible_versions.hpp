@@ -24,9 +24,10 @@ struct VersionRange {
 TorchVersion assumed_among(const std::vector<VersionRange>& versions);
 
 /// What neither the options (a hook that came later), the GPU recorded on or the cluster's, the
-/// precision, the recording's form, nor the recorded NCCL exclude, oldest first. With a `stated` NCCL every release runs that
-/// one, and excludes nothing: it may be another than the wheel's. The recorded one excludes releases that
-/// ship others, unless no release ships it; RCCL's, of AMD's GPUs, excludes none.
+/// precision, the recording's form, nor the recorded NCCL exclude, oldest first. With a `stated`
+/// NCCL every release runs that one, and excludes nothing: it may be another than the wheel's. The
+/// recorded one excludes releases that ship others, unless no release ships it; RCCL's, of AMD's
+/// GPUs, excludes none.
 std::vector<VersionRange> possible_versions(const Workload& workload, const Cluster& cluster,
                                             const GpuModel* recorded_on, const DdpOptions& options,
                                             std::optional<NcclVersion> stated);
