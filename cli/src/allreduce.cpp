@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "cluster_arguments.hpp"
@@ -102,14 +103,33 @@ std::vector<std::string> collective_warnings(CollectiveKind kind, const Cluster&
   if (in_parts && cluster.nodes > 1 && cluster.gpus_per_node == 1 && nccl >= NcclVersion{2, 23, 0})
     warnings.push_back(
         fmt::format("from 2.23 on NCCL may take PAT for {}s of one GPU a node, where latency "
-                    "counts; timed as a "
-                    "ring",
+                    "counts; timed as a ring",
                     name_of(kind)));
   const bool several_nics = cluster.network.nics_per_node > cluster.gpus_per_node;
   if (kind == CollectiveKind::send_recv && cluster.nodes > 1 && several_nics &&
       nccl >= NcclVersion{2, 18, 0})
     warnings.emplace_back(
         "a pair is taken to use one NIC; from 2.18 on NCCL takes every NIC of its GPU");
+  return warnings;
+}
+
+/// What was stated and NCCL does not follow for this collective: it runs rings where it has nothing else.
+std::vector<std::string> unheeded(const AllReduceTable& table, const CollectiveTuning& tuning) {
+  if (table.collective == CollectiveKind::all_reduce || table.ranks == 1) return {};
+  const auto none = [&](const char* option) {
+    return fmt::format("{} has no effect on some of these {}s: NCCL has no such way for them",
+                       option, name_of(table.collective));
+  };
+  std::vector<std::string> warnings;
+  const auto& rows = table.rows;
+  if (tuning.algorithms && !std::ranges::all_of(rows, [&](const AllReduceRow& row) {
+        return tuning.algorithms->has(row.choice.algorithm);
+      }))
+    warnings.push_back(none("--algorithm"));
+  if (tuning.protocols && !std::ranges::all_of(rows, [&](const AllReduceRow& row) {
+        return tuning.protocols->has(row.choice.protocol);
+      }))
+    warnings.push_back(none("--protocol"));
   return warnings;
 }
 
@@ -143,6 +163,8 @@ int run(const AllReduceArguments& arguments) {
     context.warnings.push_back(std::move(warning));
   for (std::string& warning : nccl_warnings(tuning)) context.warnings.push_back(std::move(warning));
   for (std::string& warning : collective_warnings(arguments.collective, cluster, tuning.nccl))
+    context.warnings.push_back(std::move(warning));
+  for (std::string& warning : unheeded(table, tuning))
     context.warnings.push_back(std::move(warning));
 
   deliver(

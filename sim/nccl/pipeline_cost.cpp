@@ -11,17 +11,19 @@
 //                     end before its hops are walked, but the next one starts behind it. On each
 //                     network hop one message is stored before it goes on.
 //   reduce-scatter, all-gather
-//                     one of its two phases: n - 1 hops, N - 1 on the network; traffic = (n - 1)/n * S. What an all-reduce
-//                     takes beyond its start and its last copy, they take in halves.
+//                     one of its two phases: n - 1 hops, N - 1 on the network; traffic =
+//                     (n - 1)/n * S. What an all-reduce takes beyond its start and its last copy,
+//                     they take in halves.
 //   tree all-reduce   hops = 2(g - 1) + 2 log2(N); a GPU in the middle of the local chain passes S
 //                     up and S down, a NIC carries S/2 per tree edge and direction: 1 S with two
 //                     nodes, 3/2 with three, 2 from four on. Simple fills 2 chunks per hop, a NIC
 //                     with the half of them that its tree sends that way. A tree is a pipeline of
 //                     chunks: its terms add up (q = 1). Before NCCL 2.8 up comes before down, which
 //                     only single connections feel: each is busy in one of the two.
-//   broadcast, reduce hops = n - 1, N - 1 of them on the network (a ring that enters or leaves the root's node by another
-//                     GPU has one more), traffic = S, filled by a slice on every hop but the slowest, at the rate of the
-//                     links it passes; its terms add up too. A reduce is a broadcast the other way round.
+//   broadcast, reduce hops = n - 1, N - 1 of them on the network (a ring that enters or leaves the
+//                     root's node by another GPU has one more), traffic = S, filled by a slice on
+//                     every hop but the slowest, at the rate of the links it passes; its terms add
+//                     up too. A reduce is a broadcast the other way round.
 //   send-recv         one hop, S through one NIC where it leaves the node
 //   in the switch     in_switch_cost.cpp
 // rate = the slowest of the links inside a node, the NICs of a node and the thread blocks, after

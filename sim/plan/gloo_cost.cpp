@@ -4,24 +4,26 @@
 //     s = max(ceil(S / 1 MiB), 2n), rounded up to a multiple of n
 //     2 (s - q) steps, in each of which every rank sends one segment and receives one
 //     T = start + 2 (s - q) * (step^h + (b / rate)^h)^(1/h)
-//   reduce-scatter: ProcessGroupGloo has none; callers all-reduce everything and keep a part (PyTorch's functional
-//     collectives do)
-//   reduce: the first half of an all-reduce, s - q steps; then the root takes all others' parts, (n - 1)/n S, at once
+//   reduce-scatter: ProcessGroupGloo has none; callers all-reduce everything and keep a part
+//     (PyTorch's functional collectives do)
+//   reduce: the first half of an all-reduce, s - q steps; then the root takes all others' parts,
+//     (n - 1)/n S, at once
 //   all-gather, ring: 2(n - 1) steps of S/2n, two of them under way
 //   broadcast, binomial tree: ceil(log2 n) rounds of S
 //   send-recv: one step of S
 //   rate = the least of a process, of its share of the host, of the NIC (every ring that passes from
-//     one host to the next sends 2(n - 1)/n S through it); the former two divided by 1 + (cost - 1)
-// * miss
+//     one host to the next sends 2(n - 1)/n S through it); the former two divided by
+//     1 + (cost - 1) * miss
 //   miss = the part of 2 g S, buffers and socket copies of a host's g processes, that its cache
-// cannot hold
+//     cannot hold
 //   volume = 2 (n - 1)/n S / rate: what cannot hide behind another collective
 //
-// n ranks, S bytes. Two segments are under way at a time, so a step's latency hides behind the bytes of
-// the other: h = 1.5, between the sum (1) and the larger (infinity), as a loopback between 1 KiB
+// n ranks, S bytes. Two segments are under way at a time, so a step's latency hides behind the bytes
+// of the other: h = 1.5, between the sum (1) and the larger (infinity), as a loopback between 1 KiB
 // and 4 MiB suggests. Assumes ranks in order of nodes, ranks in lockstep, and that the reduction
-// (some GB/s) never binds before the socket. Source: gloo/allreduce.cc, reduce.cc, allgather.cc, broadcast.cc; all-reduces
-// checked against the DDP paper, no log shows the others. Stops being true where processes outnumber cores.
+// (some GB/s) never binds before the socket. Source: gloo/allreduce.cc, reduce.cc, allgather.cc,
+// broadcast.cc; all-reduces checked against the DDP paper, no log shows the others. Stops being true
+// where processes outnumber cores.
 #include "gloo_cost.hpp"
 
 #include <algorithm>

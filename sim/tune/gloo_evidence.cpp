@@ -19,6 +19,13 @@ constexpr Band kGloo{0.6, 1.7};
 /// So much larger than any that was timed, a bucket meets other limits: caches, buffers of sockets.
 constexpr std::int64_t kBeyond = 4;
 
+/// More than twice the ranks of the largest job timed: numbers of ranks left out lay no further apart.
+bool is_far_from_logs(const Cluster& cluster) {
+  return std::ranges::all_of(cluster.gloo->logs, [&](const CalibratedShape& log) {
+    return cluster.ranks() > 2 * std::int64_t{log.nodes} * log.gpus_per_node;
+  });
+}
+
 /// What its logs do not cover; empty where they do, and for an uncalibrated cluster.
 std::string beyond_logs(const Job& job) {
   const Cluster& cluster = job.cluster();
@@ -49,7 +56,7 @@ Band gloo_band(const Job& job) {
   const Bytes largest = sizes.empty() ? Bytes() : *std::ranges::max_element(sizes);
   double deviation = logs.deviation.at(largest);
   if (!is_calibrated_at(logs, cluster.nodes, cluster.gpus_per_node)) {
-    if (!logs.other_ranks_deviation) return kGloo;
+    if (!logs.other_ranks_deviation || is_far_from_logs(cluster)) return kGloo;
     deviation = std::max(deviation, logs.other_ranks_deviation->at(largest));
   } else if (!beyond_logs(job).empty()) {
     return kGloo;
@@ -62,8 +69,7 @@ std::string gloo_calibration_of(const Job& job) {
   const Cluster& cluster = job.cluster();
   if (!cluster.gloo)
     return "gloo's times come from its cost model and the constants of --gloo, not from this "
-           "cluster; such "
-           "intervals held 89 % of 85 published steps";
+           "cluster; such intervals held 89 % of 85 published steps";
   const std::size_t logs = cluster.gloo->logs.size();
   const std::string beyond = beyond_logs(job);
   return fmt::format("gloo is calibrated with {} log{} of this cluster{}", logs,

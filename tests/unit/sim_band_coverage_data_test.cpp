@@ -69,7 +69,9 @@ TEST_CASE("uncertainty: of each kind of machine the intervals hold three in four
     }
   }
   std::string table;
-  for (const auto& [kind, held] : kinds) {
+  for (const auto& one : kinds) {
+    const std::string& kind = one.first;
+    const Held& held = one.second;
     CAPTURE(kind);
     table += fmt::format("{:<18} held {:3.0f} % of {} times, {} logs\n", kind,
                          100.0 * held.times / held.of, held.of, held.logs);

@@ -106,7 +106,7 @@ TEST_CASE("uncertainty: each kind of network has bands of its own") {
   const Kind kinds[] = {
       {NetworkKind::infiniband, {0.64, 2.00}, {0.54, 1.32}, {0.85, 1.52}, 1.34},
       {NetworkKind::roce, {0.64, 2.00}, {0.54, 1.32}, {0.85, 1.52}, 1.34},
-      {NetworkKind::efa, {0.33, 3.83}, {0.33, 1.92}, {0.66, 2.47}, 1.93},
+      {NetworkKind::efa, {0.33, 3.83}, {0.33, 1.92}, {0.66, 2.47}, 1.34},
       {NetworkKind::slingshot, {0.55, 2.00}, {0.86, 9.48}, {0.67, 2.27}, 1.34},
       {NetworkKind::tcp, {0.70, 6.17}, {0.63, 4.80}, {0.76, 1.44}, 1.34},
   };
@@ -145,25 +145,25 @@ TEST_CASE("uncertainty: fixed cost and bandwidth err apart, by the kind of machi
                                 {ErrorSource::bandwidth, 1, low},
                                 {ErrorSource::bandwidth, 1, high}};
   };
-  CHECK(factors_of(of_kind(IntraKind::nvswitch)) == expected(0.53, 1.87, 0.94, 1.16));
-  CHECK(factors_of(of_kind(IntraKind::nvlink)) == expected(0.53, 1.87, 0.94, 1.16));
-  CHECK(factors_of(small::node(2)) == expected(0.53, 1.87, 0.94, 1.16));
+  CHECK(factors_of(of_kind(IntraKind::nvswitch)) == expected(0.63, 1.88, 0.94, 1.14));
+  CHECK(factors_of(of_kind(IntraKind::nvlink)) == expected(0.63, 1.88, 0.94, 1.14));
+  CHECK(factors_of(small::node(2)) == expected(0.63, 1.88, 0.94, 1.14));
   CHECK(factors_of(of_kind(IntraKind::pcie)) == expected(0.22, 10.6, 0.68, 1.79));
-  CHECK(factors_of(of_kind(IntraKind::nvswitch, 2)) == expected(0.25, 4.01, 0.87, 1.34));
-  CHECK(factors_of(of_kind(IntraKind::pcie, 2)) == expected(0.25, 4.01, 0.87, 1.34));
+  CHECK(factors_of(of_kind(IntraKind::nvswitch, 2)) == expected(0.44, 4.07, 0.60, 1.34));
+  CHECK(factors_of(of_kind(IntraKind::pcie, 2)) == expected(0.44, 4.07, 0.60, 1.34));
   Cluster lone = of_kind(IntraKind::none, 2);
   lone.gpus_per_node = 1;
-  CHECK(factors_of(lone) == expected(0.25, 4.01, 0.63, 1.34));
+  CHECK(factors_of(lone) == expected(0.44, 4.07, 0.63, 1.34));
   lone.network.kind = NetworkKind::tcp;
-  CHECK(factors_of(lone) == expected(0.25, 4.01, 0.87, 1.34));
+  CHECK(factors_of(lone) == expected(0.44, 4.07, 0.60, 1.34));
 }
 
 TEST_CASE("uncertainty: factors multiply what the model was scaled by already") {
   const AnalyticModel model{.tuning = {}, .factors = {.fixed = 2, .bandwidth = 3}};
   CHECK(factors(Job(two_mib(), of_kind(IntraKind::nvswitch, 2), {}, model)) ==
-        std::vector<Factors>{{ErrorSource::fixed_cost, 0.5, 3},
-                             {ErrorSource::fixed_cost, 8.02, 3},
-                             {ErrorSource::bandwidth, 2, 3 * 0.87},
+        std::vector<Factors>{{ErrorSource::fixed_cost, 2 * 0.44, 3},
+                             {ErrorSource::fixed_cost, 2 * 4.07, 3},
+                             {ErrorSource::bandwidth, 2, 3 * 0.60},
                              {ErrorSource::bandwidth, 2, 3 * 1.34}});
 }
 
@@ -185,6 +185,7 @@ TEST_CASE("uncertainty: gloo's logs narrow its band at the ranks and sizes they 
   };
   CHECK(slower(2) == doctest::Approx(std::exp(kFourInFive * 0.1)));
   CHECK(slower(4) == doctest::Approx(std::exp(kFourInFive * 0.2)));
+  CHECK(slower(5) == 1.7);  // more than twice the ranks timed
   logs.other_ranks_deviation.reset();
   CHECK(slower(4) == 1.7);  // as without logs
   logs.logs[0].largest = Bytes(64 << 10);
