@@ -118,7 +118,8 @@ class LoggedBuckets(InAFolder):
                       self.told([20000000, 26758048]))
 
     def test_another_cap_is_named(self):
-        self.assertIn("DDP ran with another cap: 25 MiB.", self.told(self.DEFAULT, "--bucket-cap-mb", "5"))
+        self.assertIn("DDP ran with the default cap: leave --bucket-cap-mb out.",
+                      self.told(self.DEFAULT, "--bucket-cap-mb", "5"))
         self.assertIn("DDP ran with another cap: 3 MiB.",
                       self.told(self.DEFAULT, "--bucket-cap-mb", "5", bucket_cap_bytes=3 * MIB))
 
