@@ -57,6 +57,14 @@ void require_nodes_as_large(const MeasuredLog& log, const Cluster& cluster) {
                     .hint = "Name the cluster the log was taken on (--cluster)"});
 }
 
+/// Whether published logs calibrate it, be it at another number of nodes than asked for.
+bool comes_published(const Cluster& cluster) {
+  return (cluster.calibration && cluster.calibration->published) ||
+         std::ranges::any_of(bundled_clusters(), [&](const BundledCluster& bundled) {
+           return bundled.name == cluster.name && !bundled.calibrated_nodes.empty();
+         });
+}
+
 /// A calibration is fitted from all its logs at once, never added to.
 std::string replaced_logs(const std::vector<CalibratedShape>& before, const std::string& cluster) {
   std::string logs;
@@ -224,12 +232,13 @@ int run(const CalibrateArguments& arguments) {
   const auto cluster_at = [&](JobShape scale) {
     return load_cluster_at(arguments.cluster, scale.nodes, scale.gpus_per_node);
   };
-  if (cluster.calibration)
+  if (cluster.calibration && !cluster.calibration->published)
+    report.warnings.push_back(replaced_logs(cluster.calibration->shapes, report.cluster));
+  else if (comes_published(cluster))
     report.warnings.push_back(
-        cluster.calibration->published
-            ? fmt::format("{} comes calibrated with published logs: those given now replace them",
-                          report.cluster)
-            : replaced_logs(cluster.calibration->shapes, report.cluster));
+        fmt::format("{} comes calibrated with published logs, also of other numbers of nodes: "
+                    "those given now replace all of them",
+                    report.cluster));
   if (const std::string assumed = assumed_of_amd(cluster); !assumed.empty())
     report.warnings.push_back(assumed);
   const FitOptions options{.nccl = fallback, .keep_unhealthy = arguments.keep_unhealthy};
