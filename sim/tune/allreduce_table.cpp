@@ -47,7 +47,7 @@ Duration least_time(CollectiveKind kind, const AllReduceRow& row, const Cluster&
   Cluster widest = cluster;
   if (cluster.loads_under_one_leaf) widest.loads = cluster.loads_under_one_leaf;
   const Bandwidth busbw = most_busbw(shape, widest, row.choice.channels);
-  const double share = 2.0 * (cluster.ranks() - 1) / cluster.ranks();
+  const double share = static_cast<double>(ring_steps(kind, cluster.ranks())) / cluster.ranks();
   return Duration::microseconds(share * static_cast<double>(row.size.count()) /
                                 busbw.bytes_per_second() * 1e6);
 }

@@ -494,5 +494,9 @@ TEST_CASE("measured log: NCCL's settings stated with the file") {
       mentions(complaint_of([] { parse_log_argument("log.txt@NCCL_ALGO=Foo"); }), "says nothing"));
   CHECK(mentions(complaint_of([] { parse_log_argument("log.txt@NCCL_MAX_NCHANNELS=0"); }),
                  "says nothing"));
+  for (const char* senseless : {"NCCL_BUFFSIZE=banana", "NCCL_NVLS_ENABLE=maybe"}) {
+    const std::string text = std::string("log.txt@") + senseless;
+    CHECK(mentions(complaint_of([&] { parse_log_argument(text); }), "says nothing"));
+  }
   state_settings(parse_log_argument("log.txt@NCCL_ALGO=RING"), log);  // NCCL reads either case
 }

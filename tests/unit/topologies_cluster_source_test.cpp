@@ -48,6 +48,7 @@ TEST_CASE("cluster: NAME@NODES and --nodes mean the same") {
   CHECK(load_cluster({"p4d:spec node:2 nic:8x200Gbps:efa", {}, {}}).network.nics_per_node == 8);
   CHECK(is_cluster("p4d:spec@2"));
   CHECK_FALSE(is_cluster("p4e:spec"));
+  CHECK_THROWS_AS(load_cluster({"p4d:spec:spec@2", {}, {}}), InputError);
   CHECK(load_cluster({"dgx1v@16", 16, 4}).ranks() == 64);
 }
 

@@ -88,8 +88,11 @@ ClusterDescription describe_text(std::string_view text, const std::string& file,
 ClusterDescription describe_named(const std::string& name, std::string_view words,
                                   std::string* json) {
   if (name.ends_with(kSpecification)) {
-    ClusterDescription description =
-        describe_named(name.substr(0, name.size() - kSpecification.size()), words, json);
+    const std::string whole = name.substr(0, name.size() - kSpecification.size());
+    if (whole.ends_with(kSpecification))
+      fail(fmt::format("{} says {} twice", in_quotes(name), in_quotes(kSpecification)),
+           fmt::format("Write {}", in_quotes(whole)));
+    ClusterDescription description = describe_named(whole, words, json);
     description.name += kSpecification;
     description.calibration.reset();
     description.gloo.reset();
