@@ -81,7 +81,7 @@ void set_compute(SimulationOptions& options, const JobArguments& arguments,
                  const ComputeScale& scale, const Workload& workload, const Cluster& cluster) {
   options.compute_scale = scale.factor;
   options.compute_scale_range = scale.range;
-  set_rank_slowdown(arguments.variation, options);
+  set_rank_slowdown(arguments.variation, cluster.gpu, options);
   options.variation = rank_variation(arguments.variation, cluster, arguments.iterations);
   if (const auto recorded_on = find_gpu(workload.gpu)) options.recorded_sms = recorded_on->sms;
 }

@@ -66,10 +66,14 @@ void add_variation_options(CLI::App& command, VariationArguments& arguments) {
                      "the last rank begins training this much after the first: 5ms (with "
                      "--iterations)");
   command.add_option(
+      "--gpu-spread", arguments.gpu_spread,
+      "standard deviation of the speed of GPUs of one model, the slowest of which each "
+      "step waits for (default: 0.7% to 1.5%, by the GPU; 0%: all alike)");
+  command.add_option(
       "--rank-slowdown", arguments.rank_slowdown,
-      "how much longer compute takes on one of several ranks than on a GPU alone "
-      "(default: 4.5%, and 2.5% more per doubling of the nodes, as published; 0%: not "
-      "at all)");
+      "in place of the slowest GPU and of what published jobs of several ranks lose "
+      "unexplained: how much longer compute takes on one of them than on a GPU alone (0%: "
+      "not at all)");
   command.add_option("--seed", arguments.seed, "of --jitter")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -103,14 +107,29 @@ RankVariation rank_variation(const VariationArguments& arguments, const Cluster&
   return variation;
 }
 
-void set_rank_slowdown(const VariationArguments& arguments, SimulationOptions& options) {
+void set_rank_slowdown(const VariationArguments& arguments, const GpuModel& gpu,
+                       SimulationOptions& options) {
   if (arguments.rank_slowdown) {
-    options.rank_slowdown = {.beside_others =
+    if (arguments.gpu_spread)
+      throw UsageError(
+          "--rank-slowdown stands for the slowest GPU as well: leave out --gpu-spread");
+    options.rank_slowdown = {.several_gpus =
                                  parse_share("--rank-slowdown", *arguments.rank_slowdown)};
     return;
   }
   options.rank_slowdown = kPublishedRankSlowdown;
-  options.rank_slowdown_range = {kLeastPublishedRankSlowdown, kMostPublishedRankSlowdown};
+  RankSlowdown least = kLeastPublishedRankSlowdown;
+  RankSlowdown most = kMostPublishedRankSlowdown;
+  if (arguments.gpu_spread) {
+    const double spread = parse_share("--gpu-spread", *arguments.gpu_spread);
+    options.rank_slowdown.gpu_spread = least.gpu_spread = most.gpu_spread = spread;
+  } else {
+    const double usual = usual_gpu_spread(gpu);
+    options.rank_slowdown.gpu_spread = usual;
+    least.gpu_spread = kLeastGpuSpread * usual;
+    most.gpu_spread = kMostGpuSpread * usual;
+  }
+  options.rank_slowdown_range = {least, most};
 }
 
 }  // namespace ddpsim

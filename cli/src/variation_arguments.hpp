@@ -1,5 +1,5 @@
 // Ranks that differ, on the command line: --straggler, --jitter, --stagger, --seed; and what all of
-// them lose: --rank-slowdown.
+// them lose: --gpu-spread, --rank-slowdown.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ struct VariationArguments {
   std::vector<std::string> stragglers;
   std::optional<std::string> jitter;
   std::optional<std::string> stagger;
+  std::optional<std::string> gpu_spread;
   std::optional<std::string> rank_slowdown;
   std::uint64_t seed = 1;
 };
@@ -34,7 +35,8 @@ void hide_run_options(CLI::App& command);
 RankVariation rank_variation(const VariationArguments& arguments, const Cluster& cluster,
                              int iterations);
 
-/// The published multi-GPU slowdown with its range, or what is given, certain and whatever the number of nodes.
-void set_rank_slowdown(const VariationArguments& arguments, SimulationOptions& options);
+/// The slowest of such GPUs and the published rest with their ranges; or what is given, which is certain.
+void set_rank_slowdown(const VariationArguments& arguments, const GpuModel& gpu,
+                       SimulationOptions& options);
 
 }  // namespace ddpsim

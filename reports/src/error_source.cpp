@@ -11,13 +11,14 @@ struct Words {
 };
 
 /// In the order of the enumeration.
-constexpr std::array<Words, 13> kWords{{
+constexpr std::array<Words, 14> kWords{{
     {"fixed_cost", "fixed cost of collectives"},
     {"bandwidth", "bandwidth of collectives"},
     {"collective_times", "collective times"},
     {"interference", "interference"},
     {"ddp_costs", "copies and host costs"},
-    {"rank_slowdown", "multi-GPU slowdown"},
+    {"gpu_spread", "the slowest GPU"},
+    {"rank_slowdown", "what several GPUs cost unexplained"},
     {"compute_scale", "compute scale"},
     {"replay_residual", "today's residual"},
     {"measurement_noise", "measurement noise"},

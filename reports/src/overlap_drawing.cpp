@@ -102,11 +102,13 @@ std::string overlap_drawing(const SimulationResult& result, const TerminalStyle&
   const int cells = style.width - static_cast<int>(kComputeLabel.size()) - 2;
   if (length <= Duration() || cells < kLeastCells) return "";
 
+  // Of a usual GPU, which then waits for the slowest.
   const TimePoint forward_end = begin + times.forward;
-  const TimePoint backward_end = end_of_backward(times);
+  const TimePoint backward_end = forward_end + times.backward;
   Row compute(cells, begin, length);
   for (const Stretch& stretch : {Stretch{"forward", "░", begin, forward_end},
-                                 Stretch{"backward", "▒", forward_end, backward_end}, optimizer}) {
+                                 Stretch{"backward", "▒", forward_end, backward_end},
+                                 Stretch{"", "·", backward_end, end_of_backward(times)}, optimizer}) {
     if (stretch.start >= stretch.end) continue;
     compute.fill(stretch.start, stretch.end, stretch.shade);
     compute.write(stretch.start, stretch.end, stretch.name);

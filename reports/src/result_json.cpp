@@ -20,6 +20,8 @@ void write_times(JsonWriter& json, const StepTimes& times) {
   json.key("finalize_us").time(times.finalize);
   json.key("optimizer_us").time(times.optimizer);
   json.key("stall_us").time(times.stall);
+  json.key("slowest_gpu_us").time(times.slowest_gpu);
+  json.key("unexplained_us").time(times.unexplained);
   if (times.forward_ahead > Duration()) json.key("forward_ahead_us").time(times.forward_ahead);
 }
 

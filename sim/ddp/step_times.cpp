@@ -37,6 +37,7 @@ std::vector<std::uint32_t> reducer_collectives(const ReducerSchedule& planned) {
 /// What of rank 0's compute stream each part takes, in the order of time.
 struct ComputeStream {
   StepTimes times;  ///< forward, backward and their parts, optimizer
+  StepTimes work;   ///< computing of forward, backward and optimizer, with nothing in its way
   std::vector<Interval> copies_out;
   TimePoint optimizer_start;
 };
@@ -53,6 +54,7 @@ ComputeStream walk(const Program& program, const std::vector<OperationTime>& ope
     switch (section_of(purpose)) {
       case Section::forward:
         times.forward += passed;
+        if (works && purpose == OperationKind::forward) stream.work.forward += program[i].duration;
         if (purpose != OperationKind::forward && purpose != OperationKind::rebuild)
           times.buffer_broadcast += passed;
         break;
@@ -60,17 +62,45 @@ ComputeStream walk(const Program& program, const std::vector<OperationTime>& ope
         times.backward += passed;
         if (purpose == OperationKind::copy_in && works) times.copies_in += program[i].duration;
         if (works) times.interference += busy - program[i].duration;
+        if (works && purpose == OperationKind::backward)
+          stream.work.backward += program[i].duration;
         break;
       case Section::after:
         if (purpose == OperationKind::copy_out)
           stream.copies_out.push_back({operations[i].start, operations[i].end});
         if (purpose == OperationKind::optimizer) times.optimizer += busy;
+        if (purpose == OperationKind::optimizer && works)
+          stream.work.optimizer += program[i].duration;
     }
     cursor = operations[i].end;
     if (purpose != OperationKind::optimizer) stream.optimizer_start = cursor;
   }
   times.backward_compute = times.backward - times.copies_in - times.interference;
   return stream;
+}
+
+/// What simulated is the slowest GPU; a usual one computes sooner and waits. Of a recording that holds more of either
+/// than this job has, nothing is taken back.
+void attribute_slowdown(const StepTimes& work, const Job& job, StepTimes& times) {
+  const SlowdownShares shares =
+      shares_beyond_recording(job.options().rank_slowdown, job.workload(), job.cluster());
+  const double slowest = std::max(shares.slowest_gpu, 0.0);
+  const double unexplained = std::max(shares.unexplained, 0.0);
+  const double slowdown = 1 + shares.total();
+  const auto move = [&](Duration worked, Duration& part) {
+    const Duration beyond = worked.scaled(1 / slowdown);
+    const Duration waiting = std::min(beyond.scaled(slowest), part);
+    const Duration rest = std::min(beyond.scaled(unexplained), part - waiting);
+    part -= waiting + rest;
+    times.slowest_gpu += waiting;
+    times.unexplained += rest;
+    return waiting + rest;
+  };
+  times.slowed_backward = move(work.forward, times.forward);
+  const Duration of_backward = move(work.backward, times.backward);
+  times.backward_compute -= of_backward;
+  times.slowed_backward += of_backward;
+  move(work.optimizer, times.optimizer);
 }
 
 /// The reducer's collectives on rank 0, each a union.
@@ -146,6 +176,7 @@ StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execu
   times.stall = gaps + pause_after_step(job, workload);
   times.iteration = times.forward + times.backward + times.exposed_communication + times.finalize +
                     times.optimizer + times.stall;
+  attribute_slowdown(stream.work, job, times);
   return times;
 }
 

@@ -135,4 +135,14 @@ int collectives_at_a_time(const Job& job) {
   return gloo == nullptr ? 1 : gloo->links.threads;
 }
 
+bool is_timed_beside_compute(const Job& job) {
+  if (nccl_of(job.model()) == nullptr) return true;
+  const Cluster& cluster = job.cluster();
+  return cluster.calibration &&
+         std::ranges::any_of(cluster.calibration->shapes, [&](const CalibratedShape& shape) {
+           return shape.nodes == cluster.nodes && shape.gpus_per_node == cluster.gpus_per_node &&
+                  shape.timed_by != TimedBy::all_reduce_perf;
+         });
+}
+
 }  // namespace ddpsim

@@ -52,6 +52,7 @@ bool is_shared(ErrorSource source, const Cluster& a, const Cluster& b) {
     case ErrorSource::collective_times:
       return a.name == b.name && a.gpus_per_node == b.gpus_per_node &&
              (a.nodes > 1) == (b.nodes > 1);
+    case ErrorSource::gpu_spread:
     case ErrorSource::rank_slowdown:
       return a.name == b.name;
     case ErrorSource::compute_scale:
@@ -109,8 +110,8 @@ Lead lead(const Sample& fast, const Sample& slow) {
 }
 
 Duration step_alone(const StepTimes& times, const Job& job) {
-  const Duration compute =
-      times.forward - times.buffer_broadcast + times.backward_compute + times.optimizer;
+  const Duration compute = times.forward - times.buffer_broadcast + times.backward_compute +
+                           times.optimizer + times.slowest_gpu + times.unexplained;
   const Duration pause = std::max(stall(job.workload()).value_or(Duration()), Duration());
   return compute.scaled(1 / slowdown(job.options().rank_slowdown, job.cluster())) +
          pause * job.options().ddp.accumulate;

@@ -60,11 +60,15 @@ void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
     because.push_back(std::move(errors));
   if (gloo && cluster.ranks() > 1) because.push_back(gloo_calibration_of(job));
   if (!because.empty()) confidence.basis = because.front();
-  if (options.rank_slowdown_range && cluster.ranks() > 1 && !replay)
-    because.push_back(
-        fmt::format("compute is taken {:.1f} % slower on {} than on one GPU alone, as "
-                    "published steps show (--rank-slowdown)",
-                    100 * (slowdown(options.rank_slowdown, cluster) - 1), ranks_of(cluster)));
+  if (options.rank_slowdown_range && cluster.ranks() > 1 && !replay) {
+    const SlowdownShares shares = slowdown_shares(options.rank_slowdown, cluster);
+    because.push_back(fmt::format(
+        "on {} compute takes {:.1f} % longer than on one GPU alone: {:.1f} % for the slowest of "
+        "the "
+        "GPUs (--gpu-spread), {:.1f} % that published steps lose unexplained (--rank-slowdown)",
+        ranks_of(cluster), 100 * shares.total(), 100 * shares.slowest_gpu,
+        100 * shares.unexplained));
+  }
   if (replay && replay->spread)
     because.push_back(fmt::format(
         "of {} steps measured, four in five further ones lie {:+.1f} to {:+.1f} % from the "

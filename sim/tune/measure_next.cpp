@@ -104,6 +104,7 @@ std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job
       if (gloo) return measure_gloo(source, sizes, cluster);
       return measure_all_reduces(source, sizes, cluster);
     }
+    case ErrorSource::gpu_spread:
     case ErrorSource::rank_slowdown:
     case ErrorSource::host_delays:
       break;

@@ -1,6 +1,7 @@
 #include "ddpsim/sim/rank_slowdown.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace ddpsim {
@@ -10,25 +11,74 @@ namespace {
 constexpr int kUsualNode = 8;
 
 /// In whole millionths: the last bit of a platform's log2 must not show.
-double slowdown_of(const RankSlowdown& terms, int nodes, int ranks) {
-  if (ranks <= 1) return 1;
-  const double more = terms.beside_others + terms.per_doubling * std::log2(nodes);
-  return 1 + std::round(more * 1e6) / 1e6;
+double in_millionths(double share) {
+  return std::round(share * 1e6) / 1e6;
+}
+
+SlowdownShares shares_of(const RankSlowdown& terms, int nodes, int ranks) {
+  const double unexplained =
+      ranks <= 1 ? terms.one_gpu : terms.several_gpus + terms.several_nodes * (1 - 1.0 / nodes);
+  return {.slowest_gpu = in_millionths(terms.gpu_spread * expected_maximum(ranks)),
+          .unexplained = in_millionths(unexplained)};
+}
+
+/// What the recorded step's own job cost it.
+SlowdownShares recorded_shares(const RankSlowdown& terms, const Workload& workload,
+                               const Cluster& cluster) {
+  const int ranks =
+      std::max(workload.recorded_with.world_size, static_cast<int>(workload.ranks.size()));
+  if (ranks <= 1 && !workload.recorded_with.ddp_hooks) return {};
+  // Nobody recorded how many nodes they were on.
+  return shares_of(terms, std::max(1, ranks / std::max(kUsualNode, cluster.gpus_per_node)), ranks);
 }
 
 }  // namespace
 
+double usual_gpu_spread(const GpuModel& gpu) {
+  constexpr double kUnknown = 0.011;
+  if (gpu.vendor != GpuVendor::nvidia) return kUnknown;
+  switch (gpu.compute_capability) {
+    case 70:
+      return 0.015;
+    case 120:
+      return 0.007;
+    default:
+      return kUnknown;
+  }
+}
+
+double expected_maximum(int count) {
+  // Of 1, 2, 4 ... 2^20, by numerical integration of n x phi(x) Phi(x)^(n-1).
+  constexpr std::array kOfPowersOfTwo = {0.0,    0.5642, 1.0294, 1.4236, 1.7660, 2.0697, 2.3437,
+                                         2.5946, 2.8269, 3.0439, 3.2482, 3.4418, 3.6261, 3.8023,
+                                         3.9714, 4.1341, 4.2911, 4.4430, 4.5903, 4.7332, 4.8723};
+  if (count <= 1) return 0;
+  const double doublings = std::log2(count);
+  const auto below = std::min(static_cast<std::size_t>(doublings), kOfPowersOfTwo.size() - 2);
+  const double share = doublings - static_cast<double>(below);
+  return kOfPowersOfTwo[below] + share * (kOfPowersOfTwo[below + 1] - kOfPowersOfTwo[below]);
+}
+
+SlowdownShares slowdown_shares(const RankSlowdown& terms, const Cluster& cluster) {
+  return shares_of(terms, cluster.nodes, cluster.ranks());
+}
+
 double slowdown(const RankSlowdown& terms, const Cluster& cluster) {
-  return slowdown_of(terms, cluster.nodes, cluster.ranks());
+  return 1 + slowdown_shares(terms, cluster).total();
+}
+
+SlowdownShares shares_beyond_recording(const RankSlowdown& terms, const Workload& workload,
+                                       const Cluster& cluster) {
+  const SlowdownShares recorded = recorded_shares(terms, workload, cluster);
+  const SlowdownShares here = slowdown_shares(terms, cluster);
+  const double held = 1 + recorded.total();
+  return {.slowest_gpu = (here.slowest_gpu - recorded.slowest_gpu) / held,
+          .unexplained = (here.unexplained - recorded.unexplained) / held};
 }
 
 double slowdown_of_compute(const RankSlowdown& terms, const Workload& workload,
                            const Cluster& cluster) {
-  const int recorded =
-      std::max(workload.recorded_with.world_size, static_cast<int>(workload.ranks.size()));
-  // Nobody recorded how many nodes they were on.
-  const int nodes = std::max(1, recorded / std::max(kUsualNode, cluster.gpus_per_node));
-  return slowdown(terms, cluster) / slowdown_of(terms, nodes, recorded);
+  return 1 + shares_beyond_recording(terms, workload, cluster).total();
 }
 
 }  // namespace ddpsim

@@ -24,8 +24,8 @@ import argparse
 import collections
 import concurrent.futures
 import csv
+import functools
 import json
-import math
 import os
 import re
 import statistics
@@ -34,8 +34,8 @@ import sys
 import tempfile
 import threading
 
-from published_rows import (GROUPS, MODELS, assumed_cluster_of, cap_of, cluster_of, group_of,
-                            has_half_gradients, nccl_of, percentile, precision_of, select,
+from published_rows import (GROUPS, MODELS, assumed_cluster_of, broadcasts_buffers, cap_of,
+                            cluster_of, group_of, has_half_gradients, nccl_of, percentile, precision_of, select,
                             sequence_of, step_seconds, torch_of)
 from quantile import quantile
 
@@ -46,17 +46,37 @@ P95 = statistics.NormalDist().inv_cdf(0.95)
 USUAL_EFFICIENCY = 0.95
 
 
+def expected_maximum(count):
+    """Of that many independent standard normal draws, as rank_slowdown.cpp has it."""
+    step, normal = 0.005, statistics.NormalDist()
+    points = [-8 + step * i for i in range(int(16 / step))]
+    return sum(step * count * x * normal.pdf(x) * normal.cdf(x) ** (count - 1) for x in points)
+
+
+EXPECTED_MAXIMUM = functools.lru_cache(expected_maximum)
+
+
+def gpu_spread(row):
+    """usual_gpu_spread of rank_slowdown.cpp."""
+    return 0.015 if row["gpu"].startswith("V100") else 0.011
+
+
+def slowest_gpu(row, gpus):
+    return gpu_spread(row) * EXPECTED_MAXIMUM(gpus) if gpus > 1 else 0
+
+
 class Slowdown:
-    """Of several ranks: share of the step that compute takes longer, as rank_slowdown.hpp has it."""
+    """Of several ranks: share of the step that compute takes longer, as rank_slowdown.hpp has it; with no
+    terms nothing, not even the slowest GPU."""
 
-    def __init__(self, beside_others, per_doubling):
-        self.beside_others = beside_others
-        self.per_doubling = per_doubling
+    def __init__(self, several_gpus=None, several_nodes=0):
+        self.several_gpus = several_gpus
+        self.several_nodes = several_nodes
 
-    def share(self, gpus, nodes):
-        if gpus == 1:
+    def share(self, row, gpus, nodes):
+        if gpus == 1 or self.several_gpus is None:
             return 0
-        return max(0, self.beside_others + self.per_doubling * math.log2(nodes))
+        return max(0, slowest_gpu(row, gpus) + self.several_gpus + self.several_nodes * (1 - 1 / nodes))
 
 
 def baseline_nodes(row):
@@ -64,25 +84,27 @@ def baseline_nodes(row):
 
 
 def learn_slowdown(bare):
-    """As rank_slowdown.hpp's was learned, from predictions without one: the middle of what steps on one
-    node take longer, then the middle over the sources of what each doubling of the nodes adds, where
+    """As rank_slowdown.hpp's was learned, from predictions without one: beyond the slowest GPU the middle of
+    what steps on one node take longer, then the middle over the stacks of what several nodes add, where
     the network's rate is stated."""
     def longer(case):
-        return (case["measured"] - case["predicted"]) / case["baseline"]
+        row = case["row"]
+        return ((case["measured"] - case["predicted"]) / case["baseline"]
+                - slowest_gpu(row, int(row["n_gpus"])) + slowest_gpu(row, int(row["baseline_gpus"])))
 
     def alone(case):
         return case["row"]["baseline_gpus"] == "1"
 
-    one_node = [longer(c) for c in bare if alone(c) and c["row"]["nodes"] == "1"
-                and c["row"]["n_gpus"] != "1"]
-    beside = statistics.median(one_node)
+    several = statistics.median([longer(c) for c in bare if alone(c) and c["row"]["nodes"] == "1"
+                                 and c["row"]["n_gpus"] != "1"])
     added = collections.defaultdict(list)
     for c in bare:
-        doublings = math.log2(int(c["row"]["nodes"]) / baseline_nodes(c["row"]))
-        if doublings > 0 and "Azure" not in c["row"]["gpu"]:
-            added[c["row"]["source"]].append(
-                (longer(c) - (beside if alone(c) else 0)) / doublings)
-    return Slowdown(beside, statistics.median(statistics.median(of) for of in added.values()))
+        row = c["row"]
+        apart = 1 / baseline_nodes(row) - 1 / int(row["nodes"])
+        if apart > 0 and "Azure" not in row["gpu"]:
+            added[row["source"], row["framework"]].append(
+                (longer(c) - (several if alone(c) else 0)) / apart)
+    return Slowdown(several, statistics.median(statistics.median(of) for of in added.values()))
 
 
 def without_their_source(rows, bare, predict):
@@ -142,9 +164,11 @@ class Predictor:
             command += ["--torch", torch_of(row)]
         if nccl_of(row):
             command += ["--nccl", nccl_of(row)]
+        if not broadcasts_buffers(row):
+            command.append("--no-broadcast-buffers")
         command += [o for o in self.extra if not slowdown or not o.startswith("--rank-slowdown")]
         if slowdown:
-            command.append(f"--rank-slowdown={100 * slowdown.share(gpus, nodes):.6f}%")
+            command.append(f"--rank-slowdown={100 * slowdown.share(row, gpus, nodes):.6f}%")
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode != 0:
             sys.exit(f"{' '.join(command)}\n{run.stderr}")
@@ -159,6 +183,8 @@ class Predictor:
         for _ in range(1 if gpus == 1 else 6):
             step = self.simulate(row, gpus, baseline_nodes(row), scale, slowdown)
             compute = step["forward_us"] + step["backward_compute_us"] + step["optimizer_us"]
+            if gpus > 1:
+                compute += step["slowest_gpu_us"] + step["unexplained_us"]
             rest = 0 if gpus == 1 else step["iteration_us"] - compute
             if published <= rest:
                 return None
@@ -240,16 +266,47 @@ def table(cases):
     return "\n".join(lines)
 
 
-def wide_table(cases):
-    """Every row that the words of the population admit."""
-    lines = ["| every row the words admit | rows | latency median | p90 | worst | interval holds |",
-             "|---|---|---|---|---|---|"]
+def population_table(name, cases):
+    """One line a group: ddpsim, beside the constant efficiency that knows these very rows."""
+    lines = [f"| {name} | rows | latency median | p90 | worst | interval holds | best constant for these |",
+             "|---|---|---|---|---|---|---|"]
     for group, members in groups_of(cases).items():
+        if not members:
+            continue
         latency, _ = errors(members, lambda c: c["predicted"])
+        constant = best_constant(members)
+        best, _ = errors(members, lambda c, e=constant: c["baseline"] / e)
         held = sum(c["low"] <= c["measured"] <= c["high"] for c in members)
         lines.append(f"| {group} | {len(members)} | {100 * statistics.median(latency):.1f} % | "
                      f"{100 * quantile(latency, 0.9):.1f} % | {100 * max(latency):.0f} % | "
-                     f"{100 * held / len(members):.0f} % |")
+                     f"{100 * held / len(members):.0f} % | {100 * statistics.median(best):.1f} %, p90 "
+                     f"{100 * quantile(best, 0.9):.1f} % ({constant:.3f}) |")
+    return "\n".join(lines)
+
+
+ABLATIONS = (  # (what is switched off, options)
+    ("the slowest GPU", ["--gpu-spread=0%"]),
+    ("what is unexplained", None),
+    ("both (--rank-slowdown 0%)", ["--rank-slowdown=0%"]),
+    ("compute slowed by NCCL", ["--interference=sm:0 memory:0"]),
+    ("NCCL slowed by compute", ["--interference=nccl:1"]),
+)
+
+
+def ablation_table(cases, ablated):
+    """Median and p90 of the latency's error in each group, with one mechanism after the other switched off."""
+    groups = {"V100 single node": "V100 single node", "V100 multi-node": "V100 multi-node", "A100": "A100"}
+    members = {name: {c["row"]["row_id"] for c in cases if c["group"] == group}
+               for name, group in groups.items()}
+    members["64 GPUs and more"] = {c["row"]["row_id"] for c in cases if int(c["row"]["n_gpus"]) >= 64}
+    lines = ["| switched off | " + " | ".join(f"{name} ({len(ids)})" for name, ids in members.items()) + " |",
+             "|---|" + "---|" * len(members)]
+    for what, of in [("nothing", cases)] + ablated:
+        cells = []
+        for ids in members.values():
+            latency, _ = errors([c for c in of if c["row"]["row_id"] in ids], lambda c: c["predicted"])
+            cells.append(f"{100 * statistics.median(latency):.1f} %, p90 {100 * quantile(latency, 0.9):.1f} %")
+        lines.append(f"| {what} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
@@ -270,16 +327,11 @@ def jitter_table(rows):
             continue
         one, tail = (float(alone[p]["value_ngpu"]) for p in (50, 95))
         spread = max(tail - one, PRINTED_TO) / one
-        expected = spread / P95 * expected_maximum(gpus)
+        expected = spread / P95 * EXPECTED_MAXIMUM(gpus)
         lines.append(f"| {model}, {cap} | {gpus} | <= {100 * spread:.1f} % | "
                      f"<= {100 * expected:.1f} % | "
                      f"{100 * (float(run[50]['value_ngpu']) / one - 1):.1f} % |")
     return "\n".join(lines)
-
-
-def expected_maximum(count):
-    """Of that many independent standard normal draws, by Blom's approximation."""
-    return statistics.NormalDist().inv_cdf((count - 0.375) / (count + 0.25))
 
 
 def name_of(case):
@@ -349,7 +401,7 @@ def main():
         return
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    scored, wide, others = select(rows)
+    scored, lossy, wide, others = select(rows)
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         predictor = Predictor(arguments.ddpsim, arguments.option, folder)
@@ -358,24 +410,34 @@ def main():
             cases = pool.map(lambda row: predictor.predict(row, slowdown_of(row)), rows)
             return [case for case in cases if case]
 
-        cases, doubtful = predict(scored), predict(wide)
-        bare = predict(scored, lambda row: Slowdown(0, 0))
+        cases, doubtful, much_lost = predict(scored), predict(wide), predict(lossy)
+        bare = predict(scored, lambda row: Slowdown())
         unseen, learned = without_their_source(scored, bare, predict)
+        ablated = []
+        for what, options in ABLATIONS:
+            if options is None:
+                ablated.append((what, predict(scored, lambda row: Slowdown(0, 0))))
+                continue
+            other = Predictor(arguments.ddpsim, arguments.option + options, folder)
+            ablated.append((what, [c for c in pool.map(other.predict, scored) if c]))
     others["less than what DDP costs alone"] += len(scored) - len(cases)
     for case in cases:
         case["unseen"] = unseen[case["row"]["row_id"]]
     print(table(cases) + "\n")
     everywhere = learn_slowdown(bare)
-    print(f"Slowdown learned from all rows: {100 * everywhere.beside_others:.1f} %, "
-          f"{100 * everywhere.per_doubling:.1f} % per doubling of the nodes; without "
-          + "; ".join(f"{source}: {100 * slowdown.beside_others:.1f}, {100 * slowdown.per_doubling:.1f} %"
+    print(f"Unexplained, learned from all rows: {100 * everywhere.several_gpus:.1f} %, "
+          f"{100 * everywhere.several_nodes:.1f} % more on many nodes; without "
+          + "; ".join(f"{source}: {100 * slowdown.several_gpus:.1f}, {100 * slowdown.several_nodes:.1f} %"
                       for source, slowdown in learned.items()) + ".\n")
     print(worst(cases, arguments.worst) + "\n")
     print(beyond_the_wire(cases) + "\n")
     print(jitter_table(rows) + "\n")
+    print(ablation_table(cases, ablated) + "\n")
+    print(population_table("every row inputs alone admit, whatever its stack loses within one node",
+                           cases + much_lost) + "\n")
     print(f"{len(cases)} rows scored. Not scored: " + "; ".join(
         f"{count} {reason}" for reason, count in others.most_common() if count) + ".\n")
-    print(wide_table(cases + doubtful))
+    print(population_table("every row the words admit", cases + doubtful))
     if arguments.rows:
         write_rows(arguments.rows, cases + doubtful)
 

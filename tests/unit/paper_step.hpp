@@ -133,14 +133,16 @@ inline std::string differences(const StepTimes& got, const StepTimes& expected) 
   compare("finalize", got.finalize, expected.finalize);
   compare("optimizer", got.optimizer, expected.optimizer);
   compare("stall", got.stall, expected.stall);
+  compare("slowest GPU", got.slowest_gpu, expected.slowest_gpu);
+  compare("unexplained", got.unexplained, expected.unexplained);
   compare("forward ahead", got.forward_ahead, expected.forward_ahead);
   const double overlap = got.overlap.value_or(-1);
   const double expected_overlap = expected.overlap.value_or(-1);
   if (overlap != doctest::Approx(expected_overlap).epsilon(1e-9))
     text += fmt::format("\noverlap: {}, expected {}", overlap, expected_overlap);
-  CHECK(expected.iteration == expected.forward + expected.backward +
-                                  expected.exposed_communication + expected.finalize +
-                                  expected.optimizer + expected.stall);
+  CHECK(expected.iteration ==
+        expected.forward + expected.backward + expected.exposed_communication + expected.finalize +
+            expected.optimizer + expected.stall + expected.slowest_gpu + expected.unexplained);
   CHECK(expected.backward ==
         expected.backward_compute + expected.copies_in + expected.interference);
   return text;

@@ -1,5 +1,6 @@
 // Real steps replayed: what was recorded must come out again before anything is predicted.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -96,15 +97,28 @@ TEST_CASE("seed case: ResNet-50 on two V100s hides its communication") {
 
 // PyTorch's own DDP benchmark: README of benchmarks/distributed/ddp in pytorch/pytorch, torch 1.4,
 // NCCL, V100s in hybrid cube meshes, batch 32, fp32: median seconds per iteration at 1, 2, 4, 8 and
-// 16 GPUs; 0.097 without DDP. The one number taken from it is that baseline, which scales compute.
-TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, split into what is explained and what is not") {
+// 16 GPUs; 0.097 without DDP. The one number taken from it is that baseline, which scales compute. Its
+// script (benchmark.py) sets broadcast_buffers=False, waits for the GPU after each step and never
+// clears gradients. Figures are printed to a millisecond.
+namespace {
+
+/// A V100 as the command line takes it.
+RankSlowdown published_slowdown() {
+  RankSlowdown terms = kPublishedRankSlowdown;
+  terms.gpu_spread = usual_gpu_spread({.compute_capability = 70});
+  return terms;
+}
+
+}  // namespace
+
+TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, each mechanism beside what it explains") {
   const Workload plain = *bundled_workload("resnet50-v100-b32-plain");
   const Duration recorded = *plain.forward + plain.backward->duration + *plain.optimizer;
   const double baseline_ms = 97;
   SimulationOptions options;
   options.ddp.torch = {1, 4};
+  options.ddp.broadcast_buffers = false;
   options.compute_scale = recorded.milliseconds() / baseline_ms;
-  options.rank_slowdown = kPublishedRankSlowdown;
   struct Row {
     int gpus;
     double cap25_ms;  ///< median
@@ -116,52 +130,48 @@ TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, split into what is explained 
                                  {4, 103, 105, {.text = "dgx1v", .gpus_per_node = 4}},
                                  {8, 104, 107, {.text = "dgx1v"}},
                                  {16, 104, 108, {.text = "dgx1v", .nodes = 2}}};
-  std::string report =
-      "compute scaled by " + std::to_string(options.compute_scale) +
-      " so that a step without DDP is 97 ms; everything in ms\n"
-      "cap gpus measured predicted   error  no DDP | copies  exposed  wait  slowed  multi | "
-      "unexplained | "
-      "against one GPU fewer: measured, predicted\n";
+  const auto step = [&](const Row& row, const RankSlowdown& terms) {
+    options.rank_slowdown = terms;
+    return times_on("resnet50-v100-b32-plain", row.cluster, options);
+  };
+  // As it was until mechanisms took its place: 4.5 % on several ranks, 2.5 % more a doubling of nodes.
+  const auto constant = [](const Row& row) {
+    return row.gpus == 1 ? 0.0 : row.gpus <= 8 ? 0.045 : 0.07;
+  };
+  std::string report = "compute scaled by " + std::to_string(options.compute_scale) +
+                       " so that a step without DDP is 97 ms; everything in ms\n"
+                       "cap gpus measured predicted   error  constant  none | copies  exposed  "
+                       "interference  slowest  "
+                       "unexplained | against one row fewer: measured, predicted\n";
   for (const double cap : {25.0, 1.0}) {
+    options.ddp.bucket_cap_mb = cap;
     double predicted_before = baseline_ms;
     double measured_before = baseline_ms;
     for (const Row& row : rows) {
-      options.ddp.bucket_cap_mb = cap;
-      const StepTimes times = times_on("resnet50-v100-b32-plain", row.cluster, options);
+      const StepTimes times = step(row, published_slowdown());
       const double measured = cap == 25 ? row.cap25_ms : row.cap1_ms;
       const double predicted = times.iteration.milliseconds();
-      char line[240];
-      std::snprintf(
-          line, sizeof line,
-          "%3.0f %4d %8.0f %9.2f %5.1f %% %5.1f %% | %6.2f %8.2f %5.2f %7.2f %5.2f | %11.2f "
-          "| "
-          "%+.2f %+.2f\n",
+      const double none = step(row, {}).iteration.milliseconds();
+      const double by_constant =
+          step(row, {.several_gpus = constant(row)}).iteration.milliseconds();
+      report += fmt::format(
+          "{:3.0f} {:4} {:8.0f} {:9.2f} {:5.1f} % {:5.1f} % {:5.1f} % | {:6.2f} {:8.2f} {:13.2f} "
+          "{:8.2f} {:12.2f} | {:+.2f} {:+.2f}\n",
           cap, row.gpus, measured, predicted, 100 * (predicted / measured - 1),
-          100 * (baseline_ms / measured - 1),
-          (times.copies_in + times.finalize + times.buffer_broadcast).milliseconds(),
-          times.exposed_communication.milliseconds(), times.wait.milliseconds(),
-          times.interference.milliseconds(),
-          baseline_ms * (slowdown(options.rank_slowdown, load_cluster(row.cluster)) - 1),
-          measured - predicted, measured - measured_before, predicted - predicted_before);
-      report += line;
-      if (row.gpus == 1) CHECK(std::abs(predicted / measured - 1) <= 0.02);
+          100 * (by_constant / measured - 1), 100 * (none / measured - 1),
+          (times.copies_in + times.finalize).milliseconds(),
+          times.exposed_communication.milliseconds(), times.interference.milliseconds(),
+          times.slowest_gpu.milliseconds(), times.unexplained.milliseconds(),
+          measured - measured_before, predicted - predicted_before);
+      if (row.gpus == 1) CHECK(std::abs(predicted - measured) <= 1);
+      if (row.gpus == 2)
+        CHECK(std::abs((predicted - predicted_before) - (measured - measured_before)) <= 1.5);
       // More GPUs never help a step, and DDP always costs something.
       CHECK(predicted > predicted_before);
       predicted_before = predicted;
       measured_before = measured;
     }
   }
-  options.ddp.bucket_cap_mb = 25;
-  const double eight =
-      8 * baseline_ms /
-      times_on("resnet50-v100-b32-plain", {.text = "dgx1v"}, options).iteration.milliseconds();
-  char line[200];
-  std::snprintf(
-      line, sizeof line,
-      "8 GPUs are worth %.2f here; NVIDIA's DeepLearningExamples print 7.76 (another batch "
-      "and framework build: not scored)\n",
-      eight);
-  report += line;
   MESSAGE(report);
 }
 
@@ -172,7 +182,8 @@ TEST_CASE(
   SimulationOptions options;
   options.ddp.torch = {1, 4};
   options.compute_scale = 102.275 / 97;
-  options.rank_slowdown = kPublishedRankSlowdown;
+  options.ddp.broadcast_buffers = false;
+  options.rank_slowdown = published_slowdown();
   options.rank_slowdown_range = {kLeastPublishedRankSlowdown, kMostPublishedRankSlowdown};
   const CollectiveModel model = model_of(options);
   const Duration predicted = simulate_times(Job(plain, cluster, options, model)).iteration;

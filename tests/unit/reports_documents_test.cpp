@@ -25,7 +25,7 @@ TEST_CASE("result document: whole") {
     "iteration_us": 100000, "forward_us": 30000, "buffer_broadcast_us": 400, "backward_us": 60000,
     "backward_compute_us": 58000, "copies_in_us": 1500, "interference_us": 500, "communication_us": 20000,
     "recorded": null, "wait_us": 1000, "exposed_communication_us": 3000, "overlap": 0.85, "finalize_us": 1250.000001,
-    "optimizer_us": 5000, "stall_us": 749.999999,
+    "optimizer_us": 5000, "stall_us": 749.999999, "slowest_gpu_us": 0, "unexplained_us": 0,
     "buckets": [
       {"index": 0, "bytes": 1048576, "parameter_indices": [2], "ready_us": 40000, "launch_us": 41000,
        "start_us": 42000, "last_arrival_us": 43000, "last_rank": 3, "end_us": 60000, "algorithm": "ring",

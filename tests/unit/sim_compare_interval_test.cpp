@@ -77,7 +77,7 @@ TEST_CASE("compare: alone, a GPU computes and does nothing for DDP") {
 
 TEST_CASE("compare: alone, nobody slows a GPU down") {
   small::OpenJob job = with_compute(400);
-  job.options.rank_slowdown = {.beside_others = 0.25};
+  job.options.rank_slowdown = {.several_gpus = 0.25};
   const ComparedJob two = alone(job);
   CHECK(two.times.iteration == 1100_us);  // 500 of compute
   CHECK(two.alone == 400_us);
@@ -100,7 +100,7 @@ TEST_CASE("compare: what kept the recorded GPU waiting between steps it waits fo
   job.options.ddp.accumulate = 2;  // and for each micro-batch
   CHECK(alone(job).times.iteration == 1460_us);
   CHECK(alone(job).alone == 860_us);
-  job.options.rank_slowdown = {.beside_others = 0.25};  // which slows compute, not the wait
+  job.options.rank_slowdown = {.several_gpus = 0.25};  // which slows compute, not the wait
   CHECK(alone(job).alone == 860_us);
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("compare: the multi-GPU slowdown is alike on the hosts of one cluster"
   small::OpenJob fast = replay(400);
   small::OpenJob slow = replay(1400);
   for (small::OpenJob* job : {&fast, &slow})
-    job->options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.beside_others = 0.5}};
+    job->options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.several_gpus = 0.5}};
   slow.cluster.gpu.name = "A100";
   slow.cluster.gpus_per_node = 1;  // … but alone nobody is slowed
   slow.cluster.nodes = 2;
@@ -229,7 +229,7 @@ TEST_CASE("compare: the speed of a GPU is alike wherever that GPU is") {
 TEST_CASE("compare: what is uncertain of one job alone counts for that job") {
   small::OpenJob fast = replay(400);
   small::OpenJob slow = replay(1400);
-  fast.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.beside_others = 0.5}};
+  fast.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.several_gpus = 0.5}};
   slow.options.compute_scale_range = {0.5, 1};
   check_lead(lead_of(fast, slow), 2, {2 - 2000.0 / 1200}, {3400.0 / 1000 - 2});
   fast.options.rank_slowdown_range.reset();

@@ -59,7 +59,7 @@ TEST_CASE("measured correction: a step that takes longer, a shorter one, one as 
 TEST_CASE("measured correction: what is not known of the GPUs' speed is in the measured step") {
   small::OpenJob job = step_of_1000();
   job.options.compute_scale_range = {0.5, 1.1};
-  job.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.beside_others = 0.3}};
+  job.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.several_gpus = 0.3}};
   const Job now = explained(job, explain(job, 1200_us, Cause::compute));
   CHECK(now.options().compute_scale == doctest::Approx(1 / 1.5));
   CHECK_FALSE(now.options().compute_scale_range);

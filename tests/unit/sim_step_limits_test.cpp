@@ -55,13 +55,13 @@ TEST_CASE("limits: what makes compute slower counts at its slowest") {
   CHECK(with([](Options& o) { o.compute_scale = 0.25; }) == kTooLong);
   CHECK(with([](Options& o) { o.compute_scale_range = {0.5, 4}; }) == "");
   CHECK(with([](Options& o) { o.compute_scale_range = {0.25, 4}; }) == kTooLong);
-  CHECK(with([](Options& o) { o.rank_slowdown.beside_others = 1; }) == "");
-  CHECK(with([](Options& o) { o.rank_slowdown.beside_others = 2; }) == kTooLong);
+  CHECK(with([](Options& o) { o.rank_slowdown.several_gpus = 1; }) == "");
+  CHECK(with([](Options& o) { o.rank_slowdown.several_gpus = 2; }) == kTooLong);
   CHECK(with([](Options& o) {
-          o.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{1, 0}};
+          o.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.several_gpus = 1}};
         }) == "");
   CHECK(with([](Options& o) {
-          o.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{2, 0}};
+          o.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.several_gpus = 2}};
         }) == kTooLong);
   CHECK(with([](Options& o) { o.variation.stragglers = {{1, 2}, {0, 1}}; }) == "");
   CHECK(with([](Options& o) { o.variation.stragglers = {{1, 3}, {0, 1}}; }) == kTooLong);

@@ -289,6 +289,11 @@ TEST_CASE(
   more.insert(more.end(), {ErrorSource::rank_slowdown, ErrorSource::rank_slowdown,
                            ErrorSource::compute_scale, ErrorSource::compute_scale});
   CHECK(sources(nccl) == more);
+  // What is certain is no source.
+  options.rank_slowdown_range->second.gpu_spread = 0.02;
+  more.insert(more.end() - 4, {ErrorSource::gpu_spread, ErrorSource::gpu_spread});
+  CHECK(sources(nccl) == more);
+  options.rank_slowdown_range->second.gpu_spread = 0;
   CHECK(sources(GlooModel{}) ==
         std::vector<ErrorSource>{ErrorSource::collective_times, ErrorSource::collective_times,
                                  ErrorSource::interference, ErrorSource::interference,
@@ -311,27 +316,33 @@ TEST_CASE("uncertainty: each scenario changes its own part of the options and no
                    .host_search_per_parameter = 80_us};
   options.compute_scale = 3;
   options.compute_scale_range = {2.5, 3.5};
-  options.rank_slowdown = {0.03, 0.02};
-  options.rank_slowdown_range = {RankSlowdown{0.01, 0}, RankSlowdown{0.1, 0.05}};
+  options.rank_slowdown = {.gpu_spread = 0.01, .several_gpus = 0.03};
+  const RankSlowdown least{.gpu_spread = 0.005, .several_gpus = 0.01};
+  const RankSlowdown most{.gpu_spread = 0.02, .several_gpus = 0.1, .several_nodes = 0.05};
+  options.rank_slowdown_range = {least, most};
   const std::vector<small::Bound> all =
       small::bounds(Job(two_mib(), small::node(8), options, FreeModel{}));
-  REQUIRE(all.size() == 12);
+  REQUIRE(all.size() == 14);
   const auto interference = [&](std::size_t i) { return all[i].job.options().interference; };
-  CHECK(interference(4).sm_share == 0);
-  CHECK(interference(4).memory_share == 0);
+  CHECK(interference(4).sm_share == 0.25);
+  CHECK(interference(4).memory_share == 0.125);
   CHECK(interference(5).sm_share == 1);
   CHECK(interference(5).memory_share == 0.5);
-  CHECK(all[8].job.options().rank_slowdown == RankSlowdown{0.01, 0});
-  CHECK(all[9].job.options().rank_slowdown == RankSlowdown{0.1, 0.05});
-  CHECK(all[10].job.options().compute_scale == 3.5);
-  CHECK(all[11].job.options().compute_scale == 2.5);
+  const auto slowdown_of = [&](std::size_t i) { return all[i].job.options().rank_slowdown; };
+  CHECK(slowdown_of(8) == RankSlowdown{.gpu_spread = 0.005, .several_gpus = 0.03});
+  CHECK(slowdown_of(9) == RankSlowdown{.gpu_spread = 0.02, .several_gpus = 0.03});
+  CHECK(slowdown_of(10) == RankSlowdown{.gpu_spread = 0.01, .several_gpus = 0.01});
+  CHECK(slowdown_of(11) ==
+        RankSlowdown{.gpu_spread = 0.01, .several_gpus = 0.1, .several_nodes = 0.05});
+  CHECK(all[12].job.options().compute_scale == 3.5);
+  CHECK(all[13].job.options().compute_scale == 2.5);
   for (std::size_t i = 0; i < all.size(); ++i) {
     CAPTURE(i);
     const SimulationOptions& world = all[i].job.options();
     if (i != 4 && i != 5) CHECK(world.interference.sm_share == 0.5);
     CHECK(world.interference.communication_rate == 0.9);
-    if (i != 8 && i != 9) CHECK(world.rank_slowdown == options.rank_slowdown);
-    if (i < 10) CHECK(world.compute_scale == 3);
+    if (i < 8 || i > 11) CHECK(world.rank_slowdown == options.rank_slowdown);
+    if (i < 12) CHECK(world.compute_scale == 3);
     const double factor = i == 6 ? 0.7 : i == 7 ? 1.5 : 1;
     const DdpCosts& costs = world.costs;
     CHECK(costs.copy_bandwidth_share == doctest::Approx(0.6 / factor));

@@ -27,8 +27,8 @@ struct BucketResult {
   Bytes on_the_wire;            ///< what the all-reduce carries: fewer behind a compression hook
 };
 
-/// iteration = forward + backward + exposed_communication + finalize + optimizer + stall, to the
-/// picosecond; none of them is negative.
+/// iteration = forward + backward + slowest_gpu + unexplained + exposed_communication + finalize + optimizer +
+/// stall, to the picosecond; none of them is negative. Forward, backward and optimizer are those of a usual GPU.
 struct StepTimes {
   Duration iteration;
   Duration forward;                ///< buffer broadcast included
@@ -44,14 +44,19 @@ struct StepTimes {
   Duration finalize;               ///< copies out not already hidden behind exposed communication
   Duration optimizer;
   Duration stall;
+  /// Waiting for the slowest of the GPUs to compute (rank_slowdown.hpp) …
+  Duration slowest_gpu;
+  /// … and what several ranks cost beyond that, or --rank-slowdown says they do.
+  Duration unexplained;
+  Duration slowed_backward;  ///< of these two, what lies before the end of backward
   /// Where steps overlap: how long before the end of a step the next one's forward begins. Beside it, so
   /// that `forward` is what is left of it: the step is the period of a pipeline, each instant counted once.
   Duration forward_ahead;
 };
 
-/// On the clock of a step's buckets, which counts from the start of its forward.
+/// Of the slowest GPU, on the clock of a step's buckets, which counts from the start of its forward.
 inline TimePoint end_of_backward(const StepTimes& times) {
-  return TimePoint(times.forward_ahead + times.forward + times.backward);
+  return TimePoint(times.forward_ahead + times.forward + times.backward + times.slowed_backward);
 }
 
 struct StepResult {

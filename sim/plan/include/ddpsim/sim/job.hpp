@@ -59,6 +59,9 @@ CollectivePlan plan(const Job& job, CollectiveKind kind, Bytes size, std::size_t
 /// Collectives that fill the links when as many run beside each other; 1: one alone does. Over sockets
 /// one communicator of NCCL does not.
 double collectives_to_fill(const Job& job);
+/// Whether what its collectives take was recorded beside compute already, or is gloo's, which has a processor of its
+/// own; NCCL's are otherwise known as all_reduce_perf times them, alone.
+bool is_timed_beside_compute(const Job& job);
 /// Collectives one process group runs at a time.
 int collectives_at_a_time(const Job& job);
 

@@ -29,7 +29,8 @@ enum class ErrorSource {
   collective_times,   ///< both together: of gloo, and in a table of all-reduces
   interference,       ///< of compute and NCCL's kernels
   ddp_costs,          ///< DDP's copies and what its host does
-  rank_slowdown,      ///< of compute on one of several ranks
+  gpu_spread,         ///< how far the slowest of the GPUs lies from the usual one
+  rank_slowdown,      ///< what several ranks cost unexplained
   compute_scale,      ///< of a GPU that was not recorded on
   replay_residual,    ///< what today's step leaves open: whether compute or communication misses it
   measurement_noise,  ///< of the step it will be held against

@@ -52,11 +52,13 @@ struct DdpCosts {
 /// ones 1.24), here 1.08 to 1.15. A100, 8 channels, mostly waiting: 1.23 (49 kernels, the middle half
 /// 1.00 to 1.33), here 1.08. Other architectures: none measured. How much a transfer slows beside
 /// compute no open trace can tell: none holds the same one alone.
+inline constexpr double kNcclBesideCompute = 0.78;
 struct Interference {
   double sm_share = 1;
   double memory_share = 1;
-  /// Rate of a transfer while compute runs beside it.
-  double communication_rate = 1;
+  /// Rate of a transfer while compute runs beside it. Absent: kNcclBesideCompute where its times are those of NCCL
+  /// alone, 1 where they were recorded beside compute.
+  std::optional<double> communication_rate;
 };
 
 struct SimulationOptions {
