@@ -17,7 +17,9 @@ ReportContext context_of(const Job& job, const JobArguments& arguments, NcclVers
   context.backend = arguments.backend.backend;
   context.accumulate = options.ddp.accumulate;
   context.compute_scale = options.compute_scale;
-  context.rank_slowdown = slowdown_of_compute(options.rank_slowdown, workload, job.cluster());
+  context.rank_slowdown = shares_beyond_recording(options.rank_slowdown, workload, job.cluster(),
+                                                  options.ddp.accumulate)
+                              .slowdown();
   context.variation = options.variation;
   if (workload.batch_per_gpu)
     context.samples_per_step = static_cast<double>(*workload.batch_per_gpu) *

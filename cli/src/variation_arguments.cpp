@@ -113,8 +113,7 @@ void set_rank_slowdown(const VariationArguments& arguments, const GpuModel& gpu,
     if (arguments.gpu_spread)
       throw UsageError(
           "--rank-slowdown stands for the slowest GPU as well: leave out --gpu-spread");
-    options.rank_slowdown = {.several_gpus =
-                                 parse_share("--rank-slowdown", *arguments.rank_slowdown)};
+    options.rank_slowdown = {.given = parse_share("--rank-slowdown", *arguments.rank_slowdown)};
     return;
   }
   options.rank_slowdown = kPublishedRankSlowdown;

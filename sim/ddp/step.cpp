@@ -114,9 +114,10 @@ double seconds_at_most(const Job& job, double bytes) {
   const SimulationOptions& options = job.options();
   double slowest = options.compute_scale;
   if (options.compute_scale_range) slowest = std::min(slowest, options.compute_scale_range->first);
-  slowest /= slowdown(
-      options.rank_slowdown_range ? options.rank_slowdown_range->second : options.rank_slowdown,
-      cluster);
+  slowest /= slowdown_shares(options.rank_slowdown_range ? options.rank_slowdown_range->second
+                                                         : options.rank_slowdown,
+                             cluster)
+                 .slowdown();
   double slowest_rank = slowest;
   for (const Straggler& straggler : options.variation.stragglers)
     slowest_rank = std::min(slowest_rank, slowest / straggler.slowdown);
@@ -148,8 +149,10 @@ double seconds_at_most(const Job& job, double bytes) {
 }  // namespace
 
 double compute_speed(const Job& job) {
-  return job.options().compute_scale /
-         slowdown_of_compute(job.options().rank_slowdown, job.workload(), job.cluster());
+  return job.options().compute_scale / shares_beyond_recording(job.options().rank_slowdown,
+                                                               job.workload(), job.cluster(),
+                                                               job.options().ddp.accumulate)
+                                           .slowdown();
 }
 
 std::vector<Bucket> buckets_of(const Job& job) {

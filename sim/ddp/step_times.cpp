@@ -82,11 +82,11 @@ ComputeStream walk(const Program& program, const std::vector<OperationTime>& ope
 /// What simulated is the slowest GPU; a usual one computes sooner and waits. Of a recording that holds more of either
 /// than this job has, nothing is taken back.
 void attribute_slowdown(const StepTimes& work, const Job& job, StepTimes& times) {
-  const SlowdownShares shares =
-      shares_beyond_recording(job.options().rank_slowdown, job.workload(), job.cluster());
+  const SlowdownShares shares = shares_beyond_recording(
+      job.options().rank_slowdown, job.workload(), job.cluster(), job.options().ddp.accumulate);
   const double slowest = std::max(shares.slowest_gpu, 0.0);
   const double unexplained = std::max(shares.unexplained, 0.0);
-  const double slowdown = 1 + shares.total();
+  const double slowdown = shares.slowdown();
   const auto move = [&](Duration worked, Duration& part) {
     const Duration beyond = worked.scaled(1 / slowdown);
     const Duration waiting = std::min(beyond.scaled(slowest), part);

@@ -112,9 +112,10 @@ Lead lead(const Sample& fast, const Sample& slow) {
 Duration step_alone(const StepTimes& times, const Job& job) {
   const Duration compute = times.forward - times.buffer_broadcast + times.backward_compute +
                            times.optimizer + times.slowest_gpu + times.unexplained;
+  const SlowdownShares shares =
+      slowdown_shares(job.options().rank_slowdown, job.cluster(), job.options().ddp.accumulate);
   const Duration pause = std::max(stall(job.workload()).value_or(Duration()), Duration());
-  return compute.scaled(1 / slowdown(job.options().rank_slowdown, job.cluster())) +
-         pause * job.options().ddp.accumulate;
+  return compute.scaled(1 / shares.slowdown()) + pause * job.options().ddp.accumulate;
 }
 
 /// One GPU by itself takes what was recorded, but where the GPUs turn out to be faster than that; a single

@@ -61,12 +61,13 @@ void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
   if (gloo && cluster.ranks() > 1) because.push_back(gloo_calibration_of(job));
   if (!because.empty()) confidence.basis = because.front();
   if (options.rank_slowdown_range && cluster.ranks() > 1 && !replay) {
-    const SlowdownShares shares = slowdown_shares(options.rank_slowdown, cluster);
+    const SlowdownShares shares =
+        slowdown_shares(options.rank_slowdown, cluster, options.ddp.accumulate);
     because.push_back(fmt::format(
         "on {} compute takes {:.1f} % longer than on one GPU alone: {:.1f} % for the slowest of "
         "the "
         "GPUs (--gpu-spread), {:.1f} % that published steps lose unexplained (--rank-slowdown)",
-        ranks_of(cluster), 100 * shares.total(), 100 * shares.slowest_gpu,
+        ranks_of(cluster), 100 * (shares.slowdown() - 1), 100 * shares.slowest_gpu,
         100 * shares.unexplained));
   }
   if (replay && replay->spread)

@@ -15,21 +15,22 @@ double in_millionths(double share) {
   return std::round(share * 1e6) / 1e6;
 }
 
-SlowdownShares shares_of(const RankSlowdown& terms, int nodes, int ranks) {
+SlowdownShares shares_of(const RankSlowdown& terms, int nodes, int ranks, int accumulate) {
   const double unexplained =
       ranks <= 1 ? terms.one_gpu : terms.several_gpus + terms.several_nodes * (1 - 1.0 / nodes);
   return {.slowest_gpu = in_millionths(terms.gpu_spread * expected_maximum(ranks)),
-          .unexplained = in_millionths(unexplained)};
+          .unexplained = in_millionths(unexplained / accumulate + (ranks <= 1 ? 0 : terms.given))};
 }
 
 /// What the recorded step's own job cost it.
 SlowdownShares recorded_shares(const RankSlowdown& terms, const Workload& workload,
                                const Cluster& cluster) {
-  const int ranks =
-      std::max(workload.recorded_with.world_size, static_cast<int>(workload.ranks.size()));
-  if (ranks <= 1 && !workload.recorded_with.ddp_hooks) return {};
+  const RecordedWith& with = workload.recorded_with;
+  const int ranks = std::max(with.world_size, static_cast<int>(workload.ranks.size()));
+  if (ranks <= 1 && !with.ddp_hooks) return {};
   // Nobody recorded how many nodes they were on.
-  return shares_of(terms, std::max(1, ranks / std::max(kUsualNode, cluster.gpus_per_node)), ranks);
+  const int nodes = std::max(1, ranks / std::max(kUsualNode, cluster.gpus_per_node));
+  return shares_of(terms, nodes, ranks, with.accumulate);
 }
 
 }  // namespace
@@ -59,26 +60,17 @@ double expected_maximum(int count) {
   return kOfPowersOfTwo[below] + share * (kOfPowersOfTwo[below + 1] - kOfPowersOfTwo[below]);
 }
 
-SlowdownShares slowdown_shares(const RankSlowdown& terms, const Cluster& cluster) {
-  return shares_of(terms, cluster.nodes, cluster.ranks());
-}
-
-double slowdown(const RankSlowdown& terms, const Cluster& cluster) {
-  return 1 + slowdown_shares(terms, cluster).total();
+SlowdownShares slowdown_shares(const RankSlowdown& terms, const Cluster& cluster, int accumulate) {
+  return shares_of(terms, cluster.nodes, cluster.ranks(), accumulate);
 }
 
 SlowdownShares shares_beyond_recording(const RankSlowdown& terms, const Workload& workload,
-                                       const Cluster& cluster) {
+                                       const Cluster& cluster, int accumulate) {
   const SlowdownShares recorded = recorded_shares(terms, workload, cluster);
-  const SlowdownShares here = slowdown_shares(terms, cluster);
-  const double held = 1 + recorded.total();
+  const SlowdownShares here = slowdown_shares(terms, cluster, accumulate);
+  const double held = recorded.slowdown();
   return {.slowest_gpu = (here.slowest_gpu - recorded.slowest_gpu) / held,
           .unexplained = (here.unexplained - recorded.unexplained) / held};
-}
-
-double slowdown_of_compute(const RankSlowdown& terms, const Workload& workload,
-                           const Cluster& cluster) {
-  return 1 + shares_beyond_recording(terms, workload, cluster).total();
 }
 
 }  // namespace ddpsim

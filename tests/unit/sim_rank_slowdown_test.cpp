@@ -75,8 +75,27 @@ TEST_CASE("multi-GPU slowdown: the slowest of the GPUs, and what is left unexpla
   CHECK(shares(2, 8).unexplained == doctest::Approx(0.09));
   CHECK(shares(8, 1).unexplained == doctest::Approx(0.12));
   CHECK(shares(8, 1).slowest_gpu == shares(1, 8).slowest_gpu);
-  CHECK(slowdown(kTerms, slowed_nodes(1, 8)) == doctest::Approx(1.05 + 0.04 * 1.4236));
-  CHECK(slowdown(RankSlowdown{}, slowed_nodes(64, 8)) == 1);
+  CHECK(slowdown_shares(kTerms, slowed_nodes(1, 8)).slowdown() ==
+        doctest::Approx(1.05 + 0.04 * 1.4236));
+  CHECK(slowdown_shares(RankSlowdown{}, slowed_nodes(64, 8)).slowdown() == 1);
+}
+
+TEST_CASE(
+    "multi-GPU slowdown: of micro-batches only the one that all-reduces takes unexplained time; "
+    "what is "
+    "given is given") {
+  const auto of = [](const RankSlowdown& terms, int accumulate) {
+    return slowdown_shares(terms, slowed_nodes(2, 8), accumulate);
+  };
+  CHECK(of(kTerms, 4).slowest_gpu == of(kTerms, 1).slowest_gpu);
+  CHECK(of(kTerms, 4).unexplained == doctest::Approx(0.09 / 4));
+  CHECK(of({.given = 0.25}, 4).slowdown() == 1.25);
+  CHECK(slowdown_shares({.given = 0.25}, slowed_nodes(1, 1)).slowdown() == 1);
+  // The same job takes what was recorded.
+  Workload workload = recorded_alone();
+  workload.recorded_with.world_size = 8;
+  workload.recorded_with.accumulate = 4;
+  CHECK(shares_beyond_recording(kTerms, workload, slowed_nodes(1, 8), 4).slowdown() == 1);
 }
 
 TEST_CASE("multi-GPU slowdown: more GPUs and nodes cost more, each doubling less than the last") {
@@ -84,7 +103,7 @@ TEST_CASE("multi-GPU slowdown: more GPUs and nodes cost more, each doubling less
   double step_before = 1;
   for (int nodes = 2; nodes <= 4096; nodes *= 2) {
     CAPTURE(nodes);
-    const double now = slowdown(kTerms, slowed_nodes(nodes, 8));
+    const double now = slowdown_shares(kTerms, slowed_nodes(nodes, 8)).slowdown();
     if (before > 0) {
       CHECK(now > before);
       CHECK(now - before < step_before);
@@ -97,9 +116,11 @@ TEST_CASE("multi-GPU slowdown: more GPUs and nodes cost more, each doubling less
 TEST_CASE("multi-GPU slowdown: a recording made within a job holds its part already") {
   Workload workload = recorded_alone();
   const auto beyond = [&](int nodes, int gpus) {
-    return slowdown_of_compute(kTerms, workload, slowed_nodes(nodes, gpus));
+    return shares_beyond_recording(kTerms, workload, slowed_nodes(nodes, gpus)).slowdown();
   };
-  const auto of = [](int nodes, int gpus) { return slowdown(kTerms, slowed_nodes(nodes, gpus)); };
+  const auto of = [](int nodes, int gpus) {
+    return slowdown_shares(kTerms, slowed_nodes(nodes, gpus)).slowdown();
+  };
   CHECK(beyond(1, 8) == of(1, 8));
   workload.recorded_with.ddp_hooks = true;  // of one GPU, under DDP
   CHECK(beyond(1, 1) == 1);
@@ -117,9 +138,11 @@ TEST_CASE(
     "cluster's") {
   Workload workload = recorded_alone();
   const auto beyond = [&](int nodes, int gpus) {
-    return slowdown_of_compute(kTerms, workload, slowed_nodes(nodes, gpus));
+    return shares_beyond_recording(kTerms, workload, slowed_nodes(nodes, gpus)).slowdown();
   };
-  const auto of = [](int nodes, int gpus) { return slowdown(kTerms, slowed_nodes(nodes, gpus)); };
+  const auto of = [](int nodes, int gpus) {
+    return slowdown_shares(kTerms, slowed_nodes(nodes, gpus)).slowdown();
+  };
   workload.recorded_with.world_size = 16;
   CHECK(beyond(1, 16) == 1);                                    // one node of 16, as here
   CHECK(beyond(4, 4) == doctest::Approx(of(4, 4) / of(2, 8)));  // two of 8
@@ -143,8 +166,11 @@ TEST_CASE("GPU spread: by the GPU, where its kind was measured") {
 }
 
 TEST_CASE("multi-GPU slowdown: in whole millionths") {
-  CHECK(slowdown({.several_gpus = 0.0000004}, slowed_nodes(1, 2)) == 1);
-  CHECK(slowdown({.several_gpus = 0.0000006}, slowed_nodes(1, 2)) == 1.000001);
+  const auto of = [](double share) {
+    return slowdown_shares({.several_gpus = share}, slowed_nodes(1, 2)).slowdown();
+  };
+  CHECK(of(0.0000004) == 1);
+  CHECK(of(0.0000006) == 1.000001);
   SimulationOptions options = small::bare();
   options.compute_scale = 3;
   options.rank_slowdown = {.several_gpus = 0.5};

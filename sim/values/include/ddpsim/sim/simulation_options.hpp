@@ -50,9 +50,14 @@ struct DdpCosts {
 /// Evidence (tests/accuracy/measure_interference.py, the same kernel beside NCCL and alone): V100, 2
 /// channels, 15 to 30 GB/s: 1.13 (305 kernels; matrix products 1.06, copies 1.11, other memory-bound
 /// ones 1.24), here 1.08 to 1.15. A100, 8 channels, mostly waiting: 1.23 (49 kernels, the middle half
-/// 1.00 to 1.33), here 1.08. Other architectures: none measured. How much a transfer slows beside
-/// compute no open trace can tell: none holds the same one alone.
-inline constexpr double kNcclBesideCompute = 0.78;
+/// 1.00 to 1.33), here 1.08. A100 beside an all-gather: 1.8 to 2.5 (NVIDIA/nccl#1428), here 1.5 to 3. Other
+/// architectures: none measured.
+///
+/// NCCL beside compute: six trainings of two GPUs, measured with and without overlap
+/// (damek/cs336-assignment2-systems, 8 GB of gradients at 20 GB/s): what of the all-reduces' time backward hides
+/// is 0.58 to 0.8 of what they move alone in it, by what share of the step backward is taken for. Published
+/// rows are met as well by 0.6 as by 0.78.
+inline constexpr double kNcclBesideCompute = 0.7;
 struct Interference {
   double sm_share = 1;
   double memory_share = 1;
