@@ -9,37 +9,65 @@
 namespace ddpsim {
 namespace {
 
-/// How many hops pass every link, as channels are added.
+/// How many hops pass every link, as channels are added. Links of one kind and rate are alike: the
+/// busiest of them tells what all of them ask.
 class Crossings {
  public:
-  explicit Crossings(const Fabric& fabric)
-      : fabric_(fabric), all_(fabric.links.size()), network_(all_), local_(all_) {}
+  explicit Crossings(const Fabric& fabric) : fabric_(fabric) {
+    passed_.reserve(fabric.links.size());
+    for (const Link& link : fabric.links) passed_.push_back({.alike = alike(link)});
+  }
 
   void add(Route route, bool between_nodes) {
     for (const LinkId link : fabric_.links_of(route)) {
-      ++all_[link];
-      ++(between_nodes ? network_ : local_)[link];
+      Passed& passed = passed_[link];
+      ++passed.hops;
+      (between_nodes ? passed.network : passed.local) = true;
+      Alike& busiest = alike_[passed.alike];
+      if (passed.local) busiest.local = std::max(busiest.local, passed.hops);
+      if (passed.network) busiest.network = std::max(busiest.network, passed.hops);
     }
   }
 
   LinkLoad load(std::size_t channels) const {
     LinkLoad load;
-    for (LinkId link = 0; link < all_.size(); ++link) {
-      if (all_[link] == 0) continue;
-      const double busy = all_[link] / static_cast<double>(channels) /
-                          fabric_.links[link].bandwidth.bytes_per_second();
-      const auto kind = static_cast<std::size_t>(fabric_.links[link].kind);
-      if (local_[link] > 0) load.local[kind] = std::max(load.local[kind], busy);
-      if (network_[link] > 0) load.network[kind] = std::max(load.network[kind], busy);
+    for (const Alike& links : alike_) {
+      const auto busy = [&](std::uint32_t hops) {
+        return hops / static_cast<double>(channels) / links.bandwidth.bytes_per_second();
+      };
+      const auto kind = static_cast<std::size_t>(links.kind);
+      if (links.local > 0) load.local[kind] = std::max(load.local[kind], busy(links.local));
+      if (links.network > 0) load.network[kind] = std::max(load.network[kind], busy(links.network));
     }
     return load;
   }
 
  private:
+  struct Passed {
+    std::uint32_t hops = 0;  ///< local or between nodes
+    std::uint32_t alike = 0;
+    bool local = false;
+    bool network = false;
+  };
+  struct Alike {
+    LinkKind kind;
+    Bandwidth bandwidth;
+    std::uint32_t local = 0;    ///< the most hops over one that local hops pass, too
+    std::uint32_t network = 0;  ///< the same of hops between nodes
+  };
+
+  std::uint32_t alike(const Link& link) {
+    const auto known = std::ranges::find_if(alike_, [&](const Alike& links) {
+      return links.kind == link.kind && links.bandwidth == link.bandwidth;
+    });
+    const auto index = static_cast<std::uint32_t>(known - alike_.begin());
+    if (known == alike_.end()) alike_.push_back({link.kind, link.bandwidth});
+    return index;
+  }
+
   const Fabric& fabric_;
-  std::vector<std::uint32_t> all_;
-  std::vector<std::uint32_t> network_;
-  std::vector<std::uint32_t> local_;
+  std::vector<Passed> passed_;
+  std::vector<Alike> alike_;
 };
 
 void add_ring(const RingChannel& ring, std::uint32_t gpus, Crossings& crossings) {

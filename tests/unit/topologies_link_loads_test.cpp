@@ -136,14 +136,20 @@ TEST_CASE("link loads: a tree over two nodes may reach twice a ring's bus bandwi
   CHECK(bound(two, ChannelShape::tree).gigabytes_per_second() == doctest::Approx(150));
 }
 
-TEST_CASE("link loads: further nodes on one switch load their links as the first do") {
-  for (const ChannelShape shape : {ChannelShape::ring, ChannelShape::tree})
-    for (const int nodes : {33, 64, 77}) {
-      Topology topology = topology_of(fmt::format("node:{} {}nic:4x200Gbps:ib", nodes, kA100));
-      const Bandwidth thinned = most_busbw(shape, topology.cluster);
-      topology.cluster.loads =
-          std::make_shared<const LinkLoads>(link_loads(build_fabric(topology), 8));
-      CHECK(thinned == most_busbw(shape, topology.cluster));
+TEST_CASE("link loads: further nodes on one switch load their links as the first four do") {
+  for (const char* node :
+       {"gpu:8xA100 nvswitch:300GBps nic:4x200Gbps:ib", "gpu:1xA100 pcie:25GBps nic:1x100Gbps:tcp",
+        "gpu:8xV100 nvlink:6x25GBps:cube nic:4x100Gbps:ib",
+        "gpu:4xA100 pcie:25GBps nic:2x100Gbps:efa"})
+    for (const int nodes : {5, 6, 7, 33, 64, 77}) {
+      const Topology topology = topology_of(fmt::format("node:{} {}", nodes, node));
+      const Cluster& cluster = topology.cluster;
+      const LinkLoads all = link_loads(build_fabric(topology), cluster.gpus_per_node);
+      for (const ChannelShape shape : {ChannelShape::ring, ChannelShape::tree})
+        for (int channels = 1; channels <= kMostChannels; ++channels) {
+          CHECK(cluster.loads->of(shape, channels).local == all.of(shape, channels).local);
+          CHECK(cluster.loads->of(shape, channels).network == all.of(shape, channels).network);
+        }
     }
 }
 

@@ -119,14 +119,17 @@ NodeType node_type(const NodeDescription& node, const ClusterDescription& descri
 
 /// Leaves as many nodes as are to be laid out, of each type in proportion. Of nodes on one switch
 /// that never blocks a few load their links like all: further ones pass nothing that the first do
-/// not.
+/// not. Where all are alike four do: a tree's root, a fork with two branches, a fork's leaves.
 void thin_out(Topology& topology) {
   Cluster& cluster = topology.cluster;
   const auto types = static_cast<std::int64_t>(topology.node_types.size());
   std::int64_t most = kMostFabricRanks / cluster.gpus_per_node - types;
   if (topology.switches.kind == SwitchPlan::Kind::one_switch && topology.degraded.empty()) {
+    constexpr std::int64_t kAlike = 4;
     constexpr std::int64_t kRanks = 2048;
-    most = std::min(most, types * std::clamp<std::int64_t>(kRanks / cluster.gpus_per_node, 4, 32));
+    most = std::min(most, types == 1 ? kAlike
+                                     : types * std::clamp<std::int64_t>(
+                                                   kRanks / cluster.gpus_per_node, kAlike, 32));
   }
   if (cluster.nodes <= most) return;
   if (!topology.degraded.empty())
