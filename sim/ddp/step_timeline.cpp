@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -8,10 +10,20 @@
 namespace ddpsim {
 namespace {
 
+/// A span as it is put in order: texts are written once, in the end.
+struct Drawn {
+  Track track;
+  OperationKind kind;
+  std::int32_t bucket;  ///< -1: of none
+  TimePoint start;
+  TimePoint end;
+  std::span<const std::size_t> parameters{};  ///< whose gradients it holds
+};
+
 /// Spans of one stream; neighbours of one purpose (gradient after gradient) are drawn as one span, so
 /// that backward reads as backward. Copies between them are spans of their own.
 void draw_stream(Track track, const Program& program, const std::vector<OperationTime>& times,
-                 std::vector<Span>& spans) {
+                 std::vector<Drawn>& spans) {
   std::optional<OperationKind> open;
   for (std::size_t i = 0; i < program.size(); ++i) {
     const Operation& operation = program[i];
@@ -26,42 +38,49 @@ void draw_stream(Track track, const Program& program, const std::vector<Operatio
       spans.back().end = times[i].end;
       continue;
     }
-    Span span{.track = track,
-              .name = std::string(name_of(operation.purpose)),
-              .bucket = std::nullopt,
-              .start = times[i].start,
-              .end = times[i].end};
-    if (operation.bucket >= 0) span.bucket = static_cast<std::size_t>(operation.bucket);
-    spans.push_back(std::move(span));
+    spans.push_back({track, operation.purpose, operation.bucket, times[i].start, times[i].end});
     open = operation.purpose;
   }
 }
 
-/// Each gradient to the span of backward in which it was written.
-void name_written(const std::vector<WrittenGradient>& gradients, const Workload& workload,
-                  const std::vector<OperationTime>& times, std::vector<Span>& spans) {
-  std::vector<Span*> backward;
-  for (Span& span : spans)
-    if (span.track == Track::compute && span.name == name_of(OperationKind::backward))
-      backward.push_back(&span);
-  if (backward.empty()) return;
-  std::vector<std::vector<std::size_t>> held(backward.size());
-  std::size_t at = 0;
-  for (const WrittenGradient& gradient : gradients) {
-    const TimePoint written = times[gradient.operation].end;
-    while (at + 1 < backward.size() && backward[at + 1]->start < written) ++at;
-    held[at].push_back(gradient.parameter);
+/// Each gradient to the span of backward in which it was written. `parameters` are the gradients', in order.
+void hold_written(const std::vector<WrittenGradient>& gradients,
+                  std::span<const std::size_t> parameters, const std::vector<OperationTime>& times,
+                  std::vector<Drawn>& spans) {
+  const auto backward_from = [&](std::vector<Drawn>::iterator first) {
+    return std::find_if(first, spans.end(), [](const Drawn& span) {
+      return span.track == Track::compute && span.kind == OperationKind::backward;
+    });
+  };
+  auto now = backward_from(spans.begin());
+  if (now == spans.end()) return;
+  auto next = backward_from(now + 1);
+  for (std::size_t k = 0; k < gradients.size(); ++k) {
+    while (next != spans.end() && next->start < times[gradients[k].operation].end) {
+      now = next;
+      next = backward_from(now + 1);
+    }
+    const std::size_t held = now->parameters.size();
+    now->parameters = parameters.subspan(k - held, held + 1);
   }
-  for (std::size_t i = 0; i < backward.size(); ++i)
-    backward[i]->parameters = span_parameters(workload, held[i]);
 }
 
 /// An all-reduce holds all gradients of its bucket.
-void name_carried(const std::vector<Bucket>& buckets, const Workload& workload,
-                  std::vector<Span>& spans) {
-  for (Span& span : spans)
-    if (span.track == Track::communication && span.bucket)
-      span.parameters = span_parameters(workload, buckets[*span.bucket].parameters);
+void hold_carried(const std::vector<Bucket>& buckets, std::vector<Drawn>& spans) {
+  for (Drawn& span : spans)
+    if (span.track == Track::communication && span.bucket >= 0)
+      span.parameters = buckets[static_cast<std::size_t>(span.bucket)].parameters;
+}
+
+Span written_out(const Drawn& drawn, const Workload& workload) {
+  Span span{.track = drawn.track,
+            .name = std::string(name_of(drawn.kind)),
+            .bucket = std::nullopt,
+            .start = drawn.start,
+            .end = drawn.end,
+            .parameters = span_parameters(workload, drawn.parameters)};
+  if (drawn.bucket >= 0) span.bucket = static_cast<std::size_t>(drawn.bucket);
+  return span;
 }
 
 }  // namespace
@@ -73,14 +92,19 @@ Timeline draw_timeline(const ReducerSchedule& planned, const Execution& executio
   for (std::size_t r = 0; r < planned.schedule.ranks.size(); ++r) {
     const RankPrograms& programs = planned.schedule.ranks[r];
     const Execution::Rank& times = execution.ranks[r];
+    std::vector<Drawn> spans;
+    draw_stream(Track::host, programs.host, times.host, spans);
+    draw_stream(Track::compute, programs.compute, times.compute, spans);
+    draw_stream(Track::communication, programs.communication, times.communication, spans);
+    std::vector<std::size_t> written;
+    for (const WrittenGradient& gradient : planned.gradients[r])
+      written.push_back(gradient.parameter);
+    hold_written(planned.gradients[r], written, times.compute, spans);
+    hold_carried(buckets, spans);
+    std::ranges::stable_sort(spans, {}, &Drawn::start);
     RankTimeline rank{.rank = programs.rank, .spans = {}};
-    draw_stream(Track::host, programs.host, times.host, rank.spans);
-    draw_stream(Track::compute, programs.compute, times.compute, rank.spans);
-    draw_stream(Track::communication, programs.communication, times.communication, rank.spans);
-    name_written(planned.gradients[r], workload, times.compute, rank.spans);
-    name_carried(buckets, workload, rank.spans);
-    std::stable_sort(rank.spans.begin(), rank.spans.end(),
-                     [](const Span& a, const Span& b) { return a.start < b.start; });
+    rank.spans.reserve(spans.size());
+    for (const Drawn& span : spans) rank.spans.push_back(written_out(span, workload));
     timeline.ranks.push_back(std::move(rank));
   }
   return timeline;
