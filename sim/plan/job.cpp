@@ -20,15 +20,14 @@ struct Planner {
   std::size_t index;
 
   CollectivePlan operator()(const AnalyticModel& model) const {
-    const CollectiveChoice choice = select_algorithm(kind, size, job.cluster(), model.tuning);
-    return planned(choice, model.factors, cost(kind, choice, size, job.cluster()));
+    return planned(select_algorithm(kind, size, job.cluster(), model.tuning), model.factors, {});
   }
   CollectivePlan operator()(const FlowModel& model) const {
     const CollectiveChoice choice = select_algorithm(kind, size, job.cluster(), model.tuning);
-    const Duration transfer = job.network()->has_channels(kind, choice)
-                                  ? job.network()->alone(kind, choice, size)
-                                  : cost(kind, choice, size, job.cluster());
-    return planned(choice, model.factors, transfer);
+    std::optional<Duration> over_links;
+    if (job.network()->has_channels(kind, choice))
+      over_links = job.network()->alone(kind, choice, size);
+    return planned(choice, model.factors, over_links);
   }
   CollectivePlan operator()(const GlooModel& model) const {
     return gloo_plan(model, job.cluster(), kind, size);
@@ -42,19 +41,17 @@ struct Planner {
   }
   CollectivePlan operator()(const FreeModel&) const { return {}; }
 
+  /// The transfer is what the cost model says unless the links told.
   CollectivePlan planned(const CollectiveChoice& choice, const CostFactors& factors,
-                         Duration transfer) const {
-    const Duration bytes = volume(choice, transfer);
+                         std::optional<Duration> over_links) const {
+    PipelineTerms terms;
+    if (job.cluster().ranks() > 1) terms = pipeline_terms(kind, choice, size, job.cluster());
+    const Duration transfer = over_links.value_or(Duration::microseconds(terms.total_us()));
+    const Duration bytes = std::min(Duration::microseconds(terms.transfer_us), transfer);
     return {.transfer = factors.apply(transfer, bytes),
             .choice = choice,
             .channels = choice.channels,
             .volume = bytes.scaled(factors.bandwidth)};
-  }
-
-  Duration volume(const CollectiveChoice& choice, Duration transfer) const {
-    if (job.cluster().ranks() <= 1) return Duration();
-    const double us = pipeline_terms(kind, choice, size, job.cluster()).transfer_us;
-    return std::min(Duration::microseconds(us), transfer);
   }
 };
 
