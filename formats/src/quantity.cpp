@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <limits>
 #include <system_error>
-#include <vector>
 
 #include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/number.hpp"
@@ -21,7 +20,7 @@ namespace {
 enum class Kind { time, size, rate };
 
 struct Unit {
-  std::string name;
+  std::string_view name;
   Kind kind;
   std::int64_t per_base;  ///< picoseconds, bytes, or bits per second in one unit
 };
@@ -50,50 +49,59 @@ const char* example(Kind kind) {
   return "";
 }
 
-std::vector<Unit> all_units() {
-  std::vector<Unit> units = {{"ps", Kind::time, 1},
-                             {"ns", Kind::time, 1'000},
-                             {"us", Kind::time, 1'000'000},
-                             {"µs", Kind::time, 1'000'000},
-                             {"ms", Kind::time, 1'000'000'000},
-                             {"s", Kind::time, 1'000'000'000'000}};
-  struct Prefix {
-    const char* decimal;
-    const char* binary;
-  };
-  constexpr std::array<Prefix, 5> kPrefixes = {
-      {{"", nullptr}, {"K", "Ki"}, {"M", "Mi"}, {"G", "Gi"}, {"T", "Ti"}}};
-  std::int64_t decimal = 1;
-  std::int64_t binary = 1;
-  for (const Prefix& prefix : kPrefixes) {
-    const std::string p = prefix.decimal;
-    units.push_back({p + "B", Kind::size, decimal});
-    if (prefix.binary != nullptr) {
-      units.push_back({std::string(prefix.binary) + "B", Kind::size, binary});
-    }
-    for (const char* bits : {"bps", "bit/s", "b/s"}) {
-      units.push_back({p + bits, Kind::rate, decimal});
-    }
-    for (const char* bytes : {"Bps", "B/s"}) {
-      units.push_back({p + bytes, Kind::rate, decimal * 8});
-    }
-    decimal *= 1'000;
-    binary *= 1'024;
-  }
-  return units;
-}
+constexpr auto kUnits = std::to_array<Unit>({
+    {"ps", Kind::time, 1},
+    {"ns", Kind::time, 1'000},
+    {"us", Kind::time, 1'000'000},
+    {"µs", Kind::time, 1'000'000},
+    {"ms", Kind::time, 1'000'000'000},
+    {"s", Kind::time, 1'000'000'000'000},
+    {"B", Kind::size, 1},
+    {"bps", Kind::rate, 1},
+    {"bit/s", Kind::rate, 1},
+    {"b/s", Kind::rate, 1},
+    {"Bps", Kind::rate, 8},
+    {"B/s", Kind::rate, 8},
+    {"KB", Kind::size, 1'000},
+    {"KiB", Kind::size, std::int64_t{1} << 10},
+    {"Kbps", Kind::rate, 1'000},
+    {"Kbit/s", Kind::rate, 1'000},
+    {"Kb/s", Kind::rate, 1'000},
+    {"KBps", Kind::rate, 8'000},
+    {"KB/s", Kind::rate, 8'000},
+    {"MB", Kind::size, 1'000'000},
+    {"MiB", Kind::size, std::int64_t{1} << 20},
+    {"Mbps", Kind::rate, 1'000'000},
+    {"Mbit/s", Kind::rate, 1'000'000},
+    {"Mb/s", Kind::rate, 1'000'000},
+    {"MBps", Kind::rate, 8'000'000},
+    {"MB/s", Kind::rate, 8'000'000},
+    {"GB", Kind::size, 1'000'000'000},
+    {"GiB", Kind::size, std::int64_t{1} << 30},
+    {"Gbps", Kind::rate, 1'000'000'000},
+    {"Gbit/s", Kind::rate, 1'000'000'000},
+    {"Gb/s", Kind::rate, 1'000'000'000},
+    {"GBps", Kind::rate, 8'000'000'000},
+    {"GB/s", Kind::rate, 8'000'000'000},
+    {"TB", Kind::size, 1'000'000'000'000},
+    {"TiB", Kind::size, std::int64_t{1} << 40},
+    {"Tbps", Kind::rate, 1'000'000'000'000},
+    {"Tbit/s", Kind::rate, 1'000'000'000'000},
+    {"Tb/s", Kind::rate, 1'000'000'000'000},
+    {"TBps", Kind::rate, 8'000'000'000'000},
+    {"TB/s", Kind::rate, 8'000'000'000'000},
+});
 
 /// The unit whose letters are those of `name` in another case, the fewest letters off; else the
 /// unit of the wanted kind that `name` begins ("GB" of "GBps", "Gb" of "Gbps").
-std::optional<std::string> meant(std::string_view name, Kind wanted,
-                                 const std::vector<Unit>& units) {
+std::optional<std::string_view> meant(std::string_view name, Kind wanted) {
   const auto differs = [](char a, char b) {
     return std::tolower(static_cast<unsigned char>(a)) !=
            std::tolower(static_cast<unsigned char>(b));
   };
-  std::optional<std::string> best;
+  std::optional<std::string_view> best;
   std::size_t best_off = 0;
-  for (const Unit& unit : units) {
+  for (const Unit& unit : kUnits) {
     if (unit.kind != wanted || unit.name.size() != name.size()) continue;
     std::size_t off = 0;
     bool same = true;
@@ -109,7 +117,7 @@ std::optional<std::string> meant(std::string_view name, Kind wanted,
   if (best) return best;
   const std::string as_rate = std::string(name) + "ps";
   const std::string as_size(name.substr(0, name.find_first_of("p/")));
-  for (const Unit& unit : units) {
+  for (const Unit& unit : kUnits) {
     if (unit.kind != wanted) continue;
     if (wanted == Kind::rate && unit.name == as_rate) return unit.name;
     if (wanted == Kind::size && unit.name == as_size) return unit.name;
@@ -124,10 +132,9 @@ struct Quantity {
 };
 
 Parsed<Quantity> parse(std::string_view whole_text, Kind wanted) {
-  const std::string shown = in_quotes(whole_text);
   const auto problem = [&](const std::string& what) {
-    return Parsed<Quantity>{std::nullopt,
-                            fmt::format("{} {}; expected {}", shown, what, example(wanted))};
+    return Parsed<Quantity>{std::nullopt, fmt::format("{} {}; expected {}", in_quotes(whole_text),
+                                                      what, example(wanted))};
   };
   const std::string_view text = trimmed(whole_text);
   if (text.empty()) return problem("is empty");
@@ -145,27 +152,27 @@ Parsed<Quantity> parse(std::string_view whole_text, Kind wanted) {
 
   const std::string_view name = trimmed(rest);
   if (name.empty()) return problem("has no unit");
-  const std::vector<Unit> units = all_units();
-  std::string trouble = fmt::format("has an unknown unit {}", in_quotes(name));
-  for (const Unit& unit : units) {
+  std::optional<Kind> other;
+  for (const Unit& unit : kUnits) {
     // "kB" and "kbps" are how half the world writes it; "K" is what the other half does.
     const bool kilo = name.size() > 1 && name[0] == 'k' && unit.name[0] == 'K' &&
-                      name.substr(1) == std::string_view(unit.name).substr(1);
+                      name.substr(1) == unit.name.substr(1);
     if (unit.name != name && !kilo) continue;
-    if (unit.kind == wanted) {
-      quantity.per_base = unit.per_base;
-      return {quantity, ""};
+    if (unit.kind != wanted) {
+      other = unit.kind;
+      break;
     }
-    trouble = fmt::format("is {}", article_and_name(unit.kind));
-    break;
+    quantity.per_base = unit.per_base;
+    return {quantity, ""};
   }
-  auto result = problem(trouble);
-  if (const auto unit = meant(name, wanted, units)) {
-    const std::string fixed = in_quotes(fmt::format("{}{}", number, *unit));
-    result.problem = fmt::format("{} {}; expected {} such as {}. Did you mean {}?", shown, trouble,
-                                 article_and_name(wanted), fixed, fixed);
-  }
-  return result;
+  const std::string trouble = other ? fmt::format("is {}", article_and_name(*other))
+                                    : fmt::format("has an unknown unit {}", in_quotes(name));
+  const auto unit = meant(name, wanted);
+  if (!unit) return problem(trouble);
+  const std::string fixed = in_quotes(fmt::format("{}{}", number, *unit));
+  return {std::nullopt,
+          fmt::format("{} {}; expected {} such as {}. Did you mean {}?", in_quotes(whole_text),
+                      trouble, article_and_name(wanted), fixed, fixed)};
 }
 
 /// number * per_base as an integer, exactly where the number was written as one.
