@@ -58,11 +58,13 @@ double distance(int nodes_a, int gpus_a, int nodes_b, int gpus_b) {
   return nodes / kNodes + std::abs(log2_of(gpus_a) - log2_of(gpus_b)) / kGpus;
 }
 
+double octave(Bytes size) {
+  return log2_of(static_cast<double>(size.count()));
+}
+
 /// Matern 3/2 in log2 of the size.
-double matern(Bytes a, Bytes b, double length) {
-  const double steps =
-      std::sqrt(3.0) / length *
-      std::abs(log2_of(static_cast<double>(a.count())) - log2_of(static_cast<double>(b.count())));
+double matern(double octaves, double length) {
+  const double steps = std::sqrt(3.0) / length * std::abs(octaves);
   return (1 + steps) * std::exp(-steps);
 }
 
@@ -72,8 +74,34 @@ bool same_release(const std::optional<NcclVersion>& a, const std::optional<NcclV
 }
 
 /// 1 to 64 KiB, where a hop's latency is what takes the time, 0 from 1 MiB, where the wire does.
-double latency_share(Bytes size) {
-  return std::clamp((20 - log2_of(static_cast<double>(size.count()))) / 4, 0.0, 1.0);
+double latency_share(double octave) {
+  return std::clamp((20 - octave) / 4, 0.0, 1.0);
+}
+
+bool same_shape(const OperatingPoint& a, const OperatingPoint& b) {
+  return a.nodes == b.nodes && a.gpus_per_node == b.gpus_per_node;
+}
+
+/// What places of two shapes share where they are of one size and chosen alike.
+double covariance_of_shapes(const OperatingPoint& a, const OperatingPoint& b) {
+  const double common = several(a.nodes) == several(b.nodes) ? kCommon * kCommon : 0;
+  return common +
+         kShape * kShape * std::exp(-distance(a.nodes, a.gpus_per_node, b.nodes, b.gpus_per_node));
+}
+
+/// `of_shapes`, as far as sizes and choices are alike, and what a release has of its own.
+double covariance_of_sizes(const OperatingPoint& a, const OperatingPoint& b, double of_shapes,
+                           double octave_a, double octave_b) {
+  const bool alike = a.algorithm == b.algorithm && a.protocol == b.protocol;
+  double release = 0;
+  if (a.nccl && same_release(a.nccl, b.nccl) && several(a.nodes) && several(b.nodes))
+    release = kRelease * kRelease * latency_share(octave_a) * latency_share(octave_b) *
+              matern(octave_a - octave_b, kReleaseSizes);
+  return matern(octave_a - octave_b, kSizes) * (alike ? 1 : kOtherChoice) * of_shapes + release;
+}
+
+double within_shape(double octaves) {
+  return kOwn * kOwn * matern(octaves, kOwnSizes);
 }
 
 /// "2..16 nodes"
@@ -84,9 +112,7 @@ std::string range_of(int from, int to, const char* what) {
 
 /// Powers of two from the sizes a log has to this one; 0 among them.
 double octaves_outside(const CalibratedShape& log, Bytes size) {
-  const auto octaves = [](Bytes bytes) { return log2_of(static_cast<double>(bytes.count())); };
-  return std::max(
-      {0.0, octaves(log.smallest) - octaves(size), octaves(size) - octaves(log.largest)});
+  return std::max({0.0, octave(log.smallest) - octave(size), octave(size) - octave(log.largest)});
 }
 
 /// What the nearest logs leave open, 0 at a measured size of a measured shape, 1 far from all: of a
@@ -139,7 +165,6 @@ constexpr SizeSpread kMachinesOverNetworks{0.26, 0.21, 0.27};
 /// Straight in the logarithm of the size from an octave below the middle class to its centre, and from
 /// there to an octave above.
 double at_size(const SizeSpread& spread, Bytes size) {
-  const auto octave = [](Bytes bytes) { return log2_of(static_cast<double>(bytes.count())); };
   const double at = octave(size);
   const double below = octave(kMiddleFrom) - 1;
   const double centre = octave(kMiddleCentre);
@@ -193,27 +218,28 @@ bool of_several_releases(const Calibration& calibration) {
 }
 
 double correction_covariance(const OperatingPoint& a, const OperatingPoint& b) {
-  const bool alike = a.algorithm == b.algorithm && a.protocol == b.protocol;
-  const double common = several(a.nodes) == several(b.nodes) ? kCommon * kCommon : 0;
-  const double shape =
-      kShape * kShape * std::exp(-distance(a.nodes, a.gpus_per_node, b.nodes, b.gpus_per_node));
-  double release = 0;
-  if (a.nccl && same_release(a.nccl, b.nccl) && several(a.nodes) && several(b.nodes))
-    release = kRelease * kRelease * latency_share(a.size) * latency_share(b.size) *
-              matern(a.size, b.size, kReleaseSizes);
-  return matern(a.size, b.size, kSizes) * (alike ? 1 : kOtherChoice) * (common + shape) + release;
+  return covariance_of_sizes(a, b, covariance_of_shapes(a, b), octave(a.size), octave(b.size));
 }
 
 double within_shape_covariance(const OperatingPoint& a, const OperatingPoint& b) {
-  if (a.nodes != b.nodes || a.gpus_per_node != b.gpus_per_node) return 0;
-  return kOwn * kOwn * matern(a.size, b.size, kOwnSizes);
+  if (!same_shape(a, b)) return 0;
+  return within_shape(octave(a.size) - octave(b.size));
 }
 
 double correction_at(const Calibration& calibration, const OperatingPoint& place) {
+  const double here = octave(place.size);
+  const OperatingPoint* before = nullptr;
+  double of_shapes = 0;
   double sum = 0;
   for (const CorrectionPoint& point : calibration.correction) {
-    sum += point.weight * correction_covariance(place, point.at) +
-           point.within_shape * within_shape_covariance(place, point.at);
+    // Points of one shape stand side by side.
+    if (before == nullptr || !same_shape(*before, point.at))
+      of_shapes = covariance_of_shapes(place, point.at);
+    before = &point.at;
+    const double there = octave(point.at.size);
+    const double own = same_shape(place, point.at) ? within_shape(here - there) : 0;
+    sum += point.weight * covariance_of_sizes(place, point.at, of_shapes, here, there) +
+           point.within_shape * own;
   }
   return sum;
 }
