@@ -24,12 +24,32 @@ double network_rate(CollectiveKind kind, const Cluster& cluster, const PathConst
   return kind == CollectiveKind::send_recv ? nic : nic * network.nics_per_node;
 }
 
+/// PCIe sends 128 to 256 bytes behind 24 to 28 of headers. (GPU to GPU it reaches far less.)
+constexpr double kPciePackets = 0.85;
+
+double wire_share(LinkKind kind, const Cluster& cluster, const PathConstants& constants) {
+  switch (kind) {
+    case LinkKind::nvlink:
+      return cluster.intra.kind == IntraKind::pcie ? nvlink_share(cluster) : constants.local_share;
+    case LinkKind::pcie:
+      return kPciePackets;
+    case LinkKind::socket:
+      return 1;
+    case LinkKind::nic:
+    case LinkKind::network:
+      break;
+  }
+  return nic_share(cluster, constants);
+}
+
 /// Bytes per second of every hop, all channels together, that the busiest link still carries.
-double wires_rate(const SecondsPerByte& load, const Cluster& cluster) {
+double wires_rate(const SecondsPerByte& load, const Cluster& cluster,
+                  const PathConstants& constants) {
   double busy = 0;
   for (std::size_t kind = 0; kind < load.size(); ++kind)
     if (load[kind] > 0)
-      busy = std::max(busy, load[kind] / wire_share(static_cast<LinkKind>(kind), cluster));
+      busy =
+          std::max(busy, load[kind] / wire_share(static_cast<LinkKind>(kind), cluster, constants));
   return busy > 0 ? 1 / busy : std::numeric_limits<double>::infinity();
 }
 
@@ -43,14 +63,14 @@ SecondsPerByte trunks_of(const SecondsPerByte& load) {
 /// No rate exceeds what the cluster's wires carry. A tree's hops carry one byte each of what a GPU in the chain and a
 /// NIC at a fork carry several times.
 void obey_wires(Path& path, CollectiveKind kind, const CollectiveChoice& choice,
-                const Cluster& cluster) {
+                const Cluster& cluster, const PathConstants& constants) {
   if (cluster.loads == nullptr) return;
   // All channels of a pair take the same way.
   const int ways = kind == CollectiveKind::send_recv ? 1 : choice.channels;
   const LinkLoad& ring = cluster.loads->of(ChannelShape::ring, ways);
   const LinkLoad& tree = cluster.loads->of(ChannelShape::tree, choice.channels);
   const auto obey = [&](double& rate, const SecondsPerByte& busy, double traffic) {
-    rate = std::min(rate, traffic * wires_rate(busy, cluster) * path.payload);
+    rate = std::min(rate, traffic * wires_rate(busy, cluster, constants) * path.payload);
   };
   const bool chains = choice.algorithm == Algorithm::tree;
   if (cluster.gpus_per_node > 1)
@@ -99,7 +119,7 @@ Path path_of(CollectiveKind kind, const CollectiveChoice& choice, const Cluster&
     if (cluster.nodes > 1)
       path.network_rate = std::min(path.network_rate, reduced * tree_traffic(cluster.nodes));
   }
-  obey_wires(path, kind, choice, cluster);
+  obey_wires(path, kind, choice, cluster, constants);
   return path;
 }
 
@@ -147,23 +167,8 @@ double tree_traffic(int nodes) {
   return nodes == 2 ? 1 : nodes == 3 ? 1.5 : 2;
 }
 
-/// PCIe sends 128 to 256 bytes behind 24 to 28 of headers. (GPU to GPU it reaches far less.)
-constexpr double kPciePackets = 0.85;
-
 double wire_share(LinkKind kind, const Cluster& cluster) {
-  const PathConstants constants = constants_of(cluster);
-  switch (kind) {
-    case LinkKind::nvlink:
-      return cluster.intra.kind == IntraKind::pcie ? nvlink_share(cluster) : constants.local_share;
-    case LinkKind::pcie:
-      return kPciePackets;
-    case LinkKind::socket:
-      return 1;
-    case LinkKind::nic:
-    case LinkKind::network:
-      break;
-  }
-  return nic_share(cluster, constants);
+  return wire_share(kind, cluster, constants_of(cluster));
 }
 
 }  // namespace ddpsim
