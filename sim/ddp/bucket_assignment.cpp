@@ -147,13 +147,14 @@ std::vector<std::size_t> ready_order(const Workload& workload) {
     return order;
   }
   std::vector<bool> seen(workload.parameters.size(), false);
+  order.reserve(workload.parameters.size());
   for (const ReadyEvent& event : workload.backward->ready) {
     seen[event.parameter] = true;
     if (!workload.parameters[event.parameter].ignored) order.push_back(event.parameter);
   }
   // Parameters without a gradient come last, as static_graph appends them.
-  for (const std::size_t index : definition_order(workload))
-    if (!seen[index]) order.push_back(index);
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    if (!seen[i] && !workload.parameters[i].ignored) order.push_back(i);
   return order;
 }
 
