@@ -33,6 +33,7 @@ void Recording::note_gradients() {
   const std::vector<ReadyEvent>& ready = recorded_.backward->ready;
   const Duration forward = recorded_forward();
   Duration reached;
+  gradients_.reserve(ready.size());
   for (std::size_t k = 0; k < ready.size(); ++k) {
     const ReadyEvent& event = ready[k];
     GradientStretch gradient{

@@ -68,8 +68,9 @@ class StepScheduler {
       offset_ = alike.state ? alike.state->start : recorded_offset(alike);
       if (alike.state) scale_ /= alike.state->slowdown;
       programs_ = RankPrograms{.rank = alike.rank, .host = {}, .compute = {}, .communication = {}};
+      reserve();
       if (result_.schedule.ranks.empty()) plan_collectives();
-      result_.gradients.emplace_back();
+      result_.gradients.emplace_back().reserve(recording_->gradients().size());
       step();
       result_.schedule.start = std::min(result_.schedule.start, TimePoint(offset_));
       result_.schedule.ranks.push_back(std::move(programs_));
@@ -108,6 +109,14 @@ class StepScheduler {
       result_.local_used_map =
           add(CollectiveKind::all_reduce, Bytes(4) * ddp_parameters(), buckets_.size());
     }
+  }
+
+  /// Room for a plain step: gradient, wait for a slow host, copy; a few operations around each bucket.
+  void reserve() {
+    const std::size_t around = 6 * (buckets_.size() + 1);
+    programs_.compute.reserve(3 * recording_->gradients().size() + around);
+    programs_.host.reserve(around);
+    programs_.communication.reserve(around);
   }
 
   const Recorded& recorded_by(const RankClass& alike) const {

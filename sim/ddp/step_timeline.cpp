@@ -93,6 +93,7 @@ Timeline draw_timeline(const ReducerSchedule& planned, const Execution& executio
     const RankPrograms& programs = planned.schedule.ranks[r];
     const Execution::Rank& times = execution.ranks[r];
     std::vector<Drawn> spans;
+    spans.reserve(programs.host.size() + programs.compute.size() + programs.communication.size());
     draw_stream(Track::host, programs.host, times.host, spans);
     draw_stream(Track::compute, programs.compute, times.compute, spans);
     draw_stream(Track::communication, programs.communication, times.communication, spans);
