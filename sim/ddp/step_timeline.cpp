@@ -72,6 +72,14 @@ void hold_carried(const std::vector<Bucket>& buckets, std::vector<Drawn>& spans)
       span.parameters = buckets[static_cast<std::size_t>(span.bucket)].parameters;
 }
 
+/// By start. The host and the compute stream each run in order; collectives of several groups need not.
+void put_in_order(std::vector<Drawn>& spans, std::size_t compute, std::size_t communication) {
+  const auto at = [&](std::size_t k) { return spans.begin() + static_cast<std::ptrdiff_t>(k); };
+  std::ranges::stable_sort(at(communication), spans.end(), {}, &Drawn::start);
+  std::ranges::inplace_merge(spans.begin(), at(compute), at(communication), {}, &Drawn::start);
+  std::ranges::inplace_merge(spans, at(communication), {}, &Drawn::start);
+}
+
 Span written_out(const Drawn& drawn, const Workload& workload) {
   Span span{.track = drawn.track,
             .name = std::string(name_of(drawn.kind)),
@@ -95,14 +103,16 @@ Timeline draw_timeline(const ReducerSchedule& planned, const Execution& executio
     std::vector<Drawn> spans;
     spans.reserve(programs.host.size() + programs.compute.size() + programs.communication.size());
     draw_stream(Track::host, programs.host, times.host, spans);
+    const std::size_t compute = spans.size();
     draw_stream(Track::compute, programs.compute, times.compute, spans);
+    const std::size_t communication = spans.size();
     draw_stream(Track::communication, programs.communication, times.communication, spans);
     std::vector<std::size_t> written;
     for (const WrittenGradient& gradient : planned.gradients[r])
       written.push_back(gradient.parameter);
     hold_written(planned.gradients[r], written, times.compute, spans);
     hold_carried(buckets, spans);
-    std::ranges::stable_sort(spans, {}, &Drawn::start);
+    put_in_order(spans, compute, communication);
     RankTimeline rank{.rank = programs.rank, .spans = {}};
     rank.spans.reserve(spans.size());
     for (const Drawn& span : spans) rank.spans.push_back(written_out(span, workload));

@@ -54,11 +54,13 @@ std::optional<ReducedBy> reduced_by_from_word(std::string_view word) {
 
 std::optional<Bytes> gradient_bytes(const Parameter& parameter) {
   if (!parameter.shape) return std::nullopt;
-  for (const std::int64_t dimension : *parameter.shape)
-    if (dimension == 0) return Bytes(0);
   std::int64_t bytes = element_size(parameter.dtype);
-  for (const std::int64_t dimension : *parameter.shape)
-    if (__builtin_mul_overflow(bytes, dimension, &bytes)) return std::nullopt;
+  bool overflow = false;
+  for (const std::int64_t dimension : *parameter.shape) {
+    if (dimension == 0) return Bytes(0);
+    overflow = __builtin_mul_overflow(bytes, dimension, &bytes) || overflow;
+  }
+  if (overflow) return std::nullopt;
   return Bytes(bytes);
 }
 
