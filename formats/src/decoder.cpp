@@ -86,37 +86,37 @@ bool Cursor::boolean() const {
 }
 
 std::int64_t Cursor::integer(std::int64_t low, std::int64_t high) const {
-  const std::string wanted = fmt::format("expected an integer from {} to {}", low, high);
-  if (!value_->is_number()) fail(fmt::format("{} is not a number; {}", shown(*value_), wanted));
-  const std::string out_of_range = fmt::format("{} is out of range; {}", shown(*value_), wanted);
+  const auto refuse = [&](const char* what) {
+    fail(fmt::format("{} is {}; expected an integer from {} to {}", shown(*value_), what, low,
+                     high));
+  };
+  constexpr const char* kOutOfRange = "out of range";
+  if (!value_->is_number()) refuse("not a number");
   std::int64_t result = 0;
   if (value_->is_number_float()) {  // 3.0 and 1e3 are integers too
     const double real = value_->get<double>();
-    if (real != std::trunc(real)) {
-      fail(fmt::format("{} is not a whole number; {}", shown(*value_), wanted));
-    }
-    if (std::fabs(real) > kExactIntegers) fail(out_of_range);
+    if (real != std::trunc(real)) refuse("not a whole number");
+    if (std::fabs(real) > kExactIntegers) refuse(kOutOfRange);
     result = static_cast<std::int64_t>(real);
   } else if (value_->is_number_unsigned()) {
     const auto natural = value_->get<std::uint64_t>();
-    if (natural > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-      fail(out_of_range);
-    }
+    if (natural > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+      refuse(kOutOfRange);
     result = static_cast<std::int64_t>(natural);
   } else {
     result = value_->get<std::int64_t>();
   }
-  if (result < low || result > high) fail(out_of_range);
+  if (result < low || result > high) refuse(kOutOfRange);
   return result;
 }
 
 double Cursor::number(double low, double high) const {
-  const std::string wanted = fmt::format("expected a number from {} to {}", low, high);
-  if (!value_->is_number()) fail(fmt::format("{} is not a number; {}", shown(*value_), wanted));
+  const auto refuse = [&](const char* what) {
+    fail(fmt::format("{} is {}; expected a number from {} to {}", shown(*value_), what, low, high));
+  };
+  if (!value_->is_number()) refuse("not a number");
   const double result = value_->get<double>();
-  if (!(result >= low && result <= high)) {
-    fail(fmt::format("{} is out of range; {}", shown(*value_), wanted));
-  }
+  if (!(result >= low && result <= high)) refuse("out of range");
   return result;
 }
 
@@ -163,13 +163,13 @@ Bandwidth Cursor::bandwidth() const {
 }
 
 std::string Cursor::choice(std::initializer_list<std::string_view> choices) const {
-  const std::vector<std::string> words(choices.begin(), choices.end());
   if (!value_->is_string()) {
     fail(fmt::format("{} is not a string; expected one of: {}", shown(*value_),
-                     fmt::join(words, ", ")));
+                     fmt::join(choices, ", ")));
   }
   const std::string& word = value_->get_ref<const std::string&>();
-  if (std::find(words.begin(), words.end(), word) != words.end()) return word;
+  if (std::find(choices.begin(), choices.end(), word) != choices.end()) return word;
+  const std::vector<std::string> words(choices.begin(), choices.end());
   fail(fmt::format("{} is not known; expected one of: {}", in_quotes(word), fmt::join(words, ", ")),
        did_you_mean(word, words));
 }
