@@ -82,10 +82,11 @@ bool JsonSplitter::refill() {
     at_ = kFirst;
     filled_ = kFirst + left;
   }
-  if (consumed_ > 0 && window_.size() < kFirst + kWindow + kPadding) {
-    window_.resize(kFirst + kWindow + kPadding);
-  }
   std::size_t capacity = window_.size() - kPadding;
+  if (consumed_ > 0 && capacity < kFirst + kWindow) {
+    capacity = kFirst + std::min(kWindow, 2 * (capacity - kFirst));
+    window_.resize(capacity + kPadding);
+  }
   if (filled_ == capacity) {
     if (left >= kLongestEvent) {
       fail(offset_of(at_), fmt::format("one event is longer than {} MiB", kLongestEvent >> 20));
