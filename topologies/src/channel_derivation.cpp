@@ -26,7 +26,6 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "nccl_rates.hpp"
 #include "node_graph.hpp"
-#include "node_paths.hpp"
 #include "nvls_heads.hpp"
 
 namespace ddpsim {
@@ -44,8 +43,8 @@ struct Solution {
 
 class NodeSearch {
  public:
-  NodeSearch(const NodeType& type, bool several_nodes)
-      : type_(type), several_(several_nodes), paths_(type.graph) {
+  NodeSearch(const NodeType& type, const NodePaths& paths, bool several_nodes)
+      : type_(type), several_(several_nodes), paths_(paths) {
     // Only types of path that occur can change a solution. Where GPUs are many, switches join them
     // and neighbours are like any two.
     constexpr std::uint32_t kMostCompared = 16;
@@ -58,8 +57,6 @@ class NodeSearch {
     }
     if (levels_.empty()) levels_.insert(PathClass::nvl);
   }
-
-  const NodePaths& paths() const { return paths_; }
 
   ChannelWish wish(double inside, double outside, PathClass farthest) const {
     // Traffic between GPUs through an Intel root complex takes 6/5 of the bandwidth.
@@ -117,7 +114,7 @@ class NodeSearch {
 
   const NodeType& type_;
   bool several_;
-  NodePaths paths_;
+  const NodePaths& paths_;
   std::set<PathClass> levels_;
 };
 
@@ -257,7 +254,8 @@ void repeat_channels(std::vector<ChannelOrder>& channels, std::size_t count) {
 
 }  // namespace
 
-void derive_channels(const ClusterDescription& description, Topology& topology) {
+void derive_channels(const ClusterDescription& description, std::span<const NodePaths> paths,
+                     Topology& topology) {
   Cluster& cluster = topology.cluster;
   const bool several = cluster.nodes > 1;
   std::size_t count = kMostSearchChannels;
@@ -266,8 +264,9 @@ void derive_channels(const ClusterDescription& description, Topology& topology) 
   std::vector<NodeSearch> searches;
   bool first = true;
   for (NodeType& type : topology.node_types) {
-    const NodeSearch& search = searches.emplace_back(type, several);
-    require_connected(description, type, search.paths(), several);
+    const NodePaths& of_type = paths[searches.size()];
+    const NodeSearch& search = searches.emplace_back(type, of_type, several);
+    require_connected(description, type, of_type, several);
     const Interconnect links = search.interconnect();
     if (first || links.per_gpu < cluster.intra.per_gpu) cluster.intra = links;
     first = false;

@@ -8,6 +8,8 @@
 //          second GPU the other (NCCL's balanced tree)
 //
 // Where several switches are equally good for a route, the channel's number chooses among them.
+#include "fabric.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,19 +18,17 @@
 #include <span>
 
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/topologies/topology.hpp"
 #include "double_tree.hpp"
 #include "network_graph.hpp"
-#include "node_paths.hpp"
 
 namespace ddpsim {
 namespace {
 
 class FabricBuilder {
  public:
-  FabricBuilder(const Topology& topology, std::span<const std::uint32_t> job)
-      : topology_(topology), job_(job) {
-    for (const NodeType& type : topology.node_types) paths_.emplace_back(type.graph);
+  FabricBuilder(const Topology& topology, std::span<const std::uint32_t> job,
+                std::span<const NodePaths> paths)
+      : topology_(topology), job_(job), paths_(paths) {
     lay_nodes();
     lay_network();
     degrade();
@@ -235,7 +235,7 @@ class FabricBuilder {
 
   const Topology& topology_;
   std::span<const std::uint32_t> job_;  ///< nodes, in the order of ranks
-  std::vector<NodePaths> paths_;
+  std::span<const NodePaths> paths_;    ///< by type of node
   std::vector<Node> nodes_;
   NetworkGraph network_;
   std::optional<SwitchRoutes> switch_routes_;
@@ -250,9 +250,8 @@ void FabricBuilder::unknown_link(const std::string& name) const {
                     fmt::format("`ddpsim topo` names them; the first is \"{}\"", example)});
 }
 
-}  // namespace
-
-Fabric build_fabric(const Topology& topology, std::span<const std::uint32_t> nodes) {
+Fabric build(const Topology& topology, std::span<const std::uint32_t> nodes,
+             std::span<const NodePaths> paths) {
   const int ranks = topology.cluster.ranks();
   if (ranks > kMostFabricRanks) {
     throw InputError(
@@ -260,13 +259,23 @@ Fabric build_fabric(const Topology& topology, std::span<const std::uint32_t> nod
          fmt::format("{} ranks are too many to lay out link by link", ranks),
          fmt::format("At most {}; --network analytic has no such limit", kMostFabricRanks)});
   }
-  return FabricBuilder(topology, nodes).build();
+  return FabricBuilder(topology, nodes, paths).build();
+}
+
+}  // namespace
+
+Fabric build_fabric(const Topology& topology, std::span<const std::uint32_t> nodes) {
+  return build(topology, nodes, paths_of(topology));
+}
+
+Fabric build_fabric(const Topology& topology, std::span<const NodePaths> paths) {
+  std::vector<std::uint32_t> all(static_cast<std::size_t>(topology.cluster.nodes));
+  std::iota(all.begin(), all.end(), 0U);
+  return build(topology, all, paths);
 }
 
 Fabric build_fabric(const Topology& topology) {
-  std::vector<std::uint32_t> all(static_cast<std::size_t>(topology.cluster.nodes));
-  std::iota(all.begin(), all.end(), 0U);
-  return build_fabric(topology, all);
+  return build_fabric(topology, paths_of(topology));
 }
 
 Fabric build_fabric(const ClusterRequest& request) {

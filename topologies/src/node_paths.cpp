@@ -159,4 +159,10 @@ PathClass NodePaths::host_class(const std::vector<ArcId>& arcs) const {
   return switches > 1 ? PathClass::pxb : PathClass::pix;
 }
 
+std::vector<NodePaths> paths_of(const Topology& topology) {
+  std::vector<NodePaths> paths;
+  for (const NodeType& type : topology.node_types) paths.emplace_back(type.graph);
+  return paths;
+}
+
 }  // namespace ddpsim

@@ -64,4 +64,7 @@ class NodePaths {
   mutable std::vector<Remembered> known_;  ///< by both ends
 };
 
+/// By type of node; of the graphs of this topology, which must outlive them.
+std::vector<NodePaths> paths_of(const Topology& topology);
+
 }  // namespace ddpsim

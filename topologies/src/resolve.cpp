@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "channel_derivation.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "description.hpp"
+#include "fabric.hpp"
 #include "node_graph.hpp"
 
 namespace ddpsim {
@@ -144,11 +147,11 @@ void thin_out(Topology& topology) {
   }
 }
 
-std::shared_ptr<const LinkLoads> loads_of(Topology topology) {
+std::shared_ptr<const LinkLoads> loads_of(Topology topology, std::span<const NodePaths> paths) {
   if (topology.cluster.ranks() <= 1) return nullptr;
   thin_out(topology);
   return std::make_shared<const LinkLoads>(
-      link_loads(build_fabric(topology), topology.cluster.gpus_per_node));
+      link_loads(build_fabric(topology, paths), topology.cluster.gpus_per_node));
 }
 
 /// Published logs of several nodes say nothing of one, nor the reverse: the specification is the
@@ -194,8 +197,9 @@ Topology resolve(ClusterDescription description) {
     topology.switches.kind = SwitchPlan::Kind::leaf_spine;
   }
   topology.degraded = description.degraded;
-  derive_channels(description, topology);
-  cluster.loads = loads_of(topology);
+  const std::vector<NodePaths> paths = paths_of(topology);
+  derive_channels(description, paths, topology);
+  cluster.loads = loads_of(topology, paths);
   // A calibration at this very shape knows how its nodes lay.
   const bool measured = cluster.calibration && is_calibrated_at(*cluster.calibration, cluster.nodes,
                                                                 cluster.gpus_per_node);
@@ -203,7 +207,7 @@ Topology resolve(ClusterDescription description) {
       !measured) {
     Topology one_leaf = topology;
     one_leaf.switches.kind = SwitchPlan::Kind::one_switch;
-    cluster.loads_under_one_leaf = loads_of(std::move(one_leaf));
+    cluster.loads_under_one_leaf = loads_of(std::move(one_leaf), paths);
   }
   return topology;
 }
