@@ -193,6 +193,19 @@ bool all_of_gloo(const std::vector<MeasuredLog>& logs) {
                             "--cluster: it keeps both"});
 }
 
+/// The cluster as it is with so many nodes and GPUs of each.
+ClusterAt cluster_at(const CalibrateArguments& arguments) {
+  return [&arguments](JobShape shape) {
+    return load_cluster_at(arguments.cluster, shape.nodes, shape.gpus_per_node);
+  };
+}
+
+/// Written only if it can be read.
+void write_cluster(const std::string& file, const CalibrateArguments& arguments) {
+  parse_cluster(file, arguments.output);
+  write_file(arguments.output, file);
+}
+
 int run_gloo(const CalibrateArguments& arguments, const Cluster& cluster, ReadLogs logs) {
   if (arguments.nccl || arguments.keep_unhealthy || arguments.published)
     throw UsageError(fmt::format("{}: it is of NCCL's logs; these are of gloo",
@@ -205,12 +218,8 @@ int run_gloo(const CalibrateArguments& arguments, const Cluster& cluster, ReadLo
                                .warnings = std::move(logs.warnings),
                                .fit = {}};
   if (cluster.gloo) report.warnings.push_back(replaced_logs(cluster.gloo->logs, cluster.name));
-  report.fit = fit_gloo(logs.logs, [&](JobShape scale) {
-    return load_cluster_at(arguments.cluster, scale.nodes, scale.gpus_per_node);
-  });
-  const std::string file = gloo_calibrated_cluster_file(arguments.cluster, report.fit.calibration);
-  parse_cluster(file, arguments.output);  // what is written can be read
-  write_file(arguments.output, file);
+  report.fit = fit_gloo(logs.logs, cluster_at(arguments));
+  write_cluster(gloo_calibrated_cluster_file(arguments.cluster, report.fit.calibration), arguments);
   print(arguments.json ? gloo_calibration_json(report)
                        : gloo_calibration_text(report, terminal_style()));
   return kOk;
@@ -229,9 +238,6 @@ int run(const CalibrateArguments& arguments) {
                            .fit = {},
                            .shapes_left_out = {}};
   const NcclVersion fallback = version_of(arguments);
-  const auto cluster_at = [&](JobShape scale) {
-    return load_cluster_at(arguments.cluster, scale.nodes, scale.gpus_per_node);
-  };
   if (cluster.calibration && !cluster.calibration->published)
     report.warnings.push_back(replaced_logs(cluster.calibration->shapes, report.cluster));
   else if (comes_published(cluster))
@@ -242,17 +248,15 @@ int run(const CalibrateArguments& arguments) {
   if (const std::string assumed = assumed_of_amd(cluster); !assumed.empty())
     report.warnings.push_back(assumed);
   const FitOptions options{.nccl = fallback, .keep_unhealthy = arguments.keep_unhealthy};
-  report.fit = fit_calibration(logs, cluster_at, options);
-  report.shapes_left_out = leave_shapes_out(logs, cluster_at, options, report.fit);
+  report.fit = fit_calibration(logs, cluster_at(arguments), options);
+  report.shapes_left_out = leave_shapes_out(logs, cluster_at(arguments), options, report.fit);
   Calibration& calibration = report.fit.calibration;
   calibration.published = arguments.published;
   state_left_out_errors(report.shapes_left_out, calibration);
   if (!arguments.nccl)
     if (const auto warning = assumed_nccl(report.fit, logs, fallback))
       report.warnings.push_back(*warning);
-  const std::string file = calibrated_cluster_file(arguments.cluster, calibration);
-  parse_cluster(file, arguments.output);  // what is written can be read
-  write_file(arguments.output, file);
+  write_cluster(calibrated_cluster_file(arguments.cluster, calibration), arguments);
   print(arguments.json ? calibration_report_json(report)
                        : calibration_report_text(report, terminal_style()));
   return kOk;
