@@ -15,10 +15,12 @@
 #include <cmath>
 
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/sim/allreduce_table.hpp"
 #include "ddpsim/sim/calibration.hpp"
 #include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/pcie_rate.hpp"
 
 namespace ddpsim {
 namespace {
@@ -63,10 +65,6 @@ double least_us(Bytes size, const Cluster& cluster) {
   if (cluster.nodes > 1) return between;
   return send(cluster.gpus_per_node, cluster.intra.kind == IntraKind::nvswitch,
               cluster.intra.per_gpu.bytes_per_second());
-}
-
-double busbw(const MeasuredPoint& point, int ranks) {
-  return static_cast<double>(point.size.count()) / point.time_us / 1e3 * 2 * (ranks - 1) / ranks;
 }
 
 std::string_view name_of_network(const Network& network) {
@@ -118,8 +116,8 @@ std::vector<MachineWithout> explanations(const Cluster& cluster) {
   if (cluster.nodes == 1 && cluster.intra.kind != IntraKind::pcie) {
     Cluster host = cluster;
     host.intra.kind = IntraKind::pcie;
-    const double rate = cluster.gpu.compute_capability >= 80 ? 31.5 : 15.75;  // PCIe 4 and 3, x16
-    host.intra.per_gpu = Bandwidth::gigabytes_per_second(rate);
+    host.intra.per_gpu =
+        Bandwidth::gigabytes_per_second(pcie_nominal_of_generation(cluster.gpu.compute_capability));
     const bool amd = cluster.gpu.vendor == GpuVendor::amd;
     all.push_back(
         {host, fmt::format("that is what PCIe would do: {} is not in use; look at `{}` and "
@@ -194,7 +192,9 @@ void judge_bandwidth(const MeasuredLog& log, const Cluster& cluster, const Colle
   }
   if (ratio > too_slow(cluster)) {
     double best = 0;
-    for (const MeasuredPoint& point : points) best = std::max(best, busbw(point, cluster.ranks()));
+    for (const MeasuredPoint& point : points)
+      best = std::max(
+          best, busbw_gbps(point.size, Duration::microseconds(point.time_us), cluster.ranks()));
     health.faults.push_back(
         fmt::format("large sizes take {:.1f} times what the cluster should (busbw {:.2f} GB/s at "
                     "best); {}{}",

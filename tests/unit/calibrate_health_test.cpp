@@ -115,6 +115,10 @@ TEST_CASE("health: what another machine explains is named") {
     const Cluster nvlink = parse_cluster_line("node:1 gpu:8xA100 nvswitch:300GBps");
     const Cluster pcie = parse_cluster_line("node:1 gpu:8xA100 pcie:31.5GBps");
     CHECK(mentions(fault(nvlink, as_modelled(pcie, tuning, 1)), "NVLink is not in use"));
+    // An H100's slot is twice as fast.
+    const Cluster h100 = parse_cluster_line("node:1 gpu:8xH100 nvswitch:450GBps");
+    const Cluster gen5 = parse_cluster_line("node:1 gpu:8xH100 pcie:63GBps");
+    CHECK(mentions(fault(h100, as_modelled(gen5, tuning, 1)), "NVLink is not in use"));
   }
   SUBCASE("host memory in place of peer to peer") {
     const std::string line = "node:1 gpu:8xRTX4090 pcie:31.5GBps";

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ddpsim/topologies/pcie_rate.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "nccl_rates.hpp"
 #include "node_graph.hpp"

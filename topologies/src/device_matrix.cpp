@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/topologies/pcie_rate.hpp"
 #include "nccl_rates.hpp"
 #include "node_graph.hpp"
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "ddpsim/topologies/pcie_rate.hpp"
+
 namespace ddpsim {
 namespace {
 

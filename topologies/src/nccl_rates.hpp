@@ -21,9 +21,6 @@ double pcie_rate(double nominal);
 /// NCCL's figure for the slot of a GPU of this generation: what a NIC can reach it with.
 double pcie_rate_of_generation(int compute_capability);
 
-/// The line rate of such a slot: 16 lanes after 128/130 coding.
-double pcie_nominal_of_generation(int compute_capability);
-
 /// Per-channel speeds, from high to low.
 std::span<const double> speeds_inside_node(int compute_capability);
 std::span<const double> speeds_between_nodes(int compute_capability);

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ddpsim/topologies/pcie_rate.hpp"
 #include "link_layout.hpp"
 #include "nccl_rates.hpp"
 

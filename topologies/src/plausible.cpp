@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "ddpsim/topologies/kind_words.hpp"
-#include "nccl_rates.hpp"
+#include "ddpsim/topologies/pcie_rate.hpp"
 
 namespace ddpsim {
 namespace {
