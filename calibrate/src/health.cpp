@@ -157,8 +157,8 @@ std::string cause(const std::vector<MeasuredPoint>& points, const Cluster& clust
   if (nearest) return words;
   if (cluster.nodes == 1 && cluster.intra.kind == IntraKind::pcie) {
     return "PCIe between these GPUs is not what was stated: peer-to-peer may be off (copies "
-           "through "
-           "host memory, NCCL_P2P_LEVEL), slots may have fewer lanes, or another job was running";
+           "through host memory, NCCL_P2P_LEVEL), slots may have fewer lanes, or another job was "
+           "running";
   }
   return "a link is slower than stated, or another job was running";
 }
@@ -324,8 +324,7 @@ std::string slower_than_bounds(const MeasuredLog& log, const Cluster& cluster,
   if (beaten == 0) return "";
   return fmt::format(
       "the cost model takes longer than it at {} of {} sizes, up to {:.2f} times ({}): transfers "
-      "are "
-      "faster here than predicted",
+      "are faster here than predicted",
       beaten, log.points.size(), worst, size_text(at));
 }
 

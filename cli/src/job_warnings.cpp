@@ -104,8 +104,7 @@ std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tu
     if (job.workload().gpu == "CPU" && gloo != nullptr && !gloo->links.host_tensors)
       add(
           {"recorded on a CPU, but its gradients are taken to be on a GPU and copied to the host: "
-           "--gloo "
-           "tensors:host leaves them there"});
+           "--gloo tensors:host leaves them there"});
   } else {
     add(cluster_warnings(job.cluster(), tuning, bucket_sizes(job)));
     add(nccl_warnings(tuning));

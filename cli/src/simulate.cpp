@@ -95,8 +95,7 @@ void add_simulate(CLI::App& app, std::function<int()>& action) {
       ->check(CLI::Range(1, 10000));
   command->add_option("--measured", arguments->measured,
                       "a measured step to lay beside: a ddpsim.timeline/1 file, as ddpsim-real "
-                      "writes it, or a trace; "
-                      "also drawn into --timeline");
+                      "writes it, or a trace; also drawn into --timeline");
   add_output_options(*command, arguments->output, true);
   add_example(*command, "ddpsim simulate resnet50-v100-b32 dgx1v --timeline step.pftrace");
   command->callback([&action, arguments, command] {

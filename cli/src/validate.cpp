@@ -91,9 +91,8 @@ void add_validate(CLI::App& app, std::function<int()>& action) {
   command
       ->add_option("MEASURED", arguments->measured,
                    "nccl-tests log[@NxG], trace or folder of traces, what ddpsim-real wrote "
-                   "(measurement.json, a "
-                   "timeline), CSV of sizes or of caps (bucket_cap_mb,iteration_us), or a step "
-                   "time such as 104ms")
+                   "(measurement.json, a timeline), CSV of sizes or of caps "
+                   "(bucket_cap_mb,iteration_us), or a step time such as 104ms")
       ->required();
   CLI::Option* limit = command
                            ->add_option("--max-error", arguments->max_error,

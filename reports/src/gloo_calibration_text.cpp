@@ -29,8 +29,7 @@ std::string gloo_headline(const GlooCalibrationReport& report) {
   if (fit.ranks_left_out.empty())
     return text +
            " All are of one job shape: how well another number of ranks is predicted nothing "
-           "tells, and its "
-           "interval stays as wide as without logs.";
+           "tells, and its interval stays as wide as without logs.";
   std::vector<std::string> each;
   for (const GlooShapeLeftOut& one : fit.ranks_left_out)
     each.push_back(fmt::format("{}x{} {} %", one.shape.nodes, one.shape.gpus_per_node,

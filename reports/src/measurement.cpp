@@ -145,14 +145,11 @@ std::string measurement_log(const Measurement& measurement, const std::vector<st
   }
   text +=
       "#\n#                                                              out-of-place              "
-      "     "
-      "    in-place\n"
+      "         in-place\n"
       "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
-      "time  "
-      " algbw   busbw #wrong\n"
+      "time   algbw   busbw #wrong\n"
       "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            "
-      "(us)  "
-      "(GB/s)  (GB/s)\n";
+      "(us)  (GB/s)  (GB/s)\n";
   const double ranks = measurement.ranks;
   constexpr const char* kWrong = "N/A";  // sums are not checked
   constexpr double kBytesPerUs = 1000;   // of 1 GB/s

@@ -204,8 +204,7 @@ std::string bottleneck_text(const TopoReport& report, const TerminalStyle& style
   const Bottleneck& found = *report.bottleneck;
   std::string text = fmt::format(
       "A large ring all-reduce fills {} first: {} in one direction, passed by {:.3g} % of the "
-      "channels' "
-      "traffic, so at most {} of bus bandwidth, before what protocols take.",
+      "channels' traffic, so at most {} of bus bandwidth, before what protocols take.",
       printable(found.link), rate_text(found.bandwidth), found.crossings * 100,
       rate_text(found.bus_bandwidth));
   if (found.next_kind) {

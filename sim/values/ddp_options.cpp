@@ -100,8 +100,7 @@ std::optional<std::string> unsupported(const DdpOptions& options) {
       (options.bucket_cap_mb || !options.bucket_cap_mb_list.empty()))
     return fmt::format(
         "PyTorch {} ignores the first bucket's size once a cap is passed: the cap holds for the "
-        "first "
-        "bucket too",
+        "first bucket too",
         to_string(torch));
   return std::nullopt;
 }

@@ -51,9 +51,8 @@ std::string_view assumed_of_connections(const Cluster& cluster) {
 std::string_view assumed_of_leaves(const Cluster& cluster) {
   if (cluster.loads_under_one_leaf == nullptr) return "";
   return "which nodes share a leaf is not said: each is taken to have its own, so that all it "
-         "sends is oversubscribed "
-         "(leaf:NODES says how many share one; the interval reaches to all under one, where "
-         "nothing is)";
+         "sends is oversubscribed (leaf:NODES says how many share one; the interval reaches to all "
+         "under one, where nothing is)";
 }
 
 std::string assumed_of_peers(const Cluster& cluster) {
@@ -61,13 +60,13 @@ std::string assumed_of_peers(const Cluster& cluster) {
   if (cluster.calibration || intra.kind != IntraKind::pcie || !intra.peers_assumed) return "";
   return intra.peers == PeerAccess::host
              ? fmt::format(
-                   "{}: NVIDIA's driver keeps GeForce cards from reaching each other over "
-                   "PCIe, so all is taken to go through host memory (pcie:BW:p2p where a "
-                   "driver allows it, pcie:BW:no-p2p where it does not)",
+                   "{}: NVIDIA's driver keeps GeForce cards from reaching each other over PCIe, so "
+                   "all is taken to go through host memory (pcie:BW:p2p where a driver allows it, "
+                   "pcie:BW:no-p2p where it does not)",
                    cluster.gpu.name)
              : "peers are taken to reach each other over PCIe, across sockets (pcie:BW:p2p says "
-               "under one root, which is faster, pcie:BW:p2p-sockets that it is so, "
-               "pcie:BW:no-p2p that all goes through host memory, which is far slower)";
+               "under one root, which is faster, pcie:BW:p2p-sockets that it is so, pcie:BW:no-p2p "
+               "that all goes through host memory, which is far slower)";
 }
 
 std::string_view kind_word(PeerAccess peers) {

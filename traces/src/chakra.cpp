@@ -85,8 +85,7 @@ bool is_attributes(std::string_view bytes) {
 const char* const kInsteadOfChakra =
     "It holds no kernel launches, so when each gradient was ready cannot be told. Import the "
     "profiler's trace of the same steps (prof.export_chrome_trace; of a linked trace, the Kineto "
-    "file "
-    "given to chakra_trace_link)";
+    "file given to chakra_trace_link)";
 
 bool is_chakra_protobuf(std::string_view head) {
   WireReader stream(head);

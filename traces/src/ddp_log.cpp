@@ -159,8 +159,7 @@ void LogImport::choose_model() {
   result_.warnings.push_back(
       fitting.empty()
           ? "shapes are not in the log, and no model here fills its buckets; they stay unknown: "
-            "name "
-            "the model with --model"
+            "name the model with --model"
           : fmt::format(
                 "shapes are not in the log and stay unknown, since {} all fit: name the one "
                 "trained with --model",
@@ -182,8 +181,7 @@ void LogImport::fill_order() {
     if (last_is_whole && fields_.last_ready_order != rebuilt) {
       result_.warnings.push_back(
           "gradients came in another order in the last sampled iteration than when the buckets "
-          "were "
-          "rebuilt");
+          "were rebuilt");
     }
   } else if (last_is_whole) {
     order = fields_.last_ready_order;
@@ -209,8 +207,7 @@ void LogImport::fill_times() {
   if (!fields_.backward || !workload.backward) {
     result_.warnings.push_back(
         "no backward time is in the log: DDP samples iterations 1 to 10 and every 100th, and "
-        "writes "
-        "them at the next forward");
+        "writes them at the next forward");
     return;
   }
   workload.backward->duration = *fields_.backward;

@@ -28,8 +28,7 @@ void note_other_reduction(const RecordedStep& step, Imported& imported) {
     const std::size_t calls = step.reducer.size();
     imported.recognised.push_back(
         fmt::format("not DDP's reducer but {} made the {} all-reduce{} of gradients{}; PyTorch's "
-                    "bucketing is not how "
-                    "this ran, so `tune` recommends no cap for it",
+                    "bucketing is not how this ran, so `tune` recommends no cap for it",
                     caller_of(step.reduced_by), calls, calls == 1 ? "" : "s",
                     calls == step.gradients.size() ? ", one for each" : ""));
   }
@@ -56,11 +55,10 @@ void note_hook(const RecordedStep& step, Imported& imported) {
         "simulate it as it ran, pass --comm-hook {}",
         name_of(hook), name_of(*step.wire), word_of(hook)));
   } else if (step.gradients.front().tensor == nullptr) {
-    imported.warnings.push_back(
-        fmt::format("the all-reduces carry {}, and the type of the gradients is not recorded: if "
-                    "it is float32, "
-                    "{} was on, and buckets are twice as large; record with record_shapes=True",
-                    name_of(*step.reduced), name_of(hook)));
+    imported.warnings.push_back(fmt::format(
+        "the all-reduces carry {}, and the type of the gradients is not recorded: if "
+        "it is float32, {} was on, and buckets are twice as large; record with record_shapes=True",
+        name_of(*step.reduced), name_of(hook)));
   }
 }
 

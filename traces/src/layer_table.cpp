@@ -171,8 +171,7 @@ Imported parse_layer_table(std::string_view text, const std::string& file) {
       layers.size(), workload.parameters.size()));
   result.warnings.push_back(
       "a layer table holds no optimizer and no time between steps; the step is forward and "
-      "backward "
-      "alone");
+      "backward alone");
   return result;
 }
 

@@ -49,8 +49,7 @@ int limited(std::size_t count) {
 std::string may_be_more(int count, std::string_view what) {
   return fmt::format(
       "only one step {}, so there may be more than {} micro-batches in a step; --accumulate says "
-      "how "
-      "many",
+      "how many",
       what, count);
 }
 
@@ -79,8 +78,7 @@ MicroBatches micro_batches(const std::vector<PassEvidence>& passes) {
     result.count = limited(only_one ? at_least(passes, optimized) : between.front());
     result.recognised = fmt::format(
         "gradient accumulation: the optimizer runs in {} of {} steps; the others are "
-        "micro-batches, a "
-        "step has {}, and --accumulate is {} by default",
+        "micro-batches, a step has {}, and --accumulate is {} by default",
         std::ranges::count(optimized, true), passes.size(), result.count, result.count);
     if (only_one) result.warning = may_be_more(result.count, "runs the optimizer");
     return result;

@@ -347,8 +347,7 @@ void TraceImport::fill_after_backward(const RecordedStep& step) {
     finalize_ns = 0;
     result_.warnings.push_back(
         "no copies out of the buckets follow the last all-reduce; the optimizer is counted from "
-        "its "
-        "end");
+        "its end");
   }
   if (records_.ddp_hooks() || finalize_ns > 0) {
     recorded.finalize = Duration::picoseconds(finalize_ns * 1000);

@@ -119,8 +119,8 @@ void note_parts(const TraceRecords& records, ChosenStep& result) {
   if (records.optimizers_seen() || result.accumulate > 1) return;
   result.warnings.push_back(
       fmt::format("no Optimizer.step is recorded, so whether these {0} passes are steps or "
-                  "micro-batches of one is "
-                  "not known: they are taken for steps; for micro-batches pass --accumulate {0}",
+                  "micro-batches of one is not known: they are taken for steps; for micro-batches "
+                  "pass --accumulate {0}",
                   divided->parts));
 }
 
