@@ -1,0 +1,278 @@
+#include "recording_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/sim/versions.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kMostCollectives = 100'000;
+constexpr std::int64_t kMostCollectiveBytes = std::int64_t{1} << 50;
+constexpr std::size_t kMostSteps = 100'000;
+constexpr std::int64_t kMostMicroBatches = 100'000;  // as many as --accumulate takes
+
+class RecordingReader {
+ public:
+  RecordingReader(std::size_t parameters, WorkloadFields& fields)
+      : parameters_(parameters), fields_(fields) {}
+
+  void read(const Object& object, Recorded& recorded);
+
+ private:
+  Backward read_backward(const Cursor& cursor);
+  /// True when no entry lacks a field.
+  bool read_ready(const Cursor& list, Backward& backward);
+  /// A check that involves two fields, made once both are known to be good by themselves.
+  void check_ready(const Cursor& list, const Backward& backward) const;
+  void read_host(const Cursor& cursor, Recorded& recorded) const;
+  void read_busy(const Cursor& cursor, Recorded& recorded);
+  void read_steps(const Cursor& list, Recorded& recorded);
+  static void check_iteration(const Cursor& steps, const Recorded& recorded);
+  void read_recorded_with(const Cursor& cursor, RecordedWith& recorded);
+  std::vector<RecordedCollective> read_collectives(const Cursor& list);
+
+  const std::size_t parameters_;
+  WorkloadFields& fields_;
+};
+
+void RecordingReader::read(const Object& object, Recorded& recorded) {
+  recorded.forward = fields_.phase(object, "forward");
+  if (const auto backward = object.optional("backward")) {
+    recorded.backward = read_backward(*backward);
+  }
+  recorded.optimizer = fields_.phase(object, "optimizer");
+  recorded.iteration = fields_.phase(object, "iteration");
+  if (const auto host = object.optional("host")) read_host(*host, recorded);
+  if (const auto busy = object.optional("gpu_busy")) read_busy(*busy, recorded);
+  if (const auto with = object.optional("recorded_with")) {
+    read_recorded_with(*with, recorded.recorded_with);
+  }
+  if (const auto steps = object.optional("steps")) {
+    read_steps(*steps, recorded);
+    check_iteration(*steps, recorded);
+  }
+}
+
+void RecordingReader::check_iteration(const Cursor& steps, const Recorded& recorded) {
+  std::vector<Duration> periods;
+  for (const StepSample& step : recorded.steps)
+    if (step.iteration) periods.push_back(*step.iteration);
+  if (periods.empty() || !recorded.iteration) return;
+  const auto [least, most] = std::ranges::minmax(periods);
+  if (*recorded.iteration < least || *recorded.iteration > most)
+    steps.fail(fmt::format("take {} to {} us, and the iteration {} us", least.microseconds(),
+                           most.microseconds(), recorded.iteration->microseconds()),
+               "The iteration is one of these steps");
+}
+
+Backward RecordingReader::read_backward(const Cursor& cursor) {
+  const Object object = cursor.object({"duration_us", "ready"});
+  Backward backward;
+  const auto duration = fields_.need(object, "duration_us");
+  if (duration) backward.duration = fields_.time(*duration);
+  if (const auto ready = object.optional("ready")) {
+    const bool whole = read_ready(*ready, backward);
+    // Indices can only be checked against a list that was there, times against a duration.
+    if (duration && whole && parameters_ > 0) check_ready(*ready, backward);
+  }
+  return backward;
+}
+
+bool RecordingReader::read_ready(const Cursor& list, Backward& backward) {
+  bool whole = true;
+  for (const Cursor& entry : list.array()) {
+    const Object object = entry.object({"parameter", "at_us", "copied_at_us"});
+    ReadyEvent event;
+    event.copied_at = fields_.optional_time(object, "copied_at_us");
+    const auto parameter = fields_.need(object, "parameter");
+    const auto at = fields_.need(object, "at_us");
+    if (parameter) event.parameter = static_cast<std::size_t>(parameter->integer(0, kMostCount));
+    if (at) event.at = fields_.time(*at);
+    whole = whole && parameter && at;
+    backward.ready.push_back(event);
+  }
+  return whole;
+}
+
+void RecordingReader::check_ready(const Cursor& list, const Backward& backward) const {
+  constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> first_place(parameters_, kNowhere);
+  const std::vector<Cursor> entries = list.array();
+  const auto place = [&](std::size_t k) { return fmt::format("{}/{}", list.where(), k); };
+  for (std::size_t k = 0; k < entries.size(); ++k) {
+    const ReadyEvent& event = backward.ready[k];
+    const Object object = entries[k].free_object();
+    if (event.parameter >= first_place.size()) {
+      object.required("parameter")
+          .fail(fmt::format("there is no parameter {}", event.parameter),
+                fmt::format("Expected an index from 0 to {} into /parameters",
+                            first_place.size() - 1));
+    }
+    std::size_t& first = first_place[event.parameter];
+    if (first != kNowhere) {
+      object.required("parameter")
+          .fail(fmt::format("parameter {} is already ready at {}", event.parameter, place(first)),
+                "Each gradient becomes ready once");
+    }
+    first = k;
+    const Cursor at = object.required("at_us");
+    if (k > 0 && event.at < backward.ready[k - 1].at) {
+      at.fail(fmt::format("{} us is before the {} us of {}", event.at.microseconds(),
+                          backward.ready[k - 1].at.microseconds(), place(k - 1)),
+              "The list is in execution order, so its times never decrease");
+    }
+    if (event.at > backward.duration) {
+      at.fail(fmt::format("{} us is after the end of backward, {} us", event.at.microseconds(),
+                          backward.duration.microseconds()),
+              "Times count from the start of backward");
+    }
+    if (!event.copied_at) continue;
+    if (*event.copied_at < event.at || *event.copied_at > backward.duration) {
+      object.required("copied_at_us")
+          .fail(fmt::format("{} us is not between the gradient's own time and the end of backward",
+                            event.copied_at->microseconds()),
+                fmt::format("Expected {} to {} us", event.at.microseconds(),
+                            backward.duration.microseconds()));
+    }
+  }
+}
+
+void RecordingReader::read_host(const Cursor& cursor, Recorded& recorded) const {
+  const Object object = cursor.object({"ready_us"});
+  const auto ready = object.optional("ready_us");
+  if (!ready) return;
+  for (const Cursor& entry : ready->array())
+    recorded.host_ready.push_back(fields_.time(entry, true));
+  const std::size_t expected = recorded.backward ? recorded.backward->ready.size() : 0;
+  if (recorded.host_ready.size() != expected) {
+    ready->fail(fmt::format("{} times for {} entries of backward/ready", recorded.host_ready.size(),
+                            expected),
+                "Expected one host time per entry, in the same order");
+  }
+}
+
+void RecordingReader::read_busy(const Cursor& cursor, Recorded& recorded) {
+  const Object object = cursor.object({"forward_us", "backward_us", "optimizer_us"});
+  BusyWindows busy;
+  const auto read = [&](std::string_view key, std::optional<Duration> window, Duration& time) {
+    const auto field = fields_.need(object, key);
+    if (!field) return;
+    time = fields_.time(*field);
+    if (time > window.value_or(Duration()))
+      field->fail(fmt::format("busy for {} us of a window of {} us", time.microseconds(),
+                              window.value_or(Duration()).microseconds()),
+                  "Expected no more than the window of that name lasts");
+  };
+  read("forward_us", recorded.forward, busy.forward);
+  read("backward_us", recorded.backward ? recorded.backward->duration : Duration(), busy.backward);
+  read("optimizer_us", recorded.optimizer, busy.optimizer);
+  recorded.busy = busy;
+}
+
+void RecordingReader::read_steps(const Cursor& list, Recorded& recorded) {
+  const std::vector<Cursor> entries = list.array();
+  if (entries.size() > kMostSteps)
+    list.fail(fmt::format("{} steps", entries.size()),
+              fmt::format("At most {} are read", kMostSteps));
+  for (const Cursor& entry : entries) {
+    const Object object =
+        entry.object({"name", "forward_us", "backward_us", "iteration_us", "collectives"});
+    StepSample step;
+    if (const auto name = object.optional("name")) step.name = name->string();
+    step.forward = fields_.optional_time(object, "forward_us");
+    step.backward = fields_.optional_time(object, "backward_us");
+    step.iteration = fields_.optional_time(object, "iteration_us");
+    if (step.iteration == Duration())
+      object.required("iteration_us").fail("a step takes longer than no time");
+    if (const auto all = object.optional("collectives")) step.collectives = read_collectives(*all);
+    recorded.steps.push_back(std::move(step));
+  }
+}
+
+void RecordingReader::read_recorded_with(const Cursor& cursor, RecordedWith& recorded) {
+  const Object object =
+      cursor.object({"ddp_hooks", "world_size", "nccl", "nccl_kernels", "exposed_us", "finalize_us",
+                     "buffer_broadcast_us", "compiled_gradients", "wire_dtype", "reduced_by",
+                     "accumulate", "collectives"});
+  if (const auto hooks = object.optional("ddp_hooks")) recorded.ddp_hooks = hooks->boolean();
+  if (const auto world = object.optional("world_size")) {
+    recorded.world_size = static_cast<int>(world->integer(1, 1'000'000'000));
+  }
+  if (const auto nccl = object.optional("nccl")) {
+    recorded.nccl = parse_nccl_version(nccl->string());
+    if (!recorded.nccl)
+      nccl->fail(fmt::format("{} is not a version such as \"2.21.5\"", in_quotes(nccl->string())));
+  }
+  if (const auto kernels = object.optional("nccl_kernels")) {
+    recorded.nccl_kernels = kernels->integer(0, 1'000'000'000'000);
+  }
+  if (const auto compiled = object.optional("compiled_gradients")) {
+    recorded.compiled_gradients = compiled->integer(0, kMostCount);
+  }
+  if (const auto wire = object.optional("wire_dtype"))
+    recorded.wire = dtype_from_name(wire->choice({"float16", "bfloat16"}));
+  if (const auto by = object.optional("reduced_by"))
+    recorded.reduced_by =
+        reduced_by_from_word(by->choice({"reducer", "compiled", "hooks", "script"}))
+            .value_or(ReducedBy::reducer);
+  if (const auto accumulate = object.optional("accumulate"))
+    recorded.accumulate = static_cast<int>(accumulate->integer(1, kMostMicroBatches));
+  recorded.exposed = fields_.optional_time(object, "exposed_us");
+  recorded.finalize = fields_.optional_time(object, "finalize_us");
+  recorded.buffer_broadcast = fields_.optional_time(object, "buffer_broadcast_us");
+  if (const auto list = object.optional("collectives"))
+    recorded.collectives = read_collectives(*list);
+}
+
+std::vector<RecordedCollective> RecordingReader::read_collectives(const Cursor& list) {
+  std::vector<RecordedCollective> collectives;
+  Bytes total;
+  Duration together;
+  for (const Cursor& entry : list.array()) {
+    if (collectives.size() == kMostCollectives)
+      entry.fail(fmt::format("more than {} collectives in a step", kMostCollectives));
+    const Object object =
+        entry.object({"bytes", "launch_us", "start_us", "duration_us", "channels"});
+    RecordedCollective collective;
+    if (const auto bytes = fields_.need(object, "bytes")) {
+      collective.bytes = Bytes(bytes->integer(0, kMostCollectiveBytes));
+      total += collective.bytes;
+      if (total > Bytes(kMostCollectiveBytes))
+        bytes->fail("the collectives up to here carry more than 2^50 bytes");
+    }
+    // The host may enqueue, and the device begin, before the first backward kernel has started.
+    if (const auto launch = fields_.need(object, "launch_us"))
+      collective.launch = fields_.time(*launch, true);
+    if (const auto start = fields_.need(object, "start_us"))
+      collective.start = fields_.time(*start, true);
+    if (const auto length = fields_.need(object, "duration_us")) {
+      collective.duration = fields_.time(*length);
+      together += collective.duration;
+      if (together > kLongestTime)
+        length->fail("the collectives up to here take longer than 11 days",
+                     "Expected at most 1e12 microseconds together");
+    }
+    if (const auto channels = object.optional("channels"))
+      collective.channels = static_cast<int>(channels->integer(0, 1024));
+    collectives.push_back(collective);
+  }
+  return collectives;
+}
+
+}  // namespace
+
+void read_recorded(const Object& object, std::size_t parameters, WorkloadFields& fields,
+                   Recorded& recorded) {
+  RecordingReader(parameters, fields).read(object, recorded);
+}
+
+}  // namespace ddpsim
