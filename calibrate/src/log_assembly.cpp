@@ -1,14 +1,13 @@
-// What stands in a log -> logs that can be calculated with: runs of one shape pooled, ranks and nodes
-// found, everything checked once.
+// What stands in a log -> logs that can be calculated with: runs of one shape pooled, everything checked once.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/sim/size_text.hpp"
+#include "log_shape.hpp"
 #include "nccl_debug.hpp"
 #include "rank_count.hpp"
 #include "raw_log.hpp"
@@ -27,12 +26,8 @@ class Assembly {
     throw InputError({raw_.file, place, std::move(message), std::move(hint)});
   }
   bool is_all_reduce(const RawRun& run);
-  bool is_of_stated_shape(const RawRun& run) const;
-  static std::string contradiction(const RawRun& run, JobShape stated);
   std::vector<RawRow> rows_of_one_type(const RawRun& run);
   MeasuredLog measured(const RawRun& run);
-  void find_shape(MeasuredLog& log, const RawRun& run, const std::vector<RawRow>& rows) const;
-  void find_nodes(MeasuredLog& log, const RawRun& run) const;
   void take_debug_lines(MeasuredLog& log) const;
   MeasuredLog debug_lines_alone() const;
   void describe(MeasuredLog& log, std::size_t tables) const;
@@ -55,7 +50,9 @@ std::vector<MeasuredLog> Assembly::run() {
     if (!run.rows.empty() && is_all_reduce(run)) runs.push_back(&run);
   }
   // A stated shape picks its runs from several; where none is of it, the first says what it is of.
-  const auto stated_one = [&](const RawRun* run) { return is_of_stated_shape(*run); };
+  const auto stated_one = [&](const RawRun* run) {
+    return !stated_ || is_of_shape(*run, *stated_);
+  };
   if (std::any_of(runs.begin(), runs.end(), stated_one)) {
     for (const RawRun* run : runs) {
       if (!stated_one(run)) left_out_.push_back(run->rows.front().place + ": another job shape");
@@ -91,40 +88,6 @@ std::vector<MeasuredLog> Assembly::run() {
   }
   for (std::size_t i = 0; i < logs.size(); ++i) describe(logs[i], tables[i]);
   return logs;
-}
-
-bool Assembly::is_of_stated_shape(const RawRun& run) const {
-  if (!stated_) return true;
-  if (run.shape) return *run.shape == *stated_;
-  const RankRange range = rank_range(run.rows);
-  return range.contradiction.empty() && range.has(stated_->ranks()) &&
-         contradiction(run, *stated_).empty();
-}
-
-/// What the list of devices has that a stated shape cannot have; empty where they go together. Hosts
-/// may share a name (containers), every process may see its GPU as device 0, and a list may be cut
-/// short: fewer hosts, devices or ranks than stated contradict nothing. A list without a hole that
-/// ends at a number of ranks the table has as well is not cut short.
-std::string Assembly::contradiction(const RawRun& run, JobShape stated) {
-  std::map<std::string, std::set<int>> on_host;
-  std::set<int> ranks;
-  std::size_t most_devices = 0;
-  for (const RawDevice& device : run.devices) {
-    std::set<int>& devices = on_host[device.host];
-    if (device.index) devices.insert(*device.index);
-    most_devices = std::max(most_devices, devices.size());
-    ranks.insert(device.rank);
-  }
-  if (ranks.empty()) return "";
-  const auto hosts = static_cast<int>(on_host.size());
-  const int listed = *ranks.rbegin() + 1;
-  const bool whole = static_cast<int>(ranks.size()) == listed && rank_range(run.rows).has(listed);
-  if (hosts <= stated.nodes && static_cast<int>(most_devices) <= stated.gpus_per_node &&
-      listed <= stated.ranks() && (listed == stated.ranks() || !whole))
-    return "";
-  return fmt::format(
-      "the list of devices names {} ranks on {} {}{}", listed, hosts, hosts == 1 ? "host" : "hosts",
-      most_devices > 1 ? fmt::format(", up to {} devices on one", most_devices) : "");
 }
 
 /// Other collectives of the same program stand in the same file where somebody ran them all.
@@ -182,7 +145,7 @@ MeasuredLog Assembly::measured(const RawRun& run) {
   }
   const std::vector<RawRow> rows = rows_of_one_type(run);
   for (const RawRow& row : rows) check_algbw(row, raw_.file);
-  find_shape(log, run, rows);
+  find_shape(log, raw_, run, rows, stated_);
   double wrong = 0;
   std::size_t coarse = 0;
   for (const RawRow& row : rows) {
@@ -218,103 +181,6 @@ MeasuredLog Assembly::measured(const RawRun& run) {
     }
   }
   return log;
-}
-
-void Assembly::find_shape(MeasuredLog& log, const RawRun& run,
-                          const std::vector<RawRow>& rows) const {
-  const RankRange range = rank_range(rows);
-  if (!range.contradiction.empty()) {
-    fail(range.contradiction, "busbw / algbw is that of another number of ranks than in rows above",
-         "Rows of several runs were mixed: give one table, or keep their headers between them");
-  }
-  if (range.factor_high < 0.01) {
-    fail(rows.front().place, "busbw is 0: every process ran alone, with one rank",
-         "Build nccl-tests with MPI=1, or let one process drive all GPUs (-g)");
-  }
-  const auto by_table = range.only();
-  int listed = 0;
-  for (const RawDevice& device : run.devices) listed = std::max(listed, device.rank + 1);
-  const auto fits = [&](int ranks, const std::string& who) {
-    if (range.has(ranks)) return;
-    fail(rows.front().place,
-         fmt::format("{} {} ranks, but busbw / algbw is that of {}", who, ranks,
-                     by_table     ? std::to_string(*by_table)
-                     : range.high ? fmt::format("{} to {}", range.low, *range.high)
-                                  : fmt::format("{} or more", range.low)),
-         "busbw = algbw x 2(n - 1)/n in all_reduce_perf");
-  };
-  if (run.shape && stated_ && !(*run.shape == *stated_)) {
-    fail(run.place,
-         fmt::format("is of {}x{}, but {}x{} was stated", run.shape->nodes,
-                     run.shape->gpus_per_node, stated_->nodes, stated_->gpus_per_node),
-         "Leave @NxG out, or state a job shape it has");
-  }
-  if (const std::optional<JobShape> shape = run.shape ? run.shape : stated_) {
-    fits(shape->ranks(), fmt::format("{}x{} are", shape->nodes, shape->gpus_per_node));
-    const std::string list = stated_ ? contradiction(run, *shape) : "";
-    if (!list.empty()) {
-      fail(run.place,
-           fmt::format("{}, but {}x{} was stated: {} {} of {} {}", list, shape->nodes,
-                       shape->gpus_per_node, shape->nodes, shape->nodes == 1 ? "node" : "nodes",
-                       shape->gpus_per_node, shape->gpus_per_node == 1 ? "GPU" : "GPUs"),
-           "Leave @NxG out, or correct it: nodes, then GPUs per node");
-    }
-    log.ranks = shape->ranks();
-    log.nodes = shape->nodes;
-    log.gpus_per_node = shape->gpus_per_node;
-    return;
-  }
-  const int told = raw_.said.ranks.value_or(0);
-  if (listed > 0 && range.has(listed)) {
-    log.ranks = listed;
-  } else if (by_table) {
-    log.ranks = *by_table;
-    if (listed > *by_table) fits(listed, "the list of devices names");
-    if (listed > 0) {
-      log.warnings.push_back(
-          fmt::format("the list of devices ends at rank {}, but busbw / algbw is that of {} ranks: "
-                      "the list is cut short or of another run",
-                      listed - 1, *by_table));
-      return;
-    }
-  } else if (told > 0 && range.has(told)) {
-    log.ranks = told;
-  } else {
-    log.warnings.push_back(fmt::format(
-        "how many ranks took part cannot be read ({}): name nodes and GPUs per node, LOG@NxG",
-        range.high ? fmt::format("{} to {} would fit", range.low, *range.high)
-                   : fmt::format("{} or more would fit", range.low)));
-    return;
-  }
-  find_nodes(log, run);
-}
-
-void Assembly::find_nodes(MeasuredLog& log, const RawRun& run) const {
-  std::map<std::string, int> on_host;
-  for (const RawDevice& device : run.devices) ++on_host[device.host];
-  const auto set = [&](int nodes) {
-    log.nodes = nodes;
-    log.gpus_per_node = log.ranks / nodes;
-  };
-  const int hosts = static_cast<int>(on_host.size());
-  const auto fits = [&](const auto& host) { return host.second <= log.ranks / hosts; };
-  if (hosts > 0 && log.ranks % hosts == 0 && std::all_of(on_host.begin(), on_host.end(), fits)) {
-    set(hosts);
-    if (static_cast<int>(run.devices.size()) < log.ranks) {
-      log.warnings.push_back(
-          fmt::format("the list of devices names {} of {} ranks", run.devices.size(), log.ranks));
-    }
-    return;
-  }
-  if (hosts == 0 && raw_.said.nodes && log.ranks % *raw_.said.nodes == 0) {
-    set(*raw_.said.nodes);
-    return;
-  }
-  if (hosts == 0 && run.gpus_per_process == log.ranks) {  // one process cannot leave its node
-    set(1);
-    return;
-  }
-  log.warnings.push_back(nodes_unknown(log.ranks));
 }
 
 void Assembly::take_debug_lines(MeasuredLog& log) const {
@@ -392,12 +258,6 @@ void Assembly::describe(MeasuredLog& log, std::size_t tables) const {
 }
 
 }  // namespace
-
-std::string nodes_unknown(int ranks) {
-  return fmt::format(
-      "{} ranks, but on how many nodes cannot be read: name nodes and GPUs per node, LOG@NxG",
-      ranks);
-}
 
 std::vector<MeasuredLog> measured_logs(const RawLog& raw, std::optional<JobShape> stated) {
   return Assembly(raw, stated).run();
