@@ -1,4 +1,5 @@
-// How many ranks, nodes and GPUs a table is of: as stated, as the log says, or as its list of devices and its busbw tell.
+// How many ranks, nodes and GPUs a table is of: as stated, as the log says, or as its list of devices
+// and its busbw tell.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// What one rank recorded of a step, in a workload file: of the representative rank at its root, of others under "ranks".
+// What one rank recorded of a step, in a workload file: of the representative rank at its root, of others
+// under "ranks".
 #pragma once
 
 #include <cstddef>
