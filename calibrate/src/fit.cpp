@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include "ddpsim/sim/correction.hpp"
@@ -12,6 +14,7 @@
 #include "fit_parts.hpp"
 #include "fitted_constants.hpp"
 #include "kriging_fit.hpp"
+#include "published_logs.hpp"
 #include "selection_fit.hpp"
 
 namespace ddpsim {
@@ -107,13 +110,23 @@ std::vector<FittedConstant> constants_of_fit(const KrigingFit& solved, const Pat
 Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& cluster_at,
                     const FitOptions& options) {
   Fit fit;
-  const std::vector<Part> parts = parts_of(logs, cluster_at, options, fit);
+  std::vector<Part> parts = parts_of(logs, cluster_at, options, fit);
+  const std::size_t own = parts.size();
+  const std::vector<MeasuredLog> published = options.published
+                                                 ? published_logs(*options.published, cluster_at)
+                                                 : std::vector<MeasuredLog>();
   Calibration& calibration = fit.calibration;
   for (const Part& part : parts)
     calibration.shapes.push_back({part.shape.nodes, part.shape.gpus_per_node,
                                   part.points.front().size, part.points.back().size,
                                   part.log->source, part.faults.empty() ? "" : part.faults.front(),
                                   part.tuning.nccl, part.log->timed_by});
+  if (options.published) {
+    for (const MeasuredLog& log : published)
+      parts.push_back(published_part(log, cluster_at, options));
+    std::ranges::copy(options.published->shapes, std::back_inserter(calibration.shapes));
+  }
+  check_size(parts);
   const Explained explained = explain(parts, calibration.shapes);
   const std::vector<CollectiveChoice>& choices = explained.choices;
   const PathConstants prior = constants_of(parts.front().cluster);
@@ -129,7 +142,7 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
         {explained.operating_points[i], solved.weights[i], solved.within_shape[i]});
   const std::vector<double> calibrated = times_us(parts, choices, calibration);
   std::size_t row = 0;
-  for (const Part& part : parts) {
+  for (const Part& part : std::span(parts).first(own)) {
     for (const MeasuredPoint& point : part.points) {
       fit.residuals.push_back({fit.used.size(), part.shape, point.size, choices[row], point.time_us,
                                modelled[row], calibrated[row]});
@@ -138,6 +151,7 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
     fit.used.push_back(part.log->source);
   }
   // A training gives no size twice in one step: how they repeat is taken from their noise.
+  parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(own), parts.end());
   const bool recorded = only_recorded(parts);
   constexpr double kRepeats = kRecordedNoise * kCorrectionNoise;
   calibration.residual_deviation = residual_deviation_of(

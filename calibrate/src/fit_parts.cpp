@@ -263,12 +263,15 @@ std::vector<Part> parts_of(const std::vector<MeasuredLog>& logs, const ClusterAt
                "all_reduce_perf");
   }
 
+  return parts;
+}
+
+void check_size(const std::vector<Part>& parts) {
   std::size_t points = 0;
   for (const Part& part : parts) points += part.points.size();
   if (points > kMostPoints)
     fail(parts.front().log->source, fmt::format("{} sizes in all logs together", points),
          fmt::format("At most {}: a factor of two between sizes (-f 2) is enough", kMostPoints));
-  return parts;
 }
 
 SizeSpread repeatability_of(const std::vector<Part>& parts) {

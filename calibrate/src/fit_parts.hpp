@@ -23,12 +23,16 @@ struct Part {
   CollectiveTuning tuning;
   std::vector<MeasuredPoint> points;  ///< one per size
   std::vector<std::string> faults;    ///< why health distrusts it
+  bool published = false;             ///< of another machine of the kind
 };
 
 /// At least one. What is left out and what is worth knowing goes to `fit`. Throws InputError for a log
 /// that cannot be fitted, two of one shape that contradict each other, and where nothing is left.
 std::vector<Part> parts_of(const std::vector<MeasuredLog>& logs, const ClusterAt& cluster_at,
                            const FitOptions& options, Fit& fit);
+
+/// Throws InputError where the fit would take too long.
+void check_size(const std::vector<Part>& parts);
 
 /// Four in five repeats of a measurement lie within 1.28 of this: in place beside out of place of one
 /// log, and each of two logs of one shape beside their mean, which the fit gives back. The wider of

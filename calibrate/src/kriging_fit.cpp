@@ -32,16 +32,36 @@ struct Solver {
   Eigen::VectorXd measured = vector_of(problem.log_measured);
   Eigen::VectorXd noise = vector_of(problem.noise);
   Eigen::VectorXd prior_deviation = Eigen::VectorXd(columns);
+  /// How much more its correction varies beside published ones; 0 in their rows.
+  Eigen::VectorXd own_machine = Eigen::VectorXd(rows);
   Eigen::MatrixXd covariance = Eigen::MatrixXd(rows, rows);
 
   explicit Solver(const KrigingProblem& of) : problem(of) {
     for (Eigen::Index i = 0; i < columns; ++i)
       prior_deviation[i] = fitted_constants()[static_cast<std::size_t>(i)].prior.deviation;
+    const bool beside = std::ranges::find(problem.published, true) != problem.published.end();
+    for (Eigen::Index i = 0; i < rows; ++i)
+      own_machine[i] = published(i) ? 0 : beside ? 1 + kOtherMachine : 1;
     for (Eigen::Index i = 0; i < rows; ++i)
       for (Eigen::Index j = 0; j <= i; ++j)
         covariance(i, j) = covariance(j, i) =
-            correction_covariance(problem.operating_points[static_cast<std::size_t>(i)],
-                                  problem.operating_points[static_cast<std::size_t>(j)]);
+            correction_covariance(at(i), at(j)) *
+            (own_machine[i] > 0 && own_machine[j] > 0 ? own_machine[i] : 1);
+  }
+
+  const OperatingPoint& at(Eigen::Index row) const {
+    return problem.operating_points[static_cast<std::size_t>(row)];
+  }
+  bool published(Eigen::Index row) const {
+    return problem.published[static_cast<std::size_t>(row)];
+  }
+  /// This machine was measured at the published row's shape: what that shape keeps to itself is known better.
+  bool outdone(Eigen::Index row) const {
+    for (Eigen::Index i = 0; published(row) && i < rows; ++i)
+      if (!published(i) && at(i).nodes == at(row).nodes &&
+          at(i).gpus_per_node == at(row).gpus_per_node)
+        return true;
+    return false;
   }
 
   Eigen::VectorXd log_modelled(const Eigen::VectorXd& steps) const {
@@ -70,12 +90,16 @@ struct Solver {
   }
 
   /// Weights of what one shape keeps to itself.
-  Eigen::VectorXd within_shape(const Eigen::VectorXd& left) const {
+  Eigen::VectorXd within_shape(Eigen::VectorXd left) const {
     Eigen::MatrixXd all(rows, rows);
     for (Eigen::Index i = 0; i < rows; ++i)
-      for (Eigen::Index j = 0; j < rows; ++j)
-        all(i, j) = within_shape_covariance(problem.operating_points[static_cast<std::size_t>(i)],
-                                            problem.operating_points[static_cast<std::size_t>(j)]);
+      for (Eigen::Index j = 0; j < rows; ++j) all(i, j) = within_shape_covariance(at(i), at(j));
+    for (Eigen::Index i = 0; i < rows; ++i) {
+      if (!outdone(i)) continue;
+      left[i] = 0;
+      all.row(i).setZero();
+      all.col(i).setZero();
+    }
     all.diagonal() += kNoiseWithinShape * kNoiseWithinShape * noise.cwiseAbs2();
     return all.llt().solve(left);
   }
@@ -151,7 +175,7 @@ KrigingFit solve(const KrigingProblem& problem) {
   KrigingFit fit;
   fit.constants = constants_at(problem.prior, values_of(steps));
   const Eigen::VectorXd weights = solver.factor(precision).solve(solver.measured - at);
-  fit.weights = values_of(weights);
+  fit.weights = values_of(weights.cwiseProduct(solver.own_machine.cwiseMax(1)));
   fit.evidence = solver.evidence(steps, at, precision, normal);
   fit.within_shape =
       values_of(solver.within_shape(solver.measured - at - solver.covariance * weights));

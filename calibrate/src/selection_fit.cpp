@@ -80,7 +80,7 @@ class Explanation {
       : parts_(parts), shapes_(std::move(shapes)) {
     problem_.prior = constants_of(parts.front().cluster);
     for (const Part& part : parts)
-      for (const MeasuredPoint& point : part.points) add(point, part.log->timed_by);
+      for (const MeasuredPoint& point : part.points) add(point, part);
     try_out({});
   }
 
@@ -104,9 +104,10 @@ class Explanation {
   }
 
  private:
-  void add(const MeasuredPoint& point, TimedBy timed_by) {
+  void add(const MeasuredPoint& point, const Part& part) {
     problem_.log_measured.push_back(std::log(point.time_us));
-    problem_.noise.push_back(timed_by == TimedBy::all_reduce_perf ? 1 : kRecordedNoise);
+    problem_.noise.push_back(part.log->timed_by == TimedBy::all_reduce_perf ? 1 : kRecordedNoise);
+    problem_.published.push_back(part.published);
   }
 
   void try_out(const FittedSelection& selection) {

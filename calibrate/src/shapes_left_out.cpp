@@ -26,12 +26,12 @@ std::shared_ptr<const Calibration> fitted_without(JobShape shape,
     const bool used = std::count(fit.used.begin(), fit.used.end(), log.source) > 0;
     if (used && log.shape() != shape) others.push_back(log);
   }
-  if (others.empty()) return nullptr;
+  if (others.empty()) return options.published;
   try {
     return std::make_shared<const Calibration>(
         fit_calibration(others, cluster_at, options).calibration);
   } catch (const InputError&) {  // too few sizes, say
-    return nullptr;
+    return options.published;
   }
 }
 
@@ -67,7 +67,7 @@ std::vector<ShapeLeftOut> leave_shapes_out(const std::vector<MeasuredLog>& logs,
 void state_left_out_errors(const std::vector<ShapeLeftOut>& left_out, Calibration& calibration) {
   for (CalibratedShape& log : calibration.shapes)
     for (const ShapeLeftOut& one : left_out)
-      if (one.shape == JobShape{log.nodes, log.gpus_per_node})
+      if (!log.published && one.shape == JobShape{log.nodes, log.gpus_per_node})
         log.left_out_error = errors_of(one.residuals, kSmallestJudged).median;
 }
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/reports/calibration_report.hpp"
 #include "ddpsim/reports/gloo_calibration_report.hpp"
+#include "ddpsim/sim/correction.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 #include "ddpsim/traces/import.hpp"
@@ -57,18 +59,23 @@ void require_nodes_as_large(const MeasuredLog& log, const Cluster& cluster) {
                     .hint = "Name the cluster the log was taken on (--cluster)"});
 }
 
-/// Whether published logs calibrate it, be it at another number of nodes than asked for.
-bool comes_published(const Cluster& cluster) {
-  return (cluster.calibration && cluster.calibration->published) ||
-         std::ranges::any_of(bundled_clusters(), [&](const BundledCluster& bundled) {
-           return bundled.name == cluster.name && !bundled.calibrated_nodes.empty();
-         });
+/// Whose logs are fitted beside those given.
+std::string published_beside(const Calibration& published, const std::string& cluster) {
+  std::vector<std::string> sources;
+  for (const CalibratedShape& log : published.shapes)
+    if (std::ranges::find(sources, log.source) == sources.end()) sources.push_back(log.source);
+  return fmt::format(
+      "{} comes with published logs ({}): job shapes not measured here keep what they say, as of "
+      "another "
+      "machine of its kind; --cluster {}:spec leaves them out",
+      cluster, fmt::join(sources, ", "), cluster);
 }
 
 /// A calibration is fitted from all its logs at once, never added to.
 std::string replaced_logs(const std::vector<CalibratedShape>& before, const std::string& cluster) {
   std::string logs;
-  for (const CalibratedShape& log : before) logs += (logs.empty() ? "" : ", ") + log.source;
+  for (const CalibratedShape& log : before)
+    if (!log.published) logs += (logs.empty() ? "" : ", ") + log.source;
   return fmt::format(
       "{} is calibrated already: the logs given now replace those it rests on ({}); give them "
       "again to keep them",
@@ -238,21 +245,21 @@ int run(const CalibrateArguments& arguments) {
                            .fit = {},
                            .shapes_left_out = {}};
   const NcclVersion fallback = version_of(arguments);
-  if (cluster.calibration && !cluster.calibration->published)
+  if (cluster.calibration && !is_published(*cluster.calibration))
     report.warnings.push_back(replaced_logs(cluster.calibration->shapes, report.cluster));
-  else if (comes_published(cluster))
-    report.warnings.push_back(
-        fmt::format("{} comes calibrated with published logs, also of other numbers of nodes: "
-                    "those given now replace all of them",
-                    report.cluster));
+  const FitOptions options{
+      .nccl = fallback,
+      .keep_unhealthy = arguments.keep_unhealthy,
+      .published = arguments.published ? nullptr : published_calibration(arguments.cluster)};
   if (const std::string assumed = assumed_of_amd(cluster); !assumed.empty())
     report.warnings.push_back(assumed);
-  const FitOptions options{.nccl = fallback, .keep_unhealthy = arguments.keep_unhealthy};
   report.fit = fit_calibration(logs, cluster_at(arguments), options);
   report.shapes_left_out = leave_shapes_out(logs, cluster_at(arguments), options, report.fit);
   Calibration& calibration = report.fit.calibration;
-  calibration.published = arguments.published;
+  if (options.published)
+    report.fit.notes.push_back(published_beside(*options.published, report.cluster));
   state_left_out_errors(report.shapes_left_out, calibration);
+  for (CalibratedShape& log : calibration.shapes) log.published |= arguments.published;
   if (!arguments.nccl)
     if (const auto warning = assumed_nccl(report.fit, logs, fallback))
       report.warnings.push_back(*warning);

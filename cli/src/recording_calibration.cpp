@@ -5,13 +5,14 @@
 #include "ddpsim/calibrate/fit.hpp"
 #include "ddpsim/calibrate/recorded_log.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/sim/correction.hpp"
 #include "ddpsim/sim/recorded_today.hpp"
 
 namespace ddpsim {
 
 Cluster calibrated_by_recording(Cluster cluster, const Workload& workload,
                                 const CollectiveTuning& tuning) {
-  const bool own = cluster.calibration && !cluster.calibration->published;
+  const bool own = cluster.calibration && !is_published(*cluster.calibration);
   if (own || cluster.nodes != 1 || !is_recorded_on(workload, cluster) ||
       workload.recorded_with.nccl_kernels == 0)
     return cluster;

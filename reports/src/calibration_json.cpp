@@ -79,6 +79,7 @@ std::string calibration_report_json(const CalibrationReport& report) {
     json.key("nodes").integer(log.nodes);
     json.key("gpus_per_node").integer(log.gpus_per_node);
     if (log.nccl) json.key("nccl").string(to_string(*log.nccl));
+    if (log.published) json.key("published").boolean(true);
     json.end_object();
   }
   json.end_array();

@@ -15,6 +15,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "ddpsim/sim/correction.hpp"
@@ -181,7 +182,7 @@ double at_size(const SizeSpread& spread, Bytes size) {
 double deviation_as_measured(const Calibration& calibration, int nodes, int gpus_per_node,
                              Bytes size) {
   const double repeats = at_size(calibration.repeatability, size);
-  if (!calibration.published) return repeats;
+  if (!is_published(calibration)) return repeats;
   const auto logs = std::ranges::count_if(calibration.shapes, [&](const CalibratedShape& shape) {
     return shape.nodes == nodes && shape.gpus_per_node == gpus_per_node;
   });
@@ -191,10 +192,8 @@ double deviation_as_measured(const Calibration& calibration, int nodes, int gpus
       machines * std::sqrt(1 + 1.0 / static_cast<double>(std::max<std::ptrdiff_t>(1, logs))));
 }
 
-}  // namespace
-
-Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
-  if (nodes * gpus_per_node <= 1) return {};
+/// By logs that are all of this machine, or all published.
+Band band_by(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
   const double open = left_open(calibration, nodes, gpus_per_node, size);
   double deviation = kCorrectionNoise * kCorrectionNoise +
                      std::pow(deviation_as_measured(calibration, nodes, gpus_per_node, size), 2);
@@ -208,6 +207,50 @@ Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_nod
   const double wide = kFourInFive * std::sqrt(deviation);
   const double beyond = nodes > most ? kSlowerBeyond : 1;
   return {std::exp(-wide), std::exp(wide * beyond)};
+}
+
+double width(const Band& band) {
+  return band.slower / band.faster;
+}
+
+}  // namespace
+
+Calibration logs_alone(const Calibration& calibration, bool published) {
+  Calibration out{.residual_deviation = calibration.residual_deviation,
+                  .repeatability = published ? SizeSpread() : calibration.repeatability};
+  std::ranges::copy_if(calibration.shapes, std::back_inserter(out.shapes),
+                       [&](const CalibratedShape& log) { return log.published == published; });
+  return out;
+}
+
+bool is_published(const Calibration& calibration) {
+  return !calibration.shapes.empty() &&
+         std::ranges::all_of(calibration.shapes, &CalibratedShape::published);
+}
+
+const CalibratedShape* published_log(const Calibration& calibration, int nodes, int gpus_per_node,
+                                     Bytes size) {
+  const Calibration published = logs_alone(calibration, true);
+  const CalibratedShape* nearest = nearest_log(published, nodes, gpus_per_node, size);
+  if (nearest == nullptr) return nullptr;
+  const Calibration own = logs_alone(calibration, false);
+  if (!own.shapes.empty() && width(band_by(own, nodes, gpus_per_node, size)) <=
+                                 width(band_by(published, nodes, gpus_per_node, size)))
+    return nullptr;
+  return &*std::ranges::find_if(calibration.shapes, [&](const CalibratedShape& log) {
+    return log.published && log.nodes == nearest->nodes &&
+           log.gpus_per_node == nearest->gpus_per_node && log.source == nearest->source;
+  });
+}
+
+Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
+  if (nodes * gpus_per_node <= 1) return {};
+  if (is_published(calibration)) return band_by(calibration, nodes, gpus_per_node, size);
+  const Band own = band_by(logs_alone(calibration, false), nodes, gpus_per_node, size);
+  const Calibration published = logs_alone(calibration, true);
+  if (published.shapes.empty()) return own;
+  const Band other = band_by(published, nodes, gpus_per_node, size);
+  return width(own) <= width(other) ? own : other;
 }
 
 bool of_several_releases(const Calibration& calibration) {
@@ -291,7 +334,7 @@ std::optional<NcclVersion> nearest_nccl(const Calibration& calibration, int node
 }
 
 std::string beyond_calibration(const Calibration& calibration, int nodes, int gpus_per_node) {
-  if (nodes * gpus_per_node <= 1) return "";
+  if (nodes * gpus_per_node <= 1 || calibration.shapes.empty()) return "";
   const auto [fewest, most] = std::minmax_element(
       calibration.shapes.begin(), calibration.shapes.end(),
       [](const CalibratedShape& a, const CalibratedShape& b) { return a.nodes < b.nodes; });

@@ -105,11 +105,14 @@ Grade grade_of(const Cluster& cluster, bool step_reproduced) {
     });
   };
   if (!by(TimedBy::all_reduce_perf)) return by(TimedBy::joined_ranks) ? Grade::b : Grade::c;
-  const bool within =
-      beyond_calibration(*cluster.calibration, cluster.nodes, cluster.gpus_per_node).empty();
-  const bool own = !cluster.calibration->published;
-  if (!within && (!own || is_far_beyond(*cluster.calibration, cluster.nodes))) return Grade::c;
-  return step_reproduced && within && own ? Grade::a : Grade::b;
+  const auto covered = [&](const Calibration& logs) {
+    return !logs.shapes.empty() &&
+           beyond_calibration(logs, cluster.nodes, cluster.gpus_per_node).empty();
+  };
+  const Calibration own = logs_alone(*cluster.calibration, false);
+  if (covered(own)) return step_reproduced ? Grade::a : Grade::b;
+  if (covered(logs_alone(*cluster.calibration, true))) return Grade::b;
+  return is_far_beyond(own, cluster.nodes) ? Grade::c : Grade::b;
 }
 
 std::string calibration_of(const Cluster& cluster) {
@@ -121,17 +124,25 @@ std::string calibration_of(const Cluster& cluster) {
       std::ranges::count(calibration.shapes, TimedBy::joined_ranks, &CalibratedShape::timed_by);
   const auto alone =
       std::ranges::count(calibration.shapes, TimedBy::one_rank, &CalibratedShape::timed_by);
-  const auto logs = static_cast<std::ptrdiff_t>(calibration.shapes.size()) - joined - alone;
+  const auto published = std::ranges::count(calibration.shapes, true, &CalibratedShape::published);
+  const auto logs =
+      static_cast<std::ptrdiff_t>(calibration.shapes.size()) - joined - alone - published;
   std::vector<std::string> with;
-  if (logs > 0)
-    with.push_back(
-        calibration.published
-            ? fmt::format("{} published log{} of such machines", logs, logs == 1 ? "" : "s")
-            : fmt::format("{} log{} of it", logs, logs == 1 ? "" : "s"));
+  if (logs > 0) with.push_back(fmt::format("{} log{} of it", logs, logs == 1 ? "" : "s"));
   if (joined > 0) with.emplace_back("the recorded all-reduces of joined ranks");
   if (alone > 0) with.emplace_back("the shortest recorded all-reduces of one rank");
-  return fmt::format("the cluster is calibrated with {}{}", fmt::join(with, " and "),
-                     beyond.empty() ? "" : ", but " + beyond);
+  if (published > 0)
+    with.push_back(
+        fmt::format("{} published log{} of such machines", published, published == 1 ? "" : "s"));
+  std::string text = fmt::format("the cluster is calibrated with {}{}", fmt::join(with, " and "),
+                                 beyond.empty() ? "" : ", but " + beyond);
+  const CalibratedShape* log =
+      published_log(calibration, cluster.nodes, cluster.gpus_per_node, kLargeFrom);
+  if (log != nullptr && !is_published(calibration))
+    text += fmt::format("; of this job shape a published one speaks ({}, {} node{} of {} GPU{})",
+                        log->source, log->nodes, log->nodes == 1 ? "" : "s", log->gpus_per_node,
+                        log->gpus_per_node == 1 ? "" : "s");
+  return text;
 }
 
 Confidence assess(const Job& job, Duration predicted, const std::optional<Replay>& replay,

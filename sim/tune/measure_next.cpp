@@ -36,19 +36,20 @@ std::string size_argument(std::uint64_t power_of_two) {
 /// Calibrating takes all logs at once: those a calibration rests on are given again, but for those of others.
 std::string logs_again(const Cluster& cluster) {
   std::string logs;
-  if (cluster.calibration && !cluster.calibration->published)
+  if (cluster.calibration)
     for (const CalibratedShape& log : cluster.calibration->shapes)
-      if (log.timed_by == TimedBy::all_reduce_perf)
+      if (!log.published && log.timed_by == TimedBy::all_reduce_perf)
         logs += fmt::format(" {}@{}x{}", log.source, log.nodes, log.gpus_per_node);
   return logs;
 }
 
 /// Nothing is learned from measuring again what the calibration rests on.
 bool measured(const std::vector<Bytes>& sizes, const Cluster& cluster) {
-  return cluster.calibration && !cluster.calibration->published &&
-         std::all_of(sizes.begin(), sizes.end(), [&](Bytes size) {
-           return is_measured_at(*cluster.calibration, cluster.nodes, cluster.gpus_per_node, size);
-         });
+  if (!cluster.calibration) return false;
+  const Calibration own = logs_alone(*cluster.calibration, false);
+  return std::all_of(sizes.begin(), sizes.end(), [&](Bytes size) {
+    return is_measured_at(own, cluster.nodes, cluster.gpus_per_node, size);
+  });
 }
 
 /// all_reduce_perf knows NCCL only. A small message tells the ring's steps, a large one the rate of a process.

@@ -245,14 +245,16 @@ Band duration_band(const Cluster& cluster, Bytes size) {
 
 std::string band_evidence(const Cluster& cluster) {
   if (cluster.calibration) {
-    const std::size_t logs = cluster.calibration->shapes.size();
-    return fmt::format(
-        "low and high hold four in five measured times, by {}{} log{} of {}{}", logs,
-        cluster.calibration->published ? " published" : "", logs == 1 ? "" : "s",
-        cluster.calibration->published ? "such machines and what they differ by" : "this cluster",
-        is_calibrated_at(*cluster.calibration, cluster.nodes, cluster.gpus_per_node)
-            ? ""
-            : " at other scales");
+    // Of both kinds of logs the surer decides.
+    const Calibration& all = *cluster.calibration;
+    const bool published = published_log(all, cluster.nodes, cluster.gpus_per_node, kLargeFrom);
+    const std::size_t logs = logs_alone(all, published).shapes.size();
+    return fmt::format("low and high hold four in five measured times, by {}{} log{} of {}{}", logs,
+                       published ? " published" : "", logs == 1 ? "" : "s",
+                       published ? "such machines and what they differ by" : "this cluster",
+                       is_calibrated_at(*cluster.calibration, cluster.nodes, cluster.gpus_per_node)
+                           ? ""
+                           : " at other scales");
   }
   return fmt::format(
       "low and high are what the middle 80 % of {} left, each cluster predicted without "

@@ -6,10 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data_files.hpp"
+#include "ddpsim/calibrate/fit.hpp"
 #include "ddpsim/calibrate/measured_log.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/sim/nccl.hpp"
@@ -63,11 +67,11 @@ struct Met {
   double error = 0;  ///< median of |predicted / measured - 1|
   int held = 0;      ///< measured times within the interval
   int sizes = 0;
+  std::vector<double> errors{};
   double share() const { return static_cast<double>(held) / sizes; }
 };
 
-Met predicted(const std::string& name, const Cited& cited, const MeasuredLog& log) {
-  const Cluster cluster = load_cluster_at(name, cited.shape.nodes, cited.shape.gpus_per_node);
+Met predicted(const Cluster& cluster, const Cited& cited, const MeasuredLog& log) {
   CollectiveTuning tuning{.nccl = *parse_nccl_version(cited.nccl)};
   if (cited.rings) tuning.algorithms = Algorithm::ring;
   Met met;
@@ -82,8 +86,53 @@ Met predicted(const std::string& name, const Cited& cited, const MeasuredLog& lo
     ++met.sizes;
   }
   met.error = median(errors);
+  met.errors = std::move(errors);
   return met;
 }
+
+Met predicted(const std::string& name, const Cited& cited, const MeasuredLog& log) {
+  return predicted(load_cluster_at(name, cited.shape.nodes, cited.shape.gpus_per_node), cited, log);
+}
+
+/// One log as a user's own, one left out, the others of its cluster as published.
+struct Beside {
+  std::vector<double> specified, published, own, both, own_given_back;
+
+  void add(const Cited& mine, const Cited& out, const std::vector<Cited>& logs) {
+    const std::string spec = mine.cluster + ":spec";
+    const auto cluster_at = [&](JobShape shape) {
+      return load_cluster_at(spec, shape.nodes, shape.gpus_per_node);
+    };
+    const auto read = [](const Cited& cited) {
+      MeasuredLog log =
+          read_nccl_tests_log(files::shared_file("data/" + cited.log + ".txt"), cited.shape);
+      log.nccl = *parse_nccl_version(cited.nccl);
+      return log;
+    };
+    std::vector<MeasuredLog> others;
+    for (const Cited& cited : logs)
+      if (cited.log != mine.log && cited.log != out.log) others.push_back(read(cited));
+    const auto with = [&](const Calibration& calibration, const Cited& cited) {
+      Cluster cluster = cluster_at(cited.shape);
+      cluster.calibration = std::make_shared<const Calibration>(calibration);
+      return predicted(cluster, cited, read(cited)).errors;
+    };
+    const auto keep = [](std::vector<double>& all, const std::vector<double>& more) {
+      all.insert(all.end(), more.begin(), more.end());
+    };
+    const Calibration known = fit_calibration(others, cluster_at, {}).calibration;
+    const Calibration alone = fit_calibration({read(mine)}, cluster_at, {}).calibration;
+    const Calibration beside =
+        fit_calibration({read(mine)}, cluster_at,
+                        {.published = std::make_shared<const Calibration>(known)})
+            .calibration;
+    keep(specified, predicted(cluster_at(out.shape), out, read(out)).errors);
+    keep(published, with(known, out));
+    keep(own, with(alone, out));
+    keep(both, with(beside, out));
+    keep(own_given_back, with(beside, mine));
+  }
+};
 
 }  // namespace
 
@@ -115,6 +164,41 @@ TEST_CASE(
       << table
       << fmt::format("specifications held {:.0f} % of {}", 100 * without.share(), without.sizes));
   CHECK(without.share() >= 0.75);
+}
+
+TEST_CASE("bundled clusters: own logs beside published ones, a third job shape left out") {
+  if (!std::filesystem::exists(files::shared_file("data/nccl-tests-more"))) {
+    MESSAGE("skipped: the measured logs are not here");
+    return;
+  }
+  std::string table = "median, p90, worst of |error| in % from 1 KiB, the job shape left out\n";
+  for (const char* name : {"abci-v100", "alps-gh200", "polaris-a100"}) {
+    std::vector<Cited> logs;
+    std::ranges::copy_if(kCited, std::back_inserter(logs),
+                         [&](const Cited& cited) { return cited.cluster == name; });
+    Beside found;
+    for (const Cited& mine : logs)
+      for (const Cited& out : logs)
+        if (mine.log != out.log) found.add(mine, out, logs);
+    table += fmt::format("{:<13}", name);
+    for (const auto& [what, errors] :
+         {std::pair("specification", &found.specified), std::pair("published", &found.published),
+          std::pair("own", &found.own), std::pair("both", &found.both)})
+      table += fmt::format(" {} {:4.1f} {:4.0f} {:4.0f}  ", what, 100 * median(*errors),
+                           100 * quantile(*errors, 0.9), 100 * quantile(*errors, 1));
+    table += "\n";
+    CHECK(median(found.both) < median(found.own));
+    CHECK(median(found.both) < median(found.published));
+    CHECK(quantile(found.own_given_back, 0.9) < 0.01);
+  }
+  MESSAGE(table);
+}
+
+TEST_CASE("bundled clusters: what is published of one, whatever numbers of nodes it speaks of") {
+  CHECK(published_calibration("p4d@1") != nullptr);
+  CHECK(published_calibration("p4d:spec") == nullptr);
+  CHECK(published_calibration("dgx2") == nullptr);
+  CHECK(published_calibration("node:2 gpu:8xA100 nvswitch:300GBps nic:4x200Gbps:ib") == nullptr);
 }
 
 TEST_CASE("bundled clusters: published logs of several nodes say nothing of one") {

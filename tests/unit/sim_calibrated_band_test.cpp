@@ -23,6 +23,11 @@ CalibratedShape log_of(int nodes, int gpus, Bytes smallest = 8_B, Bytes largest 
           .nccl = {}};
 }
 
+CalibratedShape published(CalibratedShape log) {
+  log.published = true;
+  return log;
+}
+
 /// `deviation` of the logarithm of a time: four in five lie within 1.28 of it, and `beyond` the most
 /// nodes measured half as much further towards slower.
 void check_band(const Calibration& calibration, int nodes, int gpus, Bytes size, double deviation,
@@ -237,21 +242,37 @@ TEST_CASE("calibrated band: job shapes outside what was measured are named, node
 
 TEST_CASE("calibrated band: published logs leave open what machines of a kind differ by") {
   Calibration calibration;
-  calibration.published = true;
-  calibration.shapes = {log_of(1, 8)};
+  calibration.shapes = {published(log_of(1, 8))};
   const double two = std::sqrt(2.0);  // the machine measured and the one asked about
   check_band(calibration, 1, 8, 8_B, root(kNoise, 0.26 * two));
   check_band(calibration, 1, 8, 256_KiB, root(kNoise, 0.17 * two));
   check_band(calibration, 1, 8, 1024_MiB, root(kNoise, 0.13 * two));
-  calibration.shapes.push_back(log_of(1, 8));
+  calibration.shapes.push_back(published(log_of(1, 8)));
   check_band(calibration, 1, 8, 8_B, root(kNoise, 0.26 * std::sqrt(1.5)));
   calibration.repeatability = {
       .small = 0.5, .middle = 0.5, .large = 0.5};  // wider apart than machines usually are
   check_band(calibration, 1, 8, 8_B, root(kNoise, 0.5));
-  calibration = {.published = true};
-  calibration.shapes = {log_of(2, 8)};
+  calibration = {.shapes = {published(log_of(2, 8))}};
   check_band(calibration, 2, 8, 256_KiB, root(kNoise, 0.21 * two));
   check_band(calibration, 2, 8, 1024_MiB, root(kNoise, 0.27 * two));
+}
+
+TEST_CASE("calibrated band: own logs where they were taken, published ones elsewhere") {
+  Calibration calibration;
+  calibration.shapes = {log_of(1, 8), published(log_of(1, 8)), published(log_of(2, 8))};
+  calibration.residual_deviation = {.small = 0.5, .middle = 0.5, .large = 0.5};
+  calibration.repeatability = {.small = 0.04, .middle = 0.04, .large = 0.04};
+  check_band(calibration, 1, 8, 1_MiB, root(kNoise, 0.04));
+  const Calibration others = logs_alone(calibration, true);
+  CHECK(others.shapes.size() == 2);
+  const Band there = calibrated_band(calibration, 2, 8, 1024_MiB);
+  CHECK(there.slower == calibrated_band(others, 2, 8, 1024_MiB).slower);
+  CHECK(published_log(calibration, 1, 8, 1_MiB) == nullptr);
+  CHECK(published_log(calibration, 2, 8, 1_MiB) == &calibration.shapes[2]);
+  CHECK(published_log(logs_alone(calibration, false), 2, 8, 1_MiB) == nullptr);
+  CHECK_FALSE(is_published(calibration));
+  CHECK(is_published(others));
+  CHECK_FALSE(is_published({}));
 }
 
 TEST_CASE("calibration: more than eight times the nodes measured are far beyond") {

@@ -10,6 +10,7 @@
 
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/correction.hpp"
 #include "ddpsim/sim/cost_constants.hpp"
 #include "description.hpp"
 
@@ -113,7 +114,7 @@ void write_version(JsonWriter& json, const std::optional<NcclVersion>& nccl) {
 CalibratedShape read_calibrated_log(const Cursor& cursor) {
   const Object fields =
       cursor.object({"source", "nodes", "gpus_per_node", "nccl", "timed_by", "smallest_bytes",
-                     "largest_bytes", "fault", "left_out_error_percent"});
+                     "largest_bytes", "fault", "left_out_error_percent", "published"});
   CalibratedShape out;
   out.nccl = read_version(fields);
   out.source = fields.required("source").string();
@@ -124,6 +125,7 @@ CalibratedShape read_calibrated_log(const Cursor& cursor) {
   if (const auto fault = fields.optional("fault")) out.fault = fault->string();
   if (const auto error = fields.optional("left_out_error_percent"))
     out.left_out_error = error->number(0, kMostErrorPercent) / 100;
+  if (const auto published = fields.optional("published")) out.published = published->boolean();
   out.nodes = static_cast<int>(fields.required("nodes").integer(1, kMostNodes));
   out.gpus_per_node =
       static_cast<int>(fields.required("gpus_per_node").integer(1, kMostGpusPerNode));
@@ -216,6 +218,7 @@ void write_calibrated_log(JsonWriter& json, const CalibratedShape& log) {
   json.key("largest_bytes").integer(log.largest.count());
   if (!log.fault.empty()) json.key("fault").string(log.fault);
   if (log.left_out_error) json.key("left_out_error_percent").ratio(100 * *log.left_out_error);
+  if (log.published) json.key("published").boolean(true);
   json.end_object();
 }
 
@@ -253,13 +256,14 @@ Calibration read_calibration(const Cursor& cursor) {
   const Object fields = cursor.object({"published", "constants", "selection", "residual_deviation",
                                        "repeatability", "logs", "correction"});
   Calibration out;
-  if (const auto published = fields.optional("published")) out.published = published->boolean();
+  const auto published = fields.optional("published");
   if (const auto correction = fields.optional("correction"))
     for (const Cursor& shape : correction->array()) read_correction(shape, out.correction);
   if (const auto logs = fields.optional("logs")) {
     for (const Cursor& log : logs->array()) {
       if (out.shapes.size() == kMostLogs) log.fail(fmt::format("more than {} logs", kMostLogs));
       out.shapes.push_back(read_calibrated_log(log));
+      if (published && published->boolean()) out.shapes.back().published = true;
     }
     if (out.shapes.empty()) logs->fail("is empty; a calibration rests on one log at least");
   }
@@ -275,7 +279,8 @@ Calibration read_calibration(const Cursor& cursor) {
 
 void write_calibration(JsonWriter& json, const Calibration& calibration) {
   json.begin_object();
-  if (calibration.published) json.key("published").boolean(true);
+  const bool published = is_published(calibration);
+  if (published) json.key("published").boolean(true);
   write_constants(json, calibration.constants);
   json.key("selection").begin_object(Layout::line);
   json.key("tree_factor").number(calibration.selection.tree_factor);
@@ -284,7 +289,10 @@ void write_calibration(JsonWriter& json, const Calibration& calibration) {
   write_spread(json, "residual_deviation", calibration.residual_deviation);
   write_spread(json, "repeatability", calibration.repeatability);
   json.key("logs").begin_array();
-  for (const CalibratedShape& log : calibration.shapes) write_calibrated_log(json, log);
+  for (CalibratedShape log : calibration.shapes) {
+    log.published = log.published && !published;  // said of all above
+    write_calibrated_log(json, log);
+  }
   json.end_array();
   json.key("correction").begin_array();
   std::span<const CorrectionPoint> rest = calibration.correction;

@@ -15,6 +15,7 @@
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/formats/words.hpp"
+#include "ddpsim/sim/correction.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "description.hpp"
 
@@ -169,6 +170,18 @@ Cluster load_cluster_at(const std::string& text, int nodes, int gpus_per_node) {
 
 Cluster load_cluster(const ClusterRequest& request) {
   return load_topology(request).cluster;
+}
+
+std::shared_ptr<const Calibration> published_calibration(const std::string& text) {
+  ClusterDescription description =
+      describe_request({.text = text, .nodes = {}, .gpus_per_node = {}});
+  if (!description.calibration) return nullptr;
+  if (is_published(*description.calibration))
+    return std::make_shared<const Calibration>(*description.calibration);
+  // A file made of a bundled cluster: what others measured of it no fit beside own logs keeps apart.
+  const EmbeddedFile* bundled = find_bundled(description.name);
+  if (bundled == nullptr) return nullptr;
+  return published_calibration(std::string(bundled->name));
 }
 
 std::vector<BundledCluster> bundled_clusters() {

@@ -157,7 +157,7 @@ std::shared_ptr<const LinkLoads> loads_of(Topology topology, std::span<const Nod
 /// Published logs of several nodes say nothing of one, nor the reverse: the specification is the
 /// better guess there. Whoever calibrates a cluster of their own is told so instead.
 bool speaks_of(const Calibration& calibration, int nodes) {
-  return !calibration.published ||
+  return !is_published(calibration) ||
          std::ranges::any_of(calibration.shapes, [&](const CalibratedShape& shape) {
            return (shape.nodes > 1) == (nodes > 1);
          });

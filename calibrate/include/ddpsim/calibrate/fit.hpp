@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,7 @@ struct Fit {
   Calibration calibration;
   std::vector<FittedConstant> constants;  ///< those the logs say something about
   std::vector<FitResidual> residuals;     ///< by log, then size
-  std::vector<std::string> used;          ///< sources
+  std::vector<std::string> used;          ///< sources, of those given
   std::vector<LogLeftOut> left_out;
   std::vector<std::string>
       model_misses;  ///< where measurement and cost model differ by a quarter and more
@@ -53,6 +54,8 @@ struct Fit {
 struct FitOptions {
   NcclVersion nccl;             ///< where a log prints none
   bool keep_unhealthy = false;  ///< fit logs that `health` distrusts as well
+  /// What others measured on a machine of the same kind: fitted beside the logs given.
+  std::shared_ptr<const Calibration> published = nullptr;
 };
 
 /// Throws InputError: nothing left to fit, too few points, one size only, logs that contradict each

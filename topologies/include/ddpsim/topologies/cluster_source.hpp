@@ -1,6 +1,7 @@
 // A CLUSTER argument -> sealed cluster: a bundled name, a cluster file, or the one-line form.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,10 @@ bool is_cluster(const std::string& text);
 
 /// The same at another size, whatever number of nodes the text itself names.
 Cluster load_cluster_at(const std::string& text, int nodes, int gpus_per_node);
+
+/// What others measured of a machine of its kind: as its file says, or that of the bundled cluster it was made
+/// of; null where nothing is published.
+std::shared_ptr<const Calibration> published_calibration(const std::string& text);
 
 /// The cluster file of a CLUSTER argument with this calibration in it: what the argument says is
 /// kept, a calibration it had is replaced. Throws InputError.

@@ -31,6 +31,9 @@ inline constexpr double kFourInFive = 1.28;
 
 /// Prior covariance of the logarithms of measured over modelled time at two places.
 double correction_covariance(const OperatingPoint& a, const OperatingPoint& b);
+/// How far the correction of another machine of the same kind may lie from this one's: its variance over
+/// correction_covariance. Twice the mean of kMachines' squares (correction.cpp), 0.097, over 0.0325.
+inline constexpr double kOtherMachine = 3;
 /// The same of what a shape keeps to itself, once all shapes together have been fitted.
 double within_shape_covariance(const OperatingPoint& a, const OperatingPoint& b);
 
@@ -41,6 +44,16 @@ bool of_several_releases(const Calibration& calibration);
 /// Logarithm of measured over modelled time that the calibration expects.
 double correction_at(const Calibration& calibration, const OperatingPoint& place);
 
+/// The same with the logs of this machine alone, or with the published ones; nothing to correct by.
+Calibration logs_alone(const Calibration& calibration, bool published);
+
+/// No log is of this machine.
+bool is_published(const Calibration& calibration);
+
+/// The published log that a prediction rests on; null where logs of this machine make it surer.
+const CalibratedShape* published_log(const Calibration& calibration, int nodes, int gpus_per_node,
+                                     Bytes size);
+
 /// Factors on a prediction between which four in five measured times lie.
 struct Band {
   double faster = 1;
@@ -49,7 +62,8 @@ struct Band {
 
 /// Around a calibrated prediction: the noise of a log at a measured size of a measured shape, more
 /// between shapes, more beyond them and outside the sizes measured there, and beyond the most nodes
-/// more towards slower: only there a fabric may fill up.
+/// more towards slower: only there a fabric may fill up. By the logs of this machine, or by published
+/// ones and what machines differ by: the surer of the two.
 Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size);
 
 /// Whether there are more than eight times the nodes of the largest job measured: what a fabric

@@ -46,6 +46,7 @@ struct CalibratedShape {
   /// Median of |predicted / measured - 1| from 1 KiB on where logs of this job shape are left out:
   /// by the others, by the specification where there are none.
   std::optional<double> left_out_error{};
+  bool published = false;  ///< taken by others, on a machine of the same kind
 };
 
 /// Classes of message sizes: where latency ends to decide, and where the wire begins to. Between the
@@ -81,7 +82,6 @@ struct Calibration {
   SizeSpread
       repeatability;  ///< of measurements of one shape: in and out of place, and from log to log
   std::vector<CalibratedShape> shapes;  ///< at least one
-  bool published = false;               ///< logs that others took on machines of the same kind
 };
 
 }  // namespace ddpsim

@@ -1,0 +1,19 @@
+// The logs that a published calibration rests on, given back by it: others' logs are seldom at hand, what was
+// fitted to them is.
+#pragma once
+
+#include <vector>
+
+#include "ddpsim/calibrate/fit.hpp"
+#include "ddpsim/calibrate/measured_log.hpp"
+#include "fit_parts.hpp"
+
+namespace ddpsim {
+
+/// One per job shape and release of NCCL, in the order of the calibration: the times it gives at the sizes
+/// measured, within its noise of 3 %, and what NCCL chose where its own table would choose otherwise.
+std::vector<MeasuredLog> published_logs(const Calibration& published, const ClusterAt& cluster_at);
+
+Part published_part(const MeasuredLog& log, const ClusterAt& cluster_at, const FitOptions& options);
+
+}  // namespace ddpsim

@@ -1,0 +1,121 @@
+// Own logs beside what others published of a machine of the same kind: measured shapes follow the own, all others
+// keep what is published.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <memory>
+
+#include "cost_model_logs.hpp"
+#include "ddpsim/calibrate/fit.hpp"
+#include "ddpsim/calibrate/shapes_left_out.hpp"
+#include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/correction.hpp"
+#include "published_logs.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::cost_model_logs;
+
+namespace {
+
+/// Of a machine whose times no constants explain: they wave with the size.
+MeasuredLog waving(JobShape shape, double factor) {
+  MeasuredLog log = measured(shape, factor);
+  for (MeasuredPoint& point : log.points)
+    point.time_us *= 1 + 0.2 * std::sin(std::log(static_cast<double>(point.size.count())));
+  return log;
+}
+
+std::shared_ptr<const Calibration> published_of(const std::vector<MeasuredLog>& logs) {
+  Calibration calibration = fit(logs).calibration;
+  for (CalibratedShape& log : calibration.shapes) log.published = true;
+  return std::make_shared<const Calibration>(std::move(calibration));
+}
+
+Fit fit_beside(const std::vector<MeasuredLog>& logs, std::shared_ptr<const Calibration> published) {
+  return fit_calibration(logs, at, {.nccl = kNccl, .published = std::move(published)});
+}
+
+double worst(const Calibration& calibration, const MeasuredLog& log) {
+  double error = 0;
+  for (const MeasuredPoint& point : log.points)
+    error = std::max(
+        error, std::abs(predicted_us(calibration, *log.shape(), point.size) / point.time_us - 1));
+  return error;
+}
+
+}  // namespace
+
+TEST_CASE("calibrate: a published calibration gives its logs back, each size once") {
+  const std::vector<MeasuredLog> given{waving({1, 4}, 1), waving({2, 4}, 1.2),
+                                       waving({2, 4}, 1.21)};
+  const std::vector<MeasuredLog> back = published_logs(*published_of(given), at);
+  REQUIRE(back.size() == 2);
+  for (const std::size_t i : {0, 1}) {
+    CHECK(back[i].shape() == given[i].shape());
+    CHECK(back[i].nccl == given[i].nccl);
+    REQUIRE(back[i].points.size() == given[i].points.size());
+    for (std::size_t k = 0; k < given[i].points.size(); ++k) {
+      CHECK(back[i].points[k].size == given[i].points[k].size);
+      CHECK(back[i].points[k].time_us == doctest::Approx(given[i].points[k].time_us).epsilon(0.02));
+    }
+  }
+  CHECK(back[0].decisions.empty());
+}
+
+TEST_CASE("calibrate: what NCCL was told to choose comes back with published logs") {
+  MeasuredLog rings = measured({2, 4});
+  rings.settings = {{"NCCL_ALGO", "Ring"}};
+  const std::vector<MeasuredLog> back = published_logs(*published_of({rings}), at);
+  REQUIRE(back.size() == 1);
+  CHECK_FALSE(back[0].decisions.empty());  // at least where the table takes trees
+  for (const NcclDecision& decision : back[0].decisions)
+    CHECK(decision.algorithm == Algorithm::ring);
+}
+
+TEST_CASE("calibrate: shapes measured follow their log, all others what is published") {
+  const MeasuredLog own = waving({1, 4}, 1.2);
+  const MeasuredLog others = waving({2, 4}, 0.8);
+  const MeasuredLog contrary = waving({1, 4}, 0.9);
+  const Fit found = fit_beside({own}, published_of({contrary, others}));
+  CHECK(worst(found.calibration, own) < 0.02);
+  CHECK(worst(found.calibration, others) < 0.12);
+  CHECK(worst(fit({own}).calibration, others) > 0.2);  // as it was without
+  CHECK(found.used.size() == 1);
+  CHECK(found.residuals.size() == own.points.size());
+  REQUIRE(found.calibration.shapes.size() == 3);
+  CHECK_FALSE(found.calibration.shapes[0].published);
+  CHECK(found.calibration.shapes[1].published);
+  CHECK(found.calibration.shapes[2].published);
+}
+
+TEST_CASE("calibrate: the only shape left out is predicted by what is published of it") {
+  const MeasuredLog own = measured({2, 4}, 1.1);
+  const auto published = published_of({measured({2, 4})});
+  const FitOptions options{.nccl = kNccl, .published = published};
+  Fit found = fit_calibration({own}, at, options);
+  const auto left_out = leave_shapes_out({own}, at, options, found);
+  REQUIRE(left_out.size() == 1);
+  CHECK_FALSE(left_out[0].by_specification);
+  CHECK(errors_of(left_out[0].residuals, Bytes(1)).median ==
+        doctest::Approx(1 - 1 / 1.1).epsilon(0.1));
+  state_left_out_errors(left_out, found.calibration);
+  CHECK(found.calibration.shapes[0].left_out_error.has_value());
+  CHECK_FALSE(
+      found.calibration.shapes[1].left_out_error.has_value());  // others' log states its own
+}
+
+TEST_CASE("confidence: own logs beside published ones, and which of them speaks") {
+  const Fit found = fit_beside({measured({1, 4})}, published_of({measured({2, 4})}));
+  const auto calibrated = [&](JobShape shape) {
+    Cluster cluster = at(shape);
+    cluster.calibration = std::make_shared<const Calibration>(found.calibration);
+    return cluster;
+  };
+  CHECK(grade_of(calibrated({1, 4}), true) == Grade::a);
+  CHECK(grade_of(calibrated({2, 4}), true) == Grade::b);
+  CHECK(calibration_of(calibrated({1, 4})) ==
+        "the cluster is calibrated with 1 log of it and 1 published log of such machines");
+  CHECK(calibration_of(calibrated({2, 4})) ==
+        "the cluster is calibrated with 1 log of it and 1 published log of such machines; of this "
+        "job shape a published one speaks (n2.txt, 2 nodes of 4 GPUs)");
+}
