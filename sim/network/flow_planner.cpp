@@ -168,6 +168,8 @@ SharedNetworkRun::SharedNetworkRun(FlowPlanner& planner,
         for (std::size_t i = 0; i < collectives.size(); ++i) {
           const ScheduledCollective& collective = collectives[i];
           modelled_.push_back(collective.transfer);
+          least_.push_back(choices[i] ? planner.least(collective.kind, *choices[i], collective.size)
+                                      : Duration());
           fixed_.push_back((collective.transfer - collective.volume).scaled(1 / factors_.fixed));
           if (!choices[i] || !planner.has_channels(collective.kind, *choices[i])) {
             pipelines_.emplace_back();
@@ -189,7 +191,7 @@ Duration SharedNetworkRun::transfer(std::size_t collective, TimePoint last_arriv
   network_.start(0, *pipeline, start);
   now_ = network_.run(0);
   const Duration time = now_ - start;
-  return factors_.apply(time, time - std::min(fixed_[collective], time));
+  return factors_.apply(time, time - std::min(fixed_[collective], time), least_[collective]);
 }
 
 }  // namespace ddpsim

@@ -35,6 +35,11 @@ class FlowPlanner {
   /// Valid as long as the planner. Precondition: has_channels().
   ChunkPipeline pipeline(CollectiveKind kind, const CollectiveChoice& choice, Bytes size);
 
+  /// As least_time().
+  Duration least(CollectiveKind kind, const CollectiveChoice& choice, Bytes size) const {
+    return least_time(kind, choice, size, *cluster_);
+  }
+
   bool has_background() const { return !background_.empty(); }
   const std::vector<NetworkJob>& background() const { return background_; }
   const NetworkLinks& links() const { return links_; }
@@ -77,6 +82,7 @@ class SharedNetworkRun {
   std::vector<std::optional<std::size_t>> pipelines_;  ///< by collective, of job 0
   std::vector<Duration> modelled_;                     ///< where the fabric has no channels
   std::vector<Duration> fixed_;  ///< of the cost model's time, before it is scaled
+  std::vector<Duration> least_;
   CostFactors factors_;
   FlowNetwork network_;
   TimePoint now_ = TimePoint() - Duration::max();

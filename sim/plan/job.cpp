@@ -48,10 +48,11 @@ struct Planner {
     if (job.cluster().ranks() > 1) terms = pipeline_terms(kind, choice, size, job.cluster());
     const Duration transfer = over_links.value_or(Duration::microseconds(terms.total_us()));
     const Duration bytes = std::min(Duration::microseconds(terms.transfer_us), transfer);
-    return {.transfer = factors.apply(transfer, bytes),
+    const Duration least = least_time(kind, choice, size, job.cluster());
+    return {.transfer = factors.apply(transfer, bytes, least),
             .choice = choice,
             .channels = choice.channels,
-            .volume = bytes.scaled(factors.bandwidth)};
+            .volume = factors.bytes(bytes, least)};
   }
 };
 

@@ -1,5 +1,4 @@
 #include "ddpsim/sim/allreduce_table.hpp"
-#include "ddpsim/sim/link_loads.hpp"
 
 #include <fmt/format.h>
 
@@ -34,22 +33,6 @@ Spread spread_of(CollectiveKind kind, const AllReduceRow& row, const Cluster& cl
     sources.push_back(sensitivity(ErrorSource::leaf_placement, time - row.time, Duration()));
   }
   return combine(sources);
-}
-
-/// What no ring or tree goes below: nothing but data on the wires it passes. Of what switches reduce none is known.
-Duration least_time(CollectiveKind kind, const AllReduceRow& row, const Cluster& cluster) {
-  const Algorithm algorithm = row.choice.algorithm;
-  const bool wires = algorithm == Algorithm::ring || algorithm == Algorithm::tree;
-  if (kind != CollectiveKind::all_reduce || !wires || cluster.ranks() <= 1 ||
-      cluster.loads == nullptr)
-    return Duration();
-  const ChannelShape shape = algorithm == Algorithm::tree ? ChannelShape::tree : ChannelShape::ring;
-  Cluster widest = cluster;
-  if (cluster.loads_under_one_leaf) widest.loads = cluster.loads_under_one_leaf;
-  const Bandwidth busbw = most_busbw(shape, widest, row.choice.channels);
-  const double share = static_cast<double>(ring_steps(kind, cluster.ranks())) / cluster.ranks();
-  return Duration::microseconds(share * static_cast<double>(row.size.count()) /
-                                busbw.bytes_per_second() * 1e6);
 }
 
 /// What calibrations and their grades say is of all-reduces.
@@ -91,7 +74,7 @@ AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& 
     row.time = cost(collective, row.choice, size, cluster);
     const Spread spread = spread_of(collective, row, cluster);
     row.low = std::max({Duration(), row.time + spread.low,
-                        std::min(row.time, least_time(collective, row, cluster))});
+                        std::min(row.time, least_time(collective, row.choice, size, cluster))});
     row.high = row.time + spread.high;
     if (row.time > Duration()) {
       table.confidence.low_percent = 100 * ((row.low - row.time) / row.time);

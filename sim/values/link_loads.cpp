@@ -96,10 +96,15 @@ const LinkLoad& LinkLoads::of(ChannelShape shape, int channels) const {
 }
 
 Bandwidth most_busbw(ChannelShape shape, const Cluster& cluster, std::optional<int> channels) {
-  const LinkLoad& load = cluster.loads->of(shape, channels.value_or(cluster.loads->laid_out));
+  const LinkLoads& loads = *cluster.loads;
+  return most_busbw(shape, loads, cluster.ranks(), channels.value_or(loads.laid_out));
+}
+
+Bandwidth most_busbw(ChannelShape shape, const LinkLoads& loads, int all_ranks, int channels) {
+  const LinkLoad& load = loads.of(shape, channels);
   const double busy = std::max(*std::max_element(load.local.begin(), load.local.end()),
                                *std::max_element(load.network.begin(), load.network.end()));
-  const double ranks = cluster.ranks();
+  const double ranks = all_ranks;
   // A ring's hop sends what bus bandwidth counts; a tree's S.
   const double counted = shape == ChannelShape::ring ? 1 : 2 * (ranks - 1) / ranks;
   return Bandwidth::bytes_per_second(busy > 0 ? counted / busy : 0);

@@ -1,12 +1,17 @@
 // Between what an all-reduce may take, by kind of machine and size: the table of evidence, read off.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/nccl.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
 #include "scenario_bounds.hpp"
 #include "small_jobs.hpp"
 
@@ -407,4 +412,29 @@ TEST_CASE("uncertainty: a log of another job shape makes nothing less sure than 
   check_band(cluster, 1_MiB, 0.85, 1.52);
   cluster.nodes = 2;  // as measured: what the log itself leaves
   CHECK(duration_band(cluster, 1_MiB).slower == doctest::Approx(std::exp(1.28 * 0.05)));
+}
+
+TEST_CASE("collective scenarios: no all-reduce of a step is faster than its wires") {
+  int held = 0;
+  for (const char* text :
+       {"dgxh100@4", "p4d:spec@64", "p4d@64",
+        "node:8 gpu:8xA100 nvswitch:300GBps nic:4x200Gbps:ib oversubscription:4"}) {
+    CAPTURE(text);
+    const Cluster cluster = load_cluster({.text = text, .nodes = {}, .gpus_per_node = {}});
+    const Job job(two_mib(), cluster, {}, AnalyticModel{{.nccl = NcclVersion{2, 21, 5}}});
+    for (const small::Bound& world : small::bounds(job)) {
+      const CostFactors& factors = *cost_factors_of(world.job.model());
+      for (std::int64_t size = 1 << 16; size <= 1 << 29; size *= 4) {
+        CAPTURE(size);
+        const CollectivePlan known = plan(job, CollectiveKind::all_reduce, Bytes(size), 0);
+        const CollectivePlan told = plan(world.job, CollectiveKind::all_reduce, Bytes(size), 0);
+        const Duration least =
+            least_time(CollectiveKind::all_reduce, *known.choice, Bytes(size), world.job.cluster());
+        CHECK(told.transfer >= std::min(known.transfer, least));
+        CHECK(told.volume <= told.transfer);
+        if (factors.apply(known.transfer, known.volume) < least) ++held;
+      }
+    }
+  }
+  CHECK(held > 0);  // the band alone would pass the wires somewhere
 }

@@ -54,6 +54,11 @@ bool can_select_algorithm(const Cluster& cluster, const CollectiveTuning& tuning
 Duration cost(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
               const Cluster& cluster);
 
+/// What no all-reduce by ring or tree goes below, wherever its nodes lie: nothing but data on the wires it passes.
+/// Nothing is known of what switches reduce, nor of other collectives.
+Duration least_time(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
+                    const Cluster& cluster);
+
 /// Where an all-reduce stands in the calibration of its cluster.
 OperatingPoint operating_point_of(const CollectiveChoice& choice, Bytes size,
                                   const Cluster& cluster);

@@ -1,6 +1,8 @@
 // Named uncertainty of collective times: what does not depend on a rate and what does err apart.
 #pragma once
 
+#include <algorithm>
+
 #include "ddpsim/sim/units.hpp"
 
 namespace ddpsim {
@@ -10,9 +12,12 @@ struct CostFactors {
   double fixed = 1;      ///< launch, latencies, the pipeline's fill
   double bandwidth = 1;  ///< the bytes; on their time, not on their rate
 
-  /// Of `time`, `volume` is the part that moves bytes.
-  Duration apply(Duration time, Duration volume) const {
-    return (time - volume).scaled(fixed) + volume.scaled(bandwidth);
+  /// Of `time`, `volume` is the part that moves bytes. No factor makes it shorter than the wires' `least`.
+  Duration apply(Duration time, Duration volume, Duration least = {}) const {
+    return std::max((time - volume).scaled(fixed) + bytes(volume, least), std::min(time, least));
+  }
+  Duration bytes(Duration volume, Duration least = {}) const {
+    return std::max(volume.scaled(bandwidth), std::min(volume, least));
   }
 };
 

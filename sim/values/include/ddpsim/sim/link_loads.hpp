@@ -39,6 +39,7 @@ struct Cluster;
 /// A tree over two nodes may reach twice a ring's. Nor does any other collective on rings, by its
 /// own bus bandwidth; a send-recv that of one channel.
 Bandwidth most_busbw(ChannelShape shape, const Cluster& cluster, std::optional<int> channels = {});
+Bandwidth most_busbw(ChannelShape shape, const LinkLoads& loads, int ranks, int channels);
 
 /// What the narrowest switch above a leaf carries of one ring over all nodes; infinite where nothing leaves a leaf.
 Bandwidth trunk_rate(const Cluster& cluster);
