@@ -1,7 +1,9 @@
 // Which algorithm and protocol NCCL takes: the smallest of its own estimates, on how many channels. Source: NCCL's
 // graph/tuning.cc and enqueue.cc, 2.7 to 2.30. Before 2.5 thresholds stood in the table's place: nccl_thresholds.hpp.
 #include <algorithm>
+#include <limits>
 
+#include "ddpsim/sim/near_choices.hpp"
 #include "nccl_thresholds.hpp"
 #include "nccl_tuning.hpp"
 
@@ -115,6 +117,31 @@ int operation_channels(Algorithm algorithm, Protocol protocol, Bytes size, const
   return static_cast<int>(channels);
 }
 
+namespace {
+
+/// `take(algorithm, protocol, us, weight)` for all that NCCL compares: its estimate, and what it weighs, of trees times
+/// what a calibration found.
+template <typename Take>
+void for_each_estimate(CollectiveKind kind, Bytes size, const Cluster& cluster,
+                       const CollectiveTuning& tuning, Take take) {
+  const TuningEntries entries = tuning_entries(kind, cluster, tuning);
+  const float tree_factor = cluster.calibration && cluster.nodes > 1
+                                ? static_cast<float>(cluster.calibration->selection.tree_factor)
+                                : 1.0f;
+  for (int a = 0; a < kAlgorithms; ++a) {
+    for (int p = 0; p < kProtocols; ++p) {
+      const auto algorithm = static_cast<Algorithm>(a);
+      const auto protocol = static_cast<Protocol>(p);
+      const float us = estimate_us(kind, algorithm, protocol, entries[at(algorithm)][at(protocol)],
+                                   size, cluster, tuning);
+      if (us < 0) continue;
+      take(algorithm, protocol, us, us * (algorithm == Algorithm::tree ? tree_factor : 1.0f));
+    }
+  }
+}
+
+}  // namespace
+
 CollectiveChoice select_algorithm(CollectiveKind kind, Bytes size, const Cluster& cluster,
                                   const CollectiveTuning& tuning) {
   CollectiveChoice best;
@@ -123,29 +150,44 @@ CollectiveChoice select_algorithm(CollectiveKind kind, Bytes size, const Cluster
   if (cluster.ranks() <= 1) return best;
   if (kind == CollectiveKind::send_recv) return select_send_recv(size, cluster, tuning);
   if (selects_by_thresholds(tuning.nccl)) return select_by_thresholds(kind, size, cluster, tuning);
-  const TuningEntries entries = tuning_entries(kind, cluster, tuning);
-  const float tree_factor = cluster.calibration && cluster.nodes > 1
-                                ? static_cast<float>(cluster.calibration->selection.tree_factor)
-                                : 1.0f;
   float best_us = -1;
   float best_weight = -1;
-  for (int a = 0; a < kAlgorithms; ++a) {
-    for (int p = 0; p < kProtocols; ++p) {
-      const auto algorithm = static_cast<Algorithm>(a);
-      const auto protocol = static_cast<Protocol>(p);
-      const float us = estimate_us(kind, algorithm, protocol, entries[at(algorithm)][at(protocol)],
-                                   size, cluster, tuning);
-      const float weight = us * (algorithm == Algorithm::tree ? tree_factor : 1.0f);
-      if (us < 0 || (best_weight >= 0 && weight >= best_weight)) continue;
-      best_weight = weight;
-      best_us = us;
-      best.algorithm = algorithm;
-      best.protocol = protocol;
-    }
-  }
+  for_each_estimate(kind, size, cluster, tuning,
+                    [&](Algorithm algorithm, Protocol protocol, float us, float weight) {
+                      if (best_weight >= 0 && weight >= best_weight) return;
+                      best_weight = weight;
+                      best_us = us;
+                      best.algorithm = algorithm;
+                      best.protocol = protocol;
+                    });
   best.channels = operation_channels(best.algorithm, best.protocol, size, cluster, tuning);
   best.nccl_estimate = Duration::microseconds(static_cast<double>(std::max(best_us, 0.0f)));
   return best;
+}
+
+std::vector<CollectiveChoice> near_choices(CollectiveKind kind, Bytes size, const Cluster& cluster,
+                                           const CollectiveTuning& tuning, double within) {
+  std::vector<CollectiveChoice> near{select_algorithm(kind, size, cluster, tuning)};
+  const bool weighed = cluster.ranks() > 1 && kind != CollectiveKind::send_recv &&
+                       !selects_by_thresholds(tuning.nccl);
+  if (!weighed) return near;
+  float least = std::numeric_limits<float>::infinity();
+  for_each_estimate(kind, size, cluster, tuning, [&](Algorithm, Protocol, float, float weight) {
+    least = std::min(least, weight);
+  });
+  for_each_estimate(
+      kind, size, cluster, tuning,
+      [&](Algorithm algorithm, Protocol protocol, float us, float weight) {
+        CollectiveChoice other = near.front();
+        if (weight > least * within || (algorithm == other.algorithm && protocol == other.protocol))
+          return;
+        other.algorithm = algorithm;
+        other.protocol = protocol;
+        other.channels = operation_channels(algorithm, protocol, size, cluster, tuning);
+        other.nccl_estimate = Duration::microseconds(static_cast<double>(us));
+        near.push_back(other);
+      });
+  return near;
 }
 
 bool can_select_algorithm(const Cluster& cluster, const CollectiveTuning& tuning) {
