@@ -20,7 +20,7 @@
 namespace ddpsim {
 namespace {
 
-enum Column { kSize, kTime, kInPlace, kAlgbw, kBusbw, kNodes, kGpus, kColumns };
+enum Column { kSize, kTime, kInPlace, kAlgbw, kBusbw, kNodes, kGpus, kCollective, kColumns };
 
 constexpr std::string_view kExpectedColumns =
     "Expected size_bytes with time_us, algbw_gbps or busbw_gbps; nodes and gpus_per_node may stand "
@@ -32,11 +32,13 @@ std::optional<Column> column_of(std::string_view name) {
     Column column;
   };
   constexpr std::array kNames = {
-      Name{"size_bytes", kSize},     Name{"size", kSize},        Name{"bytes", kSize},
-      Name{"time_us", kTime},        Name{"time", kTime},        Name{"time_us_inplace", kInPlace},
-      Name{"in_place_us", kInPlace}, Name{"algbw_gbps", kAlgbw}, Name{"algbw", kAlgbw},
-      Name{"busbw_gbps", kBusbw},    Name{"busbw", kBusbw},      Name{"nodes", kNodes},
-      Name{"gpus_per_node", kGpus},
+      Name{"size_bytes", kSize},     Name{"size", kSize},
+      Name{"bytes", kSize},          Name{"time_us", kTime},
+      Name{"time", kTime},           Name{"time_us_inplace", kInPlace},
+      Name{"in_place_us", kInPlace}, Name{"algbw_gbps", kAlgbw},
+      Name{"algbw", kAlgbw},         Name{"busbw_gbps", kBusbw},
+      Name{"busbw", kBusbw},         Name{"nodes", kNodes},
+      Name{"gpus_per_node", kGpus},  Name{"collective", kCollective},
   };
   for (const Name& known : kNames) {
     if (known.text == name) return known.column;
@@ -116,7 +118,7 @@ std::optional<std::int64_t> Reader::integer(const std::vector<std::string_view>&
   const auto value = parse_number<std::int64_t>(cell);
   if (value && *value >= low && *value <= high) return value;
   constexpr std::array<std::string_view, kColumns> kNames = {
-      "size", "", "", "", "", "nodes", "gpus_per_node"};
+      "size", "", "", "", "", "nodes", "gpus_per_node", ""};
   fail(fmt::format("{} is {}", kNames[column], in_quotes(cell)),
        fmt::format("Expected an integer from {} to {}{}", low, high,
                    column == kSize ? ", in bytes without a unit" : ""));
@@ -152,6 +154,10 @@ void Reader::take_row(const std::vector<std::string_view>& cells) {
     fail(fmt::format("{} cells", cells.size()),
          fmt::format("Expected {}, as many as the header has", header_.cells));
   }
+  if (const auto column = header_.at[kCollective]; column && *column < cells.size())
+    if (const std::string_view of = cells[*column]; of != "all-reduce" && of != "all_reduce")
+      fail(fmt::format("is of {}, no all-reduce", in_quotes(of)),
+           "Give times of all-reduces: no other collective is calibrated");
   RawRow row;
   row.place = fmt::format("line {}", line_);
   row.size = *integer(cells, kSize, 0, 1LL << 50);

@@ -5,13 +5,26 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "ddpsim/formats/suggest.hpp"
 
 namespace ddpsim {
+
+/// "all_reduce" and "AllReduce" are all-reduce: NCCL, PyTorch and nccl-tests each write their own.
+inline bool same_letters(std::string_view a, std::string_view b) {
+  const auto letters = [](std::string_view word) {
+    std::string out;
+    for (const unsigned char c : word)
+      if (c != '-' && c != '_') out += static_cast<char>(std::tolower(c));
+    return out;
+  };
+  return letters(a) == letters(b);
+}
 
 /// An unknown word is a usage error that names the nearest one.
 template <typename Enum>
@@ -22,7 +35,7 @@ CLI::Option* add_word_option(CLI::App& command, const std::string& name, Enum& v
   for (const auto& choice : choices) words.push_back(choice.first);
   const auto set = [&value, name, words, choices = std::move(choices)](const std::string& given) {
     for (const auto& choice : choices) {
-      if (choice.first != given) continue;
+      if (!same_letters(choice.first, given)) continue;
       value = choice.second;
       return;
     }

@@ -66,8 +66,7 @@ std::string published_beside(const Calibration& published, const std::string& cl
     if (std::ranges::find(sources, log.source) == sources.end()) sources.push_back(log.source);
   return fmt::format(
       "{} comes with published logs ({}): job shapes not measured here keep what they say, as of "
-      "another "
-      "machine of its kind; --cluster {}:spec leaves them out",
+      "another machine of its kind; --cluster {}:spec leaves them out",
       cluster, fmt::join(sources, ", "), cluster);
 }
 
@@ -160,6 +159,25 @@ std::vector<MeasuredLog> logs_of(const LogArgument& argument, const Cluster& clu
        .hint = "Give logs of all_reduce_perf, or traces of a DDP job, of all ranks if you can"});
 }
 
+/// Of a log that does not say whose it is, --backend does.
+void take_for_gloo(MeasuredLog& log) {
+  if (is_of_gloo(log)) return;
+  const bool on_gpus = !log.gpu.empty() && !log.gpu.starts_with("CPU");
+  const std::string sign = log.nccl                 ? "prints NCCL " + to_string(*log.nccl)
+                           : !log.settings.empty()  ? "prints " + log.settings.front().first
+                           : !log.transport.empty() ? "prints NCCL's " + log.transport
+                           : on_gpus                ? "was taken on " + log.gpu
+                                                    : "";
+  if (!log.backend.empty() || !sign.empty())
+    throw InputError({.file = log.source,
+                      .where = "",
+                      .message = log.backend.empty() ? sign + ": it is no log of gloo"
+                                                     : "is of " + log.backend + ", not of gloo",
+                      .hint = "Leave --backend gloo out: it is of logs that do not say theirs"});
+  log.backend = name_of(Backend::gloo);
+  log.recognised.emplace_back("taken to be of gloo, as --backend says: nothing in it tells");
+}
+
 /// All logs given, and what reading them said.
 struct ReadLogs {
   std::vector<MeasuredLog> logs;
@@ -174,9 +192,11 @@ ReadLogs read_logs(const CalibrateArguments& arguments, const Cluster& cluster) 
       // A file is known by its name: where it lay is nobody's business.
       log.source = std::filesystem::path(log.source).filename().string();
       state_settings(argument, log);
-      if (arguments.backend == Backend::gloo && log.backend.empty() && !log.nccl)
-        log.backend = name_of(Backend::gloo);
-      for (const std::string& line : log.recognised) all.read.push_back(log.source + ": " + line);
+      if (arguments.backend == Backend::gloo) take_for_gloo(log);
+      for (const std::string& line : log.recognised)
+        if (std::string said = log.source + ": " + line;
+            std::ranges::find(all.read, said) == all.read.end())
+          all.read.push_back(std::move(said));
       for (const std::string& line : log.warnings)
         if (!is_of_gloo(log) || !line.ends_with(kNothingOfNccl))
           all.warnings.push_back(log.source + ": " + line);
@@ -263,6 +283,11 @@ int run(const CalibrateArguments& arguments) {
   if (!arguments.nccl)
     if (const auto warning = assumed_nccl(report.fit, logs, fallback))
       report.warnings.push_back(*warning);
+  if (arguments.published)
+    report.fit.notes.push_back(
+        fmt::format("{} is marked as calibrated with published logs: grade B at best, and "
+                    "intervals hold what machines of a kind differ by",
+                    arguments.output));
   write_cluster(calibrated_cluster_file(arguments.cluster, calibration), arguments);
   print(arguments.json ? calibration_report_json(report)
                        : calibration_report_text(report, terminal_style()));

@@ -109,7 +109,9 @@ std::string headline(const CalibrationReport& report) {
     const std::string without =
         left_out.empty()
             ? ""
-            : fmt::format(", where the specification alone is {} % off (median)",
+            : fmt::format(", where the {} {} % off (median)",
+                          left_out.front().by_specification ? "specification alone is"
+                                                            : "published logs alone are",
                           percent(errors_of(left_out.front().residuals, kSmallestJudged).median));
     return calibrated + " of one job shape: it is given back as measured, which proves nothing" +
            without +

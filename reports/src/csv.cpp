@@ -119,10 +119,15 @@ std::string buckets_csv(const std::vector<Bucket>& buckets) {
 }
 
 std::string allreduce_csv(const AllReduceTable& table) {
-  std::string csv =
+  // As in JSON: all-reduces are what the table is of where nothing is said.
+  const bool other = table.collective != CollectiveKind::all_reduce;
+  const std::string collective = other ? std::string(name_of(table.collective)) + "," : "";
+  std::string csv = other ? "collective," : "";
+  csv +=
       "size_bytes,time_us,low_us,high_us,algbw_gbps,busbw_gbps,algorithm,protocol,channels,"
       "nccl_estimate_us\n";
   for (const AllReduceRow& row : table.rows) {
+    csv += collective;
     add_row(csv,
             {text(row.size.count()), microseconds_token(row.time), microseconds_token(row.low),
              microseconds_token(row.high), fmt::format("{:.4f}", algbw_gbps(row.size, row.time)),

@@ -102,6 +102,9 @@ class Collectives(unittest.TestCase):
                 self.assertEqual(list(row), ROW)
                 self.assertAlmostEqual(row["busbw_gbps"], row["algbw_gbps"] * factor, 4)
         self.assertNotIn("collective", answer("allreduce", NODE, "--collective", "all-reduce"))
+        for spelt, collective in (("all_gather", "all-gather"), ("reducescatter", "reduce-scatter"),
+                                  ("ReduceScatter", "reduce-scatter"), ("sendrecv", "send-recv")):
+            self.assertEqual(answer("allreduce", NODE, "--collective", spelt)["collective"], collective)
 
     def test_sizes_are_whole_parts_of_16_bytes(self):
         def sizes(*arguments):

@@ -185,8 +185,16 @@ class CalibrateGloo(unittest.TestCase):
                                                   for size in (1024, 1 << 20)]}))
         nccl = self.folder / "nccl.csv"
         nccl.write_text("nodes,gpus_per_node,size_bytes,time_us\n" + "".join(f"1,4,{1 << n},{20 + n}\n" for n in range(12, 20)))
+        lines = "".join(f"{1 << n} {1 << n - 2} float sum -1 {20 + n} {(1 << n) / (20 + n) / 1e3:.3f} "
+                        f"{(1 << n) / (20 + n) / 1e3:.3f} 0\n" for n in range(12, 20))
+        nccl_log, on_gpus = self.folder / "nccl.txt", self.folder / "gpus.txt"
+        nccl_log.write_text("NCCL version 2.18.3+cuda12.1\n" + lines)
+        on_gpus.write_text("# nThread 1 nGpus 2 minBytes 8\n# Using devices\n" + "".join(
+            f"#  Rank  {rank} Group  0 Pid 7 on host device  {rank} [0x07] Tesla V100-SXM2-16GB\n" for rank in (0, 1)) + lines)
         for logs, options, code, words in (
                 ((gloo, nccl), (), 3, "nccl.csv: is not of gloo, as measurement.json is"),
+                ((nccl_log,), ("--backend", "gloo"), 3, "nccl.txt: prints NCCL 2.18.3: it is no log of gloo"),
+                ((on_gpus,), ("--backend", "gloo"), 3, "gpus.txt: was taken on"),
                 ((gloo,), ("--nccl", "2.18.3"), 2, "--nccl: it is of NCCL's logs"),
                 ((gloo,), ("--keep-unhealthy",), 2, "--keep-unhealthy: it is of NCCL's logs"),
                 ((self.all_reduces("one_gigabit", 2, lambda size: size == 4096),), ("--backend", "gloo"), 3, "one size only")):

@@ -86,6 +86,8 @@ TEST_CASE("allreduce of another collective: its name, its count, its busbw, its 
   CHECK(text.find("\n  1073741824      33554432   float   none     -1    4000.0  268.44  234.88") !=
         std::string::npos);
   CHECK(allreduce_csv(gather).find(",268.4355,234.8810,") != std::string::npos);
+  CHECK(allreduce_csv(gather).starts_with("collective,size_bytes,time_us,"));
+  CHECK(allreduce_csv(gather).find("\nall-gather,1073741824,4000,") != std::string::npos);
   const auto row = [](CollectiveKind kind) {
     AllReduceTable one = table();
     one.collective = kind;
