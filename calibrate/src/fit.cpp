@@ -150,8 +150,8 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
     }
     fit.used.push_back(part.log->source);
   }
-  // A training gives no size twice in one step: how they repeat is taken from their noise.
   parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(own), parts.end());
+  // A training gives no size twice in one step: how they repeat is taken from their noise.
   const bool recorded = only_recorded(parts);
   constexpr double kRepeats = kRecordedNoise * kCorrectionNoise;
   calibration.residual_deviation = residual_deviation_of(

@@ -45,11 +45,11 @@ struct Solver {
     for (Eigen::Index i = 0; i < rows; ++i)
       for (Eigen::Index j = 0; j <= i; ++j)
         covariance(i, j) = covariance(j, i) =
-            correction_covariance(at(i), at(j)) *
+            correction_covariance(place(i), place(j)) *
             (own_machine[i] > 0 && own_machine[j] > 0 ? own_machine[i] : 1);
   }
 
-  const OperatingPoint& at(Eigen::Index row) const {
+  const OperatingPoint& place(Eigen::Index row) const {
     return problem.operating_points[static_cast<std::size_t>(row)];
   }
   bool published(Eigen::Index row) const {
@@ -58,8 +58,8 @@ struct Solver {
   /// This machine was measured at the published row's shape: what that shape keeps to itself is known better.
   bool outdone(Eigen::Index row) const {
     for (Eigen::Index i = 0; published(row) && i < rows; ++i)
-      if (!published(i) && at(i).nodes == at(row).nodes &&
-          at(i).gpus_per_node == at(row).gpus_per_node)
+      if (!published(i) && place(i).nodes == place(row).nodes &&
+          place(i).gpus_per_node == place(row).gpus_per_node)
         return true;
     return false;
   }
@@ -93,7 +93,8 @@ struct Solver {
   Eigen::VectorXd within_shape(Eigen::VectorXd left) const {
     Eigen::MatrixXd all(rows, rows);
     for (Eigen::Index i = 0; i < rows; ++i)
-      for (Eigen::Index j = 0; j < rows; ++j) all(i, j) = within_shape_covariance(at(i), at(j));
+      for (Eigen::Index j = 0; j < rows; ++j)
+        all(i, j) = within_shape_covariance(place(i), place(j));
     for (Eigen::Index i = 0; i < rows; ++i) {
       if (!outdone(i)) continue;
       left[i] = 0;
