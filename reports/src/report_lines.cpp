@@ -191,7 +191,7 @@ std::string setting_line(const ReportContext& context, const TerminalStyle& styl
                         significant(context.compute_scale, 3));
   }
   if (context.rank_slowdown != 1)
-    text += fmt::format("; compute {} {} than recorded, for so many ranks (--rank-slowdown)",
+    text += fmt::format("; compute {} {} than recorded, for so many ranks (--gpu-spread, --rank-slowdown)",
                         percent_text(100 * std::abs(context.rank_slowdown - 1)),
                         context.rank_slowdown > 1 ? "slower" : "faster");
   for (const Straggler& straggler : context.variation.stragglers)
