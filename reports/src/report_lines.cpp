@@ -191,9 +191,10 @@ std::string setting_line(const ReportContext& context, const TerminalStyle& styl
                         significant(context.compute_scale, 3));
   }
   if (context.rank_slowdown != 1)
-    text += fmt::format("; compute {} {} than recorded, for so many ranks (--gpu-spread, --rank-slowdown)",
-                        percent_text(100 * std::abs(context.rank_slowdown - 1)),
-                        context.rank_slowdown > 1 ? "slower" : "faster");
+    text += fmt::format(
+        "; compute {} {} than recorded, for so many ranks (--gpu-spread, --rank-slowdown)",
+        percent_text(100 * std::abs(context.rank_slowdown - 1)),
+        context.rank_slowdown > 1 ? "slower" : "faster");
   for (const Straggler& straggler : context.variation.stragglers)
     text += fmt::format("; rank {} takes {} times as long", straggler.rank, straggler.slowdown);
   if (context.variation.stagger > Duration())

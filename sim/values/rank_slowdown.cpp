@@ -10,7 +10,6 @@ namespace {
 /// GPUs of one.
 constexpr int kUsualNode = 8;
 
-/// In whole millionths: the last bit of a platform's log2 must not show.
 double in_millionths(double share) {
   return std::round(share * 1e6) / 1e6;
 }
@@ -18,8 +17,8 @@ double in_millionths(double share) {
 SlowdownShares shares_of(const RankSlowdown& terms, int nodes, int ranks, int accumulate) {
   const double unexplained =
       ranks <= 1 ? terms.one_gpu : terms.several_gpus + terms.several_nodes * (1 - 1.0 / nodes);
-  return {.slowest_gpu = in_millionths(terms.gpu_spread * expected_maximum(ranks)),
-          .unexplained = in_millionths(unexplained / accumulate + (ranks <= 1 ? 0 : terms.given))};
+  return {.slowest_gpu = terms.gpu_spread * expected_maximum(ranks),
+          .unexplained = unexplained / accumulate + (ranks <= 1 ? 0 : terms.given)};
 }
 
 /// What the recorded step's own job cost it.
@@ -34,6 +33,10 @@ SlowdownShares recorded_shares(const RankSlowdown& terms, const Workload& worklo
 }
 
 }  // namespace
+
+double SlowdownShares::slowdown() const {
+  return in_millionths(1 + slowest_gpu + unexplained);
+}
 
 double usual_gpu_spread(const GpuModel& gpu) {
   constexpr double kUnknown = 0.011;
@@ -69,7 +72,7 @@ SlowdownShares shares_beyond_recording(const RankSlowdown& terms, const Workload
   const SlowdownShares recorded = recorded_shares(terms, workload, cluster);
   const SlowdownShares here = slowdown_shares(terms, cluster, accumulate);
   const double held = recorded.slowdown();
-  return {.slowest_gpu = (here.slowest_gpu - recorded.slowest_gpu) / held,
+  return {.slowest_gpu = std::max(here.slowest_gpu - recorded.slowest_gpu, 0.0) / held,
           .unexplained = (here.unexplained - recorded.unexplained) / held};
 }
 

@@ -36,14 +36,17 @@ class Estimates(unittest.TestCase):
         self.assertTrue(-3 < low < 0 < high < 5, (low, high))
 
     def test_several_ranks_compute_slower_than_one(self):
-        def backward(*options):
-            return answer("simulate", "resnet50@V100:b32", "2xv100-nvlink",
-                          *options)["backward_compute_us"]
-        self.assertAlmostEqual(backward() / backward("--rank-slowdown", "0%"), 1.045, places=4)
-        self.assertAlmostEqual(backward("--rank-slowdown", "8%") /
-                               backward("--rank-slowdown", "0%"), 1.08, places=4)
-        self.assertEqual(backward("--gpus-per-node", "1"),
-                         backward("--gpus-per-node", "1", "--rank-slowdown", "0%"))
+        def shares(*options):
+            step = answer("simulate", "resnet50@V100:b32", "2xv100-nvlink", "--no-broadcast-buffers", *options)
+            compute = step["forward_us"] + step["backward_compute_us"] + step["optimizer_us"]
+            return (round(step["slowest_gpu_us"] / compute, 4), round(step["unexplained_us"] / compute, 4))
+        self.assertEqual(shares(), (0.0085, 0.024))
+        self.assertEqual(shares("--gpu-spread", "3%"), (0.0169, 0.024))
+        self.assertEqual(shares("--gpu-spread", "0%"), (0, 0.024))
+        self.assertEqual(shares("--rank-slowdown", "8%"), (0, 0.08))
+        self.assertEqual(shares("--accumulate", "4"), (0.0085, 0.006))
+        self.assertEqual(shares("--gpus-per-node", "1"), (0, 0.013))
+        self.assertEqual(shares("--gpus-per-node", "1", "--rank-slowdown", "8%"), (0, 0))
 
     def test_every_command_takes_one(self):
         spec = "bert-base@A100:b8:s128:amp"

@@ -83,7 +83,8 @@ REACHES = [
     (["--first-bucket-mb", "2"], {"bucket_setting": "default (2 MiB first, then 25 MiB)"}),
     (["--bucket-cap-mb-list", "1,2.5", "--torch", "2.11"], {"bucket_setting": "bucket_cap_mb_list=[1, 2.5]"}),
     (["--comm-hook", "fp16"], {"comm_hook": "fp16_compress_hook"}),
-    (["--rank-slowdown", "10%"], {"rank_slowdown": 1.1, "forward_us": 1100, "optimizer_us": 110}),
+    (["--rank-slowdown", "10%"], {"rank_slowdown": 1.1, "forward_us": 1000, "unexplained_us": 310}),
+    (["--gpu-spread", "0%"], {"slowest_gpu_us": 0}),
 ]
 
 WARNINGS = [
@@ -152,7 +153,8 @@ class Reaches(OnTheTinyJob):
     def test_every_option_is_seen_in_the_document(self):
         for options, fields in REACHES:
             with self.subTest(options=options):
-                slowdown = [] if "--rank-slowdown" in options else ["--rank-slowdown", "0%"]
+                own = {"--rank-slowdown", "--gpu-spread"} & set(options)
+                slowdown = [] if own else ["--rank-slowdown", "0%"]
                 document = answer("simulate", *self.job, *slowdown, *options)
                 self.assertEqual({key: document[key] for key in fields}, fields)
 

@@ -40,7 +40,7 @@ class Step(unittest.TestCase):
 
     def check_sums(self, step):
         parts = ["forward_us", "backward_us", "exposed_communication_us", "finalize_us",
-                 "optimizer_us", "stall_us"]
+                 "optimizer_us", "stall_us", "slowest_gpu_us", "unexplained_us"]
         self.assertAlmostEqual(step["iteration_us"], sum(step[part] for part in parts), delta=2e-5)
         self.assertGreaterEqual(step["backward_us"], step["backward_compute_us"])
         self.assertGreaterEqual(step["forward_us"], step["buffer_broadcast_us"])
@@ -209,11 +209,11 @@ class Tune(unittest.TestCase):
 
 class Versions(unittest.TestCase):
     """Whose rules hold, and that no advice hides that nobody knows."""
-    JOB = ["resnet50-v100-b32", "p3dn:spec@2"]
+    JOB = ["resnet50-v100-b32", "dgx1v-1xedr@2"]
 
     def test_no_advised_cap_loses_under_a_version_that_is_not_excluded(self):
-        # 46 MiB saves 2.9 ms under 2.8, and costs 12 ms under 2.4; 15 MiB the reverse in small.
-        unknown = answer("tune", *self.JOB, "--caps", "46,15")
+        # 45 MiB saves 1.2 ms under 2.8, and costs 5.8 ms under 2.4; 43 MiB saves under both, less than can be seen under 2.8.
+        unknown = answer("tune", *self.JOB, "--caps", "45,43")
         self.assertEqual((unknown["torch"], unknown["torch_known"]), ("2.8", False))
         self.assertEqual(unknown["recommended"]["action"], "keep default")
         older, newer = unknown["recommended_by_version"]
@@ -225,14 +225,14 @@ class Versions(unittest.TestCase):
                 steps = [answer("simulate", *self.JOB, "--torch", torch, *cap)["iteration_us"]
                          for cap in ([], ["--bucket-cap-mb", advice["bucket_cap_mb"]])]
                 self.assertGreaterEqual(steps[0] - steps[1], advice["gain_us"]["value"] - 0.001)
-        text = ddpsim("tune", *self.JOB, "--caps", "46,15").out
+        text = ddpsim("tune", *self.JOB, "--caps", "45,43").out
         self.assertTrue(text.startswith("Keep the default until you know which PyTorch runs"), text)
-        self.assertIn("PyTorch 2.5 and newer: bucket_cap_mb=46 saves", text)
+        self.assertIn("PyTorch 2.5 and newer: bucket_cap_mb=45 saves", text)
 
     def test_a_version_that_is_stated_needs_no_other(self):
-        stated = answer("tune", *self.JOB, "--torch", "2.8", "--caps", "46,15")
+        stated = answer("tune", *self.JOB, "--torch", "2.8", "--caps", "45,43")
         self.assertEqual((stated["torch_known"], stated["recommended_by_version"]), (True, None))
-        self.assertEqual(stated["recommended"]["bucket_cap_mb"], 46)
+        self.assertEqual(stated["recommended"]["bucket_cap_mb"], 45)
 
     def test_the_recordings_own_versions_hold(self):
         with tempfile.TemporaryDirectory() as folder:

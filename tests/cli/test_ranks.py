@@ -65,7 +65,7 @@ class Ranks(unittest.TestCase):
         fewer = answer("simulate", path, CLUSTER, "--gpus-per-node", "2")
         self.assertAlmostEqual(fewer["wait_us"], 300, delta=1)
         self.assertTrue(any("left out, however late" in w for w in fewer["warnings"]))
-        more = answer("simulate", path, "node:1 gpu:6xV100 nvswitch:150GBps")
+        more = answer("simulate", path, "node:1 gpu:6xV100 nvswitch:150GBps", "--gpu-spread", "0%")
         self.assertAlmostEqual(more["wait_us"], 600, delta=1)
         self.assertTrue(any("repeat the 3 recorded" in w for w in more["warnings"]))
         self.assertEqual(answer("tune", path, CLUSTER)["schema"], "ddpsim.tune/1")

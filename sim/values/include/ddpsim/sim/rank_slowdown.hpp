@@ -33,8 +33,8 @@ struct RankSlowdown {
 struct SlowdownShares {
   double slowest_gpu = 0;
   double unexplained = 0;
-  /// Factor on compute.
-  double slowdown() const { return 1 + slowest_gpu + unexplained; }
+  /// Factor on compute, in whole millionths: the last bit of a platform's log2 must not show.
+  double slowdown() const;
 };
 
 /// Of matrix products bound by power, as the largest of a node's GPUs lies above the fleet's median, drawn again from
@@ -64,7 +64,8 @@ double expected_maximum(int count);
 SlowdownShares slowdown_shares(const RankSlowdown& terms, const Cluster& cluster,
                                int accumulate = 1);
 
-/// Relative to the recording: what it holds of its own job's slowdown is not added again. Shares are of its compute.
+/// Relative to the recording: what it holds of its own job's slowdown is not added again, and no rank computes faster for
+/// having fewer beside it to wait for. Shares are of its compute.
 SlowdownShares shares_beyond_recording(const RankSlowdown& terms, const Workload& workload,
                                        const Cluster& cluster, int accumulate = 1);
 
