@@ -19,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- made by tests/accuracy/accuracy_page.py -->", "<!-- end of what accuracy_page.py makes -->"
 PUBLISHED = "Published data-parallel scaling"
 PAPER = "The DDP paper"
+RANKS = "What several ranks cost"
 CALIBRATED = "All-reduce: calibrated on logs"
 LEFT_OUT = "All-reduce: the cost model, each family left out"
 
@@ -118,8 +119,9 @@ TABLES = {
     ],
     "Whole steps of jobs nobody here ran": [
         Row("ResNet-50 on 1, 2, 4, 8, 16 V100", "PyTorch's DDP benchmark", "{e1:+}, {e2:+}, {e4:+}, {e8:+}, {e16:+} %",
-            "no DDP cost at all: {n1:+}, {n2:+}, {n4:+}, {n8:+}, {n16:+} %",
-            tuple(("PyTorch's DDP benchmark, part by part", f" 25 {n} <_> <_> <e{n}> % <n{n}> %") for n in (1, 2, 4, 8, 16))),
+            "4.5 % and 2.5 % a doubling of nodes: {c1:+}, {c2:+}, {c4:+}, {c8:+}, {c16:+} %; DDP's copies and the wire alone: {n1:+}, {n2:+}, "
+            "{n4:+}, {n8:+}, {n16:+} %",
+            tuple(("PyTorch's DDP benchmark, part by part", f" 25 {n} <_> <_> <e{n}> % <c{n}> % <n{n}> %") for n in (1, 2, 4, 8, 16))),
         Row("published scaling, one V100 node; 1-GPU step given", "{rows} rows, 5 sources",
             "step: median {median} %, p90 {p90} %, worst {worst} %; loss {loss} %; without the source's own rows {out_median}, {out_p90} %",
             "no communication: {none_median}, {none_p90}, {none_worst}, {none_loss} %; constant 0.95: {one_median}, {one_p90}, "
@@ -140,6 +142,31 @@ TABLES = {
             "median {median} %, p90 {p90} %, worst {worst} %; loss {loss} %; {out_median}, {out_p90} %",
             "{none_median}, {none_p90}, {none_worst}, {none_loss} %; {one_median}, {one_p90}, {one_worst}, {one_loss} %; **{own_median}**, "
             "{own_p90} %", published("A100")),
+        Row("what each mechanism adds: one V100 node, several, A100, 64 to 256 GPUs", "the rows above",
+            "all: {all_v}, {all_m}, {all_a}, {all_n} %", "without the slowest GPU {slow_v}, {slow_m}, {slow_a}, {slow_n}; without what is unexplained "
+            "{un_v}, {un_m}, {un_a}, {un_n}; without both {both_v}, {both_m}, {both_a}, {both_n}; compute not slowed by NCCL {in_v}, {in_m}, {in_a}, "
+            "{in_n}; NCCL not by compute {nc_v}, {nc_m}, {nc_a}, {nc_n} %",
+            tuple((PUBLISHED, f"| switched off ... | {what} | <{name}_v> %, p90 <_> % | <{name}_m> %, p90 <_> % | <{name}_a> %, p90 <_> % | "
+                              f"<{name}_n> %, p90 <_> %") for name, what in
+                  (("all", "nothing"), ("slow", "the slowest GPU"), ("un", "what is unexplained"), ("both", "both (--rank-slowdown 0%)"),
+                   ("in", "compute slowed by NCCL"), ("nc", "NCCL slowed by compute")))),
+        Row("also stacks that lose over 15 % within one node, which the result alone tells", "{v_rows}, {m_rows}, {a_rows} rows",
+            "one V100 node {v} %, several {m} %, A100 {a} %; intervals hold {v_held}, {m_held}, {a_held} %",
+            "the constant best for these: {v_one}, {m_one}, {a_one} %",
+            tuple((PUBLISHED, f"every row inputs alone admit ... | {group} | <{name}_rows> | <{name}> % | <_> % | <_> % | <{name}_held> % | <{name}_one> %")
+                  for name, group in (("v", "V100 single node"), ("m", "V100 multi-node"), ("a", "A100")))),
+        Row("the slowest of n: Megatron jobs on 2 to 16 GPUs with a time per rank", "{b_jobs} jobs on B200, {r_jobs} on RTX PRO 6000",
+            "loss beyond logged synchronisation: RMSE {b_job}, {r_job} points over the job's middle rank, {b}, {r} over one-GPU jobs",
+            "4.5 % and 2.5 % a doubling: {b_job_old}, {r_job_old}, {b_old}, {r_old}; the best constant: {b_job_one}, {r_job_one}, {b_one}, {r_one}",
+            tuple((RANKS, f"| {gpu}, over {over} | <{jobs}> | RMSE <{name}> | <{name}_old> | <_> | <{name}_one>")
+                  for gpu, over, jobs, name in (("B200", "one-GPU jobs", "b_jobs", "b"), ("B200", "the job's middle rank", "_", "b_job"),
+                                                ("RTX PRO 6000", "one-GPU jobs", "r_jobs", "r"),
+                                                ("RTX PRO 6000", "the job's middle rank", "_", "r_job")))),
+        Row("PyTorch DDP on 8 and 16 B200, ResNets; one-GPU step given", "{n} steps", "loss: RMSE **{rmse}** points (over two nodes too slow); intervals hold {held}",
+            "4.5 % and 2.5 % a doubling: {old}; nothing: {none}", ((RANKS, "| RMSE, points | <n> | | <rmse> | <held> held | <old> | <none>"),)),
+        Row("MLPerf, one submitter at two scales, runs within 1 %", "{n} pairs SXM, {p_n} PCIe", "efficiency: median error {sxm}, **{pcie}** points",
+            "4.5 % and 2.5 % a doubling: {old}, {p_old}; efficiency 1: {one}, {p_one}",
+            ((RANKS, "| SXM | <n> | <sxm> points | <_> | <old> | <one>"), (RANKS, "| PCIe | <p_n> | <pcie> points | <_> | <p_old> | <p_one>"))),
         Row("80 % intervals of these", "{rows} rows", "hold {held} % (one V100 node {v_held}, several {m_held}, A100 {a_held})", "",
             published("V100 single node", "v_") + published("V100 multi-node", "m_") + published("A100", "a_") + published("all")),
         Row("DDP paper, NCCL, 1 to 32 V100; three points a curve given", "{pairs_n} steps",
