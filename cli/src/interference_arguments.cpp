@@ -26,7 +26,7 @@ void add_interference_option(CLI::App& command, std::optional<std::string>& text
   const HelpGroup group(command, kClusterGroup);
   command.add_option(
       "--interference", text,
-      "how compute and NCCL slow each other, any of \"sm:1 memory:1 nccl:0.7\": share "
+      "how compute and NCCL slow each other, any of \"sm:1 memory:1 nccl:0.8\": share "
       "of the SMs and of the memory traffic NCCL takes from compute, and the rate of "
       "NCCL beside compute (1 where it was recorded there)");
 }

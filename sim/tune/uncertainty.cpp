@@ -126,10 +126,10 @@ Band bandwidth_band(const Job& job, Bytes largest) {
 }
 
 /// Half of the share of SMs and memory traffic, or twice as much: kernels measured beside NCCL lose 0.7 to 2.9 times
-/// what simulation_options.hpp takes from them, so narrower it cannot be. NCCL slows to half its rate, or not at all.
+/// what simulation_options.hpp takes from them, so narrower it cannot be. NCCL slows to 0.6 of its rate, or not at all.
 constexpr double kLittleInterference = 0.5;
 constexpr double kStrongInterference = 2;
-constexpr double kSlowestBesideCompute = 0.5;
+constexpr double kSlowestBesideCompute = 0.6;
 /// Copy kernels and host costs of DDP.
 constexpr double kCostsLow = 0.7;
 constexpr double kCostsHigh = 1.5;
