@@ -53,6 +53,9 @@ class StepScheduler {
     for (std::size_t b = 0; b < buckets_.size(); ++b)
       for (const std::size_t parameter : buckets_[b].parameters)
         bucket_of_[parameter] = static_cast<std::int32_t>(b);
+    used_.assign(workload_.parameters.size(), false);
+    note_used(workload_);
+    for (const RankRecording& rank : workload_.ranks) note_used(rank);
   }
 
   ReducerSchedule build() {
@@ -105,7 +108,7 @@ class StepScheduler {
         buffers_.push_back(add(CollectiveKind::broadcast, group.bytes, broadcasts++));
     for (std::size_t b = 0; b < buckets_.size(); ++b)
       result_.bucket_collectives.push_back(add(CollectiveKind::all_reduce, on_the_wire(b), b));
-    if (options_.ddp.find_unused_parameters || kind_.delay_launch) {
+    if (searches_unused() || kind_.delay_launch) {
       result_.local_used_map =
           add(CollectiveKind::all_reduce, Bytes(4) * ddp_parameters(), buckets_.size());
     }
@@ -133,6 +136,10 @@ class StepScheduler {
   }
   bool broadcasts_buffers() const {
     return options_.ddp.broadcast_buffers && !workload_.buffers.empty();
+  }
+  /// A static graph is searched, and its map reduced, in the first iteration alone (dynamic_graph_find_unused).
+  bool searches_unused() const {
+    return options_.ddp.find_unused_parameters && !options_.ddp.static_graph;
   }
   /// A time of the GPU recorded on, on this one.
   Duration scaled(Duration recorded) const {
@@ -212,7 +219,7 @@ class StepScheduler {
 
   /// The host walks the autograd graph at the end of a forward whose backward will be synchronised.
   void search_unused() {
-    if (options_.ddp.find_unused_parameters && !options_.ddp.static_graph)
+    if (searches_unused())
       append_work(programs_.host, OperationKind::search_unused,
                   costs_.host_search_per_parameter *
                       static_cast<std::int64_t>(workload_.parameters.size()));
@@ -372,7 +379,7 @@ class StepScheduler {
     if (!result_.local_used_map) return;
     const EventId launched = new_event();
     const EventId passed = new_event();
-    map_done_ = new_event();
+    const EventId done = new_event();
     append_work(programs_.host, OperationKind::launch, costs_.host_launch);
     append_record(programs_.host, OperationKind::launch, launched);
     append_record(programs_.compute, OperationKind::copy_in, passed);
@@ -382,7 +389,8 @@ class StepScheduler {
                 costs_.event_latency + to_host_[*result_.local_used_map]);
     append_collective(programs_.communication, OperationKind::local_used_map,
                       *result_.local_used_map);
-    append_record(programs_.communication, OperationKind::local_used_map, map_done_);
+    append_record(programs_.communication, OperationKind::local_used_map, done);
+    map_done_ = done;
   }
 
   /// static_graph's first iteration: backward alone, then the map, then copies and launches, bucket by
@@ -413,22 +421,55 @@ class StepScheduler {
       if (casts(b))
         append_wait(programs_.compute, OperationKind::copy_out, done_[b],
                     returned + kernels_.cast(on_the_wire(b), buckets_[b].bytes));
-      if (!options_.ddp.gradient_as_bucket_view && buckets_[b].closed_by != ClosedBy::sparse)
-        append_work(programs_.compute, OperationKind::copy_out,
-                    copies_of(buckets_[b]).scaled(share), static_cast<std::int32_t>(b));
+      copy_out(b, share);
     }
-    // The map is always waited for; where a parameter was unused the host reads it back first.
-    if (result_.local_used_map)
-      append_wait(programs_.compute, OperationKind::local_used_map, map_done_,
-                  costs_.event_latency + to_device_[*result_.local_used_map] +
-                      (recording_->unused().empty() ? Duration() : costs_.launch_latency));
+    wait_for_map();
     done_.clear();
+  }
+
+  /// Where a parameter was not used here the host must know, before it copies that one, whether it was used
+  /// anywhere: it waits for the map and reads it back, once (finalize_bucket_dense).
+  void copy_out(std::size_t b, double share) {
+    const bool copies =
+        !options_.ddp.gradient_as_bucket_view && buckets_[b].closed_by != ClosedBy::sparse;
+    Duration total;
+    for (const std::size_t parameter : buckets_[b].parameters) {
+      if (map_done_ && is_unused(parameter)) {
+        append_copy_out(b, std::exchange(total, Duration()));
+        wait_for_map(costs_.launch_latency + costs_.host_launch);
+      }
+      if (copies) total += copy_out_of(parameter).scaled(share);
+    }
+    append_copy_out(b, total);
+  }
+
+  void append_copy_out(std::size_t b, Duration copies) {
+    append_work(programs_.compute, OperationKind::copy_out, copies, static_cast<std::int32_t>(b));
+  }
+
+  /// As long as nobody has; `round_trip`: what the host takes to read it and launch the next kernel.
+  void wait_for_map(Duration round_trip = {}) {
+    if (!map_done_) return;
+    append_wait(programs_.compute, OperationKind::local_used_map, *std::exchange(map_done_, {}),
+                costs_.event_latency + to_device_[*result_.local_used_map] + round_trip);
+  }
+
+  /// What nobody used keeps its gradient as it was (copy_bucket_to_grad).
+  Duration copy_out_of(std::size_t parameter) const {
+    return used_[parameter] ? copy_of(parameter) : Duration();
+  }
+
+  bool is_unused(std::size_t parameter) const {
+    return std::ranges::find(recording_->unused(), parameter) != recording_->unused().end();
+  }
+
+  Duration copy_of(std::size_t parameter) const {
+    return kernels_.copy(gradient_bytes(workload_.parameters[parameter]).value_or(Bytes()));
   }
 
   Duration copies_of(const Bucket& bucket) const {
     Duration total;
-    for (const std::size_t parameter : bucket.parameters)
-      total += kernels_.copy(gradient_bytes(workload_.parameters[parameter]).value_or(Bytes()));
+    for (const std::size_t parameter : bucket.parameters) total += copy_of(parameter);
     return total;
   }
 
@@ -437,9 +478,14 @@ class StepScheduler {
     const std::optional<Duration> recorded = recording_->copies_out();
     Duration modelled;
     for (const Bucket& bucket : buckets_)
-      if (bucket.closed_by != ClosedBy::sparse) modelled += copies_of(bucket);
+      if (bucket.closed_by != ClosedBy::sparse)
+        for (const std::size_t parameter : bucket.parameters) modelled += copy_out_of(parameter);
     if (!recorded || modelled <= Duration()) return 1;
     return std::max(0.0, scaled(*recorded) / modelled);
+  }
+
+  void note_used(const Recorded& recorded) {
+    for (const ReadyEvent& event : recorded.backward->ready) used_[event.parameter] = true;
   }
 
   const Job& job_;
@@ -453,6 +499,7 @@ class StepScheduler {
   const KernelCosts kernels_;
 
   std::vector<std::int32_t> bucket_of_;  ///< by parameter; -1: outside DDP
+  std::vector<bool> used_;               ///< by parameter: by any rank
   std::vector<std::uint32_t> rebuild_;   ///< collectives
   std::vector<std::uint32_t> buffers_;   ///< collectives, by buffer group
   std::vector<Duration> to_host_;        ///< by collective: copies around one that runs on the host
@@ -464,8 +511,8 @@ class StepScheduler {
   double scale_ = 1;
   Duration offset_;  ///< start of its forward on the schedule's clock
   RankPrograms programs_;
-  std::vector<EventId> done_;  ///< by bucket
-  EventId map_done_ = 0;
+  std::vector<EventId> done_;        ///< by bucket
+  std::optional<EventId> map_done_;  ///< until it is waited for
   ReducerSchedule result_;
 };
 

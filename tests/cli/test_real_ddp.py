@@ -31,11 +31,10 @@ def options_said(case):
     return buckets, beside
 
 
-def local_used_map(case, iteration):
-    """Where unused parameters are looked for, DDP all-reduces a number per parameter, too."""
-    ddp = case["options"]
-    searched = iteration == 1 if ddp.get("static_graph") else ddp.get("find_unused_parameters")
-    return [case["parameters"]] if searched else []
+def local_used_maps(case, timeline):
+    """Where unused parameters are looked for, DDP all-reduces a number per parameter, too: as often as simulated."""
+    spans = json.loads(timeline.read_text())["ranks"][0]["spans"]
+    return [case["parameters"] for span in spans if (span["track"], span["name"]) == ("communication", "local-used map")]
 
 
 class Trained:
@@ -84,13 +83,16 @@ class Trained:
             with named:
                 options, beside = options_said(case)
                 parameters = json.loads(path.read_text())["parameters"]
-                for iteration, seen in enumerate(case["iterations"], 1):
-                    step = answer("simulate", path, "2xv100-nvlink", "--compute-scale", "1", "--iterations", str(iteration),
-                                  *options, *beside)
+                timeline = self.folder / "timeline.json"
+                # The last again: where a training run has got to, the steady step is.
+                for iteration, seen in enumerate(case["iterations"] + case["iterations"][-1:], 1):
+                    steps = ["--iterations", str(iteration)] if iteration <= len(case["iterations"]) else []
+                    step = answer("simulate", path, "2xv100-nvlink", "--compute-scale", "1", "--timeline", timeline,
+                                  *steps, *options, *beside)
                     elements = [bucket["bytes"] // TORCH_SIZES[parameters[bucket["parameter_indices"][0]]["dtype"]]
                                 for bucket in step["buckets"]]
                     # Two threads of gloo's begin all-reduces: by size.
-                    self.assertEqual(sorted(elements + local_used_map(case, iteration)), sorted(seen["reduced"]), iteration)
+                    self.assertEqual(sorted(elements + local_used_maps(case, timeline)), sorted(seen["reduced"]), iteration)
                     if not case["options"].get("gradient_as_bucket_view"):  # copied out bucket by bucket
                         members = [index for bucket in step["buckets"] for index in bucket["parameter_indices"]]
                         self.assertEqual([parameters[index]["shape"][0] for index in members], seen["copied"],
