@@ -6,6 +6,7 @@
 
 #include "cluster_arguments.hpp"
 #include "ddp_arguments.hpp"
+#include "ddpsim/models/estimate.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/reduced_by.hpp"
 #include "ddpsim/sim/step.hpp"
@@ -85,6 +86,12 @@ std::vector<std::string> option_warnings(const Job& job, Backend backend) {
     warnings.emplace_back(
         "gloo refuses bfloat16 in PyTorch 1.13 and many versions after (\"Invalid scalar type\"); "
         "try it before you count on it");
+  if (ddp.broadcast_buffers)
+    for (const auto& [key, text] : job.workload().provenance)
+      if (key == kBuffersMark)
+        warnings.push_back(fmt::format(
+            "buffers {}: broadcast in front of each forward, unless with --no-broadcast-buffers",
+            text));
   for (std::string& warning : ddp_warnings(ddp)) warnings.push_back(std::move(warning));
   return warnings;
 }

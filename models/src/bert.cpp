@@ -37,6 +37,8 @@ Model build_model(const std::string& name, const BertShape& shape, std::int64_t 
       model.embedding("embeddings.position_embeddings", kBertPositions, shape.hidden);
   const std::size_t segments =
       model.embedding("embeddings.token_type_embeddings", kSegments, shape.hidden);
+  model.buffer(Dtype::int64, kBertPositions);  // position_ids
+  model.buffer(Dtype::int64, kBertPositions);  // token_type_ids
   model.look_up(words);
   model.look_up(segments);
   model.add("embeddings.add_segments");

@@ -73,6 +73,12 @@ Model build(const Entry& entry, std::int64_t size) {
 
 }  // namespace
 
+std::string source_of(const Model& model) {
+  std::string text = "bundled model " + model.name;
+  if (!model.buffers_as_in.empty()) text += ", buffers as in " + model.buffers_as_in;
+  return text;
+}
+
 std::optional<Model> find_model(std::string_view name) {
   const Entry* entry = find_entry(name);
   if (entry == nullptr) return std::nullopt;

@@ -87,6 +87,8 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
        "layer costs from the GPU's data sheet and efficiencies learned from other GPUs' "
        "published times; no data loading, no waiting for the host"},
   };
+  if (!model.buffers_as_in.empty())
+    workload.provenance.emplace_back(kBuffersMark, "as in " + model.buffers_as_in);
   return workload;
 }
 

@@ -10,6 +10,8 @@ namespace {
 
 void block(ModuleRecorder& model, const std::string& prefix, std::int64_t hidden) {
   model.layer_norm(prefix + "ln_1");
+  model.buffer(Dtype::boolean, kGpt2Positions * kGpt2Positions);  // attn.bias, the causal mask
+  model.buffer(Dtype::float32);                                   // attn.masked_bias
   model.conv1d_addmm(prefix + "attn.c_attn", 3 * hidden);
   model.continue_from({.channels = hidden, .height = model.activation().height});
   model.attention(prefix + "attn", hidden / kHeadFeatures, model.activation().positions());
@@ -41,6 +43,8 @@ Model build_model(const std::string& name, const Gpt2Shape& shape, std::int64_t 
   model.layer_norm("transformer.ln_f");
   model.tied_linear(tokens);
   model.cross_entropy("loss");
+  model.buffers_as_in(
+      "transformers 4.12 to 4.57, a causal mask of 1 MiB in each layer (2.1: 4 MiB; 5.23: none)");
   return std::move(model).finish();
 }
 

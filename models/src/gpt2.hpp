@@ -2,7 +2,8 @@
 // LayerNorm before each branch, a last LayerNorm, and an output layer tied to the token embedding.
 //
 // Source of the structure: Radford et al., "Language Models are Unsupervised Multitask Learners"
-// (2019), table 2. The library's mask buffers differ between its releases and are not listed.
+// (2019), table 2. Buffers: GPT2Attention of transformers 4.12, 4.30 and 4.57, a causal mask of one byte an entry
+// (uint8, later bool) and a scalar in each layer. 2.1 kept the mask in float32; in 5.23 there is none.
 #pragma once
 
 #include <cstdint>

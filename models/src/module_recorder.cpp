@@ -1,5 +1,6 @@
 #include "module_recorder.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace ddpsim {
@@ -55,8 +56,9 @@ void ModuleRecorder::batch_norm(const std::string& name) {
   Layer& layer = ran(name, LayerKind::normalization, {weight, bias});
   layer.forward_elements = 3 * activation_.elements();   // statistics, then x in and y out
   layer.backward_elements = 5 * activation_.elements();  // x and dy twice, dx out
-  running_elements_ += 2 * activation_.channels;         // running_mean and running_var
-  ++batch_norms_;
+  buffer(Dtype::float32, activation_.channels);          // running_mean
+  buffer(Dtype::float32, activation_.channels);          // running_var
+  buffer(Dtype::int64);                                  // num_batches_tracked
 }
 
 void ModuleRecorder::layer_norm(const std::string& name) {
@@ -201,6 +203,18 @@ void ModuleRecorder::concatenate(const std::string& name, std::int64_t channels)
   elementwise(name, {.forward = 2, .backward = 2});
 }
 
+void ModuleRecorder::buffer(Dtype dtype, std::int64_t elements) {
+  auto group = std::ranges::find(model_.buffers, dtype, &BufferGroup::dtype);
+  if (group == model_.buffers.end())
+    group = model_.buffers.insert(group, {.dtype = dtype, .bytes = {}, .tensors = 0});
+  group->bytes += Bytes(elements * element_size(dtype));
+  ++group->tensors;
+}
+
+void ModuleRecorder::buffers_as_in(std::string library) {
+  model_.buffers_as_in = std::move(library);
+}
+
 Model ModuleRecorder::finish() && {
   std::vector<int> uses_left(model_.parameters.size());
   for (const Layer& layer : model_.layers) {
@@ -210,16 +224,6 @@ Model ModuleRecorder::finish() && {
     for (const std::size_t parameter : layer->parameters) {
       if (--uses_left[parameter] == 0) model_.ready_order.push_back(parameter);
     }
-  }
-  if (batch_norms_ > 0) {
-    model_.buffers = {
-        {.dtype = Dtype::float32,
-         .bytes = Bytes(running_elements_ * element_size(Dtype::float32)),
-         .tensors = 2 * batch_norms_},
-        {.dtype = Dtype::int64,  // num_batches_tracked, a scalar each
-         .bytes = Bytes(batch_norms_ * element_size(Dtype::int64)),
-         .tensors = batch_norms_},
-    };
   }
   return std::move(model_);
 }

@@ -105,6 +105,10 @@ class ModuleRecorder {
   void adaptive_average_pool(const std::string& name, std::int64_t side);
   /// Joins `channels` in all of the activation's map: a copy.
   void concatenate(const std::string& name, std::int64_t channels);
+  /// A tensor that DDP broadcasts, persistent or not (module.buffers()).
+  void buffer(Dtype dtype, std::int64_t elements = 1);
+  /// Whose they are, where releases of a library differ.
+  void buffers_as_in(std::string library);
   void flatten() { activation_ = {.channels = activation_.elements()}; }
 
   Model finish() &&;
@@ -119,8 +123,6 @@ class ModuleRecorder {
 
   Model model_;
   Activation activation_;
-  std::int64_t running_elements_ = 0;
-  std::int64_t batch_norms_ = 0;
 };
 
 }  // namespace ddpsim

@@ -38,6 +38,8 @@ Model build_model(const std::string& name, const TransformerShape& shape, std::i
   const std::size_t dictionary =
       model.embedding("encoder.embed_tokens", kDictionary, shape.features);
   const auto embed = [&] {
+    model.buffer(Dtype::float32);  // version
+    model.buffer(Dtype::float32);  // embed_positions._float_tensor
     model.continue_from(sentence);
     model.look_up(dictionary);
     // Scaled, positions added, dropped out.

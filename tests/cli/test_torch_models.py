@@ -50,6 +50,9 @@ class TorchModels(unittest.TestCase):
                     self.assertEqual(parameter["shape"], widened, parameter["name"])
                 self.assertEqual([r["parameter"] for r in ours["backward"]["ready"]],
                                  truth["ready"])
+                if truth["buffers"] is not None:
+                    self.assertEqual({group["dtype"]: [group["tensors"], group["bytes"]]
+                                      for group in ours.get("buffers", [])}, truth["buffers"])
 
 
 if __name__ == "__main__":

@@ -216,7 +216,17 @@ def describe(name):
     loss.backward()
     shapes = [list(tensor.shape) for _, tensor in model.named_parameters()]
     return {"name": name, "names": names, "shapes": shapes, "ready": order,
-            "narrow": NARROW if text else 1}
+            "buffers": None if text else buffers_of(model), "narrow": NARROW if text else 1}
+
+
+def buffers_of(model):
+    """What DDP broadcasts, by dtype: [tensors, bytes]. Models of text are built here without theirs."""
+    groups = {}
+    for buffer in model.buffers():
+        group = groups.setdefault(str(buffer.dtype).removeprefix("torch."), [0, 0])
+        group[0] += 1
+        group[1] += buffer.numel() * buffer.element_size()
+    return groups
 
 
 def leave_weights_as_they_are():

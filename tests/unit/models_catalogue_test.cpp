@@ -72,6 +72,34 @@ TEST_CASE("catalogue: ResNet-50 has torchvision's parameters and buffers") {
   CHECK(model.buffers[1].tensors == 53);
 }
 
+TEST_CASE("catalogue: models of text carry the buffers their libraries register") {
+  // Tensors and bytes of each dtype, in the order of module.buffers(), as their own code registers them.
+  struct Group {
+    Dtype dtype;
+    std::int64_t tensors;
+    std::int64_t bytes;
+    bool operator==(const Group&) const = default;
+  };
+  const auto buffers_of = [](const std::string& name) {
+    std::vector<Group> groups;
+    const Model model = find_model(name).value();
+    for (const BufferGroup& group : model.buffers)
+      groups.push_back({group.dtype, group.tensors, group.bytes.count()});
+    return groups;
+  };
+  const auto is = [&](const std::string& name, const std::vector<Group>& expected) {
+    CAPTURE(name);
+    CHECK(buffers_of(name) == expected);
+  };
+  for (const char* name : {"bert-base", "bert-large"}) is(name, {{Dtype::int64, 2, 2 * 512 * 8}});
+  is("gpt2", {{Dtype::boolean, 12, 12 << 20}, {Dtype::float32, 12, 12 * 4}});
+  is("gpt2-xl", {{Dtype::boolean, 48, 48 << 20}, {Dtype::float32, 48, 48 * 4}});
+  for (const char* name : {"transformer-base", "transformer-big"})
+    is(name, {{Dtype::float32, 4, 4 * 4}});
+  CHECK(source_of(find_model("gpt2").value()).starts_with("bundled model gpt2, buffers as in "));
+  CHECK(source_of(find_model("bert-base").value()) == "bundled model bert-base");
+}
+
 TEST_CASE("catalogue: a Linear's bias is ready before its weight, BatchNorm's weight before bias") {
   const Model model = find_model("resnet50").value();
   CHECK(ready_name(model, 0) == "fc.bias");

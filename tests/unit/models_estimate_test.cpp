@@ -120,7 +120,12 @@ TEST_CASE("estimate: AlexNet where only kernels take time") {
   CHECK(tokens.provenance.at(0).second ==
         "estimate, not a recording: bert-base, bf16, batch 32 of sequences of 16 tokens on one "
         "endless");
-  CHECK(estimate_workload(parse_estimate_spec("resnet18@x"), endless_gpu()).buffers.size() == 2);
+  const Workload image = estimate_workload(parse_estimate_spec("resnet18@x"), endless_gpu());
+  CHECK(image.buffers.size() == 2);
+  CHECK(image.provenance.back().first == "estimate");
+  const Workload masks = estimate_workload(parse_estimate_spec("gpt2@x:s16"), endless_gpu());
+  CHECK(masks.provenance.back().first == "buffers");
+  CHECK(masks.provenance.back().second.starts_with("as in transformers 4.12 to 4.57, a causal"));
 }
 
 TEST_CASE("estimate: bfloat16 begins with compute capability 8.0") {

@@ -117,6 +117,7 @@ TEST_CASE("module recorder: the kinds of norm, and the buffers of the first") {
   CHECK(model.buffers[1].dtype == Dtype::int64);  // batches seen, a scalar each
   CHECK(model.buffers[1].bytes == Bytes(2 * 8));
   CHECK(model.buffers[1].tensors == 2);
+  CHECK(model.buffers_as_in.empty());
   CHECK(names(model, model.ready_order) ==
         std::vector<std::string>{"l.weight", "l.bias", "c.weight", "c.bias", "b.weight", "b.bias"});
 }

@@ -145,7 +145,7 @@ void LogImport::choose_model() {
   if (model) {
     workload.parameters = parameters_of(*model);
     workload.buffers = std::move(model->buffers);
-    workload.provenance.emplace_back("shapes", "bundled model " + model->name);
+    workload.provenance.emplace_back("shapes", source_of(*model));
     model_order_ = std::move(model->ready_order);
     return;
   }

@@ -30,7 +30,7 @@ class Assignment {
   RecordedParameters run(const std::string& asked) {
     note_ignored();
     if (std::optional<Model> model = asked.empty() ? fitting_model() : asked_model(asked)) {
-      result_.shapes_from = "bundled model " + model->name;
+      result_.shapes_from = source_of(*model);
       result_.parameters = std::move(model->parameters);
       result_.buffers = std::move(model->buffers);
       result_.ready_order = std::move(model->ready_order);

@@ -22,11 +22,15 @@ struct Model {
   std::vector<Parameter> parameters;     ///< definition order, fp32
   std::vector<std::size_t> ready_order;  ///< parameter indices as AccumulateGrad runs them
   std::vector<BufferGroup> buffers;      ///< module buffers, per dtype
+  std::string buffers_as_in;             ///< whose, where releases of a library differ; else empty
   std::vector<Layer> layers;             ///< in forward order; sizes are for one sample
   SampleKind sample = SampleKind::image;
   std::int64_t sample_size = 0;    ///< pixels a side, or tokens, that `layers` was made for
   std::int64_t default_batch = 0;  ///< samples a GPU takes where nobody says
 };
+
+/// For a provenance: "bundled model gpt2, buffers as in …".
+std::string source_of(const Model& model);
 
 /// The model for samples of its usual size.
 std::optional<Model> find_model(std::string_view name);

@@ -27,6 +27,9 @@ EstimateSpec parse_estimate_spec(std::string_view text);
 /// where the GPU cannot compute in the precision.
 Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu);
 
+/// Of its provenance: whose buffers it carries, where releases of a library differ.
+inline constexpr std::string_view kBuffersMark = "buffers";
+
 /// What a reader must know of this very estimate beside that it is one: that the host or the memory
 /// of the GPU would not keep up.
 std::vector<std::string> estimate_warnings(const EstimateSpec& spec, const GpuModel& gpu);
