@@ -63,6 +63,9 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
   add_word_option(command, "--comm-hook", arguments.comm_hook, std::move(hooks),
                   "communication hook: fp16_compress_hook (1.8 and later) or bf16_compress_hook "
                   "(1.10 and later)");
+  command.add_flag("--sync-batchnorm", arguments.sync_batchnorm,
+                   "torch.nn.SyncBatchNorm in place of every BatchNorm, over DDP's process group "
+                   "(1.1 and later)");
   command
       .add_option(
           "--accumulate", arguments.accumulate,
@@ -114,6 +117,7 @@ DdpOptions ddp_options(const DdpArguments& arguments, TorchVersion torch) {
   options.process_groups = arguments.process_groups;
   options.accumulate = arguments.accumulate.value_or(1);
   options.comm_hook = arguments.comm_hook;
+  options.sync_batchnorm = arguments.sync_batchnorm;
   return options;
 }
 

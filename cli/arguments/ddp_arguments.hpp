@@ -26,6 +26,7 @@ struct DdpArguments {
   int process_groups = 1;
   std::optional<int> accumulate;  ///< absent: as the workload was recorded
   CommHook comm_hook = CommHook::none;
+  bool sync_batchnorm = false;
 };
 
 void add_bucket_options(CLI::App& command, DdpArguments& arguments);

@@ -86,6 +86,8 @@ std::vector<std::string> option_warnings(const Job& job, Backend backend) {
     warnings.emplace_back(
         "gloo refuses bfloat16 in PyTorch 1.13 and many versions after (\"Invalid scalar type\"); "
         "try it before you count on it");
+  if (ddp.sync_batchnorm && std::ranges::none_of(job.workload().parameters, &Parameter::batch_norm))
+    warnings.emplace_back("there is no batch norm in this model: --sync-batchnorm changes nothing");
   if (ddp.broadcast_buffers)
     for (const auto& [key, text] : job.workload().provenance)
       if (key == kBuffersMark)

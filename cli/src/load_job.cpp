@@ -9,6 +9,7 @@
 #include "compute_transfer.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/models/transfer.hpp"
 #include "ddpsim/sim/recorded_today.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/topologies/background_file.hpp"
@@ -43,6 +44,10 @@ void require_consistent(const JobArguments& arguments, const TypedLine& typed) {
   if (arguments.backend.backend == Backend::gloo && arguments.interference)
     throw UsageError(
         "--interference: it is of NCCL's kernels, which --backend gloo does not use; leave it out");
+  if (arguments.backend.backend == Backend::gloo && arguments.ddp.sync_batchnorm)
+    throw UsageError(
+        "--sync-batchnorm: its layers exchange over NCCL, which --backend gloo does not use; leave "
+        "one out");
 }
 
 Asked read_options(const JobArguments& arguments, TorchVersion torch,
@@ -64,6 +69,18 @@ Asked read_options(const JobArguments& arguments, TorchVersion torch,
                   asked.tuning, {2, 10, 0});
   if (arguments.compute_scale) parse_compute_scale(*arguments.compute_scale);
   return asked;
+}
+
+/// Of --sync-batchnorm: which parameters are batch norms'.
+void require_batch_norms(const JobArguments& arguments, Workload& workload) {
+  if (!arguments.ddp.sync_batchnorm || mark_batch_norms(workload)) return;
+  throw InputError({.file = arguments.workload,
+                    .where = "/parameters",
+                    .message =
+                        "--sync-batchnorm: nothing says which parameters are batch norms', and "
+                        "no bundled model has these shapes",
+                    .hint = "Mark the weight of each with \"batch_norm\": true, or leave the "
+                            "option out where there are none"});
 }
 
 /// The workload becomes what the cluster's GPU makes of it.
@@ -130,6 +147,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   LoadedWorkload loaded =
       read ? std::move(*read)
            : load_workload(arguments.workload, arguments.model, arguments.timing);
+  require_batch_norms(arguments, loaded.workload);
   TorchInForce torch = torch_in_force(stated, loaded.workload.torch);
   Cluster cluster = load_cluster(cluster_request(arguments.cluster));
   // What is asked for changes no assumption: an option the assumed version lacks is a usage error.

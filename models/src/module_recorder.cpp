@@ -53,6 +53,7 @@ void ModuleRecorder::conv2d(const std::string& name, const Convolution& convolut
 void ModuleRecorder::batch_norm(const std::string& name) {
   const std::size_t weight = define(name + ".weight", {activation_.channels});
   const std::size_t bias = define(name + ".bias", {activation_.channels});
+  model_.parameters[weight].batch_norm = true;
   Layer& layer = ran(name, LayerKind::normalization, {weight, bias});
   layer.forward_elements = 3 * activation_.elements();   // statistics, then x in and y out
   layer.backward_elements = 5 * activation_.elements();  // x and dy twice, dx out

@@ -181,6 +181,15 @@ std::optional<Model> recognised_model(const Workload& workload) {
   return std::nullopt;
 }
 
+bool mark_batch_norms(Workload& workload) {
+  if (std::ranges::any_of(workload.parameters, &Parameter::batch_norm)) return true;
+  const std::optional<Model> model = recognised_model(workload);
+  if (!model) return false;
+  for (std::size_t i = 0; i < workload.parameters.size(); ++i)
+    workload.parameters[i].batch_norm = model->parameters[i].batch_norm;
+  return true;
+}
+
 Workload transferred(Workload workload, const Model& model, const Transfer& transfer) {
   const Ratios ratios = ratios_of(model, transfer);
   rescale(workload, ratios);

@@ -27,9 +27,9 @@ std::optional<std::string> cannot_reduce(const Workload& workload, const DdpOpti
   if (!workload.backward || workload.backward->ready.empty())
     return "the workload says nothing of when gradients are ready (backward.ready)";
   if (options.find_unused_parameters || options.static_graph || options.accumulate > 1 ||
-      options.process_groups > 1)
-    return "the real reducer knows neither find_unused_parameters, static_graph, accumulation nor "
-           "several process groups";
+      options.process_groups > 1 || options.sync_batchnorm)
+    return "the real reducer knows neither find_unused_parameters, static_graph, accumulation, "
+           "SyncBatchNorm nor several process groups";
   for (const Parameter& parameter : workload.parameters) {
     if (parameter.ignored) continue;
     if (parameter.sparse_gradient)

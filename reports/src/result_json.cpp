@@ -22,6 +22,7 @@ void write_times(JsonWriter& json, const StepTimes& times) {
   json.key("stall_us").time(times.stall);
   json.key("slowest_gpu_us").time(times.slowest_gpu);
   json.key("unexplained_us").time(times.unexplained);
+  if (times.sync_batchnorm > Duration()) json.key("sync_batchnorm_us").time(times.sync_batchnorm);
   if (times.forward_ahead > Duration()) json.key("forward_ahead_us").time(times.forward_ahead);
 }
 

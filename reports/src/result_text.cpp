@@ -100,6 +100,7 @@ std::string breakdown(const StepTimes& times, const ReportContext& context, int 
   add("backward", &StepTimes::backward);
   add_within("  of it copies into buckets", &StepTimes::copies_in);
   add_within("  of it slowed by NCCL", &StepTimes::interference);
+  if (times.sync_batchnorm != Duration()) add("SyncBatchNorm", &StepTimes::sync_batchnorm);
   if (times.slowest_gpu != Duration()) add("waiting for the slowest GPU", &StepTimes::slowest_gpu);
   if (times.unexplained != Duration()) add("several GPUs, unexplained", &StepTimes::unexplained);
   add("exposed communication", &StepTimes::exposed_communication);

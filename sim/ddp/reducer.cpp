@@ -27,6 +27,7 @@
 #include "operations.hpp"
 #include "rank_classes.hpp"
 #include "recording.hpp"
+#include "sync_batch_norm.hpp"
 
 namespace ddpsim {
 namespace {
@@ -48,12 +49,16 @@ class StepScheduler {
         kind_(kind),
         states_(states),
         cluster_(job.cluster()),
-        kernels_(job) {
+        kernels_(job),
+        layers_(synced_layers(job)) {
     bucket_of_.assign(workload_.parameters.size(), -1);
     for (std::size_t b = 0; b < buckets_.size(); ++b)
       for (const std::size_t parameter : buckets_[b].parameters)
         bucket_of_[parameter] = static_cast<std::int32_t>(b);
     used_.assign(workload_.parameters.size(), false);
+    layer_of_.assign(workload_.parameters.size(), -1);
+    for (std::size_t k = 0; k < layers_.size(); ++k)
+      layer_of_[layers_[k]] = static_cast<std::int32_t>(k);
     note_used(workload_);
     for (const RankRecording& rank : workload_.ranks) note_used(rank);
   }
@@ -66,6 +71,7 @@ class StepScheduler {
     for (const RankClass& alike : ranks.classes) {
       const Recorded& recorded = recorded_by(alike);
       recording_.emplace(job_, recorded);
+      shares_of_forward_ = shares_of_forward(recorded, layers_);
       recorded_launches_ = recording_->launches(buckets_);
       scale_ = compute_speed(job_);
       offset_ = alike.state ? alike.state->start : recorded_offset(alike);
@@ -88,16 +94,6 @@ class StepScheduler {
                           .threads = collectives_at_a_time(job_),
                           .to_fill = collectives_to_fill(job_)};
     std::size_t broadcasts = 0;
-    const auto add = [&](CollectiveKind kind, Bytes bytes, std::size_t index) {
-      const CollectivePlan planned = plan(job_, kind, bytes, index);
-      schedule.collectives.push_back(
-          {planned.transfer, planned.channels, kind, bytes, planned.volume,
-           planned.choice ? memory_load(kind, bytes, planned.transfer, cluster_) : 0});
-      result_.choices.push_back(planned.choice);
-      to_host_.push_back(planned.to_host);
-      to_device_.push_back(planned.to_device);
-      return static_cast<std::uint32_t>(schedule.collectives.size() - 1);
-    };
     if (kind_.rebuild) {
       for (const std::int64_t entries :
            {ddp_parameters() + 1, static_cast<std::int64_t>(buckets_.size())})
@@ -112,6 +108,36 @@ class StepScheduler {
       result_.local_used_map =
           add(CollectiveKind::all_reduce, Bytes(4) * ddp_parameters(), buckets_.size());
     }
+    plan_statistics();
+  }
+
+  std::uint32_t add(CollectiveKind kind, Bytes bytes, std::size_t index) {
+    const CollectivePlan planned = plan(job_, kind, bytes, index);
+    result_.schedule.collectives.push_back(
+        {planned.transfer, planned.channels, kind, bytes, planned.volume,
+         planned.choice ? memory_load(kind, bytes, planned.transfer, cluster_) : 0});
+    result_.choices.push_back(planned.choice);
+    to_host_.push_back(planned.to_host);
+    to_device_.push_back(planned.to_device);
+    return static_cast<std::uint32_t>(result_.schedule.collectives.size() - 1);
+  }
+
+  /// An all-gather and an all-reduce of each layer, micro-batch by micro-batch; no recording holds them.
+  void plan_statistics() {
+    statistics_ = static_cast<std::uint32_t>(result_.schedule.collectives.size());
+    const std::size_t unrecorded = buckets_.size() + 1;
+    for (int batch = 0; batch < options_.ddp.accumulate; ++batch)
+      for (const std::size_t layer : layers_) {
+        const Parameter& weight = workload_.parameters[layer];
+        add(CollectiveKind::all_gather, gathered_statistics(weight, cluster_.ranks()), unrecorded);
+        add(CollectiveKind::all_reduce, reduced_statistics(weight), unrecorded);
+      }
+  }
+
+  /// Of the micro-batch at hand; the all-reduce is the one behind.
+  std::uint32_t all_gather_of(std::size_t layer) const {
+    const std::size_t before = static_cast<std::size_t>(batch_) * layers_.size() + layer;
+    return statistics_ + static_cast<std::uint32_t>(2 * before);
   }
 
   /// Room for a plain step: gradient, wait for a slow host, copy; a few operations around each bucket.
@@ -173,9 +199,9 @@ class StepScheduler {
       blocking_collective(OperationKind::rebuild, index,
                           costs_.launch_latency + costs_.host_launch);
     broadcast_buffers();
-    for (int batch = 0; batch + 1 < options_.ddp.accumulate; ++batch) {
-      forward(batch == 0);
-      backward_without_sync(batch);
+    for (batch_ = 0; batch_ + 1 < options_.ddp.accumulate; ++batch_) {
+      forward(batch_ == 0);
+      backward_without_sync();
     }
     forward(options_.ddp.accumulate == 1);
     search_unused();
@@ -213,8 +239,46 @@ class StepScheduler {
   /// Buffers are broadcast only before the forward after a synchronised backward.
   void forward(bool after_sync) {
     const bool with_buffers = after_sync && options_.ddp.broadcast_buffers;
-    append_work(programs_.compute, OperationKind::forward,
-                scaled(recording_->forward(with_buffers)));
+    const Duration total = scaled(recording_->forward(with_buffers));
+    Duration done;
+    const auto go_on_to = [&](Duration at) {
+      append_work(programs_.compute, OperationKind::forward, at - done);
+      done = std::max(done, at);
+    };
+    for (std::size_t k = layers_.size(); k-- > 0;) {
+      go_on_to(total.scaled(shares_of_forward_[k]));
+      exchange(all_gather_of(k));
+      read_on_host(blocking_reads(options_.ddp.torch));
+    }
+    go_on_to(total);
+  }
+
+  /// Launched by the host; the compute stream goes on with what came of it.
+  void exchange(std::uint32_t statistics) {
+    const EventId launched = new_event();
+    append_work(programs_.host, OperationKind::launch, costs_.host_launch);
+    append_record(programs_.host, OperationKind::launch, launched);
+    append_wait(programs_.communication, OperationKind::sync_batch_norm, launched,
+                costs_.launch_latency);
+    blocking_collective(OperationKind::sync_batch_norm, statistics, costs_.event_latency);
+  }
+
+  /// The host waits for the compute stream, which has nothing to do until the host has launched more: so often a round
+  /// trip.
+  void read_on_host(int times) {
+    const EventId passed = new_event();
+    const EventId launched = new_event();
+    append_record(programs_.compute, OperationKind::sync_batch_norm, passed);
+    append_wait(programs_.host, OperationKind::sync_batch_norm, passed,
+                (costs_.launch_latency + costs_.host_launch) * times);
+    append_record(programs_.host, OperationKind::sync_batch_norm, launched);
+    append_wait(programs_.compute, OperationKind::sync_batch_norm, launched, Duration());
+  }
+
+  /// The sums over a layer, when backward comes to its weight.
+  void exchange_in_backward(std::size_t parameter) {
+    if (const std::int32_t layer = layer_of_[parameter]; layer >= 0)
+      exchange(all_gather_of(static_cast<std::size_t>(layer)) + 1);
   }
 
   /// The host walks the autograd graph at the end of a forward whose backward will be synchronised.
@@ -226,20 +290,28 @@ class StepScheduler {
   }
 
   /// A backward under no_sync: hooks return at once, so nothing can come between its gradients and it
-  /// is one stretch of work. From the second micro-batch on autograd adds into the gradient there is.
-  void backward_without_sync(int batch) {
-    Duration total = scaled(recording_->after_last_gradient());
+  /// is one stretch of work, but for SyncBatchNorm. From the second micro-batch on autograd adds into the gradient
+  /// there is.
+  void backward_without_sync() {
+    Duration total;
     for (const GradientStretch& gradient : recording_->gradients()) {
       total += scaled(gradient.compute + gradient.idle);
-      if (batch > 0) total += kernels_.accumulate(gradient.bytes);
+      if (batch_ > 0) total += kernels_.accumulate(gradient.bytes);
+      if (layer_of_[gradient.parameter] < 0) continue;
+      append_work(programs_.compute, OperationKind::backward, std::exchange(total, Duration()));
+      exchange_in_backward(gradient.parameter);
     }
-    append_work(programs_.compute, OperationKind::backward, total);
+    append_work(programs_.compute, OperationKind::backward,
+                total + scaled(recording_->after_last_gradient()));
   }
 
-  /// Compute up to a gradient, and its place in .grad when earlier micro-batches left one there.
-  void compute_gradient(const GradientStretch& gradient) {
+  /// Compute up to a gradient, and its place in .grad when earlier micro-batches left one there. `hooks`: host time of
+  /// those since it was last waited for.
+  void compute_gradient(const GradientStretch& gradient, Duration& hooks) {
     const std::int32_t bucket = bucket_of(gradient);
     compute(gradient.compute, bucket);
+    if (layer_of_[gradient.parameter] >= 0) reach_on_host(gradient, hooks);
+    exchange_in_backward(gradient.parameter);
     if (options_.ddp.accumulate > 1)
       append_work(programs_.compute, OperationKind::backward, kernels_.accumulate(gradient.bytes));
     result_.gradients.back().push_back({gradient.parameter, last_operation()});
@@ -260,7 +332,7 @@ class StepScheduler {
     bool first_hook = true;
     Duration hooks;  // host time of hooks since the last launch
     for (const GradientStretch& gradient : recording_->gradients()) {
-      compute_gradient(gradient);
+      compute_gradient(gradient, hooks);
       const std::int32_t bucket = bucket_of(gradient);
       if (bucket < 0) continue;
       if (first_hook) hooks_of_unused(pending);
@@ -397,12 +469,13 @@ class StepScheduler {
   /// bucket.
   void backward_then_launch() {
     const std::vector<GradientStretch>& gradients = recording_->gradients();
+    Duration hooks;
     for (const GradientStretch& gradient : gradients) {
-      compute_gradient(gradient);
+      compute_gradient(gradient, hooks);
       compute(gradient.idle);
+      hooks += costs_.host_hook;
     }
     compute(recording_->after_last_gradient());
-    Duration hooks = costs_.host_hook * static_cast<std::int64_t>(gradients.size());
     if (!gradients.empty()) reach_on_host(gradients.back(), hooks);
     launch_local_used_map();
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
@@ -497,8 +570,11 @@ class StepScheduler {
   const std::vector<RankState>& states_;
   const Cluster& cluster_;
   const KernelCosts kernels_;
+  const std::vector<std::size_t> layers_;  ///< of SyncBatchNorm: their weights, in backward's order
 
   std::vector<std::int32_t> bucket_of_;  ///< by parameter; -1: outside DDP
+  std::vector<std::int32_t> layer_of_;   ///< by parameter: into layers_; -1: none
+  std::uint32_t statistics_ = 0;         ///< first of their collectives
   std::vector<bool> used_;               ///< by parameter: by any rank
   std::vector<std::uint32_t> rebuild_;   ///< collectives
   std::vector<std::uint32_t> buffers_;   ///< collectives, by buffer group
@@ -508,6 +584,8 @@ class StepScheduler {
   // Of the class of ranks being written.
   std::optional<Recording> recording_;
   std::optional<std::vector<Duration>> recorded_launches_;
+  std::vector<double> shares_of_forward_;  ///< by layer
+  int batch_ = 0;                          ///< micro-batch
   double scale_ = 1;
   Duration offset_;  ///< start of its forward on the schedule's clock
   RankPrograms programs_;

@@ -12,6 +12,7 @@
 #include "rank_waits.hpp"
 #include "reducer.hpp"
 #include "summary.hpp"
+#include "sync_batch_norm.hpp"
 
 namespace ddpsim {
 namespace {
@@ -138,6 +139,14 @@ double seconds_at_most(const Job& job, double bytes) {
   }
   for (const Bucket& bucket : buckets_for(job, 0))
     transfers += plan(quiet, CollectiveKind::all_reduce, bucket.bytes).transfer.seconds();
+  for (const std::size_t layer : synced_layers(job)) {
+    const Parameter& weight = workload.parameters[layer];
+    const Bytes gathered = gathered_statistics(weight, job.cluster().ranks());
+    transfers +=
+        options.ddp.accumulate *
+        (plan(quiet, CollectiveKind::all_gather, gathered).transfer.seconds() +
+         plan(quiet, CollectiveKind::all_reduce, reduced_statistics(weight)).transfer.seconds());
+  }
   constexpr double kWidestBand = 16;  // of uncertainty.cpp
   constexpr double kSlowestBytesPerSecond = 1e9;
   constexpr double kSecondsPerTensor = 1e-3;
@@ -183,6 +192,7 @@ std::optional<std::string> cannot_simulate(const Job& job) {
     if (auto problem =
             cannot_replay(rank, workload, options.ddp, fmt::format(" on rank {}", rank.rank)))
       return problem;
+  if (auto problem = cannot_synchronise(job)) return problem;
   const bool carries_ranks =
       !options.variation.empty() || (!workload.ranks.empty() && options.iterations > 0);
   if (carries_ranks && job.cluster().ranks() > kMostDifferentRanks)

@@ -11,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-enum class Section { forward, backward, after };
+enum class Section { forward, backward, sync_batchnorm, after };
 
 Section section_of(OperationKind purpose) {
   switch (purpose) {
@@ -23,6 +23,8 @@ Section section_of(OperationKind purpose) {
     case OperationKind::backward:
     case OperationKind::copy_in:
       return Section::backward;
+    case OperationKind::sync_batch_norm:
+      return Section::sync_batchnorm;
     default:
       return Section::after;
   }
@@ -64,6 +66,9 @@ ComputeStream walk(const Program& program, const std::vector<OperationTime>& ope
         if (works) times.interference += busy - program[i].duration;
         if (works && purpose == OperationKind::backward)
           stream.work.backward += program[i].duration;
+        break;
+      case Section::sync_batchnorm:
+        times.sync_batchnorm += passed;
         break;
       case Section::after:
         if (purpose == OperationKind::copy_out)
@@ -162,9 +167,9 @@ StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execu
 
   const Duration between = stream.optimizer_start - backward_end;
   const Duration gaps = between - times.exposed_communication - times.finalize;
-  DDPSIM_ASSERT(TimePoint() + times.forward + times.backward == backward_end,
+  DDPSIM_ASSERT(TimePoint() + times.forward + times.backward + times.sync_batchnorm == backward_end,
                 "forward and backward must fill the time up to the end of backward", times.forward,
-                times.backward, backward_end);
+                times.backward, times.sync_batchnorm, backward_end);
   DDPSIM_ASSERT(gaps >= Duration(), "parts of the step after backward overlap", between,
                 times.exposed_communication, times.finalize);
   DDPSIM_ASSERT(!times.overlap || (*times.overlap >= 0 && *times.overlap <= 1),
@@ -174,8 +179,8 @@ StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execu
   // Buffers are broadcast at its start.
   times.buffer_broadcast = std::max(times.buffer_broadcast - times.forward_ahead, Duration());
   times.stall = gaps + pause_after_step(job, workload);
-  times.iteration = times.forward + times.backward + times.exposed_communication + times.finalize +
-                    times.optimizer + times.stall;
+  times.iteration = times.forward + times.backward + times.sync_batchnorm +
+                    times.exposed_communication + times.finalize + times.optimizer + times.stall;
   attribute_slowdown(stream.work, job, times);
   return times;
 }

@@ -30,6 +30,8 @@ std::string_view name_of(OperationKind purpose) {
       return "copy out of bucket";
     case OperationKind::optimizer:
       return "optimizer";
+    case OperationKind::sync_batch_norm:
+      return "SyncBatchNorm";
   }
   return "";
 }

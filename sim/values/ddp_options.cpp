@@ -11,6 +11,7 @@ constexpr Bytes kDefaultFirstBucket = Bytes(1'048'576);  // _DEFAULT_FIRST_BUCKE
 constexpr double kDefaultCapMb = 25;
 
 constexpr TorchVersion kOldestKnown{1, 0};
+constexpr TorchVersion kSyncBatchNorm{1, 1};
 constexpr TorchVersion kRebuild{1, 6};      // pull request 35137; at the next forward since 1.7
 constexpr TorchVersion kBucketView{1, 7};   // gradient_as_bucket_view
 constexpr TorchVersion kStaticGraph{1, 9};  // _set_static_graph, later a constructor argument
@@ -91,6 +92,11 @@ std::optional<std::string> unsupported(const DdpOptions& options) {
       options.comm_hook == CommHook::bf16_compress ? kBf16Hook : kCommHook;
   if (options.comm_hook != CommHook::none && torch < hook_since)
     return lacks(name_of(options.comm_hook), hook_since);
+  if (options.sync_batchnorm && torch < kSyncBatchNorm)
+    return lacks("SyncBatchNorm", kSyncBatchNorm);
+  if (options.sync_batchnorm && options.process_groups > 1)
+    return "SyncBatchNorm has a process group of its own beside round-robin ones, which is not "
+           "simulated: leave out --process-groups or --sync-batchnorm";
   if (options.process_groups > 1 && torch > kLastRoundRobin)
     return fmt::format("PyTorch {} has no round-robin process groups (they ended with {})",
                        to_string(torch), to_string(kLastRoundRobin));

@@ -12,6 +12,7 @@
 
 #include "data_files.hpp"
 #include "ddpsim/models/catalogue.hpp"
+#include "ddpsim/models/transfer.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 
 using namespace ddpsim;
@@ -70,6 +71,29 @@ TEST_CASE("catalogue: ResNet-50 has torchvision's parameters and buffers") {
   CHECK(model.buffers[1].dtype == Dtype::int64);
   CHECK(model.buffers[1].bytes == Bytes(53 * 8));
   CHECK(model.buffers[1].tensors == 53);
+}
+
+TEST_CASE("catalogue: batch norms are marked by their weights, in a workload of its shapes, too") {
+  const auto marked = [](const std::vector<Parameter>& parameters) {
+    return std::ranges::count_if(parameters, &Parameter::batch_norm);
+  };
+  CHECK(marked(find_model("resnet18").value().parameters) == 20);
+  CHECK(marked(find_model("bert-base").value().parameters) == 0);
+  Workload workload;
+  workload.parameters = find_model("resnet50").value().parameters;
+  for (Parameter& parameter : workload.parameters) parameter.batch_norm = false;
+  CHECK(mark_batch_norms(workload));
+  CHECK(marked(workload.parameters) == 53);
+  CHECK(workload.parameters[1].batch_norm);  // bn1.weight
+  CHECK_FALSE(workload.parameters[2].batch_norm);
+  workload.parameters.back().batch_norm = true;  // somebody's own marks stay
+  workload.parameters.pop_back();
+  CHECK(mark_batch_norms(workload));
+  for (Parameter& parameter : workload.parameters) parameter.batch_norm = false;
+  CHECK_FALSE(mark_batch_norms(workload));  // nobody's shapes
+  workload.parameters = find_model("vgg11").value().parameters;
+  CHECK(mark_batch_norms(workload));  // known to have none
+  CHECK(marked(workload.parameters) == 0);
 }
 
 TEST_CASE("catalogue: models of text carry the buffers their libraries register") {

@@ -131,6 +131,7 @@ inline std::string differences(const StepTimes& got, const StepTimes& expected) 
   compare("wait", got.wait, expected.wait);
   compare("exposed communication", got.exposed_communication, expected.exposed_communication);
   compare("finalize", got.finalize, expected.finalize);
+  compare("SyncBatchNorm", got.sync_batchnorm, expected.sync_batchnorm);
   compare("optimizer", got.optimizer, expected.optimizer);
   compare("stall", got.stall, expected.stall);
   compare("slowest GPU", got.slowest_gpu, expected.slowest_gpu);
@@ -140,9 +141,10 @@ inline std::string differences(const StepTimes& got, const StepTimes& expected) 
   const double expected_overlap = expected.overlap.value_or(-1);
   if (overlap != doctest::Approx(expected_overlap).epsilon(1e-9))
     text += fmt::format("\noverlap: {}, expected {}", overlap, expected_overlap);
-  CHECK(expected.iteration ==
-        expected.forward + expected.backward + expected.exposed_communication + expected.finalize +
-            expected.optimizer + expected.stall + expected.slowest_gpu + expected.unexplained);
+  CHECK(expected.iteration == expected.forward + expected.backward + expected.sync_batchnorm +
+                                  expected.exposed_communication + expected.finalize +
+                                  expected.optimizer + expected.stall + expected.slowest_gpu +
+                                  expected.unexplained);
   CHECK(expected.backward ==
         expected.backward_compute + expected.copies_in + expected.interference);
   return text;

@@ -110,7 +110,8 @@ TEST_CASE("timeline: every purpose and track has its name") {
       {OperationKind::all_reduce, "all_reduce"},
       {OperationKind::local_used_map, "local-used map"},
       {OperationKind::copy_out, "copy out of bucket"},
-      {OperationKind::optimizer, "optimizer"}};
+      {OperationKind::optimizer, "optimizer"},
+      {OperationKind::sync_batch_norm, "SyncBatchNorm"}};
   for (const auto& [purpose, name] : purposes) CHECK(name_of(purpose) == name);
   CHECK(name_of(Track::host) == "host");
   CHECK(name_of(Track::compute) == "compute");

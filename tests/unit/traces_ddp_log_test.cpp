@@ -159,13 +159,14 @@ TEST_CASE("DDP log: flags and known communication hooks are options, other hooks
   log["static_graph"] = 1;
   log["gradient_as_bucket_view"] = 1;
   log["broadcast_buffers"] = 0;
+  log["has_sync_bn"] = 1;
   log["bucket_cap_bytes"] = 25 << 20;
   log["comm_hook"] = "fp16_compress_hook";
   const Imported result = imported_log(log);
   CHECK_FALSE(result.ddp_log->options.bucket_cap_mb.has_value());
   CHECK(mentions(result.recognised,
                  "pass --static-graph --gradient-as-bucket-view --no-broadcast-buffers "
-                 "--comm-hook fp16, and"));
+                 "--sync-batchnorm --comm-hook fp16, and"));
   CHECK(result.ddp_log->options.comm_hook == CommHook::fp16_compress);
   CHECK_FALSE(mentions(result.warnings, "hook"));
   log["comm_hook"] = "BuiltinCommHookType.FP16_COMPRESS";

@@ -44,7 +44,7 @@ constexpr const char* kEverything = R"({
   "parameter_order": "assumed",
   "parameters": [
     {"name": "a", "shape": [2, 0, 3], "dtype": "float32", "sparse_gradient": true},
-    {"name": "b", "shape": [], "dtype": "bfloat16", "device": "cuda:1", "ignored": true},
+    {"name": "b", "shape": [], "dtype": "bfloat16", "device": "cuda:1", "ignored": true, "batch_norm": true},
     {"name": "c", "shape": null, "dtype": "int64"}
   ],
   "forward": {"duration_us": 30500},
@@ -177,6 +177,8 @@ TEST_CASE("workload file: each bad document gets its message") {
        "out of range"},
       {with_parameter(R"({"name":"a","shape":[1],"dtype":"float33"})"), "Did you mean"},
       {with_parameter(R"({"name":"a","shape":[1],"dtype":"float32","ignored":1})"), "/ignored"},
+      {with_parameter(R"({"name":"a","shape":[1],"dtype":"float32","batch_norm":1})"),
+       "/batch_norm"},
       {with_parameter(""), "there are no parameters"},
       {with_parameter(
            R"({"name":"a","shape":[1],"dtype":"int8"},{"name":"a","shape":[2],"dtype":"int8"})"),

@@ -246,6 +246,7 @@ void LogImport::note_options() {
   ddp.static_graph = fields_.static_graph;
   ddp.gradient_as_bucket_view = fields_.gradient_as_bucket_view;
   ddp.broadcast_buffers = fields_.broadcast_buffers;
+  ddp.sync_batchnorm = fields_.has_sync_bn;
   result_.ddp_log->construction_bytes = fields_.bucket_sizes;
   result_.ddp_log->rebuilt_bytes = fields_.rebuilt_bucket_sizes;
   result_.bucket_bytes = fields_.rebuilt_bucket_sizes;
@@ -260,6 +261,7 @@ void LogImport::note_options() {
   if (ddp.static_graph) line += " --static-graph";
   if (ddp.gradient_as_bucket_view) line += " --gradient-as-bucket-view";
   if (!ddp.broadcast_buffers) line += " --no-broadcast-buffers";
+  if (ddp.sync_batchnorm) line += " --sync-batchnorm";
   if (ddp.comm_hook != CommHook::none)
     line += fmt::format(" --comm-hook {}", word_of(ddp.comm_hook));
   if (!line.empty()) {

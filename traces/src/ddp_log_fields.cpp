@@ -120,6 +120,7 @@ void LogReader::read_options() {
   fields_.static_graph = flag("static_graph", false);
   fields_.gradient_as_bucket_view = flag("gradient_as_bucket_view", false);
   fields_.broadcast_buffers = flag("broadcast_buffers", true);
+  fields_.has_sync_bn = flag("has_sync_bn", false);
   fields_.comm_hook = text("comm_hook");
 }
 

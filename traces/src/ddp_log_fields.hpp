@@ -29,6 +29,7 @@ struct DdpLogFields {
   bool static_graph = false;
   bool gradient_as_bucket_view = false;
   bool broadcast_buffers = true;
+  bool has_sync_bn = false;
   std::string backend;
   std::string comm_hook;  ///< empty: none
   std::string module_name;

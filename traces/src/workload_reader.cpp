@@ -126,8 +126,8 @@ void WorkloadReader::read_parameters(const Cursor& list) {
 }
 
 Parameter WorkloadReader::read_parameter(const Cursor& entry) {
-  const Object object =
-      entry.object({"name", "shape", "dtype", "sparse_gradient", "device", "ignored"});
+  const Object object = entry.object(
+      {"name", "shape", "dtype", "sparse_gradient", "device", "ignored", "batch_norm"});
   Parameter parameter;
   if (const auto name = fields_.need(object, "name")) {
     parameter.name = name->string();
@@ -147,6 +147,7 @@ Parameter WorkloadReader::read_parameter(const Cursor& entry) {
     parameter.sparse_gradient = sparse->boolean();
   }
   if (const auto ignored = object.optional("ignored")) parameter.ignored = ignored->boolean();
+  if (const auto norm = object.optional("batch_norm")) parameter.batch_norm = norm->boolean();
   return parameter;
 }
 

@@ -44,6 +44,7 @@ void write_parameter(JsonWriter& json, const Parameter& parameter) {
   if (parameter.sparse_gradient) json.key("sparse_gradient").boolean(true);
   write_text(json, "device", parameter.device);
   if (parameter.ignored) json.key("ignored").boolean(true);
+  if (parameter.batch_norm) json.key("batch_norm").boolean(true);
   json.end_object();
 }
 

@@ -17,6 +17,9 @@ namespace ddpsim {
 /// when none has them.
 std::optional<Model> recognised_model(const Workload& workload);
 
+/// Whether it is known which parameters are batch norms': those marked, or else the recognised model's, now marked.
+bool mark_batch_norms(Workload& workload);
+
 struct Transfer {
   ComputeSetting from;
   ComputeSetting to;

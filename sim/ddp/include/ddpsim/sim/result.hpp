@@ -27,7 +27,7 @@ struct BucketResult {
   Bytes on_the_wire;            ///< what the all-reduce carries: fewer behind a compression hook
 };
 
-/// iteration = forward + backward + slowest_gpu + unexplained + exposed_communication + finalize + optimizer +
+/// iteration = forward + backward + sync_batchnorm + slowest_gpu + unexplained + exposed_communication + finalize + optimizer +
 /// stall, to the picosecond; none of them is negative. Forward, backward and optimizer are those of a usual GPU.
 struct StepTimes {
   Duration iteration;
@@ -43,6 +43,7 @@ struct StepTimes {
   std::optional<double> overlap;   ///< 1 - (transfer after backward / communication)
   Duration finalize;               ///< copies out not already hidden behind exposed communication
   Duration optimizer;
+  Duration sync_batchnorm;  ///< waited for SyncBatchNorm's exchanges, in forward and backward
   Duration stall;
   /// Waiting for the slowest of the GPUs to compute (rank_slowdown.hpp) …
   Duration slowest_gpu;
@@ -56,7 +57,8 @@ struct StepTimes {
 
 /// Of the slowest GPU, on the clock of a step's buckets, which counts from the start of its forward.
 inline TimePoint end_of_backward(const StepTimes& times) {
-  return TimePoint(times.forward_ahead + times.forward + times.backward + times.slowed_backward);
+  return TimePoint(times.forward_ahead + times.forward + times.backward + times.sync_batchnorm +
+                   times.slowed_backward);
 }
 
 struct StepResult {

@@ -40,6 +40,7 @@ enum class OperationKind : std::uint8_t {
   local_used_map,
   copy_out,
   optimizer,
+  sync_batch_norm,  ///< statistics exchanged in forward and backward
 };
 std::string_view name_of(OperationKind purpose);
 

@@ -37,6 +37,7 @@ struct DdpOptions {
   int process_groups = 1;
   int accumulate = 1;  ///< micro-batches per step; all but the last run under no_sync()
   CommHook comm_hook = CommHook::none;
+  bool sync_batchnorm = false;  ///< SyncBatchNorm.convert_sync_batchnorm, over DDP's process group
 };
 
 /// Why these options cannot be used with this version, naming the option and the first version that

@@ -45,6 +45,7 @@ struct Parameter {
   std::string device;            ///< empty: the rank's own device
   bool sparse_gradient = false;  ///< gets a bucket of its own
   bool ignored = false;          ///< in the module but outside DDP; stays in the ready order
+  bool batch_norm = false;       ///< weight of a BatchNorm layer, of one element a channel
 };
 
 /// Bytes of the gradient: product of the shape times the element size. Absent when the shape is, or

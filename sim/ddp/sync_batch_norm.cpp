@@ -1,0 +1,79 @@
+#include "sync_batch_norm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ddpsim {
+namespace {
+
+constexpr TorchVersion kMasksEmptyRanks{1, 13};
+/// Each is simulated.
+constexpr std::int64_t kMostCollectives = 1'000'000;
+
+std::int64_t channels_of(const Parameter& weight) {
+  return gradient_bytes(weight).value_or(Bytes()).count() / element_size(weight.dtype);
+}
+
+bool same_order(const Recorded& a, const Recorded& b) {
+  return std::ranges::equal(a.backward->ready, b.backward->ready, {}, &ReadyEvent::parameter,
+                            &ReadyEvent::parameter);
+}
+
+}  // namespace
+
+std::vector<std::size_t> synced_layers(const Job& job) {
+  std::vector<std::size_t> layers;
+  if (!job.options().ddp.sync_batchnorm || job.cluster().ranks() == 1) return layers;
+  const Workload& workload = job.workload();
+  for (const ReadyEvent& event : workload.backward->ready)
+    if (workload.parameters[event.parameter].batch_norm) layers.push_back(event.parameter);
+  return layers;
+}
+
+// Statistics are fp32 under autocast, too.
+Bytes gathered_statistics(const Parameter& weight, int ranks) {
+  return Bytes(4) * (2 * channels_of(weight) + 1) * ranks;
+}
+
+Bytes reduced_statistics(const Parameter& weight) {
+  return Bytes(4) * (2 * channels_of(weight));
+}
+
+int blocking_reads(TorchVersion torch) {
+  return torch >= kMasksEmptyRanks ? 3 : 1;
+}
+
+std::vector<double> shares_of_forward(const Recorded& recorded,
+                                      const std::vector<std::size_t>& layers) {
+  const double backward = std::max(recorded.backward->duration.seconds(), 1e-12);
+  std::vector<double> shares(layers.size());
+  for (const ReadyEvent& event : recorded.backward->ready) {
+    const auto layer = std::ranges::find(layers, event.parameter);
+    if (layer != layers.end())
+      shares[static_cast<std::size_t>(layer - layers.begin())] =
+          std::clamp(1 - event.at.seconds() / backward, 0.0, 1.0);
+  }
+  return shares;
+}
+
+std::optional<std::string> cannot_synchronise(const Job& job) {
+  const Workload& workload = job.workload();
+  const DdpOptions& ddp = job.options().ddp;
+  const auto layers = static_cast<std::int64_t>(synced_layers(job).size());
+  if (layers == 0) return std::nullopt;
+  for (const RankRecording& rank : workload.ranks)
+    if (!same_order(rank, workload))
+      return fmt::format(
+          "rank {} wrote its gradients in another order: SyncBatchNorm's collectives would not "
+          "meet. Give the recording of one rank, or leave out --sync-batchnorm",
+          rank.rank);
+  if (2 * layers * ddp.accumulate > kMostCollectives)
+    return fmt::format(
+        "{} layers of SyncBatchNorm exchange {} times in a step of {} micro-batches: at most {} "
+        "are simulated",
+        layers, 2 * layers * ddp.accumulate, ddp.accumulate, kMostCollectives);
+  return std::nullopt;
+}
+
+}  // namespace ddpsim
