@@ -66,6 +66,21 @@ std::vector<std::string> recording_warnings(const Workload& workload, const Comp
   return warnings;
 }
 
+std::vector<std::string> sync_batchnorm_warnings(const Job& job) {
+  const bool asked = job.options().ddp.sync_batchnorm;
+  if (job.workload().recorded_with.sync_batchnorm)
+    return {
+        fmt::format("recorded with SyncBatchNorm: what it exchanged stays in forward and backward "
+                    "as it ran, on whatever cluster{}",
+                    asked ? ", and --sync-batchnorm adds nothing" : "")};
+  if (!asked) return {};
+  if (std::ranges::none_of(job.workload().parameters, &Parameter::batch_norm))
+    return {"there is no batch norm in this model: --sync-batchnorm changes nothing"};
+  return {
+      "SyncBatchNorm counts what its layers exchange and the host's reads between; what else the "
+      "host launches for them is left out, and published trainings lost more than this says"};
+}
+
 /// Of DDP's options, beside what was recorded and what sends.
 std::vector<std::string> option_warnings(const Job& job, Backend backend) {
   std::vector<std::string> warnings;
@@ -86,8 +101,7 @@ std::vector<std::string> option_warnings(const Job& job, Backend backend) {
     warnings.emplace_back(
         "gloo refuses bfloat16 in PyTorch 1.13 and many versions after (\"Invalid scalar type\"); "
         "try it before you count on it");
-  if (ddp.sync_batchnorm && std::ranges::none_of(job.workload().parameters, &Parameter::batch_norm))
-    warnings.emplace_back("there is no batch norm in this model: --sync-batchnorm changes nothing");
+  for (std::string& warning : sync_batchnorm_warnings(job)) warnings.push_back(std::move(warning));
   if (ddp.broadcast_buffers)
     for (const auto& [key, text] : job.workload().provenance)
       if (key == kBuffersMark)

@@ -73,7 +73,9 @@ Asked read_options(const JobArguments& arguments, TorchVersion torch,
 
 /// Of --sync-batchnorm: which parameters are batch norms'.
 void require_batch_norms(const JobArguments& arguments, Workload& workload) {
-  if (!arguments.ddp.sync_batchnorm || mark_batch_norms(workload)) return;
+  if (!arguments.ddp.sync_batchnorm || workload.recorded_with.sync_batchnorm ||
+      mark_batch_norms(workload))
+    return;
   throw InputError({.file = arguments.workload,
                     .where = "/parameters",
                     .message =

@@ -24,8 +24,10 @@ bool same_order(const Recorded& a, const Recorded& b) {
 
 std::vector<std::size_t> synced_layers(const Job& job) {
   std::vector<std::size_t> layers;
-  if (!job.options().ddp.sync_batchnorm || job.cluster().ranks() == 1) return layers;
   const Workload& workload = job.workload();
+  if (!job.options().ddp.sync_batchnorm || workload.recorded_with.sync_batchnorm ||
+      job.cluster().ranks() == 1)
+    return layers;
   for (const ReadyEvent& event : workload.backward->ready)
     if (workload.parameters[event.parameter].batch_norm) layers.push_back(event.parameter);
   return layers;

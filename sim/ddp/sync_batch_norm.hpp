@@ -21,7 +21,8 @@
 
 namespace ddpsim {
 
-/// Weights of the layers that exchange, in the order in which backward writes their gradients; of one rank all ranks'.
+/// Weights of the layers that exchange, in the order in which backward writes their gradients; none where they are
+/// in the recording.
 std::vector<std::size_t> synced_layers(const Job& job);
 
 /// Of one layer, as CollectiveKind counts it.

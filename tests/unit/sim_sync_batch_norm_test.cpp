@@ -112,6 +112,9 @@ TEST_CASE("sync batch norm: what it exchanges, by rank and channel") {
   CHECK(collectives(normed(), 4)[3].size == Bytes(4 * (2 * 1'000'000 + 1) * 4));
   CHECK(collectives(normed(), 1).size() == 3);  // nobody to exchange with
   CHECK(collectives(workload(), 2).size() == 3);
+  Workload recorded = normed();
+  recorded.recorded_with.sync_batchnorm = true;
+  CHECK(collectives(recorded, 2).size() == 3);  // in the recording
   Workload half = normed();
   half.parameters[kP1].dtype = Dtype::float16;
   CHECK(collectives(half, 2)[4].size == 8'000'000_B);  // statistics are fp32

@@ -27,7 +27,7 @@ TraceBuilder before_hooks(const std::string& type = "", const std::string& dims 
 TEST_CASE("reducer: all-reduces of hooks are its own, those inside a node or of integers are not") {
   TraceBuilder trace = before_hooks();
   trace.all_reduce(125, 200, 220, 8);
-  trace.node("SyncBatchNorm", 131, 140).all_reduce(135, 220, 230, 16);
+  trace.node("B", 131, 140).all_reduce(135, 220, 230, 16);
   trace.all_reduce(141, 230, 240, 4, "Int");  // which parameters were used
   trace.all_reduce(145, 240, 250, 2);
   const Imported imported = trace.import();
@@ -38,9 +38,22 @@ TEST_CASE("reducer: all-reduces of hooks are its own, those inside a node or of 
   CHECK(imported.workload.recorded_with.nccl_kernels == 4);
   CHECK(imported.bucket_bytes == std::vector<Bytes>{32_B, 8_B});
   CHECK(mentions(imported.warnings, "1 all-reduces inside autograd nodes"));
+  CHECK_FALSE(imported.workload.recorded_with.sync_batchnorm);
   CHECK(mentions(imported.recognised, "2 buckets recorded: 32 8 bytes, 40 in all"));
   CHECK(mentions(imported.recognised, "4 NCCL kernels in the step, 2 of them the reducer's"));
   CHECK(imported.rank_trace->collectives.size() == 4);
+}
+
+TEST_CASE(
+    "reducer: all-reduces inside SyncBatchNorm's node are its own, and stay in the recording") {
+  TraceBuilder trace = before_hooks();
+  trace.all_reduce(125, 200, 220, 8);
+  trace.node("SyncBatchNormBackward", 131, 140).all_reduce(135, 220, 230, 16);
+  const Imported imported = trace.import();
+  CHECK(imported.workload.recorded_with.sync_batchnorm);
+  CHECK(imported.bucket_bytes == std::vector<Bytes>{32_B});
+  CHECK(mentions(imported.recognised, "SyncBatchNorm ran: 1 all-reduce inside backward's nodes"));
+  CHECK_FALSE(mentions(imported.warnings, "inside autograd nodes"));
 }
 
 TEST_CASE(

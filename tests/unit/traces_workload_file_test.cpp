@@ -74,6 +74,7 @@ constexpr const char* kEverything = R"({
     "exposed_us": 1690.794,
     "finalize_us": 690,
     "buffer_broadcast_us": 38.75,
+    "sync_batchnorm": true,
     "collectives": [
       {"bytes": 8196000, "launch_us": -1.5, "start_us": 12, "duration_us": 3306.963}
     ]

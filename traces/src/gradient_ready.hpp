@@ -57,6 +57,7 @@ struct RecordedStep {
   std::vector<Collective> collectives;         ///< every NCCL kernel, in order of launch
   std::vector<Collective> reducer;             ///< the gradients' all-reduces
   ReducedBy reduced_by = ReducedBy::reducer;   ///< what called them
+  bool sync_batchnorm = false;                 ///< its nodes made those others
   std::int64_t other_all_reduces = 0;          ///< of backward: inside nodes, and not in `reducer`
   std::vector<Collective> calls;               ///< on the host, in order of start
   std::optional<std::int64_t> last_bucket_ns;  ///< the host calls the reducer's last all-reduce

@@ -32,7 +32,12 @@ void note_other_reduction(const RecordedStep& step, Imported& imported) {
                     caller_of(step.reduced_by), calls, calls == 1 ? "" : "s",
                     calls == step.gradients.size() ? ", one for each" : ""));
   }
-  if (step.other_all_reduces > 0)
+  imported.workload.recorded_with.sync_batchnorm = step.sync_batchnorm;
+  if (step.sync_batchnorm)
+    imported.recognised.push_back(
+        fmt::format("SyncBatchNorm ran: {} all-reduce{} inside backward's nodes",
+                    step.other_all_reduces, step.other_all_reduces == 1 ? "" : "s"));
+  else if (step.other_all_reduces > 0)
     imported.warnings.push_back(
         fmt::format("{} all-reduces inside autograd nodes are not the reducer's and were left out",
                     step.other_all_reduces));

@@ -202,7 +202,7 @@ void RecordingReader::read_recorded_with(const Cursor& cursor, RecordedWith& rec
   const Object object =
       cursor.object({"ddp_hooks", "world_size", "nccl", "nccl_kernels", "exposed_us", "finalize_us",
                      "buffer_broadcast_us", "compiled_gradients", "wire_dtype", "reduced_by",
-                     "accumulate", "collectives"});
+                     "sync_batchnorm", "accumulate", "collectives"});
   if (const auto hooks = object.optional("ddp_hooks")) recorded.ddp_hooks = hooks->boolean();
   if (const auto world = object.optional("world_size")) {
     recorded.world_size = static_cast<int>(world->integer(1, 1'000'000'000));
@@ -224,6 +224,8 @@ void RecordingReader::read_recorded_with(const Cursor& cursor, RecordedWith& rec
     recorded.reduced_by =
         reduced_by_from_word(by->choice({"reducer", "compiled", "hooks", "script"}))
             .value_or(ReducedBy::reducer);
+  if (const auto sync = object.optional("sync_batchnorm"))
+    recorded.sync_batchnorm = sync->boolean();
   if (const auto accumulate = object.optional("accumulate"))
     recorded.accumulate = static_cast<int>(accumulate->integer(1, kMostMicroBatches));
   recorded.exposed = fields_.optional_time(object, "exposed_us");

@@ -36,7 +36,8 @@ constexpr SchemeMark kBeginnings[] = {
     {"HOROVOD_", NamedScheme::horovod},
     {"DataParallel.forward", NamedScheme::data_parallel},
     {"DataParallel_", NamedScheme::data_parallel},
-    {"BroadcastBackward", NamedScheme::data_parallel}};
+    {"BroadcastBackward", NamedScheme::data_parallel},
+    {"SyncBatchNorm", NamedScheme::sync_batch_norm}};
 
 /// Files whose functions run in a step of that scheme only: being installed is not enough.
 constexpr SchemeMark kMarkedFiles[] = {{"deepspeed/runtime/engine.py(", NamedScheme::deepspeed},

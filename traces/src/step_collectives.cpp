@@ -21,6 +21,8 @@ class Sorter {
     for (const Collective& kernel : records_.kernels())
       if (within(kernel.launch_ns)) add_kernel(kernel);
     add_calls();
+    step_.sync_batchnorm =
+        step_.other_all_reduces > 0 && !records_.named(NamedScheme::sync_batch_norm).empty();
     if (step_.reducer.empty()) {
       take_other_all_reduces();
     } else if (!records_.ddp_hooks() && not_the_reducers()) {

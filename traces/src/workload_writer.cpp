@@ -111,6 +111,7 @@ void write_recorded_with(JsonWriter& json, const RecordedWith& recorded) {
   if (recorded.wire) json.key("wire_dtype").string(name_of(*recorded.wire));
   if (recorded.reduced_by != ReducedBy::reducer)
     json.key("reduced_by").string(word_of(recorded.reduced_by));
+  if (recorded.sync_batchnorm) json.key("sync_batchnorm").boolean(true);
   if (recorded.accumulate > 1) json.key("accumulate").integer(recorded.accumulate);
   if (!recorded.collectives.empty()) write_collectives(json, recorded.collectives);
   json.end_object();

@@ -96,6 +96,7 @@ struct RecordedWith {
   std::optional<Duration> buffer_broadcast;     ///< the part of forward spent in it
   std::vector<RecordedCollective> collectives;  ///< the gradients' all-reduces, in launch order
   ReducedBy reduced_by = ReducedBy::reducer;
+  bool sync_batchnorm = false;  ///< what SyncBatchNorm exchanged is part of forward and backward
   int accumulate = 1;  ///< micro-batches of a step; the one recorded is the last, which all-reduces
   /// Gradients that came out of compiled autograd nodes (torch.compile), each node's at its end.
   std::int64_t compiled_gradients = 0;

@@ -1,0 +1,60 @@
+"""--sync-batchnorm: what the command line says of it, and its cost beside published trainings with and without it."""
+
+import csv
+import json
+import pathlib
+import tempfile
+import unittest
+
+from command import SHARED, answer, ddpsim
+
+LEVERS = SHARED / "data" / "levers" / "levers.csv"
+JOB = ("resnet18@V100:b128", "dgx1v", "--gpus-per-node", "4", "--torch", "1.13")
+STEPS = 100 * (50_000 // 512)  # of CIFAR-10 in 100 epochs, 512 images a step
+# Passes of the encoder with gradients: two views, but for MoCo's second one, which a momentum encoder takes.
+PASSES = {"MoCo": 1, "SimCLR": 2, "SimSiam": 2, "BarlowTwins": 2, "BYOL": 2, "SwaV": 2}
+
+
+class SyncBatchNorm(unittest.TestCase):
+    def test_a_recording_that_holds_it_gets_no_more(self):
+        document = json.loads(ddpsim("import", "resnet18@V100:b32").out)
+        self.assertEqual(sum(parameter.get("batch_norm", False) for parameter in document["parameters"]), 20)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "w.json")
+            for recorded in (False, True):
+                document["recorded_with"]["sync_batchnorm"] = recorded
+                path.write_text(json.dumps(document))
+                step = answer("simulate", path, "dgx1v", "--sync-batchnorm")
+                self.assertEqual("sync_batchnorm_us" in step, not recorded)
+                self.assertEqual(any("adds nothing" in warning for warning in step["warnings"]), recorded)
+
+    def test_the_parts_add_up(self):
+        step = answer("simulate", *JOB, "--sync-batchnorm", "--straggler", "1:1.1")
+        parts = ("forward", "backward", "sync_batchnorm", "slowest_gpu", "unexplained", "exposed_communication",
+                 "finalize", "optimizer", "stall")
+        self.assertAlmostEqual(sum(step[f"{part}_us"] for part in parts), step["iteration_us"], places=3)
+        self.assertNotIn("sync_batchnorm_us", answer("simulate", *JOB))
+
+    @unittest.skipUnless(LEVERS.exists(), "shared/data is not beside the checkout")
+    def test_published_trainings_with_and_without_it(self):
+        """GPU and images of the trainings are not CIFAR's, nor are evaluation and waiting in them: what is compared is
+        what SyncBatchNorm adds."""
+        with open(LEVERS, newline="") as table:
+            rows = [row for row in csv.DictReader(table) if row["lever"] == "SyncBatchNorm off->on"]
+        self.assertEqual(len(rows), 6)
+        errors = []
+        print(f"{'':12} measured predicted  no effect: error")
+        for row in rows:
+            name, before, after = row["model"].split()[0], float(row["before"]), float(row["after"])
+            step = answer("simulate", *JOB, "--sync-batchnorm", "--accumulate", PASSES[name])
+            predicted = before / (before + step["sync_batchnorm_us"] * STEPS / 60e6)
+            measured = before / after
+            errors.append((predicted / measured - 1, 1 / measured - 1))
+            print(f"{name:12} {measured:8.3f} {predicted:9.3f} {errors[-1][0]:+6.1%} {errors[-1][1]:+6.1%}")
+        of_ours, of_none = (sum(abs(pair[k]) for pair in errors) / len(errors) for k in (0, 1))
+        print(f"mean error {of_ours:.1%}, no effect {of_none:.1%}")
+        self.assertLess(of_ours, of_none)
+
+
+if __name__ == "__main__":
+    unittest.main()
