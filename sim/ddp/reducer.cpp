@@ -505,19 +505,19 @@ class StepScheduler {
   void copy_out(std::size_t b, double share) {
     const bool copies =
         !options_.ddp.gradient_as_bucket_view && buckets_[b].closed_by != ClosedBy::sparse;
-    Duration total;
+    Duration modelled;
+    const auto append = [&] {
+      append_work(programs_.compute, OperationKind::copy_out,
+                  std::exchange(modelled, Duration()).scaled(share), static_cast<std::int32_t>(b));
+    };
     for (const std::size_t parameter : buckets_[b].parameters) {
       if (map_done_ && is_unused(parameter)) {
-        append_copy_out(b, std::exchange(total, Duration()));
+        append();
         wait_for_map(costs_.launch_latency + costs_.host_launch);
       }
-      if (copies) total += copy_out_of(parameter).scaled(share);
+      if (copies) modelled += copy_out_of(parameter);
     }
-    append_copy_out(b, total);
-  }
-
-  void append_copy_out(std::size_t b, Duration copies) {
-    append_work(programs_.compute, OperationKind::copy_out, copies, static_cast<std::int32_t>(b));
+    append();
   }
 
   /// As long as nobody has; `round_trip`: what the host takes to read it and launch the next kernel.
