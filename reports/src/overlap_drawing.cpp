@@ -106,9 +106,10 @@ std::string overlap_drawing(const SimulationResult& result, const TerminalStyle&
   const TimePoint forward_end = begin + times.forward;
   const TimePoint backward_end = forward_end + times.backward;
   Row compute(cells, begin, length);
-  for (const Stretch& stretch : {Stretch{"forward", "░", begin, forward_end},
-                                 Stretch{"backward", "▒", forward_end, backward_end},
-                                 Stretch{"", "·", backward_end, end_of_backward(times)}, optimizer}) {
+  for (const Stretch& stretch :
+       {Stretch{"forward", "░", begin, forward_end},
+        Stretch{"backward", "▒", forward_end, backward_end},
+        Stretch{"", "·", backward_end, end_of_backward(times)}, optimizer}) {
     if (stretch.start >= stretch.end) continue;
     compute.fill(stretch.start, stretch.end, stretch.shade);
     compute.write(stretch.start, stretch.end, stretch.name);

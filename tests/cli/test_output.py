@@ -40,7 +40,7 @@ class Step(unittest.TestCase):
 
     def check_sums(self, step):
         parts = ["forward_us", "backward_us", "exposed_communication_us", "finalize_us",
-                 "optimizer_us", "stall_us", "slowest_gpu_us", "unexplained_us"]
+                 "optimizer_us", "stall_us", "slowest_gpu_us", "unexplained_us", "sync_batchnorm_us"]
         self.assertAlmostEqual(step["iteration_us"], sum(step[part] for part in parts), delta=2e-5)
         self.assertGreaterEqual(step["backward_us"], step["backward_compute_us"])
         self.assertGreaterEqual(step["forward_us"], step["buffer_broadcast_us"])
