@@ -102,7 +102,7 @@ std::string overlap_drawing(const SimulationResult& result, const TerminalStyle&
   const int cells = style.width - static_cast<int>(kComputeLabel.size()) - 2;
   if (length <= Duration() || cells < kLeastCells) return "";
 
-  // Of a usual GPU, which then waits for the slowest.
+  // Of a usual GPU, which then waits: for the slowest, and for SyncBatchNorm's exchanges within.
   const TimePoint forward_end = begin + times.forward;
   const TimePoint backward_end = forward_end + times.backward;
   Row compute(cells, begin, length);
@@ -112,7 +112,7 @@ std::string overlap_drawing(const SimulationResult& result, const TerminalStyle&
         Stretch{"", "·", backward_end, end_of_backward(times)}, optimizer}) {
     if (stretch.start >= stretch.end) continue;
     compute.fill(stretch.start, stretch.end, stretch.shade);
-    compute.write(stretch.start, stretch.end, stretch.name);
+    if (!stretch.name.empty()) compute.write(stretch.start, stretch.end, stretch.name);
   }
   Row communication(cells, begin, length);
   for (std::size_t i = 0; i < result.step.buckets.size(); ++i) {

@@ -72,6 +72,14 @@ TEST_CASE("drawing: a name needs four cells more than it has letters") {
   CHECK(compute(result) == "░░▒ backward ▒▒   ▓▓");
 }
 
+TEST_CASE("drawing: a usual GPU computes, then waits for the slowest, as dots from end to end") {
+  SimulationResult result = twenty();
+  result.step.times.forward = 3_ms;
+  result.step.times.backward = 6_ms;
+  result.step.times.slowed_backward = 6_ms;
+  CHECK(compute(result) == "░░░▒▒▒▒▒▒······   ▓▓");
+}
+
 TEST_CASE("drawing: nothing short disappears, a cell begins where its middle is passed") {
   SimulationResult result = twenty();
   result.step.buckets = {bucket(3.4_ms, 3.4_ms, 3.45_ms), bucket(7.5_ms, 7.5_ms, 9.49_ms)};
