@@ -167,6 +167,10 @@ TABLES = {
         Row("MLPerf, one submitter at two scales, runs within 1 %", "{n} pairs SXM, {p_n} PCIe", "efficiency: median error {sxm}, **{pcie}** points",
             "4.5 % and 2.5 % a doubling: {old}, {p_old}; efficiency 1: {one}, {p_one}",
             ((RANKS, "| SXM | <n> | <sxm> points | <_> | <old> | <one>"), (RANKS, "| PCIe | <p_n> | <pcie> points | <_> | <p_old> | <p_one>"))),
+        Row("overlap on or off: six trainings of two GPUs; the step without given", "6 settings, by three guesses of the optimizer's time",
+            "ratio of the steps: median **{a}**, {b}, {c}; worst **{aw}, {bw}, {cw}**", "NCCL not slowed by compute: {an}, {bn}, {cn}",
+            tuple((RANKS, f"| off by | {ms} ms | <{name}>, worst <{name}w> | <{name}n>, worst <_>")
+                  for ms, name in ((50, "a"), (100, "b"), (150, "c")))),
         Row("80 % intervals of these", "{rows} rows", "hold {held} % (one V100 node {v_held}, several {m_held}, A100 {a_held})", "",
             published("V100 single node", "v_") + published("V100 multi-node", "m_") + published("A100", "a_") + published("all")),
         Row("DDP paper, NCCL, 1 to 32 V100; three points a curve given", "{pairs_n} steps",
