@@ -35,9 +35,7 @@ bool RankStates::advance(const ReducerSchedule& planned, const Execution& execut
   if (states_.empty() || planned.program_of_rank.empty()) return false;
   const auto next_start = [&](std::size_t rank) {
     const auto& compute = execution.ranks[planned.program_of_rank[rank]].compute;
-    const auto recording = recording_of(workload_, static_cast<int>(rank));
-    const Recorded& recorded =
-        recording ? static_cast<const Recorded&>(workload_.ranks[*recording]) : workload_;
+    const Recorded& recorded = recorded_by(workload_, static_cast<int>(rank));
     const Duration end = compute.empty() ? states_[rank].start : compute.back().end.since_start();
     return end + pause_after_step(job_, recorded) - forward_ahead(job_, recorded);
   };

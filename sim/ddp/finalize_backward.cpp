@@ -1,0 +1,100 @@
+#include "finalize_backward.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ddpsim {
+namespace {
+
+class CopiesOut {
+ public:
+  CopiesOut(const StepPlan& step, const Recording& recording, const WorkInFlight& work,
+            RankStreams& streams)
+      : step_(step),
+        costs_(step.job.options().costs),
+        recording_(recording),
+        work_(work),
+        streams_(streams),
+        map_done_(work.local_used_map) {}
+
+  /// Bucket by bucket: wait for its all-reduce, then copy its gradients out.
+  void write() {
+    const double share = recorded_share();
+    for (std::size_t b = 0; b < step_.buckets.size(); ++b) {
+      const Duration returned = costs_.event_latency + step_.to_device[step_.all_reduces[b]];
+      streams_.hold_compute(OperationKind::all_reduce, work_.buckets[b], returned);
+      if (step_.casts(b))
+        streams_.hold_compute(
+            OperationKind::copy_out, work_.buckets[b],
+            returned + step_.kernels.cast(step_.on_the_wire(b), step_.buckets[b].bytes));
+      copy_out(b, share);
+    }
+    wait_for_map();
+  }
+
+ private:
+  /// Where a parameter was not used here the host must know, before it copies that one, whether it was used
+  /// anywhere: it waits for the map and reads it back, once (finalize_bucket_dense).
+  void copy_out(std::size_t b, double share) {
+    const Bucket& bucket = step_.buckets[b];
+    const bool copies =
+        !step_.ddp().gradient_as_bucket_view && bucket.closed_by != ClosedBy::sparse;
+    Duration modelled;
+    const auto append = [&] {
+      streams_.compute(OperationKind::copy_out, std::exchange(modelled, Duration()).scaled(share),
+                       static_cast<std::int32_t>(b));
+    };
+    for (const std::size_t parameter : bucket.parameters) {
+      if (map_done_ && is_unused(parameter)) {
+        append();
+        wait_for_map(costs_.launch_latency + costs_.host_launch);
+      }
+      if (copies) modelled += copy_out_of(parameter);
+    }
+    append();
+  }
+
+  /// As long as nobody has; `round_trip`: what the host takes to read it and launch the next kernel.
+  void wait_for_map(Duration round_trip = {}) {
+    if (!map_done_) return;
+    streams_.hold_compute(
+        OperationKind::local_used_map, *std::exchange(map_done_, {}),
+        costs_.event_latency + step_.to_device[*step_.local_used_map] + round_trip);
+  }
+
+  /// What nobody used keeps its gradient as it was (copy_bucket_to_grad).
+  Duration copy_out_of(std::size_t parameter) const {
+    return step_.used[parameter] ? step_.copy_of(parameter) : Duration();
+  }
+
+  bool is_unused(std::size_t parameter) const {
+    return std::ranges::find(recording_.unused(), parameter) != recording_.unused().end();
+  }
+
+  /// Recorded copies out replace the modelled ones as a whole, shared out over the buckets by the model.
+  double recorded_share() const {
+    const std::optional<Duration> recorded = recording_.copies_out();
+    Duration modelled;
+    for (const Bucket& bucket : step_.buckets)
+      if (bucket.closed_by != ClosedBy::sparse)
+        for (const std::size_t parameter : bucket.parameters) modelled += copy_out_of(parameter);
+    if (!recorded || modelled <= Duration()) return 1;
+    return std::max(0.0, streams_.scaled(*recorded) / modelled);
+  }
+
+  const StepPlan& step_;
+  const DdpCosts& costs_;
+  const Recording& recording_;
+  const WorkInFlight& work_;
+  RankStreams& streams_;
+  std::optional<EventId> map_done_;  ///< until it is waited for
+};
+
+}  // namespace
+
+void finalize_backward(const StepPlan& step, const Recording& recording, const WorkInFlight& work,
+                       RankStreams& streams) {
+  CopiesOut(step, recording, work, streams).write();
+}
+
+}  // namespace ddpsim

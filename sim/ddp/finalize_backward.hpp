@@ -1,0 +1,19 @@
+// The end of backward (Reducer::finalize_backward): the compute stream waits for what is in flight and copies gradients
+// out of the buckets.
+#pragma once
+
+#include "rank_streams.hpp"
+#include "recording.hpp"
+
+namespace ddpsim {
+
+/// Ends of the collectives in flight.
+struct WorkInFlight {
+  std::vector<EventId> buckets;
+  std::optional<EventId> local_used_map;
+};
+
+void finalize_backward(const StepPlan& step, const Recording& recording, const WorkInFlight& work,
+                       RankStreams& streams);
+
+}  // namespace ddpsim

@@ -1,0 +1,83 @@
+#include "step_plan.hpp"
+
+#include <algorithm>
+
+#include "memory_load.hpp"
+#include "rank_classes.hpp"
+#include "sync_batch_norm.hpp"
+
+namespace ddpsim {
+namespace {
+
+std::uint32_t add(StepPlan& step, CollectiveKind kind, Bytes bytes, std::size_t index) {
+  const CollectivePlan planned = plan(step.job, kind, bytes, index);
+  step.collectives.push_back(
+      {planned.transfer, planned.channels, kind, bytes, planned.volume,
+       planned.choice ? memory_load(kind, bytes, planned.transfer, step.job.cluster()) : 0});
+  step.choices.push_back(planned.choice);
+  step.to_host.push_back(planned.to_host);
+  step.to_device.push_back(planned.to_device);
+  return static_cast<std::uint32_t>(step.collectives.size() - 1);
+}
+
+/// An all-gather and an all-reduce of each layer, micro-batch by micro-batch; no recording holds them.
+void add_statistics(StepPlan& step) {
+  step.statistics = static_cast<std::uint32_t>(step.collectives.size());
+  const std::size_t unrecorded = step.buckets.size() + 1;
+  for (int batch = 0; batch < step.ddp().accumulate; ++batch)
+    for (const std::size_t layer : step.layers) {
+      const Parameter& weight = step.job.workload().parameters[layer];
+      add(step, CollectiveKind::all_gather, gathered_statistics(weight, step.job.cluster().ranks()),
+          unrecorded);
+      add(step, CollectiveKind::all_reduce, reduced_statistics(weight), unrecorded);
+    }
+}
+
+void add_collectives(StepPlan& step, const StepKind& kind) {
+  const Workload& workload = step.job.workload();
+  const std::size_t buckets = step.buckets.size();
+  const std::int64_t ddp_parameters =
+      std::ranges::count_if(step.bucket_of, [](std::int32_t bucket) { return bucket >= 0; });
+  std::size_t broadcasts = 0;
+  if (kind.rebuild)
+    for (const std::int64_t entries : {ddp_parameters + 1, static_cast<std::int64_t>(buckets)})
+      step.rebuild.push_back(
+          add(step, CollectiveKind::broadcast, Bytes(4) * entries, broadcasts++));
+  if (step.broadcasts_buffers() && !recorded_by(workload, 0).recorded_with.buffer_broadcast)
+    for (const BufferGroup& group : workload.buffers)
+      step.buffers.push_back(add(step, CollectiveKind::broadcast, group.bytes, broadcasts++));
+  for (std::size_t b = 0; b < buckets; ++b)
+    step.all_reduces.push_back(add(step, CollectiveKind::all_reduce, step.on_the_wire(b), b));
+  if (step.searches_unused() || kind.delay_launch)
+    step.local_used_map = add(step, CollectiveKind::all_reduce, Bytes(4) * ddp_parameters, buckets);
+  add_statistics(step);
+}
+
+void note_used(StepPlan& step, const Recorded& recorded) {
+  for (const ReadyEvent& event : recorded.backward->ready) step.used[event.parameter] = true;
+}
+
+}  // namespace
+
+StepPlan plan_step(const Job& job, const std::vector<Bucket>& buckets, const StepKind& kind) {
+  const Workload& workload = job.workload();
+  const std::size_t parameters = workload.parameters.size();
+  StepPlan step{.job = job,
+                .buckets = buckets,
+                .kernels = KernelCosts(job),
+                .layers = synced_layers(job),
+                .bucket_of = std::vector<std::int32_t>(parameters, -1),
+                .layer_of = std::vector<std::int32_t>(parameters, -1),
+                .used = std::vector<bool>(parameters)};
+  for (std::size_t b = 0; b < buckets.size(); ++b)
+    for (const std::size_t parameter : buckets[b].parameters)
+      step.bucket_of[parameter] = static_cast<std::int32_t>(b);
+  for (std::size_t k = 0; k < step.layers.size(); ++k)
+    step.layer_of[step.layers[k]] = static_cast<std::int32_t>(k);
+  note_used(step, workload);
+  for (const RankRecording& rank : workload.ranks) note_used(step, rank);
+  add_collectives(step, kind);
+  return step;
+}
+
+}  // namespace ddpsim

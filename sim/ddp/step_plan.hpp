@@ -1,0 +1,70 @@
+// What all ranks of a step have in common: where each parameter belongs, and which collectives there are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/schedule.hpp"
+#include "kernel_costs.hpp"
+#include "reducer.hpp"
+
+namespace ddpsim {
+
+struct StepPlan {
+  const Job& job;
+  const std::vector<Bucket>& buckets;
+  KernelCosts kernels;
+  std::vector<std::size_t> layers;  ///< of SyncBatchNorm: their weights, in backward's order
+
+  std::vector<std::int32_t> bucket_of;  ///< by parameter; -1: outside DDP
+  std::vector<std::int32_t> layer_of;   ///< by parameter: into layers; -1: none
+  std::vector<bool> used;               ///< by parameter: by any rank
+
+  std::vector<ScheduledCollective> collectives;
+  std::vector<std::optional<CollectiveChoice>> choices;  ///< by collective
+  std::vector<Duration> to_host;  ///< by collective: copies around one that runs on the host
+  std::vector<Duration> to_device;
+  // Into collectives.
+  std::vector<std::uint32_t> rebuild;
+  std::vector<std::uint32_t> buffers;      ///< by buffer group; none where recorded
+  std::vector<std::uint32_t> all_reduces;  ///< by bucket
+  std::optional<std::uint32_t> local_used_map;
+  std::uint32_t statistics = 0;  ///< first of SyncBatchNorm's
+
+  const DdpOptions& ddp() const { return job.options().ddp; }
+  bool broadcasts_buffers() const {
+    return ddp().broadcast_buffers && !job.workload().buffers.empty();
+  }
+  /// A static graph is searched, and its map reduced, in the first iteration alone (dynamic_graph_find_unused).
+  bool searches_unused() const { return ddp().find_unused_parameters && !ddp().static_graph; }
+  Bytes on_the_wire(std::size_t bucket) const {
+    return wire_bytes(ddp(), buckets[bucket].dtype, buckets[bucket].bytes);
+  }
+  /// Gradients of the hook's own type are divided where they are.
+  bool casts(std::size_t bucket) const {
+    return wire_dtype(ddp(), buckets[bucket].dtype) != buckets[bucket].dtype;
+  }
+  /// Into its bucket or out of it.
+  Duration copy_of(std::size_t parameter) const {
+    return kernels.copy(gradient_bytes(job.workload().parameters[parameter]).value_or(Bytes()));
+  }
+  Duration copies_of(std::size_t bucket) const {
+    Duration total;
+    for (const std::size_t parameter : buckets[bucket].parameters) total += copy_of(parameter);
+    return total;
+  }
+  /// The layer's all-reduce is the one behind.
+  std::uint32_t all_gather_of(std::size_t layer, int micro_batch) const {
+    const std::size_t before = static_cast<std::size_t>(micro_batch) * layers.size() + layer;
+    return statistics + static_cast<std::uint32_t>(2 * before);
+  }
+};
+
+/// Job and buckets must outlive it.
+StepPlan plan_step(const Job& job, const std::vector<Bucket>& buckets, const StepKind& kind);
+
+}  // namespace ddpsim
