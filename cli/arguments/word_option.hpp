@@ -19,8 +19,9 @@ namespace ddpsim {
 inline bool same_letters(std::string_view a, std::string_view b) {
   const auto letters = [](std::string_view word) {
     std::string out;
-    for (const unsigned char c : word)
-      if (c != '-' && c != '_') out += static_cast<char>(std::tolower(c));
+    for (const char c : word)
+      if (c != '-' && c != '_')
+        out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return out;
   };
   return letters(a) == letters(b);
