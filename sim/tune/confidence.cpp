@@ -65,8 +65,7 @@ void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
         slowdown_shares(options.rank_slowdown, cluster, options.ddp.accumulate);
     because.push_back(fmt::format(
         "on {} compute takes {:.1f} % longer than on one GPU alone: {:.1f} % for the slowest of "
-        "the "
-        "GPUs (--gpu-spread), {:.1f} % that published steps lose unexplained (--rank-slowdown)",
+        "the GPUs (--gpu-spread), {:.1f} % that published steps lose unexplained (--rank-slowdown)",
         ranks_of(cluster), 100 * (shares.slowdown() - 1), 100 * shares.slowest_gpu,
         100 * shares.unexplained));
   }

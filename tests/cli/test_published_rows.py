@@ -1,6 +1,8 @@
 """Which rows of published scaling are scored, under whose rules: made-up rows, no data needed."""
 
 import os
+import pathlib
+import re
 import sys
 import unittest
 
@@ -8,6 +10,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import published_rows as rows  # noqa: E402
 import published_scaling as scaling  # noqa: E402
+import rank_costs  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def row(**changes):
@@ -77,6 +82,18 @@ class Slowdown(unittest.TestCase):
         self.assertAlmostEqual(slowdown.share(row(), 32, 4), scaling.slowest_gpu(row(), 32) + several
                                + slowdown.several_nodes * 0.75)
         self.assertEqual(scaling.Slowdown().share(row(), 32, 4), 0)
+
+    def test_constants_are_those_of_the_program(self):
+        header = (ROOT / "sim/values/include/ddpsim/sim/rank_slowdown.hpp").read_text()
+        stated = re.search(r"\.several_gpus = ([\d.]+), \.several_nodes = ([\d.]+)\}", header)
+        self.assertEqual(tuple(map(float, stated.groups())), (rank_costs.SEVERAL_GPUS, rank_costs.SEVERAL_NODES))
+        source = (ROOT / "sim/values/rank_slowdown.cpp").read_text()
+        spreads = {int(c): float(v) for c, v in re.findall(r"case (\d+):\s+return ([\d.]+);", source)}
+        self.assertEqual(spreads, {70: rank_costs.gpu_spread("V100"), 120: rank_costs.gpu_spread("RTX PRO 6000")})
+        unknown = float(re.search(r"kUnknown = ([\d.]+);", source).group(1))
+        for gpu in ("A100-SXM4-40GB", "B200"):
+            self.assertEqual((rank_costs.gpu_spread(gpu), scaling.gpu_spread(row(gpu=gpu))), (unknown, unknown))
+        self.assertEqual(scaling.gpu_spread(row(gpu="V100-SXM2-16GB")), spreads[70])
 
     def test_only_pytorchs_own_ddp_broadcasts_buffers(self):
         self.assertTrue(rows.broadcasts_buffers(row(framework="PyTorch 1.6.0 (pytorch/examples)")))
