@@ -69,6 +69,11 @@ void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
         ranks_of(cluster), 100 * (shares.slowdown() - 1), 100 * shares.slowest_gpu,
         100 * shares.unexplained));
   }
+  if (!options.interference.communication_rate && cluster.ranks() > 1 &&
+      !is_timed_beside_compute(job))
+    because.push_back(fmt::format(
+        "NCCL is taken to run at {} of its rate beside compute (--interference nccl:RATE)",
+        kNcclBesideCompute));
   if (replay && replay->spread)
     because.push_back(fmt::format(
         "of {} steps measured, four in five further ones lie {:+.1f} to {:+.1f} % from the "
