@@ -50,12 +50,11 @@ std::vector<double> shares_of_forward(const Recorded& recorded,
                                       const std::vector<std::size_t>& layers) {
   const double backward = std::max(recorded.backward->duration.seconds(), 1e-12);
   std::vector<double> shares(layers.size());
-  for (const ReadyEvent& event : recorded.backward->ready) {
-    const auto layer = std::ranges::find(layers, event.parameter);
-    if (layer != layers.end())
-      shares[static_cast<std::size_t>(layer - layers.begin())] =
-          std::clamp(1 - event.at.seconds() / backward, 0.0, 1.0);
-  }
+  std::size_t next =
+      0;  // all ranks write their gradients in the order of the layers (cannot_synchronise)
+  for (const ReadyEvent& event : recorded.backward->ready)
+    if (next < layers.size() && event.parameter == layers[next])
+      shares[next++] = std::clamp(1 - event.at.seconds() / backward, 0.0, 1.0);
   return shares;
 }
 
