@@ -30,6 +30,8 @@ What is measured
              other ranks) or copies out (alone).
   forward    From the call of the model to the start of backward, so the loss is part of it. optimizer: from the end of
              backward to `recorder.step()`. iteration: the step *without* the recorder, median of the steps between.
+  activations  Bytes that forward keeps for backward: what the nodes of the autograd graph hold beside parameters and
+             buffers, each storage once; looked at once while warming up.
   accumulation: the last forward and backward of a step are recorded; the others are taken out of the iteration.
   collectives  With Recorder(…, collectives=True), under DDP with several ranks: the all-reduce of each bucket, from its call
              (on a GPU from when its stream reaches it) to its end, waits for the other ranks included. ddpsim import takes
@@ -292,17 +294,38 @@ def first_batch(*values):
 
 
 def autograd_nodes(tensors):
-    """Names of the kinds of nodes behind these tensors."""
-    names, seen = set(), set()
+    """The nodes behind these tensors."""
+    seen = set()
     queue = [tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None]
     while queue and len(seen) < MOST_NODES:
         node = queue.pop()
         if node in seen:
             continue
         seen.add(node)
-        names.add(type(node).__name__)
         queue += [child for child, _ in node.next_functions if child is not None]
-    return names
+    return seen
+
+
+def kept_bytes(nodes, left_out):
+    """Bytes that these nodes keep for their backward, each storage once, without those of the tensors left out."""
+    counted = {storage_of(tensor).data_ptr() for tensor in left_out}
+    total = 0
+    for node in nodes:
+        for name in [name for name in dir(node) if name.startswith("_saved_") or name == "saved_tensors"]:
+            try:
+                saved = list(tensors_in(getattr(node, name)))
+            except RuntimeError:  # written in place since: its backward will complain of it, too
+                continue
+            for tensor in saved:
+                storage = storage_of(tensor)
+                if storage.data_ptr() not in counted:
+                    counted.add(storage.data_ptr())
+                    total += storage.nbytes()
+    return total
+
+
+def storage_of(tensor):
+    return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()  # 2.0
 
 
 def autocast_dtype(device_type):
@@ -436,6 +459,7 @@ class Job:
         self.name = name or type(without_compile(self.model.inside)).__name__
         self.batch = batch
         self.autocast = None   # dtype
+        self.kept = None       # bytes that forward keeps for backward
         self.nodes = set()     # names of the kinds of autograd nodes behind the model's output
         self.hook_kind = ""    # how a gradient is seen to be written
         self.all_reduces, self.no_collectives = None, ""  # why not, where they were asked for
@@ -634,8 +658,9 @@ class Recorder:
         def after(_, __, output):
             if torch.is_grad_enabled():
                 job.batch = job.batch or first_batch(output)
-                job.nodes |= autograd_nodes(tensors_in(output))
+                job.nodes |= {type(node).__name__ for node in autograd_nodes(tensors_in(output))}
 
+        self._look_before_backward()
         self._hooks.append(register_pre_hook(job.model.called, self._guarded(before)))
         self._hooks.append(job.model.called.register_forward_hook(self._guarded(after)))
         if not job.is_compiled():  # autocast may begin inside the model's own forward
@@ -643,6 +668,22 @@ class Recorder:
                          and next(module.parameters(), None) is not None), None)
             if leaf is not None:
                 self._hooks.append(leaf.register_forward_pre_hook(self._guarded(note_autocast)))
+
+    def _look_before_backward(self):
+        original = torch.autograd.backward
+
+        @functools.wraps(original)
+        def backward(tensors, *arguments, **keywords):
+            if not self.finished and self._job.kept is None:
+                self._safely(self._note_kept, tensors)
+            return original(tensors, *arguments, **keywords)
+
+        torch.autograd.backward = backward
+        self._patched = (backward, original)
+
+    def _note_kept(self, tensors):
+        inside = self._job.model.inside
+        self._job.kept = kept_bytes(autograd_nodes(tensors_in(tensors)), [*inside.parameters(), *inside.buffers()])
 
     # A recorded step.
 
@@ -910,6 +951,8 @@ class Report:
             document["host"] = {"ready_us": times.host}
         if model.buffers:
             document["buffers"] = model.buffer_entries()
+        if job.kept:
+            document["activations"] = {"bytes": job.kept, "from": "recording"}
         document["recorded_with"] = self.recorded_with()
         document["steps"] = self.steps()
         document["provenance"] = self.provenance()

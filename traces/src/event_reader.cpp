@@ -81,6 +81,7 @@ EventKind kind_of(std::string_view category) {
       category == "Memset") {
     return EventKind::memory;
   }
+  if (category == "cpu_instant_event") return EventKind::allocation;
   if (category == "user_annotation") return EventKind::annotation;
   if (category == "python_function") return EventKind::python;
   return EventKind::other;
@@ -106,6 +107,14 @@ void read_arguments(ondemand::object arguments, TraceEvent& event) {
       case 'c':
         if (is(key, "correlation"))
           event.correlation = parse_number<std::int64_t>(written(field.value()));
+        break;
+      case 'B':
+        if (is(key, "Bytes")) event.bytes = parse_number<std::int64_t>(written(field.value()));
+        break;
+      case 'D':
+        if (is(key, "Device Type"))
+          event.device_type = parse_number<std::int64_t>(written(field.value()));
+        if (is(key, "Device Id")) event.device = parse_number<std::int64_t>(written(field.value()));
         break;
       case 'd':
         if (is(key, "device")) event.device = parse_number<std::int64_t>(written(field.value()));
@@ -144,6 +153,7 @@ bool has_wanted_arguments(const TraceEvent& event) {
     case EventKind::runtime:
     case EventKind::kernel:
     case EventKind::memory:
+    case EventKind::allocation:
       return true;
     case EventKind::cpu_op:
     case EventKind::annotation:
@@ -202,6 +212,10 @@ Fields read_fields(ondemand::object object) {
         break;
     }
   }
+  if (fields.event.name == kAllocation)
+    fields.event.kind = EventKind::allocation;  // 2021: without a category
+  else if (fields.event.kind == EventKind::allocation)
+    fields.event.kind = EventKind::other;
   if (!kind_known && (process == "CPU functions" || process == "CUDA functions")) {
     fields.event.kind = EventKind::legacy;
   }
@@ -242,10 +256,12 @@ void EventReader::read(const EventBatch& batch,
       ondemand::object object = element.get_object();
       event_at = document.current_location();
       Fields fields = read_fields(object);
-      if (fields.phase != "X" || fields.event.kind == EventKind::other) continue;
+      const bool instant = fields.event.kind == EventKind::allocation;
+      if (fields.phase != (instant ? "i" : "X") || fields.event.kind == EventKind::other) continue;
       if (fields.event.kind == EventKind::python && !named_scheme(fields.event.name)) continue;
       const auto start = nanoseconds_from_microseconds(fields.start);
-      const auto duration = nanoseconds_from_microseconds(fields.duration);
+      const auto duration =
+          instant ? std::optional<std::int64_t>(0) : nanoseconds_from_microseconds(fields.duration);
       if (!start) {
         splitter_.fail(offset(),
                        fmt::format("the event {} has no usable \"ts\" ({})",

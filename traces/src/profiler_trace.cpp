@@ -12,6 +12,7 @@
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/ddp_options.hpp"
+#include "ddpsim/sim/size_text.hpp"
 #include "event_reader.hpp"
 #include "gradient_ready.hpp"
 #include "how_reduced.hpp"
@@ -53,6 +54,7 @@ class TraceImport {
   void fill_gradients(const RecordedStep& step, const std::vector<std::size_t>& parameters);
   void note_idle(const RecordedStep& step);
   void fill_times(const RecordedStep& step, std::size_t index);
+  void fill_activations(const RecordedStep& step, std::size_t index);
   void fill_after_backward(const RecordedStep& step);
   void fill_collectives(const RecordedStep& step);
   void fill_variation(const RecordedStep& step, std::vector<StepSample> complete);
@@ -109,6 +111,7 @@ Imported TraceImport::interpret(const TraceHeader& header, bool mended) {
   assign_parameters(step);
   note_idle(step);
   fill_times(step, chosen.index);
+  fill_activations(step, chosen.index);
   fill_after_backward(step);
   fill_collectives(step);
   fill_variation(step, std::move(chosen.complete));
@@ -321,6 +324,15 @@ void TraceImport::fill_times(const RecordedStep& step, std::size_t index) {
     result_.warnings.push_back(
         fmt::format("no step begins after {}, so the time between steps is not known", step.name));
   }
+}
+
+void TraceImport::fill_activations(const RecordedStep& step, std::size_t index) {
+  const std::optional<Bytes> kept =
+      records_.allocations().grown(records_.steps()[index].span.start_ns, step.backward_called_ns);
+  if (!kept) return;
+  result_.workload.activations = Activations{.bytes = *kept, .recorded = true};
+  result_.recognised.push_back(
+      fmt::format("forward keeps {} for backward (profile_memory)", rounded_size_text(*kept)));
 }
 
 void TraceImport::fill_after_backward(const RecordedStep& step) {

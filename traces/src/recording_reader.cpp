@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMostCollectives = 100'000;
 constexpr std::int64_t kMostCollectiveBytes = std::int64_t{1} << 50;
+constexpr std::int64_t kMostLaunches = 10'000'000;  // of one stretch; at 1 ms each, three hours
 constexpr std::size_t kMostSteps = 100'000;
 constexpr std::int64_t kMostMicroBatches = 100'000;  // as many as --accumulate takes
 
@@ -34,6 +35,7 @@ class RecordingReader {
   /// A check that involves two fields, made once both are known to be good by themselves.
   void check_ready(const Cursor& list, const Backward& backward) const;
   void read_host(const Cursor& cursor, Recorded& recorded) const;
+  Launches read_launches(const Cursor& cursor) const;
   void read_busy(const Cursor& cursor, Recorded& recorded);
   void read_steps(const Cursor& list, Recorded& recorded);
   static void check_iteration(const Cursor& steps, const Recorded& recorded);
@@ -147,17 +149,37 @@ void RecordingReader::check_ready(const Cursor& list, const Backward& backward) 
 }
 
 void RecordingReader::read_host(const Cursor& cursor, Recorded& recorded) const {
-  const Object object = cursor.object({"ready_us"});
-  const auto ready = object.optional("ready_us");
-  if (!ready) return;
-  for (const Cursor& entry : ready->array())
-    recorded.host_ready.push_back(fields_.time(entry, true));
+  const Object object = cursor.object({"ready_us", "launches"});
   const std::size_t expected = recorded.backward ? recorded.backward->ready.size() : 0;
-  if (recorded.host_ready.size() != expected) {
-    ready->fail(fmt::format("{} times for {} entries of backward/ready", recorded.host_ready.size(),
-                            expected),
-                "Expected one host time per entry, in the same order");
+  const auto require_one_each = [&](const Cursor& list, std::string_view what, std::size_t count) {
+    if (count != expected)
+      list.fail(fmt::format("{} {} for {} entries of backward/ready", count, what, expected),
+                "Expected one per entry, in the same order");
+  };
+  if (const auto ready = object.optional("ready_us")) {
+    for (const Cursor& entry : ready->array())
+      recorded.host_ready.push_back(fields_.time(entry, true));
+    require_one_each(*ready, "times", recorded.host_ready.size());
   }
+  const auto launches = object.optional("launches");
+  if (!launches) return;
+  if (!recorded.host_ready.empty())
+    launches->fail("stands beside ready_us",
+                   "Launches are of times without waits for the host: keep one of the two");
+  recorded.launches = read_launches(*launches);
+  require_one_each(launches->free_object().required("backward"), "counts",
+                   recorded.launches->backward.size());
+}
+
+Launches RecordingReader::read_launches(const Cursor& cursor) const {
+  const Object object = cursor.object({"forward", "backward", "optimizer"});
+  const auto count = [](const Cursor& entry) { return entry.integer(0, kMostLaunches); };
+  Launches launches;
+  if (const auto forward = object.optional("forward")) launches.forward = count(*forward);
+  for (const Cursor& entry : object.required("backward").array())
+    launches.backward.push_back(count(entry));
+  if (const auto optimizer = object.optional("optimizer")) launches.optimizer = count(*optimizer);
+  return launches;
 }
 
 void RecordingReader::read_busy(const Cursor& cursor, Recorded& recorded) {

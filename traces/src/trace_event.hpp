@@ -16,6 +16,7 @@ enum class EventKind {
   runtime,     ///< cuda_runtime, cuda_driver, hip_runtime: the host enqueues
   kernel,
   memory,        ///< gpu_memcpy, gpu_memset
+  allocation,    ///< "[memory]", of profile_memory=True
   other_device,  ///< of a device that is neither NVIDIA's nor AMD's: MTIA, HPU, Glow
   legacy,        ///< no category: the exporter of PyTorch builds without Kineto
 };
@@ -28,9 +29,11 @@ struct TraceEvent {
   std::int64_t duration_ns = 0;
   std::optional<std::int64_t> correlation;
   std::optional<std::int64_t> device;
-  std::string_view collective;           ///< "Collective name"
-  std::optional<std::int64_t> elements;  ///< "In msg nelems"
-  std::string_view group;                ///< "Process Group Description", else "Process Group Name"
+  std::optional<std::int64_t> device_type;  ///< of an allocation …
+  std::optional<std::int64_t> bytes;        ///< … negative where they are freed
+  std::string_view collective;              ///< "Collective name"
+  std::optional<std::int64_t> elements;     ///< "In msg nelems"
+  std::string_view group;  ///< "Process Group Description", else "Process Group Name"
   std::optional<std::int64_t> group_size;
   std::string_view dtype;              ///< "Float", "Half", …
   std::string_view dims;               ///< "Input Dims" as written; with `types` only where wanted

@@ -11,6 +11,8 @@ inline constexpr std::string_view kDdpForward = "DistributedDataParallel.forward
 inline constexpr std::string_view kCommsOperation = "record_param_comms";
 inline constexpr std::string_view kGlooAllReduce = "gloo:all_reduce";
 inline constexpr std::string_view kAccumulateGrad = "torch::autograd::AccumulateGrad";
+/// An instant at which memory was allocated or freed.
+inline constexpr std::string_view kAllocation = "[memory]";
 /// Around every autograd node since PyTorch 1.10, hooks included.
 inline constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
 /// The one node of a backward that torch.compile made.

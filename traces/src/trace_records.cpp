@@ -43,6 +43,10 @@ void TraceRecords::add(const TraceEvent& event) {
     note_name(event.name);
     return;
   }
+  if (event.kind == EventKind::allocation) {
+    allocations_.add(event);
+    return;
+  }
   ++events_;
   packed(event.start_ns);  // refuses what the records cannot hold
   packed(event.end_ns());
@@ -67,6 +71,7 @@ void TraceRecords::add(const TraceEvent& event) {
       ++other_device_;
       break;
     case EventKind::python:
+    case EventKind::allocation:
     case EventKind::other:
       break;
   }
@@ -197,6 +202,7 @@ void TraceRecords::join(const Launch& launch, const Orphan& gpu) {
 }
 
 void TraceRecords::finish() {
+  allocations_.finish();
   unlaunched_ += static_cast<std::int64_t>(orphans_.size());
   // A kernel whose launch was not recorded belongs to no step.
   std::vector<bool> orphaned(kernels_.size());

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "allocations.hpp"
 #include "recorded_collective.hpp"
 #include "recorded_tensor.hpp"
 #include "scheme_names.hpp"
@@ -56,6 +57,7 @@ class TraceRecords {
   Activity activity(std::size_t index) const;
   std::size_t activity_count() const { return activities_.size(); }
   std::size_t first_launched_at(std::int64_t time_ns) const;  ///< or later
+  const Allocations& allocations() const { return allocations_; }
   const std::deque<StepMarker>& steps() const { return steps_; }
   const std::deque<Collective>& kernels() const { return kernels_; }  ///< NCCL only
   const std::deque<Collective>& calls() const { return calls_; }
@@ -150,6 +152,7 @@ class TraceRecords {
   void find_steps();
   void divide_steps();
 
+  Allocations allocations_;
   std::optional<std::int64_t> origin_ns_;
   std::deque<PackedActivity> activities_;
   std::deque<PackedNode> any_;

@@ -37,6 +37,7 @@ class WorkloadReader {
   Parameter read_parameter(const Cursor& entry);
   std::optional<std::vector<std::int64_t>> read_shape(const Cursor& shape) const;
   void read_buffers(const Cursor& list);
+  void read_activations(const Cursor& cursor);
   void read_ranks(const Cursor& list);
   void read_provenance(const Cursor& cursor);
 
@@ -46,13 +47,14 @@ class WorkloadReader {
 
 Workload WorkloadReader::read(const Cursor& root) {
   check_schema(root);
-  const Object object = root.object({"schema",     "name",           "gpu",
-                                     "precision",  "batch_per_gpu",  "samples_per_step",
-                                     "torch",      "torch_at_least", "parameter_order",
-                                     "parameters", "forward",        "backward",
-                                     "optimizer",  "iteration",      "host",
-                                     "gpu_busy",   "buffers",        "recorded_with",
-                                     "steps",      "ranks",          "provenance"});
+  const Object object = root.object({"schema",        "name",           "gpu",
+                                     "precision",     "batch_per_gpu",  "samples_per_step",
+                                     "torch",         "torch_at_least", "parameter_order",
+                                     "parameters",    "forward",        "backward",
+                                     "optimizer",     "iteration",      "host",
+                                     "gpu_busy",      "buffers",        "activations",
+                                     "recorded_with", "steps",          "ranks",
+                                     "provenance"});
   if (const auto name = object.optional("name")) workload_.name = name->string();
   if (const auto gpu = object.optional("gpu")) workload_.gpu = gpu->string();
   if (const auto precision = object.optional("precision"))
@@ -77,6 +79,7 @@ Workload WorkloadReader::read(const Cursor& root) {
   if (const auto parameters = fields_.need(object, "parameters")) read_parameters(*parameters);
   read_recorded(object, workload_.parameters.size(), fields_, workload_);
   if (const auto buffers = object.optional("buffers")) read_buffers(*buffers);
+  if (const auto activations = object.optional("activations")) read_activations(*activations);
   if (const auto ranks = object.optional("ranks")) read_ranks(*ranks);
   if (const auto provenance = object.optional("provenance")) read_provenance(*provenance);
   if (fields_.missing()) throw *fields_.missing();
@@ -184,6 +187,17 @@ void WorkloadReader::read_buffers(const Cursor& list) {
     }
     workload_.buffers.push_back(group);
   }
+}
+
+void WorkloadReader::read_activations(const Cursor& cursor) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;
+  const Object object = cursor.object({"bytes", "from"});
+  Activations activations;
+  if (const auto bytes = fields_.need(object, "bytes"))
+    activations.bytes = Bytes(bytes->integer(0, kMost));
+  if (const auto from = fields_.need(object, "from"))
+    activations.recorded = from->choice({"recording", "layers"}) == "recording";
+  workload_.activations = activations;
 }
 
 void WorkloadReader::read_ranks(const Cursor& list) {

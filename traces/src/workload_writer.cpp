@@ -63,11 +63,23 @@ void write_backward(JsonWriter& json, const Backward& backward) {
   json.end_object();
 }
 
-void write_host(JsonWriter& json, const std::vector<Duration>& ready) {
+void write_host(JsonWriter& json, const Recorded& recorded) {
+  if (recorded.host_ready.empty() && !recorded.launches) return;
   json.key("host").begin_object();
-  json.key("ready_us").begin_array();
-  for (const Duration at : ready) json.time(at);
-  json.end_array();
+  if (!recorded.host_ready.empty()) {
+    json.key("ready_us").begin_array();
+    for (const Duration at : recorded.host_ready) json.time(at);
+    json.end_array();
+  }
+  if (const auto& launches = recorded.launches) {
+    json.key("launches").begin_object();
+    json.key("forward").integer(launches->forward);
+    json.key("backward").begin_array();
+    for (const std::int64_t kernels : launches->backward) json.integer(kernels);
+    json.end_array();
+    json.key("optimizer").integer(launches->optimizer);
+    json.end_object();
+  }
   json.end_object();
 }
 
@@ -81,6 +93,13 @@ void write_buffers(JsonWriter& json, const std::vector<BufferGroup>& buffers) {
     json.end_object();
   }
   json.end_array();
+}
+
+void write_activations(JsonWriter& json, const Activations& activations) {
+  json.key("activations").begin_object(Layout::line);
+  json.key("bytes").integer(activations.bytes.count());
+  json.key("from").string(activations.recorded ? "recording" : "layers");
+  json.end_object();
 }
 
 void write_collectives(JsonWriter& json, const std::vector<RecordedCollective>& collectives) {
@@ -146,7 +165,7 @@ void write_phases(JsonWriter& json, const Recorded& recorded) {
   if (recorded.backward) write_backward(json, *recorded.backward);
   write_phase(json, "optimizer", recorded.optimizer);
   write_phase(json, "iteration", recorded.iteration);
-  if (!recorded.host_ready.empty()) write_host(json, recorded.host_ready);
+  write_host(json, recorded);
   if (recorded.busy) write_busy(json, *recorded.busy);
 }
 
@@ -191,6 +210,7 @@ std::string format_workload(const Workload& workload) {
   json.end_array();
   write_phases(json, workload);
   if (!workload.buffers.empty()) write_buffers(json, workload.buffers);
+  if (workload.activations) write_activations(json, *workload.activations);
   write_recorded_with(json, workload.recorded_with);
   write_steps(json, workload.steps);
   if (!workload.ranks.empty()) write_ranks(json, workload.ranks);
