@@ -18,7 +18,7 @@ void encoder_layer(ModuleRecorder& model, const std::string& prefix, std::int64_
   model.add(prefix + "attention.output.add");
   model.layer_norm(prefix + "attention.output.LayerNorm");
   model.linear(prefix + "intermediate.dense", 4 * hidden);
-  model.relu(prefix + "intermediate.gelu");  // one kernel each way, as a ReLU
+  model.gelu(prefix + "intermediate.gelu");
   model.linear(prefix + "output.dense", hidden);
   model.dropout(prefix + "output.dropout");
   model.add(prefix + "output.add");

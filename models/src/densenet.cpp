@@ -19,6 +19,7 @@ void dense_layer(ModuleRecorder& model, const std::string& prefix, std::int64_t 
   model.batch_norm(prefix + "norm2");
   model.relu(prefix + "relu2");
   model.conv2d(prefix + "conv2", {.out = growth, .kernel = {3, 3}, .padding = {1, 1}});
+  model.free_output();
   model.continue_from(
       {.channels = features.channels + growth, .height = features.height, .width = features.width});
 }

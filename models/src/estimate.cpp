@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/models/kept_activations.hpp"
 
 namespace ddpsim {
 namespace {
@@ -30,19 +31,6 @@ std::string full_name(const Model& model, const ComputeSetting& setting) {
                      name_of(setting.precision));
 }
 
-/// Weights, gradients and optimizer state, and what forward keeps for backward.
-double memory_bytes(const Model& model, const ComputeSetting& setting) {
-  double parameters = 0;
-  for (const Parameter& parameter : model.parameters)
-    parameters += static_cast<double>(gradient_bytes(parameter)->count());
-  const int copies = model.sample == SampleKind::image ? 3 : 4;  // SGD with momentum, or Adam
-  const bool half = setting.precision == Precision::amp || setting.precision == Precision::bf16;
-  double kept = 0;
-  for (const Layer& layer : model.layers)
-    kept += static_cast<double>(layer.outputs) * (half && !layer.single_precision ? 2 : 4);
-  return copies * parameters + kept * static_cast<double>(setting.batch);
-}
-
 }  // namespace
 
 Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
@@ -63,18 +51,33 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
   workload.backward.emplace();
 
   std::vector<Duration> written(model.parameters.size());
+  std::vector<std::int64_t> launched_before(model.parameters.size());
   Duration& forward = *workload.forward;
   Duration& backward = workload.backward->duration;
+  Launches& launches = workload.launches.emplace();
+  std::int64_t launched = 0;
   for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) {
     const LayerCost cost = layer_cost(*layer, setting);
+    const LayerKernels kernels = layer_kernels(*layer, setting.precision);
     forward += cost.forward;
     backward += cost.backward();
-    for (const std::size_t parameter : layer->parameters) written[parameter] = backward;
+    launches.forward += kernels.forward;
+    launched += kernels.backward;
+    for (const std::size_t parameter : layer->parameters) {
+      written[parameter] = backward;
+      launched_before[parameter] = launched;
+    }
   }
-  for (const std::size_t parameter : model.ready_order)
+  std::int64_t counted = 0;
+  for (const std::size_t parameter : model.ready_order) {
     workload.backward->ready.push_back(
         {.parameter = parameter, .at = written[parameter], .copied_at = {}});
+    launches.backward.push_back(launched_before[parameter] - counted);
+    counted = launched_before[parameter];
+  }
+  launches.optimizer = optimizer_kernels(model);
   workload.optimizer = optimizer_cost(model, gpu);
+  workload.activations = kept_activations(model, setting);
   workload.parameters = std::move(model.parameters);
   workload.buffers = std::move(model.buffers);
   const std::string size = model.sample == SampleKind::sequence
@@ -85,39 +88,11 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
                               model.name, name_of(spec.precision), setting.batch, size, gpu.name)},
       {kMark,
        "layer costs from the GPU's data sheet and efficiencies learned from other GPUs' "
-       "published times; no data loading, no waiting for the host"},
+       "published times; no data loading"},
   };
   if (!model.buffers_as_in.empty())
     workload.provenance.emplace_back(kBuffersMark, "as in " + model.buffers_as_in);
   return workload;
-}
-
-std::vector<std::string> estimate_warnings(const EstimateSpec& spec, const GpuModel& gpu) {
-  const Model model = model_of(spec);
-  const ComputeSetting setting = setting_of(spec, model, gpu);
-  std::vector<std::string> warnings;
-  const double needed = memory_bytes(model, setting);
-  const auto memory = static_cast<double>(gpu.memory.count());
-  if (needed > memory)
-    warnings.push_back(fmt::format("this batch needs about {:.0f} GiB, and {} has {:.0f} at most",
-                                   needed / (1 << 30), gpu.name, memory / (1 << 30)));
-  Duration busy;
-  int kernels = 0;
-  for (const Layer& layer : model.layers) {
-    const LayerCost cost = layer_cost(layer, setting);
-    busy += cost.forward + cost.backward();
-    kernels += layer.forward_kernels + layer.backward_kernels;
-  }
-  // From one elementwise kernel of PyTorch to the next the host of a V100 took about 20 us (measured
-  // by NVIDIA).
-  constexpr double kHostPerKernel_us = 20;
-  const Duration host = Duration::microseconds(kHostPerKernel_us * kernels);
-  if (host > busy)
-    warnings.push_back(
-        fmt::format("the host would be the bottleneck: about {:.0f} ms to launch {} kernels that "
-                    "take the GPU {:.0f} ms; the estimate is the GPU's time (as with CUDA graphs)",
-                    host.milliseconds(), kernels, busy.milliseconds()));
-  return warnings;
 }
 
 bool is_estimate(const Workload& workload) {

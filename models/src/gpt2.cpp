@@ -21,7 +21,7 @@ void block(ModuleRecorder& model, const std::string& prefix, std::int64_t hidden
   model.layer_norm(prefix + "ln_2");
   model.conv1d_addmm(prefix + "mlp.c_fc", 4 * hidden);
   // The tanh approximation written out: cube, two sums, three products, tanh, one more product.
-  model.elementwise(prefix + "mlp.act", {.forward = 18, .backward = 24, .kernels = 8});
+  model.elementwise(prefix + "mlp.act", {.forward = 18, .backward = 24, .kernels = 8, .kept = 4});
   model.conv1d_addmm(prefix + "mlp.c_proj", hidden);
   model.dropout(prefix + "mlp.dropout");
   model.add(prefix + "mlp.add");

@@ -24,6 +24,15 @@ constexpr double kLeastDepth = 256;
 /// ResNet-50 on an A100 and a VGG-13 on an H100: three to and one from NHWC per convolution).
 constexpr double kLayoutPasses = 4.0 / 3;
 
+bool is_half(Precision precision) {
+  return precision == Precision::amp || precision == Precision::bf16;
+}
+
+/// SGD reads gradient, weight and momentum and writes two of them; Adam has one state more.
+int optimizer_passes(const Model& model) {
+  return usual_optimizer(model.sample) == Optimizer::momentum ? 5 : 7;
+}
+
 enum class Pass { forward, data_gradient, weight_gradient };
 
 class CostModel {
@@ -34,7 +43,7 @@ class CostModel {
         gpu_(setting.gpu),
         batch_(static_cast<double>(setting.batch)),
         bandwidth_(gpu_.memory_bandwidth.bytes_per_second()),
-        element_(half(setting.precision) && !layer.single_precision ? 2 : 4),
+        element_(is_half(setting.precision) && !layer.single_precision ? 2 : 4),
         tensor_tflops_(tensor_tflops(setting.precision)) {}
 
   LayerCost cost() const {
@@ -50,13 +59,10 @@ class CostModel {
 
  private:
   static Duration seconds(double value) { return Duration::seconds(value); }
-  static bool half(Precision precision) {
-    return precision == Precision::amp || precision == Precision::bf16;
-  }
 
   /// 0: outside the tensor cores.
   double tensor_tflops(Precision precision) const {
-    if (half(precision)) return gpu_.half_tflops;
+    if (is_half(precision)) return gpu_.half_tflops;
     // cuDNN takes TensorFloat-32 unasked, MIOpen does not.
     const bool unasked = layer_.kind == LayerKind::convolution && gpu_.vendor == GpuVendor::nvidia;
     if (unasked || precision == Precision::tf32) return gpu_.tf32_tflops;
@@ -199,20 +205,33 @@ LayerCost layer_cost(const Layer& layer, const ComputeSetting& setting) {
   return layer_cost(layer, setting, LayerCostConstants());
 }
 
+Optimizer usual_optimizer(SampleKind kind) {
+  return kind == SampleKind::image ? Optimizer::momentum : Optimizer::adam;
+}
+
+LayerKernels layer_kernels(const Layer& layer, Precision precision) {
+  const bool casts = is_half(precision) && !layer.single_precision && layer.product &&
+                     layer.kind != LayerKind::attention;
+  return {.forward = layer.forward_kernels + (casts ? 1 : 0),
+          .backward = layer.backward_kernels + (casts ? 1 : 0)};
+}
+
+int optimizer_kernels(const Model& model) {
+  constexpr std::size_t kTensorsPerKernel = 30;  // of PyTorch's foreach kernels, about
+  const std::size_t groups = (model.parameters.size() + kTensorsPerKernel - 1) / kTensorsPerKernel;
+  return static_cast<int>(groups) * optimizer_passes(model);
+}
+
 Duration optimizer_cost(const Model& model, const GpuModel& gpu) {
-  // SGD reads gradient, weight and momentum and writes two of them; Adam has one state more.
-  const int passes = model.sample == SampleKind::image ? 5 : 7;
   double elements = 0;
   for (const Parameter& parameter : model.parameters)
     elements += static_cast<double>(gradient_bytes(parameter)->count()) /
                 static_cast<double>(element_size(parameter.dtype));
   const LayerCostConstants constants;
-  const double bytes = passes * elements * static_cast<double>(element_size(Dtype::float32));
-  constexpr double kTensorsPerKernel = 30;  // of PyTorch's foreach kernels, about
-  const double kernels =
-      std::ceil(static_cast<double>(model.parameters.size()) / kTensorsPerKernel) * passes;
+  const double bytes =
+      optimizer_passes(model) * elements * static_cast<double>(element_size(Dtype::float32));
   return Duration::seconds(bytes / (gpu.memory_bandwidth.bytes_per_second() * constants.memory) +
-                           kernels * constants.kernel_us * 1e-6);
+                           optimizer_kernels(model) * constants.kernel_us * 1e-6);
 }
 
 }  // namespace ddpsim

@@ -151,14 +151,16 @@ void ModuleRecorder::attention(const std::string& name, std::int64_t heads, std:
   scores.out_height = queries;
   activation_ = {.channels = heads * keys, .height = queries};
   ran(name + ".scores", LayerKind::attention, {}).product = scores;
+  free_output();
   // Scale and mask, then softmax, then dropout.
-  elementwise(name + ".scale", {.forward = 4, .backward = 2, .kernels = 2});
+  elementwise(name + ".scale", {.forward = 4, .backward = 2, .kernels = 2, .kept = 0});
   elementwise(name + ".softmax", {.forward = 2, .backward = 3, .single_precision = true});
   dropout(name + ".dropout");
   Product sum{.groups = heads, .in = keys, .out = head, .positions_in = queries};
   sum.out_height = queries;
   activation_ = query;
   ran(name + ".weighted_sum", LayerKind::attention, {}).product = sum;
+  free_output();
   elementwise(name + ".heads",
               {.forward = 8, .backward = 8, .kernels = 4});  // copies into and out of heads
 }
@@ -170,6 +172,19 @@ void ModuleRecorder::elementwise(const std::string& name, Passes passes) {
   layer.forward_kernels = passes.kernels;
   layer.backward_kernels = passes.kernels;
   layer.single_precision = passes.single_precision;
+  layer.kept = passes.kept * activation_.elements();
+}
+
+void ModuleRecorder::dropout(const std::string& name) {
+  // Its backward reads its mask alone; activation functions and softmax read what they gave.
+  if (model_.layers.back().kind != LayerKind::elementwise) free_output();
+  elementwise(name, {.forward = 2, .backward = 2});
+  model_.layers.back().kept_bytes = activation_.elements();
+}
+
+void ModuleRecorder::add(const std::string& name) {
+  free_output();
+  elementwise(name, {.forward = 3, .backward = 3});
 }
 
 void ModuleRecorder::max_pool(const std::string& name, const Window& window) {
@@ -197,6 +212,7 @@ void ModuleRecorder::pool(const std::string& name, const Window& window,
   const std::int64_t places = window.size * window.size;
   layer.forward_elements = (places + 1 + index_elements) * activation_.elements();
   layer.backward_elements = (2 * places + 1 + index_elements) * activation_.elements();
+  layer.kept_bytes = 4 * index_elements * activation_.elements();
 }
 
 void ModuleRecorder::concatenate(const std::string& name, std::int64_t channels) {
@@ -245,7 +261,7 @@ Layer& ModuleRecorder::ran(const std::string& name, LayerKind kind,
   for (const std::size_t parameter : gradient_order)
     layer.weights += elements_of(model_.parameters[parameter]);
   layer.parameters = std::move(gradient_order);
-  layer.outputs = activation_.elements();
+  layer.kept = activation_.elements();
   model_.layers.push_back(std::move(layer));
   return model_.layers.back();
 }

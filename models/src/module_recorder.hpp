@@ -83,18 +83,30 @@ class ModuleRecorder {
   /// kernel of its own (no fused attention).
   void attention(const std::string& name, std::int64_t heads, std::int64_t keys);
 
-  /// Kernels over the activation that read and write it this often in all.
+  /// Kernels over the activation that read and write it this often in all, and leave this many of it for backward.
   struct Passes {
     std::int64_t forward = 0;
     std::int64_t backward = 0;
     int kernels = 1;
     bool single_precision = false;
+    int kept = 1;
   };
   void elementwise(const std::string& name, Passes passes);
-  void relu(const std::string& name) { elementwise(name, {.forward = 2, .backward = 3}); }
-  void dropout(const std::string& name) { elementwise(name, {.forward = 2, .backward = 2}); }
-  /// Sum with a branch; backward sums the gradients of the two uses of the branch point.
-  void add(const std::string& name) { elementwise(name, {.forward = 3, .backward = 3}); }
+  /// In place: what it keeps is the memory of its input.
+  void relu(const std::string& name) {
+    elementwise(name, {.forward = 2, .backward = 3, .kept = 0});
+  }
+  /// One kernel each way, as a ReLU; its backward reads its input.
+  void gelu(const std::string& name) { elementwise(name, {.forward = 2, .backward = 3}); }
+  void dropout(const std::string& name);
+  /// Sum with a branch; backward sums the gradients of the two uses of the branch point and reads neither.
+  void add(const std::string& name);
+  /// The same into the other's memory.
+  void add_in_place(const std::string& name) {
+    elementwise(name, {.forward = 3, .backward = 3, .kept = 0});
+  }
+  /// Nobody's backward reads what the last module gave.
+  void free_output() { model_.layers.back().kept = 0; }
   /// Softmax, logarithm and mean over the channels of every position.
   void cross_entropy(const std::string& name) {
     elementwise(name, {.forward = 4, .backward = 3, .single_precision = true});

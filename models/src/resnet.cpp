@@ -46,8 +46,9 @@ void residual_block(ModuleRecorder& model, const std::string& prefix, ResidualBl
     model.continue_from(input);
     model.conv2d(prefix + "downsample.0", {.out = channels.out, .stride = channels.stride});
     model.batch_norm(prefix + "downsample.1");
+    model.free_output();
   }
-  model.add(prefix + "add");
+  model.add_in_place(prefix + "add");
   model.relu(prefix + "relu");
 }
 

@@ -197,6 +197,10 @@ Workload transferred(Workload workload, const Model& model, const Transfer& tran
   for (RankRecording& rank : workload.ranks) rescale(rank, ratios);
   workload.gpu = transfer.to.gpu.name;
   workload.batch_per_gpu = transfer.to.batch;
+  if (workload.activations)
+    workload.activations->bytes = Bytes(static_cast<std::int64_t>(
+        static_cast<double>(workload.activations->bytes.count()) /
+        static_cast<double>(transfer.from.batch) * static_cast<double>(transfer.to.batch)));
   if (workload.samples_per_step)
     *workload.samples_per_step *=
         static_cast<double>(transfer.to.batch) / static_cast<double>(transfer.from.batch);

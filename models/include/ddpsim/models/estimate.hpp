@@ -30,10 +30,6 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu);
 /// Of its provenance: whose buffers it carries, where releases of a library differ.
 inline constexpr std::string_view kBuffersMark = "buffers";
 
-/// What a reader must know of this very estimate beside that it is one: that the host or the memory
-/// of the GPU would not keep up.
-std::vector<std::string> estimate_warnings(const EstimateSpec& spec, const GpuModel& gpu);
-
 /// True of what estimate_workload made, also after it was written to a file and read again.
 bool is_estimate(const Workload& workload);
 

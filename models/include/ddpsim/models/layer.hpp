@@ -59,8 +59,10 @@ struct Layer {
   std::int64_t backward_elements = 0;
   int forward_kernels = 1;
   int backward_kernels = 1;
-  std::int64_t outputs = 0;   ///< elements per sample kept for backward
-  bool data_gradient = true;  ///< false for the first layer: nobody asks for the input's gradient
+  /// Elements per sample of its output that stay until backward, because some function's backward reads them …
+  std::int64_t kept = 0;
+  std::int64_t kept_bytes = 0;  ///< … and bytes beside it: places of maxima, masks of dropout
+  bool data_gradient = true;    ///< false for the first layer: nobody asks for the input's gradient
   bool single_precision = false;  ///< autocast keeps it in fp32 (LayerNorm, softmax, loss)
 };
 

@@ -22,6 +22,7 @@
 
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/optimizer.hpp"
 
 namespace ddpsim {
 
@@ -49,8 +50,19 @@ struct LayerCost {
 };
 LayerCost layer_cost(const Layer& layer, const ComputeSetting& setting);
 
-/// SGD with momentum for models of images, Adam for those of sequences; parameters in groups of
-/// kernels (foreach).
+/// What the host launches for a layer: its kernels, and under autocast one that casts a weight for its product and one
+/// that casts the weight's gradient back.
+struct LayerKernels {
+  int forward = 0;
+  int backward = 0;
+};
+LayerKernels layer_kernels(const Layer& layer, Precision precision);
+
+/// What models of this kind are mostly trained with: SGD with momentum for images, Adam for sequences.
+Optimizer usual_optimizer(SampleKind kind);
+
+/// Of the usual optimizer; parameters in groups of kernels (foreach).
 Duration optimizer_cost(const Model& model, const GpuModel& gpu);
+int optimizer_kernels(const Model& model);
 
 }  // namespace ddpsim

@@ -1,0 +1,18 @@
+// What forward leaves in memory for backward, by the layers of a model.
+//
+//   input of the first layer + kept elements * 2 or 4 bytes + masks and places, times the batch
+//   under autocast also a cast of every weight that a product reads
+//
+// As autograd does without activation checkpointing and without fused attention, and as torchvision computes
+// (ReLUs in place). Held against two traces: ResNet-50 at batch 32 and VGG-13 at batch 512
+// (tests/unit/models_kept_activations_test.cpp).
+#pragma once
+
+#include "ddpsim/models/layer_cost.hpp"
+#include "ddpsim/sim/workload.hpp"
+
+namespace ddpsim {
+
+Activations kept_activations(const Model& model, const ComputeSetting& setting);
+
+}  // namespace ddpsim
