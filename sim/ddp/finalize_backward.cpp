@@ -39,6 +39,9 @@ class CopiesOut {
     const Bucket& bucket = step_.buckets[b];
     const bool copies =
         !step_.ddp().gradient_as_bucket_view && bucket.closed_by != ClosedBy::sparse;
+    if (copies)
+      streams_.launch(OperationKind::copy_out, costs_.host_copy_kernel,
+                      static_cast<std::int64_t>(bucket.parameters.size()));
     Duration modelled;
     const auto append = [&] {
       streams_.compute(OperationKind::copy_out, std::exchange(modelled, Duration()).scaled(share),

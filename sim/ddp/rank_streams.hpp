@@ -13,9 +13,11 @@ namespace ddpsim {
 
 class RankStreams {
  public:
-  RankStreams(const StepPlan& step, const RankClass& alike, std::size_t gradients)
+  RankStreams(const StepPlan& step, const StepKind& kind, const RankClass& alike,
+              std::size_t gradients)
       : step_(step),
         costs_(step.job.options().costs),
+        host_lead_(kind.host_lead),
         scale_(compute_speed(step.job) / (alike.state ? alike.state->slowdown : 1)) {
     programs_.rank = alike.rank;
     // Room for a plain step: gradient, wait for a slow host, copy; a few operations around each bucket.
@@ -26,8 +28,11 @@ class RankStreams {
     start_at_offset(alike);
   }
 
-  /// Of its forward on the schedule's clock.
-  Duration start() const { return start_; }
+  /// Of its forward on the schedule's clock, or of its host where that begins first.
+  Duration start() const { return start_ - host_lead_.value_or(Duration()); }
+  const HostTime& host_time() const { return host_time_; }
+  /// The GPU waits for what the host launches.
+  bool waits_for_launches() const { return host_lead_.has_value(); }
   RankPrograms take() { return std::move(programs_); }
   std::size_t host_operations() const { return programs_.host.size(); }
   std::size_t last_on_compute() const {
@@ -40,7 +45,28 @@ class RankStreams {
   }
 
   void host(OperationKind purpose, Duration duration, std::int32_t bucket = -1) {
+    host_time_.step += duration;
     append_work(programs_.host, purpose, duration, bucket);
+  }
+  /// The host launches kernels that the next ones wait behind. A host far ahead only has its time counted.
+  void launch(OperationKind purpose, Duration each, std::int64_t kernels) {
+    host_time_.step += each * kernels;
+    if (waits_for_launches()) append_work(programs_.host, purpose, each * kernels);
+  }
+  /// So many of the model's kernels: the first runs when it has been launched, the last not before it has.
+  void launched(OperationKind purpose, std::int64_t kernels, Duration work,
+                std::int32_t bucket = -1) {
+    host_time_.model += costs_.host_kernel * kernels;
+    const auto launch_and_wait = [&](std::int64_t count) {
+      launch(purpose, costs_.host_kernel, count);
+      if (waits_for_launches())
+        append_wait(programs_.compute, purpose, record_on_host(purpose), costs_.launch_latency);
+    };
+    const Duration last = kernels > 1 ? work.scaled(1.0 / static_cast<double>(kernels)) : work;
+    if (kernels > 0) launch_and_wait(1);
+    compute(purpose, work - last, bucket);
+    if (kernels > 1) launch_and_wait(kernels - 1);
+    compute(purpose, last, bucket);
   }
   void compute(OperationKind purpose, Duration duration, std::int32_t bucket = -1) {
     append_work(programs_.compute, purpose, duration, bucket);
@@ -92,11 +118,13 @@ class RankStreams {
   /// Ranks of one job do not begin their forwards together: data loading and what follows the last
   /// all-reduce differ, and nobody waits for anybody in between.
   void start_at_offset(const RankClass& alike) {
-    if (!alike.state && !alike.recording) return;
-    start_ = alike.state ? alike.state->start
-                         : scaled(step_.job.workload().ranks[*alike.recording].offset);
-    for (Program* program : {&programs_.host, &programs_.compute})
-      append_wait_until(*program, OperationKind::forward, start_);
+    if (!alike.state && !alike.recording && !host_lead_) return;
+    if (alike.state)
+      start_ = alike.state->start;
+    else if (alike.recording)
+      start_ = scaled(step_.job.workload().ranks[*alike.recording].offset);
+    append_wait_until(programs_.host, OperationKind::forward, start());
+    append_wait_until(programs_.compute, OperationKind::forward, start_);
   }
   EventId record(Program& program, OperationKind purpose) {
     append_record(program, purpose, programs_.events);
@@ -111,6 +139,8 @@ class RankStreams {
 
   const StepPlan& step_;
   const DdpCosts& costs_;
+  const std::optional<Duration> host_lead_;
+  HostTime host_time_;
   double scale_;  ///< compute speed, as a multiple of that of the GPU recorded on
   Duration start_;
   RankPrograms programs_;

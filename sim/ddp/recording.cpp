@@ -44,7 +44,8 @@ void Recording::note_gradients() {
         .copy = {},
         // Where host times are not recorded: a forward ahead of the GPU. (A V100 trace shows it
         // nearly a step ahead.)
-        .host = recorded_.host_ready.empty() ? event.at - forward : recorded_.host_ready[k]};
+        .host = recorded_.host_ready.empty() ? event.at - forward : recorded_.host_ready[k],
+        .kernels = recorded_.launches ? recorded_.launches->backward[k] : 0};
     reached = event.at;
     if (has_hooks() && in_ddp(event.parameter)) {
       const Duration kernel = kernels_.copy(gradient.bytes);
@@ -78,10 +79,11 @@ Duration Recording::work_between(Duration from, Duration to) const {
 
 Duration Recording::forward(bool with_buffers) const {
   Duration duration = recorded_forward();
-  if (has_hooks() && !with_buffers) {
-    for (const BufferGroup& group : workload_.buffers)
-      duration -= kernels_.flatten(group) + kernels_.unflatten(group);
-    duration -= with_.buffer_broadcast.value_or(Duration());
+  if (!with_buffers) {
+    if (has_hooks())
+      for (const BufferGroup& group : workload_.buffers)
+        duration -= kernels_.flatten(group) + kernels_.unflatten(group);
+    duration -= buffer_broadcast();
   }
   return std::max(duration, Duration());
 }
@@ -114,7 +116,8 @@ std::optional<Duration> Recording::copies_out() const {
   return with_.finalize->scaled(all / last);
 }
 
-std::optional<std::vector<Duration>> Recording::launches(const std::vector<Bucket>& buckets) const {
+std::optional<std::vector<Duration>> Recording::instants_launched(
+    const std::vector<Bucket>& buckets) const {
   if (with_.collectives.size() != buckets.size()) return std::nullopt;
   std::vector<Duration> instants;
   for (std::size_t b = 0; b < buckets.size(); ++b) {

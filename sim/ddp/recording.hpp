@@ -15,10 +15,11 @@ namespace ddpsim {
 struct GradientStretch {
   std::size_t parameter;
   Bytes bytes;
-  Duration compute;  ///< from the end of the one before to this gradient written
-  Duration idle;     ///< GPU waits for a slow host before the copy starts
-  Duration copy;     ///< kernel into the bucket; zero where the recording holds none
-  Duration host;     ///< instant on the backward clock at which the host came to it
+  Duration compute;      ///< from the end of the one before to this gradient written
+  Duration idle;         ///< GPU waits for a slow host before the copy starts
+  Duration copy;         ///< kernel into the bucket; zero where the recording holds none
+  Duration host;         ///< instant on the backward clock at which the host came to it
+  std::int64_t kernels;  ///< launched for it; 0 where not known
 };
 
 class Recording {
@@ -39,9 +40,12 @@ class Recording {
 
   /// Forward; `with_buffers`: including whatever it recorded of the buffer broadcast.
   Duration forward(bool with_buffers) const;
+  Duration buffer_broadcast() const { return with_.buffer_broadcast.value_or(Duration()); }
   Duration recorded_forward() const { return recorded_.forward.value_or(Duration()); }
   Duration backward() const { return recorded_.backward->duration; }
   Duration optimizer() const { return recorded_.optimizer.value_or(Duration()); }
+  /// Absent where times hold the waits for the host, or nobody counted.
+  const std::optional<Launches>& launches() const { return recorded_.launches; }
 
   /// All copies out of the buckets; absent where they were not recorded. What was recorded is the time
   /// they took beyond the exposed tail of communication; while the last bucket was on the wire,
@@ -50,7 +54,7 @@ class Recording {
   std::optional<Duration> copies_out() const;
 
   /// Host instants at which the buckets were launched, if the recording had these very buckets.
-  std::optional<std::vector<Duration>> launches(const std::vector<Bucket>& buckets) const;
+  std::optional<std::vector<Duration>> instants_launched(const std::vector<Bucket>& buckets) const;
 
  private:
   struct SlowStretch {

@@ -40,7 +40,11 @@ constexpr TorchVersion kDividesWhileCopying{1, 7};
 /// One class of ranks: what becomes of it in ReducerSchedule.
 struct RankStep {
   RankPrograms programs;
-  Duration start;  ///< of its forward on the schedule's clock
+  Duration start;  ///< of its forward on the schedule's clock, or of its host
+  HostTime host;
+  Duration recorded_broadcast;
+  Duration recorded_copies;
+  Duration accumulated;
   std::vector<std::size_t> ready_operation;
   std::vector<std::size_t> launch_operation;
   std::vector<WrittenGradient> gradients;
@@ -57,9 +61,10 @@ class StepScheduler {
         buckets_(step.buckets),
         kernels_(step.kernels),
         recording_(step.job, recorded_by(workload_, alike.rank)),
-        recorded_launches_(recording_.launches(buckets_)),
+        launches_(recording_.launches().value_or(Launches())),
+        recorded_launches_(recording_.instants_launched(buckets_)),
         shares_of_forward_(shares_of_forward(recorded_by(workload_, alike.rank), step.layers)),
-        streams_(step, alike, recording_.gradients().size()) {
+        streams_(step, kind, alike, recording_.gradients().size()) {
     written_.ready_operation.assign(buckets_.size(), 0);
     written_.launch_operation.assign(buckets_.size(), 0);
     written_.gradients.reserve(recording_.gradients().size());
@@ -82,8 +87,11 @@ class StepScheduler {
     else
       backward_with_sync();
     finalize_backward(step_, recording_, work_, streams_);
-    streams_.compute(OperationKind::optimizer, scaled(recording_.optimizer()));
+    streams_.launched(OperationKind::optimizer, launches_.optimizer,
+                      scaled(recording_.optimizer()));
     written_.start = streams_.start();
+    written_.host = streams_.host_time();
+    note_recorded_buffers();
     written_.programs = streams_.take();
     return std::move(written_);
   }
@@ -95,6 +103,7 @@ class StepScheduler {
     if (!step_.broadcasts_buffers()) return;
     for (std::size_t g = 0; g < workload_.buffers.size(); ++g) {
       const BufferGroup& group = workload_.buffers[g];
+      streams_.launch(OperationKind::buffer_copy, costs_.host_copy_kernel, 1 + group.tensors);
       if (!recording_.has_hooks())
         streams_.compute(OperationKind::buffer_copy, kernels_.flatten(group));
       if (!step_.buffers.empty())
@@ -105,21 +114,35 @@ class StepScheduler {
     }
   }
 
+  void note_recorded_buffers() {
+    if (!ddp_.broadcast_buffers) return;
+    const Duration all = scaled(recording_.forward(true)) - scaled(recording_.forward(false));
+    written_.recorded_broadcast = std::min(scaled(recording_.buffer_broadcast()), all);
+    written_.recorded_copies = all - written_.recorded_broadcast;
+  }
+
   /// Buffers are broadcast only before the forward after a synchronised backward.
   void forward(bool after_sync) {
     const bool with_buffers = after_sync && ddp_.broadcast_buffers;
     const Duration total = scaled(recording_.forward(with_buffers));
-    Duration done;
-    const auto go_on_to = [&](Duration at) {
-      streams_.compute(OperationKind::forward, at - done);
-      done = std::max(done, at);
+    double done = 0;
+    Duration passed;
+    const auto kernels_until = [&](double share) {
+      return static_cast<std::int64_t>(share * static_cast<double>(launches_.forward));
+    };
+    const auto go_on_to = [&](double share) {
+      if (share <= done) return;
+      const Duration at = total.scaled(share);
+      streams_.launched(OperationKind::forward, kernels_until(share) - kernels_until(done),
+                        at - std::exchange(passed, at));
+      done = share;
     };
     for (std::size_t k = step_.layers.size(); k-- > 0;) {
-      go_on_to(total.scaled(shares_of_forward_[k]));
+      go_on_to(shares_of_forward_[k]);
       streams_.exchange(step_.all_gather_of(k, batch_));
       streams_.read_on_host(blocking_reads(ddp_.torch));
     }
-    go_on_to(total);
+    go_on_to(1);
   }
 
   /// The sums over a layer, when backward comes to its weight.
@@ -141,27 +164,36 @@ class StepScheduler {
   /// there is.
   void backward_without_sync() {
     Duration total;
+    std::int64_t kernels = 0;
     for (const GradientStretch& gradient : recording_.gradients()) {
       total += scaled(gradient.compute + gradient.idle);
-      if (batch_ > 0) total += kernels_.accumulate(gradient.bytes);
+      kernels += gradient.kernels;
+      if (batch_ > 0) total += accumulate(gradient);
       if (step_.layer_of[gradient.parameter] < 0) continue;
-      streams_.compute(OperationKind::backward, std::exchange(total, Duration()));
+      streams_.launched(OperationKind::backward, std::exchange(kernels, 0),
+                        std::exchange(total, Duration()));
       exchange_in_backward(gradient.parameter);
     }
-    streams_.compute(OperationKind::backward, total + scaled(recording_.after_last_gradient()));
+    streams_.launched(OperationKind::backward, kernels,
+                      total + scaled(recording_.after_last_gradient()));
   }
 
   /// Compute up to a gradient, and its place in .grad when earlier micro-batches left one there. `hooks`: host time of
   /// those since it was last waited for.
   void compute_gradient(const GradientStretch& gradient, Duration& hooks) {
     const std::int32_t bucket = step_.bucket_of[gradient.parameter];
-    backward(gradient.compute, bucket);
+    streams_.launched(OperationKind::backward, gradient.kernels, scaled(gradient.compute), bucket);
     if (step_.layer_of[gradient.parameter] >= 0) reach_on_host(gradient, hooks);
     exchange_in_backward(gradient.parameter);
-    if (ddp_.accumulate > 1)
-      streams_.compute(OperationKind::backward, kernels_.accumulate(gradient.bytes));
+    if (ddp_.accumulate > 1) streams_.compute(OperationKind::backward, accumulate(gradient));
     written_.gradients.push_back({gradient.parameter, streams_.last_on_compute()});
     if (bucket >= 0) note_ready(bucket);
+  }
+
+  Duration accumulate(const GradientStretch& gradient) {
+    const Duration kernel = kernels_.accumulate(gradient.bytes);
+    written_.accumulated += kernel;
+    return kernel;
   }
 
   void backward_with_sync() {
@@ -181,7 +213,7 @@ class StepScheduler {
       first_hook = false;
       backward(gradient.idle, bucket);
       streams_.compute(OperationKind::copy_in, copy_into_bucket(gradient), bucket);
-      hooks += costs_.host_hook;
+      call_hook(hooks);
       if (--pending[static_cast<std::size_t>(bucket)] == 0) divide(bucket);
       if (next_is_complete(next_bucket)) reach_on_host(gradient, hooks);
       while (next_is_complete(next_bucket)) launch(next_bucket++);
@@ -220,11 +252,17 @@ class StepScheduler {
     written_.ready_operation[static_cast<std::size_t>(bucket)] = streams_.last_on_compute();
   }
 
+  /// A host that kernels wait for calls it here and now; else it is time enough when the next bucket is launched.
+  void call_hook(Duration& hooks) {
+    hooks += costs_.host_hook;
+    if (streams_.waits_for_launches())
+      streams_.host(OperationKind::hook, std::exchange(hooks, Duration()));
+  }
+
   /// The host works off the hooks since the last launch and comes to this gradient.
   void reach_on_host(const GradientStretch& gradient, Duration& hooks) {
-    streams_.host(OperationKind::hook, hooks);
-    hooks = Duration();
-    wait_on_host_until(gradient.host, OperationKind::hook, -1);
+    streams_.host(OperationKind::hook, std::exchange(hooks, Duration()));
+    if (!streams_.waits_for_launches()) wait_on_host_until(gradient.host, OperationKind::hook, -1);
   }
 
   /// `recorded` is on the backward clock; the program counts from the start of the step.
@@ -282,7 +320,7 @@ class StepScheduler {
     for (const GradientStretch& gradient : gradients) {
       compute_gradient(gradient, hooks);
       backward(gradient.idle);
-      hooks += costs_.host_hook;
+      call_hook(hooks);
     }
     backward(recording_.after_last_gradient());
     if (!gradients.empty()) reach_on_host(gradients.back(), hooks);
@@ -306,6 +344,7 @@ class StepScheduler {
   const std::vector<Bucket>& buckets_;
   const KernelCosts& kernels_;
   const Recording recording_;
+  const Launches launches_;
   const std::optional<std::vector<Duration>> recorded_launches_;
   const std::vector<double> shares_of_forward_;  ///< by layer
   RankStreams streams_;
@@ -329,8 +368,13 @@ ReducerSchedule schedule_step(const Job& job, const std::vector<Bucket>& buckets
   for (const RankClass& alike : ranks.classes) {
     RankStep written = StepScheduler(step, kind, alike).write();
     if (schedule.ranks.empty()) {
+      if (recorded_by(job.workload(), alike.rank).launches) result.host = written.host;
       result.ready_operation = std::move(written.ready_operation);
       result.launch_operation = std::move(written.launch_operation);
+      result.slowdown = alike.state ? alike.state->slowdown : 1;
+      result.recorded_broadcast = written.recorded_broadcast;
+      result.recorded_copies = written.recorded_copies;
+      result.accumulated = written.accumulated;
     }
     schedule.start = std::min(schedule.start, TimePoint(written.start));
     schedule.ranks.push_back(std::move(written.programs));

@@ -15,6 +15,14 @@ namespace ddpsim {
 struct StepKind {
   bool rebuild = false;       ///< rebuild_buckets runs at the start of this forward
   bool delay_launch = false;  ///< static_graph's first iteration: everything after backward
+  /// How long before its compute stream a rank's host begins. Absent: so long that no kernel waits for its launch.
+  std::optional<Duration> host_lead;
+};
+
+/// What a host takes for a step.
+struct HostTime {
+  Duration step;   ///< hooks, copies and collectives of DDP included
+  Duration model;  ///< the model's kernels alone
 };
 
 struct WrittenGradient {
@@ -34,8 +42,15 @@ struct ReducerSchedule {
   /// of the launch on the host stream; of rank 0's program.
   std::vector<std::size_t> ready_operation;
   std::vector<std::size_t> launch_operation;
+  /// Factor on rank 0's compute, beyond that of ranks that are alike.
+  double slowdown = 1;
+  Duration recorded_broadcast;  ///< of buffers, in rank 0's forward …
+  Duration recorded_copies;     ///< … with its copies
+  Duration accumulated;  ///< by rank 0 into gradients that are there, whoever slows its compute
   /// By entry of Schedule::ranks, in the order written.
   std::vector<std::vector<WrittenGradient>> gradients;
+  /// Of rank 0; absent where it is not known what there is to launch.
+  std::optional<HostTime> host;
 };
 
 /// Ranks that compute alike share one entry of Schedule::ranks. `states` holds one entry per rank of

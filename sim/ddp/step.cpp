@@ -55,15 +55,41 @@ SimulatedStep run_step(const Job& job, const std::vector<Bucket>& buckets, const
   return step;
 }
 
-/// The steady step. Where ranks differ it is the one in which every rank begins as far from rank 0
-/// as it ends: found by running step after step, as a training run does.
-SimulatedStep run_steady_step(const Job& job, const std::vector<Bucket>& buckets) {
-  if (job.options().variation.empty()) return run_step(job, buckets, StepKind{}, {});
+/// Where ranks differ the steady step is the one in which every rank begins as far from rank 0 as it ends: found by
+/// running step after step, as a training run does.
+SimulatedStep run_steady_ranks(const Job& job, const std::vector<Bucket>& buckets,
+                               const StepKind& kind) {
+  if (job.options().variation.empty()) return run_step(job, buckets, kind, {});
   RankStates ranks(job);
   constexpr int kMostSteps = 16;  // a start depends on the step before alone: two or three do
   for (int step = 1;; ++step) {
-    SimulatedStep run = run_step(job, buckets, StepKind{}, ranks.steady());
+    SimulatedStep run = run_step(job, buckets, kind, ranks.steady());
     if (!ranks.advance(run.planned, run.execution) || step == kMostSteps) return run;
+  }
+}
+
+/// How far ahead of its compute stream a rank's host is when the next step begins.
+Duration lead_after(const SimulatedStep& step) {
+  const std::vector<OperationTime>& host = step.execution.ranks.front().host;
+  if (host.empty()) return Duration();
+  return std::max(step.result.times.iteration - host.back().end.since_start(), Duration());
+}
+
+/// A host that takes less than the step gets ahead, step by step, until no kernel waits for it (nothing in the step makes
+/// it wait for the GPU). One that takes longer sets the pace: it begins a step when it has launched the one before,
+/// and in the steady step is as far ahead in the end as it was in the beginning.
+SimulatedStep run_steady_step(const Job& job, const std::vector<Bucket>& buckets) {
+  SimulatedStep run = run_steady_ranks(job, buckets, StepKind{});
+  if (run.planned.host.value_or(HostTime()).step <= run.result.times.iteration) return run;
+  const Duration exact = run.planned.host->step.scaled(1e-5);
+  constexpr int kMostSteps = 16;
+  StepKind kind{.host_lead = Duration()};
+  for (int step = 1;; ++step) {
+    run = run_steady_ranks(job, buckets, kind);
+    const Duration lead = lead_after(run);
+    const Duration moved = lead - *kind.host_lead;
+    if (std::max(moved, -moved) <= exact || step == kMostSteps) return run;
+    kind.host_lead = lead;
   }
 }
 
@@ -182,8 +208,7 @@ std::optional<std::string> cannot_simulate(const Job& job) {
   std::int64_t total = 0;
   bool any = false;
   for (const Parameter& parameter : workload.parameters) {
-    if (parameter.ignored) continue;
-    any = true;
+    any = any || !parameter.ignored;
     total += gradient_bytes(parameter).value_or(Bytes()).count();
   }
   if (!any) return "the workload has no parameters under DDP";
@@ -217,15 +242,18 @@ SimulationResult simulate(const Job& job) {
   SimulationResult result;
   RankWaits waits;
   RankStates ranks(job);
+  Duration host_lead;
   const int first = options.iterations > 0 ? 1 : 0;
   for (int iteration = first; iteration <= options.iterations; ++iteration) {
     const std::vector<Bucket> buckets = buckets_for(job, iteration);
-    const StepKind kind{.rebuild = iteration > 0 && limits.rebuilt_from == iteration,
-                        .delay_launch = iteration == 1 && options.ddp.static_graph};
+    StepKind kind{.rebuild = iteration > 0 && limits.rebuilt_from == iteration,
+                  .delay_launch = iteration == 1 && options.ddp.static_graph};
+    if (job.workload().launches) kind.host_lead = host_lead;
     SimulatedStep step = iteration == 0
                              ? run_steady_step(job, buckets)
                              : run_step(job, buckets, kind, ranks.of_iteration(iteration));
     ranks.advance(step.planned, step.execution);
+    host_lead = lead_after(step);
     waits.add(step.planned, step.execution);
     step.result.iteration = iteration;
     step.result.buckets = describe_buckets(step.planned, step.execution, buckets);

@@ -77,6 +77,7 @@ ComputeStream walk(const Program& program, const std::vector<OperationTime>& ope
         if (purpose == OperationKind::optimizer && works)
           stream.work.optimizer += program[i].duration;
     }
+    if (waits_for_launch(program[i])) times.launch_bound += busy;
     cursor = operations[i].end;
     if (purpose != OperationKind::optimizer) stream.optimizer_start = cursor;
   }
@@ -140,7 +141,6 @@ TimePoint end_of_backward(const Program& program, const std::vector<OperationTim
 StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execution,
                           const Job& job) {
   const Workload& workload = job.workload();
-  const DdpOptions& ddp = job.options().ddp;
   const Program& program = planned.schedule.ranks.front().compute;
   const std::vector<OperationTime>& operations = execution.ranks.front().compute;
   const TimePoint backward_end = end_of_backward(program, operations);
@@ -149,9 +149,6 @@ StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execu
   const TimePoint always = TimePoint::max();
 
   StepTimes times = stream.times;
-  if (workload.recorded_with.buffer_broadcast && ddp.broadcast_buffers)
-    times.buffer_broadcast +=
-        workload.recorded_with.buffer_broadcast->scaled(1 / compute_speed(job));
   times.communication = length_within(collectives.transfers, TimePoint(), always);
   times.wait = length_within(collectives.waits, TimePoint(), always);
   times.exposed_communication =
@@ -174,14 +171,17 @@ StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execu
                 times.exposed_communication, times.finalize);
   DDPSIM_ASSERT(!times.overlap || (*times.overlap >= 0 && *times.overlap <= 1),
                 "overlap outside 0 to 1", *times.overlap);
+  if (planned.host) times.host = planned.host->step;
   times.forward_ahead = std::min(forward_ahead(job, workload), times.forward);
   times.forward -= times.forward_ahead;
-  // Buffers are broadcast at its start.
-  times.buffer_broadcast = std::max(times.buffer_broadcast - times.forward_ahead, Duration());
+  // A recorded one stands at the start of the recorded forward.
+  times.buffer_broadcast += std::max(planned.recorded_broadcast - times.forward_ahead, Duration());
+  times.buffer_broadcast = std::min(times.buffer_broadcast, times.forward);
   times.stall = gaps + pause_after_step(job, workload);
   times.iteration = times.forward + times.backward + times.sync_batchnorm +
                     times.exposed_communication + times.finalize + times.optimizer + times.stall;
   attribute_slowdown(stream.work, job, times);
+  times.loss = attribute_loss(planned, execution, job, times);
   return times;
 }
 

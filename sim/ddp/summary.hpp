@@ -14,6 +14,10 @@ namespace ddpsim {
 StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execution,
                           const Job& job);
 
+/// The same step by what it loses. `times` are its parts.
+Loss attribute_loss(const ReducerSchedule& planned, const Execution& execution, const Job& job,
+                    const StepTimes& times);
+
 /// End of the last operation of backward on a compute stream.
 TimePoint end_of_backward(const Program& program, const std::vector<OperationTime>& times);
 
@@ -24,5 +28,14 @@ std::vector<BucketResult> describe_buckets(const ReducerSchedule& planned,
 /// Spans name the gradients they hold by `workload`'s parameters.
 Timeline draw_timeline(const ReducerSchedule& planned, const Execution& execution,
                        const Workload& workload, const std::vector<Bucket>& buckets);
+
+/// Of the compute stream: for kernels of the model that the host has yet to launch. What else it waits for is no
+/// forward, backward or optimizer.
+inline bool waits_for_launch(const Operation& operation) {
+  const OperationKind purpose = operation.purpose;
+  return operation.action == Action::wait &&
+         (purpose == OperationKind::forward || purpose == OperationKind::backward ||
+          purpose == OperationKind::optimizer);
+}
 
 }  // namespace ddpsim

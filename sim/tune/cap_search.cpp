@@ -61,6 +61,7 @@ class Tuner {
     CurvePoint& point = today.point;
     point.iteration = times.iteration;
     point.exposed_communication = times.exposed_communication;
+    point.blocking_communication = times.blocking_communication();
     point.buckets = today_buckets_.size();
     if (today.recorded) return today;
     const std::vector<Bytes> limits = bucket_limits(ddp).rebuild;
@@ -81,6 +82,7 @@ class Tuner {
     const StepTimes times = simulate_times(with_buckets(job_, buckets_of(bucketing)));
     bucketing.point.iteration = times.iteration;
     bucketing.point.exposed_communication = times.exposed_communication;
+    bucketing.point.blocking_communication = times.blocking_communication();
     return bucketing;
   }
 

@@ -16,7 +16,7 @@ namespace {
 
 /// A job's step as predicted, and with every source of error at its bounds.
 struct Sample {
-  struct Bounds {
+  struct Moved {
     ErrorSource source;
     Duration at_one;
     Duration at_other;
@@ -24,14 +24,13 @@ struct Sample {
   const Cluster* cluster = nullptr;  ///< a job's copies, and those with other options, share it
   Duration step;
   bool measured = false;
-  std::vector<Bounds> bounds;
+  std::vector<Moved> bounds;
 };
 
-Sample sample(const Job& job, Duration step) {
+Sample sample(const Job& job, Duration step, const std::vector<Bounds>& scenarios) {
   Sample sample{.cluster = &job.cluster(), .step = step, .bounds = {}};
-  for (const Scenario& scenario : scenarios(job))
-    sample.bounds.push_back({scenario.source, simulate_times(scenario.at_one).iteration,
-                             simulate_times(scenario.at_other).iteration});
+  for (const Bounds& bounds : scenarios)
+    sample.bounds.push_back({bounds.source, bounds.at_one.iteration, bounds.at_other.iteration});
   return sample;
 }
 
@@ -67,9 +66,9 @@ bool is_shared(ErrorSource source, const Cluster& a, const Cluster& b) {
 }
 
 /// What the source does to the other job, where it is one error that both have.
-const Sample::Bounds* shared(const Sample::Bounds& bounds, const Sample& from, const Sample& with) {
+const Sample::Moved* shared(const Sample::Moved& bounds, const Sample& from, const Sample& with) {
   if (!is_shared(bounds.source, *from.cluster, *with.cluster)) return nullptr;
-  for (const Sample::Bounds& other : with.bounds)
+  for (const Sample::Moved& other : with.bounds)
     if (other.source == bounds.source) return &other;
   return nullptr;
 }
@@ -89,13 +88,13 @@ Lead lead(const Sample& fast, const Sample& slow) {
     return fast.step.scaled(ratio(fast, fast_step, slow, slow_step) - expected);
   };
   std::vector<Sensitivity> sensitivities;
-  for (const Sample::Bounds& own : fast.bounds) {
-    const Sample::Bounds* both = shared(own, fast, slow);
+  for (const Sample::Moved& own : fast.bounds) {
+    const Sample::Moved* both = shared(own, fast, slow);
     sensitivities.push_back(
         sensitivity(own.source, deviation(own.at_one, both ? both->at_one : slow.step),
                     deviation(own.at_other, both ? both->at_other : slow.step)));
   }
-  for (const Sample::Bounds& own : slow.bounds)
+  for (const Sample::Moved& own : slow.bounds)
     if (shared(own, slow, fast) == nullptr)
       sensitivities.push_back(sensitivity(own.source, deviation(fast.step, own.at_one),
                                           deviation(fast.step, own.at_other)));
@@ -109,29 +108,12 @@ Lead lead(const Sample& fast, const Sample& slow) {
           .high_percent = percent(expected + spread.high / fast.step)};
 }
 
-Duration step_alone(const StepTimes& times, const Job& job) {
-  const Duration compute = times.forward - times.buffer_broadcast + times.backward_compute +
-                           times.optimizer + times.slowest_gpu + times.unexplained;
-  const SlowdownShares shares =
-      slowdown_shares(job.options().rank_slowdown, job.cluster(), job.options().ddp.accumulate);
-  const Duration pause = std::max(stall(job.workload()).value_or(Duration()), Duration());
-  return compute.scaled(1 / shares.slowdown()) + pause * job.options().ddp.accumulate;
-}
-
-/// One GPU by itself takes what was recorded, but where the GPUs turn out to be faster than that; a single
-/// one that was measured, what was measured.
-void correct_alone(const Job& job, ComparedJob& compared) {
-  const Duration alone = step_alone(compared.times, job);
-  compared.alone = job.cluster().ranks() == 1 ? alone : std::min(compared.alone, alone);
-}
-
 /// The step is the one measured.
 void correct_by(const MeasuredStep& measured, const Job& job, ComparedJob& compared) {
   compared.replay = Replay{measured.median, compared.times.iteration, measured.spread};
   compared.correction = correct(job, compared.replay);
   if (!compared.correction) return;
   compared.times = compared.correction->all_compute.times;
-  correct_alone(job, compared);
 }
 
 /// Whether what a replay misses on one cluster is missed on the other, too.
@@ -180,7 +162,6 @@ class Comparer {
   void predict(std::size_t i) {
     ComparedJob& compared = result_.jobs[i];
     compared.times = simulate_times(jobs_[i]);
-    compared.alone = step_alone(compared.times, jobs_[i]);
     if (i < options_.measured.size() && options_.measured[i])
       correct_by(*options_.measured[i], jobs_[i], compared);
   }
@@ -190,25 +171,28 @@ class Comparer {
     ComparedJob& compared = result_.jobs[i];
     TuneOptions tuning = tuning_;
     tuning.replay = compared.replay;
+    const StepTimes predicted = compared.times;
     Job job = jobs_[i];
-    std::optional<Sensitivity> beside;
+    std::vector<Bounds> scenarios;
+    std::optional<Bounds> beside;
     if (compared.correction) {
-      samples_[i] = measured_sample(job, *compared.replay, compared.times.iteration);
+      scenarios = simulate_scenarios(explained(job, compared.correction->all_compute));
+      samples_[i] = measured_sample(job, *compared.replay, predicted.iteration);
+      beside = Bounds{ErrorSource::replay_residual, predicted,
+                      compared.correction->all_communication.times};
     } else {
-      const Duration predicted = compared.times.iteration;
       compared.corrected_by = nearest_measured(jobs_, result_.jobs, i);
       if (compared.corrected_by) job = carry_over(i);
-      const Duration step = compared.times.iteration;
-      samples_[i] = sample(job, step);
+      scenarios = simulate_scenarios(job);
+      samples_[i] = sample(jobs_[i], compared.times.iteration, scenarios);
       if (compared.corrected_by) {
-        const Explanation& other = correction_of(i).all_communication;
-        const Duration communication = simulate_times(explained(jobs_[i], other)).iteration;
-        samples_[i].bounds.push_back({ErrorSource::replay_residual, predicted, communication});
-        beside = sensitivity(ErrorSource::replay_residual, predicted - step, communication - step);
+        const Job other = explained(jobs_[i], correction_of(i).all_communication);
+        beside = Bounds{ErrorSource::replay_residual, predicted, simulate_times(other)};
+        samples_[i].bounds.push_back(
+            {beside->source, beside->at_one.iteration, beside->at_other.iteration});
       }
     }
-    compared.efficiency = compared.alone / compared.times.iteration;
-    compared.confidence = assess(job, compared.times.iteration, compared.replay, beside);
+    compared.confidence = assess(job, compared.times, scenarios, compared.replay, beside);
     if (options_.tune) compared.best_cap = tune(job, tuning).recommended;
   }
 
@@ -235,7 +219,6 @@ class Comparer {
     ComparedJob& compared = result_.jobs[i];
     Job job = carried(jobs_[i], correction_of(i).all_compute);
     compared.times = simulate_times(job);
-    correct_alone(job, compared);
     return job;
   }
 

@@ -22,14 +22,28 @@ std::string ranks_of(const Cluster& cluster) {
 }
 
 /// Of a step that nobody measured, and of one whose measurement contradicts the replay.
-std::vector<Sensitivity> predicted_sensitivities(const Job& job, Duration predicted) {
+std::vector<Sensitivity> predicted_sensitivities(const std::vector<Bounds>& scenarios,
+                                                 Duration predicted) {
   std::vector<Sensitivity> sensitivities;
-  for (const Scenario& scenario : scenarios(job))
-    sensitivities.push_back(sensitivity(scenario.source,
-                                        simulate_times(scenario.at_one).iteration - predicted,
-                                        simulate_times(scenario.at_other).iteration - predicted));
+  for (const Bounds& bounds : scenarios)
+    sensitivities.push_back(sensitivity(bounds.source, bounds.at_one.iteration - predicted,
+                                        bounds.at_other.iteration - predicted));
   sensitivities.push_back(measurement_noise(predicted));
   return sensitivities;
+}
+
+std::array<Spread, kLossCauses> loss_spreads(const std::vector<Bounds>& scenarios,
+                                             const Loss& predicted) {
+  std::array<Spread, kLossCauses> spreads{};
+  for (const LossCause cause : all_loss_causes()) {
+    std::vector<Sensitivity> sensitivities;
+    for (const Bounds& bounds : scenarios)
+      sensitivities.push_back(sensitivity(bounds.source,
+                                          bounds.at_one.loss[cause] - predicted[cause],
+                                          bounds.at_other.loss[cause] - predicted[cause]));
+    spreads[static_cast<std::size_t>(cause)] = combine(sensitivities);
+  }
+  return spreads;
 }
 
 /// Of the step that was measured: each source that made it longer would only change what explains it.
@@ -69,6 +83,10 @@ void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
         ranks_of(cluster), 100 * (shares.slowdown() - 1), 100 * shares.slowest_gpu,
         100 * shares.unexplained));
   }
+  if (job.workload().launches && !options.launch_cost_known)
+    because.push_back(fmt::format(
+        "the host is taken to launch one of the model's kernels in {:.0f} us (--launch-cost)",
+        options.costs.host_kernel.microseconds()));
   if (!options.interference.communication_rate && cluster.ranks() > 1 &&
       !is_timed_beside_compute(job))
     because.push_back(fmt::format(
@@ -149,16 +167,38 @@ std::string calibration_of(const Cluster& cluster) {
   return text;
 }
 
-Confidence assess(const Job& job, Duration predicted, const std::optional<Replay>& replay,
-                  const std::optional<Sensitivity>& beside) {
+LossInterval loss_interval(LossCause cause, const Loss& loss, const Confidence& confidence) {
+  const Duration time = loss[cause];
+  const Spread& spread = confidence.loss[static_cast<std::size_t>(cause)];
+  const Duration low = time + spread.low;
+  return {may_gain(cause) ? low : std::max(low, std::min(time, Duration())), time + spread.high};
+}
+
+Confidence assess(const Job& job, const StepTimes& predicted, const std::optional<Replay>& replay,
+                  const std::optional<StepTimes>& otherwise) {
+  std::optional<Bounds> beside;
+  if (otherwise) beside = Bounds{ErrorSource::replay_residual, predicted, *otherwise};
+  return assess(job, predicted, simulate_scenarios(job), replay, beside);
+}
+
+Confidence assess(const Job& job, const StepTimes& times, const std::vector<Bounds>& scenarios,
+                  const std::optional<Replay>& replay, const std::optional<Bounds>& beside) {
+  const Duration predicted = times.iteration;
   const bool contradicted = replay && replay->contradicted();
   const Cluster& cluster = job.cluster();
   Confidence confidence;
   confidence.predicted = predicted;
   std::vector<Sensitivity>& sensitivities = confidence.sensitivities;
   sensitivities = replay && !contradicted ? measured_sensitivities(predicted, *replay)
-                                          : predicted_sensitivities(job, predicted);
-  if (beside) sensitivities.push_back(*beside);
+                                          : predicted_sensitivities(scenarios, predicted);
+  std::vector<Bounds> of_causes = scenarios;
+  if (beside) {
+    of_causes.push_back(*beside);
+    if (!replay || contradicted)
+      sensitivities.push_back(sensitivity(beside->source, beside->at_one.iteration - predicted,
+                                          beside->at_other.iteration - predicted));
+  }
+  confidence.loss = loss_spreads(of_causes, times.loss);
   if (!(replay && replay->spread))
     if (const auto spread = recorded_spread(job.workload(), predicted))
       sensitivities.push_back(*spread);

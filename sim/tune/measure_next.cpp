@@ -123,6 +123,8 @@ std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job
                   "ddpsim import TRACE -o WORKLOAD");
     case ErrorSource::replay_residual:
       return measure_ranks(job.workload());
+    case ErrorSource::launch_cost:
+      return next("time a few steps of this job on one GPU", "--measured-step TIME");
     case ErrorSource::interference:
     case ErrorSource::ddp_costs:
       return next("profile one step of this job under DDP, on rank 0 of this cluster",

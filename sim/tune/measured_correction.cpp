@@ -23,6 +23,10 @@ constexpr Duration kRounding = Duration::picoseconds(1000);
 Job with_factors(const Job& job, double compute, double collectives) {
   SimulationOptions options = job.options();
   options.compute_scale /= compute;
+  options.costs.host_kernel = options.costs.host_kernel.scaled(compute);
+  // One GPU by itself takes what was recorded, but where the GPUs turn out to be faster than that; a single
+  // one that was measured, what was measured.
+  if (job.cluster().ranks() > 1) options.unexplained_compute = std::max(1.0, compute);
   options.compute_scale_range.reset();
   options.rank_slowdown_range.reset();
   CollectiveModel model = job.model();

@@ -206,6 +206,11 @@ SimulationOptions with_unexplained(SimulationOptions options, RankSlowdown terms
   return options;
 }
 
+SimulationOptions with_launch_cost(SimulationOptions options, double factor) {
+  options.costs.host_kernel = options.costs.host_kernel.scaled(factor);
+  return options;
+}
+
 Job with_costs(const Job& job, double factor, double of_host) {
   CollectiveModel model = job.model();
   GlooModel* gloo = std::get_if<GlooModel>(&model);
@@ -295,6 +300,9 @@ std::vector<Scenario> scenarios(const Job& job) {
     add(ErrorSource::rank_slowdown, with_unexplained(options, least),
         with_unexplained(options, most));
   }
+  if (job.workload().launches && !options.launch_cost_known)
+    add(ErrorSource::launch_cost, with_launch_cost(options, kHostKernelRange.first),
+        with_launch_cost(options, kHostKernelRange.second));
   if (options.compute_scale_range) {
     const auto [slowest, fastest] = *options.compute_scale_range;
     add(ErrorSource::compute_scale, with_compute(options, fastest), with_compute(options, slowest));
@@ -309,6 +317,14 @@ std::vector<Scenario> scenarios(const Job& job) {
   if (launch_bound(job.workload()))
     all.push_back({ErrorSource::host_delays, job.with(host_ahead(job.workload())), job});
   return all;
+}
+
+std::vector<Bounds> simulate_scenarios(const Job& job) {
+  std::vector<Bounds> bounds;
+  for (const Scenario& scenario : scenarios(job))
+    bounds.push_back(
+        {scenario.source, simulate_times(scenario.at_one), simulate_times(scenario.at_other)});
+  return bounds;
 }
 
 Sensitivity sensitivity(ErrorSource source, Duration at_one, Duration at_other) {

@@ -8,6 +8,7 @@
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/result.hpp"
 
 namespace ddpsim {
 
@@ -33,6 +34,14 @@ struct Scenario {
 /// left out where the options hold them certain.
 std::vector<Scenario> scenarios(const Job& job);
 
+/// The steady step under a source of error at one of its bounds, and at the other.
+struct Bounds {
+  ErrorSource source;
+  StepTimes at_one;
+  StepTimes at_other;
+};
+std::vector<Bounds> simulate_scenarios(const Job& job);
+
 /// From what both bounds of a source do to a time. Where both make it longer it is never shorter, and
 /// the other way round: low and high reach to zero at least.
 Sensitivity sensitivity(ErrorSource source, Duration at_one, Duration at_other);
@@ -45,11 +54,12 @@ Sensitivity measurement_noise(const Replay& replay);
 /// What a step may differ from the one recorded, by how the recorded ones did; absent where they do not tell.
 std::optional<Sensitivity> recorded_spread(const Recorded& recorded, Duration predicted);
 
-struct Spread {
-  Duration low;   ///< <= 0
-  Duration high;  ///< >= 0
-};
 /// Independent sources combined: root of the sum of squares, apart for the two directions.
 Spread combine(const std::vector<Sensitivity>& sensitivities);
+
+/// As confidence.hpp has it, from what is simulated already. `beside`: a source that the job itself does not show;
+/// of a measured step, what else explains it, which moves nothing but its causes.
+Confidence assess(const Job& job, const StepTimes& predicted, const std::vector<Bounds>& scenarios,
+                  const std::optional<Replay>& replay, const std::optional<Bounds>& beside);
 
 }  // namespace ddpsim

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/loss.hpp"
 #include "ddpsim/sim/nccl.hpp"
 #include "ddpsim/sim/timeline.hpp"
 #include "ddpsim/sim/units.hpp"
@@ -50,9 +51,22 @@ struct StepTimes {
   /// … and what several ranks cost beyond that, or --rank-slowdown says they do.
   Duration unexplained;
   Duration slowed_backward;  ///< of these two, what lies before the end of backward
+  Duration
+      launch_bound;  ///< of forward, backward and optimizer: the GPU waits for the host to launch
+  /// What the host takes to launch a step, hooks and copies of DDP included, where the workload says what there is
+  /// to launch. The step is not shorter.
+  std::optional<Duration> host;
   /// Where steps overlap: how long before the end of a step the next one's forward begins. Beside it, so
   /// that `forward` is what is left of it: the step is the period of a pipeline, each instant counted once.
   Duration forward_ahead;
+  Loss loss;  ///< what of the iteration one GPU alone, without DDP, does not take
+
+  /// The step of one of its GPUs working alone: forward and backward compute, optimizer, recorded stall.
+  Duration alone() const { return iteration - loss.total(); }
+  /// The compute stream stands still only because of communication or another rank.
+  Duration blocking_communication() const {
+    return exposed_communication + buffer_broadcast + sync_batchnorm;
+  }
 };
 
 /// Of the slowest GPU, on the clock of a step's buckets, which counts from the start of its forward.

@@ -4,7 +4,7 @@
 // Every job takes the same batch per GPU, so a cluster trains at the speed  ranks / step.  The
 // scaling efficiency is the step of one of its GPUs working alone over the step of the job:
 //
-//   efficiency = alone / step,   alone = forward + backward compute + optimizer + recorded stall,
+//   efficiency = alone / step,   alone = step - what is lost (loss.hpp),
 //
 // without any of DDP's work (no copies into buckets, hooks, broadcasts or collectives). 1 would be a
 // job of N GPUs that trains N times as fast as one of them.
@@ -50,8 +50,7 @@ struct Lead {
 
 struct ComparedJob {
   StepTimes times;
-  Duration alone;  ///< step of one GPU by itself, without DDP
-  double efficiency = 0;
+  double efficiency() const { return times.alone() / times.iteration; }
   Confidence confidence;
   std::optional<Recommendation> best_cap;  ///< absent where not searched
   std::optional<Replay> replay;            ///< where its own step was measured …

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -37,6 +38,7 @@ enum class ErrorSource {
   host_delays,        ///< a GPU that waited for the host may not wait without the profiler
   step_spread,        ///< from one recorded step to the next
   leaf_placement,  ///< how many nodes share a leaf: what they send each other crosses nothing narrow
+  launch_cost,     ///< what the host takes to launch one of the model's kernels
   recorded_waits,  ///< recorded all-reduces took longer than is predicted: they waited, or the model is too fast
 };
 
@@ -46,6 +48,12 @@ struct Sensitivity {
   Duration low;
   Duration high;
   Duration width() const { return high - low; }
+};
+
+/// How far the truth may lie from what is predicted.
+struct Spread {
+  Duration low;   ///< <= 0
+  Duration high;  ///< >= 0
 };
 
 /// What would narrow an interval most.
@@ -67,6 +75,8 @@ struct Confidence {
   /// lies between the two is named beside them.
   std::vector<Sensitivity> sensitivities;
   Duration predicted;  ///< that step
+  /// By cause, what it loses, in the same scenarios; measurement noise has no cause.
+  std::array<Spread, kLossCauses> loss{};
   std::string basis;   ///< what the grade rests on; `because` has it too
   std::string beyond;  ///< how the cluster differs in size from what was measured; mostly empty
 };
@@ -102,8 +112,15 @@ struct Replay {
 
 /// Confidence of a simulated step: re-simulates with each named source of error at its bounds. Where this
 /// job's own step was measured, `predicted` is what it was corrected to, and no source moves that but the
-/// measurement's. `beside`: a source that the job itself does not show.
-Confidence assess(const Job& job, Duration predicted, const std::optional<Replay>& replay,
-                  const std::optional<Sensitivity>& beside = std::nullopt);
+/// measurement's; `otherwise` is that step, should communication explain it.
+Confidence assess(const Job& job, const StepTimes& predicted, const std::optional<Replay>& replay,
+                  const std::optional<StepTimes>& otherwise = std::nullopt);
+
+/// What a cause takes, at the least and at the most; nothing that cannot gain gets below zero.
+struct LossInterval {
+  Duration low;
+  Duration high;
+};
+LossInterval loss_interval(LossCause cause, const Loss& loss, const Confidence& confidence);
 
 }  // namespace ddpsim

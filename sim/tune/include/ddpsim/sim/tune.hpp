@@ -25,6 +25,7 @@ struct CurvePoint {
   std::pair<double, double> cap_range_mb{0, 0};
   Duration iteration;
   Duration exposed_communication;
+  Duration blocking_communication;
   std::size_t buckets = 0;
   bool reachable = true;  ///< this PyTorch lets a user set it
   /// Where today's step was measured: `iteration` takes what its replay misses for compute; this is the

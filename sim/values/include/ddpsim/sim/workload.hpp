@@ -113,6 +113,13 @@ struct BufferGroup {
   std::int64_t tensors = 1;
 };
 
+/// What a rank holds at the end of forward because backward reads it; parameters and buffers are not part of it.
+struct Activations {
+  Bytes bytes;
+  bool recorded = false;  ///< false: by the layers of a model
+  bool operator==(const Activations&) const = default;
+};
+
 /// One of the steps recorded: what tells how they vary. Absent is what was not seen of it.
 struct StepSample {
   std::string name;  ///< "ProfilerStep#10"; may be empty
@@ -131,6 +138,14 @@ struct BusyWindows {
   bool operator==(const BusyWindows&) const = default;
 };
 
+/// Kernels of a step, each launched by the host, in the order of the step.
+struct Launches {
+  std::int64_t forward = 0;
+  std::vector<std::int64_t> backward;  ///< by entry of backward.ready: since the one before
+  std::int64_t optimizer = 0;
+  bool operator==(const Launches&) const = default;
+};
+
 enum class ParameterOrder { definition, assumed };
 
 /// One step as one rank recorded it.
@@ -142,6 +157,9 @@ struct Recorded {
   /// Host time at which each entry of backward.ready was reached (end of AccumulateGrad), on the
   /// same clock, negative where the host runs ahead. Empty: the host is taken to stay ahead.
   std::vector<Duration> host_ready;
+  /// Of times that hold no wait for the host, as an estimate's: what it has to launch. Absent: it stays
+  /// ahead.
+  std::optional<Launches> launches;
   std::optional<BusyWindows> busy;  ///< absent where not recorded
   RecordedWith recorded_with;
   /// Every complete step of the recording, this one among them; empty where one alone is known.
@@ -169,6 +187,7 @@ struct Workload : Recorded {
   ParameterOrder parameter_order = ParameterOrder::definition;
   std::vector<Parameter> parameters;  ///< module definition order
   std::vector<BufferGroup> buffers;
+  std::optional<Activations> activations;  ///< absent where not known
   /// Several ranks of one job, ascending, the representative first; empty where one was recorded.
   std::vector<RankRecording> ranks;
   std::vector<std::pair<std::string, std::string>> provenance;  ///< key, text; in file order

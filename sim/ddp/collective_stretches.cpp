@@ -1,0 +1,75 @@
+#include "collective_stretches.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace ddpsim {
+namespace {
+
+/// By precedence at one instant.
+constexpr std::array kLayers = {LossCause::exposed_all_reduce, LossCause::used_map,
+                                LossCause::straggler, LossCause::jitter, LossCause::slowest_gpu};
+
+std::size_t layer_of(LossCause cause) {
+  return static_cast<std::size_t>(std::ranges::find(kLayers, cause) - kLayers.begin());
+}
+
+/// Why others wait for this rank.
+LossCause cause_of_waiting_for(int rank, const Job& job) {
+  const SimulationOptions& options = job.options();
+  if (steady_slowdown(options.variation, rank) > 1) return LossCause::straggler;
+  if (options.variation.jitter > 0 && options.iterations > 0) return LossCause::jitter;
+  if (!job.workload().ranks.empty()) return LossCause::slowest_gpu;
+  return LossCause::straggler;  // it started late
+}
+
+struct Border {
+  TimePoint at;
+  std::size_t layer;
+  int change;
+};
+
+std::vector<Border> borders_of(const ReducerSchedule& planned, const Execution& execution,
+                               const Job& job) {
+  std::vector<Border> borders;
+  borders.reserve(4 * execution.collectives.size());
+  const auto add = [&](TimePoint start, TimePoint end, LossCause cause) {
+    if (start >= end) return;
+    borders.push_back({start, layer_of(cause), 1});
+    borders.push_back({end, layer_of(cause), -1});
+  };
+  for (std::size_t i = 0; i < execution.collectives.size(); ++i) {
+    const CollectiveTime& times = execution.collectives[i];
+    add(times.last_arrival, times.end,
+        planned.local_used_map == i ? LossCause::used_map : LossCause::exposed_all_reduce);
+    if (times.starts.front() < times.last_arrival)
+      add(times.starts.front(), times.last_arrival,
+          cause_of_waiting_for(planned.schedule.ranks[times.last].rank, job));
+  }
+  std::ranges::sort(borders, {}, &Border::at);
+  return borders;
+}
+
+}  // namespace
+
+std::vector<CollectiveStretch> collective_stretches(const ReducerSchedule& planned,
+                                                    const Execution& execution, const Job& job) {
+  std::vector<CollectiveStretch> stretches;
+  std::array<int, kLayers.size()> open{};
+  TimePoint from;
+  for (const Border& border : borders_of(planned, execution, job)) {
+    const auto top = std::ranges::find_if(open, [](int count) { return count > 0; });
+    if (top != open.end() && from < border.at) {
+      const LossCause cause = kLayers[static_cast<std::size_t>(top - open.begin())];
+      if (!stretches.empty() && stretches.back().end == from && stretches.back().cause == cause)
+        stretches.back().end = border.at;
+      else
+        stretches.push_back({from, border.at, cause});
+    }
+    open[border.layer] += border.change;
+    from = border.at;
+  }
+  return stretches;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,72 @@
+// What a rank's memory holds at most in a step of a running training, part by part: job -> peak. A pure function
+// of sizes.
+//
+// Always there: parameters, module buffers, the optimizer's state, DDP's buckets (one element for each of its
+// gradients; a sparse one has none). Beside them, at
+//
+//   backward   what forward keeps for it, released evenly over its time; gradients, each from when it is written; a
+//              compression hook's copy of each bucket that is full; as many bytes as the largest gradient, which is
+//              written before it is copied into its bucket where that is its place
+//   optimizer  all gradients, and the temporaries of its kernels
+//   rebuild    DDP's second forward: old buckets beside new, where gradients that were not set to None lie in the old
+//
+// A gradient lies in its bucket with gradient_as_bucket_view; else beside it, and is freed by zero_grad() before
+// forward from PyTorch 2.0 (set_to_none=True), never before that. Accumulating, gradients are there from the first
+// micro-batch on.
+//
+// Sources: torch/csrc/distributed/c10d/reducer.cpp (initialize_buckets frees the buckets before it makes new ones),
+// torch/optim (foreach kernels on GPUs from 2.0: Adam's denominator, or gradients plus weight decay, as one more copy of
+// all parameters; before, and on CPUs, of one or two), default_hooks.py. tests/cli/test_memory.py holds it against what
+// the profiler saw allocated on a CPU.
+//
+// Not counted: workspaces of cuDNN and cuBLAS, gradients of activations on their way, what the caching allocator keeps
+// in pieces nobody fits in, and the CUDA context (300 to 500 MB).
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "ddpsim/sim/job.hpp"
+
+namespace ddpsim {
+
+/// Exact from shapes, but for activations.
+struct MemoryParts {
+  Bytes parameters;
+  Bytes buffers;
+  Bytes gradients;  ///< beside the buckets
+  Bytes buckets;
+  Bytes hook;       ///< what a compression hook cast
+  Bytes optimizer;  ///< its state
+  Bytes temporaries;
+  std::optional<Bytes> activations;  ///< absent where not known
+
+  Bytes known() const;  ///< their sum, without what is not known
+};
+
+enum class PeakMoment { backward, optimizer, rebuild };
+/// "backward", "optimizer", "rebuild".
+std::string_view name_of(PeakMoment moment);
+
+struct PeakMemory {
+  PeakMoment at = PeakMoment::backward;
+  MemoryParts parts;  ///< at that moment
+  /// PyTorch's allocator hands out multiples of 512 bytes: with `parts`, what torch.cuda.max_memory_allocated() says …
+  Bytes rounding;
+  /// … and takes whole segments from CUDA: 2 MiB for what is smaller than 1 MiB, 20 MiB below 10 MiB, else
+  /// multiples of 2 MiB. Of activations nothing is known.
+  Bytes segments;
+  /// NCCL's buffers of every channel, outside the allocator.
+  Bytes nccl;
+  std::optional<Activations> activations;  ///< at the end of forward; absent where not known
+  OptimizerSetting optimizer;
+
+  Bytes allocated() const { return parts.known() + rounding; }
+  /// All of it; a lower bound where activations are not known.
+  Bytes total() const { return allocated() + segments + nccl; }
+};
+
+/// Precondition: cannot_simulate(job) is absent.
+PeakMemory peak_memory(const Job& job);
+
+}  // namespace ddpsim

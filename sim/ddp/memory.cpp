@@ -1,0 +1,263 @@
+#include "ddpsim/sim/memory.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <variant>
+#include <vector>
+
+#include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/step.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+/// zero_grad() sets gradients to None by default, and optimizers run foreach kernels on GPUs.
+constexpr TorchVersion kGradientsFreed = {2, 0};
+
+std::int64_t up_to_multiple(std::int64_t bytes, std::int64_t of) {
+  return (bytes + of - 1) / of * of;
+}
+
+/// c10/cuda/CUDACachingAllocator.cpp.
+class Allocator {
+ public:
+  explicit Allocator(bool on_host) : on_host_(on_host) {}
+
+  void allocate(Bytes tensor) {
+    if (on_host_ || tensor == Bytes()) return;
+    constexpr std::int64_t kBlock = 512;
+    const std::int64_t block = up_to_multiple(tensor.count(), kBlock);
+    rounding_ += block - tensor.count();
+    if (block <= kMiB)
+      small_ += block;
+    else if (block < 10 * kMiB)
+      medium_ += block;
+    else
+      rest_of_large_ += up_to_multiple(block, 2 * kMiB) - block;
+  }
+
+  Bytes rounding() const { return Bytes(rounding_); }
+  Bytes segments() const {
+    return Bytes(up_to_multiple(small_, 2 * kMiB) - small_ + up_to_multiple(medium_, 20 * kMiB) -
+                 medium_ + rest_of_large_);
+  }
+
+ private:
+  bool on_host_;
+  std::int64_t rounding_ = 0;
+  std::int64_t small_ = 0;
+  std::int64_t medium_ = 0;
+  std::int64_t rest_of_large_ = 0;
+};
+
+bool on_host(const Job& job) {
+  const GlooModel* gloo = std::get_if<GlooModel>(&job.model());
+  return gloo != nullptr && gloo->links.host_tensors;
+}
+
+/// What the optimizer makes of one parameter.
+struct OptimizerBytes {
+  Bytes state;
+  Bytes masters;  ///< and their gradient takes as much, while it steps
+};
+
+OptimizerBytes optimizer_bytes(const OptimizerSetting& setting, const Parameter& parameter,
+                               Bytes parameter_bytes) {
+  int states = 2;
+  if (setting.kind == Optimizer::sgd) states = 0;
+  if (setting.kind == Optimizer::momentum) states = 1;
+  const std::int64_t single = element_size(Dtype::float32);
+  const std::int64_t own = element_size(parameter.dtype);
+  if (!setting.master_weights || own >= single)
+    return {.state = states * parameter_bytes, .masters = {}};
+  const Bytes masters(parameter_bytes.count() / own * single);
+  return {.state = (states + 1) * masters, .masters = masters};
+}
+
+/// Everything but what changes within a step.
+class Memory {
+ public:
+  explicit Memory(const Job& job)
+      : job_(job),
+        workload_(job.workload()),
+        views_(job.options().ddp.gradient_as_bucket_view),
+        keeps_gradients_(job.options().ddp.torch < kGradientsFreed),
+        buckets_(buckets_of(job)),
+        allocator_(on_host(job)),
+        bucket_of_(workload_.parameters.size(), kNone) {
+    for (const Parameter& parameter : workload_.parameters) add_parameter(parameter);
+    for (const BufferGroup& group : workload_.buffers) always_.buffers += group.bytes;
+    for (std::size_t b = 0; b < buckets_.size(); ++b) add_bucket(b);
+  }
+
+  PeakMemory peak() const {
+    const MemoryParts candidates[] = {backward(), optimizer(), rebuild()};
+    constexpr PeakMoment kMoments[] = {PeakMoment::backward, PeakMoment::optimizer,
+                                       PeakMoment::rebuild};
+    std::size_t most = 0;
+    for (std::size_t i = 1; i < std::size(candidates); ++i)
+      if (candidates[i].known() > candidates[most].known()) most = i;
+    PeakMemory peak{.at = kMoments[most], .parts = candidates[most]};
+    peak.activations = workload_.activations;
+    peak.optimizer = job_.options().optimizer;
+    if (!peak.activations) peak.parts.activations.reset();
+    peak.rounding = allocator_.rounding();
+    peak.segments = allocator_.segments();
+    peak.nccl = nccl_buffers();
+    return peak;
+  }
+
+ private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  void add_parameter(const Parameter& parameter) {
+    const Bytes bytes = gradient_bytes(parameter).value_or(Bytes());
+    const OptimizerBytes optimizer = optimizer_bytes(job_.options().optimizer, parameter, bytes);
+    always_.parameters += bytes;
+    always_.optimizer += optimizer.state;
+    masters_ += optimizer.masters;
+    largest_ = std::max(largest_, bytes);
+    allocator_.allocate(bytes);
+    allocator_.allocate(optimizer.state);
+  }
+
+  void add_bucket(std::size_t b) {
+    const Bucket& bucket = buckets_[b];
+    for (const std::size_t parameter : bucket.parameters) bucket_of_[parameter] = b;
+    if (bucket.closed_by == ClosedBy::sparse) return;
+    always_.buckets += bucket.bytes;
+    allocator_.allocate(bucket.bytes);
+  }
+
+  bool lies_in_bucket(std::size_t parameter) const {
+    return views_ && bucket_of_[parameter] != kNone &&
+           buckets_[bucket_of_[parameter]].closed_by != ClosedBy::sparse;
+  }
+
+  /// Of those that are written at all: a parameter without a ready time has no gradient.
+  Bytes all_gradients() const {
+    Bytes sum;
+    for (const std::size_t parameter : written())
+      if (!lies_in_bucket(parameter)) sum += bytes_of(parameter);
+    return sum;
+  }
+
+  std::vector<std::size_t> written() const {
+    std::vector<std::size_t> order;
+    for (const ReadyEvent& event : workload_.backward->ready) order.push_back(event.parameter);
+    return order;
+  }
+
+  Bytes bytes_of(std::size_t parameter) const {
+    return gradient_bytes(workload_.parameters[parameter]).value_or(Bytes());
+  }
+
+  /// What of the activations is not yet released.
+  Bytes held(Duration at) const {
+    if (!workload_.activations) return {};
+    const Duration whole = workload_.backward->duration;
+    if (whole <= Duration() || at <= Duration()) return workload_.activations->bytes;
+    const double left = std::max(0.0, 1 - at / whole);
+    return Bytes(static_cast<std::int64_t>(
+        left * static_cast<double>(workload_.activations->bytes.count())));
+  }
+
+  MemoryParts backward() const {
+    const bool there_before = keeps_gradients_ || job_.options().ddp.accumulate > 1;
+    MemoryParts now = always_;
+    if (there_before) now.gradients = all_gradients();
+    now.activations = held(Duration());
+    MemoryParts most = now;
+    std::vector<std::size_t> pending;
+    for (const Bucket& bucket : buckets_) pending.push_back(bucket.parameters.size());
+    for (const ReadyEvent& event : workload_.backward->ready) {
+      const Bytes gradient = bytes_of(event.parameter);
+      now.activations = held(event.at);
+      now.temporaries = lies_in_bucket(event.parameter) ? gradient : Bytes();
+      if (!there_before && !lies_in_bucket(event.parameter)) now.gradients += gradient;
+      const std::size_t b = bucket_of_[event.parameter];
+      if (b != kNone && --pending[b] == 0) now.hook += cast_by_hook(buckets_[b]);
+      if (now.known() > most.known()) most = now;
+    }
+    return most;
+  }
+
+  Bytes cast_by_hook(const Bucket& bucket) const {
+    const DdpOptions& ddp = job_.options().ddp;
+    if (ddp.comm_hook == CommHook::none || bucket.closed_by == ClosedBy::sparse) return {};
+    return wire_bytes(ddp, bucket.dtype, bucket.bytes);
+  }
+
+  MemoryParts optimizer() const {
+    MemoryParts now = always_;
+    now.activations = Bytes();
+    now.gradients = all_gradients();
+    const OptimizerSetting& setting = job_.options().optimizer;
+    const bool adam = setting.kind == Optimizer::adam || setting.kind == Optimizer::adamw;
+    if (on_host(job_) || keeps_gradients_)
+      now.temporaries = (adam ? 2 : 1) * largest_;
+    else
+      now.temporaries = always_.parameters;
+    now.temporaries += masters_;
+    return now;
+  }
+
+  MemoryParts rebuild() const {
+    MemoryParts now = always_;
+    now.activations = Bytes();
+    if (!keeps_gradients_) return now;
+    now.gradients = all_gradients();
+    if (views_ && bucket_limits(job_.options().ddp).rebuilt_from) now.buckets += always_.buckets;
+    return now;
+  }
+
+  /// What each receiving end holds: buffers of the three protocols (init.cc, computeBuffSizes, and device.h: LL 512 KiB,
+  /// LL128 4.7 MiB, Simple 4 MiB). A channel receives from its neighbours in ring and tree: two within a node, four
+  /// where its tree crosses nodes. NCCL's defaults, not measured here.
+  Bytes nccl_buffers() const {
+    if (nccl_of(job_.model()) == nullptr || job_.cluster().ranks() == 1) return {};
+    constexpr Bytes kReceiver = Bytes(524'288 + 4'915'200 + 4'194'304);
+    constexpr Bytes kUsesAllChannels = Bytes(1024 * kMiB);
+    const int channels = plan(job_, CollectiveKind::all_reduce, kUsesAllChannels).channels;
+    return kReceiver * channels * (job_.cluster().nodes > 1 ? 4 : 2);
+  }
+
+  const Job& job_;
+  const Workload& workload_;
+  bool views_;
+  bool keeps_gradients_;
+  std::vector<Bucket> buckets_;
+  Allocator allocator_;
+  std::vector<std::size_t> bucket_of_;  ///< of each parameter
+  MemoryParts always_;
+  Bytes masters_;
+  Bytes largest_;
+};
+
+}  // namespace
+
+Bytes MemoryParts::known() const {
+  return parameters + buffers + gradients + buckets + hook + optimizer + temporaries +
+         activations.value_or(Bytes());
+}
+
+std::string_view name_of(PeakMoment moment) {
+  switch (moment) {
+    case PeakMoment::backward:
+      return "backward";
+    case PeakMoment::optimizer:
+      return "optimizer";
+    case PeakMoment::rebuild:
+      return "rebuild";
+  }
+  return "";
+}
+
+PeakMemory peak_memory(const Job& job) {
+  return Memory(job).peak();
+}
+
+}  // namespace ddpsim
