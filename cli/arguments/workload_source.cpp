@@ -24,7 +24,7 @@ LoadedWorkload load_estimate(const std::string& text) {
                       .where = "",
                       .message = "unknown GPU " + in_quotes(spec.gpu),
                       .hint = gpus_instead_of(spec.gpu)});
-  return {estimate_workload(spec, *gpu), estimate_warnings(spec, *gpu)};
+  return {.workload = estimate_workload(spec, *gpu), .warnings = {}};
 }
 
 [[noreturn]] void refuse_unknown(const std::string& text) {

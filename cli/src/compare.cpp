@@ -171,6 +171,8 @@ int run(const CompareArguments& arguments, TypedLine typed) {
   // Everything is read and checked before anything is simulated: one bad cluster is one message.
   std::vector<JobArguments> settings;
   std::vector<LoadedJob> jobs;
+  std::vector<NotCompared> not_compared;
+  std::optional<Diagnostic> none_fits;
   for (const std::string& cluster : clusters) {
     JobArguments& own = settings.emplace_back(arguments.job);
     own.cluster.text = cluster;
@@ -179,8 +181,15 @@ int run(const CompareArguments& arguments, TypedLine typed) {
     job.context.cluster = cluster;
     require_supported(job.job.options().ddp);
     require_simulatable(job);
+    if (std::optional<Diagnostic> problem = count_memory(job)) {
+      not_compared.push_back({cluster, job.context.ranks, job.context.memory, problem->message});
+      if (!none_fits) none_fits = std::move(problem);
+      jobs.pop_back();
+      settings.pop_back();
+    }
   }
   gpus.require_all_used();
+  if (jobs.empty()) throw InputError(std::move(*none_fits));
 
   const std::vector<std::optional<MeasuredStep>> measured =
       measured_steps(arguments.measured_steps, jobs);
@@ -211,12 +220,13 @@ int run(const CompareArguments& arguments, TypedLine typed) {
   typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
   contexts.front().next_command = typed.for_command("tune");
 
-  deliver(
-      {.json = [&] { return compare_json(comparison, contexts); },
-       .text =
-           [&](const TerminalStyle& style) { return compare_text(comparison, contexts, style); },
-       .csv = [&] { return compare_csv(comparison, contexts); }},
-      arguments.output);
+  deliver({.json = [&] { return compare_json(comparison, contexts, not_compared); },
+           .text =
+               [&](const TerminalStyle& style) {
+                 return compare_text(comparison, contexts, style, not_compared);
+               },
+           .csv = [&] { return compare_csv(comparison, contexts, not_compared); }},
+          arguments.output);
   return kOk;
 }
 
@@ -253,6 +263,7 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
       "today's unprofiled step on one of the clusters, dgxa100@4=104ms or =FILE; repeatable");
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
+  add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim compare resnet50-v100-b32 p3dn@1..8*2 dgxa100@1..8*2 --gpu A100");
   command->callback([&action, arguments, command] {
     action = [arguments, command] { return run(*arguments, TypedLine(*command)); };

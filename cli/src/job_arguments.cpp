@@ -58,7 +58,9 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
   add_network_options(command, arguments);
   add_interference_option(command, arguments.interference);
   add_recording_options(command, arguments);
+  add_memory_options(command, arguments.memory);
   add_variation_options(command, arguments.variation);
+  add_host_options(command, arguments.host);
 }
 
 void add_model_option(CLI::App& command, std::optional<std::string>& model) {

@@ -9,6 +9,8 @@
 #include "cluster_arguments.hpp"
 #include "ddp_arguments.hpp"
 #include "ddpsim/traces/import.hpp"
+#include "host_arguments.hpp"
+#include "memory_arguments.hpp"
 #include "variation_arguments.hpp"
 
 namespace CLI {
@@ -32,7 +34,9 @@ struct JobArguments {
   bool no_trace_calibration = false;
   std::optional<std::int64_t> batch;
   DdpArguments ddp;
+  MemoryArguments memory;
   VariationArguments variation;
+  HostArguments host;
   int iterations = 0;  ///< to be simulated; 0: the steady step
 };
 

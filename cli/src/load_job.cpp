@@ -44,6 +44,9 @@ void require_consistent(const JobArguments& arguments, const TypedLine& typed) {
   if (arguments.backend.backend == Backend::gloo && arguments.interference)
     throw UsageError(
         "--interference: it is of NCCL's kernels, which --backend gloo does not use; leave it out");
+  if (arguments.backend.backend == Backend::gloo && arguments.host.cuda_graph)
+    throw UsageError(
+        "--cuda-graph: a graph cannot hold collectives of --backend gloo; leave one out");
   if (arguments.backend.backend == Backend::gloo && arguments.ddp.sync_batchnorm)
     throw UsageError(
         "--sync-batchnorm: its layers exchange over NCCL, which --backend gloo does not use; leave "
@@ -60,6 +63,7 @@ Asked read_options(const JobArguments& arguments, TorchVersion torch,
     throw UsageError(
         "--process-groups: --network flow runs one collective at a time; leave one out");
   options.interference = read_interference(arguments.interference);
+  set_host_costs(arguments.host, options);
   options.iterations = arguments.iterations;
   asked.gloo = gloo_links(arguments.backend);
   asked.tuning = collective_tuning(arguments.cluster, recorded.nccl.value_or(bundled_nccl(torch)));
@@ -146,6 +150,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   read_options(arguments, stated.value_or(kNewestTorch));  // a wrong option before a wrong file
   std::optional<MeasuredStep> measured;
   if (arguments.measured_step) measured = parse_measured_step(*arguments.measured_step);
+  const std::optional<Bytes> memory = memory_limit(arguments.memory);
   LoadedWorkload loaded =
       read ? std::move(*read)
            : load_workload(arguments.workload, arguments.model, arguments.timing);
@@ -166,12 +171,14 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
     cluster = calibrated_by_recording(std::move(cluster), loaded.workload, asked.tuning);
   const ComputeTransfer compute = carry_over(loaded.workload, arguments, cluster);
   set_compute(asked.options, arguments, compute.scale, loaded.workload, cluster);
+  asked.options.optimizer = know_memory(arguments.memory, loaded.workload);
   CollectiveModel model = collective_model(arguments, asked, loaded.workload, cluster);
 
   LoadedJob result{.job = Job(std::move(loaded.workload), std::move(cluster),
                               std::move(asked.options), std::move(model)),
                    .workload_source = arguments.workload,
                    .measured_step = measured,
+                   .memory = memory,
                    .context = {}};
   result.context = context_of(result.job, arguments, asked.tuning.nccl);
   result.context.torch_known = torch.known;
@@ -209,6 +216,24 @@ void require_simulatable(const LoadedJob& loaded) {
   if (const auto problem = cannot_simulate(loaded.job))
     throw InputError(
         {.file = loaded.workload_source, .where = "", .message = *problem, .hint = ""});
+}
+
+std::optional<Diagnostic> count_memory(LoadedJob& loaded) {
+  ReportContext& context = loaded.context;
+  context.memory = peak_memory(loaded.job);
+  const MemoryThere there = {.bytes = loaded.memory.value_or(loaded.job.cluster().gpu.memory),
+                             .stated = loaded.memory.has_value()};
+  std::optional<MemoryProblem> problem =
+      memory_problem(*context.memory, there, loaded.job, loaded.workload_source);
+  if (!problem) return std::nullopt;
+  if (problem->refused) return std::move(problem->diagnostic);
+  context.warnings.push_back("memory: " + problem->diagnostic.message);
+  return std::nullopt;
+}
+
+void require_memory(LoadedJob& loaded) {
+  if (std::optional<Diagnostic> problem = count_memory(loaded))
+    throw InputError(std::move(*problem));
 }
 
 }  // namespace ddpsim

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/job.hpp"
 #include "job_arguments.hpp"
@@ -16,7 +17,8 @@ struct LoadedJob {
   Job job;
   std::string workload_source;  ///< as given on the command line, for messages
   std::optional<MeasuredStep> measured_step;
-  ReportContext context;  ///< confidence, replay and correction not filled in
+  std::optional<Bytes> memory;  ///< of each GPU, as stated
+  ReportContext context;        ///< confidence, replay and correction not filled in
 };
 
 /// `typed`: what `arguments` were made of. `read`: the workload where it was read already. Throws
@@ -31,5 +33,11 @@ Job replay_today(LoadedJob& loaded, const Job& steady);
 
 /// Refuses workloads that cannot be simulated.
 void require_simulatable(const LoadedJob& loaded);
+
+/// Counts the memory of a job that can be simulated; warns where it may not suffice. Why there is no answer, where
+/// there is none.
+std::optional<Diagnostic> count_memory(LoadedJob& loaded);
+/// The same, thrown as InputError.
+void require_memory(LoadedJob& loaded);
 
 }  // namespace ddpsim

@@ -37,6 +37,12 @@ Job as_asked(const Job& steady, const SimulationOptions& asked) {
   return steady.with(std::move(options));
 }
 
+/// The measured step, should communication explain what the replay misses.
+std::optional<StepTimes> otherwise(const ReportContext& context) {
+  if (!context.correction) return std::nullopt;
+  return context.correction->all_communication.times;
+}
+
 int run(const SimulateArguments& arguments, TypedLine typed) {
   LoadedJob loaded = load_job(arguments.job, typed);
   const Job& job = loaded.job;
@@ -44,18 +50,19 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   if (arguments.measured) measured = read_timeline(*arguments.measured);
   require_supported(job.options().ddp);
   require_simulatable(loaded);
+  require_memory(loaded);
   ReportContext& context = loaded.context;
   const Job steady = replay_today(loaded, steady_of(job));
   const Job asked = as_asked(steady, job.options());
   const SimulationResult result = simulate(asked);
-  const Duration predicted = arguments.job.iterations == 0 ? result.step.times.iteration
-                                                           : simulate_times(steady).iteration;
+  const StepTimes predicted =
+      arguments.job.iterations == 0 ? result.step.times : simulate_times(steady);
   if (!job.options().variation.empty()) {
     SimulationOptions alike = steady.options();
     alike.variation = {};
     context.iteration_if_alike = simulate_times(steady.with(std::move(alike))).iteration;
   }
-  context.confidence = assess(steady, predicted, context.replay);
+  context.confidence = assess(steady, predicted, context.replay, otherwise(context));
   if (measured) {
     context.measured = laid_beside(result.timeline, *measured, *arguments.measured);
     require_same_job(*measured, *arguments.measured, loaded, result.step.buckets);
@@ -97,6 +104,7 @@ void add_simulate(CLI::App& app, std::function<int()>& action) {
                       "a measured step to lay beside: a ddpsim.timeline/1 file, as ddpsim-real "
                       "writes it, or a trace; also drawn into --timeline");
   add_output_options(*command, arguments->output, true);
+  add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim simulate resnet50-v100-b32 dgx1v --timeline step.pftrace");
   command->callback([&action, arguments, command] {
     action = [arguments, command] { return run(*arguments, TypedLine(*command)); };

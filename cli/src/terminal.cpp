@@ -1,5 +1,6 @@
 #include "terminal.hpp"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -13,6 +14,11 @@
 #include "help_group.hpp"
 
 namespace ddpsim {
+namespace {
+
+constexpr std::size_t kPageLines = 25;
+
+}  // namespace
 
 std::string names_a_file(const std::string& name) {
   return name.empty() ? "an empty name is no file" : "";
@@ -35,6 +41,15 @@ void add_output_options(CLI::App& command, OutputArguments& arguments, bool with
         ->check(names_a_file);
 }
 
+void add_length_options(CLI::App& command, OutputArguments& arguments) {
+  const HelpGroup group(command, kOutputGroup);
+  CLI::Option* quiet = command.add_flag("--quiet", arguments.quiet, "the verdict alone, one line");
+  command
+      .add_flag("--verbose", arguments.verbose,
+                fmt::format("all there is to say, not only {} lines", kPageLines))
+      ->excludes(quiet);
+}
+
 void add_threads_option(CLI::App& command, int& threads) {
   const HelpGroup group(command, kOutputGroup);
   command
@@ -54,7 +69,15 @@ void deliver(const Answer& answer, const OutputArguments& arguments) {
     write_file(*arguments.csv, answer.csv());
     written += "Wrote " + *arguments.csv + "\n";
   }
-  print(arguments.json ? answer.json() : answer.text(terminal_style()) + written);
+  if (arguments.json) {
+    print(answer.json());
+    return;
+  }
+  TerminalStyle style = terminal_style();
+  style.most_lines = arguments.verbose ? 0 : kPageLines;
+  std::string text = answer.text(style);
+  if (arguments.quiet) text.resize(text.find('\n') + 1);
+  print(arguments.quiet ? text : text + written);
 }
 
 TerminalStyle terminal_style() {

@@ -15,6 +15,8 @@ namespace ddpsim {
 
 struct OutputArguments {
   bool json = false;
+  bool quiet = false;    ///< the first line alone
+  bool verbose = false;  ///< all there is to say, not only what fits a page
   std::optional<std::string> csv;
   std::optional<std::string> timeline;
 };
@@ -24,6 +26,8 @@ std::string names_a_file(const std::string& name);
 /// --json, of commands that write nothing else.
 void add_json_option(CLI::App& command, bool& json);
 void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline);
+/// --quiet, --verbose: of commands whose first line is the verdict.
+void add_length_options(CLI::App& command, OutputArguments& arguments);
 /// --threads, of every command that simulates independent points.
 void add_threads_option(CLI::App& command, int& threads);
 

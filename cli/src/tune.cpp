@@ -36,10 +36,10 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   if (!job.options().ddp.bucket_cap_mb_list.empty())
     throw UsageError("--bucket-cap-mb-list: tune searches over single caps; simulate takes a list");
   require_simulatable(loaded);
+  require_memory(loaded);
 
   ReportContext& context = loaded.context;
   const Job measured = replay_today(loaded, job);
-  const Duration today = simulate_times(measured).iteration;
   tuning.replay = context.replay;
   TuneResult result = tune(job, tuning);
   context.no_cap_because = why_no_cap(job.workload());
@@ -47,7 +47,7 @@ int run(const TuneArguments& arguments, TypedLine typed) {
     result.recommended = {};  // no point of the curve is marked, no command hinted at
   }
   if (!result.left_out.empty()) context.warnings.push_back(result.left_out);
-  context.confidence = assess(measured, today, context.replay);
+  context.confidence = assess(measured, simulate_times(measured), context.replay);
   const auto text = [](std::optional<double> mb) {
     return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;
   };
@@ -78,6 +78,7 @@ void add_tune(CLI::App& app, std::function<int()>& action) {
                       "only these caps (MiB), X,X,…; default: every bucket assignment once");
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
+  add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim tune resnet50-v100-b32 p3dn@2");
   command->callback([&action, arguments, command] {
     action = [arguments, command] { return run(*arguments, TypedLine(*command)); };

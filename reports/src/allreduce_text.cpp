@@ -90,7 +90,8 @@ std::string allreduce_text(const AllReduceTable& table, const ReportContext& con
         row.choice.channels);
   }
   if (!table.rows.empty() && table.ranks > 1)  // one rank waits for nobody: nothing to be sure of
-    text += "#\n" + commented(confidence_line(context, table.rows.back().time, inner));
+    text += "#\n" + commented(confidence_line(context, table.rows.back().time, inner) +
+                              next_measurement(context, inner));
   return text + commented(warning_lines(context, inner));
 }
 

@@ -5,6 +5,9 @@
 #include <cmath>
 
 #include "ddpsim/reports/reports.hpp"
+#include "ddpsim/sim/size_text.hpp"
+#include "loss_lines.hpp"
+#include "page.hpp"
 #include "report_lines.hpp"
 #include "text_layout.hpp"
 
@@ -75,7 +78,7 @@ std::string verdict(const Comparison& comparison, const Contexts& contexts) {
     const ComparedJob& job = comparison.jobs[first];
     return fmt::format("{}: {} a step, scaling efficiency {}.", subject(contexts[first]),
                        time_text(job.times.iteration, digits_of(job.confidence.grade)),
-                       percent_text(100 * job.efficiency));
+                       percent_text(100 * job.efficiency()));
   }
   const std::size_t second = opponent(comparison, contexts);
   const Lead& lead = comparison.jobs[second].behind;
@@ -104,26 +107,39 @@ std::string best_cap_text(const ComparedJob& job, TimeUnit unit) {
                      time_text(job.best_cap->gain.value, digits_of(job.confidence.grade), unit));
 }
 
+/// "buffer broadcast 20 %"
+std::string largest_loss_text(const StepTimes& times) {
+  const auto cause = largest_loss(times.loss);
+  if (!cause) return "";
+  return fmt::format("{} {}", label_of(*cause),
+                     percent_text(100 * (times.loss[*cause] / times.iteration)));
+}
+
 std::string table_of_jobs(const Comparison& comparison, const Contexts& contexts,
                           const TerminalStyle& style) {
   constexpr std::size_t kNameWidth = 28;
+  constexpr std::size_t kMostRows = 14;  // where the page is limited
   Duration longest;
   for (const ComparedJob& job : comparison.jobs) longest = std::max(longest, job.times.iteration);
   const TimeUnit unit = unit_for(longest);
   const bool scaled = std::any_of(contexts.begin(), contexts.end(),
                                   [](const ReportContext& c) { return c.compute_scale != 1; });
   const bool tuned = comparison.jobs.front().best_cap.has_value();
+  const bool counts_memory = contexts.front().memory.has_value();
   const bool counted_samples = contexts.front().samples_per_step.has_value();
 
   std::vector<Column> columns = {{"cluster"}, {"GPUs", Align::right}};
   if (scaled) columns.push_back({"compute", Align::right, 3});
   columns.push_back({fmt::format("step {}", name_of(unit)), Align::decimal});
-  columns.push_back({"may be", Align::left, 4});
-  if (counted_samples) columns.push_back({"samples/s", Align::right});
+  columns.push_back({"may be", Align::left, 5});
+  if (counted_samples) columns.push_back({"samples/s", Align::right, 4});
   columns.push_back({"efficiency", Align::right});
-  columns.push_back({"exposed", Align::right, 1});
-  if (tuned) columns.push_back({"best cap", Align::left, 2});
+  columns.push_back({"blocking", Align::right, 1});
+  columns.push_back({"largest loss", Align::left, 2});
+  if (counts_memory) columns.push_back({"memory", Align::right, 6});
+  if (tuned) columns.push_back({"best cap", Align::left, 3});
   columns.push_back({"behind by", Align::left});
+  const std::size_t columns_shown = columns.size();
   Table table(std::move(columns));
 
   constexpr double kApart = 0.01;  // of a step: what two are told apart by
@@ -136,7 +152,14 @@ std::string table_of_jobs(const Comparison& comparison, const Contexts& contexts
   const Duration least = std::min_element(steps.begin(), steps.end())->scaled(kApart);
   digits_of_steps = digits_apart(std::move(steps), digits_of_steps, least, unit);
 
-  for (const std::size_t i : comparison.by_speed) {
+  for (std::size_t k = 0; k < comparison.by_speed.size(); ++k) {
+    if (style.most_lines > 0 && k == kMostRows && k + 1 < comparison.by_speed.size()) {
+      std::vector<std::string> cells(columns_shown);
+      cells.front() = fmt::format("… {} more", comparison.by_speed.size() - k);
+      table.add_row(std::move(cells));
+      break;
+    }
+    const std::size_t i = comparison.by_speed[k];
     const ComparedJob& job = comparison.jobs[i];
     const ReportContext& context = contexts[i];
     const Duration step = job.times.iteration;
@@ -150,8 +173,12 @@ std::string table_of_jobs(const Comparison& comparison, const Contexts& contexts
                                   unit));
     if (counted_samples)
       cells.push_back(significant(context.samples_per_second(step).value_or(0), digits));
-    cells.push_back(percent_text(100 * job.efficiency));
-    cells.push_back(percent_text(100 * (job.times.exposed_communication / step)));
+    cells.push_back(percent_text(100 * job.efficiency()));
+    cells.push_back(percent_text(100 * (job.times.blocking_communication() / step)));
+    cells.push_back(largest_loss_text(job.times));
+    if (counts_memory)
+      cells.push_back((context.memory->activations ? "" : "> ") +
+                      rounded_size_text(context.memory->total()));
     if (tuned) cells.push_back(best_cap_text(job, unit));
     cells.push_back(i == comparison.by_speed.front() ? "" : lead_text(job.behind));
     table.add_row(std::move(cells));
@@ -202,7 +229,7 @@ std::string today_line(const Comparison& comparison, const Contexts& contexts,
 }  // namespace
 
 std::string compare_text(const Comparison& comparison, const std::vector<ReportContext>& contexts,
-                         const TerminalStyle& style) {
+                         const TerminalStyle& style, const std::vector<NotCompared>& not_compared) {
   ReportContext shared = contexts.front();
   shared.compute_scale = 1;  // each job has its own, in the table
   shared.rank_slowdown = 1;  // … and in JSON
@@ -210,14 +237,17 @@ std::string compare_text(const Comparison& comparison, const std::vector<ReportC
   const ComparedJob& fastest_job = comparison.jobs[first];
   ReportContext fastest = contexts[first];
   fastest.confidence = fastest_job.confidence;
-  std::string text = bold(verdict(comparison, contexts), style) + '\n';
-  text += dim(printable(shared.workload), style) + '\n';
-  text += setting_line(shared, style);
-  text += today_line(comparison, contexts, style);
+  Page page;
+  page.add(Weight::verdict, bold(verdict(comparison, contexts), style) + '\n');
+  add_warnings(page, shared, style);
+  page.add(Weight::trust, dim(printable(shared.workload), style) + '\n');
+  page.add(Weight::trust, setting_line(shared, style));
+  page.add(Weight::trust, today_line(comparison, contexts, style));
   const std::string table = table_of_jobs(comparison, contexts, style);
   std::string legend =
       "Efficiency: step of one GPU by itself, without DDP, over the step of the job. Behind by: "
-      "how much faster the first trains, at the same batch per GPU.";
+      "how much faster the first trains, at the same batch per GPU. Blocking: share of the step in "
+      "which the GPU stands still for communication or another rank.";
   // Its head is ours alone; names of clusters stand below. No column where nothing was tuned, or too wide with it.
   if (table.substr(0, table.find('\n')).find("best cap") != std::string::npos)
     legend += " Best cap: bucket_cap_mb worth setting, and what it saves.";
@@ -226,17 +256,27 @@ std::string compare_text(const Comparison& comparison, const std::vector<ReportC
   });
   if (depends)
     legend += " Needs --torch: another cap is worth it under each version PyTorch may be.";
-  text += '\n' + table;
-  text += wrapped(legend, style.width, kIndent);
-  text += calibrated_line(contexts, style);
+  page.add(Weight::answer, after_blank(table));
+  for (const NotCompared& job : not_compared)
+    page.add(Weight::answer,
+             wrapped(fmt::format("{} ({}): {}.", printable(job.cluster),
+                                 counted(static_cast<std::uint64_t>(job.ranks), "GPU"), job.error),
+                     style.width, kIndent));
+  page.add(Weight::evidence, wrapped(legend, style.width, kIndent));
+  page.add(Weight::trust, calibrated_line(contexts, style));
   for (const ReportContext& context : contexts)
-    text += replay_line(context, style, printable(context.cluster));
-  text += carried_lines(comparison, contexts, style);
-  text += '\n' + wrapped(fmt::format("Of the fastest, {}:", printable(fastest.cluster)),
-                         style.width, kIndent);
-  text += confidence_line(fastest, fastest_job.times.iteration, style);
-  text += warning_lines(shared, style);
-  return text + hint_line(shared, style);
+    page.add(Weight::trust, replay_line(context, style, printable(context.cluster)));
+  page.add(Weight::evidence, carried_lines(comparison, contexts, style));
+  page.add(Weight::trust,
+           after_blank(wrapped(fmt::format("Of the fastest, {}:", printable(fastest.cluster)),
+                               style.width, kIndent)) +
+               confidence_line(fastest, fastest_job.times.iteration, style) + grades_line(style));
+  page.add(Weight::evidence, next_measurement(fastest, style));
+  // Where the fastest loses what, the others' in JSON.
+  page.add(Weight::detail,
+           after_blank(loss_table(fastest_job.times, fastest_job.confidence, style)));
+  page.add(Weight::next, hint_line(shared, style));
+  return page.text(style);
 }
 
 }  // namespace ddpsim

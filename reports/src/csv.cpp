@@ -7,6 +7,7 @@
 
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "loss_lines.hpp"
 
 namespace ddpsim {
 namespace {
@@ -44,6 +45,17 @@ std::string text(const std::optional<double>& value) {
   return value ? number_token(*value) : "";
 }
 
+/// Empty where nothing is lost.
+std::string largest_loss_name(const Loss& loss) {
+  const std::optional<LossCause> cause = largest_loss(loss);
+  return cause ? std::string(name_of(*cause)) : "";
+}
+
+/// Empty where it is not known.
+std::string memory_text(const std::optional<PeakMemory>& memory) {
+  return memory && memory->activations ? text(memory->total().count()) : "";
+}
+
 }  // namespace
 
 std::string result_csv(const SimulationResult& result) {
@@ -67,22 +79,25 @@ std::string result_csv(const SimulationResult& result) {
 std::string tune_csv(const TuneResult& result) {
   std::string csv =
       "bucket_cap_mb,first_bucket_mb,cap_low_mb,cap_high_mb,iteration_us,"
-      "exposed_communication_us,buckets,reachable\n";
+      "exposed_communication_us,blocking_communication_us,buckets,reachable\n";
   for (const CurvePoint& point : result.curve) {
     add_row(csv,
             {text(point.bucket_cap_mb), text(point.first_bucket_mb),
              number_token(point.cap_range_mb.first), number_token(point.cap_range_mb.second),
              microseconds_token(point.iteration), microseconds_token(point.exposed_communication),
-             text(point.buckets), point.reachable ? "true" : "false"});
+             microseconds_token(point.blocking_communication), text(point.buckets),
+             point.reachable ? "true" : "false"});
   }
   return csv;
 }
 
-std::string compare_csv(const Comparison& comparison, const std::vector<ReportContext>& contexts) {
+std::string compare_csv(const Comparison& comparison, const std::vector<ReportContext>& contexts,
+                        const std::vector<NotCompared>& not_compared) {
   std::string csv =
       "cluster,ranks,compute_scale,iteration_us,low_us,high_us,alone_us,scaling_efficiency,"
-      "samples_per_second,exposed_communication_us,grade,best_cap_mb,gain_us,behind_percent,"
-      "behind_low_percent,behind_high_percent\n";
+      "samples_per_second,exposed_communication_us,blocking_communication_us,largest_loss,grade,"
+      "best_cap_mb,gain_us,behind_percent,"
+      "behind_low_percent,behind_high_percent,memory_bytes,error\n";
   for (std::size_t i = 0; i < comparison.jobs.size(); ++i) {
     const ComparedJob& job = comparison.jobs[i];
     const ReportContext& context = contexts[i];
@@ -92,17 +107,48 @@ std::string compare_csv(const Comparison& comparison, const std::vector<ReportCo
     };
     const bool set = job.best_cap && job.best_cap->set;
     const auto samples = context.samples_per_second(step);
-    add_row(
-        csv,
-        {context.cluster, std::to_string(context.ranks), number_token(context.compute_scale),
-         microseconds_token(step), bound(job.confidence.low_percent),
-         bound(job.confidence.high_percent), microseconds_token(job.alone),
-         ratio_token(job.efficiency), samples ? ratio_token(*samples) : "",
-         microseconds_token(job.times.exposed_communication),
-         std::string(name_of(job.confidence.grade)), set ? text(job.best_cap->bucket_cap_mb) : "",
-         set ? microseconds_token(job.best_cap->gain.value) : "", ratio_token(job.behind.percent),
-         ratio_token(job.behind.low_percent), ratio_token(job.behind.high_percent)});
+    add_row(csv, {context.cluster,
+                  std::to_string(context.ranks),
+                  number_token(context.compute_scale),
+                  microseconds_token(step),
+                  bound(job.confidence.low_percent),
+                  bound(job.confidence.high_percent),
+                  microseconds_token(job.times.alone()),
+                  ratio_token(job.efficiency()),
+                  samples ? ratio_token(*samples) : "",
+                  microseconds_token(job.times.exposed_communication),
+                  microseconds_token(job.times.blocking_communication()),
+                  largest_loss_name(job.times.loss),
+                  std::string(name_of(job.confidence.grade)),
+                  set ? text(job.best_cap->bucket_cap_mb) : "",
+                  set ? microseconds_token(job.best_cap->gain.value) : "",
+                  ratio_token(job.behind.percent),
+                  ratio_token(job.behind.low_percent),
+                  ratio_token(job.behind.high_percent),
+                  memory_text(context.memory),
+                  ""});
   }
+  for (const NotCompared& job : not_compared)
+    add_row(csv, {job.cluster,
+                  std::to_string(job.ranks),
+                  "",
+                  "",
+                  "",
+                  "",
+                  "",
+                  "",
+                  "",
+                  "",
+                  "",
+                  "",
+                  "",
+                  "",
+                  "",
+                  "",
+                  "",
+                  "",
+                  memory_text(job.memory),
+                  job.error});
   return csv;
 }
 

@@ -11,7 +11,7 @@ struct Words {
 };
 
 /// In the order of the enumeration.
-constexpr std::array<Words, 14> kWords{{
+constexpr std::array<Words, 15> kWords{{
     {"fixed_cost", "fixed cost of collectives"},
     {"bandwidth", "bandwidth of collectives"},
     {"collective_times", "collective times"},
@@ -25,6 +25,7 @@ constexpr std::array<Words, 14> kWords{{
     {"host_delays", "waits for the host, which the profiler may have caused"},
     {"step_spread", "how the recorded steps vary"},
     {"leaf_placement", "which nodes share a leaf"},
+    {"launch_cost", "what a kernel's launch takes the host"},
     {"recorded_waits", "recorded all-reduces, longer than predicted"},
 }};
 

@@ -15,6 +15,7 @@ void write_explanation(JsonWriter& json, Cause cause, const Explanation& explana
   json.key("forward_us").time(times.forward);
   json.key("backward_us").time(times.backward);
   json.key("exposed_communication_us").time(times.exposed_communication);
+  json.key("blocking_communication_us").time(times.blocking_communication());
   json.key("overlap").ratio(times.overlap);
   json.end_object();
 }
@@ -53,6 +54,20 @@ void write_iterations(JsonWriter& json, const std::optional<StepSpread>& spread)
 }
 
 }  // namespace
+
+void write_loss(JsonWriter& json, const Loss& loss, const Confidence& confidence) {
+  json.key("loss").begin_array();
+  for (const LossCause cause : all_loss_causes()) {
+    const LossInterval interval = loss_interval(cause, loss, confidence);
+    json.begin_object(JsonWriter::Layout::line);
+    json.key("cause").string(name_of(cause));
+    json.key("us").time(loss[cause]);
+    json.key("low_us").time(interval.low);
+    json.key("high_us").time(interval.high);
+    json.end_object();
+  }
+  json.end_array();
+}
 
 void write_replay(JsonWriter& json, const ReportContext& context) {
   const Replay& replay = *context.replay;
@@ -127,6 +142,51 @@ void write_setting(JsonWriter& json, const ReportContext& context) {
   if (!context.variation.empty()) write_variation(json, context.variation);
   if (context.comm_hook != CommHook::none) json.key("comm_hook").string(name_of(context.comm_hook));
   if (!context.bucket_setting.empty()) json.key("bucket_setting").string(context.bucket_setting);
+}
+
+void write_memory(JsonWriter& json, const std::optional<PeakMemory>& memory) {
+  json.key("memory");
+  if (!memory) {
+    json.null();
+    return;
+  }
+  const PeakMemory& peak = *memory;
+  json.begin_object();
+  json.key("peak_bytes");
+  if (peak.activations)
+    json.integer(peak.total().count());
+  else
+    json.null();
+  json.key("at_least_bytes").integer(peak.total().count());
+  json.key("at").string(name_of(peak.at));
+  json.key("allocated_bytes").integer(peak.allocated().count());
+  json.key("parts").begin_object();
+  const auto part = [&](const char* name, Bytes bytes) { json.key(name).integer(bytes.count()); };
+  part("parameters_bytes", peak.parts.parameters);
+  part("buffers_bytes", peak.parts.buffers);
+  part("gradients_bytes", peak.parts.gradients);
+  part("buckets_bytes", peak.parts.buckets);
+  part("comm_hook_bytes", peak.parts.hook);
+  part("optimizer_bytes", peak.parts.optimizer);
+  part("temporaries_bytes", peak.parts.temporaries);
+  json.key("activations_bytes");
+  if (peak.parts.activations)
+    json.integer(peak.parts.activations->count());
+  else
+    json.null();
+  part("rounding_bytes", peak.rounding);
+  part("segments_bytes", peak.segments);
+  part("nccl_bytes", peak.nccl);
+  json.end_object();
+  json.key("activations_from");
+  if (peak.activations)
+    json.string(peak.activations->recorded ? "recording" : "layers");
+  else
+    json.null();
+  json.key("optimizer").string(word_of(peak.optimizer.kind));
+  json.key("optimizer_assumed").boolean(peak.optimizer.assumed);
+  json.key("master_weights").boolean(peak.optimizer.master_weights);
+  json.end_object();
 }
 
 void write_recorded(JsonWriter& json, const std::optional<RecordedToday>& recorded) {

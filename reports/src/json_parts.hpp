@@ -12,11 +12,16 @@ void write_setting(JsonWriter& json, const ReportContext& context);
 /// torch, nccl (null where it is not the backend), backend, network.
 void write_versions(JsonWriter& json, const ReportContext& context);
 
+/// Every cause, in one order; intervals are those of `confidence`.
+void write_loss(JsonWriter& json, const Loss& loss, const Confidence& confidence);
 void write_confidence(JsonWriter& json, const Confidence& confidence);
 /// What `tune` advises.
 /// `no_cap_because`: why no cap can be recommended at all; empty when one can.
 void write_recommendation(JsonWriter& json, const Recommendation& recommended,
                           const std::string& no_cap_because = "");
+
+/// What a rank's memory holds at most, part by part.
+void write_memory(JsonWriter& json, const std::optional<PeakMemory>& memory);
 
 /// What the recorded job did.
 void write_recorded(JsonWriter& json, const std::optional<RecordedToday>& recorded);

@@ -5,12 +5,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
 
+#include "ddpsim/sim/size_text.hpp"
 #include "error_source.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {
 namespace {
+
+std::string when(PeakMoment moment) {
+  switch (moment) {
+    case PeakMoment::backward:
+      return "in backward";
+    case PeakMoment::optimizer:
+      return "while the optimizer steps";
+    case PeakMoment::rebuild:
+      return "when DDP rebuilds its buckets";
+  }
+  return "";
+}
 
 std::string signed_percent(double percent) {
   const std::string text = significant(std::abs(percent), 2);
@@ -179,6 +195,44 @@ std::string subject(const ReportContext& context) {
                      counted(static_cast<std::uint64_t>(context.ranks), "GPU"));
 }
 
+std::string memory_line(const ReportContext& context, const TerminalStyle& style) {
+  if (!context.memory) return "";
+  const PeakMemory& peak = *context.memory;
+  const MemoryParts& parts = peak.parts;
+  const std::string optimizer =
+      fmt::format("state of {}{}{}", word_of(peak.optimizer.kind),
+                  peak.optimizer.master_weights ? " with fp32 copies" : "",
+                  peak.optimizer.assumed ? " (assumed: --optimizer)" : "");
+  const std::string activations =
+      peak.activations && !peak.activations->recorded ? "activations (by layers)" : "activations";
+  std::vector<std::pair<Bytes, std::string>> named = {
+      {parts.activations.value_or(Bytes()), activations},
+      {parts.parameters, "parameters"},
+      {parts.gradients, "gradients"},
+      {parts.buckets, "buckets"},
+      {parts.optimizer, optimizer},
+      {parts.hook, "the communication hook's copies"},
+      {parts.temporaries, "temporaries"},
+      {parts.buffers, "module buffers"},
+      {peak.rounding + peak.segments, "rounding of the allocator"},
+      {peak.nccl, "NCCL's buffers"}};
+  constexpr double kWorthNaming = 0.01;  // of the peak; JSON has every part
+  std::ranges::stable_sort(named, std::ranges::greater(), &std::pair<Bytes, std::string>::first);
+  std::string text =
+      fmt::format("Memory per GPU{} {}, {}",
+                  peak.activations ? ": about" : " without activations, which are not known:",
+                  rounded_size_text(peak.total()), when(peak.at));
+  const char* separator = ": ";
+  for (const auto& [bytes, name] : named) {
+    if (static_cast<double>(bytes.count()) <
+        kWorthNaming * static_cast<double>(peak.total().count()))
+      continue;
+    text += fmt::format("{}{} {}", separator, name, rounded_size_text(bytes));
+    separator = ", ";
+  }
+  return wrapped(text + '.', style.width, kIndent);
+}
+
 std::string setting_line(const ReportContext& context, const TerminalStyle& style) {
   const std::string library =
       context.backend == Backend::gloo ? std::string("gloo") : "NCCL " + to_string(context.nccl);
@@ -268,19 +322,38 @@ std::string confidence_line(const ReportContext& context, Duration predicted,
   const std::vector<Sensitivity> named = worth_naming(confidence);
   text += named.empty() ? printable(fmt::format(": {}", fmt::join(confidence.because, "; ")))
                         : widest_sources(named, confidence);
-  std::string lines = wrapped(text + '.', style.width, kIndent);
-  if (const auto& next = confidence.measure_next)
-    lines += wrapped(fmt::format("Measure next ({}): {}; then {}", phrase_of(next->source),
-                                 printable(next->command), printable(next->then)),
-                     style.width, kIndent);
-  return lines;
+  return wrapped(text + '.', style.width, kIndent);
+}
+
+std::string grades_line(const TerminalStyle& style) {
+  std::string lines = wrapped(
+      "Intervals hold 80 %. A: calibrated, today's step reproduced; B: calibrated; C: "
+      "specification.",
+      style.width, kIndent);
+  lines.pop_back();
+  return dim(lines, style) + '\n';
+}
+
+std::string next_measurement(const ReportContext& context, const TerminalStyle& style) {
+  const auto& next = context.confidence.measure_next;
+  if (!next) return "";
+  return wrapped(fmt::format("Measure next ({}): {}; then {}", phrase_of(next->source),
+                             printable(next->command), printable(next->then)),
+                 style.width, kIndent);
+}
+
+void add_warnings(Page& page, const ReportContext& context, const TerminalStyle& style) {
+  for (const std::string& warning : context.warnings)
+    page.add(Weight::warning, wrapped("warning: " + printable(warning), style.width, kIndent));
 }
 
 std::string warning_lines(const ReportContext& context, const TerminalStyle& style) {
-  std::string lines;
-  for (const std::string& warning : context.warnings) {
-    lines += wrapped("warning: " + printable(warning), style.width, kIndent);
-  }
+  Page lines;
+  add_warnings(lines, context, style);
+  return after_blank(lines.text({}));
+}
+
+std::string after_blank(const std::string& lines) {
   return lines.empty() ? "" : '\n' + lines;
 }
 

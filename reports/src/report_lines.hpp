@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ddpsim/reports/reports.hpp"
+#include "page.hpp"
 
 namespace ddpsim {
 
@@ -12,6 +13,9 @@ std::string subject(const ReportContext& context);
 
 /// Versions, network model, bucket setting, compute scale.
 std::string setting_line(const ReportContext& context, const TerminalStyle& style);
+
+/// What a rank's memory holds at most, its parts from the largest on.
+std::string memory_line(const ReportContext& context, const TerminalStyle& style);
 
 /// Today's measured step against its replay, and what would explain what that misses; `of` whom.
 std::string replay_line(const ReportContext& context, const TerminalStyle& style,
@@ -34,7 +38,18 @@ std::size_t beside_recording(const std::vector<ReportContext>& contexts);
 std::string confidence_line(const ReportContext& context, Duration predicted,
                             const TerminalStyle& style);
 
+/// The level of intervals, and what grades mean.
+std::string grades_line(const TerminalStyle& style);
+
+/// The single measurement that would narrow the interval most.
+std::string next_measurement(const ReportContext& context, const TerminalStyle& style);
+
+/// Each a section: what may overturn an answer stands in front of it.
+void add_warnings(Page& page, const ReportContext& context, const TerminalStyle& style);
 std::string warning_lines(const ReportContext& context, const TerminalStyle& style);
+
+/// Set off by a blank line.
+std::string after_blank(const std::string& lines);
 
 /// The hint for the next command.
 std::string hint_line(const ReportContext& context, const TerminalStyle& style);

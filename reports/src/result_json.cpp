@@ -16,12 +16,17 @@ void write_times(JsonWriter& json, const StepTimes& times) {
   json.key("communication_us").time(times.communication);
   json.key("wait_us").time(times.wait);
   json.key("exposed_communication_us").time(times.exposed_communication);
+  json.key("blocking_communication_us").time(times.blocking_communication());
   json.key("overlap").ratio(times.overlap);
   json.key("finalize_us").time(times.finalize);
   json.key("optimizer_us").time(times.optimizer);
   json.key("stall_us").time(times.stall);
   json.key("slowest_gpu_us").time(times.slowest_gpu);
   json.key("unexplained_us").time(times.unexplained);
+  if (times.host) {
+    json.key("launch_bound_us").time(times.launch_bound);
+    json.key("host_us").time(*times.host);
+  }
   if (times.sync_batchnorm > Duration()) json.key("sync_batchnorm_us").time(times.sync_batchnorm);
   if (times.forward_ahead > Duration()) json.key("forward_ahead_us").time(times.forward_ahead);
 }
@@ -97,6 +102,9 @@ std::string result_json(const SimulationResult& result, const ReportContext& con
   json.key("schema").string("ddpsim.result/1");
   write_setting(json, context);
   write_step(json, result.step);
+  json.key("alone_us").time(result.step.times.alone());
+  write_loss(json, result.step.times.loss, context.confidence);
+  write_memory(json, context.memory);
   write_recorded(json, context.recorded);
   write_trust(json, context);
   if (context.measured) {

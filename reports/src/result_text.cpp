@@ -1,11 +1,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
 #include "ddpsim/reports/reports.hpp"
+#include "loss_lines.hpp"
 #include "overlap_drawing.hpp"
+#include "page.hpp"
 #include "rank_lines.hpp"
 #include "report_lines.hpp"
 #include "text_layout.hpp"
@@ -24,17 +27,17 @@ bool differ(const ReportContext& context) {
   if (!context.correction) return false;
   const StepTimes& one = context.correction->all_compute.times;
   const StepTimes& other = context.correction->all_communication.times;
-  return std::abs(one.exposed_communication / one.iteration -
-                  other.exposed_communication / other.iteration) >= kApart;
+  return std::abs(one.blocking_communication() / one.iteration -
+                  other.blocking_communication() / other.iteration) >= kApart;
 }
 
-std::string exposed_either_way(const MeasuredCorrection& correction) {
+std::string blocking_either_way(const MeasuredCorrection& correction) {
   const auto share = [](const Explanation& explanation) {
     const StepTimes& times = explanation.times;
-    return percent_text(percent_of(times.exposed_communication, times.iteration));
+    return percent_text(percent_of(times.blocking_communication(), times.iteration));
   };
   return fmt::format(
-      "{} of it is exposed communication if compute takes what the replay misses, {} if "
+      "{} of it blocked by communication if compute takes what the replay misses, {} if "
       "collectives do.",
       share(correction.all_compute), share(correction.all_communication));
 }
@@ -42,7 +45,7 @@ std::string exposed_either_way(const MeasuredCorrection& correction) {
 std::string verdict(const StepTimes& times, const ReportContext& context) {
   const bool measured = is_measured(context, times.iteration);
   std::string text =
-      fmt::format("{}: {} a step{}; ", subject(context),
+      fmt::format("{}: {} a step{}, ", subject(context),
                   time_text(times.iteration, measured ? 3 : digits_of(context.confidence.grade)),
                   measured ? ", as measured" : "");
   if (context.replay && context.replay->contradicted())
@@ -50,14 +53,12 @@ std::string verdict(const StepTimes& times, const ReportContext& context) {
            fmt::format(
                "but today's was measured at {}: another job was recorded, or a unit slipped.",
                time_text(context.replay->measured, 3));
-  if (differ(context)) return text + exposed_either_way(*context.correction);
-  if (times.exposed_communication > Duration()) {
-    text += fmt::format("{} of it is exposed communication",
-                        percent_text(percent_of(times.exposed_communication, times.iteration)));
-    if (times.overlap) text += fmt::format(" ({} hidden)", percent_text(100 * *times.overlap));
-    return text + '.';
-  }
-  return text + (times.overlap ? "all communication is hidden." : "no communication.");
+  if (differ(context)) return text + blocking_either_way(*context.correction);
+  text += blocking_text(times);
+  if (const auto cause = largest_loss(times.loss))
+    text += fmt::format("; largest loss: {}, {}", label_of(*cause),
+                        time_text(times.loss[*cause], 2, unit_for(times.iteration)));
+  return text + '.';
 }
 
 /// Samples all ranks take in a second, where the step's samples are known.
@@ -68,46 +69,78 @@ std::string throughput_line(const StepTimes& times, const ReportContext& context
                      significant(*rate, digits_of(context.confidence.grade)));
 }
 
-std::string breakdown(const StepTimes& times, const ReportContext& context, int digits,
+/// Parts of a step that add up to it, and what they hold. Those that may be absent are left out where they are.
+struct Part {
+  const char* name;
+  Duration StepTimes::*time;
+  bool within = false;  ///< of the part before
+  bool may_be_absent = false;
+};
+constexpr std::array kParts = {
+    Part{"forward", &StepTimes::forward},
+    Part{"  of it buffer broadcast", &StepTimes::buffer_broadcast, true, true},
+    Part{"backward", &StepTimes::backward},
+    Part{"  of it copies into buckets", &StepTimes::copies_in, true, true},
+    Part{"  of it slowed by NCCL", &StepTimes::interference, true, true},
+    Part{"SyncBatchNorm", &StepTimes::sync_batchnorm, false, true},
+    Part{"waiting for the slowest GPU", &StepTimes::slowest_gpu, false, true},
+    Part{"several GPUs, unexplained", &StepTimes::unexplained, false, true},
+    Part{"exposed communication", &StepTimes::exposed_communication},
+    Part{"finalize (copies out)", &StepTimes::finalize},
+    Part{"optimizer", &StepTimes::optimizer},
+    Part{"stall and gaps", &StepTimes::stall, false, true},
+};
+
+/// As printed: the parts, adding up, and what is within them.
+std::vector<std::string> part_numbers(const StepTimes& times, int decimals, TimeUnit unit) {
+  std::vector<double> parts;
+  for (const Part& part : kParts)
+    if (!part.within) parts.push_back(in_unit(times.*part.time, unit));
+  const auto largest = std::ranges::max_element(parts) - parts.begin();
+  const std::vector<std::string> added =
+      adding_up(parts, in_unit(times.iteration, unit), decimals, static_cast<std::size_t>(largest));
+  std::vector<std::string> numbers;
+  std::size_t next = 0;
+  for (const Part& part : kParts)
+    numbers.push_back(part.within ? fixed(in_unit(times.*part.time, unit), decimals)
+                                  : added[next++]);
+  return numbers;
+}
+
+std::string breakdown(const StepTimes& times, const ReportContext& context,
                       const TerminalStyle& style) {
   constexpr int kWithoutBar = 50;
+  constexpr double kDetail = 100;  // parts a hundredth as long have two digits
   const int bar_cells = std::clamp(style.width - kWithoutBar, 8, 30);
   const TimeUnit unit = unit_for(times.iteration);
+  const int decimals = decimals_for(in_unit(times.iteration, unit) / kDetail);
   // Beside it the same step, put down to collectives.
   const StepTimes* other = differ(context) ? &context.correction->all_communication.times : nullptr;
   std::vector<Column> columns = {{"where the step goes"},
-                                 {std::string(name_of(unit)), Align::decimal},
+                                 {std::string(name_of(unit)), Align::right},
                                  {"share", Align::right},
                                  {"", Align::left, 1}};
-  if (other) columns.push_back({"if collectives", Align::decimal, 2});
+  if (other) columns.push_back({"if collectives", Align::right, 2});
   Table table(std::move(columns));
-  const auto add_cells = [&](const char* name, Duration StepTimes::*part, std::string share,
-                             std::string shown) {
-    std::vector<std::string> cells = {name, time_number(times.*part, digits, unit),
-                                      std::move(share), std::move(shown)};
-    if (other) cells.push_back(time_number(other->*part, digits, unit));
+  const std::vector<std::string> numbers = part_numbers(times, decimals, unit);
+  const std::vector<std::string> others = part_numbers(other ? *other : times, decimals, unit);
+  const auto add = [&](const char* name, const std::string& number, std::string share,
+                       std::string shown, const std::string& beside) {
+    std::vector<std::string> cells = {name, number, std::move(share), std::move(shown)};
+    if (other) cells.push_back(beside);
     table.add_row(std::move(cells));
   };
-  const auto add = [&](const char* name, Duration StepTimes::*part) {
-    const double percent = percent_of(times.*part, times.iteration);
-    add_cells(name, part, percent_text(percent), bar(percent / 100, bar_cells));
-  };
-  const auto add_within = [&](const char* name, Duration StepTimes::*part) {
-    if (times.*part != Duration()) add_cells(name, part, "", "");
-  };
-  add("forward", &StepTimes::forward);
-  add_within("  of it buffer broadcast", &StepTimes::buffer_broadcast);
-  add("backward", &StepTimes::backward);
-  add_within("  of it copies into buckets", &StepTimes::copies_in);
-  add_within("  of it slowed by NCCL", &StepTimes::interference);
-  if (times.sync_batchnorm != Duration()) add("SyncBatchNorm", &StepTimes::sync_batchnorm);
-  if (times.slowest_gpu != Duration()) add("waiting for the slowest GPU", &StepTimes::slowest_gpu);
-  if (times.unexplained != Duration()) add("several GPUs, unexplained", &StepTimes::unexplained);
-  add("exposed communication", &StepTimes::exposed_communication);
-  add("finalize (copies out)", &StepTimes::finalize);
-  add("optimizer", &StepTimes::optimizer);
-  if (times.stall != Duration()) add("stall and gaps", &StepTimes::stall);
-  add_cells("step", &StepTimes::iteration, "100 %", "");
+  for (std::size_t i = 0; i < kParts.size(); ++i) {
+    const Part& part = kParts[i];
+    const Duration time = times.*part.time;
+    const bool absent = time == Duration() && (!other || (*other).*part.time == Duration());
+    if (part.may_be_absent && absent) continue;
+    const double percent = percent_of(time, times.iteration);
+    add(part.name, numbers[i], part.within ? "" : percent_text(percent),
+        part.within ? "" : bar(percent / 100, bar_cells), others[i]);
+  }
+  add("step", fixed(in_unit(times.iteration, unit), decimals), "100 %", "",
+      fixed(in_unit((other ? *other : times).iteration, unit), decimals));
   return table.text(style);
 }
 
@@ -119,6 +152,21 @@ std::string communication_line(const StepTimes& times, int digits, const Termina
     text += fmt::format(", after {} of waiting for the last rank", time_text(times.wait, digits));
   }
   return wrapped(text + '.', style.width, 2);
+}
+
+/// Which of host and GPU sets the pace, and by how much.
+std::string host_line(const StepTimes& times, int digits, const TerminalStyle& style) {
+  if (!times.host || *times.host == Duration()) return "";
+  const Duration slack = times.iteration - *times.host;
+  const std::string takes =
+      fmt::format("The host takes {} to launch a step", time_text(*times.host, digits));
+  if (times.launch_bound > Duration())
+    return wrapped(fmt::format("{} and sets the pace: the GPU waits {} for it (--launch-cost, "
+                               "--cuda-graph).",
+                               takes, time_text(times.launch_bound, digits)),
+                   style.width, 2);
+  return wrapped(fmt::format("{}, {} less than the step.", takes, time_text(slack, digits)),
+                 style.width, 2);
 }
 
 /// Where the next step begins before this one has ended.
@@ -222,30 +270,36 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
                         const Workload& workload, const TerminalStyle& style) {
   const StepTimes& times = result.step.times;
   const int digits = digits_of(context.confidence.grade);
-  std::string text = bold(verdict(times, context), style) + '\n';
-  text += rank_lines(result, context, digits, style);
-  text += replay_line(context, style);
-  text += recorded_line(context, style);
-  text += confidence_line(context, times.iteration, style);
-  text += throughput_line(times, context);
-  text += setting_line(context, style);
-  text += '\n' + breakdown(times, context, digits, style);
-  text += communication_line(times, digits, style);
-  text += pipeline_line(times, digits, style);
-  if (const std::string drawing = overlap_drawing(result, style, digits); !drawing.empty()) {
-    text += '\n' + drawing;
-  }
+  Page page;
+  page.add(Weight::verdict, bold(verdict(times, context), style) + '\n');
+  page.add(Weight::trust, replay_line(context, style));
+  page.add(Weight::trust, recorded_line(context, style));
+  add_warnings(page, context, style);
+  page.add(Weight::trust, rank_lines(result, context, digits, style));
+  page.add(Weight::trust, confidence_line(context, times.iteration, style) + grades_line(style));
+  page.add(Weight::evidence, next_measurement(context, style));
+  page.add(Weight::detail, throughput_line(times, context));
+  page.add(Weight::trust, setting_line(context, style));
+  page.add(Weight::detail, memory_line(context, style));
+  page.add(Weight::answer, after_blank(loss_table(times, context.confidence, style)));
+  page.add(Weight::more, after_blank(breakdown(times, context, style)));
+  page.add(Weight::more, communication_line(times, digits, style));
+  page.add(Weight::detail, host_line(times, digits, style));
+  page.add(Weight::detail, pipeline_line(times, digits, style));
+  page.add(Weight::drawing, after_blank(overlap_drawing(result, style, digits)));
   if (!result.step.buckets.empty()) {
-    text += '\n' + bucket_table(result.step, context.backend, digits, style);
-    text += exposed_lines(result.step.buckets, style);
+    page.add(Weight::detail,
+             after_blank(bucket_table(result.step, context.backend, digits, style)) +
+                 exposed_lines(result.step.buckets, style));
   }
-  if (workload.parameter_order == ParameterOrder::assumed) {
-    text += wrapped("Parameter order is assumed: bucket contents may differ from the real run.",
-                    style.width, 2);
-  }
-  if (context.measured) text += '\n' + difference_text(*context.measured, style);
-  text += warning_lines(context, style);
-  return text + hint_line(context, style);
+  if (workload.parameter_order == ParameterOrder::assumed)
+    page.add(Weight::evidence,
+             wrapped("Parameter order is assumed: bucket contents may differ from the real run.",
+                     style.width, 2));
+  if (context.measured)
+    page.add(Weight::verdict, after_blank(difference_text(*context.measured, style)));
+  page.add(Weight::next, hint_line(context, style));
+  return page.text(style);
 }
 
 }  // namespace ddpsim

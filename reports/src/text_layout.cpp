@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <numeric>
 
 #include "ddpsim/formats/display_width.hpp"
 #include "ddpsim/formats/number.hpp"
@@ -34,11 +36,16 @@ std::string spaces(std::size_t count) {
   return std::string(count, ' ');
 }
 
-double in_unit(Duration duration, TimeUnit unit) {
-  return unit == TimeUnit::milliseconds ? duration.milliseconds() : duration.microseconds();
+/// Of a table whose numbers have so many.
+double scale_of(int decimals) {
+  return std::pow(10, decimals);
 }
 
 }  // namespace
+
+double in_unit(Duration duration, TimeUnit unit) {
+  return unit == TimeUnit::milliseconds ? duration.milliseconds() : duration.microseconds();
+}
 
 int digits_of(Grade grade) {
   return grade == Grade::c ? 2 : 3;
@@ -55,6 +62,45 @@ std::string significant(double value, int digits) {
   if (power.starts_with('+')) power.remove_prefix(1);
   const int exponent = parse_number<int>(power).value();
   return fmt::format("{:.{}f}", rounded, std::clamp(digits - 1 - exponent, 0, kMaxDecimals));
+}
+
+int decimals_for(double largest) {
+  constexpr int kDigits = 2;
+  constexpr int kMost = 3;
+  if (largest <= 0 || !std::isfinite(largest)) return 0;
+  const int exponent = static_cast<int>(std::floor(std::log10(largest)));
+  return std::clamp(kDigits - 1 - exponent, 0, kMost);
+}
+
+std::string fixed(double value, int decimals) {
+  return fmt::format("{:.{}f}", rounds_to_zero(value, decimals) ? 0 : value, decimals);
+}
+
+bool rounds_to_zero(double value, int decimals) {
+  return std::round(std::abs(value) * scale_of(decimals)) == 0;
+}
+
+std::vector<std::string> adding_up(const std::vector<double>& parts, double total, int decimals,
+                                   std::size_t kept) {
+  const double scale = scale_of(decimals);
+  std::vector<double> whole;
+  double missing = std::round(total * scale);
+  for (const double part : parts) {
+    whole.push_back(std::round(part * scale));
+    missing -= whole.back();
+  }
+  const double step = missing < 0 ? -1 : 1;
+  std::vector<std::size_t> by_error(parts.size());
+  std::iota(by_error.begin(), by_error.end(), std::size_t{0});
+  std::ranges::stable_sort(by_error, std::greater{},
+                           [&](std::size_t i) { return step * (parts[i] * scale - whole[i]); });
+  std::erase(by_error, kept);
+  for (std::size_t k = 0; missing != 0 && k < by_error.size(); ++k, missing -= step)
+    whole[by_error[k]] += step;
+  if (!parts.empty()) whole.front() += missing;  // what parts that are left out make
+  std::vector<std::string> texts;
+  for (const double units : whole) texts.push_back(fixed(units / scale, decimals));
+  return texts;
 }
 
 std::string interval_text(double low, double high, int digits, std::string_view unit) {

@@ -21,6 +21,14 @@ int digits_of(Grade grade);
 /// `value` to so many significant digits, at most three decimals: "98", "0.31", "420", "<0.001".
 std::string significant(double value, int digits);
 
+/// Decimals of a table, its largest number of interest to two digits: 0 to 3.
+int decimals_for(double largest);
+std::string fixed(double value, int decimals);
+bool rounds_to_zero(double value, int decimals);
+/// Rounded to so many decimals, a few up or down, so that they add up to the total as rounded; the `kept`-th as it is.
+std::vector<std::string> adding_up(const std::vector<double>& parts, double total, int decimals,
+                                   std::size_t kept);
+
 /// "1.9 to 2.1", "12 % to 28 %": the ends of an interval, with up to two digits more where `digits`
 /// would print them alike.
 std::string interval_text(double low, double high, int digits, std::string_view unit = "");
@@ -29,6 +37,7 @@ enum class TimeUnit { microseconds, milliseconds };
 /// Milliseconds from 1 ms on.
 TimeUnit unit_for(Duration duration);
 std::string_view name_of(TimeUnit unit);  ///< "ms"
+double in_unit(Duration duration, TimeUnit unit);
 /// Without the unit, for columns that carry it in their head.
 std::string time_number(Duration duration, int digits, TimeUnit unit);
 std::string time_text(Duration duration, int digits, TimeUnit unit);

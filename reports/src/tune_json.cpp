@@ -29,6 +29,7 @@ void write_point(JsonWriter& json, const CurvePoint& point) {
   write_range(json, point.cap_range_mb);
   json.key("iteration_us").time(point.iteration);
   json.key("exposed_communication_us").time(point.exposed_communication);
+  json.key("blocking_communication_us").time(point.blocking_communication);
   json.key("buckets").count(point.buckets);
   json.key("reachable").boolean(point.reachable);
   if (point.if_communication) json.key("if_communication_us").time(*point.if_communication);
@@ -66,6 +67,7 @@ void write_today(JsonWriter& json, const Today& today,
   json.end_array();
   json.key("iteration_us").time(today.point.iteration);
   json.key("exposed_communication_us").time(today.point.exposed_communication);
+  json.key("blocking_communication_us").time(today.point.blocking_communication);
   json.end_object();
 }
 

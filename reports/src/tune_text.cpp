@@ -194,7 +194,7 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
                                  {"step" + suffix, Align::decimal},
                                  {"change" + suffix, Align::decimal}};
   if (either_way) columns.push_back({"if communication", Align::decimal});
-  columns.push_back({"exposed" + suffix, Align::decimal, 4});
+  columns.push_back({"blocking" + suffix, Align::decimal, 4});
   columns.push_back({"comm. cost", Align::left, 1});
   columns.push_back({"", Align::left});
   Table table(std::move(columns));
@@ -216,7 +216,7 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
                                       time_number(point.iteration, step_digits, unit),
                                       signed_time(change)};
     if (either_way) cells.push_back(signed_time(change_if_communication(point, result)));
-    cells.push_back(time_number(point.exposed_communication, digits, unit));
+    cells.push_back(time_number(point.blocking_communication, digits, unit));
     cells.push_back(most > Duration() ? bar(above / most, kBarCells) : "");
     cells.push_back(marks_of(point, result));
     table.add_row(std::move(cells));
@@ -272,28 +272,34 @@ std::string tune_text(const TuneResult& result, const ReportContext& context,
                       const TerminalStyle& style) {
   const int digits = digits_of(context.confidence.grade);
   const TimeUnit unit = unit_for(result.baseline().iteration);
-  std::string text;
+  Page page;
   if (context.no_cap_because.empty()) {
-    text += bold(result.recommended.set ? set_verdict(result, context, digits, unit)
-                                        : keep_verdict(result, context.replay, digits, unit),
-                 style) +
-            '\n' + recommendation_lines(result, digits, unit, style) +
-            cause_lines(result, context, digits, unit, style) +
-            version_lines(result, digits, unit, style);
+    page.add(Weight::verdict,
+             bold(result.recommended.set ? set_verdict(result, context, digits, unit)
+                                         : keep_verdict(result, context.replay, digits, unit),
+                  style) +
+                 '\n' + recommendation_lines(result, digits, unit, style) +
+                 cause_lines(result, context, digits, unit, style) +
+                 version_lines(result, digits, unit, style));
   } else {
-    text += bold("No cap is recommended.", style) + '\n' +
-            wrapped(fmt::format("Why: {}.", context.no_cap_because), style.width, 2);
+    page.add(Weight::verdict,
+             bold("No cap is recommended.", style) + '\n' +
+                 wrapped(fmt::format("Why: {}.", context.no_cap_because), style.width, 2));
   }
-  text += dim(subject(context), style) + '\n';
-  text += replay_line(context, style);
-  text += recorded_line(context, style);
-  text += confidence_line(context, result.baseline().iteration, style);
-  text += setting_line(context, style);
-  text += curve_table(result, digits, unit, style);
-  text += curve_note(result, style);
-  text += '\n' + bound_lines(result, digits, unit, style);
-  text += warning_lines(context, style);
-  return text + hint_line(context, style);
+  page.add(Weight::trust, dim(subject(context), style) + '\n');
+  page.add(Weight::trust, replay_line(context, style));
+  page.add(Weight::trust, recorded_line(context, style));
+  add_warnings(page, context, style);
+  page.add(Weight::trust,
+           confidence_line(context, result.baseline().iteration, style) + grades_line(style));
+  page.add(Weight::evidence, next_measurement(context, style));
+  page.add(Weight::trust, setting_line(context, style));
+  // Of caps asked for none is left out.
+  const Weight curve = result.only_caps_asked ? Weight::verdict : Weight::answer;
+  page.add(curve, curve_table(result, digits, unit, style) + curve_note(result, style));
+  page.add(Weight::evidence, after_blank(bound_lines(result, digits, unit, style)));
+  page.add(Weight::next, hint_line(context, style));
+  return page.text(style);
 }
 
 }  // namespace ddpsim

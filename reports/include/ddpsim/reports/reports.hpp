@@ -2,6 +2,7 @@
 // that a result does not hold and know no clock.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "ddpsim/sim/compare.hpp"
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/measured_correction.hpp"
+#include "ddpsim/sim/memory.hpp"
 #include "ddpsim/sim/rank_variation.hpp"
 #include "ddpsim/sim/recorded_today.hpp"
 #include "ddpsim/sim/result.hpp"
@@ -45,6 +47,7 @@ struct ReportContext {
     return *samples_per_step / step.seconds();
   }
   std::optional<std::int64_t> batch_per_gpu;
+  std::optional<PeakMemory> memory;  ///< absent where it was not counted
   Confidence confidence;
   std::optional<Replay> replay;
   /// What is reported explains today's measured step by compute; beside it what else may be.
@@ -60,10 +63,19 @@ struct ReportContext {
   std::string next_command;    ///< hint for the last line of terminal output; may be empty
 };
 
-/// How the terminal takes it: width in columns, colour or not.
+/// A cluster on which the job does not run.
+struct NotCompared {
+  std::string cluster;
+  int ranks = 1;
+  std::optional<PeakMemory> memory;
+  std::string error;  ///< "needs about 41.2 GiB of memory per GPU, and V100 has 32 GiB at most"
+};
+
+/// How the terminal takes it: width in columns, colour or not, how much of it.
 struct TerminalStyle {
   int width = 100;
   bool colour = false;
+  std::size_t most_lines = 0;  ///< of simulate, tune and compare; 0: all there is to say
 };
 
 /// Buckets that DDP itself logged, laid beside those assigned here.
@@ -77,7 +89,8 @@ struct LoggedBuckets {
 std::string result_json(const SimulationResult& result, const ReportContext& context);
 std::string tune_json(const TuneResult& result, const ReportContext& context);
 /// `contexts` holds one entry per job; what all jobs share, and warnings, stand in the first.
-std::string compare_json(const Comparison& comparison, const std::vector<ReportContext>& contexts);
+std::string compare_json(const Comparison& comparison, const std::vector<ReportContext>& contexts,
+                         const std::vector<NotCompared>& not_compared = {});
 std::string buckets_json(const std::vector<Bucket>& buckets,
                          const std::vector<std::string>& warnings, TorchInForce torch,
                          const std::optional<LoggedBuckets>& logged = std::nullopt);
@@ -89,7 +102,8 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
 std::string tune_text(const TuneResult& result, const ReportContext& context,
                       const TerminalStyle& style);
 std::string compare_text(const Comparison& comparison, const std::vector<ReportContext>& contexts,
-                         const TerminalStyle& style);
+                         const TerminalStyle& style,
+                         const std::vector<NotCompared>& not_compared = {});
 std::string buckets_text(const std::vector<Bucket>& buckets, const Workload& workload,
                          const TerminalStyle& style,
                          const std::optional<LoggedBuckets>& logged = std::nullopt);
@@ -101,7 +115,8 @@ std::string allreduce_text(const AllReduceTable& table, const ReportContext& con
 /// Columns with units in their names; one row per bucket, per point of the curve, per job.
 std::string result_csv(const SimulationResult& result);
 std::string tune_csv(const TuneResult& result);
-std::string compare_csv(const Comparison& comparison, const std::vector<ReportContext>& contexts);
+std::string compare_csv(const Comparison& comparison, const std::vector<ReportContext>& contexts,
+                        const std::vector<NotCompared>& not_compared = {});
 std::string buckets_csv(const std::vector<Bucket>& buckets);
 std::string allreduce_csv(const AllReduceTable& table);
 

@@ -1,0 +1,25 @@
+// What the host of a rank takes to launch kernels: --launch-cost, --cuda-graph.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ddpsim/sim/simulation_options.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace ddpsim {
+
+struct HostArguments {
+  std::optional<std::string> launch_cost;
+  bool cuda_graph = false;
+};
+
+void add_host_options(CLI::App& command, HostArguments& arguments);
+
+/// Throws UsageError.
+void set_host_costs(const HostArguments& arguments, SimulationOptions& options);
+
+}  // namespace ddpsim

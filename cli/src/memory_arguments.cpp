@@ -1,0 +1,117 @@
+#include "memory_arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/models/estimate.hpp"
+#include "ddpsim/models/kept_activations.hpp"
+#include "ddpsim/models/transfer.hpp"
+#include "ddpsim/sim/size_text.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "help_group.hpp"
+#include "usage_error.hpp"
+#include "word_option.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// By these layers, at the size of image they are mostly given.
+std::optional<Activations> by_layers(const Model& model, const Workload& workload) {
+  if (model.sample != SampleKind::image || !workload.batch_per_gpu) return std::nullopt;
+  return kept_activations(
+      model, {.gpu = {},
+              .precision = precision_from_name(workload.precision).value_or(Precision::fp32),
+              .batch = *workload.batch_per_gpu});
+}
+
+/// "A batch of 37 would fit by the same count"; empty where none would, or nothing scales with it.
+std::string batch_that_fits(const PeakMemory& peak, Bytes there, const Workload& workload) {
+  if (!workload.batch_per_gpu || !peak.activations || peak.at != PeakMoment::backward) return "";
+  const auto fixed = static_cast<double>((peak.total() - *peak.parts.activations).count());
+  const double each = static_cast<double>(peak.parts.activations->count()) /
+                      static_cast<double>(*workload.batch_per_gpu);
+  const double batch = (static_cast<double>(there.count()) - fixed) / each;
+  return batch < 1 ? ""
+                   : fmt::format("A batch of {} would fit by the same count",
+                                 static_cast<std::int64_t>(batch));
+}
+
+/// On that GPU, with that batch.
+bool was_run(const Job& job) {
+  const Workload& workload = job.workload();
+  return !is_estimate(workload) && !workload.carried_over &&
+         gpu_model_name(workload.gpu) == job.cluster().gpu.name;
+}
+
+}  // namespace
+
+void add_memory_options(CLI::App& command, MemoryArguments& arguments) {
+  const HelpGroup group(command, kMemoryGroup);
+  std::vector<std::pair<std::string, std::optional<Optimizer>>> optimizers;
+  for (const Optimizer optimizer :
+       {Optimizer::sgd, Optimizer::momentum, Optimizer::adam, Optimizer::adamw})
+    optimizers.emplace_back(word_of(optimizer), optimizer);
+  add_word_option(
+      command, "--optimizer", arguments.optimizer, std::move(optimizers),
+      "whose state counts as memory (its time is the recording's); default: momentum for models "
+      "of images, adam for others");
+  command.add_flag("--master-weights", arguments.master_weights,
+                   "fp32 copies of half-precision parameters, as apex O2 and Megatron keep");
+  command.add_option(
+      "--memory", arguments.limit,
+      "of each GPU, 40GB: what needs more has no answer; default: for estimates what the largest "
+      "card of that name has");
+}
+
+std::optional<Bytes> memory_limit(const MemoryArguments& arguments) {
+  if (!arguments.limit) return std::nullopt;
+  const Parsed<Bytes> parsed = parse_bytes(*arguments.limit);
+  if (!parsed.value) throw UsageError("--memory: " + parsed.problem);
+  return parsed.value;
+}
+
+OptimizerSetting know_memory(const MemoryArguments& arguments, Workload& workload) {
+  std::optional<Model> model;
+  if (!arguments.optimizer || !workload.activations) model = recognised_model(workload);
+  if (model && !workload.activations) workload.activations = by_layers(*model, workload);
+  const Optimizer usual = model ? usual_optimizer(model->sample) : Optimizer::adam;
+  return {.kind = arguments.optimizer.value_or(usual),
+          .assumed = !arguments.optimizer,
+          .master_weights = arguments.master_weights};
+}
+
+std::optional<MemoryProblem> memory_problem(const PeakMemory& peak, const MemoryThere& there,
+                                            const Job& job, const std::string& workload) {
+  const std::string gpu = job.cluster().gpu.name;
+  const bool fits = peak.total() <= there.bytes;
+  if (fits && (peak.activations || !there.stated)) return std::nullopt;
+  MemoryProblem problem;
+  Diagnostic& diagnostic = problem.diagnostic;
+  diagnostic.file = workload;
+  if (fits) {
+    diagnostic.message = fmt::format(
+        "whether it fits into {} is not known: activations are not; without them it needs {}",
+        rounded_size_text(there.bytes), rounded_size_text(peak.total()));
+    return problem;
+  }
+  problem.refused = there.stated || !was_run(job);
+  diagnostic.message = fmt::format(
+      "needs {} {} of memory per GPU, and {}", peak.activations ? "about" : "more than",
+      rounded_size_text(peak.total()),
+      there.stated ? "--memory gives it " + rounded_size_text(there.bytes)
+                   : fmt::format("{} has {} at most", gpu, rounded_size_text(there.bytes)));
+  diagnostic.hint = batch_that_fits(peak, there.bytes, job.workload());
+  if (there.stated) return problem;
+  const bool by_layers = peak.activations && !peak.activations->recorded;
+  diagnostic.hint += fmt::format("{}{}", diagnostic.hint.empty() ? "" : ". ",
+                                 by_layers ? "With activation checkpointing or fused attention it "
+                                             "needs less: --memory simulates it all the same"
+                                           : "Simulate it all the same with --memory");
+  return problem;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,94 @@
+#include "loss_lines.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// In the order of the enumeration.
+constexpr std::array<std::string_view, kLossCauses> kLabels = {
+    "DDP's copies",        "DDP's host",    "compute beside NCCL", "slowest GPU",
+    "stragglers",          "jitter",        "exposed all-reduces", "map of used parameters",
+    "buffer broadcast",    "SyncBatchNorm", "launching kernels",   "input",
+    "unexplained slowdown"};
+
+Duration magnitude(Duration time) {
+  return std::max(time, -time);
+}
+
+/// Every cause that takes anything, the largest first.
+std::vector<LossCause> by_size(const Loss& loss) {
+  std::vector<LossCause> causes;
+  for (const LossCause cause : all_loss_causes())
+    if (loss[cause] != Duration()) causes.push_back(cause);
+  std::ranges::stable_sort(causes, [&](LossCause a, LossCause b) { return loss[a] > loss[b]; });
+  return causes;
+}
+
+}  // namespace
+
+std::string_view label_of(LossCause cause) {
+  return kLabels[static_cast<std::size_t>(cause)];
+}
+
+std::optional<LossCause> largest_loss(const Loss& loss) {
+  const std::vector<LossCause> causes = by_size(loss);
+  if (causes.empty() || loss[causes.front()] <= Duration()) return std::nullopt;
+  return causes.front();
+}
+
+std::string blocking_text(const StepTimes& times) {
+  // One GPU by itself under DDP only copies its buffers.
+  const bool communicates =
+      times.overlap || times.exposed_communication + times.sync_batchnorm > Duration();
+  if (communicates && times.blocking_communication() > Duration())
+    return percent_text(100 * (times.blocking_communication() / times.iteration)) +
+           " of it blocked by communication";
+  return communicates ? "all communication hidden" : "no communication";
+}
+
+std::string loss_table(const StepTimes& times, const Confidence& confidence,
+                       const TerminalStyle& style) {
+  const std::vector<LossCause> causes = by_size(times.loss);
+  if (causes.empty()) return "";
+  Duration largest;
+  for (const LossCause cause : causes) largest = std::max(largest, magnitude(times.loss[cause]));
+  const TimeUnit unit = unit_for(times.iteration);
+  const int decimals = decimals_for(in_unit(largest, unit));
+  const auto shown = [&](Duration time) { return fixed(in_unit(time, unit), decimals); };
+
+  std::vector<LossCause> rows;
+  std::vector<double> parts = {in_unit(times.alone(), unit)};
+  std::vector<double> points = {100 * (times.alone() / times.iteration)};
+  for (const LossCause cause : causes) {
+    const double part = in_unit(times.loss[cause], unit);
+    if (rounds_to_zero(part, decimals)) continue;
+    rows.push_back(cause);
+    parts.push_back(part);
+    points.push_back(100 * (times.loss[cause] / times.iteration));
+  }
+  const int point_decimals = decimals_for(100 * (largest / times.iteration));
+  const std::vector<std::string> ms = adding_up(parts, in_unit(times.iteration, unit), decimals, 1);
+  const std::vector<std::string> shares = adding_up(points, 100, point_decimals, 1);
+
+  Table table({{"where the efficiency goes"},
+               {std::string(name_of(unit)), Align::right},
+               {"points", Align::right},
+               {"may be", Align::left, 1}});
+  table.add_row({"one GPU, without DDP", ms[0], shares[0], ""});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const LossInterval interval = loss_interval(rows[i], times.loss, confidence);
+    table.add_row({std::string(label_of(rows[i])), ms[i + 1], shares[i + 1],
+                   fmt::format("{} to {}", shown(interval.low), shown(interval.high))});
+  }
+  table.add_row({"step", shown(times.iteration), fixed(100, point_decimals), ""});
+  return table.text(style);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,26 @@
+// Where the efficiency goes: from one GPU's step to this one, cause by cause.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ddpsim/reports/reports.hpp"
+
+namespace ddpsim {
+
+/// "exposed all-reduces"
+std::string_view label_of(LossCause cause);
+
+/// Absent where nothing is lost.
+std::optional<LossCause> largest_loss(const Loss& loss);
+
+/// "25 % of it blocked by communication", "all communication hidden", "no communication".
+std::string blocking_text(const StepTimes& times);
+
+/// A row a cause, the largest first; what is too small for the table's resolution is in the rounding of the others.
+/// Parts add up as printed.
+std::string loss_table(const StepTimes& times, const Confidence& confidence,
+                       const TerminalStyle& style);
+
+}  // namespace ddpsim
