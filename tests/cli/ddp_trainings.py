@@ -101,7 +101,8 @@ def seen_by_profiler(events):
     wanted = {"torch::autograd::AccumulateGrad": "gradients", "gloo:all_reduce": "reduced",
               "torch.distributed.ddp.reducer::copy_bucket_to_grad": "copied"}
     seen = [{name: [] for name in wanted.values()} for _ in steps]
-    for event in sorted(events, key=lambda event: event.time_range.start):
+    # 1.13 knows whole microseconds, in which several copies begin: their ids count up.
+    for event in sorted(events, key=lambda event: (event.time_range.start, event.id)):
         for step, span in zip(seen, steps):
             if event.name in wanted and span.start <= event.time_range.start <= span.end:
                 step[wanted[event.name]].append(event.input_shapes[0][0])

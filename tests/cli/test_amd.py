@@ -22,7 +22,8 @@ class Amd(unittest.TestCase):
         for command in commands(MI300X, "MI300X"):
             with self.subTest(command[0]):
                 self.assertIn(WORDS, " ".join(answer(*command)["warnings"]))
-                page = ddpsim(*command)
+                whole = ["--verbose"] if command[0] in ("simulate", "tune", "compare") else []
+                page = ddpsim(*command, *whole)
                 text = " ".join((page.out + page.err).replace("#", " ").split())
                 self.assertEqual(text.count(WORDS), 1, text)
 

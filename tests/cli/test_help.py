@@ -37,7 +37,7 @@ class Help(unittest.TestCase):
         for command in own:
             found = headings(command)
             self.assertEqual(list(found),
-                             ["Options", "DDP", "NCCL", "Cluster", "Recording", "Variation", "Output"], command)
+                             ["Options", "DDP", "NCCL", "Cluster", "Recording", "Memory", "Variation", "Output"], command)
             self.assertEqual(found["Options"], own[command])
         job = headings("simulate")
         for heading, option in (("DDP", "--bucket-cap-mb"), ("DDP", "--comm-hook"), ("NCCL", "--collnet"),

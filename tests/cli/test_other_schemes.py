@@ -158,7 +158,8 @@ class OtherSchemes(unittest.TestCase):
                                  "not DDP's reducer but the script, after backward, made the 5 all-reduces")
         self.assertEqual(document["recorded_with"]["reduced_by"], "script")
         self.assertEqual(len(document["recorded_with"]["collectives"]), 5)
-        tuned = ddpsim("tune", self.folder / "copy.json", "node:1 gpu:2xA100 nvlink:12x25GBps", "--model", "resnet50")
+        tuned = ddpsim("tune", self.folder / "copy.json", "node:1 gpu:2xA100 nvlink:12x25GBps", "--model", "resnet50",
+                       "--verbose")
         self.assertEqual(tuned.code, 0, tuned.err)
         self.assertIn("no bucket cap was in force", " ".join(tuned.out.split()))
         self.assertIn("PyTorch's bucketing is not how this job ran", " ".join((tuned.out + tuned.err).split()))

@@ -56,7 +56,7 @@ struct OpenJob {
   TuneResult tune(const TuneOptions& tuning = {}) const { return ddpsim::tune(*this, tuning); }
   Recommendation advice(const TuneOptions& tuning = {}) const { return tune(tuning).recommended; }
   Confidence assess(const std::optional<Replay>& replay = std::nullopt) const {
-    return ddpsim::assess(*this, step(), replay);
+    return ddpsim::assess(*this, simulate_times(*this), replay);
   }
 };
 

@@ -22,13 +22,13 @@ constexpr Activation kTokens = {.channels = 8, .height = 5};
 struct Cost {
   std::int64_t weights, forward_elements, backward_elements;
   int forward_kernels, backward_kernels;
-  std::int64_t outputs;
+  std::int64_t kept;
   bool operator==(const Cost&) const = default;
 };
 
 Cost recorded_cost(const Layer& layer) {
   return {layer.weights,         layer.forward_elements, layer.backward_elements,
-          layer.forward_kernels, layer.backward_kernels, layer.outputs};
+          layer.forward_kernels, layer.backward_kernels, layer.kept};
 }
 
 void check_product(const Layer& layer, const Product& expected) {
@@ -172,11 +172,11 @@ TEST_CASE("module recorder: attention is two products and the kernels between th
   check_product(model.layers[4],
                 {.groups = 2, .in = 6, .out = 4, .positions_in = 5, .out_height = 5});
   // Two heads, five queries, six keys: 60 scores.
-  CHECK(recorded_cost(model.layers[0]) == Cost{0, 0, 0, 1, 1, 60});
-  CHECK(recorded_cost(model.layers[1]) == Cost{0, 4 * 60, 2 * 60, 2, 2, 60});  // scale and mask
+  CHECK(recorded_cost(model.layers[0]) == Cost{0, 0, 0, 1, 1, 0});
+  CHECK(recorded_cost(model.layers[1]) == Cost{0, 4 * 60, 2 * 60, 2, 2, 0});   // scale and mask
   CHECK(recorded_cost(model.layers[2]) == Cost{0, 2 * 60, 3 * 60, 1, 1, 60});  // softmax
   CHECK(recorded_cost(model.layers[3]) == Cost{0, 2 * 60, 2 * 60, 1, 1, 60});  // dropout
-  CHECK(recorded_cost(model.layers[4]) == Cost{0, 0, 0, 1, 1, 40});
+  CHECK(recorded_cost(model.layers[4]) == Cost{0, 0, 0, 1, 1, 0});
   CHECK(recorded_cost(model.layers[5]) ==
         Cost{0, 8 * 40, 8 * 40, 4, 4, 40});  // in and out of heads
   CHECK(model.layers[2].single_precision);
@@ -209,8 +209,9 @@ TEST_CASE("module recorder: passes of the elementwise kernels") {
   recorder.concatenate("join", 10);
   check_activation(recorder, {.channels = 10, .height = 6, .width = 4});
   const Model model = std::move(recorder).finish();
-  CHECK(recorded_cost(model.layers[0]) == Cost{0, 2 * 96, 3 * 96, 1, 1, 96});
-  CHECK(recorded_cost(model.layers[1]) == Cost{0, 2 * 96, 2 * 96, 1, 1, 96});
+  CHECK(recorded_cost(model.layers[0]) == Cost{0, 2 * 96, 3 * 96, 1, 1, 0});  // in place
+  CHECK(recorded_cost(model.layers[1]) == Cost{0, 2 * 96, 2 * 96, 1, 1, 0});  // goes into a sum
+  CHECK(model.layers[1].kept_bytes == 96);
   CHECK(recorded_cost(model.layers[2]) == Cost{0, 3 * 96, 3 * 96, 1, 1, 96});
   CHECK(recorded_cost(model.layers[3]) == Cost{0, 4 * 96, 3 * 96, 1, 1, 96});
   CHECK(recorded_cost(model.layers[4]) == Cost{0, 7 * 96, 5 * 96, 3, 3, 96});

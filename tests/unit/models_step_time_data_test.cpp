@@ -19,6 +19,7 @@
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/models/transfer.hpp"
 #include "ddpsim/sim/quantile.hpp"
+#include "ddpsim/sim/simulation_options.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "layer_cost_constants.hpp"
 
@@ -247,4 +248,47 @@ TEST_CASE("step time: transfer between GPUs against published pairs") {
   CHECK(median_size(errors) <= 0.20);
   CHECK(median_size(errors) < median_size(rival));
   CHECK(inside >= 6);
+}
+
+TEST_CASE("step time: no published step is shorter than the host's launches") {
+  // Steps of one GPU above; and of 16 B200 under DDP, two nodes (mghpcc/aicr-benchmarks), which shrink in proportion to
+  // the batch down to these: none of them is bound by its host.
+  struct Shortest {
+    const char* spec;
+    double step_ms;
+  };
+  constexpr Shortest kUnderDdp[] = {{"resnet50@B200:b64:bf16", 17.33},
+                                    {"resnet101@B200:b64:bf16", 28.06},
+                                    {"resnet152@B200:b64:bf16", 39.63}};
+  const DdpCosts costs;
+  const auto launches_ms = [&](const EstimateSpec& spec, bool under_ddp) {
+    const Workload workload = estimate_workload(spec, find_gpu(spec.gpu).value());
+    std::int64_t kernels = workload.launches->forward + workload.launches->optimizer;
+    for (const std::int64_t one : workload.launches->backward) kernels += one;
+    Duration host = costs.host_kernel * kernels;
+    if (under_ddp)
+      host += (costs.host_hook + costs.host_copy_kernel) *
+              static_cast<std::int64_t>(workload.parameters.size());
+    return host.milliseconds();
+  };
+  std::string report;
+  double nearest = 0;
+  const auto check = [&](const char* text, double measured_ms, bool under_ddp) {
+    const double host_ms = launches_ms(parse_estimate_spec(text), under_ddp);
+    CAPTURE(text);
+    CHECK(host_ms <= measured_ms);
+    nearest = std::max(nearest, host_ms / measured_ms);
+    if (host_ms > 0.3 * measured_ms)
+      report +=
+          fmt::format("\n  {:<28} step {:6.1f} ms, launches {:5.1f}", text, measured_ms, host_ms);
+  };
+  for (const Step& step : kSteps) {
+    const EstimateSpec spec = parse_estimate_spec(step.spec);
+    check(step.spec, 1e3 * static_cast<double>(spec.batch.value()) / step.samples_per_second,
+          false);
+  }
+  for (const Shortest& step : kUnderDdp) check(step.spec, step.step_ms, true);
+  MESSAGE("launches take at most ", nearest, " of a published step", report);
+  // A bound that says something.
+  CHECK(nearest > 0.75);
 }

@@ -186,13 +186,14 @@ TEST_CASE(
   options.rank_slowdown = published_slowdown();
   options.rank_slowdown_range = {kLeastPublishedRankSlowdown, kMostPublishedRankSlowdown};
   const CollectiveModel model = model_of(options);
-  const Duration predicted = simulate_times(Job(plain, cluster, options, model)).iteration;
+  const StepTimes predicted = simulate_times(Job(plain, cluster, options, model));
   const auto holds = [&](const Confidence& confidence, Duration measured) {
-    const double off = 100 * ((measured - predicted) / predicted);
+    const double off = 100 * ((measured - predicted.iteration) / predicted.iteration);
     return confidence.low_percent <= off && off <= confidence.high_percent;
   };
   CHECK(holds(assess(Job(plain, cluster, options, model), predicted, std::nullopt), 104_ms));
   for (const Duration today : {90_ms, 99_ms, 130_ms})
-    CHECK(holds(assess(Job(plain, cluster, options, model), predicted, Replay{today, predicted}),
-                today));
+    CHECK(holds(
+        assess(Job(plain, cluster, options, model), predicted, Replay{today, predicted.iteration}),
+        today));
 }

@@ -24,8 +24,7 @@ ComparedJob job(Duration step, Lead behind = {}) {
   ComparedJob job;
   job.times.iteration = step;
   job.times.exposed_communication = step.scaled(0.125);
-  job.alone = step.scaled(0.8);
-  job.efficiency = 0.8;
+  job.times.loss[LossCause::exposed_all_reduce] = step.scaled(0.2);
   job.behind = behind;
   return job;
 }

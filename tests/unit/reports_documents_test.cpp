@@ -24,7 +24,7 @@ TEST_CASE("result document: whole") {
     "bucket_setting": "default (1 MiB, then 25 MiB)",
     "iteration_us": 100000, "forward_us": 30000, "buffer_broadcast_us": 400, "backward_us": 60000,
     "backward_compute_us": 58000, "copies_in_us": 1500, "interference_us": 500, "communication_us": 20000,
-    "recorded": null, "wait_us": 1000, "exposed_communication_us": 3000, "overlap": 0.85, "finalize_us": 1250.000001,
+    "memory": null, "recorded": null, "wait_us": 1000, "exposed_communication_us": 3000, "blocking_communication_us": 3400, "overlap": 0.85, "finalize_us": 1250.000001,
     "optimizer_us": 5000, "stall_us": 749.999999, "slowest_gpu_us": 0, "unexplained_us": 0,
     "buckets": [
       {"index": 0, "bytes": 1048576, "parameter_indices": [2], "ready_us": 40000, "launch_us": 41000,
@@ -34,7 +34,20 @@ TEST_CASE("result document: whole") {
        "start_us": 90600, "last_arrival_us": 92000, "last_rank": 5, "end_us": 93600, "algorithm": null,
        "protocol": null, "channels": null, "closed_by": "end",
        "exposed_because": "its last gradient is the end of backward"}],
-    "events": 42,
+    "events": 42, "alone_us": 100000,
+    "loss": [{"cause": "copies", "us": 0, "low_us": 0, "high_us": 0},
+             {"cause": "hooks", "us": 0, "low_us": 0, "high_us": 0},
+             {"cause": "interference", "us": 0, "low_us": 0, "high_us": 0},
+             {"cause": "slowest_gpu", "us": 0, "low_us": 0, "high_us": 0},
+             {"cause": "straggler", "us": 0, "low_us": 0, "high_us": 0},
+             {"cause": "jitter", "us": 0, "low_us": 0, "high_us": 0},
+             {"cause": "exposed_all_reduce", "us": 0, "low_us": 0, "high_us": 0},
+             {"cause": "used_map", "us": 0, "low_us": 0, "high_us": 0},
+             {"cause": "buffer_broadcast", "us": 0, "low_us": 0, "high_us": 0},
+             {"cause": "sync_batchnorm", "us": 0, "low_us": 0, "high_us": 0},
+             {"cause": "launch_bound", "us": 0, "low_us": 0, "high_us": 0},
+             {"cause": "input", "us": 0, "low_us": 0, "high_us": 0},
+             {"cause": "unexplained", "us": 0, "low_us": 0, "high_us": 0}],
     "confidence": {"grade": "C", "interval_percent": [-4, 18], "because": ["specification only"],
                    "measure_next": null},
     "warnings": []})json"));
@@ -124,6 +137,7 @@ TEST_CASE("result document: each iteration with its own figures") {
 TEST_CASE("tune document: whole") {
   TuneResult tune = sample::set();
   tune.best.exposed_communication = 2_ms;
+  tune.best.blocking_communication = 2500_us;
   tune.recommended.most_robust = Gain{25_ms, 20_ms, 35_ms};
   tune.recommended.first_bucket_mb = 12.5;
   tune.curve = {tune.best};
@@ -134,9 +148,9 @@ TEST_CASE("tune document: whole") {
     "nccl": "2.27.3", "backend": "nccl", "network": "analytic", "compute_scale": 1, "rank_slowdown": 1,
     "bucket_setting": "default (1 MiB, then 25 MiB)",
     "default": {"bucket_cap_mb": null, "first_bucket_mb": 1, "cap_range_mb": [0, 0], "iteration_us": 320000,
-                "exposed_communication_us": 3000, "buckets": 5, "reachable": true},
+                "exposed_communication_us": 3000, "blocking_communication_us": 3400, "buckets": 5, "reachable": true},
     "best": {"bucket_cap_mb": 60, "first_bucket_mb": 60, "cap_range_mb": [60, 64.5], "iteration_us": 279000,
-             "exposed_communication_us": 2000, "buckets": 2, "reachable": true},
+             "exposed_communication_us": 2000, "blocking_communication_us": 2500, "buckets": 2, "reachable": true},
     "today": null, "recorded": null, "recommended": {"action": "set", "bucket_cap_mb": 60, "first_bucket_mb": 12.5, "cap_range_mb": [54, 80],
                     "gain_us": {"value": 41000, "low": 30000, "high": 52000},
                     "most_robust_gain_us": {"value": 25000, "low": 20000, "high": 35000}, "measurable_us": 3000,
@@ -144,7 +158,7 @@ TEST_CASE("tune document: whole") {
                     "reason": "2 buckets instead of 5"},
     "recommended_by_version": null,
     "curve": [{"bucket_cap_mb": 60, "first_bucket_mb": 60, "cap_range_mb": [60, 64.5], "iteration_us": 279000,
-               "exposed_communication_us": 2000, "buckets": 2, "reachable": false}],
+               "exposed_communication_us": 2000, "blocking_communication_us": 2500, "buckets": 2, "reachable": false}],
     "lower_bound_us": 96000,
     "best_partition": {"bucket_bytes": [1048576, 2097152], "iteration_us": 275000, "reachable": false,
                        "buckets": 2},
@@ -165,10 +179,11 @@ TEST_CASE("tune document: no cap can be recommended, and why") {
 TEST_CASE("tune CSV: a cell for every column of the curve") {
   TuneResult tune = sample::set();
   tune.curve[1].exposed_communication = 2_ms;
+  tune.curve[1].blocking_communication = 2500_us;
   tune.curve[1].first_bucket_mb = 12.5;
   tune.curve[1].reachable = false;
   CHECK(tune_csv(tune).ends_with(
-      "reachable\n,1,0,0,320000,3000,5,true\n60,12.5,60,64.5,279000,2000,2,false\n"));
+      "reachable\n,1,0,0,320000,3000,3400,5,true\n60,12.5,60,64.5,279000,2000,2500,2,false\n"));
 }
 
 TEST_CASE("CSV: fields with commas, quotes or either kind of line end are quoted") {

@@ -159,9 +159,10 @@ TEST_CASE("report lines: what to measure next, with its command") {
   Confidence given{Grade::c, -1, 1, {"why"}};
   given.measure_next =
       NextMeasurement{ErrorSource::fixed_cost, "all_reduce_perf -b 8", "ddpsim calibrate"};
-  CHECK(
-      confidence(given).ends_with(": why.\nMeasure next (fixed cost of collectives): "
-                                  "all_reduce_perf -b 8; then ddpsim calibrate\n"));
+  ReportContext context;
+  context.confidence = given;
+  CHECK(next_measurement(context, kWidePage) ==
+        "Measure next (fixed cost of collectives): all_reduce_perf -b 8; then ddpsim calibrate\n");
 }
 
 TEST_CASE("report lines: every source of error has its words, and its name in documents") {
@@ -179,6 +180,7 @@ TEST_CASE("report lines: every source of error has its words, and its name in do
       {"host_delays", "waits for the host, which the profiler may have caused"},
       {"step_spread", "how the recorded steps vary"},
       {"leaf_placement", "which nodes share a leaf"},
+      {"launch_cost", "what a kernel's launch takes the host"},
       {"recorded_waits", "recorded all-reduces, longer than predicted"}};
   for (std::size_t i = 0; i < all.size(); ++i) {
     CHECK(name_of(static_cast<ErrorSource>(i)) == all[i].first);

@@ -47,21 +47,22 @@ std::string last_cell(const std::string& text) {
 // transfers to 93.6 (75.8). Each bar has 30 cells for the step.
 TEST_CASE("result page: one hidden and one exposed bucket") {
   CHECK(page(sample::result(), sample::context()) ==
-        R"(tiny on dgx1v, 8 GPUs: 100 ms a step; 3.0 % of it is exposed communication (85 % hidden).
+        R"(tiny on dgx1v, 8 GPUs: 100 ms a step, 3.4 % of it blocked by communication.
 Confidence C: 96 to 120 ms (-4.0 % to +18 %): specification only.
+Intervals hold 80 %. A: calibrated, today's step reproduced; B: calibrated; C: specification.
 PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB, then 25 MiB)
 
-  where the step goes              ms   share
-  forward                       30       30 %  █████████
-    of it buffer broadcast       0.40
-  backward                      60       60 %  ██████████████████
+  where the step goes             ms   share
+  forward                       30.0    30 %  █████████
+    of it buffer broadcast       0.4
+  backward                      60.0    60 %  ██████████████████
     of it copies into buckets    1.5
-    of it slowed by NCCL         0.50
-  exposed communication          3.0    3.0 %  ▉
-  finalize (copies out)          1.3    1.3 %  ▍
-  optimizer                      5.0    5.0 %  █▌
-  stall and gaps                 0.75  0.75 %  ▎
-  step                         100      100 %
+    of it slowed by NCCL         0.5
+  exposed communication          3.0   3.0 %  ▉
+  finalize (copies out)          1.3   1.3 %  ▍
+  optimizer                      5.0   5.0 %  █▌
+  stall and gaps                 0.7  0.75 %  ▎
+  step                         100.0   100 %
 Communication runs for 20 ms, after 1.0 ms of waiting for the last rank.
 
   compute        │░░░░░░░ forward ░░░░░░░░▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ backward ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    ▓▓▓▓│
@@ -89,19 +90,21 @@ TEST_CASE("result page: what does not happen takes no line") {
   context.confidence.grade = Grade::b;
   // 41 cells at width 60: forward to 17.3, backward to 38.8, optimizer to 41. Bars of 10 cells.
   CHECK(page(result, context, {.width = 60}) ==
-        R"(tiny on dgx1v, 1 GPU: 950 µs a step; no communication.
+        R"(tiny on dgx1v, 1 GPU: 950 µs a step, no communication.
 Confidence B: 912 to 1120 µs (-4.0 % to +18 %):
   specification only.
+Intervals hold 80 %. A: calibrated, today's step reproduced;
+  B: calibrated; C: specification.
 PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default
   (1 MiB, then 25 MiB)
 
   where the step goes       µs  share
-  forward                400     42 %  ████▎
-  backward               500     53 %  █████▎
-  exposed communication    0      0 %
-  finalize (copies out)    0      0 %
+  forward                400.0   42 %  ████▎
+  backward               500.0   53 %  █████▎
+  exposed communication    0.0    0 %
+  finalize (copies out)    0.0    0 %
   optimizer               50.0  5.3 %  ▌
-  step                   950    100 %
+  step                   950.0  100 %
 
   compute        │░░░░ forward ░░░░▒▒▒▒▒▒ backward ▒▒▒▒▒▒▓▓│
   communication  │                                         │
@@ -113,7 +116,7 @@ TEST_CASE("result page: samples a second stand behind the confidence, where they
   ReportContext context = sample::context();
   context.samples_per_step = 256;  // 2560 a second
   CHECK(page(sample::result(), context)
-            .find("specification only.\n2600 samples/s over all GPUs.\nPyTorch") !=
+            .find("C: specification.\n2600 samples/s over all GPUs.\nPyTorch") !=
         std::string::npos);
   context.confidence.grade = Grade::b;
   CHECK(page(sample::result(), context).find("\n2560 samples/s over all GPUs.\n") !=
@@ -137,7 +140,7 @@ TEST_CASE("result page: ranks that differ stand below the verdict, to the digits
 TEST_CASE("result page: a step without length has no shares") {
   SimulationResult result;
   const std::string text = page(result, sample::context());
-  CHECK(text.find("0 µs a step; no communication.") != std::string::npos);
+  CHECK(text.find("0 µs a step, no communication.") != std::string::npos);
   CHECK(text.find("nan") == std::string::npos);
 }
 
@@ -149,7 +152,7 @@ TEST_CASE("result page: exposed without any overlap known; waiting only where th
   result.step.times.overlap.reset();
   const std::string text = page(result, sample::context());
   CHECK(text.starts_with(
-      "tiny on dgx1v, 8 GPUs: 100 ms a step; 3.0 % of it is exposed communication.\n"));
+      "tiny on dgx1v, 8 GPUs: 100 ms a step, 3.4 % of it blocked by communication.\n"));
   CHECK(text.find("Communication runs") == std::string::npos);
 }
 

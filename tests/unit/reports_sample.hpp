@@ -103,6 +103,7 @@ inline CurvePoint point(std::optional<double> cap, Duration iteration, std::size
   point.first_bucket_mb = cap ? *cap : 1;
   point.iteration = iteration;
   point.exposed_communication = 3_ms;
+  point.blocking_communication = 3400_us;
   point.buckets = buckets;
   return point;
 }

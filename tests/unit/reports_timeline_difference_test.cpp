@@ -109,13 +109,13 @@ Span by span, µs: predicted, measured, predicted less measured:
 )");
 }
 
-TEST_CASE("timeline difference page: it stands in the page of the step, before the warnings") {
+TEST_CASE("timeline difference page: it stands in the page of the step") {
   ReportContext context;
   context.measured = sample_difference();
   context.warnings = {"careful"};
   const std::string text = result_text({}, context, {}, {});
   CHECK(text.find("\n\nBeside m.json: rank 3") != std::string::npos);
-  CHECK(text.ends_with("Only measured: optimizer.\n\nwarning: careful\n"));
+  CHECK(text.ends_with("Only measured: optimizer.\n"));
 }
 
 TEST_CASE("timeline difference document: under measured, an absent side is null") {

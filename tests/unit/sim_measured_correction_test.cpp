@@ -259,11 +259,11 @@ TEST_CASE("compare: a measured step is that step, and what it misses other sizes
   CHECK(two.times.iteration == 1200_us);
   CHECK(two.confidence.low_percent == doctest::Approx(-0.5));
   CHECK(two.replay->predicted == 1000_us);
-  CHECK(two.alone == 400_us);  // as recorded: nobody measured one GPU
+  CHECK(two.times.alone() == 400_us);  // as recorded: nobody measured one GPU
   const ComparedJob& four = comparison.jobs[1];
   CHECK(four.corrected_by == 0);
   CHECK(four.times.iteration == 1400_us);
-  CHECK(four.alone == 400_us);
+  CHECK(four.times.alone() == 400_us);
   const auto& sources = four.confidence.sensitivities;
   const auto residual = std::find_if(sources.begin(), sources.end(), [](const Sensitivity& one) {
     return one.source == ErrorSource::replay_residual;
@@ -286,19 +286,19 @@ TEST_CASE(
   CHECK(from_one.jobs[0].corrected_by == 2);
   CHECK(from_one.jobs[1].corrected_by == 2);
   CHECK(from_one.jobs[0].times.iteration == 1080_us);
-  CHECK(from_one.jobs[2].alone == 480_us);
+  CHECK(from_one.jobs[2].times.alone() == 480_us);
 }
 
 TEST_CASE(
     "compare: GPUs faster than the recording's are so alone, too, wherever that carries over") {
   const Comparison comparison = compared({of_cluster("node", 2), of_cluster("node", 4)}, 0, 940_us);
-  CHECK(comparison.jobs[0].alone == 340_us);
+  CHECK(comparison.jobs[0].times.alone() == 340_us);
   CHECK(comparison.jobs[1].corrected_by == 0);
-  CHECK(comparison.jobs[1].alone == 340_us);
+  CHECK(comparison.jobs[1].times.alone() == 340_us);
   // One GPU by itself takes what one GPU was measured to take.
   const Comparison single = compared({of_cluster("node", 1), of_cluster("other", 1)}, 0, 480_us);
   CHECK(single.jobs[1].corrected_by == 0);
-  CHECK(single.jobs[1].alone == 480_us);
+  CHECK(single.jobs[1].times.alone() == 480_us);
 }
 
 TEST_CASE("compare: of several measured sizes the one nearest as a factor corrects") {

@@ -81,8 +81,8 @@ TEST_CASE("measured sizes: steps and tables of all-reduces have the grade") {
     const Cluster cluster = measured_up_to(far ? 256 : 1 << 30);
     const std::vector<Bytes> sizes = {Bytes(1 << 10), Bytes(1 << 20)};
     CHECK(all_reduce_table(cluster, {}, sizes).confidence.grade == grade);
-    CHECK(assess(Job(workload, cluster, {}, AnalyticModel{}), 1000_us, std::nullopt).grade ==
-          grade);
+    CHECK(assess(Job(workload, cluster, {}, AnalyticModel{}), {.iteration = 1000_us}, std::nullopt)
+              .grade == grade);
   }
 }
 

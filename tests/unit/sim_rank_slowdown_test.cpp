@@ -222,7 +222,7 @@ TEST_CASE("multi-GPU slowdown: each of its terms widens the interval until today
       {RankSlowdown{.gpu_spread = 0.003}, RankSlowdown{.gpu_spread = 0.016, .several_gpus = 0.1}}};
   const Workload workload = recorded_alone();
   const Cluster cluster = slowed_nodes(1, 8);
-  const Duration step = simulate_times(Job(workload, cluster, options, FreeModel{})).iteration;
+  const StepTimes step = simulate_times(Job(workload, cluster, options, FreeModel{}));
   const Confidence guessed =
       assess(Job(workload, cluster, options, FreeModel{}), step, std::nullopt);
   const auto of = [&](ErrorSource source) {
@@ -239,8 +239,8 @@ TEST_CASE("multi-GPU slowdown: each of its terms widens the interval until today
   CHECK(guessed.measure_next->then == "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME");
 
   options.compute_scale_range = {0.8, 1.25};  // that is in today's step, too
-  const Confidence checked =
-      assess(Job(workload, cluster, options, FreeModel{}), step, Replay{step, step});
+  const Confidence checked = assess(Job(workload, cluster, options, FreeModel{}), step,
+                                    Replay{step.iteration, step.iteration});
   CHECK(checked.high_percent == doctest::Approx(0.5));
   CHECK_FALSE(names(checked, "slower on"));
   CHECK(checked.measure_next == std::nullopt);

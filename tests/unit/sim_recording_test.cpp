@@ -189,13 +189,13 @@ TEST_CASE("recording: a hook that cast carried two bytes for four of gradients")
                                     {.bytes = 500'000_B, .launch = 215_us}};
   const std::vector<Bucket> buckets = {{.parameters = {kP2, kP1}, .bytes = 6'000'000_B},
                                        {.parameters = {kP0}, .bytes = 1'000'000_B}};
-  CHECK_FALSE(RecordingOf(step).launches(buckets));
+  CHECK_FALSE(RecordingOf(step).instants_launched(buckets));
   step.recorded_with.wire = Dtype::float16;
-  CHECK(RecordingOf(step).launches(buckets) == std::vector<Duration>{150_us, 215_us});
-  CHECK_FALSE(RecordingOf(step).launches({buckets[0]}));
-  CHECK_FALSE(RecordingOf(step).launches({buckets[1], buckets[0]}));
+  CHECK(RecordingOf(step).instants_launched(buckets) == std::vector<Duration>{150_us, 215_us});
+  CHECK_FALSE(RecordingOf(step).instants_launched({buckets[0]}));
+  CHECK_FALSE(RecordingOf(step).instants_launched({buckets[1], buckets[0]}));
   // Gradients are those of DDP: a parameter outside of it, of another type, comes first.
   step.parameters[kP0].ignored = true;
   step.parameters[kP0].dtype = Dtype::float64;
-  CHECK(RecordingOf(step).launches(buckets));
+  CHECK(RecordingOf(step).instants_launched(buckets));
 }

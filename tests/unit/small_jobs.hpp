@@ -3,12 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/loss.hpp"
 #include "ddpsim/sim/simulation_options.hpp"
 
 /// Failing checks show picoseconds.
@@ -73,6 +75,12 @@ inline Cluster node(int ranks, double gigabytes_per_second = 100) {
                   .intra_path = PathKind::nvlink};
   cluster.tree = cluster.ring;
   return cluster;
+}
+
+inline Loss lost(std::initializer_list<std::pair<LossCause, Duration>> parts) {
+  Loss loss;
+  for (const auto& [cause, time] : parts) loss[cause] += time;
+  return loss;
 }
 
 /// No costs but those a test asks for: no copies, no host time, no latencies, no interference.

@@ -194,6 +194,10 @@ TEST_CASE("workload file: each bad document gets its message") {
       {with_ready(R"({"parameter":0,"at_us":5,"copied_at_us":4})"), "/copied_at_us"},
       {with_ready(R"({"parameter":0})"), "missing \"at_us\""},
       {workload_with(R"("host":{"ready_us":[1]})"), "1 times for 0 entries"},
+      {workload_with(R"("host":{"launches":{"backward":[1]}})"), "1 counts for 0 entries"},
+      {workload_with(R"("host":{"ready_us":[],"launches":{"forward":3}})"), "backward"},
+      {workload_with(R"("host":{"launches":{"backward":[],"forward":-1}})"), "-1"},
+      {workload_with(R"("host":{"launches":{"backward":[],"optimizer":10000001}})"), "10000001"},
       {workload_with(R"("buffers":[{"dtype":"float","bytes":4}])"), "is not a dtype"},
       {workload_with(
            R"("buffers":[{"dtype":"int8","bytes":9223372036854775807},{"dtype":"int8","bytes":1}])"),

@@ -1,0 +1,115 @@
+"""Small trainings on a CPU whose every allocation the profiler sees, for test_memory.py; one of two ranks.
+
+    memory_trainings.py FOLDER RANK
+
+prints one line of JSON per training on rank 0: the file the recorder wrote of it, its options, what DDP logged of its buckets,
+and how many bytes were allocated at most in a step after the recorded ones."""
+
+import contextlib
+import io
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "traces" / "recorder"))
+
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
+from torch.profiler import ProfilerActivity, profile, record_function  # noqa: E402
+
+from ddpsim_recorder import Recorder  # noqa: E402
+from torch_models import Bert, Gpt2  # noqa: E402
+from torch_resnet import resnet  # noqa: E402
+
+WARMUP, RECORDED = 2, 1
+STEPS = WARMUP + 2 * RECORDED + 2
+
+
+def layers(width, count):
+    return torch.nn.Sequential(*(layer for _ in range(count) for layer in (torch.nn.Linear(width, width), torch.nn.ReLU())))
+
+
+def images(batch, side):
+    return lambda: torch.rand(batch, 3, side, side)
+
+
+def tokens(batch, length):
+    return lambda: torch.randint(0, 1000, (batch, length))
+
+
+MODELS = {
+    "resnet18": (lambda: resnet(18), images(16, 96)),
+    "resnet50": (lambda: resnet(50), images(4, 112)),
+    "resnet50, large batch": (lambda: resnet(50), images(16, 96)),
+    "layers, no activations": (lambda: layers(1000, 8), lambda: torch.rand(4, 1000)),
+    "layers, all activations": (lambda: layers(256, 8), lambda: torch.rand(4096, 256)),
+    "bert": (lambda: Bert(3, 128, 2), tokens(16, 64)),
+    "bert, long": (lambda: Bert(3, 128, 2), tokens(4, 384)),
+    "gpt2": (lambda: Gpt2(4, 128, 2), tokens(2, 128)),
+}
+OPTIMIZERS = {
+    "sgd": lambda parameters: torch.optim.SGD(parameters, 0.01),
+    "momentum": lambda parameters: torch.optim.SGD(parameters, 0.01, momentum=0.9, weight_decay=1e-4),
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+}
+
+
+def cases():
+    """(model, optimizer, gradient_as_bucket_view, micro-batches)"""
+    for k, model in enumerate(MODELS):
+        for j, optimizer in enumerate(OPTIMIZERS):
+            if (k + j) % 2 == 0:
+                yield model, optimizer, j // 2 != k // 2 % 2, 2 if (k + 2 * j) % 7 == 6 else 1
+
+
+def allocated(path):
+    """What was allocated at most in the last step, by the instants at which memory was allocated and freed."""
+    events = json.loads(path.read_text())["traceEvents"]
+    step = next(event for event in events if event.get("name") == f"step {STEPS - 1}" and "dur" in event)
+    begin, end = float(step["ts"]), float(step["ts"]) + float(step["dur"])
+    level = most = 0
+    for event in sorted((e for e in events if e.get("name") == "[memory]"), key=lambda event: float(event["ts"])):
+        level += event["args"]["Bytes"]
+        if begin <= float(event["ts"]) <= end:
+            most = max(most, level)
+    return most
+
+
+def train(folder, number, model, optimizer, views, parts):
+    build, batch = MODELS[model]
+    said = io.StringIO()
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        torch.manual_seed(0)
+        ddp = torch.nn.parallel.DistributedDataParallel(build(), gradient_as_bucket_view=views)
+        steps = OPTIMIZERS[optimizer](ddp.parameters())
+        data = batch()
+        recorder = Recorder(ddp, f"{folder}/{number}.json", warmup=WARMUP, steps=RECORDED)
+        for step in range(STEPS):
+            with record_function(f"step {step}"), contextlib.redirect_stderr(said):
+                steps.zero_grad()
+                for part in range(parts):
+                    with ddp.no_sync() if part < parts - 1 else contextlib.nullcontext():
+                        ddp(data).sum().backward()
+                steps.step()
+                recorder.step()
+        dist.barrier()
+    trace = pathlib.Path(folder, f"trace-{dist.get_rank()}.json")
+    profiler.export_chrome_trace(str(trace))
+    return {"model": model, "optimizer": optimizer, "views": views, "parts": parts, "problem": recorder.problem,
+            "buckets": ddp._get_ddp_logging_data()["rebuilt_bucket_sizes"], "allocated": allocated(trace)}
+
+
+def main(folder, rank):
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
+    for number, case in enumerate(cases()):
+        facts = train(folder, number, *case)
+        if rank == 0:
+            print(json.dumps({"file": f"{number}-rank0.json", **facts}), flush=True)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,106 @@
+// What forward keeps for backward: counted by hand, and against what traces recorded.
+#include "ddpsim/models/kept_activations.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+
+#include "data_files.hpp"
+#include "ddpsim/models/estimate.hpp"
+#include "ddpsim/traces/import.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+std::int64_t kept(const Model& model, Precision precision, std::int64_t batch) {
+  return kept_activations(model, {.gpu = {}, .precision = precision, .batch = batch}).bytes.count();
+}
+
+}  // namespace
+
+TEST_CASE(
+    "kept activations: AlexNet's input, convolutions, pools with their places, and classifier") {
+  const Model alexnet = find_model("alexnet").value();
+  // ReLUs are in place and dropout frees the last pool's output; masks take a byte, places eight.
+  const std::int64_t input = 3 * 224 * 224;
+  const std::int64_t elements = 193'600 + 46'656 + 139'968 + 32'448 + 64'896 + 43'264 + 43'264 +
+                                9'216 + 2 * 4'096 + 4'096 + 1'000;
+  const std::int64_t bytes = 8 * (46'656 + 32'448 + 9'216) + 9'216 + 4'096;
+  CHECK(kept(alexnet, Precision::fp32, 128) == 128 * (4 * (input + elements) + bytes));
+  CHECK(kept(alexnet, Precision::tf32, 1) == kept(alexnet, Precision::fp32, 1));
+  // Under autocast also each weight as fp16, biases with them.
+  CHECK(kept(alexnet, Precision::amp, 128) ==
+        128 * (2 * (input + elements) + bytes) + 2 * 61'100'840);
+  CHECK(kept(alexnet, Precision::bf16, 128) == kept(alexnet, Precision::amp, 128));
+}
+
+TEST_CASE("kept activations: a residual block keeps what its BatchNorms and ReLUs read") {
+  // ResNet-18, second block of the first stage (56x56, 64 channels): both convolutions' outputs, the first BatchNorm's,
+  // which is the ReLU's, and the second's, into which the shortcut is added.
+  const Model model = find_model("resnet18").value();
+  std::int64_t block = 0;
+  for (const Layer& layer : model.layers)
+    if (layer.name.starts_with("layer1.1.")) block += layer.kept;
+  CHECK(block == 4 * 64 * 56 * 56);
+  // Where the map shrinks: as before, and the shortcut's convolution, not what its BatchNorm gives.
+  block = 0;
+  for (const Layer& layer : model.layers)
+    if (layer.name.starts_with("layer2.0.")) block += layer.kept;
+  CHECK(block == 5 * 128 * 28 * 28);
+}
+
+TEST_CASE("kept activations: a layer of BERT keeps ten outputs, softmax twice, and three masks") {
+  const Model bert = find_model("bert-base", 128).value();
+  std::int64_t elements = 0;
+  std::int64_t bytes = 0;
+  for (const Layer& layer : bert.layers) {
+    if (!layer.name.starts_with("encoder.layer.3.")) continue;
+    elements += layer.kept;
+    bytes += layer.kept_bytes;
+  }
+  // Query, key, value, heads; two sums and their LayerNorms; four features wide: before and after GELU.
+  const std::int64_t features = 128 * 768;
+  const std::int64_t scores = 12 * 128 * 128;
+  CHECK(elements == (8 + 2 * 4) * features + 2 * scores);
+  CHECK(bytes == 2 * features + scores);
+}
+
+TEST_CASE("kept activations: more than the samples' share is the cast of weights alone") {
+  for (const std::string& name : model_names()) {
+    CAPTURE(name);
+    const Model model = find_model(name).value();
+    CHECK(kept(model, Precision::fp32, 7) == 7 * kept(model, Precision::fp32, 1));
+    const std::int64_t sample = kept(model, Precision::amp, 2) - kept(model, Precision::amp, 1);
+    CHECK(sample < kept(model, Precision::fp32, 1));
+    CHECK(kept(model, Precision::amp, 1) > sample);
+  }
+}
+
+TEST_CASE("kept activations: of two traces with profile_memory, by their layers") {
+  const std::filesystem::path folder = files::shared_file("data/traces");
+  if (!std::filesystem::exists(folder / "index.json")) {
+    MESSAGE("skipped: the open traces are not beside this checkout");
+    return;
+  }
+  struct Case {
+    std::string trace;
+    const char* model;
+    std::int64_t batch;
+  };
+  for (const Case& one :
+       {Case{"r50-1xV100-nw0", "resnet50", 32}, Case{"vgg13-1xH100", "vgg13", 512}}) {
+    CAPTURE(one.trace);
+    const Workload recorded = import_file(folder / (one.trace + ".json.gz"), {}).workload;
+    REQUIRE(recorded.activations);
+    CHECK(recorded.activations->recorded);
+    const auto bytes = static_cast<double>(recorded.activations->bytes.count());
+    const auto layers =
+        static_cast<double>(kept(find_model(one.model).value(), Precision::fp32, one.batch));
+    MESSAGE(one.trace << ": " << bytes / 1e6 << " MB recorded, " << layers / 1e6
+                      << " MB by layers");
+    CHECK(std::abs(layers / bytes - 1) < 0.01);
+  }
+}

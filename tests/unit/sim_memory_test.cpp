@@ -1,0 +1,166 @@
+// Peak memory by hand: three gradients of 4, 8 and 12 MiB, ready at 10, 20 and 40 us of a backward of 40 us.
+#include "ddpsim/sim/memory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "small_jobs.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+struct Setting {
+  SimulationOptions options = small::bare();
+  std::optional<Activations> activations = Activations{.bytes = Bytes(), .recorded = true};
+  Dtype dtype = Dtype::float32;
+};
+
+PeakMemory peak(const std::function<void(Setting&)>& change = {}) {
+  Setting setting;
+  setting.options.ddp.torch = {2, 8};
+  setting.options.optimizer.kind = Optimizer::momentum;
+  if (change) change(setting);
+  Workload workload = small::chain({{4 * kMiB, 10}, {8 * kMiB, 20}, {12 * kMiB, 40}}, 10, 40);
+  workload.buffers = {{.dtype = Dtype::float32, .bytes = Bytes(100), .tensors = 1}};
+  workload.activations = setting.activations;
+  for (Parameter& parameter : workload.parameters) parameter.dtype = setting.dtype;
+  return peak_memory(
+      Job(std::move(workload), small::node(2), std::move(setting.options), FreeModel{}));
+}
+
+std::int64_t in_mib(Bytes bytes) {
+  return bytes.count() / kMiB;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "memory: without activations the optimizer decides, with one more copy of all parameters") {
+  const PeakMemory memory = peak();
+  CHECK(memory.at == PeakMoment::optimizer);
+  CHECK(in_mib(memory.parts.parameters) == 24);
+  CHECK(in_mib(memory.parts.gradients) == 24);
+  CHECK(in_mib(memory.parts.buckets) == 24);
+  CHECK(in_mib(memory.parts.optimizer) == 24);
+  CHECK(in_mib(memory.parts.temporaries) == 24);
+  CHECK(memory.parts.buffers == Bytes(100));
+  CHECK(memory.parts.activations == Bytes());
+  CHECK(memory.nccl == Bytes());
+  CHECK(memory.allocated() == Bytes(120 * kMiB + 100));
+}
+
+TEST_CASE("memory: views leave gradients in their buckets") {
+  const auto views = [](Setting& setting) { setting.options.ddp.gradient_as_bucket_view = true; };
+  CHECK(peak(views).parts.gradients == Bytes());
+  CHECK(in_mib(peak().allocated() - peak(views).allocated()) == 24);
+}
+
+TEST_CASE("memory: activations leave evenly while gradients come") {
+  // 40 MiB: 40, then 30 + 4, 20 + 12, 0 + 24 of gradients. The most is at the start.
+  const auto kept = [](std::int64_t bytes) {
+    return [bytes](Setting& setting) { setting.activations->bytes = Bytes(bytes); };
+  };
+  const PeakMemory start = peak(kept(100 * kMiB));
+  CHECK(start.at == PeakMoment::backward);
+  CHECK(in_mib(*start.parts.activations) == 100);
+  CHECK(start.parts.gradients == Bytes());
+  // Before 2.0 gradients are there from the start, and temporaries are one tensor's.
+  const PeakMemory old = peak([](Setting& setting) {
+    setting.activations->bytes = Bytes(100 * kMiB);
+    setting.options.ddp.torch = {1, 13};
+  });
+  CHECK(in_mib(old.parts.gradients) == 24);
+  const PeakMemory accumulating = peak([](Setting& setting) {
+    setting.activations->bytes = Bytes(100 * kMiB);
+    setting.options.ddp.accumulate = 2;
+  });
+  CHECK(in_mib(accumulating.parts.gradients) == 24);
+  const PeakMemory fast_gradients = peak([](Setting& setting) {
+    setting.activations->bytes = Bytes(8 * kMiB);
+    setting.options.ddp.torch = {1, 13};
+    setting.options.optimizer.kind = Optimizer::sgd;
+  });
+  CHECK(fast_gradients.at == PeakMoment::optimizer);
+  CHECK(in_mib(fast_gradients.parts.temporaries) == 12);
+}
+
+TEST_CASE("memory: what is not known is a lower bound, not zero") {
+  const PeakMemory memory = peak([](Setting& setting) { setting.activations.reset(); });
+  CHECK_FALSE(memory.activations);
+  CHECK_FALSE(memory.parts.activations);
+  CHECK(memory.total() == peak().total());
+}
+
+TEST_CASE("memory: what optimizers keep") {
+  const auto state = [](Optimizer kind, bool masters, Dtype dtype) {
+    return in_mib(peak([&](Setting& setting) {
+                    setting.options.optimizer = {.kind = kind, .master_weights = masters};
+                    setting.dtype = dtype;
+                  }).parts.optimizer);
+  };
+  CHECK(state(Optimizer::sgd, false, Dtype::float32) == 0);
+  CHECK(state(Optimizer::momentum, false, Dtype::float32) == 24);
+  CHECK(state(Optimizer::adam, false, Dtype::float32) == 48);
+  CHECK(state(Optimizer::adamw, true, Dtype::float32) == 48);
+  CHECK(state(Optimizer::adam, false, Dtype::float16) == 24);      // as wide as the parameters
+  CHECK(state(Optimizer::adam, true, Dtype::bfloat16) == 3 * 24);  // both, and the copy, in fp32
+  CHECK(state(Optimizer::sgd, true, Dtype::float16) == 24);
+}
+
+TEST_CASE("memory: a compression hook keeps half of every bucket that is full") {
+  const PeakMemory memory = peak([](Setting& setting) {
+    setting.options.ddp.comm_hook = CommHook::fp16_compress;
+    setting.options.ddp.torch = {1, 13};
+    setting.options.optimizer.kind = Optimizer::sgd;
+    setting.activations->bytes = Bytes(4 * kMiB);
+  });
+  CHECK(memory.at == PeakMoment::backward);
+  CHECK(in_mib(memory.parts.hook) == 12);
+}
+
+TEST_CASE("memory: before 2.0 the rebuild holds old and new buckets of views") {
+  const auto rebuilding = [](Setting& setting) {
+    setting.options.ddp.torch = {1, 13};
+    setting.options.ddp.gradient_as_bucket_view = true;
+    setting.options.optimizer.kind = Optimizer::sgd;
+  };
+  const PeakMemory memory = peak(rebuilding);
+  CHECK(memory.at == PeakMoment::rebuild);
+  CHECK(in_mib(memory.parts.buckets) == 48);
+  CHECK(in_mib(memory.allocated()) == 72);
+  // Buckets that are never rebuilt.
+  CHECK(peak([&](Setting& setting) {
+          rebuilding(setting);
+          setting.options.ddp.find_unused_parameters = true;
+        }).at != PeakMoment::rebuild);
+}
+
+TEST_CASE("memory: the allocator's blocks and segments") {
+  Workload workload = small::chain({{600, 10}}, 10, 20);
+  workload.activations = Activations{};
+  SimulationOptions options = small::bare();
+  options.optimizer.kind = Optimizer::sgd;
+  const PeakMemory memory = peak_memory(Job(workload, small::node(2), options, FreeModel{}));
+  CHECK(memory.rounding == Bytes(2 * (1024 - 600)));  // the parameter and its bucket
+  CHECK(memory.segments == Bytes(2 * kMiB - 2 * 1024));
+  GlooModel gloo;
+  gloo.links.host_tensors = true;
+  const PeakMemory on_host = peak_memory(Job(workload, small::node(2), options, gloo));
+  CHECK(on_host.rounding + on_host.segments == Bytes());
+}
+
+TEST_CASE("memory: what is larger than 10 MiB is a segment of its own, in multiples of 2 MiB") {
+  Workload workload = small::chain({{11 * kMiB, 10}, {3 * kMiB, 15}}, 10, 20);
+  workload.activations = Activations{};
+  SimulationOptions options = small::bare();
+  options.optimizer.kind = Optimizer::sgd;
+  options.ddp.bucket_cap_mb = 1;
+  const PeakMemory memory = peak_memory(Job(workload, small::node(2), options, FreeModel{}));
+  // Parameter and bucket of 11 MiB take 12 each, those of 3 MiB one segment of 20 together.
+  CHECK(memory.rounding == Bytes());
+  CHECK(memory.segments == Bytes(2 * kMiB + 14 * kMiB));
+}
