@@ -129,6 +129,9 @@ def fake_torch(gpu, version="2.8.0+cu128", device="cuda:0", post_accumulate=True
         def named_buffers(self):
             return list(self.own_buffers.items())
 
+        def buffers(self):
+            return (buffer for _, buffer in self.named_buffers())
+
         def register_forward_pre_hook(self, hook, with_kwargs=False):
             return Handle(self.pre_hooks, lambda *a, **k: hook(self, a, k) if with_kwargs else hook(self, a))
 
