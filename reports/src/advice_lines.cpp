@@ -28,8 +28,11 @@ std::string advice_text(const Advice& advice, const std::optional<Today>& today,
   if (advice.first_bucket_mb)
     settings.push_back(fmt::format("a first bucket of {} MiB", *advice.first_bucket_mb));
   if (settings.empty()) settings.emplace_back("the default");
-  return fmt::format("{} saves {} or more", fmt::join(settings, " and "),
-                     time_text(advice.gain.value, digits, unit));
+  const Duration gain = advice.gain.value;
+  return gain < Duration() ? fmt::format("{} costs {}", fmt::join(settings, " and "),
+                                         time_text(-gain, digits, unit))
+                           : fmt::format("{} saves {} or more", fmt::join(settings, " and "),
+                                         time_text(gain, digits, unit));
 }
 
 }  // namespace
@@ -66,10 +69,14 @@ std::string version_lines(const TuneResult& result, int digits, TimeUnit unit,
     all.to = advices.back().versions.to;
     const auto least = std::ranges::min_element(
         advices, {}, [](const AdviceByVersion& advice) { return advice.gain.value; });
-    return wrapped(fmt::format("Which PyTorch runs nothing says (--torch): holds for {}, saving {} "
-                               "or more.",
-                               versions_text(all), time_text(least->gain.value, digits, unit)),
-                   style.width, 2);
+    const bool gains = least->gain.value >= result.recommended.measurable;
+    return wrapped(
+        fmt::format(
+            "Which PyTorch runs nothing says (--torch): {} {}{}.",
+            gains ? "holds for" : "no slower, if no faster everywhere, under", versions_text(all),
+            gains ? fmt::format(", saving {} or more", time_text(least->gain.value, digits, unit))
+                  : ""),
+        style.width, 2);
   }
   if (std::ranges::none_of(advices, &AdviceByVersion::set)) return "";
   std::string lines = "Which PyTorch runs nothing says (--torch):\n";

@@ -7,7 +7,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kMostPoints = 15;
 constexpr std::array kRoundCaps = {25.0, 50.0, 100.0, 10.0, 1.0, 5.0, 200.0};  // best known first
 
 bool covers(const CurvePoint& point, double cap) {
@@ -16,7 +15,7 @@ bool covers(const CurvePoint& point, double cap) {
 
 class Selection {
  public:
-  explicit Selection(const std::vector<CurvePoint>& curve) : curve_(curve) {}
+  Selection(const std::vector<CurvePoint>& curve, std::size_t most) : curve_(curve), most_(most) {}
 
   /// The first settable point for which `wanted` holds, while there is room.
   template <class Wanted>
@@ -28,7 +27,7 @@ class Selection {
 
   void add(std::size_t index) {
     const bool known = std::find(chosen_.begin(), chosen_.end(), index) != chosen_.end();
-    if (!known && chosen_.size() < kMostPoints) chosen_.push_back(index);
+    if (!known && chosen_.size() < most_) chosen_.push_back(index);
   }
 
   std::vector<std::size_t> by_cap() && {
@@ -41,6 +40,7 @@ class Selection {
 
  private:
   const std::vector<CurvePoint>& curve_;
+  std::size_t most_;
   std::vector<std::size_t> chosen_;
 };
 
@@ -85,14 +85,14 @@ std::optional<double> shown_cap(const CurvePoint& point, const TuneResult& resul
   return round == kRoundCaps.end() ? point.bucket_cap_mb : *round;
 }
 
-std::vector<std::size_t> representative_points(const TuneResult& result) {
+std::vector<std::size_t> representative_points(const TuneResult& result, std::size_t most) {
   const auto& curve = result.curve;
   if (result.only_caps_asked) {  // whoever asks for a cap wants to see it
     std::vector<std::size_t> all(curve.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     return all;
   }
-  Selection selection(curve);
+  Selection selection(curve, most);
   selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.default_setting); });
   selection.add_first([&](const CurvePoint& p) { return is_today(p, result); });
   selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.best); });

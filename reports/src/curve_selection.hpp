@@ -1,6 +1,7 @@
 // Which points of a tuning curve a terminal shows.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "ddpsim/sim/tune.hpp"
@@ -8,8 +9,8 @@
 namespace ddpsim {
 
 /// Indices into `result.curve`, ascending by cap: the points around round caps, the best, the
-/// recommended, the default, both ends; at most fifteen, and only what a user can set.
-std::vector<std::size_t> representative_points(const TuneResult& result);
+/// recommended, the default, both ends; at most so many, and only what a user can set.
+std::vector<std::size_t> representative_points(const TuneResult& result, std::size_t most = 15);
 
 /// The same bucketing by the same setting.
 bool same_setting(const CurvePoint& a, const CurvePoint& b);

@@ -21,6 +21,33 @@ void write_gain(JsonWriter& json, const Gain& gain) {
   json.end_object();
 }
 
+/// `loss_us` is the smaller of both sides' losses: what the next worse cap costs at least.
+void write_next_worse(JsonWriter& json, const std::optional<NextWorse>& worse) {
+  if (!worse || (!worse->below && !worse->above)) {
+    json.null();
+    return;
+  }
+  const auto cap = [&](const std::optional<Cliff>& cliff) {
+    cliff ? json.number(cliff->cap_mb) : json.null();
+  };
+  const auto loss = [&](const std::optional<Cliff>& cliff) {
+    cliff ? json.time(cliff->loss) : json.null();
+  };
+  json.begin_object(Layout::line);
+  json.key("below_mb");
+  cap(worse->below);
+  json.key("above_mb");
+  cap(worse->above);
+  json.key("loss_us");
+  loss(!worse->below || (worse->above && worse->above->loss < worse->below->loss) ? worse->above
+                                                                                  : worse->below);
+  json.key("below_loss_us");
+  loss(worse->below);
+  json.key("above_loss_us");
+  loss(worse->above);
+  json.end_object();
+}
+
 void write_point(JsonWriter& json, const CurvePoint& point) {
   json.begin_object(Layout::line);
   json.key("bucket_cap_mb").number(point.bucket_cap_mb);
@@ -121,6 +148,10 @@ void write_recommendation(JsonWriter& json, const Recommendation& recommended,
   } else {
     json.null();
   }
+  json.key("expected_gain_us").time(recommended.expected);
+  json.key("regret_us").time(recommended.regret);
+  json.key("next_worse");
+  write_next_worse(json, recommended.next_worse);
   json.key("measurable_us").time(recommended.measurable);
   json.key("python").string(recommended.python);
   json.key("reason").string(recommended.reason);

@@ -13,18 +13,18 @@ struct BucketCaps {
   std::optional<double> first_bucket_mb;
 };
 
-/// What a setting gains over today's, and whether that would be advised; nothing where the job's
-/// PyTorch cannot set it.
+/// What a setting gains over today's where the job's PyTorch can set it.
 struct Outcome {
-  Gain gain;
-  bool advised = false;
+  WeighedGain gain;
+  Duration measurable;
+  bool is_advised() const { return is_worth(gain, measurable); }
+  /// As predicted not slower than today's, and no worse where it goes wrong than what is expected elsewhere may cost.
+  bool is_harmless(Duration expected) const {
+    return gain.gain.value >= Duration() && gain.regret() <= bearable_regret(expected, measurable);
+  }
 };
-Outcome outcome(const Job& job, const BucketCaps& setting, const TuneOptions& tuning,
-                const std::optional<MeasuredCause>& measured);
-/// The same whatever the cause of what today's replay misses: the least of both.
-Outcome outcome(const Job& job, const BucketCaps& setting, const TuneOptions& tuning);
-/// What one of two outcomes may be taken for without knowing which it will be.
-Gain least_of(const Gain& a, const Gain& b);
+std::optional<Outcome> outcome(const Job& job, const BucketCaps& setting, const TuneOptions& tuning,
+                               const Readings& readings);
 
 /// The step that was measured, where it can be this job's.
 std::optional<Duration> measured_step(const TuneOptions& tuning);

@@ -5,8 +5,8 @@
 
 namespace ddpsim {
 
-/// Searched apart, the job explained by compute and by communication. What is recommended gains in both;
-/// else the default is kept, and `by_cause` has what each would be advised.
+/// What is recommended is worth it not knowing which; else today's is kept, and `by_cause` has what each would be
+/// advised.
 TuneResult tune_measured(const Job& job, const TuneOptions& tuning, Duration measured);
 
 }  // namespace ddpsim

@@ -41,17 +41,20 @@ AdviceByVersion keep(const VersionRange& range) {
   return {.versions = range, .set = false, .bucket_cap_mb = {}, .first_bucket_mb = {}, .gain = {}};
 }
 
-/// One setting over a whole range: the least it gains at either end; kept aside unless both advise it.
+/// One setting over a whole range: the least it gains at either end; kept aside unless harmless at both, where it is
+/// expected to gain as much under the likeliest version.
 AdviceByVersion judged(const Job& job, const VersionRange& range, const BucketCaps& setting,
-                       const TuneOptions& tuning) {
+                       Duration expected, const TuneOptions& tuning) {
   AdviceByVersion advice{.versions = range,
                          .set = true,
                          .bucket_cap_mb = setting.bucket_cap_mb,
                          .first_bucket_mb = setting.first_bucket_mb,
                          .gain = {.value = Duration::max(), .low = Duration::max(), .high = {}}};
   for (const Job& end : ends_of(job, range)) {
-    const auto [gain, advised] = outcome(end, setting, tuning);
-    if (!advised) return keep(range);
+    const std::optional<Outcome> at_end =
+        outcome(end, setting, tuning, readings_of(measured_step(tuning)));
+    if (!at_end || !at_end->is_harmless(expected)) return keep(range);
+    const Gain& gain = at_end->gain.gain;
     advice.gain = {std::min(advice.gain.value, gain.value), std::min(advice.gain.low, gain.low),
                    std::max(advice.gain.high, gain.high)};
   }
@@ -63,7 +66,7 @@ bool may_gain(const Job& job, const TuneOptions& tuning) {
   const auto may = [&](const Job& likely) {
     const std::vector<Bucket> buckets = buckets_of(likely);
     const Duration step = simulate_times(with_buckets(likely, buckets)).iteration;
-    return step - lower_bound(likely, buckets) >= least_gain(step, tuning);
+    return step - lower_bound(likely, buckets) >= measurable(step, tuning);
   };
   const std::optional<Duration> measured = measured_step(tuning);
   if (!measured) return may(job);
@@ -80,7 +83,7 @@ AdviceByVersion own_advice(const Job& job, const VersionRange& range, const Tune
   if (!may_gain(newest, tuning)) return keep(range);
   const Recommendation best = tune(newest, tuning).recommended;
   if (!best.set) return keep(range);
-  return judged(job, range, {best.bucket_cap_mb, best.first_bucket_mb}, tuning);
+  return judged(job, range, {best.bucket_cap_mb, best.first_bucket_mb}, best.expected, tuning);
 }
 
 /// Where one range's cap is good for all of them, that one after all; the newest range's first.
@@ -89,15 +92,16 @@ void recommend_common(const Job& job, TuneOptions tuning, TuneResult& result) {
   certain.possible_versions.clear();
   for (auto own = result.by_version.rbegin(); own != result.by_version.rend(); ++own) {
     if (!own->set || !own->bucket_cap_mb || own->first_bucket_mb) continue;
-    std::vector<AdviceByVersion> common;
-    for (const AdviceByVersion& advice : result.by_version)
-      common.push_back(judged(job, advice.versions, {own->bucket_cap_mb, {}}, tuning));
-    if (!std::ranges::all_of(common, &AdviceByVersion::set)) continue;
     tuning.caps = {*own->bucket_cap_mb};
     TuneResult tuned = tune(job.with(certain), tuning);
     if (!tuned.recommended.set) continue;
+    std::vector<AdviceByVersion> common;
+    for (const AdviceByVersion& advice : result.by_version)
+      common.push_back(judged(job, advice.versions, {own->bucket_cap_mb, {}},
+                              tuned.recommended.expected, tuning));
+    if (!std::ranges::all_of(common, &AdviceByVersion::set)) continue;
     result.recommended = std::move(tuned.recommended);
-    result.recommended.reason += "; gains whichever PyTorch runs";
+    result.recommended.reason += "; no slower whichever PyTorch runs";
     result.by_cause = std::move(tuned.by_cause);
     result.by_version = std::move(common);
     return;
@@ -108,9 +112,11 @@ void recommend_common(const Job& job, TuneOptions tuning, TuneResult& result) {
 void keep_what_holds(const Job& job, const std::vector<VersionRange>& ranges,
                      const TuneOptions& tuning, std::vector<AdviceByCause>& by_cause) {
   for (AdviceByCause& advice : by_cause) {
-    const MeasuredCause measured{tuning.replay->measured, advice.cause};
+    const Readings reading{MeasuredCause{tuning.replay->measured, advice.cause}};
     const auto holds = [&](const Job& end) {
-      return outcome(end, {advice.bucket_cap_mb, advice.first_bucket_mb}, tuning, measured).advised;
+      const std::optional<Outcome> at_end =
+          outcome(end, {advice.bucket_cap_mb, advice.first_bucket_mb}, tuning, reading);
+      return at_end && at_end->is_advised();
     };
     for (const VersionRange& range : ranges)
       if (advice.set && !std::ranges::all_of(ends_of(job, range), holds))
@@ -139,7 +145,7 @@ void hold_against_versions(const Job& job, const TuneOptions& tuning, TuneResult
   if (recommended.set) {
     const BucketCaps setting{recommended.bucket_cap_mb, recommended.first_bucket_mb};
     for (const VersionRange& range : ranges)
-      result.by_version.push_back(judged(job, range, setting, tuning));
+      result.by_version.push_back(judged(job, range, setting, recommended.expected, tuning));
     if (std::ranges::all_of(result.by_version, &AdviceByVersion::set)) return;
     withdraw(result, kDepends);
     result.recommended.depends_on_version = true;

@@ -9,25 +9,30 @@
 #include "advice.hpp"
 #include "best_partition.hpp"
 #include "bucketing_search.hpp"
+#include "cap_curve.hpp"
 #include "parallel.hpp"
+#include "why.hpp"
 
 namespace ddpsim {
 namespace {
 
 /// A bucketing is simulated in well under a millisecond: fewer are not worth a thread.
 constexpr std::size_t kPointsPerThread = 8;
+/// Of what can be measured: gains that lie closer are as good as each other.
+constexpr double kAsGood = 0.5;
 
 class Tuner {
  public:
-  Tuner(const Job& job, const TuneOptions& tuning, const std::optional<MeasuredCause>& measured)
+  Tuner(const Job& job, const TuneOptions& tuning, const Readings& readings)
       : today_buckets_(ddpsim::buckets_of(job)),
-        gains_(job, today_buckets_, measured),
-        job_(gains_.job()),
+        gains_(job, today_buckets_, readings),
+        job_(gains_.job(0)),
         workload_(job_.workload()),
         options_(job_.options()),
         tuning_(tuning),
         standard_(evaluated(default_bucketing(workload_, options_.ddp))),
-        today_(today()) {}
+        today_(today()),
+        measurable_(measurable(baseline().iteration, tuning)) {}
 
   TuneResult run() {
     BucketingSearch search = search_bucketings(workload_, options_.ddp, tuning_.caps);
@@ -57,11 +62,8 @@ class Tuner {
     if (!options_.buckets && !ddp.bucket_cap_mb && !ddp.first_bucket_mb) return std::nullopt;
     Today today{.recorded = options_.buckets.has_value(), .point = {}, .bucket_bytes = {}};
     for (const Bucket& bucket : today_buckets_) today.bucket_bytes.push_back(bucket.bytes);
-    const StepTimes times = simulate_times(with_buckets(job_, today_buckets_));
     CurvePoint& point = today.point;
-    point.iteration = times.iteration;
-    point.exposed_communication = times.exposed_communication;
-    point.blocking_communication = times.blocking_communication();
+    time(point, today_buckets_);
     point.buckets = today_buckets_.size();
     if (today.recorded) return today;
     const std::vector<Bytes> limits = bucket_limits(ddp).rebuild;
@@ -78,12 +80,25 @@ class Tuner {
     return buckets_under(workload_, options_.ddp, bucketing.limits);
   }
 
+  void time(CurvePoint& point, const std::vector<Bucket>& buckets) const {
+    const StepTimes times = simulate_times(with_buckets(job_, buckets));
+    point.iteration = times.iteration;
+    point.exposed_communication = times.exposed_communication;
+    point.blocking_communication = times.blocking_communication();
+    if (gains_.readings() > 1)
+      point.if_communication = simulate_times(with_buckets(gains_.job(1), buckets)).iteration;
+  }
+
   Bucketing evaluated(Bucketing bucketing) const {
-    const StepTimes times = simulate_times(with_buckets(job_, buckets_of(bucketing)));
-    bucketing.point.iteration = times.iteration;
-    bucketing.point.exposed_communication = times.exposed_communication;
-    bucketing.point.blocking_communication = times.blocking_communication();
+    time(bucketing.point, buckets_of(bucketing));
     return bucketing;
+  }
+
+  /// As predicted, by whichever reading.
+  Duration mean_gain(const CurvePoint& point) const {
+    const Duration gain = baseline().iteration - point.iteration;
+    if (!point.if_communication) return gain;
+    return (gain + *baseline().if_communication - *point.if_communication).scaled(0.5);
   }
 
   /// The first of the fastest reachable points.
@@ -96,33 +111,6 @@ class Tuner {
     return best;
   }
 
-  /// Points beside `index` in the same family, cap by cap without a gap, whose steps differ from its
-  /// step by at most `slack`.
-  std::pair<std::size_t, std::size_t> plateau(const std::vector<Bucketing>& found,
-                                              std::size_t index, Duration slack) const {
-    const CurvePoint& centre = found[index].point;
-    const auto belongs = [&](const CurvePoint& point) {
-      return point.reachable == centre.reachable &&
-             point.bucket_cap_mb.has_value() == centre.bucket_cap_mb.has_value() &&
-             (!centre.bucket_cap_mb || cap_is_first_limit() ||
-              point.first_bucket_mb == centre.first_bucket_mb) &&
-             std::max(point.iteration, centre.iteration) -
-                     std::min(point.iteration, centre.iteration) <=
-                 slack;
-    };
-    constexpr double kByteMb = 1.0 / 1048576;
-    const auto adjoin = [&](std::size_t lower, std::size_t upper) {
-      return found[upper].point.cap_range_mb.first <=
-             found[lower].point.cap_range_mb.second + kByteMb;
-    };
-    std::size_t low = index;
-    std::size_t high = index;
-    while (low > 0 && belongs(found[low - 1].point) && adjoin(low - 1, low)) --low;
-    while (high + 1 < found.size() && belongs(found[high + 1].point) && adjoin(high, high + 1))
-      ++high;
-    return {low, high};
-  }
-
   /// A cap that is passed says what the first limit is; before, the two are apart even where they
   /// are as large.
   bool cap_is_first_limit() const { return cap_holds_for_first_bucket(options_.ddp.torch); }
@@ -131,40 +119,42 @@ class Tuner {
   struct Setting {
     std::size_t index = kNone;
     std::optional<double> cap;
-    Gain gain;
+    WeighedGain gain;
   };
 
   Recommendation recommend(const std::vector<Bucketing>& found, std::size_t best) const {
     Recommendation verdict;
     verdict.default_today = !today_;
-    verdict.measurable = baseline().iteration.scaled(tuning_.measurable_share);
+    verdict.measurable = measurable_;
     if (best == kNone) {
       verdict.reason = "none of the caps asked for can be set with this PyTorch";
       return verdict;
     }
-    const Duration indifferent = verdict.measurable.scaled(0.25);
-    const Duration least = least_gain(baseline().iteration, tuning_);
+    const CapCurve curve(found, cap_is_first_limit());
+    const std::vector<Setting> examined = examine(found, best);
+    Setting setting = most_expected(found, examined, true);
     // One number to pass is easier to live with than two: the second must earn its place.
-    Setting setting = most_robust(found, best, least, true);
-    const Setting any = most_robust(found, best, least, false);
-    if (any.gain.low > setting.gain.low + indifferent) setting = any;
+    const Setting any = most_expected(found, examined, false);
+    if (setting.index == kNone ||
+        any.gain.expected > setting.gain.expected + measurable_.scaled(0.25))
+      setting = any;
+    if (setting.cap && tuning_.caps.empty() && is_worth(setting.gain, measurable_))
+      setting = in_the_middle(curve, found, examined, setting);
 
-    if (setting.cap) {
-      const auto [low, high] = plateau(found, setting.index, indifferent);
-      round(found, low, high, verdict.measurable, least, setting);
-    }
     const CurvePoint& point = found[setting.index].point;
     verdict.cap_range_mb = point.cap_range_mb;
     if (setting.cap) {
-      // Of the cap that is recommended, which need not be the one before rounding.
-      const auto [low, high] = plateau(found, setting.index, verdict.measurable);
-      verdict.cap_range_mb = {found[low].point.cap_range_mb.first,
-                              found[high].point.cap_range_mb.second};
+      const auto [low, high] =
+          curve.within(setting.index, point.iteration - measurable_, point.iteration + measurable_);
+      verdict.cap_range_mb = {curve[low].cap_range_mb.first, curve[high].cap_range_mb.second};
+      if (tuning_.caps.empty()) verdict.next_worse = curve.next_worse(setting.index, measurable_);
     }
     verdict.bucket_cap_mb = setting.cap;
-    verdict.gain = setting.gain;
+    verdict.gain = setting.gain.gain;
+    verdict.expected = setting.gain.expected;
+    verdict.regret = setting.gain.regret();
     if (!is_simple(point)) verdict.first_bucket_mb = point.first_bucket_mb;
-    verdict.set = verdict.gain.value >= least && verdict.gain.low > Duration() && !contradicted();
+    verdict.set = is_worth(setting.gain, measurable_) && !contradicted();
     explain(found[setting.index], found[best], verdict);
     return verdict;
   }
@@ -183,21 +173,17 @@ class Tuner {
     return !point.bucket_cap_mb && point.first_bucket_mb == standard_.point.first_bucket_mb;
   }
 
-  /// Of all points that gain `least` and more, the one whose gain is greatest where it is least sure:
-  /// a cap that is best only if every estimate is exact is no advice. Where none gains so much, the
-  /// best point.
-  Setting most_robust(const std::vector<Bucketing>& found, std::size_t best, Duration least,
-                      bool simple) const {
+  /// All points that gain what can be measured, weighed; where none does, the best point.
+  std::vector<Setting> examine(const std::vector<Bucketing>& found, std::size_t best) const {
     std::vector<std::size_t> candidates;
     for (std::size_t i = 0; i < found.size(); ++i)
-      if (found[i].point.reachable && (!simple || is_simple(found[i].point)) &&
-          baseline().iteration - found[i].point.iteration >= least)
+      if (found[i].point.reachable && mean_gain(found[i].point) >= measurable_)
         candidates.push_back(i);
     if (candidates.empty()) candidates = {best};
     // Many thousands of candidates differ by next to nothing: a sample by rank stands for all.
     constexpr std::size_t kExamined = 256;
     std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
-      return found[a].point.iteration < found[b].point.iteration;
+      return mean_gain(found[a].point) > mean_gain(found[b].point);
     });
     const std::size_t stride = (candidates.size() + kExamined - 1) / kExamined;
     std::vector<Setting> examined((candidates.size() + stride - 1) / stride);
@@ -205,33 +191,59 @@ class Tuner {
       const std::size_t index = candidates[i * stride];
       examined[i] = {index, found[index].point.bucket_cap_mb, gain(found[index])};
     });
-    return *std::max_element(
-        examined.begin(), examined.end(),
-        [](const Setting& a, const Setting& b) { return a.gain.low < b.gain.low; });
+    return examined;
   }
 
-  /// Replaces an exact cap by a round one: anywhere on the plateau if it gains enough and as surely
-  /// there, else in ever smaller parts of it, at last among the caps that give the very bucketing.
-  void round(const std::vector<Bucketing>& found, std::size_t low, std::size_t high,
-             Duration measurable, Duration least, Setting& setting) const {
-    if (!tuning_.caps.empty()) return;
-    const std::size_t exact = setting.index;
+  /// Of what is worth it the most expected; where nothing is, what is surest.
+  Setting most_expected(const std::vector<Bucketing>& found, const std::vector<Setting>& examined,
+                        bool simple) const {
+    const Setting* most = nullptr;
+    const auto better = [&](const Setting& a, const Setting& b) {
+      const bool worth = is_worth(a.gain, measurable_);
+      if (worth != is_worth(b.gain, measurable_)) return worth;
+      return worth ? a.gain.expected > b.gain.expected : a.gain.gain.low > b.gain.gain.low;
+    };
+    for (const Setting& one : examined) {
+      if (simple && !is_simple(found[one.index].point)) continue;
+      if (most == nullptr || better(one, *most)) most = &one;
+    }
+    return most == nullptr ? Setting{} : *most;
+  }
+
+  /// Caps whose expected gains cannot be told from the greatest are as good; of them one on the widest plateau, a
+  /// round number near its middle, is far from every cliff. Where its gain is not as good there, in ever smaller
+  /// parts of the plateau, at last among the caps that give the very bucketing.
+  Setting in_the_middle(const CapCurve& curve, const std::vector<Bucketing>& found,
+                        const std::vector<Setting>& examined, const Setting& most) const {
+    const Duration slack = measurable_.scaled(kAsGood);
+    const Duration slowest = curve[most.index].iteration + slack;
+    const bool simple = is_simple(curve[most.index]);
+    const auto as_good = [&](const WeighedGain& gain) {
+      return is_worth(gain, measurable_) && gain.expected + slack >= most.gain.expected;
+    };
+    Setting chosen = most;
+    auto [low, high] = curve.within(most.index, Duration(), slowest);
+    for (const Setting& one : examined) {
+      if (!one.cap || !as_good(one.gain) || (simple && !is_simple(curve[one.index]))) continue;
+      const auto [from, to] = curve.within(one.index, Duration(), slowest);
+      if (curve.width(from, to) <= curve.width(low, high)) continue;
+      chosen = one;
+      low = from;
+      high = to;
+    }
+    const std::size_t exact = chosen.index;
     while (low < high) {
-      const double cap =
-          round_cap(found[low].point.cap_range_mb.first, found[high].point.cap_range_mb.second);
+      const double cap = round_cap(curve[low].cap_range_mb.first, curve.end(high));
       std::size_t i = low;
-      while (i < high && found[i].point.cap_range_mb.second < cap) ++i;
-      const Gain rounded = gain(found[i]);
-      if (found[i].point.cap_range_mb.first <= cap && rounded.value >= least &&
-          rounded.low > Duration() && rounded.low + measurable >= setting.gain.low) {
-        setting = {i, cap, rounded};
-        return;
-      }
+      while (i < high && curve[i].cap_range_mb.second < cap) ++i;
+      const WeighedGain rounded = gain(found[i]);
+      if (curve[i].cap_range_mb.first <= cap && as_good(rounded)) return {i, cap, rounded};
       low = exact - (exact - low) / 2;
       high = exact + (high - exact) / 2;
     }
-    const auto& [from, to] = found[exact].point.cap_range_mb;
-    setting.cap = round_cap(from, to);
+    const auto& [from, to] = curve[exact].cap_range_mb;
+    chosen.cap = round_cap(from, to);
+    return chosen;
   }
 
   void explain(const Bucketing& chosen, const Bucketing& best, Recommendation& verdict) const {
@@ -243,11 +255,7 @@ class Tuner {
         verdict.python += fmt::format("{}DistributedDataParallel(model, bucket_cap_mb={})",
                                       verdict.python.empty() ? "" : "; ", *verdict.bucket_cap_mb);
       if (verdict.python.empty()) verdict.python = "DistributedDataParallel(model)";
-      verdict.reason =
-          fmt::format("{} bucket{}", chosen.point.buckets, chosen.point.buckets == 1 ? "" : "s");
-      verdict.reason += chosen.point.buckets == baseline().buckets
-                            ? fmt::format(" as {}, of other sizes", today_ ? "today" : "by default")
-                            : fmt::format(" instead of {}", baseline().buckets);
+      verdict.reason = why_faster(job_, today_buckets_, buckets_of(chosen));
       if (best.point.iteration < chosen.point.iteration)
         verdict.reason += "; not the fastest predicted, but the most robust";
       return;
@@ -256,19 +264,19 @@ class Tuner {
     verdict.first_bucket_mb.reset();
     if (verdict.gain.value <= Duration())
       verdict.reason = "no other bucketing is faster";
-    else if (verdict.gain.value < verdict.measurable)
+    else if (verdict.gain.value < measurable_)
       verdict.reason = "no other bucketing gains as much as could be measured";
     else if (contradicted())
       verdict.reason = "today's measured step contradicts its replay: another job was recorded";
     else
       verdict.reason =
-          "a larger gain is predicted, but within what is not known about this cluster it may be "
-          "none";
+          "a larger gain is predicted, but within what is not known it may cost more than can be "
+          "measured, or than a quarter of what is expected of it";
     verdict.most_robust = std::exchange(verdict.gain, Gain{});
     verdict.cap_range_mb = baseline().cap_range_mb;
   }
 
-  Gain gain(const Bucketing& chosen) const { return gains_.of(buckets_of(chosen)); }
+  WeighedGain gain(const Bucketing& chosen) const { return gains_.of(buckets_of(chosen)); }
 
   void partition(const std::vector<Bucketing>& found, std::size_t best, TuneResult& result) const {
     if (const std::optional<std::string> reason = no_partition_because(workload_)) {
@@ -295,13 +303,13 @@ class Tuner {
   const TuneOptions& tuning_;
   const Bucketing standard_;
   const std::optional<Today> today_;
+  const Duration measurable_;
 };
 
 }  // namespace
 
-TuneResult search_caps(const Job& job, const TuneOptions& tuning,
-                       const std::optional<MeasuredCause>& measured) {
-  return Tuner(job, tuning, measured).run();
+TuneResult search_caps(const Job& job, const TuneOptions& tuning, const Readings& readings) {
+  return Tuner(job, tuning, readings).run();
 }
 
 }  // namespace ddpsim

@@ -5,8 +5,7 @@
 
 namespace ddpsim {
 
-/// Under the job's own version, its measured step (where there is one) explained by one cause.
-TuneResult search_caps(const Job& job, const TuneOptions& tuning,
-                       const std::optional<MeasuredCause>& measured);
+/// Under the job's own version; steps are by its first reading, what is recommended holds for all of them.
+TuneResult search_caps(const Job& job, const TuneOptions& tuning, const Readings& readings);
 
 }  // namespace ddpsim

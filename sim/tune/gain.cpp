@@ -28,10 +28,19 @@ Job as_measured(const Job& job, const std::optional<MeasuredCause>& measured) {
   return explained(job, explain(job, measured->measured, measured->cause));
 }
 
-Gains::Gains(const Job& job, std::vector<Bucket> before,
-             const std::optional<MeasuredCause>& measured)
-    : before_(std::move(before)), expected_(as_measured(job, measured)) {
-  step_before_ = bound(expected_).before;
+Readings readings_of(const std::optional<Duration>& measured) {
+  if (!measured) return {std::nullopt};
+  return {MeasuredCause{*measured, Cause::compute}, MeasuredCause{*measured, Cause::communication}};
+}
+
+Gains::Gains(const Job& job, std::vector<Bucket> before, const Readings& readings)
+    : before_(std::move(before)) {
+  for (const std::optional<MeasuredCause>& measured : readings)
+    readings_.push_back(reading(job, measured));
+}
+
+Gains::Reading Gains::reading(const Job& job, const std::optional<MeasuredCause>& measured) const {
+  Reading reading{.expected = bound(as_measured(job, measured)), .bounds = {}};
   // What of the GPUs' speed is not known is in the measured step, and so in what explains it.
   SimulationOptions certain = job.options();
   if (measured) {
@@ -39,30 +48,28 @@ Gains::Gains(const Job& job, std::vector<Bucket> before,
     certain.rank_slowdown_range.reset();
   }
   for (const Scenario& scenario : scenarios(job.with(std::move(certain))))
-    bounds_.push_back({scenario.source, bound(as_measured(scenario.at_one, measured)),
-                       bound(as_measured(scenario.at_other, measured))});
+    reading.bounds.push_back({scenario.source, bound(as_measured(scenario.at_one, measured)),
+                              bound(as_measured(scenario.at_other, measured))});
+  return reading;
 }
 
 Gains::Bound Gains::bound(const Job& job) const {
   return {job, simulate_times(with_buckets(job, before_)).iteration};
 }
 
-Gain Gains::of(const std::vector<Bucket>& after) const {
-  const auto gain = [&](const Job& job, Duration before) {
-    return before - simulate_times(with_buckets(job, after)).iteration;
+WeighedGain Gains::of(const std::vector<Bucket>& after) const {
+  const auto gain = [&](const Bound& bound) {
+    return bound.before - simulate_times(with_buckets(bound.job, after)).iteration;
   };
-  const Duration value = gain(expected_, step_before_);
-  std::vector<Sensitivity> sensitivities;
-  for (const Bounds& bounds : bounds_)
-    sensitivities.push_back(sensitivity(bounds.source,
-                                        gain(bounds.one.job, bounds.one.before) - value,
-                                        gain(bounds.other.job, bounds.other.before) - value));
-  const Spread spread = combine(sensitivities);
-  return {.value = value, .low = value + spread.low, .high = value + spread.high};
-}
-
-Duration least_gain(Duration iteration, const TuneOptions& tuning) {
-  return iteration.scaled(tuning.measurable_share);
+  std::vector<WeighedGain> gains;
+  for (const Reading& reading : readings_) {
+    const Duration value = gain(reading.expected);
+    std::vector<GainBounds> bounds;
+    for (const Bounds& of : reading.bounds)
+      bounds.push_back({of.source, gain(of.one), gain(of.other)});
+    gains.push_back(weighed(value, bounds));
+  }
+  return whichever(gains);
 }
 
 }  // namespace ddpsim

@@ -1,11 +1,13 @@
 // What another bucketing gains over today's, and how sure that is.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
 #include "ddpsim/sim/measured_correction.hpp"
 #include "ddpsim/sim/tune.hpp"
+#include "rule.hpp"
 
 namespace ddpsim {
 
@@ -22,19 +24,29 @@ struct MeasuredCause {
   Cause cause;
 };
 
+/// What a job may be read as: itself where nothing was measured (one reading, empty), else with its measured step
+/// explained by each cause. None is likelier than another.
+using Readings = std::vector<std::optional<MeasuredCause>>;
+
+/// Compute first.
+Readings readings_of(const std::optional<Duration>& measured);
+
 /// The job itself where nothing was measured, else as the cause explains the measured step.
 Job as_measured(const Job& job, const std::optional<MeasuredCause>& measured);
 
 /// Gains over one bucketing of a job, weighed with every source of error at its bounds. A step that was
-/// measured is that step whatever the source does: at each bound the cause explains it anew.
+/// measured is that step whatever the source does: at each bound each reading explains it anew.
 class Gains {
  public:
-  Gains(const Job& job, std::vector<Bucket> before, const std::optional<MeasuredCause>& measured);
+  Gains(const Job& job, std::vector<Bucket> before, const Readings& readings);
 
-  /// The job itself, explained; gains are differences of its steps.
-  const Job& job() const { return expected_; }
-  Duration step_before() const { return step_before_; }
-  Gain of(const std::vector<Bucket>& after) const;
+  /// The job as each reading explains it; gains are differences of its steps.
+  std::size_t readings() const { return readings_.size(); }
+  const Job& job(std::size_t reading) const { return readings_[reading].expected.job; }
+  /// By the first reading.
+  Duration step_before() const { return readings_.front().expected.before; }
+  /// Of several readings: the mean of values, the least low, the greatest high.
+  WeighedGain of(const std::vector<Bucket>& after) const;
 
  private:
   struct Bound {
@@ -46,15 +58,15 @@ class Gains {
     Bound one;
     Bound other;
   };
+  struct Reading {
+    Bound expected;
+    std::vector<Bounds> bounds;
+  };
+  Reading reading(const Job& job, const std::optional<MeasuredCause>& measured) const;
   Bound bound(const Job& job) const;
 
   std::vector<Bucket> before_;
-  Job expected_;
-  Duration step_before_;
-  std::vector<Bounds> bounds_;
+  std::vector<Reading> readings_;
 };
-
-/// The least gain worth an advice where a step takes `iteration`.
-Duration least_gain(Duration iteration, const TuneOptions& tuning);
 
 }  // namespace ddpsim

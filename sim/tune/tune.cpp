@@ -9,8 +9,8 @@ namespace ddpsim {
 
 TuneResult tune(const Job& job, const TuneOptions& tuning) {
   const std::optional<Duration> measured = measured_step(tuning);
-  TuneResult result =
-      measured ? tune_measured(job, tuning, *measured) : search_caps(job, tuning, std::nullopt);
+  TuneResult result = measured ? tune_measured(job, tuning, *measured)
+                               : search_caps(job, tuning, readings_of(std::nullopt));
   hold_against_versions(job, tuning, result);
   return result;
 }

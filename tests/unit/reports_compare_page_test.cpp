@@ -236,7 +236,8 @@ TEST_CASE("compare JSON: every field under its name") {
              {"cause": "input", "us": 0, "low_us": 0, "high_us": 0},
              {"cause": "unexplained", "us": 0, "low_us": 0, "high_us": 0}],
     "best_cap": {"action": "keep default", "bucket_cap_mb": null, "first_bucket_mb": null, "cap_range_mb": [0, 0],
-                 "gain_us": {"value": 0, "low": 0, "high": 0}, "most_robust_gain_us": null, "measurable_us": 1200,
+                 "gain_us": {"value": 0, "low": 0, "high": 0}, "most_robust_gain_us": null,
+                 "expected_gain_us": 0, "regret_us": 0, "next_worse": null, "measurable_us": 1200,
                  "python": "", "reason": "far keeps it"},
     "calibrated_by_recording": false,
     "confidence": {"grade": "C", "interval_percent": [-10, 20], "because": ["why far"], "measure_next": null},
@@ -244,7 +245,8 @@ TEST_CASE("compare JSON: every field under its name") {
   CHECK(doc["rows"][1]["best_cap"] == Json::parse(R"json({
     "action": "set", "bucket_cap_mb": 60, "first_bucket_mb": null, "cap_range_mb": [54, 80],
     "gain_us": {"value": 7000, "low": 6000, "high": 9000},
-    "most_robust_gain_us": {"value": 5000, "low": 4000, "high": 8000}, "measurable_us": 1000,
+    "most_robust_gain_us": {"value": 5000, "low": 4000, "high": 8000},
+    "expected_gain_us": 0, "regret_us": 0, "next_worse": null, "measurable_us": 1000,
     "python": "DDP(model, bucket_cap_mb=60)", "reason": "fewer buckets"
 })json"));
   CHECK(doc["rows"][2]["best_cap"]["first_bucket_mb"] == 12.5);

@@ -124,14 +124,17 @@ inline TuneResult set() {
   tune.default_setting.iteration = 320_ms;
   tune.best = point(60, 279_ms, 2);
   tune.curve = {tune.default_setting, tune.best};
-  tune.recommended = {.set = true,
-                      .bucket_cap_mb = 60,
-                      .first_bucket_mb = std::nullopt,
-                      .cap_range_mb = {54, 80},
-                      .gain = {41_ms, 30_ms, 52_ms},
-                      .measurable = 3_ms,
-                      .python = "DistributedDataParallel(model, bucket_cap_mb=60)",
-                      .reason = "2 buckets instead of 5"};
+  tune.recommended = {
+      .set = true,
+      .bucket_cap_mb = 60,
+      .first_bucket_mb = std::nullopt,
+      .cap_range_mb = {54, 80},
+      .gain = {41_ms, 30_ms, 52_ms},
+      .expected = 42_ms,
+      .next_worse = NextWorse{.below = Cliff{52.25, 5_ms}, .above = Cliff{96.5, 4_ms}},
+      .measurable = 3_ms,
+      .python = "DistributedDataParallel(model, bucket_cap_mb=60)",
+      .reason = "the last bucket shrinks"};
   tune.best_partition = BestPartition{
       .buckets = {step().buckets[0].bucket, step().buckets[1].bucket}, .iteration = 275_ms};
   return tune;

@@ -237,8 +237,8 @@ TEST_CASE("tune text: a replay that misses today's step is in the first line") {
   CHECK(first_line(tune_text(sample::set(), context, {})).ends_with("confidence C)."));
   context.replay = Replay{350_ms, 320_ms};  // less than the gain of 41 ms
   CHECK(first_line(tune_text(sample::set(), context, {}))
-            .ends_with("The replay misses today's step by 30 ms (8.6 %): it gains whether that is "
-                       "compute or communication."));
+            .ends_with("The replay misses today's step by 30 ms (8.6 %): the gain is the mean of "
+                       "taking that for compute and for communication."));
 }
 
 TEST_CASE("tune text: steps that differ by what can be measured are not printed alike") {

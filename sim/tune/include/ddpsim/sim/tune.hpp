@@ -46,6 +46,18 @@ struct Today {
   std::vector<Bytes> bucket_bytes;
 };
 
+/// A cap whose predicted step is longer than the recommended one's by more than can be measured.
+struct Cliff {
+  double cap_mb = 0;
+  Duration loss;
+};
+
+/// The nearest on either side of the recommended cap; absent where there is none as far as caps reach.
+struct NextWorse {
+  std::optional<Cliff> below;
+  std::optional<Cliff> above;
+};
+
 struct Recommendation {
   bool set = false;           ///< false: keep what runs today
   bool default_today = true;  ///< what runs today is the default
@@ -55,7 +67,11 @@ struct Recommendation {
   /// Caps around it, without a gap, whose predicted steps differ from its step by no more than the
   /// measurable.
   std::pair<double, double> cap_range_mb{0, 0};
-  Gain gain;                        ///< iteration(today) - iteration(recommended)
+  Gain gain;          ///< iteration(today) - iteration(recommended)
+  Duration expected;  ///< its mean over what is not known
+  Duration regret;    ///< what it costs where it goes wrong: -gain.low where that is a loss
+  std::optional<NextWorse>
+      next_worse;                   ///< of `bucket_cap_mb`, where all caps around it were searched
   std::optional<Gain> most_robust;  ///< where nothing is set: gain of the most robust other setting
   Duration measurable;              ///< gains below this cannot be told from noise
   std::string python;               ///< line to paste; empty where nothing is set

@@ -1,0 +1,90 @@
+#include "why.hpp"
+
+#include <fmt/format.h>
+
+#include "ddpsim/sim/size_text.hpp"
+#include "ddpsim/sim/step.hpp"
+#include "gain.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// "3.21 ms", "45.2 us": as small as people compare.
+std::string text(Duration time) {
+  const double us = time.microseconds();
+  return us < 1000 ? fmt::format("{:.3g} us", us) : fmt::format("{:.4g} ms", us / 1000);
+}
+
+struct Side {
+  StepTimes times;
+  BucketResult first;
+  BucketResult last;
+  Duration all_reduces;  ///< from last arrival to end, each by itself
+
+  Duration last_transfer() const { return last.end - last.last_arrival; }
+};
+
+Side side(const Job& job, const std::vector<Bucket>& buckets) {
+  const StepResult step = simulate(with_buckets(job, buckets)).step;
+  Side side{.times = step.times,
+            .first = step.buckets.front(),
+            .last = step.buckets.back(),
+            .all_reduces = {}};
+  for (const BucketResult& bucket : step.buckets)
+    side.all_reduces += bucket.end - bucket.last_arrival;
+  return side;
+}
+
+std::string counted_all_reduces(std::size_t count) {
+  return fmt::format("{} all-reduce{}", count, count == 1 ? "" : "s");
+}
+
+/// Of what is exposed after backward: the last bucket's own transfer, or that the link is free sooner for it.
+std::string why_less_exposed(const Side& before, const Side& after) {
+  const Duration less = before.times.loss[LossCause::exposed_all_reduce] -
+                        after.times.loss[LossCause::exposed_all_reduce];
+  const Bytes old_last = before.last.bucket.bytes;
+  const Bytes new_last = after.last.bucket.bytes;
+  if (new_last < old_last && (before.last_transfer() - after.last_transfer()) >= less.scaled(0.5))
+    return fmt::format("the last bucket, which nothing can hide, shrinks from {} to {}",
+                       rounded_size_text(old_last), rounded_size_text(new_last));
+  if (before.all_reduces - after.all_reduces >= less.scaled(0.5))
+    return fmt::format("all-reduces take {} together, not {}", text(after.all_reduces),
+                       text(before.all_reduces));
+  if (after.first.start < before.first.start)
+    return fmt::format("the first all-reduce begins {} earlier: its bucket is {}, not {}",
+                       text(before.first.start - after.first.start),
+                       rounded_size_text(after.first.bucket.bytes),
+                       rounded_size_text(before.first.bucket.bytes));
+  return fmt::format("{} more of the all-reduces is hidden behind backward", text(less));
+}
+
+}  // namespace
+
+std::string why_faster(const Job& job, const std::vector<Bucket>& before,
+                       const std::vector<Bucket>& after) {
+  if (before.empty() || after.empty()) return "";
+  const Side old = side(job, before);
+  const Side chosen = side(job, after);
+  LossCause most = LossCause::exposed_all_reduce;
+  const auto less = [&](LossCause cause) {
+    return old.times.loss[cause] - chosen.times.loss[cause];
+  };
+  for (const LossCause cause : all_loss_causes())
+    if (less(cause) > less(most)) most = cause;
+  std::string why;
+  if (most == LossCause::interference)
+    why = fmt::format("NCCL's kernels run beside backward for {}, not {}, and slow it by {} less",
+                      text(chosen.all_reduces), text(old.all_reduces), text(less(most)));
+  else if (most == LossCause::hooks || most == LossCause::launch_bound)
+    why = fmt::format("the GPU waits {} less for its host", text(less(most)));
+  else if (most == LossCause::copies)
+    why = fmt::format("copies take {} less", text(less(most)));
+  else
+    why = why_less_exposed(old, chosen);
+  if (before.size() != after.size())
+    why += fmt::format("; {}, not {}", counted_all_reduces(after.size()), before.size());
+  return why;
+}
+
+}  // namespace ddpsim
