@@ -49,6 +49,7 @@ int run(int argc, char** argv) {
   std::function<int()> action;
   add_simulate(app, action);
   add_tune(app, action);
+  add_advise(app, action);
   add_compare(app, action);
   add_buckets(app, action);
   add_allreduce(app, action);

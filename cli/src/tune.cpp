@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "ddpsim/sim/advise.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "job_warnings.hpp"
@@ -47,6 +48,10 @@ int run(const TuneArguments& arguments, TypedLine typed) {
     result.recommended = {};  // no point of the curve is marked, no command hinted at
   }
   if (!result.left_out.empty()) context.warnings.push_back(result.left_out);
+  const std::optional<AdviceRow> lever =
+      best_lever(job, {.tuning = tuning, .memory = loaded.memory});
+  if (lever && lever->expected > result.recommended.expected + result.recommended.measurable)
+    context.better_lever = lever;
   context.confidence = assess(measured, simulate_times(measured), context.replay);
   const auto text = [](std::optional<double> mb) {
     return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;

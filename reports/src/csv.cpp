@@ -91,6 +91,23 @@ std::string tune_csv(const TuneResult& result) {
   return csv;
 }
 
+std::string advice_csv(const Advice& advice) {
+  std::string csv =
+      "levers,line,gain_us,low_us,high_us,expected_gain_us,regret_us,iteration_us,memory_bytes,"
+      "changes_numerics,changes_batch,worth,error\n";
+  for (const AdviceRow& row : advice.rows) {
+    const auto time = [&](Duration duration) {
+      return row.error.empty() ? microseconds_token(duration) : "";
+    };
+    add_row(csv, {fmt::format("{}", fmt::join(row.levers, " + ")), row.line, time(row.gain.value),
+                  time(row.gain.low), time(row.gain.high), time(row.expected), time(row.regret),
+                  time(row.iteration), row.error.empty() ? text(row.memory_bytes) : "",
+                  row.changes_numerics ? "true" : "false", row.changes_batch ? "true" : "false",
+                  row.worth ? "true" : "false", row.error});
+  }
+  return csv;
+}
+
 std::string compare_csv(const Comparison& comparison, const std::vector<ReportContext>& contexts,
                         const std::vector<NotCompared>& not_compared) {
   std::string csv =

@@ -240,4 +240,12 @@ void write_trust(JsonWriter& json, const ReportContext& context) {
   }
 }
 
+void write_gain(JsonWriter& json, const Gain& gain) {
+  json.begin_object(JsonWriter::Layout::line);
+  json.key("value").time(gain.value);
+  json.key("low").time(gain.low);
+  json.key("high").time(gain.high);
+  json.end_object();
+}
+
 }  // namespace ddpsim

@@ -32,4 +32,10 @@ void write_replay(JsonWriter& json, const ReportContext& context);
 /// confidence, warnings, and the replay where today's step was measured.
 void write_trust(JsonWriter& json, const ReportContext& context);
 
+/// A row of ddpsim.advice/1.
+void write_advice_row(JsonWriter& json, const AdviceRow& row);
+
+/// {"value", "low", "high"}, in microseconds.
+void write_gain(JsonWriter& json, const Gain& gain);
+
 }  // namespace ddpsim

@@ -13,14 +13,6 @@ void write_range(JsonWriter& json, const std::pair<double, double>& range) {
   json.end_array();
 }
 
-void write_gain(JsonWriter& json, const Gain& gain) {
-  json.begin_object(Layout::line);
-  json.key("value").time(gain.value);
-  json.key("low").time(gain.low);
-  json.key("high").time(gain.high);
-  json.end_object();
-}
-
 /// `loss_us` is the smaller of both sides' losses: what the next worse cap costs at least.
 void write_next_worse(JsonWriter& json, const std::optional<NextWorse>& worse) {
   if (!worse || (!worse->below && !worse->above)) {
@@ -188,6 +180,11 @@ std::string tune_json(const TuneResult& result, const ReportContext& context) {
     for (const AdviceByCause& advice : result.by_cause) write_advice(json, advice, result.today);
     json.end_array();
   }
+  json.key("better_lever");
+  if (context.better_lever)
+    write_advice_row(json, *context.better_lever);
+  else
+    json.null();
   json.key("curve").begin_array();
   for (const CurvePoint& point : result.curve) write_point(json, point);
   json.end_array();

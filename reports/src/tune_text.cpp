@@ -285,6 +285,18 @@ std::string bound_lines(const TuneResult& result, int digits, TimeUnit unit,
                          style.width, 2);
 }
 
+/// "More than any cap: fp16_compress_hook saves 100 ms, and changes numerics (ddpsim advise)."
+std::string lever_line(const ReportContext& context, int digits, TimeUnit unit,
+                       const TerminalStyle& style) {
+  if (!context.better_lever) return "";
+  const AdviceRow& row = *context.better_lever;
+  return wrapped(
+      fmt::format("More than any cap: {} saves {}{} (`ddpsim advise` ranks every lever).",
+                  fmt::join(row.levers, " + "), time_text(row.gain.value, digits, unit),
+                  row.changes_numerics ? ", and changes numerics" : ""),
+      style.width, 2);
+}
+
 }  // namespace
 
 std::string tune_text(const TuneResult& result, const ReportContext& context,
@@ -305,6 +317,7 @@ std::string tune_text(const TuneResult& result, const ReportContext& context,
              bold("No cap is recommended.", style) + '\n' +
                  wrapped(fmt::format("Why: {}.", context.no_cap_because), style.width, 2));
   }
+  page.add(Weight::verdict, lever_line(context, digits, unit, style));
   page.add(Weight::trust, dim(subject(context), style) + '\n');
   page.add(Weight::trust, replay_line(context, style));
   page.add(Weight::trust, recorded_line(context, style));

@@ -165,4 +165,16 @@ void hold_against_versions(const Job& job, const TuneOptions& tuning, TuneResult
   }
 }
 
+bool is_nowhere_slower(const Job& job, const Change& change, Duration expected,
+                       const TuneOptions& tuning) {
+  for (const VersionRange& range : job.options().possible_versions)
+    for (const Job& end : ends_of(job, range)) {
+      if (unsupported(change(end).options().ddp)) continue;
+      const Gains gains(end, buckets_of(end), readings_of(measured_step(tuning)));
+      const Outcome at_end{gains.of(change), measurable(gains.step_before(), tuning)};
+      if (!at_end.is_harmless(expected)) return false;
+    }
+  return true;
+}
+
 }  // namespace ddpsim

@@ -57,18 +57,56 @@ Gains::Bound Gains::bound(const Job& job) const {
   return {job, simulate_times(with_buckets(job, before_)).iteration};
 }
 
-WeighedGain Gains::of(const std::vector<Bucket>& after) const {
-  const auto gain = [&](const Bound& bound) {
-    return bound.before - simulate_times(with_buckets(bound.job, after)).iteration;
-  };
-  std::vector<WeighedGain> gains;
-  for (const Reading& reading : readings_) {
-    const Duration value = gain(reading.expected);
-    std::vector<GainBounds> bounds;
-    for (const Bounds& of : reading.bounds)
-      bounds.push_back({of.source, gain(of.one), gain(of.other)});
-    gains.push_back(weighed(value, bounds));
+Duration Gains::gain(const Bound& bound, const Change& change) {
+  const Job after = change(bound.job);
+  const double batches = static_cast<double>(bound.job.options().ddp.accumulate) /
+                         static_cast<double>(after.options().ddp.accumulate);
+  const Duration step = simulate_times(after).iteration;
+  return bound.before - (batches == 1 ? step : step.scaled(batches));
+}
+
+WeighedGain Gains::with_shared_errors(const Reading& reading, const Change& change) {
+  std::vector<GainBounds> bounds;
+  for (const Bounds& of : reading.bounds)
+    bounds.push_back({of.source, gain(of.one, change), gain(of.other, change)});
+  return weighed(gain(reading.expected, change), bounds);
+}
+
+WeighedGain Gains::with_own_errors(const Reading& reading, const Change& change) {
+  const Duration value = gain(reading.expected, change);
+  std::vector<GainBounds> bounds;
+  for (const Bounds& of : reading.bounds) {
+    const Duration at_one = gain(of.one, change);
+    const Duration at_other = gain(of.other, change);
+    const bool collectives = of.source == ErrorSource::fixed_cost ||
+                             of.source == ErrorSource::bandwidth ||
+                             of.source == ErrorSource::collective_times;
+    if (!collectives) {
+      bounds.push_back({of.source, at_one, at_other});
+      continue;
+    }
+    // Today's err and the others do not, and the other way round.
+    const Duration today_one = of.one.before - reading.expected.before;
+    const Duration today_other = of.other.before - reading.expected.before;
+    bounds.push_back({of.source, value + today_one, value + today_other});
+    bounds.push_back({of.source, at_one - today_one, at_other - today_other});
   }
+  return weighed(value, bounds);
+}
+
+WeighedGain Gains::of(const Change& change) const {
+  std::vector<WeighedGain> gains;
+  for (const Reading& reading : readings_) gains.push_back(with_shared_errors(reading, change));
+  return whichever(gains);
+}
+
+WeighedGain Gains::of(const std::vector<Bucket>& after) const {
+  return of([&](const Job& job) { return with_buckets(job, after); });
+}
+
+WeighedGain Gains::of_other_collectives(const Change& change) const {
+  std::vector<WeighedGain> gains;
+  for (const Reading& reading : readings_) gains.push_back(with_own_errors(reading, change));
   return whichever(gains);
 }
 

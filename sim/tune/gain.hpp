@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "rule.hpp"
 
 namespace ddpsim {
+
+/// Another way to run a job: the same job, but for what it sets.
+using Change = std::function<Job(const Job&)>;
 
 /// The same job, its steady step with these buckets.
 Job with_buckets(const Job& job, std::vector<Bucket> buckets);
@@ -34,7 +38,7 @@ Readings readings_of(const std::optional<Duration>& measured);
 /// The job itself where nothing was measured, else as the cause explains the measured step.
 Job as_measured(const Job& job, const std::optional<MeasuredCause>& measured);
 
-/// Gains over one bucketing of a job, weighed with every source of error at its bounds. A step that was
+/// Gains over one bucketing of a job, of other bucketings and whatever else can be changed, weighed with every source of error at its bounds. A step that was
 /// measured is that step whatever the source does: at each bound each reading explains it anew.
 class Gains {
  public:
@@ -45,8 +49,13 @@ class Gains {
   const Job& job(std::size_t reading) const { return readings_[reading].expected.job; }
   /// By the first reading.
   Duration step_before() const { return readings_.front().expected.before; }
-  /// Of several readings: the mean of values, the least low, the greatest high.
+  /// Of several readings: the mean of values, the least low, the greatest high. A step that takes several micro-batches
+  /// counts by today's number of them.
+  WeighedGain of(const Change& change) const;
   WeighedGain of(const std::vector<Bucket>& after) const;
+  /// Of a change that has collectives run by another algorithm, or otherwise than they were measured: what one is
+  /// mistaken by says nothing of the other.
+  WeighedGain of_other_collectives(const Change& change) const;
 
  private:
   struct Bound {
@@ -62,6 +71,9 @@ class Gains {
     Bound expected;
     std::vector<Bounds> bounds;
   };
+  static Duration gain(const Bound& bound, const Change& change);
+  static WeighedGain with_shared_errors(const Reading& reading, const Change& change);
+  static WeighedGain with_own_errors(const Reading& reading, const Change& change);
   Reading reading(const Job& job, const std::optional<MeasuredCause>& measured) const;
   Bound bound(const Job& job) const;
 

@@ -12,7 +12,8 @@ ELSEWHERE = {("allreduce", "--torch")}  # it stands for the NCCL that PyTorch sh
 
 class Help(unittest.TestCase):
     def test_lists_commands_in_the_order_of_a_users_path_each_on_a_line(self):
-        path = ["simulate", "tune", "compare", "buckets", "allreduce", "topo", "import", "calibrate", "validate", "list"]
+        path = ["simulate", "tune", "advise", "compare", "buckets", "allreduce", "topo", "import", "calibrate", "validate",
+                "list"]
         self.assertEqual(subcommands(), path)
         self.assertEqual(len(listed_commands()), len(path))
 
@@ -33,7 +34,8 @@ class Help(unittest.TestCase):
                     self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_options_of_a_job_stand_under_headings(self):
-        own = {"simulate": ["--help", "--iterations", "--measured"], "tune": ["--help", "--caps"], "compare": ["--help"]}
+        own = {"simulate": ["--help", "--iterations", "--measured"], "tune": ["--help", "--caps"], "advise": ["--help"],
+               "compare": ["--help"]}
         for command in own:
             found = headings(command)
             self.assertEqual(list(found),

@@ -160,7 +160,7 @@ TEST_CASE("tune document: whole") {
                     "measurable_us": 3000,
                     "python": "DistributedDataParallel(model, bucket_cap_mb=60)",
                     "reason": "the last bucket shrinks"},
-    "recommended_by_version": null,
+    "recommended_by_version": null, "better_lever": null,
     "curve": [{"bucket_cap_mb": 60, "first_bucket_mb": 60, "cap_range_mb": [60, 64.5], "iteration_us": 279000,
                "exposed_communication_us": 2000, "blocking_communication_us": 2500, "buckets": 2, "reachable": false}],
     "lower_bound_us": 96000,

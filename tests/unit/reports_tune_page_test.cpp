@@ -345,3 +345,15 @@ TEST_CASE("tune page: a replay that today's measured step contradicts is doubted
                "Keep the default: today's step was measured at 40.0 ms and is replayed with 98 ms: "
                "another job was recorded, or a unit slipped."));
 }
+
+TEST_CASE("tune page: a lever that beats every cap is told in a line") {
+  ReportContext context = sample::context();
+  AdviceRow row{.levers = {"fp16_compress_hook"}, .gain = {50_ms, 40_ms, 60_ms}};
+  context.better_lever = row;
+  CHECK(mentions(tune_text(advised(), context, {.width = 110}),
+                 "\nMore than any cap: fp16_compress_hook saves 50 ms (`ddpsim advise` ranks every "
+                 "lever).\n"));
+  context.better_lever->changes_numerics = true;
+  CHECK(mentions(tune_text(advised(), context, {.width = 110}),
+                 "fp16_compress_hook saves 50 ms, and changes numerics ("));
+}

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ddpsim/reports/timeline_difference.hpp"
+#include "ddpsim/sim/advise.hpp"
 #include "ddpsim/sim/allreduce_table.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/compare.hpp"
@@ -58,6 +59,7 @@ struct ReportContext {
   std::vector<std::string> warnings;
   std::string
       no_cap_because;  ///< why `tune` recommends nothing, not even the default; mostly empty
+  std::optional<AdviceRow> better_lever;  ///< of `tune`: one that beats every cap
   CommHook comm_hook = CommHook::none;
   std::string bucket_setting;  ///< "default (1 MiB, then 25 MiB)", "bucket_cap_mb=50"
   std::string next_command;    ///< hint for the last line of terminal output; may be empty
@@ -88,6 +90,7 @@ struct LoggedBuckets {
 // with at most 6 decimals, sizes as integers.
 std::string result_json(const SimulationResult& result, const ReportContext& context);
 std::string tune_json(const TuneResult& result, const ReportContext& context);
+std::string advice_json(const Advice& advice, const ReportContext& context);
 /// `contexts` holds one entry per job; what all jobs share, and warnings, stand in the first.
 std::string compare_json(const Comparison& comparison, const std::vector<ReportContext>& contexts,
                          const std::vector<NotCompared>& not_compared = {});
@@ -101,6 +104,8 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
                         const Workload& workload, const TerminalStyle& style);
 std::string tune_text(const TuneResult& result, const ReportContext& context,
                       const TerminalStyle& style);
+std::string advice_text(const Advice& advice, const ReportContext& context,
+                        const TerminalStyle& style);
 std::string compare_text(const Comparison& comparison, const std::vector<ReportContext>& contexts,
                          const TerminalStyle& style,
                          const std::vector<NotCompared>& not_compared = {});
@@ -112,9 +117,10 @@ std::string buckets_text(const std::vector<Bucket>& buckets, const Workload& wor
 std::string allreduce_text(const AllReduceTable& table, const ReportContext& context,
                            const TerminalStyle& style);
 
-/// Columns with units in their names; one row per bucket, per point of the curve, per job.
+/// Columns with units in their names; one row per bucket, per point of the curve, per row of advice, per job.
 std::string result_csv(const SimulationResult& result);
 std::string tune_csv(const TuneResult& result);
+std::string advice_csv(const Advice& advice);
 std::string compare_csv(const Comparison& comparison, const std::vector<ReportContext>& contexts,
                         const std::vector<NotCompared>& not_compared = {});
 std::string buckets_csv(const std::vector<Bucket>& buckets);

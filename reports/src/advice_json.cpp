@@ -1,0 +1,44 @@
+#include "ddpsim/reports/reports.hpp"
+#include "json_parts.hpp"
+
+namespace ddpsim {
+
+void write_advice_row(JsonWriter& json, const AdviceRow& row) {
+  json.begin_object();
+  json.key("levers").begin_array(JsonWriter::Layout::line);
+  for (const std::string& lever : row.levers) json.string(lever);
+  json.end_array();
+  json.key("line").string(row.line);
+  json.key("changes_numerics").boolean(row.changes_numerics);
+  json.key("changes_batch").boolean(row.changes_batch);
+  json.key("note").string(row.note);
+  if (row.error.empty()) {
+    json.key("worth").boolean(row.worth);
+    json.key("gain_us");
+    write_gain(json, row.gain);
+    json.key("expected_gain_us").time(row.expected);
+    json.key("regret_us").time(row.regret);
+    json.key("iteration_us").time(row.iteration);
+    json.key("memory_bytes").integer(row.memory_bytes);
+  } else {
+    json.key("error").string(row.error);
+  }
+  json.end_object();
+}
+
+std::string advice_json(const Advice& advice, const ReportContext& context) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("schema").string("ddpsim.advice/1");
+  write_setting(json, context);
+  json.key("iteration_us").time(advice.iteration);
+  json.key("measurable_us").time(advice.measurable);
+  json.key("rows").begin_array();
+  for (const AdviceRow& row : advice.rows) write_advice_row(json, row);
+  json.end_array();
+  write_trust(json, context);
+  json.end_object();
+  return std::move(json).finish();
+}
+
+}  // namespace ddpsim

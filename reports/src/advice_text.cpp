@@ -1,0 +1,155 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "ddpsim/reports/reports.hpp"
+#include "report_lines.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Rows of each table on a page; --verbose has all.
+constexpr std::size_t kMostShown = 4;
+
+std::string levers_text(const AdviceRow& row) {
+  return fmt::format("{}", fmt::join(row.levers, " + "));
+}
+
+class AdvicePage {
+ public:
+  AdvicePage(const Advice& advice, const ReportContext& context, const TerminalStyle& style)
+      : advice_(advice),
+        context_(context),
+        style_(style),
+        digits_(digits_of(context.confidence.grade)),
+        unit_(unit_for(advice.iteration)) {}
+
+  std::string text() const {
+    Page page;
+    page.add(Weight::verdict, bold(verdict(), style_) + '\n' + lines_to_paste());
+    page.add(Weight::trust, dim(subject(context_), style_) + '\n');
+    page.add(Weight::trust, replay_line(context_, style_));
+    page.add(Weight::trust, recorded_line(context_, style_));
+    add_warnings(page, context_, style_);
+    page.add(Weight::trust,
+             confidence_line(context_, advice_.iteration, style_) + grades_line(style_));
+    page.add(Weight::trust, setting_line(context_, style_));
+    page.add(Weight::answer, table("Leaves numerics as they are", false));
+    page.add(Weight::answer,
+             table("Changes numerics: of gradients, or of what the optimizer sees", true));
+    page.add(Weight::evidence, after_blank(notes()));
+    page.add(Weight::evidence, not_worth());
+    page.add(Weight::next, hint_line(context_, style_));
+    return page.text(style_);
+  }
+
+ private:
+  std::string time(Duration duration) const { return time_text(duration, digits_, unit_); }
+
+  std::string gain_clause(const AdviceRow& row) const {
+    return fmt::format("saves {} of {} (interval {} {}, confidence {})", time(row.gain.value),
+                       time(advice_.iteration),
+                       time_interval(row.gain.low, row.gain.high, digits_, unit_), name_of(unit_),
+                       name_of(context_.confidence.grade));
+  }
+
+  /// Of what changes numerics but not the batch, where it is expected to gain measurably more.
+  const AdviceRow* better_with_numerics() const {
+    const AdviceRow* best = advice_.best();
+    const Duration least = (best ? best->expected : Duration()) + advice_.measurable;
+    const auto row = std::ranges::find_if(advice_.rows, [](const AdviceRow& one) {
+      return one.worth && one.changes_numerics && !one.changes_batch && one.levers.size() == 1;
+    });
+    return row != advice_.rows.end() && row->expected >= least ? &*row : nullptr;
+  }
+
+  std::string verdict() const {
+    const AdviceRow* best = advice_.best();
+    std::string text =
+        best != nullptr
+            ? fmt::format("Set {}: {}.", levers_text(*best), gain_clause(*best))
+            : fmt::format(
+                  "Nothing worth changing: no lever gains as much of {} as can be measured "
+                  "({}), or surely enough.",
+                  time(advice_.iteration), time(advice_.measurable));
+    if (const AdviceRow* more = better_with_numerics())
+      text += fmt::format(" {}{} {}, and changes numerics.", levers_text(*more),
+                          best == nullptr ? "" : " alone",
+                          best == nullptr ? gain_clause(*more) : "saves " + time(more->gain.value));
+    return text;
+  }
+
+  std::string lines_to_paste() const {
+    const AdviceRow* best = advice_.best();
+    if (best == nullptr) return "";
+    std::string lines = "\n";
+    std::string rest = best->line;
+    for (std::size_t end; (end = rest.find("; ")) != std::string::npos; rest.erase(0, end + 2))
+      lines += "    " + bold(rest.substr(0, end), style_) + '\n';
+    return lines + "    " + bold(rest, style_) + "\n\n";
+  }
+
+  bool shown(const AdviceRow& row) const { return row.worth || !row.error.empty(); }
+
+  std::string table(const std::string& head, bool numerics) const {
+    const std::string suffix = fmt::format(" {}", name_of(unit_));
+    Table table({{"saves" + suffix, Align::decimal},
+                 {"low to high", Align::right, 2},
+                 {"memory", Align::right, 1},
+                 {head, Align::left, 0, true}});
+    std::size_t rows = 0;
+    for (const AdviceRow& row : advice_.rows) {
+      if (row.changes_numerics != numerics || !shown(row)) continue;
+      if (style_.most_lines > 0 && rows == kMostShown) break;
+      ++rows;
+      if (!row.error.empty()) {
+        table.add_row({"-", "", "", levers_text(row) + ": " + row.error});
+        continue;
+      }
+      table.add_row({time_number(row.gain.value, digits_, unit_),
+                     time_interval(row.gain.low, row.gain.high, digits_, unit_),
+                     memory_text(row.memory_bytes), levers_text(row)});
+    }
+    return rows == 0 ? "" : '\n' + table.text(style_);
+  }
+
+  static std::string memory_text(std::int64_t bytes) {
+    constexpr double kMiB = 1'048'576;
+    const double mib = static_cast<double>(bytes) / kMiB;
+    return mib > -1 && mib < 1 ? "0" : fmt::format("{:+.0f} MiB", mib);
+  }
+
+  /// Of what is advised, what else it changes.
+  std::string notes() const {
+    const AdviceRow* best = advice_.best();
+    if (best == nullptr || best->note.empty()) return "";
+    return wrapped(fmt::format("Beside the step: {}.", best->note), style_.width, 2);
+  }
+
+  std::string not_worth() const {
+    std::vector<std::string> names;
+    for (const AdviceRow& row : advice_.rows)
+      if (!shown(row))
+        names.push_back(fmt::format("{} ({})", levers_text(row), time(row.gain.value)));
+    if (names.empty()) return "";
+    return wrapped(fmt::format("Not worth it here: {}.", fmt::join(names, ", ")), style_.width, 2);
+  }
+
+  const Advice& advice_;
+  const ReportContext& context_;
+  const TerminalStyle& style_;
+  int digits_;
+  TimeUnit unit_;
+};
+
+}  // namespace
+
+std::string advice_text(const Advice& advice, const ReportContext& context,
+                        const TerminalStyle& style) {
+  return AdvicePage(advice, context, style).text();
+}
+
+}  // namespace ddpsim

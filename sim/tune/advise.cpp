@@ -1,0 +1,246 @@
+#include "ddpsim/sim/advise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "advice.hpp"
+#include "advice_by_version.hpp"
+#include "ddpsim/sim/memory.hpp"
+#include "ddpsim/sim/size_text.hpp"
+#include "lever.hpp"
+#include "parallel.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Of what can be measured: another lever must add so much to a combination, as a second number must to a cap.
+constexpr double kEarnsItsPlace = 0.25;
+/// Combinations with a lever that changes numerics, for the best of these.
+constexpr std::size_t kMostWithNumerics = 3;
+
+Job steady(const Job& job) {
+  SimulationOptions options = job.options();
+  options.iterations = 0;
+  return job.with(std::move(options));
+}
+
+/// "NCCL_ALGO", "accumulate": levers of one kind exclude each other.
+std::string kind_of(const Lever& lever) {
+  return lever.name.substr(0, lever.name.find_first_of("= "));
+}
+
+class Adviser {
+ public:
+  Adviser(const Job& job, const AdviseOptions& options)
+      : job_(steady(job)),
+        options_(options),
+        gains_(job_, buckets_of(job_), readings_of(measured_step(options.tuning))),
+        measurable_(measurable(gains_.step_before(), options.tuning)),
+        peak_(peak_memory(job_)) {}
+
+  Advice run() {
+    std::vector<Candidate> singles = weighed(levers_of(job_));
+    best_of_each_nccl_variable(singles);
+    add_caps(job_, singles);
+    std::vector<Candidate> found = singles;
+    const Candidate combined = combine(singles);
+    if (combined.levers.size() > 1) found.push_back(combined);
+    if (!combined.levers.empty())
+      for (const Candidate& with : with_numerics(combined, singles)) found.push_back(with);
+    return advice(found);
+  }
+
+  std::optional<AdviceRow> best_single() {
+    std::vector<Candidate> singles = weighed(levers_of(job_));
+    std::erase_if(singles, [](const Candidate& one) {
+      return !one.worth || one.levers.front().changes_batch;
+    });
+    const auto best = std::ranges::max_element(singles, {}, expected_of);
+    return best == singles.end() ? std::nullopt : std::optional(row(*best));
+  }
+
+ private:
+  struct Candidate {
+    std::vector<Lever> levers;
+    WeighedGain gain;
+    bool worth = false;
+    std::string error;
+  };
+  static Duration expected_of(const Candidate& candidate) { return candidate.gain.expected; }
+  static bool changes_numerics(const Candidate& candidate) {
+    return std::ranges::any_of(candidate.levers, &Lever::changes_numerics);
+  }
+
+  Candidate weigh(std::vector<Lever> levers) const {
+    Candidate candidate{.levers = std::move(levers), .gain = {}, .worth = false, .error = {}};
+    const Change change = together(candidate.levers);
+    const PeakMemory peak = peak_memory(change(job_));
+    if (options_.memory && peak.total() > *options_.memory) {
+      candidate.error =
+          fmt::format("needs {} of memory per GPU, of {}", rounded_size_text(peak.total()),
+                      rounded_size_text(*options_.memory));
+      return candidate;
+    }
+    const bool other = std::ranges::any_of(candidate.levers, &Lever::other_collectives);
+    candidate.gain = other ? gains_.of_other_collectives(change) : gains_.of(change);
+    candidate.worth = is_worth(candidate.gain, measurable_) && !contradicted() &&
+                      is_nowhere_slower(job_, change, candidate.gain.expected, options_.tuning);
+    return candidate;
+  }
+
+  bool contradicted() const {
+    return options_.tuning.replay && options_.tuning.replay->contradicted();
+  }
+
+  std::vector<Candidate> weighed(const std::vector<Lever>& levers) const {
+    std::vector<Candidate> candidates(levers.size());
+    for_each_index(levers.size(), options_.tuning.threads, 1,
+                   [&](std::size_t i) { candidates[i] = weigh({levers[i]}); });
+    return candidates;
+  }
+
+  /// Of NCCL_ALGO=Ring and NCCL_ALGO=Tree the better.
+  static void best_of_each_nccl_variable(std::vector<Candidate>& singles) {
+    std::vector<Candidate> kept;
+    for (Candidate& one : singles) {
+      const auto same = std::ranges::find_if(kept, [&](const Candidate& other) {
+        return one.levers.front().other_collectives &&
+               kind_of(other.levers.front()) == kind_of(one.levers.front());
+      });
+      if (same == kept.end())
+        kept.push_back(std::move(one));
+      else if (one.gain.expected > same->gain.expected)
+        *same = std::move(one);
+    }
+    singles = std::move(kept);
+  }
+
+  /// What `tune` recommends for a job, and the best partition as a list.
+  void add_caps(const Job& job, std::vector<Candidate>& singles) const {
+    TuneOptions tuning = options_.tuning;
+    tuning.caps.clear();
+    const TuneResult result = tune(job, tuning);
+    if (result.recommended.set) singles.push_back(weigh({cap_lever(result.recommended)}));
+    if (!result.best_partition || !result.best_partition->reachable) return;
+    if (const std::optional<Lever> list = cap_list_lever(job, result.best_partition->buckets))
+      singles.push_back(weigh({*list}));
+  }
+
+  /// A cap for a job so changed, weighed together with the change.
+  Candidate with_cap(const Candidate& before) const {
+    TuneOptions tuning = options_.tuning;
+    tuning.caps.clear();
+    tuning.replay.reset();  // today's step was measured, not this one
+    tuning.advise_each_version = false;
+    const Recommendation cap = tune(together(before.levers)(job_), tuning).recommended;
+    if (!cap.set) return before;
+    std::vector<Lever> levers = before.levers;
+    levers.push_back(cap_lever(cap));
+    Candidate with = weigh(std::move(levers));
+    return with.worth && adds(with, before) ? with : before;
+  }
+
+  bool adds(const Candidate& with, const Candidate& without) const {
+    return with.error.empty() &&
+           with.gain.expected > without.gain.expected + measurable_.scaled(kEarnsItsPlace);
+  }
+
+  static bool sets_buckets(const Lever& lever) { return lever.sets_buckets; }
+
+  /// What pays together, of what leaves numerics as they are: the most expected first, each next one if it adds. What
+  /// gains less than can be measured may do so beside others, where it can lose nothing.
+  Candidate combine(std::vector<Candidate> singles) const {
+    std::erase_if(singles, changes_numerics);
+    std::ranges::stable_sort(singles, std::ranges::greater(), expected_of);
+    Candidate combined;
+    for (const Candidate& one : singles) {
+      const bool harmless = one.error.empty() && one.gain.gain.low >= Duration();
+      if ((!one.worth && !harmless) || sets_buckets(one.levers.front())) continue;
+      std::vector<Lever> levers = combined.levers;
+      levers.push_back(one.levers.front());
+      Candidate with = weigh(std::move(levers));
+      if (adds(with, combined)) combined = std::move(with);
+    }
+    if (!combined.levers.empty()) combined = with_cap(combined);
+    for (const Candidate& one : singles)
+      if (one.worth && (!combined.worth || adds(one, combined))) combined = one;
+    return combined.worth ? combined : Candidate{};
+  }
+
+  std::vector<Candidate> with_numerics(const Candidate& combined,
+                                       std::vector<Candidate> singles) const {
+    std::erase_if(singles,
+                  [](const Candidate& one) { return !one.worth || !changes_numerics(one); });
+    std::ranges::stable_sort(singles, std::ranges::greater(), expected_of);
+    std::vector<Candidate> found;
+    for (const Candidate& one : singles) {
+      if (found.size() == kMostWithNumerics) break;
+      std::vector<Lever> levers = one.levers;
+      for (const Lever& lever : combined.levers)
+        if (!sets_buckets(lever)) levers.push_back(lever);
+      Candidate with = with_cap(weigh(std::move(levers)));
+      if (with.levers.size() > 1 && with.worth && adds(with, one)) found.push_back(std::move(with));
+    }
+    return found;
+  }
+
+  AdviceRow row(const Candidate& candidate) const {
+    AdviceRow row;
+    std::vector<std::string> notes;
+    for (const Lever& lever : candidate.levers) {
+      row.levers.push_back(lever.name);
+      if (!lever.note.empty()) notes.push_back(lever.note);
+    }
+    for (const std::string& note : notes) row.note += (row.note.empty() ? "" : "; ") + note;
+    row.line = python_of(candidate.levers);
+    row.changes_numerics = changes_numerics(candidate);
+    row.changes_batch = std::ranges::any_of(candidate.levers, &Lever::changes_batch);
+    row.error = candidate.error;
+    if (!row.error.empty()) return row;
+    row.gain = candidate.gain.gain;
+    row.expected = candidate.gain.expected;
+    row.regret = candidate.gain.regret();
+    row.iteration = gains_.step_before() - candidate.gain.gain.value;
+    row.worth = candidate.worth;
+    row.memory_bytes =
+        (peak_memory(together(candidate.levers)(job_)).total() - peak_.total()).count();
+    return row;
+  }
+
+  Advice advice(std::vector<Candidate>& found) const {
+    Advice advice{.iteration = gains_.step_before(), .measurable = measurable_, .rows = {}};
+    std::ranges::stable_sort(found, [](const Candidate& a, const Candidate& b) {
+      if (a.error.empty() != b.error.empty()) return a.error.empty();
+      return a.gain.expected > b.gain.expected;
+    });
+    for (const Candidate& one : found) advice.rows.push_back(row(one));
+    return advice;
+  }
+
+  const Job job_;
+  const AdviseOptions& options_;
+  const Gains gains_;
+  const Duration measurable_;
+  const PeakMemory peak_;
+};
+
+}  // namespace
+
+const AdviceRow* Advice::best() const {
+  const auto best = std::ranges::find_if(
+      rows, [](const AdviceRow& row) { return row.worth && !row.changes_numerics; });
+  return best == rows.end() ? nullptr : &*best;
+}
+
+Advice advise(const Job& job, const AdviseOptions& options) {
+  return Adviser(job, options).run();
+}
+
+std::optional<AdviceRow> best_lever(const Job& job, const AdviseOptions& options) {
+  return Adviser(job, options).best_single();
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,51 @@
+// Which lever helps: everything a user can change without touching model or cluster, alone and in the combinations that
+// pay, by the same rule as `tune` recommends a cap.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/tune.hpp"
+
+namespace ddpsim {
+
+struct AdviceRow {
+  std::vector<std::string> levers;  ///< more than one: all together
+  std::string line;                 ///< to paste
+  Gain gain;                        ///< today's step - the step with them, per today's batch
+  Duration expected;                ///< its mean over what is not known
+  Duration regret;                  ///< what it costs where it goes wrong
+  Duration iteration;               ///< with them, per today's batch
+  std::int64_t memory_bytes = 0;    ///< change of the peak per GPU; what is known of it
+  bool changes_numerics = false;    ///< of gradients, or of what the optimizer sees
+  bool changes_batch = false;       ///< the optimizer sees another one: another training
+  /// By the rule, under every PyTorch it may be. Of combinations always.
+  bool worth = false;
+  std::string note;  ///< what else changes; mostly empty
+  std::string
+      error;  ///< why it cannot be had, and then no times are filled in: it does not fit into memory
+};
+
+struct Advice {
+  Duration iteration;   ///< of today's step
+  Duration measurable;  ///< gains below this cannot be told from noise
+  /// By expected gain, the greatest first; those with an error last.
+  std::vector<AdviceRow> rows;
+  /// Of what leaves numerics as they are and is worth it, the most expected; null where nothing is.
+  const AdviceRow* best() const;
+};
+
+struct AdviseOptions {
+  TuneOptions tuning;
+  std::optional<Bytes> memory;  ///< of each GPU: what needs more is a row with an error
+};
+
+/// Precondition: cannot_simulate(job) is absent.
+Advice advise(const Job& job, const AdviseOptions& options);
+
+/// Of single levers that leave the batch as it is, but for caps, the most expected one that is worth it, whether or not it
+/// changes numerics.
+std::optional<AdviceRow> best_lever(const Job& job, const AdviseOptions& options);
+
+}  // namespace ddpsim

@@ -1,0 +1,228 @@
+#include "lever.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "bucketing_search.hpp"
+#include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/size_text.hpp"
+
+namespace ddpsim {
+namespace {
+
+template <typename Set>
+Change of_ddp(Set set) {
+  return [set](const Job& job) {
+    SimulationOptions options = job.options();
+    set(options.ddp);
+    return job.with(std::move(options));
+  };
+}
+
+/// In place of recorded ones, where today's are.
+template <typename Set>
+Change with_own_buckets(Set set) {
+  return [set](const Job& job) {
+    SimulationOptions options = job.options();
+    options.buckets.reset();
+    set(options.ddp);
+    return job.with(std::move(options));
+  };
+}
+
+template <typename Set>
+Change of_nccl(Set set) {
+  return [set](const Job& job) {
+    CollectiveModel model = job.model();
+    if (AnalyticModel* nccl = nccl_of(model)) set(nccl->tuning);
+    return job.with(std::move(model));
+  };
+}
+
+bool every_parameter_is_used(const Workload& workload) {
+  std::vector<bool> written(workload.parameters.size(), false);
+  for (const ReadyEvent& event : workload.backward->ready) written[event.parameter] = true;
+  for (std::size_t i = 0; i < written.size(); ++i)
+    if (!written[i] && !workload.parameters[i].ignored) return false;
+  return true;
+}
+
+void add_ddp_levers(const Job& job, std::vector<Lever>& levers) {
+  const DdpOptions& today = job.options().ddp;
+  const auto add = [&](const std::string& text, Change change, std::string note) {
+    levers.push_back(
+        {.name = text, .change = std::move(change), .argument = text, .note = std::move(note)});
+  };
+  if (today.broadcast_buffers && !job.workload().buffers.empty())
+    add("broadcast_buffers=False", of_ddp([](DdpOptions& ddp) { ddp.broadcast_buffers = false; }),
+        "running statistics drift apart: save and evaluate rank 0's");
+  if (!today.gradient_as_bucket_view)
+    add("gradient_as_bucket_view=True",
+        of_ddp([](DdpOptions& ddp) { ddp.gradient_as_bucket_view = true; }),
+        "gradients cannot be detached");
+  if (!today.static_graph)
+    add("static_graph=True", of_ddp([](DdpOptions& ddp) { ddp.static_graph = true; }),
+        "only where every step uses the same parameters in the same way");
+  if (today.find_unused_parameters && every_parameter_is_used(job.workload()))
+    add("find_unused_parameters=False",
+        of_ddp([](DdpOptions& ddp) { ddp.find_unused_parameters = false; }),
+        "every parameter was used in the workload's step");
+}
+
+void add_hooks(const Job& job, std::vector<Lever>& levers) {
+  if (job.options().ddp.comm_hook != CommHook::none) return;
+  for (const CommHook hook : {CommHook::fp16_compress, CommHook::bf16_compress})
+    levers.push_back(
+        {.name = std::string(name_of(hook)),
+         .change = of_ddp([hook](DdpOptions& ddp) { ddp.comm_hook = hook; }),
+         .after = fmt::format("model.register_comm_hook(None, torch.distributed.algorithms."
+                              "ddp_comm_hooks.default_hooks.{})",
+                              name_of(hook)),
+         .changes_numerics = true,
+         .note = "gradients travel with 16 bits"});
+}
+
+void add_accumulation(const Job& job, std::vector<Lever>& levers) {
+  for (const int times : {2, 4}) {
+    const int micro_batches = times * job.options().ddp.accumulate;
+    levers.push_back({.name = fmt::format("accumulate {} under no_sync()", micro_batches),
+                      .change = of_ddp([=](DdpOptions& ddp) { ddp.accumulate = micro_batches; }),
+                      .after = fmt::format("with model.no_sync(): … for {} of {} micro-batches",
+                                           micro_batches - 1, micro_batches),
+                      .changes_numerics = true,
+                      .changes_batch = true,
+                      .note = fmt::format(
+                          "the optimizer steps {} times more rarely, on a batch {} times as large",
+                          times, times)});
+  }
+}
+
+void add_sync_batchnorm(const Job& job, std::vector<Lever>& levers) {
+  if (!job.options().ddp.sync_batchnorm) return;
+  levers.push_back({.name = "BatchNorm in place of SyncBatchNorm",
+                    .change = of_ddp([](DdpOptions& ddp) { ddp.sync_batchnorm = false; }),
+                    .before = "# no SyncBatchNorm.convert_sync_batchnorm",
+                    .changes_numerics = true,
+                    .note = "statistics are of each rank's batch alone"});
+}
+
+void add_nccl_levers(const Job& job, std::vector<Lever>& levers) {
+  const AnalyticModel* nccl = nccl_of(job.model());
+  if (nccl == nullptr || job.cluster().ranks() == 1) return;
+  const CollectiveTuning& today = nccl->tuning;
+  const auto add = [&](std::string text, Change change) {
+    levers.push_back(
+        {.name = text, .change = std::move(change), .before = text, .other_collectives = true});
+  };
+  if (!today.algorithms)
+    for (const auto& [algorithm, word] :
+         {std::pair(Algorithm::ring, "Ring"), std::pair(Algorithm::tree, "Tree")})
+      add(fmt::format("NCCL_ALGO={}", word),
+          of_nccl([algorithm = algorithm](CollectiveTuning& tuning) {
+            tuning.algorithms = AlgorithmSet{algorithm};
+          }));
+  if (!today.max_channels)
+    for (const int channels : {1, 2, 4, 8})
+      add(fmt::format("NCCL_MAX_NCHANNELS={}", channels),
+          of_nccl([channels](CollectiveTuning& tuning) { tuning.max_channels = channels; }));
+  if (!today.min_channels)
+    for (const int channels : {16, 32})
+      add(fmt::format("NCCL_MIN_NCHANNELS={}", channels),
+          of_nccl([channels](CollectiveTuning& tuning) { tuning.min_channels = channels; }));
+}
+
+bool is_possible(const Job& job) {
+  if (unsupported(job.options().ddp) || cannot_simulate(job)) return false;
+  const AnalyticModel* nccl = nccl_of(job.model());
+  return nccl == nullptr || can_select_algorithm(job.cluster(), nccl->tuning);
+}
+
+}  // namespace
+
+std::vector<Lever> levers_of(const Job& job) {
+  std::vector<Lever> levers;
+  add_ddp_levers(job, levers);
+  add_hooks(job, levers);
+  add_accumulation(job, levers);
+  add_sync_batchnorm(job, levers);
+  add_nccl_levers(job, levers);
+  std::erase_if(levers, [&](const Lever& lever) { return !is_possible(lever.change(job)); });
+  return levers;
+}
+
+std::optional<Lever> cap_list_lever(const Job& job, const std::vector<Bucket>& buckets) {
+  constexpr std::size_t kMostLimits = 24;
+  if (!has_bucket_cap_mb_list(job.options().ddp.torch) || buckets.size() > kMostLimits)
+    return std::nullopt;
+  const Workload& workload = job.workload();
+  std::vector<double> list;
+  for (const Bucket& bucket : buckets) {
+    // A bucket closes with the gradient that fills it: any limit that the one before did not reach.
+    const Bytes last =
+        gradient_bytes(workload.parameters[bucket.parameters.back()]).value_or(Bytes());
+    list.push_back(round_cap(mib(bucket.bytes - last + Bytes(1)), mib(bucket.bytes)));
+  }
+  const auto set = [list](DdpOptions& ddp) {
+    ddp.bucket_cap_mb.reset();
+    ddp.first_bucket_mb.reset();
+    ddp.bucket_cap_mb_list = list;
+  };
+  DdpOptions ddp = job.options().ddp;
+  set(ddp);
+  const std::vector<Bucket> given = steady_buckets(workload, ddp);
+  const bool same =
+      std::ranges::equal(given, buckets, {}, &Bucket::parameters, &Bucket::parameters);
+  if (unsupported(ddp) || !same) return std::nullopt;
+  const std::string text = fmt::format("bucket_cap_mb_list=[{}]", fmt::join(list, ", "));
+  return Lever{
+      .name = text, .change = with_own_buckets(set), .argument = text, .sets_buckets = true};
+}
+
+Lever cap_lever(const Recommendation& recommended) {
+  const auto set = [cap = recommended.bucket_cap_mb,
+                    first = recommended.first_bucket_mb](DdpOptions& ddp) {
+    ddp.bucket_cap_mb_list.clear();
+    ddp.bucket_cap_mb = cap;
+    ddp.first_bucket_mb = first;
+  };
+  Lever lever{.name = {}, .change = with_own_buckets(set), .sets_buckets = true};
+  if (recommended.bucket_cap_mb)
+    lever.argument = fmt::format("bucket_cap_mb={}", *recommended.bucket_cap_mb);
+  lever.name = lever.argument.empty() ? "no bucket_cap_mb" : lever.argument;
+  if (recommended.first_bucket_mb) {
+    const auto bytes = std::llround(*recommended.first_bucket_mb * 1048576);
+    lever.before = fmt::format("torch.distributed._DEFAULT_FIRST_BUCKET_BYTES = {}", bytes);
+    lever.name = fmt::format("{}{}first bucket {}", lever.argument,
+                             lever.argument.empty() ? "" : " and ", size_text(Bytes(bytes)));
+  }
+  return lever;
+}
+
+std::string python_of(const std::vector<Lever>& levers) {
+  std::vector<std::string> statements;
+  std::vector<std::string> arguments{"model"};
+  for (const Lever& lever : levers) {
+    if (!lever.before.empty()) statements.push_back(lever.before);
+    if (!lever.argument.empty()) arguments.push_back(lever.argument);
+  }
+  if (arguments.size() > 1)
+    statements.push_back(fmt::format("DistributedDataParallel({})", fmt::join(arguments, ", ")));
+  for (const Lever& lever : levers)
+    if (!lever.after.empty()) statements.push_back(lever.after);
+  return fmt::format("{}", fmt::join(statements, "; "));
+}
+
+Change together(const std::vector<Lever>& levers) {
+  return [levers](const Job& job) {
+    Job changed = job;
+    for (const Lever& lever : levers) changed = lever.change(changed);
+    return changed;
+  };
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,40 @@
+// What a user can change about a job without touching model or cluster: options of DDP, communication hooks, NCCL's
+// environment. Each as PyTorch or NCCL takes it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gain.hpp"
+
+namespace ddpsim {
+
+struct Lever {
+  std::string name;  ///< as written where that is short: "broadcast_buffers=False"
+  Change change;
+  std::string before = {};    ///< to write before: "NCCL_ALGO=Tree"
+  std::string argument = {};  ///< of DistributedDataParallel
+  std::string after = {};     ///< "model" being the wrapped one: "model.register_comm_hook(…)"
+  bool changes_numerics = false;
+  bool changes_batch = false;  ///< the optimizer sees another one
+  std::string note = {};       ///< what else it changes; mostly empty
+  /// Collectives run by other algorithms or channels: NCCL's own choice was measured, this was not.
+  bool other_collectives = false;
+  bool sets_buckets = false;
+};
+
+/// Those that this job's PyTorch, NCCL and cluster can take and that are not in force, but for caps.
+std::vector<Lever> levers_of(const Job& job);
+
+/// These bucket sizes, in launch order, as bucket_cap_mb_list. Absent where no list gives them, or a long one.
+std::optional<Lever> cap_list_lever(const Job& job, const std::vector<Bucket>& buckets);
+/// What `tune` recommends for this job.
+Lever cap_lever(const Recommendation& recommended);
+
+/// All of them at once, to paste: "NCCL_ALGO=Tree; DistributedDataParallel(model, …); model.register_comm_hook(…)".
+std::string python_of(const std::vector<Lever>& levers);
+/// One after the other.
+Change together(const std::vector<Lever>& levers);
+
+}  // namespace ddpsim

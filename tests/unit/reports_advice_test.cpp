@@ -1,0 +1,123 @@
+// What `advise` prints and writes of its rows.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "ddpsim/reports/reports.hpp"
+#include "mentions.hpp"
+#include "reports_sample.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+using Json = nlohmann::json;
+
+namespace {
+
+Advice advice() {
+  return {
+      .iteration = 320_ms,
+      .measurable = 3.2_ms,
+      .rows = {{.levers = {"accumulate 4 under no_sync()"},
+                .line = "with model.no_sync(): …",
+                .gain = {60_ms, 50_ms, 70_ms},
+                .expected = 60_ms,
+                .iteration = 260_ms,
+                .changes_numerics = true,
+                .changes_batch = true,
+                .worth = true},
+               {.levers = {"fp16_compress_hook"},
+                .line = "model.register_comm_hook(None, fp16)",
+                .gain = {50_ms, 40_ms, 60_ms},
+                .expected = 51_ms,
+                .iteration = 270_ms,
+                .memory_bytes = 4'194'304,
+                .changes_numerics = true,
+                .worth = true},
+               {.levers = {"broadcast_buffers=False", "bucket_cap_mb=8"},
+                .line = "NCCL_ALGO=Tree; DistributedDataParallel(model, bucket_cap_mb=8)",
+                .gain = {20_ms, -1_ms, 30_ms},
+                .expected = 18_ms,
+                .regret = 1_ms,
+                .iteration = 300_ms,
+                .memory_bytes = -97'517'568,
+                .worth = true,
+                .note = "save rank 0's"},
+               {.levers = {"static_graph=True"}, .line = "a", .iteration = 320_ms},
+               {.levers = {"gradient_as_bucket_view=True"}, .line = "b", .error = "needs 9 GiB"}}};
+}
+
+}  // namespace
+
+TEST_CASE("advice page: what to set, each line to paste, what changes numerics apart") {
+  const std::string text = advice_text(advice(), sample::context(), {.width = 110});
+  CHECK(text.starts_with(
+      "Set broadcast_buffers=False + bucket_cap_mb=8: saves 20 ms of 320 ms (interval -1.0 to 30 "
+      "ms, "
+      "confidence C). fp16_compress_hook alone saves 50 ms, and changes numerics.\n\n"
+      "    NCCL_ALGO=Tree\n"
+      "    DistributedDataParallel(model, bucket_cap_mb=8)\n\n"));
+  CHECK(mentions(text, R"(
+  saves ms  low to high   memory  Leaves numerics as they are
+        20   -1.0 to 30  -93 MiB  broadcast_buffers=False + bucket_cap_mb=8
+         -                        gradient_as_bucket_view=True: needs 9 GiB
+
+  saves ms  low to high  memory  Changes numerics: of gradients, or of what the optimizer sees
+        60     50 to 70       0  accumulate 4 under no_sync()
+        50     40 to 60  +4 MiB  fp16_compress_hook
+
+Beside the step: save rank 0's.
+Not worth it here: static_graph=True (0 ms).
+)"));
+}
+
+TEST_CASE("advice page: nothing worth changing, or nothing but what changes numerics") {
+  Advice some = advice();
+  some.rows[2].worth = false;
+  CHECK(advice_text(some, sample::context(), {})
+            .starts_with(
+                "Nothing worth changing: no lever gains as much of 320 ms as can be measured (3.2 "
+                "ms), or surely enough. fp16_compress_hook saves 50 ms of 320 ms (interval 40 to "
+                "60 ms, confidence C), and changes numerics.\n"));
+  some.rows[1].worth = false;
+  CHECK(advice_text(some, sample::context(), {}).find("fp16_compress_hook saves") ==
+        std::string::npos);
+}
+
+TEST_CASE("advice page: numerics are worth a sentence only if they gain measurably more") {
+  Advice some = advice();
+  some.rows[1].expected = some.rows[2].expected + some.measurable - 1_ps;
+  CHECK_FALSE(mentions(advice_text(some, sample::context(), {}), "alone saves"));
+  some.rows[1].expected += 1_ps;
+  CHECK(mentions(advice_text(some, sample::context(), {}), "alone saves"));
+}
+
+TEST_CASE("advice document: rows under their names, an error in place of times") {
+  const Json document = Json::parse(advice_json(advice(), sample::context()));
+  CHECK(document["schema"] == "ddpsim.advice/1");
+  CHECK(document["iteration_us"] == 320000);
+  CHECK(document["measurable_us"] == 3200);
+  REQUIRE(document["rows"].size() == 5);
+  CHECK(document["rows"][2] == Json::parse(R"json({
+    "levers": ["broadcast_buffers=False", "bucket_cap_mb=8"],
+    "line": "NCCL_ALGO=Tree; DistributedDataParallel(model, bucket_cap_mb=8)",
+    "changes_numerics": false, "changes_batch": false, "note": "save rank 0's", "worth": true,
+    "gain_us": {"value": 20000, "low": -1000, "high": 30000}, "expected_gain_us": 18000, "regret_us": 1000,
+    "iteration_us": 300000, "memory_bytes": -97517568})json"));
+  CHECK(document["rows"][4] == Json::parse(R"json({
+    "levers": ["gradient_as_bucket_view=True"], "line": "b", "changes_numerics": false, "changes_batch": false,
+    "note": "", "error": "needs 9 GiB"})json"));
+  CHECK(document.contains("confidence"));
+}
+
+TEST_CASE("advice table: a row each, times empty where there is none") {
+  const std::string csv = advice_csv(advice());
+  CHECK(csv.starts_with(
+      "levers,line,gain_us,low_us,high_us,expected_gain_us,regret_us,iteration_us,memory_bytes,"
+      "changes_numerics,changes_batch,worth,error\n"));
+  CHECK(mentions(
+      csv,
+      "\nbroadcast_buffers=False + bucket_cap_mb=8,\"NCCL_ALGO=Tree; "
+      "DistributedDataParallel(model, bucket_cap_mb=8)\",20000,-1000,30000,18000,1000,300000,"
+      "-97517568,false,false,true,\n"));
+  CHECK(csv.ends_with("gradient_as_bucket_view=True,b,,,,,,,,false,false,false,needs 9 GiB\n"));
+}

@@ -1,0 +1,161 @@
+// Levers ranked: what each gains, alone and together, by the rule that recommends caps.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ddpsim/sim/advise.hpp"
+#include "ddpsim/sim/memory.hpp"
+#include "lever.hpp"
+#include "tune_jobs.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+using small::gain_us;
+using small::six_hidden;
+using small::three_queued;
+
+namespace {
+
+const AdviceRow* row_of(const Advice& advice, const std::vector<std::string>& levers) {
+  const auto row = std::ranges::find(advice.rows, levers, &AdviceRow::levers);
+  return row == advice.rows.end() ? nullptr : &*row;
+}
+
+Duration step_with(const Job& job, CommHook hook) {
+  SimulationOptions options = job.options();
+  options.ddp.comm_hook = hook;
+  return simulate_times(job.with(std::move(options))).iteration;
+}
+
+}  // namespace
+
+TEST_CASE("advise: a lever's gain is today's step less the step with it, caps by tune's own rule") {
+  const Job job = six_hidden(3400, 100, 100);
+  const Advice advice = advise(job, {});
+  CHECK(advice.iteration == 10000_us);
+  CHECK(advice.measurable == 100_us);
+  const AdviceRow* cap = row_of(advice, {"bucket_cap_mb=1"});
+  REQUIRE(cap);
+  CHECK(cap->gain == gain_us(400, 240, 680));
+  CHECK(cap->expected == 436_us);
+  CHECK(cap->worth);
+  CHECK_FALSE(cap->changes_numerics);
+  CHECK(cap->line == "DistributedDataParallel(model, bucket_cap_mb=1)");
+  CHECK(advice.best() == cap);
+  const AdviceRow* hook = row_of(advice, {"fp16_compress_hook"});
+  REQUIRE(hook);
+  CHECK(hook->changes_numerics);
+  CHECK(hook->iteration == step_with(job, CommHook::fp16_compress));
+  CHECK(hook->gain.value == advice.iteration - hook->iteration);
+  CHECK(hook->note == "gradients travel with 16 bits");
+}
+
+TEST_CASE("advise: rows come by what they are expected to gain") {
+  const Advice advice = advise(three_queued(1000, 100, 500, 400), {});
+  REQUIRE(advice.rows.size() > 3);
+  CHECK(std::ranges::is_sorted(advice.rows, std::ranges::greater(), &AdviceRow::expected));
+}
+
+TEST_CASE("advise: accumulated micro-batches count one by one") {
+  const Job job = six_hidden(3400, 100, 100);
+  SimulationOptions options = job.options();
+  options.ddp.accumulate = 2;
+  const Duration two = simulate_times(job.with(options)).iteration;
+  const Advice advice = advise(job, {});
+  const AdviceRow* row = row_of(advice, {"accumulate 2 under no_sync()"});
+  REQUIRE(row);
+  CHECK(row->iteration == two.scaled(0.5));
+  CHECK(row->changes_numerics);
+  CHECK(row->note == "the optimizer steps 2 times more rarely, on a batch 2 times as large");
+  // Who accumulates two already is offered four, of which a step of two is half.
+  const Job today = job.with(options);
+  options.ddp.accumulate = 4;
+  const Advice from_two = advise(today, {});
+  const AdviceRow* four = row_of(from_two, {"accumulate 4 under no_sync()"});
+  REQUIRE(four);
+  CHECK(four->iteration == simulate_times(today.with(options)).iteration.scaled(0.5));
+}
+
+TEST_CASE("advise: only what this PyTorch has and what is not in force") {
+  small::OpenJob job = six_hidden(3400, 100, 100);
+  job.options.ddp.torch = {1, 6};
+  const Advice old = advise(job, {});
+  CHECK_FALSE(row_of(old, {"static_graph=True"}));
+  CHECK_FALSE(row_of(old, {"gradient_as_bucket_view=True"}));
+  CHECK_FALSE(row_of(old, {"bf16_compress_hook"}));
+  job.options.ddp.torch = {2, 8};
+  job.options.ddp.gradient_as_bucket_view = true;
+  job.options.ddp.comm_hook = CommHook::fp16_compress;
+  const Advice set = advise(job, {});
+  CHECK_FALSE(row_of(set, {"gradient_as_bucket_view=True"}));
+  CHECK_FALSE(row_of(set, {"bf16_compress_hook"}));
+  CHECK(row_of(set, {"static_graph=True"}));
+}
+
+TEST_CASE("advise: looking for unused parameters may be left where all were used, and only there") {
+  small::OpenJob job = six_hidden(3400, 100, 100);
+  job.options.ddp.find_unused_parameters = true;
+  CHECK(row_of(advise(job, {}), {"find_unused_parameters=False"}));
+  job.workload.parameters.push_back(job.workload.parameters.back());  // never written
+  CHECK_FALSE(row_of(advise(job, {}), {"find_unused_parameters=False"}));
+}
+
+TEST_CASE("advise: nothing worth changing") {
+  // Collectives take a thousandth of the step.
+  const Advice advice = advise(six_hidden(100'000, 1, 1), {});
+  CHECK(advice.best() == nullptr);
+  CHECK(std::ranges::none_of(advice.rows, &AdviceRow::worth));
+}
+
+TEST_CASE("advise: what does not fit into memory is a row with an error, without times") {
+  const Job job = six_hidden(3400, 100, 100);
+  const Bytes today = peak_memory(job).total();
+  const Advice advice = advise(job, {.tuning = {}, .memory = today});
+  const AdviceRow* hook = row_of(advice, {"fp16_compress_hook"});
+  REQUIRE(hook);
+  CHECK(hook->error.starts_with("needs "));
+  CHECK(hook->gain == Gain{});
+  CHECK_FALSE(hook->worth);
+  CHECK(advice.rows.back().error != "");
+  CHECK(row_of(advice, {"bucket_cap_mb=1"})->error.empty());
+}
+
+TEST_CASE("advise: all levers in one line, each where it is written") {
+  const auto none = [](const Job& job) { return job; };
+  const std::vector<Lever> levers = {
+      {.name = "a", .change = none, .before = "NCCL_ALGO=Tree"},
+      {.name = "b", .change = none, .argument = "static_graph=True"},
+      {.name = "c", .change = none, .after = "model.register_comm_hook(None, hook)"},
+      {.name = "d", .change = none, .argument = "bucket_cap_mb=8"}};
+  CHECK(python_of(levers) ==
+        "NCCL_ALGO=Tree; DistributedDataParallel(model, static_graph=True, bucket_cap_mb=8); "
+        "model.register_comm_hook(None, hook)");
+  CHECK(python_of({levers[0]}) == "NCCL_ALGO=Tree");
+}
+
+TEST_CASE("advise: a partition as a list of limits that PyTorch cuts in just that way") {
+  small::OpenJob job = small::two_then_four(18400, 100);
+  job.options.ddp.torch = {2, 11};
+  const TuneResult tuned = job.tune();
+  REQUIRE(tuned.best_partition);
+  const std::optional<Lever> list = cap_list_lever(job, tuned.best_partition->buckets);
+  REQUIRE(list);
+  CHECK(list->argument == "bucket_cap_mb_list=[2, 4]");
+  CHECK(simulate_times(list->change(job)).iteration == tuned.best_partition->iteration);
+  job.options.ddp.torch = {2, 10};
+  CHECK_FALSE(cap_list_lever(job, tuned.best_partition->buckets));
+}
+
+TEST_CASE("advise: the errors of other algorithms are not those of today's") {
+  // A change that does nothing: with shared errors sure to gain nothing, with errors of its own it may be either.
+  const Job job = six_hidden(3400, 100, 100);
+  const Gains gains(job, buckets_of(job), readings_of(std::nullopt));
+  const auto same = [](const Job& today) { return today; };
+  CHECK(gains.of(same).gain == gain_us(0, 0, 0));
+  const WeighedGain own = gains.of_other_collectives(same);
+  // T(5) = 600: 0.6 to 1.7 times that for either, independent of each other.
+  CHECK(own.gain.value == 0_us);
+  CHECK(own.gain.low.microseconds() == doctest::Approx(-std::hypot(240, 420)));
+  CHECK(own.gain.high.microseconds() == doctest::Approx(std::hypot(240, 420)));
+}
