@@ -167,6 +167,25 @@ void rescale(Recorded& recorded, const Ratios& ratios) {
   rescale_variation(recorded, before);
 }
 
+/// With the batch, but for the gradients of parameters among what is held.
+void rescale_activations(Workload& workload, const Transfer& transfer) {
+  const auto rescaled = [&](Bytes bytes) {
+    return Bytes(static_cast<std::int64_t>(static_cast<double>(bytes.count()) /
+                                           static_cast<double>(transfer.from.batch) *
+                                           static_cast<double>(transfer.to.batch)));
+  };
+  Activations& activations = *workload.activations;
+  activations.bytes = rescaled(activations.bytes);
+  const std::vector<ReadyEvent>& ready = workload.backward->ready;
+  for (std::size_t k = 0; k < activations.held.size(); ++k) {
+    Bytes gradient;
+    if (k < ready.size())
+      gradient = gradient_bytes(workload.parameters[ready[k].parameter]).value_or(Bytes());
+    gradient = std::min(gradient, activations.held[k]);
+    activations.held[k] = rescaled(activations.held[k] - gradient) + gradient;
+  }
+}
+
 }  // namespace
 
 std::optional<Model> recognised_model(const Workload& workload) {
@@ -197,10 +216,7 @@ Workload transferred(Workload workload, const Model& model, const Transfer& tran
   for (RankRecording& rank : workload.ranks) rescale(rank, ratios);
   workload.gpu = transfer.to.gpu.name;
   workload.batch_per_gpu = transfer.to.batch;
-  if (workload.activations)
-    workload.activations->bytes = Bytes(static_cast<std::int64_t>(
-        static_cast<double>(workload.activations->bytes.count()) /
-        static_cast<double>(transfer.from.batch) * static_cast<double>(transfer.to.batch)));
+  if (workload.activations) rescale_activations(workload, transfer);
   if (workload.samples_per_step)
     *workload.samples_per_step *=
         static_cast<double>(transfer.to.batch) / static_cast<double>(transfer.from.batch);

@@ -155,32 +155,54 @@ class Memory {
     return gradient_bytes(workload_.parameters[parameter]).value_or(Bytes());
   }
 
-  /// What of the activations is not yet released.
-  Bytes held(Duration at) const {
+  bool knows_held() const { return workload_.activations && !workload_.activations->held.empty(); }
+
+  /// At most, up to entry `k` of those written.
+  Bytes held(std::size_t k) const {
     if (!workload_.activations) return {};
-    const Duration whole = workload_.backward->duration;
-    if (whole <= Duration() || at <= Duration()) return workload_.activations->bytes;
-    const double left = std::max(0.0, 1 - at / whole);
+    if (knows_held()) return workload_.activations->held[k];
+    const std::size_t entries = workload_.backward->ready.size();
+    if (entries == 0) return workload_.activations->bytes;
+    const double left = static_cast<double>(entries - k) / static_cast<double>(entries);
     return Bytes(static_cast<std::int64_t>(
         left * static_cast<double>(workload_.activations->bytes.count())));
   }
 
+  /// What backward leaves of it.
+  Bytes left() const { return knows_held() ? workload_.activations->held.back() : Bytes(); }
+
+  /// Of that parameter beside the buckets, before it is written and after.
+  struct Beside {
+    Bytes before;
+    Bytes after;
+  };
+
+  Beside beside(std::size_t parameter) const {
+    const Bytes gradient = bytes_of(parameter);
+    const bool accumulated = job_.options().ddp.accumulate > 1;
+    if (!lies_in_bucket(parameter))
+      return {.before = keeps_gradients_ || accumulated ? gradient : Bytes(), .after = gradient};
+    // Under no_sync() nothing is moved into buckets: what was None is written beside them.
+    return {.before = accumulated && !keeps_gradients_ ? gradient : Bytes(), .after = {}};
+  }
+
   MemoryParts backward() const {
-    const bool there_before = keeps_gradients_ || job_.options().ddp.accumulate > 1;
     MemoryParts now = always_;
-    if (there_before) now.gradients = all_gradients();
-    now.activations = held(Duration());
+    const std::vector<std::size_t> order = written();
+    for (const std::size_t parameter : order) now.gradients += beside(parameter).before;
     MemoryParts most = now;
     std::vector<std::size_t> pending;
     for (const Bucket& bucket : buckets_) pending.push_back(bucket.parameters.size());
-    for (const ReadyEvent& event : workload_.backward->ready) {
-      const Bytes gradient = bytes_of(event.parameter);
-      now.activations = held(event.at);
-      now.temporaries = lies_in_bucket(event.parameter) ? gradient : Bytes();
-      if (!there_before && !lies_in_bucket(event.parameter)) now.gradients += gradient;
-      const std::size_t b = bucket_of_[event.parameter];
+    for (std::size_t k = 0; k <= order.size(); ++k) {
+      now.activations = held(k);
+      const bool counted = knows_held() || k == order.size();
+      now.temporaries = counted ? Bytes() : bytes_of(order[k]);
+      if (k == 0 || now.known() > most.known()) most = now;
+      if (k == order.size()) break;
+      const Beside gradient = beside(order[k]);
+      now.gradients = now.gradients - gradient.before + gradient.after;
+      const std::size_t b = bucket_of_[order[k]];
       if (b != kNone && --pending[b] == 0) now.hook += cast_by_hook(buckets_[b]);
-      if (now.known() > most.known()) most = now;
     }
     return most;
   }
@@ -193,7 +215,7 @@ class Memory {
 
   MemoryParts optimizer() const {
     MemoryParts now = always_;
-    now.activations = Bytes();
+    now.activations = left();
     now.gradients = all_gradients();
     const OptimizerSetting& setting = job_.options().optimizer;
     const bool adam = setting.kind == Optimizer::adam || setting.kind == Optimizer::adamw;
@@ -207,7 +229,7 @@ class Memory {
 
   MemoryParts rebuild() const {
     MemoryParts now = always_;
-    now.activations = Bytes();
+    now.activations = left();
     if (!keeps_gradients_) return now;
     now.gradients = all_gradients();
     if (views_ && bucket_limits(job_.options().ddp).rebuilt_from) now.buckets += always_.buckets;

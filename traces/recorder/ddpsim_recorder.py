@@ -31,7 +31,8 @@ What is measured
   forward    From the call of the model to the start of backward, so the loss is part of it. optimizer: from the end of
              backward to `recorder.step()`. iteration: the step *without* the recorder, median of the steps between.
   activations  Bytes that forward keeps for backward: what the nodes of the autograd graph hold beside parameters and
-             buffers, each storage once; looked at once while warming up.
+             buffers, each storage once; and how many lie there while gradients come, with those of activations on
+             their way from node to node. Looked at once while warming up, by a hook on each node.
   accumulation: the last forward and backward of a step are recorded; the others are taken out of the iteration.
   collectives  With Recorder(…, collectives=True), under DDP with several ranks: the all-reduce of each bucket, from its call
              (on a GPU from when its stream reaches it) to its end, waits for the other ranks included. ddpsim import takes
@@ -60,6 +61,10 @@ except ImportError as error:
     if __name__ != "__main__":
         raise
     sys.exit(f"ddpsim recorder: {error}; run it with the Python that has PyTorch")
+try:
+    from torch.multiprocessing.reductions import StorageWeakRef
+except ImportError:  # no torch that is known; then nothing is said of memory
+    StorageWeakRef = None
 
 VERSION = "1"
 DTYPES = ("float32", "float16", "bfloat16", "float64", "int8", "uint8", "int16", "int32", "int64", "bool",
@@ -306,26 +311,171 @@ def autograd_nodes(tensors):
     return seen
 
 
-def kept_bytes(nodes, left_out):
-    """Bytes that these nodes keep for their backward, each storage once, without those of the tensors left out."""
-    counted = {storage_of(tensor).data_ptr() for tensor in left_out}
-    total = 0
-    for node in nodes:
-        for name in [name for name in dir(node) if name.startswith("_saved_") or name == "saved_tensors"]:
-            try:
-                saved = list(tensors_in(getattr(node, name)))
-            except RuntimeError:  # written in place since: its backward will complain of it, too
-                continue
-            for tensor in saved:
-                storage = storage_of(tensor)
-                if storage.data_ptr() not in counted:
-                    counted.add(storage.data_ptr())
-                    total += storage.nbytes()
-    return total
+def kept_by(node):
+    """The tensors this node keeps for its backward."""
+    for name in [name for name in dir(node) if name.startswith("_saved_") or name == "saved_tensors"]:
+        try:
+            yield from list(tensors_in(getattr(node, name)))
+        except RuntimeError:  # written in place since: its backward will complain of it, too
+            continue
 
 
 def storage_of(tensor):
     return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()  # 2.0
+
+
+class Storages:
+    """Of tensors that come and go: each storage once, by a number of its own; nothing here keeps one alive."""
+
+    def __init__(self):
+        self._numbers, self._weak, self.bytes = {}, [], []
+
+    def of(self, tensor):
+        """The numbers of its storages."""
+        parts = [tensor] if tensor.layout == torch.strided else [tensor._indices(), tensor._values()]
+        return [self._number(storage_of(part)) for part in parts]
+
+    def _number(self, storage):
+        weak = StorageWeakRef(storage)
+        number = self._numbers.setdefault(weak.cdata, len(self._weak))
+        if number == len(self._weak):
+            self._weak.append(weak)  # while it is here, no other storage gets this address
+            self.bytes.append(storage.nbytes())
+        return number
+
+    def alive(self, number):
+        return not self._weak[number].expired()
+
+
+class Gradient:
+    """One that a node was given or gives."""
+
+    def __init__(self, tensor, storages):
+        self.numbers, self.bytes = storages.of(tensor), tensor.numel() * tensor.element_size()
+        dense = tensor.layout == torch.strided
+        # A view holds the tensor it was made from, and with it their storage a second time.
+        self.summed_in_place = dense and not tensor._is_view() and torch.ops.aten.is_non_overlapping_and_dense(tensor)
+        self.expanded = dense and any(size > 1 and step == 0 for size, step in zip(tensor.shape, tensor.stride()))
+        self.steps = [step for size, step in zip(tensor.shape, tensor.stride()) if size > 1] if dense else None
+
+
+class Held:
+    """What lies in memory because a backward will read it, or passes it on from node to node.
+
+    Hooks on the nodes of its graph note, once, what each was given and what it gives. From that, as if there were no hooks
+    (torch/csrc/autograd: engine.cpp, evaluate_function; input_buffer.cpp, accumulate; accumulate_grad.h):
+      - What a node kept and was given goes when it has run. What it gives waits for the next.
+      - Two that wait at one place are summed, into the first where nothing else holds that, else into a third.
+      - A parameter takes its gradient as it is, or a copy, where others hold it or it lies otherwise than the parameter.
+      - A matrix product copies a gradient that is expanded, as that of a sum is.
+    What lives on when backward has returned is in the hands of the script: the batch, an output.
+
+    Not seen: what else a node needs within itself (convolutions), and what torch.compile makes of a graph.
+    """
+
+    def __init__(self, tensors, model, storages, outputs):
+        """`outputs`: storages of the model's outputs, seen when forward returned."""
+        self._storages = storages
+        inside = model.inside
+        left_out = {number for tensor in [*inside.parameters(), *inside.buffers()] for number in storages.of(tensor)}
+        nodes = {node: i for i, node in enumerate(autograd_nodes(tensors))}
+        parameters = {id(parameter): i for i, parameter in enumerate(model.parameters)}
+        self._kept, self._next, self._parameter, self._steps, self._is_product = [], [], [], [], []
+        for node in nodes:
+            kept = {number for tensor in kept_by(node) for number in storages.of(tensor)}
+            variable = getattr(node, "variable", None)
+            self._kept.append(kept - left_out)
+            self._next.append([(nodes.get(child), place) for child, place in node.next_functions])
+            self._parameter.append(parameters.get(id(variable)))
+            self._steps.append(None if variable is None else Gradient(variable, storages).steps)
+            self._is_product.append("mm" in type(node).__name__.lower())
+        every = set().union(*self._kept)
+        self.bytes = sum(storages.bytes[number] for number in every)  # at the end of forward
+        beside = {number for number in outputs if number not in every | left_out}
+        self._beside = {number for number in beside if storages.alive(number)}
+        self._gone = sum(storages.bytes[number] for number in beside - self._beside)
+        self._ran = []  # (node, what it was given, what it gives), in order
+        self._handles = [node.register_hook(self._noting(i)) for node, i in nodes.items()]
+
+    def _noting(self, i):
+        def hook(gives, given):
+            try:
+                self._ran.append((i, self._seen(given), self._seen(gives)))
+            except Exception:  # noqa: BLE001  (then gradients are missing from the order)
+                pass
+        return hook
+
+    def _seen(self, gradients):
+        return [None if one is None else Gradient(one, self._storages) for one in gradients]
+
+    def remove(self):
+        for handle in self._handles:
+            handle.remove()
+        self._handles = []
+
+    def in_order(self):
+        """The parameters whose gradients were written, in order, and bytes: at most before the first, from each to the next,
+        and after the last; then what is left. To be asked once, when backward has returned."""
+        self.remove()
+        stay = [number for number in set().union(self._beside, *self._kept) if self._storages.alive(number)]
+        sizes, owners, waiting = list(self._storages.bytes), {}, {}
+        level = 0
+
+        def hold(numbers):
+            nonlocal level
+            for number in numbers:
+                owners[number] = owners.get(number, 0) + 1
+                level += sizes[number] if owners[number] == 1 else 0
+
+        def let_go(numbers):
+            nonlocal level
+            for number in numbers:
+                owners[number] -= 1
+                level -= sizes[number] if owners[number] == 0 else 0
+
+        def hand_on(gradient, to):
+            """To (node, place). Returns what is there at most meanwhile."""
+            if to[0] is None:
+                let_go(gradient.numbers)
+            elif to not in waiting:
+                waiting[to] = (gradient.numbers, gradient.summed_in_place)
+            elif waiting[to][1] and all(owners[number] == 1 for number in waiting[to][0]):
+                let_go(gradient.numbers)
+            else:
+                total = [len(sizes)]
+                sizes.append(gradient.bytes)
+                hold(total)
+                meanwhile = level
+                let_go(waiting[to][0])
+                let_go(gradient.numbers)
+                waiting[to] = (total, True)
+                return meanwhile
+            return level
+
+        for numbers in [stay, *self._kept]:
+            hold(numbers)
+        order, held, most = [], [], level + self._gone
+        for i, given, gives in self._ran:
+            for place, one in enumerate(given):
+                let_go(waiting.pop((i, place), ((), True))[0])
+                hold(one.numbers if one else ())
+            for one in gives:
+                hold(one.numbers if one else ())
+            copied = sum(one.bytes for one in given if one and (
+                self._is_product[i] and one.expanded or self._steps[i] is not None and one.steps is not None and
+                (one.steps != self._steps[i] or any(owners[number] > 1 for number in one.numbers))))
+            most = max(most, level + copied)
+            for one in given:
+                let_go(one.numbers if one else ())
+            if self._parameter[i] is not None:
+                order.append(self._parameter[i])
+                held.append(most)
+                most = level
+            let_go(self._kept[i])
+            for to, one in zip(self._next[i], gives):
+                if one is not None:
+                    most = max(most, hand_on(one, to))
+        return order, held + [most, sum(sizes[number] for number in stay)]
 
 
 def autocast_dtype(device_type):
@@ -460,6 +610,10 @@ class Job:
         self.batch = batch
         self.autocast = None   # dtype
         self.kept = None       # bytes that forward keeps for backward
+        self.held = None       # how many, with gradients on their way, while gradients come; None where not seen
+        self.held_order = None  # of which parameters
+        self.storages = Storages() if StorageWeakRef is not None else None  # None where memory is not looked at, or was
+        self.outputs = []      # the model's, their storages
         self.nodes = set()     # names of the kinds of autograd nodes behind the model's output
         self.hook_kind = ""    # how a gradient is seen to be written
         self.all_reduces, self.no_collectives = None, ""  # why not, where they were asked for
@@ -477,6 +631,31 @@ class Job:
             self.no_collectives = " ".join(str(error).split())
             return
         self.all_reduces = state
+
+    # A torch that tells of its graph otherwise is recorded all the same, without its memory.
+
+    def see_outputs(self, outputs):
+        try:
+            if self.storages is not None:
+                self.outputs += [number for tensor in tensors_in(outputs) for number in self.storages.of(tensor)]
+        except Exception:  # noqa: BLE001
+            self.storages = None
+
+    def see_kept(self, tensors):
+        """What will see that backward, once; None where there is nothing to be seen."""
+        storages, self.storages = self.storages, None
+        try:
+            held = Held(tensors_in(tensors), self.model, storages, self.outputs)
+            self.kept = held.bytes
+            return held
+        except Exception:  # noqa: BLE001
+            return None
+
+    def see_held(self, held):
+        try:
+            self.held_order, self.held = held.in_order()
+        except Exception:  # noqa: BLE001
+            pass
 
     def over_nccl(self):
         if not self.on_gpu or self.world == 1:
@@ -659,6 +838,7 @@ class Recorder:
             if torch.is_grad_enabled():
                 job.batch = job.batch or first_batch(output)
                 job.nodes |= {type(node).__name__ for node in autograd_nodes(tensors_in(output))}
+                job.see_outputs(output)
 
         self._look_before_backward()
         self._hooks.append(register_pre_hook(job.model.called, self._guarded(before)))
@@ -674,16 +854,17 @@ class Recorder:
 
         @functools.wraps(original)
         def backward(tensors, *arguments, **keywords):
-            if not self.finished and self._job.kept is None:
-                self._safely(self._note_kept, tensors)
-            return original(tensors, *arguments, **keywords)
+            held = None
+            if not self.finished and self._job.storages is not None:
+                held = self._job.see_kept(tensors)
+                self._hooks += [held] if held is not None else []
+            result = original(tensors, *arguments, **keywords)
+            if held is not None and not self.finished:
+                self._job.see_held(held)
+            return result
 
         torch.autograd.backward = backward
         self._patched = (backward, original)
-
-    def _note_kept(self, tensors):
-        inside = self._job.model.inside
-        self._job.kept = kept_bytes(autograd_nodes(tensors_in(tensors)), [*inside.parameters(), *inside.buffers()])
 
     # A recorded step.
 
@@ -918,6 +1099,9 @@ class Report:
         if self.joinable and not 0.9 < times.backward / self.median_backward < 1.1:
             yield (f"the step kept, the same on every rank, has a backward of {times.backward / 1000:.4g} ms, their lower "
                    f"median is {self.median_backward / 1000:.4g} ms")
+        if job.kept and not self.knows_held():
+            yield ("gradients came in another order than while warming up: memory is known for the end of forward, not while "
+                   "they come")
         if not job.batch:
             yield "the batch size was not seen: pass batch_size="
         if job.world > 1 and self.ddp is None:
@@ -952,11 +1136,16 @@ class Report:
         if model.buffers:
             document["buffers"] = model.buffer_entries()
         if job.kept:
-            document["activations"] = {"bytes": job.kept, "from": "recording"}
+            held = {"held_bytes": job.held} if self.knows_held() else {}
+            document["activations"] = {"bytes": job.kept, "from": "recording", **held}
         document["recorded_with"] = self.recorded_with()
         document["steps"] = self.steps()
         document["provenance"] = self.provenance()
         return document
+
+    def knows_held(self):
+        """Reentrant checkpoints make graphs of their own, whose nodes were not seen."""
+        return self.job.held is not None and tuple(self.job.held_order) == self.times.order
 
     def of_one_pass(self, step):
         """A step without its other passes: their share of the step they were recorded in, which may have been a slow one."""

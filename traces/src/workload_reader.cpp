@@ -191,12 +191,23 @@ void WorkloadReader::read_buffers(const Cursor& list) {
 
 void WorkloadReader::read_activations(const Cursor& cursor) {
   constexpr std::int64_t kMost = std::int64_t{1} << 60;
-  const Object object = cursor.object({"bytes", "from"});
+  const Object object = cursor.object({"bytes", "from", "held_bytes"});
   Activations activations;
   if (const auto bytes = fields_.need(object, "bytes"))
     activations.bytes = Bytes(bytes->integer(0, kMost));
   if (const auto from = fields_.need(object, "from"))
     activations.recorded = from->choice({"recording", "layers"}) == "recording";
+  if (const auto held = object.optional("held_bytes")) {
+    const std::vector<Cursor> entries = held->array();
+    const std::size_t gradients = workload_.backward ? workload_.backward->ready.size() : 0;
+    if (entries.size() != gradients + 2)
+      held->fail(
+          fmt::format("{} entries", entries.size()),
+          fmt::format("Expected one for each of the {} of backward.ready, one after the last, "
+                      "and one for what is left",
+                      gradients));
+    for (const Cursor& entry : entries) activations.held.emplace_back(entry.integer(0, kMost));
+  }
   workload_.activations = activations;
 }
 

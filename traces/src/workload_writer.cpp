@@ -99,6 +99,11 @@ void write_activations(JsonWriter& json, const Activations& activations) {
   json.key("activations").begin_object(Layout::line);
   json.key("bytes").integer(activations.bytes.count());
   json.key("from").string(activations.recorded ? "recording" : "layers");
+  if (!activations.held.empty()) {
+    json.key("held_bytes").begin_array();
+    for (const Bytes held : activations.held) json.integer(held.count());
+    json.end_array();
+  }
   json.end_object();
 }
 

@@ -4,23 +4,24 @@
 // Always there: parameters, module buffers, the optimizer's state, DDP's buckets (one element for each of its
 // gradients; a sparse one has none). Beside them, at
 //
-//   backward   what forward keeps for it, released evenly over its time; gradients, each from when it is written; a
-//              compression hook's copy of each bucket that is full; as many bytes as the largest gradient, which is
-//              written before it is copied into its bucket where that is its place
+//   backward   between each two gradients what the workload says is held of activations and of gradients on their way
+//              (Activations::held); gradients, each from when it is written; a compression hook's copy of each bucket
+//              that is full. Where nothing is said of that: what forward keeps, an equal share released with each
+//              gradient, which is no worse than by its time, and the gradient just written
 //   optimizer  all gradients, and the temporaries of its kernels
 //   rebuild    DDP's second forward: old buckets beside new, where gradients that were not set to None lie in the old
 //
 // A gradient lies in its bucket with gradient_as_bucket_view; else beside it, and is freed by zero_grad() before
 // forward from PyTorch 2.0 (set_to_none=True), never before that. Accumulating, gradients are there from the first
-// micro-batch on.
+// micro-batch on; beside the buckets, until each is copied, where they were freed: no_sync() fills no buckets.
 //
 // Sources: torch/csrc/distributed/c10d/reducer.cpp (initialize_buckets frees the buckets before it makes new ones),
 // torch/optim (foreach kernels on GPUs from 2.0: Adam's denominator, or gradients plus weight decay, as one more copy of
 // all parameters; before, and on CPUs, of one or two), default_hooks.py. tests/cli/test_memory.py holds it against what
 // the profiler saw allocated on a CPU.
 //
-// Not counted: workspaces of cuDNN and cuBLAS, gradients of activations on their way, what the caching allocator keeps
-// in pieces nobody fits in, and the CUDA context (300 to 500 MB).
+// Not counted: workspaces of cuDNN and cuBLAS, what the caching allocator keeps in pieces nobody fits in, and the CUDA
+// context (300 to 500 MB). Where held is not known: gradients of activations on their way.
 #pragma once
 
 #include <optional>

@@ -117,6 +117,10 @@ struct BufferGroup {
 struct Activations {
   Bytes bytes;
   bool recorded = false;  ///< false: by the layers of a model
+  /// What is held at most, of them and of gradients on their way through backward, up to each entry of backward.ready
+  /// from the one before, its own gradient included; then after the last entry; then what is left when
+  /// backward has returned. Two more than backward.ready has, or empty: not known.
+  std::vector<Bytes> held;
   bool operator==(const Activations&) const = default;
 };
 
