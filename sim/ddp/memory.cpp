@@ -194,15 +194,16 @@ class Memory {
     std::vector<std::size_t> pending;
     for (const Bucket& bucket : buckets_) pending.push_back(bucket.parameters.size());
     for (std::size_t k = 0; k <= order.size(); ++k) {
+      const bool last = k == order.size();
       now.activations = held(k);
-      const bool counted = knows_held() || k == order.size();
-      now.temporaries = counted ? Bytes() : bytes_of(order[k]);
+      now.temporaries = knows_held() || last ? Bytes() : bytes_of(order[k]);
+      // The engine lets go of the gradient it wrote when hooks have run, which fill buckets.
+      const std::size_t b = last ? kNone : bucket_of_[order[k]];
+      if (b != kNone && --pending[b] == 0) now.hook += cast_by_hook(buckets_[b]);
       if (k == 0 || now.known() > most.known()) most = now;
-      if (k == order.size()) break;
+      if (last) break;
       const Beside gradient = beside(order[k]);
       now.gradients = now.gradients - gradient.before + gradient.after;
-      const std::size_t b = bucket_of_[order[k]];
-      if (b != kNone && --pending[b] == 0) now.hook += cast_by_hook(buckets_[b]);
     }
     return most;
   }

@@ -108,6 +108,17 @@ class Trainings:
         self.assertEqual(self.order("plain"), self.order("resnet18"))
         self.assertEqual(self.document("autocast")["precision"], "bf16")
 
+    def test_what_backward_holds(self):
+        for case in ("resnet18", "transformer", "accumulated", "plain", "checkpointed"):
+            with self.subTest(case):
+                document = self.document(case)
+                held = document["activations"]["held_bytes"]
+                self.assertEqual(len(held), len(document["backward"]["ready"]) + 2)
+                self.assertGreaterEqual(held[0], document["activations"]["bytes"])
+                self.assertLess(held[-1], held[0])
+        self.assertNotIn("held_bytes", self.document("reentrant")["activations"])
+        self.assertIn("memory is known for the end of forward", self.said)
+
     def test_how_steps_vary_is_kept_and_widens_the_interval(self):
         document = self.document("resnet18")
         periods = [step["iteration_us"] for step in document["steps"] if "iteration_us" in step]

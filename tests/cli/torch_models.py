@@ -9,6 +9,7 @@ multiples of the width, which tests/cli/test_torch_models.py puts back.
 """
 
 import json
+import math
 import sys
 
 import torch
@@ -16,11 +17,25 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 
-def attend(query, key, value, heads):
+DROPOUT = 0.0  # the libraries train with 0.1; without, gradients are alike each time
+
+
+def drop(x):
+    return F.dropout(x, DROPOUT) if DROPOUT else x
+
+
+def attend(query, key, value, heads, causal=False):
     def split(x):
         return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
-    scores = split(query) @ split(key).transpose(-1, -2)
-    return (scores.softmax(-1) @ split(value)).transpose(1, 2).reshape(query.shape)
+    scores = split(query) @ split(key).transpose(-1, -2) / (query.shape[-1] / heads) ** 0.5
+    if causal:
+        past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        scores = torch.where(past, scores, torch.finfo(scores.dtype).min)
+    return (drop(scores.softmax(-1)) @ split(value)).transpose(1, 2).reshape(query.shape)
+
+
+def gelu_written_out(x):
+    return 0.5 * x * (1 + torch.tanh((2 / math.pi) ** 0.5 * (x + 0.044715 * torch.pow(x, 3))))
 
 
 def tree(**modules):
@@ -46,8 +61,8 @@ class BertLayer(nn.Module):
         query = own.query(x)
         context = attend(query, own.key(x), own.value(x), self.heads)
         out = self.attention.output
-        x = out.LayerNorm(out.dense(context) + x)
-        return self.output.LayerNorm(self.output.dense(F.gelu(self.intermediate.dense(x))) + x)
+        x = out.LayerNorm(drop(out.dense(context)) + x)
+        return self.output.LayerNorm(drop(self.output.dense(F.gelu(self.intermediate.dense(x)))) + x)
 
 
 class Bert(nn.Module):
@@ -63,7 +78,7 @@ class Bert(nn.Module):
     def forward(self, tokens):
         e = self.embeddings
         x = e.word_embeddings(tokens) + e.token_type_embeddings(torch.zeros_like(tokens))
-        x = e.LayerNorm(x + e.position_embeddings(torch.arange(tokens.shape[1])[None]))
+        x = drop(e.LayerNorm(x + e.position_embeddings(torch.arange(tokens.shape[1])[None])))
         for layer in self.encoder.layer:
             x = layer(x)
         return torch.tanh(self.pooler.dense(x[:, 0]))
@@ -92,8 +107,8 @@ class Gpt2Block(nn.Module):
 
     def forward(self, x):
         qkv = self.attn.c_attn(self.ln_1(x)).split(x.shape[-1], dim=-1)
-        x = x + self.attn.c_proj(attend(*qkv, self.heads))
-        return x + self.mlp.c_proj(F.gelu(self.mlp.c_fc(self.ln_2(x))))
+        x = x + drop(self.attn.c_proj(attend(*qkv, self.heads, causal=True)))
+        return x + drop(self.mlp.c_proj(gelu_written_out(self.mlp.c_fc(self.ln_2(x)))))
 
 
 class Gpt2(nn.Module):
@@ -108,7 +123,7 @@ class Gpt2(nn.Module):
 
     def forward(self, tokens):
         t = self.transformer
-        x = t.wte(tokens) + t.wpe(torch.arange(tokens.shape[1])[None])
+        x = drop(t.wte(tokens) + t.wpe(torch.arange(tokens.shape[1])[None]))
         for block in t.h:
             x = block(x)
         return self.lm_head(t.ln_f(x))

@@ -173,6 +173,20 @@ TEST_CASE("transfer by hand: twice the batch, and every rank") {
   CHECK(after.ranks[0].optimizer == 32_us);
 }
 
+TEST_CASE("transfer by hand: activations go with the batch, gradients of parameters do not") {
+  Workload workload = recorded();
+  const Bytes gradient = gradient_bytes(workload.parameters[1]).value();
+  workload.activations =
+      Activations{.bytes = Bytes(300),
+                  .recorded = true,
+                  .held = {gradient + Bytes(600), Bytes(0), Bytes(90), Bytes(30)}};
+  Transfer transfer = to_half();
+  transfer.to.batch = 10;
+  const Activations after = carried_over(workload, transfer).activations.value();
+  CHECK(after.bytes == Bytes(100));
+  CHECK(after.held == std::vector{gradient + Bytes(200), Bytes(0), Bytes(30), Bytes(10)});
+}
+
 TEST_CASE("transfer by hand: a weight used twice is complete at its first use in forward") {
   Model model = three_layers();
   model.layers[2].parameters = {0};  // p0 alone, at both ends

@@ -59,8 +59,22 @@ TEST_CASE("memory: views leave gradients in their buckets") {
   CHECK(in_mib(peak().allocated() - peak(views).allocated()) == 24);
 }
 
-TEST_CASE("memory: activations leave evenly while gradients come") {
-  // 40 MiB: 40, then 30 + 4, 20 + 12, 0 + 24 of gradients. The most is at the start.
+TEST_CASE("memory: activations leave in equal shares with each gradient") {
+  // 30 MiB: 30 + 4 up to the first gradient, 4 + 20 + 8 up to the second, 12 + 10 + 12 up to the third, 24 after it; on a
+  // host, where the optimizer takes 24 + 12, and of 36 MiB more than that: 36 + 4.
+  GlooModel gloo;
+  gloo.links.host_tensors = true;
+  Workload workload = small::chain({{4 * kMiB, 10}, {8 * kMiB, 20}, {12 * kMiB, 40}}, 10, 40);
+  SimulationOptions options = small::bare();
+  options.ddp.torch = {2, 8};
+  options.optimizer.kind = Optimizer::sgd;
+  workload.activations = Activations{.bytes = Bytes(30 * kMiB), .recorded = true, .held = {}};
+  CHECK(peak_memory(Job(workload, small::node(2), options, gloo)).at == PeakMoment::optimizer);
+  workload.activations->bytes = Bytes(36 * kMiB);
+  const PeakMemory shares = peak_memory(Job(workload, small::node(2), options, gloo));
+  CHECK(shares.at == PeakMoment::backward);
+  CHECK(in_mib(*shares.parts.activations) == 36);
+  CHECK(in_mib(shares.parts.temporaries) == 4);
   const auto kept = [](std::int64_t bytes) {
     return [bytes](Setting& setting) { setting.activations->bytes = Bytes(bytes); };
   };
@@ -68,7 +82,7 @@ TEST_CASE("memory: activations leave evenly while gradients come") {
   CHECK(start.at == PeakMoment::backward);
   CHECK(in_mib(*start.parts.activations) == 100);
   CHECK(start.parts.gradients == Bytes());
-  // Before 2.0 gradients are there from the start, and temporaries are one tensor's.
+  // Before 2.0 gradients are there from the start, and temporaries of the optimizer are one tensor's.
   const PeakMemory old = peak([](Setting& setting) {
     setting.activations->bytes = Bytes(100 * kMiB);
     setting.options.ddp.torch = {1, 13};
@@ -80,12 +94,43 @@ TEST_CASE("memory: activations leave evenly while gradients come") {
   });
   CHECK(in_mib(accumulating.parts.gradients) == 24);
   const PeakMemory fast_gradients = peak([](Setting& setting) {
-    setting.activations->bytes = Bytes(8 * kMiB);
+    setting.activations->bytes = Bytes(6 * kMiB);
     setting.options.ddp.torch = {1, 13};
     setting.options.optimizer.kind = Optimizer::sgd;
   });
-  CHECK(fast_gradients.at == PeakMoment::optimizer);
+  // The last gradient, of 12 MiB, is added to what is there: beside it lie the last third.
+  CHECK(fast_gradients.at == PeakMoment::backward);
   CHECK(in_mib(fast_gradients.parts.temporaries) == 12);
+  CHECK(in_mib(*fast_gradients.parts.activations) == 2);
+}
+
+TEST_CASE("memory: what is held between gradients comes from the recording, their own among it") {
+  const auto held = [](std::vector<std::int64_t> mib, bool views = false, int accumulate = 1) {
+    return peak([&](Setting& setting) {
+      setting.options.optimizer.kind = Optimizer::sgd;
+      setting.options.ddp.gradient_as_bucket_view = views;
+      setting.options.ddp.accumulate = accumulate;
+      setting.activations->bytes = Bytes(10 * kMiB);
+      for (const std::int64_t count : mib) setting.activations->held.emplace_back(count * kMiB);
+    });
+  };
+  // Gradients of 4, 8 and 12 MiB lie beside their buckets: 50, 4 + 47, 12 + 38, 24 + 25.
+  const PeakMemory second = held({50, 47, 38, 25, 0});
+  CHECK(second.at == PeakMoment::backward);
+  CHECK(in_mib(*second.parts.activations) == 47);
+  CHECK(in_mib(second.parts.gradients) == 4);
+  CHECK(second.parts.temporaries == Bytes());
+  CHECK(in_mib(held({50, 47, 38, 28, 0}).parts.gradients) == 24);  // after the last
+  CHECK(in_mib(*held({50, 47, 38, 25, 0}, true).parts.activations) == 50);
+  // Accumulated without being all-reduced they are in no bucket, with views or without: 30 + 24, 31 + 20, 38 + 12.
+  const PeakMemory accumulated = held({30, 31, 38, 10, 0}, true, 2);
+  CHECK(in_mib(*accumulated.parts.activations) == 30);
+  CHECK(in_mib(accumulated.parts.gradients) == 24);
+  CHECK(in_mib(*held({30, 31, 43, 10, 0}, true, 2).parts.activations) == 43);
+  // What backward leaves, the batch, is there while the optimizer steps.
+  const PeakMemory stepping = held({9, 9, 9, 9, 3});
+  CHECK(stepping.at == PeakMoment::optimizer);
+  CHECK(in_mib(*stepping.parts.activations) == 3);
 }
 
 TEST_CASE("memory: what is not known is a lower bound, not zero") {

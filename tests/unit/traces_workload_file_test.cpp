@@ -67,6 +67,7 @@ constexpr const char* kEverything = R"({
   "buffers": [
     {"dtype": "float32", "bytes": 212480, "tensors": 106}
   ],
+  "activations": {"bytes": 4096, "from": "recording", "held_bytes": [5120, 4000, 100, 12]},
   "recorded_with": {
     "ddp_hooks": true,
     "world_size": 2,
@@ -155,6 +156,13 @@ TEST_CASE("workload file: each bad document gets its message") {
       {workload_with(R"("schema":1)"), "/schema"},
       {workload_with(R"("optimiser":{"duration_us":1})"), "Did you mean \"optimizer\"?"},
       {workload_with(R"("name":3)"), "/name"},
+      {workload_with(R"("activations":{"bytes":1,"from":"memory"})"), "/activations/from"},
+      {workload_with(R"("activations":{"bytes":1,"from":"layers","held_bytes":[1]})"),
+       "w.json:/activations/held_bytes: 1 entries"},
+      {workload_with(R"("activations":{"bytes":1,"from":"layers","held_bytes":[1,-2]})"),
+       "/activations/held_bytes/1"},
+      {workload_with(R"("activations":{"bytes":1,"from":"layers","held_bytes":2})"),
+       "/activations/held_bytes"},
       {workload_with(R"("batch_per_gpu":0)"), "/batch_per_gpu"},
       {workload_with(R"("batch_per_gpu":"32")"), "/batch_per_gpu"},
       {workload_with(R"("samples_per_step":-1)"), "/samples_per_step"},

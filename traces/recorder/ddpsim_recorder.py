@@ -312,10 +312,13 @@ def autograd_nodes(tensors):
 
 
 def kept_by(node):
-    """The tensors this node keeps for its backward."""
+    """The tensors this node keeps for its backward. Checkpoints keep none: their hooks compute them again when asked."""
     for name in [name for name in dir(node) if name.startswith("_saved_") or name == "saved_tensors"]:
+        raw = getattr(node, "_raw" + name.replace("saved_tensors", "_saved_tensors"), None)
         try:
-            yield from list(tensors_in(getattr(node, name)))
+            packed = [one for one in (raw if isinstance(raw, (list, tuple)) else [raw])
+                      if getattr(one, "unpack_hook", None) is not None]  # 2.13 has it
+            yield from list(tensors_in([one.data for one in packed] if packed else getattr(node, name)))
         except RuntimeError:  # written in place since: its backward will complain of it, too
             continue
 
@@ -370,7 +373,8 @@ class Held:
       - A matrix product copies a gradient that is expanded, as that of a sum is.
     What lives on when backward has returned is in the hands of the script: the batch, an output.
 
-    Not seen: what else a node needs within itself (convolutions), and what torch.compile makes of a graph.
+    Not seen: what else a node needs within itself (convolutions), what checkpoints compute again, and what torch.compile
+    makes of a graph.
     """
 
     def __init__(self, tensors, model, storages, outputs):
@@ -389,6 +393,8 @@ class Held:
             self._parameter.append(parameters.get(id(variable)))
             self._steps.append(None if variable is None else Gradient(variable, storages).steps)
             self._is_product.append("mm" in type(node).__name__.lower())
+        # What was made only to be looked at, a checkpoint's.
+        self._kept = [{number for number in kept if storages.alive(number)} for kept in self._kept]
         every = set().union(*self._kept)
         self.bytes = sum(storages.bytes[number] for number in every)  # at the end of forward
         beside = {number for number in outputs if number not in every | left_out}

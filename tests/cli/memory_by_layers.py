@@ -1,0 +1,57 @@
+"""What backward holds of models of the catalogue, as the recorder sees it, for test_memory.py.
+
+    memory_by_layers.py NAME:BATCH[:TOKENS]…
+
+prints a line of JSON per model: its activations, and the most of them, of gradients on their way, and of written gradients."""
+
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "traces" / "recorder"))
+
+import torch  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+
+import torch_models  # noqa: E402
+from ddpsim_recorder import Held, Model, Storages, tensors_in  # noqa: E402
+
+TEXT = {"bert-base": lambda: torch_models.Bert(12, 768, 12), "gpt2": lambda: torch_models.Gpt2(12, 768, 12)}
+
+
+def loss_of(name, output, tokens):
+    if name.startswith("bert"):
+        return output.sum()  # the catalogue's model ends with its pooler
+    if name not in TEXT:
+        return sum(F.cross_entropy(one, torch.zeros(one.shape[0], dtype=torch.int64)) for one in tensors_in(output))
+    return F.cross_entropy(output[:, :-1].reshape(-1, output.shape[-1]), tokens[:, 1:].reshape(-1))
+
+
+def holds(name, batch, tokens=128):
+    model = TEXT[name]() if name in TEXT else torch_models.image_model(name)
+    model.train()
+    side = 299 if name == "inception_v3" else 224
+    given = torch.randint(1, 1000, (batch, tokens)) if name in TEXT else torch.rand(batch, 3, side, side)
+    storages = Storages()
+    output = model(given)  # stays, as in most scripts
+    outputs = [number for tensor in tensors_in(output) for number in storages.of(tensor)]
+    loss = loss_of(name, output, given)
+    held = Held([loss], Model(model), storages, outputs)
+    loss.backward()
+    order, most = held.in_order()
+    sizes = [4 * parameter.numel() for parameter in model.parameters()]
+    written = [0]
+    for parameter in order:
+        written.append(written[-1] + sizes[parameter])
+    return {"name": name, "activations": held.bytes, "most": max(map(sum, zip(most, written))), "gradients": written[-1],
+            "held": [held + of for held, of in zip(most, written)]}
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    torch_models.leave_weights_as_they_are()
+    torch_models.DROPOUT = 0.1
+    for text in sys.argv[1:]:
+        model_name, *sizes = text.split(":")
+        print(json.dumps({"model": text, **holds(model_name, *map(int, sizes))}), flush=True)
