@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -21,11 +23,18 @@ namespace {
 
 /// By these layers, at the size of image they are mostly given.
 std::optional<Activations> by_layers(const Model& model, const Workload& workload) {
-  if (model.sample != SampleKind::image || !workload.batch_per_gpu) return std::nullopt;
-  return kept_activations(
+  if (model.sample != SampleKind::image || !workload.batch_per_gpu || !workload.backward)
+    return std::nullopt;
+  Activations activations = kept_activations(
       model, {.gpu = {},
               .precision = precision_from_name(workload.precision).value_or(Precision::fp32),
               .batch = *workload.batch_per_gpu});
+  const std::vector<ReadyEvent>& ready = workload.backward->ready;
+  const bool same_order = std::equal(
+      ready.begin(), ready.end(), model.ready_order.begin(), model.ready_order.end(),
+      [](const ReadyEvent& event, std::size_t parameter) { return event.parameter == parameter; });
+  if (!same_order) activations.held.clear();
+  return activations;
 }
 
 /// "A batch of 37 would fit by the same count"; empty where none would, or nothing scales with it.

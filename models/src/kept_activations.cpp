@@ -1,20 +1,138 @@
 #include "ddpsim/models/kept_activations.hpp"
 
-namespace ddpsim {
+#include <algorithm>
+#include <cstddef>
+#include <vector>
 
-Activations kept_activations(const Model& model, const ComputeSetting& setting) {
+namespace ddpsim {
+namespace {
+
+std::int64_t bytes_of(const Parameter& parameter) {
+  return gradient_bytes(parameter).value_or(Bytes()).count();
+}
+
+/// In bytes of the whole batch.
+struct LayerBytes {
+  std::int64_t output = 0;  ///< kept of what it gave
+  std::int64_t own = 0;     ///< kept beside it: masks, places, its weights' cast
+  std::int64_t given = 0;   ///< gradient of its output
+  std::int64_t gives = 0;   ///< gradients of what it was given, without its parameters'
+};
+
+LayerBytes layer_bytes(const Layer& layer, const ComputeSetting& setting) {
   const bool half = setting.precision == Precision::amp || setting.precision == Precision::bf16;
   constexpr std::int64_t kSingle = 4;
   constexpr std::int64_t kHalf = 2;
-  std::int64_t of_sample = 0;
-  std::int64_t casts = 0;
-  for (const Layer& layer : model.layers) {
-    const std::int64_t element = half && !layer.single_precision ? kHalf : kSingle;
-    of_sample += layer.kept * element + layer.kept_bytes;
-    if (!layer.data_gradient && layer.product) of_sample += layer.product->inputs() * element;
-    if (half && layer.product) casts += kHalf * layer.weights;
+  const std::int64_t element = half && !layer.single_precision ? kHalf : kSingle;
+  std::int64_t inputs = layer.product ? layer.product->inputs() : layer.inputs;
+  if (layer.kind == LayerKind::attention)  // the other operand's, too
+    inputs += layer.product->groups * layer.product->in * layer.product->out;
+  if (!layer.data_gradient || layer.kind == LayerKind::embedding) inputs = 0;
+  return {
+      .output = layer.kept * element * setting.batch,
+      .own = layer.kept_bytes * setting.batch + (half && layer.product ? kHalf * layer.weights : 0),
+      .given = layer.outputs * element * setting.batch,
+      .gives = inputs * element * setting.batch};
+}
+
+/// The last product's: the script has it in hand while backward runs.
+const Layer* gives_the_output(const Model& model) {
+  const Layer* last = nullptr;
+  for (const Layer& layer : model.layers)
+    if (layer.product) last = &layer;
+  return last;
+}
+
+std::int64_t input_bytes(const Model& model, const ComputeSetting& setting) {
+  std::int64_t bytes = 0;
+  for (Layer layer : model.layers) {
+    if (layer.data_gradient || !layer.product) continue;
+    layer.data_gradient = true;
+    bytes += layer_bytes(layer, setting).gives;
   }
-  return {.bytes = Bytes(of_sample * setting.batch + casts)};
+  return bytes;
+}
+
+/// Goes through backward, from the last layer to the first.
+class Backwards {
+ public:
+  Backwards(const Model& model, const ComputeSetting& setting, std::int64_t kept)
+      : model_(model),
+        setting_(setting),
+        output_(gives_the_output(model)),
+        there_(kept),
+        uses_(model.parameters.size()) {
+    for (const Layer& layer : model.layers)
+      for (const std::size_t parameter : layer.parameters) ++uses_[parameter];
+    uses_left_ = uses_;
+  }
+
+  /// `left`: of what was kept, in the hands of the script.
+  std::vector<Bytes> held(std::int64_t left) && {
+    for (auto layer = model_.layers.rbegin(); layer != model_.layers.rend(); ++layer) run(*layer);
+    held_.emplace_back(most_);
+    held_.emplace_back(left);
+    return std::move(held_);
+  }
+
+ private:
+  void run(const Layer& layer) {
+    const LayerBytes bytes = layer_bytes(layer, setting_);
+    const bool reads_what_it_gave = layer.kind == LayerKind::elementwise;
+    if (!reads_what_it_gave && &layer != output_)
+      there_ -= bytes.output;  // what came after it has read that
+    std::int64_t written = 0;
+    for (const std::size_t parameter : layer.parameters)
+      written += bytes_of(model_.parameters[parameter]);
+    most_ = std::max(most_, there_ + waiting_ + bytes.given + bytes.gives + written);
+    if (layer.sums_branches) {
+      waiting_ += bytes.given - for_branch_;
+      for_branch_ = bytes.given;
+    }
+    there_ -= bytes.own + (reads_what_it_gave ? bytes.output : 0);
+    for (const std::size_t parameter : layer.parameters) {
+      const std::int64_t gradient = bytes_of(model_.parameters[parameter]);
+      const int before = uses_[parameter] - uses_left_[parameter];
+      if (before > 0) {  // that of a Linear is a view, which nothing is summed into
+        const std::int64_t sum = before == 1 ? gradient : 0;
+        most_ = std::max(most_, there_ + waiting_ + bytes.gives + written + sum);
+        waiting_ -= gradient;
+      }
+      written -= gradient;
+      if (--uses_left_[parameter] > 0) {
+        waiting_ += gradient;
+        continue;
+      }
+      held_.emplace_back(most_);
+      most_ = there_ + waiting_ + bytes.gives + written;
+    }
+  }
+
+  const Model& model_;
+  const ComputeSetting& setting_;
+  const Layer* output_;
+  std::int64_t there_;
+  std::int64_t waiting_ = 0;     ///< gradients, beside those of the layer that runs
+  std::int64_t for_branch_ = 0;  ///< of them the one that waits where the last branch forks off
+  std::int64_t most_ = 0;
+  std::vector<int> uses_;
+  std::vector<int> uses_left_;
+  std::vector<Bytes> held_;
+};
+
+}  // namespace
+
+Activations kept_activations(const Model& model, const ComputeSetting& setting) {
+  const std::int64_t input = input_bytes(model, setting);
+  const Layer* output = gives_the_output(model);
+  const std::int64_t left = input + (output ? layer_bytes(*output, setting).output : 0);
+  std::int64_t kept = input;
+  for (const Layer& layer : model.layers) {
+    const LayerBytes bytes = layer_bytes(layer, setting);
+    kept += bytes.output + bytes.own;
+  }
+  return {
+      .bytes = Bytes(kept), .recorded = false, .held = Backwards(model, setting, kept).held(left)};
 }
 
 }  // namespace ddpsim

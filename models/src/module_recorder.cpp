@@ -19,7 +19,8 @@ std::int64_t elements_of(const Parameter& parameter) {
 
 }  // namespace
 
-ModuleRecorder::ModuleRecorder(std::string model_name, Activation input) : activation_(input) {
+ModuleRecorder::ModuleRecorder(std::string model_name, Activation input)
+    : activation_(input), given_(input.elements()) {
   model_.name = std::move(model_name);
 }
 
@@ -185,6 +186,7 @@ void ModuleRecorder::dropout(const std::string& name) {
 void ModuleRecorder::add(const std::string& name) {
   free_output();
   elementwise(name, {.forward = 3, .backward = 3});
+  model_.layers.back().sums_branches = true;
 }
 
 void ModuleRecorder::max_pool(const std::string& name, const Window& window) {
@@ -262,6 +264,8 @@ Layer& ModuleRecorder::ran(const std::string& name, LayerKind kind,
     layer.weights += elements_of(model_.parameters[parameter]);
   layer.parameters = std::move(gradient_order);
   layer.kept = activation_.elements();
+  layer.inputs = given_;
+  layer.outputs = given_ = activation_.elements();
   model_.layers.push_back(std::move(layer));
   return model_.layers.back();
 }

@@ -60,7 +60,10 @@ class ModuleRecorder {
   ModuleRecorder(std::string model_name, Activation input);
 
   const Activation& activation() const { return activation_; }
-  void continue_from(const Activation& activation) { activation_ = activation; }
+  void continue_from(const Activation& activation) {
+    activation_ = activation;
+    given_ = activation.elements();
+  }
 
   void conv2d(const std::string& name, const Convolution& convolution);
   /// Affine, with running statistics (buffers).
@@ -104,6 +107,7 @@ class ModuleRecorder {
   /// The same into the other's memory.
   void add_in_place(const std::string& name) {
     elementwise(name, {.forward = 3, .backward = 3, .kept = 0});
+    model_.layers.back().sums_branches = true;
   }
   /// Nobody's backward reads what the last module gave.
   void free_output() { model_.layers.back().kept = 0; }
@@ -135,6 +139,7 @@ class ModuleRecorder {
 
   Model model_;
   Activation activation_;
+  std::int64_t given_ = 0;  ///< elements of the activation that the next module is given
 };
 
 }  // namespace ddpsim

@@ -44,8 +44,8 @@ def holds(name, batch, tokens=128):
     written = [0]
     for parameter in order:
         written.append(written[-1] + sizes[parameter])
-    return {"name": name, "activations": held.bytes, "most": max(map(sum, zip(most, written))), "gradients": written[-1],
-            "held": [held + of for held, of in zip(most, written)]}
+    kept = held.bytes + sum(storages.bytes[number] for number in set(outputs))
+    return {"activations": kept, "most": max(map(sum, zip(most, written)))}
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from torch_models import Bert, Gpt2  # noqa: E402
 from torch_resnet import resnet  # noqa: E402
 
 WARMUP, RECORDED = 2, 1
-STEPS = WARMUP + 2 * RECORDED + 2
+STEPS = WARMUP + 2 * RECORDED + 1
 
 
 def layers(width, count):

@@ -52,7 +52,10 @@ struct Layer {
   LayerKind kind = LayerKind::elementwise;
   std::vector<std::size_t> parameters;  ///< indices, in the order their gradients are written
   std::optional<Product> product;
-  std::int64_t weights = 0;  ///< elements of its parameters
+  std::int64_t weights = 0;    ///< elements of its parameters
+  std::int64_t inputs = 0;     ///< elements per sample that it is given …
+  std::int64_t outputs = 0;    ///< … and gives; of a product `inputs` of its first operand
+  bool sums_branches = false;  ///< its gradient goes to both
   /// Elements read and written per sample beside the product's own operands: every pass of every
   /// kernel, and in backward also the sum of gradients where its output is used several times.
   std::int64_t forward_elements = 0;
