@@ -1,17 +1,23 @@
 """Memory as the profiler saw it allocated on a CPU, against `simulate`: models, optimizers, views and micro-batches of
-memory_trainings.py, under each PyTorch whose profiler tells of memory (2.0 and later)."""
+memory_trainings.py, under each PyTorch whose profiler tells of memory (2.0 and later); and what estimates say of backward by
+layers alone, against what the recorder sees in models of memory_by_layers.py. Sizes alone: no time enters."""
 
+import itertools
 import json
+import math
 import pathlib
 import statistics
 import subprocess
 import tempfile
 import unittest
 
-from command import answer
+from command import answer, ddpsim
 from torch_python import ENVIRONMENT, pythons_with_torch
 
 TRAININGS = pathlib.Path(__file__).with_name("memory_trainings.py")
+BY_LAYERS = TRAININGS.with_name("memory_by_layers.py")
+IMAGES = ["resnet18:8", "resnet50:2", "alexnet:8", "densenet121:1"]
+TEXT = ["bert-base:2:128", "gpt2:1:128"]
 CLUSTER = "node:1 gpu:2xV100 pcie:12GBps"
 
 
@@ -24,6 +30,40 @@ def simulated(folder, case):
     return answer("simulate", folder / case["file"], CLUSTER, *options)
 
 
+def said_by(python, script, *arguments):
+    outcome = subprocess.run([python, "-W", "ignore", str(script), *arguments], env=ENVIRONMENT, capture_output=True,
+                             text=True, timeout=900)
+    assert outcome.returncode == 0, outcome.stderr[-2000:]
+    return outcome.stdout
+
+
+def estimate(model):
+    """resnet50@V100:b4:fp32 of "resnet50:4", bert-base@V100:b2:s128:fp32 of "bert-base:2:128"."""
+    name, batch, *tokens = model.split(":")
+    return ":".join([f"{name}@V100:b{batch}", *(f"s{count}" for count in tokens), "fp32"])
+
+
+def most_in_backward(workload):
+    """By held_bytes; and if activations left in equal shares with each gradient."""
+    ready = workload["backward"]["ready"]
+    sizes = [4 * math.prod(workload["parameters"][entry["parameter"]]["shape"]) for entry in ready]
+    written = list(itertools.accumulate(sizes, initial=0))
+    kept = workload["activations"]["bytes"]
+    shares = (kept * (1 - k / len(sizes)) + size for k, size in enumerate([*sizes, 0]))
+    return max(map(sum, zip(workload["activations"]["held_bytes"], written))), max(map(sum, zip(shares, written)))
+
+
+def report(what, errors, instead, trivial):
+    """Prints them; returns the median of their sizes."""
+    sizes = sorted(map(abs, errors.values()))
+    worst = max(errors, key=lambda name: abs(errors[name]))
+    print(f"\n{len(errors)} {what}: median {statistics.median(sizes):.2f} %, p90 {sizes[int(0.9 * len(sizes))]:.2f} %, "
+          f"worst {errors[worst]:+.2f} % ({worst}); {instead}: median {statistics.median(trivial):.0f} %")
+    for name, error in errors.items():
+        print(f"  {error:+7.2f} %  {name}")
+    return statistics.median(sizes)
+
+
 class Memory(unittest.TestCase):
     def test_trainings(self):
         pythons = {version: python for version, python in pythons_with_torch().items() if int(version.split(".")[0]) >= 2}
@@ -34,14 +74,8 @@ class Memory(unittest.TestCase):
                 self.compare(pathlib.Path(scratch), python)
 
     def compare(self, folder, python):
-        ranks = []
-        for rank in range(2):
-            with open(folder / f"said-{rank}", "w") as said, open(folder / f"told-{rank}", "w") as told:
-                ranks.append(subprocess.Popen([python, "-W", "ignore", str(TRAININGS), str(folder), str(rank)],
-                                              env=ENVIRONMENT, stdout=told, stderr=said))
-        codes = [rank.wait(timeout=600) for rank in ranks]
-        self.assertEqual(codes, [0, 0], (folder / "said-0").read_text()[-2000:])
-        lines = [line for line in (folder / "told-0").read_text().splitlines() if line.startswith("{")]
+        told = said_by(python, TRAININGS, str(folder))
+        lines = [line for line in told.splitlines() if line.startswith("{")]
         errors, trivial = {}, []
         for case in map(json.loads, lines):
             self.assertIsNone(case["problem"])
@@ -58,14 +92,25 @@ class Memory(unittest.TestCase):
                                                        **case)
             errors[name] = 100 * (memory["allocated_bytes"] / case["allocated"] - 1)
             trivial.append(100 * abs(4 * logged / case["allocated"] - 1))
-        sizes = sorted(map(abs, errors.values()))
-        worst = max(errors, key=lambda name: abs(errors[name]))
-        print(f"\n{len(errors)} trainings: median {statistics.median(sizes):.2f} %, p90 {sizes[int(0.9 * len(sizes))]:.2f} %, "
-              f"worst {errors[worst]:+.2f} % ({worst}); four times the parameters: median {statistics.median(trivial):.0f} %")
-        for name, error in errors.items():
-            print(f"  {error:+7.2f} %  {name}")
         self.assertEqual(len(errors), 16)
-        self.assertLessEqual(statistics.median(sizes), 5)
+        self.assertLessEqual(report("trainings", errors, "four times the parameters", trivial), 5)
+
+    def test_by_layers_alone(self):
+        """What backward holds of activations, gradients on their way and written ones, without a recording."""
+        pythons = pythons_with_torch()
+        if not pythons:
+            self.skipTest("no python3 here has PyTorch")
+        for version, python in pythons.items():
+            with self.subTest(version):
+                vision = subprocess.run([python, "-c", "import torchvision"], capture_output=True).returncode == 0
+                errors, shares = {}, []
+                for case in map(json.loads, said_by(python, BY_LAYERS, *(IMAGES if vision else []), *TEXT).splitlines()):
+                    outcome = ddpsim("import", estimate(case["model"]))
+                    self.assertEqual(outcome.code, 0, outcome.err)
+                    most, in_shares = most_in_backward(outcome.json())
+                    errors[case["model"]] = 100 * (most / case["most"] - 1)
+                    shares.append(100 * abs(in_shares / case["most"] - 1))
+                self.assertLessEqual(report("models by their layers alone", errors, "equal shares", shares), 5)
 
 
 if __name__ == "__main__":
