@@ -16,8 +16,8 @@ from torch_python import ENVIRONMENT, pythons_with_torch
 
 TRAININGS = pathlib.Path(__file__).with_name("memory_trainings.py")
 BY_LAYERS = TRAININGS.with_name("memory_by_layers.py")
-IMAGES = ["resnet18:8", "resnet50:2", "alexnet:8", "densenet121:1"]
-TEXT = ["bert-base:2:128", "gpt2:1:128"]
+IMAGES = ["resnet18:2", "resnet50:1", "alexnet:4", "densenet121:1"]
+TEXT = ["bert-base:1:128", "gpt2:1:64"]
 CLUSTER = "node:1 gpu:2xV100 pcie:12GBps"
 
 
