@@ -25,6 +25,23 @@ double mib_number(std::string_view text, const std::string& option) {
   return *value;
 }
 
+constexpr int kHighestRank = 1024;  // nobody's gradients are worth compressing with more
+
+PowerSgd power_sgd(const DdpArguments& arguments) {
+  const bool given = arguments.matrix_approximation_rank || arguments.min_compression_rate;
+  if (given && arguments.comm_hook != CommHook::power_sgd)
+    throw UsageError(
+        "--matrix-approximation-rank and --min-compression-rate are powerSGD_hook's: add "
+        "--comm-hook powersgd");
+  if (arguments.min_compression_rate && !std::isfinite(*arguments.min_compression_rate))
+    throw UsageError("--min-compression-rate: a finite number is needed, 2 by default");
+  const PowerSgd standard;
+  return {.matrix_approximation_rank =
+              arguments.matrix_approximation_rank.value_or(standard.matrix_approximation_rank),
+          .min_compression_rate =
+              arguments.min_compression_rate.value_or(standard.min_compression_rate)};
+}
+
 }  // namespace
 
 void add_bucket_options(CLI::App& command, DdpArguments& arguments) {
@@ -58,11 +75,23 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   std::vector<std::pair<std::string, CommHook>> hooks;
-  for (const CommHook hook : {CommHook::none, CommHook::fp16_compress, CommHook::bf16_compress})
-    hooks.emplace_back(word_of(hook), hook);
+  for (const CommHook hook : comm_hooks()) hooks.emplace_back(word_of(hook), hook);
   add_word_option(command, "--comm-hook", arguments.comm_hook, std::move(hooks),
-                  "communication hook: fp16_compress_hook (1.8 and later) or bf16_compress_hook "
-                  "(1.10 and later)");
+                  "communication hook: fp16_compress_hook, powerSGD_hook (1.8 and later) or "
+                  "bf16_compress_hook (1.10 and later)");
+  const PowerSgd standard;
+  command
+      .add_option("--matrix-approximation-rank", arguments.matrix_approximation_rank,
+                  fmt::format("of powerSGD_hook, once start_powerSGD_iter is past (default: {})",
+                              standard.matrix_approximation_rank))
+      ->check(CLI::Range(1, kHighestRank));
+  command
+      .add_option(
+          "--min-compression-rate", arguments.min_compression_rate,
+          fmt::format("of powerSGD_hook: what a matrix must be compressed by to be (default: "
+                      "{})",
+                      standard.min_compression_rate))
+      ->check(CLI::PositiveNumber);
   command.add_flag("--sync-batchnorm", arguments.sync_batchnorm,
                    "torch.nn.SyncBatchNorm in place of every BatchNorm, over DDP's process group "
                    "(1.1 and later)");
@@ -117,6 +146,7 @@ DdpOptions ddp_options(const DdpArguments& arguments, TorchVersion torch) {
   options.process_groups = arguments.process_groups;
   options.accumulate = arguments.accumulate.value_or(1);
   options.comm_hook = arguments.comm_hook;
+  options.power_sgd = power_sgd(arguments);
   options.sync_batchnorm = arguments.sync_batchnorm;
   return options;
 }
@@ -143,8 +173,10 @@ std::vector<std::string> ddp_warnings(const DdpOptions& options) {
 }
 
 std::string describe_buckets(const DdpOptions& options) {
-  const std::string hook =
+  std::string hook =
       options.comm_hook == CommHook::none ? "" : fmt::format(", {}", name_of(options.comm_hook));
+  if (options.comm_hook == CommHook::power_sgd)
+    hook += fmt::format(" of rank {}", options.power_sgd.matrix_approximation_rank);
   if (!options.bucket_cap_mb_list.empty())
     return fmt::format("bucket_cap_mb_list=[{}]{}", fmt::join(options.bucket_cap_mb_list, ", "),
                        hook);

@@ -26,6 +26,8 @@ struct DdpArguments {
   int process_groups = 1;
   std::optional<int> accumulate;  ///< absent: as the workload was recorded
   CommHook comm_hook = CommHook::none;
+  std::optional<int> matrix_approximation_rank;  ///< of powerSGD_hook
+  std::optional<double> min_compression_rate;
   bool sync_batchnorm = false;
 };
 

@@ -26,6 +26,7 @@ ReportContext context_of(const Job& job, const JobArguments& arguments, NcclVers
                                job.cluster().ranks() * options.ddp.accumulate;
   context.batch_per_gpu = workload.batch_per_gpu;
   context.comm_hook = options.ddp.comm_hook;
+  context.power_sgd = options.ddp.power_sgd;
   context.bucket_setting = describe_buckets(options.ddp);
   return context;
 }

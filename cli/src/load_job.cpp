@@ -71,6 +71,11 @@ Asked read_options(const JobArguments& arguments, TorchVersion torch,
                   options.ddp.comm_hook == CommHook::bf16_compress &&
                       arguments.backend.backend == Backend::nccl,
                   asked.tuning, {2, 10, 0});
+  if (stops_backward(options.ddp.comm_hook) && arguments.backend.backend == Backend::gloo)
+    throw UsageError(
+        "--comm-hook powersgd: gloo runs the hook in its threads, where with several buckets "
+        "training hangs or ranks mix their all-reduces up (tried with PyTorch 1.13 and 2.13): use "
+        "NCCL");
   if (arguments.compute_scale) parse_compute_scale(*arguments.compute_scale);
   return asked;
 }

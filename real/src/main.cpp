@@ -133,6 +133,8 @@ std::vector<Configuration> configurations(const Arguments& arguments, const Work
       configuration.options.bucket_cap_mb = cap;
       configuration.options.gradient_as_bucket_view = view;
       require_supported(configuration.options);
+      if (configuration.options.comm_hook == CommHook::power_sgd)
+        throw UsageError("--comm-hook powersgd: ddpsim-real runs none, fp16 and bf16");
       result.push_back(std::move(configuration));
     }
   }

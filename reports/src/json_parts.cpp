@@ -141,6 +141,10 @@ void write_setting(JsonWriter& json, const ReportContext& context) {
   json.key("rank_slowdown").number(context.rank_slowdown);
   if (!context.variation.empty()) write_variation(json, context.variation);
   if (context.comm_hook != CommHook::none) json.key("comm_hook").string(name_of(context.comm_hook));
+  if (context.comm_hook == CommHook::power_sgd) {
+    json.key("matrix_approximation_rank").integer(context.power_sgd.matrix_approximation_rank);
+    json.key("min_compression_rate").number(context.power_sgd.min_compression_rate);
+  }
   if (!context.bucket_setting.empty()) json.key("bucket_setting").string(context.bucket_setting);
 }
 

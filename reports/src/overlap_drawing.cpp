@@ -83,7 +83,8 @@ Stretch optimizer_of(const SimulationResult& result) {
     }
   }
   const StepTimes& times = result.step.times;
-  const TimePoint start = end_of_backward(times) + times.exposed_communication + times.finalize;
+  const TimePoint start = end_of_backward(times) + times.exposed_communication -
+                          times.exposed_in_backward + times.finalize;
   return {"optimizer", "▓", start, start + times.optimizer};
 }
 

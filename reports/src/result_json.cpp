@@ -59,6 +59,11 @@ void write_bucket(JsonWriter& json, std::size_t index, const BucketResult& resul
   json.key("exposed_because").string_or_null(result.exposed_because);
   if (result.on_the_wire != result.bucket.bytes)  // behind a compression hook
     json.key("wire_bytes").integer(result.on_the_wire.count());
+  if (result.all_reduces.size() > 1) {
+    json.key("all_reduce_bytes").begin_array();
+    for (const Bytes size : result.all_reduces) json.integer(size.count());
+    json.end_array();
+  }
   json.end_object();
 }
 

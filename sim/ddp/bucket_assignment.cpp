@@ -164,6 +164,7 @@ Dtype wire_dtype(const DdpOptions& options, Dtype gradients) {
       return Dtype::float16;
     case CommHook::bf16_compress:
       return Dtype::bfloat16;
+    case CommHook::power_sgd:
     case CommHook::none:
       break;
   }

@@ -56,8 +56,12 @@ std::vector<BucketResult> describe_buckets(const ReducerSchedule& planned,
   std::vector<BucketResult> results;
   results.reserve(buckets.size());
   for (std::size_t b = 0; b < buckets.size(); ++b) {
-    const std::uint32_t index = planned.bucket_collectives[b];
-    const CollectiveTime& collective = execution.collectives[index];
+    const BucketCollectives& all_reduces = planned.buckets[b];
+    const auto size_of = [&](std::uint32_t index) {
+      return planned.schedule.collectives[index].size;
+    };
+    const std::uint32_t largest = *std::ranges::max_element(all_reduces.collectives, {}, size_of);
+    const CollectiveTime& collective = execution.collectives[all_reduces.collectives.front()];
     BucketResult result{
         .bucket = buckets[b],
         .ready = compute.empty() ? TimePoint() : compute[planned.ready_operation[b]].end,
@@ -65,11 +69,15 @@ std::vector<BucketResult> describe_buckets(const ReducerSchedule& planned,
         .start = collective.starts.front(),
         .last_arrival = collective.last_arrival,
         .last_rank = planned.schedule.ranks[collective.last].rank,
-        .end = collective.end,
-        .choice = planned.choices[index],
+        .end = execution.collectives[all_reduces.collectives.back()].end,
+        .choice = planned.choices[largest],
         .exposed_because = {},
-        .on_the_wire = planned.schedule.collectives[index].size};
-    result.exposed_because = why_exposed(result, results, backward_end, result.ready == last_ready);
+        .on_the_wire = {},
+        .all_reduces = all_reduces.sizes};
+    for (const Bytes size : all_reduces.sizes) result.on_the_wire += size;
+    result.exposed_because =
+        planned.hook_waits ? "backward waits for its communication hook"
+                           : why_exposed(result, results, backward_end, result.ready == last_ready);
     results.push_back(std::move(result));
   }
   return results;

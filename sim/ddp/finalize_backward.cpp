@@ -21,18 +21,24 @@ class CopiesOut {
   void write() {
     const double share = recorded_share();
     for (std::size_t b = 0; b < step_.buckets.size(); ++b) {
-      const Duration returned = costs_.event_latency + step_.to_device[step_.all_reduces[b]];
-      streams_.hold_compute(OperationKind::all_reduce, work_.buckets[b], returned);
-      if (step_.casts(b))
-        streams_.hold_compute(
-            OperationKind::copy_out, work_.buckets[b],
-            returned + step_.kernels.cast(step_.on_the_wire(b), step_.buckets[b].bytes));
+      if (!step_.hooks[b].waits) wait_for_hook(b);
       copy_out(b, share);
     }
     wait_for_map();
   }
 
  private:
+  /// What a hook does behind its all-reduce runs on a stream of its own.
+  void wait_for_hook(std::size_t b) {
+    const HookStage& stage = step_.hooks[b].stages.back();
+    const Duration returned = costs_.event_latency + step_.to_device[*stage.collective];
+    streams_.hold_compute(OperationKind::all_reduce, work_.buckets[b], returned);
+    Duration behind;
+    for (const Duration kernel : stage.then.kernels) behind += kernel;
+    if (behind > Duration())
+      streams_.hold_compute(OperationKind::copy_out, work_.buckets[b], returned + behind);
+  }
+
   /// Where a parameter was not used here the host must know, before it copies that one, whether it was used
   /// anywhere: it waits for the map and reads it back, once (finalize_bucket_dense).
   void copy_out(std::size_t b, double share) {

@@ -9,7 +9,7 @@ namespace ddpsim {
 
 /// Ends of the collectives in flight.
 struct WorkInFlight {
-  std::vector<EventId> buckets;
+  std::vector<EventId> buckets;  ///< empty where backward waited for them
   std::optional<EventId> local_used_map;
 };
 

@@ -23,6 +23,10 @@ class KernelCosts {
 
   /// Into a bucket or out of it, also a division in place: read and write.
   Duration copy(Bytes bytes) const { return per_kernel_ + 2 * bytes / rate_; }
+  /// So many kernels that read and write so much together.
+  Duration kernels(std::int64_t count, Bytes moved) const {
+    return per_kernel_ * count + moved / rate_;
+  }
   /// From one type into another.
   Duration cast(Bytes from, Bytes to) const { return per_kernel_ + (from + to) / rate_; }
   /// Adding into a gradient that is there: two reads, one write.

@@ -8,6 +8,7 @@
 #include "ddpsim/sim/assert.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/step.hpp"
+#include "power_sgd.hpp"
 
 namespace ddpsim {
 namespace {
@@ -130,6 +131,17 @@ class Memory {
     if (bucket.closed_by == ClosedBy::sparse) return;
     always_.buckets += bucket.bytes;
     allocator_.allocate(bucket.bytes);
+    if (job_.options().ddp.comm_hook == CommHook::power_sgd) add_power_sgd(bucket);
+  }
+
+  /// Its error, P and Q are kept from step to step.
+  void add_power_sgd(const Bucket& bucket) {
+    const LowRankElements kept = low_rank_elements(workload_, bucket, job_.options().ddp.power_sgd);
+    const std::int64_t size = element_size(bucket.dtype);
+    for (const Bytes tensor : {bucket.bytes, Bytes(kept.p * size), Bytes(kept.q * size)}) {
+      always_.hook += tensor;
+      allocator_.allocate(tensor);
+    }
   }
 
   bool lies_in_bucket(std::size_t parameter) const {
@@ -199,8 +211,15 @@ class Memory {
       now.temporaries = knows_held() || last ? Bytes() : bytes_of(order[k]);
       // The engine lets go of the gradient it wrote when hooks have run, which fill buckets.
       const std::size_t b = last ? kNone : bucket_of_[order[k]];
-      if (b != kNone && --pending[b] == 0) now.hook += cast_by_hook(buckets_[b]);
+      const bool full = b != kNone && --pending[b] == 0;
+      if (full) now.hook += cast_by_hook(buckets_[b]);
       if (k == 0 || now.known() > most.known()) most = now;
+      if (full) {
+        MemoryParts in_hook = now;
+        in_hook.hook += held_by_power_sgd(buckets_[b]);
+        in_hook.temporaries = Bytes();
+        if (in_hook.known() > most.known()) most = in_hook;
+      }
       if (last) break;
       const Beside gradient = beside(order[k]);
       now.gradients = now.gradients - gradient.before + gradient.after;
@@ -210,8 +229,18 @@ class Memory {
 
   Bytes cast_by_hook(const Bucket& bucket) const {
     const DdpOptions& ddp = job_.options().ddp;
-    if (ddp.comm_hook == CommHook::none || bucket.closed_by == ClosedBy::sparse) return {};
+    const bool casts =
+        ddp.comm_hook == CommHook::fp16_compress || ddp.comm_hook == CommHook::bf16_compress;
+    if (!casts || bucket.closed_by == ClosedBy::sparse) return {};
     return wire_bytes(ddp, bucket.dtype, bucket.bytes);
+  }
+
+  /// Until it returns: the copy of the bucket, the next error beside the last, and what travels whole.
+  Bytes held_by_power_sgd(const Bucket& bucket) const {
+    const DdpOptions& ddp = job_.options().ddp;
+    if (ddp.comm_hook != CommHook::power_sgd) return {};
+    const std::int64_t whole = low_rank_elements(workload_, bucket, ddp.power_sgd).whole;
+    return bucket.bytes * 2 + Bytes(whole * element_size(bucket.dtype));
   }
 
   MemoryParts optimizer() const {

@@ -72,6 +72,17 @@ class RankStreams {
     append_work(programs_.compute, purpose, duration, bucket);
   }
 
+  /// Kernels of a communication hook that its host takes so long to launch: the last not before it has.
+  void launched_by_hook(const std::vector<Duration>& kernels, Duration launching,
+                        std::int32_t bucket) {
+    constexpr auto purpose = OperationKind::comm_hook;
+    if (kernels.empty()) return;
+    for (std::size_t k = 0; k + 1 < kernels.size(); ++k) compute(purpose, kernels[k], bucket);
+    host(OperationKind::launch, launching, bucket);
+    hold_compute(purpose, record_on_host(OperationKind::launch), costs_.launch_latency);
+    compute(purpose, kernels.back(), bucket);
+  }
+
   /// `since_start`: of the step.
   void hold_host_until(Duration since_start, OperationKind purpose, std::int32_t bucket) {
     append_wait_until(programs_.host, purpose, std::max(start_ + since_start, start_), bucket);
@@ -94,6 +105,19 @@ class RankStreams {
   void blocking_collective(OperationKind purpose, std::uint32_t index, Duration return_latency) {
     const EventId done = run(purpose, index, record(programs_.compute, purpose), -1);
     hold_compute(purpose, done, return_latency + step_.to_device[index]);
+  }
+
+  /// Of a bucket, in the midst of backward.
+  void collective_and_wait(std::uint32_t index, std::int32_t bucket) {
+    constexpr auto purpose = OperationKind::all_reduce;
+    const EventId done = collective(purpose, index, bucket);
+    hold_compute(purpose, done, costs_.event_latency + step_.to_device[index]);
+  }
+
+  /// The host goes on when the compute stream has done all there is.
+  void wait_for_device() {
+    append_wait(programs_.host, OperationKind::launch,
+                record(programs_.compute, OperationKind::comm_hook), costs_.event_latency);
   }
 
   /// Launched by the host; the compute stream goes on with what came of it.

@@ -8,9 +8,10 @@
 //   communication  per bucket: not before its launch, not before the compute stream has passed the
 //                  point at which it was launched, not before the bucket in front has ended
 //
-// A communication hook adds a cast to 16 bits and a division to the compute stream at the launch;
-// the cast back runs on a stream of its own as soon as the all-reduce has ended, and the copies out
-// wait for it.
+// A communication hook (comm_hook.hpp) adds kernels to the compute stream at the launch; what follows its
+// all-reduce runs on a stream of its own as soon as that has ended, and the copies out wait for it. One whose host waits
+// for the device (power_sgd.hpp) leaves the compute stream nothing to do beside it: all of its streams are drawn as that
+// one.
 //
 // What the recording already holds is kept, not added again: copies into buckets when DDP hooks
 // were recorded, buffer broadcasts, host launch times of the very same buckets. What it holds and
@@ -274,11 +275,16 @@ class StepScheduler {
 
   void launch(std::size_t b) {
     const auto label = static_cast<std::int32_t>(b);
+    const BucketHook& hook = step_.hooks[b];
     EventId hook_called = 0;
     if (ddp_.comm_hook != CommHook::none) {
       streams_.host(OperationKind::launch, costs_.host_comm_hook, label);
-      // The hook enqueues its casts before its all-reduce: a host that is behind delays both.
+      // The hook enqueues its kernels before its all-reduce: a host that is behind delays both.
       hook_called = streams_.record_on_host(OperationKind::launch);
+    }
+    if (hook.waits) {
+      reduce_and_wait(b, hook_called);
+      return;
     }
     if (recorded_launches_)
       wait_on_host_until((*recorded_launches_)[b], OperationKind::launch, label);
@@ -287,22 +293,38 @@ class StepScheduler {
     written_.launch_operation[b] = streams_.host_operations();
     compress(b, hook_called);
     work_.buckets.push_back(
-        streams_.collective(OperationKind::all_reduce, step_.all_reduces[b], label));
+        streams_.collective(OperationKind::all_reduce, *hook.stages.front().collective, label));
+  }
+
+  void reduce_and_wait(std::size_t b, EventId hook_called) {
+    const auto label = static_cast<std::int32_t>(b);
+    const BucketHook& hook = step_.hooks[b];
+    streams_.hold_compute(OperationKind::comm_hook, hook_called, costs_.launch_latency);
+    run(hook.before, label);
+    for (const HookStage& stage : hook.stages) {
+      streams_.host(OperationKind::launch, costs_.host_launch, label);
+      if (&stage == &hook.stages.front()) written_.launch_operation[b] = streams_.host_operations();
+      if (stage.collective) streams_.collective_and_wait(*stage.collective, label);
+      run(stage.then, label);
+    }
+    streams_.wait_for_device();
+    run(hook.after, label);
+  }
+  void run(const HookWork& work, std::int32_t bucket) {
+    streams_.launched_by_hook(work.kernels, work.host, bucket);
   }
 
   /// The recording's copies into buckets hold them.
   bool recorded_casts(std::size_t b) const {
-    return recording_.has_hooks() && step_.casts(b) &&
-           recording_.wire() == wire_dtype(ddp_, buckets_[b].dtype);
+    const Dtype wire = wire_dtype(ddp_, buckets_[b].dtype);
+    return recording_.has_hooks() && wire != buckets_[b].dtype && recording_.wire() == wire;
   }
   void compress(std::size_t b, EventId hook_called) {
     if (ddp_.comm_hook == CommHook::none || recorded_casts(b)) return;
     const auto label = static_cast<std::int32_t>(b);
-    streams_.hold_compute(OperationKind::copy_in, hook_called, costs_.launch_latency);
-    if (step_.casts(b))
-      streams_.compute(OperationKind::copy_in,
-                       kernels_.cast(buckets_[b].bytes, step_.on_the_wire(b)), label);
-    streams_.compute(OperationKind::copy_in, kernels_.copy(step_.on_the_wire(b)), label);
+    streams_.hold_compute(OperationKind::comm_hook, hook_called, costs_.launch_latency);
+    for (const Duration kernel : step_.hooks[b].before.kernels)
+      streams_.compute(OperationKind::comm_hook, kernel, label);
   }
 
   void launch_local_used_map() {
@@ -382,7 +404,14 @@ ReducerSchedule schedule_step(const Job& job, const std::vector<Bucket>& buckets
   }
   result.program_of_rank = std::move(ranks.class_of_rank);
   schedule.collectives = std::move(step.collectives);
-  result.bucket_collectives = std::move(step.all_reduces);
+  for (const BucketHook& hook : step.hooks) {
+    BucketCollectives& bucket = result.buckets.emplace_back();
+    for (const HookStage& stage : hook.stages) {
+      bucket.sizes.push_back(stage.bytes);
+      if (stage.collective) bucket.collectives.push_back(*stage.collective);
+    }
+  }
+  result.hook_waits = stops_backward(job.options().ddp.comm_hook);
   result.choices = std::move(step.choices);
   result.local_used_map = step.local_used_map;
   return result;

@@ -30,14 +30,22 @@ struct WrittenGradient {
   std::size_t operation;  ///< on the compute stream, after which it is there
 };
 
+/// The all-reduces of one bucket.
+struct BucketCollectives {
+  std::vector<std::uint32_t>
+      collectives;           ///< into the schedule's, one behind the other, at least one
+  std::vector<Bytes> sizes;  ///< those that carry nothing included
+};
+
 /// Where the reducer's collectives stand in the schedule.
 struct ReducerSchedule {
   Schedule schedule;
   /// By rank: the entry of Schedule::ranks it runs. Empty where all are alike.
   std::vector<std::size_t> program_of_rank;
-  std::vector<std::uint32_t> bucket_collectives;         ///< by bucket
+  std::vector<BucketCollectives> buckets;
   std::vector<std::optional<CollectiveChoice>> choices;  ///< by collective
   std::optional<std::uint32_t> local_used_map;
+  bool hook_waits = false;  ///< backward stands still while a bucket is reduced
   /// By bucket: position of the operation on the compute stream that writes its last gradient, and
   /// of the launch on the host stream; of rank 0's program.
   std::vector<std::size_t> ready_operation;

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "comm_hook.hpp"
 #include "ddpsim/sim/assert.hpp"
 #include "flow_planner.hpp"
 #include "iteration_statistics.hpp"
+#include "power_sgd.hpp"
 #include "rank_states.hpp"
 #include "rank_waits.hpp"
 #include "reducer.hpp"
@@ -76,11 +78,13 @@ Duration lead_after(const SimulatedStep& step) {
 }
 
 /// A host that takes less than the step gets ahead, step by step, until no kernel waits for it (nothing in the step makes
-/// it wait for the GPU). One that takes longer sets the pace: it begins a step when it has launched the one before,
+/// it wait for the GPU, but a communication hook). One that takes longer sets the pace: it begins a step when it has launched the one before,
 /// and in the steady step is as far ahead in the end as it was in the beginning.
 SimulatedStep run_steady_step(const Job& job, const std::vector<Bucket>& buckets) {
   SimulatedStep run = run_steady_ranks(job, buckets, StepKind{});
-  if (run.planned.host.value_or(HostTime()).step <= run.result.times.iteration) return run;
+  if (!run.planned.host) return run;
+  const bool never_far_ahead = run.planned.hook_waits;
+  if (!never_far_ahead && run.planned.host->step <= run.result.times.iteration) return run;
   const Duration exact = run.planned.host->step.scaled(1e-5);
   constexpr int kMostSteps = 16;
   StepKind kind{.host_lead = Duration()};
@@ -153,9 +157,14 @@ double seconds_at_most(const Job& job, double bytes) {
   for (const RankRecording& rank : workload.ranks)
     recorded = std::max(recorded, recorded_seconds(rank) + std::abs(rank.offset.seconds()));
 
-  // Copies in, out, a hook's casts and adding into gradients: at most twelve passes over memory.
-  double passes = 12 * bytes;
+  // Copies in, out, a hook's kernels and adding into gradients: at most twenty passes over memory.
+  double passes = 20 * bytes;
   double tensors = static_cast<double>(workload.parameters.size());
+  if (options.ddp.comm_hook == CommHook::power_sgd) {
+    const auto rank = static_cast<double>(options.ddp.power_sgd.matrix_approximation_rank);
+    tensors *= 1 + rank;
+    passes *= 1 + rank;
+  }
   const Job quiet = job.with(AnalyticModel{});
   double transfers = 0;
   for (const BufferGroup& group : workload.buffers) {
@@ -197,7 +206,8 @@ std::vector<Bucket> buckets_of(const Job& job) {
 std::vector<Bytes> all_reduce_sizes(const Job& job) {
   std::vector<Bytes> sizes;
   for (const Bucket& bucket : buckets_of(job))
-    sizes.push_back(wire_bytes(job.options().ddp, bucket.dtype, bucket.bytes));
+    for (const HookStage& stage : hook_of(job, KernelCosts(job), bucket).stages)
+      sizes.push_back(stage.bytes);
   return sizes;
 }
 
@@ -218,6 +228,7 @@ std::optional<std::string> cannot_simulate(const Job& job) {
             cannot_replay(rank, workload, options.ddp, fmt::format(" on rank {}", rank.rank)))
       return problem;
   if (auto problem = cannot_synchronise(job)) return problem;
+  if (auto problem = cannot_compress(job)) return problem;
   const bool carries_ranks =
       !options.variation.empty() || (!workload.ranks.empty() && options.iterations > 0);
   if (carries_ranks && job.cluster().ranks() > kMostDifferentRanks)

@@ -28,6 +28,7 @@ LossCause cause_of(OperationKind purpose) {
     case OperationKind::local_used_map:
       return LossCause::used_map;
     case OperationKind::copy_in:
+    case OperationKind::comm_hook:
     case OperationKind::copy_out:
       return LossCause::copies;
     default:
@@ -38,6 +39,10 @@ LossCause cause_of(OperationKind purpose) {
 bool is_of_the_model(OperationKind purpose) {
   return purpose == OperationKind::forward || purpose == OperationKind::backward ||
          purpose == OperationKind::optimizer;
+}
+
+bool is_of_a_bucket(OperationKind purpose) {
+  return purpose == OperationKind::copy_in || purpose == OperationKind::comm_hook;
 }
 
 /// After backward the compute stream waits for whatever is in flight, not for one collective alone.
@@ -59,11 +64,11 @@ class ComputeWalk {
       // In backward only a communication hook's host is waited for.
       if (waits_for_launch(operation))
         loss_[LossCause::launch_bound] += time.end - time.start;
-      else if (purpose == OperationKind::copy_in || is_of_the_model(purpose))
+      else if (is_of_a_bucket(purpose) || is_of_the_model(purpose))
         loss_[LossCause::hooks] += time.end - time.start;
       else
         standing_still(purpose, time);
-    } else if (is_of_the_model(purpose) || purpose == OperationKind::copy_in) {
+    } else if (is_of_the_model(purpose) || is_of_a_bucket(purpose)) {
       (is_of_the_model(purpose) ? work_ : loss_[LossCause::copies]) += operation.duration;
       loss_[LossCause::interference] += time.end - time.start - operation.duration;
     } else {

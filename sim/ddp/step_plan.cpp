@@ -1,6 +1,7 @@
 #include "step_plan.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "memory_load.hpp"
 #include "rank_classes.hpp"
@@ -33,6 +34,17 @@ void add_statistics(StepPlan& step) {
     }
 }
 
+/// A hook's that carry nothing are none. The recording's are of buckets.
+void add_all_reduces(StepPlan& step, std::size_t bucket) {
+  BucketHook hook = hook_of(step.job, step.kernels, step.buckets[bucket]);
+  const bool several = hook.stages.size() > 1;
+  const std::size_t recorded = several ? step.buckets.size() + 1 : bucket;
+  for (HookStage& stage : hook.stages)
+    if (!several || stage.bytes > Bytes())
+      stage.collective = add(step, CollectiveKind::all_reduce, stage.bytes, recorded);
+  step.hooks.push_back(std::move(hook));
+}
+
 void add_collectives(StepPlan& step, const StepKind& kind) {
   const Workload& workload = step.job.workload();
   const std::size_t buckets = step.buckets.size();
@@ -46,8 +58,7 @@ void add_collectives(StepPlan& step, const StepKind& kind) {
   if (step.broadcasts_buffers() && !recorded_by(workload, 0).recorded_with.buffer_broadcast)
     for (const BufferGroup& group : workload.buffers)
       step.buffers.push_back(add(step, CollectiveKind::broadcast, group.bytes, broadcasts++));
-  for (std::size_t b = 0; b < buckets; ++b)
-    step.all_reduces.push_back(add(step, CollectiveKind::all_reduce, step.on_the_wire(b), b));
+  for (std::size_t b = 0; b < buckets; ++b) add_all_reduces(step, b);
   if (step.searches_unused() || kind.delay_launch)
     step.local_used_map = add(step, CollectiveKind::all_reduce, Bytes(4) * ddp_parameters, buckets);
   add_statistics(step);
@@ -66,6 +77,7 @@ StepPlan plan_step(const Job& job, const std::vector<Bucket>& buckets, const Ste
                 .buckets = buckets,
                 .kernels = KernelCosts(job),
                 .layers = synced_layers(job),
+                .hooks = {},
                 .bucket_of = std::vector<std::int32_t>(parameters, -1),
                 .layer_of = std::vector<std::int32_t>(parameters, -1),
                 .used = std::vector<bool>(parameters)};

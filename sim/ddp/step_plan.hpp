@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "comm_hook.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/job.hpp"
 #include "ddpsim/sim/schedule.hpp"
@@ -20,6 +21,8 @@ struct StepPlan {
   KernelCosts kernels;
   std::vector<std::size_t> layers;  ///< of SyncBatchNorm: their weights, in backward's order
 
+  std::vector<BucketHook> hooks;  ///< by bucket
+
   std::vector<std::int32_t> bucket_of;  ///< by parameter; -1: outside DDP
   std::vector<std::int32_t> layer_of;   ///< by parameter: into layers; -1: none
   std::vector<bool> used;               ///< by parameter: by any rank
@@ -30,8 +33,7 @@ struct StepPlan {
   std::vector<Duration> to_device;
   // Into collectives.
   std::vector<std::uint32_t> rebuild;
-  std::vector<std::uint32_t> buffers;      ///< by buffer group; none where recorded
-  std::vector<std::uint32_t> all_reduces;  ///< by bucket
+  std::vector<std::uint32_t> buffers;  ///< by buffer group; none where recorded
   std::optional<std::uint32_t> local_used_map;
   std::uint32_t statistics = 0;  ///< first of SyncBatchNorm's
 
@@ -41,13 +43,6 @@ struct StepPlan {
   }
   /// A static graph is searched, and its map reduced, in the first iteration alone (dynamic_graph_find_unused).
   bool searches_unused() const { return ddp().find_unused_parameters && !ddp().static_graph; }
-  Bytes on_the_wire(std::size_t bucket) const {
-    return wire_bytes(ddp(), buckets[bucket].dtype, buckets[bucket].bytes);
-  }
-  /// Gradients of the hook's own type are divided where they are.
-  bool casts(std::size_t bucket) const {
-    return wire_dtype(ddp(), buckets[bucket].dtype) != buckets[bucket].dtype;
-  }
   /// Into its bucket or out of it.
   Duration copy_of(std::size_t parameter) const {
     return kernels.copy(gradient_bytes(job.workload().parameters[parameter]).value_or(Bytes()));

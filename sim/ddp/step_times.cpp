@@ -22,6 +22,7 @@ Section section_of(OperationKind purpose) {
       return Section::forward;
     case OperationKind::backward:
     case OperationKind::copy_in:
+    case OperationKind::comm_hook:
       return Section::backward;
     case OperationKind::sync_batch_norm:
       return Section::sync_batchnorm;
@@ -31,7 +32,9 @@ Section section_of(OperationKind purpose) {
 }
 
 std::vector<std::uint32_t> reducer_collectives(const ReducerSchedule& planned) {
-  std::vector<std::uint32_t> indices = planned.bucket_collectives;
+  std::vector<std::uint32_t> indices;
+  for (const BucketCollectives& bucket : planned.buckets)
+    indices.insert(indices.end(), bucket.collectives.begin(), bucket.collectives.end());
   if (planned.local_used_map) indices.push_back(*planned.local_used_map);
   return indices;
 }
@@ -41,10 +44,12 @@ struct ComputeStream {
   StepTimes times;  ///< forward, backward and their parts, optimizer
   StepTimes work;   ///< computing of forward, backward and optimizer, with nothing in its way
   std::vector<Interval> copies_out;
+  std::vector<Interval> exposed;  ///< standing still for a bucket in the midst of backward
   TimePoint optimizer_start;
 };
 
-ComputeStream walk(const Program& program, const std::vector<OperationTime>& operations) {
+ComputeStream walk(const Program& program, const std::vector<OperationTime>& operations,
+                   TimePoint backward_end) {
   ComputeStream stream;
   StepTimes& times = stream.times;
   TimePoint cursor;
@@ -62,7 +67,7 @@ ComputeStream walk(const Program& program, const std::vector<OperationTime>& ope
         break;
       case Section::backward:
         times.backward += passed;
-        if (purpose == OperationKind::copy_in && works) times.copies_in += program[i].duration;
+        if (purpose != OperationKind::backward && works) times.copies_in += program[i].duration;
         if (works) times.interference += busy - program[i].duration;
         if (works && purpose == OperationKind::backward)
           stream.work.backward += program[i].duration;
@@ -73,6 +78,10 @@ ComputeStream walk(const Program& program, const std::vector<OperationTime>& ope
       case Section::after:
         if (purpose == OperationKind::copy_out)
           stream.copies_out.push_back({operations[i].start, operations[i].end});
+        if (purpose == OperationKind::all_reduce && cursor < backward_end) {
+          times.exposed_in_backward += passed;
+          stream.exposed.push_back({cursor, operations[i].end});
+        }
         if (purpose == OperationKind::optimizer) times.optimizer += busy;
         if (purpose == OperationKind::optimizer && works)
           stream.work.optimizer += program[i].duration;
@@ -144,7 +153,7 @@ StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execu
   const Program& program = planned.schedule.ranks.front().compute;
   const std::vector<OperationTime>& operations = execution.ranks.front().compute;
   const TimePoint backward_end = end_of_backward(program, operations);
-  const ComputeStream stream = walk(program, operations);
+  const ComputeStream stream = walk(program, operations, backward_end);
   const Collectives collectives = collectives_of(planned, execution);
   const TimePoint always = TimePoint::max();
 
@@ -153,9 +162,10 @@ StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execu
   times.wait = length_within(collectives.waits, TimePoint(), always);
   times.exposed_communication =
       length_within(collectives.resident, backward_end, stream.optimizer_start);
-  if (times.communication > Duration())
-    times.overlap =
-        1 - length_within(collectives.transfers, backward_end, always) / times.communication;
+  Duration exposed_transfers = length_within(collectives.transfers, backward_end, always);
+  for (const Interval& stands : stream.exposed)
+    exposed_transfers += length_within(collectives.transfers, stands.start, stands.end);
+  if (times.communication > Duration()) times.overlap = 1 - exposed_transfers / times.communication;
 
   // Copies out that run while a later bucket is still on the wire cost nothing of their own.
   for (const Interval& copy : stream.copies_out)
@@ -164,13 +174,16 @@ StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execu
 
   const Duration between = stream.optimizer_start - backward_end;
   const Duration gaps = between - times.exposed_communication - times.finalize;
-  DDPSIM_ASSERT(TimePoint() + times.forward + times.backward + times.sync_batchnorm == backward_end,
+  DDPSIM_ASSERT(TimePoint() + times.forward + times.backward + times.sync_batchnorm +
+                        times.exposed_in_backward ==
+                    backward_end,
                 "forward and backward must fill the time up to the end of backward", times.forward,
-                times.backward, times.sync_batchnorm, backward_end);
+                times.backward, times.sync_batchnorm, times.exposed_in_backward, backward_end);
   DDPSIM_ASSERT(gaps >= Duration(), "parts of the step after backward overlap", between,
                 times.exposed_communication, times.finalize);
   DDPSIM_ASSERT(!times.overlap || (*times.overlap >= 0 && *times.overlap <= 1),
                 "overlap outside 0 to 1", *times.overlap);
+  times.exposed_communication += times.exposed_in_backward;
   if (planned.host) times.host = planned.host->step;
   times.forward_ahead = std::min(forward_ahead(job, workload), times.forward);
   times.forward -= times.forward_ahead;

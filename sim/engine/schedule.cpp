@@ -16,6 +16,8 @@ std::string_view name_of(OperationKind purpose) {
       return "backward";
     case OperationKind::copy_in:
       return "copy into bucket";
+    case OperationKind::comm_hook:
+      return "communication hook";
     case OperationKind::hook:
       return "gradient hooks";
     case OperationKind::launch:

@@ -1,5 +1,7 @@
 #include "best_partition.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -22,7 +24,9 @@ std::vector<TimePoint> earliest_starts(const Job& job, const std::vector<std::si
 
 }  // namespace
 
-std::optional<std::string> no_partition_because(const Workload& workload) {
+std::optional<std::string> no_partition_because(const Workload& workload, CommHook hook) {
+  if (stops_backward(hook))
+    return fmt::format("{} stops backward at every bucket: nothing overlaps", name_of(hook));
   const Parameter* first = nullptr;
   for (const Parameter& parameter : workload.parameters) {
     if (parameter.ignored) continue;

@@ -18,7 +18,8 @@ namespace ddpsim {
 
 /// Why a contiguous cut of the ready order makes no sense here (several dtypes, sparse gradients);
 /// absent when it does.
-std::optional<std::string> no_partition_because(const Workload& workload);
+std::optional<std::string> no_partition_because(const Workload& workload,
+                                                CommHook hook = CommHook::none);
 
 /// Precondition: no_partition_because is absent. Times are not filled in.
 std::vector<Bucket> best_partition(const Job& job);

@@ -279,7 +279,8 @@ class Tuner {
   WeighedGain gain(const Bucketing& chosen) const { return gains_.of(buckets_of(chosen)); }
 
   void partition(const std::vector<Bucketing>& found, std::size_t best, TuneResult& result) const {
-    if (const std::optional<std::string> reason = no_partition_because(workload_)) {
+    if (const std::optional<std::string> reason =
+            no_partition_because(workload_, options_.ddp.comm_hook)) {
       result.best_partition_absent_because = *reason;
       return;
     }

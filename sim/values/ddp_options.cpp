@@ -33,12 +33,20 @@ Bytes bytes_of_mib(double mib) {
 
 }  // namespace
 
+std::span<const CommHook> comm_hooks() {
+  static constexpr CommHook kHooks[] = {CommHook::none, CommHook::fp16_compress,
+                                        CommHook::bf16_compress, CommHook::power_sgd};
+  return kHooks;
+}
+
 std::string_view name_of(CommHook hook) {
   switch (hook) {
     case CommHook::fp16_compress:
       return "fp16_compress_hook";
     case CommHook::bf16_compress:
       return "bf16_compress_hook";
+    case CommHook::power_sgd:
+      return "powerSGD_hook";
     case CommHook::none:
       break;
   }
@@ -51,10 +59,16 @@ std::string_view word_of(CommHook hook) {
       return "fp16";
     case CommHook::bf16_compress:
       return "bf16";
+    case CommHook::power_sgd:
+      return "powersgd";
     case CommHook::none:
       break;
   }
   return "none";
+}
+
+bool stops_backward(CommHook hook) {
+  return hook == CommHook::power_sgd;
 }
 
 std::span<const TorchVersion> bucketing_eras() {

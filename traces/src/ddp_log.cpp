@@ -24,7 +24,7 @@ double milliseconds(const std::optional<Duration>& time) {
 /// By its name in Python, or as the logger prints PyTorch's built-in one.
 CommHook known_hook(const std::string& logged) {
   if (logged == "BuiltinCommHookType.FP16_COMPRESS") return CommHook::fp16_compress;
-  for (const CommHook hook : {CommHook::fp16_compress, CommHook::bf16_compress})
+  for (const CommHook hook : comm_hooks())
     if (logged == name_of(hook)) return hook;
   return CommHook::none;
 }
@@ -264,6 +264,7 @@ void LogImport::note_options() {
   if (ddp.sync_batchnorm) line += " --sync-batchnorm";
   if (ddp.comm_hook != CommHook::none)
     line += fmt::format(" --comm-hook {}", word_of(ddp.comm_hook));
+  if (ddp.comm_hook == CommHook::power_sgd) line += " --matrix-approximation-rank R";
   if (!line.empty()) {
     result_.recognised.push_back("to simulate it as it ran, pass" + line + ", and --torch VERSION");
   }

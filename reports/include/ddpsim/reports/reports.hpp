@@ -61,6 +61,7 @@ struct ReportContext {
       no_cap_because;  ///< why `tune` recommends nothing, not even the default; mostly empty
   std::optional<AdviceRow> better_lever;  ///< of `tune`: one that beats every cap
   CommHook comm_hook = CommHook::none;
+  PowerSgd power_sgd;          ///< of CommHook::power_sgd
   std::string bucket_setting;  ///< "default (1 MiB, then 25 MiB)", "bucket_cap_mb=50"
   std::string next_command;    ///< hint for the last line of terminal output; may be empty
 };

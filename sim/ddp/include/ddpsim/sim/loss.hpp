@@ -12,8 +12,8 @@
 namespace ddpsim {
 
 enum class LossCause : std::uint8_t {
-  copies,        ///< into buckets and out of them, divisions, casts; recorded ones of buffers
-  hooks,         ///< the GPU waits for DDP's host: hooks, late launches, the rebuild of buckets
+  copies,  ///< into buckets and out of them, divisions, a hook's kernels; recorded ones of buffers
+  hooks,   ///< the GPU waits for DDP's host: hooks, late launches, the rebuild of buckets
   interference,  ///< compute slowed while NCCL's kernels run
   slowest_gpu,  ///< usual GPUs wait for the slowest; of joined recordings, for the rank that came last
   straggler,  ///< a rank given as slower, or as starting late: its own compute, the waits for it

@@ -2,11 +2,12 @@
 // of sizes.
 //
 // Always there: parameters, module buffers, the optimizer's state, DDP's buckets (one element for each of its
-// gradients; a sparse one has none). Beside them, at
+// gradients; a sparse one has none), powerSGD_hook's error of each bucket with its P and Q. Beside them, at
 //
 //   backward   between each two gradients what the workload says is held of activations and of gradients on their way
 //              (Activations::held); gradients, each from when it is written; a compression hook's copy of each bucket
-//              that is full. Where nothing is said of that: what forward keeps, an equal share released with each
+//              that is full, or, while powerSGD_hook reduces one, its copy of that, the next error and what travels
+//              whole. Where nothing is said of activations: what forward keeps, an equal share released with each
 //              gradient, which is no worse than by its time, and the gradient just written
 //   optimizer  all gradients, and the temporaries of its kernels
 //   rebuild    DDP's second forward: old buckets beside new, where gradients that were not set to None lie in the old
@@ -37,7 +38,7 @@ struct MemoryParts {
   Bytes buffers;
   Bytes gradients;  ///< beside the buckets
   Bytes buckets;
-  Bytes hook;       ///< what a compression hook cast
+  Bytes hook;       ///< what a compression hook cast; powerSGD_hook's error, P, Q and copies
   Bytes optimizer;  ///< its state
   Bytes temporaries;
   std::optional<Bytes> activations;  ///< absent where not known

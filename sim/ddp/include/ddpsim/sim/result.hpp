@@ -25,7 +25,8 @@ struct BucketResult {
   TimePoint end;
   std::optional<CollectiveChoice> choice;
   std::string exposed_because;  ///< empty when the bucket is hidden behind backward compute
-  Bytes on_the_wire;            ///< what the all-reduce carries: fewer behind a compression hook
+  Bytes on_the_wire;            ///< what its all-reduces carry: fewer behind a compression hook
+  std::vector<Bytes> all_reduces{};  ///< each of them, in order; start to end holds them all
 };
 
 /// iteration = forward + backward + sync_batchnorm + slowest_gpu + unexplained + exposed_communication + finalize + optimizer +
@@ -40,9 +41,11 @@ struct StepTimes {
   Duration interference;           ///< backward's slowdown while NCCL kernels ran
   Duration communication;          ///< union over the reducer's collectives of [last arrival, end]
   Duration wait;                   ///< union of [own start, last arrival]
-  Duration exposed_communication;  ///< part of communication and wait after the end of backward
-  std::optional<double> overlap;   ///< 1 - (transfer after backward / communication)
-  Duration finalize;               ///< copies out not already hidden behind exposed communication
+  Duration exposed_communication;  ///< part of communication and wait after the end of backward …
+  Duration
+      exposed_in_backward;  ///< … and, counted with it, what stops backward behind a hook that waits
+  std::optional<double> overlap;  ///< 1 - (exposed transfer / communication)
+  Duration finalize;              ///< copies out not already hidden behind exposed communication
   Duration optimizer;
   Duration sync_batchnorm;  ///< waited for SyncBatchNorm's exchanges, in forward and backward
   Duration stall;
@@ -72,7 +75,7 @@ struct StepTimes {
 /// Of the slowest GPU, on the clock of a step's buckets, which counts from the start of its forward.
 inline TimePoint end_of_backward(const StepTimes& times) {
   return TimePoint(times.forward_ahead + times.forward + times.backward + times.sync_batchnorm +
-                   times.slowed_backward);
+                   times.slowed_backward + times.exposed_in_backward);
 }
 
 struct StepResult {

@@ -33,6 +33,7 @@ enum class OperationKind : std::uint8_t {
   rebuild,  ///< small blocking broadcasts of rebuild_buckets
   backward,
   copy_in,
+  comm_hook,  ///< a communication hook's own kernels, and what it waits for on its host
   hook,
   launch,
   search_unused,

@@ -12,13 +12,26 @@
 
 namespace ddpsim {
 
-/// What DDP does with a full bucket: its own all-reduce, or one of the hooks of default_hooks.py,
-/// which cast it to 16 bits, divide it there by the number of ranks, all-reduce that and cast back.
-enum class CommHook { none, fp16_compress, bf16_compress };
-/// "fp16_compress_hook", as default_hooks.py names it; empty for none.
+/// What DDP does with a full bucket: its own all-reduce; one of the hooks of default_hooks.py, which cast it to 16 bits,
+/// divide it there by the number of ranks, all-reduce that and cast back; or powerSGD_hook.py's, which all-reduces two
+/// factors of low rank in place of each matrix, one behind the other.
+enum class CommHook { none, fp16_compress, bf16_compress, power_sgd };
+std::span<const CommHook> comm_hooks();
+/// "fp16_compress_hook", as PyTorch names it; empty for none.
 std::string_view name_of(CommHook hook);
 /// "fp16", as --comm-hook takes it.
 std::string_view word_of(CommHook hook);
+
+/// Its host waits until the device has reduced the bucket: backward stands still meanwhile.
+bool stops_backward(CommHook hook);
+
+/// PowerSGDState as passed; what else it takes is as PyTorch sets it (error feedback and warm start on, tensors of one
+/// shape not batched).
+struct PowerSgd {
+  int matrix_approximation_rank = 1;
+  double min_compression_rate = 2;
+  bool operator==(const PowerSgd&) const = default;
+};
 
 struct DdpOptions {
   TorchVersion torch;
@@ -37,6 +50,7 @@ struct DdpOptions {
   int process_groups = 1;
   int accumulate = 1;  ///< micro-batches per step; all but the last run under no_sync()
   CommHook comm_hook = CommHook::none;
+  PowerSgd power_sgd;           ///< of CommHook::power_sgd, once start_powerSGD_iter is past
   bool sync_batchnorm = false;  ///< SyncBatchNorm.convert_sync_batchnorm, over DDP's process group
 };
 

@@ -35,6 +35,14 @@ struct DdpCosts {
   /// More per launch where a communication hook runs in Python, under the interpreter's lock; met:
   /// 20-100 us.
   Duration host_comm_hook = Duration::microseconds(50);
+  /// Of one of the kernels that powerSGD_hook launches from Python, without autograd. Its real hook on tensors of a few
+  /// elements, all-reduces done at once, takes 5.4 us a kernel (1.13) and 5.7 us (2.13) without a GPU; some 3 us more with
+  /// a GPU's launch.
+  Duration host_hook_kernel = Duration::microseconds(8);
+  /// torch.linalg.qr of a tall matrix of few columns, on the host as on the GPU: many small kernels, whatever the rows.
+  /// pytorch/pytorch#76673 has 110 to 118 us for 4 and 8 columns of 256 to 4096 rows; FlagGems#5586 178 us for 32.
+  Duration qr = Duration::microseconds(100);
+  Duration qr_column = Duration::microseconds(2.4);
   /// From the host's launch call to the kernel's start on an idle stream: 11.4-13.3 us over 15
   /// all-reduces of a 2 x A100 trace.
   Duration launch_latency = Duration::microseconds(12);
