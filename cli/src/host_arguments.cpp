@@ -50,6 +50,11 @@ void set_host_costs(const HostArguments& arguments, SimulationOptions& options) 
     options.launch_cost_known = true;
   }
   if (!arguments.cuda_graph) return;
+  if (stops_backward(options.ddp.comm_hook))
+    throw UsageError(
+        "--cuda-graph: a graph cannot hold what --comm-hook powersgd waits for on the host; leave "
+        "one "
+        "out");
   if (options.ddp.find_unused_parameters)
     throw UsageError(
         "--cuda-graph: a graph cannot hold what --find-unused-parameters reads on the host; leave "

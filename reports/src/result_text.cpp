@@ -223,16 +223,16 @@ std::string bucket_table(const StepResult& step, Backend backend, int digits,
       continue;
     }
     const BucketResult& bucket = step.buckets[i];
-    const bool hidden = bucket.end <= backward_end;
-    table.add_row(
-        {std::to_string(i), mebibytes(bucket.bucket.bytes),
-         std::to_string(bucket.bucket.bytes.count()),
-         std::to_string(bucket.bucket.parameters.size()), time(bucket.ready), time(bucket.launch),
-         time(bucket.start), time(bucket.end),
-         time_number(bucket.end - bucket.last_arrival, digits, unit),
-         choice_text(bucket.choice, backend),
-         hidden ? "hidden"
-                : time_text(bucket.end - std::max(bucket.start, backward_end), digits, unit)});
+    const bool stopped = bucket.end <= backward_end && !bucket.exposed_because.empty();
+    const bool hidden = bucket.end <= backward_end && !stopped;
+    const TimePoint exposed_from = stopped ? bucket.start : std::max(bucket.start, backward_end);
+    table.add_row({std::to_string(i), mebibytes(bucket.bucket.bytes),
+                   std::to_string(bucket.bucket.bytes.count()),
+                   std::to_string(bucket.bucket.parameters.size()), time(bucket.ready),
+                   time(bucket.launch), time(bucket.start), time(bucket.end),
+                   time_number(bucket.end - bucket.last_arrival, digits, unit),
+                   choice_text(bucket.choice, backend),
+                   hidden ? "hidden" : time_text(bucket.end - exposed_from, digits, unit)});
   }
   return wrapped(
              fmt::format("Buckets in launch order, {} from the start of forward (launch: the host "

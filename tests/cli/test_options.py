@@ -67,6 +67,11 @@ LIMITS = [
     (["--no-nvls", "--nccl", "%"], "2.17", "2.16.9"),
     (["--collnet", "--nccl", "%"], "2.6", "2.5.7"),
     (["--comm-hook", "bf16", "--nccl", "%"], "2.10", "2.9.9"),
+    (["--comm-hook", "powersgd", "--matrix-approximation-rank", "%"], "1024", "1025"),
+    (["--comm-hook", "powersgd", "--matrix-approximation-rank", "%"], "1", "0"),
+    (["--comm-hook", "powersgd", "--min-compression-rate", "%"], "0.001", "0"),
+    (["--comm-hook", "powersgd", "--min-compression-rate", "%"], "1e9", "inf"),
+    (["--matrix-approximation-rank", "2", "--comm-hook", "%"], "powerSGD", "fp16"),
 ]
 
 # (option, what it stands for in the document)
@@ -83,6 +88,9 @@ REACHES = [
     (["--first-bucket-mb", "2"], {"bucket_setting": "default (2 MiB first, then 25 MiB)"}),
     (["--bucket-cap-mb-list", "1,2.5", "--torch", "2.11"], {"bucket_setting": "bucket_cap_mb_list=[1, 2.5]"}),
     (["--comm-hook", "fp16"], {"comm_hook": "fp16_compress_hook"}),
+    (["--comm-hook", "powersgd", "--matrix-approximation-rank", "3", "--min-compression-rate", "1.5"],
+     {"comm_hook": "powerSGD_hook", "matrix_approximation_rank": 3, "min_compression_rate": 1.5,
+      "bucket_setting": "default (1 MiB first, then 25 MiB), powerSGD_hook of rank 3"}),
     (["--rank-slowdown", "10%"], {"rank_slowdown": 1.1, "forward_us": 1000, "unexplained_us": 310}),
     (["--gpu-spread", "0%"], {"slowest_gpu_us": 0}),
 ]

@@ -39,7 +39,7 @@ struct Step {
   }
   void wire(const OnTheWire& wire) {
     const auto index = static_cast<std::uint32_t>(execution.collectives.size());
-    planned.bucket_collectives.push_back(index);
+    planned.buckets.push_back({.collectives = {index}, .sizes = {Bytes(1000 + index)}});
     planned.choices.emplace_back();
     planned.schedule.collectives.push_back({.size = Bytes(1000 + index)});
     execution.collectives.push_back({.starts = {TimePoint(wire.start)},

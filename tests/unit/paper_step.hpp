@@ -76,6 +76,9 @@ inline SimulationOptions all_costs() {
                    .host_hook = 10_us,
                    .host_launch = 40_us,
                    .host_comm_hook = 30_us,
+                   .host_hook_kernel = 5_us,
+                   .qr = 20_us,
+                   .qr_column = 1_us,
                    .launch_latency = 12_us,
                    .event_latency = 3_us,
                    .host_search_per_parameter = 20_us};

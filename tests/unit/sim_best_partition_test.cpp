@@ -82,6 +82,9 @@ TEST_CASE("best partition: what counts is what goes over the wire") {
 TEST_CASE("best partition: without one where gradients cannot share buckets, and why") {
   Workload workload = small::mib_layers({100, 200, 300}, 0);
   CHECK_FALSE(no_partition_because(workload));
+  CHECK_FALSE(no_partition_because(workload, CommHook::fp16_compress));
+  CHECK(no_partition_because(workload, CommHook::power_sgd) ==
+        "powerSGD_hook stops backward at every bucket: nothing overlaps");
   Workload sparse = workload;
   sparse.parameters[2].sparse_gradient = true;
   CHECK(no_partition_because(sparse) == "sparse gradients travel in buckets of their own");

@@ -132,6 +132,9 @@ TEST_CASE("DDP options: what a version lacks is refused with the version it came
   CHECK(problem({.torch = {1, 7}, .comm_hook = CommHook::fp16_compress}) ==
         lacks("1.7", "fp16_compress_hook", "1.8"));
   CHECK(problem({.torch = {1, 8}, .comm_hook = CommHook::fp16_compress}) == "");
+  CHECK(problem({.torch = {1, 7}, .comm_hook = CommHook::power_sgd}) ==
+        "PyTorch 1.7 has no powerSGD_hook (it came with 1.8)");
+  CHECK(problem({.torch = {1, 8}, .comm_hook = CommHook::power_sgd}) == "");
   CHECK(problem({.torch = {1, 9}, .comm_hook = CommHook::bf16_compress}) ==
         lacks("1.9", "bf16_compress_hook", "1.10"));
   CHECK(problem({.torch = {1, 10}, .comm_hook = CommHook::bf16_compress}) == "");
@@ -166,6 +169,8 @@ TEST_CASE("DDP options: questions about a version, at its border") {
 
 TEST_CASE("DDP options: hooks by name and by word") {
   CHECK(name_of(CommHook::none) == "");
+  CHECK(name_of(CommHook::power_sgd) == "powerSGD_hook");
+  CHECK(word_of(CommHook::power_sgd) == "powersgd");
   CHECK(name_of(CommHook::fp16_compress) == "fp16_compress_hook");
   CHECK(name_of(CommHook::bf16_compress) == "bf16_compress_hook");
   CHECK(word_of(CommHook::none) == "none");

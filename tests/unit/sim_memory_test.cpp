@@ -167,6 +167,28 @@ TEST_CASE("memory: a compression hook keeps half of every bucket that is full") 
   CHECK(in_mib(memory.parts.hook) == 12);
 }
 
+TEST_CASE("memory: powerSGD_hook keeps an error, P and Q, and copies of the bucket it reduces") {
+  // One bucket of three matrices of one column: with their 1, 2 and 3 Mi elements P, and Q of one each.
+  const auto hooked = [](Setting& setting) {
+    setting.options.ddp.comm_hook = CommHook::power_sgd;
+    setting.options.ddp.power_sgd.min_compression_rate = 0.5;
+    setting.options.ddp.bucket_cap_mb = 100;
+    setting.options.optimizer.kind = Optimizer::sgd;
+  };
+  const PeakMemory memory = peak(hooked);
+  CHECK(memory.at == PeakMoment::backward);
+  CHECK(memory.parts.hook == Bytes(24 * kMiB + 24 * kMiB + 12 + 2 * 24 * kMiB));
+  CHECK(memory.parts.temporaries == Bytes());
+  // Bucket by bucket: 4 MiB, 8 MiB, 12 MiB, and all travel whole.
+  const PeakMemory apart = peak([&](Setting& setting) {
+    hooked(setting);
+    setting.options.ddp.power_sgd = {};
+    setting.options.ddp.bucket_cap_mb = 1;
+  });
+  CHECK(apart.at == PeakMoment::backward);
+  CHECK(in_mib(apart.parts.hook) == 24 + 3 * 12);
+}
+
 TEST_CASE("memory: before 2.0 the rebuild holds old and new buckets of views") {
   const auto rebuilding = [](Setting& setting) {
     setting.options.ddp.torch = {1, 13};

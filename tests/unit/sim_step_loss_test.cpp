@@ -183,6 +183,9 @@ TEST_CASE("loss: every picosecond of random jobs has one cause, and none of them
     options.ddp.gradient_as_bucket_view = chance(4);
     options.ddp.accumulate = chance(4) ? 3 : 1;
     if (chance(5)) options.ddp.comm_hook = CommHook::fp16_compress;
+    if (chance(5)) options.ddp.comm_hook = CommHook::power_sgd;
+    options.ddp.power_sgd = {.matrix_approximation_rank = static_cast<int>(1 + below(5)),
+                             .min_compression_rate = chance(2) ? 0.1 : 2};
     if (chance(3)) options.ddp.process_groups = 2;
     if (chance(3)) options.interference = {.sm_share = 0.7, .memory_share = 0.3};
     if (chance(2)) options.rank_slowdown = {.gpu_spread = 0.013, .several_gpus = 0.037};

@@ -66,7 +66,7 @@ TEST_CASE("summary: overlap is of transfers alone, and absent without any") {
 
 TEST_CASE("summary: the map of used parameters is communication, buffer broadcasts are not") {
   by_hand::Step step = by_hand_with({{30_us, 30_us, 40_us}, {50_us, 60_us, 80_us}});
-  step.planned.bucket_collectives.pop_back();
+  step.planned.buckets.pop_back();
   CHECK(step.times().communication == 10_us);
   CHECK(step.times().wait == Duration());
   step.planned.local_used_map = 1;

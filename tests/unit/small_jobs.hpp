@@ -93,6 +93,9 @@ inline SimulationOptions bare() {
                    .host_hook = {},
                    .host_launch = {},
                    .host_comm_hook = {},
+                   .host_hook_kernel = {},
+                   .qr = {},
+                   .qr_column = {},
                    .launch_latency = {},
                    .event_latency = {},
                    .host_search_per_parameter = {}};

@@ -172,7 +172,11 @@ TEST_CASE("DDP log: flags and known communication hooks are options, other hooks
   log["comm_hook"] = "BuiltinCommHookType.FP16_COMPRESS";
   CHECK(imported_log(log).ddp_log->options.comm_hook == CommHook::fp16_compress);
   log["comm_hook"] = "powerSGD_hook";
-  CHECK(mentions(imported_log(log).warnings, "powerSGD_hook"));
+  CHECK(imported_log(log).ddp_log->options.comm_hook == CommHook::power_sgd);
+  CHECK(mentions(imported_log(log).recognised,  // the log does not hold its rank
+                 "--comm-hook powersgd --matrix-approximation-rank R, and"));
+  log["comm_hook"] = "batched_powerSGD_hook";
+  CHECK(mentions(imported_log(log).warnings, "batched_powerSGD_hook"));
 }
 
 TEST_CASE("DDP log: each bad log gets its message") {

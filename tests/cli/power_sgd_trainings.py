@@ -1,0 +1,152 @@
+"""powerSGD_hook's all-reduces in small trainings, for test_power_sgd.py; one of two ranks.
+
+    power_sgd_trainings.py FOLDER RANK
+
+prints one line of JSON per training on rank 0: parameters, the order of their gradients, options, elements of every all-reduce
+of a bucket in each of the last steps, and what the profiler saw allocated at most in one.
+
+gloo completes futures in its threads, where the hook's callbacks wait for one another: with several buckets it hangs, or ranks
+mix their all-reduces up. NCCL's are complete once enqueued, and their callbacks run at once; so here are the hook's."""
+
+import contextlib
+import gc
+import json
+import pathlib
+import sys
+import types
+
+import torch
+import torch.distributed as dist
+from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as power_sgd
+from torch.nn.parallel import DistributedDataParallel
+from torch.profiler import ProfilerActivity, profile, record_function
+
+from torch_models import Bert, Gpt2
+from torch_resnet import resnet
+
+START, COMPRESSED = 3, 3  # iterations
+MEMORY = int(torch.__version__.split(".")[0]) >= 2  # whose profiler tells of memory
+
+
+class Random:
+    """What the hook takes of numpy."""
+
+    def __init__(self, seed):
+        self.seed = seed
+
+    def randint(self, below):
+        self.seed = (self.seed * 1103515245 + 12345) % below
+        return self.seed
+
+
+def new_state(**settings):
+    """PyTorch itself would miss more of it."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        sys.modules["numpy"] = types.SimpleNamespace(random=types.SimpleNamespace(RandomState=Random))
+    state = power_sgd.PowerSGDState(None, start_powerSGD_iter=START, **settings)
+    if numpy is None:
+        del sys.modules["numpy"]
+    return state
+
+
+def images():
+    return torch.rand(2, 3, 64, 64)
+
+
+def tokens():
+    return torch.randint(0, 1000, (2, 32))
+
+
+MODELS = {
+    "resnet18": (lambda: resnet(18), images),
+    "bert": (lambda: Bert(3, 128, 2), tokens),
+    "gpt2": (lambda: Gpt2(3, 128, 2), tokens),
+    "layers": (lambda: torch.nn.Sequential(*(torch.nn.Linear(700, 700) for _ in range(8))), lambda: torch.rand(2, 700)),
+}
+# rank, min_compression_rate, bucket_cap_mb, dtype
+SETTINGS = [(1, 2, 25, "float32"), (4, 2, 25, "float32"), (2, 2, 3, "float32"), (33, 2, 5, "float32"),
+            (4, 0.5, 25, "float32"), (8, 3.5, 20, "float64")]
+
+
+class Reduced:
+    """In place of torch.distributed for the hook: an all-reduce is over when it returns."""
+
+    def __init__(self):
+        self.elements = []
+
+    def __getattr__(self, name):
+        return getattr(dist, name)
+
+    def all_reduce(self, tensor, group=None, async_op=False):
+        assert async_op
+        self.elements.append(tensor.numel())
+        dist.all_reduce(tensor, group=group)
+        future = torch.futures.Future()
+        future.set_result([tensor])
+        return types.SimpleNamespace(get_future=lambda: future)
+
+
+def allocated(path):
+    """At most in the last step, by the instants at which memory was allocated and freed."""
+    events = json.loads(path.read_text())["traceEvents"]
+    step = next(event for event in events if event.get("name") == f"step {START + COMPRESSED - 1}" and "dur" in event)
+    begin, end = float(step["ts"]), float(step["ts"]) + float(step["dur"])
+    level = most = 0
+    for event in sorted((e for e in events if e.get("name") == "[memory]"), key=lambda event: float(event["ts"])):
+        level += event["args"]["Bytes"]
+        if begin <= float(event["ts"]) <= end:
+            most = max(most, level)
+    return most
+
+
+def train(folder, name, rank, rate, cap, dtype):
+    gc.collect()  # of the training before
+    make, data = MODELS[name]
+    torch.manual_seed(0)
+    watched = profile(activities=[ProfilerActivity.CPU], profile_memory=True) if MEMORY else contextlib.nullcontext()
+    with watched as profiler:
+        model = make().to(getattr(torch, dtype))
+        ddp = DistributedDataParallel(model, bucket_cap_mb=cap, broadcast_buffers=False)
+        state = new_state(matrix_approximation_rank=rank, min_compression_rate=rate)
+        seen = []
+
+        def hook(state, bucket):
+            power_sgd.dist = reduced = Reduced()
+            plain = state.iter < state.start_powerSGD_iter
+            future = power_sgd.powerSGD_hook(state, bucket)
+            if not plain:
+                seen.append(reduced.elements)
+            return future
+
+        ddp.register_comm_hook(state, hook)
+        for number in range(START + COMPRESSED):
+            batch = data()
+            with record_function(f"step {number}"):
+                out = ddp(batch if batch.dtype == torch.int64 else batch.to(getattr(torch, dtype)))
+                out.float().pow(2).mean().backward()
+                model.zero_grad(set_to_none=True)
+            seen, last = [], seen
+    if MEMORY:
+        profiler.export_chrome_trace(str(folder / "trace.json"))
+    order = ddp._get_ddp_logging_data()["rebuilt_per_bucket_param_indices"]
+    return {"model": name, "rank": rank, "rate": rate, "cap": cap, "dtype": dtype, "all_reduces": last,
+            "shapes": [list(parameter.shape) for parameter in model.parameters()],
+            "buffers": sum(buffer.numel() * buffer.element_size() for buffer in model.buffers()),
+            "order": [int(index) for index in order.replace(",", " ").split()],
+            "allocated": allocated(folder / "trace.json") if MEMORY else None}
+
+
+def main():
+    folder, rank = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
+    own = folder / str(rank)
+    own.mkdir()
+    for name in MODELS:
+        for setting in SETTINGS:
+            told = train(own, name, *setting)
+            if rank == 0:
+                print(json.dumps(told), flush=True)
+
+
+main()

@@ -1,0 +1,69 @@
+"""powerSGD_hook's all-reduces, to the element, against `simulate`: models, ranks, rates, caps and types of
+power_sgd_trainings.py, under every PyTorch found here."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from command import TORCH_SIZES, answer, workload, write_json
+from torch_python import ENVIRONMENT, pythons_with_torch
+
+TRAININGS = pathlib.Path(__file__).with_name("power_sgd_trainings.py")
+CLUSTER = "node:1 gpu:2xV100 pcie:12GBps"
+
+
+def simulated(folder, case, version):
+    parameters = [{"name": f"p{i}", "shape": shape, "dtype": case["dtype"]} for i, shape in enumerate(case["shapes"])]
+    document = workload(parameters, case["order"])
+    document["activations"] = {"bytes": 0, "from": "recording"}
+    path = write_json(folder / "workload.json", document)
+    return answer("simulate", path, CLUSTER, "--compute-scale", "1", "--torch", version, "--optimizer", "sgd", "--bucket-cap-mb",
+                  case["cap"], "--comm-hook", "powersgd", "--matrix-approximation-rank", case["rank"],
+                  "--min-compression-rate", case["rate"])
+
+
+class PowerSgd(unittest.TestCase):
+    def test_trainings(self):
+        if not pythons_with_torch():
+            self.skipTest("no python3 here has PyTorch (scripts/setup.sh --torch)")
+        for version, python in pythons_with_torch().items():
+            with self.subTest(version), tempfile.TemporaryDirectory() as scratch:
+                self.compare(pathlib.Path(scratch), version, python)
+
+    def compare(self, folder, version, python):
+        ranks = []
+        for rank in range(2):
+            with open(folder / f"said-{rank}", "w") as said, open(folder / f"told-{rank}", "w") as told:
+                ranks.append(subprocess.Popen([python, "-W", "ignore", str(TRAININGS), str(folder), str(rank)],
+                                              env=ENVIRONMENT, stdout=told, stderr=said))
+        codes = [rank.wait(timeout=600) for rank in ranks]
+        self.assertEqual(codes, [0, 0], (folder / "said-0").read_text()[-2000:])
+        cases = list(map(json.loads, (folder / "told-0").read_text().splitlines()))
+        self.assertEqual(len(cases), 24)
+        buckets, compared = [], 0
+        for case in cases:
+            with self.subTest(**{key: case[key] for key in ("model", "rank", "rate", "cap", "dtype")}):
+                size = TORCH_SIZES[case["dtype"]]
+                result = simulated(folder, case, version)
+                self.assertEqual([[count // size for count in bucket["all_reduce_bytes"]] for bucket in result["buckets"]],
+                                 case["all_reduces"])
+                buckets += case["all_reduces"]
+                compared += self.compare_memory(case, result["memory"])
+        self.assertGreater(sum(p > 0 for _, p, _ in buckets), 40)
+        self.assertTrue(any(whole == 0 for whole, _, _ in buckets))  # biases, too
+        if int(version.split(".")[0]) >= 2:
+            self.assertGreaterEqual(compared, 4)
+
+    def compare_memory(self, case, memory):
+        """Of a model that hardly keeps anything for backward; no optimizer stepped."""
+        if case["allocated"] is None or case["model"] != "layers" or memory["at"] != "backward":
+            return False
+        predicted = memory["allocated_bytes"] - memory["parts"]["rounding_bytes"]
+        self.assertAlmostEqual(predicted / case["allocated"], 1, delta=0.002)
+        return True
+
+
+if __name__ == "__main__":
+    unittest.main()
