@@ -92,6 +92,9 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
                       "{})",
                       standard.min_compression_rate))
       ->check(CLI::PositiveNumber);
+  command.add_flag("--apply-optimizer-in-backward", arguments.optimizer_in_backward,
+                   "torch.distributed.optim._apply_optimizer_in_backward: each bucket's parameters "
+                   "step once it is reduced (2.0 and later)");
   command.add_flag("--sync-batchnorm", arguments.sync_batchnorm,
                    "torch.nn.SyncBatchNorm in place of every BatchNorm, over DDP's process group "
                    "(1.1 and later)");
@@ -147,6 +150,7 @@ DdpOptions ddp_options(const DdpArguments& arguments, TorchVersion torch) {
   options.accumulate = arguments.accumulate.value_or(1);
   options.comm_hook = arguments.comm_hook;
   options.power_sgd = power_sgd(arguments);
+  options.optimizer_in_backward = arguments.optimizer_in_backward;
   options.sync_batchnorm = arguments.sync_batchnorm;
   return options;
 }
@@ -177,6 +181,7 @@ std::string describe_buckets(const DdpOptions& options) {
       options.comm_hook == CommHook::none ? "" : fmt::format(", {}", name_of(options.comm_hook));
   if (options.comm_hook == CommHook::power_sgd)
     hook += fmt::format(" of rank {}", options.power_sgd.matrix_approximation_rank);
+  if (options.optimizer_in_backward) hook += ", optimizer in backward";
   if (!options.bucket_cap_mb_list.empty())
     return fmt::format("bucket_cap_mb_list=[{}]{}", fmt::join(options.bucket_cap_mb_list, ", "),
                        hook);

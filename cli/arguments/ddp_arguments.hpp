@@ -28,6 +28,7 @@ struct DdpArguments {
   CommHook comm_hook = CommHook::none;
   std::optional<int> matrix_approximation_rank;  ///< of powerSGD_hook
   std::optional<double> min_compression_rate;
+  bool optimizer_in_backward = false;
   bool sync_batchnorm = false;
 };
 

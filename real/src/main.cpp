@@ -135,6 +135,8 @@ std::vector<Configuration> configurations(const Arguments& arguments, const Work
       require_supported(configuration.options);
       if (configuration.options.comm_hook == CommHook::power_sgd)
         throw UsageError("--comm-hook powersgd: ddpsim-real runs none, fp16 and bf16");
+      if (configuration.options.optimizer_in_backward)
+        throw UsageError("--apply-optimizer-in-backward: ddpsim-real steps after backward");
       result.push_back(std::move(configuration));
     }
   }

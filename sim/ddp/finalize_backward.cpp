@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "optimizer_in_backward.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -21,6 +23,11 @@ class CopiesOut {
   void write() {
     const double share = recorded_share();
     for (std::size_t b = 0; b < step_.buckets.size(); ++b) {
+      if (step_.ddp().optimizer_in_backward) {  // gradients stay in their buckets
+        if (!work_.stepped[b])
+          step_bucket(step_, recording_, b, OperationKind::copy_out, work_, streams_);
+        continue;
+      }
       if (!step_.hooks[b].waits) wait_for_hook(b);
       copy_out(b, share);
     }

@@ -11,6 +11,7 @@ namespace ddpsim {
 struct WorkInFlight {
   std::vector<EventId> buckets;  ///< empty where backward waited for them
   std::optional<EventId> local_used_map;
+  std::vector<bool> stepped;  ///< by bucket: its optimizer has run in backward
 };
 
 void finalize_backward(const StepPlan& step, const Recording& recording, const WorkInFlight& work,

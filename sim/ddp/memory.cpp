@@ -215,16 +215,32 @@ class Memory {
       if (full) now.hook += cast_by_hook(buckets_[b]);
       if (k == 0 || now.known() > most.known()) most = now;
       if (full) {
-        MemoryParts in_hook = now;
-        in_hook.hook += held_by_power_sgd(buckets_[b]);
-        in_hook.temporaries = Bytes();
+        const MemoryParts in_hook = while_hook_runs(now, buckets_[b]);
         if (in_hook.known() > most.known()) most = in_hook;
       }
       if (last) break;
       const Beside gradient = beside(order[k]);
       now.gradients = now.gradients - gradient.before + gradient.after;
+      if (full && job_.options().ddp.optimizer_in_backward)
+        now.gradients = now.gradients - stepped(buckets_[b]);
     }
     return most;
+  }
+
+  MemoryParts while_hook_runs(MemoryParts now, const Bucket& bucket) const {
+    now.hook += held_by_power_sgd(bucket);
+    now.temporaries = Bytes();
+    if (job_.options().ddp.optimizer_in_backward)  // one parameter after the other steps
+      for (const std::size_t parameter : bucket.parameters)
+        now.temporaries = std::max(now.temporaries, bytes_of(parameter));
+    return now;
+  }
+
+  /// Gradients beside a bucket whose parameters have stepped: they are let go.
+  Bytes stepped(const Bucket& bucket) const {
+    Bytes sum;
+    for (const std::size_t parameter : bucket.parameters) sum += beside(parameter).after;
+    return sum;
   }
 
   Bytes cast_by_hook(const Bucket& bucket) const {
@@ -246,6 +262,7 @@ class Memory {
   MemoryParts optimizer() const {
     MemoryParts now = always_;
     now.activations = left();
+    if (job_.options().ddp.optimizer_in_backward) return now;  // its steps are backward's
     now.gradients = all_gradients();
     const OptimizerSetting& setting = job_.options().optimizer;
     const bool adam = setting.kind == Optimizer::adam || setting.kind == Optimizer::adamw;

@@ -53,10 +53,12 @@ class RankStreams {
     host_time_.step += each * kernels;
     if (waits_for_launches()) append_work(programs_.host, purpose, each * kernels);
   }
+  /// One GPU by itself would launch them here.
+  void note_kernels(std::int64_t kernels) { host_time_.model += costs_.host_kernel * kernels; }
   /// So many of the model's kernels: the first runs when it has been launched, the last not before it has.
   void launched(OperationKind purpose, std::int64_t kernels, Duration work,
                 std::int32_t bucket = -1) {
-    host_time_.model += costs_.host_kernel * kernels;
+    note_kernels(kernels);
     const auto launch_and_wait = [&](std::int64_t count) {
       launch(purpose, costs_.host_kernel, count);
       if (waits_for_launches())

@@ -24,6 +24,7 @@
 
 #include "ddpsim/sim/assert.hpp"
 #include "finalize_backward.hpp"
+#include "optimizer_in_backward.hpp"
 #include "rank_classes.hpp"
 #include "rank_streams.hpp"
 #include "recording.hpp"
@@ -68,6 +69,7 @@ class StepScheduler {
         streams_(step, kind, alike, recording_.gradients().size()) {
     written_.ready_operation.assign(buckets_.size(), 0);
     written_.launch_operation.assign(buckets_.size(), 0);
+    work_.stepped.resize(buckets_.size());
     written_.gradients.reserve(recording_.gradients().size());
   }
 
@@ -88,8 +90,11 @@ class StepScheduler {
     else
       backward_with_sync();
     finalize_backward(step_, recording_, work_, streams_);
-    streams_.launched(OperationKind::optimizer, launches_.optimizer,
-                      scaled(recording_.optimizer()));
+    if (ddp_.optimizer_in_backward)
+      step_others(step_, recording_, launches_, streams_);
+    else
+      streams_.launched(OperationKind::optimizer, launches_.optimizer,
+                        scaled(recording_.optimizer()));
     written_.start = streams_.start();
     written_.host = streams_.host_time();
     note_recorded_buffers();
@@ -206,7 +211,9 @@ class StepScheduler {
     std::size_t next_bucket = 0;
     bool first_hook = true;
     Duration hooks;  // host time of hooks since the last launch
+    std::size_t written = 0;
     for (const GradientStretch& gradient : recording_.gradients()) {
+      step_buckets_before(written++);
       compute_gradient(gradient, hooks);
       const std::int32_t bucket = step_.bucket_of[gradient.parameter];
       if (bucket < 0) continue;
@@ -222,6 +229,15 @@ class StepScheduler {
     backward(recording_.after_last_gradient());
     while (next_bucket < buckets_.size()) launch(next_bucket++);
     launch_local_used_map();
+  }
+
+  /// Those reduced by now on rank 0; another may write its gradients in another order.
+  void step_buckets_before(std::size_t gradient) {
+    for (std::size_t b = 0; b < kind_.steps_before.size() && b < work_.buckets.size(); ++b) {
+      if (kind_.steps_before[b] != gradient) continue;
+      step_bucket(step_, recording_, b, OperationKind::comm_hook, work_, streams_);
+      work_.stepped[b] = true;
+    }
   }
 
   Duration copy_into_bucket(const GradientStretch& gradient) const {
@@ -294,6 +310,8 @@ class StepScheduler {
     compress(b, hook_called);
     work_.buckets.push_back(
         streams_.collective(OperationKind::all_reduce, *hook.stages.front().collective, label));
+    if (ddp_.optimizer_in_backward)
+      streams_.host(OperationKind::launch, host_time_of_steps(step_, b), label);
   }
 
   void reduce_and_wait(std::size_t b, EventId hook_called) {

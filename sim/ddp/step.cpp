@@ -9,6 +9,7 @@
 #include "ddpsim/sim/assert.hpp"
 #include "flow_planner.hpp"
 #include "iteration_statistics.hpp"
+#include "optimizer_in_backward.hpp"
 #include "power_sgd.hpp"
 #include "rank_states.hpp"
 #include "rank_waits.hpp"
@@ -46,7 +47,7 @@ struct SimulatedStep {
   StepResult result;
 };
 
-SimulatedStep run_step(const Job& job, const std::vector<Bucket>& buckets, const StepKind& kind,
+SimulatedStep run_once(const Job& job, const std::vector<Bucket>& buckets, const StepKind& kind,
                        const std::vector<RankState>& states) {
   SimulatedStep step;
   step.planned = schedule_step(job, buckets, kind, states);
@@ -55,6 +56,16 @@ SimulatedStep run_step(const Job& job, const std::vector<Bucket>& buckets, const
   step.result.times = attribute_times(step.planned, step.execution, job);
   step.result.events = step.execution.events;
   return step;
+}
+
+/// Where an optimizer that steps in backward does so depends on when its bucket has been reduced.
+SimulatedStep run_step(const Job& job, const std::vector<Bucket>& buckets, const StepKind& kind,
+                       const std::vector<RankState>& states) {
+  SimulatedStep step = run_once(job, buckets, kind, states);
+  if (!job.options().ddp.optimizer_in_backward || kind.delay_launch) return step;
+  StepKind stepping = kind;
+  stepping.steps_before = steps_before(step.planned, step.execution);
+  return run_once(job, buckets, stepping, states);
 }
 
 /// Where ranks differ the steady step is the one in which every rank begins as far from rank 0 as it ends: found by
@@ -229,6 +240,9 @@ std::optional<std::string> cannot_simulate(const Job& job) {
       return problem;
   if (auto problem = cannot_synchronise(job)) return problem;
   if (auto problem = cannot_compress(job)) return problem;
+  if (options.ddp.optimizer_in_backward && !workload.optimizer)
+    return "the workload has no time of the optimizer, which _apply_optimizer_in_backward would "
+           "run in backward: record a step with it, or leave out --apply-optimizer-in-backward";
   const bool carries_ranks =
       !options.variation.empty() || (!workload.ranks.empty() && options.iterations > 0);
   if (carries_ranks && job.cluster().ranks() > kMostDifferentRanks)

@@ -45,6 +45,7 @@ struct ComputeStream {
   StepTimes work;   ///< computing of forward, backward and optimizer, with nothing in its way
   std::vector<Interval> copies_out;
   std::vector<Interval> exposed;  ///< standing still for a bucket in the midst of backward
+  std::vector<Interval> steps;    ///< of the optimizer
   TimePoint optimizer_start;
 };
 
@@ -82,7 +83,11 @@ ComputeStream walk(const Program& program, const std::vector<OperationTime>& ope
           times.exposed_in_backward += passed;
           stream.exposed.push_back({cursor, operations[i].end});
         }
-        if (purpose == OperationKind::optimizer) times.optimizer += busy;
+        if (purpose == OperationKind::optimizer) {
+          times.optimizer += busy;
+          stream.steps.push_back({operations[i].start, operations[i].end});
+          if (cursor < backward_end) times.optimizer_in_backward += passed;
+        }
         if (purpose == OperationKind::optimizer && works)
           stream.work.optimizer += program[i].duration;
     }
@@ -165,6 +170,14 @@ StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execu
   Duration exposed_transfers = length_within(collectives.transfers, backward_end, always);
   for (const Interval& stands : stream.exposed)
     exposed_transfers += length_within(collectives.transfers, stands.start, stands.end);
+  // Steps of one bucket's parameters hide what is left of the others.
+  Duration stepped;
+  for (const Interval& step : stream.steps) {
+    if (step.start < backward_end || step.end > stream.optimizer_start) continue;
+    stepped += step.end - step.start;
+    times.exposed_communication -= length_within(collectives.resident, step.start, step.end);
+    exposed_transfers -= length_within(collectives.transfers, step.start, step.end);
+  }
   if (times.communication > Duration()) times.overlap = 1 - exposed_transfers / times.communication;
 
   // Copies out that run while a later bucket is still on the wire cost nothing of their own.
@@ -173,12 +186,13 @@ StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execu
         (copy.end - copy.start) - length_within(collectives.resident, copy.start, copy.end);
 
   const Duration between = stream.optimizer_start - backward_end;
-  const Duration gaps = between - times.exposed_communication - times.finalize;
+  const Duration gaps = between - times.exposed_communication - times.finalize - stepped;
   DDPSIM_ASSERT(TimePoint() + times.forward + times.backward + times.sync_batchnorm +
-                        times.exposed_in_backward ==
+                        times.exposed_in_backward + times.optimizer_in_backward ==
                     backward_end,
                 "forward and backward must fill the time up to the end of backward", times.forward,
-                times.backward, times.sync_batchnorm, times.exposed_in_backward, backward_end);
+                times.backward, times.sync_batchnorm, times.exposed_in_backward,
+                times.optimizer_in_backward, backward_end);
   DDPSIM_ASSERT(gaps >= Duration(), "parts of the step after backward overlap", between,
                 times.exposed_communication, times.finalize);
   DDPSIM_ASSERT(!times.overlap || (*times.overlap >= 0 && *times.overlap <= 1),

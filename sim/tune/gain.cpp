@@ -20,6 +20,7 @@ Duration lower_bound(const Job& job, std::vector<Bucket> buckets) {
   free.costs.host_hook = free.costs.host_launch = free.costs.host_search_per_parameter = Duration();
   free.costs.launch_latency = free.costs.event_latency = Duration();
   free.ddp.comm_hook = CommHook::none;
+  free.costs.host_step = free.costs.host_step_kernel = Duration();
   return simulate_times(job.with(std::move(free)).with(FreeModel{})).iteration;
 }
 

@@ -219,10 +219,11 @@ Job with_costs(const Job& job, double factor, double of_host) {
   SimulationOptions options = job.options();
   DdpCosts& costs = options.costs;
   costs.copy_bandwidth_share = std::min(1.0, costs.copy_bandwidth_share / factor);
-  for (Duration* cost : {&costs.copy_kernel, &costs.kernel_gap, &costs.host_copy, &costs.host_hook,
-                         &costs.host_launch, &costs.host_comm_hook, &costs.host_hook_kernel,
-                         &costs.qr, &costs.qr_column, &costs.launch_latency, &costs.event_latency,
-                         &costs.host_search_per_parameter})
+  for (Duration* cost :
+       {&costs.copy_kernel, &costs.kernel_gap, &costs.host_copy, &costs.host_hook,
+        &costs.host_launch, &costs.host_comm_hook, &costs.host_hook_kernel, &costs.qr,
+        &costs.qr_column, &costs.host_step, &costs.host_step_kernel, &costs.launch_latency,
+        &costs.event_latency, &costs.host_search_per_parameter})
     *cost = cost->scaled(factor);
   const Job other = job.with(std::move(options));
   return host ? other.with(std::move(model)) : other;

@@ -18,6 +18,7 @@ constexpr TorchVersion kStaticGraph{1, 9};  // _set_static_graph, later a constr
 constexpr TorchVersion kCommHook{1, 8};     // register_comm_hook; with an underscore in 1.7
 constexpr TorchVersion kFirstBucketTunable{1, 10};    // pull request 62748
 constexpr TorchVersion kBf16Hook{1, 10};              // pull request 63260
+constexpr TorchVersion kOptimizerInBackward{2, 0};    // pull request 89194
 constexpr TorchVersion kOneBucketAtFirst{1, 12};      // pull request 72843
 constexpr TorchVersion kExplicitCapIsFirstCap{2, 5};  // pull request 121640
 constexpr TorchVersion kLastRoundRobin{1, 13};        // _round_robin_process_groups, removed in 2.0
@@ -106,6 +107,12 @@ std::optional<std::string> unsupported(const DdpOptions& options) {
       options.comm_hook == CommHook::bf16_compress ? kBf16Hook : kCommHook;
   if (options.comm_hook != CommHook::none && torch < hook_since)
     return lacks(name_of(options.comm_hook), hook_since);
+  if (options.optimizer_in_backward && torch < kOptimizerInBackward)
+    return lacks("_apply_optimizer_in_backward under DDP", kOptimizerInBackward);
+  if (options.optimizer_in_backward && options.comm_hook != CommHook::none)
+    return fmt::format(
+        "_apply_optimizer_in_backward is DDP's communication hook itself: leave out it or {}",
+        name_of(options.comm_hook));
   if (options.sync_batchnorm && torch < kSyncBatchNorm)
     return lacks("SyncBatchNorm", kSyncBatchNorm);
   if (options.sync_batchnorm && options.process_groups > 1)

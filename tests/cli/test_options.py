@@ -67,6 +67,8 @@ LIMITS = [
     (["--no-nvls", "--nccl", "%"], "2.17", "2.16.9"),
     (["--collnet", "--nccl", "%"], "2.6", "2.5.7"),
     (["--comm-hook", "bf16", "--nccl", "%"], "2.10", "2.9.9"),
+    (["--apply-optimizer-in-backward", "--torch", "%"], "2.0", "1.13"),
+    (["--apply-optimizer-in-backward", "--comm-hook", "%"], "none", "fp16"),
     (["--comm-hook", "powersgd", "--matrix-approximation-rank", "%"], "1024", "1025"),
     (["--comm-hook", "powersgd", "--matrix-approximation-rank", "%"], "1", "0"),
     (["--comm-hook", "powersgd", "--min-compression-rate", "%"], "0.001", "0"),
@@ -91,6 +93,8 @@ REACHES = [
     (["--comm-hook", "powersgd", "--matrix-approximation-rank", "3", "--min-compression-rate", "1.5"],
      {"comm_hook": "powerSGD_hook", "matrix_approximation_rank": 3, "min_compression_rate": 1.5,
       "bucket_setting": "default (1 MiB first, then 25 MiB), powerSGD_hook of rank 3"}),
+    (["--apply-optimizer-in-backward"],
+     {"bucket_setting": "default (1 MiB first, then 25 MiB), optimizer in backward"}),
     (["--rank-slowdown", "10%"], {"rank_slowdown": 1.1, "forward_us": 1000, "unexplained_us": 310}),
     (["--gpu-spread", "0%"], {"slowest_gpu_us": 0}),
 ]

@@ -79,6 +79,8 @@ inline SimulationOptions all_costs() {
                    .host_hook_kernel = 5_us,
                    .qr = 20_us,
                    .qr_column = 1_us,
+                   .host_step = 3_us,
+                   .host_step_kernel = 1_us,
                    .launch_latency = 12_us,
                    .event_latency = 3_us,
                    .host_search_per_parameter = 20_us};

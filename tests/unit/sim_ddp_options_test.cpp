@@ -132,6 +132,14 @@ TEST_CASE("DDP options: what a version lacks is refused with the version it came
   CHECK(problem({.torch = {1, 7}, .comm_hook = CommHook::fp16_compress}) ==
         lacks("1.7", "fp16_compress_hook", "1.8"));
   CHECK(problem({.torch = {1, 8}, .comm_hook = CommHook::fp16_compress}) == "");
+  CHECK(problem({.torch = {1, 13}, .optimizer_in_backward = true}) ==
+        "PyTorch 1.13 has no _apply_optimizer_in_backward under DDP (it came with 2.0)");
+  CHECK(problem({.torch = {2, 0}, .optimizer_in_backward = true}) == "");
+  CHECK(
+      problem(
+          {.torch = {2, 0}, .comm_hook = CommHook::fp16_compress, .optimizer_in_backward = true}) ==
+      "_apply_optimizer_in_backward is DDP's communication hook itself: leave out it or "
+      "fp16_compress_hook");
   CHECK(problem({.torch = {1, 7}, .comm_hook = CommHook::power_sgd}) ==
         "PyTorch 1.7 has no powerSGD_hook (it came with 1.8)");
   CHECK(problem({.torch = {1, 8}, .comm_hook = CommHook::power_sgd}) == "");

@@ -167,6 +167,20 @@ TEST_CASE("memory: a compression hook keeps half of every bucket that is full") 
   CHECK(in_mib(memory.parts.hook) == 12);
 }
 
+TEST_CASE("memory: an optimizer in backward frees gradients bucket by bucket") {
+  // Buckets of 4, 8 and 12 MiB: with the last its gradient, and as much again while it steps.
+  const auto stepping = [](Setting& setting) {
+    setting.options.ddp.optimizer_in_backward = true;
+    setting.options.ddp.bucket_cap_mb = 1;
+    setting.options.optimizer.kind = Optimizer::sgd;
+  };
+  const PeakMemory memory = peak(stepping);
+  CHECK(memory.at == PeakMoment::backward);
+  CHECK(in_mib(memory.parts.gradients) == 12);
+  CHECK(in_mib(memory.parts.temporaries) == 12);
+  CHECK(in_mib(memory.allocated()) == 24 + 24 + 24);
+}
+
 TEST_CASE("memory: powerSGD_hook keeps an error, P and Q, and copies of the bucket it reduces") {
   // One bucket of three matrices of one column: with their 1, 2 and 3 Mi elements P, and Q of one each.
   const auto hooked = [](Setting& setting) {

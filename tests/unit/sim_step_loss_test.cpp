@@ -184,6 +184,10 @@ TEST_CASE("loss: every picosecond of random jobs has one cause, and none of them
     options.ddp.accumulate = chance(4) ? 3 : 1;
     if (chance(5)) options.ddp.comm_hook = CommHook::fp16_compress;
     if (chance(5)) options.ddp.comm_hook = CommHook::power_sgd;
+    if (options.ddp.comm_hook == CommHook::none && chance(3)) {
+      options.ddp.optimizer_in_backward = true;
+      options.optimizer.kind = chance(2) ? Optimizer::adam : Optimizer::sgd;
+    }
     options.ddp.power_sgd = {.matrix_approximation_rank = static_cast<int>(1 + below(5)),
                              .min_compression_rate = chance(2) ? 0.1 : 2};
     if (chance(3)) options.ddp.process_groups = 2;

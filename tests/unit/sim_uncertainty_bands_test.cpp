@@ -319,6 +319,8 @@ TEST_CASE("uncertainty: each scenario changes its own part of the options and no
                    .host_hook_kernel = 55_us,
                    .qr = 56_us,
                    .qr_column = 57_us,
+                   .host_step = 58_us,
+                   .host_step_kernel = 59_us,
                    .launch_latency = 60_us,
                    .event_latency = 70_us,
                    .host_search_per_parameter = 80_us};
@@ -362,6 +364,8 @@ TEST_CASE("uncertainty: each scenario changes its own part of the options and no
     CHECK(costs.host_hook_kernel == (55_us).scaled(factor));
     CHECK(costs.qr == (56_us).scaled(factor));
     CHECK(costs.qr_column == (57_us).scaled(factor));
+    CHECK(costs.host_step == (58_us).scaled(factor));
+    CHECK(costs.host_step_kernel == (59_us).scaled(factor));
     CHECK(costs.launch_latency == (60_us).scaled(factor));
     CHECK(costs.event_latency == (70_us).scaled(factor));
     CHECK(costs.host_search_per_parameter == (80_us).scaled(factor));

@@ -96,6 +96,8 @@ inline SimulationOptions bare() {
                    .host_hook_kernel = {},
                    .qr = {},
                    .qr_column = {},
+                   .host_step = {},
+                   .host_step_kernel = {},
                    .launch_latency = {},
                    .event_latency = {},
                    .host_search_per_parameter = {}};

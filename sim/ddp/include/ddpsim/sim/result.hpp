@@ -44,8 +44,9 @@ struct StepTimes {
   Duration exposed_communication;  ///< part of communication and wait after the end of backward …
   Duration
       exposed_in_backward;  ///< … and, counted with it, what stops backward behind a hook that waits
-  std::optional<double> overlap;  ///< 1 - (exposed transfer / communication)
-  Duration finalize;              ///< copies out not already hidden behind exposed communication
+  Duration optimizer_in_backward;  ///< of the optimizer, what lies before the end of backward
+  std::optional<double> overlap;   ///< 1 - (exposed transfer / communication)
+  Duration finalize;               ///< copies out not already hidden behind exposed communication
   Duration optimizer;
   Duration sync_batchnorm;  ///< waited for SyncBatchNorm's exchanges, in forward and backward
   Duration stall;
@@ -75,7 +76,7 @@ struct StepTimes {
 /// Of the slowest GPU, on the clock of a step's buckets, which counts from the start of its forward.
 inline TimePoint end_of_backward(const StepTimes& times) {
   return TimePoint(times.forward_ahead + times.forward + times.backward + times.sync_batchnorm +
-                   times.slowed_backward + times.exposed_in_backward);
+                   times.slowed_backward + times.exposed_in_backward + times.optimizer_in_backward);
 }
 
 struct StepResult {

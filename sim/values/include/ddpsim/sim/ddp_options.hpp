@@ -50,7 +50,9 @@ struct DdpOptions {
   int process_groups = 1;
   int accumulate = 1;  ///< micro-batches per step; all but the last run under no_sync()
   CommHook comm_hook = CommHook::none;
-  PowerSgd power_sgd;           ///< of CommHook::power_sgd, once start_powerSGD_iter is past
+  PowerSgd power_sgd;  ///< of CommHook::power_sgd, once start_powerSGD_iter is past
+  /// torch.distributed.optim._apply_optimizer_in_backward: each bucket's optimizer steps as soon as it is reduced.
+  bool optimizer_in_backward = false;
   bool sync_batchnorm = false;  ///< SyncBatchNorm.convert_sync_batchnorm, over DDP's process group
 };
 

@@ -1,4 +1,5 @@
-// What an optimizer keeps beside parameters and gradients: decides memory alone, its time is recorded.
+// What an optimizer keeps beside parameters and gradients: decides memory. Its time is recorded; what stepping parameter
+// by parameter adds to that depends on it, too.
 #pragma once
 
 #include <string_view>
@@ -9,6 +10,10 @@ namespace ddpsim {
 enum class Optimizer { sgd, momentum, adam, adamw };
 /// "sgd", "momentum", "adam", "adamw", as --optimizer takes it.
 std::string_view word_of(Optimizer optimizer);
+
+/// Kernels of one step of one parameter, as torch.optim's functions of 2.0 to 2.13 launch them: one for each update of the
+/// parameter, of a moment, and of the denominator.
+int step_kernels(Optimizer optimizer);
 
 struct OptimizerSetting {
   Optimizer kind = Optimizer::adam;
