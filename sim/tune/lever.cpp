@@ -87,6 +87,35 @@ void add_hooks(const Job& job, std::vector<Lever>& levers) {
          .note = "gradients travel with 16 bits"});
 }
 
+void add_power_sgd(const Job& job, std::vector<Lever>& levers) {
+  if (job.options().ddp.comm_hook != CommHook::none) return;
+  for (const int rank : {1, 4})
+    levers.push_back(
+        {.name = fmt::format("powerSGD_hook of rank {}", rank),
+         .change = of_ddp([rank](DdpOptions& ddp) {
+           ddp.comm_hook = CommHook::power_sgd;
+           ddp.power_sgd = {.matrix_approximation_rank = rank};
+         }),
+         .after = fmt::format("model.register_comm_hook(powerSGD_hook.PowerSGDState(None, "
+                              "matrix_approximation_rank={}), powerSGD_hook.powerSGD_hook)",
+                              rank),
+         .changes_numerics = true,
+         .note =
+             fmt::format("gradients are approximated by rank {}, from the 1000th step on", rank)});
+}
+
+void add_optimizer_in_backward(const Job& job, std::vector<Lever>& levers) {
+  if (job.options().ddp.optimizer_in_backward) return;
+  const std::string name = "_apply_optimizer_in_backward";
+  levers.push_back(
+      {.name = name,
+       .change = of_ddp([](DdpOptions& ddp) { ddp.optimizer_in_backward = true; }),
+       .before = "torch.distributed.optim._apply_optimizer_in_backward(torch.optim.…, "
+                 "model.parameters(), {…})",
+       .note =
+           "parameters step one by one: no clipping by the norm of all gradients, no GradScaler"});
+}
+
 void add_accumulation(const Job& job, std::vector<Lever>& levers) {
   for (const int times : {2, 4}) {
     const int micro_batches = times * job.options().ddp.accumulate;
@@ -147,7 +176,9 @@ bool is_possible(const Job& job) {
 std::vector<Lever> levers_of(const Job& job) {
   std::vector<Lever> levers;
   add_ddp_levers(job, levers);
+  add_optimizer_in_backward(job, levers);
   add_hooks(job, levers);
+  add_power_sgd(job, levers);
   add_accumulation(job, levers);
   add_sync_batchnorm(job, levers);
   add_nccl_levers(job, levers);

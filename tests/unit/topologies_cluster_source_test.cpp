@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/sim/nccl.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
