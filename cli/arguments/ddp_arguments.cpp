@@ -93,8 +93,8 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
                       standard.min_compression_rate))
       ->check(CLI::PositiveNumber);
   command.add_flag("--apply-optimizer-in-backward", arguments.optimizer_in_backward,
-                   "torch.distributed.optim._apply_optimizer_in_backward: each bucket's parameters "
-                   "step once it is reduced (2.0 and later)");
+                   "_apply_optimizer_in_backward of torch.distributed.optim: each bucket's "
+                   "parameters step once it is reduced (2.0 and later)");
   command.add_flag("--sync-batchnorm", arguments.sync_batchnorm,
                    "torch.nn.SyncBatchNorm in place of every BatchNorm, over DDP's process group "
                    "(1.1 and later)");

@@ -71,7 +71,12 @@ Asked read_options(const JobArguments& arguments, TorchVersion torch,
                   options.ddp.comm_hook == CommHook::bf16_compress &&
                       arguments.backend.backend == Backend::nccl,
                   asked.tuning, {2, 10, 0});
-  if (stops_backward(options.ddp.comm_hook) && arguments.backend.backend == Backend::gloo)
+  const bool gloo = arguments.backend.backend == Backend::gloo;
+  if (options.ddp.optimizer_in_backward && gloo && asked.gloo.host_tensors)
+    throw UsageError(
+        "--apply-optimizer-in-backward: DDP's hook takes streams of an accelerator and fails on "
+        "tensors of the host (tried with PyTorch 2.13); leave one out");
+  if (stops_backward(options.ddp.comm_hook) && gloo)
     throw UsageError(
         "--comm-hook powersgd: gloo runs the hook in its threads, where with several buckets "
         "training hangs or ranks mix their all-reduces up (tried with PyTorch 1.13 and 2.13): use "

@@ -215,7 +215,7 @@ class Memory {
       if (full) now.hook += cast_by_hook(buckets_[b]);
       if (k == 0 || now.known() > most.known()) most = now;
       if (full) {
-        const MemoryParts in_hook = while_hook_runs(now, buckets_[b]);
+        const MemoryParts in_hook = while_hook_runs(now, buckets_[b], order[k]);
         if (in_hook.known() > most.known()) most = in_hook;
       }
       if (last) break;
@@ -227,12 +227,11 @@ class Memory {
     return most;
   }
 
-  MemoryParts while_hook_runs(MemoryParts now, const Bucket& bucket) const {
+  /// `written` last: the engine holds its gradient until the hook returns.
+  MemoryParts while_hook_runs(MemoryParts now, const Bucket& bucket, std::size_t written) const {
+    if (job_.options().ddp.optimizer_in_backward) return most_while_stepping(bucket, now, written);
     now.hook += held_by_power_sgd(bucket);
     now.temporaries = Bytes();
-    if (job_.options().ddp.optimizer_in_backward)  // one parameter after the other steps
-      for (const std::size_t parameter : bucket.parameters)
-        now.temporaries = std::max(now.temporaries, bytes_of(parameter));
     return now;
   }
 
@@ -241,6 +240,30 @@ class Memory {
     Bytes sum;
     for (const std::size_t parameter : bucket.parameters) sum += beside(parameter).after;
     return sum;
+  }
+
+  /// One parameter after the other steps; beside a bucket its own gradient is freed just before.
+  MemoryParts most_while_stepping(const Bucket& bucket, MemoryParts now,
+                                  std::size_t written) const {
+    MemoryParts most = now;
+    for (const std::size_t parameter : bucket.parameters) {
+      const Bytes bytes = bytes_of(parameter);
+      if (parameter == written)
+        now.temporaries = Bytes();
+      else
+        now.gradients = now.gradients - beside(parameter).after;
+      MemoryParts stepping = now;
+      stepping.temporaries += bytes * temporaries_of_a_step();
+      if (stepping.known() > most.known()) most = stepping;
+    }
+    return most;
+  }
+
+  /// As many as the parameter stepped, on a CPU, and of a GPU's kernels where they are not those of all parameters at once.
+  int temporaries_of_a_step() const {
+    const Optimizer kind = job_.options().optimizer.kind;
+    const bool adam = kind == Optimizer::adam || kind == Optimizer::adamw;
+    return adam && (on_host(job_) || keeps_gradients_) ? 2 : 1;
   }
 
   Bytes cast_by_hook(const Bucket& bucket) const {
@@ -264,10 +287,8 @@ class Memory {
     now.activations = left();
     if (job_.options().ddp.optimizer_in_backward) return now;  // its steps are backward's
     now.gradients = all_gradients();
-    const OptimizerSetting& setting = job_.options().optimizer;
-    const bool adam = setting.kind == Optimizer::adam || setting.kind == Optimizer::adamw;
     if (on_host(job_) || keeps_gradients_)
-      now.temporaries = (adam ? 2 : 1) * largest_;
+      now.temporaries = temporaries_of_a_step() * largest_;
     else
       now.temporaries = always_.parameters;
     now.temporaries += masters_;

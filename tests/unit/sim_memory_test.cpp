@@ -168,7 +168,8 @@ TEST_CASE("memory: a compression hook keeps half of every bucket that is full") 
 }
 
 TEST_CASE("memory: an optimizer in backward frees gradients bucket by bucket") {
-  // Buckets of 4, 8 and 12 MiB: with the last its gradient, and as much again while it steps.
+  // Buckets of 4, 8 and 12 MiB: the last gradient beside the other 48, and in its place a temporary while it steps.
+  // PyTorch 2.13 on a CPU, eight layers in buckets of 3, 3 and 2: 2.38 times the parameters with SGD, 3.38 with momentum.
   const auto stepping = [](Setting& setting) {
     setting.options.ddp.optimizer_in_backward = true;
     setting.options.ddp.bucket_cap_mb = 1;
@@ -176,9 +177,16 @@ TEST_CASE("memory: an optimizer in backward frees gradients bucket by bucket") {
   };
   const PeakMemory memory = peak(stepping);
   CHECK(memory.at == PeakMoment::backward);
-  CHECK(in_mib(memory.parts.gradients) == 12);
-  CHECK(in_mib(memory.parts.temporaries) == 12);
-  CHECK(in_mib(memory.allocated()) == 24 + 24 + 24);
+  CHECK(in_mib(memory.allocated()) == 24 + 24 + 12);
+  CHECK(in_mib(peak([&](Setting& setting) {
+                 stepping(setting);
+                 setting.options.optimizer.kind = Optimizer::momentum;
+               }).allocated()) == 24 + 24 + 12 + 24);
+  // Views: beside a gradient on its way to its bucket a temporary.
+  CHECK(in_mib(peak([&](Setting& setting) {
+                 stepping(setting);
+                 setting.options.ddp.gradient_as_bucket_view = true;
+               }).allocated()) == 24 + 24 + 12 + 12);
 }
 
 TEST_CASE("memory: powerSGD_hook keeps an error, P and Q, and copies of the bucket it reduces") {

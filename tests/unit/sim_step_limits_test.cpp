@@ -94,15 +94,15 @@ TEST_CASE("limits: the slowest of several recordings counts, however far from ra
 }
 
 TEST_CASE("limits: passes over memory, tensors and transfers take their time at the worst") {
-  // One GPU: no transfers. Twelve passes over gradients, eight over buffers at 1 GB/s; 1 ms a tensor.
+  // One GPU: no transfers. Twenty passes over gradients, eight over buffers at 1 GB/s; 1 ms a tensor.
   const Cluster alone = paper::gpus(1);
   const auto with_gradient = [&](std::int64_t terabytes, const Cluster& cluster) {
     Workload step = small::chain({{400, 10}}, 5, 20);
     step.parameters[0].shape = {{terabytes * 250'000'000'000}};
     return problem(step, small::bare(), cluster);
   };
-  CHECK(with_gradient(80, alone) == "");
-  CHECK(with_gradient(90, alone) == kTooLong);
+  CHECK(with_gradient(45, alone) == "");
+  CHECK(with_gradient(55, alone) == kTooLong);
   const auto with_buffers = [&](std::int64_t terabytes, std::int64_t tensors) {
     Workload step = small::chain({{400, 10}}, 5, 20);
     step.buffers = {{.bytes = Bytes(terabytes * 1'000'000'000'000), .tensors = tensors}};

@@ -12,6 +12,9 @@
 //   optimizer  all gradients, and the temporaries of its kernels
 //   rebuild    DDP's second forward: old buckets beside new, where gradients that were not set to None lie in the old
 //
+// An optimizer in backward has neither of its own moment: bucket by bucket its parameters step in backward, one after the
+// other, and their gradients beside the bucket are freed.
+//
 // A gradient lies in its bucket with gradient_as_bucket_view; else beside it, and is freed by zero_grad() before
 // forward from PyTorch 2.0 (set_to_none=True), never before that. Accumulating, gradients are there from the first
 // micro-batch on; beside the buckets, until each is copied, where they were freed: no_sync() fills no buckets.
