@@ -79,8 +79,8 @@ Asked read_options(const JobArguments& arguments, TorchVersion torch,
   if (stops_backward(options.ddp.comm_hook) && gloo)
     throw UsageError(
         "--comm-hook powersgd: gloo runs the hook in its threads, where with several buckets "
-        "training hangs or ranks mix their all-reduces up (tried with PyTorch 1.13 and 2.13): use "
-        "NCCL");
+        "training stops or ranks mix their all-reduces up (seen in trials of PyTorch 1.13, a stop "
+        "once of 2.13): use NCCL");
   if (arguments.compute_scale) parse_compute_scale(*arguments.compute_scale);
   return asked;
 }

@@ -248,10 +248,10 @@ class Memory {
     MemoryParts most = now;
     for (const std::size_t parameter : bucket.parameters) {
       const Bytes bytes = bytes_of(parameter);
-      if (parameter == written)
-        now.temporaries = Bytes();
-      else
+      if (parameter != written)
         now.gradients = now.gradients - beside(parameter).after;
+      else if (!lies_in_bucket(parameter))
+        now.temporaries = Bytes();
       MemoryParts stepping = now;
       stepping.temporaries += bytes * temporaries_of_a_step();
       if (stepping.known() > most.known()) most = stepping;

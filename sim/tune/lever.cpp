@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "bucketing_search.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
@@ -166,9 +167,16 @@ void add_nccl_levers(const Job& job, std::vector<Lever>& levers) {
 }
 
 bool is_possible(const Job& job) {
-  if (unsupported(job.options().ddp) || cannot_simulate(job)) return false;
+  const DdpOptions& ddp = job.options().ddp;
+  if (unsupported(ddp) || cannot_simulate(job)) return false;
+  if (const GlooModel* gloo = std::get_if<GlooModel>(&job.model()))
+    return !stops_backward(ddp.comm_hook) &&
+           !(ddp.optimizer_in_backward && gloo->links.host_tensors);
   const AnalyticModel* nccl = nccl_of(job.model());
-  return nccl == nullptr || can_select_algorithm(job.cluster(), nccl->tuning);
+  if (nccl == nullptr) return true;
+  constexpr NcclVersion kBfloat16{2, 10, 0};
+  if (ddp.comm_hook == CommHook::bf16_compress && nccl->tuning.nccl < kBfloat16) return false;
+  return can_select_algorithm(job.cluster(), nccl->tuning);
 }
 
 }  // namespace

@@ -112,8 +112,8 @@ TEST_CASE("limits: passes over memory, tensors and transfers take their time at 
   CHECK(with_buffers(130, 1) == kTooLong);
   CHECK(with_buffers(0, 900'000'000) == "");
   CHECK(with_buffers(0, 1'100'000'000) == kTooLong);
-  // At 1 GB/s between two GPUs the same 80 TB take at least 80,000 s, and sixteen times that at the worst.
-  CHECK(with_gradient(80, small::node(2, 1)) == kTooLong);
+  // At 1 GB/s between two GPUs the same 45 TB take at least 45,000 s, and sixteen times that at the worst.
+  CHECK(with_gradient(45, small::node(2, 1)) == kTooLong);
 }
 
 TEST_CASE("limits: bytes beyond 2^50, of gradients or of buffers together") {
