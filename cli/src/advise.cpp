@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
@@ -35,6 +36,10 @@ int run(const AdviseArguments& arguments, TypedLine typed) {
   options.tuning.threads = arguments.threads;
   options.tuning.replay = context.replay;
   options.memory = loaded.memory;
+  if (const std::string why = why_no_cap(job.workload()); !why.empty()) {
+    options.caps = false;
+    context.warnings.push_back("no cap is weighed: " + why);
+  }
   const Advice advice = advise(job, options);
   context.confidence = assess(measured, simulate_times(measured), context.replay);
   context.next_command = typed.for_command("tune");

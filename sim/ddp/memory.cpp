@@ -231,6 +231,7 @@ class Memory {
   MemoryParts while_hook_runs(MemoryParts now, const Bucket& bucket, std::size_t written) const {
     if (job_.options().ddp.optimizer_in_backward) return most_while_stepping(bucket, now, written);
     now.hook += held_by_power_sgd(bucket);
+    if (!lies_in_bucket(written)) now.gradients += now.temporaries;
     now.temporaries = Bytes();
     return now;
   }

@@ -44,7 +44,7 @@ class Adviser {
   Advice run() {
     std::vector<Candidate> singles = weighed(levers_of(job_));
     best_of_each_nccl_variable(singles);
-    add_caps(job_, singles);
+    if (options_.caps) add_caps(job_, singles);
     std::vector<Candidate> found = singles;
     const Candidate combined = combine(singles);
     if (combined.levers.size() > 1) found.push_back(combined);
@@ -131,6 +131,7 @@ class Adviser {
 
   /// A cap for a job so changed, weighed together with the change.
   Candidate with_cap(const Candidate& before) const {
+    if (!options_.caps) return before;
     TuneOptions tuning = options_.tuning;
     tuning.caps.clear();
     tuning.replay.reset();  // today's step was measured, not this one

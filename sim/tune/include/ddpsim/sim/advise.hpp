@@ -39,6 +39,7 @@ struct Advice {
 struct AdviseOptions {
   TuneOptions tuning;
   std::optional<Bytes> memory;  ///< of each GPU: what needs more is a row with an error
+  bool caps = true;             ///< false: no cap can be predicted from this recording
 };
 
 /// Precondition: cannot_simulate(job) is absent.
