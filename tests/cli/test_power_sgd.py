@@ -51,7 +51,7 @@ class PowerSgd(unittest.TestCase):
                                  case["all_reduces"])
                 buckets += case["all_reduces"]
                 compared += self.compare_memory(case, result["memory"])
-        self.assertGreater(sum(p > 0 for _, p, _ in buckets), 40)
+        self.assertGreater(sum(p > 0 for _, p, _ in buckets), 20)
         self.assertTrue(any(whole == 0 for whole, _, _ in buckets))  # biases, too
         if int(version.split(".")[0]) >= 2:
             self.assertGreaterEqual(compared, 4)
