@@ -21,7 +21,7 @@ struct AdviseArguments {
   int threads = 0;
 };
 
-int run(const AdviseArguments& arguments, TypedLine typed) {
+int run(const AdviseArguments& arguments, const TypedLine& typed) {
   LoadedJob loaded = load_job(arguments.job, typed);
   const Job& job = loaded.job;
   require_supported(job.options().ddp);

@@ -145,7 +145,7 @@ void add_nccl_levers(const Job& job, std::vector<Lever>& levers) {
   const AnalyticModel* nccl = nccl_of(job.model());
   if (nccl == nullptr || job.cluster().ranks() == 1) return;
   const CollectiveTuning& today = nccl->tuning;
-  const auto add = [&](std::string text, Change change) {
+  const auto add = [&](const std::string& text, Change change) {
     levers.push_back(
         {.name = text, .change = std::move(change), .before = text, .other_collectives = true});
   };
