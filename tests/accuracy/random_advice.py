@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+"""Is what `tune` and `advise` say to set ever slower than today, for random jobs of what the program knows?
+
+    random_advice.py --ddpsim build/release/cli/ddpsim [--cases 2000] [--seed 1] [--file build/random_advice.jsonl]
+
+Appends one JSON line per case to the file and skips the cases that it holds: an interrupted run resumes. Prints what the
+lines of this seed say together; exit code 1 where a case failed.
+
+A case is a model (an estimate or a bundled recording), a cluster (bundled, or one line), a PyTorch version or none, and some
+options of today's. Each answer is held against `simulate` alone: nothing that it says to set is slower than today under
+the version it is for - the job's own, or the oldest, the newest and one between of every range of `recommended_by_version`,
+with the NCCL of each - and it gains what it says. So for each row of `advise` that is worth it and leaves numerics as they are.
+
+Beside it, in the program's own scenarios, what three policies gain: today's setting always, the rule of sim/tune/rule.hpp, and the cap
+of the fastest predicted step always. These are figures of the model about itself, not about machines. Standard library only.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+
+ADVISED_SHARE = 0.2  # of the cases also ask `advise`
+MOST_DRAWS = 50
+NEWEST_TORCH = "2.13"
+TORCHES = [f"1.{minor}" for minor in range(5, 14)] + [f"2.{minor}" for minor in range(14)]
+BUCKET_OPTIONS = ("--bucket-cap-mb", "--first-bucket-mb", "--bucket-cap-mb-list")
+ROUNDING_US = 1e-5  # of two figures printed to the picosecond
+INTERCONNECTS = {"servers": ("nvswitch:150GBps", "nvswitch:300GBps", "nvlink:6x25GBps", "pcie:25GBps"),
+                 "PCIe cards": ("pcie:12GBps", "pcie:25GBps", "pcie:25GBps:no-p2p"),
+                 "GeForce and workstations": ("pcie:12GBps:no-p2p", "pcie:25GBps:no-p2p", "pcie:25GBps"),
+                 "AMD": ("xgmi:7x64GBps",)}
+NICS = ("1x10Gbps:tcp", "1x25Gbps:tcp", "1x100Gbps:ib", "2x100Gbps:roce", "4x100Gbps:ib", "8x200Gbps:ib", "8x400Gbps:ib")
+LEVER_OPTIONS = {"broadcast_buffers=False": {"--no-broadcast-buffers": True},
+                 "gradient_as_bucket_view=True": {"--gradient-as-bucket-view": True},
+                 "static_graph=True": {"--static-graph": True},
+                 "find_unused_parameters=False": {"--find-unused-parameters": None},
+                 "_apply_optimizer_in_backward": {"--apply-optimizer-in-backward": True}}
+NCCL_OPTIONS = {"NCCL_ALGO": "--algorithm", "NCCL_MAX_NCHANNELS": "--max-channels", "NCCL_MIN_NCHANNELS": "--min-channels"}
+
+
+class Refused(Exception):
+    """Exit code 3: the program says that it cannot answer this."""
+
+
+class Program:
+    def __init__(self, ddpsim):
+        self.ddpsim = ddpsim
+        listed = json.loads(self.run("list", "--json"))
+        names = {kind: [one["name"] for one in listed[kind]] for kind in ("workloads", "models", "clusters")}
+        self.recordings, self.models, self.clusters = names["workloads"], names["models"], names["clusters"]
+        self.gpus = [(one["name"], one["summary"].split(":")[0]) for one in listed["gpus"]]
+        self.gpu_of = {name: json.loads(self.run("topo", name, "--json"))["cluster"]["gpu"] for name in self.clusters}
+
+    def run(self, *arguments):
+        process = subprocess.run([self.ddpsim, *arguments], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+                                 check=False)
+        if process.returncode == 3:
+            raise Refused(process.stderr.strip())
+        if process.returncode != 0:
+            raise RuntimeError(f"exit code {process.returncode}: {' '.join(arguments)}: {process.stderr.strip()}")
+        return process.stdout
+
+    def answer(self, command, job, options, *more):
+        threads = () if command == "simulate" else ("--threads", "1")  # cases run side by side
+        return json.loads(self.run(command, *job, *arguments_of(options), *more, *threads, "--json"))
+
+    def step(self, job, options):
+        return self.answer("simulate", job, options)["iteration_us"]
+
+
+def arguments_of(options):
+    """{"--torch": "2.4", "--static-graph": True, "--nccl": None} as arguments."""
+    arguments = []
+    for name, value in options.items():
+        if value is not None:
+            arguments += [name] if value is True else [name, str(value)]
+    return arguments
+
+
+def draw_cluster(rng, program):
+    """Words of the cluster and the GPU it has."""
+    nodes = rng.choice((1, 1, 2, 2, 3, 4, 8, 16))
+    if rng.random() < 0.6:
+        name = rng.choice(program.clusters)
+        return [name, "--nodes", str(nodes)], program.gpu_of[name]
+    gpu, kind = rng.choice(program.gpus)
+    gpus = rng.choice((2, 4, 8) if nodes == 1 else (1, 2, 4, 8))
+    line = f"node:{nodes} gpu:{gpus}x{gpu} {rng.choice(INTERCONNECTS.get(kind, ('pcie:25GBps',)))}"
+    return [line + (f" nic:{rng.choice(NICS)}" if nodes > 1 else "")], gpu
+
+
+def draw_options(rng):
+    options = {}
+    if rng.random() < 0.5:
+        options["--torch"] = rng.choice(TORCHES)
+    for chance, name, values in ((0.15, "--bucket-cap-mb", (1, 4, 10, 25, 50, 100, 400)), (0.05, "--first-bucket-mb", (0.1, 1, 8, 32)),
+                                 (0.1, "--find-unused-parameters", (True,)), (0.05, "--static-graph", (True,)),
+                                 (0.2, "--gradient-as-bucket-view", (True,)), (0.15, "--no-broadcast-buffers", (True,)),
+                                 (0.1, "--comm-hook", ("fp16", "bf16")), (0.15, "--accumulate", (2, 4, 8)),
+                                 (0.05, "--sync-batchnorm", (True,)), (0.05, "--apply-optimizer-in-backward", (True,)),
+                                 (0.05, "--algorithm", ("ring", "tree")), (0.05, "--max-channels", (1, 2, 8)),
+                                 (0.1, "--rank-slowdown", ("0%", "5%")), (0.05, "--cuda-graph", (True,)),
+                                 (0.08, "--backend", ("gloo",))):
+        if rng.random() < chance:
+            options[name] = rng.choice(values)
+    return options
+
+
+def draw(rng, program):
+    """([workload, cluster…], options)"""
+    cluster, gpu = draw_cluster(rng, program)
+    options = draw_options(rng)
+    if rng.random() < 0.25:
+        if gpu != "V100":
+            options["--gpu"] = gpu
+        return [rng.choice(program.recordings), *cluster], options
+    batch = rng.choice((1, 2, 4, 8, 16, 32, 64, 128))
+    precision = rng.choice(("", "", ":fp32", ":amp", ":amp", ":bf16"))
+    return [f"{rng.choice(program.models)}@{gpu}:b{batch}{precision}", *cluster], options
+
+
+def ends(answer, options):
+    """(range or None, options) of every version that an answer is for."""
+    ranges = answer["recommended_by_version"]
+    if not ranges:
+        return [(None, options)]
+    found = []
+    for of in ranges:
+        first, last = of["torch_from"], of["torch_to"] or NEWEST_TORCH
+        versions = {first: of["nccl"][0], last: of["nccl"][1]}
+        if "--nccl" not in options and first in TORCHES and last in TORCHES:
+            between = TORCHES[(TORCHES.index(first) + TORCHES.index(last)) // 2]
+            versions.setdefault(between, None)  # with the NCCL that it ships
+        found += [(of, {**options, "--torch": torch, "--nccl": nccl or options.get("--nccl")}) for torch, nccl in versions.items()]
+    return found
+
+
+def with_caps(options, cap, first):
+    return {**{name: value for name, value in options.items() if name not in BUCKET_OPTIONS},
+            "--bucket-cap-mb": cap, "--first-bucket-mb": first}
+
+
+def with_levers(options, row):
+    """Today's options with the levers of a row of `advise`."""
+    changed = dict(options)
+    for lever in row["levers"]:
+        variable, _, value = lever.partition("=")
+        if lever in LEVER_OPTIONS:
+            changed.update(LEVER_OPTIONS[lever])
+        elif variable in NCCL_OPTIONS:
+            changed[NCCL_OPTIONS[variable]] = value.lower()
+        elif "bucket" in lever:
+            changed = with_caps(changed, None, None)
+            line = row["line"]
+            if found := re.search(r"bucket_cap_mb=([\d.e-]+)", line):
+                changed["--bucket-cap-mb"] = found[1]
+            if found := re.search(r"bucket_cap_mb_list=\[([^]]*)\]", line):
+                changed["--bucket-cap-mb-list"] = found[1].replace(" ", "")
+            if found := re.search(r"_DEFAULT_FIRST_BUCKET_BYTES = (\d+)", line):
+                changed["--first-bucket-mb"] = repr(int(found[1]) / 2**20)
+        else:
+            raise RuntimeError(f"no option is known for the lever {lever}")
+    return changed
+
+
+class Steps:
+    """Gains by `simulate` alone."""
+
+    def __init__(self, program, job):
+        self.program, self.job, self.known = program, job, {}
+
+    def step(self, options):
+        key = tuple(arguments_of(options))
+        if key not in self.known:
+            self.known[key] = self.program.step(self.job, options)
+        return self.known[key]
+
+    def gain(self, today, changed):
+        return self.step(today) - self.step(changed)
+
+
+def check_caps(steps, answer, options, failures):
+    """Checks what `tune` says to set; the least gain in per cent, None where nothing is to be set."""
+    gains, recommended = [], answer["recommended"]
+    if recommended["action"] == "set":
+        own = steps.gain(options, with_caps(options, recommended["bucket_cap_mb"], recommended["first_bucket_mb"]))
+        if abs(own - recommended["gain_us"]["value"]) > 2 * ROUNDING_US:
+            failures.append(f"recommended gains {own:.6f} us, not {recommended['gain_us']['value']}")
+    for of, today in ends(answer, options):
+        said = of or recommended
+        if said["action"] != "set":
+            continue
+        changed = with_caps(today, said["bucket_cap_mb"], said["first_bucket_mb"])
+        try:
+            gain = steps.gain(today, changed)
+        except Refused as refused:
+            if "NCCL_ALGO" not in str(refused):  # what that version's NCCL cannot do has no answer
+                failures.append(f"{' '.join(arguments_of(changed))}: refused: {refused}")
+            continue
+        gains.append(100 * gain / steps.step(today))
+        if gain < -ROUNDING_US:
+            failures.append(f"{' '.join(arguments_of(changed))}: {-gain:.6f} us slower than {' '.join(arguments_of(today))}")
+    return min(gains, default=None)
+
+
+def check_advice(steps, program, answer, options, failures):
+    """As check_caps, of each row; how many rows and versions were checked."""
+    checked = 0
+    for row in program.answer("advise", steps.job, options)["rows"]:
+        if not row.get("worth") or row["changes_numerics"]:
+            continue
+        for _, today in ends(answer, options):
+            changed = with_levers(today, row)
+            try:
+                gain = steps.gain(today, changed)
+            except Refused:
+                continue  # that version has no such lever
+            checked += 1
+            if gain < -ROUNDING_US:
+                failures.append(f"advise: {' and '.join(row['levers'])}: {' '.join(arguments_of(changed))}: {-gain:.6f} us slower "
+                                f"than {' '.join(arguments_of(today))}")
+    return checked
+
+
+def policies(program, job, options, answer):
+    """Expected gain and low end in per cent of today's step, of the rule and of the fastest predicted cap."""
+    today = (answer["today"] or answer["default"])["iteration_us"]
+
+    def share(recommended, gain):
+        return [100 * recommended["expected_gain_us"] / today, 100 * gain["low"] / today]
+
+    recommended = answer["recommended"]
+    rule = share(recommended, recommended["gain_us"]) if recommended["action"] == "set" else [0, 0]
+    first = answer["default"]["first_bucket_mb"]
+    points = [point for point in answer["curve"] if point["reachable"] and point["bucket_cap_mb"] is not None
+              and point["first_bucket_mb"] in (point["bucket_cap_mb"], first)]
+    fastest = min(points, key=lambda point: point["iteration_us"], default=None)
+    if fastest is None or fastest["iteration_us"] >= today:
+        return {"rule": rule, "fastest": [0, 0]}
+    known = {**options, "--torch": answer["torch"], "--nccl": options.get("--nccl") or answer["nccl"]}
+    if answer["backend"] != "nccl":
+        del known["--nccl"]
+    of_cap = program.answer("tune", job, known, "--caps", repr(fastest["bucket_cap_mb"]))["recommended"]
+    return {"rule": rule, "fastest": share(of_cap, of_cap["most_robust_gain_us"] or of_cap["gain_us"])}
+
+
+def run_case(program, seed, index, with_policies=True):
+    rng = random.Random(f"{seed}:{index}")
+    for refused in range(MOST_DRAWS):
+        job, options = draw(rng, program)
+        try:
+            answer = program.answer("tune", job, options)
+            break
+        except Refused:
+            continue
+    else:
+        raise RuntimeError(f"case {index}: nothing drawn can be simulated")
+    steps, failures = Steps(program, job), []
+    line = {"seed": seed, "case": index, "command": ["tune", *job, *arguments_of(options)], "drawn_again": refused,
+            "torch_known": answer["torch_known"], "set": answer["recommended"]["action"] == "set",
+            "gain_percent": check_caps(steps, answer, options, failures), "advised": 0, "failures": failures}
+    if rng.random() < ADVISED_SHARE:
+        try:
+            line["advised"] = check_advice(steps, program, answer, options, failures)
+        except (Refused, RuntimeError) as error:
+            failures.append(str(error))
+    if with_policies:
+        line.update(policies(program, job, options, answer))
+    return line
+
+
+def run_cases(program, seed, indices, with_policies=True):
+    """Lines as they come."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        running = [pool.submit(run_case, program, seed, index, with_policies) for index in indices]
+        for done in concurrent.futures.as_completed(running):
+            yield done.result()
+
+
+def summary(lines):
+    gains = [line["gain_percent"] for line in lines if line["gain_percent"] is not None]
+    some = [line for line in lines if line["gain_percent"] is not None and not line["set"]]
+    rows = [f"{len(lines)} cases ({sum(line['drawn_again'] for line in lines)} draws that cannot be simulated left out): set "
+            f"{sum(line['set'] for line in lines)}, kept {len(lines) - len(gains)}, set under some versions only {len(some)}"]
+    if gains:
+        rows.append(f"gain of what is set, the least of its versions: median {statistics.median(gains):.2f} %, worst {min(gains):.4f} %")
+    rows.append(f"rows of advise times versions held against simulate: {sum(line['advised'] for line in lines)}")
+    weighed = [line for line in lines if "rule" in line]
+    if weighed:
+        rows += ["", "| policy, in the program's own scenarios | mean expected gain | worst low end | cases whose low end is a loss "
+                 "over 1 % |", "|---|---|---|---|"]
+        for name, key in (("today's setting always", None), ("the rule", "rule"), ("the fastest predicted cap always", "fastest")):
+            pairs = [line[key] if key else [0, 0] for line in weighed]
+            rows.append(f"| {name} | {statistics.fmean(pair[0] for pair in pairs):.3f} % | {min(pair[1] for pair in pairs):.2f} % | "
+                        f"{sum(pair[1] < -1 for pair in pairs)} of {len(pairs)} |")
+    failed = [line for line in lines if line["failures"]]
+    rows += ["", f"slower than today, or not as said: {len(failed)} cases"]
+    rows += [f"  case {line['case']}: ddpsim {' '.join(map(repr, line['command']))}\n    " + "\n    ".join(line["failures"])
+             for line in failed]
+    return "\n".join(rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ddpsim", required=True)
+    parser.add_argument("--cases", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--file", default="build/random_advice.jsonl")
+    arguments = parser.parse_args()
+    lines = []
+    if os.path.exists(arguments.file):
+        with open(arguments.file, encoding="utf-8") as file:
+            lines = [line for line in map(json.loads, file) if line["seed"] == arguments.seed]
+    present = collections.Counter(line["case"] for line in lines)
+    program = Program(arguments.ddpsim)
+    with open(arguments.file, "a", encoding="utf-8") as file:
+        for line in run_cases(program, arguments.seed, [i for i in range(arguments.cases) if i not in present]):
+            lines.append(line)
+            print(json.dumps(line), file=file, flush=True)
+    lines = sorted((line for line in lines if line["case"] < arguments.cases), key=lambda line: line["case"])
+    print(summary(lines))
+    sys.exit(any(line["failures"] for line in lines))
+
+
+if __name__ == "__main__":
+    main()
