@@ -149,6 +149,14 @@ class Adviser {
            with.gain.expected > without.gain.expected + measurable_.scaled(kEarnsItsPlace);
   }
 
+  /// Two that each are possible may exclude each other: only one of them can be DDP's hook.
+  bool add_if_possible(std::vector<Lever>& levers, const Lever& lever) const {
+    levers.push_back(lever);
+    if (is_possible(together(levers)(job_))) return true;
+    levers.pop_back();
+    return false;
+  }
+
   static bool sets_buckets(const Lever& lever) { return lever.sets_buckets; }
 
   /// What pays together, of what leaves numerics as they are: the most expected first, each next one if it adds. What
@@ -161,7 +169,7 @@ class Adviser {
       const bool harmless = one.error.empty() && one.gain.gain.low >= Duration();
       if ((!one.worth && !harmless) || sets_buckets(one.levers.front())) continue;
       std::vector<Lever> levers = combined.levers;
-      levers.push_back(one.levers.front());
+      if (!add_if_possible(levers, one.levers.front())) continue;
       Candidate with = weigh(std::move(levers));
       if (adds(with, combined)) combined = std::move(with);
     }
@@ -181,7 +189,7 @@ class Adviser {
       if (found.size() == kMostWithNumerics) break;
       std::vector<Lever> levers = one.levers;
       for (const Lever& lever : combined.levers)
-        if (!sets_buckets(lever)) levers.push_back(lever);
+        if (!sets_buckets(lever)) add_if_possible(levers, lever);
       Candidate with = with_cap(weigh(std::move(levers)));
       if (with.levers.size() > 1 && with.worth && adds(with, one)) found.push_back(std::move(with));
     }

@@ -166,6 +166,8 @@ void add_nccl_levers(const Job& job, std::vector<Lever>& levers) {
           of_nccl([channels](CollectiveTuning& tuning) { tuning.min_channels = channels; }));
 }
 
+}  // namespace
+
 bool is_possible(const Job& job) {
   const DdpOptions& ddp = job.options().ddp;
   if (unsupported(ddp) || cannot_simulate(job)) return false;
@@ -178,8 +180,6 @@ bool is_possible(const Job& job) {
   if (ddp.comm_hook == CommHook::bf16_compress && nccl->tuning.nccl < kBfloat16) return false;
   return can_select_algorithm(job.cluster(), nccl->tuning);
 }
-
-}  // namespace
 
 std::vector<Lever> levers_of(const Job& job) {
   std::vector<Lever> levers;

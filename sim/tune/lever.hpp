@@ -24,6 +24,9 @@ struct Lever {
   bool sets_buckets = false;
 };
 
+/// Whether this job's PyTorch, NCCL and cluster can run it with the options it has.
+bool is_possible(const Job& job);
+
 /// Those that this job's PyTorch, NCCL and cluster can take and that are not in force, but for caps.
 std::vector<Lever> levers_of(const Job& job);
 
