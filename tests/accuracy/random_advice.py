@@ -46,22 +46,25 @@ NCCL_OPTIONS = {"NCCL_ALGO": "--algorithm", "NCCL_MAX_NCHANNELS": "--max-channel
 
 
 class Refused(Exception):
-    """Exit code 3: the program says that it cannot answer this."""
+    """Exit code 2 or 3: the program says that options do not go together, or that it cannot answer this."""
 
 
 class Program:
-    def __init__(self, ddpsim):
+    def __init__(self, ddpsim, most_parameters=None):
+        """Knows what `list` shows; with most_parameters only models of no more."""
         self.ddpsim = ddpsim
         listed = json.loads(self.run("list", "--json"))
-        names = {kind: [one["name"] for one in listed[kind]] for kind in ("workloads", "models", "clusters")}
-        self.recordings, self.models, self.clusters = names["workloads"], names["models"], names["clusters"]
+        parameters = {one["name"]: int(one["summary"].split()[0]) for one in listed["models"]}
+        self.models = [name for name, count in parameters.items() if count <= (most_parameters or count)]
+        self.recordings = [one["name"] for one in listed["workloads"] if one["name"].split("-")[0] in self.models]
+        self.clusters = [one["name"] for one in listed["clusters"]]
         self.gpus = [(one["name"], one["summary"].split(":")[0]) for one in listed["gpus"]]
         self.gpu_of = {name: json.loads(self.run("topo", name, "--json"))["cluster"]["gpu"] for name in self.clusters}
 
     def run(self, *arguments):
         process = subprocess.run([self.ddpsim, *arguments], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
                                  check=False)
-        if process.returncode == 3:
+        if process.returncode in (2, 3):
             raise Refused(process.stderr.strip())
         if process.returncode != 0:
             raise RuntimeError(f"exit code {process.returncode}: {' '.join(arguments)}: {process.stderr.strip()}")
@@ -135,6 +138,8 @@ def ends(answer, options):
     for of in ranges:
         first, last = of["torch_from"], of["torch_to"] or NEWEST_TORCH
         versions = {first: of["nccl"][0], last: of["nccl"][1]}
+        if answer["backend"] != "nccl":
+            versions = dict.fromkeys(versions)
         if "--nccl" not in options and first in TORCHES and last in TORCHES:
             between = TORCHES[(TORCHES.index(first) + TORCHES.index(last)) // 2]
             versions.setdefault(between, None)  # with the NCCL that it ships
@@ -216,12 +221,14 @@ def check_advice(steps, program, answer, options, failures):
     for row in program.answer("advise", steps.job, options)["rows"]:
         if not row.get("worth") or row["changes_numerics"]:
             continue
-        for _, today in ends(answer, options):
+        for of, today in ends(answer, options):
             changed = with_levers(today, row)
             try:
                 gain = steps.gain(today, changed)
-            except Refused:
-                continue  # that version has no such lever
+            except Refused as refused:
+                if not of:  # else that version has no such lever
+                    failures.append(f"advise: {' and '.join(row['levers'])}: refused: {refused}")
+                continue
             checked += 1
             if gain < -ROUNDING_US:
                 failures.append(f"advise: {' and '.join(row['levers'])}: {' '.join(arguments_of(changed))}: {-gain:.6f} us slower "
