@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""What one setting gains, beside public measurements with it and without it (data/levers/levers.csv).
+
+    levers.py SHARED --ddpsim build/release/cli/ddpsim
+
+Rows are chosen by what they state of the job, whatever they measured. First the trainings whose steps without overlap and whose
+all-reduces are given; apart, the rows for which inputs had to be assumed, as said beside them. All others are listed with what they lack.
+
+A gain is the share of the step (or of the training) before. Its sign is right where it is the measured one, or where both gains or the
+measured one alone are too small to be measured (2 %) and none larger is predicted. Beside it a predictor that knows nothing: no
+effect, within 2 %; and for signs one that knows what each lever is for: all gain but SyncBatchNorm. No figure here was used to choose one of the model. Standard library only.
+"""
+
+import argparse
+import collections
+import csv
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import rank_costs
+
+MEASURABLE = 2.0  # per cent
+OPTIMIZER_US = 100e3  # of the language model: nobody timed it (rank_costs.py)
+SIGNS_AIM, INTERVALS_AIM = 90, 75
+LANGUAGE_MODEL = "damek/cs336-assignment2-systems"
+# Passes of the encoder with gradients of each method, and steps of a training (tests/cli/test_sync_batchnorm.py).
+PASSES = {"MoCo": 1, "SimCLR": 2, "SimSiam": 2, "BarlowTwins": 2, "BYOL": 2, "SwaV": 2}
+STEPS = 100 * (50_000 // 512)
+T4_JOB = "bert-base@T4:b16:fp32"
+T4_ASSUMED = "128 tokens"
+NANOGPT_MASKS = {"dtype": "float32", "bytes": 12 * 4 * 1024 * 1024, "tensors": 12}
+
+LACKING = (("flat all-reduce (no overlap)", "not DDP: nothing overlaps in either"), ("optimizer state sharding", "not DDP: ZeRO"),
+           ("ZeroRedundancyOptimizer", "not DDP: ZeRO"), ("FSDP", "not DDP: FSDP"), ("overlap_comm", "not DDP: DeepSpeed"),
+           ("channels_last", "one GPU: not communication"), ("kernel alone", "a kernel, not a step"),
+           ("gradient_as_bucket_view", "GPU, ranks and batch not stated"), ("micro-benchmark", "a micro-benchmark: no step"),
+           ("DDP implementation", "two implementations of 2018"), ("no_sync off -> wrong", "not a setting: code without effect"),
+           ("Bagua-Net", "another transport"), ("PowerSGD", "parts of a hook taken out"),
+           ("broadcast_buffers True", "model, GPU and ranks not stated"), ("set of DDP settings", "several settings, not named"),
+           ("fp32 -> fp16", "GPU not known to the program"), ("NVLink removed", "another machine, of a GPU not known to the program"))
+
+
+class Case:
+    def __init__(self, row, predicted, low, high, assumed=""):
+        self.row, self.predicted, self.low, self.high, self.assumed = row, predicted, low, high, assumed
+        self.source = row["source"].split("@")[0]
+        slower_is_more = row["higher_is_better"] != "True" and row["before"]
+        self.measured = 100 * (1 - (float(row["after"]) / float(row["before"]) if slower_is_more else 1 / float(row["speedup"])))
+
+    def sign(self, predicted):
+        if abs(self.measured) <= MEASURABLE and abs(predicted) <= MEASURABLE:
+            return True
+        return self.measured * predicted > 0
+
+    def holds(self, low, high):
+        return low <= self.measured <= high
+
+
+class Program(rank_costs.Program):
+    def answer(self, *arguments):
+        return json.loads(subprocess.run([self.ddpsim, *arguments, "--json"], capture_output=True, text=True, check=True).stdout)
+
+    def lever(self, name, *job):
+        """Gain of a row of `advise` and today's step, in us: value, low, high, step."""
+        answer = self.answer("advise", *job)
+        gain = next(row["gain_us"] for row in answer["rows"] if row["levers"] == [name])
+        return gain["value"], gain["low"], gain["high"], answer["iteration_us"]
+
+
+class LanguageModel:
+    """The trainings of two GPUs: their steps without overlap and their table of all-reduces given."""
+
+    def __init__(self, program, rows, folder):
+        self.program, self.folder = program, folder
+        self.alone = {row["batch"]: row for row in rows if row["source"].startswith(LANGUAGE_MODEL) and "overlap off" in row["lever"]}
+        table, self.cluster = (os.path.join(folder, name) for name in ("table.csv", "cluster.json"))
+        with open(table, "w", encoding="utf-8") as file:
+            file.write("bytes,time_us\n" + "".join(f"{mb}000000,{1e3 * ms}\n" for mb, ms in rank_costs.ALL_REDUCES_MS.items()))
+        subprocess.run([program.ddpsim, "calibrate", table + "@1x2", "--cluster", "node:1 gpu:2xA100 pcie:25GBps:p2p", "-o",
+                        self.cluster], check=True, capture_output=True)
+
+    def job(self, batch):
+        sizes, row = rank_costs.language_model(), self.alone[batch]
+        alone, wire = (1e6 * float(row[key]) for key in ("before", "comm_before"))
+        backward, written, ready = (alone - wire - OPTIMIZER_US) * 2 / 3, 0, []
+        for i in reversed(range(len(sizes))):
+            written += sizes[i]
+            ready.append({"parameter": i, "at_us": backward * written / sum(sizes)})
+        path = os.path.join(self.folder, "workload.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"schema": "ddpsim.workload/1", "name": "two GPUs", "forward": {"duration_us": backward / 2},
+                       "parameters": [{"name": f"p{i}", "shape": [size], "dtype": "float32"} for i, size in enumerate(sizes)],
+                       "backward": {"duration_us": backward, "ready": ready}, "optimizer": {"duration_us": OPTIMIZER_US}}, file)
+        return [path, self.cluster, "--rank-slowdown", "0%"]
+
+    def overlap(self, row):
+        step = self.program.answer("simulate", *self.job(row["batch"]), "--bucket-cap-mb", "0", "--torch", "2.4",
+                                   "--gradient-as-bucket-view")
+        alone, (low, high) = 1e6 * float(row["before"]), step["confidence"]["interval_percent"]
+        gains = [100 * (1 - step["iteration_us"] * (1 + percent / 100) / alone) for percent in (0, high, low)]
+        return Case(row, *gains)
+
+    def bucket_size(self, row):
+        before, after = (words.split()[0] for words in row["lever"].removeprefix("bucket size ").split(" -> "))
+        answer = self.program.answer("tune", *self.job(row["batch"]), "--bucket-cap-mb", before, "--torch", "2.6", "--caps", after)
+        recommended, step = answer["recommended"], answer["today"]["iteration_us"]
+        gain = recommended["most_robust_gain_us"] or recommended["gain_us"]
+        return Case(row, *(100 * gain[key] / step for key in ("value", "low", "high")))
+
+
+def share(row, gain, assumed):
+    value, low, high, step = gain
+    return Case(row, *(100 * us / step for us in (value, low, high)), assumed)
+
+
+def no_sync(program, row):
+    cluster, assumed = (("node:2 gpu:1xT4 nic:1x10Gbps:tcp", ", 10 Gb/s") if row["nodes"] == "2"
+                        else ("node:1 gpu:2xT4 pcie:12GBps", ", PCIe 3.0 x16"))
+    return share(row, program.lever("accumulate 4 under no_sync()", T4_JOB, cluster), T4_ASSUMED + assumed)
+
+
+def sync_batchnorm(program, row):
+    passes = str(PASSES[row["model"].split()[0]])
+    value, low, high, _ = program.lever("BatchNorm in place of SyncBatchNorm", "resnet18@V100:b128", "dgx1v", "--gpus-per-node", "4",
+                                        "--torch", "1.13", "--sync-batchnorm", "--accumulate", passes)
+    training = 60e6 * float(row["before"]) / STEPS
+    return share(row, (-value, -high, -low, training), "V100 over NVLink, 224 pixels")
+
+
+def masks(program, row, folder):
+    path = os.path.join(folder, "nanogpt.json")
+    subprocess.run([program.ddpsim, "import", "gpt2@RTX3090:b12:amp", "-o", path], check=True, capture_output=True)
+    with open(path, encoding="utf-8") as file:
+        workload = json.load(file)
+    workload["buffers"] = [NANOGPT_MASKS]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(workload, file)
+    return share(row, program.lever("broadcast_buffers=False", path, "node:1 gpu:8xRTX3090 pcie:25GBps:no-p2p"),
+                 "batch 12, fp16, PCIe 4.0 x16")
+
+
+def cases(program, rows, folder):
+    """Of all rows: those predicted, and how many of the others lack what."""
+    language_model, found, lacking = LanguageModel(program, rows, folder), [], collections.Counter()
+    for row in rows:
+        lever, ours = row["lever"], row["source"].startswith(LANGUAGE_MODEL)
+        if ours and lever.startswith("overlap off"):
+            found.append(language_model.overlap(row))
+        elif ours and lever.startswith("bucket size"):
+            found.append(language_model.bucket_size(row))
+        elif lever.startswith("no_sync off->on"):
+            found.append(no_sync(program, row))
+        elif lever == "SyncBatchNorm off->on":
+            found.append(sync_batchnorm(program, row))
+        elif lever.startswith("causal mask excluded"):
+            found.append(masks(program, row, folder))
+        else:
+            lacking[next((why for part, why in LACKING if part in lever), "**not looked at**")] += 1
+    return found, lacking
+
+
+def score(name, chosen):
+    by_source = collections.defaultdict(list)
+    for case in chosen:
+        by_source[case.source].append(case)
+
+    def percents(right):
+        of_all = 100 * statistics.fmean(map(right, chosen))
+        of_sources = 100 * statistics.fmean(statistics.fmean(map(right, of)) for of in by_source.values())
+        return f"{of_all:.0f} %; {of_sources:.0f} %"
+
+    def off(predicted):
+        return f"{statistics.median(abs(predicted(case) - case.measured) for case in chosen):.1f} points"
+
+    large = [case for case in chosen if abs(case.measured) > MEASURABLE]
+    return [f"| {name} | {len(chosen)}, {len(large)}; {len(by_source)} | {percents(lambda case: case.sign(case.predicted))} | "
+            f"{percents(lambda case: case.holds(case.low, case.high))} | {off(lambda case: case.predicted)} | "
+            f"{percents(lambda case: case.sign(-5 if 'SyncBatchNorm' in case.row['lever'] else 5))} | {percents(lambda case: case.sign(0))} | {percents(lambda case: case.holds(-MEASURABLE, MEASURABLE))} | "
+            f"{off(lambda case: 0)} |"]
+
+
+def tables(found, lacking):
+    stated, assumed = ([case for case in found if bool(case.assumed) == which] for which in (False, True))
+    lines = ["| source | lever | batch | measured gain | predicted | interval | sign | held | assumed |", "|---|---|---|---|---|---|---|---|---|"]
+    for case in found:
+        lines.append(f"| {case.source} | {case.row['lever'].split(' (')[0]} | {case.row['batch'][:14]} | {case.measured:+.1f} % | "
+                     f"{case.predicted:+.1f} % | {case.low:+.1f} to {case.high:+.1f} % | {'right' if case.sign(case.predicted) else 'wrong'} | "
+                     f"{'yes' if case.holds(case.low, case.high) else 'no'} | {case.assumed} |")
+    lines += ["", "| rows (each row once; each source once) | n, of them over 2 %; sources | sign right | 80 % interval holds | median off by "
+              "| what levers are for: sign | no effect: sign | within 2 % | off by |", "|---|---|---|---|---|---|---|---|---|"]
+    groups = (("step and all-reduces measured; the optimizer taken for 100 ms", stated), ("inputs of the job assumed", assumed), ("all", found))
+    for name, chosen in groups:
+        if chosen:
+            lines += score(name, chosen)
+    lines += [f"\naimed at: signs {SIGNS_AIM} %, intervals {INTERVALS_AIM} %", f"\nnot predicted: {sum(lacking.values())} rows"]
+    lines += [f"- {count}: {why}" for why, count in lacking.most_common()]
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("shared")
+    parser.add_argument("--ddpsim", required=True)
+    arguments = parser.parse_args()
+    path = os.path.join(arguments.shared, "data", "levers", "levers.csv")
+    if not os.path.exists(path):
+        sys.exit(print(f"skipped: {path} is not there"))
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with tempfile.TemporaryDirectory() as folder:
+        print("\n".join(tables(*cases(Program(arguments.ddpsim), rows, folder))))
+
+
+if __name__ == "__main__":
+    main()
