@@ -83,6 +83,8 @@ section "Published data-parallel scaling" \
   python3 tests/accuracy/published_scaling.py "$shared" --ddpsim "$ddpsim"
 section "What several ranks cost" \
   python3 tests/accuracy/rank_costs.py "$shared" --ddpsim "$ddpsim"
+section "Single levers, with and without" \
+  python3 tests/accuracy/levers.py "$shared" --ddpsim "$ddpsim"
 section "PyTorch's DDP benchmark, part by part" messages "PyTorch*"
 assumptions=(--choices --sensitivity)
 if $quick; then assumptions=(); fi

@@ -3,12 +3,15 @@
 
     levers.py SHARED --ddpsim build/release/cli/ddpsim
 
-Rows are chosen by what they state of the job, whatever they measured. First the trainings whose steps without overlap and whose
-all-reduces are given; apart, the rows for which inputs had to be assumed, as said beside them. All others are listed with what they lack.
+Rows are chosen by what they state of the job, whatever they measured. First the trainings whose steps without overlap
+and whose all-reduces are given; apart, the rows for which inputs had to be assumed, as said beside them. All others
+are listed with what they lack.
 
-A gain is the share of the step (or of the training) before. Its sign is right where it is the measured one, or where both gains or the
-measured one alone are too small to be measured (2 %) and none larger is predicted. Beside it a predictor that knows nothing: no
-effect, within 2 %; and for signs one that knows what each lever is for: all gain but SyncBatchNorm. No figure here was used to choose one of the model. Standard library only.
+A gain is the share of the step (or of the training) before. Its sign is right where it is the measured one, or where
+both gains are too small to be measured (2 %). Beside it a predictor that knows nothing: no effect, within 2 %; and for
+signs one that knows what each lever is for: all gain but SyncBatchNorm. No figure here was used to choose one of the
+model, but that NCCL slows beside compute, which the six trainings with and without overlap did (rank_costs.py).
+Standard library only.
 """
 
 import argparse
@@ -41,7 +44,8 @@ LACKING = (("flat all-reduce (no overlap)", "not DDP: nothing overlaps in either
            ("DDP implementation", "two implementations of 2018"), ("no_sync off -> wrong", "not a setting: code without effect"),
            ("Bagua-Net", "another transport"), ("PowerSGD", "parts of a hook taken out"),
            ("broadcast_buffers True", "model, GPU and ranks not stated"), ("set of DDP settings", "several settings, not named"),
-           ("fp32 -> fp16", "GPU not known to the program"), ("NVLink removed", "another machine, of a GPU not known to the program"))
+           ("fp32 -> fp16", "GPU not known to the program"),
+           ("NVLink removed", "another machine, of a GPU not known to the program"))
 
 
 class Case:
@@ -62,7 +66,8 @@ class Case:
 
 class Program(rank_costs.Program):
     def answer(self, *arguments):
-        return json.loads(subprocess.run([self.ddpsim, *arguments, "--json"], capture_output=True, text=True, check=True).stdout)
+        run = subprocess.run([self.ddpsim, *arguments, "--json"], capture_output=True, text=True, check=True)
+        return json.loads(run.stdout)
 
     def lever(self, name, *job):
         """Gain of a row of `advise` and today's step, in us: value, low, high, step."""
@@ -76,7 +81,8 @@ class LanguageModel:
 
     def __init__(self, program, rows, folder):
         self.program, self.folder = program, folder
-        self.alone = {row["batch"]: row for row in rows if row["source"].startswith(LANGUAGE_MODEL) and "overlap off" in row["lever"]}
+        self.alone = {row["batch"]: row for row in rows
+                      if row["source"].startswith(LANGUAGE_MODEL) and "overlap off" in row["lever"]}
         table, self.cluster = (os.path.join(folder, name) for name in ("table.csv", "cluster.json"))
         with open(table, "w", encoding="utf-8") as file:
             file.write("bytes,time_us\n" + "".join(f"{mb}000000,{1e3 * ms}\n" for mb, ms in rank_costs.ALL_REDUCES_MS.items()))
@@ -106,7 +112,8 @@ class LanguageModel:
 
     def bucket_size(self, row):
         before, after = (words.split()[0] for words in row["lever"].removeprefix("bucket size ").split(" -> "))
-        answer = self.program.answer("tune", *self.job(row["batch"]), "--bucket-cap-mb", before, "--torch", "2.6", "--caps", after)
+        answer = self.program.answer("tune", *self.job(row["batch"]), "--bucket-cap-mb", before, "--torch", "2.6",
+                                     "--caps", after)
         recommended, step = answer["recommended"], answer["today"]["iteration_us"]
         gain = recommended["most_robust_gain_us"] or recommended["gain_us"]
         return Case(row, *(100 * gain[key] / step for key in ("value", "low", "high")))
@@ -125,8 +132,9 @@ def no_sync(program, row):
 
 def sync_batchnorm(program, row):
     passes = str(PASSES[row["model"].split()[0]])
-    value, low, high, _ = program.lever("BatchNorm in place of SyncBatchNorm", "resnet18@V100:b128", "dgx1v", "--gpus-per-node", "4",
-                                        "--torch", "1.13", "--sync-batchnorm", "--accumulate", passes)
+    value, low, high, _ = program.lever("BatchNorm in place of SyncBatchNorm", "resnet18@V100:b128", "dgx1v",
+                                        "--gpus-per-node", "4", "--torch", "1.13", "--sync-batchnorm",
+                                        "--accumulate", passes)
     training = 60e6 * float(row["before"]) / STEPS
     return share(row, (-value, -high, -low, training), "V100 over NVLink, 224 pixels")
 
@@ -176,23 +184,32 @@ def score(name, chosen):
     def off(predicted):
         return f"{statistics.median(abs(predicted(case) - case.measured) for case in chosen):.1f} points"
 
+    def usual(case):
+        return -100 if "SyncBatchNorm" in case.row["lever"] else 100
+
     large = [case for case in chosen if abs(case.measured) > MEASURABLE]
-    return [f"| {name} | {len(chosen)}, {len(large)}; {len(by_source)} | {percents(lambda case: case.sign(case.predicted))} | "
-            f"{percents(lambda case: case.holds(case.low, case.high))} | {off(lambda case: case.predicted)} | "
-            f"{percents(lambda case: case.sign(-5 if 'SyncBatchNorm' in case.row['lever'] else 5))} | {percents(lambda case: case.sign(0))} | {percents(lambda case: case.holds(-MEASURABLE, MEASURABLE))} | "
-            f"{off(lambda case: 0)} |"]
+    cells = (name, f"{len(chosen)}, {len(large)}; {len(by_source)}", percents(lambda case: case.sign(case.predicted)),
+             percents(lambda case: case.holds(case.low, case.high)), off(lambda case: case.predicted),
+             percents(lambda case: case.sign(usual(case))), percents(lambda case: case.sign(0)),
+             percents(lambda case: case.holds(-MEASURABLE, MEASURABLE)), off(lambda case: 0))
+    return [f"| {' | '.join(cells)} |"]
 
 
 def tables(found, lacking):
     stated, assumed = ([case for case in found if bool(case.assumed) == which] for which in (False, True))
-    lines = ["| source | lever | batch | measured gain | predicted | interval | sign | held | assumed |", "|---|---|---|---|---|---|---|---|---|"]
+    lines = ["| source | lever | batch | measured gain | predicted | interval | sign | held | assumed |",
+             "|---|---|---|---|---|---|---|---|---|"]
     for case in found:
-        lines.append(f"| {case.source} | {case.row['lever'].split(' (')[0]} | {case.row['batch'][:14]} | {case.measured:+.1f} % | "
-                     f"{case.predicted:+.1f} % | {case.low:+.1f} to {case.high:+.1f} % | {'right' if case.sign(case.predicted) else 'wrong'} | "
-                     f"{'yes' if case.holds(case.low, case.high) else 'no'} | {case.assumed} |")
-    lines += ["", "| rows (each row once; each source once) | n, of them over 2 %; sources | sign right | 80 % interval holds | median off by "
-              "| what levers are for: sign | no effect: sign | within 2 % | off by |", "|---|---|---|---|---|---|---|---|---|"]
-    groups = (("step and all-reduces measured; the optimizer taken for 100 ms", stated), ("inputs of the job assumed", assumed), ("all", found))
+        sign, held = case.sign(case.predicted), case.holds(case.low, case.high)
+        cells = (case.source, case.row["lever"].split(" (")[0], case.row["batch"][:14], f"{case.measured:+.1f} %",
+                 f"{case.predicted:+.1f} %", f"{case.low:+.1f} to {case.high:+.1f} %", "right" if sign else "wrong",
+                 "yes" if held else "no", case.assumed)
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "| rows (each row once; each source once) | n, of them over 2 %; sources | sign right | 80 % interval holds "
+              "| median off by | what levers are for: sign | no effect: sign | within 2 % | off by |",
+              "|---|---|---|---|---|---|---|---|---|"]
+    groups = (("step and all-reduces measured; the optimizer taken for 100 ms", stated),
+              ("inputs of the job assumed", assumed), ("all", found))
     for name, chosen in groups:
         if chosen:
             lines += score(name, chosen)

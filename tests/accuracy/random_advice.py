@@ -2,17 +2,19 @@
 """Is what `tune` and `advise` say to set ever slower than today, for random jobs of what the program knows?
 
     random_advice.py --ddpsim build/release/cli/ddpsim [--cases 2000] [--seed 1] [--file build/random_advice.jsonl]
+                     [--most-parameters 150]
 
 Appends one JSON line per case to the file and skips the cases that it holds: an interrupted run resumes. Prints what the
-lines of this seed say together; exit code 1 where a case failed.
+lines of this seed say together; exit code 1 where a case failed. A file for each --most-parameters: other cases are drawn.
 
 A case is a model (an estimate or a bundled recording), a cluster (bundled, or one line), a PyTorch version or none, and some
 options of today's. Each answer is held against `simulate` alone: nothing that it says to set is slower than today under
 the version it is for - the job's own, or the oldest, the newest and one between of every range of `recommended_by_version`,
 with the NCCL of each - and it gains what it says. So for each row of `advise` that is worth it and leaves numerics as they are.
 
-Beside it, in the program's own scenarios, what three policies gain: today's setting always, the rule of sim/tune/rule.hpp, and the cap
-of the fastest predicted step always. These are figures of the model about itself, not about machines. Standard library only.
+Beside it, in the program's own scenarios, what three policies gain: today's setting always, the rule of sim/tune/rule.hpp
+(nothing, where that depends on the version), and the cap of the fastest predicted step always, one number. These are figures
+of the model about itself, not about machines. Standard library only.
 """
 
 import argparse
@@ -319,6 +321,7 @@ def main():
     parser.add_argument("--ddpsim", required=True)
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--most-parameters", type=int, help="only models of no more: many cases soon")
     parser.add_argument("--file", default="build/random_advice.jsonl")
     arguments = parser.parse_args()
     lines = []
@@ -326,7 +329,7 @@ def main():
         with open(arguments.file, encoding="utf-8") as file:
             lines = [line for line in map(json.loads, file) if line["seed"] == arguments.seed]
     present = collections.Counter(line["case"] for line in lines)
-    program = Program(arguments.ddpsim)
+    program = Program(arguments.ddpsim, arguments.most_parameters)
     with open(arguments.file, "a", encoding="utf-8") as file:
         for line in run_cases(program, arguments.seed, [i for i in range(arguments.cases) if i not in present]):
             lines.append(line)
