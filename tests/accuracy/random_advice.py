@@ -105,7 +105,8 @@ def draw_options(rng):
     options = {}
     if rng.random() < 0.5:
         options["--torch"] = rng.choice(TORCHES)
-    for chance, name, values in ((0.15, "--bucket-cap-mb", (1, 4, 10, 25, 50, 100, 400)), (0.05, "--first-bucket-mb", (0.1, 1, 8, 32)),
+    for chance, name, values in ((0.15, "--bucket-cap-mb", (1, 4, 10, 25, 50, 100, 400)),
+                                 (0.05, "--first-bucket-mb", (0.1, 1, 8, 32)),
                                  (0.1, "--find-unused-parameters", (True,)), (0.05, "--static-graph", (True,)),
                                  (0.2, "--gradient-as-bucket-view", (True,)), (0.15, "--no-broadcast-buffers", (True,)),
                                  (0.1, "--comm-hook", ("fp16", "bf16")), (0.15, "--accumulate", (2, 4, 8)),
@@ -145,7 +146,8 @@ def ends(answer, options):
         if "--nccl" not in options and first in TORCHES and last in TORCHES:
             between = TORCHES[(TORCHES.index(first) + TORCHES.index(last)) // 2]
             versions.setdefault(between, None)  # with the NCCL that it ships
-        found += [(of, {**options, "--torch": torch, "--nccl": nccl or options.get("--nccl")}) for torch, nccl in versions.items()]
+        found += [(of, {**options, "--torch": torch, "--nccl": nccl or options.get("--nccl")})
+                  for torch, nccl in versions.items()]
     return found
 
 
@@ -233,8 +235,8 @@ def check_advice(steps, program, answer, options, failures):
                 continue
             checked += 1
             if gain < -ROUNDING_US:
-                failures.append(f"advise: {' and '.join(row['levers'])}: {' '.join(arguments_of(changed))}: {-gain:.6f} us slower "
-                                f"than {' '.join(arguments_of(today))}")
+                failures.append(f"advise: {' and '.join(row['levers'])}: {' '.join(arguments_of(changed))}: "
+                                f"{-gain:.6f} us slower than {' '.join(arguments_of(today))}")
     return checked
 
 
@@ -299,16 +301,19 @@ def summary(lines):
     rows = [f"{len(lines)} cases ({sum(line['drawn_again'] for line in lines)} draws that cannot be simulated left out): set "
             f"{sum(line['set'] for line in lines)}, kept {len(lines) - len(gains)}, set under some versions only {len(some)}"]
     if gains:
-        rows.append(f"gain of what is set, the least of its versions: median {statistics.median(gains):.2f} %, worst {min(gains):.4f} %")
+        rows.append(f"gain of what is set, the least of its versions: median {statistics.median(gains):.2f} %, "
+                    f"worst {min(gains):.4f} %")
     rows.append(f"rows of advise times versions held against simulate: {sum(line['advised'] for line in lines)}")
     weighed = [line for line in lines if "rule" in line]
     if weighed:
-        rows += ["", "| policy, in the program's own scenarios | mean expected gain | worst low end | cases whose low end is a loss "
-                 "over 1 % |", "|---|---|---|---|"]
-        for name, key in (("today's setting always", None), ("the rule", "rule"), ("the fastest predicted cap always", "fastest")):
+        rows += ["", "| policy, in the program's own scenarios | mean expected gain | worst low end "
+                 "| cases whose low end is a loss over 1 % |", "|---|---|---|---|"]
+        for name, key in (("today's setting always", None), ("the rule", "rule"),
+                          ("the fastest predicted cap always", "fastest")):
             pairs = [line[key] if key else [0, 0] for line in weighed]
-            rows.append(f"| {name} | {statistics.fmean(pair[0] for pair in pairs):.3f} % | {min(pair[1] for pair in pairs):.2f} % | "
-                        f"{sum(pair[1] < -1 for pair in pairs)} of {len(pairs)} |")
+            expected, low = ([pair[k] for pair in pairs] for k in (0, 1))
+            rows.append(f"| {name} | {statistics.fmean(expected):.3f} % | {min(low):.2f} % | "
+                        f"{sum(one < -1 for one in low)} of {len(low)} |")
     failed = [line for line in lines if line["failures"]]
     rows += ["", f"slower than today, or not as said: {len(failed)} cases"]
     rows += [f"  case {line['case']}: ddpsim {' '.join(map(repr, line['command']))}\n    " + "\n    ".join(line["failures"])
