@@ -1,5 +1,8 @@
 #include "ddpsim/sim/advise.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
@@ -7,6 +10,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
+#include "help_group.hpp"
 #include "job_warnings.hpp"
 #include "load_job.hpp"
 #include "terminal.hpp"
@@ -20,6 +24,31 @@ struct AdviseArguments {
   OutputArguments output;
   int threads = 0;
 };
+
+std::string names_a_plan(const std::string& name) {
+  return name.ends_with(".py") || name.ends_with(".csv")
+             ? ""
+             : "what kind of file? FILE.py wraps a model, FILE.csv is for NCCL's tuner plugin";
+}
+
+bool chooses_alike(const CollectiveTuning& a, const CollectiveTuning& b) {
+  return a.algorithms == b.algorithms && a.min_channels == b.min_channels &&
+         a.max_channels == b.max_channels;
+}
+
+/// Throws UsageError where the plan leaves NCCL's choice as it is: a table of that would only freeze it.
+std::string tuner_plan(const Advice& advice, const Job& job, const ReportContext& context,
+                       const std::string& file, const std::string& made_by) {
+  const AdviceRow* best = advice.best();
+  if (best == nullptr)
+    throw UsageError(fmt::format("--export {}: there is nothing to change", file));
+  if (!best->setting.nccl || chooses_alike(*best->setting.nccl, *advice.today.nccl))
+    throw UsageError(
+        fmt::format("--export {}: what is advised ({}) sets neither NCCL's algorithm nor its "
+                    "channels; as Python it goes into a file: --export {}.py",
+                    file, fmt::join(best->levers, " + "), file.substr(0, file.rfind('.'))));
+  return tuner_csv(job.cluster(), *best->setting.nccl, context, made_by);
+}
 
 int run(const AdviseArguments& arguments, const TypedLine& typed) {
   LoadedJob loaded = load_job(arguments.job, typed);
@@ -43,10 +72,17 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
   const Advice advice = advise(job, options);
   context.confidence = assess(measured, simulate_times(measured), context.replay);
   context.next_command = typed.for_command("tune");
+  const std::string made_by =
+      fmt::format("ddpsim {}: {}", DDPSIM_VERSION, typed.for_command("advise"));
 
   deliver({.json = [&] { return advice_json(advice, context); },
            .text = [&](const TerminalStyle& style) { return advice_text(advice, context, style); },
-           .csv = [&] { return advice_csv(advice); }},
+           .csv = [&] { return advice_csv(advice); },
+           .plan =
+               [&](const std::string& file) {
+                 return file.ends_with(".py") ? advice_python(advice, context, made_by)
+                                              : tuner_plan(advice, job, context, file, made_by);
+               }},
           arguments.output);
   return kOk;
 }
@@ -61,6 +97,15 @@ void add_advise(CLI::App& app, std::function<int()>& action) {
   hide_run_options(*command);
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
+  {
+    const HelpGroup group(*command, kOutputGroup);
+    command
+        ->add_option(
+            "--export", arguments->output.plan,
+            "write what is advised: FILE.py wraps a model so, FILE.csv is for NCCL's tuner "
+            "plugin")
+        ->check(names_a_plan);
+  }
   add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim advise resnet50-v100-b32 p3dn@16");
   command->callback([&action, arguments, command] {

@@ -59,6 +59,10 @@ void add_threads_option(CLI::App& command, int& threads) {
 
 void deliver(const Answer& answer, const OutputArguments& arguments) {
   std::string written;
+  if (arguments.plan) {
+    write_file(*arguments.plan, answer.plan(*arguments.plan));
+    written += "Wrote " + *arguments.plan + "\n";
+  }
   if (arguments.timeline) {
     const std::string& file = *arguments.timeline;
     write_file(file, answer.timeline(file));

@@ -19,6 +19,7 @@ struct OutputArguments {
   bool verbose = false;  ///< all there is to say, not only what fits a page
   std::optional<std::string> csv;
   std::optional<std::string> timeline;
+  std::optional<std::string> plan;  ///< of `advise`: --export
 };
 
 /// Of options that name a file to write: why CLI11 should refuse it, empty where it should not.
@@ -38,6 +39,8 @@ struct Answer {
   std::function<std::string()> csv;
   /// Of the file with that name: FILE.json is ddpsim.timeline/1, any other Perfetto's.
   std::function<std::string(const std::string& file)> timeline = {};
+  /// As a module of Python or, FILE.csv, for NCCL's tuner plugin.
+  std::function<std::string(const std::string& file)> plan = {};
 };
 /// Files first, so that no answer speaks of one that could not be written; a text names them.
 void deliver(const Answer& answer, const OutputArguments& arguments);

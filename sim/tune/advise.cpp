@@ -207,6 +207,7 @@ class Adviser {
     row.line = python_of(candidate.levers);
     row.changes_numerics = changes_numerics(candidate);
     row.changes_batch = std::ranges::any_of(candidate.levers, &Lever::changes_batch);
+    row.setting = setting_of(together(candidate.levers)(job_));
     row.error = candidate.error;
     if (!row.error.empty()) return row;
     row.gain = candidate.gain.gain;
@@ -220,7 +221,10 @@ class Adviser {
   }
 
   Advice advice(std::vector<Candidate>& found) const {
-    Advice advice{.iteration = gains_.step_before(), .measurable = measurable_, .rows = {}};
+    Advice advice{.iteration = gains_.step_before(),
+                  .measurable = measurable_,
+                  .rows = {},
+                  .today = setting_of(job_)};
     std::ranges::stable_sort(found, [](const Candidate& a, const Candidate& b) {
       if (a.error.empty() != b.error.empty()) return a.error.empty();
       return a.gain.expected > b.gain.expected;
@@ -237,6 +241,13 @@ class Adviser {
 };
 
 }  // namespace
+
+Setting setting_of(const Job& job) {
+  Setting setting{
+      .ddp = job.options().ddp, .recorded_buckets = job.options().buckets.has_value(), .nccl = {}};
+  if (const AnalyticModel* nccl = nccl_of(job.model())) setting.nccl = nccl->tuning;
+  return setting;
+}
 
 const AdviceRow* Advice::best() const {
   const auto best = std::ranges::find_if(

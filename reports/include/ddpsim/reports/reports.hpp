@@ -11,6 +11,7 @@
 #include "ddpsim/sim/advise.hpp"
 #include "ddpsim/sim/allreduce_table.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/choice_ranges.hpp"
 #include "ddpsim/sim/compare.hpp"
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/measured_correction.hpp"
@@ -126,6 +127,14 @@ std::string compare_csv(const Comparison& comparison, const std::vector<ReportCo
                         const std::vector<NotCompared>& not_compared = {});
 std::string buckets_csv(const std::vector<Bucket>& buckets);
 std::string allreduce_csv(const AllReduceTable& table);
+
+/// A Python module that wraps a model as advised, or as today; `made_by`: the program and the command. Where nothing is
+/// worth changing, both are alike.
+std::string advice_python(const Advice& advice, const ReportContext& context,
+                          const std::string& made_by);
+/// What NCCL chooses so tuned, as lines of its example tuner plugin.
+std::string tuner_csv(const Cluster& cluster, const CollectiveTuning& tuning,
+                      const ReportContext& context, const std::string& made_by);
 
 /// ddpsim.timeline/1
 std::string timeline_json(const Timeline& timeline);

@@ -10,6 +10,14 @@
 
 namespace ddpsim {
 
+/// What script and environment say of DDP and NCCL.
+struct Setting {
+  DdpOptions ddp;
+  bool recorded_buckets = false;         ///< the recording's, whatever `ddp` says of caps
+  std::optional<CollectiveTuning> nccl;  ///< absent where NCCL chooses nothing
+};
+Setting setting_of(const Job& job);
+
 struct AdviceRow {
   std::vector<std::string> levers;  ///< more than one: all together
   std::string line;                 ///< to paste
@@ -25,6 +33,7 @@ struct AdviceRow {
   std::string note;  ///< what else changes; mostly empty
   std::string
       error;  ///< why it cannot be had, and then no times are filled in: it does not fit into memory
+  Setting setting{};  ///< with them
 };
 
 struct Advice {
@@ -32,6 +41,7 @@ struct Advice {
   Duration measurable;  ///< gains below this cannot be told from noise
   /// By expected gain, the greatest first; those with an error last.
   std::vector<AdviceRow> rows;
+  Setting today{};
   /// Of what leaves numerics as they are and is worth it, the most expected; null where nothing is.
   const AdviceRow* best() const;
 };

@@ -1,0 +1,225 @@
+// The advised setting as a Python module: what changes is data, how it is applied is the same code for every plan.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/reports/reports.hpp"
+#include "report_lines.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr const char* kCode = R"py(
+SETTING = {"today": TODAY, "proposed": PROPOSED}[os.environ.get("DDPSIM_SETTING", "proposed")]
+
+if SETTING["environment"] and dist.is_available() and dist.is_initialized():
+    raise RuntimeError(f"import {__name__} before init_process_group: NCCL reads its environment once")
+os.environ.update(SETTING["environment"])
+
+
+def wrap(model, *, setting=SETTING, optimizer=None, **arguments):
+    """DistributedDataParallel(model, …): what you pass (device_ids, process_group, …) goes before what `setting` says.
+
+    `optimizer`: its class and a dict of its arguments, where the setting steps it in backward.
+    """
+    group = arguments.get("process_group")
+    if setting["sync_batchnorm"]:
+        model = torch.nn.SyncBatchNorm.convert_sync_batchnorm(model, group)
+    if setting["optimizer_in_backward"]:
+        if optimizer is None:
+            raise ValueError("the optimizer steps in backward: wrap(model, optimizer=(torch.optim.SGD, {'lr': 0.1}))")
+        from torch.distributed.optim import _apply_optimizer_in_backward
+        _apply_optimizer_in_backward(optimizer[0], model.parameters(), optimizer[1])
+    with first_bucket(setting["first_bucket_bytes"]):
+        wrapped = DistributedDataParallel(model, **{**setting["arguments"], **arguments})
+    if setting["hook"] == "powerSGD_hook":
+        from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
+        wrapped.register_comm_hook(powerSGD_hook.PowerSGDState(group, **setting["power_sgd"]), powerSGD_hook.powerSGD_hook)
+    elif setting["hook"]:
+        from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+        wrapped.register_comm_hook(group, getattr(default_hooks, setting["hook"]))
+    return wrapped
+
+
+@contextlib.contextmanager
+def first_bucket(limit):
+    """DDP reads the limit of its first bucket while it is constructed. None: what PyTorch says."""
+    if limit is None:
+        yield
+        return
+    before = dist._DEFAULT_FIRST_BUCKET_BYTES
+    dist._DEFAULT_FIRST_BUCKET_BYTES = limit
+    try:
+        yield
+    finally:
+        dist._DEFAULT_FIRST_BUCKET_BYTES = before
+
+
+def micro_batch(model, index, *, setting=SETTING):
+    """Around forward and backward of micro-batch 0, 1, …: the last of each step reduces the gradients, step after it."""
+    last = (index + 1) % setting["accumulate"] == 0
+    return contextlib.nullcontext() if last else model.no_sync()
+)py";
+
+std::string python_string(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : printable(text)) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+/// Names may hold anything: in a docstring neither quotes nor backslashes.
+std::string in_docstring(std::string_view text) {
+  std::string plain = printable(text);
+  for (char& c : plain) {
+    if (c == '"') c = '\'';
+    if (c == '\\') c = '/';
+  }
+  return plain;
+}
+
+std::string python_bool(bool value) {
+  return value ? "True" : "False";
+}
+
+std::string dict(const std::vector<std::string>& items) {
+  return fmt::format("{{{}}}", fmt::join(items, ", "));
+}
+
+/// What PyTorch would do anyway is not written.
+std::string arguments_of(const DdpOptions& ddp) {
+  std::vector<std::string> items;
+  if (ddp.bucket_cap_mb) items.push_back(fmt::format("\"bucket_cap_mb\": {}", *ddp.bucket_cap_mb));
+  if (!ddp.bucket_cap_mb_list.empty())
+    items.push_back(
+        fmt::format("\"bucket_cap_mb_list\": [{}]", fmt::join(ddp.bucket_cap_mb_list, ", ")));
+  if (!ddp.broadcast_buffers) items.emplace_back("\"broadcast_buffers\": False");
+  if (ddp.gradient_as_bucket_view) items.emplace_back("\"gradient_as_bucket_view\": True");
+  if (ddp.static_graph) items.emplace_back("\"static_graph\": True");
+  if (ddp.find_unused_parameters) items.emplace_back("\"find_unused_parameters\": True");
+  return dict(items);
+}
+
+/// "Ring,Tree", as NCCL parses it.
+std::string nccl_list(const AlgorithmSet& set) {
+  std::vector<std::string_view> names;
+  for (int i = 0; i < kAlgorithms; ++i)
+    if (const auto algorithm = static_cast<Algorithm>(i); set.has(algorithm))
+      names.push_back(name_of(algorithm));
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
+std::string nccl_list(const ProtocolSet& set) {
+  std::vector<std::string_view> names;
+  for (int i = 0; i < kProtocols; ++i)
+    if (const auto protocol = static_cast<Protocol>(i); set.has(protocol))
+      names.push_back(name_of(protocol));
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
+std::string environment_of(const std::optional<CollectiveTuning>& nccl) {
+  std::vector<std::string> items;
+  const auto add = [&](const char* name, const auto& value) {
+    items.push_back(fmt::format("\"{}\": \"{}\"", name, value));
+  };
+  if (!nccl) return dict(items);
+  if (nccl->algorithms) add("NCCL_ALGO", nccl_list(*nccl->algorithms));
+  if (nccl->protocols) add("NCCL_PROTO", nccl_list(*nccl->protocols));
+  if (nccl->min_channels) add("NCCL_MIN_NCHANNELS", *nccl->min_channels);
+  if (nccl->max_channels) add("NCCL_MAX_NCHANNELS", *nccl->max_channels);
+  if (nccl->buffer != CollectiveTuning::kDefaultBuffer) add("NCCL_BUFFSIZE", nccl->buffer.count());
+  if (!nccl->nvls) add("NCCL_NVLS_ENABLE", 0);
+  if (nccl->collnet) add("NCCL_COLLNET_ENABLE", 1);
+  return dict(items);
+}
+
+std::string setting_dict(const char* name, const Setting& setting) {
+  constexpr double kMiB = 1'048'576;
+  const DdpOptions& ddp = setting.ddp;
+  const bool power_sgd = ddp.comm_hook == CommHook::power_sgd;
+  std::string text = fmt::format("{} = {{\n", name);
+  const auto add = [&](const char* key, const std::string& value) {
+    text += fmt::format("    \"{}\": {},\n", key, value);
+  };
+  add("environment", environment_of(setting.nccl));
+  if (setting.recorded_buckets)
+    text += "    # today's buckets are those recorded: add the bucket_cap_mb of your script\n";
+  if (ddp.process_groups > 1)
+    text += fmt::format(
+        "    # over {} groups in turn: pass process_group=_round_robin_process_groups(…) to wrap\n",
+        ddp.process_groups);
+  add("arguments", arguments_of(ddp));
+  add("first_bucket_bytes",
+      ddp.first_bucket_mb ? fmt::format("{}", std::llround(*ddp.first_bucket_mb * kMiB)) : "None");
+  add("hook", ddp.comm_hook == CommHook::none ? "None" : python_string(name_of(ddp.comm_hook)));
+  add("power_sgd",
+      power_sgd
+          ? fmt::format("{{\"matrix_approximation_rank\": {}, \"min_compression_rate\": {}}}",
+                        ddp.power_sgd.matrix_approximation_rank, ddp.power_sgd.min_compression_rate)
+          : "{}");
+  add("accumulate", fmt::format("{}", ddp.accumulate));
+  add("optimizer_in_backward", python_bool(ddp.optimizer_in_backward));
+  add("sync_batchnorm", python_bool(ddp.sync_batchnorm));
+  return text + "}\n";
+}
+
+std::string prediction_dict(const Advice& advice, const AdviceRow* best,
+                            const ReportContext& context) {
+  const Gain gain = best != nullptr ? best->gain : Gain{};
+  return fmt::format(
+      "# Of a step of today's batch, in microseconds.\n"
+      "PREDICTED = {{\"iteration_us\": {}, \"gain_us\": {}, \"low_us\": {}, \"high_us\": {},\n"
+      "             \"confidence\": \"{}\"}}\n",
+      microseconds_token(advice.iteration), microseconds_token(gain.value),
+      microseconds_token(gain.low), microseconds_token(gain.high),
+      name_of(context.confidence.grade));
+}
+
+}  // namespace
+
+std::string advice_python(const Advice& advice, const ReportContext& context,
+                          const std::string& made_by) {
+  const AdviceRow* best = advice.best();
+  const int digits = digits_of(context.confidence.grade);
+  const TimeUnit unit = unit_for(advice.iteration);
+  std::string head;
+  const auto add = [&](const char* name, const std::string& text) {
+    head += wrapped(fmt::format("{:<10} {}", name, in_docstring(text)), 110, 11);
+  };
+  if (best != nullptr) {
+    add("Proposed", fmt::format("{}", fmt::join(best->levers, " + ")));
+    add("Predicted", fmt::format("saves {} of {} a step (interval {} {}, confidence {})",
+                                 time_text(best->gain.value, digits, unit),
+                                 time_text(advice.iteration, digits, unit),
+                                 time_interval(best->gain.low, best->gain.high, digits, unit),
+                                 name_of(unit), name_of(context.confidence.grade)));
+    if (!best->note.empty()) add("Besides", best->note);
+  } else {
+    add("Proposed", "nothing: no lever gains enough, surely enough; PROPOSED is TODAY");
+  }
+  add("Job", subject(context));
+  add("PyTorch", to_string(context.torch) + (context.torch_known ? "" : " (assumed: --torch)"));
+  add("Made by", made_by);
+  std::string text =
+      "\"\"\"How to wrap a model in DistributedDataParallel, as ddpsim advises for one job.\n\n" +
+      head +
+      "\nImport this before torch.distributed.init_process_group, then\n\n"
+      "    model = wrap(model)\n\n"
+      "DDPSIM_SETTING=today in the environment gives today's setting; scripts/ab.py measures one "
+      "against the other.\n\"\"\"\n\n"
+      "import contextlib\nimport os\n\nimport torch\nimport torch.distributed as dist\n"
+      "from torch.nn.parallel import DistributedDataParallel\n\n";
+  text += setting_dict("TODAY", advice.today);
+  text += setting_dict("PROPOSED", best != nullptr ? best->setting : advice.today);
+  text += prediction_dict(advice, best, context);
+  return text + kCode;
+}
+
+}  // namespace ddpsim

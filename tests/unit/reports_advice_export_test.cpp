@@ -1,0 +1,69 @@
+// What `advise --export` writes: tests/cli/test_export.py imports and runs it.
+#include <doctest/doctest.h>
+
+#include "ddpsim/reports/reports.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "mentions.hpp"
+#include "reports_sample.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+Advice advice() {
+  Advice advice{.iteration = 320_ms, .measurable = 3.2_ms, .rows = {}};
+  advice.rows.push_back({.levers = {"bucket_cap_mb=8", "NCCL_ALGO=Tree"},
+                         .gain = {20_ms, -1_ms, 30_ms},
+                         .expected = 18_ms,
+                         .iteration = 300_ms,
+                         .worth = true,
+                         .note = "save rank 0's"});
+  advice.today.nccl = CollectiveTuning{};
+  advice.rows[0].setting = advice.today;
+  advice.rows[0].setting.ddp.bucket_cap_mb = 8;
+  advice.rows[0].setting.nccl->algorithms = Algorithm::tree;
+  return advice;
+}
+
+}  // namespace
+
+TEST_CASE("advice as Python: today's setting, the proposed one, what is predicted and changes") {
+  const std::string text = advice_python(advice(), sample::context(), "ddpsim 1");
+  CHECK(mentions(text, "Proposed   bucket_cap_mb=8 + NCCL_ALGO=Tree\n"));
+  CHECK(mentions(text, "saves 20 ms of 320 ms a step (interval -1.0 to 30 ms"));
+  CHECK(mentions(text, "Besides    save rank 0's\n"));
+  CHECK(mentions(text, "TODAY = {\n    \"environment\": {},\n    \"arguments\": {},\n"));
+  CHECK(mentions(text,
+                 "PROPOSED = {\n    \"environment\": {\"NCCL_ALGO\": \"tree\"},\n"
+                 "    \"arguments\": {\"bucket_cap_mb\": 8},\n"));
+  CHECK(mentions(text,
+                 "\"iteration_us\": 320000, \"gain_us\": 20000, \"low_us\": -1000, "
+                 "\"high_us\": 30000,"));
+}
+
+TEST_CASE("advice as Python: names cannot end its docstring") {
+  ReportContext context = sample::context();
+  context.workload = "a\"\"\"; import os; \"\"\"\\";
+  const std::string text = advice_python(advice(), context, "made by \"\"\"\n");
+  CHECK(mentions(text, "a'''; import os; '''/"));
+  std::size_t quotes = 0;  // of the module's docstring and of its functions'
+  for (std::size_t at = 0; (at = text.find("\"\"\"", at)) != std::string::npos; at += 3) ++quotes;
+  CHECK(quotes == 8);
+}
+
+TEST_CASE("advice for NCCL's tuner: no line is longer than the plugin reads at once") {
+  const std::string text = tuner_csv(load_cluster_at("p4d", 2, 8), {.nccl = NcclVersion{2, 27, 3}},
+                                     sample::context(), std::string(1000, 'x'));
+  std::size_t from = 0;
+  std::size_t settings = 0;
+  for (std::size_t end; (end = text.find('\n', from)) != std::string::npos; from = end + 1) {
+    const std::string line = text.substr(from, end - from);
+    CHECK(line.size() < 255);
+    if (line.starts_with('#')) continue;
+    ++settings;
+    CHECK(line.ends_with(",2,16,-1,-1"));
+    CHECK((line.starts_with("allreduce,") || line.starts_with("broadcast,")));
+  }
+  CHECK(settings > 4);
+}
