@@ -45,7 +45,7 @@ std::string tuner_plan(const Advice& advice, const Job& job, const ReportContext
   if (!best->setting.nccl || chooses_alike(*best->setting.nccl, *advice.today.nccl))
     throw UsageError(
         fmt::format("--export {}: what is advised ({}) sets neither NCCL's algorithm nor its "
-                    "channels; as Python it goes into a file: --export {}.py",
+                    "channels; write it as Python: --export {}.py",
                     file, fmt::join(best->levers, " + "), file.substr(0, file.rfind('.'))));
   return tuner_csv(job.cluster(), *best->setting.nccl, context, made_by);
 }

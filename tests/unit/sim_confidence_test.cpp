@@ -4,6 +4,7 @@
 #include "ddpsim/sim/correction.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <memory>

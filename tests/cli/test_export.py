@@ -1,0 +1,210 @@
+"""What `advise --export` writes, imported and run by PyTorch, and scripts/ab.py, under every PyTorch found here."""
+
+import functools
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from command import ROOT, answer, ddpsim
+from torch_python import ENVIRONMENT, pythons_with_torch
+
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import ab  # noqa: E402  (torch is imported where it is needed)
+
+TRAININGS = pathlib.Path(__file__).with_name("ab_trainings.py")
+INPUTS = ROOT / "tests" / "golden" / "inputs"
+LAYERS = INPUTS / "three-layers.json"
+# Of a module each; what the plan says of today, as DDP then sees it.
+PLANS = {
+    "plain": [],
+    "hook": ["--comm-hook", "fp16", "--static-graph"],
+    "powersgd": ["--comm-hook", "powersgd", "--matrix-approximation-rank", "2"],
+    "accumulate": ["--accumulate", "2", "--find-unused-parameters"],
+    "cap": ["--bucket-cap-mb", "8"],
+    "backward": ["--apply-optimizer-in-backward"],
+}
+MIB = 1 << 20
+
+
+def exported(folder, name, *options, job=(LAYERS, "dgx1v@2")):
+    file = folder / f"{name}.py"
+    outcome = ddpsim("advise", *job, *options, "--quiet", "--export", file)
+    assert outcome.code == 0, outcome.err
+    return file
+
+
+def run(python, folder, *arguments, ranks=1, **environment):
+    """Standard output of rank 0."""
+    processes = []
+    for rank in range(ranks):
+        with open(folder / f"told-{rank}", "w") as told, open(folder / f"said-{rank}", "w") as said:
+            processes.append(subprocess.Popen(
+                [python, "-W", "ignore", str(TRAININGS), str(folder), str(rank), str(ranks), *arguments], stdout=told,
+                stderr=said, env={**ENVIRONMENT, **environment}))
+    codes = [process.wait(timeout=300) for process in processes]
+    said = "".join((folder / f"said-{rank}").read_text()[-2000:] for rank in range(ranks))
+    assert codes == [0] * ranks, said
+    return (folder / "told-0").read_text()
+
+
+def documents(text):
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+def under_every_torch(test):
+    """The test, given a version, its Python and an empty folder."""
+    @functools.wraps(test)
+    def each(self):
+        if not pythons_with_torch():
+            self.skipTest("no python3 here has PyTorch (scripts/setup.sh --torch)")
+        for version, python in pythons_with_torch().items():
+            with self.subTest(version), tempfile.TemporaryDirectory() as folder:
+                test(self, version, python, pathlib.Path(folder))
+    return each
+
+
+class Plans(unittest.TestCase):
+    @under_every_torch
+    def test_wrap_as_today_and_as_proposed(self, version, python, folder):
+        files, levers = [], {}
+        for name, options in PLANS.items():
+            if version.startswith("1.") and name == "backward":
+                continue  # of PyTorch 2.0 on
+            if name == "powersgd" and version not in pythons_with_torch("numpy"):
+                continue  # PowerSGDState wants its random numbers
+            files.append(exported(folder, name, *options, "--torch", version).name)
+            rows = answer("advise", LAYERS, "dgx1v@2", *options, "--torch", version)["rows"]
+            levers[name] = next((row["levers"] for row in rows if row["worth"] and not row["changes_numerics"]), [])
+        seen = {one["plan"]: one for one in documents(run(python, folder, "plans", *files))}
+        self.assertEqual(seen.keys(), levers.keys())
+        for name, one in seen.items():
+            with self.subTest(name):
+                self.check_levers(one, levers[name])
+                self.assertEqual(one["today"]["first"], MIB)  # as it was
+                self.assertEqual(one["today"]["synchronizes"], True)  # in the last micro-batch
+        self.assertTrue(any(levers.values()))
+        self.assertIn("fp16_compress_hook", str(seen["hook"]["today"]["hook"]))
+        self.assertIn("fp16_compress_hook", str(seen["hook"]["proposed"]["hook"]))
+        if "powersgd" in seen:
+            self.assertIn("powerSGD_hook", str(seen["powersgd"]["today"]["hook"]))
+        self.assertTrue(seen["hook"]["today"]["static"])
+        self.assertTrue(seen["accumulate"]["today"]["unused"])
+        self.assertEqual(seen["cap"]["today"]["cap"], 8 * MIB)
+        self.assertEqual(seen["plain"]["today"]["cap"], 25 * MIB)
+
+    def check_levers(self, one, levers):
+        today, proposed = one["today"], one["proposed"]
+        self.assertEqual(proposed["broadcast"], today["broadcast"] and "broadcast_buffers=False" not in levers)
+        self.assertEqual(proposed["view"], today["view"] or "gradient_as_bucket_view=True" in levers)
+        self.assertEqual(proposed["static"], today["static"] or "static_graph=True" in levers)
+        for lever in levers:
+            if lever.startswith("bucket_cap_mb="):
+                self.assertEqual(proposed["cap"], int(float(lever.split("=")[1].split(" ")[0]) * MIB))
+
+    @under_every_torch
+    def test_a_first_bucket_is_set_while_ddp_is_constructed(self, version, python, folder):
+        file = exported(folder, "first", "--first-bucket-mb", "8", "--torch", "1.13")
+        self.assertIn('"first_bucket_bytes": 8388608', file.read_text())
+        seen = documents(run(python, folder, "plans", file.name))[0]["today"]
+        self.assertEqual((seen["first_within"], seen["first"]), (8 * MIB, MIB))
+
+    @under_every_torch
+    def test_the_environment_is_set_by_importing(self, version, python, folder):
+        job = ("resnet50-v100-b32", "p4d", "--gpus-per-node", "4", "--gpu", "A100", "--batch", "64")
+        file = exported(folder, "nccl", job=job)
+        proposed = documents(run(python, folder, "environment", file.name))[0]["nccl"]
+        self.assertEqual(proposed, {"NCCL_MAX_NCHANNELS": "4"})
+        today = documents(run(python, folder, "environment", file.name, DDPSIM_SETTING="today"))[0]["nccl"]
+        self.assertEqual(today, {})
+
+
+class SideBySide(unittest.TestCase):
+    @under_every_torch
+    def test_two_ranks(self, version, python, folder):
+        file = exported(folder, "plan", "--torch", version)
+        told = run(python, folder, "compare", file.name, ranks=2)
+        self.assertIn("measured   saves", told)
+        self.assertIn("predicted  saves", told)
+        seen = {one["case"]: one for one in documents(told)}
+        self.assertGreater(seen["faster"]["low"], 0)  # today sleeps
+        self.assertLess(seen["slower"]["high"], 0)
+        self.assertLessEqual(seen["alike"]["low"], 0)
+        self.assertGreaterEqual(seen["alike"]["high"], 0)
+        self.assertTrue(seen["hooks"]["all_reduced"])  # of wrappers that are gone none reduces
+        self.assertIn("step must not keep", seen["kept"]["error"])
+        self.assertIn("NCCL reads its environment once", seen["environment"]["error"])
+
+
+class Interval(unittest.TestCase):
+    def test_misses_as_often_as_it_says_whatever_the_noise(self):
+        noise = random.Random(1)
+        noises = {"normal": lambda: noise.gauss(0, 1), "outliers": lambda: noise.random() ** 8 * 20}
+        for name, draw in noises.items():
+            for rounds, expected in ((6, 31 / 32), (8, 0.961), (12, 0.954)):
+                with self.subTest(name, rounds=rounds):
+                    held = 0
+                    for _ in range(2000):
+                        found = ab.difference([10 + draw() for _ in range(rounds)], [9 + draw() for _ in range(rounds)])
+                        held += found.low <= 1 <= found.high
+                    self.assertAlmostEqual(held / 2000, expected, delta=0.015)
+
+    def test_by_hand(self):
+        found = ab.difference([5, 6, 7, 8, 9, 10], [4, 4, 4, 4, 4, 4])
+        self.assertEqual((found.gain, found.low, found.high), (3.5, 1, 6))
+
+    def test_too_few_rounds_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "too few"):
+            ab.difference([1] * 5, [1] * 5)
+
+
+class Runs(unittest.TestCase):
+    """Of settings that need a process each: what ab.measure wrote."""
+
+    def told(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "ab.jsonl")
+            file.write_text(text)
+            return subprocess.run([sys.executable, str(ROOT / "scripts" / "ab.py"), str(file)], capture_output=True, text=True)
+
+    def test_laid_beside_each_other(self):
+        predicted = {"iteration_us": 14000, "gain_us": 1000, "low_us": 500, "high_us": 1500, "confidence": "C"}
+        lines = [{"setting": setting, "step_s": step + index * 1e-5, "predicted": predicted}
+                 for index in range(6) for setting, step in (("today", 0.014), ("proposed", 0.0128))]
+        told = self.told("".join(json.dumps(line) + "\n" for line in lines))
+        self.assertEqual(told.stdout.splitlines(), [
+            "measured   saves 1.2 of 14 ms a step (1.2 to 1.2 ms holds 95 times in 100; 6 runs of each)",
+            "predicted  saves 1 of 14 ms a step (0.5 to 1.5 ms is meant to hold 80; confidence C)",
+            "           the intervals overlap"])
+
+    def test_what_is_no_such_file_is_said(self):
+        self.assertIn("not what ab.measure writes", self.told("{}\n").stderr)
+        self.assertIn("0 runs of today's setting", self.told("").stderr)
+
+
+class Tuner(unittest.TestCase):
+    def test_every_size_has_a_line_that_the_plugin_reads(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "plan.csv")
+            self.assertEqual(ddpsim("advise", "resnet50-v100-b32", "p4d", "--gpus-per-node", "4", "--gpu", "A100", "--batch",
+                                    "64", "--export", file).code, 0)
+            rows = [line.split(",") for line in file.read_text().splitlines() if not line.startswith("#")]
+        for kind in ("allreduce", "broadcast"):
+            ends = [(int(row[1]), int(row[2])) for row in rows if row[0] == kind]
+            self.assertEqual((ends[0][0], ends[-1][1]), (0, 2 ** 32 - 1))
+            self.assertTrue(all(after[0] == before[1] + 1 for before, after in zip(ends, ends[1:])))
+        for row in rows:
+            self.assertEqual(len(row), 10)
+            self.assertIn(row[3], ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree"))
+            self.assertIn(row[4], ("ll", "ll128", "simple"))
+            self.assertLessEqual(1, int(row[5]))
+            self.assertLessEqual(int(row[5]), 4)  # NCCL_MAX_NCHANNELS=4 is what is advised
+            self.assertEqual(row[6:], ["1", "4", "-1", "-1"])
+
+
+if __name__ == "__main__":
+    unittest.main()
