@@ -64,10 +64,15 @@ def compare(plan, model, step, *, steps=20, rounds=8, discard=5, level=0.95, **a
     if rounds < FEWEST_ROUNDS or rounds % 2 or steps < 1 or discard < 2:
         raise ValueError(f"{FEWEST_ROUNDS} rounds or more, an even number; 1 step or more, 2 or more not counted")
     times = {"today": [], "proposed": []}
-    for index in range(rounds):
-        for name in ("today", "proposed") if index % 2 == 0 else ("proposed", "today"):
-            setting = plan.TODAY if name == "today" else plan.PROPOSED
-            times[name].append(block(plan, setting, model, step, steps, discard, arguments))
+    gc.collect()
+    gc.freeze()  # what each block collects are its own objects alone: of all of torch's it would take seconds
+    try:
+        for index in range(rounds):
+            for name in ("today", "proposed") if index % 2 == 0 else ("proposed", "today"):
+                setting = plan.TODAY if name == "today" else plan.PROPOSED
+                times[name].append(block(plan, setting, model, step, steps, discard, arguments))
+    finally:
+        gc.unfreeze()
     result = difference(times["today"], times["proposed"], level)
     report(result, plan.PREDICTED, f"{rounds} rounds of {steps} steps each", arguments.get("process_group"))
     return result

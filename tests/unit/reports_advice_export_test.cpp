@@ -11,7 +11,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-Advice advice() {
+Advice plan_of_two() {
   Advice advice{.iteration = 320_ms, .measurable = 3.2_ms, .rows = {}};
   advice.rows.push_back({.levers = {"bucket_cap_mb=8", "NCCL_ALGO=Tree"},
                          .gain = {20_ms, -1_ms, 30_ms},
@@ -29,7 +29,7 @@ Advice advice() {
 }  // namespace
 
 TEST_CASE("advice as Python: today's setting, the proposed one, what is predicted and changes") {
-  const std::string text = advice_python(advice(), sample::context(), "ddpsim 1");
+  const std::string text = advice_python(plan_of_two(), sample::context(), "ddpsim 1");
   CHECK(mentions(text, "Proposed   bucket_cap_mb=8 + NCCL_ALGO=Tree\n"));
   CHECK(mentions(text, "saves 20 ms of 320 ms a step (interval -1.0 to 30 ms"));
   CHECK(mentions(text, "Besides    save rank 0's\n"));
@@ -45,7 +45,7 @@ TEST_CASE("advice as Python: today's setting, the proposed one, what is predicte
 TEST_CASE("advice as Python: names cannot end its docstring") {
   ReportContext context = sample::context();
   context.workload = "a\"\"\"; import os; \"\"\"\\";
-  const std::string text = advice_python(advice(), context, "made by \"\"\"\n");
+  const std::string text = advice_python(plan_of_two(), context, "made by \"\"\"\n");
   CHECK(mentions(text, "a'''; import os; '''/"));
   std::size_t quotes = 0;  // of the module's docstring and of its functions'
   for (std::size_t at = 0; (at = text.find("\"\"\"", at)) != std::string::npos; at += 3) ++quotes;
