@@ -50,7 +50,9 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   if (!result.left_out.empty()) context.warnings.push_back(result.left_out);
   const std::optional<AdviceRow> lever =
       best_lever(job, {.tuning = tuning, .memory = loaded.memory});
-  if (lever && lever->expected > result.recommended.expected + result.recommended.measurable)
+  const Recommendation& cap = result.recommended;
+  if (lever && lever->expected > cap.expected + cap.measurable &&
+      lever->gain.value > cap.gain.value)
     context.better_lever = lever;
   context.confidence = assess(measured, simulate_times(measured), context.replay);
   const auto text = [](std::optional<double> mb) {

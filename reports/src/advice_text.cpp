@@ -63,7 +63,9 @@ class AdvicePage {
     const auto row = std::ranges::find_if(advice_.rows, [](const AdviceRow& one) {
       return one.worth && one.changes_numerics && !one.changes_batch && one.levers.size() == 1;
     });
-    return row != advice_.rows.end() && row->expected >= least ? &*row : nullptr;
+    if (row == advice_.rows.end() || row->expected < least) return nullptr;
+    // As the reader sees it, too: what is printed is the gain as predicted.
+    return best == nullptr || row->gain.value > best->gain.value ? &*row : nullptr;
   }
 
   std::string verdict() const {
