@@ -69,6 +69,15 @@ class AdvicePage {
   }
 
   std::string verdict() const {
+    if (context_.replay && context_.replay->contradicted())
+      return fmt::format(
+          "Nothing is advised: today's step was measured at {} and is replayed with {}: another "
+          "job "
+          "was recorded, or a unit slipped.",
+          time_text(context_.replay->measured, 3), time(advice_.iteration));
+    if (!advice_.rows.empty() &&
+        std::ranges::all_of(advice_.rows, [](const AdviceRow& row) { return !row.error.empty(); }))
+      return "Nothing fits: today's job and every lever need more memory than there is.";
     const AdviceRow* best = advice_.best();
     std::string text =
         best != nullptr

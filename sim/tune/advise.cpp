@@ -39,7 +39,7 @@ class Adviser {
         options_(options),
         gains_(job_, buckets_of(job_), readings_of(measured_step(options.tuning))),
         measurable_(measurable(gains_.step_before(), options.tuning)),
-        peak_(peak_memory(job_)) {}
+        peak_(peak_memory(job_).total()) {}
 
   Advice run() {
     std::vector<Candidate> singles = weighed(levers_of(job_));
@@ -66,6 +66,7 @@ class Adviser {
   struct Candidate {
     std::vector<Lever> levers;
     WeighedGain gain;
+    Bytes peak;
     bool worth = false;
     std::string error;
   };
@@ -75,12 +76,12 @@ class Adviser {
   }
 
   Candidate weigh(std::vector<Lever> levers) const {
-    Candidate candidate{.levers = std::move(levers), .gain = {}, .worth = false, .error = {}};
+    Candidate candidate{.levers = std::move(levers), .gain = {}, .peak = {}, .error = {}};
     const Change change = together(candidate.levers);
-    const PeakMemory peak = peak_memory(change(job_));
-    if (options_.memory && peak.total() > *options_.memory) {
+    candidate.peak = peak_memory(change(job_)).total();
+    if (options_.memory && candidate.peak > *options_.memory) {
       candidate.error =
-          fmt::format("needs {} of memory per GPU, of {}", rounded_size_text(peak.total()),
+          fmt::format("needs {} of memory per GPU, of {}", rounded_size_text(candidate.peak),
                       rounded_size_text(*options_.memory));
       return candidate;
     }
@@ -157,8 +158,6 @@ class Adviser {
     return false;
   }
 
-  static bool sets_buckets(const Lever& lever) { return lever.sets_buckets; }
-
   /// What pays together, of what leaves numerics as they are: the most expected first, each next one if it adds. What
   /// gains less than can be measured may do so beside others, where it can lose nothing.
   Candidate combine(std::vector<Candidate> singles) const {
@@ -167,7 +166,7 @@ class Adviser {
     Candidate combined;
     for (const Candidate& one : singles) {
       const bool harmless = one.error.empty() && one.gain.gain.low >= Duration();
-      if ((!one.worth && !harmless) || sets_buckets(one.levers.front())) continue;
+      if ((!one.worth && !harmless) || one.levers.front().sets_buckets) continue;
       std::vector<Lever> levers = combined.levers;
       if (!add_if_possible(levers, one.levers.front())) continue;
       Candidate with = weigh(std::move(levers));
@@ -189,7 +188,7 @@ class Adviser {
       if (found.size() == kMostWithNumerics) break;
       std::vector<Lever> levers = one.levers;
       for (const Lever& lever : combined.levers)
-        if (!sets_buckets(lever)) add_if_possible(levers, lever);
+        if (!lever.sets_buckets) add_if_possible(levers, lever);
       Candidate with = with_cap(weigh(std::move(levers)));
       if (with.levers.size() > 1 && with.worth && adds(with, one)) found.push_back(std::move(with));
     }
@@ -215,8 +214,7 @@ class Adviser {
     row.regret = candidate.gain.regret();
     row.iteration = gains_.step_before() - candidate.gain.gain.value;
     row.worth = candidate.worth;
-    row.memory_bytes =
-        (peak_memory(together(candidate.levers)(job_)).total() - peak_.total()).count();
+    row.memory_bytes = (candidate.peak - peak_).count();
     return row;
   }
 
@@ -237,7 +235,7 @@ class Adviser {
   const AdviseOptions& options_;
   const Gains gains_;
   const Duration measurable_;
-  const PeakMemory peak_;
+  const Bytes peak_;
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ import torch.distributed as dist  # noqa: E402
 from torch.profiler import ProfilerActivity, profile, record_function  # noqa: E402
 
 from ddpsim_recorder import Recorder  # noqa: E402
+from profiled_memory import allocated  # noqa: E402
 from torch_models import Bert, Gpt2  # noqa: E402
 from torch_resnet import resnet  # noqa: E402
 
@@ -66,19 +67,6 @@ def cases():
                 yield model, optimizer, j // 2 != k // 2 % 2, 2 if (k + 2 * j) % 7 == 6 else 1
 
 
-def allocated(path):
-    """What was allocated at most in the last step, by the instants at which memory was allocated and freed."""
-    events = json.loads(path.read_text())["traceEvents"]
-    step = next(event for event in events if event.get("name") == f"step {STEPS - 1}" and "dur" in event)
-    begin, end = float(step["ts"]), float(step["ts"]) + float(step["dur"])
-    level = most = 0
-    for event in sorted((e for e in events if e.get("name") == "[memory]"), key=lambda event: float(event["ts"])):
-        level += event["args"]["Bytes"]
-        if begin <= float(event["ts"]) <= end:
-            most = max(most, level)
-    return most
-
-
 def train(folder, number, model, optimizer, views, parts):
     build, batch = MODELS[model]
     said = io.StringIO()
@@ -101,7 +89,7 @@ def train(folder, number, model, optimizer, views, parts):
     trace = pathlib.Path(folder, "trace.json")
     profiler.export_chrome_trace(str(trace))
     return {"model": model, "optimizer": optimizer, "views": views, "parts": parts, "problem": recorder.problem,
-            "buckets": ddp._get_ddp_logging_data()["rebuilt_bucket_sizes"], "allocated": allocated(trace)}
+            "buckets": ddp._get_ddp_logging_data()["rebuilt_bucket_sizes"], "allocated": allocated(trace, f"step {STEPS - 1}")}
 
 
 def main(folder):

@@ -22,6 +22,7 @@ from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as power_s
 from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import ProfilerActivity, profile, record_function
 
+from profiled_memory import allocated
 from torch_models import Bert, Gpt2
 from torch_resnet import resnet
 
@@ -96,19 +97,6 @@ class Reduced:
         return types.SimpleNamespace(get_future=lambda: future)
 
 
-def allocated(path):
-    """At most in the last step, by the instants at which memory was allocated and freed."""
-    events = json.loads(path.read_text())["traceEvents"]
-    step = next(event for event in events if event.get("name") == f"step {START + COMPRESSED - 1}" and "dur" in event)
-    begin, end = float(step["ts"]), float(step["ts"]) + float(step["dur"])
-    level = most = 0
-    for event in sorted((e for e in events if e.get("name") == "[memory]"), key=lambda event: float(event["ts"])):
-        level += event["args"]["Bytes"]
-        if begin <= float(event["ts"]) <= end:
-            most = max(most, level)
-    return most
-
-
 def train(folder, name, rank, rate, cap, dtype):
     gc.collect()  # of the training before
     make, data = MODELS[name]
@@ -144,7 +132,7 @@ def train(folder, name, rank, rate, cap, dtype):
             "shapes": [list(parameter.shape) for parameter in model.parameters()],
             "buffers": sum(buffer.numel() * buffer.element_size() for buffer in model.buffers()),
             "order": [int(index) for index in order.replace(",", " ").split()],
-            "allocated": allocated(folder / "trace.json") if MEMORY else None}
+            "allocated": allocated(folder / "trace.json", f"step {START + COMPRESSED - 1}") if MEMORY else None}
 
 
 def main():

@@ -83,6 +83,18 @@ TEST_CASE("advice page: nothing worth changing, or nothing but what changes nume
         std::string::npos);
 }
 
+TEST_CASE(
+    "advice page: where today's job does not fit, or is another, nothing is said to be worth it") {
+  Advice none = advice();
+  for (AdviceRow& row : none.rows) row.error = "needs 9 GiB";
+  CHECK(advice_text(none, sample::context(), {}).starts_with("Nothing fits: "));
+  ReportContext other = sample::context();
+  other.replay = Replay{.measured = 2_ms, .predicted = 320_ms};
+  CHECK(advice_text(advice(), other, {})
+            .starts_with("Nothing is advised: today's step was measured at 2.00 ms and is replayed "
+                         "with 320 ms: "));
+}
+
 TEST_CASE("advice page: numerics are worth a sentence only if they gain measurably more") {
   Advice some = advice();
   some.rows[1].expected = some.rows[2].expected + some.measurable - 1_ps;
