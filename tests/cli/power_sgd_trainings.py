@@ -119,7 +119,7 @@ def train(folder, name, rank, rate, cap, dtype):
         ddp.register_comm_hook(state, hook)
         for number in range(START + COMPRESSED):
             batch = data()
-            time.sleep(0.1)  # a worker of gloo's that still held a bucket or a factor would free it unseen
+            time.sleep(0.2)  # a worker of gloo's that still held a bucket or a factor would free it unseen
             with record_function(f"step {number}"):
                 out = ddp(batch if batch.dtype == torch.int64 else batch.to(getattr(torch, dtype)))
                 out.float().pow(2).mean().backward()
