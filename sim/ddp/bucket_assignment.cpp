@@ -165,15 +165,22 @@ Dtype wire_dtype(const DdpOptions& options, Dtype gradients) {
     case CommHook::bf16_compress:
       return Dtype::bfloat16;
     case CommHook::power_sgd:
+    case CommHook::post_local_sgd:
     case CommHook::none:
       break;
   }
   return gradients;
 }
 
-Bytes wire_bytes(const DdpOptions& options, Dtype gradients, Bytes bytes) {
-  return Bytes(bytes.count() / element_size(gradients) *
-               element_size(wire_dtype(options, gradients)));
+bool casts(const DdpOptions& options, Dtype gradients, Bytes bucket) {
+  constexpr double kMiB = 1'048'576;
+  return wire_dtype(options, gradients) != gradients &&
+         static_cast<double>(bucket.count()) >= options.comm_hook_min_mb * kMiB;
+}
+
+Bytes wire_bytes(const DdpOptions& options, Dtype gradients, Bytes bucket) {
+  const Dtype wire = casts(options, gradients, bucket) ? wire_dtype(options, gradients) : gradients;
+  return Bytes(bucket.count() / element_size(gradients) * element_size(wire));
 }
 
 std::optional<std::size_t> first_difference(std::span<const Bucket> buckets,

@@ -41,6 +41,25 @@ std::string why_exposed(const BucketResult& bucket, const std::vector<BucketResu
   return "longer than the backward that was left";
 }
 
+/// What is not sent is over when the hook has handed it back.
+void note_collectives(const ReducerSchedule& planned, const Execution& execution,
+                      const BucketCollectives& all_reduces, BucketResult& result) {
+  if (all_reduces.collectives.empty()) {
+    result.start = result.last_arrival = result.end = std::max(result.ready, result.launch);
+    return;
+  }
+  const auto size_of = [&](std::uint32_t index) {
+    return planned.schedule.collectives[index].size;
+  };
+  const std::uint32_t largest = *std::ranges::max_element(all_reduces.collectives, {}, size_of);
+  const CollectiveTime& first = execution.collectives[all_reduces.collectives.front()];
+  result.start = first.starts.front();
+  result.last_arrival = first.last_arrival;
+  result.last_rank = planned.schedule.ranks[first.last].rank;
+  result.end = execution.collectives[all_reduces.collectives.back()].end;
+  result.choice = planned.choices[largest];
+}
+
 }  // namespace
 
 std::vector<BucketResult> describe_buckets(const ReducerSchedule& planned,
@@ -57,24 +76,19 @@ std::vector<BucketResult> describe_buckets(const ReducerSchedule& planned,
   results.reserve(buckets.size());
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     const BucketCollectives& all_reduces = planned.buckets[b];
-    const auto size_of = [&](std::uint32_t index) {
-      return planned.schedule.collectives[index].size;
-    };
-    const std::uint32_t largest = *std::ranges::max_element(all_reduces.collectives, {}, size_of);
-    const CollectiveTime& collective = execution.collectives[all_reduces.collectives.front()];
     BucketResult result{
         .bucket = buckets[b],
         .ready = compute.empty() ? TimePoint() : compute[planned.ready_operation[b]].end,
         .launch = execution.ranks.front().host[planned.launch_operation[b]].end,
-        .start = collective.starts.front(),
-        .last_arrival = collective.last_arrival,
-        .last_rank = planned.schedule.ranks[collective.last].rank,
-        .end = execution.collectives[all_reduces.collectives.back()].end,
-        .choice = planned.choices[largest],
+        .start = {},
+        .last_arrival = {},
+        .end = {},
+        .choice = {},
         .exposed_because = {},
         .on_the_wire = {},
         .all_reduces = all_reduces.sizes};
     for (const Bytes size : all_reduces.sizes) result.on_the_wire += size;
+    note_collectives(planned, execution, all_reduces, result);
     result.exposed_because =
         planned.hook_waits ? "backward waits for its communication hook"
                            : why_exposed(result, results, backward_end, result.ready == last_ready);

@@ -17,7 +17,7 @@ struct HookWork {
 };
 
 struct HookStage {
-  Bytes bytes;    ///< all-reduced; 0: NCCL returns at once
+  Bytes bytes;    ///< all-reduced; 0: nothing is, or NCCL returns at once
   HookWork then;  ///< on a stream of its own
   std::optional<std::uint32_t>
       collective;  ///< into StepPlan::collectives; absent where nothing is sent
@@ -28,7 +28,8 @@ struct BucketHook {
   std::vector<HookStage> stages;  ///< one behind the other, at least one
   /// The host waits until the device has done all of it, and so does backward.
   bool waits = false;
-  HookWork after;  ///< launched behind that
+  bool within_node = false;  ///< its all-reduces are of the GPUs of one node
+  HookWork after;            ///< launched behind that
 
   Bytes on_the_wire() const {
     Bytes sum;

@@ -38,6 +38,7 @@ class CopiesOut {
   /// What a hook does behind its all-reduce runs on a stream of its own.
   void wait_for_hook(std::size_t b) {
     const HookStage& stage = step_.hooks[b].stages.back();
+    if (!stage.collective) return;
     const Duration returned = costs_.event_latency + step_.to_device[*stage.collective];
     streams_.hold_compute(OperationKind::all_reduce, work_.buckets[b], returned);
     Duration behind;

@@ -8,7 +8,9 @@
 #include "ddpsim/sim/assert.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/step.hpp"
+#include "local_sgd.hpp"
 #include "power_sgd.hpp"
+#include "sync_batch_norm.hpp"
 
 namespace ddpsim {
 namespace {
@@ -92,12 +94,13 @@ class Memory {
     for (const Parameter& parameter : workload_.parameters) add_parameter(parameter);
     for (const BufferGroup& group : workload_.buffers) always_.buffers += group.bytes;
     for (std::size_t b = 0; b < buckets_.size(); ++b) add_bucket(b);
+    if (job.options().ddp.comm_hook == CommHook::post_local_sgd) add_flat_parameters();
   }
 
   PeakMemory peak() const {
-    const MemoryParts candidates[] = {backward(), optimizer(), rebuild()};
+    const MemoryParts candidates[] = {backward(), optimizer(), rebuild(), averaging()};
     constexpr PeakMoment kMoments[] = {PeakMoment::backward, PeakMoment::optimizer,
-                                       PeakMoment::rebuild};
+                                       PeakMoment::rebuild, PeakMoment::averaging};
     std::size_t most = 0;
     for (std::size_t i = 1; i < std::size(candidates); ++i)
       if (candidates[i].known() > candidates[most].known()) most = i;
@@ -107,7 +110,13 @@ class Memory {
     if (!peak.activations) peak.parts.activations.reset();
     peak.rounding = allocator_.rounding();
     peak.segments = allocator_.segments();
-    peak.nccl = nccl_buffers();
+    peak.nccl = nccl_buffers(job_);
+    const DdpOptions& ddp = job_.options().ddp;
+    if (ddp.comm_hook == CommHook::post_local_sgd && ddp.local_sgd.averages_gradients &&
+        job_.cluster().nodes > 1)
+      peak.nccl += nccl_buffers(job_.within(1));  // a communicator of its own
+    if (ddp.sync_batchnorm_group && !synced_layers(job_).empty())
+      peak.nccl += nccl_buffers(batch_norm_job(job_));
     return peak;
   }
 
@@ -142,6 +151,14 @@ class Memory {
       always_.hook += tensor;
       allocator_.allocate(tensor);
     }
+  }
+
+  /// Parameters of its type are views of the tensor averaged last, which others only hold alive.
+  void add_flat_parameters() {
+    const FlatParameters flat = flat_parameters(workload_);
+    always_.hook += flat.bytes - (flat.moved - flat.of_others);
+    flat_ = flat;
+    allocator_.allocate(flat_.bytes);
   }
 
   bool lies_in_bucket(std::size_t parameter) const {
@@ -269,9 +286,10 @@ class Memory {
 
   Bytes cast_by_hook(const Bucket& bucket) const {
     const DdpOptions& ddp = job_.options().ddp;
-    const bool casts =
+    const bool hooked =
         ddp.comm_hook == CommHook::fp16_compress || ddp.comm_hook == CommHook::bf16_compress;
-    if (!casts || bucket.closed_by == ClosedBy::sparse) return {};
+    const bool small = ddp.comm_hook_min_mb > 0 && !casts(ddp, bucket.dtype, bucket.bytes);
+    if (!hooked || small || bucket.closed_by == ClosedBy::sparse) return {};
     return wire_bytes(ddp, bucket.dtype, bucket.bytes);
   }
 
@@ -305,15 +323,25 @@ class Memory {
     return now;
   }
 
+  MemoryParts averaging() const {
+    MemoryParts now = always_;
+    if (flat_.bytes == Bytes()) return now;
+    now.activations = left();
+    now.gradients = all_gradients();
+    now.hook += flat_.bytes;
+    now.temporaries = flat_.largest_other;
+    return now;
+  }
+
   /// What each receiving end holds: buffers of the three protocols (init.cc, computeBuffSizes, and device.h: LL 512 KiB,
   /// LL128 4.7 MiB, Simple 4 MiB). A channel receives from its neighbours in ring and tree: two within a node, four
   /// where its tree crosses nodes. NCCL's defaults, not measured here.
-  Bytes nccl_buffers() const {
-    if (nccl_of(job_.model()) == nullptr || job_.cluster().ranks() == 1) return {};
+  static Bytes nccl_buffers(const Job& among) {
+    if (nccl_of(among.model()) == nullptr || among.cluster().ranks() == 1) return {};
     constexpr Bytes kReceiver = Bytes(524'288 + 4'915'200 + 4'194'304);
     constexpr Bytes kUsesAllChannels = Bytes(1024 * kMiB);
-    const int channels = plan(job_, CollectiveKind::all_reduce, kUsesAllChannels).channels;
-    return kReceiver * channels * (job_.cluster().nodes > 1 ? 4 : 2);
+    const int channels = plan(among, CollectiveKind::all_reduce, kUsesAllChannels).channels;
+    return kReceiver * channels * (among.cluster().nodes > 1 ? 4 : 2);
   }
 
   const Job& job_;
@@ -326,6 +354,7 @@ class Memory {
   MemoryParts always_;
   Bytes masters_;
   Bytes largest_;
+  FlatParameters flat_;  ///< what local SGD averages
 };
 
 }  // namespace
@@ -343,6 +372,8 @@ std::string_view name_of(PeakMoment moment) {
       return "optimizer";
     case PeakMoment::rebuild:
       return "rebuild";
+    case PeakMoment::averaging:
+      return "averaging";
   }
   return "";
 }

@@ -45,10 +45,12 @@ void step_bucket(const StepPlan& step, const Recording& recording, std::size_t b
 
 void step_others(const StepPlan& step, const Recording& recording, const Launches& launches,
                  RankStreams& streams) {
+  streams.wait_as_recorded(OperationKind::optimizer, launches.optimizer, recording.optimizer(),
+                           recording.waited_in_optimizer());
   Duration left = streams.scaled(recording.optimizer());
   for (std::size_t b = 0; b < step.buckets.size(); ++b)
     left -= recorded_share(step, recording, b, streams);
-  streams.note_kernels(launches.optimizer);
+  streams.note_kernels(OperationKind::optimizer, launches.optimizer);
   streams.compute(OperationKind::optimizer, std::max(left, Duration()));
 }
 

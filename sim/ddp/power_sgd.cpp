@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <variant>
+
+#include "ddpsim/sim/step.hpp"
 
 namespace ddpsim {
 namespace {
@@ -35,6 +38,8 @@ class Launched {
     gpu_time_ += kernels_.kernels(kernels, bytes(elements * passes));
     launched_ += kernels;
   }
+  /// Which the kernels before it are the first to write.
+  void allocate(std::int64_t elements) { gpu_time_ += kernels_.allocate(bytes(elements)); }
 
   /// Columns of a rows x rank matrix, each normalised, then taken out of those behind it.
   void orthogonalise(std::int64_t rows, std::int64_t rank) {
@@ -56,7 +61,7 @@ class Launched {
     const double tflops = is_half(dtype_) ? gpu_.half_tflops : gpu_.fp32_tflops;
     const double flops =
         2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(rank);
-    if (tflops > 0) gpu_time_ += Duration::seconds(flops / (tflops * 1e12));
+    if (tflops > 0 && !kernels_.on_host()) gpu_time_ += Duration::seconds(flops / (tflops * 1e12));
   }
 
   /// The last kernel apart: it does not run before it has been launched.
@@ -108,6 +113,22 @@ LowRankElements low_rank_elements(const Workload& workload, const Bucket& bucket
   return sum;
 }
 
+/// gloo runs the hook's callbacks in its threads, each of which starts an all-reduce and waits for it: what else is under way
+/// may take the thread it waits for, and ranks may start the two in different orders.
+std::optional<std::string> cannot_reduce_low_rank(const Job& job) {
+  if (!std::holds_alternative<GlooModel>(job.model())) return std::nullopt;
+  const DdpOptions& ddp = job.options().ddp;
+  constexpr const char* kWhy =
+      "powerSGD_hook over gloo, whose threads run it: {}, training stops or ranks mix their "
+      "all-reduces up (seen in trials of PyTorch 1.13, a stop once of 2.13); use NCCL, or {}";
+  if (const std::size_t buckets = buckets_of(job).size(); buckets > 1)
+    return fmt::format(kWhy, fmt::format("with several buckets, here {}", buckets),
+                       "one bucket (--bucket-cap-mb)");
+  if (ddp.find_unused_parameters && !ddp.static_graph)
+    return fmt::format(kWhy, "beside the all-reduce of --find-unused-parameters", "leave that out");
+  return std::nullopt;
+}
+
 std::optional<std::string> cannot_compress(const Job& job) {
   if (job.options().ddp.comm_hook != CommHook::power_sgd) return std::nullopt;
   for (const Parameter& parameter : job.workload().parameters) {
@@ -126,7 +147,7 @@ std::optional<std::string> cannot_compress(const Job& job) {
           "parameter \"{}\" {}, at which powerSGD_hook fails: leave out --comm-hook powersgd",
           parameter.name, why);
   }
-  return std::nullopt;
+  return cannot_reduce_low_rank(job);
 }
 
 BucketHook power_sgd_hook(const Job& job, const KernelCosts& kernels, const Bucket& bucket) {
@@ -145,6 +166,7 @@ BucketHook power_sgd_hook(const Job& job, const KernelCosts& kernels, const Buck
   before.add(1, elements, 3);
   before.add(1, elements, 2);
   before.add(1, sent.whole, 2);
+  before.allocate(elements + sent.whole);
   unpack.add(1, sent.whole, 2);
   std::int64_t travel_whole = 0;
   decompress.add(1, sent.q, 2);
@@ -162,6 +184,7 @@ BucketHook power_sgd_hook(const Job& job, const KernelCosts& kernels, const Buck
   }
   unpack.add(travel_whole, sent.whole, 2);
   error.add(1, elements, 3);
+  error.allocate(elements);
   return {.before = before.work(),
           .stages = {{.bytes = Bytes(sent.whole * size), .then = unpack.work()},
                      {.bytes = Bytes(sent.p * size), .then = compute_q.work()},

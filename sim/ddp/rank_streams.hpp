@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ddpsim/sim/launch_cost.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "operations.hpp"
 #include "rank_classes.hpp"
@@ -18,6 +19,10 @@ class RankStreams {
       : step_(step),
         costs_(step.job.options().costs),
         host_lead_(kind.host_lead),
+        launch_cost_(launch_cost(launches_of(step, alike), step.job.options()).each),
+        recorded_launch_cost_(launches_of(step, alike).cost.value_or(launch_cost_)),
+        host_computes_(step.kernels.on_host() &&
+                       !recorded_by(step.job.workload(), alike.rank).recorded_with.ddp_hooks),
         scale_(compute_speed(step.job) / (alike.state ? alike.state->slowdown : 1)) {
     programs_.rank = alike.rank;
     // Room for a plain step: gradient, wait for a slow host, copy; a few operations around each bucket.
@@ -31,8 +36,12 @@ class RankStreams {
   /// Of its forward on the schedule's clock, or of its host where that begins first.
   Duration start() const { return start_ - host_lead_.value_or(Duration()); }
   const HostTime& host_time() const { return host_time_; }
-  /// The GPU waits for what the host launches.
+  /// The host sets the pace: the GPU waits for what it launches.
   bool waits_for_launches() const { return host_lead_.has_value(); }
+  /// What the GPU waited for launches as recorded, while it does not.
+  Duration recorded_waits() const { return recorded_waits_; }
+  /// Gradients live on the host, and were recorded without DDP: the thread that computes does all else, too.
+  bool host_computes() const { return host_computes_; }
   RankPrograms take() { return std::move(programs_); }
   std::size_t host_operations() const { return programs_.host.size(); }
   std::size_t last_on_compute() const {
@@ -44,9 +53,13 @@ class RankStreams {
     return scale_ == 1 ? recorded : recorded.scaled(1 / scale_);
   }
 
+  /// A host that computes does not run ahead, but follows. (What it does for DDP is part of a backward recorded under DDP.)
   void host(OperationKind purpose, Duration duration, std::int32_t bucket = -1) {
     host_time_.step += duration;
-    append_work(programs_.host, purpose, duration, bucket);
+    if (!host_computes_) return append_work(programs_.host, purpose, duration, bucket);
+    compute(OperationKind::copy_in, duration, bucket);
+    append_wait(programs_.host, purpose, record(programs_.compute, OperationKind::copy_in),
+                Duration());
   }
   /// The host launches kernels that the next ones wait behind. A host far ahead only has its time counted.
   void launch(OperationKind purpose, Duration each, std::int64_t kernels) {
@@ -54,13 +67,37 @@ class RankStreams {
     if (waits_for_launches()) append_work(programs_.host, purpose, each * kernels);
   }
   /// One GPU by itself would launch them here.
-  void note_kernels(std::int64_t kernels) { host_time_.model += costs_.host_kernel * kernels; }
+  void note_kernels(OperationKind purpose, std::int64_t kernels) {
+    host_time_.model += launch_cost_of(purpose) * kernels;
+    host_sooner_ += saved_on(purpose) * kernels;
+  }
+  /// What the host has launched so far took it less than recorded.
+  Duration host_sooner() const { return host_sooner_; }
+  /// In front of work that, as recorded, took so long on the GPU, the GPU waited so long for its launches. A host is no
+  /// faster beside a faster GPU; where the GPU takes longer, or a launch less, it has that much time to catch up.
+  void wait_as_recorded(OperationKind purpose, std::int64_t kernels, Duration work,
+                        Duration waited) {
+    if (waits_for_launches() || waited <= Duration()) return;
+    const Duration recorded = part_of(recorded_launch_cost_, purpose);
+    Duration sooner = saved_on(purpose) * kernels;
+    if (kernels == 0 && recorded > Duration())  // not counted
+      sooner = waited.scaled(saved_on(purpose) / recorded);
+    const Duration longer = std::max(scaled(work) - work, Duration());
+    wait_for_host(purpose, waited - longer - sooner);
+  }
+  /// No gradient is written before the host has come to it; `since_start` of the step.
+  void hold_gradient_until(Duration since_start) {
+    if (waits_for_launches()) return;
+    constexpr auto purpose = OperationKind::backward;
+    append_wait_until(programs_.compute, purpose, start_ + since_start);
+    note_wait(since_start - alone_);
+  }
   /// So many of the model's kernels: the first runs when it has been launched, the last not before it has.
   void launched(OperationKind purpose, std::int64_t kernels, Duration work,
                 std::int32_t bucket = -1) {
-    note_kernels(kernels);
+    note_kernels(purpose, kernels);
     const auto launch_and_wait = [&](std::int64_t count) {
-      launch(purpose, costs_.host_kernel, count);
+      launch(purpose, launch_cost_of(purpose), count);
       if (waits_for_launches())
         append_wait(programs_.compute, purpose, record_on_host(purpose), costs_.launch_latency);
     };
@@ -72,6 +109,7 @@ class RankStreams {
   }
   void compute(OperationKind purpose, Duration duration, std::int32_t bucket = -1) {
     append_work(programs_.compute, purpose, duration, bucket);
+    alone_ += std::max(duration, Duration());
   }
 
   /// Kernels of a communication hook that its host takes so long to launch: the last not before it has.
@@ -100,12 +138,13 @@ class RankStreams {
     const EventId launched = record_on_host(OperationKind::launch);
     const EventId filled = record(programs_.compute, OperationKind::copy_in);
     append_wait(programs_.communication, purpose, launched, costs_.launch_latency);
-    return run(purpose, index, filled, bucket);
+    return run(programs_.communication, purpose, index, filled, bucket);
   }
 
   /// The compute stream hands over to a collective and goes on when it is done.
   void blocking_collective(OperationKind purpose, std::uint32_t index, Duration return_latency) {
-    const EventId done = run(purpose, index, record(programs_.compute, purpose), -1);
+    const EventId done =
+        run(programs_.communication, purpose, index, record(programs_.compute, purpose), -1);
     hold_compute(purpose, done, return_latency + step_.to_device[index]);
   }
 
@@ -122,21 +161,25 @@ class RankStreams {
                 record(programs_.compute, OperationKind::comm_hook), costs_.event_latency);
   }
 
-  /// Launched by the host; the compute stream goes on with what came of it.
-  void exchange(std::uint32_t statistics) {
+  /// Launched by the host behind so many small kernels; the compute stream goes on with what came of it. Of process
+  /// groups that are not DDP's on a stream of their own: ProcessGroupNCCL has one per communicator.
+  void exchange(std::uint32_t statistics, int kernels) {
     constexpr auto purpose = OperationKind::sync_batch_norm;
-    host(OperationKind::launch, costs_.host_launch);
-    const EventId launched = record_on_host(OperationKind::launch);
-    append_wait(programs_.communication, purpose, launched, costs_.launch_latency);
-    blocking_collective(purpose, statistics, costs_.event_latency);
+    Program& stream = step_.ddp().sync_batchnorm_group ? programs_.apart : programs_.communication;
+    host(OperationKind::launch, costs_.host_hook_kernel * kernels + costs_.host_launch);
+    append_wait(stream, purpose, record_on_host(OperationKind::launch), costs_.launch_latency);
+    const EventId filled = record(programs_.compute, purpose);
+    const EventId done = run(stream, purpose, statistics, filled, -1);
+    hold_compute(purpose, done, costs_.event_latency + step_.to_device[statistics]);
   }
 
   /// The host waits for the compute stream, which has nothing to do until the host has launched more: so often a round
-  /// trip.
-  void read_on_host(int times) {
+  /// trip, and then these small kernels.
+  void read_on_host(int times, int kernels) {
     constexpr auto purpose = OperationKind::sync_batch_norm;
     append_wait(programs_.host, purpose, record(programs_.compute, purpose),
                 (costs_.launch_latency + costs_.host_launch) * times);
+    host(OperationKind::launch, costs_.host_hook_kernel * kernels);
     hold_compute(purpose, record_on_host(purpose), Duration());
   }
 
@@ -152,22 +195,49 @@ class RankStreams {
     append_wait_until(programs_.host, OperationKind::forward, start());
     append_wait_until(programs_.compute, OperationKind::forward, start_);
   }
+  Duration launch_cost_of(OperationKind purpose) const { return part_of(launch_cost_, purpose); }
+  void wait_for_host(OperationKind purpose, Duration time) {
+    if (time <= Duration()) return;
+    note_wait(time);
+    hold_compute(purpose, record(programs_.compute, purpose), time);
+  }
+  void note_wait(Duration time) {
+    if (time <= Duration()) return;
+    recorded_waits_ += time;
+    alone_ += time;
+  }
+  Duration saved_on(OperationKind purpose) const {
+    return std::max(part_of(recorded_launch_cost_, purpose) - launch_cost_of(purpose), Duration());
+  }
+  static Launches launches_of(const StepPlan& step, const RankClass& alike) {
+    return recorded_by(step.job.workload(), alike.rank).launches.value_or(Launches());
+  }
+  static Duration part_of(const PartTimes& times, OperationKind purpose) {
+    if (purpose == OperationKind::forward) return times.forward;
+    return purpose == OperationKind::optimizer ? times.optimizer : times.backward;
+  }
   EventId record(Program& program, OperationKind purpose) {
     append_record(program, purpose, programs_.events);
     return programs_.events++;
   }
-  EventId run(OperationKind purpose, std::uint32_t index, EventId filled, std::int32_t bucket) {
-    append_wait(programs_.communication, purpose, filled,
-                costs_.event_latency + step_.to_host[index]);
-    append_collective(programs_.communication, purpose, index, bucket);
-    return record(programs_.communication, purpose);
+  EventId run(Program& stream, OperationKind purpose, std::uint32_t index, EventId filled,
+              std::int32_t bucket) {
+    append_wait(stream, purpose, filled, costs_.event_latency + step_.to_host[index]);
+    append_collective(stream, purpose, index, bucket);
+    return record(stream, purpose);
   }
 
   const StepPlan& step_;
   const DdpCosts& costs_;
   const std::optional<Duration> host_lead_;
+  const PartTimes launch_cost_;
+  const PartTimes recorded_launch_cost_;
+  const bool host_computes_;
   HostTime host_time_;
-  double scale_;  ///< compute speed, as a multiple of that of the GPU recorded on
+  Duration host_sooner_;
+  Duration recorded_waits_;
+  Duration alone_;  ///< what the GPU has done and waited for launches, with nothing else in its way
+  double scale_;    ///< compute speed, as a multiple of that of the GPU recorded on
   Duration start_;
   RankPrograms programs_;
 };

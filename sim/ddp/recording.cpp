@@ -15,6 +15,7 @@ Recording::Recording(const Job& job, const Recorded& recorded)
   const SimulationOptions& options = job.options();
   note_slow_stretches(options,
                       options.recorded_sms > 0 ? options.recorded_sms : job.cluster().gpu.sms);
+  waited_share_ = waited_share();
   note_gradients();
   note_unused();
 }
@@ -29,6 +30,18 @@ void Recording::note_slow_stretches(const SimulationOptions& options, int sms) {
   }
 }
 
+/// Where in backward the GPU waited is not recorded: everywhere alike, but for the copies' own time.
+double Recording::waited_share() const {
+  Duration without_copies = backward();
+  if (has_hooks())
+    for (const ReadyEvent& event : recorded_.backward->ready)
+      if (in_ddp(event.parameter))
+        without_copies -=
+            kernels_.copy(gradient_bytes(workload_.parameters[event.parameter]).value_or(Bytes()));
+  if (without_copies <= Duration()) return 0;
+  return std::min(recorded_.launch_waits.backward / without_copies, 1.0);
+}
+
 void Recording::note_gradients() {
   const std::vector<ReadyEvent>& ready = recorded_.backward->ready;
   const Duration forward = recorded_forward();
@@ -39,25 +52,33 @@ void Recording::note_gradients() {
     GradientStretch gradient{
         .parameter = event.parameter,
         .bytes = gradient_bytes(workload_.parameters[event.parameter]).value_or(Bytes()),
+        .waited = waited_of(event.at - reached),
         .compute = work_between(reached, event.at),
+        .waited_copy = {},
         .idle = {},
         .copy = {},
+        .at = event.at,
         // Where host times are not recorded: a forward ahead of the GPU. (A V100 trace shows it
         // nearly a step ahead.)
-        .host = recorded_.host_ready.empty() ? event.at - forward : recorded_.host_ready[k],
+        .host = has_host() ? recorded_.host_ready[k] : event.at - forward,
+        .held = recorded_.host_held.empty() ? Duration() : recorded_.host_held[k],
         .kernels = recorded_.launches ? recorded_.launches->backward[k] : 0};
     reached = event.at;
     if (has_hooks() && in_ddp(event.parameter)) {
       const Duration kernel = kernels_.copy(gradient.bytes);
       const Duration next = k + 1 < ready.size() ? ready[k + 1].at : backward();
       reached = std::min(event.copied_at.value_or(event.at + kernel), next);
-      const Duration until_copied = work_between(event.at, reached);
+      const Duration copying = std::min(kernel, reached - event.at);
+      gradient.waited_copy = waited_of(reached - event.at - copying);
+      const Duration until_copied =
+          std::max(without_slowdown(event.at, reached) - gradient.waited_copy, Duration());
       gradient.copy = std::min(kernel, until_copied);
       gradient.idle = until_copied - gradient.copy;
     }
     gradients_.push_back(gradient);
   }
   after_last_ = work_between(reached, backward());
+  waited_after_last_ = waited_of(backward() - reached);
 }
 
 void Recording::note_unused() {
@@ -67,18 +88,26 @@ void Recording::note_unused() {
     if (in_ddp(i) && !used[i]) unused_.push_back(i);
 }
 
-/// Compute between two instants of the recording, without the slowdown by recorded NCCL kernels.
-Duration Recording::work_between(Duration from, Duration to) const {
-  Duration work = to - from;
+/// Time between two instants of the recording, but for what recorded NCCL kernels slowed of the compute in it.
+Duration Recording::without_slowdown(Duration from, Duration to) const {
+  Duration time = to - from;
   for (const SlowStretch& slow : slow_) {
     const Duration overlap = std::min(to, slow.end) - std::max(from, slow.start);
-    if (overlap > Duration()) work -= overlap.scaled(slow.loss);
+    if (overlap > Duration()) time -= (overlap - waited_of(overlap)).scaled(slow.loss);
   }
-  return std::max(work, Duration());
+  return std::max(time, Duration());
+}
+
+Duration Recording::work_between(Duration from, Duration to) const {
+  return std::max(without_slowdown(from, to) - waited_of(to - from), Duration());
+}
+
+Duration Recording::waited_in_forward() const {
+  return std::min(recorded_.launch_waits.forward, recorded_forward());
 }
 
 Duration Recording::forward(bool with_buffers) const {
-  Duration duration = recorded_forward();
+  Duration duration = recorded_forward() - waited_in_forward();
   if (!with_buffers) {
     if (has_hooks())
       for (const BufferGroup& group : workload_.buffers)

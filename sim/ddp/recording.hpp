@@ -3,6 +3,7 @@
 // whatever is asked of it. Times are those of the GPU recorded on.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -15,10 +16,14 @@ namespace ddpsim {
 struct GradientStretch {
   std::size_t parameter;
   Bytes bytes;
-  Duration compute;      ///< from the end of the one before to this gradient written
-  Duration idle;         ///< GPU waits for a slow host before the copy starts
+  Duration waited;   ///< from the end of the one before to this gradient written: for launches …
+  Duration compute;  ///< … and computing
+  Duration waited_copy;  ///< for the launch of the copy
+  Duration idle;         ///< before the copy starts, for another reason
   Duration copy;         ///< kernel into the bucket; zero where the recording holds none
-  Duration host;         ///< instant on the backward clock at which the host came to it
+  Duration at;           ///< instant on the backward clock at which it was written …
+  Duration host;         ///< … and at which the host came to it
+  Duration held;         ///< of the host's time until then, the GPU held it up
   std::int64_t kernels;  ///< launched for it; 0 where not known
 };
 
@@ -29,6 +34,7 @@ class Recording {
 
   const std::vector<GradientStretch>& gradients() const { return gradients_; }
   Duration after_last_gradient() const { return after_last_; }
+  Duration waited_after_last() const { return waited_after_last_; }
   /// DDP parameters that got no gradient.
   const std::vector<std::size_t>& unused() const { return unused_; }
   /// DDP's copies and buffer copies are in the recording.
@@ -38,14 +44,24 @@ class Recording {
   /// NCCL's buffer broadcast is in the recorded forward.
   bool has_buffer_broadcast() const { return with_.buffer_broadcast.has_value(); }
 
-  /// Forward; `with_buffers`: including whatever it recorded of the buffer broadcast.
+  /// Forward, without its waits for launches; `with_buffers`: including whatever it recorded of the buffer broadcast.
   Duration forward(bool with_buffers) const;
+  /// What forward waited for launches.
+  Duration waited_in_forward() const;
   Duration buffer_broadcast() const { return with_.buffer_broadcast.value_or(Duration()); }
   Duration recorded_forward() const { return recorded_.forward.value_or(Duration()); }
   Duration backward() const { return recorded_.backward->duration; }
-  Duration optimizer() const { return recorded_.optimizer.value_or(Duration()); }
-  /// Absent where times hold the waits for the host, or nobody counted.
+  /// Without its waits for launches.
+  Duration optimizer() const {
+    return recorded_.optimizer.value_or(Duration()) - waited_in_optimizer();
+  }
+  Duration waited_in_optimizer() const {
+    return std::min(recorded_.launch_waits.optimizer, recorded_.optimizer.value_or(Duration()));
+  }
+  /// Absent where nobody counted.
   const std::optional<Launches>& launches() const { return recorded_.launches; }
+  /// The host's instants were recorded; else it is taken to be a forward ahead of the GPU.
+  bool has_host() const { return !recorded_.host_ready.empty(); }
 
   /// All copies out of the buckets; absent where they were not recorded. What was recorded is the time
   /// they took beyond the exposed tail of communication; while the last bucket was on the wire,
@@ -65,6 +81,10 @@ class Recording {
   void note_slow_stretches(const SimulationOptions& options, int sms);
   void note_gradients();
   void note_unused();
+  Duration waited_of(Duration stretch) const { return stretch.scaled(waited_share_); }
+  double waited_share() const;
+  Duration without_slowdown(Duration from, Duration to) const;
+  /// Of it, compute: without the waits for launches.
   Duration work_between(Duration from, Duration to) const;
   /// Of gradients that so many bytes of a recorded all-reduce carried.
   Bytes gradients_of(const RecordedCollective& collective) const;
@@ -76,7 +96,9 @@ class Recording {
   const KernelCosts kernels_;
   std::vector<SlowStretch> slow_;
   std::vector<GradientStretch> gradients_;
+  double waited_share_ = 0;  ///< of backward but for its copies: for launches
   Duration after_last_;
+  Duration waited_after_last_;
   std::vector<std::size_t> unused_;
 };
 

@@ -46,6 +46,7 @@ struct RankStep {
   HostTime host;
   Duration recorded_broadcast;
   Duration recorded_copies;
+  Duration recorded_waits;
   Duration accumulated;
   std::vector<std::size_t> ready_operation;
   std::vector<std::size_t> launch_operation;
@@ -93,10 +94,14 @@ class StepScheduler {
     if (ddp_.optimizer_in_backward)
       step_others(step_, recording_, launches_, streams_);
     else
-      streams_.launched(OperationKind::optimizer, launches_.optimizer,
-                        scaled(recording_.optimizer()));
+      launched(OperationKind::optimizer, launches_.optimizer, recording_.optimizer(),
+               recording_.waited_in_optimizer());
+    if (const auto& averaging = step_.averaging)
+      streams_.compute(OperationKind::model_averaging,
+                       averaging->whole.scaled(1.0 / averaging->period));
     written_.start = streams_.start();
     written_.host = streams_.host_time();
+    written_.recorded_waits = streams_.recorded_waits();
     note_recorded_buffers();
     written_.programs = streams_.take();
     return std::move(written_);
@@ -130,23 +135,24 @@ class StepScheduler {
   /// Buffers are broadcast only before the forward after a synchronised backward.
   void forward(bool after_sync) {
     const bool with_buffers = after_sync && ddp_.broadcast_buffers;
-    const Duration total = scaled(recording_.forward(with_buffers));
+    const Duration total = recording_.forward(with_buffers);
+    const Duration waited = recording_.waited_in_forward();
     double done = 0;
-    Duration passed;
     const auto kernels_until = [&](double share) {
       return static_cast<std::int64_t>(share * static_cast<double>(launches_.forward));
     };
     const auto go_on_to = [&](double share) {
       if (share <= done) return;
-      const Duration at = total.scaled(share);
-      streams_.launched(OperationKind::forward, kernels_until(share) - kernels_until(done),
-                        at - std::exchange(passed, at));
+      const auto between = [&](Duration all) { return all.scaled(share) - all.scaled(done); };
+      const std::int64_t kernels = kernels_until(share) - kernels_until(done);
+      streams_.wait_as_recorded(OperationKind::forward, kernels, between(total), between(waited));
+      streams_.launched(OperationKind::forward, kernels, between(scaled(total)));
       done = share;
     };
     for (std::size_t k = step_.layers.size(); k-- > 0;) {
       go_on_to(shares_of_forward_[k]);
-      streams_.exchange(step_.all_gather_of(k, batch_));
-      streams_.read_on_host(blocking_reads(ddp_.torch));
+      streams_.exchange(step_.all_gather_of(k, batch_), kStatisticsKernels);
+      streams_.read_on_host(blocking_reads(ddp_.torch), kNormalisationKernels);
     }
     go_on_to(1);
   }
@@ -154,7 +160,8 @@ class StepScheduler {
   /// The sums over a layer, when backward comes to its weight.
   void exchange_in_backward(std::size_t parameter) {
     if (const std::int32_t layer = step_.layer_of[parameter]; layer >= 0)
-      streams_.exchange(step_.all_gather_of(static_cast<std::size_t>(layer), batch_) + 1);
+      streams_.exchange(step_.all_gather_of(static_cast<std::size_t>(layer), batch_) + 1,
+                        kSumsKernels);
   }
 
   /// The host walks the autograd graph at the end of a forward whose backward will be synchronised.
@@ -171,8 +178,13 @@ class StepScheduler {
   void backward_without_sync() {
     Duration total;
     std::int64_t kernels = 0;
+    const auto wait = [&](std::int64_t launches, Duration work, Duration waited) {
+      streams_.wait_as_recorded(OperationKind::backward, launches, work, waited);
+    };
     for (const GradientStretch& gradient : recording_.gradients()) {
       total += scaled(gradient.compute + gradient.idle);
+      wait(gradient.kernels, gradient.compute + gradient.idle,
+           gradient.waited + gradient.waited_copy);
       kernels += gradient.kernels;
       if (batch_ > 0) total += accumulate(gradient);
       if (step_.layer_of[gradient.parameter] < 0) continue;
@@ -180,6 +192,7 @@ class StepScheduler {
                         std::exchange(total, Duration()));
       exchange_in_backward(gradient.parameter);
     }
+    wait(0, recording_.after_last_gradient(), recording_.waited_after_last());
     streams_.launched(OperationKind::backward, kernels,
                       total + scaled(recording_.after_last_gradient()));
   }
@@ -188,7 +201,9 @@ class StepScheduler {
   /// those since it was last waited for.
   void compute_gradient(const GradientStretch& gradient, Duration& hooks) {
     const std::int32_t bucket = step_.bucket_of[gradient.parameter];
-    streams_.launched(OperationKind::backward, gradient.kernels, scaled(gradient.compute), bucket);
+    launched(OperationKind::backward, gradient.kernels, gradient.compute, gradient.waited, bucket);
+    if (recording_.has_host())
+      streams_.hold_gradient_until(on_host(std::min(gradient.host, gradient.at), gradient));
     if (step_.layer_of[gradient.parameter] >= 0) reach_on_host(gradient, hooks);
     exchange_in_backward(gradient.parameter);
     if (ddp_.accumulate > 1) streams_.compute(OperationKind::backward, accumulate(gradient));
@@ -219,15 +234,15 @@ class StepScheduler {
       if (bucket < 0) continue;
       if (first_hook) hooks_of_unused(pending);
       first_hook = false;
-      backward(gradient.idle, bucket);
+      launched(OperationKind::backward, 0, gradient.idle, gradient.waited_copy, bucket);
       streams_.compute(OperationKind::copy_in, copy_into_bucket(gradient), bucket);
       call_hook(hooks);
       if (--pending[static_cast<std::size_t>(bucket)] == 0) divide(bucket);
       if (next_is_complete(next_bucket)) reach_on_host(gradient, hooks);
-      while (next_is_complete(next_bucket)) launch(next_bucket++);
+      while (next_is_complete(next_bucket)) launch(next_bucket++, gradient);
     }
-    backward(recording_.after_last_gradient());
-    while (next_bucket < buckets_.size()) launch(next_bucket++);
+    after_last_gradient();
+    while (next_bucket < buckets_.size()) launch(next_bucket++, recording_.gradients().back());
     launch_local_used_map();
   }
 
@@ -269,27 +284,40 @@ class StepScheduler {
     written_.ready_operation[static_cast<std::size_t>(bucket)] = streams_.last_on_compute();
   }
 
-  /// A host that kernels wait for calls it here and now; else it is time enough when the next bucket is launched.
+  /// A host that kernels wait for, or that computes, calls it here and now; else it is time enough when the next bucket is
+  /// launched.
   void call_hook(Duration& hooks) {
     hooks += costs_.host_hook;
-    if (streams_.waits_for_launches())
+    if (streams_.waits_for_launches() || streams_.host_computes())
       streams_.host(OperationKind::hook, std::exchange(hooks, Duration()));
   }
 
   /// The host works off the hooks since the last launch and comes to this gradient.
   void reach_on_host(const GradientStretch& gradient, Duration& hooks) {
     streams_.host(OperationKind::hook, std::exchange(hooks, Duration()));
-    if (!streams_.waits_for_launches()) wait_on_host_until(gradient.host, OperationKind::hook, -1);
+    if (!streams_.waits_for_launches())
+      wait_on_host_until(gradient.host, gradient, OperationKind::hook, -1);
   }
 
-  /// `recorded` is on the backward clock; the program counts from the start of the step.
-  void wait_on_host_until(Duration recorded, OperationKind purpose, std::int32_t bucket) {
+  /// `recorded` is on the backward clock, about when the host was at this gradient.
+  void wait_on_host_until(Duration recorded, const GradientStretch& gradient, OperationKind purpose,
+                          std::int32_t bucket) {
+    streams_.hold_host_until(on_host(recorded, gradient), purpose, bucket);
+  }
+
+  /// Such an instant, from the start of the step. A host keeps its own pace whatever the GPU, but where a slower one held
+  /// it up or launches took it longer; what was not recorded is taken to be as far ahead of any GPU.
+  Duration on_host(Duration recorded, const GradientStretch& gradient) const {
     const Duration forward = recording_.recorded_forward();
-    const Duration before = (forward + recording_.backward()) * (ddp_.accumulate - 1) + forward;
-    streams_.hold_host_until(scaled(before + recorded), purpose, bucket);
+    const Duration before = scaled((forward + recording_.backward()) * (ddp_.accumulate - 1));
+    if (!recording_.has_host()) return before + scaled(forward + recorded);
+    const Duration written = forward + gradient.at;
+    const Duration sooner = std::max(written - scaled(written), Duration());
+    return before + forward + recorded - std::min(gradient.held, sooner) - streams_.host_sooner();
   }
 
-  void launch(std::size_t b) {
+  /// When the host is at this gradient.
+  void launch(std::size_t b, const GradientStretch& gradient) {
     const auto label = static_cast<std::int32_t>(b);
     const BucketHook& hook = step_.hooks[b];
     EventId hook_called = 0;
@@ -302,8 +330,13 @@ class StepScheduler {
       reduce_and_wait(b, hook_called);
       return;
     }
-    if (recorded_launches_)
-      wait_on_host_until((*recorded_launches_)[b], OperationKind::launch, label);
+    if (!hook.stages.front().collective) {  // the hook hands the bucket back
+      written_.launch_operation[b] = streams_.host_operations();
+      work_.buckets.push_back(streams_.record_on_host(OperationKind::launch));
+      return;
+    }
+    if (recorded_launches_ && !streams_.waits_for_launches())
+      wait_on_host_until((*recorded_launches_)[b], gradient, OperationKind::launch, label);
     else
       streams_.host(OperationKind::launch, costs_.host_launch, label);
     written_.launch_operation[b] = streams_.host_operations();
@@ -335,7 +368,8 @@ class StepScheduler {
   /// The recording's copies into buckets hold them.
   bool recorded_casts(std::size_t b) const {
     const Dtype wire = wire_dtype(ddp_, buckets_[b].dtype);
-    return recording_.has_hooks() && wire != buckets_[b].dtype && recording_.wire() == wire;
+    return recording_.has_hooks() && casts(ddp_, buckets_[b].dtype, buckets_[b].bytes) &&
+           recording_.wire() == wire;
   }
   void compress(std::size_t b, EventId hook_called) {
     if (ddp_.comm_hook == CommHook::none || recorded_casts(b)) return;
@@ -359,20 +393,27 @@ class StepScheduler {
     Duration hooks;
     for (const GradientStretch& gradient : gradients) {
       compute_gradient(gradient, hooks);
-      backward(gradient.idle);
+      launched(OperationKind::backward, 0, gradient.idle, gradient.waited_copy);
       call_hook(hooks);
     }
-    backward(recording_.after_last_gradient());
+    after_last_gradient();
     if (!gradients.empty()) reach_on_host(gradients.back(), hooks);
     launch_local_used_map();
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
       streams_.compute(OperationKind::copy_in, step_.copies_of(b), static_cast<std::int32_t>(b));
-      launch(b);
+      launch(b, gradients.back());
     }
   }
 
-  void backward(Duration recorded, std::int32_t bucket = -1) {
-    streams_.compute(OperationKind::backward, scaled(recorded), bucket);
+  void after_last_gradient() {
+    launched(OperationKind::backward, 0, recording_.after_last_gradient(),
+             recording_.waited_after_last());
+  }
+  /// Work and waits as recorded.
+  void launched(OperationKind purpose, std::int64_t kernels, Duration work, Duration waited,
+                std::int32_t bucket = -1) {
+    streams_.wait_as_recorded(purpose, kernels, work, waited);
+    streams_.launched(purpose, kernels, scaled(work), bucket);
   }
   Duration scaled(Duration recorded) const { return streams_.scaled(recorded); }
 
@@ -414,6 +455,7 @@ ReducerSchedule schedule_step(const Job& job, const std::vector<Bucket>& buckets
       result.slowdown = alike.state ? alike.state->slowdown : 1;
       result.recorded_broadcast = written.recorded_broadcast;
       result.recorded_copies = written.recorded_copies;
+      result.recorded_waits = written.recorded_waits;
       result.accumulated = written.accumulated;
     }
     schedule.start = std::min(schedule.start, TimePoint(written.start));
@@ -430,6 +472,8 @@ ReducerSchedule schedule_step(const Job& job, const std::vector<Bucket>& buckets
     }
   }
   result.hook_waits = stops_backward(job.options().ddp.comm_hook);
+  result.host_reads = !step.layers.empty();
+  result.averaging = step.averaging;
   result.choices = std::move(step.choices);
   result.local_used_map = step.local_used_map;
   return result;

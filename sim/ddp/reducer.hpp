@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/result.hpp"
 #include "ddpsim/sim/schedule.hpp"
 #include "rank_classes.hpp"
 
@@ -36,7 +37,7 @@ struct WrittenGradient {
 /// The all-reduces of one bucket.
 struct BucketCollectives {
   std::vector<std::uint32_t>
-      collectives;           ///< into the schedule's, one behind the other, at least one
+      collectives;  ///< into the schedule's, one behind the other; none where nothing is sent
   std::vector<Bytes> sizes;  ///< those that carry nothing included
 };
 
@@ -48,7 +49,9 @@ struct ReducerSchedule {
   std::vector<BucketCollectives> buckets;
   std::vector<std::optional<CollectiveChoice>> choices;  ///< by collective
   std::optional<std::uint32_t> local_used_map;
-  bool hook_waits = false;  ///< backward stands still while a bucket is reduced
+  bool hook_waits = false;                  ///< backward stands still while a bucket is reduced
+  bool host_reads = false;                  ///< what the GPU computed, in the midst of forward
+  std::optional<ModelAveraging> averaging;  ///< of local SGD, behind the optimizer
   /// By bucket: position of the operation on the compute stream that writes its last gradient, and
   /// of the launch on the host stream; of rank 0's program.
   std::vector<std::size_t> ready_operation;
@@ -57,6 +60,7 @@ struct ReducerSchedule {
   double slowdown = 1;
   Duration recorded_broadcast;  ///< of buffers, in rank 0's forward …
   Duration recorded_copies;     ///< … with its copies
+  Duration recorded_waits;      ///< of rank 0's GPU for launches, as recorded
   Duration accumulated;  ///< by rank 0 into gradients that are there, whoever slows its compute
   /// By entry of Schedule::ranks, in the order written.
   std::vector<std::vector<WrittenGradient>> gradients;

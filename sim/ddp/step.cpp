@@ -9,6 +9,7 @@
 #include "ddpsim/sim/assert.hpp"
 #include "flow_planner.hpp"
 #include "iteration_statistics.hpp"
+#include "local_sgd.hpp"
 #include "optimizer_in_backward.hpp"
 #include "power_sgd.hpp"
 #include "rank_states.hpp"
@@ -42,6 +43,7 @@ TransferTime transfers_beside_background(const Job& job, const ReducerSchedule& 
 }
 
 struct SimulatedStep {
+  StepKind kind;
   ReducerSchedule planned;
   Execution execution;
   StepResult result;
@@ -50,6 +52,7 @@ struct SimulatedStep {
 SimulatedStep run_once(const Job& job, const std::vector<Bucket>& buckets, const StepKind& kind,
                        const std::vector<RankState>& states) {
   SimulatedStep step;
+  step.kind = kind;
   step.planned = schedule_step(job, buckets, kind, states);
   step.execution =
       execute(step.planned.schedule, rates_of(job), transfers_beside_background(job, step.planned));
@@ -88,24 +91,36 @@ Duration lead_after(const SimulatedStep& step) {
   return std::max(step.result.times.iteration - host.back().end.since_start(), Duration());
 }
 
+bool host_sets_pace(const SimulatedStep& step) {
+  const bool never_far_ahead = step.planned.hook_waits || step.planned.host_reads;
+  return step.planned.host &&
+         (never_far_ahead || step.planned.host->step > step.result.times.iteration);
+}
+
 /// A host that takes less than the step gets ahead, step by step, until no kernel waits for it (nothing in the step makes
-/// it wait for the GPU, but a communication hook). One that takes longer sets the pace: it begins a step when it has launched the one before,
-/// and in the steady step is as far ahead in the end as it was in the beginning.
-SimulatedStep run_steady_step(const Job& job, const std::vector<Bucket>& buckets) {
-  SimulatedStep run = run_steady_ranks(job, buckets, StepKind{});
-  if (!run.planned.host) return run;
-  const bool never_far_ahead = run.planned.hook_waits;
-  if (!never_far_ahead && run.planned.host->step <= run.result.times.iteration) return run;
-  const Duration exact = run.planned.host->step.scaled(1e-5);
+/// it wait for the GPU, but a communication hook or SyncBatchNorm). One that takes longer sets the pace: it begins a step
+/// when it has launched the one before, and in the steady step is as far ahead in the end as it was in the beginning.
+SimulatedStep run_at_hosts_pace(const Job& job, const std::vector<Bucket>& buckets,
+                                Duration host_step) {
+  const Duration exact = host_step.scaled(1e-5);
   constexpr int kMostSteps = 16;
   StepKind kind{.host_lead = Duration()};
   for (int step = 1;; ++step) {
-    run = run_steady_ranks(job, buckets, kind);
+    SimulatedStep run = run_steady_ranks(job, buckets, kind);
     const Duration lead = lead_after(run);
     const Duration moved = lead - *kind.host_lead;
     if (std::max(moved, -moved) <= exact || step == kMostSteps) return run;
     kind.host_lead = lead;
   }
+}
+
+/// A recorded host did more than launch: where that took longer, it is as recorded.
+SimulatedStep run_steady_step(const Job& job, const std::vector<Bucket>& buckets) {
+  SimulatedStep run = run_steady_ranks(job, buckets, StepKind{});
+  if (!host_sets_pace(run)) return run;
+  SimulatedStep paced = run_at_hosts_pace(job, buckets, run.planned.host->step);
+  return paced.result.times.iteration < run.result.times.iteration ? std::move(run)
+                                                                   : std::move(paced);
 }
 
 /// Iteration 0 is the steady one.
@@ -114,6 +129,28 @@ std::vector<Bucket> buckets_for(const Job& job, int iteration) {
   if (options.buckets) return *options.buckets;
   return iteration == 0 ? steady_buckets(job.workload(), options.ddp)
                         : buckets_of_iteration(job.workload(), options.ddp, iteration);
+}
+
+/// Before the first iteration nothing has been launched; but a host that was recorded goes on as it was where it keeps up.
+bool begins_with_host(const Job& job) {
+  const Workload& workload = job.workload();
+  if (!workload.launches) return false;
+  return workload.host_ready.empty() ||
+         run_steady_step(job, buckets_for(job, 0)).kind.host_lead.has_value();
+}
+
+/// Where all ranks are simulated as the slowest GPU, a usual one is drawn beside it: it computes sooner, and waits.
+Timeline draw(const Job& job, const std::vector<Bucket>& buckets, const SimulatedStep& step) {
+  const SlowdownShares shares = shares_beyond_recording(
+      job.options().rank_slowdown, job.workload(), job.cluster(), job.options().ddp.accumulate);
+  const int ranks = std::min(job.cluster().ranks(), kMostDifferentRanks);
+  if (!step.planned.program_of_rank.empty() || ranks == 1 || shares.slowest_gpu <= 0)
+    return draw_timeline(step.planned, step.execution, job.workload(), buckets, false);
+  std::vector<RankState> states(static_cast<std::size_t>(ranks));
+  for (std::size_t r = 1; r < states.size(); ++r)
+    states[r].slowdown = (1 + shares.unexplained) / shares.slowdown();
+  const SimulatedStep beside = run_once(job, buckets, step.kind, states);
+  return draw_timeline(beside.planned, beside.execution, job.workload(), buckets, true);
 }
 
 double recorded_seconds(const Recorded& recorded) {
@@ -185,9 +222,13 @@ double seconds_at_most(const Job& job, double bytes) {
   }
   for (const Bucket& bucket : buckets_for(job, 0))
     transfers += plan(quiet, CollectiveKind::all_reduce, bucket.bytes).transfer.seconds();
+  if (options.ddp.comm_hook == CommHook::post_local_sgd)
+    transfers +=
+        plan(quiet, CollectiveKind::all_reduce, flat_parameters(workload).bytes).transfer.seconds();
   for (const std::size_t layer : synced_layers(job)) {
     const Parameter& weight = workload.parameters[layer];
-    const Bytes gathered = gathered_statistics(weight, job.cluster().ranks());
+    const Bytes gathered =
+        gathered_statistics(weight, job.cluster().ranks());  // no group is larger
     transfers +=
         options.ddp.accumulate *
         (plan(quiet, CollectiveKind::all_gather, gathered).transfer.seconds() +
@@ -216,9 +257,11 @@ std::vector<Bucket> buckets_of(const Job& job) {
 
 std::vector<Bytes> all_reduce_sizes(const Job& job) {
   std::vector<Bytes> sizes;
+  const KernelCosts kernels(job);
   for (const Bucket& bucket : buckets_of(job))
-    for (const HookStage& stage : hook_of(job, KernelCosts(job), bucket).stages)
+    for (const HookStage& stage : hook_of(job, kernels, bucket).stages)
       sizes.push_back(stage.bytes);
+  if (const auto averaging = model_averaging(job, kernels)) sizes.push_back(averaging->bytes);
   return sizes;
 }
 
@@ -240,6 +283,7 @@ std::optional<std::string> cannot_simulate(const Job& job) {
       return problem;
   if (auto problem = cannot_synchronise(job)) return problem;
   if (auto problem = cannot_compress(job)) return problem;
+  if (auto problem = cannot_average(job)) return problem;
   if (options.ddp.optimizer_in_backward && !workload.optimizer)
     return "the workload has no time of the optimizer, which _apply_optimizer_in_backward would "
            "run in backward: record a step with it, or leave out --apply-optimizer-in-backward";
@@ -268,12 +312,13 @@ SimulationResult simulate(const Job& job) {
   RankWaits waits;
   RankStates ranks(job);
   Duration host_lead;
+  const bool with_host = options.iterations > 0 && begins_with_host(job);
   const int first = options.iterations > 0 ? 1 : 0;
   for (int iteration = first; iteration <= options.iterations; ++iteration) {
     const std::vector<Bucket> buckets = buckets_for(job, iteration);
     StepKind kind{.rebuild = iteration > 0 && limits.rebuilt_from == iteration,
                   .delay_launch = iteration == 1 && options.ddp.static_graph};
-    if (job.workload().launches) kind.host_lead = host_lead;
+    if (with_host) kind.host_lead = host_lead;
     SimulatedStep step = iteration == 0
                              ? run_steady_step(job, buckets)
                              : run_step(job, buckets, kind, ranks.of_iteration(iteration));
@@ -282,8 +327,8 @@ SimulationResult simulate(const Job& job) {
     waits.add(step.planned, step.execution);
     step.result.iteration = iteration;
     step.result.buckets = describe_buckets(step.planned, step.execution, buckets);
-    if (iteration == options.iterations)
-      result.timeline = draw_timeline(step.planned, step.execution, job.workload(), buckets);
+    step.result.averaging = step.planned.averaging;
+    if (iteration == options.iterations) result.timeline = draw(job, buckets, step);
     if (iteration > 0) result.iterations.push_back(step.result);
     result.step = std::move(step.result);
   }

@@ -23,6 +23,8 @@ LossCause cause_of(OperationKind purpose) {
       return LossCause::buffer_broadcast;
     case OperationKind::sync_batch_norm:
       return LossCause::sync_batchnorm;
+    case OperationKind::model_averaging:
+      return LossCause::model_averaging;
     case OperationKind::all_reduce:
       return LossCause::exposed_all_reduce;
     case OperationKind::local_used_map:
@@ -161,8 +163,9 @@ Loss attribute_loss(const ReducerSchedule& planned, const Execution& execution, 
       walk.work() - planned.recorded_broadcast - planned.recorded_copies - planned.accumulated,
       times.forward_ahead - hidden, planned, job, loss);
   const Duration computed = alone + planned.accumulated + pause_after_step(job, job.workload());
-  // One GPU by itself waits for the model's launches, too, and longer where nothing else gives the host time.
-  const Duration by_itself = std::max(computed, planned.host.value_or(HostTime()).model);
+  // One GPU by itself waits for the model's launches, too, as recorded, and longer where nothing else gives the host time.
+  const Duration by_itself =
+      std::max(computed + planned.recorded_waits, planned.host.value_or(HostTime()).model);
   loss[LossCause::launch_bound] -= by_itself - computed;
   DDPSIM_ASSERT(times.iteration - loss.total() == by_itself, "a step is one GPU's and what is lost",
                 times.iteration, loss.total(), by_itself);
@@ -170,11 +173,20 @@ Loss attribute_loss(const ReducerSchedule& planned, const Execution& execution, 
 }
 
 std::string_view name_of(LossCause cause) {
-  constexpr std::array<std::string_view, kLossCauses> kNames = {
-      "copies",           "hooks",          "interference",       "slowest_gpu",
-      "straggler",        "jitter",         "exposed_all_reduce", "used_map",
-      "buffer_broadcast", "sync_batchnorm", "launch_bound",       "input",
-      "unexplained"};
+  constexpr std::array<std::string_view, kLossCauses> kNames = {"copies",
+                                                                "hooks",
+                                                                "interference",
+                                                                "slowest_gpu",
+                                                                "straggler",
+                                                                "jitter",
+                                                                "exposed_all_reduce",
+                                                                "used_map",
+                                                                "buffer_broadcast",
+                                                                "sync_batchnorm",
+                                                                "model_averaging",
+                                                                "launch_bound",
+                                                                "input",
+                                                                "unexplained"};
   return kNames[static_cast<std::size_t>(cause)];
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "local_sgd.hpp"
 #include "memory_load.hpp"
 #include "rank_classes.hpp"
 #include "sync_batch_norm.hpp"
@@ -10,11 +11,13 @@
 namespace ddpsim {
 namespace {
 
-std::uint32_t add(StepPlan& step, CollectiveKind kind, Bytes bytes, std::size_t index) {
-  const CollectivePlan planned = plan(step.job, kind, bytes, index);
+/// `among`: the job, or a process group within it.
+std::uint32_t add(StepPlan& step, const Job& among, CollectiveKind kind, Bytes bytes,
+                  std::size_t index) {
+  const CollectivePlan planned = plan(among, kind, bytes, index);
   step.collectives.push_back(
       {planned.transfer, planned.channels, kind, bytes, planned.volume,
-       planned.choice ? memory_load(kind, bytes, planned.transfer, step.job.cluster()) : 0});
+       planned.choice ? memory_load(kind, bytes, planned.transfer, among.cluster()) : 0});
   step.choices.push_back(planned.choice);
   step.to_host.push_back(planned.to_host);
   step.to_device.push_back(planned.to_device);
@@ -25,23 +28,25 @@ std::uint32_t add(StepPlan& step, CollectiveKind kind, Bytes bytes, std::size_t 
 void add_statistics(StepPlan& step) {
   step.statistics = static_cast<std::uint32_t>(step.collectives.size());
   const std::size_t unrecorded = step.buckets.size() + 1;
+  const Job among = batch_norm_job(step.job);
   for (int batch = 0; batch < step.ddp().accumulate; ++batch)
     for (const std::size_t layer : step.layers) {
       const Parameter& weight = step.job.workload().parameters[layer];
-      add(step, CollectiveKind::all_gather, gathered_statistics(weight, step.job.cluster().ranks()),
-          unrecorded);
-      add(step, CollectiveKind::all_reduce, reduced_statistics(weight), unrecorded);
+      add(step, among, CollectiveKind::all_gather,
+          gathered_statistics(weight, among.cluster().ranks()), unrecorded);
+      add(step, among, CollectiveKind::all_reduce, reduced_statistics(weight), unrecorded);
     }
 }
 
 /// A hook's that carry nothing are none. The recording's are of buckets.
 void add_all_reduces(StepPlan& step, std::size_t bucket) {
   BucketHook hook = hook_of(step.job, step.kernels, step.buckets[bucket]);
-  const bool several = hook.stages.size() > 1;
-  const std::size_t recorded = several ? step.buckets.size() + 1 : bucket;
+  const bool as_recorded = hook.stages.size() == 1 && !hook.within_node;
+  const std::size_t recorded = as_recorded ? bucket : step.buckets.size() + 1;
+  const Job among = hook.within_node ? step.job.within(1) : step.job;
   for (HookStage& stage : hook.stages)
-    if (!several || stage.bytes > Bytes())
-      stage.collective = add(step, CollectiveKind::all_reduce, stage.bytes, recorded);
+    if (as_recorded || stage.bytes > Bytes())
+      stage.collective = add(step, among, CollectiveKind::all_reduce, stage.bytes, recorded);
   step.hooks.push_back(std::move(hook));
 }
 
@@ -54,13 +59,15 @@ void add_collectives(StepPlan& step, const StepKind& kind) {
   if (kind.rebuild)
     for (const std::int64_t entries : {ddp_parameters + 1, static_cast<std::int64_t>(buckets)})
       step.rebuild.push_back(
-          add(step, CollectiveKind::broadcast, Bytes(4) * entries, broadcasts++));
+          add(step, step.job, CollectiveKind::broadcast, Bytes(4) * entries, broadcasts++));
   if (step.broadcasts_buffers() && !recorded_by(workload, 0).recorded_with.buffer_broadcast)
     for (const BufferGroup& group : workload.buffers)
-      step.buffers.push_back(add(step, CollectiveKind::broadcast, group.bytes, broadcasts++));
+      step.buffers.push_back(
+          add(step, step.job, CollectiveKind::broadcast, group.bytes, broadcasts++));
   for (std::size_t b = 0; b < buckets; ++b) add_all_reduces(step, b);
   if (step.searches_unused() || kind.delay_launch)
-    step.local_used_map = add(step, CollectiveKind::all_reduce, Bytes(4) * ddp_parameters, buckets);
+    step.local_used_map =
+        add(step, step.job, CollectiveKind::all_reduce, Bytes(4) * ddp_parameters, buckets);
   add_statistics(step);
 }
 
@@ -89,6 +96,7 @@ StepPlan plan_step(const Job& job, const std::vector<Bucket>& buckets, const Ste
   note_used(step, workload);
   for (const RankRecording& rank : workload.ranks) note_used(step, rank);
   add_collectives(step, kind);
+  step.averaging = model_averaging(job, step.kernels);
   return step;
 }
 

@@ -9,6 +9,7 @@
 #include "comm_hook.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/result.hpp"
 #include "ddpsim/sim/schedule.hpp"
 #include "kernel_costs.hpp"
 #include "reducer.hpp"
@@ -36,6 +37,8 @@ struct StepPlan {
   std::vector<std::uint32_t> buffers;  ///< by buffer group; none where recorded
   std::optional<std::uint32_t> local_used_map;
   std::uint32_t statistics = 0;  ///< first of SyncBatchNorm's
+
+  std::optional<ModelAveraging> averaging;  ///< of local SGD
 
   const DdpOptions& ddp() const { return job.options().ddp; }
   bool broadcasts_buffers() const {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -5,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "intervals.hpp"
 #include "summary.hpp"
 
 namespace ddpsim {
@@ -18,7 +21,12 @@ struct Drawn {
   TimePoint start;
   TimePoint end;
   std::span<const std::size_t> parameters{};  ///< whose gradients it holds
+  std::string_view waits{};                   ///< no work: for whom the stream waits
 };
+
+constexpr std::string_view kLaunch = "waits for launch";
+constexpr std::string_view kLastRank = "waits for the last rank";
+constexpr std::string_view kSlowestGpu = "waits for the slowest GPU";
 
 /// Spans of one stream; neighbours of one purpose (gradient after gradient) are drawn as one span, so
 /// that backward reads as backward. Copies between them are spans of their own.
@@ -27,10 +35,14 @@ void draw_stream(Track track, const Program& program, const std::vector<Operatio
   std::optional<OperationKind> open;
   for (std::size_t i = 0; i < program.size(); ++i) {
     const Operation& operation = program[i];
+    if (times[i].end <= times[i].start) continue;
+    if (track == Track::compute && waits_for_launch(operation)) {
+      spans.push_back({track, operation.purpose, -1, times[i].start, times[i].end, {}, kLaunch});
+      open.reset();
+    }
     if (operation.action == Action::record || operation.action == Action::wait ||
         operation.action == Action::wait_until)
       continue;
-    if (times[i].end <= times[i].start) continue;
     const bool labelled = operation.action == Action::collective ||
                           operation.purpose == OperationKind::launch ||
                           operation.purpose == OperationKind::copy_out;
@@ -43,13 +55,38 @@ void draw_stream(Track track, const Program& program, const std::vector<Operatio
   }
 }
 
+/// What the compute stream of a rank waits for collectives that wait for another.
+void draw_waits(const Program& program, const std::vector<OperationTime>& times,
+                const std::vector<Interval>& for_ranks, std::string_view whom,
+                std::vector<Drawn>& spans) {
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    if (program[i].action != Action::wait || waits_for_launch(program[i])) continue;
+    for (const Interval& wait : for_ranks) {
+      const TimePoint start = std::max(wait.start, times[i].start);
+      const TimePoint end = std::min(wait.end, times[i].end);
+      if (start < end)
+        spans.push_back({Track::compute, program[i].purpose, -1, start, end, {}, whom});
+    }
+  }
+}
+
+/// When collectives stood on a rank until the last one came.
+std::vector<Interval> waits_for_ranks(const Execution& execution, std::size_t rank) {
+  std::vector<Interval> waits;
+  for (const CollectiveTime& collective : execution.collectives)
+    if (collective.starts[rank] < collective.last_arrival)
+      waits.push_back({collective.starts[rank], collective.last_arrival});
+  return union_of(std::move(waits));
+}
+
 /// Each gradient to the span of backward in which it was written. `parameters` are the gradients', in order.
 void hold_written(const std::vector<WrittenGradient>& gradients,
                   std::span<const std::size_t> parameters, const std::vector<OperationTime>& times,
                   std::vector<Drawn>& spans) {
   const auto backward_from = [&](std::vector<Drawn>::iterator first) {
     return std::find_if(first, spans.end(), [](const Drawn& span) {
-      return span.track == Track::compute && span.kind == OperationKind::backward;
+      return span.track == Track::compute && span.kind == OperationKind::backward &&
+             span.waits.empty();
     });
   };
   auto now = backward_from(spans.begin());
@@ -72,21 +109,33 @@ void hold_carried(const std::vector<Bucket>& buckets, std::vector<Drawn>& spans)
       span.parameters = buckets[static_cast<std::size_t>(span.bucket)].parameters;
 }
 
-/// By start. The host and the compute stream each run in order; collectives of several groups need not.
+/// By start. The host runs in order; waits of the compute stream come behind its work, and collectives of several groups
+/// run in any.
 void put_in_order(std::vector<Drawn>& spans, std::size_t compute, std::size_t communication) {
   const auto at = [&](std::size_t k) { return spans.begin() + static_cast<std::ptrdiff_t>(k); };
+  std::ranges::stable_sort(at(compute), at(communication), {}, &Drawn::start);
   std::ranges::stable_sort(at(communication), spans.end(), {}, &Drawn::start);
   std::ranges::inplace_merge(spans.begin(), at(compute), at(communication), {}, &Drawn::start);
   std::ranges::inplace_merge(spans, at(communication), {}, &Drawn::start);
 }
 
-Span written_out(const Drawn& drawn, const Workload& workload) {
+/// "model averaging, 1/4 of 12.3 ms"
+std::string name_of(const ModelAveraging& averaging) {
+  const double us = averaging.whole.microseconds();
+  return fmt::format(
+      "{}, 1/{} of {}", name_of(OperationKind::model_averaging), averaging.period,
+      us < 1000 ? fmt::format("{:.3g} us", us) : fmt::format("{:.4g} ms", us / 1000));
+}
+
+Span written_out(const Drawn& drawn, const Workload& workload,
+                 const std::optional<ModelAveraging>& averaging) {
   Span span{.track = drawn.track,
-            .name = std::string(name_of(drawn.kind)),
+            .name = std::string(drawn.waits.empty() ? name_of(drawn.kind) : drawn.waits),
             .bucket = std::nullopt,
             .start = drawn.start,
             .end = drawn.end,
             .parameters = span_parameters(workload, drawn.parameters)};
+  if (drawn.kind == OperationKind::model_averaging && averaging) span.name = name_of(*averaging);
   if (drawn.bucket >= 0) span.bucket = static_cast<std::size_t>(drawn.bucket);
   return span;
 }
@@ -94,7 +143,8 @@ Span written_out(const Drawn& drawn, const Workload& workload) {
 }  // namespace
 
 Timeline draw_timeline(const ReducerSchedule& planned, const Execution& execution,
-                       const Workload& workload, const std::vector<Bucket>& buckets) {
+                       const Workload& workload, const std::vector<Bucket>& buckets,
+                       bool slowest_first) {
   Timeline timeline;
   timeline.clock = "simulated; zero is the start of forward on the compute stream of rank 0";
   for (std::size_t r = 0; r < planned.schedule.ranks.size(); ++r) {
@@ -105,8 +155,11 @@ Timeline draw_timeline(const ReducerSchedule& planned, const Execution& executio
     draw_stream(Track::host, programs.host, times.host, spans);
     const std::size_t compute = spans.size();
     draw_stream(Track::compute, programs.compute, times.compute, spans);
+    draw_waits(programs.compute, times.compute, waits_for_ranks(execution, r),
+               slowest_first ? kSlowestGpu : kLastRank, spans);
     const std::size_t communication = spans.size();
     draw_stream(Track::communication, programs.communication, times.communication, spans);
+    draw_stream(Track::communication, programs.apart, times.apart, spans);
     std::vector<std::size_t> written;
     for (const WrittenGradient& gradient : planned.gradients[r])
       written.push_back(gradient.parameter);
@@ -115,7 +168,9 @@ Timeline draw_timeline(const ReducerSchedule& planned, const Execution& executio
     put_in_order(spans, compute, communication);
     RankTimeline rank{.rank = programs.rank, .spans = {}};
     rank.spans.reserve(spans.size());
-    for (const Drawn& span : spans) rank.spans.push_back(written_out(span, workload));
+    for (const Drawn& span : spans)
+      rank.spans.push_back(written_out(span, workload, planned.averaging));
+    if (slowest_first) rank.gpu = r == 0 ? "slowest" : "usual";
     timeline.ranks.push_back(std::move(rank));
   }
   return timeline;

@@ -11,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-enum class Section { forward, backward, sync_batchnorm, after };
+enum class Section { forward, backward, sync_batchnorm, after, averaging };
 
 Section section_of(OperationKind purpose) {
   switch (purpose) {
@@ -26,6 +26,8 @@ Section section_of(OperationKind purpose) {
       return Section::backward;
     case OperationKind::sync_batch_norm:
       return Section::sync_batchnorm;
+    case OperationKind::model_averaging:
+      return Section::averaging;
     default:
       return Section::after;
   }
@@ -76,6 +78,9 @@ ComputeStream walk(const Program& program, const std::vector<OperationTime>& ope
       case Section::sync_batchnorm:
         times.sync_batchnorm += passed;
         break;
+      case Section::averaging:
+        times.model_averaging += passed;
+        break;
       case Section::after:
         if (purpose == OperationKind::copy_out)
           stream.copies_out.push_back({operations[i].start, operations[i].end});
@@ -93,7 +98,8 @@ ComputeStream walk(const Program& program, const std::vector<OperationTime>& ope
     }
     if (waits_for_launch(program[i])) times.launch_bound += busy;
     cursor = operations[i].end;
-    if (purpose != OperationKind::optimizer) stream.optimizer_start = cursor;
+    if (purpose != OperationKind::optimizer && purpose != OperationKind::model_averaging)
+      stream.optimizer_start = cursor;
   }
   times.backward_compute = times.backward - times.copies_in - times.interference;
   return stream;
@@ -148,7 +154,7 @@ Collectives collectives_of(const ReducerSchedule& planned, const Execution& exec
 TimePoint end_of_backward(const Program& program, const std::vector<OperationTime>& times) {
   TimePoint end;
   for (std::size_t i = 0; i < program.size(); ++i)
-    if (section_of(program[i].purpose) != Section::after) end = std::max(end, times[i].end);
+    if (section_of(program[i].purpose) < Section::after) end = std::max(end, times[i].end);
   return end;
 }
 
@@ -206,7 +212,8 @@ StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execu
   times.buffer_broadcast = std::min(times.buffer_broadcast, times.forward);
   times.stall = gaps + pause_after_step(job, workload);
   times.iteration = times.forward + times.backward + times.sync_batchnorm +
-                    times.exposed_communication + times.finalize + times.optimizer + times.stall;
+                    times.exposed_communication + times.finalize + times.optimizer +
+                    times.model_averaging + times.stall;
   attribute_slowdown(stream.work, job, times);
   times.loss = attribute_loss(planned, execution, job, times);
   return times;

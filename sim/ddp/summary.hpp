@@ -25,14 +25,17 @@ std::vector<BucketResult> describe_buckets(const ReducerSchedule& planned,
                                            const Execution& execution,
                                            const std::vector<Bucket>& buckets);
 
-/// Spans name the gradients they hold by `workload`'s parameters.
+/// Spans name the gradients they hold by `workload`'s parameters. `slowest_first`: rank 0 computes as the slowest of GPUs
+/// of one model does, for which the others wait.
 Timeline draw_timeline(const ReducerSchedule& planned, const Execution& execution,
-                       const Workload& workload, const std::vector<Bucket>& buckets);
+                       const Workload& workload, const std::vector<Bucket>& buckets,
+                       bool slowest_first = false);
 
 /// Of the compute stream: for kernels of the model that the host has yet to launch. What else it waits for is no
-/// forward, backward or optimizer.
+/// forward, backward or optimizer; until its start is no backward.
 inline bool waits_for_launch(const Operation& operation) {
   const OperationKind purpose = operation.purpose;
+  if (operation.action == Action::wait_until) return purpose == OperationKind::backward;
   return operation.action == Action::wait &&
          (purpose == OperationKind::forward || purpose == OperationKind::backward ||
           purpose == OperationKind::optimizer);

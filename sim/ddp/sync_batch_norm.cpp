@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <variant>
 
 namespace ddpsim {
 namespace {
@@ -13,6 +14,28 @@ constexpr std::int64_t kMostCollectives = 1'000'000;
 
 std::int64_t channels_of(const Parameter& weight) {
   return gradient_bytes(weight).value_or(Bytes()).count() / element_size(weight.dtype);
+}
+
+/// Why its process groups cannot be of so many ranks.
+std::optional<std::string> cannot_group(const Job& job) {
+  const std::optional<int>& group = job.options().ddp.sync_batchnorm_group;
+  if (!group) return std::nullopt;
+  const int of_node = job.cluster().gpus_per_node;
+  if (*group % of_node != 0 || job.cluster().ranks() % *group != 0)
+    return fmt::format(
+        "process groups of {} ranks do not divide {} nodes of {} into whole ones: "
+        "--sync-batchnorm-group "
+        "takes a multiple of {} that divides {}",
+        *group, job.cluster().nodes, of_node, of_node, job.cluster().ranks());
+  if (std::holds_alternative<FlowModel>(job.model()))
+    return "SyncBatchNorm's own process groups are not simulated over the flow network, which "
+           "knows "
+           "collectives of all ranks alone: leave out --network flow or --sync-batchnorm-group";
+  if (!job.has_group(*group / of_node))
+    return "the cluster's nodes differ: no number says what SyncBatchNorm's exchanges within some "
+           "of "
+           "them take; leave out --sync-batchnorm-group";
+  return std::nullopt;
 }
 
 bool same_order(const Recorded& a, const Recorded& b) {
@@ -26,11 +49,16 @@ std::vector<std::size_t> synced_layers(const Job& job) {
   std::vector<std::size_t> layers;
   const Workload& workload = job.workload();
   if (!job.options().ddp.sync_batchnorm || workload.recorded_with.sync_batchnorm ||
-      job.cluster().ranks() == 1)
+      job.options().ddp.sync_batchnorm_group.value_or(job.cluster().ranks()) == 1)
     return layers;
   for (const ReadyEvent& event : workload.backward->ready)
     if (workload.parameters[event.parameter].batch_norm) layers.push_back(event.parameter);
   return layers;
+}
+
+Job batch_norm_job(const Job& job) {
+  const std::optional<int>& group = job.options().ddp.sync_batchnorm_group;
+  return group ? job.within(*group / job.cluster().gpus_per_node) : job;
 }
 
 // Statistics are fp32 under autocast, too.
@@ -61,6 +89,7 @@ std::vector<double> shares_of_forward(const Recorded& recorded,
 std::optional<std::string> cannot_synchronise(const Job& job) {
   const Workload& workload = job.workload();
   const DdpOptions& ddp = job.options().ddp;
+  if (std::optional<std::string> problem = cannot_group(job)) return problem;
   const auto layers = static_cast<std::int64_t>(synced_layers(job).size());
   if (layers == 0) return std::nullopt;
   for (const RankRecording& rank : workload.ranks)

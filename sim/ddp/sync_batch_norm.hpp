@@ -8,8 +8,13 @@
 // Each blocks the compute stream, and the layers' group is DDP's: a layer's all-reduce queues behind buckets in flight.
 // Micro-batches under no_sync() exchange as much. One rank alone exchanges nothing.
 //
+// With convert_sync_batchnorm(model, process_group) of fewer ranks, whole nodes here, or of all of them again, the layers have
+// communicators of their own and with them a stream of their own (ProcessGroupNCCL.cpp): an exchange is beside the bucket
+// in flight, shares links with it, and waits for none. All groups are taken to be as far: what lasts of the differences between
+// ranks DDP's buckets collect anyway.
+//
 // What is assumed: a layer's forward lies as far from the end of forward as its gradient from the start of backward.
-// Left out: the host's other launches around a layer, so where kernels are short the cost is a lower bound.
+// Where it is known what the host launches for the model, it never gets far ahead: each read takes its lead away.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +26,9 @@
 
 namespace ddpsim {
 
+/// The job as the layers' process groups see it. Precondition: cannot_synchronise is absent.
+Job batch_norm_job(const Job& job);
+
 /// Weights of the layers that exchange, in the order in which backward writes their gradients; none where they are
 /// in the recording.
 std::vector<std::size_t> synced_layers(const Job& job);
@@ -28,6 +36,12 @@ std::vector<std::size_t> synced_layers(const Job& job);
 /// Of one layer, as CollectiveKind counts it.
 Bytes gathered_statistics(const Parameter& weight, int ranks);
 Bytes reduced_statistics(const Parameter& weight);
+
+/// Kernels of a layer beyond BatchNorm's, launched from Python without autograd: fill of the count, cat; behind the reads
+/// the statistics of all ranks, the count's conversion and the normalisation; in backward cat and the gradient.
+inline constexpr int kStatisticsKernels = 2;
+inline constexpr int kNormalisationKernels = 3;
+inline constexpr int kSumsKernels = 2;
 
 /// How often the host waits for the GPU in a layer's forward: indexing by a mask, of three tensors; before, the sum of
 /// all counts, once (1.13 was read, and 1.1 to 1.8; in between it is taken to be as before).

@@ -30,7 +30,10 @@ class Executor {
         rates_(rates),
         transfer_time_(transfer_time),
         transfer_beside_compute_(rates.communication),
-        streams_(kCommunication + static_cast<std::uint32_t>(schedule.in_flight.lanes())),
+        apart_(kCommunication + static_cast<std::uint32_t>(schedule.in_flight.lanes())),
+        streams_(apart_ + 1),
+        any_apart_(std::ranges::any_of(
+            schedule.ranks, [](const RankPrograms& programs) { return !programs.apart.empty(); })),
         now_(schedule.start) {
     const std::size_t ranks = schedule.ranks.size();
     states_.resize(ranks);
@@ -45,6 +48,7 @@ class Executor {
       bind(r, kHost, programs.host, result_.ranks[r].host);
       bind(r, kCompute, programs.compute, result_.ranks[r].compute);
       bind_lanes(r, programs.communication, result_.ranks[r].communication);
+      bind(r, apart_, programs.apart, result_.ranks[r].apart);
     }
   }
 
@@ -77,7 +81,7 @@ class Executor {
 
   void bind_lanes(std::size_t rank, const Program& program, std::vector<OperationTime>& times) {
     RankProgress& state = states_[rank];
-    for (StreamId lane = kCommunication; lane < streams_; ++lane) {
+    for (StreamId lane = kCommunication; lane < apart_; ++lane) {
       bind(rank, lane, program, times);
       state.streams[lane].end = 0;
     }
@@ -88,7 +92,7 @@ class Executor {
 
   /// A free lane takes its group's next collective.
   bool takes_next(std::size_t rank, StreamId id) {
-    if (id < kCommunication) return false;
+    if (id < kCommunication || id == apart_) return false;
     RankProgress& state = states_[rank];
     const auto groups = static_cast<std::size_t>(schedule_.in_flight.groups);
     std::size_t& job = state.next_jobs[(id - kCommunication) % groups];
@@ -227,7 +231,7 @@ class Executor {
   }
 
   /// Alone on its lane a collective needs no second clock: its volume is a part of its transfer.
-  bool shares_links() const { return schedule_.in_flight.lanes() > 1; }
+  bool shares_links() const { return schedule_.in_flight.lanes() > 1 || any_apart_; }
 
   void finish_part(std::uint32_t index) {
     if (--collectives_[index].unfinished == 0) finish(index);
@@ -328,7 +332,9 @@ class Executor {
   const Rates& rates_;
   const TransferTime& transfer_time_;
   const Rate transfer_beside_compute_;
+  const StreamId apart_;  ///< behind the lanes
   const StreamId streams_;
+  const bool any_apart_;
   TimePoint now_;
   EventQueue<Wakeup> queue_;
   std::vector<RankProgress> states_;

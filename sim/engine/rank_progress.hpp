@@ -10,7 +10,8 @@
 
 namespace ddpsim {
 
-/// Streams of a rank. From kCommunication on: one lane for each collective that may be in flight.
+/// Streams of a rank. From kCommunication on: one lane for each collective that may be in flight, then that of the
+/// communicator apart.
 enum Streams : std::uint32_t { kHost, kCompute, kCommunication };
 using StreamId = std::uint32_t;
 

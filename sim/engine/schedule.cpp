@@ -34,6 +34,8 @@ std::string_view name_of(OperationKind purpose) {
       return "optimizer";
     case OperationKind::sync_batch_norm:
       return "SyncBatchNorm";
+    case OperationKind::model_averaging:
+      return "model averaging";
   }
   return "";
 }

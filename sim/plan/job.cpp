@@ -56,6 +56,12 @@ struct Planner {
   }
 };
 
+std::shared_ptr<const Cluster> find_group(const Cluster& cluster, int nodes) {
+  for (const std::shared_ptr<const Cluster>& group : cluster.groups)
+    if (group->nodes == nodes) return group;
+  return nullptr;
+}
+
 std::shared_ptr<FlowPlanner> network_of(const std::shared_ptr<const Cluster>& cluster,
                                         const CollectiveModel& model) {
   const FlowModel* flow = std::get_if<FlowModel>(&model);
@@ -107,6 +113,19 @@ Job Job::with(std::shared_ptr<const LinkLoads> loads) const {
   const bool flow = std::holds_alternative<FlowModel>(model_);
   Job job = flow ? with(CollectiveModel(AnalyticModel(*nccl_of(model_)))) : *this;
   job.cluster_ = std::make_shared<const Cluster>(std::move(cluster));
+  return job;
+}
+
+bool Job::has_group(int nodes) const {
+  return nodes >= cluster_->nodes || find_group(*cluster_, nodes) != nullptr;
+}
+
+Job Job::within(int nodes) const {
+  if (nodes >= cluster_->nodes) return *this;
+  const bool flow = std::holds_alternative<FlowModel>(model_);
+  Job job = flow ? with(CollectiveModel(AnalyticModel(*nccl_of(model_)))) : *this;
+  job.cluster_ = find_group(*cluster_, nodes);
+  DDPSIM_ASSERT(job.cluster_ != nullptr, "nothing is known of some of the nodes", nodes);
   return job;
 }
 

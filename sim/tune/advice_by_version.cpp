@@ -170,7 +170,7 @@ bool is_nowhere_slower(const Job& job, const Change& change, Duration expected,
                        const TuneOptions& tuning) {
   for (const VersionRange& range : job.options().possible_versions)
     for (const Job& end : ends_of(job, range)) {
-      if (!is_possible(change(end))) continue;
+      if (!is_possible(change(end), end)) continue;
       const Gains gains(end, buckets_of(end), readings_of(measured_step(tuning)));
       const Outcome at_end{gains.of(change), measurable(gains.step_before(), tuning)};
       if (!at_end.is_harmless(expected)) return false;

@@ -1,9 +1,12 @@
 #include "ddpsim/sim/advise.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "advice.hpp"
@@ -18,8 +21,8 @@ namespace {
 
 /// Of what can be measured: another lever must add so much to a combination, as a second number must to a cap.
 constexpr double kEarnsItsPlace = 0.25;
-/// Combinations with a lever that changes numerics, for the best of these.
-constexpr std::size_t kMostWithNumerics = 3;
+/// Combinations with a lever that changes numerics, for the best of each kind.
+constexpr std::size_t kMostWithNumerics = 5;
 
 Job steady(const Job& job) {
   SimulationOptions options = job.options();
@@ -44,6 +47,7 @@ class Adviser {
   Advice run() {
     std::vector<Candidate> singles = weighed(levers_of(job_));
     best_of_each_nccl_variable(singles);
+    add_partial_casts(singles);
     if (options_.caps) add_caps(job_, singles);
     std::vector<Candidate> found = singles;
     const Candidate combined = combine(singles);
@@ -119,6 +123,19 @@ class Adviser {
     singles = std::move(kept);
   }
 
+  /// Where casting large buckets alone gains measurably more than casting all.
+  void add_partial_casts(std::vector<Candidate>& singles) const {
+    for (const CommHook hook : {CommHook::fp16_compress, CommHook::bf16_compress}) {
+      const std::optional<Lever> lever = partial_cast_lever(job_, hook);
+      const auto all = std::ranges::find(
+          singles, name_of(hook), [](const Candidate& one) { return one.levers.front().name; });
+      if (!lever || all == singles.end()) continue;
+      Candidate part = weigh({*lever});
+      if (part.error.empty() && part.gain.expected >= all->gain.expected + measurable_)
+        singles.push_back(std::move(part));
+    }
+  }
+
   /// What `tune` recommends for a job, and the best partition as a list.
   void add_caps(const Job& job, std::vector<Candidate>& singles) const {
     TuneOptions tuning = options_.tuning;
@@ -141,6 +158,7 @@ class Adviser {
     if (!cap.set) return before;
     std::vector<Lever> levers = before.levers;
     levers.push_back(cap_lever(cap));
+    if (!is_possible(together(levers)(job_), job_)) return before;
     Candidate with = weigh(std::move(levers));
     return with.worth && adds(with, before) ? with : before;
   }
@@ -153,7 +171,7 @@ class Adviser {
   /// Two that each are possible may exclude each other: only one of them can be DDP's hook.
   bool add_if_possible(std::vector<Lever>& levers, const Lever& lever) const {
     levers.push_back(lever);
-    if (is_possible(together(levers)(job_))) return true;
+    if (is_possible(together(levers)(job_), job_)) return true;
     levers.pop_back();
     return false;
   }
@@ -184,8 +202,10 @@ class Adviser {
                   [](const Candidate& one) { return !one.worth || !changes_numerics(one); });
     std::ranges::stable_sort(singles, std::ranges::greater(), expected_of);
     std::vector<Candidate> found;
+    std::set<std::string> kinds;
     for (const Candidate& one : singles) {
       if (found.size() == kMostWithNumerics) break;
+      if (!kinds.insert(kind_of(one.levers.front())).second) continue;
       std::vector<Lever> levers = one.levers;
       for (const Lever& lever : combined.levers)
         if (!lever.sets_buckets) add_if_possible(levers, lever);
@@ -251,6 +271,13 @@ const AdviceRow* Advice::best() const {
   const auto best = std::ranges::find_if(
       rows, [](const AdviceRow& row) { return row.worth && !row.changes_numerics; });
   return best == rows.end() ? nullptr : &*best;
+}
+
+const AdviceRow* Advice::find(std::string_view levers) const {
+  const auto row = std::ranges::find_if(rows, [&](const AdviceRow& one) {
+    return fmt::format("{}", fmt::join(one.levers, " + ")) == levers;
+  });
+  return row == rows.end() ? nullptr : &*row;
 }
 
 Advice advise(const Job& job, const AdviseOptions& options) {

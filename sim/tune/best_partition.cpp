@@ -43,20 +43,23 @@ std::vector<Bucket> best_partition(const Job& job) {
   const std::vector<std::size_t> order = ready_order(workload);
   const std::vector<TimePoint> starts = earliest_starts(job, order);
   const std::size_t n = order.size();
-  // Bytes on the wire of the first k gradients, all of one type.
+  // Bytes of the first k gradients, all of one type.
   std::vector<Bytes> before(n + 1);
   for (std::size_t k = 0; k < n; ++k)
-    before[k + 1] =
-        before[k] + wire_bytes(job.options().ddp, workload.parameters[order[k]].dtype,
-                               gradient_bytes(workload.parameters[order[k]]).value_or(Bytes()));
+    before[k + 1] = before[k] + gradient_bytes(workload.parameters[order[k]]).value_or(Bytes());
+  const auto on_the_wire = [&](Bytes bucket) {
+    return wire_bytes(job.options().ddp, workload.parameters[order.front()].dtype, bucket);
+  };
 
+  const bool local = job.options().ddp.comm_hook == CommHook::post_local_sgd;
+  const Job among = local ? job.within(1) : job;
   std::vector<TimePoint> end(n + 1, TimePoint::max());
   std::vector<std::size_t> previous(n + 1, 0);
   end[0] = TimePoint();
   for (std::size_t j = 1; j <= n; ++j) {
     for (std::size_t i = j; i-- > 0;) {
       const Duration transfer =
-          plan(job, CollectiveKind::all_reduce, before[j] - before[i]).transfer;
+          plan(among, CollectiveKind::all_reduce, on_the_wire(before[j] - before[i])).transfer;
       const TimePoint candidate = std::max(end[i], starts[j - 1]) + transfer;
       if (candidate < end[j]) {
         end[j] = candidate;

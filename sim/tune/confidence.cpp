@@ -1,4 +1,5 @@
 #include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/launch_cost.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -63,6 +64,22 @@ std::string read_from(const MeasuredSpread& spread) {
   return spread.source.empty() ? "" : fmt::format(" ({})", spread.source);
 }
 
+std::string launch_cost_of(const Job& job) {
+  const auto& launches = job.workload().launches;
+  if (!launches) return "";
+  const auto& [each, from] = launch_cost(*launches, job.options());
+  if (from == LaunchCostFrom::option) return "";
+  if (from == LaunchCostFrom::assumed)
+    return fmt::format(
+        "the host is taken to launch one of the model's kernels in {:.0f} us (--launch-cost)",
+        each.forward.microseconds());
+  return fmt::format(
+      "the host launches one of the model's kernels in {:.0f} us in forward, {:.0f} in backward "
+      "and "
+      "{:.0f} in the optimizer, as recorded, the profiler's share included (--launch-cost)",
+      each.forward.microseconds(), each.backward.microseconds(), each.optimizer.microseconds());
+}
+
 void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
                    const std::optional<Replay>& replay) {
   const SimulationOptions& options = job.options();
@@ -77,16 +94,19 @@ void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
   if (options.rank_slowdown_range && cluster.ranks() > 1 && !replay) {
     const SlowdownShares shares =
         slowdown_shares(options.rank_slowdown, cluster, options.ddp.accumulate);
+    const auto unexplained = [&](const RankSlowdown& terms) {
+      return 100 * slowdown_shares(terms, cluster, options.ddp.accumulate).unexplained;
+    };
+    const auto& [least, most] = *options.rank_slowdown_range;
     because.push_back(fmt::format(
         "on {} compute takes {:.1f} % longer than on one GPU alone: {:.1f} % for the slowest of "
-        "the GPUs (--gpu-spread), {:.1f} % that published steps lose unexplained (--rank-slowdown)",
+        "the GPUs (--gpu-spread), {:.1f} % that published steps lose unexplained, {:.1f} to "
+        "{:.1f} % by their stack (--rank-slowdown)",
         ranks_of(cluster), 100 * (shares.slowdown() - 1), 100 * shares.slowest_gpu,
-        100 * shares.unexplained));
+        100 * shares.unexplained, unexplained(least), unexplained(most)));
   }
-  if (job.workload().launches && !options.launch_cost_known)
-    because.push_back(fmt::format(
-        "the host is taken to launch one of the model's kernels in {:.0f} us (--launch-cost)",
-        options.costs.host_kernel.microseconds()));
+  if (std::string launching = launch_cost_of(job); !launching.empty())
+    because.push_back(std::move(launching));
   if (!options.interference.communication_rate && cluster.ranks() > 1 &&
       !is_timed_beside_compute(job))
     because.push_back(fmt::format(

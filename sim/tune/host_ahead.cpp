@@ -16,6 +16,9 @@ void take_out_waits(Recorded& recorded) {
   if (recorded.forward) recorded.forward = recorded.busy->forward;
   if (recorded.optimizer) recorded.optimizer = recorded.busy->optimizer;
   recorded.host_ready.clear();
+  recorded.host_held.clear();
+  recorded.launch_waits = {};
+  if (recorded.launches) recorded.launches->cost.reset();
   recorded.iteration.reset();
   recorded.recorded_with.exposed.reset();
   recorded.recorded_with.buffer_broadcast.reset();

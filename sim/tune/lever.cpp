@@ -10,8 +10,10 @@
 #include <variant>
 
 #include "bucketing_search.hpp"
+#include "ddpsim/sim/advise.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/size_text.hpp"
+#include "ddpsim/sim/step.hpp"
 
 namespace ddpsim {
 namespace {
@@ -45,6 +47,16 @@ Change of_nccl(Set set) {
   };
 }
 
+/// gloo reduces bfloat16 in the sources of 2.7 (pytorch/pytorch#113557) and refuses it in 1.13; which release began is
+/// not known here.
+constexpr TorchVersion kGlooBfloat16{2, 7};
+
+/// A first backward under no_sync() ends in "expect_autograd_hooks_ INTERNAL ASSERT FAILED" where the graph is static
+/// (pytorch/pytorch#143580; tried with 1.13 and 2.13).
+bool fails_under_no_sync(const DdpOptions& ddp) {
+  return ddp.static_graph && ddp.accumulate > 1;
+}
+
 bool every_parameter_is_used(const Workload& workload) {
   std::vector<bool> written(workload.parameters.size(), false);
   for (const ReadyEvent& event : workload.backward->ready) written[event.parameter] = true;
@@ -60,7 +72,8 @@ void add_ddp_levers(const Job& job, std::vector<Lever>& levers) {
         {.name = text, .change = std::move(change), .argument = text, .note = std::move(note)});
   };
   if (today.broadcast_buffers && !job.workload().buffers.empty())
-    add("broadcast_buffers=False", of_ddp([](DdpOptions& ddp) { ddp.broadcast_buffers = false; }),
+    add(fmt::format("{}=False", buffers_argument(today.torch)),
+        of_ddp([](DdpOptions& ddp) { ddp.broadcast_buffers = false; }),
         "running statistics drift apart: save and evaluate rank 0's");
   if (!today.gradient_as_bucket_view)
     add("gradient_as_bucket_view=True",
@@ -75,17 +88,37 @@ void add_ddp_levers(const Job& job, std::vector<Lever>& levers) {
         "every parameter was used in the workload's step");
 }
 
+Lever cast_lever(CommHook hook) {
+  return {.name = std::string(name_of(hook)),
+          .change = of_ddp([hook](DdpOptions& ddp) { ddp.comm_hook = hook; }),
+          .after = fmt::format("model.register_comm_hook(None, torch.distributed.algorithms."
+                               "ddp_comm_hooks.default_hooks.{})",
+                               name_of(hook)),
+          .changes_numerics = true,
+          .note = "gradients travel with 16 bits"};
+}
+
+/// Of buckets of `least` MiB or more.
+Lever cast_lever(CommHook hook, double least) {
+  Lever lever = cast_lever(hook);
+  lever.name += fmt::format(" from {} MiB", least);
+  lever.change = of_ddp([hook, least](DdpOptions& ddp) {
+    ddp.comm_hook = hook;
+    ddp.comm_hook_min_mb = least;
+  });
+  lever.after = fmt::format(
+      "model.register_comm_hook(None, lambda group, bucket: (default_hooks.{} if "
+      "bucket.buffer().numel() * bucket.buffer().element_size() >= {} else "
+      "default_hooks.allreduce_hook)(group, bucket))",
+      name_of(hook), static_cast<std::int64_t>(std::ceil(least * 1048576)));
+  lever.note = "gradients of large buckets travel with 16 bits";
+  return lever;
+}
+
 void add_hooks(const Job& job, std::vector<Lever>& levers) {
   if (job.options().ddp.comm_hook != CommHook::none) return;
   for (const CommHook hook : {CommHook::fp16_compress, CommHook::bf16_compress})
-    levers.push_back(
-        {.name = std::string(name_of(hook)),
-         .change = of_ddp([hook](DdpOptions& ddp) { ddp.comm_hook = hook; }),
-         .after = fmt::format("model.register_comm_hook(None, torch.distributed.algorithms."
-                              "ddp_comm_hooks.default_hooks.{})",
-                              name_of(hook)),
-         .changes_numerics = true,
-         .note = "gradients travel with 16 bits"});
+    levers.push_back(cast_lever(hook));
 }
 
 void add_power_sgd(const Job& job, std::vector<Lever>& levers) {
@@ -103,6 +136,30 @@ void add_power_sgd(const Job& job, std::vector<Lever>& levers) {
          .changes_numerics = true,
          .note =
              fmt::format("gradients are approximated by rank {}, from the 1000th step on", rank)});
+}
+
+/// Within one node there is nothing to leave out.
+void add_local_sgd(const Job& job, std::vector<Lever>& levers) {
+  if (job.options().ddp.comm_hook != CommHook::none || job.cluster().nodes == 1) return;
+  constexpr int kStart = 100;  // as PyTorch's examples have it
+  for (const int period : {4, 16})
+    levers.push_back(
+        {.name = fmt::format("post_localSGD_hook of period {}", period),
+         .change = of_ddp([period](DdpOptions& ddp) {
+           ddp.comm_hook = CommHook::post_local_sgd;
+           ddp.local_sgd = {.period = period};
+         }),
+         .after =
+             fmt::format("model.register_comm_hook(post_localSGD_hook.PostLocalSGDState(None, "
+                         "None, {0}), post_localSGD_hook.post_localSGD_hook); "
+                         "optimizer = torch.distributed.optim.PostLocalSGDOptimizer(optimizer, "
+                         "averagers.PeriodicModelAverager({1}, {0}))",
+                         kStart, period),
+         .changes_numerics = true,
+         .changes_batch = true,
+         .note = fmt::format("from the {}th step on each node trains by itself on its own share of "
+                             "the batch; parameters are averaged every {} steps",
+                             kStart, period)});
 }
 
 void add_optimizer_in_backward(const Job& job, std::vector<Lever>& levers) {
@@ -135,10 +192,31 @@ void add_accumulation(const Job& job, std::vector<Lever>& levers) {
 void add_sync_batchnorm(const Job& job, std::vector<Lever>& levers) {
   if (!job.options().ddp.sync_batchnorm) return;
   levers.push_back({.name = "BatchNorm in place of SyncBatchNorm",
-                    .change = of_ddp([](DdpOptions& ddp) { ddp.sync_batchnorm = false; }),
+                    .change = of_ddp([](DdpOptions& ddp) {
+                      ddp.sync_batchnorm = false;
+                      ddp.sync_batchnorm_group.reset();
+                    }),
                     .before = "# no SyncBatchNorm.convert_sync_batchnorm",
                     .changes_numerics = true,
                     .note = "statistics are of each rank's batch alone"});
+}
+
+/// Of a node each, which has a network of its own; within one node there is none to leave out.
+void add_sync_batchnorm_groups(const Job& job, std::vector<Lever>& levers) {
+  const Cluster& cluster = job.cluster();
+  const DdpOptions& today = job.options().ddp;
+  if (!today.sync_batchnorm || today.sync_batchnorm_group || cluster.nodes == 1 ||
+      cluster.gpus_per_node == 1)
+    return;
+  const int ranks = cluster.gpus_per_node;
+  levers.push_back(
+      {.name = fmt::format("SyncBatchNorm over groups of {}", ranks),
+       .change = of_ddp([ranks](DdpOptions& ddp) { ddp.sync_batchnorm_group = ranks; }),
+       .before = fmt::format("group, _ = torch.distributed.new_subgroups({}); model = "
+                             "torch.nn.SyncBatchNorm.convert_sync_batchnorm(model, group)",
+                             ranks),
+       .changes_numerics = true,
+       .note = fmt::format("statistics are of the batch of {} GPUs", ranks)});
 }
 
 void add_nccl_levers(const Job& job, std::vector<Lever>& levers) {
@@ -168,12 +246,20 @@ void add_nccl_levers(const Job& job, std::vector<Lever>& levers) {
 
 }  // namespace
 
-bool is_possible(const Job& job) {
+std::string_view buffers_argument(TorchVersion torch) {
+  constexpr TorchVersion kForwardSyncBuffers{2, 13};  // pull request 178054
+  return torch >= kForwardSyncBuffers ? "forward_sync_buffers" : "broadcast_buffers";
+}
+
+bool is_possible(const Job& job, const Job& today) {
   const DdpOptions& ddp = job.options().ddp;
   if (unsupported(ddp) || cannot_simulate(job)) return false;
+  if (fails_under_no_sync(ddp) && !fails_under_no_sync(today.options().ddp)) return false;
   if (const GlooModel* gloo = std::get_if<GlooModel>(&job.model()))
-    return !stops_backward(ddp.comm_hook) &&
-           !(ddp.optimizer_in_backward && gloo->links.host_tensors);
+    // DDP takes the 16-bit hook of this name only where PyTorch was built for CUDA.
+    return !(gloo->links.host_tensors &&
+             (ddp.optimizer_in_backward || ddp.comm_hook == CommHook::bf16_compress)) &&
+           !(ddp.comm_hook == CommHook::bf16_compress && ddp.torch < kGlooBfloat16);
   const AnalyticModel* nccl = nccl_of(job.model());
   if (nccl == nullptr) return true;
   constexpr NcclVersion kBfloat16{2, 10, 0};
@@ -187,11 +273,33 @@ std::vector<Lever> levers_of(const Job& job) {
   add_optimizer_in_backward(job, levers);
   add_hooks(job, levers);
   add_power_sgd(job, levers);
+  add_local_sgd(job, levers);
   add_accumulation(job, levers);
   add_sync_batchnorm(job, levers);
+  add_sync_batchnorm_groups(job, levers);
   add_nccl_levers(job, levers);
-  std::erase_if(levers, [&](const Lever& lever) { return !is_possible(lever.change(job)); });
+  std::erase_if(levers, [&](const Lever& lever) { return !is_possible(lever.change(job), job); });
   return levers;
+}
+
+std::optional<Lever> partial_cast_lever(const Job& job, CommHook hook) {
+  if (job.options().ddp.comm_hook != CommHook::none) return std::nullopt;
+  std::vector<Bytes> sizes;
+  for (const Bucket& bucket : buckets_of(job)) sizes.push_back(bucket.bytes);
+  std::ranges::sort(sizes);
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  const auto step = [&](const Lever& lever) { return simulate_times(lever.change(job)).iteration; };
+  std::optional<Lever> best;
+  if (!is_possible(cast_lever(hook).change(job), job)) return best;
+  Duration shortest = step(cast_lever(hook));
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    Lever lever = cast_lever(hook, round_cap(mib(sizes[i - 1] + Bytes(1)), mib(sizes[i])));
+    const Duration time = step(lever);
+    if (time >= shortest) continue;
+    shortest = time;
+    best = std::move(lever);
+  }
+  return best;
 }
 
 std::optional<Lever> cap_list_lever(const Job& job, const std::vector<Bucket>& buckets) {

@@ -24,11 +24,15 @@ struct Lever {
   bool sets_buckets = false;
 };
 
-/// Whether this job's PyTorch, NCCL and cluster can run it with the options it has.
-bool is_possible(const Job& job);
+/// Whether this job's PyTorch, NCCL and cluster can run it with the options it has. What fails today already is no reason.
+bool is_possible(const Job& job, const Job& today);
 
 /// Those that this job's PyTorch, NCCL and cluster can take and that are not in force, but for caps.
 std::vector<Lever> levers_of(const Job& job);
+
+/// A hook that casts, for the larger of this job's buckets alone: from that size on under which the step is shortest.
+/// Absent where none is shorter than with all of them cast, or another hook is in force.
+std::optional<Lever> partial_cast_lever(const Job& job, CommHook hook);
 
 /// These bucket sizes, in launch order, as bucket_cap_mb_list. Absent where no list gives them, or a long one.
 std::optional<Lever> cap_list_lever(const Job& job, const std::vector<Bucket>& buckets);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ddpsim/sim/step.hpp"
+#include "scaled_recording.hpp"
 
 namespace ddpsim {
 namespace {
@@ -22,7 +23,9 @@ constexpr Duration kRounding = Duration::picoseconds(1000);
 
 Job with_factors(const Job& job, double compute, double collectives) {
   SimulationOptions options = job.options();
-  options.compute_scale /= compute;
+  // Without the profiler a recorded host is the faster one, as the GPU is.
+  const bool host = has_recorded_host(job.workload());
+  if (!host) options.compute_scale /= compute;
   options.costs.host_kernel = options.costs.host_kernel.scaled(compute);
   // One GPU by itself takes what was recorded, but where the GPUs turn out to be faster than that; a single
   // one that was measured, what was measured.
@@ -34,7 +37,9 @@ Job with_factors(const Job& job, double compute, double collectives) {
     factors->fixed *= collectives;
     factors->bandwidth *= collectives;
   }
-  return job.with(std::move(options)).with(std::move(model));
+  const Job with_options = job.with(std::move(options)).with(std::move(model));
+  if (!host || compute == 1) return with_options;
+  return with_options.with(scaled_recording(job.workload(), compute));
 }
 
 /// The factor on one part of a job, the other being given, with which its step is the one measured.

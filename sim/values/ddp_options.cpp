@@ -18,6 +18,8 @@ constexpr TorchVersion kStaticGraph{1, 9};  // _set_static_graph, later a constr
 constexpr TorchVersion kCommHook{1, 8};     // register_comm_hook; with an underscore in 1.7
 constexpr TorchVersion kFirstBucketTunable{1, 10};    // pull request 62748
 constexpr TorchVersion kBf16Hook{1, 10};              // pull request 63260
+constexpr TorchVersion kLocalSgd{1, 10};              // pull request 61206
+constexpr TorchVersion kNoLocalGradients{1, 12};      // pull request 76723
 constexpr TorchVersion kOptimizerInBackward{2, 0};    // pull request 89194
 constexpr TorchVersion kOneBucketAtFirst{1, 12};      // pull request 72843
 constexpr TorchVersion kExplicitCapIsFirstCap{2, 5};  // pull request 121640
@@ -32,11 +34,23 @@ Bytes bytes_of_mib(double mib) {
   return Bytes(static_cast<std::int64_t>(bytes));
 }
 
+TorchVersion first_version_of(CommHook hook) {
+  switch (hook) {
+    case CommHook::bf16_compress:
+      return kBf16Hook;
+    case CommHook::post_local_sgd:
+      return kLocalSgd;
+    default:
+      return kCommHook;
+  }
+}
+
 }  // namespace
 
 std::span<const CommHook> comm_hooks() {
   static constexpr CommHook kHooks[] = {CommHook::none, CommHook::fp16_compress,
-                                        CommHook::bf16_compress, CommHook::power_sgd};
+                                        CommHook::bf16_compress, CommHook::power_sgd,
+                                        CommHook::post_local_sgd};
   return kHooks;
 }
 
@@ -48,6 +62,8 @@ std::string_view name_of(CommHook hook) {
       return "bf16_compress_hook";
     case CommHook::power_sgd:
       return "powerSGD_hook";
+    case CommHook::post_local_sgd:
+      return "post_localSGD_hook";
     case CommHook::none:
       break;
   }
@@ -62,6 +78,8 @@ std::string_view word_of(CommHook hook) {
       return "bf16";
     case CommHook::power_sgd:
       return "powersgd";
+    case CommHook::post_local_sgd:
+      return "post_localSGD";
     case CommHook::none:
       break;
   }
@@ -103,10 +121,15 @@ std::optional<std::string> unsupported(const DdpOptions& options) {
     return lacks("tunable first bucket", kFirstBucketTunable);
   if (!options.bucket_cap_mb_list.empty() && torch < kCapList)
     return lacks("bucket_cap_mb_list", kCapList);
-  const TorchVersion hook_since =
-      options.comm_hook == CommHook::bf16_compress ? kBf16Hook : kCommHook;
-  if (options.comm_hook != CommHook::none && torch < hook_since)
-    return lacks(name_of(options.comm_hook), hook_since);
+  if (options.comm_hook != CommHook::none && torch < first_version_of(options.comm_hook))
+    return lacks(name_of(options.comm_hook), first_version_of(options.comm_hook));
+  const bool local = options.comm_hook == CommHook::post_local_sgd;
+  if (local && !options.local_sgd.averages_gradients && torch < kNoLocalGradients)
+    return lacks("post_local_gradient_allreduce", kNoLocalGradients);
+  const bool casts =
+      options.comm_hook == CommHook::fp16_compress || options.comm_hook == CommHook::bf16_compress;
+  if (options.comm_hook_min_mb > 0 && !casts)
+    return "a least size of buckets is for fp16_compress_hook and bf16_compress_hook";
   if (options.optimizer_in_backward && torch < kOptimizerInBackward)
     return lacks("_apply_optimizer_in_backward under DDP", kOptimizerInBackward);
   if (options.optimizer_in_backward && options.comm_hook != CommHook::none)
@@ -115,6 +138,8 @@ std::optional<std::string> unsupported(const DdpOptions& options) {
         name_of(options.comm_hook));
   if (options.sync_batchnorm && torch < kSyncBatchNorm)
     return lacks("SyncBatchNorm", kSyncBatchNorm);
+  if (options.sync_batchnorm_group && !options.sync_batchnorm)
+    return "process groups of SyncBatchNorm without SyncBatchNorm: add --sync-batchnorm";
   if (options.sync_batchnorm && options.process_groups > 1)
     return "SyncBatchNorm has a process group of its own beside round-robin ones, which is not "
            "simulated: leave out --process-groups or --sync-batchnorm";

@@ -1,6 +1,7 @@
 #include "ddpsim/sim/workload.hpp"
 
 #include <array>
+#include <numeric>
 
 namespace ddpsim {
 namespace {
@@ -62,6 +63,10 @@ std::optional<Bytes> gradient_bytes(const Parameter& parameter) {
   }
   if (overflow) return std::nullopt;
   return Bytes(bytes);
+}
+
+std::int64_t Launches::of_backward() const {
+  return std::accumulate(backward.begin(), backward.end(), std::int64_t{0});
 }
 
 std::optional<std::size_t> recording_of(const Workload& workload, int rank) {

@@ -61,7 +61,9 @@ std::vector<std::size_t> ready_order(const Workload& workload);
 /// casts them to.
 Dtype wire_dtype(const DdpOptions& options, Dtype gradients);
 /// Bytes it carries for so many of gradients.
-Bytes wire_bytes(const DdpOptions& options, Dtype gradients, Bytes bytes);
+Bytes wire_bytes(const DdpOptions& options, Dtype gradients, Bytes bucket);
+/// Whether the hook casts a bucket of so many bytes.
+bool casts(const DdpOptions& options, Dtype gradients, Bytes bucket);
 
 /// Position of the first bucket whose bytes are not those of `sizes`, or where one list ends before
 /// the other; absent where they are alike.

@@ -22,12 +22,13 @@ enum class LossCause : std::uint8_t {
   used_map,            ///< the same of the map of used parameters
   buffer_broadcast,    ///< with flattening and copying back
   sync_batchnorm,      ///< its exchanges, and the host's reads
+  model_averaging,     ///< of local SGD: flattening, dividing and all-reducing parameters, by step
   launch_bound,  ///< more than one GPU waits for its launches, or less: negative where the host gets
                  ///< ahead while the GPU waits for others. Only where launches are counted
   input,         ///< waiting for data; not simulated: as recorded
   unexplained,  ///< several GPUs, by published steps, or today's measured step, beyond all of the above
 };
-inline constexpr std::size_t kLossCauses = 13;
+inline constexpr std::size_t kLossCauses = 14;
 std::string_view name_of(LossCause cause);  ///< "exposed_all_reduce"
 
 /// The only causes that may take less than nothing.

@@ -10,6 +10,8 @@
 //              whole. Where nothing is said of activations: what forward keeps, an equal share released with each
 //              gradient, which is no worse than by its time, and the gradient just written
 //   optimizer  all gradients, and the temporaries of its kernels
+//   averaging  local SGD's: behind the optimizer all gradients, and beside the parameters, which are views of the tensor
+//              averaged last, the next one
 //   rebuild    DDP's second forward: old buckets beside new, where gradients that were not set to None lie in the old
 //
 // An optimizer in backward has neither of its own moment: bucket by bucket its parameters step in backward, one after the
@@ -41,7 +43,8 @@ struct MemoryParts {
   Bytes buffers;
   Bytes gradients;  ///< beside the buckets
   Bytes buckets;
-  Bytes hook;       ///< what a compression hook cast; powerSGD_hook's error, P, Q and copies
+  Bytes
+      hook;  ///< what a compression hook cast; powerSGD_hook's error, P, Q and copies; what local SGD averages
   Bytes optimizer;  ///< its state
   Bytes temporaries;
   std::optional<Bytes> activations;  ///< absent where not known
@@ -49,8 +52,8 @@ struct MemoryParts {
   Bytes known() const;  ///< their sum, without what is not known
 };
 
-enum class PeakMoment { backward, optimizer, rebuild };
-/// "backward", "optimizer", "rebuild".
+enum class PeakMoment { backward, optimizer, rebuild, averaging };
+/// "backward", "optimizer", "rebuild", "averaging".
 std::string_view name_of(PeakMoment moment);
 
 struct PeakMemory {

@@ -30,7 +30,7 @@ struct BucketResult {
 };
 
 /// iteration = forward + backward + sync_batchnorm + slowest_gpu + unexplained + exposed_communication + finalize + optimizer +
-/// stall, to the picosecond; none of them is negative. Forward, backward and optimizer are those of a usual GPU.
+/// model_averaging + stall, to the picosecond; none of them is negative. Forward, backward and optimizer are those of a usual GPU.
 struct StepTimes {
   Duration iteration;
   Duration forward;                ///< buffer broadcast included
@@ -48,7 +48,8 @@ struct StepTimes {
   std::optional<double> overlap;   ///< 1 - (exposed transfer / communication)
   Duration finalize;               ///< copies out not already hidden behind exposed communication
   Duration optimizer;
-  Duration sync_batchnorm;  ///< waited for SyncBatchNorm's exchanges, in forward and backward
+  Duration sync_batchnorm;   ///< waited for SyncBatchNorm's exchanges, in forward and backward
+  Duration model_averaging;  ///< a step's share of what local SGD does once in its period
   Duration stall;
   /// Waiting for the slowest of the GPUs to compute (rank_slowdown.hpp) …
   Duration slowest_gpu;
@@ -69,7 +70,7 @@ struct StepTimes {
   Duration alone() const { return iteration - loss.total(); }
   /// The compute stream stands still only because of communication or another rank.
   Duration blocking_communication() const {
-    return exposed_communication + buffer_broadcast + sync_batchnorm;
+    return exposed_communication + buffer_broadcast + sync_batchnorm + model_averaging;
   }
 };
 
@@ -79,11 +80,19 @@ inline TimePoint end_of_backward(const StepTimes& times) {
                    times.slowed_backward + times.exposed_in_backward + times.optimizer_in_backward);
 }
 
+/// PeriodicModelAverager's work, once in so many steps.
+struct ModelAveraging {
+  int period = 1;
+  Bytes bytes;     ///< all-reduced
+  Duration whole;  ///< from the end of the optimizer until parameters are averaged
+};
+
 struct StepResult {
   int iteration = 0;  ///< from 1; 0 for the steady step
   StepTimes times;
-  std::vector<BucketResult> buckets;  ///< launch order
-  std::uint64_t events = 0;           ///< processed by the event queue
+  std::vector<BucketResult> buckets;        ///< launch order
+  std::optional<ModelAveraging> averaging;  ///< of local SGD
+  std::uint64_t events = 0;                 ///< processed by the event queue
 };
 
 /// Who waited for whom at collectives, buffer broadcasts included, summed over the steps simulated.

@@ -22,7 +22,7 @@ double compute_speed(const Job& job);
 /// Buckets of the steady step, in launch order: those under study, else the reducer's own.
 std::vector<Bucket> buckets_of(const Job& job);
 
-/// What the all-reduces of the steady step carry, bucket by bucket in launch order.
+/// What the all-reduces of the steady step carry, bucket by bucket in launch order; then what local SGD averages.
 std::vector<Bytes> all_reduce_sizes(const Job& job);
 
 /// Why the job cannot be simulated (unknown shapes, no timing, …), with the option that would help;

@@ -42,6 +42,7 @@ enum class OperationKind : std::uint8_t {
   copy_out,
   optimizer,
   sync_batch_norm,  ///< statistics exchanged in forward and backward
+  model_averaging,  ///< behind the optimizer: a step's share of it
 };
 std::string_view name_of(OperationKind purpose);
 
@@ -63,6 +64,7 @@ struct RankPrograms {
   Program host;
   Program compute;
   Program communication;  ///< collectives, each with what it waits for in front of it
+  Program apart;          ///< the same over another communicator, whose stream is its own
   EventId events = 0;     ///< events are numbered per rank
 };
 
@@ -120,6 +122,7 @@ struct Execution {
     std::vector<OperationTime> host;
     std::vector<OperationTime> compute;
     std::vector<OperationTime> communication;
+    std::vector<OperationTime> apart;
   };
   std::vector<Rank> ranks;
   std::vector<CollectiveTime> collectives;

@@ -33,6 +33,11 @@ class Job {
   /// its links are those of this cluster.
   Job with(std::shared_ptr<const LinkLoads> loads) const;
 
+  /// So many of its nodes are known by themselves (Cluster::groups), or are all of them.
+  bool has_group(int nodes) const;
+  /// What a process group of so many whole nodes sees. A FlowModel becomes its AnalyticModel. Precondition: has_group.
+  Job within(int nodes) const;
+
   /// The links of a FlowModel as NCCL's channels use them; null for every other model.
   FlowPlanner* network() const { return network_.get(); }
 

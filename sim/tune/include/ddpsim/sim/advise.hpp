@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ddpsim/sim/tune.hpp"
@@ -17,6 +18,10 @@ struct Setting {
   std::optional<CollectiveTuning> nccl;  ///< absent where NCCL chooses nothing
 };
 Setting setting_of(const Job& job);
+
+/// DDP's argument for buffers in front of each forward: "broadcast_buffers", which 2.13 deprecates and reads as
+/// "forward_sync_buffers" but for what it does to them at first.
+std::string_view buffers_argument(TorchVersion torch);
 
 struct AdviceRow {
   std::vector<std::string> levers;  ///< more than one: all together
@@ -44,6 +49,8 @@ struct Advice {
   Setting today{};
   /// Of what leaves numerics as they are and is worth it, the most expected; null where nothing is.
   const AdviceRow* best() const;
+  /// By its levers, joined by " + "; null where there is none.
+  const AdviceRow* find(std::string_view levers) const;
 };
 
 struct AdviseOptions {

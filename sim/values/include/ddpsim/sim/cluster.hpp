@@ -133,6 +133,9 @@ struct Cluster {
   std::shared_ptr<const Calibration> calibration;
   /// The same of gloo's.
   std::shared_ptr<const GlooCalibration> gloo;
+  /// Some of its nodes, for process groups that hold no more: one entry per number of nodes asked for. None where
+  /// nodes differ.
+  std::vector<std::shared_ptr<const Cluster>> groups;
 
   int ranks() const { return nodes * gpus_per_node; }
 };

@@ -13,9 +13,10 @@
 namespace ddpsim {
 
 /// What DDP does with a full bucket: its own all-reduce; one of the hooks of default_hooks.py, which cast it to 16 bits,
-/// divide it there by the number of ranks, all-reduce that and cast back; or powerSGD_hook.py's, which all-reduces two
-/// factors of low rank in place of each matrix, one behind the other.
-enum class CommHook { none, fp16_compress, bf16_compress, power_sgd };
+/// divide it there by the number of ranks, all-reduce that and cast back; powerSGD_hook.py's, which all-reduces two
+/// factors of low rank in place of each matrix, one behind the other; or post_localSGD_hook.py's, which all-reduces within
+/// a node alone and leaves it to a model averager to bring parameters together.
+enum class CommHook { none, fp16_compress, bf16_compress, power_sgd, post_local_sgd };
 std::span<const CommHook> comm_hooks();
 /// "fp16_compress_hook", as PyTorch names it; empty for none.
 std::string_view name_of(CommHook hook);
@@ -31,6 +32,14 @@ struct PowerSgd {
   int matrix_approximation_rank = 1;
   double min_compression_rate = 2;
   bool operator==(const PowerSgd&) const = default;
+};
+
+/// PostLocalSGDState and PeriodicModelAverager, once start_localSGD_iter and warmup_steps are past. The subgroups are
+/// PyTorch's own: a node each.
+struct LocalSgd {
+  int period = 4;                  ///< steps from one averaging of all parameters to the next
+  bool averages_gradients = true;  ///< post_local_gradient_allreduce
+  bool operator==(const LocalSgd&) const = default;
 };
 
 struct DdpOptions {
@@ -50,10 +59,15 @@ struct DdpOptions {
   int process_groups = 1;
   int accumulate = 1;  ///< micro-batches per step; all but the last run under no_sync()
   CommHook comm_hook = CommHook::none;
+  /// Of the hooks that cast, in MiB: smaller buckets are all-reduced as they are. PyTorch has no such hook, but takes one.
+  double comm_hook_min_mb = 0;
   PowerSgd power_sgd;  ///< of CommHook::power_sgd, once start_powerSGD_iter is past
+  LocalSgd local_sgd;  ///< of CommHook::post_local_sgd
   /// torch.distributed.optim._apply_optimizer_in_backward: each bucket's optimizer steps as soon as it is reduced.
   bool optimizer_in_backward = false;
-  bool sync_batchnorm = false;  ///< SyncBatchNorm.convert_sync_batchnorm, over DDP's process group
+  bool sync_batchnorm = false;  ///< SyncBatchNorm.convert_sync_batchnorm
+  /// Ranks of each of its process groups, which are others than DDP's. Absent: over DDP's own.
+  std::optional<int> sync_batchnorm_group;
 };
 
 /// Why these options cannot be used with this version, naming the option and the first version that

@@ -44,6 +44,10 @@ struct GlooLinks {
   /// of cpu-gloo in tests/lab/measured, 14 medians), 5.6 to 5.8 by PyTorch 2.13 beside a build on
   /// both cores.
   Bandwidth copy = Bandwidth::gigabytes_per_second(11);
+  /// With host_tensors: memory just allocated, each page of it touched for the first time, as by a communication
+  /// hook's casts and copies: .to(torch.float16) of 4 MB and more takes 1.3 ns an element longer than into memory
+  /// that is there. One virtual machine (EPYC; PyTorch 1.13 and 2.13 alike); a machine of its own may be faster.
+  Bandwidth fresh = Bandwidth::gigabytes_per_second(1.5);
   int threads = 2;            ///< worker threads of ProcessGroupGloo
   bool host_tensors = false;  ///< gradients live on the host: nothing is copied to it
 };

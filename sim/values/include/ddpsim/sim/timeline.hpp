@@ -42,6 +42,8 @@ struct Span {
 struct RankTimeline {
   int rank = 0;
   std::vector<Span> spans;  ///< by start, then in order of execution
+  std::string gpu =
+      {};  ///< which of those that differ in speed it is: "slowest", "usual"; mostly empty
 };
 
 struct Timeline {

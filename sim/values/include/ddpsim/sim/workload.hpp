@@ -134,12 +134,12 @@ struct StepSample {
   bool operator==(const StepSample&) const = default;
 };
 
-/// Of each window, the time in which anything ran on the GPU: the rest it waited for the host.
-struct BusyWindows {
+/// A time of each part of a step.
+struct PartTimes {
   Duration forward;
   Duration backward;
   Duration optimizer;
-  bool operator==(const BusyWindows&) const = default;
+  bool operator==(const PartTimes&) const = default;
 };
 
 /// Kernels of a step, each launched by the host, in the order of the step.
@@ -147,6 +147,10 @@ struct Launches {
   std::int64_t forward = 0;
   std::vector<std::int64_t> backward;  ///< by entry of backward.ready: since the one before
   std::int64_t optimizer = 0;
+  /// What the recorded host took for one of them, the time left out in which the GPU held it up. Absent: not known, or
+  /// not of these times.
+  std::optional<PartTimes> cost;
+  std::int64_t of_backward() const;
   bool operator==(const Launches&) const = default;
 };
 
@@ -161,10 +165,15 @@ struct Recorded {
   /// Host time at which each entry of backward.ready was reached (end of AccumulateGrad), on the
   /// same clock, negative where the host runs ahead. Empty: the host is taken to stay ahead.
   std::vector<Duration> host_ready;
-  /// Of times that hold no wait for the host, as an estimate's: what it has to launch. Absent: it stays
-  /// ahead.
+  /// Like `host_ready`: how long the GPU had held the host up by then (it synchronised, or the queue was full), since the
+  /// step's first launch. Empty: it never did.
+  std::vector<Duration> host_held;
+  /// What the host has to launch. Absent: not known, it is taken to stay ahead.
   std::optional<Launches> launches;
-  std::optional<BusyWindows> busy;  ///< absent where not recorded
+  /// Of each part, the time in which the GPU had nothing to do until the host launched its next kernel.
+  PartTimes launch_waits;
+  std::optional<PartTimes>
+      busy;  ///< of each part, when anything ran on the GPU; absent where not recorded
   RecordedWith recorded_with;
   /// Every complete step of the recording, this one among them; empty where one alone is known.
   std::vector<StepSample> steps;
