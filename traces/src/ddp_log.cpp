@@ -265,6 +265,7 @@ void LogImport::note_options() {
   if (ddp.comm_hook != CommHook::none)
     line += fmt::format(" --comm-hook {}", word_of(ddp.comm_hook));
   if (ddp.comm_hook == CommHook::power_sgd) line += " --matrix-approximation-rank R";
+  if (ddp.comm_hook == CommHook::post_local_sgd) line += " --local-sgd-period N";
   if (!line.empty()) {
     result_.recognised.push_back("to simulate it as it ran, pass" + line + ", and --torch VERSION");
   }

@@ -9,15 +9,6 @@ namespace {
 
 using RecordedNode = TraceRecords::Node;
 
-std::vector<Activity> launched_within(const TraceRecords& records, const HostSpan& span) {
-  std::vector<Activity> found;
-  const std::size_t end = records.first_launched_at(span.end_ns);
-  for (std::size_t i = records.first_launched_at(span.start_ns); i < end; ++i) {
-    found.push_back(records.activity(i));
-  }
-  return found;
-}
-
 /// Backward compute in launch order, with the latest end so far: the end of "the last activity"
 /// stays right where activities of several streams overlap.
 class LatestEnd {
@@ -68,6 +59,7 @@ std::vector<RecordedGradient> gradients_of(const TraceRecords& records, const Ho
     gradient.ready_ns =
         std::max(gpu_done(inner.end_ns), gradients.empty() ? start_ns : gradients.back().ready_ns);
     if (const HostSpan* hooks = enclosing(outer, inner)) {
+      gradient.hooks_end_ns = hooks->end_ns;
       gradient.copied_ns = std::max(gpu_done(hooks->end_ns), gradient.ready_ns);
     }
     gradients.push_back(gradient);
@@ -102,7 +94,7 @@ void note_casts(RecordedStep& step) {
 
 std::optional<std::int64_t> first_activity(const TraceRecords& records, std::size_t step) {
   std::optional<std::int64_t> first;
-  for (const Activity& activity : launched_within(records, records.steps()[step].span)) {
+  for (const Activity& activity : records.launched_within(records.steps()[step].span)) {
     if (!first || activity.start_ns < *first) first = activity.start_ns;
   }
   return first;
@@ -110,7 +102,7 @@ std::optional<std::int64_t> first_activity(const TraceRecords& records, std::siz
 
 std::optional<RecordedStep> recorded_step(const TraceRecords& records, std::size_t index) {
   const StepMarker& marker = records.steps()[index];
-  const std::vector<Activity> all = launched_within(records, marker.span);
+  const std::vector<Activity> all = records.launched_within(marker.span);
   std::vector<Activity> backward;
   for (const Activity& activity : all) {
     if (!activity.nccl && records.is_autograd_thread(activity.thread)) backward.push_back(activity);

@@ -38,9 +38,10 @@ namespace ddpsim {
 struct RecordedGradient {
   std::int64_t host_ns = 0;
   std::int64_t ready_ns = 0;
-  std::optional<std::int64_t> copied_ns;   ///< absent without the outer event
-  const RecordedTensor* tensor = nullptr;  ///< null where shapes were not recorded
-  bool compiled = false;                   ///< came out of a compiled node
+  std::optional<std::int64_t> hooks_end_ns;  ///< on the host, like `host_ns`
+  std::optional<std::int64_t> copied_ns;     ///< absent without the outer event
+  const RecordedTensor* tensor = nullptr;    ///< null where shapes were not recorded
+  bool compiled = false;                     ///< came out of a compiled node
 };
 
 struct RecordedStep {

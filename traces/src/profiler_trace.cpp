@@ -15,6 +15,7 @@
 #include "ddpsim/sim/size_text.hpp"
 #include "event_reader.hpp"
 #include "gradient_ready.hpp"
+#include "host_recording.hpp"
 #include "how_reduced.hpp"
 #include "json_splitter.hpp"
 #include "other_schemes.hpp"
@@ -58,6 +59,7 @@ class TraceImport {
   void fill_after_backward(const RecordedStep& step);
   void fill_collectives(const RecordedStep& step);
   void fill_variation(const RecordedStep& step, std::vector<StepSample> complete);
+  void fill_host(const RecordedStep& step, std::size_t index);
   void note_rank_trace(const RecordedStep& step, const TraceHeader& header);
 
   std::string file_;
@@ -115,6 +117,7 @@ Imported TraceImport::interpret(const TraceHeader& header, bool mended) {
   fill_after_backward(step);
   fill_collectives(step);
   fill_variation(step, std::move(chosen.complete));
+  fill_host(step, chosen.index);
   note_rank_trace(step, header);
   return std::move(result_);
 }
@@ -414,6 +417,22 @@ void TraceImport::fill_variation(const RecordedStep& step, std::vector<StepSampl
                    .backward = busy(step.backward_start_ns, step.backward_end_ns),
                    .optimizer = busy(optimizer_ns, end_ns)};
   if (complete.size() > 1) workload.steps = std::move(complete);
+}
+
+void TraceImport::fill_host(const RecordedStep& step, std::size_t index) {
+  Workload& workload = result_.workload;
+  const std::int64_t optimizer_ns =
+      step.last_ns - workload.optimizer.value_or(Duration()).picoseconds() / 1000;
+  HostRecording host = host_recording(records_, records_.steps()[index].span, step, optimizer_ns);
+  result_.recognised.push_back(words_for(host, compacted()));
+  workload.launches = std::move(host.launches);
+  // Without its waits a step is one of a host without a profiler, and what that takes for a launch is not recorded.
+  if (compacted()) {
+    workload.launches->cost.reset();
+    return;
+  }
+  workload.launch_waits = host.launch_waits;
+  workload.host_held = std::move(host.held);
 }
 
 }  // namespace

@@ -34,9 +34,12 @@ class RecordingReader {
   bool read_ready(const Cursor& list, Backward& backward);
   /// A check that involves two fields, made once both are known to be good by themselves.
   void check_ready(const Cursor& list, const Backward& backward) const;
-  void read_host(const Cursor& cursor, Recorded& recorded) const;
+  void read_host(const Cursor& cursor, Recorded& recorded);
   Launches read_launches(const Cursor& cursor) const;
-  void read_busy(const Cursor& cursor, Recorded& recorded);
+  PartTimes read_launch_cost(const Cursor& cursor);
+  PartTimes read_parts(const Cursor& cursor);
+  /// `what` each part of the step does so long: none does it for longer than it lasts.
+  PartTimes read_parts_of(const Cursor& cursor, const Recorded& recorded, std::string_view what);
   void read_steps(const Cursor& list, Recorded& recorded);
   static void check_iteration(const Cursor& steps, const Recorded& recorded);
   void read_recorded_with(const Cursor& cursor, RecordedWith& recorded);
@@ -54,7 +57,8 @@ void RecordingReader::read(const Object& object, Recorded& recorded) {
   recorded.optimizer = fields_.phase(object, "optimizer");
   recorded.iteration = fields_.phase(object, "iteration");
   if (const auto host = object.optional("host")) read_host(*host, recorded);
-  if (const auto busy = object.optional("gpu_busy")) read_busy(*busy, recorded);
+  if (const auto busy = object.optional("gpu_busy"))
+    recorded.busy = read_parts_of(*busy, recorded, "busy");
   if (const auto with = object.optional("recorded_with")) {
     read_recorded_with(*with, recorded.recorded_with);
   }
@@ -148,8 +152,9 @@ void RecordingReader::check_ready(const Cursor& list, const Backward& backward) 
   }
 }
 
-void RecordingReader::read_host(const Cursor& cursor, Recorded& recorded) const {
-  const Object object = cursor.object({"ready_us", "launches"});
+void RecordingReader::read_host(const Cursor& cursor, Recorded& recorded) {
+  const Object object =
+      cursor.object({"ready_us", "held_us", "launch_waits", "launches", "launch_cost"});
   const std::size_t expected = recorded.backward ? recorded.backward->ready.size() : 0;
   const auto require_one_each = [&](const Cursor& list, std::string_view what, std::size_t count) {
     if (count != expected)
@@ -161,14 +166,33 @@ void RecordingReader::read_host(const Cursor& cursor, Recorded& recorded) const 
       recorded.host_ready.push_back(fields_.time(entry, true));
     require_one_each(*ready, "times", recorded.host_ready.size());
   }
+  if (const auto held = object.optional("held_us")) {
+    for (const Cursor& entry : held->array()) recorded.host_held.push_back(fields_.time(entry));
+    require_one_each(*held, "times", recorded.host_held.size());
+  }
+  if (const auto waits = object.optional("launch_waits"))
+    recorded.launch_waits = read_parts_of(*waits, recorded, "waiting for launches");
   const auto launches = object.optional("launches");
+  const auto cost = object.optional("launch_cost");
+  if (cost && !launches) cost->fail("stands without launches", "Say how many kernels there are");
   if (!launches) return;
-  if (!recorded.host_ready.empty())
-    launches->fail("stands beside ready_us",
-                   "Launches are of times without waits for the host: keep one of the two");
+  if (!recorded.host_ready.empty() && !cost)
+    launches->fail("stand beside ready_us without launch_cost",
+                   "Of recorded times say what a launch took, or leave one of the two out");
   recorded.launches = read_launches(*launches);
   require_one_each(launches->free_object().required("backward"), "counts",
                    recorded.launches->backward.size());
+  if (cost) recorded.launches->cost = read_launch_cost(*cost);
+}
+
+PartTimes RecordingReader::read_launch_cost(const Cursor& cursor) {
+  constexpr Duration kMost = Duration::microseconds(1e6);
+  const PartTimes cost = read_parts(cursor);
+  const Duration longest = std::max({cost.forward, cost.backward, cost.optimizer});
+  if (longest > kMost)
+    cursor.fail(fmt::format("a launch of {} us", longest.microseconds()),
+                "Expected what the host takes for one kernel, at most a second");
+  return cost;
 }
 
 Launches RecordingReader::read_launches(const Cursor& cursor) const {
@@ -182,22 +206,34 @@ Launches RecordingReader::read_launches(const Cursor& cursor) const {
   return launches;
 }
 
-void RecordingReader::read_busy(const Cursor& cursor, Recorded& recorded) {
+PartTimes RecordingReader::read_parts(const Cursor& cursor) {
   const Object object = cursor.object({"forward_us", "backward_us", "optimizer_us"});
-  BusyWindows busy;
-  const auto read = [&](std::string_view key, std::optional<Duration> window, Duration& time) {
-    const auto field = fields_.need(object, key);
-    if (!field) return;
-    time = fields_.time(*field);
-    if (time > window.value_or(Duration()))
-      field->fail(fmt::format("busy for {} us of a window of {} us", time.microseconds(),
-                              window.value_or(Duration()).microseconds()),
-                  "Expected no more than the window of that name lasts");
+  PartTimes times;
+  const auto read = [&](std::string_view key, Duration& time) {
+    if (const auto field = fields_.need(object, key)) time = fields_.time(*field);
   };
-  read("forward_us", recorded.forward, busy.forward);
-  read("backward_us", recorded.backward ? recorded.backward->duration : Duration(), busy.backward);
-  read("optimizer_us", recorded.optimizer, busy.optimizer);
-  recorded.busy = busy;
+  read("forward_us", times.forward);
+  read("backward_us", times.backward);
+  read("optimizer_us", times.optimizer);
+  return times;
+}
+
+PartTimes RecordingReader::read_parts_of(const Cursor& cursor, const Recorded& recorded,
+                                         std::string_view what) {
+  const PartTimes times = read_parts(cursor);
+  const Object object = cursor.free_object();
+  const auto check = [&](std::string_view key, std::optional<Duration> window, Duration time) {
+    if (time > window.value_or(Duration()))
+      object.required(key).fail(
+          fmt::format("{} for {} us of a window of {} us", what, time.microseconds(),
+                      window.value_or(Duration()).microseconds()),
+          "Expected no more than the window of that name lasts");
+  };
+  check("forward_us", recorded.forward, times.forward);
+  check("backward_us", recorded.backward ? recorded.backward->duration : Duration(),
+        times.backward);
+  check("optimizer_us", recorded.optimizer, times.optimizer);
+  return times;
 }
 
 void RecordingReader::read_steps(const Cursor& list, Recorded& recorded) {

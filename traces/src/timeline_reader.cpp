@@ -56,9 +56,10 @@ Span read_span(const Cursor& entry) {
 }
 
 RankTimeline read_rank(const Cursor& entry) {
-  const Object object = entry.object({"rank", "spans"});
+  const Object object = entry.object({"rank", "gpu", "spans"});
   RankTimeline rank;
   rank.rank = static_cast<int>(object.required("rank").integer(0, kMostDrawnRanks));
+  if (const auto gpu = object.optional("gpu")) rank.gpu = gpu->choice({"slowest", "usual"});
   for (const Cursor& span : object.required("spans").array()) rank.spans.push_back(read_span(span));
   std::stable_sort(rank.spans.begin(), rank.spans.end(),
                    [](const Span& a, const Span& b) { return a.start < b.start; });

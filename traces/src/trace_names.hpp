@@ -7,6 +7,7 @@ namespace ddpsim {
 
 inline constexpr std::string_view kStepMarker = "ProfilerStep";
 inline constexpr std::string_view kOptimizerStep = "Optimizer.step";
+inline constexpr std::string_view kDataLoading = "enumerate(DataLoader)";
 inline constexpr std::string_view kDdpForward = "DistributedDataParallel.forward";
 inline constexpr std::string_view kCommsOperation = "record_param_comms";
 inline constexpr std::string_view kGlooAllReduce = "gloo:all_reduce";

@@ -99,6 +99,8 @@ void TraceRecords::add_host_operation(const TraceEvent& event) {
   } else if (name.starts_with(kOptimizerStep)) {
     optimizers_.push_back({event.start_ns, event.end_ns(), thread_index(event.thread)});
     calling_threads_[optimizers_.back().thread] = true;
+  } else if (name.starts_with(kDataLoading)) {
+    loading_.push_back(pack_node(event));
   } else if (name == kCommsOperation || is_nccl_call(name)) {
     Collective call = collective_of_call(event);
     // An older record_param_comms says nothing, and waiting is no collective.
@@ -126,7 +128,17 @@ void TraceRecords::note_node(const TraceEvent& event, std::string_view node) {
   if (node.starts_with(kCompiledBackward)) compiled_.push_back(record);
 }
 
+void TraceRecords::note_held(const TraceEvent& event) {
+  const std::string_view name = event.name;
+  // A graph of many kernels takes long to launch by itself.
+  const bool enqueues = (contains(name, "Launch") && !contains(name, "GraphLaunch")) ||
+                        contains(name, "Memcpy") || contains(name, "Memset");
+  if (contains(name, "Synchronize") || (enqueues && event.duration_ns >= kHeld_ns))
+    held_.push_back(pack_node(event));
+}
+
 void TraceRecords::add_launch(const TraceEvent& event) {
+  note_held(event);
   // Only calls that put work on the GPU: launches, copies and sets, of CUDA, its driver and HIP.
   if (!event.correlation) return;
   if (!contains(event.name, "Launch") && !contains(event.name, "Memcpy") &&
@@ -233,7 +245,8 @@ void TraceRecords::finish() {
   const auto by_start = [&](const PackedNode& a, const PackedNode& b) {
     return node_key(a) < node_key(b);
   };
-  for (std::deque<PackedNode>* list : {&any_, &compiled_, &gradients_with_hooks_}) {
+  for (std::deque<PackedNode>* list :
+       {&any_, &compiled_, &gradients_with_hooks_, &held_, &loading_}) {
     std::sort(list->begin(), list->end(), by_start);
   }
   std::sort(gradients_.begin(), gradients_.end(), by_start);
@@ -269,6 +282,10 @@ auto TraceRecords::visit(Node kind, Visit visit_list) const {
       return visit_list(gradients_with_hooks_);
     case Node::compiled:
       return visit_list(compiled_);
+    case Node::held:
+      return visit_list(held_);
+    case Node::loading:
+      return visit_list(loading_);
     case Node::any:
       break;
   }
@@ -297,6 +314,13 @@ std::size_t TraceRecords::first_launched_at(std::int64_t time_ns) const {
       activities_.begin(), activities_.end(),
       [&](const PackedActivity& record) { return launch_of(record) < time_ns; });
   return static_cast<std::size_t>(at - activities_.begin());
+}
+
+std::vector<Activity> TraceRecords::launched_within(const HostSpan& span) const {
+  std::vector<Activity> found;
+  const std::size_t end = first_launched_at(span.end_ns);
+  for (std::size_t i = first_launched_at(span.start_ns); i < end; ++i) found.push_back(activity(i));
+  return found;
 }
 
 std::size_t TraceRecords::node_count(Node kind) const {

@@ -63,14 +63,28 @@ void write_backward(JsonWriter& json, const Backward& backward) {
   json.end_object();
 }
 
+void write_times(JsonWriter& json, std::string_view key, const std::vector<Duration>& times) {
+  if (times.empty()) return;
+  json.key(key).begin_array();
+  for (const Duration time : times) json.time(time);
+  json.end_array();
+}
+
+void write_parts(JsonWriter& json, std::string_view key, const PartTimes& times) {
+  json.key(key).begin_object(Layout::line);
+  json.key("forward_us").time(times.forward);
+  json.key("backward_us").time(times.backward);
+  json.key("optimizer_us").time(times.optimizer);
+  json.end_object();
+}
+
 void write_host(JsonWriter& json, const Recorded& recorded) {
-  if (recorded.host_ready.empty() && !recorded.launches) return;
+  const bool waited = recorded.launch_waits != PartTimes();
+  if (recorded.host_ready.empty() && !recorded.launches && !waited) return;
   json.key("host").begin_object();
-  if (!recorded.host_ready.empty()) {
-    json.key("ready_us").begin_array();
-    for (const Duration at : recorded.host_ready) json.time(at);
-    json.end_array();
-  }
+  write_times(json, "ready_us", recorded.host_ready);
+  write_times(json, "held_us", recorded.host_held);
+  if (waited) write_parts(json, "launch_waits", recorded.launch_waits);
   if (const auto& launches = recorded.launches) {
     json.key("launches").begin_object();
     json.key("forward").integer(launches->forward);
@@ -79,6 +93,7 @@ void write_host(JsonWriter& json, const Recorded& recorded) {
     json.end_array();
     json.key("optimizer").integer(launches->optimizer);
     json.end_object();
+    if (launches->cost) write_parts(json, "launch_cost", *launches->cost);
   }
   json.end_object();
 }
@@ -156,14 +171,6 @@ void write_steps(JsonWriter& json, const std::vector<StepSample>& steps) {
   json.end_array();
 }
 
-void write_busy(JsonWriter& json, const BusyWindows& busy) {
-  json.key("gpu_busy").begin_object(Layout::line);
-  json.key("forward_us").time(busy.forward);
-  json.key("backward_us").time(busy.backward);
-  json.key("optimizer_us").time(busy.optimizer);
-  json.end_object();
-}
-
 /// Phases of a step, in the order of the schema; `recorded_with` follows where its place is.
 void write_phases(JsonWriter& json, const Recorded& recorded) {
   write_phase(json, "forward", recorded.forward);
@@ -171,7 +178,7 @@ void write_phases(JsonWriter& json, const Recorded& recorded) {
   write_phase(json, "optimizer", recorded.optimizer);
   write_phase(json, "iteration", recorded.iteration);
   write_host(json, recorded);
-  if (recorded.busy) write_busy(json, *recorded.busy);
+  if (recorded.busy) write_parts(json, "gpu_busy", *recorded.busy);
 }
 
 void write_ranks(JsonWriter& json, const std::vector<RankRecording>& ranks) {
