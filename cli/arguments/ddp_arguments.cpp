@@ -25,6 +25,8 @@ double mib_number(std::string_view text, const std::string& option) {
   return *value;
 }
 
+constexpr int kMostRanksOfGroup = 10'000'000;
+constexpr int kLongestPeriod = 1'000'000;
 constexpr int kHighestRank = 1024;  // nobody's gradients are worth compressing with more
 
 PowerSgd power_sgd(const DdpArguments& arguments) {
@@ -40,6 +42,18 @@ PowerSgd power_sgd(const DdpArguments& arguments) {
               arguments.matrix_approximation_rank.value_or(standard.matrix_approximation_rank),
           .min_compression_rate =
               arguments.min_compression_rate.value_or(standard.min_compression_rate)};
+}
+
+LocalSgd local_sgd(const DdpArguments& arguments) {
+  const bool given = arguments.local_sgd_period || arguments.local_sgd_gradients;
+  if (given && arguments.comm_hook != CommHook::post_local_sgd)
+    throw UsageError(
+        "--local-sgd-period and --local-sgd-gradients are post_localSGD_hook's: add "
+        "--comm-hook post_localSGD");
+  const LocalSgd standard;
+  return {
+      .period = arguments.local_sgd_period.value_or(standard.period),
+      .averages_gradients = arguments.local_sgd_gradients.value_or(standard.averages_gradients)};
 }
 
 }  // namespace
@@ -77,8 +91,12 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
   std::vector<std::pair<std::string, CommHook>> hooks;
   for (const CommHook hook : comm_hooks()) hooks.emplace_back(word_of(hook), hook);
   add_word_option(command, "--comm-hook", arguments.comm_hook, std::move(hooks),
-                  "communication hook: fp16_compress_hook, powerSGD_hook (1.8 and later) or "
-                  "bf16_compress_hook (1.10 and later)");
+                  "communication hook: fp16_compress_hook, powerSGD_hook (1.8 and later), "
+                  "bf16_compress_hook or post_localSGD_hook (1.10 and later)");
+  command.add_option(
+      "--comm-hook-min-mb", arguments.comm_hook_min_mb,
+      "of fp16 and bf16: buckets of fewer MiB are all-reduced as they are, by a hook "
+      "of five lines of your own (docs/formats.md)");
   const PowerSgd standard;
   command
       .add_option("--matrix-approximation-rank", arguments.matrix_approximation_rank,
@@ -92,12 +110,27 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
                       "{})",
                       standard.min_compression_rate))
       ->check(CLI::PositiveNumber);
+  command
+      .add_option("--local-sgd-period", arguments.local_sgd_period,
+                  fmt::format("of post_localSGD_hook, once start_localSGD_iter is past: steps from "
+                              "one averaging of all parameters to the next (default: {})",
+                              LocalSgd().period))
+      ->check(CLI::Range(1, kLongestPeriod));
+  add_word_option(command, "--local-sgd-gradients", arguments.local_sgd_gradients,
+                  {{"node", true}, {"none", false}},
+                  "of post_localSGD_hook: all-reduced within each node, or not at all "
+                  "(post_local_gradient_allreduce=False, 1.12 and later)");
   command.add_flag("--apply-optimizer-in-backward", arguments.optimizer_in_backward,
                    "_apply_optimizer_in_backward of torch.distributed.optim: each bucket's "
                    "parameters step once it is reduced (2.0 and later)");
   command.add_flag("--sync-batchnorm", arguments.sync_batchnorm,
                    "torch.nn.SyncBatchNorm in place of every BatchNorm, over DDP's process group "
                    "(1.1 and later)");
+  command
+      .add_option("--sync-batchnorm-group", arguments.sync_batchnorm_group,
+                  "ranks of each process group of its own, whole nodes: "
+                  "convert_sync_batchnorm(model, process_group)")
+      ->check(CLI::Range(1, kMostRanksOfGroup));
   command
       .add_option(
           "--accumulate", arguments.accumulate,
@@ -149,9 +182,13 @@ DdpOptions ddp_options(const DdpArguments& arguments, TorchVersion torch) {
   options.process_groups = arguments.process_groups;
   options.accumulate = arguments.accumulate.value_or(1);
   options.comm_hook = arguments.comm_hook;
+  if (arguments.comm_hook_min_mb)
+    options.comm_hook_min_mb = mib_number(*arguments.comm_hook_min_mb, "--comm-hook-min-mb");
   options.power_sgd = power_sgd(arguments);
+  options.local_sgd = local_sgd(arguments);
   options.optimizer_in_backward = arguments.optimizer_in_backward;
   options.sync_batchnorm = arguments.sync_batchnorm;
+  options.sync_batchnorm_group = arguments.sync_batchnorm_group;
   return options;
 }
 
@@ -179,8 +216,11 @@ std::vector<std::string> ddp_warnings(const DdpOptions& options) {
 std::string describe_buckets(const DdpOptions& options) {
   std::string hook =
       options.comm_hook == CommHook::none ? "" : fmt::format(", {}", name_of(options.comm_hook));
+  if (options.comm_hook_min_mb > 0) hook += fmt::format(" from {} MiB", options.comm_hook_min_mb);
   if (options.comm_hook == CommHook::power_sgd)
     hook += fmt::format(" of rank {}", options.power_sgd.matrix_approximation_rank);
+  if (options.comm_hook == CommHook::post_local_sgd)
+    hook += fmt::format(" of period {}", options.local_sgd.period);
   if (options.optimizer_in_backward) hook += ", optimizer in backward";
   if (!options.bucket_cap_mb_list.empty())
     return fmt::format("bucket_cap_mb_list=[{}]{}", fmt::join(options.bucket_cap_mb_list, ", "),

@@ -26,10 +26,14 @@ struct DdpArguments {
   int process_groups = 1;
   std::optional<int> accumulate;  ///< absent: as the workload was recorded
   CommHook comm_hook = CommHook::none;
+  std::optional<std::string> comm_hook_min_mb;
   std::optional<int> matrix_approximation_rank;  ///< of powerSGD_hook
   std::optional<double> min_compression_rate;
+  std::optional<int> local_sgd_period;  ///< of post_localSGD_hook
+  std::optional<bool> local_sgd_gradients;
   bool optimizer_in_backward = false;
   bool sync_batchnorm = false;
+  std::optional<int> sync_batchnorm_group;
 };
 
 void add_bucket_options(CLI::App& command, DdpArguments& arguments);

@@ -5,9 +5,13 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "commands.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/suggest.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
@@ -20,6 +24,7 @@ namespace ddpsim {
 namespace {
 
 struct AdviseArguments {
+  std::optional<std::string> lever;  ///< to export
   JobArguments job;
   OutputArguments output;
   int threads = 0;
@@ -36,10 +41,26 @@ bool chooses_alike(const CollectiveTuning& a, const CollectiveTuning& b) {
          a.max_channels == b.max_channels;
 }
 
+/// What --export writes: the best of what leaves numerics as they are, or what --lever names. Null where nothing is worth
+/// changing. Throws UsageError.
+const AdviceRow* to_export(const Advice& advice, const std::optional<std::string>& lever) {
+  if (!lever) return advice.best();
+  const AdviceRow* row = advice.find(*lever);
+  if (row == nullptr) {
+    std::vector<std::string> names;
+    for (const AdviceRow& one : advice.rows)
+      names.push_back(fmt::format("{}", fmt::join(one.levers, " + ")));
+    throw UsageError(fmt::format("--lever: no row of this advice is {}. {}", in_quotes(*lever),
+                                 did_you_mean(*lever, names, "--verbose shows all of them")));
+  }
+  if (!row->error.empty()) throw UsageError(fmt::format("--lever {}: {}", *lever, row->error));
+  return row;
+}
+
 /// Throws UsageError where the plan leaves NCCL's choice as it is: a table of that would only freeze it.
-std::string tuner_plan(const Advice& advice, const Job& job, const ReportContext& context,
-                       const std::string& file, const std::string& made_by) {
-  const AdviceRow* best = advice.best();
+std::string tuner_plan(const Advice& advice, const AdviceRow* best, const Job& job,
+                       const ReportContext& context, const std::string& file,
+                       const std::string& made_by) {
   if (best == nullptr)
     throw UsageError(fmt::format("--export {}: there is nothing to change", file));
   if (!best->setting.nccl || chooses_alike(*best->setting.nccl, *advice.today.nccl))
@@ -51,6 +72,8 @@ std::string tuner_plan(const Advice& advice, const Job& job, const ReportContext
 }
 
 int run(const AdviseArguments& arguments, const TypedLine& typed) {
+  if (arguments.lever && !arguments.output.plan)
+    throw UsageError("--lever: it says what --export writes; add --export FILE.py");
   LoadedJob loaded = load_job(arguments.job, typed);
   const Job& job = loaded.job;
   require_supported(job.options().ddp);
@@ -65,23 +88,25 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
   options.tuning.threads = arguments.threads;
   options.tuning.replay = context.replay;
   options.memory = loaded.memory;
-  if (const std::string why = why_no_cap(job.workload()); !why.empty()) {
+  if (const std::string why = why_no_cap(job); !why.empty()) {
     options.caps = false;
-    context.warnings.push_back("no cap is weighed: " + why);
+    context.overturn("no cap is weighed: " + why);
   }
   const Advice advice = advise(job, options);
   context.confidence = assess(measured, simulate_times(measured), context.replay);
   context.next_command = typed.for_command("tune");
-  const std::string made_by =
-      fmt::format("ddpsim {}: {}", DDPSIM_VERSION, typed.for_command("advise"));
+  const AdviceRow* proposed = to_export(advice, arguments.lever);
+  std::string made_by = fmt::format("ddpsim {}: {}", DDPSIM_VERSION, typed.for_command("advise"));
+  if (arguments.lever) made_by += fmt::format(" --lever {}", in_quotes(*arguments.lever));
 
   deliver({.json = [&] { return advice_json(advice, context); },
            .text = [&](const TerminalStyle& style) { return advice_text(advice, context, style); },
            .csv = [&] { return advice_csv(advice); },
            .plan =
                [&](const std::string& file) {
-                 return file.ends_with(".py") ? advice_python(advice, context, made_by)
-                                              : tuner_plan(advice, job, context, file, made_by);
+                 return file.ends_with(".py")
+                            ? advice_python(advice, proposed, context, made_by)
+                            : tuner_plan(advice, proposed, job, context, file, made_by);
                }},
           arguments.output);
   return kOk;
@@ -105,6 +130,9 @@ void add_advise(CLI::App& app, std::function<int()>& action) {
             "write what is advised: FILE.py wraps a model so, FILE.csv is for NCCL's tuner "
             "plugin")
         ->check(names_a_plan);
+    command->add_option("--lever", arguments->lever,
+                        "what --export writes in place of the best that leaves numerics as they "
+                        "are: a row's levers, as printed");
   }
   add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim advise resnet50-v100-b32 p3dn@16");

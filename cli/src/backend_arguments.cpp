@@ -72,7 +72,7 @@ void add_backend_options(CLI::App& command, BackendArguments& arguments) {
   command.add_option(
       "--gloo", arguments.gloo,
       "what binds gloo there, any of \"process:1.5GBps fill:1.6 host:20GBps cache:90MB step:35us "
-      "start:60us copy:11GBps threads:2 tensors:device|host\"");
+      "start:60us copy:11GBps fresh:1.5GBps threads:2 tensors:device|host\"");
 }
 
 void require_one_backend(const BackendArguments& arguments, const TypedLine& typed, bool flow) {
@@ -88,12 +88,13 @@ void require_one_backend(const BackendArguments& arguments, const TypedLine& typ
 GlooLinks gloo_links(const BackendArguments& arguments, GlooLinks links,
                      const GlooCalibration* calibration, std::vector<std::string>* replaced) {
   if (!arguments.gloo) return links;
-  const std::vector<std::string> known = {"process", "fill",  "host",    "step",   "start",
-                                          "copy",    "cache", "threads", "tensors"};
+  const std::vector<std::string> known = {"process", "fill",  "host",  "step",    "start",
+                                          "copy",    "fresh", "cache", "threads", "tensors"};
   for (const auto& [key, value] : key_values("--gloo", *arguments.gloo, known)) {
     if (key == "process") links.process = read_rate(key, value);
     if (key == "host") links.host = read_rate(key, value);
     if (key == "copy") links.copy = read_rate(key, value);
+    if (key == "fresh") links.fresh = read_rate(key, value);
     if (key == "cache") links.cache = read_size(key, value);
     if (key == "fill") links.to_fill = read_fill(value);
     if (key == "step") links.step = read_time(key, value);
@@ -120,7 +121,7 @@ void require_sane_rates(const GlooLinks& links, const Cluster& cluster, const Wo
     bytes += static_cast<double>(group.bytes.count());
   const double gpus = std::max(1, cluster.gpus_per_node);
   double slowest = std::min({links.process.bytes_per_second(), links.host.bytes_per_second() / gpus,
-                             links.copy.bytes_per_second()});
+                             links.copy.bytes_per_second(), links.fresh.bytes_per_second()});
   if (cluster.nodes > 1)
     slowest = std::min(
         slowest, std::min(cluster.network.per_nic, trunk_rate(cluster)).bytes_per_second() / 2);

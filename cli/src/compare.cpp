@@ -200,15 +200,14 @@ int run(const CompareArguments& arguments, TypedLine typed) {
     contexts.push_back(job.context);
   }
   const bool tune = candidates.front().options().ddp.bucket_cap_mb_list.empty() &&
-                    why_no_cap(loaded.workload).empty();
+                    why_no_cap(candidates.front()).empty();
   const Comparison comparison =
       compare(candidates, {.threads = arguments.threads, .tune = tune, .measured = measured});
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const std::optional<Replay>& replay = comparison.jobs[i].replay;
     contexts[i].replay = replay;
     contexts[i].correction = comparison.jobs[i].correction;
-    if (replay && replay->contradicted())
-      jobs[i].context.warnings.push_back(contradiction(*replay));
+    if (replay && replay->contradicted()) jobs[i].context.overturn(contradiction(*replay));
   }
   contexts.front().warnings = common_warnings(jobs);
   const JobArguments& fastest = settings[comparison.by_speed.front()];

@@ -56,6 +56,10 @@ void set_host_costs(const HostArguments& arguments, SimulationOptions& options) 
         "--cuda-graph: a graph cannot hold what --comm-hook powersgd waits for on the host; leave "
         "one "
         "out");
+  if (options.ddp.comm_hook == CommHook::post_local_sgd)
+    throw UsageError(
+        "--cuda-graph: a graph holds the addresses of parameters, which --comm-hook post_localSGD "
+        "moves when it averages them; leave one out");
   if (options.ddp.find_unused_parameters)
     throw UsageError(
         "--cuda-graph: a graph cannot hold what --find-unused-parameters reads on the host; leave "

@@ -21,12 +21,16 @@ ReportContext context_of(const Job& job, const JobArguments& arguments, NcclVers
                                                   options.ddp.accumulate)
                               .slowdown();
   context.variation = options.variation;
+  if (workload.launches) context.launch_cost = launch_cost(*workload.launches, options);
   if (workload.batch_per_gpu)
     context.samples_per_step = static_cast<double>(*workload.batch_per_gpu) *
                                job.cluster().ranks() * options.ddp.accumulate;
   context.batch_per_gpu = workload.batch_per_gpu;
   context.comm_hook = options.ddp.comm_hook;
+  context.comm_hook_min_mb = options.ddp.comm_hook_min_mb;
   context.power_sgd = options.ddp.power_sgd;
+  context.local_sgd = options.ddp.local_sgd;
+  context.sync_batchnorm_group = options.ddp.sync_batchnorm_group;
   context.bucket_setting = describe_buckets(options.ddp);
   return context;
 }

@@ -14,7 +14,7 @@ namespace ddpsim {
 std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tuning,
                                       Backend backend, const ComputeScale& scale);
 
-/// Why no cap can be recommended for this recording; empty where one can.
-std::string why_no_cap(const Workload& workload);
+/// Why no cap can be recommended for this job; empty where one can.
+std::string why_no_cap(const Job& job);
 
 }  // namespace ddpsim

@@ -62,6 +62,14 @@ Asked read_options(const JobArguments& arguments, TorchVersion torch,
   if (over_flow(arguments) && options.ddp.process_groups > 1)
     throw UsageError(
         "--process-groups: --network flow runs one collective at a time; leave one out");
+  if (over_flow(arguments) && options.ddp.comm_hook == CommHook::post_local_sgd)
+    throw UsageError(
+        "--comm-hook post_localSGD: it reduces within nodes, and --network flow knows collectives "
+        "of all ranks alone; leave one out");
+  if (over_flow(arguments) && options.ddp.sync_batchnorm_group)
+    throw UsageError(
+        "--sync-batchnorm-group: --network flow knows collectives of all ranks alone; leave one "
+        "out");
   options.interference = read_interference(arguments.interference);
   set_host_costs(arguments.host, options);
   options.iterations = arguments.iterations;
@@ -76,13 +84,21 @@ Asked read_options(const JobArguments& arguments, TorchVersion torch,
     throw UsageError(
         "--apply-optimizer-in-backward: DDP's hook takes streams of an accelerator and fails on "
         "tensors of the host (tried with PyTorch 2.13); leave one out");
-  if (stops_backward(options.ddp.comm_hook) && gloo)
-    throw UsageError(
-        "--comm-hook powersgd: gloo runs the hook in its threads, where with several buckets "
-        "training stops or ranks mix their all-reduces up (seen in trials of PyTorch 1.13, a stop "
-        "once of 2.13): use NCCL");
   if (arguments.compute_scale) parse_compute_scale(*arguments.compute_scale);
   return asked;
+}
+
+/// Of --sync-batchnorm-group.
+Cluster with_group(Cluster cluster, ClusterRequest request, int ranks) {
+  const int of_node = cluster.gpus_per_node;
+  if (ranks % of_node != 0 || cluster.ranks() % ranks != 0)
+    throw UsageError(fmt::format(
+        "--sync-batchnorm-group {}: groups hold whole nodes, and {} has {} of {} GPUs: a multiple "
+        "of {} that divides {} is needed",
+        ranks, cluster.name, cluster.nodes, of_node, of_node, cluster.ranks()));
+  if (ranks == of_node) return cluster;
+  request.groups.push_back(ranks / of_node);
+  return load_cluster(request);
 }
 
 /// Of --sync-batchnorm: which parameters are batch norms'.
@@ -166,7 +182,11 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
            : load_workload(arguments.workload, arguments.model, arguments.timing);
   require_batch_norms(arguments, loaded.workload);
   TorchInForce torch = torch_in_force(stated, loaded.workload.torch);
-  Cluster cluster = load_cluster(cluster_request(arguments.cluster));
+  ClusterRequest request = cluster_request(arguments.cluster);
+  request.groups = {1};  // local SGD's
+  Cluster cluster = load_cluster(request);
+  if (const std::optional<int> ranks = arguments.ddp.sync_batchnorm_group)
+    cluster = with_group(std::move(cluster), request, *ranks);
   // What is asked for changes no assumption: an option the assumed version lacks is a usage error.
   if (!torch.known)
     torch.version = assumed_among(versions_of(arguments, DdpOptions{}, loaded.workload, cluster));
@@ -218,7 +238,7 @@ Job replay_today(LoadedJob& loaded, const Job& steady) {
   context.replay = Replay{loaded.measured_step->median, simulate_times(steady).iteration,
                           loaded.measured_step->spread};
   context.correction = correct(steady, context.replay);
-  if (!context.correction) context.warnings.push_back(contradiction(*context.replay));
+  if (!context.correction) context.overturn(contradiction(*context.replay));
   return context.correction ? explained(steady, context.correction->all_compute) : steady;
 }
 
@@ -237,7 +257,7 @@ std::optional<Diagnostic> count_memory(LoadedJob& loaded) {
       memory_problem(*context.memory, there, loaded.job, loaded.workload_source);
   if (!problem) return std::nullopt;
   if (problem->refused) return std::move(problem->diagnostic);
-  context.warnings.push_back("memory: " + problem->diagnostic.message);
+  context.overturn("memory: " + problem->diagnostic.message);
   return std::nullopt;
 }
 

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstddef>
 #include <exception>
 #include <optional>
 #include <span>
+#include <sstream>
 
 #include "commands.hpp"
 #include "ddpsim/formats/input_error.hpp"
@@ -62,7 +64,10 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
     return action();
   } catch (const CLI::Success& request) {  // --help, --version
-    return app.exit(request);
+    std::ostringstream told;
+    const int code = app.exit(request, told, told);
+    print(told.str());
+    return code;
   } catch (const CLI::ParseError& error) {
     print_error("ddpsim: " + what_was_meant(error, app, argc, argv));
     return kUsage;
@@ -82,6 +87,9 @@ int run(int argc, char** argv) {
 }  // namespace ddpsim
 
 int main(int argc, char** argv) {
+  std::signal(
+      SIGXFSZ,
+      SIG_IGN);  // a file that may not grow: the write says so, and what was begun is removed
   try {
     return ddpsim::run(argc, argv);
   } catch (const std::exception& error) {

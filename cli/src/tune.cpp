@@ -43,7 +43,7 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   const Job measured = replay_today(loaded, job);
   tuning.replay = context.replay;
   TuneResult result = tune(job, tuning);
-  context.no_cap_because = why_no_cap(job.workload());
+  context.no_cap_because = why_no_cap(job);
   if (!context.no_cap_because.empty()) {
     result.recommended = {};  // no point of the curve is marked, no command hinted at
   }

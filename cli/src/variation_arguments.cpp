@@ -5,6 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
 
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
@@ -74,8 +77,13 @@ void add_variation_options(CLI::App& command, VariationArguments& arguments) {
       "in place of the slowest GPU and of what published jobs of several ranks lose "
       "unexplained: how much longer compute takes on one of them than on a GPU alone (0%: "
       "not at all)");
+  const auto not_a_seed = [](const std::string& text) {
+    if (parse_number<std::uint64_t>(text)) return std::string();
+    return fmt::format("\"{}\" is not a whole number from 0 to {}", text,
+                       std::numeric_limits<std::uint64_t>::max());
+  };
   command.add_option("--seed", arguments.seed, "of --jitter")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Validator(not_a_seed, ""))
       ->capture_default_str();
 }
 

@@ -88,22 +88,52 @@ class Clock {
   std::vector<Mark> marks_ = {{}};
 };
 
+/// Work that took `work` takes `ratio` times as long, the waits for its launches as long as before: but a GPU that takes
+/// longer gives the host that much time to catch up. Returns what of `waited` is left.
+Duration still_waited(Duration work, double ratio, Duration waited) {
+  return std::max(waited - std::max(work.scaled(ratio) - work, Duration()), Duration());
+}
+
+/// A part of the step, its waits for launches within; returns the new time of both.
+Duration rescale_part(Duration whole, double ratio, Duration& waited) {
+  const Duration work = whole - std::min(waited, whole);
+  waited = still_waited(work, ratio, std::min(waited, whole));
+  return work.scaled(ratio) + waited;
+}
+
 void rescale_backward(Recorded& recorded, const Ratios& ratios, Duration forward_saved) {
   if (!recorded.backward) return;
   Backward& backward = *recorded.backward;
+  Duration& waits = recorded.launch_waits.backward;
+  const double waited = waits > Duration() ? std::min(1.0, waits / backward.duration) : 0;
+  waits = Duration();
   Clock clock;
   Duration before;
   Duration now;
   double ratio = 1;
+  const auto rescaled = [&](Duration whole, double by) {
+    Duration waiting = whole.scaled(waited);
+    const Duration length = rescale_part(whole, by, waiting);
+    waits += waiting;
+    return length;
+  };
   for (std::size_t k = 0; k < backward.ready.size(); ++k) {
     ReadyEvent& event = backward.ready[k];
     ratio = ratios.gradients[event.parameter];
-    now += (event.at - before).scaled(ratio);
+    now += rescaled(event.at - before, ratio);
     before = event.at;
     if (!recorded.host_ready.empty()) {
-      // The host is no faster; forward ends sooner, so on backward's clock it comes later.
-      recorded.host_ready[k] += forward_saved;
-      now = std::max(now, recorded.host_ready[k]);
+      // The host is no faster, but where the GPU held it up; forward ends sooner, so on backward's clock it comes later.
+      Duration later = forward_saved;
+      if (!recorded.host_held.empty()) {
+        const Duration sooner = std::max(forward_saved + before - now, Duration());
+        const Duration freed = std::min(recorded.host_held[k], sooner);
+        recorded.host_held[k] -= freed;
+        later -= freed;
+      }
+      // Where the host was behind it is the launch that counts, which was no later than the gradient.
+      now = std::max(now, std::min(before, recorded.host_ready[k]) + later);
+      recorded.host_ready[k] += later;
     }
     if (event.copied_at)
       event.copied_at = now + (*event.copied_at - event.at).scaled(ratios.copies);
@@ -112,7 +142,7 @@ void rescale_backward(Recorded& recorded, const Ratios& ratios, Duration forward
   }
   // The copies into buckets, if recorded, end with the last of them; other work after the last
   // gradient scales as the layer before it did.
-  backward.duration = now + (backward.duration - before).scaled(ratio);
+  backward.duration = now + rescaled(backward.duration - before, ratio);
   clock.add(before + (backward.duration - now).scaled(1 / ratio), backward.duration);
   for (RecordedCollective& collective : recorded.recorded_with.collectives) {
     collective.launch = clock.at(collective.launch);
@@ -138,7 +168,7 @@ void rescale_variation(Recorded& recorded, const Recorded& before) {
     step.collectives.clear();
   }
   if (!recorded.busy) return;
-  BusyWindows& busy = *recorded.busy;
+  PartTimes& busy = *recorded.busy;
   busy.forward = busy.forward.scaled(forward);
   busy.backward = busy.backward.scaled(backward);
   busy.optimizer = busy.optimizer.scaled(ratio(recorded.optimizer, before.optimizer));
@@ -149,14 +179,15 @@ void rescale(Recorded& recorded, const Ratios& ratios) {
   // What a forward runs ahead of the step before is a part of it; a pause is nobody's compute.
   std::optional<Duration> between = stall(recorded);
   if (between && *between < Duration()) between = between->scaled(ratios.forward);
-  const auto scale = [](std::optional<Duration>& time, double ratio) {
-    if (time) time = time->scaled(ratio);
+  const auto scale = [](std::optional<Duration>& time, double ratio, Duration& waited) {
+    if (time) time = rescale_part(*time, ratio, waited);
   };
+  Duration none;
   const Duration forward_before = recorded.forward.value_or(Duration());
-  scale(recorded.forward, ratios.forward);
+  scale(recorded.forward, ratios.forward, recorded.launch_waits.forward);
   rescale_backward(recorded, ratios, forward_before - recorded.forward.value_or(Duration()));
-  scale(recorded.optimizer, ratios.optimizer);
-  scale(recorded.recorded_with.finalize, ratios.copies);
+  scale(recorded.optimizer, ratios.optimizer, recorded.launch_waits.optimizer);
+  scale(recorded.recorded_with.finalize, ratios.copies, none);
   if (between) {
     const RecordedWith& with = recorded.recorded_with;
     recorded.iteration = recorded.forward.value_or(Duration()) +

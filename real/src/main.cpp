@@ -133,8 +133,12 @@ std::vector<Configuration> configurations(const Arguments& arguments, const Work
       configuration.options.bucket_cap_mb = cap;
       configuration.options.gradient_as_bucket_view = view;
       require_supported(configuration.options);
-      if (configuration.options.comm_hook == CommHook::power_sgd)
-        throw UsageError("--comm-hook powersgd: ddpsim-real runs none, fp16 and bf16");
+      const CommHook hook = configuration.options.comm_hook;
+      if (hook == CommHook::power_sgd || hook == CommHook::post_local_sgd)
+        throw UsageError(
+            fmt::format("--comm-hook {}: ddpsim-real runs none, fp16 and bf16", word_of(hook)));
+      if (configuration.options.comm_hook_min_mb > 0)
+        throw UsageError("--comm-hook-min-mb: ddpsim-real casts every bucket; leave it out");
       if (configuration.options.optimizer_in_backward)
         throw UsageError("--apply-optimizer-in-backward: ddpsim-real steps after backward");
       result.push_back(std::move(configuration));

@@ -66,6 +66,53 @@ def micro_batch(model, index, *, setting=SETTING):
     return contextlib.nullcontext() if last else model.no_sync()
 )py";
 
+// What few plans need is in those alone.
+constexpr const char* kOtherHooks = R"py(    elif setting["hook"]:
+)py";
+constexpr const char* kLocalSgd = R"py(    elif setting["hook"] == "post_localSGD_hook":
+        from torch.distributed.algorithms.ddp_comm_hooks import post_localSGD_hook
+        gradients = {} if setting["local_sgd"]["gradients"] else {"post_local_gradient_allreduce": False}
+        state = post_localSGD_hook.PostLocalSGDState(group, None, START_LOCAL_SGD, **gradients)
+        wrapped.register_comm_hook(state, post_localSGD_hook.post_localSGD_hook)
+)py";
+constexpr const char* kAverager = R"py(
+
+START_LOCAL_SGD = 100  # steps reduced as ever before
+
+
+def averager(*, setting=SETTING):
+    """Call average_parameters(model.parameters()) of it behind every optimizer.step()."""
+    from torch.distributed.algorithms.model_averaging import averagers
+    period = setting["local_sgd"]["period"]
+    return averagers.PeriodicModelAverager(period or 2, START_LOCAL_SGD if period else float("inf"))
+)py";
+
+constexpr const char* kNormsOfDdp = "convert_sync_batchnorm(model, group)";
+constexpr const char* kNormsOfGroup =
+    "convert_sync_batchnorm(model, batch_norm_group(setting) or group)";
+constexpr const char* kGroup = R"py(
+
+def batch_norm_group(setting):
+    """Of the ranks that share their statistics; None: of DDP's."""
+    ranks = setting["sync_batchnorm_group"]
+    return dist.new_subgroups(ranks)[0] if ranks else None
+)py";
+
+constexpr const char* kEveryBucket =
+    "register_comm_hook(group, getattr(default_hooks, setting[\"hook\"]))";
+constexpr const char* kLargeBuckets =
+    "register_comm_hook(group, of_large_buckets(default_hooks, setting))";
+constexpr const char* kOfLarge = R"py(
+
+def of_large_buckets(default_hooks, setting):
+    """The setting's hook for buckets of so many bytes; smaller ones are all-reduced as they are."""
+    def hook(group, bucket):
+        size = bucket.buffer().numel() * bucket.buffer().element_size()
+        name = setting["hook"] if size >= setting["hook_min_bytes"] else "allreduce_hook"
+        return getattr(default_hooks, name)(group, bucket)
+    return hook
+)py";
+
 std::string python_string(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : printable(text)) {
@@ -100,7 +147,8 @@ std::string arguments_of(const DdpOptions& ddp) {
   if (!ddp.bucket_cap_mb_list.empty())
     items.push_back(
         fmt::format("\"bucket_cap_mb_list\": [{}]", fmt::join(ddp.bucket_cap_mb_list, ", ")));
-  if (!ddp.broadcast_buffers) items.emplace_back("\"broadcast_buffers\": False");
+  if (!ddp.broadcast_buffers)
+    items.push_back(fmt::format("\"{}\": False", buffers_argument(ddp.torch)));
   if (ddp.gradient_as_bucket_view) items.emplace_back("\"gradient_as_bucket_view\": True");
   if (ddp.static_graph) items.emplace_back("\"static_graph\": True");
   if (ddp.find_unused_parameters) items.emplace_back("\"find_unused_parameters\": True");
@@ -140,7 +188,46 @@ std::string environment_of(const std::optional<CollectiveTuning>& nccl) {
   return dict(items);
 }
 
-std::string setting_dict(const char* name, const Setting& setting) {
+/// What of the code some setting needs.
+struct Uses {
+  bool local_sgd = false;
+  bool groups = false;
+  bool large_buckets = false;
+};
+
+bool is_local(const Setting& setting) {
+  return setting.ddp.comm_hook == CommHook::post_local_sgd;
+}
+
+Uses used_by(const Setting& today, const Setting& proposed) {
+  Uses any;
+  for (const Setting* setting : {&today, &proposed}) {
+    any.local_sgd = any.local_sgd || is_local(*setting);
+    any.groups = any.groups || setting->ddp.sync_batchnorm_group;
+    any.large_buckets = any.large_buckets || setting->ddp.comm_hook_min_mb > 0;
+  }
+  return any;
+}
+
+std::string code_for(const Uses& uses) {
+  std::string code = kCode;
+  const auto replace = [&](std::string_view text, const std::string& by) {
+    code.replace(code.find(text), text.size(), by);
+  };
+  if (uses.local_sgd) replace(kOtherHooks, fmt::format("{}{}", kLocalSgd, kOtherHooks));
+  if (uses.groups) replace(kNormsOfDdp, kNormsOfGroup);
+  if (uses.large_buckets) replace(kEveryBucket, kLargeBuckets);
+  return code + (uses.local_sgd ? kAverager : "") + (uses.groups ? kGroup : "") +
+         (uses.large_buckets ? kOfLarge : "");
+}
+
+std::string local_sgd_dict(const Setting& setting) {
+  const LocalSgd& local = setting.ddp.local_sgd;
+  return fmt::format("{{\"period\": {}, \"gradients\": {}}}", is_local(setting) ? local.period : 0,
+                     python_bool(local.averages_gradients));
+}
+
+std::string setting_dict(const char* name, const Setting& setting, const Uses& uses) {
   constexpr double kMiB = 1'048'576;
   const DdpOptions& ddp = setting.ddp;
   const bool power_sgd = ddp.comm_hook == CommHook::power_sgd;
@@ -164,9 +251,15 @@ std::string setting_dict(const char* name, const Setting& setting) {
           ? fmt::format("{{\"matrix_approximation_rank\": {}, \"min_compression_rate\": {}}}",
                         ddp.power_sgd.matrix_approximation_rank, ddp.power_sgd.min_compression_rate)
           : "{}");
+  if (uses.local_sgd) add("local_sgd", local_sgd_dict(setting));
+  if (uses.large_buckets)
+    add("hook_min_bytes", fmt::format("{}", std::llround(std::ceil(ddp.comm_hook_min_mb * kMiB))));
   add("accumulate", fmt::format("{}", ddp.accumulate));
   add("optimizer_in_backward", python_bool(ddp.optimizer_in_backward));
   add("sync_batchnorm", python_bool(ddp.sync_batchnorm));
+  if (uses.groups)
+    add("sync_batchnorm_group",
+        ddp.sync_batchnorm_group ? fmt::format("{}", *ddp.sync_batchnorm_group) : "None");
   return text + "}\n";
 }
 
@@ -184,9 +277,8 @@ std::string prediction_dict(const Advice& advice, const AdviceRow* best,
 
 }  // namespace
 
-std::string advice_python(const Advice& advice, const ReportContext& context,
+std::string advice_python(const Advice& advice, const AdviceRow* best, const ReportContext& context,
                           const std::string& made_by) {
-  const AdviceRow* best = advice.best();
   const int digits = digits_of(context.confidence.grade);
   const TimeUnit unit = unit_for(advice.iteration);
   std::string head;
@@ -200,6 +292,9 @@ std::string advice_python(const Advice& advice, const ReportContext& context,
                                  time_text(advice.iteration, digits, unit),
                                  time_interval(best->gain.low, best->gain.high, digits, unit),
                                  name_of(unit), name_of(context.confidence.grade)));
+    if (best->changes_numerics)
+      add("Changes",
+          best->changes_batch ? "numerics, and the batch the optimizer sees" : "numerics");
     if (!best->note.empty()) add("Besides", best->note);
   } else {
     add("Proposed", "nothing: no lever gains enough, surely enough; PROPOSED is TODAY");
@@ -216,10 +311,12 @@ std::string advice_python(const Advice& advice, const ReportContext& context,
       "against the other.\n\"\"\"\n\n"
       "import contextlib\nimport os\n\nimport torch\nimport torch.distributed as dist\n"
       "from torch.nn.parallel import DistributedDataParallel\n\n";
-  text += setting_dict("TODAY", advice.today);
-  text += setting_dict("PROPOSED", best != nullptr ? best->setting : advice.today);
+  const Setting& proposed = best != nullptr ? best->setting : advice.today;
+  const Uses used = used_by(advice.today, proposed);
+  text += setting_dict("TODAY", advice.today, used);
+  text += setting_dict("PROPOSED", proposed, used);
   text += prediction_dict(advice, best, context);
-  return text + kCode;
+  return text + code_for(used);
 }
 
 }  // namespace ddpsim

@@ -58,6 +58,7 @@ void write_iterations(JsonWriter& json, const std::optional<StepSpread>& spread)
 void write_loss(JsonWriter& json, const Loss& loss, const Confidence& confidence) {
   json.key("loss").begin_array();
   for (const LossCause cause : all_loss_causes()) {
+    if (cause == LossCause::model_averaging && loss[cause] == Duration()) continue;
     const LossInterval interval = loss_interval(cause, loss, confidence);
     json.begin_object(JsonWriter::Layout::line);
     json.key("cause").string(name_of(cause));
@@ -141,10 +142,17 @@ void write_setting(JsonWriter& json, const ReportContext& context) {
   json.key("rank_slowdown").number(context.rank_slowdown);
   if (!context.variation.empty()) write_variation(json, context.variation);
   if (context.comm_hook != CommHook::none) json.key("comm_hook").string(name_of(context.comm_hook));
+  if (context.comm_hook_min_mb > 0) json.key("comm_hook_min_mb").number(context.comm_hook_min_mb);
   if (context.comm_hook == CommHook::power_sgd) {
     json.key("matrix_approximation_rank").integer(context.power_sgd.matrix_approximation_rank);
     json.key("min_compression_rate").number(context.power_sgd.min_compression_rate);
   }
+  if (context.comm_hook == CommHook::post_local_sgd) {
+    json.key("local_sgd_period").integer(context.local_sgd.period);
+    json.key("local_sgd_gradients").string(context.local_sgd.averages_gradients ? "node" : "none");
+  }
+  if (context.sync_batchnorm_group)
+    json.key("sync_batchnorm_group").integer(*context.sync_batchnorm_group);
   if (!context.bucket_setting.empty()) json.key("bucket_setting").string(context.bucket_setting);
 }
 

@@ -12,11 +12,20 @@ namespace ddpsim {
 namespace {
 
 /// In the order of the enumeration.
-constexpr std::array<std::string_view, kLossCauses> kLabels = {
-    "DDP's copies",        "DDP's host",    "compute beside NCCL", "slowest GPU",
-    "stragglers",          "jitter",        "exposed all-reduces", "map of used parameters",
-    "buffer broadcast",    "SyncBatchNorm", "launching kernels",   "input",
-    "unexplained slowdown"};
+constexpr std::array<std::string_view, kLossCauses> kLabels = {"DDP's copies",
+                                                               "DDP's host",
+                                                               "compute beside NCCL",
+                                                               "slowest GPU",
+                                                               "stragglers",
+                                                               "jitter",
+                                                               "exposed all-reduces",
+                                                               "map of used parameters",
+                                                               "buffer broadcast",
+                                                               "SyncBatchNorm",
+                                                               "model averaging",
+                                                               "launching kernels",
+                                                               "input",
+                                                               "unexplained slowdown"};
 
 Duration magnitude(Duration time) {
   return std::max(time, -time);
@@ -46,7 +55,8 @@ std::optional<LossCause> largest_loss(const Loss& loss) {
 std::string blocking_text(const StepTimes& times) {
   // One GPU by itself under DDP only copies its buffers.
   const bool communicates =
-      times.overlap || times.exposed_communication + times.sync_batchnorm > Duration();
+      times.overlap ||
+      times.exposed_communication + times.sync_batchnorm + times.model_averaging > Duration();
   if (communicates && times.blocking_communication() > Duration())
     return percent_text(100 * (times.blocking_communication() / times.iteration)) +
            " of it blocked by communication";

@@ -96,7 +96,7 @@ std::string overlap_drawing(const SimulationResult& result, const TerminalStyle&
   const Stretch optimizer = optimizer_of(result);
   // One period of the pipeline: what of forward runs beside the step before lies in front of it.
   const TimePoint begin(times.forward_ahead);
-  Duration length = std::max(times.iteration, optimizer.end - begin);
+  Duration length = std::max(times.iteration, optimizer.end + times.model_averaging - begin);
   for (const BucketResult& bucket : result.step.buckets) {
     length = std::max(length, bucket.end - begin);
   }
@@ -110,7 +110,8 @@ std::string overlap_drawing(const SimulationResult& result, const TerminalStyle&
   for (const Stretch& stretch :
        {Stretch{"forward", "░", begin, forward_end},
         Stretch{"backward", "▒", forward_end, backward_end},
-        Stretch{"", "·", backward_end, end_of_backward(times)}, optimizer}) {
+        Stretch{"", "·", backward_end, end_of_backward(times)}, optimizer,
+        Stretch{"averaging", "·", optimizer.end, optimizer.end + times.model_averaging}}) {
     if (stretch.start >= stretch.end) continue;
     compute.fill(stretch.start, stretch.end, stretch.shade);
     if (!stretch.name.empty()) compute.write(stretch.start, stretch.end, stretch.name);

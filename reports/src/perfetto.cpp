@@ -1,9 +1,12 @@
 // A Perfetto trace, packet by packet (https://ui.perfetto.dev opens it; nothing else is needed).
 //
 //   rank N            one process per rank of the timeline
+//                     "(slowest GPU)", whose instants the buckets are, and "(usual GPU)", which waits for it, where
+//                     GPUs of one model differ in speed alone
 //   measured rank N   the same of a measured timeline laid beside
 //     host            what the CPU thread does; launches
-//     compute         forward, backward, copies, optimizer; a mark where a bucket becomes ready
+//     compute         forward, backward, copies, optimizer, waits for launches and other ranks; a mark where a bucket
+//                     becomes ready
 //     communication   NCCL kernels, their wait for the last rank included
 //     buckets         (rank 0) one track per bucket: waits for launch, queued, waits for ranks,
 //                     all_reduce, with size and NCCL's choice as arguments
@@ -147,7 +150,8 @@ void add_rank(TraceWriter& trace, const std::string& description, const RankTime
               const std::vector<BucketResult>& buckets, bool measured = false) {
   RankDrawing drawing(timeline);
   for (std::size_t i = 0; i < buckets.size(); ++i) add_arrows(drawing, i, buckets[i], i + 1);
-  const std::uint64_t process = trace.add_process(timeline.rank, description, measured);
+  const std::uint64_t process =
+      trace.add_process(timeline.rank, timeline.gpu, description, measured);
   for (const Track track : kTracks) {
     trace.add_lanes(process, std::string(name_of(track)), std::move(drawing.on(track)));
   }

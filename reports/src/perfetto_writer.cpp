@@ -104,7 +104,8 @@ void TraceWriter::add_descriptor(const Fill& fill) {
   add_packet(packet);
 }
 
-std::uint64_t TraceWriter::add_process(int rank, const std::string& description, bool measured) {
+std::uint64_t TraceWriter::add_process(int rank, const std::string& gpu,
+                                       const std::string& description, bool measured) {
   constexpr int kMeasured = 1'000'000;  // process ids of measured ranks begin here
   const std::uint64_t uuid = ++last_uuid_;
   add_descriptor([&](protozero::pbf_writer& descriptor) {
@@ -114,7 +115,8 @@ std::uint64_t TraceWriter::add_process(int rank, const std::string& description,
       process.add_int32(field::process::kPid,
                         (measured ? kMeasured : 0) + rank + 1);  // 0 is the idle process
       process.add_string(field::process::kName,
-                         fmt::format("{}rank {}", measured ? "measured " : "", rank));
+                         fmt::format("{}rank {}{}", measured ? "measured " : "", rank,
+                                     gpu.empty() ? "" : fmt::format(" ({} GPU)", gpu)));
     }
     descriptor.add_enum(field::descriptor::kChildOrdering, kExplicitOrder);
     if (!description.empty()) {

@@ -32,7 +32,8 @@ class TraceWriter {
   explicit TraceWriter(std::int64_t origin) : origin_(origin) {}
 
   /// `measured`: of the timeline laid beside.
-  std::uint64_t add_process(int rank, const std::string& description, bool measured);
+  std::uint64_t add_process(int rank, const std::string& gpu, const std::string& description,
+                            bool measured);
   std::uint64_t add_track(std::uint64_t parent, const std::string& name);
   /// One track, or several of the same name where slices overlap without nesting.
   void add_lanes(std::uint64_t parent, const std::string& name, std::vector<Drawn> drawn);

@@ -24,6 +24,8 @@ std::string when(PeakMoment moment) {
       return "while the optimizer steps";
     case PeakMoment::rebuild:
       return "when DDP rebuilds its buckets";
+    case PeakMoment::averaging:
+      return "while parameters are averaged";
   }
   return "";
 }

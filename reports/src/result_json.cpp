@@ -28,7 +28,26 @@ void write_times(JsonWriter& json, const StepTimes& times) {
     json.key("host_us").time(*times.host);
   }
   if (times.sync_batchnorm > Duration()) json.key("sync_batchnorm_us").time(times.sync_batchnorm);
+  if (times.model_averaging > Duration())
+    json.key("model_averaging_us").time(times.model_averaging);
   if (times.forward_ahead > Duration()) json.key("forward_ahead_us").time(times.forward_ahead);
+}
+
+void write_launch_cost(JsonWriter& json, const LaunchCost& cost) {
+  json.key("launch_cost").begin_object(JsonWriter::Layout::line);
+  json.key("from").string(word_of(cost.from));
+  json.key("forward_us").time(cost.each.forward);
+  json.key("backward_us").time(cost.each.backward);
+  json.key("optimizer_us").time(cost.each.optimizer);
+  json.end_object();
+}
+
+void write_averaging(JsonWriter& json, const ModelAveraging& averaging) {
+  json.key("model_averaging").begin_object(JsonWriter::Layout::line);
+  json.key("period").integer(averaging.period);
+  json.key("bytes").integer(averaging.bytes.count());
+  json.key("whole_us").time(averaging.whole);
+  json.end_object();
 }
 
 void write_choice(JsonWriter& json, const std::optional<CollectiveChoice>& choice) {
@@ -72,6 +91,7 @@ void write_step(JsonWriter& json, const StepResult& step) {
   json.key("buckets").begin_array();
   for (std::size_t i = 0; i < step.buckets.size(); ++i) write_bucket(json, i, step.buckets[i]);
   json.end_array();
+  if (step.averaging) write_averaging(json, *step.averaging);
   json.key("events").count(step.events);
 }
 
@@ -109,6 +129,7 @@ std::string result_json(const SimulationResult& result, const ReportContext& con
   write_step(json, result.step);
   json.key("alone_us").time(result.step.times.alone());
   write_loss(json, result.step.times.loss, context.confidence);
+  if (context.launch_cost) write_launch_cost(json, *context.launch_cost);
   write_memory(json, context.memory);
   write_recorded(json, context.recorded);
   write_trust(json, context);

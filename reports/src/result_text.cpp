@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ddpsim/reports/reports.hpp"
+#include "ddpsim/sim/size_text.hpp"
 #include "loss_lines.hpp"
 #include "overlap_drawing.hpp"
 #include "page.hpp"
@@ -88,6 +89,7 @@ constexpr std::array kParts = {
     Part{"exposed communication", &StepTimes::exposed_communication},
     Part{"finalize (copies out)", &StepTimes::finalize},
     Part{"optimizer", &StepTimes::optimizer},
+    Part{"model averaging", &StepTimes::model_averaging, false, true},
     Part{"stall and gaps", &StepTimes::stall, false, true},
 };
 
@@ -154,19 +156,29 @@ std::string communication_line(const StepTimes& times, int digits, const Termina
   return wrapped(text + '.', style.width, 2);
 }
 
+/// A host with less slack than one such part of what it takes sets the pace.
+constexpr double kPace = 10;
+
 /// Which of host and GPU sets the pace, and by how much.
-std::string host_line(const StepTimes& times, int digits, const TerminalStyle& style) {
+std::string host_line(const StepTimes& times, const ReportContext& context, int digits,
+                      const TerminalStyle& style) {
   if (!times.host || *times.host == Duration()) return "";
   const Duration slack = times.iteration - *times.host;
-  const std::string takes =
-      fmt::format("The host takes {} to launch a step", time_text(*times.host, digits));
-  if (times.launch_bound > Duration())
-    return wrapped(fmt::format("{} and sets the pace: the GPU waits {} for it (--launch-cost, "
-                               "--cuda-graph).",
-                               takes, time_text(times.launch_bound, digits)),
-                   style.width, 2);
-  return wrapped(fmt::format("{}, {} less than the step.", takes, time_text(slack, digits)),
-                 style.width, 2);
+  const bool recorded =
+      context.launch_cost && context.launch_cost->from == LaunchCostFrom::recording;
+  std::string text =
+      fmt::format("The host takes {} to launch a step{}", time_text(*times.host, digits),
+                  recorded ? " at what a launch took under the profiler" : "");
+  const std::string waits = fmt::format("the GPU waits {} for it (--launch-cost, --cuda-graph).",
+                                        time_text(times.launch_bound, digits));
+  if (times.launch_bound == Duration())
+    text += fmt::format(", {} less than the step.", time_text(slack, digits));
+  else if (slack.scaled(kPace) < *times.host)
+    text += " and sets the pace: " + waits;
+  else
+    text += fmt::format(", {} less than the step, yet in places it is late: {}",
+                        time_text(slack, digits), waits);
+  return wrapped(text, style.width, 2);
 }
 
 /// Where the next step begins before this one has ended.
@@ -181,7 +193,21 @@ std::string pipeline_line(const StepTimes& times, int digits, const TerminalStyl
       style.width, 2);
 }
 
-std::string choice_text(const std::optional<CollectiveChoice>& choice, Backend backend) {
+/// Of which a step is counted a share.
+std::string averaging_line(const StepResult& step, int digits, const TerminalStyle& style) {
+  if (!step.averaging) return "";
+  const ModelAveraging& averaging = *step.averaging;
+  return wrapped(
+      fmt::format("Every {} steps all nodes average {} of parameters, in {} that nothing hides; a "
+                  "step is the mean.",
+                  averaging.period, rounded_size_text(averaging.bytes),
+                  time_text(averaging.whole, digits)),
+      style.width, 2);
+}
+
+std::string choice_text(const BucketResult& bucket, Backend backend) {
+  if (bucket.on_the_wire == Bytes()) return "not sent";
+  const std::optional<CollectiveChoice>& choice = bucket.choice;
   if (backend == Backend::gloo) return "ring";
   if (!choice) return "as recorded";
   return fmt::format("{} {} x{}", name_of(choice->algorithm), name_of(choice->protocol),
@@ -231,7 +257,7 @@ std::string bucket_table(const StepResult& step, Backend backend, int digits,
                    std::to_string(bucket.bucket.parameters.size()), time(bucket.ready),
                    time(bucket.launch), time(bucket.start), time(bucket.end),
                    time_number(bucket.end - bucket.last_arrival, digits, unit),
-                   choice_text(bucket.choice, backend),
+                   choice_text(bucket, backend),
                    hidden ? "hidden" : time_text(bucket.end - exposed_from, digits, unit)});
   }
   return wrapped(
@@ -284,7 +310,8 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
   page.add(Weight::answer, after_blank(loss_table(times, context.confidence, style)));
   page.add(Weight::more, after_blank(breakdown(times, context, style)));
   page.add(Weight::more, communication_line(times, digits, style));
-  page.add(Weight::detail, host_line(times, digits, style));
+  page.add(Weight::more, averaging_line(result.step, digits, style));
+  page.add(Weight::detail, host_line(times, context, digits, style));
   page.add(Weight::detail, pipeline_line(times, digits, style));
   page.add(Weight::drawing, after_blank(overlap_drawing(result, style, digits)));
   if (!result.step.buckets.empty()) {

@@ -50,6 +50,7 @@ std::string timeline_json(const Timeline& timeline) {
   for (const RankTimeline& rank : timeline.ranks) {
     json.begin_object();
     json.key("rank").integer(rank.rank);
+    if (!rank.gpu.empty()) json.key("gpu").string(rank.gpu);
     json.key("spans").begin_array();
     for (const Span& span : rank.spans) write_span(json, span);
     json.end_array();

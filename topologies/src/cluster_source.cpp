@@ -169,7 +169,17 @@ Cluster load_cluster_at(const std::string& text, int nodes, int gpus_per_node) {
 }
 
 Cluster load_cluster(const ClusterRequest& request) {
-  return load_topology(request).cluster;
+  const ClusterDescription description = describe_request(request);
+  Cluster cluster = resolve(description).cluster;
+  // Where nodes differ their number does not say which.
+  if (description.types.size() > 1 || !description.degraded.empty()) return cluster;
+  for (const int nodes : request.groups) {
+    if (nodes >= cluster.nodes) continue;
+    ClusterDescription group = description;
+    resize(group, nodes, std::nullopt);
+    cluster.groups.push_back(std::make_shared<const Cluster>(resolve(std::move(group)).cluster));
+  }
+  return cluster;
 }
 
 std::shared_ptr<const Calibration> published_calibration(const std::string& text) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ddpsim/reports/timeline_difference.hpp"
@@ -14,6 +15,7 @@
 #include "ddpsim/sim/choice_ranges.hpp"
 #include "ddpsim/sim/compare.hpp"
 #include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/launch_cost.hpp"
 #include "ddpsim/sim/measured_correction.hpp"
 #include "ddpsim/sim/memory.hpp"
 #include "ddpsim/sim/rank_variation.hpp"
@@ -49,7 +51,8 @@ struct ReportContext {
     return *samples_per_step / step.seconds();
   }
   std::optional<std::int64_t> batch_per_gpu;
-  std::optional<PeakMemory> memory;  ///< absent where it was not counted
+  std::optional<PeakMemory> memory;       ///< absent where it was not counted
+  std::optional<LaunchCost> launch_cost;  ///< absent where the workload does not count its kernels
   Confidence confidence;
   std::optional<Replay> replay;
   /// What is reported explains today's measured step by compute; beside it what else may be.
@@ -57,14 +60,18 @@ struct ReportContext {
   std::optional<RecordedToday> recorded;       ///< what the recorded job did
   bool calibrated_by_recording = false;        ///< its all-reduces moved the cost model
   std::optional<TimelineDifference> measured;  ///< a measured timeline laid beside
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings;           ///< those that overturn the answer in front
+  void overturn(std::string warning) { warnings.insert(warnings.begin(), std::move(warning)); }
   std::string
       no_cap_because;  ///< why `tune` recommends nothing, not even the default; mostly empty
   std::optional<AdviceRow> better_lever;  ///< of `tune`: one that beats every cap
   CommHook comm_hook = CommHook::none;
-  PowerSgd power_sgd;          ///< of CommHook::power_sgd
-  std::string bucket_setting;  ///< "default (1 MiB, then 25 MiB)", "bucket_cap_mb=50"
-  std::string next_command;    ///< hint for the last line of terminal output; may be empty
+  double comm_hook_min_mb = 0;              ///< of the hooks that cast
+  PowerSgd power_sgd;                       ///< of CommHook::power_sgd
+  LocalSgd local_sgd;                       ///< of CommHook::post_local_sgd
+  std::optional<int> sync_batchnorm_group;  ///< ranks, where not DDP's
+  std::string bucket_setting;               ///< "default (1 MiB, then 25 MiB)", "bucket_cap_mb=50"
+  std::string next_command;  ///< hint for the last line of terminal output; may be empty
 };
 
 /// A cluster on which the job does not run.
@@ -130,8 +137,8 @@ std::string allreduce_csv(const AllReduceTable& table);
 
 /// A Python module that wraps a model as advised, or as today; `made_by`: the program and the command. Where nothing is
 /// worth changing, both are alike.
-std::string advice_python(const Advice& advice, const ReportContext& context,
-                          const std::string& made_by);
+std::string advice_python(const Advice& advice, const AdviceRow* proposed,
+                          const ReportContext& context, const std::string& made_by);
 /// What NCCL chooses so tuned, as lines of its example tuner plugin.
 std::string tuner_csv(const Cluster& cluster, const CollectiveTuning& tuning,
                       const ReportContext& context, const std::string& made_by);
