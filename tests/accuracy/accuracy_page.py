@@ -75,6 +75,7 @@ VARY = "How steps vary"
 KNOWN = (2, 3, 5, 8, 12, 20)  # steps
 LAB = "The lab, one_gigabit: "
 HOOK = "The lab, fp16_hook: "
+LEVERS = "The lab: levers"
 
 TABLES = {
     "PyTorch's own rules, and reading traces": [
@@ -221,6 +222,17 @@ TABLES = {
              (HOOK + "predicted beside it", "all hidden <hidden> %, <_> %; none hidden <exposed> %"))),
         Row("real DDP of a real model, recorded at one cap, others predicted", "39 points, 2 ranks, gloo",
             "median 1.5 %, worst 6.8 %; bucket bytes exact, signs right, regret 0 %", "as at the recorded cap: up to 33 %"),
+        Row("levers of `advise`, each beside today's setting (PyTorch 1.13 and 2.13)", "{n} gains, {jobs} jobs made on purpose",
+            "median {median} % of the step; signs {right} of {noticed} above 2 %; intervals meet {held} of {ranged}",
+            "no effect: {none} %",
+            ((LEVERS, "levers: <n> gains of <jobs> jobs: sign right <right> of <noticed> noticed, ... intervals held <held> of "
+              "<ranged>, median error <median> % of the step, of no effect <none> %"),)),
+        Row("what `advise` puts first, numerics kept; changed too", "the same jobs",
+            "right in {kept}, {all} of {jobs}; costs {kept_mean}, {all_mean} % over the best measured, worst {kept_worst}, {all_worst} %",
+            "today's setting: {today} %",
+            ((LEVERS, "top advice, numerics kept: right in <kept> of <jobs>; regret mean <kept_mean> %, worst <kept_worst> %"),
+             (LEVERS, "top advice, numerics changed too: right in <all> of <_>; regret mean <all_mean> %, worst <all_worst> %"),
+             (LEVERS, "always today, numerics kept: regret mean <today> %"))),
     ],
     "How steps vary: 80 % intervals for a further step": [
         Row("each step left out of its open trace", "{all} steps of five traces; four have 4 or 5: {few} steps",

@@ -52,12 +52,18 @@ def seen(plan, setting):
         within = dist._DEFAULT_FIRST_BUCKET_BYTES
     wrapped = plan.wrap(model, setting=setting, optimizer=(torch.optim.SGD, {"lr": 0.01}))
     before = True
+    sent = []
+    all_reduce = dist.all_reduce
+    dist.all_reduce = lambda tensor, **arguments: sent.append(tensor) or all_reduce(tensor, **arguments)  # hooks call it
     for index in range(0 if setting["optimizer_in_backward"] else 4):  # whose hook wants an accelerator
         with plan.micro_batch(wrapped, index, setting=setting):
             before = wrapped.require_backward_grad_sync
+            sent.clear()
             wrapped(torch.rand(8, 64)).square().mean().backward()
+    dist.all_reduce = all_reduce
     told = wrapped._get_ddp_logging_data()
-    return {"cap": wrapped.bucket_bytes_cap, "broadcast": wrapped.broadcast_buffers, "view": wrapped.gradient_as_bucket_view,
+    return {"sent": [[str(tensor.dtype).split(".")[1], tensor.numel()] for tensor in sent],
+            "cap": wrapped.bucket_bytes_cap, "broadcast": wrapped.broadcast_buffers, "view": wrapped.gradient_as_bucket_view,
             "static": wrapped.static_graph, "unused": wrapped.find_unused_parameters, "hook": told.get("comm_hook"),
             "synchronizes": before, "first_within": within, "first": dist._DEFAULT_FIRST_BUCKET_BYTES}
 

@@ -22,34 +22,13 @@ from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as power_s
 from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import ProfilerActivity, profile, record_function
 
+from power_sgd_state import new_state
 from profiled_memory import allocated
 from torch_models import Bert, Gpt2
 from torch_resnet import resnet
 
 START, COMPRESSED = 3, 3  # iterations
 MEMORY = int(torch.__version__.split(".")[0]) >= 2  # whose profiler tells of memory
-
-
-class Random:
-    """What the hook takes of numpy."""
-
-    def __init__(self, seed):
-        self.seed = seed
-
-    def randint(self, below):
-        self.seed = (self.seed * 1103515245 + 12345) % below
-        return self.seed
-
-
-def new_state(**settings):
-    """PyTorch itself would miss more of it."""
-    numpy = sys.modules.get("numpy")
-    if numpy is None:
-        sys.modules["numpy"] = types.SimpleNamespace(random=types.SimpleNamespace(RandomState=Random))
-    state = power_sgd.PowerSGDState(None, start_powerSGD_iter=START, **settings)
-    if numpy is None:
-        del sys.modules["numpy"]
-    return state
 
 
 def images():
@@ -105,7 +84,7 @@ def train(folder, name, rank, rate, cap, dtype):
     with watched as profiler:
         model = make().to(getattr(torch, dtype))
         ddp = DistributedDataParallel(model, bucket_cap_mb=cap, broadcast_buffers=False)
-        state = new_state(matrix_approximation_rank=rank, min_compression_rate=rate)
+        state = new_state(START, matrix_approximation_rank=rank, min_compression_rate=rate)
         seen = []
 
         def hook(state, bucket):

@@ -97,6 +97,7 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--gloo", "step:9us"], ["--gloo", "--backend gloo"]),
     ([*SIMULATE, "--backend", "gloo", "--gloo", "stp:9us"], ['"stp"', 'Did you mean "step"?']),
     ([*SIMULATE, "--backend", "gloo", "--gloo", "process:3"], ["--gloo", "process", '"3"']),
+    ([*SIMULATE, "--backend", "gloo", "--gloo", "fresh:0GBps"], ["--gloo", "fresh", "too slow"]),
     ([*SIMULATE, "--backend", "gloo", "--gloo", "process:1Bps"], ["--gloo", "units"]),
     ([*SIMULATE, "--backend", "gloo", "--gloo", "threads:0"], ["--gloo", "threads", "1 to"]),
     ([*SIMULATE, "--backend", "gloo", "--gloo", "fill:0.5"], ["--gloo", "fill", "1 to"]),

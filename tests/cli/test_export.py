@@ -24,6 +24,8 @@ PLANS = {
     "plain": [],
     "hook": ["--comm-hook", "fp16", "--static-graph"],
     "powersgd": ["--comm-hook", "powersgd", "--matrix-approximation-rank", "2"],
+    "local": ["--comm-hook", "post_localSGD", "--local-sgd-period", "8"],
+    "large": ["--comm-hook", "fp16", "--comm-hook-min-mb", "0.1", "--bucket-cap-mb", "0.05"],
     "accumulate": ["--accumulate", "2", "--find-unused-parameters"],
     "cap": ["--bucket-cap-mb", "8"],
     "first": ["--first-bucket-mb", "8"],
@@ -78,6 +80,8 @@ class Plans(unittest.TestCase):
                 continue  # of PyTorch 2.0 on
             if name == "powersgd" and version not in pythons_with_torch("numpy"):
                 continue  # PowerSGDState wants its random numbers
+            if name == "large" and version.startswith("1."):
+                options = [*options, "--first-bucket-mb", "0.05"]  # for which the cap does not hold
             rules = "1.13" if name == "first" else version  # later ones ignore the first bucket's size beside a cap
             files.append(exported(folder, name, *options, "--torch", rules).name)
             rows = answer("advise", LAYERS, "dgx1v@2", *options, "--torch", rules)["rows"]
@@ -90,10 +94,21 @@ class Plans(unittest.TestCase):
                 self.assertEqual(one["today"]["first"], MIB)  # as it was
                 self.assertEqual(one["today"]["synchronizes"], True)  # in the last micro-batch
         self.assertTrue(any(levers.values()))
+        asked = exported(folder, "asked", "--torch", version, "--lever", "fp16_compress_hook")
+        [one] = documents(run(python, folder, "plans", asked.name))
+        self.assertNotIn("fp16", str(one["today"]["hook"]))
+        self.assertIn("fp16_compress_hook", str(one["proposed"]["hook"]))
         self.assertIn("fp16_compress_hook", str(seen["hook"]["today"]["hook"]))
         self.assertIn("fp16_compress_hook", str(seen["hook"]["proposed"]["hook"]))
         if "powersgd" in seen:
             self.assertIn("powerSGD_hook", str(seen["powersgd"]["today"]["hook"]))
+        self.assertIn("post_localSGD_hook", str(seen["local"]["today"]["hook"]))
+        self.assertIn("post_localSGD_hook", str(seen["local"]["proposed"]["hook"]))
+        # Weights of 256 x 256, and of 256 x 64 with what else comes before them, of 8 x 256.
+        self.assertEqual({dtype for dtype, _ in seen["hook"]["today"]["sent"]}, {"float16"})
+        large = seen["large"]["today"]["sent"]
+        self.assertEqual({dtype for dtype, elements in large if 4 * elements >= 0.1 * MIB}, {"float16"})
+        self.assertEqual({dtype for dtype, elements in large if 4 * elements < 0.1 * MIB}, {"float32"})
         self.assertTrue(seen["hook"]["today"]["static"])
         self.assertTrue(seen["accumulate"]["today"]["unused"])
         self.assertEqual(seen["first"]["today"]["first_within"], 8 * MIB)
@@ -102,7 +117,8 @@ class Plans(unittest.TestCase):
 
     def check_levers(self, one, levers):
         today, proposed = one["today"], one["proposed"]
-        self.assertEqual(proposed["broadcast"], today["broadcast"] and "broadcast_buffers=False" not in levers)
+        self.assertEqual(proposed["broadcast"], today["broadcast"] and not
+                         {"broadcast_buffers=False", "forward_sync_buffers=False"}.intersection(levers))
         self.assertEqual(proposed["view"], today["view"] or "gradient_as_bucket_view=True" in levers)
         self.assertEqual(proposed["static"], today["static"] or "static_graph=True" in levers)
         for lever in levers:

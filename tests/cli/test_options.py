@@ -74,6 +74,15 @@ LIMITS = [
     (["--comm-hook", "powersgd", "--min-compression-rate", "%"], "0.001", "0"),
     (["--comm-hook", "powersgd", "--min-compression-rate", "%"], "1e9", "inf"),
     (["--matrix-approximation-rank", "2", "--comm-hook", "%"], "powerSGD", "fp16"),
+    (["--comm-hook", "post_localSGD", "--local-sgd-period", "%"], "1", "0"),
+    (["--comm-hook", "post_localSGD", "--local-sgd-period", "%"], "1000000", "1000001"),
+    (["--comm-hook", "post_localSGD", "--local-sgd-gradients", "%"], "node", "all"),
+    (["--comm-hook", "post_localSGD", "--torch", "%"], "1.10", "1.9"),
+    (["--comm-hook", "post_localSGD", "--local-sgd-gradients", "none", "--torch", "%"], "1.12", "1.11"),
+    (["--comm-hook", "post_localSGD", "--network", "%"], "analytic", "flow"),
+    (["--local-sgd-period", "2", "--comm-hook", "%"], "postlocalsgd", "powersgd"),
+    (["--comm-hook", "fp16", "--comm-hook-min-mb=%"], "0", "-1"),
+    (["--comm-hook-min-mb", "2", "--comm-hook", "%"], "bf16", "powersgd"),
 ]
 
 # (option, what it stands for in the document)
@@ -93,6 +102,12 @@ REACHES = [
     (["--comm-hook", "powersgd", "--matrix-approximation-rank", "3", "--min-compression-rate", "1.5"],
      {"comm_hook": "powerSGD_hook", "matrix_approximation_rank": 3, "min_compression_rate": 1.5,
       "bucket_setting": "default (1 MiB first, then 25 MiB), powerSGD_hook of rank 3"}),
+    (["--comm-hook", "post_localSGD", "--local-sgd-period", "8", "--local-sgd-gradients", "none"],
+     {"comm_hook": "post_localSGD_hook", "local_sgd_period": 8, "local_sgd_gradients": "none",
+      "bucket_setting": "default (1 MiB first, then 25 MiB), post_localSGD_hook of period 8"}),
+    (["--comm-hook", "fp16", "--comm-hook-min-mb", "2.5"],
+     {"comm_hook": "fp16_compress_hook", "comm_hook_min_mb": 2.5,
+      "bucket_setting": "default (1 MiB first, then 25 MiB), fp16_compress_hook from 2.5 MiB"}),
     (["--apply-optimizer-in-backward"],
      {"bucket_setting": "default (1 MiB first, then 25 MiB), optimizer in backward"}),
     (["--rank-slowdown", "10%"], {"rank_slowdown": 1.1, "forward_us": 1000, "unexplained_us": 310}),

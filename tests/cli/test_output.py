@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pty
+import resource
 import subprocess
 import tempfile
 import unittest
@@ -418,6 +419,31 @@ class Terminal(unittest.TestCase):
             outcome = ddpsim(*arguments)
             self.assertEqual((outcome.code, outcome.err), (0, ""))
             self.assertIn("ddpsim", outcome.out)
+
+    def test_a_full_device_is_told(self):
+        for arguments in (["--help"], ["--version"], ["tune", "--help"], ["list"]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                process = subprocess.run([BINARY, *arguments], stdout=full, stderr=subprocess.PIPE, encoding="utf-8",
+                                         check=False)
+            self.assertEqual((process.returncode, process.stderr), (1, "ddpsim: cannot write to standard output\n"))
+
+    def test_a_file_that_may_not_grow_leaves_nothing(self):
+        def small_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "w.json")
+            process = subprocess.run([BINARY, "import", "resnet18@V100:b32", "-o", path], capture_output=True,
+                                     encoding="utf-8", preexec_fn=small_files, check=False)
+            self.assertEqual((process.returncode, process.stderr.splitlines()[-1]),
+                             (1, f"ddpsim: cannot write {path}: File too large"))
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_a_seed_is_a_whole_number_of_64_bits(self):
+        for seed in ("18446744073709551616", "-1", "1.5", "nan"):
+            outcome = ddpsim("simulate", *JOB, "--jitter", "2%", "--iterations", "2", "--seed", seed)
+            self.assertEqual(outcome.code, 2)
+            self.assertIn(f'"{seed}" is not a whole number from 0 to 18446744073709551615', outcome.err)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,13 @@
 """powerSGD_hook's all-reduces, to the element, against `simulate`: models, ranks, rates, caps and types of
 power_sgd_trainings.py, under every PyTorch found here."""
 
-import json
 import pathlib
 import statistics
-import subprocess
 import tempfile
 import unittest
 
 from command import TORCH_SIZES, answer, workload, write_json
-from torch_python import ENVIRONMENT, pythons_with_torch
+from torch_python import pythons_with_torch, trained_together
 
 TRAININGS = pathlib.Path(__file__).with_name("power_sgd_trainings.py")
 CLUSTER = "node:1 gpu:2xV100 pcie:12GBps"
@@ -34,14 +32,7 @@ class PowerSgd(unittest.TestCase):
                 self.compare(pathlib.Path(scratch), version, python)
 
     def compare(self, folder, version, python):
-        ranks = []
-        for rank in range(2):
-            with open(folder / f"said-{rank}", "w") as said, open(folder / f"told-{rank}", "w") as told:
-                ranks.append(subprocess.Popen([python, "-W", "ignore", str(TRAININGS), str(folder), str(rank)],
-                                              env=ENVIRONMENT, stdout=told, stderr=said))
-        codes = [rank.wait(timeout=600) for rank in ranks]
-        self.assertEqual(codes, [0, 0], (folder / "said-0").read_text()[-2000:])
-        cases = list(map(json.loads, (folder / "told-0").read_text().splitlines()))
+        cases = trained_together(python, TRAININGS, folder, 2)
         self.assertEqual(len(cases), 12)
         buckets, missed = [], []
         for case in cases:

@@ -1,6 +1,7 @@
 """Pythons here that have PyTorch, which need not be the one that runs the tests."""
 
 import functools
+import json
 import os
 import pathlib
 import shutil
@@ -36,3 +37,15 @@ def pythons_with_torch(*packages):
 
 def python_with_torch(*packages):
     return next(iter(pythons_with_torch(*packages).values()), None)
+
+
+def trained_together(python, script, folder, ranks):
+    """The JSON lines of rank 0 of `script FOLDER RANK`, run once a rank beside each other."""
+    running = []
+    for rank in range(ranks):
+        with open(folder / f"said-{rank}", "w") as said, open(folder / f"told-{rank}", "w") as told:
+            running.append(subprocess.Popen([python, "-W", "ignore", str(script), str(folder), str(rank)], env=ENVIRONMENT,
+                                            stdout=told, stderr=said))
+    codes = [process.wait(timeout=600) for process in running]
+    assert not any(codes), f"exit codes {codes}: {(folder / 'said-0').read_text()[-2000:]}"
+    return list(map(json.loads, (folder / "told-0").read_text().splitlines()))

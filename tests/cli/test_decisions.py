@@ -1,0 +1,54 @@
+"""Questions a user brings, of models and machines that others published: the answer in one line, beside the one given
+before every lever was weighed (commit d73a3e7; by `tune`, where there was no `advise`). What is said to set, `simulate`
+must find no slower, under each version that the answer is for."""
+
+import json
+import os
+import pathlib
+import sys
+import unittest
+
+from command import ddpsim
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "accuracy"))
+
+import random_advice  # noqa: E402
+
+CASES = json.loads(pathlib.Path(__file__).with_name("decisions.json").read_text(encoding="utf-8"))
+
+
+def options_of(words):
+    """["--torch", "2.6", "--sync-batchnorm"] as random_advice has them."""
+    options = {}
+    for k, word in enumerate(words):
+        if word.startswith("--"):
+            value = words[k + 1] if k + 1 < len(words) and not words[k + 1].startswith("--") else True
+            options[word] = value
+    return options
+
+
+class Decisions(unittest.TestCase):
+    def test_the_answer_in_one_line(self):
+        for case in CASES:
+            with self.subTest(case["question"]):
+                told = ddpsim(case["command"], *case["job"], *case["options"], "--quiet")
+                print(f"{case['question']}\n  before: {case['before']}\n  now:    {case['now']}")
+                self.assertEqual((told.out or told.err).splitlines()[0], case["now"])
+
+    def test_what_is_set_is_no_slower(self):
+        program = random_advice.Program(os.environ["DDPSIM_BIN"])
+        for case in CASES:
+            if case["command"] == "simulate":
+                continue
+            with self.subTest(case["question"]):
+                options, failures = options_of(case["options"]), []
+                steps = random_advice.Steps(program, case["job"])
+                answer = program.answer("tune", case["job"], options)
+                random_advice.check_caps(steps, answer, options, failures)
+                if case["command"] == "advise":
+                    random_advice.check_advice(steps, program, answer, options, failures)
+                self.assertEqual(failures, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
