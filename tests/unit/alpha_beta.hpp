@@ -33,6 +33,7 @@ inline CollectiveModel alpha_beta(double start_us, double mib_us) {
                 .step = {},
                 .start = Duration::microseconds(start_us),
                 .copy = Bandwidth::bytes_per_second(std::numeric_limits<double>::infinity()),
+                .fresh = Bandwidth::bytes_per_second(std::numeric_limits<double>::infinity()),
                 .threads = 1,
                 .host_tensors = true}};
 }

@@ -136,6 +136,35 @@ TEST_CASE("transfer by hand: gradients wait for a host that is no faster") {
   CHECK(after.backward->duration == 78.75_us);
 }
 
+TEST_CASE("transfer by hand: waits for launches stay as long, the rest by its ratio") {
+  Workload workload = recorded();
+  workload.launch_waits = {.forward = 40_us, .backward = 50_us, .optimizer = 8_us};
+  const Workload after = carried_over(workload);
+  CHECK(after.forward == 40_us + 15_us);
+  CHECK(after.backward->ready[0].at == 20_us + 10_us);
+  CHECK(after.backward->ready[1].at == 30_us + 25_us + 7.8125_us);
+  CHECK(after.optimizer == 8_us + 5_us);
+  CHECK(after.launch_waits.forward == 40_us);
+  CHECK(after.launch_waits.backward == 50_us);
+  // On a slower GPU the host catches up: 15 us of forward's compute become 40.
+  const Transfer back{.from = to_half().to, .to = to_half().from};
+  const Workload slower = carried_over(after, back);
+  CHECK(slower.launch_waits.forward == 15_us);
+  CHECK(slower.forward == 55_us);
+}
+
+TEST_CASE("transfer by hand: a host that the GPU held up comes sooner beside a faster one") {
+  Workload workload = recorded();
+  workload.host_ready = {10_us, 20_us};
+  workload.host_held = {30_us, 200_us};
+  const Workload after = carried_over(workload);
+  // p1 is written 70 us sooner, which frees all of 30 us; p0 later than that, and the host comes before it.
+  CHECK(after.host_ready[0] == 30_us);
+  CHECK(after.host_held[0] == 0_us);
+  CHECK(after.backward->ready[0].at == 30_us);
+  CHECK(after.host_ready[1] < 30_us);
+}
+
 TEST_CASE("transfer by hand: what was not recorded stays unknown") {
   Workload workload;
   workload.parameters = three_layers().parameters;

@@ -93,9 +93,9 @@ TEST_CASE("transfer: steps vary by the same share, their all-reduces were of the
       .collectives = {
           {.bytes = Bytes(8), .launch = {}, .start = {}, .duration = {}, .channels = 1}}};
   workload.steps = {step};
-  workload.busy = BusyWindows{.forward = workload.forward->scaled(0.5),
-                              .backward = workload.backward->duration.scaled(0.25),
-                              .optimizer = *workload.optimizer};
+  workload.busy = PartTimes{.forward = workload.forward->scaled(0.5),
+                            .backward = workload.backward->duration.scaled(0.25),
+                            .optimizer = *workload.optimizer};
   const Workload faster = carried(workload, {on("V100", 32), on("A100", 32)});
   REQUIRE(faster.steps.size() == 1);
   CHECK(faster.steps[0].forward == faster.forward);

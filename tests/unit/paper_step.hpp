@@ -138,6 +138,7 @@ inline std::string differences(const StepTimes& got, const StepTimes& expected) 
   compare("finalize", got.finalize, expected.finalize);
   compare("SyncBatchNorm", got.sync_batchnorm, expected.sync_batchnorm);
   compare("optimizer", got.optimizer, expected.optimizer);
+  compare("model averaging", got.model_averaging, expected.model_averaging);
   compare("stall", got.stall, expected.stall);
   compare("slowest GPU", got.slowest_gpu, expected.slowest_gpu);
   compare("unexplained", got.unexplained, expected.unexplained);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "data_files.hpp"
 #include "ddpsim/sim/collective_model.hpp"
@@ -86,6 +87,48 @@ TEST_CASE("replay: two A100s with their recorded durations start and end where t
     CHECK(std::abs(result.step.times.iteration.microseconds() / period_us - 1) <= 0.001);
   }
   MESSAGE("worst tail " << worst_tail_us << " us, worst start " << worst_start_us << " us");
+}
+
+TEST_CASE("replay: what its host launched makes no open trace's step another") {
+  const std::string folder = files::shared_file("data/traces");
+  if (!std::filesystem::exists(folder)) {
+    MESSAGE("skipped: the open traces are not beside this checkout");
+    return;
+  }
+  std::string report;
+  int replayed = 0;
+  std::set<std::filesystem::path> traces;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".gz") traces.insert(entry.path());
+  for (const std::filesystem::path& trace : traces) {
+    CAPTURE(trace.string());
+    const Workload workload = import_file(trace, {}).workload;
+    REQUIRE(workload.launches);
+    const auto at = [&](const Workload& step, double scale) {
+      SimulationOptions options;
+      options.compute_scale = scale;
+      return simulate_times(Job(step, small::node(1), options, FreeModel{}));
+    };
+    if (cannot_simulate(Job(workload, small::node(1), {}, FreeModel{}))) continue;  // no shapes
+    ++replayed;
+    Workload unaware = workload;
+    unaware.launches.reset();
+    unaware.launch_waits = {};
+    unaware.host_held.clear();
+    const StepTimes once = at(workload, 1);
+    const double longer = once.iteration / at(unaware, 1).iteration;
+    // One of the eight ranks of DLRM, replayed without its collectives, is shorter than its launches.
+    CHECK(longer >= 1 - 1e-6);
+    CHECK(longer <= 1.015);
+    const StepTimes twice = at(workload, 2);
+    CHECK(twice.iteration >= *twice.host);
+    CHECK(twice.iteration <= once.iteration);
+    report += fmt::format("\n{:<38} {:+.2f} %, on a GPU twice as fast {:.2f} of it, host {:.2f}",
+                          trace.stem().string(), 100 * (longer - 1),
+                          twice.iteration / once.iteration, *once.host / once.iteration);
+  }
+  CHECK(replayed == 14);
+  MESSAGE("steps with what the host launched, beside the same without", report);
 }
 
 TEST_CASE("seed case: ResNet-50 on two V100s hides its communication") {

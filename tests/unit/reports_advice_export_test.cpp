@@ -26,10 +26,50 @@ Advice plan_of_two() {
   return advice;
 }
 
+std::string python_of_best(const Advice& advice, const ReportContext& context,
+                           const std::string& made_by) {
+  return advice_python(advice, advice.best(), context, made_by);
+}
+
 }  // namespace
 
+TEST_CASE(
+    "advice as Python: what changes numerics, where it is asked for, and what few plans need") {
+  Advice advice = plan_of_two();
+  const auto text_of = [&] {
+    return advice_python(advice, advice.find("bucket_cap_mb=8 + NCCL_ALGO=Tree"), sample::context(),
+                         "ddpsim 1");
+  };
+  CHECK(advice.find("bucket_cap_mb=8") == nullptr);
+  for (const char* text : {"local_sgd", "sync_batchnorm_group", "hook_min_bytes", "numerics"})
+    CHECK_FALSE(mentions(text_of(), text));
+  advice.rows[0].changes_numerics = true;
+  DdpOptions& ddp = advice.rows[0].setting.ddp;
+  ddp.comm_hook = CommHook::post_local_sgd;
+  ddp.sync_batchnorm = true;
+  ddp.sync_batchnorm_group = 8;
+  std::string text = text_of();
+  CHECK(mentions(text, "Changes    numerics"));
+  CHECK(mentions(text, "    \"local_sgd\": {\"period\": 0, \"gradients\": True},\n"));  // today
+  CHECK(mentions(text, "    \"local_sgd\": {\"period\": 4, \"gradients\": True},\n"));
+  CHECK(mentions(text, "def averager("));
+  CHECK(mentions(text, "    \"sync_batchnorm_group\": None,\n"));
+  CHECK(mentions(text, "    \"sync_batchnorm_group\": 8,\n"));
+  CHECK(mentions(text, "convert_sync_batchnorm(model, batch_norm_group(setting) or group)"));
+  ddp.comm_hook = CommHook::bf16_compress;
+  ddp.comm_hook_min_mb = 2.5;
+  text = text_of();
+  CHECK(mentions(text, "    \"hook_min_bytes\": 2621440,\n"));
+  CHECK(mentions(text, "register_comm_hook(group, of_large_buckets(default_hooks, setting))"));
+  CHECK_FALSE(mentions(text, "averager"));
+  ddp.broadcast_buffers = false;
+  CHECK(mentions(text_of(), "\"broadcast_buffers\": False"));
+  ddp.torch = {2, 13};
+  CHECK(mentions(text_of(), "\"forward_sync_buffers\": False"));
+}
+
 TEST_CASE("advice as Python: today's setting, the proposed one, what is predicted and changes") {
-  const std::string text = advice_python(plan_of_two(), sample::context(), "ddpsim 1");
+  const std::string text = python_of_best(plan_of_two(), sample::context(), "ddpsim 1");
   CHECK(mentions(text, "Proposed   bucket_cap_mb=8 + NCCL_ALGO=Tree\n"));
   CHECK(mentions(text, "saves 20 ms of 320 ms a step (interval -1.0 to 30 ms"));
   CHECK(mentions(text, "Besides    save rank 0's\n"));
@@ -45,7 +85,7 @@ TEST_CASE("advice as Python: today's setting, the proposed one, what is predicte
 TEST_CASE("advice as Python: names cannot end its docstring") {
   ReportContext context = sample::context();
   context.workload = "a\"\"\"; import os; \"\"\"\\";
-  const std::string text = advice_python(plan_of_two(), context, "made by \"\"\"\n");
+  const std::string text = python_of_best(plan_of_two(), context, "made by \"\"\"\n");
   CHECK(mentions(text, "a'''; import os; '''/"));
   std::size_t quotes = 0;  // of the module's docstring and of its functions'
   for (std::size_t at = 0; (at = text.find("\"\"\"", at)) != std::string::npos; at += 3) ++quotes;

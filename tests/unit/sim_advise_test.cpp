@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 #include "ddpsim/sim/advise.hpp"
 #include "ddpsim/sim/memory.hpp"
@@ -77,6 +79,47 @@ TEST_CASE("advise: accumulated micro-batches count one by one") {
   CHECK(four->iteration == simulate_times(today.with(options)).iteration.scaled(0.5));
 }
 
+TEST_CASE("advise: large buckets alone are cast where that gains measurably more") {
+  small::OpenJob job = six_hidden(34000, 100, 1000);
+  job.options.ddp.torch = {2, 11};
+  job.options.ddp.bucket_cap_mb_list = {5, 1};  // the small one is the last
+  job.options.ddp.gradient_as_bucket_view = true;
+  CHECK_FALSE(partial_cast_lever(job, CommHook::fp16_compress));
+  job.options.costs.host_copy = 1000_us;
+  const auto lever = partial_cast_lever(job, CommHook::fp16_compress);
+  REQUIRE(lever);
+  CHECK(lever->name == "fp16_compress_hook from 5 MiB");
+  CHECK(lever->after.find(".element_size() >= 5242880 else") != std::string::npos);
+  const Job today = job;
+  const Duration part = simulate_times(lever->change(today)).iteration;
+  CHECK(step_with(today, CommHook::fp16_compress) - part >= 1000_us);
+  const Advice advice = advise(today, {.caps = false});
+  REQUIRE(row_of(advice, {lever->name}));
+  CHECK(row_of(advice, {lever->name})->iteration == part);
+  job.options.costs.host_copy = 520_us;  // casting back takes 20 us more than 0.5 MiB less save
+  CHECK(partial_cast_lever(job, CommHook::fp16_compress));
+  CHECK_FALSE(row_of(advise(job, {.caps = false}), {lever->name}));
+  job.options.ddp.comm_hook = CommHook::fp16_compress;
+  CHECK_FALSE(partial_cast_lever(job, CommHook::fp16_compress));
+}
+
+TEST_CASE("advise: no static graph where micro-batches are accumulated, and the other way round") {
+  const auto offers = [](const Job& job, const std::string& name) {
+    const std::vector<Lever> levers = levers_of(job);
+    return std::ranges::find(levers, name, &Lever::name) != levers.end();
+  };
+  const Job job = six_hidden(3400, 100, 100);
+  SimulationOptions options = job.options();
+  CHECK(offers(job, "static_graph=True"));
+  CHECK(offers(job, "accumulate 2 under no_sync()"));
+  options.ddp.accumulate = 2;
+  CHECK_FALSE(offers(job.with(options), "static_graph=True"));
+  options.ddp.static_graph = true;  // which is this user's affair
+  CHECK(offers(job.with(options), "accumulate 4 under no_sync()"));
+  options.ddp.accumulate = 1;
+  CHECK_FALSE(offers(job.with(options), "accumulate 2 under no_sync()"));
+}
+
 TEST_CASE("advise: only what this PyTorch has and what is not in force") {
   small::OpenJob job = six_hidden(3400, 100, 100);
   job.options.ddp.torch = {1, 6};
@@ -99,6 +142,37 @@ TEST_CASE("advise: looking for unused parameters may be left where all were used
   CHECK(row_of(advise(job, {}), {"find_unused_parameters=False"}));
   job.workload.parameters.push_back(job.workload.parameters.back());  // never written
   CHECK_FALSE(row_of(advise(job, {}), {"find_unused_parameters=False"}));
+}
+
+TEST_CASE(
+    "advise: a combination has one lever of a kind, and each of them adds what could be seen") {
+  int combinations = 0;
+  for (const small::OpenJob& job : {six_hidden(3400, 100, 100), three_queued(1000, 100, 500, 400),
+                                    three_queued(10, 4000, 50, 2000)}) {
+    const Advice advice = advise(job, {});
+    std::set<std::string> kinds;
+    for (const AdviceRow& row : advice.rows) {
+      if (row.levers.size() < 2) continue;
+      ++combinations;
+      const std::string& first = row.levers.front();
+      if (row.changes_numerics) CHECK(kinds.insert(first.substr(0, first.find(' '))).second);
+      const auto hook = [](const std::string& lever) { return lever.find("_hook") != lever.npos; };
+      const auto cap = [](const std::string& lever) {
+        return lever.find("bucket_cap") != lever.npos;
+      };
+      const auto batch = [](const std::string& lever) { return lever.starts_with("accumulate"); };
+      CHECK(std::ranges::count_if(row.levers, hook) <= 1);
+      CHECK(std::ranges::count_if(row.levers, cap) <= 1);
+      CHECK(std::ranges::count_if(row.levers, batch) <= 1);
+      for (const std::string& lever : row.levers) {
+        INFO(row.line);
+        const AdviceRow* alone = row_of(advice, {lever});
+        if (alone && alone->worth)
+          CHECK(row.expected > alone->expected + advice.measurable.scaled(0.25));
+      }
+    }
+  }
+  CHECK(combinations > 3);
 }
 
 TEST_CASE("advise: nothing worth changing") {

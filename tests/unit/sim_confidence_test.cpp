@@ -141,7 +141,8 @@ TEST_CASE("confidence: the multi-GPU slowdown alone, and what is taken for it") 
   REQUIRE(job.step() == 1000_us);
   const std::string taken =
       "on 2 ranks compute takes 10.0 % longer than on one GPU alone: 0.0 % for the slowest of the "
-      "GPUs (--gpu-spread), 10.0 % that published steps lose unexplained (--rank-slowdown)";
+      "GPUs (--gpu-spread), 10.0 % that published steps lose unexplained, 0.0 to 30.0 % by their "
+      "stack (--rank-slowdown)";
   CHECK(job.assess().because == Sentences{kFromSpecification, kHalfAPercent});  // certain
   job.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.several_gpus = 0.3}};
   const Confidence confidence = job.assess();
@@ -168,8 +169,9 @@ TEST_CASE(
   const auto takes = [](const char* ranks, const char* all, const char* slowest, const char* rest) {
     return fmt::format(
         "on {} compute takes {} % longer than on one GPU alone: {} % for the slowest of the GPUs "
-        "(--gpu-spread), {} % that published steps lose unexplained (--rank-slowdown)",
-        ranks, all, slowest, rest);
+        "(--gpu-spread), {} % that published steps lose unexplained, {} to {} % by their stack "
+        "(--rank-slowdown)",
+        ranks, all, slowest, rest, rest, rest);
   };
   CHECK(said(1, 4) == takes("4 ranks", "20.3", "10.3", "10.0"));
   CHECK(said(2, 1) == takes("1 rank on each of 2 nodes", "19.6", "5.6", "14.0"));

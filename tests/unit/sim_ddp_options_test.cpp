@@ -143,6 +143,14 @@ TEST_CASE("DDP options: what a version lacks is refused with the version it came
   CHECK(problem({.torch = {1, 7}, .comm_hook = CommHook::power_sgd}) ==
         "PyTorch 1.7 has no powerSGD_hook (it came with 1.8)");
   CHECK(problem({.torch = {1, 8}, .comm_hook = CommHook::power_sgd}) == "");
+  CHECK(problem({.torch = {1, 9}, .comm_hook = CommHook::post_local_sgd}) ==
+        "PyTorch 1.9 has no post_localSGD_hook (it came with 1.10)");
+  CHECK(problem({.torch = {1, 10}, .comm_hook = CommHook::post_local_sgd}) == "");
+  DdpOptions alone{.torch = {1, 11}, .comm_hook = CommHook::post_local_sgd};
+  alone.local_sgd.averages_gradients = false;
+  CHECK(problem(alone) == "PyTorch 1.11 has no post_local_gradient_allreduce (it came with 1.12)");
+  alone.torch = {1, 12};
+  CHECK(problem(alone) == "");
   CHECK(problem({.torch = {1, 9}, .comm_hook = CommHook::bf16_compress}) ==
         lacks("1.9", "bf16_compress_hook", "1.10"));
   CHECK(problem({.torch = {1, 10}, .comm_hook = CommHook::bf16_compress}) == "");
@@ -179,6 +187,8 @@ TEST_CASE("DDP options: hooks by name and by word") {
   CHECK(name_of(CommHook::none) == "");
   CHECK(name_of(CommHook::power_sgd) == "powerSGD_hook");
   CHECK(word_of(CommHook::power_sgd) == "powersgd");
+  CHECK(name_of(CommHook::post_local_sgd) == "post_localSGD_hook");
+  CHECK(word_of(CommHook::post_local_sgd) == "post_localSGD");
   CHECK(name_of(CommHook::fp16_compress) == "fp16_compress_hook");
   CHECK(name_of(CommHook::bf16_compress) == "bf16_compress_hook");
   CHECK(word_of(CommHook::none) == "none");

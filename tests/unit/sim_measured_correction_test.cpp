@@ -14,7 +14,6 @@
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
-using small::gain_us;
 using small::three_queued;
 
 namespace {
@@ -143,7 +142,7 @@ TEST_CASE("measured correction: the longest stream is the recorded compute, of t
   CHECK(longest_stream(job) == 380_us);
   job.workload.iteration.reset();
   job.options.ddp.accumulate = 2;
-  job.workload.busy = BusyWindows{.forward = 40_us, .backward = 200_us, .optimizer = 10_us};
+  job.workload.busy = PartTimes{.forward = 40_us, .backward = 200_us, .optimizer = 10_us};
   CHECK(longest_stream(job) == 490_us);  // what it waited for its host is nobody's compute
   job.options = small::bare();
   job.workload.busy.reset();
@@ -359,4 +358,21 @@ TEST_CASE("compare: a measured step that contradicts the prediction corrects not
   CHECK(comparison.jobs[0].times.iteration == 1000_us);
   CHECK(comparison.jobs[0].replay->contradicted());
   CHECK_FALSE(comparison.jobs[1].corrected_by);
+}
+
+TEST_CASE("measured correction: a recorded host was slowed with its GPU, and is as much faster") {
+  small::OpenJob job;
+  job.workload = small::chain({{4 << 20, 250}}, 100, 250, 50);
+  job.workload.launch_waits = {.forward = 60_us, .backward = 200_us, .optimizer = 20_us};
+  job.workload.host_ready = {240_us};
+  job.workload.launches = Launches{
+      .forward = 10, .backward = {20}, .optimizer = 5, .cost = PartTimes{9_us, 11_us, 8_us}};
+  job.workload.iteration = 420_us;  // 20 us of a pause, which stays
+  job.model = RecordedModel{.durations = {40_us}};
+  const Duration today = job.step();
+  const Explanation faster = explain(job, 300_us, Cause::compute);
+  CHECK(faster.times.iteration.microseconds() == doctest::Approx(300).epsilon(1e-6));
+  CHECK(faster.compute < 1);
+  CHECK(today == 460_us);
+  CHECK(faster.times.stall == 20_us);
 }

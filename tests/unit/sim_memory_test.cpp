@@ -211,6 +211,20 @@ TEST_CASE("memory: powerSGD_hook keeps an error, P and Q, and copies of the buck
   CHECK(in_mib(apart.parts.hook) == 24 + 3 * 12);
 }
 
+TEST_CASE("memory: local SGD's next average stands beside the parameters") {
+  const auto local = [](Setting& setting) {
+    setting.options.ddp.comm_hook = CommHook::post_local_sgd;
+    setting.options.ddp.torch = {1, 13};
+    setting.options.optimizer.kind = Optimizer::sgd;
+  };
+  const PeakMemory memory = peak(local);
+  CHECK(memory.at == PeakMoment::averaging);
+  CHECK(in_mib(memory.parts.hook) == 24);
+  CHECK(in_mib(memory.parts.gradients) == 24);
+  CHECK(in_mib(memory.allocated()) == 4 * 24);
+  CHECK(name_of(memory.at) == "averaging");
+}
+
 TEST_CASE("memory: before 2.0 the rebuild holds old and new buckets of views") {
   const auto rebuilding = [](Setting& setting) {
     setting.options.ddp.torch = {1, 13};

@@ -184,6 +184,9 @@ TEST_CASE("loss: every picosecond of random jobs has one cause, and none of them
     options.ddp.accumulate = chance(4) ? 3 : 1;
     if (chance(5)) options.ddp.comm_hook = CommHook::fp16_compress;
     if (chance(5)) options.ddp.comm_hook = CommHook::power_sgd;
+    if (chance(5)) options.ddp.comm_hook = CommHook::post_local_sgd;
+    options.ddp.local_sgd = {.period = static_cast<int>(1 + below(5)),
+                             .averages_gradients = !chance(3)};
     if (options.ddp.comm_hook == CommHook::none && chance(3)) {
       options.ddp.optimizer_in_backward = true;
       options.optimizer.kind = chance(2) ? Optimizer::adam : Optimizer::sgd;

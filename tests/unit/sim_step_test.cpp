@@ -17,7 +17,7 @@ RecordedModel taking(std::vector<Duration> durations) {
   return {std::move(durations)};
 }
 
-SimulationResult run(const Workload& workload, SimulationOptions options,
+SimulationResult run(const Workload& workload, const SimulationOptions& options,
                      const CollectiveModel& model, int ranks = 2) {
   REQUIRE_FALSE(cannot_simulate(Job(workload, small::node(ranks), options, FreeModel{})));
   return simulate(Job(workload, small::node(ranks), options, model));
@@ -463,6 +463,35 @@ TEST_CASE("step: an all-reduce behind a compression hook carries two bytes an el
   const Duration whole = transfer();
   simulation.ddp.comm_hook = CommHook::fp16_compress;
   CHECK(transfer() / whole == doctest::Approx(0.5).epsilon(0.05));
+}
+
+TEST_CASE("step: small buckets may travel as they are, divided like the others") {
+  const Workload workload = small::chain({{4'000'000, 10}, {1'000'000, 20}}, 0, 20);
+  SimulationOptions options = small::bare();
+  options.costs.copy_bandwidth_share = 1;
+  options.ddp = {.torch = {2, 11}, .bucket_cap_mb_list = {1, 0.5}};
+  options.ddp.gradient_as_bucket_view = true;
+  options.ddp.comm_hook = CommHook::fp16_compress;
+  Cluster cluster = small::node(2);
+  cluster.gpu.memory_bandwidth = Bandwidth::gigabytes_per_second(1000);
+  const auto step_from = [&](double mib) {
+    options.ddp.comm_hook_min_mb = mib;
+    return simulate(Job(workload, cluster, options, taking({30_us, 30_us}))).step;
+  };
+  const StepResult all = step_from(0);
+  CHECK(all.buckets[1].on_the_wire == 500'000_B);
+  const StepResult large = step_from(1);
+  CHECK(large.buckets[0].on_the_wire == 2'000'000_B);
+  CHECK(large.buckets[1].on_the_wire == 1'000'000_B);
+  // Of 1 MB: copied 2, cast 1.5 and divided 1; divided 2.
+  CHECK(all.times.copies_in - large.times.copies_in == Duration::microseconds(0.5));
+  CHECK(all.times.finalize - large.times.finalize == Duration::microseconds(1.5));
+  // From 4 MB on, and from a byte more.
+  CHECK(step_from(4'000'000.0 / 1048576).buckets[0].on_the_wire == 2'000'000_B);
+  CHECK(step_from(4'000'001.0 / 1048576).buckets[0].on_the_wire == 4'000'000_B);
+  CHECK_FALSE(unsupported(options.ddp));
+  options.ddp.comm_hook = CommHook::power_sgd;
+  CHECK(unsupported(options.ddp).value_or("").find("a least size of buckets is for fp16") == 0);
 }
 
 TEST_CASE("step: communication hooks need a version that has them") {

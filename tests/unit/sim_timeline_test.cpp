@@ -117,3 +117,48 @@ TEST_CASE("timeline: every purpose and track has its name") {
   CHECK(name_of(Track::compute) == "compute");
   CHECK(name_of(Track::communication) == "communication");
 }
+
+TEST_CASE("timeline: beside the slowest GPU a usual one is drawn, which waits for it") {
+  // 110 us of forward, 220 of backward and 33 of the optimizer, where the usual GPU computes for 100, 200 and 30. The last
+  // gradient is there after 290 us, on the slowest after 319; nothing takes time on the wire.
+  SimulationOptions options = paper::free_of_costs();
+  options.rank_slowdown.gpu_spread = 0.1 / expected_maximum(2);
+  const auto timeline = [&] {
+    return paper::simulated(options, paper::workload(), paper::wire({0_us, 0_us, 0_us})).timeline;
+  };
+  const Timeline both = timeline();
+  REQUIRE(both.ranks.size() == 2);
+  CHECK(both.ranks[0].gpu == "slowest");
+  CHECK(both.ranks[1].gpu == "usual");
+  const std::string slowest = drawn(both.ranks[0]);
+  const std::string usual = drawn(both.ranks[1]);
+  CAPTURE(slowest);
+  CAPTURE(usual);
+  const auto holds = [](const std::string& text, const std::string& line) {
+    return text.find("\n" + line) != std::string::npos;
+  };
+  CHECK(holds(slowest, "compute forward: 0 to 110"));
+  CHECK_FALSE(holds(slowest, "compute waits"));
+  CHECK(holds(usual, "compute forward: 0 to 100"));
+  CHECK(holds(usual, "communication all_reduce 2: 290 to 319"));
+  CHECK(holds(usual, "compute waits for the slowest GPU: 300 to 319"));
+  CHECK(holds(usual, "compute optimizer: 319 to 349"));
+  // Nobody waits where all are alike.
+  options.rank_slowdown.gpu_spread = 0;
+  REQUIRE(timeline().ranks.size() == 1);
+  CHECK(timeline().ranks[0].gpu.empty());
+}
+
+TEST_CASE(
+    "timeline: a GPU that waits for launches, or for a rank that came later, is drawn waiting") {
+  Workload step = paper::workload();
+  step.launch_waits.forward = 30_us;
+  const RecordedModel no_wire = paper::wire({0_us, 0_us, 0_us});
+  SimulationOptions options = paper::free_of_costs();
+  options.variation.stragglers = {{.rank = 1, .slowdown = 1.1}};
+  const std::string rank = drawn(paper::simulated(options, step, no_wire).timeline.ranks[0]);
+  CAPTURE(rank);
+  CHECK(rank.find("\ncompute waits for launch: 0 to 30\ncompute forward: 30 to 100") !=
+        std::string::npos);
+  CHECK(rank.find("\ncompute waits for the last rank: ") != std::string::npos);
+}

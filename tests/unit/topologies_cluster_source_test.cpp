@@ -53,6 +53,28 @@ TEST_CASE("cluster: NAME@NODES and --nodes mean the same") {
   CHECK(load_cluster({"dgx1v@16", 16, 4}).ranks() == 64);
 }
 
+TEST_CASE(
+    "cluster: some of its nodes, for process groups that hold no more, are a cluster of that "
+    "size") {
+  const auto loaded = [](const char* text, std::vector<int> groups) {
+    return load_cluster(
+        {.text = text, .nodes = {}, .gpus_per_node = {}, .groups = std::move(groups)});
+  };
+  const Cluster p4d = loaded("p4d@8", {1, 4, 8, 16});
+  REQUIRE(p4d.groups.size() == 2);  // no more nodes than there are
+  for (const auto& group : p4d.groups) {
+    const Cluster alone = load_cluster_at("p4d", group->nodes, 8);
+    CHECK(group->ring.channels == alone.ring.channels);
+    CHECK(group->ring.intra == alone.ring.intra);
+    CHECK(group->tree.inter == alone.tree.inter);
+    CHECK((group->calibration == nullptr) == (alone.calibration == nullptr));
+    CHECK(group->groups.empty());
+  }
+  CHECK(p4d.groups[0]->nodes == 1);
+  CHECK(p4d.groups[1]->nodes == 4);
+  CHECK(loaded("p4d@8", {}).groups.empty());
+}
+
 TEST_CASE("cluster: a log stands behind the size it was taken at, and no other") {
   CHECK(load_cluster({"dgx1v", {}, {}}).verified);
   CHECK(load_cluster({"dgx1v@1", {}, 8}).verified);

@@ -22,6 +22,12 @@ Recorded recorded_from(double first_us, int world_size) {
   recorded.optimizer = time();
   recorded.iteration = time();
   recorded.host_ready = {-time(), time()};
+  recorded.host_held = {time(), time()};
+  recorded.launches = Launches{.forward = 41,
+                               .backward = {42, 43},
+                               .optimizer = 44,
+                               .cost = PartTimes{time(), time(), time()}};
+  recorded.launch_waits = {.forward = 1_us, .backward = 2_us, .optimizer = 3_us};
   recorded.recorded_with = {
       .ddp_hooks = true,
       .world_size = world_size,

@@ -206,6 +206,16 @@ TEST_CASE("workload file: each bad document gets its message") {
       {workload_with(R"("host":{"ready_us":[],"launches":{"forward":3}})"), "backward"},
       {workload_with(R"("host":{"launches":{"backward":[],"forward":-1}})"), "-1"},
       {workload_with(R"("host":{"launches":{"backward":[],"optimizer":10000001}})"), "10000001"},
+      {workload_with(R"("host":{"held_us":[1]})"), "1 times for 0 entries"},
+      {workload_with(R"("host":{"held_us":[-1]})"), "is negative"},
+      {workload_with(R"("host":{"launch_cost":{"forward_us":1,"backward_us":1,"optimizer_us":1}})"),
+       "without launches"},
+      {workload_with(
+           R"("host":{"launches":{"backward":[]},"launch_cost":{"forward_us":1,"backward_us":1000001,"optimizer_us":1}})"),
+       "a launch of 1000001 us"},
+      {workload_with(
+           R"("host":{"launch_waits":{"forward_us":0,"backward_us":0,"optimizer_us":1}})"),
+       "waiting for launches for 1 us of a window of 0 us"},
       {workload_with(R"("buffers":[{"dtype":"float","bytes":4}])"), "is not a dtype"},
       {workload_with(
            R"("buffers":[{"dtype":"int8","bytes":9223372036854775807},{"dtype":"int8","bytes":1}])"),

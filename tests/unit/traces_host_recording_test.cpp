@@ -1,0 +1,122 @@
+// What a trace says of the host: what it launched, at what cost, and who waited for whom.
+#include "trace_builder.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+using files::TraceBuilder;
+
+namespace {
+
+/// us   10  40   60-90       110      150        200 230 260
+///      forward  synchronise backward            optimizer
+TraceBuilder late_host() {
+  TraceBuilder trace;
+  trace.step(1, 0, 1000).step(2, 1000, 2000);
+  trace.kernel(10, 20, 30, TraceBuilder::kCaller).kernel(40, 50, 60, TraceBuilder::kCaller);
+  trace.span("cuda_runtime", "cudaStreamSynchronize", TraceBuilder::kCaller, 60, 90);
+  trace.node("A", 105, 160).kernel(110, 120, 130);
+  trace.gradient(115, 118).kernel(150, 152, 162).gradient(155, 158);
+  for (const double at : {200, 230, 260}) trace.kernel(at, at + 5, at + 10, TraceBuilder::kCaller);
+  trace.kernel(1010, 1020, 1030, TraceBuilder::kCaller);
+  return trace;
+}
+
+}  // namespace
+
+TEST_CASE("host: launches of each part, and what one took") {
+  const Workload workload = late_host().import().workload;
+  REQUIRE(workload.launches);
+  CHECK(workload.launches->forward == 2);
+  CHECK(workload.launches->backward == std::vector<std::int64_t>{1, 1});
+  CHECK(workload.launches->optimizer == 3);
+  REQUIRE(workload.launches->cost);
+  CHECK(workload.launches->cost->forward ==
+        35_us);  // 10 to 110, 30 us of them held up, two kernels
+  CHECK(workload.launches->cost->backward == 40_us);   // 110 to 150
+  CHECK(workload.launches->cost->optimizer == 30_us);  // 200 to 260
+}
+
+TEST_CASE("host: the GPU waits until the next kernel begins, or a launch has reached it") {
+  const PartTimes waits = late_host().import().workload.launch_waits;
+  CHECK(waits.forward == 20_us + 60_us);            // 30 to 50, 60 to 120
+  CHECK(waits.backward == 22_us);                   // 130 to 152
+  CHECK(waits.optimizer == 43_us + 25_us + 25_us);  // 162 to 205, 210 to 235, 240 to 265
+  // Launched at 110 it would have run from 122 on.
+  TraceBuilder trace;
+  trace.step(1, 0, 1000).kernel(10, 20, 100, TraceBuilder::kCaller);
+  trace.node("A", 105, 120).kernel(110, 150, 160).gradient(115, 118);
+  CHECK(trace.import().workload.launch_waits.forward == 22_us);
+  // One launched before the last had ended waits for no launch.
+  trace.kernel(130, 190, 200, TraceBuilder::kCaller).kernel(131, 230, 240, TraceBuilder::kCaller);
+  CHECK(trace.import().workload.launch_waits.optimizer == 0_us);
+}
+
+TEST_CASE("host: what held it up, by each gradient") {
+  CHECK(late_host().import().workload.host_held == std::vector<Duration>{30_us, 30_us});
+  TraceBuilder trace = late_host();
+  const auto launch = [&](double length) {
+    TraceBuilder longer = trace;
+    longer.span("cuda_runtime", "cudaLaunchKernel", TraceBuilder::kAutograd, 90, 90 + length,
+                R"("correlation":99)");
+    return longer.import().workload;
+  };
+  // A queue that is full holds a launch up; the 12 us of it that lie within backward on the host count here.
+  trace.span("cuda_runtime", "cudaMemcpyAsync", TraceBuilder::kAutograd, 119, 169);
+  CHECK(trace.import().workload.host_held == std::vector<Duration>{30_us, 30_us + 39_us});
+  trace = late_host();
+  CHECK(launch(49).host_held == std::vector<Duration>{30_us, 30_us});
+  CHECK(launch(50).host_held == std::vector<Duration>{30_us + 8_us, 30_us + 30_us});
+  CHECK(launch(50).launches->cost->backward == 10_us);  // 30 of the 40 us
+}
+
+TEST_CASE("host: fetching a batch is no launching") {
+  TraceBuilder trace = late_host();
+  trace.span("user_annotation", "enumerate(DataLoader)#_Iter.__next__", TraceBuilder::kCaller, 50,
+             70);
+  // Until 90 together with the call that synchronises.
+  CHECK(trace.import().workload.launches->cost->forward == 30_us);
+  CHECK(trace.import().workload.host_held == std::vector<Duration>{30_us, 30_us});
+}
+
+TEST_CASE("host: DDP's own launches are left out, and the time of its hooks") {
+  TraceBuilder trace;
+  trace.step(1, 0, 1000).kernel(10, 20, 30, TraceBuilder::kCaller).ddp();
+  trace.node("A", 100, 112).kernel(101, 120, 130).kernel(110, 131, 140);
+  trace.hooks(113, 130).gradient(113, 115).kernel(120, 140, 150);
+  trace.all_reduce(125, 150, 190);
+  trace.node("B", 131, 136).kernel(131, 151, 160).kernel(141, 161, 170);
+  trace.hooks(142, 160).gradient(142, 145).kernel(150, 170, 180);
+  trace.kernel(200, 205, 210);  // a copy out of the bucket
+  trace.kernel(300, 305, 310, TraceBuilder::kCaller);
+  const Workload workload = trace.import().workload;
+  CHECK(workload.launches->backward == std::vector<std::int64_t>{2, 2});
+  CHECK(workload.launches->optimizer == 1);
+  // 101 to 141 less the hooks' 115 to 130, over three.
+  CHECK(workload.launches->cost->backward == Duration::picoseconds(8'333'000));
+}
+
+TEST_CASE("host: a graph is launched once") {
+  TraceBuilder trace;
+  trace.step(1, 0, 1000)
+      .span("cuda_runtime", "cudaGraphLaunch", TraceBuilder::kCaller, 10, 80,
+            R"("correlation":77)");
+  for (const double at : {20, 30, 40})
+    trace.span("kernel", "k", 7, at, at + 9, R"("correlation":77)");
+  trace.node("A", 105, 120).kernel(110, 150, 160).gradient(115, 118);
+  const Workload workload = trace.import().workload;
+  CHECK(workload.launches->forward == 1);
+  CHECK(workload.host_held.empty());
+}
+
+TEST_CASE("host: compacted times keep the count, and neither waits nor a profiled launch's cost") {
+  ImportOptions options;
+  options.timing = Timing::compacted;
+  const Workload workload = late_host().import(options).workload;
+  REQUIRE(workload.launches);
+  CHECK(workload.launches->forward == 2);
+  CHECK(workload.launches->of_backward() == 2);
+  CHECK(workload.launches->optimizer == 3);
+  CHECK_FALSE(workload.launches->cost);
+  CHECK(workload.launch_waits == PartTimes());
+  CHECK(workload.host_held.empty());
+}
