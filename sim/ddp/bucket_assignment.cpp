@@ -23,13 +23,6 @@ OpenBucket& open_bucket_for(const Parameter& parameter, std::vector<OpenBucket>&
       OpenBucket{.dtype = parameter.dtype, .device = &parameter.device, .bucket = {}});
 }
 
-std::vector<std::size_t> definition_order(const Workload& workload) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < workload.parameters.size(); ++i)
-    if (!workload.parameters[i].ignored) order.push_back(i);
-  return order;
-}
-
 }  // namespace
 
 std::optional<std::string> cannot_assign(const Workload& workload) {
@@ -137,6 +130,13 @@ std::vector<Bucket> buckets_of_iteration(const Workload& workload, const DdpOpti
 std::vector<Bucket> steady_buckets(const Workload& workload, const DdpOptions& options) {
   constexpr int kSteady = 3;  // static_graph's rebuilt buckets are the last to appear
   return buckets_of_iteration(workload, options, kSteady);
+}
+
+std::vector<std::size_t> definition_order(const Workload& workload) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < workload.parameters.size(); ++i)
+    if (!workload.parameters[i].ignored) order.push_back(i);
+  return order;
 }
 
 std::vector<std::size_t> ready_order(const Workload& workload) {

@@ -62,7 +62,7 @@ class CopiesOut {
                        static_cast<std::int32_t>(b));
     };
     for (const std::size_t parameter : bucket.parameters) {
-      if (map_done_ && is_unused(parameter)) {
+      if (map_done_ && recording_.is_unused(parameter)) {
         append();
         wait_for_map(costs_.launch_latency + costs_.host_launch);
       }
@@ -82,10 +82,6 @@ class CopiesOut {
   /// What nobody used keeps its gradient as it was (copy_bucket_to_grad).
   Duration copy_out_of(std::size_t parameter) const {
     return step_.used[parameter] ? step_.copy_of(parameter) : Duration();
-  }
-
-  bool is_unused(std::size_t parameter) const {
-    return std::ranges::find(recording_.unused(), parameter) != recording_.unused().end();
   }
 
   /// Recorded copies out replace the modelled ones as a whole, shared out over the buckets by the model.

@@ -5,15 +5,8 @@
 namespace ddpsim {
 namespace {
 
-Bytes bytes_of_all(const Workload& workload) {
-  Bytes sum;
-  for (const Parameter& parameter : workload.parameters)
-    sum += gradient_bytes(parameter).value_or(Bytes());
-  return sum;
-}
-
 double share_of(const StepPlan& step, Bytes bytes) {
-  const Bytes all = bytes_of_all(step.job.workload());
+  const Bytes all = step.gradients;
   return all > Bytes() ? static_cast<double>(bytes.count()) / static_cast<double>(all.count()) : 0;
 }
 

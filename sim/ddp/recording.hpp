@@ -35,8 +35,11 @@ class Recording {
   const std::vector<GradientStretch>& gradients() const { return gradients_; }
   Duration after_last_gradient() const { return after_last_; }
   Duration waited_after_last() const { return waited_after_last_; }
-  /// DDP parameters that got no gradient.
+  /// DDP parameters that got no gradient, ascending.
   const std::vector<std::size_t>& unused() const { return unused_; }
+  bool is_unused(std::size_t parameter) const {
+    return std::binary_search(unused_.begin(), unused_.end(), parameter);
+  }
   /// DDP's copies and buffer copies are in the recording.
   bool has_hooks() const { return with_.ddp_hooks; }
   /// To what a communication hook cast gradients in the recording.

@@ -271,7 +271,7 @@ class StepScheduler {
   void hooks_of_unused(std::vector<std::size_t>& pending) {
     for (const std::size_t parameter : recording_.unused()) {
       const std::int32_t bucket = step_.bucket_of[parameter];
-      const Bytes bytes = gradient_bytes(workload_.parameters[parameter]).value_or(Bytes());
+      const Bytes bytes = step_.gradient[parameter];
       note_ready(bucket);
       --pending[static_cast<std::size_t>(bucket)];
       if (!recording_.has_hooks())

@@ -14,6 +14,7 @@
 #include "power_sgd.hpp"
 #include "rank_states.hpp"
 #include "rank_waits.hpp"
+#include "rates.hpp"
 #include "reducer.hpp"
 #include "summary.hpp"
 #include "sync_batch_norm.hpp"
@@ -23,14 +24,6 @@ namespace {
 
 /// Far beyond any memory, and four times it still fits into 63 bits.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
-
-Rates rates_of(const Job& job) {
-  const Interference& interference = job.options().interference;
-  const double usual = is_timed_beside_compute(job) ? 1 : kNcclBesideCompute;
-  return {.compute_loss_per_channel = interference.sm_share / std::max(1, job.cluster().gpu.sms),
-          .compute_loss_per_load = interference.memory_share,
-          .communication = interference.communication_rate.value_or(usual)};
-}
 
 /// Given only where a transfer takes longer at one time than at another.
 TransferTime transfers_beside_background(const Job& job, const ReducerSchedule& planned) {

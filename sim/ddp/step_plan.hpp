@@ -27,6 +27,8 @@ struct StepPlan {
   std::vector<std::int32_t> bucket_of;  ///< by parameter; -1: outside DDP
   std::vector<std::int32_t> layer_of;   ///< by parameter: into layers; -1: none
   std::vector<bool> used;               ///< by parameter: by any rank
+  std::vector<Bytes> gradient;          ///< by parameter
+  Bytes gradients;                      ///< of all of them, outside DDP included
 
   std::vector<ScheduledCollective> collectives;
   std::vector<std::optional<CollectiveChoice>> choices;  ///< by collective
@@ -48,7 +50,7 @@ struct StepPlan {
   bool searches_unused() const { return ddp().find_unused_parameters && !ddp().static_graph; }
   /// Into its bucket or out of it.
   Duration copy_of(std::size_t parameter) const {
-    return kernels.copy(gradient_bytes(job.workload().parameters[parameter]).value_or(Bytes()));
+    return kernels.copy(gradient[parameter]);
   }
   Duration copies_of(std::size_t bucket) const {
     Duration total;

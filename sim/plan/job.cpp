@@ -78,7 +78,7 @@ std::shared_ptr<FlowPlanner> network_of(const std::shared_ptr<const Cluster>& cl
 Job::Job(Workload workload, Cluster cluster, SimulationOptions options, CollectiveModel model)
     : workload_(std::make_shared<const Workload>(std::move(workload))),
       cluster_(std::make_shared<const Cluster>(std::move(cluster))),
-      options_(std::move(options)),
+      options_(std::make_shared<const SimulationOptions>(std::move(options))),
       model_(std::move(model)),
       network_(network_of(cluster_, model_)) {}
 
@@ -90,7 +90,7 @@ Job Job::with(Workload workload) const {
 
 Job Job::with(SimulationOptions options) const {
   Job job = *this;
-  job.options_ = std::move(options);
+  job.options_ = std::make_shared<const SimulationOptions>(std::move(options));
   return job;
 }
 

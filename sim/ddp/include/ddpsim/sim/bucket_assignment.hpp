@@ -54,6 +54,9 @@ std::vector<Bucket> buckets_of_iteration(const Workload& workload, const DdpOpti
 /// Buckets of the steady step.
 std::vector<Bucket> steady_buckets(const Workload& workload, const DdpOptions& options);
 
+/// DDP's parameters as the model defines them.
+std::vector<std::size_t> definition_order(const Workload& workload);
+
 /// DDP's parameters in gradient-ready order (recorded, or reverse definition order).
 std::vector<std::size_t> ready_order(const Workload& workload);
 

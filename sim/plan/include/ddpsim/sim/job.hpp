@@ -22,7 +22,7 @@ class Job {
 
   const Workload& workload() const { return *workload_; }
   const Cluster& cluster() const { return *cluster_; }
-  const SimulationOptions& options() const { return options_; }
+  const SimulationOptions& options() const { return *options_; }
   const CollectiveModel& model() const { return model_; }
 
   /// The same job but for its recording, its options, or for how its collectives are timed.
@@ -44,7 +44,7 @@ class Job {
  private:
   std::shared_ptr<const Workload> workload_;
   std::shared_ptr<const Cluster> cluster_;
-  SimulationOptions options_;
+  std::shared_ptr<const SimulationOptions> options_;
   CollectiveModel model_;
   std::shared_ptr<FlowPlanner> network_;
 };
