@@ -185,6 +185,7 @@ std::string tune_json(const TuneResult& result, const ReportContext& context) {
     write_advice_row(json, *context.better_lever);
   else
     json.null();
+  json.key("bucketings").count(result.curve.size() + result.unsimulated);
   json.key("curve").begin_array();
   for (const CurvePoint& point : result.curve) write_point(json, point);
   json.end_array();

@@ -244,14 +244,17 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
 }
 
 std::string curve_note(const TuneResult& result, const TerminalStyle& style) {
-  const auto settable = static_cast<std::size_t>(std::count_if(
-      result.curve.begin(), result.curve.end(), [](const CurvePoint& p) { return p.reachable; }));
+  const auto unsettable = static_cast<std::size_t>(std::count_if(
+      result.curve.begin(), result.curve.end(), [](const CurvePoint& p) { return !p.reachable; }));
+  const std::size_t settable = result.curve.size() - unsettable + result.unsimulated;
   std::string text = result.only_caps_asked
                          ? counted(settable, "cap") + " asked for"
                          : fmt::format("{} in all", counted(settable, "bucket assignment"));
-  if (const std::size_t others = result.curve.size() - settable; others > 0) {
-    text += fmt::format(", and {} that this PyTorch does not let you set", others);
-  }
+  if (unsettable > 0)
+    text += fmt::format(", and {} that this PyTorch does not let you set", unsettable);
+  if (result.unsimulated > 0)
+    text += fmt::format("; {} were simulated: those estimated fastest, and a sample of the others",
+                        result.curve.size());
   return dim(wrapped(text + '.', style.width, 2), style);
 }
 

@@ -29,8 +29,7 @@ TuneResult tune_measured(const Job& job, const TuneOptions& tuning, Duration mea
   const Recommendation& recommended = result.recommended;
   for (const std::optional<MeasuredCause>& reading : readings) {
     if (!recommended.set) {
-      result.by_cause.push_back(
-          own(search_caps(job, tuning, {reading}).recommended, reading->cause));
+      result.by_cause.push_back(own(recommend_cap(job, tuning, {reading}), reading->cause));
       continue;
     }
     result.by_cause.push_back(own(recommended, reading->cause));

@@ -5,21 +5,25 @@
 #include <algorithm>
 #include <utility>
 
+#include "free_collectives.hpp"
+
 namespace ddpsim {
 namespace {
 
-/// R(j): with one bucket per gradient and free collectives, a bucket is on the wire as soon as it
-/// could be: when the last rank is there.
-std::vector<TimePoint> earliest_starts(const Job& job, const std::vector<std::size_t>& order) {
-  std::vector<std::size_t> ends;
-  for (std::size_t k = 1; k <= order.size(); ++k) ends.push_back(k);
-  SimulationOptions single = job.options();
-  single.iterations = 0;
-  single.buckets = cut_buckets(job.workload(), order, ends);
-  const SimulationResult result = simulate(job.with(std::move(single)).with(FreeModel{}));
-  std::vector<TimePoint> starts;
-  for (const BucketResult& bucket : result.step.buckets) starts.push_back(bucket.last_arrival);
-  return starts;
+/// Cuts are tried behind so many gradients at most: the work grows with the square.
+constexpr std::size_t kMostPlaces = 512;
+
+/// Positions behind which to cut, the last of them behind all: every one, or those that part the bytes most evenly.
+std::vector<std::size_t> places(const std::vector<Bytes>& before) {
+  const std::size_t n = before.size() - 1;
+  std::vector<std::size_t> places;
+  const double all = static_cast<double>(before.back().count());
+  for (std::size_t k = 1; k <= n; ++k) {
+    const double share = all > 0 ? static_cast<double>(before[k].count()) / all : 1;
+    const auto wanted = static_cast<double>(places.size() + 1) / kMostPlaces;
+    if (n <= kMostPlaces || share >= wanted || k == n) places.push_back(k);
+  }
+  return places;
 }
 
 }  // namespace
@@ -40,12 +44,11 @@ std::optional<std::string> no_partition_because(const Workload& workload, CommHo
 
 std::vector<Bucket> best_partition(const Job& job) {
   const Workload& workload = job.workload();
-  const std::vector<std::size_t> order = ready_order(workload);
-  const std::vector<TimePoint> starts = earliest_starts(job, order);
-  const std::size_t n = order.size();
+  const FreeCollectives free = with_free_collectives(job);
+  const std::vector<std::size_t>& order = free.order;
   // Bytes of the first k gradients, all of one type.
-  std::vector<Bytes> before(n + 1);
-  for (std::size_t k = 0; k < n; ++k)
+  std::vector<Bytes> before(order.size() + 1);
+  for (std::size_t k = 0; k < order.size(); ++k)
     before[k + 1] = before[k] + gradient_bytes(workload.parameters[order[k]]).value_or(Bytes());
   const auto on_the_wire = [&](Bytes bucket) {
     return wire_bytes(job.options().ddp, workload.parameters[order.front()].dtype, bucket);
@@ -53,22 +56,29 @@ std::vector<Bucket> best_partition(const Job& job) {
 
   const bool local = job.options().ddp.comm_hook == CommHook::post_local_sgd;
   const Job among = local ? job.within(1) : job;
+  const std::vector<std::size_t> place = places(before);
+  const std::size_t n = place.size();
+  const auto behind = [&](std::size_t i) { return i == 0 ? 0 : place[i - 1]; };
   std::vector<TimePoint> end(n + 1, TimePoint::max());
   std::vector<std::size_t> previous(n + 1, 0);
   end[0] = TimePoint();
   for (std::size_t j = 1; j <= n; ++j) {
+    const TimePoint start = free.starts[behind(j) - 1];
     for (std::size_t i = j; i-- > 0;) {
+      const Bytes bytes = before[behind(j)] - before[behind(i)];
       const Duration transfer =
-          plan(among, CollectiveKind::all_reduce, on_the_wire(before[j] - before[i])).transfer;
-      const TimePoint candidate = std::max(end[i], starts[j - 1]) + transfer;
+          plan(among, CollectiveKind::all_reduce, on_the_wire(bytes)).transfer;
+      const TimePoint candidate = std::max(end[i], start) + transfer;
       if (candidate < end[j]) {
         end[j] = candidate;
         previous[j] = i;
       }
+      // A larger bucket is no sooner done, and this one has nothing more to wait for.
+      if (end[i] <= start || start + transfer >= end[j]) break;
     }
   }
   std::vector<std::size_t> ends;
-  for (std::size_t j = n; j > 0; j = previous[j]) ends.push_back(j);
+  for (std::size_t j = n; j > 0; j = previous[j]) ends.push_back(behind(j));
   std::reverse(ends.begin(), ends.end());
   return cut_buckets(workload, order, ends);
 }

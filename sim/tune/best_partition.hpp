@@ -5,7 +5,7 @@
 // instant the gradient j is in its bucket and launched and T the collective's time. E is
 // non-decreasing under the choice of i, so the cut is optimal for these assumptions. What they
 // leave out (interference, copies, host launches piling up) is put back by simulating the cut in
-// full; hence "best found".
+// full; hence "best found". Of very many gradients cuts are tried behind some hundreds alone.
 #pragma once
 
 #include <optional>

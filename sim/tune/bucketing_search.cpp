@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
+#include <utility>
+
+#include "gradient_runs.hpp"
 
 namespace ddpsim {
 namespace {
@@ -17,24 +21,6 @@ DdpOptions without_caps(const DdpOptions& options) {
   return plain;
 }
 
-/// Smallest bucket closed by the limit at positions [from, to]; absent when none was.
-std::optional<Bytes> smallest_closed(const std::vector<Bucket>& buckets, std::size_t from,
-                                     std::size_t to) {
-  std::optional<Bytes> smallest;
-  for (const Bucket& bucket : buckets)
-    if (bucket.closed_by == ClosedBy::limit && bucket.limit_index >= from &&
-        bucket.limit_index <= to)
-      smallest = smallest ? std::min(*smallest, bucket.bytes) : bucket.bytes;
-  return smallest;
-}
-
-bool same_members(const std::vector<Bucket>& a, const std::vector<Bucket>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Bucket& x, const Bucket& y) { return x.parameters == y.parameters; });
-}
-
-constexpr std::size_t kAny = static_cast<std::size_t>(-1);
-
 /// Values of one limit, both ends included, that give one bucketing.
 struct LimitRange {
   Bytes low;
@@ -44,27 +30,35 @@ struct LimitRange {
   Bytes name() const { return high == Bytes::max() ? low : high; }
 };
 
+/// Which limits a walk moves.
+struct Watched {
+  std::size_t from;
+  bool only = false;  ///< that one, not those behind it
+};
+
 /// Walks one limit upwards from 0; `limits_for(value)` says where it stands among the limits, and
-/// buckets closed under positions [from, to] decide how far the walk may jump. A bucket that holds
+/// buckets closed under the watched ones decide how far the walk may jump. A bucket that holds
 /// the last tensor has the same members whether it closed or was left over: such neighbours are one.
 template <typename LimitsFor>
-std::vector<LimitRange> walk(const Workload& workload, const DdpOptions& options, std::size_t from,
-                             std::size_t to, LimitsFor limits_for) {
+std::vector<LimitRange> walk(const GradientRuns& runs, Watched watched, LimitsFor limits_for) {
+  const auto cut_at = [&](Bytes value) {
+    return runs.cut(limits_for(value), watched.from, watched.only);
+  };
   std::vector<LimitRange> ranges;
   Bytes low;
-  std::vector<Bucket> buckets = buckets_under(workload, options, limits_for(low));
-  std::optional<Bytes> high = smallest_closed(buckets, from, to);
+  Cut cut = cut_at(low);
+  std::optional<Bytes> high = cut.smallest_closed;
   while (high) {
-    std::vector<Bucket> next = buckets_under(workload, options, limits_for(*high + Bytes(1)));
-    const std::optional<Bytes> next_high = smallest_closed(next, from, to);
-    if (!same_members(buckets, next)) {
-      ranges.push_back({low, *high, buckets.size()});
+    Cut next = cut_at(*high + Bytes(1));
+    const std::optional<Bytes> next_high = next.smallest_closed;
+    if (!cut.same_buckets(next)) {
+      ranges.push_back({low, *high, runs.buckets(cut)});
       low = *high + Bytes(1);
     }
-    buckets = std::move(next);
+    cut = std::move(next);
     high = next_high;
   }
-  ranges.push_back({low, Bytes::max(), buckets.size()});
+  ranges.push_back({low, Bytes::max(), runs.buckets(cut)});
   return ranges;
 }
 
@@ -75,6 +69,7 @@ class Search {
       : workload_(workload),
         options_(options),
         plain_(without_caps(options)),
+        runs_(workload, options),
         default_first_(bucket_limits(plain_).rebuild.front()),
         default_cap_(bucket_limits(plain_).rebuild.back()) {}
 
@@ -114,7 +109,7 @@ class Search {
         chosen.first_bucket_mb = options_.first_bucket_mb;
         reachable = !unsupported(chosen);
       }
-      const std::size_t count = buckets_under(workload_, plain_, limits).size();
+      const std::size_t count = runs_.buckets(runs_.cut(limits, 0, false));
       const Bytes value = limits.back();
       const bool follows = limits.front() == value;
       add(value, limits.front(), limits, {value, value, count}, reachable);
@@ -135,15 +130,15 @@ class Search {
   /// Two families: one cap for all buckets, or no cap passed and another first bucket before 25 MiB.
   void walk_one_cap_or_first() {
     const auto one_cap = [](Bytes cap) { return std::vector<Bytes>{cap, cap}; };
-    for (const LimitRange& range : walk(workload_, plain_, 0, kAny, one_cap))
+    for (const LimitRange& range : walk(runs_, {.from = 0}, one_cap))
       add(range.name(), range.name(), one_cap(range.name()), range);
     for (const LimitRange& range : firsts()) {
       const std::vector<Bytes> limits = {name_of_first(range), default_cap_};
-      const std::vector<Bucket> buckets = buckets_under(workload_, plain_, limits);
+      const Cut cut = runs_.cut(limits, 0, false);
       // If any single cap gives these buckets, the smallest closed one among them does.
-      const std::optional<Bytes> cap = smallest_closed(buckets, 0, kAny);
-      if (cap && same_members(buckets, buckets_under(workload_, plain_, one_cap(*cap)))) continue;
+      const std::optional<Bytes> cap = cut.smallest_closed;
       if (!cap) continue;  // one bucket of everything: a cap gives that too
+      if (cut.same_buckets(runs_.cut(one_cap(*cap), 0, false))) continue;
       add(std::nullopt, limits.front(), limits, {default_cap_, default_cap_, range.buckets});
     }
   }
@@ -174,14 +169,12 @@ class Search {
   }
 
   std::vector<LimitRange> caps_after(Bytes first) const {
-    return walk(workload_, plain_, 1, kAny, [&](Bytes cap) {
-      return std::vector<Bytes>{first, cap};
-    });
+    return walk(runs_, {.from = 1}, [&](Bytes cap) { return std::array{first, cap}; });
   }
 
   std::vector<LimitRange> firsts() const {
-    return walk(workload_, plain_, 0, 0, [&](Bytes first) {
-      return std::vector<Bytes>{first, default_cap_};
+    return walk(runs_, {.from = 0, .only = true}, [&](Bytes first) {
+      return std::array{first, default_cap_};
     });
   }
 
@@ -194,6 +187,7 @@ class Search {
   const Workload& workload_;
   const DdpOptions& options_;
   const DdpOptions plain_;
+  const GradientRuns runs_;
   const Bytes default_first_;
   const Bytes default_cap_;
   BucketingSearch result_;

@@ -9,6 +9,7 @@
 #include "advice.hpp"
 #include "best_partition.hpp"
 #include "bucketing_search.hpp"
+#include "candidates.hpp"
 #include "cap_curve.hpp"
 #include "parallel.hpp"
 #include "why.hpp"
@@ -16,8 +17,8 @@
 namespace ddpsim {
 namespace {
 
-/// A bucketing is simulated in well under a millisecond: fewer are not worth a thread.
-constexpr std::size_t kPointsPerThread = 8;
+/// What a setting gains takes some dozens of steps.
+constexpr std::size_t kGainsPerThread = 2;
 /// Of what can be measured: gains that lie closer are as good as each other.
 constexpr double kAsGood = 0.5;
 
@@ -30,32 +31,44 @@ class Tuner {
         workload_(job_.workload()),
         options_(job_.options()),
         tuning_(tuning),
-        standard_(evaluated(default_bucketing(workload_, options_.ddp))),
+        standard_(standard()),
         today_(today()),
         measurable_(measurable(baseline().iteration, tuning)) {}
 
   TuneResult run() {
     BucketingSearch search = search_bucketings(workload_, options_.ddp, tuning_.caps);
-    std::vector<Bucketing>& found = search.found;
-    for_each_index(found.size(), tuning_.threads, kPointsPerThread,
-                   [&](std::size_t i) { found[i] = evaluated(std::move(found[i])); });
-
+    Candidates candidates(gains_, std::move(search.found), tuning_);
+    const std::size_t best = index_of_best(candidates);
     TuneResult result;
-    result.default_setting = standard_.point;
+    result.default_setting = standard_;
     result.today = today_;
-    const std::size_t best = index_of_best(found);
-    result.best = best == kNone ? baseline() : found[best].point;
-    result.recommended = recommend(found, best);
+    result.best = best == kNone ? baseline() : candidates[best].point;
+    result.recommended = recommend(candidates, best);
     result.left_out = std::move(search.left_out);
     result.only_caps_asked = !tuning_.caps.empty();
     result.lower_bound = lower_bound(job_, today_buckets_);
-    partition(found, best, result);
-    for (Bucketing& bucketing : found) result.curve.push_back(std::move(bucketing.point));
+    partition(candidates, best, result);
+    for (const std::size_t i : candidates.simulated()) result.curve.push_back(candidates[i].point);
+    result.unsimulated = candidates.size() - result.curve.size();
     return result;
+  }
+
+  /// The same, and nothing else.
+  Recommendation recommendation() {
+    Candidates candidates(gains_, search_bucketings(workload_, options_.ddp, tuning_.caps).found,
+                          tuning_);
+    return recommend(candidates, index_of_best(candidates));
   }
 
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  CurvePoint standard() const {
+    Bucketing bucketing = default_bucketing(workload_, options_.ddp);
+    time_bucketing(gains_, buckets_under(workload_, options_.ddp, bucketing.limits),
+                   bucketing.point);
+    return bucketing.point;
+  }
 
   std::optional<Today> today() const {
     const DdpOptions& ddp = options_.ddp;
@@ -63,7 +76,7 @@ class Tuner {
     Today today{.recorded = options_.buckets.has_value(), .point = {}, .bucket_bytes = {}};
     for (const Bucket& bucket : today_buckets_) today.bucket_bytes.push_back(bucket.bytes);
     CurvePoint& point = today.point;
-    time(point, today_buckets_);
+    time_bucketing(gains_, today_buckets_, point);
     point.buckets = today_buckets_.size();
     if (today.recorded) return today;
     const std::vector<Bytes> limits = bucket_limits(ddp).rebuild;
@@ -74,25 +87,7 @@ class Tuner {
   }
 
   /// From what every gain is counted.
-  const CurvePoint& baseline() const { return today_ ? today_->point : standard_.point; }
-
-  std::vector<Bucket> buckets_of(const Bucketing& bucketing) const {
-    return buckets_under(workload_, options_.ddp, bucketing.limits);
-  }
-
-  void time(CurvePoint& point, const std::vector<Bucket>& buckets) const {
-    const StepTimes times = simulate_times(with_buckets(job_, buckets));
-    point.iteration = times.iteration;
-    point.exposed_communication = times.exposed_communication;
-    point.blocking_communication = times.blocking_communication();
-    if (gains_.readings() > 1)
-      point.if_communication = simulate_times(with_buckets(gains_.job(1), buckets)).iteration;
-  }
-
-  Bucketing evaluated(Bucketing bucketing) const {
-    time(bucketing.point, buckets_of(bucketing));
-    return bucketing;
-  }
+  const CurvePoint& baseline() const { return today_ ? today_->point : standard_; }
 
   /// As predicted, by whichever reading.
   Duration mean_gain(const CurvePoint& point) const {
@@ -102,11 +97,11 @@ class Tuner {
   }
 
   /// The first of the fastest reachable points.
-  std::size_t index_of_best(const std::vector<Bucketing>& found) const {
+  std::size_t index_of_best(const Candidates& candidates) const {
     std::size_t best = kNone;
-    for (std::size_t i = 0; i < found.size(); ++i)
-      if (found[i].point.reachable &&
-          (best == kNone || found[i].point.iteration < found[best].point.iteration))
+    for (const std::size_t i : candidates.simulated())
+      if (candidates[i].point.reachable &&
+          (best == kNone || candidates[i].point.iteration < candidates[best].point.iteration))
         best = i;
     return best;
   }
@@ -122,7 +117,7 @@ class Tuner {
     WeighedGain gain;
   };
 
-  Recommendation recommend(const std::vector<Bucketing>& found, std::size_t best) const {
+  Recommendation recommend(Candidates& candidates, std::size_t best) const {
     Recommendation verdict;
     verdict.default_today = !today_;
     verdict.measurable = measurable_;
@@ -130,22 +125,22 @@ class Tuner {
       verdict.reason = "none of the caps asked for can be set with this PyTorch";
       return verdict;
     }
-    const CapCurve curve(found, cap_is_first_limit());
-    const std::vector<Setting> examined = examine(found, best);
-    Setting setting = most_expected(found, examined, true);
+    const CapCurve curve(candidates.all(), cap_is_first_limit());
+    const std::vector<Setting> examined = examine(candidates, best);
+    Setting setting = most_expected(candidates, examined, true);
     // One number to pass is easier to live with than two: the second must earn its place.
-    const Setting any = most_expected(found, examined, false);
+    const Setting any = most_expected(candidates, examined, false);
     if (setting.index == kNone ||
         any.gain.expected > setting.gain.expected + measurable_.scaled(0.25))
       setting = any;
     if (setting.cap && tuning_.caps.empty() && is_worth(setting.gain, measurable_))
-      setting = in_the_middle(curve, found, examined, setting);
+      setting = in_the_middle(curve, candidates, examined, setting);
 
-    const CurvePoint& point = found[setting.index].point;
+    candidates.simulate(setting.index);
+    const CurvePoint& point = candidates[setting.index].point;
     verdict.cap_range_mb = point.cap_range_mb;
     if (setting.cap) {
-      const auto [low, high] =
-          curve.within(setting.index, point.iteration - measurable_, point.iteration + measurable_);
+      const auto [low, high] = simulated_range(curve, candidates, setting.index);
       verdict.cap_range_mb = {curve[low].cap_range_mb.first, curve[high].cap_range_mb.second};
       if (tuning_.caps.empty()) verdict.next_worse = curve.next_worse(setting.index, measurable_);
     }
@@ -155,8 +150,28 @@ class Tuner {
     verdict.regret = setting.gain.regret();
     if (!is_simple(point)) verdict.first_bucket_mb = point.first_bucket_mb;
     verdict.set = is_worth(setting.gain, measurable_) && !contradicted();
-    explain(found[setting.index], found[best], verdict);
+    explain(candidates, setting.index, best, verdict);
     return verdict;
+  }
+
+  /// Caps around a point whose steps are as its own, as far as can be measured: that its ends are the last ones, and what
+  /// comes behind them worse, is simulated. Each pass moves an end by what estimates still miss, a few points at most.
+  std::pair<std::size_t, std::size_t> simulated_range(const CapCurve& curve, Candidates& candidates,
+                                                      std::size_t index) const {
+    constexpr int kMostPasses = 64;
+    const Duration step = candidates[index].point.iteration;
+    for (int pass = 1;; ++pass) {
+      const auto [low, high] = curve.within(index, step - measurable_, step + measurable_);
+      const auto [worse_low, worse_high] = curve.within(index, Duration(), step + measurable_);
+      bool all = true;
+      for (const std::size_t end : {low, high, worse_low, worse_high})
+        for (const std::size_t i :
+             {end == 0 ? end : end - 1, end, std::min(end + 1, candidates.size() - 1)}) {
+          all = all && candidates.is_simulated(i);
+          candidates.simulate(i);
+        }
+      if (all || pass == kMostPasses) return {low, high};
+    }
   }
 
   bool contradicted() const { return tuning_.replay && tuning_.replay->contradicted(); }
@@ -165,37 +180,45 @@ class Tuner {
   bool is_simple(const CurvePoint& point) const {
     return is_default(point) ||
            (point.bucket_cap_mb &&
-            (cap_is_first_limit() || point.first_bucket_mb == standard_.point.first_bucket_mb));
+            (cap_is_first_limit() || point.first_bucket_mb == standard_.first_bucket_mb));
   }
 
   /// Nothing needs to be passed.
   bool is_default(const CurvePoint& point) const {
-    return !point.bucket_cap_mb && point.first_bucket_mb == standard_.point.first_bucket_mb;
+    return !point.bucket_cap_mb && point.first_bucket_mb == standard_.first_bucket_mb;
   }
 
   /// All points that gain what can be measured, weighed; where none does, the best point.
-  std::vector<Setting> examine(const std::vector<Bucketing>& found, std::size_t best) const {
-    std::vector<std::size_t> candidates;
-    for (std::size_t i = 0; i < found.size(); ++i)
-      if (found[i].point.reachable && mean_gain(found[i].point) >= measurable_)
-        candidates.push_back(i);
-    if (candidates.empty()) candidates = {best};
-    // Many thousands of candidates differ by next to nothing: a sample by rank stands for all.
-    constexpr std::size_t kExamined = 256;
-    std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
-      return mean_gain(found[a].point) > mean_gain(found[b].point);
+  std::vector<Setting> examine(const Candidates& candidates, std::size_t best) const {
+    std::vector<std::size_t> gaining;
+    for (const std::size_t i : candidates.simulated())
+      if (candidates[i].point.reachable && mean_gain(candidates[i].point) >= measurable_)
+        gaining.push_back(i);
+    if (gaining.empty()) gaining = {best};
+    // Very many candidates differ by next to nothing: a sample by rank stands for all.
+    std::stable_sort(gaining.begin(), gaining.end(), [&](std::size_t a, std::size_t b) {
+      return mean_gain(candidates[a].point) > mean_gain(candidates[b].point);
     });
-    const std::size_t stride = (candidates.size() + kExamined - 1) / kExamined;
-    std::vector<Setting> examined((candidates.size() + stride - 1) / stride);
-    for_each_index(examined.size(), tuning_.threads, kPointsPerThread, [&](std::size_t i) {
-      const std::size_t index = candidates[i * stride];
-      examined[i] = {index, found[index].point.bucket_cap_mb, gain(found[index])};
+    const std::size_t most = most_examined();
+    const std::size_t stride = (gaining.size() + most - 1) / most;
+    std::vector<Setting> examined((gaining.size() + stride - 1) / stride);
+    for_each_index(examined.size(), tuning_.threads, kGainsPerThread, [&](std::size_t i) {
+      const std::size_t index = gaining[i * stride];
+      examined[i] = {index, candidates[index].point.bucket_cap_mb, gain(candidates, index)};
     });
     return examined;
   }
 
+  /// So many that their steps have about as many gradients as those of the search.
+  std::size_t most_examined() const {
+    constexpr std::size_t kLeast = 8;
+    constexpr std::size_t kMost = 256;
+    const std::size_t gradients = gains_.steps() * workload_.parameters.size();
+    return std::clamp(tuning_.most_gradients / gradients, kLeast, kMost);
+  }
+
   /// Of what is worth it the most expected; where nothing is, what is surest.
-  Setting most_expected(const std::vector<Bucketing>& found, const std::vector<Setting>& examined,
+  Setting most_expected(const Candidates& candidates, const std::vector<Setting>& examined,
                         bool simple) const {
     const Setting* most = nullptr;
     const auto better = [&](const Setting& a, const Setting& b) {
@@ -204,7 +227,7 @@ class Tuner {
       return worth ? a.gain.expected > b.gain.expected : a.gain.gain.low > b.gain.gain.low;
     };
     for (const Setting& one : examined) {
-      if (simple && !is_simple(found[one.index].point)) continue;
+      if (simple && !is_simple(candidates[one.index].point)) continue;
       if (most == nullptr || better(one, *most)) most = &one;
     }
     return most == nullptr ? Setting{} : *most;
@@ -213,7 +236,7 @@ class Tuner {
   /// Caps whose expected gains cannot be told from the greatest are as good; of them one on the widest plateau, a
   /// round number near its middle, is far from every cliff. Where its gain is not as good there, in ever smaller
   /// parts of the plateau, at last among the caps that give the very bucketing.
-  Setting in_the_middle(const CapCurve& curve, const std::vector<Bucketing>& found,
+  Setting in_the_middle(const CapCurve& curve, const Candidates& candidates,
                         const std::vector<Setting>& examined, const Setting& most) const {
     const Duration slack = measurable_.scaled(kAsGood);
     const Duration slowest = curve[most.index].iteration + slack;
@@ -236,7 +259,7 @@ class Tuner {
       const double cap = round_cap(curve[low].cap_range_mb.first, curve.end(high));
       std::size_t i = low;
       while (i < high && curve[i].cap_range_mb.second < cap) ++i;
-      const WeighedGain rounded = gain(found[i]);
+      const WeighedGain rounded = gain(candidates, i);
       if (curve[i].cap_range_mb.first <= cap && as_good(rounded)) return {i, cap, rounded};
       low = exact - (exact - low) / 2;
       high = exact + (high - exact) / 2;
@@ -246,7 +269,8 @@ class Tuner {
     return chosen;
   }
 
-  void explain(const Bucketing& chosen, const Bucketing& best, Recommendation& verdict) const {
+  void explain(const Candidates& candidates, std::size_t chosen, std::size_t best,
+               Recommendation& verdict) const {
     if (verdict.set) {
       if (verdict.first_bucket_mb)
         verdict.python = fmt::format("torch.distributed._DEFAULT_FIRST_BUCKET_BYTES = {}",
@@ -255,8 +279,8 @@ class Tuner {
         verdict.python += fmt::format("{}DistributedDataParallel(model, bucket_cap_mb={})",
                                       verdict.python.empty() ? "" : "; ", *verdict.bucket_cap_mb);
       if (verdict.python.empty()) verdict.python = "DistributedDataParallel(model)";
-      verdict.reason = why_faster(job_, today_buckets_, buckets_of(chosen));
-      if (best.point.iteration < chosen.point.iteration)
+      verdict.reason = why_faster(job_, today_buckets_, candidates.buckets_of(chosen));
+      if (candidates[best].point.iteration < candidates[chosen].point.iteration)
         verdict.reason += "; not the fastest predicted, but the most robust";
       return;
     }
@@ -276,9 +300,11 @@ class Tuner {
     verdict.cap_range_mb = baseline().cap_range_mb;
   }
 
-  WeighedGain gain(const Bucketing& chosen) const { return gains_.of(buckets_of(chosen)); }
+  WeighedGain gain(const Candidates& candidates, std::size_t i) const {
+    return gains_.of(candidates.buckets_of(i));
+  }
 
-  void partition(const std::vector<Bucketing>& found, std::size_t best, TuneResult& result) const {
+  void partition(const Candidates& candidates, std::size_t best, TuneResult& result) const {
     if (const std::optional<std::string> reason =
             no_partition_because(workload_, options_.ddp.comm_hook)) {
       result.best_partition_absent_because = *reason;
@@ -287,13 +313,18 @@ class Tuner {
     std::vector<Bucket> cut = best_partition(job_);
     const Duration time = simulate_times(with_buckets(job_, cut)).iteration;
     // Seen in full, a cap's bucketing may still beat the cut.
-    const Bucketing& settable = best == kNone ? standard_ : found[best];
+    const Duration settable =
+        best == kNone ? standard_.iteration : candidates[best].point.iteration;
     const bool list =
         has_bucket_cap_mb_list(options_.ddp.torch) && bucket_limits(options_.ddp).rebuilt_from;
-    if (settable.point.iteration <= time)
-      result.best_partition = {buckets_of(settable), settable.point.iteration, true, true};
-    else
+    if (settable > time)
       result.best_partition = {std::move(cut), time, list, false};
+    else if (best == kNone)
+      result.best_partition = {
+          buckets_under(workload_, options_.ddp, default_bucketing(workload_, options_.ddp).limits),
+          settable, true, true};
+    else
+      result.best_partition = {candidates.buckets_of(best), settable, true, true};
   }
 
   const std::vector<Bucket> today_buckets_;
@@ -302,7 +333,7 @@ class Tuner {
   const Workload& workload_;
   const SimulationOptions& options_;
   const TuneOptions& tuning_;
-  const Bucketing standard_;
+  const CurvePoint standard_;
   const std::optional<Today> today_;
   const Duration measurable_;
 };
@@ -311,6 +342,10 @@ class Tuner {
 
 TuneResult search_caps(const Job& job, const TuneOptions& tuning, const Readings& readings) {
   return Tuner(job, tuning, readings).run();
+}
+
+Recommendation recommend_cap(const Job& job, const TuneOptions& tuning, const Readings& readings) {
+  return Tuner(job, tuning, readings).recommendation();
 }
 
 }  // namespace ddpsim

@@ -7,5 +7,7 @@ namespace ddpsim {
 
 /// Under the job's own version; steps are by its first reading, what is recommended holds for all of them.
 TuneResult search_caps(const Job& job, const TuneOptions& tuning, const Readings& readings);
+/// Its recommendation alone.
+Recommendation recommend_cap(const Job& job, const TuneOptions& tuning, const Readings& readings);
 
 }  // namespace ddpsim

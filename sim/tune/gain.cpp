@@ -54,6 +54,12 @@ Gains::Reading Gains::reading(const Job& job, const std::optional<MeasuredCause>
   return reading;
 }
 
+std::size_t Gains::steps() const {
+  std::size_t steps = 0;
+  for (const Reading& reading : readings_) steps += 1 + 2 * reading.bounds.size();
+  return steps;
+}
+
 Gains::Bound Gains::bound(const Job& job) const {
   return {job, simulate_times(with_buckets(job, before_)).iteration};
 }

@@ -47,6 +47,8 @@ class Gains {
   /// The job as each reading explains it; gains are differences of its steps.
   std::size_t readings() const { return readings_.size(); }
   const Job& job(std::size_t reading) const { return readings_[reading].expected.job; }
+  /// Steps that are simulated to weigh one change.
+  std::size_t steps() const;
   /// By the first reading.
   Duration step_before() const { return readings_.front().expected.before; }
   /// Of several readings: the mean of values, the least low, the greatest high. A step that takes several micro-batches

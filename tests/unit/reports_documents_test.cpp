@@ -142,6 +142,7 @@ TEST_CASE("tune document: whole") {
   tune.recommended.first_bucket_mb = 12.5;
   tune.curve = {tune.best};
   tune.curve[0].reachable = false;
+  tune.unsimulated = 46875;
   const Json doc = Json::parse(tune_json(tune, sample::context()));
   CHECK(doc == Json::parse(R"json({
     "schema": "ddpsim.tune/1", "workload": "tiny", "cluster": "dgx1v", "ranks": 8, "torch": "2.8", "torch_known": true,
@@ -160,7 +161,7 @@ TEST_CASE("tune document: whole") {
                     "measurable_us": 3000,
                     "python": "DistributedDataParallel(model, bucket_cap_mb=60)",
                     "reason": "the last bucket shrinks"},
-    "recommended_by_version": null, "better_lever": null,
+    "recommended_by_version": null, "better_lever": null, "bucketings": 46876,
     "curve": [{"bucket_cap_mb": 60, "first_bucket_mb": 60, "cap_range_mb": [60, 64.5], "iteration_us": 279000,
                "exposed_communication_us": 2000, "blocking_communication_us": 2500, "buckets": 2, "reachable": false}],
     "lower_bound_us": 96000,

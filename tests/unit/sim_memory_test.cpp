@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
 
-struct Setting {
+struct MemoryJob {
   SimulationOptions options = small::bare();
   std::optional<Activations> activations = Activations{.bytes = Bytes(), .recorded = true};
   Dtype dtype = Dtype::float32;
 };
 
-PeakMemory peak(const std::function<void(Setting&)>& change = {}) {
-  Setting setting;
+PeakMemory peak(const std::function<void(MemoryJob&)>& change = {}) {
+  MemoryJob setting;
   setting.options.ddp.torch = {2, 8};
   setting.options.optimizer.kind = Optimizer::momentum;
   if (change) change(setting);
@@ -54,7 +54,7 @@ TEST_CASE(
 }
 
 TEST_CASE("memory: views leave gradients in their buckets") {
-  const auto views = [](Setting& setting) { setting.options.ddp.gradient_as_bucket_view = true; };
+  const auto views = [](MemoryJob& setting) { setting.options.ddp.gradient_as_bucket_view = true; };
   CHECK(peak(views).parts.gradients == Bytes());
   CHECK(in_mib(peak().allocated() - peak(views).allocated()) == 24);
 }
@@ -76,24 +76,24 @@ TEST_CASE("memory: activations leave in equal shares with each gradient") {
   CHECK(in_mib(*shares.parts.activations) == 36);
   CHECK(in_mib(shares.parts.temporaries) == 4);
   const auto kept = [](std::int64_t bytes) {
-    return [bytes](Setting& setting) { setting.activations->bytes = Bytes(bytes); };
+    return [bytes](MemoryJob& setting) { setting.activations->bytes = Bytes(bytes); };
   };
   const PeakMemory start = peak(kept(100 * kMiB));
   CHECK(start.at == PeakMoment::backward);
   CHECK(in_mib(*start.parts.activations) == 100);
   CHECK(start.parts.gradients == Bytes());
   // Before 2.0 gradients are there from the start, and temporaries of the optimizer are one tensor's.
-  const PeakMemory old = peak([](Setting& setting) {
+  const PeakMemory old = peak([](MemoryJob& setting) {
     setting.activations->bytes = Bytes(100 * kMiB);
     setting.options.ddp.torch = {1, 13};
   });
   CHECK(in_mib(old.parts.gradients) == 24);
-  const PeakMemory accumulating = peak([](Setting& setting) {
+  const PeakMemory accumulating = peak([](MemoryJob& setting) {
     setting.activations->bytes = Bytes(100 * kMiB);
     setting.options.ddp.accumulate = 2;
   });
   CHECK(in_mib(accumulating.parts.gradients) == 24);
-  const PeakMemory fast_gradients = peak([](Setting& setting) {
+  const PeakMemory fast_gradients = peak([](MemoryJob& setting) {
     setting.activations->bytes = Bytes(6 * kMiB);
     setting.options.ddp.torch = {1, 13};
     setting.options.optimizer.kind = Optimizer::sgd;
@@ -106,7 +106,7 @@ TEST_CASE("memory: activations leave in equal shares with each gradient") {
 
 TEST_CASE("memory: what is held between gradients comes from the recording, their own among it") {
   const auto held = [](std::vector<std::int64_t> mib, bool views = false, int accumulate = 1) {
-    return peak([&](Setting& setting) {
+    return peak([&](MemoryJob& setting) {
       setting.options.optimizer.kind = Optimizer::sgd;
       setting.options.ddp.gradient_as_bucket_view = views;
       setting.options.ddp.accumulate = accumulate;
@@ -134,7 +134,7 @@ TEST_CASE("memory: what is held between gradients comes from the recording, thei
 }
 
 TEST_CASE("memory: what is not known is a lower bound, not zero") {
-  const PeakMemory memory = peak([](Setting& setting) { setting.activations.reset(); });
+  const PeakMemory memory = peak([](MemoryJob& setting) { setting.activations.reset(); });
   CHECK_FALSE(memory.activations);
   CHECK_FALSE(memory.parts.activations);
   CHECK(memory.total() == peak().total());
@@ -142,7 +142,7 @@ TEST_CASE("memory: what is not known is a lower bound, not zero") {
 
 TEST_CASE("memory: what optimizers keep") {
   const auto state = [](Optimizer kind, bool masters, Dtype dtype) {
-    return in_mib(peak([&](Setting& setting) {
+    return in_mib(peak([&](MemoryJob& setting) {
                     setting.options.optimizer = {.kind = kind, .master_weights = masters};
                     setting.dtype = dtype;
                   }).parts.optimizer);
@@ -157,7 +157,7 @@ TEST_CASE("memory: what optimizers keep") {
 }
 
 TEST_CASE("memory: a compression hook keeps half of every bucket that is full") {
-  const PeakMemory memory = peak([](Setting& setting) {
+  const PeakMemory memory = peak([](MemoryJob& setting) {
     setting.options.ddp.comm_hook = CommHook::fp16_compress;
     setting.options.ddp.torch = {1, 13};
     setting.options.optimizer.kind = Optimizer::sgd;
@@ -170,7 +170,7 @@ TEST_CASE("memory: a compression hook keeps half of every bucket that is full") 
 TEST_CASE("memory: an optimizer in backward frees gradients bucket by bucket") {
   // Buckets of 4, 8 and 12 MiB: the last gradient beside the other 48, and in its place a temporary while it steps.
   // PyTorch 2.13 on a CPU, eight layers in buckets of 3, 3 and 2: 2.38 times the parameters with SGD, 3.38 with momentum.
-  const auto stepping = [](Setting& setting) {
+  const auto stepping = [](MemoryJob& setting) {
     setting.options.ddp.optimizer_in_backward = true;
     setting.options.ddp.bucket_cap_mb = 1;
     setting.options.optimizer.kind = Optimizer::sgd;
@@ -178,12 +178,12 @@ TEST_CASE("memory: an optimizer in backward frees gradients bucket by bucket") {
   const PeakMemory memory = peak(stepping);
   CHECK(memory.at == PeakMoment::backward);
   CHECK(in_mib(memory.allocated()) == 24 + 24 + 12);
-  CHECK(in_mib(peak([&](Setting& setting) {
+  CHECK(in_mib(peak([&](MemoryJob& setting) {
                  stepping(setting);
                  setting.options.optimizer.kind = Optimizer::momentum;
                }).allocated()) == 24 + 24 + 12 + 24);
   // Views: beside a gradient on its way to its bucket a temporary.
-  CHECK(in_mib(peak([&](Setting& setting) {
+  CHECK(in_mib(peak([&](MemoryJob& setting) {
                  stepping(setting);
                  setting.options.ddp.gradient_as_bucket_view = true;
                }).allocated()) == 24 + 24 + 12 + 12);
@@ -191,7 +191,7 @@ TEST_CASE("memory: an optimizer in backward frees gradients bucket by bucket") {
 
 TEST_CASE("memory: powerSGD_hook keeps an error, P and Q, and copies of the bucket it reduces") {
   // One bucket of three matrices of one column: with their 1, 2 and 3 Mi elements P, and Q of one each.
-  const auto hooked = [](Setting& setting) {
+  const auto hooked = [](MemoryJob& setting) {
     setting.options.ddp.comm_hook = CommHook::power_sgd;
     setting.options.ddp.power_sgd.min_compression_rate = 0.5;
     setting.options.ddp.bucket_cap_mb = 100;
@@ -202,7 +202,7 @@ TEST_CASE("memory: powerSGD_hook keeps an error, P and Q, and copies of the buck
   CHECK(memory.parts.hook == Bytes(24 * kMiB + 24 * kMiB + 12 + 2 * 24 * kMiB));
   CHECK(memory.parts.temporaries == Bytes());
   // Bucket by bucket: 4 MiB, 8 MiB, 12 MiB, and all travel whole.
-  const PeakMemory apart = peak([&](Setting& setting) {
+  const PeakMemory apart = peak([&](MemoryJob& setting) {
     hooked(setting);
     setting.options.ddp.power_sgd = {};
     setting.options.ddp.bucket_cap_mb = 1;
@@ -212,7 +212,7 @@ TEST_CASE("memory: powerSGD_hook keeps an error, P and Q, and copies of the buck
 }
 
 TEST_CASE("memory: local SGD's next average stands beside the parameters") {
-  const auto local = [](Setting& setting) {
+  const auto local = [](MemoryJob& setting) {
     setting.options.ddp.comm_hook = CommHook::post_local_sgd;
     setting.options.ddp.torch = {1, 13};
     setting.options.optimizer.kind = Optimizer::sgd;
@@ -226,7 +226,7 @@ TEST_CASE("memory: local SGD's next average stands beside the parameters") {
 }
 
 TEST_CASE("memory: before 2.0 the rebuild holds old and new buckets of views") {
-  const auto rebuilding = [](Setting& setting) {
+  const auto rebuilding = [](MemoryJob& setting) {
     setting.options.ddp.torch = {1, 13};
     setting.options.ddp.gradient_as_bucket_view = true;
     setting.options.optimizer.kind = Optimizer::sgd;
@@ -236,7 +236,7 @@ TEST_CASE("memory: before 2.0 the rebuild holds old and new buckets of views") {
   CHECK(in_mib(memory.parts.buckets) == 48);
   CHECK(in_mib(memory.allocated()) == 72);
   // Buckets that are never rebuilt.
-  CHECK(peak([&](Setting& setting) {
+  CHECK(peak([&](MemoryJob& setting) {
           rebuilding(setting);
           setting.options.ddp.find_unused_parameters = true;
         }).at != PeakMoment::rebuild);

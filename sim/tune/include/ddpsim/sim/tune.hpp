@@ -93,6 +93,9 @@ struct TuneOptions {
   std::vector<double>
       caps;         ///< restrict the search to these caps (MiB); empty: every bucket assignment
   int threads = 0;  ///< 0: as many as the machine has; the result does not depend on it
+  /// Gradients that the simulated steps of a search have together, about: a second's work. Where all bucketings have
+  /// more, those estimated fastest and a sample of the others are simulated.
+  std::size_t most_gradients = 1'000'000;
   /// Share of the step below which two settings cannot be told apart: medians of seven or more
   /// iterations repeat to 0.5 % (p90 0.9 %), so a difference of two to about 1 %.
   double measurable_share = 0.01;
@@ -130,8 +133,9 @@ struct TuneResult {
   CurvePoint best;  ///< minimum of the reachable curve
   Recommendation recommended;
   std::vector<CurvePoint> curve;  ///< by first bucket, then by cap
-  bool only_caps_asked = false;   ///< the curve is of TuneOptions::caps, not of every bucketing
-  Duration lower_bound;           ///< collectives take no time
+  std::size_t unsimulated = 0;  ///< bucketings beside those of the curve, where there are very many
+  bool only_caps_asked = false;  ///< the curve is of TuneOptions::caps, not of every bucketing
+  Duration lower_bound;          ///< collectives take no time
   std::optional<BestPartition> best_partition;
   std::string best_partition_absent_because;
   /// Of each range of possible versions, oldest first; all are set alike where the recommendation is.

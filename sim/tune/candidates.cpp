@@ -1,0 +1,130 @@
+#include "candidates.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "gradient_runs.hpp"
+#include "parallel.hpp"
+#include "quick_step.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// A bucketing is simulated in well under a millisecond: fewer are not worth a thread.
+constexpr std::size_t kPointsPerThread = 8;
+/// Simulated however many gradients they have.
+constexpr std::size_t kFewest = 64;
+
+/// `count` of the positions, the first and the last of them included.
+std::vector<std::size_t> spread(const std::vector<std::size_t>& positions, std::size_t count) {
+  std::vector<std::size_t> chosen;
+  for (std::size_t k = 0; k < count && count > 1; ++k)
+    chosen.push_back(positions[k * (positions.size() - 1) / (count - 1)]);
+  return chosen;
+}
+
+}  // namespace
+
+void time_bucketing(const Gains& gains, const std::vector<Bucket>& buckets, CurvePoint& point) {
+  const StepTimes times = simulate_times(with_buckets(gains.job(0), buckets));
+  point.iteration = times.iteration;
+  point.exposed_communication = times.exposed_communication;
+  point.blocking_communication = times.blocking_communication();
+  if (gains.readings() > 1)
+    point.if_communication = simulate_times(with_buckets(gains.job(1), buckets)).iteration;
+}
+
+Candidates::Candidates(const Gains& gains, std::vector<Bucketing> found, const TuneOptions& tuning)
+    : gains_(gains), found_(std::move(found)), simulated_(found_.size(), 0) {
+  const std::size_t gradients = gains.job(0).workload().parameters.size() * gains.readings();
+  const std::size_t most = std::max(kFewest, tuning.most_gradients / gradients);
+  std::vector<std::size_t> all(found_.size());
+  std::iota(all.begin(), all.end(), 0);
+  if (found_.size() <= most) {
+    simulate(all, tuning.threads);
+    return;
+  }
+  const std::vector<Duration> estimates = estimate();
+  simulate(spread(all, most / 2), tuning.threads);
+  constexpr std::size_t kRounds = 4;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    correct(estimates);
+    simulate(fastest((most - most / 2) / kRounds), tuning.threads);
+  }
+  correct(estimates);
+}
+
+void Candidates::simulate(const std::vector<std::size_t>& chosen, int threads) {
+  for_each_index(chosen.size(), threads, kPointsPerThread,
+                 [&](std::size_t k) { simulate(chosen[k]); });
+}
+
+/// What estimates miss changes slowly from cap to cap: between two simulated points it is taken to change evenly.
+void Candidates::correct(const std::vector<Duration>& estimates) {
+  const std::vector<std::size_t> known = simulated();
+  const auto missed = [&](std::size_t i) { return found_[i].point.iteration - estimates[i]; };
+  for (std::size_t k = 0; k + 1 < known.size(); ++k)
+    for (std::size_t i = known[k] + 1; i < known[k + 1]; ++i) {
+      const double share =
+          static_cast<double>(i - known[k]) / static_cast<double>(known[k + 1] - known[k]);
+      found_[i].point.iteration =
+          estimates[i] + missed(known[k]).scaled(1 - share) + missed(known[k + 1]).scaled(share);
+    }
+}
+
+std::vector<Bucket> Candidates::buckets_of(std::size_t i) const {
+  const Job& job = gains_.job(0);
+  return buckets_under(job.workload(), job.options().ddp, found_[i].limits);
+}
+
+void Candidates::simulate(std::size_t i) {
+  if (simulated_[i]) return;
+  time_bucketing(gains_, buckets_of(i), found_[i].point);
+  simulated_[i] = 1;
+}
+
+std::vector<std::size_t> Candidates::simulated() const {
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < found_.size(); ++i)
+    if (simulated_[i]) positions.push_back(i);
+  return positions;
+}
+
+/// Where nothing can be estimated all are alike.
+std::vector<Duration> Candidates::estimate() {
+  std::vector<Duration> estimates(found_.size());
+  std::vector<QuickStep> steps;
+  for (std::size_t reading = 0; reading < gains_.readings(); ++reading)
+    if (QuickStep::can_estimate(gains_.job(reading))) steps.emplace_back(gains_.job(reading));
+  if (steps.size() < gains_.readings()) return estimates;
+  const Job& job = gains_.job(0);
+  const GradientRuns runs(job.workload(), job.options().ddp);
+  for (std::size_t i = 0; i < found_.size(); ++i) {
+    CurvePoint& point = found_[i].point;
+    const Cut cut = runs.cut(found_[i].limits, 0, false);
+    const auto estimated = [&](const QuickStep& step) {
+      return Duration::microseconds(1e6 * step.seconds(cut.ends, runs.bytes_before()));
+    };
+    point.iteration = estimates[i] = estimated(steps.front());
+    if (steps.size() > 1) point.if_communication = estimated(steps.back());
+  }
+  return estimates;
+}
+
+/// Of those that can be set and are not simulated yet.
+std::vector<std::size_t> Candidates::fastest(std::size_t wanted) const {
+  std::vector<std::size_t> fastest;
+  for (std::size_t i = 0; i < found_.size(); ++i)
+    if (found_[i].point.reachable && !simulated_[i]) fastest.push_back(i);
+  const auto estimated = [&](std::size_t i) {
+    const CurvePoint& point = found_[i].point;
+    return point.iteration + point.if_communication.value_or(point.iteration);
+  };
+  std::stable_sort(fastest.begin(), fastest.end(),
+                   [&](std::size_t a, std::size_t b) { return estimated(a) < estimated(b); });
+  fastest.resize(std::min(fastest.size(), wanted));
+  return fastest;
+}
+
+}  // namespace ddpsim
