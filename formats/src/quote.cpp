@@ -26,6 +26,13 @@ std::size_t character_length(std::string_view text) {
   return length;
 }
 
+/// C0, DEL, and C1: U+0080 to U+009F, which terminals obey just as well.
+bool is_control(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first < 0x20 || first == 0x7F) return true;
+  return first == 0xC2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xA0;
+}
+
 }  // namespace
 
 std::string legible(std::string_view text, std::size_t longest) {
@@ -36,8 +43,7 @@ std::string legible(std::string_view text, std::size_t longest) {
       out += "…";
       break;
     }
-    const auto byte = static_cast<unsigned char>(text.front());
-    if (length == 0 || byte < 0x20 || byte == 0x7F) {
+    if (length == 0 || is_control(text)) {
       out += '?';
     } else {
       out += text.substr(0, length);
