@@ -7,6 +7,7 @@
 #include "backends.hpp"
 #include "cuda_kernels.h"
 #include "ddpsim/sim/assert.hpp"
+#include "gpu_choice.hpp"
 
 namespace ddpsim {
 namespace {
@@ -61,9 +62,8 @@ void require_cuda(const World& world) {
     throw Unavailable(fmt::format("no GPU to run on: {}", status == cudaSuccess
                                                               ? "CUDA finds none"
                                                               : cudaGetErrorString(status)));
-  if (world.local_rank >= count)
-    throw Unavailable(
-        fmt::format("local rank {} has no GPU of its own: there are {}", world.local_rank, count));
+  if (const GpuChoice choice = choose_gpu(world, count); !choice.problem.empty())
+    throw Unavailable(choice.problem);
 }
 
 EventPool::~EventPool() {

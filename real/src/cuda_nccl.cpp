@@ -1,5 +1,6 @@
 #include "backends.hpp"
 #include "cuda_device.hpp"
+#include "gpu_choice.hpp"
 #include "nccl_communicator.hpp"
 #include "replay_runner.hpp"
 
@@ -27,8 +28,10 @@ std::string cuda_nccl_refuses(const Workload& workload, const DdpOptions& option
 }
 
 std::unique_ptr<RealBackend> make_cuda_nccl(StoreClient& store, const BackendSetting& setting) {
-  auto device = std::make_unique<WatchedDevice>(setting.world.local_rank, setting.clock,
-                                                setting.busy_compute);
+  int visible = 0;
+  require_success(cudaGetDeviceCount(&visible), "counting GPUs");
+  auto device = std::make_unique<WatchedDevice>(choose_gpu(setting.world, visible).gpu,
+                                                setting.clock, setting.busy_compute);
   auto communicator = std::make_unique<NcclCommunicator>(store, *device, setting.world.rank,
                                                          setting.world.ranks, setting.timeout);
   device->watch(*communicator);

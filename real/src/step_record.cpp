@@ -63,6 +63,17 @@ std::vector<Span> spans_of(const StepRecord& step, TimePoint zero) {
   return spans;
 }
 
+void move_times(StepRecord& step, const std::function<TimePoint(TimePoint)>& moved) {
+  for (TimePoint* instant : {&step.forward_begin, &step.backward_begin, &step.backward_end,
+                             &step.optimizer_begin, &step.optimizer_end})
+    *instant = moved(*instant);
+  for (BucketRecord& bucket : step.buckets)
+    for (TimePoint* instant :
+         {&bucket.ready, &bucket.launch_begin, &bucket.launch_end, &bucket.start, &bucket.end,
+          &bucket.copy_out_begin, &bucket.copy_out_end})
+      *instant = moved(*instant);
+}
+
 std::string pack(const std::vector<StepRecord>& steps) {
   Writer writer;
   for (const StepRecord& step : steps) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,9 @@ struct StepRecord {
 /// Spans named as the simulator names them, so that the two can be laid side by side. Times count from
 /// `zero`.
 std::vector<Span> spans_of(const StepRecord& step, TimePoint zero);
+
+/// Every instant of the step, moved.
+void move_times(StepRecord& step, const std::function<TimePoint(TimePoint)>& moved);
 
 /// To send to rank 0 and back; picoseconds, so nothing is lost.
 std::string pack(const std::vector<StepRecord>& steps);

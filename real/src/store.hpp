@@ -4,6 +4,9 @@
 //   server (rank 0)   waits for every rank's greeting; a rank that greets differently, comes too late or leaves
 //                     without a word ends the job: everyone who asks then gets that one reason
 //   client (all)      every call ends within the time-out
+//
+// Whoever connects is a stranger until it has greeted with the job's token. Strangers get a few seconds, a few hundred
+// bytes and a few places; what they do ends no job.
 #pragma once
 
 #include <chrono>
@@ -11,6 +14,10 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
+
+#include "listening.hpp"
+#include "messages.hpp"
 
 namespace ddpsim {
 
@@ -20,24 +27,17 @@ class JobEnded : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A TCP socket that listens.
-struct Listening {
-  int socket = -1;
-  std::uint16_t port = 0;
-};
-enum class From { this_host, everywhere };
-/// `port` 0 means any free one. Throws JobEnded where it is taken.
-Listening listen_on(std::uint16_t port, From from);
-
 class StoreServer {
  public:
-  /// Takes the socket over. Ranks must greet within `timeout`.
-  StoreServer(int listening, int ranks, std::chrono::milliseconds timeout);
+  /// Takes the sockets over. Ranks must greet within `timeout`, with this token.
+  StoreServer(const Listening& listening, int ranks, std::chrono::milliseconds timeout,
+              std::string token = "");
   ~StoreServer();
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  class Loop;
+  std::unique_ptr<Loop> loop_;
+  std::thread thread_;
 };
 
 /// What every rank says of itself first. Ranks of one job say the same but for their number.
@@ -46,6 +46,7 @@ struct Greeting {
   int ranks = 1;
   std::string version;  ///< of this program
   std::string job;      ///< digest of the workload and of all that must be alike
+  std::string token;    ///< what only this job's ranks know
 };
 
 class StoreClient {
@@ -70,13 +71,14 @@ class StoreClient {
   std::string why_ended() noexcept;
   /// Says that this rank leaves because all is done. Never throws.
   void leave() noexcept;
-  /// Nanoseconds to add to this host's monotonic clock to get that of rank 0's.
-  std::int64_t clock_offset_ns();
+  /// Rank 0's monotonic clock, now.
+  std::int64_t time_of_rank_0();
   /// This process's address on the way to rank 0.
   const std::string& own_address() const { return own_address_; }
 
  private:
-  std::string ask(const std::string& verb, const std::string& key, const std::string& value);
+  std::string ask(const Message& question);
+  void greet(const std::string& host, std::uint16_t port);
   int socket_ = -1;
   Greeting greeting_;
   std::chrono::milliseconds timeout_;

@@ -3,23 +3,26 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <cstring>
-#include <fstream>
-#include <limits>
+#include <cerrno>
+#include <optional>
 #include <thread>
 
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
-#include "host_clock.hpp"
+#include "job_state.hpp"
 #include "messages.hpp"
 #include "store.hpp"
 
 namespace ddpsim {
 namespace {
+
+using Moment = std::chrono::steady_clock::time_point;
 
 constexpr auto kRetry = std::chrono::milliseconds(50);
 
@@ -29,21 +32,36 @@ std::int64_t number_in(const std::string& answer) {
   return *number;
 }
 
-int connect_once(const std::string& host, std::uint16_t port) {
+/// Connected within the time, or -1.
+int connect_to(const addrinfo& address, Moment deadline) {
+  const int tried = ::socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                             address.ai_protocol);
+  if (tried < 0) return -1;
+  int failed = connect(tried, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
+  if (failed == EINPROGRESS) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd wanted{tried, POLLOUT, 0};
+    poll(&wanted, 1, static_cast<int>(std::max<std::int64_t>(0, left.count())));
+    socklen_t size = sizeof failed;
+    if (wanted.revents == 0)
+      failed = ETIMEDOUT;
+    else
+      getsockopt(tried, SOL_SOCKET, SO_ERROR, &failed, &size);
+  }
+  if (failed == 0) return tried;
+  close(tried);
+  return -1;
+}
+
+int connect_once(const std::string& host, std::uint16_t port, Moment deadline) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return -1;
   int connected = -1;
-  for (const addrinfo* one = found; one != nullptr && connected < 0; one = one->ai_next) {
-    const int tried = ::socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol);
-    if (tried < 0) continue;
-    if (connect(tried, one->ai_addr, one->ai_addrlen) == 0) {
-      connected = tried;
-    } else {
-      close(tried);
-    }
-  }
+  for (const addrinfo* one = found; one != nullptr && connected < 0; one = one->ai_next)
+    connected = connect_to(*one, deadline);
   freeaddrinfo(found);
   return connected;
 }
@@ -58,81 +76,109 @@ std::string address_of(int socket) {
   return text.data();
 }
 
-/// Names this boot of this host: processes that share it share the monotonic clock.
-std::string boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  file >> id;
-  return id;
-}
-
 }  // namespace
 
 StoreClient::StoreClient(const std::string& host, std::uint16_t port, const Greeting& greeting,
                          std::chrono::milliseconds timeout)
     : greeting_(greeting), timeout_(timeout) {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
-  while ((socket_ = connect_once(host, port)) < 0) {
-    if (std::chrono::steady_clock::now() > deadline)
-      throw JobEnded(fmt::format(
-          "rank 0 was not to be reached at {}:{} for {} s: is it running, are MASTER_ADDR and "
-          "MASTER_PORT right?",
-          host, port, timeout.count() / 1000));
+  try {
+    greet(host, port);
+    own_address_ = address_of(socket_);
+    // The server answers once all are there, or gives up at about the same time as we would.
+    const auto answer =
+        receive_message(socket_, Speaker::rank_0,
+                        std::chrono::steady_clock::now() + timeout_ + std::chrono::seconds(2));
+    if (!answer) throw JobEnded("rank 0 is gone");
+    if (answer->at(0) != "ok") throw JobEnded(printable_reason(answer->back()));
+  } catch (...) {
+    if (socket_ >= 0) close(socket_);
+    throw;
+  }
+}
+
+/// Until rank 0 has read who we are. It may drop the connection before, where strangers crowd its port.
+void StoreClient::greet(const std::string& host, std::uint16_t port) {
+  const Message hello = {"hello",
+                         std::string(kStoreMagic),
+                         greeting_.token,
+                         std::to_string(greeting_.rank),
+                         std::to_string(greeting_.ranks),
+                         greeting_.version,
+                         greeting_.job};
+  const Moment deadline = std::chrono::steady_clock::now() + timeout_;
+  bool reached = false;
+  for (;;) {
+    socket_ = connect_once(host, port, deadline);
+    if (socket_ >= 0) {
+      reached = true;
+      const int on = 1;
+      setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      std::optional<Message> answer;
+      if (send_message(socket_, hello, deadline))
+        answer = receive_message(socket_, Speaker::rank_0, deadline);
+      if (answer && answer->at(0) == "welcome") return;
+      if (answer) throw JobEnded(printable_reason(answer->back()));
+      close(socket_);
+      socket_ = -1;
+    }
+    if (std::chrono::steady_clock::now() > deadline) break;
     std::this_thread::sleep_for(kRetry);
   }
-  const int on = 1;
-  setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  own_address_ = address_of(socket_);
-  const Message hello = {"hello", std::to_string(greeting.rank), std::to_string(greeting.ranks),
-                         greeting.version, greeting.job};
-  send_message(socket_, hello);
-  // The server answers once all are there, or gives up at about the same time as we would.
-  const auto answer = receive_message(socket_, timeout_ + std::chrono::seconds(2));
-  const bool understood = answer && answer->size() == 2;
-  if (!understood || answer->at(0) != "ok") {
-    close(socket_);
-    throw JobEnded(understood ? answer->at(1) : "rank 0 is gone");
-  }
-  if (greeting.rank == 0) set("boot", boot_id());
+  if (reached)
+    throw JobEnded(fmt::format(
+        "what listens at {}:{} took no greeting for {} s: is it rank 0 of this job, and the same "
+        "version of the program?",
+        legible(host), port, timeout_.count() / 1000));
+  throw JobEnded(fmt::format(
+      "rank 0 was not to be reached at {}:{} for {} s: is it running, are MASTER_ADDR and "
+      "MASTER_PORT right?",
+      legible(host), port, timeout_.count() / 1000));
 }
 
 StoreClient::~StoreClient() {
   if (socket_ >= 0) close(socket_);
 }
 
-std::string StoreClient::ask(const std::string& verb, const std::string& key,
-                             const std::string& value) {
+std::string StoreClient::ask(const Message& question) {
   bool timed_out = false;
-  if (!send_message(socket_, {verb, key, value})) throw JobEnded("rank 0 is gone");
-  const auto answer = receive_message(socket_, timeout_, &timed_out);
+  const Moment deadline = std::chrono::steady_clock::now() + timeout_;
+  if (!send_message(socket_, question, deadline)) throw JobEnded("rank 0 is gone");
+  const auto answer = receive_message(socket_, Speaker::rank_0, deadline, &timed_out);
   if (timed_out)
     throw JobEnded(fmt::format("no answer from the other ranks for {} s", timeout_.count() / 1000));
-  if (!answer || answer->size() != 2) throw JobEnded("rank 0 is gone");
-  if (answer->at(0) != "ok") throw JobEnded(answer->at(1));
+  if (!answer) throw JobEnded("rank 0 is gone");
+  if (answer->at(0) != "ok") throw JobEnded(printable_reason(answer->back()));
   return answer->at(1);
 }
 
 void StoreClient::set(const std::string& key, const std::string& value) {
-  ask("set", key, value);
+  if (value.size() > kMostValueBytes)
+    throw JobEnded(
+        fmt::format("{} MB are more than rank 0 takes of a rank at once: lower "
+                    "--iterations",
+                    value.size() >> 20U));
+  ask({"set", key, value});
 }
 
 std::string StoreClient::get(const std::string& key) {
-  return ask("get", key, "");
+  return ask({"get", key});
 }
 
 std::int64_t StoreClient::get_number(const std::string& key) {
   return number_in(get(key));
 }
 
+std::int64_t StoreClient::time_of_rank_0() {
+  return number_in(ask({"time"}));
+}
+
 void StoreClient::barrier(const std::string& name) {
-  set("barrier/" + name + "/" + std::to_string(greeting_.rank), "");
-  for (int rank = 0; rank < greeting_.ranks; ++rank)
-    get("barrier/" + name + "/" + std::to_string(rank));
+  ask({"barrier", name});
 }
 
 void StoreClient::end_job(const std::string& reason) noexcept {
   try {
-    ask("end", "", reason);
+    ask({"end", printable_reason(reason)});
   } catch (const std::exception&) {  // it ended already
   }
 }
@@ -141,7 +187,7 @@ std::string StoreClient::why_ended() noexcept {
   constexpr int kTries = 20;
   for (int i = 0; i < kTries; ++i) {
     try {
-      ask("why", "", "");
+      ask({"why"});
     } catch (const std::exception& reason) {
       return reason.what();
     }
@@ -152,25 +198,9 @@ std::string StoreClient::why_ended() noexcept {
 
 void StoreClient::leave() noexcept {
   try {
-    ask("leave", "", "");
+    ask({"leave"});
   } catch (const std::exception&) {  // nobody is left to say it to
   }
-}
-
-std::int64_t StoreClient::clock_offset_ns() {
-  if (get("boot") == boot_id()) return 0;
-  constexpr int kTries = 50;
-  std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
-  std::int64_t offset = 0;
-  for (int i = 0; i < kTries; ++i) {
-    const std::int64_t before = monotonic_ns();
-    const std::int64_t theirs = number_in(ask("time", "", ""));
-    const std::int64_t after = monotonic_ns();
-    if (after - before >= shortest) continue;
-    shortest = after - before;
-    offset = theirs - (before + (after - before) / 2);
-  }
-  return offset;
 }
 
 }  // namespace ddpsim

@@ -1,221 +1,282 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <condition_variable>
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <list>
-#include <map>
-#include <mutex>
-#include <set>
-#include <thread>
+#include <optional>
 
-#include "ddpsim/formats/number.hpp"
 #include "host_clock.hpp"
-#include "messages.hpp"
+#include "job_state.hpp"
 #include "store.hpp"
 
 namespace ddpsim {
 namespace {
 
+using std::chrono::milliseconds;
+using Moment = std::chrono::steady_clock::time_point;
+
 constexpr auto kFarewell = std::chrono::seconds(1);
+constexpr auto kGreetingTime = std::chrono::seconds(2);
+constexpr std::ptrdiff_t kMostStrangers = 64;
+constexpr int kAcceptedAtOnce = 16;  // then those who came are read
+constexpr int kPiecesAtOnce = 16;    // of one connection, then of the next
+constexpr auto kWithoutDescriptors = milliseconds(20);
 
 }  // namespace
 
-Listening listen_on(std::uint16_t port, From from) {
-  const bool local = from == From::this_host;
-  const int socket = local ? -1 : ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const int family = socket >= 0 ? AF_INET6 : AF_INET;
-  const int listening = socket >= 0 ? socket : ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const int on = 1;
-  const int off = 0;
-  setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_storage address{};
-  socklen_t size = 0;
-  if (family == AF_INET6) {
-    setsockopt(listening, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);  // IPv4 as well
-    auto* six = reinterpret_cast<sockaddr_in6*>(&address);
-    six->sin6_family = AF_INET6;
-    six->sin6_addr = in6addr_any;
-    six->sin6_port = htons(port);
-    size = sizeof(sockaddr_in6);
-  } else {
-    auto* four = reinterpret_cast<sockaddr_in*>(&address);
-    four->sin_family = AF_INET;
-    four->sin_addr.s_addr = htonl(local ? INADDR_LOOPBACK : INADDR_ANY);
-    four->sin_port = htons(port);
-    size = sizeof(sockaddr_in);
+/// One thread for all connections: nothing is locked, and who only holds a connection open costs a descriptor.
+class StoreServer::Loop {
+ public:
+  Loop(const Listening& listening, int ranks, milliseconds timeout, std::string token)
+      : listening_(listening), timeout_(timeout), job_(ranks, std::move(token)) {
+    if (pipe2(wake_.data(), O_CLOEXEC | O_NONBLOCK) != 0)
+      throw JobEnded(std::string("rank 0 cannot make a pipe: ") + std::strerror(errno));
   }
-  if (bind(listening, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      listen(listening, SOMAXCONN) != 0) {
-    const std::string reason = std::strerror(errno);
-    close(listening);
-    throw JobEnded(
-        fmt::format("rank 0 cannot listen on port {}: {}. Set another MASTER_PORT", port, reason));
+  ~Loop() {
+    for (const Connection& one : connections_) close(one.socket);
+    close_all(listening_);
+    for (const int end : wake_) close(end);
   }
-  getsockname(listening, reinterpret_cast<sockaddr*>(&address), &size);
-  const auto* six = reinterpret_cast<sockaddr_in6*>(&address);  // the port lies alike in both
-  return {listening, ntohs(six->sin6_port)};
-}
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
 
-struct StoreServer::State {
-  int listening = -1;
-  int ranks = 1;
-  std::chrono::milliseconds timeout{};
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::map<std::string, std::string> values;
-  std::set<int> arrived;
-  std::string first_version;
-  std::string first_job;
-  std::string ended;  ///< the reason, once there is one
-  bool closing = false;
-  int open = 0;  ///< connections that are served
-  std::list<int> connections;
-  std::list<std::thread> threads;
-  std::thread acceptor;
-
-  void end(const std::string& reason) {  // under the mutex
-    if (ended.empty()) ended = reason;
-    changed.notify_all();
-  }
-
-  void accept_all() {
+  void run() {
+    std::optional<Moment> farewell;
     for (;;) {
-      const int connection = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
-      {
-        const std::scoped_lock lock(mutex);
-        if (closing) {
-          if (connection >= 0) close(connection);
-          return;
-        }
-        if (connection >= 0) take(connection);
-      }
-      // A signal, a caller who left, no descriptor for now: none of them ends the job.
-      if (connection < 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      const Moment now = std::chrono::steady_clock::now();
+      expire(now);
+      answer_waiting();
+      connections_.remove_if([](const Connection& one) {
+        if (one.gone) close(one.socket);
+        return one.gone;
+      });
+      if (closing_ && !farewell) farewell = now + kFarewell;
+      // Others may still want to hear that all is done, or why the job ended. Strangers are not
+      // waited for.
+      if (farewell && (now >= *farewell || std::ranges::all_of(connections_, is_stranger))) return;
+      wait(farewell);
     }
   }
 
-  void take(int connection) {  // under the mutex
-    const int on = 1;
-    setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    connections.push_back(connection);
-    ++open;
-    threads.emplace_back([this, connection] { serve(connection); });
+  /// From another thread: run() ends once the ranks have heard what they wait for, at the latest a moment later.
+  void end() {
+    closing_ = true;
+    const char byte = 0;
+    (void)!write(wake_[1], &byte, 1);
   }
 
-  /// A reason to refuse this rank, or nothing. Under the mutex.
-  std::string problem_with(int rank, int says_ranks, const std::string& version,
-                           const std::string& job) const {
-    if (says_ranks != ranks)
-      return fmt::format(
-          "rank {} was told of {} ranks, rank 0 of {}: every rank needs the same WORLD_SIZE", rank,
-          says_ranks, ranks);
-    if (rank < 0 || rank >= ranks)
-      return fmt::format("a process calls itself rank {}; ranks are 0 to {}", rank, ranks - 1);
-    if (arrived.contains(rank)) return fmt::format("two processes call themselves rank {}", rank);
-    if (!arrived.empty() && version != first_version)
-      return fmt::format("rank {} runs version {}, others {}: start the same program everywhere",
-                         rank, version, first_version);
-    if (!arrived.empty() && job != first_job)
-      return fmt::format("rank {} was given another workload or other options than the others",
-                         rank);
-    return "";
+ private:
+  enum class Awaits { nothing, everyone, value, barrier };
+
+  struct Connection {
+    int socket = -1;
+    int rank = -1;  ///< a stranger's
+    Moment came;
+    MessageDecoder decoder{Speaker::stranger};
+    Awaits awaits = Awaits::nothing;
+    std::string wanted;  ///< the key or the barrier
+    std::string answer;  ///< sent up to `sent`
+    std::size_t sent = 0;
+    bool last_answer = false;  ///< then it is closed
+    bool gone = false;
+
+    bool answering() const { return sent < answer.size(); }
+  };
+
+  static bool is_stranger(const Connection& one) { return one.rank < 0; }
+
+  void expire(Moment now) {
+    for (Connection& one : connections_)
+      if (is_stranger(one) && now >= one.came + kGreetingTime) one.gone = true;
+    if (meet_by_ && now >= *meet_by_ && !job_.everyone_is_here())
+      job_.end(fmt::format("after {} s {}{}{}", timeout_.count() / 1000, job_.who_came(),
+                           listening_.caution.empty() ? "" : "; ", listening_.caution));
   }
 
-  std::string who_is_missing() const {
-    std::string missing;
-    for (int rank = 0; rank < ranks; ++rank)
-      if (!arrived.contains(rank)) missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
-    return missing;
+  /// Until somebody says or takes something, or something is due; then serves them.
+  void wait(std::optional<Moment> due) {
+    const auto earlier = [&due](Moment moment) { due = due ? std::min(*due, moment) : moment; };
+    if (meet_by_ && !job_.everyone_is_here() && !job_.ended()) earlier(*meet_by_);
+    const bool rests = rest_until_ > std::chrono::steady_clock::now();
+    if (rests) earlier(rest_until_);
+    polled_ = {{wake_[0], POLLIN, 0}};
+    for (const Connection& one : connections_) {
+      polled_.push_back({one.socket, static_cast<short>(one.answering() ? POLLOUT : POLLIN), 0});
+      if (is_stranger(one)) earlier(one.came + kGreetingTime);
+    }
+    const std::size_t listeners = polled_.size();
+    if (!rests)
+      for (const int socket : listening_.sockets) polled_.push_back({socket, POLLIN, 0});
+    if (poll(polled_.data(), polled_.size(), milliseconds_until(due)) <= 0) return;
+
+    std::array<char, 1> byte{};
+    if (polled_[0].revents != 0) (void)!read(wake_[0], byte.data(), byte.size());
+    std::size_t place = 1;
+    for (Connection& one : connections_) {
+      if (polled_[place++].revents == 0 || one.gone) continue;
+      one.answering() ? send_more(one) : read_more(one);
+    }
+    for (place = listeners; place < polled_.size(); ++place)
+      if (polled_[place].revents != 0) accept_some(polled_[place].fd);
   }
 
-  /// Answers one message; false ends the connection. `rank` is set by the greeting.
-  bool answer(int connection, const Message& message, int& rank, bool& left) {
-    std::unique_lock lock(mutex);
-    const std::string& verb = message[0];
-    if (verb == "hello" && message.size() == 5) {
-      const int says = parse_number<int>(message[1]).value_or(-1);
-      const std::string problem =
-          problem_with(says, parse_number<int>(message[2]).value_or(-1), message[3], message[4]);
-      if (!problem.empty()) {
-        end(problem);
+  static int milliseconds_until(std::optional<Moment> due) {
+    if (!due) return -1;
+    const auto left =
+        std::chrono::ceil<milliseconds>(*due - std::chrono::steady_clock::now()).count();
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+  }
+
+  void accept_some(int listening) {
+    for (int i = 0; i < kAcceptedAtOnce; ++i) {
+      const int socket = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (socket < 0 && try_again()) return;
+      if (socket < 0 && errno == ECONNABORTED) continue;
+      if (socket < 0) {  // no descriptor for now: that ends no job
+        drop_oldest_stranger();
+        rest_until_ = std::chrono::steady_clock::now() + kWithoutDescriptors;
+        return;
+      }
+      const int on = 1;
+      setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      if (std::ranges::count_if(connections_, [](const Connection& one) {
+            return is_stranger(one) && !one.gone;
+          }) >= kMostStrangers)
+        drop_oldest_stranger();
+      Connection& one = connections_.emplace_back();
+      one.socket = socket;
+      one.came = std::chrono::steady_clock::now();
+    }
+  }
+
+  /// A rank greets as soon as it is connected: who has said nothing for longest is least likely to be one.
+  void drop_oldest_stranger() {
+    const auto oldest = std::ranges::find_if(
+        connections_, [](const Connection& one) { return is_stranger(one) && !one.gone; });
+    if (oldest != connections_.end()) oldest->gone = true;
+  }
+
+  void read_more(Connection& one) {
+    for (int i = 0; i < kPiecesAtOnce && !one.gone; ++i) {
+      const ssize_t count = recv(one.socket, piece_.data(),
+                                 std::min(piece_.size(), one.decoder.wants()), MSG_DONTWAIT);
+      if (count < 0 && try_again()) return;
+      if (count <= 0) return lose(one, "is gone");
+      one.decoder.take({piece_.data(), static_cast<std::size_t>(count)});
+      if (one.decoder.state() == MessageDecoder::State::refused)
+        return lose(one, "sent what no rank sends");
+      if (one.decoder.state() == MessageDecoder::State::complete) {
+        const Message message = one.decoder.take_message();
+        return is_stranger(one) ? greet(one, message) : hear(one, message);
+      }
+    }
+  }
+
+  void lose(Connection& one, const char* why) {
+    one.gone = true;
+    if (!is_stranger(one) && !one.last_answer && !closing_)
+      job_.end(fmt::format("rank {} {}", one.rank, why));
+  }
+
+  void greet(Connection& one, const Message& hello) {
+    const bool first = job_.nobody_is_here();
+    const JobState::Admission admission = job_.admit(hello);
+    if (admission.rank < 0) {
+      one.last_answer = true;
+      if (admission.refused.empty()) {
+        one.gone = true;
       } else {
-        rank = says;
-        if (arrived.empty()) first_version = message[3], first_job = message[4];
-        arrived.insert(rank);
-        changed.notify_all();
-        const bool all = changed.wait_for(lock, timeout, [this] {
-          return !ended.empty() || arrived.size() == static_cast<std::size_t>(ranks);
-        });
-        if (!all)
-          end(fmt::format("after {} s {} of {} ranks were there; missing: {}",
-                          timeout.count() / 1000, arrived.size(), ranks, who_is_missing()));
+        answer(one, {"refused", admission.refused});
       }
-    } else if (verb == "set" && message.size() == 3) {
-      values[message[1]] = message[2];
-      changed.notify_all();
-    } else if (verb == "get" && message.size() == 3) {
-      changed.wait(lock, [&] { return closing || !ended.empty() || values.contains(message[1]); });
-      if (ended.empty() && !closing) {
-        const std::string value = values[message[1]];
-        lock.unlock();
-        return send_message(connection, {"ok", value});
-      }
-    } else if (verb == "time") {
-      lock.unlock();
-      return send_message(connection, {"ok", std::to_string(monotonic_ns())});
-    } else if (verb == "end" && message.size() == 3) {
-      end(message[2]);
-    } else if (verb == "leave") {
-      left = true;
-    } else if (verb != "why") {
-      return false;
+      return;
     }
-    const std::string reason = ended;
-    lock.unlock();
-    return send_message(connection, {reason.empty() ? "ok" : "ended", reason}) && !left;
+    one.rank = admission.rank;
+    one.decoder = MessageDecoder(Speaker::rank);
+    one.awaits = Awaits::everyone;
+    if (first) meet_by_ = std::chrono::steady_clock::now() + timeout_;
+    answer(one, {"welcome"});
   }
 
-  void serve(int connection) {
-    int rank = -1;
-    bool left = false;
-    for (;;) {
-      const std::optional<Message> message =
-          receive_message(connection, std::chrono::milliseconds(-1));
-      if (!message || message->empty() || !answer(connection, *message, rank, left)) break;
+  /// What waits for an answer and asks anew waits no longer for the first.
+  void hear(Connection& one, Message message) {
+    const std::string& verb = message[0];
+    one.awaits = Awaits::nothing;
+    if (verb == "time") return answer(one, {"ok", std::to_string(monotonic_ns())});
+    if (verb == "get" || verb == "barrier") {
+      one.awaits = verb == "get" ? Awaits::value : Awaits::barrier;
+      one.wanted = std::move(message[1]);
+      if (one.awaits == Awaits::barrier) job_.enter(one.wanted, one.rank);
+      return;
     }
-    const std::scoped_lock lock(mutex);
-    if (rank >= 0 && !left && !closing) end(fmt::format("rank {} is gone", rank));
-    --open;
-    changed.notify_all();
+    if (verb == "set") job_.set(one.rank, message[1], std::move(message[2]));
+    if (verb == "end") job_.end(message[1]);
+    one.last_answer = verb == "leave";
+    answer(one, {job_.ended() ? "ended" : "ok", job_.reason()});
   }
+
+  void answer_waiting() {
+    for (Connection& one : connections_) {
+      if (one.awaits == Awaits::nothing || one.gone) continue;
+      const std::string* value = nullptr;
+      bool there = false;
+      if (one.awaits == Awaits::everyone) there = job_.everyone_is_here();
+      if (one.awaits == Awaits::barrier) there = job_.all_entered(one.wanted);
+      if (one.awaits == Awaits::value) there = (value = job_.find(one.wanted)) != nullptr;
+      if (!there && !job_.ended()) continue;
+      one.awaits = Awaits::nothing;
+      answer(one, job_.ended() ? Message{"ended", job_.reason()}
+                               : Message{"ok", value == nullptr ? "" : *value});
+    }
+  }
+
+  void answer(Connection& one, const Message& message) {
+    one.answer += encoded(message);
+    send_more(one);
+  }
+
+  void send_more(Connection& one) {
+    while (one.answering()) {
+      const ssize_t count = send(one.socket, one.answer.data() + one.sent,
+                                 one.answer.size() - one.sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && try_again()) return;
+      if (count <= 0) return lose(one, "is gone");
+      one.sent += static_cast<std::size_t>(count);
+    }
+    one.answer = {};
+    one.sent = 0;
+    one.gone = one.gone || one.last_answer;
+  }
+
+  Listening listening_;
+  milliseconds timeout_;
+  JobState job_;
+  std::array<int, 2> wake_{};
+  std::atomic<bool> closing_ = false;
+  std::list<Connection> connections_;  ///< in the order in which they came
+  std::optional<Moment> meet_by_;
+  Moment rest_until_;
+  std::vector<pollfd> polled_;
+  std::array<char, 1 << 16> piece_{};
 };
 
-StoreServer::StoreServer(int listening, int ranks, std::chrono::milliseconds timeout)
-    : state_(std::make_unique<State>()) {
-  state_->listening = listening;
-  state_->ranks = ranks;
-  state_->timeout = timeout;
-  state_->acceptor = std::thread([state = state_.get()] { state->accept_all(); });
-}
+StoreServer::StoreServer(const Listening& listening, int ranks, milliseconds timeout,
+                         std::string token)
+    : loop_(std::make_unique<Loop>(listening, ranks, timeout, std::move(token))),
+      thread_([loop = loop_.get()] { loop->run(); }) {}
 
 StoreServer::~StoreServer() {
-  {
-    // Others may still want to hear that all is done, or why the job ended.
-    std::unique_lock lock(state_->mutex);
-    state_->changed.wait_for(lock, kFarewell, [this] { return state_->open == 0; });
-    state_->closing = true;
-    state_->changed.notify_all();
-  }
-  shutdown(state_->listening, SHUT_RDWR);
-  state_->acceptor.join();
-  close(state_->listening);
-  for (const int connection : state_->connections) shutdown(connection, SHUT_RDWR);
-  for (std::thread& thread : state_->threads) thread.join();
-  for (const int connection : state_->connections) close(connection);
+  loop_->end();
+  thread_.join();
 }
 
 }  // namespace ddpsim

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -12,9 +13,12 @@
 #include "backends.hpp"
 #include "communicator.hpp"
 #include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/quote.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/traces/workload_file.hpp"
+#include "hosts.hpp"
 #include "point_measurement.hpp"
+#include "rank_clock.hpp"
 #include "store.hpp"
 
 namespace ddpsim {
@@ -51,7 +55,16 @@ void progress(const std::string& text) {
 class RankOfSweep {
  public:
   RankOfSweep(const Sweep& sweep, const World& world, StoreClient& store)
-      : sweep_(sweep), world_(world), store_(store), clock_(agreed_clock()) {
+      : sweep_(sweep),
+        world_(world),
+        store_(store),
+        rank_clock_(store, world.rank),
+        clock_(rank_clock_.start()) {
+    if (!world_.local_rank_known) {
+      world_.local_rank = local_rank_among(store, world.rank, boot_id());
+      world_.local_rank_known = true;
+      require_machine(sweep.backend, world_);
+    }
     const BackendSetting setting{.world = world,
                                  .clock = clock_,
                                  .timeout = sweep.timeout,
@@ -72,20 +85,13 @@ class RankOfSweep {
   }
 
  private:
-  /// Rank 0's monotonic clock, counted from where rank 0 says.
-  HostClock agreed_clock() {
-    if (world_.rank == 0) store_.set("origin", std::to_string(monotonic_ns()));
-    const std::int64_t origin = store_.get_number("origin");
-    return HostClock(origin - store_.clock_offset_ns());
-  }
-
   void describe() {
     measurement_.ranks = world_.ranks;
     store_.set(fmt::format("host/{}", world_.rank), host_name());
     if (world_.rank != 0) return;
     std::string hosts;
     for (int rank = 0; rank < world_.ranks; ++rank) {
-      hosts_.push_back(store_.get(fmt::format("host/{}", rank)));
+      hosts_.push_back(legible(store_.get(fmt::format("host/{}", rank))));
       hosts += (rank == 0 ? "" : " ") + hosts_.back();
     }
     auto& setup = measurement_.setup;
@@ -133,15 +139,18 @@ class RankOfSweep {
     while (iteration < sweep_.warmup) runner->run_step(++iteration);
     runner->records();
     for (int i = 0; i <= sweep_.iterations; ++i) runner->run_step(++iteration);
-    const std::vector<StepRecord> own = runner->records();
+    std::vector<StepRecord> own = runner->records();
+    rank_clock_.correct(own);
     const std::string key = "records/" + configuration.name + "/";
     if (world_.rank != 0) {
+      rank_clock_.tell(configuration.name);
       store_.set(key + std::to_string(world_.rank), pack(own));
       return;
     }
     std::vector<std::vector<StepRecord>> ranks = {own};
     for (int rank = 1; rank < world_.ranks; ++rank)
       ranks.push_back(unpack(store_.get(key + std::to_string(rank))));
+    note("clock", rank_clock_.agreement(configuration.name, world_.ranks));
     MeasuredConfiguration measured{
         .name = configuration.name,
         .bucket_cap_mb = configuration.options.bucket_cap_mb,
@@ -151,6 +160,16 @@ class RankOfSweep {
     progress(fmt::format("{}: {:.3f} ms a step", configuration.name,
                          measured.iteration_us.median / 1000));
     measurement_.configurations.push_back(std::move(measured));
+  }
+
+  /// Once for each key: the last word holds.
+  void note(const std::string& key, const std::string& text) {
+    auto& setup = measurement_.setup;
+    const auto place = std::ranges::find(setup, key, &std::pair<std::string, std::string>::first);
+    if (place == setup.end())
+      setup.emplace_back(key, text);
+    else
+      place->second = text;
   }
 
   void write_timeline(const std::vector<std::vector<StepRecord>>& ranks,
@@ -189,8 +208,9 @@ class RankOfSweep {
   }
 
   const Sweep& sweep_;
-  const World& world_;
+  World world_;
   StoreClient& store_;
+  RankClock rank_clock_;
   HostClock clock_;
   std::unique_ptr<RealBackend> backend_;
   Measurement measurement_;
@@ -213,15 +233,16 @@ Measurement run_sweep(const Sweep& sweep, const World& world) {
   require_machine(sweep.backend, world);
   std::optional<StoreServer> server;
   if (world.rank == 0) {
-    const int listening =
-        world.listening >= 0 ? world.listening : listen_on(world.port, From::everywhere).socket;
-    server.emplace(listening, world.ranks, sweep.timeout);
+    const Listening listening = world.listening >= 0 ? Listening{{world.listening}, world.port, ""}
+                                                     : listen_on(world.host, world.port);
+    server.emplace(listening, world.ranks, sweep.timeout, world.token);
   }
   StoreClient store(world.host, world.port,
                     {.rank = world.rank,
                      .ranks = world.ranks,
                      .version = DDPSIM_VERSION,
-                     .job = digest_of(sweep)},
+                     .job = digest_of(sweep),
+                     .token = world.token},
                     sweep.timeout);
   try {
     Measurement measurement = RankOfSweep(sweep, world, store).run();

@@ -15,12 +15,15 @@
 #include <vector>
 
 #include "ddpsim/formats/number.hpp"
+#include "job_token.hpp"
+#include "listening.hpp"
 #include "store.hpp"
 
 namespace ddpsim {
 namespace {
 
 constexpr std::uint16_t kTorchPort = 29500;  // torchrun's default
+constexpr const char* kLoopback = "127.0.0.1";
 constexpr int kInterrupted = 130;
 
 std::optional<std::string> variable(const char* name) {
@@ -110,13 +113,16 @@ std::optional<World> world_from_environment() {
     if (!rank || !ranks)
       throw JobEnded(fmt::format("{} is set without {}", rank ? names.rank : names.ranks,
                                  rank ? names.ranks : names.rank));
-    World world{.rank = *rank, .ranks = *ranks};
-    world.local_rank = number(names.local_rank).value_or(0);
+    World world{.rank = *rank, .ranks = *ranks, .launched = true};
+    const std::optional<int> local_rank = number(names.local_rank);
+    world.local_rank = local_rank.value_or(0);
+    world.local_rank_known = local_rank.has_value();
+    world.token = token_from_environment();
     if (world.ranks < 1 || world.rank >= world.ranks)
       throw JobEnded(fmt::format("{}={} does not fit {}={}", names.rank, world.rank, names.ranks,
                                  world.ranks));
     const std::optional<std::string> host = variable("MASTER_ADDR");
-    world.host = host.value_or("127.0.0.1");
+    world.host = host.value_or(kLoopback);
     const int port = number("MASTER_PORT").value_or(kTorchPort);
     // torchrun's agent listens on MASTER_PORT itself.
     const bool agent = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
@@ -156,7 +162,9 @@ void check_apart(const std::function<void()>& check) {
 }
 
 World fork_processes(int processes, int ranks_each) {
-  const Listening listening = listen_on(0, From::this_host);
+  const Listening listening = listen_on(kLoopback, 0);
+  const std::string token =
+      random_token();  // handed over by the fork: in no environment, on no command line
   std::vector<pid_t> children;
   const pid_t parent = getpid();
   for (int process = 0; process < processes; ++process) {
@@ -165,13 +173,14 @@ World fork_processes(int processes, int ranks_each) {
     if (child == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);  // no orphans
       if (getppid() != parent) std::_Exit(1);
-      if (process != 0) close(listening.socket);
+      if (process != 0) close_all(listening);
       return {.rank = process,
               .ranks = processes,
               .local_rank = process,
-              .host = "127.0.0.1",
+              .host = kLoopback,
               .port = listening.port,
-              .listening = process == 0 ? listening.socket : -1};
+              .listening = process == 0 ? listening.sockets.front() : -1,
+              .token = token};
     }
     if (child < 0) {
       const std::string reason = std::strerror(errno);
@@ -180,7 +189,7 @@ World fork_processes(int processes, int ranks_each) {
     }
     children.push_back(child);
   }
-  close(listening.socket);
+  close_all(listening);
   supervise(std::move(children), ranks_each);
 }
 
@@ -191,6 +200,8 @@ std::vector<World> ranks_of_process(const World& process, int ranks_each) {
     world.rank = process.rank * ranks_each + i;
     world.ranks = process.ranks * ranks_each;
     world.local_rank = process.local_rank * ranks_each + i;
+    world.ranks_of_process = ranks_each;
+    world.index_in_process = i;
     if (world.rank != 0) world.listening = -1;
   }
   return ranks;

@@ -15,13 +15,18 @@ struct World {
   int rank = 0;
   int ranks = 1;
   int local_rank = 0;              ///< among the ranks of this host: chooses the GPU
+  bool local_rank_known = true;    ///< else ranks find it once they have met
+  bool launched = false;           ///< its process was started by somebody else
+  int ranks_of_process = 1;        ///< that its process holds …
+  int index_in_process = 0;        ///< … and which of them it is
   std::string host = "127.0.0.1";  ///< where rank 0 is
   std::uint16_t port = 0;
   int listening = -1;  ///< rank 0's socket where it was opened before the fork; else -1
+  std::string token;   ///< what only this job's ranks know
 };
 
-/// Reads RANK, WORLD_SIZE, LOCAL_RANK, or what Open MPI, PMI and Slurm set, with MASTER_ADDR and
-/// MASTER_PORT (29500).
+/// Reads RANK, WORLD_SIZE, LOCAL_RANK, or what Open MPI, PMI and Slurm set, with MASTER_ADDR,
+/// MASTER_PORT (29500) and DDPSIM_JOB_TOKEN.
 /// Absent where none of them is set. Throws JobEnded where they contradict each other.
 std::optional<World> world_from_environment();
 

@@ -21,8 +21,8 @@ struct Outcome {
 
 Outcome run_rank(std::uint16_t port, int rank, int ranks, const Workload& workload,
                  const DdpOptions& options, int steps) {
-  StoreClient store("127.0.0.1", port, {.rank = rank, .ranks = ranks, .version = "", .job = ""},
-                    20s);
+  StoreClient store("127.0.0.1", port,
+                    {.rank = rank, .ranks = ranks, .version = "", .job = "", .token = ""}, 20s);
   const HostClock clock(monotonic_ns());
   Outcome outcome;
   {
@@ -42,8 +42,8 @@ Outcome run_rank(std::uint16_t port, int rank, int ranks, const Workload& worklo
 
 std::vector<Outcome> run_all(int ranks, const Workload& workload, const DdpOptions& options,
                              int steps) {
-  const Listening listening = listen_on(0, From::this_host);
-  const StoreServer server(listening.socket, ranks, 20s);
+  const Listening listening = listen_on("127.0.0.1", 0);
+  const StoreServer server(listening, ranks, 20s);
   std::vector<std::future<Outcome>> futures;
   for (int rank = 0; rank < ranks; ++rank)
     futures.push_back(std::async(std::launch::async, run_rank, listening.port, rank, ranks,

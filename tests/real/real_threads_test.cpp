@@ -2,8 +2,6 @@
 #ifdef DDPSIM_WITH_GLOO
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
 #include <future>
 
 #include "fake_world.hpp"
@@ -33,14 +31,14 @@ Sweep small_sweep() {
 
 /// Of so many processes, all on this host.
 std::vector<World> processes(int count) {
-  const Listening listening = listen_on(0, From::this_host);
+  const Listening listening = listen_on("127.0.0.1", 0);
   std::vector<World> worlds;
   for (int rank = 0; rank < count; ++rank)
     worlds.push_back({.rank = rank,
                       .ranks = count,
                       .local_rank = rank,
                       .port = listening.port,
-                      .listening = rank == 0 ? listening.socket : -1});
+                      .listening = rank == 0 ? listening.sockets.front() : -1});
   return worlds;
 }
 
@@ -55,6 +53,8 @@ TEST_CASE("real threads: a process's ranks follow each other, and only rank 0 li
   CHECK(ranks[2].ranks == 12);
   CHECK(ranks[1].local_rank == 4);
   CHECK(ranks[0].listening == -1);
+  CHECK(ranks[1].ranks_of_process == 3);
+  CHECK(ranks[1].index_in_process == 1);
   CHECK(name_of_ranks(ranks) == "ranks 6 to 8");
   CHECK(name_of_ranks(ranks_of_process(process, 1)) == "rank 2");
   CHECK(ranks_of_process({.ranks = 2, .listening = 7}, 2)[0].listening == 7);
@@ -92,17 +92,19 @@ TEST_CASE("real threads: where one rank fails all end, with its reason") {
 
 TEST_CASE("real threads: where a rank cannot be ended in time, the failure says so") {
   std::vector<World> ranks = ranks_of_process(processes(1)[0], 3);
-  ranks[1].ranks = 4;                                    // fails at once
-  const Listening mute = listen_on(0, From::this_host);  // takes a connection and answers nothing
+  ranks[1].ranks = 4;                                // fails at once
+  const Listening mute = listen_on("127.0.0.1", 0);  // takes a connection and answers nothing
   ranks[2].port = mute.port;
+  Sweep sweep = small_sweep();
+  sweep.timeout = 2s;
   try {
-    run_threads(small_sweep(), ranks, 50ms);
+    run_threads(sweep, ranks, 50ms);
     FAIL("should have failed");
   } catch (const RankFailed& failed) {
     CHECK(std::string(failed.what()).find("rank 1 was told of 4 ranks") != std::string::npos);
     CHECK_FALSE(failed.all_ended());
   }
-  ::close(mute.socket);  // its thread, left to itself, ends with that
+  close_all(mute);  // its thread, left to itself, ends within the time-out
 }
 
 TEST_CASE("real threads: a rank that never arrives is named within the time-out") {

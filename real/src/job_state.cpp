@@ -1,0 +1,107 @@
+#include "job_state.hpp"
+
+#include <fmt/format.h>
+
+#include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "job_token.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kMostKeys = 1U << 20;                     // keys of 1024 ranks: some 10,000
+constexpr std::size_t kMostStoredBytes = std::size_t{4} << 30;  // measurements of all of them
+
+}  // namespace
+
+std::string printable_reason(std::string_view reason) {
+  constexpr std::size_t kMost = kMostReasonBytes / 2;
+  return legible(reason.substr(0, reason.find('\n')), kMost);
+}
+
+/// A reason to refuse this rank, or nothing.
+std::string JobState::problem_with(int rank, int says_ranks, const std::string& version,
+                                   const std::string& job) const {
+  if (says_ranks != ranks_)
+    return fmt::format(
+        "rank {} was told of {} ranks, rank 0 of {}: every rank needs the same WORLD_SIZE", rank,
+        says_ranks, ranks_);
+  if (rank < 0 || rank >= ranks_)
+    return fmt::format("a process calls itself rank {}; ranks are 0 to {}", rank, ranks_ - 1);
+  if (arrived_.contains(rank)) return fmt::format("two processes call themselves rank {}", rank);
+  if (!arrived_.empty() && version != first_version_)
+    return fmt::format("rank {} runs version {}, others {}: start the same program everywhere",
+                       rank, legible(version), first_version_);
+  if (!arrived_.empty() && job != first_job_)
+    return fmt::format("rank {} was given another workload or other options than the others", rank);
+  return "";
+}
+
+JobState::Admission JobState::admit(const Message& hello) {
+  const std::string& magic = hello[1];
+  const std::string& token = hello[2];
+  if (magic != kStoreMagic) return {};
+  if (!same_token(token, token_)) {
+    ++with_another_token_;
+    return {.rank = -1,
+            .refused = "rank 0 belongs to another job: give every rank the same DDPSIM_JOB_TOKEN"};
+  }
+  if (ended()) return {.rank = -1, .refused = reason_};
+  const int rank = parse_number<int>(hello[3]).value_or(-1);
+  const std::string& version = hello[5];
+  const std::string problem =
+      problem_with(rank, parse_number<int>(hello[4]).value_or(-1), version, hello[6]);
+  if (!problem.empty()) {
+    // Once all are there, whoever comes late disturbs nobody.
+    if (!everyone_is_here()) end(problem);
+    return {.rank = -1, .refused = problem};
+  }
+  if (arrived_.empty()) {
+    first_version_ = legible(version);
+    first_job_ = hello[6];
+  }
+  arrived_.insert(rank);
+  return {.rank = rank, .refused = ""};
+}
+
+std::string JobState::who_came() const {
+  std::string missing;
+  for (int rank = 0; rank < ranks_; ++rank)
+    if (!arrived_.contains(rank)) missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
+  std::string text =
+      fmt::format("{} of {} ranks were there; missing: {}", arrived_.size(), ranks_, missing);
+  if (with_another_token_ > 0)
+    text += fmt::format("; {} came with another DDPSIM_JOB_TOKEN", with_another_token_);
+  return text;
+}
+
+void JobState::set(int rank, const std::string& key, std::string value) {
+  if (values_.size() >= kMostKeys || stored_bytes_ + value.size() > kMostStoredBytes) {
+    end(fmt::format("rank {} has more to store than rank 0 holds: lower --iterations", rank));
+    return;
+  }
+  std::string& place = values_[key];
+  stored_bytes_ += value.size();
+  stored_bytes_ -= place.size();
+  place = std::move(value);
+}
+
+const std::string* JobState::find(const std::string& key) const {
+  const auto found = values_.find(key);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+void JobState::enter(const std::string& barrier, int rank) {
+  if (barriers_.size() < kMostKeys) barriers_[barrier].insert(rank);
+}
+
+bool JobState::all_entered(const std::string& barrier) const {
+  const auto found = barriers_.find(barrier);
+  return found != barriers_.end() && found->second.size() == static_cast<std::size_t>(ranks_);
+}
+
+void JobState::end(const std::string& reason) {
+  if (reason_.empty()) reason_ = printable_reason(reason.empty() ? "no reason given" : reason);
+}
+
+}  // namespace ddpsim

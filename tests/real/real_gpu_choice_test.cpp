@@ -1,0 +1,87 @@
+// Slurm, mpirun and torchrun show GPUs in their ways: which one a rank takes.
+#include <doctest/doctest.h>
+
+#include <future>
+#include <vector>
+
+#include "gpu_choice.hpp"
+#include "hosts.hpp"
+
+using namespace ddpsim;
+using namespace std::chrono_literals;
+
+namespace {
+
+World launched(int local_rank) {
+  return {.rank = local_rank, .ranks = 8, .local_rank = local_rank, .launched = true, .token = ""};
+}
+
+}  // namespace
+
+TEST_CASE("real gpu choice: where all GPUs of a host are seen, the local rank's") {
+  for (int local = 0; local < 8; ++local) {
+    const GpuChoice choice = choose_gpu(launched(local), 8);
+    CHECK(choice.problem == "");
+    CHECK(choice.gpu == local);
+  }
+}
+
+TEST_CASE("real gpu choice: a task that is shown one GPU takes it, whatever its local rank") {
+  for (int local = 0; local < 8; ++local) {
+    const GpuChoice choice = choose_gpu(launched(local), 1);
+    CHECK(choice.problem == "");
+    CHECK(choice.gpu == 0);
+  }
+}
+
+TEST_CASE(
+    "real gpu choice: a process of several ranks that is shown as many GPUs as those are its own") {
+  const std::vector<World> ranks = ranks_of_process(launched(1), 4);  // local ranks 4 to 7
+  for (int i = 0; i < 4; ++i) {
+    CHECK(choose_gpu(ranks[static_cast<std::size_t>(i)], 4).gpu == i);
+    CHECK(choose_gpu(ranks[static_cast<std::size_t>(i)], 4).problem == "");
+    CHECK(choose_gpu(ranks[static_cast<std::size_t>(i)], 8).gpu == 4 + i);
+  }
+  CHECK(choose_gpu(ranks[0], 1).problem != "");
+}
+
+TEST_CASE(
+    "real gpu choice: ranks forked here share what this process sees: one GPU is not two ranks' "
+    "own") {
+  CHECK(choose_gpu({.rank = 1, .ranks = 2, .local_rank = 1, .token = ""}, 1).problem ==
+        "local rank 1 has no GPU of its own: its process sees 1");
+}
+
+TEST_CASE(
+    "real gpu choice: fewer GPUs than local ranks are refused, and how to show them is said") {
+  const std::string problem = choose_gpu(launched(2), 2).problem;
+  CHECK(problem.starts_with("local rank 2 has no GPU of its own: its process sees 2. "));
+  CHECK(problem.find("--gpus-per-task=1") != std::string::npos);
+  CHECK(choose_gpu(launched(0), 0).problem != "");
+}
+
+TEST_CASE("real gpu choice: a local rank that nobody told is found among the ranks of the host") {
+  World unknown = launched(0);
+  unknown.local_rank_known = false;
+  CHECK(choose_gpu(unknown, 2).problem == "");
+
+  const std::vector<std::string> hosts = {"a", "b", "a", "b", "a"};
+  const int ranks = static_cast<int>(hosts.size());
+  const Listening listening = listen_on("127.0.0.1", 0);
+  const StoreServer server(listening, ranks, 30s);
+  std::vector<std::future<int>> local;
+  for (int rank = 0; rank < ranks; ++rank)
+    local.push_back(std::async(std::launch::async, [&, rank] {
+      const std::string& host = hosts[static_cast<std::size_t>(rank)];
+      StoreClient store("127.0.0.1", listening.port,
+                        {.rank = rank, .ranks = ranks, .version = "", .job = "", .token = ""}, 30s);
+      tell_host(store, rank, host);
+      CHECK(on_host_of_rank_0(store, host) == (host == "a"));
+      const int found = local_rank_among(store, rank, host);
+      store.barrier("done");
+      store.leave();
+      return found;
+    }));
+  for (int rank = 0; rank < ranks; ++rank)
+    CHECK(local[static_cast<std::size_t>(rank)].get() == rank / 2);
+}
