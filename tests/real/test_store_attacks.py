@@ -1,0 +1,178 @@
+"""Strangers at the port of a running job: the job ends well, and they cost rank 0 next to nothing.
+
+    DDPSIM_REAL_BIN=build/release/real/ddpsim-real python3 -m unittest -v test_store_attacks"""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+BINARY = os.environ["DDPSIM_REAL_BIN"]
+BACKENDS = os.environ.get("DDPSIM_REAL_BACKENDS", "").split()
+MOST_MIB = 6  # that all attackers together may add to rank 0's largest resident size
+TOKEN = "known to the ranks alone"
+
+
+def message(*fields):
+    body = b"".join(struct.pack("<I", len(field)) + field for field in map(str.encode, fields))
+    return struct.pack("<I", len(body)) + body
+
+
+def hello(token, rank=1):
+    return message("hello", "ddpsim-store/2", token, str(rank), "2", "0.1.0", "0123456789abcdef")
+
+
+class Attackers:
+    """Each runs in a thread until the job is over."""
+
+    def __init__(self, port):
+        self.port = port
+        self.over = threading.Event()
+        self.connections = 0
+        self.threads = [threading.Thread(target=run) for run in (
+            self.sends_a_kibibyte_a_second, self.announces_much_and_waits, self.scans, self.says_garbage, self.cuts_off,
+            self.crowds, self.plays_a_rank)]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        for thread in self.threads:
+            thread.join()
+
+    def connect(self):
+        self.connections += 1
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+
+    def each_time(self, act, pause=0.05):
+        """Until the job is over; that the store hangs up, or is gone, is what is expected."""
+        while not self.over.is_set():
+            with contextlib.suppress(OSError), self.connect() as stranger:
+                act(stranger)
+            self.over.wait(pause)
+
+    def sends_a_kibibyte_a_second(self):
+        def act(stranger):
+            stranger.sendall(struct.pack("<I", 1 << 29))
+            while not self.over.wait(1):
+                stranger.sendall(b"x" * 1024)
+        self.each_time(act)
+
+    def announces_much_and_waits(self):
+        def act(stranger):
+            with contextlib.ExitStack() as others:
+                for one in [stranger, *(others.enter_context(self.connect()) for _ in range(3))]:
+                    one.sendall(struct.pack("<Q", 400 << 20))
+                stranger.recv(1)
+        self.each_time(act)
+
+    def scans(self):
+        self.each_time(lambda stranger: None, pause=0.002)
+
+    def says_garbage(self):
+        rubbish = iter([b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00\x01", b"\0" * 4096, b"\xff" * 4096, b"\x80" * 65536,
+                        message("set", "key", "x"), message("end", "\x1b[2Jowned"), message(*"abcdefg")] * 10_000)
+        self.each_time(lambda stranger: (stranger.sendall(next(rubbish)), stranger.recv(64)))
+
+    def cuts_off(self):
+        whole = hello(TOKEN)
+        cuts = iter(list(range(1, len(whole))) * 100)
+        self.each_time(lambda stranger: stranger.sendall(whole[:next(cuts)]), pause=0.01)
+
+    def crowds(self):
+        def act(_stranger):
+            with contextlib.ExitStack() as crowd:
+                for _ in range(300):
+                    crowd.enter_context(self.connect())
+        self.each_time(act, pause=0.2)
+
+    def plays_a_rank(self):
+        tokens = iter(["", "guess", TOKEN[:-1], TOKEN + "x", "\x1b[31m"] * 100_000)
+        def act(stranger):
+            stranger.sendall(hello(next(tokens), rank=0) + message("end", "the impostor says so"))
+            stranger.recv(256)
+        self.each_time(act, pause=0.01)
+
+
+def largest_resident_mib(pid):
+    with contextlib.suppress(OSError):
+        found = re.search(r"VmHWM:\s+(\d+) kB", pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
+        if found:
+            return int(found[1]) / 1024
+    return 0
+
+
+@unittest.skipUnless("cpu-gloo" in BACKENDS, "this build has no gloo (Debian: libgloo-dev)")
+class StoreAttacks(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "small.json").write_text(json.dumps({
+            "schema": "ddpsim.workload/1", "name": "small",
+            "parameters": [{"name": f"p{i}", "shape": [5000], "dtype": "float32"} for i in range(3)],
+            "forward": {"duration_us": 1000},
+            "backward": {"duration_us": 150_000, "ready": [{"parameter": i, "at_us": 150_000} for i in (2, 1, 0)]}}),
+            encoding="utf-8")
+
+    def rank(self, rank, port):
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(("SLURM_", "OMPI_", "PMI"))}
+        environment |= {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+                        "DDPSIM_JOB_TOKEN": TOKEN}
+        process = subprocess.Popen([BINARY, "small.json", "--iterations", "6", "--timeout", "30", "--json"],
+                                   cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        return process
+
+    def run_job(self, attackers=None):
+        """Rank 0 alone first, so that strangers meet it while it waits; then both. Its largest resident size, in MiB."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        zero = self.rank(0, port)
+        listens = False
+        while not listens and zero.poll() is None:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                listens = True
+        largest = [0.0]
+        def watch():
+            while zero.poll() is None:
+                largest[0] = max(largest[0], largest_resident_mib(zero.pid))
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    zero.wait(timeout=0.05)
+        with attackers(port) if attackers else contextlib.nullcontext() as crowd:
+            while crowd and crowd.connections < 2000 and zero.poll() is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    zero.wait(timeout=0.05)
+            watching = threading.Thread(target=watch)
+            watching.start()
+            one = self.rank(1, port)
+            outcomes = [process.communicate(timeout=60) for process in (one, zero)]
+            watching.join()
+            if crowd:
+                print(f"{crowd.connections} connections of strangers", file=sys.stderr)
+        for process, (_, err) in zip((one, zero), outcomes):
+            self.assertEqual((process.returncode, err), (0, ""))
+        self.assertEqual(json.loads(outcomes[1][0])["ranks"], 2)
+        return largest[0]
+
+    def test_a_job_among_strangers_ends_well_and_stays_small(self):
+        alone = self.run_job()
+        attacked = self.run_job(Attackers)
+        print(f"rank 0's largest resident size: {alone:.1f} MiB alone, {attacked:.1f} MiB attacked", file=sys.stderr)
+        self.assertLess(attacked - alone, MOST_MIB)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
