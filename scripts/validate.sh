@@ -5,14 +5,15 @@
 #   several nodes  mpirun -np 16 --map-by ppr:8:node -x MASTER_ADDR=HOST0 scripts/validate.sh
 #                  srun --ntasks-per-node=8 --export=ALL,MASTER_ADDR=HOST0 scripts/validate.sh
 #
-# Rank 0 leaves ddpsim-validation.tar.gz: topology, all-reduces, a sweep of bucket caps with timelines, the error table.
-# Look into it before you send it; host names are in it, nothing of your model but its shapes and times.
+# Rank 0 leaves ddpsim-validation.tar.gz: topology, all-reduces, a sweep of bucket caps with timelines, the error table. Its list
+# is shown before it is written. Hosts are node0, node1, … in it; names of users, files and folders, addresses, and what NCCL
+# and the rest are told beyond performance are not in it, nor of your model anything but bytes of buckets and times.
 set -euo pipefail
 
 workload=resnet50-v100-b32 backend=cuda-nccl caps=1,5,10,25,50,100 sizes=64KiB,256KiB,1MiB,4MiB,16MiB,64MiB,256MiB
 cluster='' torch=2.8 out=ddpsim-validation ranks=()
 usage() {
-  sed -n '2,9s/^# \{0,1\}//p' "$0"
+  sed -n '2,10s/^# \{0,1\}//p' "$0"
   cat <<'TEXT'
 
 options: --ranks N (start N ranks here)   --workload WORKLOAD   --cluster CLUSTER (predict for it; absent: measure only)
@@ -35,6 +36,8 @@ while (($#)); do
   shift 2 || { usage >&2; exit 2; }
 done
 
+given_cluster=$cluster
+
 here=$(cd "$(dirname "$0")/.." && pwd)
 find_program() {  # find_program NAME BUILD_PATH: on PATH, or built here
   command -v "$1" || { [[ -x $here/build/release/$2 ]] && echo "$here/build/release/$2"; } ||
@@ -50,7 +53,7 @@ if [[ $rank == 0 ]]; then
   mkdir -p "$out"
   { uname -srm; date -u +%FT%TZ; nvidia-smi topo -m 2>&1 || echo "no nvidia-smi"; } >"$out/topology.txt"
   { nvidia-smi --query-gpu=index,name,driver_version,pcie.link.gen.current,pcie.link.width.current,clocks.sm \
-      --format=csv 2>&1 || true; env | grep -E '^(NCCL|CUDA|UCX|FI)_' | sort || true; } >"$out/environment.txt"
+      --format=csv 2>&1 || true; "$here/scripts/validation_archive.py" environment || true; } >"$out/environment.txt"
   # NCCL's own view of the machine comes from the sweep below.
   if [[ ${#ranks[@]} -gt 0 ]] && command -v all_reduce_perf >/dev/null; then
     note "all_reduce_perf"
@@ -81,5 +84,9 @@ if [[ -n $cluster ]]; then
   "$here/scripts/validation_table.py" --program "$ddpsim" --workload "$workload" --cluster "$cluster" --torch "$torch" \
     "$out/measured/measurement.json" | tee "$out/errors.txt"
 fi
-tar -czf "$out.tar.gz" "$out"
+hide=(--hide "$out")
+[[ ! -e $workload ]] || hide+=(--hide "$workload" --hide-workload)
+[[ -z $given_cluster || ! -e $given_cluster ]] || hide+=(--hide "$given_cluster")
+"$here/scripts/validation_archive.py" pack "$out" "$out.tar.gz" "${hide[@]}" ||
+  { note "not packed (that needs python3 of 3.9 or newer): what was measured is in $out"; exit 1; }
 note "done: $out.tar.gz"

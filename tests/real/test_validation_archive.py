@@ -1,0 +1,156 @@
+"""What scripts/validate.sh packs: a whole run whose user, host and folders have names that are found nowhere else, and files as
+clusters leave them."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
+REAL = os.environ.get("DDPSIM_REAL_BIN", "")
+PROGRAM = os.environ.get("DDPSIM_BIN", "")
+BACKENDS = os.environ.get("DDPSIM_REAL_BACKENDS", "").split()
+
+USER, HOST, FOLDER, MODEL = "quillfeather", "marmaladehost", "periwinkle lair", "hushhushmodel"
+SECRETS = [USER, HOST, "periwinkle", "lair", MODEL, "topsecret", "10.77.66.55", "tokenofthejob", "vendorplugin"]
+
+
+def unpacked(archive):
+    with tarfile.open(archive) as tar:
+        return {member.name: (member, tar.extractfile(member).read().decode()) for member in tar.getmembers()}
+
+
+class ValidationArchive(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name) / FOLDER
+        self.folder.mkdir()
+
+    def assertSecret(self, name, text):
+        for secret in SECRETS:
+            self.assertNotIn(secret, name)
+            self.assertNotIn(secret, text, f"{secret} is in {name}")
+
+    def run_line(self, line, **variables):
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(("NCCL_", "CUDA_", "UCX_", "FI_"))}
+        return subprocess.run(line, cwd=self.folder, env={**environment, "USER": USER, "LOGNAME": USER, **variables},
+                              capture_output=True, text=True, check=False, timeout=120)
+
+    def pack(self, files, *arguments):
+        for name, text in files.items():
+            path = self.folder / "out" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        run = self.run_line([sys.executable, str(SCRIPTS / "validation_archive.py"), "pack", "out", "out.tar.gz", *arguments])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout, unpacked(self.folder / "out.tar.gz")
+
+    @unittest.skipUnless("cpu-gloo" in BACKENDS, "this build has no gloo (Debian: libgloo-dev)")
+    def test_a_whole_run_names_nobody(self):
+        programs = self.folder / "programs"
+        programs.mkdir()
+        (programs / "ddpsim-real").symlink_to(REAL)
+        (programs / "ddpsim").symlink_to(PROGRAM)
+        (self.folder / f"{MODEL}.json").write_text(json.dumps({
+            "schema": "ddpsim.workload/1", "name": f"{MODEL} of {USER}", "gpu": "V100",
+            "parameters": [{"name": f"topsecret.{i}", "shape": [5000], "dtype": "float32"} for i in range(3)],
+            "forward": {"duration_us": 1000},
+            "backward": {"duration_us": 2000, "ready": [{"parameter": i, "at_us": 2000} for i in (2, 1, 0)]}}), encoding="utf-8")
+        line = [str(SCRIPTS / "validate.sh"), "--ranks", "2", "--backend", "cpu-gloo", "--workload", f"{MODEL}.json",
+                "--cluster", "2xv100-nvlink", "--caps", "0.01,25", "--sizes", "64KiB", "-o", f"results of {USER}"]
+        own_host = [*"unshare --map-root-user --uts sh -c".split(), f'hostname {HOST} && exec "$@"', "sh"]
+        if shutil.which("unshare") and self.run_line([*own_host, "true"]).returncode == 0:
+            line = [*own_host, *line]
+        else:
+            print("a host name of our own is refused here: the test goes on without", file=sys.stderr)
+        run = self.run_line(line, PATH=f"{programs}:{os.environ['PATH']}", NCCL_ALGO="Ring", CUDA_VISIBLE_DEVICES="0,1",
+                            NCCL_TOPO_FILE=f"/home/{USER}/topology.xml", NCCL_COMM_ID="10.77.66.55:4000", UCX_TLS="rc,topsecret",
+                            NCCL_SOCKET_IFNAME="eth0", DDPSIM_JOB_TOKEN="tokenofthejob", NCCL_NET_PLUGIN="vendorplugin")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        files = unpacked(self.folder / f"results of {USER}.tar.gz")
+        for name in ("topology.txt", "environment.txt", "errors.txt", "measured-0.csv", "measured/measurement.json",
+                     "measured/cap25.timeline.json", "measured/all_reduce.txt"):
+            self.assertIn(f"ddpsim-validation/{name}", files)
+            self.assertIn(f"ddpsim-validation/{name} ", run.stdout)  # shown before
+        for name, (member, text) in files.items():
+            self.assertSecret(name, text)
+            self.assertNotIn(str(self.folder.parent), text)
+            self.assertEqual((member.uname, member.gname, member.uid, member.gid, member.mtime), ("", "", 0, 0, 0))
+        measured = json.loads(files["ddpsim-validation/measured/measurement.json"][1])
+        self.assertEqual(measured["schema"], "ddpsim.measurement/1")
+        self.assertEqual(measured["setup"]["hosts"], "node0 node0")
+        self.assertEqual(measured["setup"]["workload"], "<hidden>")
+        self.assertIn("ddpsim-real <path> --backend cpu-gloo --caps 0.01,25 --views both", measured["setup"]["command"])
+        own = json.loads((self.folder / f"results of {USER}" / "measured" / "measurement.json").read_text(encoding="utf-8"))
+        self.assertEqual(measured["configurations"], own["configurations"])  # the figures stay
+        settings = files["ddpsim-validation/environment.txt"][1]
+        for shown in ("NCCL_ALGO=Ring", "CUDA_VISIBLE_DEVICES=0,1", "NCCL_TOPO_FILE=<path>", "NCCL_SOCKET_IFNAME=eth0",
+                      "UCX_TLS=<hidden>", "NCCL_NET_PLUGIN=<hidden>"):
+            self.assertIn(shown + "\n", settings)
+        self.assertNotIn("NCCL_COMM_ID", settings)
+
+    def test_files_as_clusters_leave_them(self):
+        setup = {"hosts": f"{HOST}-1.lab.example.org {HOST}-2.lab.example.org {HOST}-2.lab.example.org", "workload": "resnet50",
+                 "command": f"ddpsim-real resnet50 -o results-of-{USER}"}
+        said, files = self.pack({
+            "measured/measurement.json": json.dumps({"schema": "ddpsim.measurement/1", "setup": setup, "ranks": 3}),
+            "measured/all_reduce.txt": f"#  Rank  1 Group  0 Pid      2 on {HOST}-2 device  0 [0x00] Tesla V100\n 65536 16384 float sum\n",
+            "measured/cap25.timeline.json": json.dumps({"provenance": setup}),
+            "nccl-topology.xml": '<cpu host_hash="0x1f00d" arch="x86_64"/>\n<net name="mlx5_0" guid="0xabcdef123" speed="100000"/>\n'
+                                 '<cpu host_hash="0xbeef"/><cpu host_hash="0x1f00d"/>\n<gpu busid="0000:3b:00.0"/>\n',
+            "messages-0.txt": f"{HOST}-1:123:456 [0] NCCL INFO Bootstrap : Using eth0:10.77.66.55<0>\n"
+                              f"gloo: [/home/{USER}/gloo/pair.cc:589] Read error [10.77.66.55]:4711, [fe80::1ff:fe23:4567:890a]:9\n"
+                              f"cannot read '/data/{USER} and friends/x'; ~{USER}/y; ./topsecret/z; at 12:34:56 5.1 GB/s\n",
+            f"notes of {USER}.txt": "topsecret"})
+        for name, (_, text) in files.items():
+            self.assertSecret(name, text)
+            for secret in ("example.org", "abcdef123", "1f00d", "beef", "890a", "friends"):
+                self.assertNotIn(secret, text)
+        at = lambda name: files[f"ddpsim-validation/{name}"][1]
+        shown = json.loads(at("measured/measurement.json"))
+        self.assertEqual(shown["setup"]["hosts"], "node0 node1 node1")
+        self.assertEqual(shown["setup"]["command"], "ddpsim-real resnet50 -o <path>")
+        self.assertEqual(shown["setup"]["workload"], "resnet50")
+        self.assertIn("on node1 device", at("measured/all_reduce.txt"))
+        self.assertIn("65536 16384 float sum", at("measured/all_reduce.txt"))
+        self.assertIn('host_hash="0x1" arch="x86_64"', at("nccl-topology.xml"))
+        self.assertIn('guid="0x2" speed="100000"', at("nccl-topology.xml"))
+        self.assertIn('<cpu host_hash="0x3"/><cpu host_hash="0x1"/>', at("nccl-topology.xml"))  # the same stay the same
+        self.assertIn('busid="0000:3b:00.0"', at("nccl-topology.xml"))
+        self.assertIn("node0:123:456 [0] NCCL INFO", at("messages-0.txt"))
+        self.assertIn("at 12:34:56 5.1 GB/s", at("messages-0.txt"))
+        self.assertNotIn("ddpsim-validation/notes", "".join(files))
+        self.assertIn(f"left out: notes of {USER}.txt", said)
+
+    def test_the_same_folder_is_the_same_archive(self):
+        self.pack({"topology.txt": "GPU0 GPU1\n"})
+        first = (self.folder / "out.tar.gz").read_bytes()
+        self.pack({"topology.txt": "GPU0 GPU1\n"})
+        self.assertEqual((self.folder / "out.tar.gz").read_bytes(), first)
+        self.assertNotIn(b"out.tar.gz", first)
+        self.assertFalse((self.folder / "out.tar.gz.partial").exists())
+
+    def test_a_host_of_a_common_name_breaks_nothing(self):
+        setup = {"hosts": "float sum", "command": "ddpsim-real resnet50", "workload": "resnet50"}
+        _, files = self.pack({"measured/measurement.json": json.dumps({"schema": "ddpsim.measurement/1", "setup": setup}),
+                              "measured/all_reduce.txt": " 65536 16384 float sum\n"})
+        self.assertEqual(files["ddpsim-validation/measured/all_reduce.txt"][1], " 65536 16384 float sum\n")
+
+    def test_variables_are_shown_by_name_and_kind(self):
+        shown = self.run_line([sys.executable, str(SCRIPTS / "validation_archive.py"), "environment"],
+                              NCCL_IB_HCA="=mlx5_0:1,mlx5_1:1", NCCL_SOCKET_IFNAME=HOST, NCCL_DEBUG="INFO", NCCL_PROTO="^LL128",
+                              NCCL_P2P_LEVEL="NVL", NCCL_BUFFSIZE="4M", CUDA_HOME="/opt/topsecret", NCCL_UNHEARD_OF="topsecret",
+                              CUDA_VISIBLE_DEVICES="GPU-topsecret").stdout.splitlines()
+        self.assertEqual(shown, ["CUDA_VISIBLE_DEVICES=<hidden>", "NCCL_BUFFSIZE=4M", "NCCL_DEBUG=INFO",
+                                 "NCCL_IB_HCA==mlx5_0:1,mlx5_1:1", "NCCL_P2P_LEVEL=NVL", "NCCL_PROTO=^LL128",
+                                 "NCCL_SOCKET_IFNAME=<hidden>"])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
