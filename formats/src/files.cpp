@@ -1,5 +1,6 @@
 #include "ddpsim/formats/files.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -27,6 +28,16 @@ std::string reason_of_errno() {
   throw std::runtime_error(fmt::format("cannot write {}: {}", path.string(), reason));
 }
 
+/// /dev/zero, /dev/urandom, if they say anything at all: no reason to fill the memory first. What a person types at a
+/// terminal ends.
+bool is_endless(const std::filesystem::path& path, std::filesystem::file_status status) {
+  if (!std::filesystem::is_character_file(status)) return false;
+  const int opened = ::open(path.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC);
+  const bool terminal = opened >= 0 && ::isatty(opened) == 1;
+  if (opened >= 0) ::close(opened);
+  return !terminal;
+}
+
 void write_whole(const std::filesystem::path& place, const std::filesystem::path& shown,
                  std::string_view content) {
   errno = 0;
@@ -49,6 +60,7 @@ std::string read_file(const std::filesystem::path& path, std::int64_t limit) {
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in) unreadable(path, "cannot be read: " + reason_of_errno());
+  const bool endless = is_endless(path, status);
   // Read in pieces rather than trust the size: pipes have none, and files grow.
   constexpr std::size_t kPiece = 1 << 16;
   std::string content;
@@ -57,6 +69,8 @@ std::string read_file(const std::filesystem::path& path, std::int64_t limit) {
     content.resize(before + kPiece);
     in.read(content.data() + before, static_cast<std::streamsize>(kPiece));
     content.resize(before + static_cast<std::size_t>(in.gcount()));
+    if (endless && !content.empty())
+      unreadable(path, "is a device that has no end; expected a file");
     if (static_cast<std::int64_t>(content.size()) > limit) {
       unreadable(
           path, fmt::format("is larger than {} bytes, the most this kind of file may have", limit));

@@ -3,11 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -248,6 +250,13 @@ std::string with_files(std::string text, const Sweep& sweep, const Measurement& 
   return text;
 }
 
+/// Data goes to standard output; where that is full, it says so.
+int print(const std::string& text) {
+  const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  if (!written) std::fprintf(stderr, "ddpsim-real: cannot write to standard output\n");
+  return written ? kOk : kFailure;
+}
+
 int run(const Arguments& arguments, std::string command) {
   require_backend(arguments.backend);
   const Sweep sweep = sweep_of(arguments, std::move(command));
@@ -275,8 +284,7 @@ int run(const Arguments& arguments, std::string command) {
                              : arguments.csv
                                  ? measurement_csv(measurement)
                                  : with_files(measurement_text(measurement), sweep, measurement);
-    std::fputs(text.c_str(), stdout);
-    return std::fflush(stdout) == 0 ? kOk : kFailure;
+    return print(text);
   } catch (const RankFailed& failed) {
     say_failed(failed.rank(), failed.what());
     if (!failed.all_ended()) std::_Exit(kFailure);
@@ -292,6 +300,8 @@ int run(const Arguments& arguments, std::string command) {
 
 int main(int argc, char** argv) {
   using namespace ddpsim;
+  // A file that may not grow: the write says so, and what was begun is removed.
+  std::signal(SIGXFSZ, SIG_IGN);
   std::string command = "ddpsim-real";
   for (int i = 1; i < argc; ++i) command += ' ' + shell_word(argv[i]);
   CLI::App app("Runs a real bucketed reducer over a sweep of bucket caps and measures it.");
@@ -302,7 +312,11 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     return run(arguments, std::move(command));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) {  // --help, --version
+      std::ostringstream told;
+      app.exit(error, told, told);
+      return print(told.str());
+    }
     const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
     std::fprintf(stderr, "ddpsim-real: %s\n",
                  parse_problem(error, app, words.subspan(1), "ddpsim-real").c_str());

@@ -15,7 +15,7 @@ import unittest
 
 BINARY = os.environ["DDPSIM_REAL_BIN"]
 BACKENDS = os.environ.get("DDPSIM_REAL_BACKENDS", "").split()
-LAUNCHER_VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+LAUNCHER_VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "DDPSIM_JOB_TOKEN")
 
 
 def workload(backward_us=2000):
@@ -214,7 +214,6 @@ class Real(unittest.TestCase):
 
     def test_a_full_disk_ends_all_and_leaves_no_half_file(self):
         def small_files_only():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 
         out = self.folder / "out"
@@ -250,11 +249,47 @@ class Real(unittest.TestCase):
             time.sleep(0.05)
         self.assertGone(children)
 
+    def test_a_full_standard_output_is_told(self):
+        for arguments in (["--csv"], ["--json"], []):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                run = subprocess.run([BINARY, str(self.workload), "--ranks", "1", "--iterations", "1", *arguments], stdout=full,
+                                     stderr=subprocess.PIPE, text=True, check=False, env=environment(), timeout=60)
+            self.assertEqual((run.returncode, run.stderr), (1, "ddpsim-real: cannot write to standard output\n"))
+
+    def test_ranks_meet_by_a_token_and_another_one_is_told_so(self):
+        def rank(number, token, port):
+            return self.start("--iterations", 1, "--timeout", 3, variables={
+                "RANK": number, "WORLD_SIZE": 2, "MASTER_ADDR": "localhost", "MASTER_PORT": port, "DDPSIM_JOB_TOKEN": token})
+
+        port = free_port()
+        for process in [rank(number, "the same", port) for number in (0, 1)]:
+            code, _, err = self.finish(process)
+            self.assertEqual((code, err), (0, ""))
+        port = free_port()
+        zero, one = rank(0, "the same", port), rank(1, "another", port)
+        code, _, err = self.finish(one)
+        self.assertEqual((code, err), (
+            1, "ddpsim-real: rank 1: rank 0 belongs to another job: give every rank the same DDPSIM_JOB_TOKEN\n"))
+        code, _, err = self.finish(zero)
+        self.assertEqual((code, err), (1, "ddpsim-real: rank 0: after 3 s 1 of 2 ranks were there; missing: 1; 1 came with "
+                                          "another DDPSIM_JOB_TOKEN\n"))
+
+    def test_an_address_that_is_not_rank_zeros_is_told(self):
+        code, _, err = self.finish(self.start(variables={"RANK": 0, "WORLD_SIZE": 2, "MASTER_ADDR": "192.0.2.7"}))
+        self.assertEqual((code, err), (1, "ddpsim-real: rank 0: MASTER_ADDR=192.0.2.7 (192.0.2.7) is no address of this host, "
+                                          "where rank 0 runs: set it to one of rank 0's host\n"))
+
+    def test_the_measurement_says_whose_clock_it_has(self):
+        code, out, err = self.finish(self.start("--ranks", 2, "--iterations", 1, "--json"))
+        self.assertEqual(code, 0, err)
+        self.assertEqual(json.loads(out)["setup"]["clock"], "one host's")
+
     def test_environments_that_contradict_themselves(self):
         for variables, reason in (({"RANK": 0}, "RANK is set without WORLD_SIZE"),
                                   ({"RANK": 2, "WORLD_SIZE": 2}, "RANK=2 does not fit WORLD_SIZE=2"),
                                   ({"RANK": "one", "WORLD_SIZE": 2}, "RANK=one is not a number"),
-                                  ({"RANK": 0, "WORLD_SIZE": 1, "MASTER_PORT": 70000}, "is no port")):
+                                  ({"RANK": 0, "WORLD_SIZE": 1, "MASTER_PORT": 70000}, "is no port"),
+                                  ({"RANK": 0, "WORLD_SIZE": 1, "DDPSIM_JOB_TOKEN": 129 * "x"}, "the most it may have is 128")):
             code, _, err = self.finish(self.start(variables=variables))
             self.assertEqual(code, 1)
             self.assertIn(reason, err)
@@ -275,6 +310,12 @@ class Usage(unittest.TestCase):
             run = self.run_real(*arguments)
             self.assertEqual(run.returncode, code, run.stderr)
             self.assertIn(reason, run.stderr)
+
+    def test_help_for_a_full_device_is_told(self):
+        for argument in ("--help", "--version"):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                run = subprocess.run([BINARY, argument], stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+            self.assertEqual((run.returncode, run.stderr), (1, "ddpsim-real: cannot write to standard output\n"))
 
     def test_what_makes_no_sense_is_refused_once_and_leaves_nothing_behind(self):
         if "cpu-gloo" not in BACKENDS:

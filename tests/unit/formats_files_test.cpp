@@ -122,6 +122,14 @@ TEST_CASE("number: one at the front is taken, also where it is out of range") {
   CHECK_FALSE(take_number<int>(text));
 }
 
+TEST_CASE("files: a device without an end is not read until the memory is full") {
+  for (const char* device : {"/dev/zero", "/dev/urandom"})
+    CHECK_THROWS_WITH_AS(read_file(device, 1 << 30),
+                         doctest::Contains("is a device that has no end; expected a file"),
+                         InputError);
+  CHECK(read_file("/dev/null", 1 << 30).empty());
+}
+
 TEST_CASE("quote: hostile text stays on one line, valid and short") {
   CHECK(in_quotes("dgx1v") == "\"dgx1v\"");
   CHECK(in_quotes("a\n\x1b[31m\xff") == "\"a??[31m?\"");
