@@ -20,19 +20,19 @@ std::string key_of(const char* what, const std::string& configuration, int rank)
 
 }  // namespace
 
-RankClock::RankClock(StoreClient& store, int rank) : store_(store), rank_(rank) {
-  const std::string boot = boot_id();
+RankClock::RankClock(StoreClient& store, int rank, const std::string& boot, Clock own_ns)
+    : store_(store), rank_(rank), own_ns_(own_ns) {
   tell_host(store_, rank_, boot);
   same_clock_ = on_host_of_rank_0(store_, boot);
 }
 
 ClockSample RankClock::compare() {
-  if (same_clock_) return {.own_ns = monotonic_ns(), .offset_ns = 0, .error_ns = 0};
-  return sample_clock(monotonic_ns, [this] { return store_.time_of_rank_0(); });
+  if (same_clock_) return {.own_ns = own_ns_(), .offset_ns = 0, .error_ns = 0};
+  return sample_clock(own_ns_, [this] { return store_.time_of_rank_0(); });
 }
 
 HostClock RankClock::start() {
-  if (rank_ == 0) store_.set("origin", std::to_string(monotonic_ns()));
+  if (rank_ == 0) store_.set("origin", std::to_string(own_ns_()));
   const std::int64_t origin = store_.get_number("origin");
   first_ = last_ = compare();
   worst_error_ns_ = first_.error_ns;

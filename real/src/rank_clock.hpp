@@ -2,6 +2,7 @@
 // taken with the first comparison and corrected with what the next ones say.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,9 @@ namespace ddpsim {
 
 class RankClock {
  public:
-  /// Tells the others on which host this rank is.
-  RankClock(StoreClient& store, int rank);
+  using Clock = std::int64_t (*)();
+  /// Tells the others on which host this rank is. Tests make up hosts and clocks.
+  RankClock(StoreClient& store, int rank, const std::string& boot, Clock own_ns = monotonic_ns);
   /// Rank 0's monotonic clock, counted from where rank 0 says.
   HostClock start();
   /// Compares again, and moves what was recorded since the last time.
@@ -30,6 +32,7 @@ class RankClock {
 
   StoreClient& store_;
   int rank_;
+  Clock own_ns_;
   bool same_clock_ = false;
   HostClock clock_;
   ClockSample first_;

@@ -58,7 +58,7 @@ class RankOfSweep {
       : sweep_(sweep),
         world_(world),
         store_(store),
-        rank_clock_(store, world.rank),
+        rank_clock_(store, world.rank, boot_id()),
         clock_(rank_clock_.start()) {
     if (!world_.local_rank_known) {
       world_.local_rank = local_rank_among(store, world.rank, boot_id());

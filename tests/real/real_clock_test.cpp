@@ -3,6 +3,11 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "clock_fit.hpp"
 #include "rank_clock.hpp"
@@ -34,7 +39,64 @@ struct TwoClocks {
   static std::int64_t offset_at(std::int64_t own) { return of_rank_0(own) - own; }
 };
 
+constexpr double kDrift = 0.1;  // a thousand times what quartz does: seen within milliseconds
+
+/// A host whose clock began elsewhere and runs slower than rank 0's.
+std::int64_t elsewhere_ns(std::int64_t ns) {
+  return 3 * kSecond + static_cast<std::int64_t>(static_cast<double>(ns) * (1 - kDrift));
+}
+std::int64_t elsewhere_now() {
+  static const std::int64_t zero = monotonic_ns();
+  return elsewhere_ns(monotonic_ns() - zero) + zero;
+}
+
 }  // namespace
+
+TEST_CASE("real clock: what a rank of another host records is on rank 0's clock in the end") {
+  const Listening listening = listen_on("127.0.0.1", 0);
+  const StoreServer server(listening, 2, std::chrono::seconds(30));
+  const auto client = [&](int rank) {
+    return std::make_unique<StoreClient>(
+        "127.0.0.1", listening.port,
+        Greeting{.rank = rank, .ranks = 2, .version = "", .job = "", .token = ""},
+        std::chrono::seconds(30));
+  };
+  auto rank_0 = std::async(std::launch::async, [&] {
+    const auto store = client(0);
+    RankClock clock(*store, 0, "here");
+    const HostClock host = clock.start();
+    store->barrier("recorded");
+    std::vector<StepRecord> records(1);
+    clock.correct(records);
+    const std::string agreement = clock.agreement("cap25", 2);
+    store->leave();
+    return std::pair(host.at(0).since_start(), agreement);
+  });
+  const auto store = client(1);
+  RankClock clock(*store, 1, "elsewhere", elsewhere_now);
+  const HostClock host = clock.start();
+  std::vector<StepRecord> records(1);
+  const std::int64_t begin = monotonic_ns();
+  while (monotonic_ns() < begin + 50'000'000) store->time_of_rank_0();  // a sweep of 50 ms
+  const std::int64_t before = monotonic_ns();
+  records[0].forward_begin = host.at(elsewhere_now());
+  const std::int64_t after = monotonic_ns();
+  clock.correct(records);
+  clock.tell("cap25");
+  store->barrier("recorded");
+  const auto [origin, agreement] = rank_0.get();
+  store->leave();
+
+  // On rank 0's clock it was between `before` and `after`.
+  const Duration recorded = records[0].forward_begin.since_start() - origin;
+  const double error_us = std::stod(agreement.substr(agreement.find("others to ") + 10));
+  const Duration slack = Duration::microseconds(error_us * (1 + 2 * kDrift) + 1);
+  CHECK(recorded > Duration::picoseconds(before * 1000) - slack);
+  CHECK(recorded < Duration::picoseconds(after * 1000) + slack);
+  CHECK(error_us < 2000);  // of 5 ms that it would be off without
+  CHECK(agreement.starts_with("rank 0's, by others to "));
+  CHECK(agreement.find("; drift of up to 1") != std::string::npos);  // 1 / 0.9 - 1 = 111,111 ppm
+}
 
 TEST_CASE("real clock: the quickest exchange is taken, and its error holds") {
   TwoClocks clocks;
