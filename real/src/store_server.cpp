@@ -13,6 +13,7 @@
 #include <cstring>
 #include <list>
 #include <optional>
+#include <utility>
 
 #include "host_clock.hpp"
 #include "job_state.hpp"
@@ -175,8 +176,8 @@ class StoreServer::Loop {
       if (one.decoder.state() == MessageDecoder::State::refused)
         return lose(one, "sent what no rank sends");
       if (one.decoder.state() == MessageDecoder::State::complete) {
-        const Message message = one.decoder.take_message();
-        return is_stranger(one) ? greet(one, message) : hear(one, message);
+        Message message = one.decoder.take_message();
+        return is_stranger(one) ? greet(one, message) : hear(one, std::move(message));
       }
     }
   }
