@@ -7,12 +7,6 @@
 #include "job_token.hpp"
 
 namespace ddpsim {
-namespace {
-
-constexpr std::size_t kMostKeys = 1U << 20;                     // keys of 1024 ranks: some 10,000
-constexpr std::size_t kMostStoredBytes = std::size_t{4} << 30;  // measurements of all of them
-
-}  // namespace
 
 std::string printable_reason(std::string_view reason) {
   constexpr std::size_t kMost = kMostReasonBytes / 2;
@@ -76,7 +70,7 @@ std::string JobState::who_came() const {
 }
 
 void JobState::set(int rank, const std::string& key, std::string value) {
-  if (values_.size() >= kMostKeys || stored_bytes_ + value.size() > kMostStoredBytes) {
+  if (values_.size() >= limits_.keys || stored_bytes_ + value.size() > limits_.bytes) {
     end(fmt::format("rank {} has more to store than rank 0 holds: lower --iterations", rank));
     return;
   }
@@ -92,7 +86,7 @@ const std::string* JobState::find(const std::string& key) const {
 }
 
 void JobState::enter(const std::string& barrier, int rank) {
-  if (barriers_.size() < kMostKeys) barriers_[barrier].insert(rank);
+  if (barriers_.size() < limits_.keys) barriers_[barrier].insert(rank);
 }
 
 bool JobState::all_entered(const std::string& barrier) const {

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "messages.hpp"
 
@@ -12,7 +14,13 @@ namespace ddpsim {
 
 class JobState {
  public:
-  JobState(int ranks, std::string token) : ranks_(ranks), token_(std::move(token)) {}
+  struct Limits {
+    std::size_t keys = std::size_t{1} << 20;   ///< 1024 ranks set four for each configuration
+    std::size_t bytes = std::size_t{4} << 30;  ///< measurements of all of them
+  };
+  JobState(int ranks, std::string token) : JobState(ranks, std::move(token), Limits()) {}
+  JobState(int ranks, std::string token, Limits limits)
+      : ranks_(ranks), token_(std::move(token)), limits_(limits) {}
 
   /// The rank that a greeting makes of a stranger, or why it stays one (empty: it speaks something else altogether). Ranks
   /// of this job that do not fit together end it; strangers never do.
@@ -44,6 +52,7 @@ class JobState {
 
   int ranks_;
   std::string token_;
+  Limits limits_;
   std::set<int> arrived_;
   int with_another_token_ = 0;
   std::string first_version_;

@@ -1,7 +1,11 @@
 // Slurm, mpirun and torchrun show GPUs in their ways: which one a rank takes.
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <future>
+#include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "gpu_choice.hpp"
@@ -16,7 +20,59 @@ World launched(int local_rank) {
   return {.rank = local_rank, .ranks = 8, .local_rank = local_rank, .launched = true, .token = ""};
 }
 
+/// The environment of a launcher, and of no other, until the end of the test.
+class Environment {
+ public:
+  explicit Environment(const std::map<std::string, std::string>& variables) {
+    for (const char* name :
+         {"RANK", "WORLD_SIZE", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+          "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "MASTER_ADDR",
+          "MASTER_PORT", "TORCHELASTIC_USE_AGENT_STORE", "DDPSIM_JOB_TOKEN"}) {
+      const char* text = std::getenv(name);
+      if (text != nullptr) before_[name] = text;
+      unsetenv(name);
+    }
+    for (const auto& [name, text] : variables) setenv(name.c_str(), text.c_str(), 1);
+    set_ = variables;
+  }
+  ~Environment() {
+    for (const auto& [name, text] : set_) unsetenv(name.c_str());
+    for (const auto& [name, text] : before_) setenv(name.c_str(), text.c_str(), 1);
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  std::map<std::string, std::string> before_;
+  std::map<std::string, std::string> set_;
+};
+
 }  // namespace
+
+TEST_CASE("real gpu choice: what a launcher tells, and what it leaves to be found") {
+  {
+    const Environment none({});
+    CHECK_FALSE(world_from_environment());
+  }
+  {
+    const Environment by_hand({{"RANK", "1"},
+                               {"WORLD_SIZE", "2"},
+                               {"DDPSIM_JOB_TOKEN", "known"},
+                               {"MASTER_ADDR", "::1"}});
+    const std::optional<World> world = world_from_environment();
+    REQUIRE(world);
+    CHECK_FALSE(world->local_rank_known);
+    CHECK(world->launched);
+    CHECK(world->token == "known");
+    CHECK(world->host == "::1");
+  }
+  const Environment slurm({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "8"}, {"SLURM_LOCALID", "1"}});
+  const std::optional<World> world = world_from_environment();
+  REQUIRE(world);
+  CHECK(world->local_rank_known);
+  CHECK(world->local_rank == 1);
+  CHECK(world->token == "");
+}
 
 TEST_CASE("real gpu choice: where all GPUs of a host are seen, the local rank's") {
   for (int local = 0; local < 8; ++local) {

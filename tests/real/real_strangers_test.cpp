@@ -194,14 +194,22 @@ TEST_CASE(
   CHECK(heard.size() < kMostReasonBytes);
 }
 
-TEST_CASE("real strangers: what is stored is bounded") {
-  JobState job(1, "");
-  const std::string large(1 << 20, 'x');
-  job.set(0, "key", large);
-  for (int i = 0; i < 10'000; ++i) job.set(0, "key", large);  // the same place again
-  CHECK_FALSE(job.ended());
-  for (int i = 0; !job.ended() && i < (1 << 21); ++i) job.set(0, std::to_string(i), "");
-  CHECK(job.reason() == "rank 0 has more to store than rank 0 holds: lower --iterations");
+TEST_CASE("real strangers: what is stored is bounded, in number and in bytes") {
+  const JobState::Limits limits{.keys = 3, .bytes = 1000};
+  const std::string all = "rank 1 has more to store than rank 0 holds: lower --iterations";
+  JobState many(2, "", limits);
+  for (const char* key : {"a", "b", "c"}) many.set(1, key, "");
+  CHECK_FALSE(many.ended());
+  many.set(1, "d", "");
+  CHECK(many.reason() == all);
+
+  JobState large(2, "", limits);
+  for (int i = 0; i < 10; ++i) large.set(1, "key", std::string(400, 'x'));  // the same place again
+  large.set(1, "two", std::string(600, 'x'));
+  CHECK_FALSE(large.ended());
+  large.set(1, "three", "x");
+  CHECK(large.reason() == all);
+  CHECK(large.find("three") == nullptr);
 }
 
 TEST_CASE(
