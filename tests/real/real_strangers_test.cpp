@@ -96,7 +96,7 @@ TEST_CASE(
     "real strangers: a wrong token is told so and ends nothing; whatever follows is not heard") {
   Job job("secret");
   const int impostor = connected_to(job.listening.port);
-  say(impostor, encoded(hello_of("guess")) + encoded({"end", "the impostor says so"}));
+  say(impostor, encoded(hello_of("secreT")) + encoded({"end", "the impostor says so"}));
   CHECK(all_from(impostor).find("another job") != std::string::npos);
   const int silent = connected_to(job.listening.port);
   say(silent, encoded({"end", "nobody asked"}));  // a verb before the greeting
@@ -112,7 +112,7 @@ TEST_CASE(
   const Listening listening = listen_on("127.0.0.1", 0);
   const StoreServer server(listening, 2, 1s, "mine");
   CHECK_THROWS_WITH_AS(
-      StoreClient("127.0.0.1", listening.port, greeting_with(1, "other"), kPatience),
+      StoreClient("127.0.0.1", listening.port, greeting_with(1, "mind"), kPatience),
       "rank 0 belongs to another job: give every rank the same DDPSIM_JOB_TOKEN", JobEnded);
   CHECK_THROWS_WITH_AS(
       StoreClient("127.0.0.1", listening.port, greeting_with(0, "mine"), kPatience),
