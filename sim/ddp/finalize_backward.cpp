@@ -81,7 +81,7 @@ class CopiesOut {
 
   /// What nobody used keeps its gradient as it was (copy_bucket_to_grad).
   Duration copy_out_of(std::size_t parameter) const {
-    return step_.used[parameter] ? step_.copy_of(parameter) : Duration();
+    return step_.used[parameter] ? step_.copies[parameter] : Duration();
   }
 
   /// Recorded copies out replace the modelled ones as a whole, shared out over the buckets by the model.

@@ -23,11 +23,12 @@ class RankStreams {
         recorded_launch_cost_(launches_of(step, alike).cost.value_or(launch_cost_)),
         host_computes_(step.kernels.on_host() &&
                        !recorded_by(step.job.workload(), alike.rank).recorded_with.ddp_hooks),
+        coarse_(kind.coarse && alike.rank > 0),
         scale_(compute_speed(step.job) / (alike.state ? alike.state->slowdown : 1)) {
     programs_.rank = alike.rank;
     // Room for a plain step: gradient, wait for a slow host, copy; a few operations around each bucket.
     const std::size_t around = 6 * (step.buckets.size() + 1);
-    programs_.compute.reserve(3 * gradients + around);
+    programs_.compute.reserve((coarse_ ? 0 : 3 * gradients) + around);
     programs_.host.reserve(around);
     programs_.communication.reserve(around);
     start_at_offset(alike);
@@ -108,7 +109,11 @@ class RankStreams {
     compute(purpose, last, bucket);
   }
   void compute(OperationKind purpose, Duration duration, std::int32_t bucket = -1) {
-    append_work(programs_.compute, purpose, duration, bucket);
+    Program& stream = programs_.compute;
+    if (coarse_ && !stream.empty() && stream.back().action == Action::work)
+      stream.back().duration += std::max(duration, Duration());
+    else
+      append_work(stream, purpose, duration, bucket);
     alone_ += std::max(duration, Duration());
   }
 
@@ -233,6 +238,7 @@ class RankStreams {
   const PartTimes launch_cost_;
   const PartTimes recorded_launch_cost_;
   const bool host_computes_;
+  const bool coarse_;
   HostTime host_time_;
   Duration host_sooner_;
   Duration recorded_waits_;

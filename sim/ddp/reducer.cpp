@@ -20,6 +20,7 @@
 #include "reducer.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "ddpsim/sim/assert.hpp"
@@ -55,7 +56,8 @@ struct RankStep {
 
 class StepScheduler {
  public:
-  StepScheduler(const StepPlan& step, const StepKind& kind, const RankClass& alike)
+  StepScheduler(const StepPlan& step, const StepKind& kind, const RankClass& alike,
+                const Recording& recording)
       : step_(step),
         kind_(kind),
         workload_(step.job.workload()),
@@ -63,7 +65,7 @@ class StepScheduler {
         costs_(step.job.options().costs),
         buckets_(step.buckets),
         kernels_(step.kernels),
-        recording_(step.job, recorded_by(workload_, alike.rank)),
+        recording_(recording),
         launches_(recording_.launches().value_or(Launches())),
         recorded_launches_(recording_.instants_launched(buckets_)),
         shares_of_forward_(shares_of_forward(recorded_by(workload_, alike.rank), step.layers)),
@@ -256,7 +258,7 @@ class StepScheduler {
   }
 
   Duration copy_into_bucket(const GradientStretch& gradient) const {
-    return recording_.has_hooks() ? scaled(gradient.copy) : kernels_.copy(gradient.bytes);
+    return recording_.has_hooks() ? scaled(gradient.copy) : step_.copies[gradient.parameter];
   }
 
   /// One kernel over the whole bucket, in versions that do not divide while copying.
@@ -424,7 +426,7 @@ class StepScheduler {
   const DdpCosts& costs_;
   const std::vector<Bucket>& buckets_;
   const KernelCosts& kernels_;
-  const Recording recording_;
+  const Recording& recording_;
   const Launches launches_;
   const std::optional<std::vector<Duration>> recorded_launches_;
   const std::vector<double> shares_of_forward_;  ///< by layer
@@ -446,8 +448,12 @@ ReducerSchedule schedule_step(const Job& job, const std::vector<Bucket>& buckets
   schedule.in_flight = {.groups = job.options().ddp.process_groups,
                         .threads = collectives_at_a_time(job),
                         .to_fill = collectives_to_fill(job)};
+  std::map<std::optional<std::size_t>, Recording> recordings;
   for (const RankClass& alike : ranks.classes) {
-    RankStep written = StepScheduler(step, kind, alike).write();
+    const Recording& recording =
+        recordings.try_emplace(alike.recording, job, recorded_by(job.workload(), alike.rank))
+            .first->second;
+    RankStep written = StepScheduler(step, kind, alike, recording).write();
     if (schedule.ranks.empty()) {
       if (recorded_by(job.workload(), alike.rank).launches) result.host = written.host;
       result.ready_operation = std::move(written.ready_operation);

@@ -18,6 +18,8 @@ struct StepKind {
   bool delay_launch = false;  ///< static_graph's first iteration: everything after backward
   /// How long before its compute stream a rank's host begins. Absent: so long that no kernel waits for its launch.
   std::optional<Duration> host_lead;
+  /// Ranks but the first get their compute in stretches as long as nothing comes between: nobody looks at their gradients.
+  bool coarse = false;
   /// Under optimizer_in_backward, by bucket: the gradient in front of which its optimizer steps, in the order they are
   /// written; past the last one: after backward. Empty: all of them.
   std::vector<std::size_t> steps_before;

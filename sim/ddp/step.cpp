@@ -310,7 +310,9 @@ SimulationResult simulate(const Job& job) {
   for (int iteration = first; iteration <= options.iterations; ++iteration) {
     const std::vector<Bucket> buckets = buckets_for(job, iteration);
     StepKind kind{.rebuild = iteration > 0 && limits.rebuilt_from == iteration,
-                  .delay_launch = iteration == 1 && options.ddp.static_graph};
+                  .delay_launch = iteration == 1 && options.ddp.static_graph,
+                  .host_lead = std::nullopt,
+                  .coarse = iteration < options.iterations};
     if (with_host) kind.host_lead = host_lead;
     SimulatedStep step = iteration == 0
                              ? run_steady_step(job, buckets)

@@ -96,9 +96,11 @@ StepPlan plan_step(const Job& job, const std::vector<Bucket>& buckets, const Ste
   note_used(step, workload);
   for (const RankRecording& rank : workload.ranks) note_used(step, rank);
   step.gradient.reserve(parameters);
+  step.copies.reserve(parameters);
   for (const Parameter& parameter : workload.parameters) {
     step.gradient.push_back(gradient_bytes(parameter).value_or(Bytes()));
     step.gradients += step.gradient.back();
+    step.copies.push_back(step.kernels.copy(step.gradient.back()));
   }
   add_collectives(step, kind);
   step.averaging = model_averaging(job, step.kernels);

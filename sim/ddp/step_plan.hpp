@@ -29,6 +29,7 @@ struct StepPlan {
   std::vector<bool> used;               ///< by parameter: by any rank
   std::vector<Bytes> gradient;          ///< by parameter
   Bytes gradients;                      ///< of all of them, outside DDP included
+  std::vector<Duration> copies;         ///< by parameter: into its bucket or out of it
 
   std::vector<ScheduledCollective> collectives;
   std::vector<std::optional<CollectiveChoice>> choices;  ///< by collective
@@ -48,13 +49,9 @@ struct StepPlan {
   }
   /// A static graph is searched, and its map reduced, in the first iteration alone (dynamic_graph_find_unused).
   bool searches_unused() const { return ddp().find_unused_parameters && !ddp().static_graph; }
-  /// Into its bucket or out of it.
-  Duration copy_of(std::size_t parameter) const {
-    return kernels.copy(gradient[parameter]);
-  }
   Duration copies_of(std::size_t bucket) const {
     Duration total;
-    for (const std::size_t parameter : buckets[bucket].parameters) total += copy_of(parameter);
+    for (const std::size_t parameter : buckets[bucket].parameters) total += copies[parameter];
     return total;
   }
   /// The layer's all-reduce is the one behind.

@@ -13,6 +13,7 @@ namespace {
 
 /// A bucketing is simulated in well under a millisecond: fewer are not worth a thread.
 constexpr std::size_t kPointsPerThread = 8;
+constexpr std::size_t kEstimatesPerThread = 256;
 /// Simulated however many gradients they have.
 constexpr std::size_t kFewest = 64;
 
@@ -45,7 +46,7 @@ Candidates::Candidates(const Gains& gains, std::vector<Bucketing> found, const T
     simulate(all, tuning.threads);
     return;
   }
-  const std::vector<Duration> estimates = estimate();
+  const std::vector<Duration> estimates = estimate(tuning.threads);
   simulate(spread(all, most / 2), tuning.threads);
   constexpr std::size_t kRounds = 4;
   for (std::size_t round = 0; round < kRounds; ++round) {
@@ -92,7 +93,7 @@ std::vector<std::size_t> Candidates::simulated() const {
 }
 
 /// Where nothing can be estimated all are alike.
-std::vector<Duration> Candidates::estimate() {
+std::vector<Duration> Candidates::estimate(int threads) {
   std::vector<Duration> estimates(found_.size());
   std::vector<QuickStep> steps;
   for (std::size_t reading = 0; reading < gains_.readings(); ++reading)
@@ -100,7 +101,7 @@ std::vector<Duration> Candidates::estimate() {
   if (steps.size() < gains_.readings()) return estimates;
   const Job& job = gains_.job(0);
   const GradientRuns runs(job.workload(), job.options().ddp);
-  for (std::size_t i = 0; i < found_.size(); ++i) {
+  for_each_index(found_.size(), threads, kEstimatesPerThread, [&](std::size_t i) {
     CurvePoint& point = found_[i].point;
     const Cut cut = runs.cut(found_[i].limits, 0, false);
     const auto estimated = [&](const QuickStep& step) {
@@ -108,7 +109,7 @@ std::vector<Duration> Candidates::estimate() {
     };
     point.iteration = estimates[i] = estimated(steps.front());
     if (steps.size() > 1) point.if_communication = estimated(steps.back());
-  }
+  });
   return estimates;
 }
 

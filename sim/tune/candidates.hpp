@@ -33,7 +33,7 @@ class Candidates {
  private:
   void simulate(const std::vector<std::size_t>& chosen, int threads);
   std::vector<std::size_t> fastest(std::size_t wanted) const;
-  std::vector<Duration> estimate();
+  std::vector<Duration> estimate(int threads);
   void correct(const std::vector<Duration>& estimates);
 
   const Gains& gains_;
