@@ -9,6 +9,7 @@ enum ExitCode : int {
   kUsage = 2,       ///< the command line does not make sense
   kBadInput = 3,    ///< a file or description does not
   kRegression = 4,  ///< a check found one
+  kInterrupted = 130,
 };
 
 }  // namespace ddpsim

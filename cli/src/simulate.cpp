@@ -10,6 +10,7 @@
 #include "load_job.hpp"
 #include "measured_timeline.hpp"
 #include "terminal.hpp"
+#include "terminal_progress.hpp"
 
 namespace ddpsim {
 namespace {
@@ -54,7 +55,8 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   ReportContext& context = loaded.context;
   const Job steady = replay_today(loaded, steady_of(job));
   const Job asked = as_asked(steady, job.options());
-  const SimulationResult result = simulate(asked);
+  TerminalProgress progress("iterations");
+  const SimulationResult result = simulate(asked, &progress);
   const StepTimes predicted =
       arguments.job.iterations == 0 ? result.step.times : simulate_times(steady);
   if (!job.options().variation.empty()) {
@@ -62,6 +64,10 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
     alike.variation = {};
     context.iteration_if_alike = simulate_times(steady.with(std::move(alike))).iteration;
   }
+  if (const auto done = static_cast<int>(result.iterations.size()); done < job.options().iterations)
+    context.warnings.insert(context.warnings.begin(),
+                            fmt::format("interrupted: {} of {} iterations were simulated", done,
+                                        job.options().iterations));
   context.confidence = assess(steady, predicted, context.replay, otherwise(context));
   if (measured) {
     context.measured = laid_beside(result.timeline, *measured, *arguments.measured);
@@ -85,7 +91,7 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
                                                            measured ? &*measured : nullptr);
                }},
           arguments.output);
-  return kOk;
+  return progress.interrupted() ? kInterrupted : kOk;
 }
 
 }  // namespace

@@ -287,11 +287,14 @@ std::string advice_python(const Advice& advice, const AdviceRow* best, const Rep
   };
   if (best != nullptr) {
     add("Proposed", fmt::format("{}", fmt::join(best->levers, " + ")));
-    add("Predicted", fmt::format("saves {} of {} a step (interval {} {}, confidence {})",
-                                 time_text(best->gain.value, digits, unit),
-                                 time_text(advice.iteration, digits, unit),
-                                 time_interval(best->gain.low, best->gain.high, digits, unit),
-                                 name_of(unit), name_of(context.confidence.grade)));
+    Gain shown = best->gain;
+    const bool costs = shown.value < Duration();
+    if (costs) shown = {-shown.value, -shown.high, -shown.low};
+    add("Predicted",
+        fmt::format("{} {} of {} a step (interval {} {}, confidence {})", costs ? "costs" : "saves",
+                    time_text(shown.value, digits, unit), time_text(advice.iteration, digits, unit),
+                    time_interval(shown.low, shown.high, digits, unit), name_of(unit),
+                    name_of(context.confidence.grade)));
     if (best->changes_numerics)
       add("Changes",
           best->changes_batch ? "numerics, and the batch the optimizer sees" : "numerics");

@@ -298,7 +298,7 @@ std::optional<std::string> cannot_simulate(const Job& job) {
   return std::nullopt;
 }
 
-SimulationResult simulate(const Job& job) {
+SimulationResult simulate(const Job& job, Progress* progress) {
   const SimulationOptions& options = job.options();
   const BucketLimits limits = bucket_limits(options.ddp);
   SimulationResult result;
@@ -306,24 +306,32 @@ SimulationResult simulate(const Job& job) {
   RankStates ranks(job);
   Duration host_lead;
   const bool with_host = options.iterations > 0 && begins_with_host(job);
-  const int first = options.iterations > 0 ? 1 : 0;
-  for (int iteration = first; iteration <= options.iterations; ++iteration) {
+  int iteration = options.iterations > 0 ? 1 : 0;
+  for (bool last = false; !last; ++iteration) {
     const std::vector<Bucket> buckets = buckets_for(job, iteration);
+    last = iteration == options.iterations;
     StepKind kind{.rebuild = iteration > 0 && limits.rebuilt_from == iteration,
                   .delay_launch = iteration == 1 && options.ddp.static_graph,
                   .host_lead = std::nullopt,
-                  .coarse = iteration < options.iterations};
+                  .coarse = !last};
     if (with_host) kind.host_lead = host_lead;
-    SimulatedStep step = iteration == 0
-                             ? run_steady_step(job, buckets)
-                             : run_step(job, buckets, kind, ranks.of_iteration(iteration));
+    const std::vector<RankState> states = ranks.of_iteration(iteration);
+    SimulatedStep step =
+        iteration == 0 ? run_steady_step(job, buckets) : run_step(job, buckets, kind, states);
+    if (!last && progress != nullptr &&
+        !progress->go_on(static_cast<std::size_t>(iteration),
+                         static_cast<std::size_t>(options.iterations))) {
+      last = true;
+      kind.coarse = false;
+      step = run_step(job, buckets, kind, states);
+    }
     ranks.advance(step.planned, step.execution);
     host_lead = lead_after(step);
     waits.add(step.planned, step.execution);
     step.result.iteration = iteration;
     step.result.buckets = describe_buckets(step.planned, step.execution, buckets);
     step.result.averaging = step.planned.averaging;
-    if (iteration == options.iterations) result.timeline = draw(job, buckets, step);
+    if (last) result.timeline = draw(job, buckets, step);
     if (iteration > 0) result.iterations.push_back(step.result);
     result.step = std::move(step.result);
   }

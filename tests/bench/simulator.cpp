@@ -55,6 +55,60 @@ BENCHMARK(BM_TuneEverything)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
+/// Sizes and instants repeat with a period of their own, so that few caps give the same buckets.
+Workload many_gradients(std::int64_t gradients) {
+  constexpr std::int64_t kElements[] = {256, 1024, 4096, 65536, 262144, 589824, 1048576};
+  Workload workload;
+  workload.forward = Duration::microseconds(15.0 * static_cast<double>(gradients));
+  workload.backward = Backward{
+      .duration = Duration::microseconds(30.0 * static_cast<double>(gradients)), .ready = {}};
+  for (std::int64_t i = 0; i < gradients; ++i) {
+    Parameter& parameter = workload.parameters.emplace_back();
+    parameter.name = "p" + std::to_string(i);
+    parameter.shape = {{kElements[(i * i) % 7] + i % 13}};
+  }
+  for (std::int64_t i = gradients; i-- > 0;)
+    workload.backward->ready.push_back(
+        {.parameter = static_cast<std::size_t>(i),
+         .at = Duration::microseconds(30.0 * static_cast<double>(gradients - i) - 1),
+         .copied_at = {}});
+  return workload;
+}
+
+/// More bucket assignments than can be simulated; issue target: 5 s at 10,000.
+void BM_TuneManyGradients(benchmark::State& state) {
+  const Job job(many_gradients(state.range(0)), cluster_of(16), {},
+                AnalyticModel{.tuning = {.nccl = bundled_nccl(DdpOptions{}.torch)}});
+  for (auto _ : state) benchmark::DoNotOptimize(tune(job, {}));
+}
+BENCHMARK(BM_TuneManyGradients)
+    ->ArgName("gradients")
+    ->Arg(1000)
+    ->Arg(10000)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+/// First bucket and cap of PyTorch 2.3 apart: some 47,000 bucket assignments.
+void BM_TuneTwoLimits(benchmark::State& state) {
+  SimulationOptions options;
+  options.ddp.torch = {2, 3};
+  const Job job(resnet50(), cluster_of(8), options,
+                AnalyticModel{.tuning = {.nccl = bundled_nccl(options.ddp.torch)}});
+  for (auto _ : state) benchmark::DoNotOptimize(tune(job, {}));
+}
+BENCHMARK(BM_TuneTwoLimits)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+/// Ranks that each compute otherwise, step after step; issue target: 200 iterations of 1024 ranks in 5 s.
+void BM_JitteredIterations(benchmark::State& state) {
+  SimulationOptions options;
+  options.iterations = static_cast<int>(state.range(0));
+  options.variation.jitter = 0.02;
+  const Job job(resnet50(), cluster_of(1024), options,
+                AnalyticModel{.tuning = {.nccl = bundled_nccl(DdpOptions{}.torch)}});
+  for (auto _ : state) benchmark::DoNotOptimize(simulate(job));
+}
+BENCHMARK(BM_JitteredIterations)->ArgName("iterations")->Arg(20)->Unit(benchmark::kMillisecond);
+
 void BM_SimulateStep(benchmark::State& state) {
   const Job job = job_on(state.range(0));
   for (auto _ : state) benchmark::DoNotOptimize(simulate(job));

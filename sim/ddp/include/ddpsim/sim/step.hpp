@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/progress.hpp"
 #include "ddpsim/sim/result.hpp"
 
 namespace ddpsim {
@@ -29,8 +30,9 @@ std::vector<Bytes> all_reduce_sizes(const Job& job);
 /// absent when it can.
 std::optional<std::string> cannot_simulate(const Job& job);
 
-/// Precondition: cannot_simulate(job) is absent.
-SimulationResult simulate(const Job& job);
+/// Precondition: cannot_simulate(job) is absent. Of several iterations `progress` hears after each, and may stop: the result
+/// is then what as many asked for would have given.
+SimulationResult simulate(const Job& job, Progress* progress = nullptr);
 
 /// The steady step's times alone; the same numbers as simulate(job).step.times, for sweeps.
 StepTimes simulate_times(const Job& job);

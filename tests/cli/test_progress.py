@@ -1,0 +1,73 @@
+"""Who waits at a terminal is told how long, and an interrupt ends a run with what is done."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import unittest
+
+from command import BINARY
+
+#: Minutes of work.
+LONG = ["simulate", "resnet50-v100-b32", "p3dn@128", "--iterations", "10000", "--jitter", "2%", "--json"]
+
+
+class Waiting:
+    """A command whose standard error is a terminal."""
+
+    def __init__(self, *arguments):
+        self.terminal, other_end = pty.openpty()
+        self.process = subprocess.Popen([BINARY, *arguments], stdout=subprocess.PIPE, stderr=other_end)
+        os.close(other_end)
+        self.said = b""
+
+    def until(self, pattern):
+        """Reads on until it is said; the program may end instead."""
+        while not re.search(pattern, self.said):
+            ready, _, _ = select.select([self.terminal], [], [], 120)
+            assert ready, self.said
+            self.read()
+
+    def read(self):
+        try:
+            part = os.read(self.terminal, 4096)
+        except OSError:  # the other end is closed
+            part = b""
+        self.said += part
+        return part
+
+    def finish(self):
+        printed = self.process.communicate(timeout=120)[0]
+        while select.select([self.terminal], [], [], 0)[0] and self.read():
+            pass
+        os.close(self.terminal)
+        return printed
+
+
+class Progress(unittest.TestCase):
+    def test_an_interrupt_ends_a_run_with_what_is_done(self):
+        run = Waiting(*LONG)
+        run.until(rb"\d+ of 10000 iterations, \d+ s left \(Ctrl-C: stop here, keep these\)")
+        run.process.send_signal(signal.SIGINT)
+        document = json.loads(run.finish())
+        self.assertEqual(run.process.returncode, 130)
+        done = len(document["iterations"])
+        self.assertGreater(done, 1)
+        self.assertLess(done, 10000)
+        self.assertEqual(document["warnings"][0],
+                         f"interrupted: {done} of 10000 iterations were simulated")
+        self.assertTrue(run.said.endswith(b"\r\x1b[K"), run.said[-80:])  # the line is taken away
+
+    def test_what_takes_no_time_and_what_nobody_watches_says_nothing(self):
+        run = Waiting("simulate", "resnet50-v100-b32", "dgx1v", "--iterations", "3")
+        run.finish()
+        self.assertNotIn(b"left", run.said)
+        piped = subprocess.run([BINARY, *LONG[:4], "60", *LONG[5:]], capture_output=True, timeout=120)
+        self.assertEqual((piped.returncode, piped.stderr), (0, b""))
+
+
+if __name__ == "__main__":
+    unittest.main()
