@@ -2,21 +2,22 @@
 # Installs what building ddpsim needs and this machine lacks. --tests: what its tests need as well; --torch: PyTorch for
 # the tests that train (Debian 12: 1.13 for CPUs, 59 MB to download), and beside it, where pip finds it, a newer one for
 # CPUs in build/torch (192 MB); --real: gloo and libtorch, with which ddpsim-real runs real reducers on a CPU, what its lab
-# of shaped links needs, and a launcher (mpirun).
+# of shaped links needs, a launcher (mpirun), and where nvcc is but no NCCL, NCCL in build/nccl (300 MB).
 set -euo pipefail
 
 # package, and the command that shows it is there even when it came by another road ("-": ask dpkg)
 needed=(g++ g++  cmake cmake  ninja-build ninja  nlohmann-json3-dev -  libfmt-dev -  libcli11-dev -
         libsimdjson-dev -  zlib1g-dev -  libsqlite3-dev -  libprotozero-dev -  libboost-dev -
         libpugixml-dev -  libeigen3-dev -)
-newer_torch=
+newer_torch='' real=false
 for option; do
   case $option in
     --tests)
       needed+=(doctest-dev -  libbenchmark-dev -  python3 python3  protobuf-compiler protoc
                ccache ccache  clang clang++  libclang-rt-dev -  clang-format clang-format  clang-tidy clang-tidy) ;;
     --torch) needed+=(python3-torch -  python3-torchvision -); newer_torch=2.13.0 ;;
-    --real) needed+=(libgloo-dev -  libtorch-dev -  iproute2 -  util-linux unshare  openmpi-bin mpirun) ;;
+    --real) real=true
+            needed+=(libgloo-dev -  libtorch-dev -  iproute2 -  util-linux unshare  openmpi-bin mpirun) ;;
     *) echo "usage: scripts/setup.sh [--tests] [--torch] [--real]" >&2; exit 2 ;;
   esac
 done
@@ -33,6 +34,24 @@ install_newer_torch() {
   echo "setup: PyTorch $newer_torch could not be installed; tests that train do so with Debian's alone"
 }
 [[ -z $newer_torch ]] || install_newer_torch
+
+# NVIDIA's own wheel, which knows no Python: a header and a library, for the toolkit's major version.
+install_nccl() {
+  local nvcc; nvcc=$(command -v nvcc || ls "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" 2>/dev/null) || return 0
+  local major; major=$("$nvcc" --version | sed -nE 's/.*release ([0-9]+).*/\1/p')
+  local root; root=$("$nvcc" --dryrun -x cu -c /dev/null 2>&1 | sed -nE 's/.*TOP=//p')
+  local place; place=$(cd "$(dirname "$0")/.." && pwd)/build/nccl/cu$major
+  local header
+  for header in "${NCCL_HOME:-$root}/include/nccl.h" "$root/include/nccl.h" /usr/include/nccl.h "$place/nvidia/nccl/include/nccl.h"; do
+    [[ -f $header ]] && return
+  done
+  echo "setup: installing NCCL for CUDA $major in $place"
+  mkdir -p "$place"
+  python3 -m pip install -qq --retries 1 --no-deps --target "$place" "nvidia-nccl-cu$major" && return
+  rm -rf "$place"
+  echo "setup: NCCL could not be installed; ddpsim-real is built without cuda-nccl, and its tests say so"
+}
+if $real; then install_nccl; fi
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   echo "setup: no apt here, so nothing was installed. Needed: a C++20 compiler (GCC 12 or clang 14),"
