@@ -1,11 +1,60 @@
 // C++17, toolkits 11.8 to 13.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "cuda_kernel_bodies.hpp"
 #include "cuda_kernels.h"
 
+namespace ddpsim_kernels {
+
+/// Nanoseconds since the GPU's epoch. The counter moves in steps (1 us on V100, 32 ns later), which a wait of
+/// tens of microseconds does not notice.
+struct GpuClock {
+  __device__ int64_t now() const {
+    unsigned long long time;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+    return static_cast<int64_t>(time);
+  }
+  __device__ void wait_until(int64_t instant) const {
+    while (now() < instant) {
+    }
+  }
+};
+
+__device__ Lane own_lane() {
+  return {static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x,
+          static_cast<int64_t>(gridDim.x) * blockDim.x};
+}
+
+__global__ void spin(int64_t nanoseconds) {
+  GpuClock clock;
+  spin_body(clock, nanoseconds);
+}
+
+__global__ void spin_busy(int64_t nanoseconds, float* scratch, int64_t elements) {
+  GpuClock clock;
+  spin_busy_body(clock, own_lane(), nanoseconds, scratch, elements);
+}
+
+template <typename T>
+__global__ void scale(const T* from, T* to, int64_t elements, double factor) {
+  scale_body(own_lane(), from, to, elements, factor);
+}
+
+template <typename T>
+__global__ void set(T* region, int64_t elements, double value) {
+  set_body(own_lane(), region, elements, value);
+}
+
+template <typename From, typename To>
+__global__ void cast(const From* from, To* to, int64_t elements) {
+  cast_body(own_lane(), from, to, elements);
+}
+
+}  // namespace ddpsim_kernels
+
 namespace {
+
+using namespace ddpsim_kernels;
 
 constexpr int kThreads = 256;
 constexpr int64_t kMostBlocks = 2048;  // the rest is done by striding
@@ -17,102 +66,6 @@ int blocks_for(int64_t elements) {
 
 cudaStream_t on(void* stream) {
   return static_cast<cudaStream_t>(stream);
-}
-
-/// Nanoseconds since the GPU's epoch. The counter moves in steps (1 us on V100, 32 ns later), which a wait of
-/// tens of microseconds does not notice.
-__device__ unsigned long long now_ns() {
-  unsigned long long time;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
-  return time;
-}
-
-__global__ void spin(long long nanoseconds) {
-  const unsigned long long begin = now_ns();
-  while (now_ns() - begin < static_cast<unsigned long long>(nanoseconds)) {
-  }
-}
-
-__global__ void spin_busy(long long nanoseconds, float* scratch, long long elements) {
-  const unsigned long long begin = now_ns();
-  const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
-  long long at = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  while (now_ns() - begin < static_cast<unsigned long long>(nanoseconds)) {
-    if (elements <= 0) continue;
-    for (int i = 0; i < 16; ++i) {
-      at %= elements;
-      scratch[at] = scratch[at] * 0.999F + 1.0F;
-      at += step;
-    }
-  }
-}
-
-// Arithmetic in float for the 16-bit types, as PyTorch does.
-template <typename T>
-struct Arithmetic {
-  using Type = float;
-};
-template <>
-struct Arithmetic<double> {
-  using Type = double;
-};
-
-__device__ float wide(__half value) {
-  return __half2float(value);
-}
-__device__ float wide(__nv_bfloat16 value) {
-  return __bfloat162float(value);
-}
-__device__ float wide(float value) {
-  return value;
-}
-__device__ double wide(double value) {
-  return value;
-}
-template <typename T, typename V>
-__device__ T cast_to(V value);
-template <>
-__device__ __half cast_to<__half, float>(float value) {
-  return __float2half_rn(value);
-}
-template <>
-__device__ __nv_bfloat16 cast_to<__nv_bfloat16, float>(float value) {
-  return __float2bfloat16_rn(value);
-}
-template <>
-__device__ float cast_to<float, float>(float value) {
-  return value;
-}
-template <>
-__device__ double cast_to<double, double>(double value) {
-  return value;
-}
-
-template <typename T>
-__global__ void scale(const T* from, T* to, long long elements, double factor) {
-  using V = typename Arithmetic<T>::Type;
-  const V by = static_cast<V>(factor);
-  const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
-  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
-       i += step)
-    to[i] = cast_to<T, V>(wide(from[i]) * by);
-}
-
-template <typename T>
-__global__ void set(T* region, long long elements, double value) {
-  using V = typename Arithmetic<T>::Type;
-  const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
-  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
-       i += step)
-    region[i] = cast_to<T, V>(static_cast<V>(value));
-}
-
-template <typename From, typename To>
-__global__ void cast(const From* from, To* to, long long elements) {
-  const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
-  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
-       i += step)
-    to[i] = cast_to<To, float>(wide(from[i]));
 }
 
 template <typename T>
