@@ -1,0 +1,15 @@
+// Sums and broadcasts between ranks: a rank gives what it has when its operation begins; whoever completes the last arrival
+// works out the result; all have it when the collective ends.
+#pragma once
+
+#include "machine.hpp"
+
+namespace simulated_gpu {
+
+Collective& collective_of(const Operation& operation);
+/// Before it is enqueued: the next of this rank. False: another rank asked for another collective in its place.
+bool describe(Operation& operation, CollectiveKind kind, int root, int dtype);
+void arrive(Operation& operation);
+void finish(Operation& operation);
+
+}  // namespace simulated_gpu

@@ -1,0 +1,149 @@
+#include "kernels.hpp"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "cuda_kernel_bodies.hpp"
+
+namespace simulated_gpu {
+namespace {
+
+using namespace ddpsim_kernels;
+
+constexpr Lane kAll{0, 1};
+
+/// Waiting costs nothing here: the clock is moved. Looking at it takes as long as a V100's moves in.
+struct SimulatedClock {
+  std::int64_t time = 0;
+  static constexpr std::int64_t kStepNs = 1000;
+  std::int64_t now() { return time; }
+  void wait_until(std::int64_t instant) { time = instant; }
+};
+struct TickingClock : SimulatedClock {
+  std::int64_t now() { return time += kStepNs; }
+};
+
+/// Arguments as the kernel's signature has them.
+enum class Signature { spin, spin_busy, scale, set, cast };
+
+struct Kernel {
+  std::string_view name;  ///< demangled, up to its parameters
+  Signature signature;
+  int from_size;
+  int to_size;
+  std::int64_t (*run)(const KernelCall& call);
+};
+
+std::int64_t run_spin(const KernelCall& call) {
+  SimulatedClock clock;
+  spin_body(clock, call.elements);
+  return clock.time;
+}
+
+std::int64_t run_spin_busy(const KernelCall& call) {
+  TickingClock clock;
+  const auto ns = static_cast<std::int64_t>(call.value);
+  spin_busy_body(clock, kAll, ns, reinterpret_cast<float*>(call.to), call.elements);
+  return ns;
+}
+
+template <typename T>
+std::int64_t run_scale(const KernelCall& call) {
+  scale_body(kAll, reinterpret_cast<const T*>(call.from), reinterpret_cast<T*>(call.to),
+             call.elements, call.value);
+  return 0;
+}
+
+template <typename T>
+std::int64_t run_set(const KernelCall& call) {
+  set_body(kAll, reinterpret_cast<T*>(call.to), call.elements, call.value);
+  return 0;
+}
+
+template <typename From, typename To>
+std::int64_t run_cast(const KernelCall& call) {
+  cast_body(kAll, reinterpret_cast<const From*>(call.from), reinterpret_cast<To*>(call.to),
+            call.elements);
+  return 0;
+}
+
+constexpr Kernel kKernels[] = {
+    {"ddpsim_kernels::spin", Signature::spin, 0, 0, run_spin},
+    {"ddpsim_kernels::spin_busy", Signature::spin_busy, 0, 0, run_spin_busy},
+    {"void ddpsim_kernels::scale<float>", Signature::scale, 4, 4, run_scale<float>},
+    {"void ddpsim_kernels::scale<double>", Signature::scale, 8, 8, run_scale<double>},
+    {"void ddpsim_kernels::scale<__half>", Signature::scale, 2, 2, run_scale<__half>},
+    {"void ddpsim_kernels::scale<__nv_bfloat16>", Signature::scale, 2, 2, run_scale<__nv_bfloat16>},
+    {"void ddpsim_kernels::set<float>", Signature::set, 0, 4, run_set<float>},
+    {"void ddpsim_kernels::set<double>", Signature::set, 0, 8, run_set<double>},
+    {"void ddpsim_kernels::set<__half>", Signature::set, 0, 2, run_set<__half>},
+    {"void ddpsim_kernels::set<__nv_bfloat16>", Signature::set, 0, 2, run_set<__nv_bfloat16>},
+    {"void ddpsim_kernels::cast<float, __half>", Signature::cast, 4, 2, run_cast<float, __half>},
+    {"void ddpsim_kernels::cast<__half, float>", Signature::cast, 2, 4, run_cast<__half, float>},
+    {"void ddpsim_kernels::cast<float, __nv_bfloat16>", Signature::cast, 4, 2,
+     run_cast<float, __nv_bfloat16>},
+    {"void ddpsim_kernels::cast<__nv_bfloat16, float>", Signature::cast, 2, 4,
+     run_cast<__nv_bfloat16, float>},
+};
+
+template <typename T>
+T argument(void** arguments, int index) {
+  return *static_cast<T*>(arguments[index]);
+}
+
+}  // namespace
+
+std::optional<int> kernel_named(const char* mangled) {
+  int status = 0;
+  char* const text = abi::__cxa_demangle(mangled, nullptr, nullptr, &status);
+  const std::string demangled = text != nullptr ? text : mangled;
+  std::free(text);
+  const std::string_view name = std::string_view(demangled).substr(0, demangled.find('('));
+  for (std::size_t i = 0; i < std::size(kKernels); ++i)
+    if (kKernels[i].name == name) return static_cast<int>(i);
+  return std::nullopt;
+}
+
+Operation kernel_operation(int kernel, void** arguments) {
+  const Kernel& known = kKernels[kernel];
+  Operation operation{};
+  operation.kind = Kind::kernel;
+  KernelCall& call = operation.call;
+  call.kernel = kernel;
+  switch (known.signature) {
+    case Signature::spin:
+      call.elements = argument<std::int64_t>(arguments, 0);
+      break;
+    case Signature::spin_busy:
+      call.value = static_cast<double>(argument<std::int64_t>(arguments, 0));
+      call.to = argument<std::byte*>(arguments, 1);
+      call.elements = argument<std::int64_t>(arguments, 2);
+      break;
+    case Signature::scale:
+      call.value = argument<double>(arguments, 3);
+      [[fallthrough]];
+    case Signature::cast:
+      call.from = argument<const std::byte*>(arguments, 0);
+      call.to = argument<std::byte*>(arguments, 1);
+      call.elements = argument<std::int64_t>(arguments, 2);
+      break;
+    case Signature::set:
+      call.to = argument<std::byte*>(arguments, 0);
+      call.elements = argument<std::int64_t>(arguments, 1);
+      call.value = argument<double>(arguments, 2);
+      break;
+  }
+  operation.reads = {const_cast<std::byte*>(call.from), call.elements * known.from_size};
+  operation.writes = {call.to, call.elements * known.to_size};
+  return operation;
+}
+
+std::int64_t run_kernel(const KernelCall& call) {
+  return kKernels[call.kernel].run(call);
+}
+
+}  // namespace simulated_gpu

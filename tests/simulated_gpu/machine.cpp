@@ -1,0 +1,84 @@
+#include "machine.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace simulated_gpu {
+namespace {
+
+bool here = false;
+
+void map_at(std::uintptr_t place, std::size_t bytes, int file, off_t offset) {
+  void* const wanted = reinterpret_cast<void*>(place);
+  void* const got = mmap(wanted, bytes, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file, offset);
+  if (got != wanted) give_up("no room for the machine's memory: %s", std::strerror(errno));
+}
+
+constexpr std::size_t rounded(std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;
+  return (bytes + kPage - 1) / kPage * kPage;
+}
+
+/// Splitmix64: one step.
+std::uint64_t next(std::uint64_t& state) {
+  std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
+}  // namespace
+
+void join_machine() {
+  if (here) return;
+  const char* name = std::getenv("SIMULATED_GPU_MACHINE");
+  const int file = name != nullptr ? open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600)
+                                   : memfd_create("simulated GPU", MFD_CLOEXEC);
+  if (file < 0)
+    give_up("the machine %s cannot be opened: %s", name != nullptr ? name : "",
+            std::strerror(errno));
+  flock(file, LOCK_EX);
+  if (ftruncate(file, static_cast<off_t>(rounded(sizeof(Machine)) + kMemoryBytes)) != 0)
+    give_up("the machine cannot be made: %s", std::strerror(errno));
+  map_at(kPlace, rounded(sizeof(Machine)), file, 0);
+  map_at(kMemoryPlace, kMemoryBytes, file, static_cast<off_t>(rounded(sizeof(Machine))));
+  if (machine().made == 0) reset_machine();
+  flock(file, LOCK_UN);
+  close(file);
+  here = true;
+}
+
+void reset_machine() {
+  constexpr std::int64_t kBooted = 1'000'000'000'000;  // a host that is up for a while
+  madvise(reinterpret_cast<void*>(kPlace), rounded(sizeof(Machine)), MADV_REMOVE);
+  Machine& m = machine();
+  m.settings = settings_from_environment();
+  m.now = m.cursor = kBooted;
+  m.random = m.settings.seed;
+  m.running = -1;
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&m.free_running_lock, &attributes);
+  m.made = 1;
+}
+
+bool machine_is_here() {
+  return here;
+}
+
+std::uint64_t draw(std::uint64_t bound) {
+  return next(machine().random) % bound;
+}
+
+}  // namespace simulated_gpu

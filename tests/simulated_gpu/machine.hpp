@@ -1,0 +1,135 @@
+// The machine: everything that ranks share, at one address in all their processes, so that whoever runs may do any
+// operation's work. Plain data; who may touch it is the scheduler's matter.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "operation.hpp"
+#include "settings.hpp"
+
+namespace simulated_gpu {
+
+constexpr std::int64_t kNever = INT64_MAX;
+constexpr int kThreads = 1024;
+constexpr int kStreams = 128;
+constexpr int kQueue = 1024;
+constexpr int kEvents = 1 << 16;
+constexpr int kCommunicators = 16;
+constexpr int kRanks = 16;
+constexpr int kConnections = 512;
+constexpr int kListeners = 64;
+constexpr int kSites = 128;
+constexpr int kLeaving = 64;
+
+enum class ThreadState { free, ready, running, waiting, ended };
+
+struct Thread {
+  ThreadState state;
+  pid_t pid;
+  std::atomic<std::uint32_t> baton;  ///< a futex: 1 once it may run
+  std::int64_t ready_since;          ///< a number, for those who became ready to run in order
+  // What it waits for: whichever comes first.
+  std::uint64_t key;
+  const std::int64_t* watched;  ///< something in the machine that is to reach …
+  std::int64_t at_least;        ///< … this
+  std::int64_t deadline;
+  bool timed_out;
+  bool interrupted;   ///< a signal's handler ran meanwhile
+  const char* where;  ///< a literal of this library
+  std::int64_t ended;
+};
+
+struct Stream {
+  bool used;
+  int device;
+  pid_t pid;
+  std::int64_t enqueued;
+  std::int64_t done;
+  Operation queue[kQueue];  ///< the i-th at i % kQueue
+  Operation& head() { return queue[done % kQueue]; }
+  bool idle() const { return done == enqueued; }
+};
+
+struct Event {
+  bool used;
+  std::int64_t asked;  ///< how often it was recorded …
+  std::int64_t done;   ///< … and how many of these have happened
+  std::int64_t time;
+};
+
+/// One direction of a connection over loopback.
+struct Connection {
+  int from_port;
+  int to_port;
+  std::int64_t sent;
+  std::int64_t received;
+  bool closed;
+};
+
+struct Listener {
+  int port;
+  std::int64_t waiting;  ///< connections that nobody accepted yet
+};
+
+/// A place in the program that synchronises: the call, and who called it.
+struct Site {
+  std::uint64_t hash;
+  char call[32];
+  std::int64_t frames[4];  ///< within the program's file
+};
+
+struct Machine {
+  std::atomic<std::uint32_t> made;
+  Settings settings;
+  std::int64_t now;
+  std::uint64_t random;
+  std::atomic<int> running;  ///< whose turn it is
+  std::atomic<bool> dead;    ///< nobody can go on, or the test gave up
+  std::int64_t turns;
+  int threads_used;
+  Thread threads[kThreads];
+  pid_t leaving[kLeaving];  ///< processes that end: whoever runs next waits until they are gone
+  std::int64_t exits;
+  pthread_mutex_t free_running_lock;
+
+  int streams_used;
+  Stream streams[kStreams];
+  int events_used;
+  Event events[kEvents];
+  std::int64_t cursor;  ///< all that happens on devices up to here has happened
+  std::int64_t allocated[kDevices];
+  std::int64_t communicator_ids;
+  Communicator communicators[kCommunicators];
+  int connections_used;
+  Connection connections[kConnections];
+  Listener listeners[kListeners];
+  int sites_used;
+  Site sites[kSites];
+  Memory memory;
+};
+
+constexpr std::uintptr_t kPlace = 0x2000'0000'0000;
+constexpr std::uintptr_t kMemoryPlace = 0x2001'0000'0000;  ///< devices' memory and scratch
+constexpr std::size_t kMemoryBytes = 256ULL << 30;  ///< of addresses; pages come when touched
+
+inline Machine& machine() {
+  return *reinterpret_cast<Machine*>(kPlace);
+}
+
+/// Finds the machine that SIMULATED_GPU_MACHINE names, or makes one for this process and those it forks.
+void join_machine();
+/// As new.
+void reset_machine();
+bool machine_is_here();
+
+/// Uniform in [0, bound).
+std::uint64_t draw(std::uint64_t bound);
+inline bool adversarial() {
+  return machine().settings.seed != 0;
+}
+
+}  // namespace simulated_gpu

@@ -1,0 +1,196 @@
+// NCCL, as far as ddpsim-real asks it and a little further: configured and non-blocking initialisation, groups.
+#include <nccl.h>
+
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "collectives.hpp"
+#include "devices.hpp"
+#include "scheduler.hpp"
+
+using namespace simulated_gpu;
+
+/// One rank's handle.
+struct ncclComm {
+  int communicator;
+  int rank;
+  bool blocking;
+};
+
+namespace {
+
+constexpr char kIdFormat[] = "simulated %ld";
+
+Communicator& communicator_of(ncclComm_t handle) {
+  return machine().communicators[handle->communicator];
+}
+
+bool all_joined(ncclComm_t handle) {
+  return communicator_of(handle).joined >= communicator_of(handle).ranks;
+}
+
+/// Launches between ncclGroupStart and ncclGroupEnd are made at its end.
+thread_local int groups_open = 0;
+thread_local std::vector<std::function<ncclResult_t()>> in_group;
+
+ncclResult_t now_or_in_group(std::function<ncclResult_t()> launch) {
+  if (groups_open == 0) return launch();
+  in_group.push_back(std::move(launch));
+  return ncclSuccess;
+}
+
+std::int64_t size_of(ncclDataType_t type) {
+  switch (type) {
+    case ncclFloat64:
+    case ncclInt64:
+    case ncclUint64:
+      return 8;
+    case ncclFloat32:
+    case ncclInt32:
+    case ncclUint32:
+      return 4;
+    case ncclFloat16:
+    case ncclBfloat16:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+ncclResult_t collective(CollectiveKind kind, int root, const void* from, void* to,
+                        std::size_t count, ncclDataType_t type, ncclComm_t handle,
+                        cudaStream_t stream) {
+  const Call call(machine().settings.collective_launch_ns);
+  if (!all_joined(handle)) return ncclInvalidUsage;
+  const std::int64_t bytes = static_cast<std::int64_t>(count) * size_of(type);
+  Operation operation{};
+  operation.communicator = handle->communicator;
+  operation.rank = handle->rank;
+  operation.reads = {static_cast<std::byte*>(const_cast<void*>(from)), bytes};
+  operation.writes = {static_cast<std::byte*>(to), bytes};
+  if (!describe(operation, kind, root, type)) return ncclInvalidUsage;
+  enqueue(*reinterpret_cast<Stream*>(stream), operation);
+  return ncclSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+ncclResult_t ncclGetVersion(int* version) {
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+
+const char* ncclGetErrorString(ncclResult_t result) {
+  switch (result) {
+    case ncclSuccess:
+      return "no error";
+    case ncclInProgress:
+      return "NCCL operation in progress";
+    case ncclRemoteError:
+      return "remote process exited or there was a network error";
+    case ncclInvalidUsage:
+      return "invalid usage (run with NCCL_DEBUG=WARN for details)";
+    default:
+      return "an error of NCCL's";
+  }
+}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  const Call call(machine().settings.call_ns);
+  *id = {};
+  std::snprintf(id->internal, sizeof id->internal, kIdFormat,
+                static_cast<long>(++machine().communicator_ids));
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* handle, int ranks, ncclUniqueId id, int rank,
+                                    ncclConfig_t* config) {
+  const Call call(machine().settings.collective_launch_ns);
+  long number = 0;
+  if (ranks > kRanks || rank < 0 || rank >= ranks ||
+      std::sscanf(id.internal, kIdFormat, &number) != 1)
+    return ncclInvalidArgument;
+  Machine& m = machine();
+  int place = 0;
+  while (place < kCommunicators && m.communicators[place].id != number &&
+         m.communicators[place].id != 0)
+    ++place;
+  if (place == kCommunicators) give_up("more than %d communicators", kCommunicators);
+  Communicator& communicator = m.communicators[place];
+  communicator.id = number;
+  communicator.ranks = ranks;
+  ++communicator.joined;
+  const bool blocking = config == nullptr || config->blocking != 0;
+  *handle = new ncclComm{place, rank, blocking};
+  if (!blocking) return all_joined(*handle) ? ncclSuccess : ncclInProgress;
+  wait_for({.where = "joining a communicator", .watched = &communicator.joined, .at_least = ranks});
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t* handle, int ranks, ncclUniqueId id, int rank) {
+  return ncclCommInitRankConfig(handle, ranks, id, rank, nullptr);
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t* result) {
+  const Call call(machine().settings.call_ns);
+  const int error = communicator_of(handle).async_error[handle->rank];
+  *result = error != 0           ? static_cast<ncclResult_t>(error)
+            : all_joined(handle) ? ncclSuccess
+                                 : ncclInProgress;
+  return ncclSuccess;
+}
+
+/// Kernels that wait for a peer end; the peers' go on waiting.
+ncclResult_t ncclCommAbort(ncclComm_t handle) {
+  const Call call(machine().settings.call_ns);
+  end_collectives(handle->communicator, handle->rank);
+  delete handle;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t) {
+  const Call call(machine().settings.call_ns);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t handle) {
+  const Call call(machine().settings.call_ns);
+  delete handle;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupStart() {
+  ++groups_open;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd() {
+  if (groups_open == 0) return ncclInvalidUsage;
+  if (--groups_open > 0) return ncclSuccess;
+  const auto launches = std::move(in_group);
+  in_group.clear();
+  for (const auto& launch : launches)
+    if (const ncclResult_t result = launch(); result != ncclSuccess) return result;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           ncclRedOp_t operation, ncclComm_t handle, cudaStream_t stream) {
+  if (operation != ncclSum) return ncclInvalidArgument;
+  return now_or_in_group([=] {
+    return collective(CollectiveKind::all_reduce, 0, from, to, count, type, handle, stream);
+  });
+}
+
+ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           int root, ncclComm_t handle, cudaStream_t stream) {
+  return now_or_in_group([=] {
+    return collective(CollectiveKind::broadcast, root, from, to, count, type, handle, stream);
+  });
+}
+
+}  // extern "C"

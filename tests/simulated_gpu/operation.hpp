@@ -1,0 +1,81 @@
+// What streams hold, in plain data that any process can work on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace simulated_gpu {
+
+struct Range {
+  std::byte* begin;
+  std::int64_t bytes;
+  bool meets(const Range& other) const {
+    return bytes > 0 && other.bytes > 0 && begin < other.begin + other.bytes &&
+           other.begin < begin + bytes;
+  }
+};
+
+enum class Kind { kernel, copy, set, record, wait, collective };
+enum class Phase { queued, due, running };
+
+struct KernelCall {
+  int kernel;  ///< index of kernels.cpp's table
+  std::int64_t elements;
+  double value;
+  const std::byte* from;
+  std::byte* to;
+};
+
+struct Operation {
+  Kind kind;
+  Phase phase;
+  std::int64_t enqueued;
+  std::int64_t begin;
+  std::int64_t end;
+  KernelCall call;         ///< of a kernel; from, to and value of copies and sets
+  int event;               ///< of record and wait …
+  std::int64_t recording;  ///< … and which of its recordings
+  int communicator;        ///< of a collective …
+  int rank;
+  std::int64_t sequence;
+  Range reads;
+  Range writes;
+  std::byte* result;  ///< what becomes visible at the end
+  bool torn;          ///< somebody wrote what it was reading, or where it was writing
+};
+
+/// Free blocks by power of two, of a region that grows.
+struct Memory {
+  static constexpr int kClasses = 48;
+  std::int64_t used;
+  std::byte* free[kClasses];
+};
+
+enum class CollectiveKind { all_reduce, broadcast };
+
+/// One collective of a communicator: what every rank must have asked for alike.
+struct Collective {
+  bool known;
+  CollectiveKind kind;
+  int root;
+  int dtype;
+  std::int64_t bytes;
+  int arrived;
+  int finished;
+  bool torn;
+  std::byte* given[16];
+  std::byte* result;
+};
+
+struct Communicator {
+  std::int64_t id;
+  int ranks;
+  std::int64_t joined;
+  bool aborted[16];
+  int async_error[16];
+  std::int64_t launched[16];
+  static constexpr int kInFlight = 1024;
+  Collective collectives[kInFlight];  ///< the i-th at i % kInFlight
+};
+
+}  // namespace simulated_gpu

@@ -1,0 +1,53 @@
+// What the simulated machine is like: read once from the environment, kept in the machine.
+#pragma once
+
+#include <cstdint>
+
+namespace simulated_gpu {
+
+constexpr int kDevices = 8;
+constexpr int kTableRows = 64;
+
+/// How long an all-reduce of this size takes once the last rank has arrived.
+struct AllReduceRow {
+  std::int64_t bytes;
+  std::int64_t ns;
+};
+
+struct Settings {
+  /// SIMULATED_GPU_CLOCK=free: time is the host's, threads run as the kernel lets them.
+  bool virtual_clock = true;
+  /// SIMULATED_GPU_SEED: every choice that CUDA leaves open is drawn from it. 0: operations take what
+  /// the table says, threads run in the order in which they became ready.
+  std::uint64_t seed = 0;
+  /// SIMULATED_GPU_DEVICES: physical ones, before CUDA_VISIBLE_DEVICES.
+  int devices = kDevices;
+  /// SIMULATED_GPU_MEMORY_MIB, each device.
+  std::int64_t memory_bytes = 16LL << 30;
+  /// SIMULATED_GPU_QUEUE: launches that a stream holds before the host waits.
+  int queue = 1024;
+
+  // SIMULATED_GPU_TABLE names a file of lines `KEY VALUE` with the keys below, and `all_reduce BYTES NS`.
+  std::int64_t launch_ns = 4000;              ///< of the host, a kernel or an asynchronous copy
+  std::int64_t event_ns = 1000;               ///< of the host, recording or waiting for an event
+  std::int64_t collective_launch_ns = 10000;  ///< of the host
+  std::int64_t call_ns = 200;                 ///< of the host, any other call
+  std::int64_t message_ns = 10000;            ///< of the host, a message over loopback
+  std::int64_t kernel_ns = 2000;              ///< of the device, a kernel or copy of nothing
+  double copy_bytes_per_ns = 700;             ///< read and written together
+  int all_reduce_rows = 0;
+  AllReduceRow all_reduce[kTableRows] = {};
+
+  std::int64_t all_reduce_ns(std::int64_t bytes) const;
+};
+
+/// Ends the process with a message where a variable or the table is no good.
+Settings settings_from_environment();
+
+/// The number in an environment variable; `absent` where it is not set.
+std::int64_t number_from_environment(const char* name, std::int64_t absent);
+
+/// One line on stderr, then the end: a test's machine that is set up wrongly must not look like one that works.
+[[noreturn]] void give_up(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+}  // namespace simulated_gpu
