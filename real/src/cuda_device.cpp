@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backends.hpp"
+#include "cpu_elements.hpp"
 #include "cuda_kernels.h"
 #include "ddpsim/sim/assert.hpp"
 #include "gpu_choice.hpp"
@@ -156,14 +157,18 @@ void CudaDevice::fill(Region region, double value) {
 }
 
 std::vector<double> CudaDevice::read(Region region) {
-  DDPSIM_ASSERT(region.dtype == Dtype::float32, "only float32 is read back");
-  std::vector<float> floats(static_cast<std::size_t>(region.elements));
+  const auto size = static_cast<std::size_t>(region.bytes().count());
+  if (size == 0) return {};
+  std::vector<std::byte> copied(size);
   synchronise();
-  require_success(
-      cudaMemcpy(floats.data(), region.data, static_cast<std::size_t>(region.bytes().count()),
-                 cudaMemcpyDeviceToHost),
-      "reading memory of the GPU");
-  return {floats.begin(), floats.end()};
+  require_success(cudaMemcpy(copied.data(), region.data, size, cudaMemcpyDeviceToHost),
+                  "reading memory of the GPU");
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(region.elements));
+  with_elements({copied.data(), region.elements, region.dtype}, [&values](auto elements) {
+    for (const auto element : elements) values.push_back(static_cast<double>(element));
+  });
+  return values;
 }
 
 void CudaDevice::compute(Duration duration) {

@@ -47,6 +47,7 @@ struct Arguments {
   int iterations = 9;
   int timeout_s = 60;
   bool busy = false;
+  bool check = true;
   bool json = false;
   bool csv = false;
   DdpArguments ddp;
@@ -100,6 +101,10 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_flag("--busy", arguments.busy,
                "replayed compute works on the GPU's memory rather than only passing time");
+  app.add_flag(
+      "--check,!--no-check", arguments.check,
+      "after each configuration one further step, unmeasured, whose averages are read back and "
+      "compared with what they must be; a wrong one ends the job (on by default)");
   add_bucket_options(app, arguments.ddp);
   add_step_options(app, arguments.ddp);
   add_output_options(app, arguments);
@@ -202,6 +207,7 @@ Sweep sweep_of(const Arguments& arguments, std::string command) {
   sweep.warmup = arguments.warmup;
   sweep.iterations = arguments.iterations;
   sweep.busy_compute = arguments.busy;
+  sweep.check = arguments.check;
   sweep.ranks_per_process = arguments.ranks_per_process;
   sweep.timeout = std::chrono::seconds(arguments.timeout_s);
   sweep.output = arguments.output;

@@ -57,8 +57,12 @@ class Reducer {
 
   /// Where a backward writes the parameter's gradient.
   Region gradient(std::size_t parameter) const { return gradients_[parameter]; }
-  /// Where the averaged gradient is after finalize.
+  /// Where in its bucket the averaged gradient is after finalize.
   Region averaged(std::size_t parameter) const;
+  /// The bucket that the parameter is in, in order of launch.
+  std::size_t bucket_of(std::size_t parameter) const { return now_->places[parameter].bucket; }
+  /// What every forward's broadcast brings.
+  const std::vector<Region>& buffers() const { return buffers_; }
 
  private:
   struct BucketBuffer {

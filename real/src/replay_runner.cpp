@@ -1,5 +1,10 @@
 #include "replay_runner.hpp"
 
+#include <fmt/format.h>
+
+#include "ddpsim/sim/bucket_assignment.hpp"
+#include "gradient_check.hpp"
+
 namespace ddpsim {
 
 ReplayRunner::ReplayRunner(Device& device, Communicator& communicator, HostClock clock,
@@ -7,7 +12,10 @@ ReplayRunner::ReplayRunner(Device& device, Communicator& communicator, HostClock
     : device_(device),
       communicator_(communicator),
       workload_(workload),
+      options_(options),
       reducer_(device, communicator, clock, workload, options) {
+  for (const Region buffer : reducer_.buffers())
+    broadcast_.push_back(device.allocate(buffer.dtype, buffer.elements));
   for (std::size_t i = 0; i < workload.parameters.size(); ++i)
     if (!workload.parameters[i].ignored) device.fill(reducer_.gradient(i), communicator.rank() + 1);
 }
@@ -21,16 +29,29 @@ ReplayRunner::~ReplayRunner() {
 }
 
 void ReplayRunner::run_step(int iteration) {
+  steps_.push_back(step(iteration, false));
+}
+
+/// `checked`: gradients and buffers are written anew, and kept where forward and optimizer would
+/// read them: on the compute stream, when it comes there.
+ReplayRunner::StepEvents ReplayRunner::step(int iteration, bool checked) {
   StepEvents events;
   events.forward_begin = device_.record_event();
   device_.begin_compute();
+  const std::vector<Region>& buffers = reducer_.buffers();
+  if (checked)
+    for (std::size_t i = 0; i < buffers.size(); ++i) write_known(buffers[i], i, iteration);
   reducer_.prepare_for_forward(iteration);
+  if (checked)
+    for (std::size_t i = 0; i < buffers.size(); ++i) device_.copy(buffers[i], broadcast_[i]);
   device_.compute(workload_.forward.value_or(Duration()));
   events.backward_begin = device_.record_event();
   Duration reached;
   for (const ReadyEvent& event : workload_.backward->ready) {
     device_.compute(event.at - reached);
     reached = event.at;
+    if (checked && !workload_.parameters[event.parameter].ignored)
+      write_known(reducer_.gradient(event.parameter), event.parameter, iteration);
     reducer_.gradient_ready(event.parameter);
   }
   if (workload_.backward->duration > reached)
@@ -40,8 +61,64 @@ void ReplayRunner::run_step(int iteration) {
   events.optimizer_begin = device_.record_event();
   device_.begin_compute();
   device_.compute(workload_.optimizer.value_or(Duration()));
+  if (checked && options_.gradient_as_bucket_view)
+    for (std::size_t i = 0; i < workload_.parameters.size(); ++i)
+      if (!workload_.parameters[i].ignored)
+        device_.copy(reducer_.averaged(i), reducer_.gradient(i));
   events.optimizer_end = device_.record_event();
-  steps_.push_back(std::move(events));
+  return events;
+}
+
+void ReplayRunner::check_step(int iteration) {
+  step(iteration, true);
+  device_.synchronise();
+  for (std::size_t i = 0; i < workload_.parameters.size(); ++i)
+    if (!workload_.parameters[i].ignored) require_average(i, iteration);
+  for (std::size_t i = 0; i < broadcast_.size(); ++i) require_broadcast(i, iteration);
+  device_.forget_marks();
+  communicator_.forget_works();
+}
+
+void ReplayRunner::write_known(Region region, std::size_t parameter, int iteration) {
+  const std::vector<ElementRange> parts = checked_parts(region.elements);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    device_.fill(region.part(parts[i].first, parts[i].count),
+                 contribution(communicator_.rank(), communicator_.ranks(),
+                              {parameter, static_cast<int>(i), iteration}));
+}
+
+void ReplayRunner::require_average(std::size_t parameter, int iteration) {
+  const Region gradient = reducer_.gradient(parameter);
+  const std::vector<double> values = device_.read(gradient);
+  const std::vector<ElementRange> parts = checked_parts(gradient.elements);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const double expected =
+        expected_average(communicator_.ranks(), {parameter, static_cast<int>(i), iteration});
+    for (std::int64_t e = parts[i].first; e < parts[i].first + parts[i].count; ++e) {
+      const double got = values[static_cast<std::size_t>(e)];
+      if (!is_average(got, expected, wire_dtype(options_, gradient.dtype)))
+        throw WrongAverage(
+            fmt::format("wrong average in bucket {}, parameter {}, element {}: got {}, expected {} "
+                        "(rank {}, step {})",
+                        reducer_.bucket_of(parameter), workload_.parameters[parameter].name, e, got,
+                        expected, communicator_.rank(), iteration));
+    }
+  }
+}
+
+void ReplayRunner::require_broadcast(std::size_t buffer, int iteration) {
+  const std::vector<double> values = device_.read(broadcast_[buffer]);
+  const std::vector<ElementRange> parts = checked_parts(broadcast_[buffer].elements);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const double expected =
+        contribution(0, communicator_.ranks(), {buffer, static_cast<int>(i), iteration});
+    for (std::int64_t e = parts[i].first; e < parts[i].first + parts[i].count; ++e)
+      if (const double got = values[static_cast<std::size_t>(e)]; got != expected)
+        throw WrongAverage(
+            fmt::format("wrong broadcast of buffer group {}, element {}: got {}, expected {} (rank "
+                        "{}, step {})",
+                        buffer, e, got, expected, communicator_.rank(), iteration));
+  }
 }
 
 std::vector<StepRecord> ReplayRunner::records() {

@@ -13,6 +13,7 @@ class ReplayRunner : public StepRunner {
                const Workload& workload, const DdpOptions& options);
   ~ReplayRunner() override;
   void run_step(int iteration) override;
+  void check_step(int iteration) override;
   std::vector<StepRecord> records() override;
   const Reducer& reducer() const { return reducer_; }
 
@@ -25,10 +26,18 @@ class ReplayRunner : public StepRunner {
     Event optimizer_end = 0;
     std::vector<LaunchedBucket> buckets;
   };
+  StepEvents step(int iteration, bool checked);
+  void write_known(Region region, std::size_t parameter, int iteration);
+  void require_average(std::size_t parameter, int iteration);
+  void require_broadcast(std::size_t buffer, int iteration);
+
   Device& device_;
   Communicator& communicator_;
   const Workload& workload_;
+  DdpOptions options_;
   Reducer reducer_;
+  std::vector<Region>
+      broadcast_;  ///< what forward would read of the buffers, in a step that is checked
   std::vector<StepEvents> steps_;
 };
 

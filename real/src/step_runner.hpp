@@ -26,6 +26,9 @@ class StepRunner {
   virtual ~StepRunner() = default;
   /// Runs step `iteration`, from 1. Throws PeerLost.
   virtual void run_step(int iteration) = 0;
+  /// Runs one more step, on gradients whose average is known, and looks at what came of it; not among records(). Throws
+  /// WrongAverage. PyTorch's own reducer is taken at its word.
+  virtual void check_step(int /*iteration*/) {}
   /// The steps run since the last call.
   virtual std::vector<StepRecord> records() = 0;
 };

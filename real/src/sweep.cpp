@@ -141,6 +141,7 @@ class RankOfSweep {
     for (int i = 0; i <= sweep_.iterations; ++i) runner->run_step(++iteration);
     std::vector<StepRecord> own = runner->records();
     rank_clock_.correct(own);
+    if (sweep_.check) runner->check_step(++iteration);
     const std::string key = "records/" + configuration.name + "/";
     if (world_.rank != 0) {
       rank_clock_.tell(configuration.name);
@@ -224,8 +225,9 @@ std::string digest_of(const Sweep& sweep) {
   for (const Configuration& configuration : sweep.configurations)
     all += "\n" + configuration.name + text_of(configuration.options);
   for (const Bytes size : sweep.all_reduce_sizes) all += fmt::format(" {}", size.count());
-  all += fmt::format(" {} {} {} {} {}", sweep.warmup, sweep.iterations,
-                     sweep.all_reduce_repetitions, sweep.busy_compute, sweep.timeout.count());
+  all += fmt::format(" {} {} {} {} {} {}", sweep.warmup, sweep.iterations,
+                     sweep.all_reduce_repetitions, sweep.check, sweep.busy_compute,
+                     sweep.timeout.count());
   return fmt::format("{:016x}", fnv1a(all));
 }
 

@@ -27,6 +27,7 @@ struct Sweep {
   int warmup = 3;
   int iterations = 9;
   int all_reduce_repetitions = 15;
+  bool check = true;  ///< a further step of each configuration, whose averages are looked at
   bool busy_compute = false;
   int ranks_per_process = 1;  ///< how, not what: ranks that differ in it meet all the same
   std::chrono::milliseconds timeout{60'000};

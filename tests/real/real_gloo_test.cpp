@@ -34,6 +34,7 @@ Outcome run_rank(std::uint16_t port, int rank, int ranks, const Workload& worklo
       outcome.averaged.push_back(device.read(runner.reducer().averaged(i)));
     for (int step = 2; step <= steps; ++step) runner.run_step(step);
     outcome.records = runner.records();
+    runner.check_step(steps + 1);
     store.barrier("done");
   }
   store.leave();
@@ -73,6 +74,20 @@ TEST_CASE("real gloo: every rank ends with the mean of all gradients, whatever t
             CHECK(value == doctest::Approx((ranks + 1) / 2.0));  // rank r holds r + 1
         }
       }
+    }
+  }
+}
+
+TEST_CASE("real gloo: a step's check finds every average right, hooks, views and buffers too") {
+  Workload workload = ddpsim::testing::small_workload({1, 0, 13, 1000}, {3, 2, 1, 0});
+  workload.buffers.push_back({.dtype = Dtype::float32, .bytes = Bytes(40)});
+  for (const CommHook hook : {CommHook::none, CommHook::fp16_compress, CommHook::bf16_compress}) {
+    for (const int ranks : {1, 2, 3, 5}) {
+      DdpOptions options;
+      options.bucket_cap_mb = 0.0001;
+      options.comm_hook = hook;
+      options.gradient_as_bucket_view = ranks == 3;
+      CHECK_NOTHROW(run_all(ranks, workload, options, 1));
     }
   }
 }
