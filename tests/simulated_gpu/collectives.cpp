@@ -100,7 +100,7 @@ void arrive(Operation& operation) {
   std::memset(operation.writes.begin, kNaN, bytes);
   if (++collective.arrived < communicator.ranks) return;
   complete(collective, communicator.ranks);
-  const std::int64_t takes = adversarial() ? static_cast<std::int64_t>(draw(1'000'000))
+  const std::int64_t takes = adversarial() ? static_cast<std::int64_t>(draw(300'000))
                                            : m.settings.all_reduce_ns(collective.bytes);
   for (int i = 0; i < m.streams_used; ++i) {
     Stream& stream = m.streams[i];
@@ -111,7 +111,7 @@ void arrive(Operation& operation) {
         communicator.aborted[other.rank])
       continue;
     other.end = m.cursor + takes;
-    if (adversarial()) other.end += static_cast<std::int64_t>(draw(100'000));
+    if (adversarial()) other.end += static_cast<std::int64_t>(draw(30'000));
   }
 }
 

@@ -17,7 +17,7 @@ namespace {
 std::uint64_t key_of(const void* object) {
   constexpr int kPidBits = 40;  // beyond addresses' lower bits
   return reinterpret_cast<std::uintptr_t>(object) ^
-         (static_cast<std::uint64_t>(getpid()) << kPidBits);
+         (static_cast<std::uint64_t>(machine().threads[own_slot()].pid) << kPidBits);
 }
 
 std::int64_t ns_of(const timespec& time) {

@@ -313,6 +313,10 @@ void begin_process(int slot) {
   await_baton();
 }
 
+void stand_aside() {
+  slot_of_this_thread = kNobody;
+}
+
 void leave_machine() {
   if (!scheduled()) return;
   Machine& m = machine();

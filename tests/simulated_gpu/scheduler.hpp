@@ -43,6 +43,8 @@ int own_slot();
 void remove_thread(int slot);
 /// In a forked child, for the slot made by the parent.
 void begin_process(int slot);
+/// The machine does not know this process any more; it was alone.
+void stand_aside();
 /// This process ends: its threads are no more, others go on once it is gone.
 void leave_machine();
 /// Another process was killed by this one.
