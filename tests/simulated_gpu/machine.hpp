@@ -23,6 +23,7 @@ constexpr int kRanks = 16;
 constexpr int kConnections = 512;
 constexpr int kListeners = 64;
 constexpr int kSites = 128;
+constexpr int kFrames = 2;  ///< callers that tell a place from others
 constexpr int kLeaving = 64;
 
 enum class ThreadState { free, ready, running, waiting, ended };
@@ -79,7 +80,7 @@ struct Listener {
 struct Site {
   std::uint64_t hash;
   char call[32];
-  std::int64_t frames[4];  ///< within the program's file
+  std::int64_t frames[kFrames];  ///< within the program's file
 };
 
 struct Machine {

@@ -78,6 +78,8 @@ Settings settings_from_environment() {
   settings.devices = static_cast<int>(number_from_environment("SIMULATED_GPU_DEVICES", kDevices));
   settings.memory_bytes = number_from_environment("SIMULATED_GPU_MEMORY_MIB", 16 << 10) << 20;
   settings.queue = static_cast<int>(number_from_environment("SIMULATED_GPU_QUEUE", settings.queue));
+  if (const char* skip = std::getenv("SIMULATED_GPU_SKIP"))
+    settings.skip = std::strtoull(skip, nullptr, 16);  // "each" has no number
   if (settings.devices > kDevices) give_up("SIMULATED_GPU_DEVICES: at most %d", kDevices);
   if (const char* table = std::getenv("SIMULATED_GPU_TABLE")) read_table(table, settings);
   return settings;

@@ -27,6 +27,10 @@ struct Settings {
   /// SIMULATED_GPU_QUEUE: launches that a stream holds before the host waits.
   int queue = 1024;
 
+  /// SIMULATED_GPU_SKIP: the place that synchronises whose calls do nothing (sites.hpp); 0: none.
+  std::uint64_t skip = 0;
+  bool note_sites = false;
+
   // SIMULATED_GPU_TABLE names a file of lines `KEY VALUE` with the keys below, and `all_reduce BYTES NS`.
   std::int64_t launch_ns = 4000;              ///< of the host, a kernel or an asynchronous copy
   std::int64_t event_ns = 1000;               ///< of the host, recording or waiting for an event

@@ -3,8 +3,6 @@
 #include <execinfo.h>
 #include <link.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "machine.hpp"
@@ -31,9 +29,6 @@ struct Program {
   }
 };
 
-/// Callers within the program that tell a place from others: the pool of events, the device, and who asked it.
-constexpr int kFrames = 3;
-
 Site site_of(const char* call) {
   static const Program program;
   constexpr int kDeep = 16;
@@ -56,31 +51,22 @@ Site site_of(const char* call) {
   return site;
 }
 
-/// Known to the machine, and in the file, once.
-void note(const Site& site, const char* path) {
+void note(const Site& site) {
   Machine& m = machine();
   for (int i = 0; i < m.sites_used; ++i)
     if (m.sites[i].hash == site.hash) return;
   if (m.sites_used == kSites) give_up("more than %d places that synchronise", kSites);
   m.sites[m.sites_used++] = site;
-  std::FILE* const file = std::fopen(path, "a");
-  if (file == nullptr) give_up("SIMULATED_GPU_SITES: %s cannot be written", path);
-  std::fprintf(file, "%016lx %s", static_cast<unsigned long>(site.hash), site.call);
-  for (const std::int64_t frame : site.frames)
-    std::fprintf(file, " %lx", static_cast<unsigned long>(frame));
-  std::fputc('\n', file);
-  std::fclose(file);
 }
 
 }  // namespace
 
 bool skipped(const char* call) {
-  static const char* const path = std::getenv("SIMULATED_GPU_SITES");
-  static const char* const skip = std::getenv("SIMULATED_GPU_SKIP");
-  if (path == nullptr && skip == nullptr) return false;
+  const Settings& settings = machine().settings;
+  if (!settings.note_sites && settings.skip == 0) return false;
   const Site site = site_of(call);
-  if (path != nullptr) note(site, path);
-  return skip != nullptr && std::strtoull(skip, nullptr, 16) == site.hash;
+  note(site);
+  return settings.skip == site.hash;
 }
 
 }  // namespace simulated_gpu

@@ -1,8 +1,5 @@
 // Places in the program that synchronise, told apart by who calls whom; one of them can be left out, to see whether a test
-// notices.
-//
-//   SIMULATED_GPU_SITES=FILE   each place that was reached is written there once: "HASH CALL OFFSET OFFSET …"
-//   SIMULATED_GPU_SKIP=HASH    this one does nothing
+// notices (SIMULATED_GPU_SKIP, seeds.cpp).
 #pragma once
 
 namespace simulated_gpu {
