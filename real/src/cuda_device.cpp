@@ -100,8 +100,8 @@ CudaDevice::CudaDevice(int index, HostClock clock, bool busy) : index_(index), c
   anchor();
 }
 
+/// Freeing waits for the GPU by itself.
 CudaDevice::~CudaDevice() {
-  cudaStreamSynchronize(stream_);
   for (void* memory : memory_) cudaFree(memory);
   cudaFree(scratch_);
   cudaEventDestroy(zero_);
@@ -111,7 +111,6 @@ CudaDevice::~CudaDevice() {
 /// Events are known by their distance to others; this one is known on the host's clock, to some
 /// microseconds.
 void CudaDevice::anchor() {
-  require_success(cudaStreamSynchronize(stream_), "waiting for the GPU");
   require_success(cudaEventRecord(zero_, stream_), "recording an event");
   require_success(cudaEventSynchronize(zero_), "waiting for the GPU");
   zero_time_ = clock_.now();

@@ -13,8 +13,8 @@ class WatchedDevice : public CudaDevice {
   using CudaDevice::CudaDevice;
   void watch(NcclCommunicator& communicator) { communicator_ = &communicator; }
   void synchronise() override {
-    if (communicator_ != nullptr) communicator_->finish();
-    CudaDevice::synchronise();
+    if (communicator_ == nullptr) return CudaDevice::synchronise();
+    communicator_->finish();  // the compute stream too
   }
 
  private:

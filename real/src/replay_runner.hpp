@@ -29,12 +29,14 @@ class ReplayRunner : public StepRunner {
   StepEvents step(int iteration, bool checked);
   void write_known(Region region, std::size_t parameter, int iteration);
   void require_average(std::size_t parameter, int iteration);
+  static void require_sound_clock(const StepRecord& record, TimePoint now);
   void require_broadcast(std::size_t buffer, int iteration);
 
   Device& device_;
   Communicator& communicator_;
   const Workload& workload_;
   DdpOptions options_;
+  HostClock clock_;
   Reducer reducer_;
   std::vector<Region>
       broadcast_;  ///< what forward would read of the buffers, in a step that is checked

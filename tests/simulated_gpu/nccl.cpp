@@ -64,6 +64,9 @@ ncclResult_t collective(CollectiveKind kind, int root, const void* from, void* t
                         cudaStream_t stream) {
   const Call call(machine().settings.collective_launch_ns);
   if (!all_joined(handle)) return ncclInvalidUsage;
+  if (machine().settings.dying_rank == handle->rank &&
+      machine().settings.last_collective == communicator_of(handle).launched[handle->rank])
+    die();
   const std::int64_t bytes = static_cast<std::int64_t>(count) * size_of(type);
   Operation operation{};
   operation.communicator = handle->communicator;

@@ -54,6 +54,8 @@ void end_threads_of(pid_t pid) {
   for (int slot = 0; slot < m.threads_used; ++slot)
     if (m.threads[slot].pid == pid && m.threads[slot].state != ThreadState::free)
       m.threads[slot].state = ThreadState::ended;
+  for (int i = 0; i < m.streams_used; ++i)
+    if (m.streams[i].pid == pid) m.streams[i].done = m.streams[i].enqueued;
   ++m.exits;
 }
 

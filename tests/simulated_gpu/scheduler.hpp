@@ -47,6 +47,8 @@ void begin_process(int slot);
 void stand_aside();
 /// This process ends: its threads are no more, others go on once it is gone.
 void leave_machine();
+/// As if somebody had killed it.
+[[noreturn]] void die();
 /// Another process was killed by this one.
 void note_killed(pid_t pid);
 

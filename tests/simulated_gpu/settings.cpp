@@ -78,6 +78,12 @@ Settings settings_from_environment() {
   settings.devices = static_cast<int>(number_from_environment("SIMULATED_GPU_DEVICES", kDevices));
   settings.memory_bytes = number_from_environment("SIMULATED_GPU_MEMORY_MIB", 16 << 10) << 20;
   settings.queue = static_cast<int>(number_from_environment("SIMULATED_GPU_QUEUE", settings.queue));
+  if (const char* die = std::getenv("SIMULATED_GPU_DIE")) {
+    long collective = 0;
+    if (std::sscanf(die, "%d:%ld", &settings.dying_rank, &collective) != 2)
+      give_up("SIMULATED_GPU_DIE=%s is not RANK:COLLECTIVE", die);
+    settings.last_collective = collective;
+  }
   if (const char* skip = std::getenv("SIMULATED_GPU_SKIP"))
     settings.skip = std::strtoull(skip, nullptr, 16);  // "each" has no number
   if (settings.devices > kDevices) give_up("SIMULATED_GPU_DEVICES: at most %d", kDevices);

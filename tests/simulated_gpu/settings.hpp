@@ -27,6 +27,9 @@ struct Settings {
   /// SIMULATED_GPU_QUEUE: launches that a stream holds before the host waits.
   int queue = 1024;
 
+  /// SIMULATED_GPU_DIE=RANK:COLLECTIVE: this rank's process is killed as it launches that collective, counted from 0.
+  int dying_rank = -1;
+  std::int64_t last_collective = 0;
   /// SIMULATED_GPU_SKIP: the place that synchronises whose calls do nothing (sites.hpp); 0: none.
   std::uint64_t skip = 0;
   bool note_sites = false;
