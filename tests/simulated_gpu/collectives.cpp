@@ -104,7 +104,7 @@ void arrive(Operation& operation) {
                                            : m.settings.all_reduce_ns(collective.bytes);
   for (int i = 0; i < m.streams_used; ++i) {
     Stream& stream = m.streams[i];
-    if (!stream.used || stream.idle()) continue;
+    if (stream.idle()) continue;
     Operation& other = stream.head();
     if (other.kind != Kind::collective || other.phase != Phase::running ||
         other.communicator != operation.communicator || other.sequence != operation.sequence ||

@@ -369,7 +369,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   const Call call(machine().settings.event_ns);
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
   if (!is_event(event)) return report(cudaErrorInvalidResourceHandle);
-  if (skipped("cudaStreamWaitEvent") || event_of(event).asked == 0) return cudaSuccess;
+  if (skipped("cudaStreamWaitEvent") || !event_of(event).recorded) return cudaSuccess;
   Operation operation{};
   operation.kind = Kind::wait;
   operation.event = index_of(event);
@@ -385,7 +385,8 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
   while (place < m.events_used && m.events[place].used) ++place;
   if (place == kEvents) return report(cudaErrorMemoryAllocation);
   m.events_used = std::max(m.events_used, place + 1);
-  m.events[place] = {.used = true, .asked = 0, .done = 0, .time = 0};
+  m.events[place].used = true;  // what waits for a former owner's recordings still does
+  m.events[place].recorded = false;
   *event = reinterpret_cast<cudaEvent_t>(&m.events[place]);
   return cudaSuccess;
 }
@@ -402,6 +403,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
   if (!is_event(event)) return report(cudaErrorInvalidResourceHandle);
   if (skipped("cudaEventRecord")) return cudaSuccess;
+  event_of(event).recorded = true;
   Operation operation{};
   operation.kind = Kind::record;
   operation.event = index_of(event);
@@ -426,7 +428,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
   if (!is_event(from) || !is_event(to)) return report(cudaErrorInvalidResourceHandle);
   const Event& first = event_of(from);
   const Event& last = event_of(to);
-  if (first.asked == 0 || last.asked == 0) return report(cudaErrorInvalidResourceHandle);
+  if (!first.recorded || !last.recorded) return report(cudaErrorInvalidResourceHandle);
   if (first.done < first.asked || last.done < last.asked) return report(cudaErrorNotReady);
   constexpr double kNsPerMs = 1e6;
   *milliseconds = static_cast<float>(static_cast<double>(last.time - first.time) / kNsPerMs);

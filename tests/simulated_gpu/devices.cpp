@@ -53,7 +53,7 @@ void tear_what_it_meets(Operation& operation) {
   Machine& m = machine();
   for (int i = 0; i < m.streams_used; ++i) {
     Stream& other = m.streams[i];
-    if (!other.used || other.idle() || &other.head() == &operation) continue;
+    if (other.idle() || &other.head() == &operation) continue;
     Operation& running = other.head();
     if (running.phase != Phase::running) continue;
     if (operation.writes.meets(running.reads)) mark_torn(running);
@@ -138,7 +138,7 @@ Next next_of_all() {
   Next next{nullptr, kNever};
   for (int i = 0; i < m.streams_used; ++i) {
     Stream& stream = m.streams[i];
-    if (!stream.used || stream.idle()) continue;
+    if (stream.idle()) continue;
     Operation& operation = stream.head();
     if (operation.phase == Phase::queued && may_begin(operation)) {
       operation.phase = Phase::due;
@@ -174,14 +174,13 @@ std::int64_t next_on_devices() {
 Stream* new_stream(int device) {
   Machine& m = machine();
   int place = 0;
-  while (place < m.streams_used && m.streams[place].used) ++place;
+  while (place < m.streams_used && (m.streams[place].used || !m.streams[place].idle())) ++place;
   if (place == kStreams) give_up("more than %d streams", kStreams);
   m.streams_used = std::max(m.streams_used, place + 1);
   Stream& stream = m.streams[place];
   stream.used = true;
   stream.device = device;
   stream.pid = getpid();
-  stream.done = stream.enqueued;
   return &stream;
 }
 
@@ -206,7 +205,7 @@ void drain(Stream& stream) {
 void drain_device(int device) {
   Machine& m = machine();
   for (int i = 0; i < m.streams_used; ++i)
-    if (m.streams[i].used && m.streams[i].device == device) drain(m.streams[i]);
+    if (m.streams[i].device == device) drain(m.streams[i]);
 }
 
 void end_collectives(int communicator, int rank) {
@@ -214,7 +213,7 @@ void end_collectives(int communicator, int rank) {
   m.communicators[communicator].aborted[rank] = true;
   for (int i = 0; i < m.streams_used; ++i) {
     Stream& stream = m.streams[i];
-    if (!stream.used || stream.idle()) continue;
+    if (stream.idle()) continue;
     Operation& operation = stream.head();
     if (operation.kind == Kind::collective && operation.phase == Phase::running &&
         operation.communicator == communicator && operation.rank == rank)
@@ -227,7 +226,7 @@ void describe_streams() {
   Machine& m = machine();
   for (int i = 0; i < m.streams_used; ++i) {
     Stream& stream = m.streams[i];
-    if (!stream.used || stream.idle()) continue;
+    if (stream.idle()) continue;
     const Operation& head = stream.head();
     std::fprintf(stderr, " stream %d of process %d holds %ld, first a %s%s;", i, stream.pid,
                  static_cast<long>(stream.enqueued - stream.done),

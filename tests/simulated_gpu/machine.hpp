@@ -44,6 +44,7 @@ struct Thread {
   std::int64_t ended;
 };
 
+/// Destroyed it is used no more, but what it holds is done.
 struct Stream {
   bool used;
   int device;
@@ -57,7 +58,8 @@ struct Stream {
 
 struct Event {
   bool used;
-  std::int64_t asked;  ///< how often it was recorded …
+  bool recorded;
+  std::int64_t asked;  ///< how often it was recorded, by former owners too …
   std::int64_t done;   ///< … and how many of these have happened
   std::int64_t time;
 };

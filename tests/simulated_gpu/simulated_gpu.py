@@ -1,0 +1,92 @@
+"""Starts the unmodified ddpsim-real on the simulated GPU (README.md), and reads what it wrote."""
+
+import json
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import tempfile
+import unittest
+
+PROGRAM = os.environ["DDPSIM_REAL_BIN"]
+LIBRARIES = os.environ["SIMULATED_GPU_LIBRARIES"]
+LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "CUDA_VISIBLE_DEVICES")
+
+WORKLOAD = {
+    "schema": "ddpsim.workload/1", "name": "tiny",
+    "parameters": [{"name": f"p{i}", "shape": [10 * (i + 1) + i % 2], "dtype": "float32"} for i in range(4)],
+    "buffers": [{"dtype": "float32", "bytes": 80, "tensors": 2}],
+    "forward": {"duration_us": 100},
+    "backward": {"duration_us": 200, "ready": [{"parameter": i, "at_us": 50 * (4 - i)} for i in (3, 2, 1, 0)]},
+}
+SHORT = ("--iterations", "1", "--warmup", "2")
+SMALL_CAP = "0.0001"  # a bucket a parameter
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class OnSimulatedGpu(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "tiny.json").write_text(json.dumps(WORKLOAD), encoding="utf-8")
+
+    def environment(self, **variables):
+        clean = {key: value for key, value in os.environ.items()
+                 if key not in LAUNCHERS and not key.startswith("SIMULATED_GPU_")}
+        return {**clean, "LD_LIBRARY_PATH": LIBRARIES, **{key: str(value) for key, value in variables.items()}}
+
+    def start(self, *arguments, workload="tiny.json", timeout=240, **variables):
+        return subprocess.run([PROGRAM, workload, "--backend", "cuda-nccl", *arguments], cwd=self.folder, timeout=timeout,
+                              env=self.environment(**variables), capture_output=True, text=True, check=False)
+
+    def run_well(self, *arguments, **variables):
+        run = self.start(*arguments, **variables)
+        self.assertEqual((run.returncode, run.stderr), (0, ""), run.stdout)
+        return run
+
+    def run_threads(self, *arguments, **variables):
+        """Both ranks in the process that is started: nothing is forked, so seeds cost least."""
+        return self.run_well("--ranks-per-process", "2", *arguments, RANK=0, WORLD_SIZE=1, MASTER_ADDR="127.0.0.1",
+                             MASTER_PORT=free_port(), LD_BIND_NOW=1, **variables)
+
+    def written(self, folder):
+        """What a job wrote, byte for byte, but for the folder's name."""
+        return {file.name: file.read_bytes().replace(folder.encode(), b"OUT")
+                for file in sorted((self.folder / folder).iterdir())}
+
+    def timelines(self, folder):
+        for file in sorted((self.folder / folder).glob("*.timeline.json")):
+            yield file.name, json.loads(file.read_text(encoding="utf-8"))
+
+    def breaches(self, folder):
+        """What no order of events can bring about: an all-reduce before its launch, one that ends before all began it."""
+        found = []
+        for name, timeline in self.timelines(folder):
+            spans = {}
+            for rank in timeline["ranks"]:
+                for span in rank["spans"]:
+                    if span["name"] in ("launch", "all_reduce"):
+                        spans.setdefault((span["name"], span["bucket"]), []).append(span)
+            for (kind, bucket), reduces in spans.items():
+                if kind != "all_reduce":
+                    continue
+                if min(span["end_us"] for span in reduces) < max(span["start_us"] for span in reduces):
+                    found.append(f"{name}: bucket {bucket} ends before all ranks have begun it")
+                for launch, reduce in zip(spans[("launch", bucket)], reduces):
+                    if reduce["start_us"] < launch["start_us"]:
+                        found.append(f"{name}: bucket {bucket} begins before its launch")
+        return found
+
+    def callers(self, offsets):
+        """Names of the functions that these return addresses lie in."""
+        places = [f"{int(offset, 16) - 1:x}" for offset in offsets]
+        lines = subprocess.run(["addr2line", "-f", "-C", "-e", PROGRAM, *places], capture_output=True, text=True,
+                               check=True).stdout.splitlines()[::2]
+        return " < ".join(re.sub(r"\(.*|ddpsim::", "", line.replace("(anonymous namespace)::", "")) for line in lines)

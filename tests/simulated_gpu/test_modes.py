@@ -1,0 +1,103 @@
+"""Each way to run ddpsim-real's CUDA path, on the simulated GPU: averages right, times those of the table, and the same bytes
+each time."""
+
+import json
+import os
+import pathlib
+import subprocess
+import unittest
+
+from simulated_gpu import SHORT, SMALL_CAP, OnSimulatedGpu
+
+MODES = {
+    "processes": ["--ranks", "2"],
+    "threads": ["--ranks", "2", "--ranks-per-process", "2"],
+    "two processes of two threads": ["--ranks", "4", "--ranks-per-process", "2"],
+    "eight ranks": ["--ranks", "8"],
+    "fp16": ["--ranks", "2", "--comm-hook", "fp16"],
+    "bf16": ["--ranks", "3", "--comm-hook", "bf16"],
+    "busy": ["--ranks", "1", "--busy"],
+    "all-reduce of a hook": ["--ranks", "2", "--all-reduce", "64B", "--comm-hook", "bf16"],
+}
+
+
+class Modes(OnSimulatedGpu):
+    def test_every_mode_averages_rightly_and_writes_the_same_bytes_again(self):
+        for name, arguments in MODES.items():
+            for seed in (0, 7) if name == "processes" else (7,):
+                with self.subTest(mode=name, seed=seed):
+                    for out in ("out-a", "out-b"):
+                        self.run_well(*arguments, *SHORT, "--caps", f"{SMALL_CAP},25", "--views", "both", "-o", out,
+                                      SIMULATED_GPU_SEED=seed)
+                    self.assertEqual(self.written("out-a"), self.written("out-b"))
+                    self.assertEqual(self.breaches("out-a"), [])
+
+    def test_a_step_takes_what_its_parts_take(self):
+        (self.folder / "table").write_text("launch_ns 1000\nkernel_ns 500\nall_reduce 4 20000\nall_reduce 1048576 20000\n")
+        self.run_well("--ranks", "2", "--iterations", "3", "-o", "out", SIMULATED_GPU_TABLE="table")
+        one = json.loads((self.folder / "out/measurement.json").read_text(encoding="utf-8"))["configurations"][0]
+        self.assertAlmostEqual(one["forward_us"]["median"], 100, delta=25)  # and a broadcast of buffers
+        self.assertAlmostEqual(one["backward_us"]["median"], 200 + 4 * 0.5, delta=0.1)  # a copy into the bucket each
+        self.assertAlmostEqual(one["communication_us"]["median"], 20, delta=0.1)
+        self.assertAlmostEqual(min(one["iterations_us"]), max(one["iterations_us"]), delta=0.01)
+
+    def test_all_reduces_are_timed_by_themselves_and_not_their_launches(self):
+        (self.folder / "table").write_text("collective_launch_ns 40000\nall_reduce 64 5000\nall_reduce 1048576 90000\n")
+        for hook in ("none", "fp16"):
+            self.run_well("--ranks", "2", *SHORT, "--all-reduce", "64B,1MiB", "--comm-hook", hook, "-o", "out",
+                          SIMULATED_GPU_TABLE="table")
+            rows = json.loads((self.folder / "out/measurement.json").read_text(encoding="utf-8"))["all_reduces"]
+            for row, us in zip(rows, (5, 90)):
+                self.assertAlmostEqual(row["time_us"]["median"], us, delta=0.1)
+
+    def test_another_seed_is_another_order(self):
+        for seed in (1, 2):
+            self.run_well("--ranks", "2", *SHORT, "-o", f"out-{seed}", SIMULATED_GPU_SEED=seed)
+        self.assertNotEqual(self.written("out-1")["measurement.json"], self.written("out-2")["measurement.json"])
+
+    def test_on_the_free_running_clock(self):
+        for arguments in (["--ranks", "2"], ["--ranks", "2", "--ranks-per-process", "2"]):
+            self.run_well(*arguments, *SHORT, "--caps", SMALL_CAP, "--all-reduce", "64B", SIMULATED_GPU_CLOCK="free")
+
+    def test_a_queue_of_few_launches_makes_the_host_wait(self):
+        self.run_well("--ranks", "2", *SHORT, "--caps", SMALL_CAP, SIMULATED_GPU_QUEUE=4)
+
+    def test_gpus_that_are_not_there(self):
+        for variables, code in (({"SIMULATED_GPU_DEVICES": 1}, 1), ({"SIMULATED_GPU_DEVICES": 2}, 0),
+                                ({"CUDA_VISIBLE_DEVICES": "5"}, 1), ({"CUDA_VISIBLE_DEVICES": "5,3"}, 0),
+                                ({"CUDA_VISIBLE_DEVICES": "5,9,3"}, 1)):
+            run = self.start("--ranks", "2", *SHORT, **variables)
+            self.assertEqual(run.returncode, code, run.stderr)
+            if code == 1:
+                self.assertEqual(run.stderr, "ddpsim-real: local rank 1 has no GPU of its own: there are 1\n")
+        run = self.start("--ranks", "2", CUDA_VISIBLE_DEVICES="")
+        self.assertIn("no GPU to run on", run.stderr)
+
+    def test_too_little_memory_is_said(self):
+        run = self.start("--ranks", "2", *SHORT, SIMULATED_GPU_MEMORY_MIB=0)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("allocating memory on the GPU: out of memory", run.stderr)
+
+    def test_a_dead_peer_ends_the_job(self):
+        for rank in (0, 1):
+            run = self.start("--ranks", "2", *SHORT, "--timeout", "4", SIMULATED_GPU_DIE=f"{rank}:6")
+            self.assertEqual(run.returncode, 1)
+            self.assertIn(f"rank {rank} was ended by signal 9", run.stderr)
+
+    def test_validate_runs_all_of_it(self):
+        source = pathlib.Path(os.environ["DDPSIM_SOURCE"])
+        programs = [str(pathlib.Path(os.environ[name]).parent) for name in ("DDPSIM_BIN", "DDPSIM_REAL_BIN")]
+        run = subprocess.run(
+            [str(source / "scripts/validate.sh"), "--ranks", "2", "--workload", "tiny.json", "--cluster", "2xv100-nvlink",
+             "--caps", "1,25", "--sizes", "64KiB,256KiB,1MiB,4MiB", "-o", "validation"], cwd=self.folder, capture_output=True,
+            text=True, check=False, timeout=120,
+            env=self.environment(PATH=":".join([*programs, os.environ["PATH"]])))
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        measured = json.loads((self.folder / "validation/measured/measurement.json").read_text(encoding="utf-8"))
+        self.assertEqual(len(measured["configurations"]), 4)
+        self.assertEqual(len(measured["all_reduces"]), 4)
+        self.assertTrue((self.folder / "validation.tar.gz").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
