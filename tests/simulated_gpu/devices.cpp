@@ -95,8 +95,13 @@ void begin(Operation& operation) {
     case Kind::collective:
       arrive(operation);
       return;
+    case Kind::wait: {
+      const std::int64_t happened = machine().events[operation.event].time;
+      duration = std::max<std::int64_t>(
+          0, happened + machine().settings.event_latency_ns - operation.begin);
+      break;
+    }
     case Kind::record:
-    case Kind::wait:
       break;
   }
   if (adversarial()) duration = drawn_duration();

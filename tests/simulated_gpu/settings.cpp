@@ -43,7 +43,8 @@ void read_table(const char* path, Settings& settings) {
                   {"call_ns", &settings.call_ns},
                   {"collective_launch_ns", &settings.collective_launch_ns},
                   {"message_ns", &settings.message_ns},
-                  {"kernel_ns", &settings.kernel_ns}};
+                  {"kernel_ns", &settings.kernel_ns},
+                  {"event_latency_ns", &settings.event_latency_ns}};
       for (const auto& one : keys)
         if (key == one.name) good = static_cast<bool>(words >> *one.value);
     }

@@ -6,7 +6,7 @@
 namespace simulated_gpu {
 
 constexpr int kDevices = 8;
-constexpr int kTableRows = 64;
+constexpr int kTableRows = 1024;
 
 /// How long an all-reduce of this size takes once the last rank has arrived.
 struct AllReduceRow {
@@ -41,6 +41,7 @@ struct Settings {
   std::int64_t call_ns = 200;                 ///< of the host, any other call
   std::int64_t message_ns = 10000;            ///< of the host, a message over loopback
   std::int64_t kernel_ns = 2000;              ///< of the device, a kernel or copy of nothing
+  std::int64_t event_latency_ns = 0;          ///< from an event to what waited for it
   double copy_bytes_per_ns = 700;             ///< read and written together
   int all_reduce_rows = 0;
   AllReduceRow all_reduce[kTableRows] = {};
