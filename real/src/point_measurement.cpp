@@ -53,17 +53,25 @@ Parts parts_of(const std::vector<Steps>& ranks, std::size_t index) {
   const StepRecord& step = ranks[0][index];
   std::vector<Interval> transfers;
   std::vector<Interval> after;
+  std::vector<Interval> running;
+  std::vector<Interval> running_or_copied;
   Parts parts;
   for (std::size_t b = 0; b < step.buckets.size(); ++b) {
     const BucketRecord& bucket = step.buckets[b];
     transfers.emplace_back(last_arrival(ranks, index, b), bucket.end);
     after.emplace_back(std::max(bucket.start, step.backward_end), bucket.end);
-    parts.finalize += bucket.copy_out_end - bucket.copy_out_begin;
+    running.emplace_back(bucket.start, bucket.end);
+    running_or_copied.emplace_back(bucket.start, bucket.end);
+    running_or_copied.emplace_back(bucket.copy_out_begin, bucket.copy_out_end);
   }
   std::sort(transfers.begin(), transfers.end());
   std::sort(after.begin(), after.end());
+  std::sort(running.begin(), running.end());
+  std::sort(running_or_copied.begin(), running_or_copied.end());
   parts.communication = covered(transfers);
   parts.exposed = covered(after);
+  // Copies beside an all-reduce cost nothing of their own.
+  parts.finalize = covered(running_or_copied) - covered(running);
   return parts;
 }
 

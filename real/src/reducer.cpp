@@ -105,12 +105,12 @@ void Reducer::gradient_ready(std::size_t parameter) {
   DDPSIM_ASSERT(bucket.pending > 0, "a gradient is ready once in a step");
   const Region gradient = gradients_[parameter];
   const Region to = bucket.memory.part(place.first, gradient.elements);
+  if (bucket.pending == 1) bucket.ready = device_.record_event();
   if (options_.comm_hook == CommHook::none)
     device_.scale_copy(gradient, to, 1.0 / communicator_.ranks());
   else
     device_.copy(gradient, to);
   if (--bucket.pending > 0) return;
-  bucket.ready = device_.record_event();
   while (next_ < now_->buckets.size() && now_->buffer[next_].pending == 0) launch(next_++);
 }
 

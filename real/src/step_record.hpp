@@ -15,7 +15,7 @@ namespace ddpsim {
 struct BucketRecord {
   std::vector<std::size_t> parameters;  ///< indices into Workload::parameters, in order of launch
   Bytes bytes;
-  TimePoint ready;         ///< last gradient of the bucket copied in
+  TimePoint ready;         ///< last gradient of the bucket written
   TimePoint launch_begin;  ///< host enqueues the collective …
   TimePoint launch_end;    ///< … and is done with that
   TimePoint start;         ///< it runs on this rank

@@ -57,6 +57,19 @@ TEST_CASE("real measurement: parts of the step, waiting for the last rank apart 
 }
 
 TEST_CASE(
+    "real measurement: a copy out beside a later all-reduce is no part of the step of its own") {
+  StepRecord two = step(0);
+  two.buckets.push_back(two.buckets.front());
+  two.buckets[1].start = at(39);
+  two.buckets[1].end = at(41.5);  // while bucket 0 is copied, from 40 to 42
+  two.buckets[1].copy_out_begin = at(42);
+  two.buckets[1].copy_out_end = at(43);
+  MeasuredConfiguration measured;
+  measure({{two, step(50)}}, measured);
+  CHECK(measured.finalize_us.median == 1.5);
+}
+
+TEST_CASE(
     "real measurement: the timeline is that of the lower median step, zero at rank 0's forward") {
   // Steps are told apart by when their all-reduce starts. They last 90, 50, 70, 60, 80 and no more is known of
   // the last. Rank 1 begins 1 us after rank 0.

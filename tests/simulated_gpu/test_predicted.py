@@ -72,7 +72,7 @@ class Predicted(OnSimulatedGpu):
                                                   *(["--gradient-as-bucket-view"] if views else []))
             half = 2 if hook != "none" else 1
             self.table(cluster, {bucket["bytes"] // half for one in predicted.values() for bucket in one["buckets"]})
-            self.run_well("--ranks", str(ranks), "--iterations", "1", "--caps", ",".join(CAPS), "--views", "both", "--comm-hook",
+            self.run_well("--ranks", str(ranks), "--iterations", "3", "--caps", ",".join(CAPS), "--views", "both", "--comm-hook",
                           hook, "-o", "out", workload="job.json", SIMULATED_GPU_TABLE="table")
             measured = json.loads((self.folder / "out/measurement.json").read_text(encoding="utf-8"))
             for one in measured["configurations"]:
