@@ -232,6 +232,7 @@ class C10dRunner : public StepRunner {
                           .launch_end = launch.launched,
                           .start = launch.begin,
                           .end = launch.end,
+                          .done = launch.end,
                           .copy_out_begin = launch.end,
                           .copy_out_end = launch.end};
       if (launches.size() == rebuilt_.size()) bucket.parameters = rebuilt_[i];

@@ -17,6 +17,7 @@ using WorkId = std::size_t;
 struct CollectiveTimes {
   TimePoint start;  ///< runs on this rank; it may still wait for others
   TimePoint end;
+  TimePoint done;  ///< sums cast back, where they were 16 bits wide; else the end
 };
 
 /// A peer is gone or never answered. Everyone ends then.

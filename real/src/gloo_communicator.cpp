@@ -169,9 +169,12 @@ void GlooCommunicator::run(Work& work) {
   } catch (const std::exception& error) {
     work.error = error.what();
   }
-  work.times.end = clock_.now();
+  work.times.end = work.times.done = clock_.now();
   // As ProcessGroupGloo, whose worker runs what was chained to the collective before it takes the next.
-  if (work.wide.data != nullptr && work.error.empty()) cast_elements(work.region, work.wide);
+  if (work.wide.data != nullptr && work.error.empty()) {
+    cast_elements(work.region, work.wide);
+    work.times.done = clock_.now();
+  }
 }
 
 void GlooCommunicator::wait(WorkId work) {

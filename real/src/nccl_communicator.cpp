@@ -104,7 +104,8 @@ void NcclCommunicator::wait(WorkId work) {
 
 CollectiveTimes NcclCommunicator::times_of(WorkId work) {
   return {device_.time_of(events_.at(launched_[work].start)),
-          device_.time_of(events_.at(launched_[work].end))};
+          device_.time_of(events_.at(launched_[work].end)),
+          device_.time_of(events_.at(launched_[work].done))};
 }
 
 void NcclCommunicator::forget_works() {

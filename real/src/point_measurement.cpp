@@ -63,6 +63,8 @@ Parts parts_of(const std::vector<Steps>& ranks, std::size_t index) {
     running.emplace_back(bucket.start, bucket.end);
     running_or_copied.emplace_back(bucket.start, bucket.end);
     running_or_copied.emplace_back(bucket.copy_out_begin, bucket.copy_out_end);
+    const TimePoint cast = std::max(bucket.end, step.backward_end);
+    running_or_copied.emplace_back(cast, std::max(cast, bucket.done));
   }
   std::sort(transfers.begin(), transfers.end());
   std::sort(after.begin(), after.end());
@@ -70,7 +72,7 @@ Parts parts_of(const std::vector<Steps>& ranks, std::size_t index) {
   std::sort(running_or_copied.begin(), running_or_copied.end());
   parts.communication = covered(transfers);
   parts.exposed = covered(after);
-  // Copies beside an all-reduce cost nothing of their own.
+  // Copies and a hook's casts beside an all-reduce cost nothing of their own.
   parts.finalize = covered(running_or_copied) - covered(running);
   return parts;
 }

@@ -138,6 +138,7 @@ std::vector<StepRecord> ReplayRunner::records() {
                                 .launch_end = bucket.launch_end,
                                 .start = times.start,
                                 .end = times.end,
+                                .done = times.done,
                                 .copy_out_begin = device_.time_of(bucket.copy_out_begin),
                                 .copy_out_end = device_.time_of(bucket.copy_out_end)});
     }

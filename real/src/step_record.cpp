@@ -85,7 +85,7 @@ std::string pack(const std::vector<StepRecord>& steps) {
       writer.put(bucket.bytes.count());
       for (const TimePoint instant :
            {bucket.ready, bucket.launch_begin, bucket.launch_end, bucket.start, bucket.end,
-            bucket.copy_out_begin, bucket.copy_out_end})
+            bucket.done, bucket.copy_out_begin, bucket.copy_out_end})
         writer.put(instant);
       writer.put(static_cast<std::int64_t>(bucket.parameters.size()));
       for (const std::size_t parameter : bucket.parameters)
@@ -108,7 +108,7 @@ std::vector<StepRecord> unpack(std::string_view text) {
       bucket.bytes = Bytes(reader.number());
       for (TimePoint* instant :
            {&bucket.ready, &bucket.launch_begin, &bucket.launch_end, &bucket.start, &bucket.end,
-            &bucket.copy_out_begin, &bucket.copy_out_end})
+            &bucket.done, &bucket.copy_out_begin, &bucket.copy_out_end})
         *instant = reader.instant();
       const std::size_t parameters = reader.count();
       for (std::size_t p = 0; p < parameters && reader.more(); ++p)

@@ -20,6 +20,7 @@ struct BucketRecord {
   TimePoint launch_end;    ///< … and is done with that
   TimePoint start;         ///< it runs on this rank
   TimePoint end;
+  TimePoint done;            ///< a hook's sums cast back; without one the end
   TimePoint copy_out_begin;  ///< equal to copy_out_end where nothing is copied
   TimePoint copy_out_end;
 };

@@ -29,6 +29,7 @@ StepRecord step(double begin, double start = 26) {
                             .launch_end = at(begin + 25.5),
                             .start = at(begin + start),
                             .end = at(begin + 40),
+                            .done = at(begin + 40),
                             .copy_out_begin = at(begin + 40),
                             .copy_out_end = at(begin + 42)});
   return record;
@@ -67,6 +68,12 @@ TEST_CASE(
   MeasuredConfiguration measured;
   measure({{two, step(50)}}, measured);
   CHECK(measured.finalize_us.median == 1.5);
+  StepRecord cast = step(0);
+  cast.buckets[0].done = at(43);  // and then copied, to 45
+  cast.buckets[0].copy_out_begin = at(43);
+  cast.buckets[0].copy_out_end = at(45);
+  measure({{cast, step(50)}}, measured);
+  CHECK(measured.finalize_us.median == 5);
 }
 
 TEST_CASE(

@@ -61,9 +61,7 @@ class Predicted(OnSimulatedGpu):
             (self.folder / "job.json").write_text(json.dumps(random_workload(draw)), encoding="utf-8")
             ranks = draw.choice((1, 2, 4, 8))
             hook = draw.choice(("none", "none", "fp16", "bf16"))
-            cluster = {1: "1xv100-nvlink", 2: "2xv100-nvlink"}.get(ranks, f"node:1 gpu:{ranks}xV100 nvlink:{ranks - 1}x25GBps:mesh")
-            if ranks == 1:
-                cluster = "node:1 gpu:1xV100"
+            cluster = f"node:1 gpu:{ranks}xV100" + (f" nvlink:{ranks - 1}x25GBps:mesh" if ranks > 1 else "")
             predicted = {}
             for cap in CAPS:
                 for views in VIEWS:
