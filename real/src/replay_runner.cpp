@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "gradient_check.hpp"
 
@@ -15,6 +17,7 @@ ReplayRunner::ReplayRunner(Device& device, Communicator& communicator, HostClock
       options_(options),
       clock_(clock),
       reducer_(device, communicator, clock, workload, options) {
+  meeting_ = device.allocate(Dtype::float32, 1);
   for (const Region buffer : reducer_.buffers())
     broadcast_.push_back(device.allocate(buffer.dtype, buffer.elements));
   for (std::size_t i = 0; i < workload.parameters.size(); ++i)
@@ -37,6 +40,7 @@ void ReplayRunner::run_step(int iteration) {
 /// read them: on the compute stream, when it comes there.
 ReplayRunner::StepEvents ReplayRunner::step(int iteration, bool checked) {
   StepEvents events;
+  if (std::exchange(meets_, false)) communicator_.wait(communicator_.all_reduce(meeting_));
   events.forward_begin = device_.record_event();
   device_.begin_compute();
   const std::vector<Region>& buffers = reducer_.buffers();
@@ -146,6 +150,7 @@ std::vector<StepRecord> ReplayRunner::records() {
     records.push_back(std::move(record));
   }
   steps_.clear();
+  meets_ = true;
   device_.forget_marks();
   communicator_.forget_works();
   return records;

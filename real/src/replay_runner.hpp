@@ -38,8 +38,10 @@ class ReplayRunner : public StepRunner {
   DdpOptions options_;
   HostClock clock_;
   Reducer reducer_;
-  std::vector<Region>
-      broadcast_;  ///< what forward would read of the buffers, in a step that is checked
+  /// What forward would read of the buffers, in a step that is checked.
+  std::vector<Region> broadcast_;
+  Region meeting_;     ///< an all-reduce of nothing in particular, …
+  bool meets_ = true;  ///< … before the next step: what is measured begins on all ranks together
   std::vector<StepEvents> steps_;
 };
 
