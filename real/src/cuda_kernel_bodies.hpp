@@ -56,11 +56,18 @@ struct Cast<__nv_bfloat16, float> {
   DDPSIM_ON_BOTH static __nv_bfloat16 of(float value) { return __float2bfloat16_rn(value); }
 };
 
+// A GPU's clock is read on the device alone.
+#ifdef __CUDACC__
+#pragma nv_exec_check_disable
+#endif
 template <typename Clock>
 DDPSIM_ON_BOTH void spin_body(Clock& clock, int64_t nanoseconds) {
   clock.wait_until(clock.now() + nanoseconds);
 }
 
+#ifdef __CUDACC__
+#pragma nv_exec_check_disable
+#endif
 template <typename Clock>
 DDPSIM_ON_BOTH void spin_busy_body(Clock& clock, Lane lane, int64_t nanoseconds, float* scratch,
                                    int64_t elements) {

@@ -133,7 +133,7 @@ extern "C" {
 void** __cudaRegisterFatBinary(void*) {
   static void* handle = nullptr;
   join_machine();
-  begin_process(add_thread(getpid()));
+  join_scheduler();
   return &handle;
 }
 void __cudaRegisterFatBinaryEnd(void**) {}

@@ -93,6 +93,7 @@ struct Machine {
   std::atomic<int> running;  ///< whose turn it is
   std::atomic<bool> dead;    ///< nobody can go on, or the test gave up
   std::int64_t turns;
+  int joined;  ///< processes that were started one by one
   int threads_used;
   Thread threads[kThreads];
   pid_t leaving[kLeaving];  ///< processes that end: whoever runs next waits until they are gone

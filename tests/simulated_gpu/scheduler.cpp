@@ -315,6 +315,24 @@ void begin_process(int slot) {
   await_baton();
 }
 
+void join_scheduler() {
+  Machine& m = machine();
+  if (m.settings.processes <= 1) return begin_process(add_thread(getpid()));
+  slot_of_this_thread = static_cast<int>(number_from_environment("RANK", 0));
+  lock_machine();
+  m.threads_used = std::max(m.threads_used, m.settings.processes);
+  Thread& self = thread_at(slot_of_this_thread);
+  self.pid = getpid();
+  self.state = ThreadState::ready;
+  self.ready_since = slot_of_this_thread;
+  m.turns = m.settings.processes;
+  const bool last = ++m.joined == m.settings.processes;
+  real::mutex_unlock(&m.free_running_lock);
+  if (!m.settings.virtual_clock) return;
+  if (last) pass_baton();
+  await_baton();
+}
+
 void stand_aside() {
   slot_of_this_thread = kNobody;
 }

@@ -41,6 +41,8 @@ void begin_thread(int slot);
 void end_thread();
 int own_slot();
 void remove_thread(int slot);
+/// A process that nobody forked here joins in.
+void join_scheduler();
 /// In a forked child, for the slot made by the parent.
 void begin_process(int slot);
 /// The machine does not know this process any more; it was alone.

@@ -76,6 +76,7 @@ Settings settings_from_environment() {
   const char* clock = std::getenv("SIMULATED_GPU_CLOCK");
   settings.virtual_clock = clock == nullptr || std::strcmp(clock, "free") != 0;
   settings.seed = static_cast<std::uint64_t>(number_from_environment("SIMULATED_GPU_SEED", 0));
+  settings.processes = static_cast<int>(number_from_environment("SIMULATED_GPU_PROCESSES", 1));
   settings.devices = static_cast<int>(number_from_environment("SIMULATED_GPU_DEVICES", kDevices));
   settings.memory_bytes = number_from_environment("SIMULATED_GPU_MEMORY_MIB", 16 << 10) << 20;
   settings.queue = static_cast<int>(number_from_environment("SIMULATED_GPU_QUEUE", settings.queue));

@@ -20,6 +20,8 @@ struct Settings {
   /// SIMULATED_GPU_SEED: every choice that CUDA leaves open is drawn from it. 0: operations take what
   /// the table says, threads run in the order in which they became ready.
   std::uint64_t seed = 0;
+  /// SIMULATED_GPU_PROCESSES: started one by one, they begin when so many have joined the machine, in the order of RANK.
+  int processes = 1;
   /// SIMULATED_GPU_DEVICES: physical ones, before CUDA_VISIBLE_DEVICES.
   int devices = kDevices;
   /// SIMULATED_GPU_MEMORY_MIB, each device.

@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import unittest
 
-from simulated_gpu import SHORT, SMALL_CAP, OnSimulatedGpu
+from simulated_gpu import PROGRAM, SHORT, SMALL_CAP, OnSimulatedGpu, free_port
 
 MODES = {
     "processes": ["--ranks", "2"],
@@ -83,6 +83,27 @@ class Modes(OnSimulatedGpu):
             run = self.start("--ranks", "2", *SHORT, "--timeout", "4", SIMULATED_GPU_DIE=f"{rank}:6")
             self.assertEqual(run.returncode, 1)
             self.assertIn(f"rank {rank} was ended by signal 9", run.stderr)
+
+    def started_apart(self, out, *arguments, **variables):
+        """Exit codes and messages of two ranks that a launcher would start."""
+        common = dict(variables, SIMULATED_GPU_MACHINE=self.folder / f"machine-{out}", SIMULATED_GPU_PROCESSES=2, WORLD_SIZE=2,
+                      MASTER_ADDR="127.0.0.1", MASTER_PORT=self.port)
+        ranks = [subprocess.Popen([PROGRAM, "tiny.json", "--backend", "cuda-nccl", *SHORT, "-o", out, *arguments], cwd=self.folder,
+                                  env=self.environment(RANK=rank, LOCAL_RANK=rank, **common), stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True) for rank in (0, 1)]
+        return [(rank.communicate(timeout=60)[1], rank.returncode) for rank in ranks]
+
+    def test_ranks_that_a_launcher_started(self):
+        self.port = free_port()
+        for out in ("out-a", "out-b"):
+            self.assertEqual(self.started_apart(out, SIMULATED_GPU_SEED=3), [("", 0), ("", 0)])
+        self.assertEqual(self.written("out-a"), self.written("out-b"))
+
+    def test_a_peer_that_dies_without_a_supervisor_is_noticed_in_time(self):
+        self.port = free_port()
+        (survivor, code), (_, died) = self.started_apart("out", "--timeout", "6", SIMULATED_GPU_DIE="1:9")
+        self.assertEqual((code, died), (1, -9))
+        self.assertIn("rank 0: rank 1 is gone", survivor)
 
     def test_validate_runs_all_of_it(self):
         source = pathlib.Path(os.environ["DDPSIM_SOURCE"])
