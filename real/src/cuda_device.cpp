@@ -200,6 +200,10 @@ Event CudaDevice::record_event() {
   return events_.record(stream_);
 }
 
+void CudaDevice::wait_for(Event event) {
+  require_success(cudaEventSynchronize(at(event)), "waiting for the GPU");
+}
+
 void CudaDevice::synchronise() {
   require_success(cudaStreamSynchronize(stream_), "waiting for the GPU");
 }

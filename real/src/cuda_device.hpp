@@ -51,6 +51,7 @@ class CudaDevice : public Device {
   void copy(Region from, Region to) override;
   void cast(Region from, Region to) override;
   Event record_event() override;
+  void wait_for(Event event) override;
   void synchronise() override;
   TimePoint time_of(Event event) override { return time_of(events_.at(event)); }
   void forget_marks() override;
@@ -59,6 +60,9 @@ class CudaDevice : public Device {
   cudaStream_t stream() const { return stream_; }
   /// Of an event recorded on any stream of this device; it has happened.
   TimePoint time_of(cudaEvent_t event) const;
+
+ protected:
+  cudaEvent_t at(Event event) const { return events_.at(event); }
 
  private:
   void anchor();

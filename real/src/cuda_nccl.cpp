@@ -16,6 +16,10 @@ class WatchedDevice : public CudaDevice {
     if (communicator_ == nullptr) return CudaDevice::synchronise();
     communicator_->finish();  // the compute stream too
   }
+  void wait_for(Event event) override {
+    if (communicator_ == nullptr) return CudaDevice::wait_for(event);
+    communicator_->finish(at(event));
+  }
 
  private:
   NcclCommunicator* communicator_ = nullptr;

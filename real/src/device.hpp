@@ -58,6 +58,8 @@ class Device {
   virtual void cast(Region from, Region to) = 0;
   virtual Event record_event() = 0;
 
+  /// Returns when the stream has come to this event: where calls return at once, so that the host does not run far ahead.
+  virtual void wait_for(Event /*event*/) {}
   /// Returns when all streams are done.
   virtual void synchronise() = 0;
   virtual TimePoint time_of(Event event) = 0;

@@ -114,26 +114,33 @@ void NcclCommunicator::forget_works() {
 }
 
 void NcclCommunicator::finish() {
+  for (const cudaStream_t stream : {stream_, casts_, device_.stream()})
+    watch([stream] { return cudaStreamQuery(stream); });
+}
+
+void NcclCommunicator::finish(cudaEvent_t event) {
+  watch([event] { return cudaEventQuery(event); });
+}
+
+void NcclCommunicator::watch(const std::function<cudaError_t()>& query) {
   if (communicator_ == nullptr) return;  // aborted before
   constexpr auto kLook = std::chrono::microseconds(200);
   const auto deadline = std::chrono::steady_clock::now() + timeout_;
-  for (const cudaStream_t stream : {stream_, casts_, device_.stream()}) {
-    cudaError_t status = cudaErrorNotReady;
-    while ((status = cudaStreamQuery(stream)) == cudaErrorNotReady) {
-      ncclResult_t failed = ncclSuccess;
-      ncclCommGetAsyncError(communicator_, &failed);
-      const bool late = std::chrono::steady_clock::now() > deadline;
-      if (failed != ncclSuccess || late) {
-        ncclCommAbort(communicator_);  // ends the kernels that wait for the peer
-        communicator_ = nullptr;
-        throw PeerLost(
-            late ? fmt::format("a collective took longer than {} s", timeout_.count() / 1000)
-                 : fmt::format("a peer was lost: {}", ncclGetErrorString(failed)));
-      }
-      std::this_thread::sleep_for(kLook);
+  cudaError_t status = cudaErrorNotReady;
+  while ((status = query()) == cudaErrorNotReady) {
+    ncclResult_t failed = ncclSuccess;
+    ncclCommGetAsyncError(communicator_, &failed);
+    const bool late = std::chrono::steady_clock::now() > deadline;
+    if (failed != ncclSuccess || late) {
+      ncclCommAbort(communicator_);  // ends the kernels that wait for the peer
+      communicator_ = nullptr;
+      throw PeerLost(
+          late ? fmt::format("a collective took longer than {} s", timeout_.count() / 1000)
+               : fmt::format("a peer was lost: {}", ncclGetErrorString(failed)));
     }
-    require_success(status, "waiting for the GPU");
+    std::this_thread::sleep_for(kLook);
   }
+  require_success(status, "waiting for the GPU");
 }
 
 }  // namespace ddpsim

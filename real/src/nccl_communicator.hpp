@@ -5,6 +5,7 @@
 
 #include <nccl.h>
 #include <chrono>
+#include <functional>
 
 #include "communicator.hpp"
 #include "cuda_device.hpp"
@@ -30,6 +31,8 @@ class NcclCommunicator : public Communicator {
   /// Waits until both streams are done; a peer that died or a network that stalls is a PeerLost
   /// within the time-out.
   void finish();
+  /// The same until the GPU has come to this event.
+  void finish(cudaEvent_t event);
 
  private:
   struct Launched {
@@ -39,6 +42,7 @@ class NcclCommunicator : public Communicator {
   };
   /// Waits for the compute stream, sums, records.
   Launched summed(Region region);
+  void watch(const std::function<cudaError_t()>& query);
   void require(ncclResult_t status, const char* what);
 
   CudaDevice& device_;

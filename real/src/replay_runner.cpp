@@ -32,7 +32,11 @@ ReplayRunner::~ReplayRunner() {
   device_.release_memory();
 }
 
+/// The host launches one step while the device runs the one before, and no further: launches would fill CUDA's queue,
+/// where a host waits that nobody can wake, and a time-out would be that of all steps together.
 void ReplayRunner::run_step(int iteration) {
+  constexpr std::size_t kAhead = 2;
+  if (steps_.size() >= kAhead) device_.wait_for(steps_[steps_.size() - kAhead].optimizer_end);
   steps_.push_back(step(iteration, false));
 }
 

@@ -88,7 +88,7 @@ class Modes(OnSimulatedGpu):
         """Exit codes and messages of two ranks that a launcher would start."""
         common = dict(variables, SIMULATED_GPU_MACHINE=self.folder / f"machine-{out}", SIMULATED_GPU_PROCESSES=2, WORLD_SIZE=2,
                       MASTER_ADDR="127.0.0.1", MASTER_PORT=self.port)
-        ranks = [subprocess.Popen([PROGRAM, "tiny.json", "--backend", "cuda-nccl", *SHORT, "-o", out, *arguments], cwd=self.folder,
+        ranks = [subprocess.Popen([PROGRAM, "tiny.json", "--backend", "cuda-nccl", *(arguments if "--iterations" in arguments else [*SHORT, *arguments]), "-o", out], cwd=self.folder,
                                   env=self.environment(RANK=rank, LOCAL_RANK=rank, **common), stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, text=True) for rank in (0, 1)]
         return [(rank.communicate(timeout=60)[1], rank.returncode) for rank in ranks]
@@ -104,6 +104,18 @@ class Modes(OnSimulatedGpu):
         (survivor, code), (_, died) = self.started_apart("out", "--timeout", "6", SIMULATED_GPU_DIE="1:9")
         self.assertEqual((code, died), (1, -9))
         self.assertIn("rank 0: rank 1 is gone", survivor)
+
+    def test_a_peer_that_dies_in_a_long_run_does_not_leave_the_host_in_a_full_queue(self):
+        self.port = free_port()
+        (survivor, code), _ = self.started_apart("out", "--iterations", "60", "--timeout", "6", SIMULATED_GPU_DIE="1:30",
+                                                 SIMULATED_GPU_QUEUE=200)
+        self.assertEqual(code, 1)
+        self.assertIn("rank 0: rank 1 is gone", survivor)
+
+    def test_the_host_is_a_step_ahead_and_no_more(self):
+        self.run_well("--ranks", "2", "--iterations", "30", "-o", "out")
+        one = json.loads((self.folder / "out/measurement.json").read_text(encoding="utf-8"))["configurations"][0]
+        self.assertGreater(one["buckets"][0]["launch_us"]["median"], -2 * one["iteration_us"]["median"])
 
     def test_validate_runs_all_of_it(self):
         source = pathlib.Path(os.environ["DDPSIM_SOURCE"])
