@@ -1,6 +1,7 @@
 // Sockets of the program, over the kernel's own loopback. What was sent is counted in the machine, so a receiver knows what is on
 // its way: how fast the kernel delivers decides nothing.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -96,15 +97,39 @@ bool readable(int descriptor) {
   return real::poll(&one, 1, 0) != 0;
 }
 
+bool writable(int descriptor) {
+  if (const auto end = ends().find(descriptor); end != ends().end()) {
+    const Connection& out = machine().connections[end->second.out];
+    return out.sent - out.received < kInFlight || machine().connections[end->second.in].closed;
+  }
+  pollfd one{descriptor, POLLOUT, 0};
+  return real::poll(&one, 1, 0) != 0;
+}
+
 void wait_until_readable(int descriptor, const char* where) {
   while (!readable(descriptor)) wait_for({.where = where, .key = kSockets});
 }
 
+bool does_not_wait(int socket, int flags) {
+  static const auto next = real::find<int (*)(int, int, ...)>("fcntl");
+  return (flags & MSG_DONTWAIT) != 0 || (next(socket, F_GETFL) & O_NONBLOCK) != 0;
+}
+
 /// It was sent: the kernel has it, or will in a moment.
-void await_delivery(int descriptor) {
+void await_delivery(int descriptor, short event = POLLIN) {
   constexpr int kMilliseconds = 5000;
-  pollfd one{descriptor, POLLIN, 0};
+  pollfd one{descriptor, event, 0};
   real::poll(&one, 1, kMilliseconds);
+}
+
+/// What a connection that was begun without waiting for it comes to.
+int finish_connecting(int socket) {
+  await_delivery(socket, POLLOUT);
+  int error = 0;
+  socklen_t size = sizeof error;
+  getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size);
+  errno = error;
+  return error == 0 ? 0 : -1;
 }
 
 }  // namespace
@@ -137,7 +162,8 @@ int connect(int socket, const sockaddr* address, socklen_t size) {
   const bool interposed =
       scheduled() && (address->sa_family == AF_INET || address->sa_family == AF_INET6);
   if (interposed) spend(machine().settings.message_ns);
-  const int status = next(socket, address, size);
+  int status = next(socket, address, size);
+  if (status != 0 && errno == EINPROGRESS && interposed) status = finish_connecting(socket);
   int kind = 0;
   socklen_t kind_size = sizeof kind;
   if (status != 0 || !interposed ||
@@ -155,7 +181,12 @@ int accept4(int socket, sockaddr* address, socklen_t* size, int flags) {
   while (Listener* const listener = listener_of(socket)) {
     if (listener->waiting > 0) {
       --listener->waiting;
+      await_delivery(socket);
       break;
+    }
+    if (does_not_wait(socket, 0)) {
+      errno = EAGAIN;
+      return -1;
     }
     wait_for({.where = "accepting a connection", .key = kSockets});
   }
@@ -198,8 +229,13 @@ ssize_t send(int socket, const void* bytes, size_t size, int flags) {
   spend(machine().settings.message_ns);
   Connection& out = machine().connections[end->second.out];
   const Connection& in = machine().connections[end->second.in];
-  while (out.sent - out.received >= kInFlight && !in.closed)
+  while (out.sent - out.received >= kInFlight && !in.closed) {
+    if (does_not_wait(socket, flags)) {
+      errno = EAGAIN;
+      return -1;
+    }
     wait_for({.where = "sending", .key = kSockets});
+  }
   const auto room =
       static_cast<size_t>(std::max<std::int64_t>(1, kInFlight - (out.sent - out.received)));
   const ssize_t sent = next(socket, bytes, std::min(size, room), flags);
@@ -213,14 +249,28 @@ ssize_t recv(int socket, void* bytes, size_t size, int flags) {
   if (!scheduled()) return next(socket, bytes, size, flags);
   const auto end = ends().find(socket);
   if (end == ends().end()) return next(socket, bytes, size, flags);
+  if (!readable(socket) && does_not_wait(socket, flags)) {
+    errno = EAGAIN;
+    return -1;
+  }
   wait_until_readable(socket, "receiving");
   Connection& in = machine().connections[end->second.in];
   const std::int64_t there = in.sent - in.received;
   const auto wanted = there > 0 ? std::min(size, static_cast<size_t>(there)) : size;
-  const ssize_t received = next(socket, bytes, wanted, flags | MSG_WAITALL);
-  if (received > 0) in.received += received;
+  size_t received = 0;
+  do {
+    await_delivery(socket);
+    const ssize_t part =
+        next(socket, static_cast<char*>(bytes) + received, wanted - received, flags);
+    if (part <= 0) {
+      if (received == 0) return part;
+      break;
+    }
+    received += static_cast<size_t>(part);
+  } while (there > 0 && received < wanted);
+  in.received += static_cast<std::int64_t>(received);
   wake(kSockets);
-  return received;
+  return static_cast<ssize_t>(received);
 }
 
 ssize_t read(int descriptor, void* bytes, size_t size) {
@@ -241,12 +291,15 @@ int poll(pollfd* descriptors, nfds_t count, int timeout) {
   constexpr std::int64_t kNsPerMs = 1'000'000;
   const std::int64_t deadline = timeout < 0 ? kNever : machine().now + timeout * kNsPerMs;
   for (;;) {
-    for (nfds_t i = 0; i < count; ++i)
-      if (readable(descriptors[i].fd)) {
-        await_delivery(descriptors[i].fd);
-        return real::poll(descriptors, count, 0);
-      }
-    if (machine().now >= deadline) return 0;
+    int ready = 0;
+    for (nfds_t i = 0; i < count; ++i) {
+      pollfd& one = descriptors[i];
+      one.revents = 0;
+      if ((one.events & POLLIN) != 0 && readable(one.fd)) one.revents |= POLLIN;
+      if ((one.events & POLLOUT) != 0 && writable(one.fd)) one.revents |= POLLOUT;
+      if (one.revents != 0) ++ready;
+    }
+    if (ready > 0 || machine().now >= deadline) return ready;
     wait_for({.where = "polling", .key = kSockets, .deadline = deadline});
   }
 }
