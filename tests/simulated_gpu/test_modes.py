@@ -69,7 +69,7 @@ class Modes(OnSimulatedGpu):
             run = self.start("--ranks", "2", *SHORT, **variables)
             self.assertEqual(run.returncode, code, run.stderr)
             if code == 1:
-                self.assertEqual(run.stderr, "ddpsim-real: local rank 1 has no GPU of its own: there are 1\n")
+                self.assertEqual(run.stderr, "ddpsim-real: local rank 1 has no GPU of its own: its process sees 1\n")
         run = self.start("--ranks", "2", CUDA_VISIBLE_DEVICES="")
         self.assertIn("no GPU to run on", run.stderr)
 
