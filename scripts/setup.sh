@@ -47,7 +47,11 @@ install_nccl() {
   done
   echo "setup: installing NCCL for CUDA $major in $place"
   mkdir -p "$place"
-  python3 -m pip install -qq --retries 1 --no-deps --target "$place" "nvidia-nccl-cu$major" && return
+  local pip
+  for pip in "python3 -m pip" "$place/environment/bin/pip"; do
+    [[ $pip == python3* ]] || python3 -m venv "$place/environment" || break
+    $pip install -qq --retries 1 --no-deps --target "$place" "nvidia-nccl-cu$major" && return
+  done
   rm -rf "$place"
   echo "setup: NCCL could not be installed; ddpsim-real is built without cuda-nccl, and its tests say so"
 }
