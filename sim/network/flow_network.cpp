@@ -49,7 +49,6 @@ std::optional<TimePoint> FlowNetwork::step() {
   do {
     const auto [time, wakeup] = queue_.pop();
     now_ = time;
-    ++events_;
     handle(wakeup);
   } while (queue_.more_now());
   if (!solver_.settled()) settle();
@@ -63,11 +62,8 @@ void FlowNetwork::push(TimePoint time, std::uint32_t index, What what, std::uint
 void FlowNetwork::handle(const Wakeup& wakeup) {
   const std::uint32_t index = wakeup.index;
   switch (static_cast<What>(wakeup.what & ((1U << kWhatBits) - 1))) {
-    case What::delivered:
-      delivered(index);
-      break;
-    case What::free:
-      hops_[index].wakeup = false;
+    case What::arrived:
+      ++hops_[index].arrived;
       advance(index);
       break;
     case What::sent:
@@ -75,8 +71,14 @@ void FlowNetwork::handle(const Wakeup& wakeup) {
           flows_[index].version << kWhatBits >> kWhatBits == wakeup.what >> kWhatBits)
         flow_sent(index);
       break;
+    case What::delivered:
+      delivered(index);
+      break;
     case What::start:
       begin(index);
+      break;
+    case What::end:
+      finish(index);
       break;
     case What::recur:
       if (jobs_[index].running) {
@@ -96,71 +98,51 @@ void FlowNetwork::set_up(std::uint32_t index, const ChunkPipeline& pipeline) {
   job.running = true;
   job.pipeline = &pipeline;
   const std::vector<Hop>& hops = pipeline.shape->hops;
-  job.missing = std::uint64_t{pipeline.chunks} * hops.size();
+  const std::vector<HopTiming> timings = hop_timings(pipeline, links_);
+  std::vector<bool> held_back(hops.size());
   for (std::size_t i = 0; i < hops.size(); ++i) {
-    LiveHop& live = hops_[job.first_hop + i];
-    Flow& flow = flows_[job.first_hop + i];
-    const HopTiming timing = hop_timing(pipeline, hops[i], links_);
-    live = LiveHop{.send = timing.send,
-                   .latency = timing.latency,
-                   .most_under_way = timing.most_under_way,
-                   .job = index};
-    live.held_back = timing.send > Duration() && !uncontended(hops[i].route, links_, reserved_);
-    flow.ceiling = timing.ceiling;
+    held_back[i] = timings[i].send > Duration() && !uncontended(hops[i].route, links_, reserved_);
+    hops_[job.first_hop + i] = LiveHop{.latency = timings[i].latency,
+                                       .ceiling = timings[i].ceiling,
+                                       .job = index,
+                                       .held_back = held_back[i],
+                                       .most_under_way = timings[i].most_under_way};
   }
+  job.waves.emplace(pipeline, timings, held_back);
 }
 
 void FlowNetwork::begin(std::uint32_t index) {
-  LiveJob& job = jobs_[index];
-  const auto hops = static_cast<std::uint32_t>(job.pipeline->shape->hops.size());
-  if (job.missing == 0) return finish(job);
-  for (std::uint32_t hop = 0; hop < hops; ++hop) advance(job.first_hop + hop);
+  jobs_[index].waves->begin(now_);
+  follow_waves(index);
 }
 
-void FlowNetwork::finish(LiveJob& job) {
+void FlowNetwork::finish(std::uint32_t index) {
+  LiveJob& job = jobs_[index];
   job.running = false;
   job.end = now_;
-  if (std::exchange(job.late, false))
-    push(now_, static_cast<std::uint32_t>(&job - jobs_.data()), What::recur);
+  if (std::exchange(job.late, false)) push(now_, index, What::recur);
+}
+
+void FlowNetwork::follow_waves(std::uint32_t index) {
+  const LiveJob& job = jobs_[index];
+  for (const ChunkWaves::Arrival arrival : job.waves->arrivals())
+    push(arrival.time, job.first_hop + arrival.hop, What::arrived);
+  if (job.waves->complete()) push(job.waves->end(), index, What::end);
 }
 
 void FlowNetwork::delivered(std::uint32_t index) {
   LiveHop& hop = hops_[index];
-  ++hop.delivered;
   LiveJob& job = jobs_[hop.job];
-  if (--job.missing == 0) return finish(job);
-  const PipelineShape& shape = *job.pipeline->shape;
-  for (const std::uint32_t next : shape.list(shape.hops[index - job.first_hop].feeds))
-    advance(job.first_hop + next);
+  job.waves->delivered(index - job.first_hop, hop.delivered, now_);
+  ++hop.delivered;
+  follow_waves(hop.job);
   advance(index);
 }
 
 void FlowNetwork::advance(std::uint32_t index) {
-  LiveHop& hop = hops_[index];
-  while (ready(hop, index)) {
-    if (hop.held_back) {
-      if (!hop.sending) send_flow(index);
-      return;
-    }
-    if (now_ < hop.free) {
-      if (!std::exchange(hop.wakeup, true)) push(hop.free, index, What::free);
-      return;
-    }
-    ++hop.sent;
-    hop.free = now_ + hop.send;
-    push(hop.free + hop.latency, index, What::delivered);
-  }
-}
-
-bool FlowNetwork::ready(const LiveHop& hop, std::uint32_t index) const {
-  const LiveJob& job = jobs_[hop.job];
-  const ChunkPipeline& pipeline = *job.pipeline;
-  if (hop.sent == pipeline.chunks || hop.sent - hop.delivered >= hop.most_under_way) return false;
-  const PipelineShape& shape = *pipeline.shape;
-  const auto earlier = static_cast<std::uint32_t>(shape.dependency);
-  for (const std::uint32_t before : shape.list(shape.hops[index - job.first_hop].waits_for))
-    if (hops_[job.first_hop + before].delivered + earlier <= hop.sent) return false;
-  return true;
+  const LiveHop& hop = hops_[index];
+  if (!hop.sending && hop.sent < hop.arrived && hop.sent - hop.delivered < hop.most_under_way)
+    send_flow(index);
 }
 
 void FlowNetwork::send_flow(std::uint32_t index) {
@@ -173,7 +155,7 @@ void FlowNetwork::send_flow(std::uint32_t index) {
   flow.since = now_;
   flow.rate = 0;
   solver_.add(index, links_.of(job.pipeline->shape->hops[index - job.first_hop].route),
-              flow.ceiling);
+              hop.ceiling);
 }
 
 void FlowNetwork::flow_sent(std::uint32_t index) {
@@ -212,10 +194,10 @@ std::int64_t FlowNetwork::load(LinkId link) const {
       const LiveHop& live = hops_[index];
       const std::span<const LinkId> route = links_.of(hops[i].route);
       if (std::find(route.begin(), route.end(), link) == route.end()) continue;
-      if (live.held_back) {
-        if (live.sending) sum += flows_[index].rate;
-      } else if (now_ < live.free) {
-        sum += flows_[index].ceiling;
+      if (!live.held_back) {
+        sum += live.ceiling;
+      } else if (live.sending) {
+        sum += flows_[index].rate;
       }
     }
   }

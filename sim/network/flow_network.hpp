@@ -1,10 +1,10 @@
-// Chunk pipelines on shared links, event by event.
+// Chunk pipelines on shared links, event by event where links are too narrow.
 //
 // Every chunk on its way over a route is a flow. Rates are max-min fair (max_min.hpp), bounded by
 // the pipeline's own ceiling. A hop whose links could carry at their ceilings everything that may
-// ever be sent over them is never held back: its chunks take a known time and need one event each.
-// Chunks of other hops are flows whose rate changes as others come and go; what is left of them is
-// kept exactly, in bytes times picoseconds per second.
+// ever be sent over them is never held back: its chunks take a known time and need no event
+// (chunk_waves.hpp). Chunks of other hops are flows whose rate changes as others come and go; what
+// is left of them is kept exactly, in bytes times picoseconds per second.
 //
 // Jobs share the network. A job has pipelines it may run, one at a time; jobs with a period start
 // theirs by themselves, again and again, late when the last one has not ended. Time only goes
@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "chunk_waves.hpp"
 #include "ddpsim/sim/event_queue.hpp"
 #include "max_min.hpp"
 #include "network_links.hpp"
@@ -47,29 +48,27 @@ class FlowNetwork {
   /// Runs the events of one instant and returns it; nothing when no event is left.
   std::optional<TimePoint> step();
   bool idle(std::size_t job) const { return !jobs_[job].running; }
-  /// Bytes per second over a link right now.
+  /// Bytes per second over a link right now, where hops that nothing holds back count as long as
+  /// their job runs.
   std::int64_t load(LinkId link) const;
-  std::uint64_t events() const { return events_; }
 
  private:
   struct LiveHop {
-    TimePoint free;  ///< when the chunk being sent has left
-    Duration send;   ///< of one chunk at the ceiling
     Duration latency;
-    std::uint32_t sent = 0;  ///< chunks begun
+    std::int64_t ceiling = 0;
+    std::uint32_t job = 0;
+    bool held_back = false;     ///< its chunks are flows of the solver, and what follows is of them
+    std::uint32_t arrived = 0;  ///< chunks that have all they wait for
+    std::uint32_t sent = 0;     ///< chunks begun
     std::uint32_t delivered = 0;
     std::uint32_t most_under_way = 1;
-    std::uint32_t job = 0;
-    bool held_back = false;  ///< its chunks are flows of the solver
-    bool sending = false;    ///< such a flow is there now
-    bool wakeup = false;     ///< an event at `free` is pending
+    bool sending = false;
   };
   /// What a hop that may be held back is sending.
   struct Flow {
     TransferAmount left = 0;
     TimePoint since;  ///< instant `left` was true
     std::int64_t rate = 0;
-    std::int64_t ceiling = 0;
     std::uint32_t version = 0;  ///< of the predicted end; older predictions are stale
   };
   struct LiveJob {
@@ -77,12 +76,12 @@ class FlowNetwork {
     std::optional<Recurrence> recurrence;
     const ChunkPipeline* pipeline = nullptr;  ///< running, or run last
     std::uint32_t first_hop = 0;              ///< its place among all live hops
-    std::uint64_t missing = 0;                ///< chunks to deliver
+    std::optional<ChunkWaves> waves;          ///< of hops that are not held back
     bool running = false;
     bool late = false;  ///< due again before it ended
     TimePoint end;
   };
-  enum class What : std::uint32_t { delivered, free, sent, start, recur };
+  enum class What : std::uint32_t { arrived, sent, delivered, start, end, recur };
   struct Wakeup {
     std::uint32_t index;  ///< live hop, or job
     std::uint32_t what;   ///< What, and the version of a flow above it
@@ -93,10 +92,10 @@ class FlowNetwork {
   void handle(const Wakeup& wakeup);
   void set_up(std::uint32_t job, const ChunkPipeline& pipeline);
   void begin(std::uint32_t job);
-  void finish(LiveJob& job);
+  void finish(std::uint32_t job);
+  void follow_waves(std::uint32_t job);
   void delivered(std::uint32_t index);
   void advance(std::uint32_t index);
-  bool ready(const LiveHop& hop, std::uint32_t index) const;
   void send_flow(std::uint32_t index);
   void flow_sent(std::uint32_t index);
   void settle();
@@ -110,7 +109,6 @@ class FlowNetwork {
   MaxMin solver_;
   EventQueue<Wakeup> queue_;
   TimePoint now_;
-  std::uint64_t events_ = 0;
 };
 
 }  // namespace ddpsim

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 namespace ddpsim {
@@ -27,8 +29,10 @@ ChunkTimes in_picoseconds(const std::vector<HopTiming>& hops, bool rendezvous) {
 /// Instants at which one chunk leaves each hop, from those of the chunk before.
 class PipelineRecurrence {
  public:
-  PipelineRecurrence(const PipelineShape& shape, ChunkTimes timings)
+  PipelineRecurrence(const PipelineShape& shape, std::vector<std::uint32_t> hops,
+                     ChunkTimes timings)
       : shape_(shape),
+        hops_(std::move(hops)),
         timings_(std::move(timings)),
         leave_(shape.hops.size(), 0),
         before_(leave_) {}
@@ -36,23 +40,29 @@ class PipelineRecurrence {
   /// The first chunk: nothing came before it, and who waits for a previous chunk waits for none.
   void first() {
     if (shape_.dependency == ChunkDependency::previous) return;
-    for (std::size_t h = 0; h < leave_.size(); ++h) leave_[h] = arrivals(h, leave_);
+    for (const std::uint32_t h : hops_) leave_[h] = arrivals(h, leave_);
   }
   void next() {
     before_.swap(leave_);
     const std::vector<std::int64_t>& arrived =
         shape_.dependency == ChunkDependency::previous ? before_ : leave_;
-    for (std::size_t h = 0; h < leave_.size(); ++h)
+    for (const std::uint32_t h : hops_)
       leave_[h] = std::max(before_[h] + timings_.again[h], arrivals(h, arrived));
   }
   void skip(std::int64_t later) {
-    for (std::int64_t& instant : leave_) instant += later;
+    for (const std::uint32_t h : hops_) leave_[h] += later;
   }
   const std::vector<std::int64_t>& leave() const { return leave_; }
+  /// How much later every hop is than in `earlier`, when that is the same for all.
+  std::optional<std::int64_t> same_shift(const std::vector<std::int64_t>& earlier) const {
+    const std::int64_t shift = leave_[hops_[0]] - earlier[hops_[0]];
+    for (const std::uint32_t h : hops_)
+      if (leave_[h] - earlier[h] != shift) return std::nullopt;
+    return shift;
+  }
   std::int64_t end() const {
     std::int64_t end = 0;
-    for (std::size_t h = 0; h < leave_.size(); ++h)
-      end = std::max(end, leave_[h] + timings_.deliver[h]);
+    for (const std::uint32_t h : hops_) end = std::max(end, leave_[h] + timings_.deliver[h]);
     return end;
   }
 
@@ -66,19 +76,11 @@ class PipelineRecurrence {
   }
 
   const PipelineShape& shape_;
+  std::vector<std::uint32_t> hops_;
   ChunkTimes timings_;
   std::vector<std::int64_t> leave_;
   std::vector<std::int64_t> before_;
 };
-
-/// How much later every hop is than in `earlier`, when that is the same for all.
-std::optional<std::int64_t> same_shift(const std::vector<std::int64_t>& now,
-                                       const std::vector<std::int64_t>& earlier) {
-  const std::int64_t shift = now[0] - earlier[0];
-  for (std::size_t h = 1; h < now.size(); ++h)
-    if (now[h] - earlier[h] != shift) return std::nullopt;
-  return shift;
-}
 
 }  // namespace
 
@@ -92,7 +94,16 @@ std::optional<Duration> uncontended_duration(const ChunkPipeline& pipeline,
   for (std::size_t link = 0; link < reserved.size(); ++link)
     if (reserved[link] > links.capacities[link]) return std::nullopt;
 
-  PipelineRecurrence recurrence(shape, in_picoseconds(timings, pipeline.rendezvous));
+  std::vector<std::uint32_t> hops(shape.hops.size());
+  std::iota(hops.begin(), hops.end(), 0U);
+  return pipeline.start + uncontended_end(pipeline, timings, std::move(hops));
+}
+
+Duration uncontended_end(const ChunkPipeline& pipeline, const std::vector<HopTiming>& timings,
+                         std::vector<std::uint32_t> hops) {
+  if (hops.empty() || pipeline.chunks == 0) return {};
+  PipelineRecurrence recurrence(*pipeline.shape, std::move(hops),
+                                in_picoseconds(timings, pipeline.rendezvous));
   recurrence.first();
   // Brent's search for a period: compare with the chunk of the last power of two.
   std::vector<std::int64_t> earlier = recurrence.leave();
@@ -102,7 +113,7 @@ std::optional<Duration> uncontended_duration(const ChunkPipeline& pipeline,
   while (chunk + 1 < pipeline.chunks) {
     recurrence.next();
     ++chunk;
-    if (const auto shift = same_shift(recurrence.leave(), earlier)) {
+    if (const auto shift = recurrence.same_shift(earlier)) {
       const std::uint32_t period = chunk - earlier_chunk;
       const std::uint32_t periods = (pipeline.chunks - 1 - chunk) / period;
       recurrence.skip(*shift * periods);
@@ -116,7 +127,7 @@ std::optional<Duration> uncontended_duration(const ChunkPipeline& pipeline,
       next_reference *= 2;
     }
   }
-  return pipeline.start + Duration::picoseconds(recurrence.end());
+  return Duration::picoseconds(recurrence.end());
 }
 
 }  // namespace ddpsim

@@ -14,7 +14,9 @@
 // assumed: a period is only used once it was seen.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "network_links.hpp"
 
@@ -24,5 +26,10 @@ namespace ddpsim {
 /// hold each other back.
 std::optional<Duration> uncontended_duration(const ChunkPipeline& pipeline,
                                              const NetworkLinks& links);
+
+/// From the first chunks to the last delivery of these hops, which wait for none but each other and
+/// are never held back; `timings` by hop of the whole shape.
+Duration uncontended_end(const ChunkPipeline& pipeline, const std::vector<HopTiming>& timings,
+                         std::vector<std::uint32_t> hops);
 
 }  // namespace ddpsim
