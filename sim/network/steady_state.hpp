@@ -1,4 +1,4 @@
-// The one shortcut of the flow network, exact by proof.
+// A shortcut of the flow network, exact by proof; chunk_waves.hpp has the other.
 //
 // While no link can hold anything back, a hop's next chunk leaves at the latest of a few instants,
 // each a constant time after another chunk left (chunk_pipeline.hpp):

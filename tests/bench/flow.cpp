@@ -6,7 +6,9 @@
 
 #include "ddpsim/sim/collective_model.hpp"
 #include "ddpsim/sim/simulation_options.hpp"
+#include "ddpsim/sim/step.hpp"
 #include "ddpsim/sim/tune.hpp"
+#include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "max_min.hpp"
@@ -68,6 +70,29 @@ BENCHMARK(BM_TuneFlow1000Caps)
     ->ArgName("ranks")
     ->Arg(8)
     ->Arg(1024)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+/// One step on so many ranks, whose all-reduces pass two nodes that another job uses, too.
+void BM_FlowBesideBackground(benchmark::State& state) {
+  const Workload workload = *bundled_workload("resnet50-v100-b32");
+  const ClusterRequest request = v100s(state.range(0));
+  const Cluster cluster = load_cluster(request);
+  const auto [fabric, background] = parse_background(
+      R"({"schema": "ddpsim.background/1",
+          "jobs": [{"nodes": [0, 1], "all_reduce": "64MiB", "first": "5ms", "every": "5ms"}]})",
+      "beside", request);
+  const CollectiveTuning tuning{
+      .nccl = bundled_nccl(DdpOptions{}.torch),
+      .algorithms = state.range(1) == 0 ? Algorithm::ring : Algorithm::tree};
+  for (auto _ : state) {
+    const CollectiveModel model = flow_model(tuning, fabric, background);
+    benchmark::DoNotOptimize(simulate(Job(workload, cluster, SimulationOptions{}, model)));
+  }
+}
+BENCHMARK(BM_FlowBesideBackground)
+    ->ArgNames({"ranks", "tree"})
+    ->ArgsProduct({{1024, 4096}, {0, 1}})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 

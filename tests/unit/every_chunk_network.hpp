@@ -1,7 +1,7 @@
 // Chunk pipelines on shared links, every chunk of every hop an event: what FlowNetwork is held against.
 //
-// It knows no shortcut but that a hop whose links carry everything that may ever be sent over them
-// takes a known time; even there each chunk waits in the queue for its turn.
+// It knows one shortcut: a hop whose links carry everything that may ever be sent over them takes a
+// known time. Even there each chunk waits in the queue for its turn.
 #pragma once
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <random>
 
+#include "every_chunk_network.hpp"
 #include "fabrics.hpp"
-#include "flow_network.hpp"
 #include "network_links.hpp"
 #include "small_jobs.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 /// Every chunk, event by event.
 Duration simulate_all(const ChunkPipeline& pipeline, const NetworkLinks& links) {
-  FlowNetwork network(links, {{.pipelines = {pipeline}, .recurrence = {}}});
+  EveryChunkNetwork network(links, {{.pipelines = {pipeline}, .recurrence = {}}});
   network.start(0, 0, TimePoint());
   return network.run(0).since_start();
 }

@@ -15,8 +15,8 @@
 #include <numeric>
 #include <string_view>
 
+#include "every_chunk_network.hpp"
 #include "fabrics.hpp"
-#include "flow_network.hpp"
 #include "steady_state.hpp"
 
 namespace ddpsim {
@@ -49,7 +49,7 @@ struct Outcome {
 };
 
 Outcome simulate_all(const ChunkPipeline& pipeline, const NetworkLinks& links, int buckets) {
-  FlowNetwork network(links, {{.pipelines = {pipeline}, .recurrence = {}}});
+  EveryChunkNetwork network(links, {{.pipelines = {pipeline}, .recurrence = {}}});
   TimePoint now;
   for (int bucket = 0; bucket < buckets; ++bucket) {
     network.start(0, 0, now);
