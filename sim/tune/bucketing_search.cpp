@@ -66,8 +66,7 @@ std::vector<LimitRange> walk(const GradientRuns& runs, Watched watched, LimitsFo
 class Search {
  public:
   Search(const Workload& workload, const DdpOptions& options)
-      : workload_(workload),
-        options_(options),
+      : options_(options),
         plain_(without_caps(options)),
         runs_(workload, options),
         default_first_(bucket_limits(plain_).rebuild.front()),
@@ -184,7 +183,6 @@ class Search {
                                                                        : range.name();
   }
 
-  const Workload& workload_;
   const DdpOptions& options_;
   const DdpOptions plain_;
   const GradientRuns runs_;
