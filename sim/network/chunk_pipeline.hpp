@@ -39,7 +39,7 @@ struct Hop {
 /// Which chunk of the hops before it a hop waits for, to send one of its own.
 enum class ChunkDependency : std::uint32_t {
   same = 0,      ///< what it sends is what they delivered
-  previous = 1,  ///< what they delivered is sent with the next chunk
+  previous = 1,  ///< what they delivered is sent with the next chunk; a channel is one ring
 };
 
 /// What does not depend on size or protocol. Where a hop waits for the same chunk, it stands behind
