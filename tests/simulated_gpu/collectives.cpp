@@ -98,7 +98,7 @@ void arrive(Operation& operation) {
     std::memcpy(collective.given[operation.rank], operation.reads.begin, bytes);
   }
   std::memset(operation.writes.begin, kNaN, bytes);
-  if (++collective.arrived < communicator.ranks) return;
+  if (++collective.arrived < communicator.ranks || collective.lost) return;
   complete(collective, communicator.ranks);
   const std::int64_t takes = adversarial() ? static_cast<std::int64_t>(draw(300'000))
                                            : m.settings.all_reduce_ns(collective.bytes);

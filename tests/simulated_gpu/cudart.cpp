@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "devices.hpp"
+#include "faults.hpp"
 #include "kernels.hpp"
 #include "memory.hpp"
 #include "scheduler.hpp"
@@ -63,13 +64,18 @@ std::vector<int> visible_devices() {
   return devices;
 }
 
-/// What stands in the way of any call that needs a device.
-cudaError_t usable() {
+/// What stands in the way of any call that needs a device; of those, too, whose answer nobody can use.
+cudaError_t usable_at_the_end() {
   Process& own = process();
   if (own.initialised_by == 0) own.initialised_by = getpid();
   if (own.initialised_by != getpid()) return cudaErrorInitializationError;
   if (own.sticky != cudaSuccess) return own.sticky;
   return visible_devices().empty() ? cudaErrorNoDevice : cudaSuccess;
+}
+
+cudaError_t usable() {
+  const cudaError_t error = usable_at_the_end();
+  return error != cudaSuccess ? error : error_at_this_call(process().sticky);
 }
 
 int physical_device() {
@@ -195,6 +201,7 @@ cudaError_t cudaSetDevice(int device) {
   if (device < 0 || device >= static_cast<int>(visible_devices().size()))
     return report(cudaErrorInvalidDevice);
   current_device = device;
+  calls_are_of(physical_device());
   return cudaSuccess;
 }
 
@@ -240,6 +247,10 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "no CUDA-capable device is detected";
     case cudaErrorInvalidDevice:
       return "invalid device ordinal";
+    case cudaErrorLaunchOutOfResources:
+      return "too many resources requested for launch";
+    case cudaErrorLaunchFailure:
+      return "unspecified launch failure";
     case cudaErrorIllegalAddress:
       return "an illegal memory access was encountered";
     case cudaErrorInvalidResourceHandle:
@@ -262,7 +273,8 @@ cudaError_t cudaMalloc(void** memory, std::size_t size) {
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
   const auto bytes = static_cast<std::int64_t>(size);
   std::int64_t& used = machine().allocated[physical_device()];
-  if (bytes > machine().settings.memory_bytes - used) return report(cudaErrorMemoryAllocation);
+  if (no_memory_at_this_allocation() || bytes > machine().settings.memory_bytes - used)
+    return report(cudaErrorMemoryAllocation);
   used += bytes;
   std::byte* const place = take_memory(bytes);
   std::memset(place, kNaN, size);
@@ -274,7 +286,7 @@ cudaError_t cudaMalloc(void** memory, std::size_t size) {
 cudaError_t cudaFree(void* memory) {
   const Call call(machine().settings.launch_ns);
   if (memory == nullptr) return cudaSuccess;
-  if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
+  if (const cudaError_t error = usable_at_the_end(); error != cudaSuccess) return report(error);
   const auto found = process().allocations.find(static_cast<std::byte*>(memory));
   if (found == process().allocations.end()) return report(cudaErrorInvalidValue);
   const auto [place, allocation] = *found;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "collectives.hpp"
+#include "faults.hpp"
 #include "kernels.hpp"
 #include "memory.hpp"
 #include "scheduler.hpp"
@@ -72,7 +73,7 @@ void hide_result(Operation& operation) {
   std::memset(operation.writes.begin, kNaN, bytes);
 }
 
-void begin(Operation& operation) {
+void begin(Operation& operation, int device) {
   operation.phase = Phase::running;
   tear_what_it_meets(operation);
   std::int64_t duration = 0;
@@ -105,7 +106,7 @@ void begin(Operation& operation) {
       break;
   }
   if (adversarial()) duration = drawn_duration();
-  operation.end = operation.begin + duration;
+  operation.end = operation.begin + duration * slowness_of_device(device);
   if (operation.writes.bytes > 0) hide_result(operation);
 }
 
@@ -164,7 +165,7 @@ void advance_devices(std::int64_t to) {
   for (Next next = next_of_all(); next.stream != nullptr && next.when <= to; next = next_of_all()) {
     m.cursor = std::max(m.cursor, next.when);
     if (next.stream->head().phase == Phase::due) {
-      begin(next.stream->head());
+      begin(next.stream->head(), next.stream->device);
     } else {
       end(*next.stream);
     }

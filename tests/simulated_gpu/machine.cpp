@@ -80,6 +80,7 @@ void reset_machine() {
   m.settings = settings_from_environment();
   m.now = m.cursor = kBooted;
   m.random = m.settings.seed;
+  m.fault_time = kNever;
   m.running = -1;
   pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);

@@ -106,6 +106,10 @@ struct Machine {
   Event events[kEvents];
   std::int64_t cursor;  ///< all that happens on devices up to here has happened
   std::int64_t allocated[kDevices];
+  std::int64_t calls[kRanks];  ///< by threads that have chosen a device
+  std::int64_t allocations[kRanks];
+  std::int64_t fault_time;         ///< kNever: not yet
+  std::int64_t launched_at_fault;  ///< collectives of the rank that it struck
   std::int64_t communicator_ids;
   Communicator communicators[kCommunicators];
   int connections_used;

@@ -8,6 +8,7 @@
 
 #include "collectives.hpp"
 #include "devices.hpp"
+#include "faults.hpp"
 #include "scheduler.hpp"
 
 using namespace simulated_gpu;
@@ -74,6 +75,8 @@ ncclResult_t collective(CollectiveKind kind, int root, const void* from, void* t
   operation.reads = {static_cast<std::byte*>(const_cast<void*>(from)), bytes};
   operation.writes = {static_cast<std::byte*>(to), bytes};
   if (!describe(operation, kind, root, type)) return ncclInvalidUsage;
+  note_collective(communicator_of(handle), collective_of(operation), handle->rank,
+                  operation.sequence);
   enqueue(*reinterpret_cast<Stream*>(stream), operation);
   return ncclSuccess;
 }
@@ -126,11 +129,14 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* handle, int ranks, ncclUniqueId 
   Communicator& communicator = m.communicators[place];
   communicator.id = number;
   communicator.ranks = ranks;
-  ++communicator.joined;
+  const bool joins = !never_joins(rank);
+  if (joins) ++communicator.joined;
   const bool blocking = config == nullptr || config->blocking != 0;
   *handle = new ncclComm{place, rank, blocking};
   if (!blocking) return all_joined(*handle) ? ncclSuccess : ncclInProgress;
-  wait_for({.where = "joining a communicator", .watched = &communicator.joined, .at_least = ranks});
+  wait_for({.where = "joining a communicator",
+            .watched = &communicator.joined,
+            .at_least = joins ? ranks : kNever});
   return ncclSuccess;
 }
 

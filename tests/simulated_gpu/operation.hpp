@@ -63,6 +63,7 @@ struct Collective {
   int arrived;
   int finished;
   bool torn;
+  bool lost;  ///< a fault: it never ends
   std::byte* given[16];
   std::byte* result;
 };

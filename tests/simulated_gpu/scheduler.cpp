@@ -13,6 +13,7 @@
 #include <ctime>
 
 #include "devices.hpp"
+#include "faults.hpp"
 #include "real_calls.hpp"
 
 namespace simulated_gpu {
@@ -362,12 +363,13 @@ void note_killed(pid_t pid) {
 Call::Call(std::int64_t cost_ns) {
   if (machine().settings.virtual_clock) {
     if (!scheduled()) give_up("a thread that the machine does not know calls CUDA or NCCL");
-    spend(cost_ns);
+    spend(cost_ns * slowness_of_host());
     advance_devices(machine().now);
   } else {
     lock_machine();
     advance_devices(host_ns());
   }
+  note_call();
 }
 
 Call::~Call() {

@@ -11,6 +11,8 @@
 #include <sstream>
 #include <string>
 
+#include "faults.hpp"
+
 namespace simulated_gpu {
 namespace {
 
@@ -85,6 +87,12 @@ Settings settings_from_environment() {
     if (std::sscanf(die, "%d:%ld", &settings.dying_rank, &collective) != 2)
       give_up("SIMULATED_GPU_DIE=%s is not RANK:COLLECTIVE", die);
     settings.last_collective = collective;
+  }
+  if (const char* text = std::getenv("SIMULATED_GPU_FAULT");
+      text != nullptr && std::strcmp(text, "drawn") != 0) {
+    const std::optional<Fault> fault = fault_of(text);
+    if (!fault) give_up("SIMULATED_GPU_FAULT=%s is not KIND:RANK:N", text);
+    settings.fault = *fault;
   }
   if (const char* skip = std::getenv("SIMULATED_GPU_SKIP"))
     settings.skip = std::strtoull(skip, nullptr, 16);  // "each" has no number

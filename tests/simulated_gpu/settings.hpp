@@ -14,6 +14,15 @@ struct AllReduceRow {
   std::int64_t ns;
 };
 
+enum class FaultKind { none, die, init, async, error, sticky, memory, silence, slow };
+
+/// What goes wrong on a rank, at its `at`-th call, allocation or collective; of `slow` how many times slower it is.
+struct Fault {
+  FaultKind kind = FaultKind::none;
+  int rank = 0;
+  std::int64_t at = 0;
+};
+
 struct Settings {
   /// SIMULATED_GPU_CLOCK=free: time is the host's, threads run as the kernel lets them.
   bool virtual_clock = true;
@@ -32,6 +41,8 @@ struct Settings {
   /// SIMULATED_GPU_DIE=RANK:COLLECTIVE: this rank's process is killed as it launches that collective, counted from 0.
   int dying_rank = -1;
   std::int64_t last_collective = 0;
+  /// SIMULATED_GPU_FAULT=KIND:RANK:N (faults.hpp).
+  Fault fault;
   /// SIMULATED_GPU_SKIP: the place that synchronises whose calls do nothing (sites.hpp); 0: none.
   std::uint64_t skip = 0;
   bool note_sites = false;
