@@ -44,6 +44,8 @@ class Communicator {
   virtual void wait(WorkId work) = 0;
   /// After Device::synchronise.
   virtual CollectiveTimes times_of(WorkId work) = 0;
+  /// This rank fails: what its peers will never answer is not waited for any more.
+  virtual void abandon() noexcept {}
   /// Tickets so far are no longer asked for.
   virtual void forget_works() = 0;
 };

@@ -23,8 +23,10 @@
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
+#include "job_message.hpp"
 #include "parse_problem.hpp"
 #include "rank_threads.hpp"
+#include "store.hpp"
 #include "sweep.hpp"
 #include "typed_line.hpp"
 #include "usage_error.hpp"
@@ -244,8 +246,11 @@ std::vector<World> join(const Arguments& arguments) {
   return ranks_of_process(fork_processes(ranks / each, each), each);
 }
 
-void say_failed(int rank, const char* reason) {
-  std::fprintf(stderr, "ddpsim-real: rank %d: %s\n", rank, one_line(reason).c_str());
+/// Of ranks that were started here the process that started them says one thing for all.
+void say_failed(const World& world, int rank, JobMessage::Cause cause, const char* reason) {
+  const std::string text = fmt::format("ddpsim-real: rank {}: {}", rank, one_line(reason));
+  if (world.message != nullptr) return world.message->leave(cause, text);
+  std::fprintf(stderr, "%s\n", text.c_str());
 }
 
 std::string with_files(std::string text, const Sweep& sweep, const Measurement& measurement) {
@@ -292,11 +297,15 @@ int run(const Arguments& arguments, std::string command) {
                                  : with_files(measurement_text(measurement), sweep, measurement);
     return print(text);
   } catch (const RankFailed& failed) {
-    say_failed(failed.rank(), failed.what());
+    say_failed(ranks.front(), failed.rank(),
+               failed.heard() ? JobMessage::Cause::heard : JobMessage::Cause::own, failed.what());
     if (!failed.all_ended()) std::_Exit(kFailure);
     return kFailure;
+  } catch (const JobEnded& ended) {
+    say_failed(ranks.front(), ranks.front().rank, JobMessage::Cause::heard, ended.what());
+    return kFailure;
   } catch (const std::exception& error) {
-    say_failed(ranks.front().rank, error.what());
+    say_failed(ranks.front(), ranks.front().rank, JobMessage::Cause::own, error.what());
     return kFailure;
   }
 }

@@ -23,33 +23,36 @@ ncclDataType_t nccl_type_of(Dtype dtype) {
   }
 }
 
-}  // namespace
-
-NcclCommunicator::NcclCommunicator(StoreClient& store, CudaDevice& device, int rank, int ranks,
-                                   std::chrono::milliseconds timeout)
-    : device_(device), rank_(rank), ranks_(ranks), timeout_(timeout) {
+ncclUniqueId id_of_job(StoreClient& store, int rank) {
   ncclUniqueId id{};
   if (rank == 0) {
-    require(ncclGetUniqueId(&id), "making NCCL's id");
+    const ncclResult_t status = ncclGetUniqueId(&id);
+    if (status != ncclSuccess)
+      throw PeerLost(std::string("making NCCL's id: ") + ncclGetErrorString(status));
     store.set("nccl", std::string(id.internal, sizeof id.internal));
   }
   const std::string text = store.get("nccl");
   DDPSIM_ASSERT(text.size() == sizeof id.internal, "NCCL's id has its size", text.size());
   std::memcpy(id.internal, text.data(), text.size());
-  require(ncclCommInitRank(&communicator_, ranks, id, rank), "joining the communicator");
+  return id;
+}
+
+}  // namespace
+
+NcclCommunicator::NcclCommunicator(StoreClient& store, CudaDevice& device, int rank, int ranks,
+                                   std::chrono::milliseconds timeout)
+    : device_(device),
+      rank_(rank),
+      ranks_(ranks),
+      watchdog_(store, id_of_job(store, rank), rank, ranks, timeout) {
   for (cudaStream_t* stream : {&stream_, &casts_})
     require_success(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "creating a stream");
 }
 
+/// What the streams hold is done, or the communicator aborted.
 NcclCommunicator::~NcclCommunicator() {
-  if (communicator_ != nullptr) ncclCommDestroy(communicator_);
   cudaStreamDestroy(casts_);
   cudaStreamDestroy(stream_);
-}
-
-void NcclCommunicator::require(ncclResult_t status, const char* what) {
-  if (status != ncclSuccess)
-    throw PeerLost(fmt::format("{}: {}", what, ncclGetErrorString(status)));
 }
 
 std::vector<std::pair<std::string, std::string>> NcclCommunicator::description() const {
@@ -65,9 +68,12 @@ NcclCommunicator::Launched NcclCommunicator::summed(Region region) {
   const std::size_t reached = events_.record(device_.stream());
   require_success(cudaStreamWaitEvent(stream_, events_.at(reached), 0), "waiting for an event");
   const std::size_t start = events_.record(stream_);
-  require(ncclAllReduce(region.data, region.data, static_cast<std::size_t>(region.elements),
-                        nccl_type_of(region.dtype), ncclSum, communicator_, stream_),
-          "launching an all-reduce");
+  watchdog_.call(
+      [&](ncclComm_t communicator) {
+        return ncclAllReduce(region.data, region.data, static_cast<std::size_t>(region.elements),
+                             nccl_type_of(region.dtype), ncclSum, communicator, stream_);
+      },
+      "launching an all-reduce");
   const std::size_t end = events_.record(stream_);
   return {start, end, end};
 }
@@ -89,9 +95,13 @@ WorkId NcclCommunicator::all_reduce_and_decompress(Region region, Region wide) {
 WorkId NcclCommunicator::broadcast(Region region) {
   const std::size_t reached = events_.record(device_.stream());
   require_success(cudaStreamWaitEvent(stream_, events_.at(reached), 0), "waiting for an event");
-  require(ncclBroadcast(region.data, region.data, static_cast<std::size_t>(region.bytes().count()),
-                        ncclInt8, 0, communicator_, stream_),
-          "launching a broadcast");
+  watchdog_.call(
+      [&](ncclComm_t communicator) {
+        return ncclBroadcast(region.data, region.data,
+                             static_cast<std::size_t>(region.bytes().count()), ncclInt8, 0,
+                             communicator, stream_);
+      },
+      "launching a broadcast");
   const std::size_t end = events_.record(stream_);
   launched_.push_back({reached, end, end});  // nobody asks how long one takes
   return launched_.size() - 1;
@@ -116,30 +126,24 @@ void NcclCommunicator::forget_works() {
 void NcclCommunicator::finish() {
   for (const cudaStream_t stream : {stream_, casts_, device_.stream()})
     watch([stream] { return cudaStreamQuery(stream); });
+  watchdog_.all_done();
 }
 
 void NcclCommunicator::finish(cudaEvent_t event) {
   watch([event] { return cudaEventQuery(event); });
+  watchdog_.came_on();
 }
 
+/// The watchdog ends it, by the abort that lets streams come to their end.
 void NcclCommunicator::watch(const std::function<cudaError_t()>& query) {
-  if (communicator_ == nullptr) return;  // aborted before
   constexpr auto kLook = std::chrono::microseconds(200);
-  const auto deadline = std::chrono::steady_clock::now() + timeout_;
   cudaError_t status = cudaErrorNotReady;
-  while ((status = query()) == cudaErrorNotReady) {
-    ncclResult_t failed = ncclSuccess;
-    ncclCommGetAsyncError(communicator_, &failed);
-    const bool late = std::chrono::steady_clock::now() > deadline;
-    if (failed != ncclSuccess || late) {
-      ncclCommAbort(communicator_);  // ends the kernels that wait for the peer
-      communicator_ = nullptr;
-      throw PeerLost(
-          late ? fmt::format("a collective took longer than {} s", timeout_.count() / 1000)
-               : fmt::format("a peer was lost: {}", ncclGetErrorString(failed)));
-    }
+  for (;;) {
+    watchdog_.require_well();
+    if ((status = query()) != cudaErrorNotReady) break;
     std::this_thread::sleep_for(kLook);
   }
+  watchdog_.require_well();
   require_success(status, "waiting for the GPU");
 }
 

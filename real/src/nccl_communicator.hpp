@@ -3,12 +3,12 @@
 // but in synchronise, and there not for ever.
 #pragma once
 
-#include <nccl.h>
 #include <chrono>
 #include <functional>
 
 #include "communicator.hpp"
 #include "cuda_device.hpp"
+#include "nccl_watchdog.hpp"
 #include "store.hpp"
 
 namespace ddpsim {
@@ -28,7 +28,8 @@ class NcclCommunicator : public Communicator {
   void wait(WorkId work) override;
   CollectiveTimes times_of(WorkId work) override;
   void forget_works() override;
-  /// Waits until both streams are done; a peer that died or a network that stalls is a PeerLost
+  void abandon() noexcept override { watchdog_.abandon(); }
+  /// Waits until all streams are done; a peer that died or a network that stalls is a PeerLost
   /// within the time-out.
   void finish();
   /// The same until the GPU has come to this event.
@@ -43,13 +44,11 @@ class NcclCommunicator : public Communicator {
   /// Waits for the compute stream, sums, records.
   Launched summed(Region region);
   void watch(const std::function<cudaError_t()>& query);
-  void require(ncclResult_t status, const char* what);
 
   CudaDevice& device_;
   int rank_;
   int ranks_;
-  std::chrono::milliseconds timeout_;
-  ncclComm_t communicator_ = nullptr;
+  NcclWatchdog watchdog_;
   cudaStream_t stream_ = nullptr;
   cudaStream_t casts_ = nullptr;  ///< what hooks chain to a collective runs on a stream of its own
   EventPool events_;

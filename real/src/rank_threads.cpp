@@ -8,6 +8,8 @@
 #include <system_error>
 #include <thread>
 
+#include "store.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -18,21 +20,31 @@ struct SweepOfThreads {
   std::mutex mutex;
   std::condition_variable changed;
   std::size_t ended = 0;
-  std::optional<std::pair<int, std::string>> failed;  ///< the first: rank, reason
-  Measurement measurement;                            ///< of the first rank
+  struct Failure {
+    int rank;
+    std::string reason;
+    bool heard;  ///< the job was ended, by some other rank
+  };
+  std::optional<Failure> failed;  ///< the first, rather one of its own
+  Measurement measurement;        ///< of the first rank
 
   void run(std::size_t index) {
     std::optional<Measurement> measured;
     std::string reason = "internal error";
+    bool heard = false;
     try {
       measured = run_sweep(sweep, ranks[index]);
+    } catch (const JobEnded& others) {
+      heard = true;
+      reason = others.what();
     } catch (const std::exception& error) {
       reason = error.what();
     } catch (...) {
     }
     const std::scoped_lock lock(mutex);
     ++ended;
-    if (!measured && !failed) failed = {ranks[index].rank, reason};
+    if (!measured && (!failed || (failed->heard && !heard)))
+      failed = {ranks[index].rank, reason, heard};
     if (measured && index == 0) measurement = std::move(*measured);
     changed.notify_all();
   }
@@ -55,14 +67,15 @@ Measurement run_threads(const Sweep& sweep, const std::vector<World>& ranks,
 
   std::unique_lock lock(run->mutex);
   if (!unstarted.empty())
-    run->failed = {ranks[threads.size()].rank, "its thread cannot be started: " + unstarted};
+    run->failed = {ranks[threads.size()].rank, "its thread cannot be started: " + unstarted, false};
   const auto all_ended = [&] { return run->ended == ranks.size(); };
   run->changed.wait(lock, [&] { return all_ended() || run->failed; });
   const bool in_time = run->changed.wait_for(lock, grace, all_ended);
   lock.unlock();
   for (std::thread& thread : threads) in_time ? thread.join() : thread.detach();
   lock.lock();
-  if (run->failed) throw RankFailed(run->failed->first, run->failed->second, in_time);
+  if (run->failed)
+    throw RankFailed(run->failed->rank, run->failed->reason, run->failed->heard, in_time);
   return std::move(run->measurement);
 }
 

@@ -25,6 +25,7 @@ ReplayRunner::ReplayRunner(Device& device, Communicator& communicator, HostClock
 }
 
 ReplayRunner::~ReplayRunner() {
+  if (std::uncaught_exceptions() > exceptions_) communicator_.abandon();
   try {
     device_.synchronise();
   } catch (const std::exception&) {  // a step failed; that has been said

@@ -1,6 +1,8 @@
 // Steps of our reducer: forward, backward with its hooks, finalize and optimizer replayed on a device.
 #pragma once
 
+#include <exception>
+
 #include "reducer.hpp"
 #include "step_runner.hpp"
 
@@ -37,6 +39,7 @@ class ReplayRunner : public StepRunner {
   const Workload& workload_;
   DdpOptions options_;
   HostClock clock_;
+  int exceptions_ = std::uncaught_exceptions();
   Reducer reducer_;
   /// What forward would read of the buffers, in a step that is checked.
   std::vector<Region> broadcast_;

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -69,6 +70,8 @@ class StoreClient {
   void end_job(const std::string& reason) noexcept;
   /// Why the job was ended, as far as rank 0 knows within a second; empty when it does not.
   std::string why_ended() noexcept;
+  /// The same at once, from any thread; empty, too, while another call waits for rank 0: that one will hear it.
+  std::string why_ended_if_free() noexcept;
   /// Says that this rank leaves because all is done. Never throws.
   void leave() noexcept;
   /// Rank 0's monotonic clock, now.
@@ -78,7 +81,9 @@ class StoreClient {
 
  private:
   std::string ask(const Message& question);
+  std::string ask_alone(const Message& question);
   void greet(const std::string& host, std::uint16_t port);
+  std::mutex asking_;
   int socket_ = -1;
   Greeting greeting_;
   std::chrono::milliseconds timeout_;

@@ -140,6 +140,11 @@ StoreClient::~StoreClient() {
 }
 
 std::string StoreClient::ask(const Message& question) {
+  const std::scoped_lock lock(asking_);
+  return ask_alone(question);
+}
+
+std::string StoreClient::ask_alone(const Message& question) {
   bool timed_out = false;
   const Moment deadline = std::chrono::steady_clock::now() + timeout_;
   if (!send_message(socket_, question, deadline)) throw JobEnded("rank 0 is gone");
@@ -194,6 +199,17 @@ std::string StoreClient::why_ended() noexcept {
     std::this_thread::sleep_for(kRetry);
   }
   return "";
+}
+
+std::string StoreClient::why_ended_if_free() noexcept {
+  const std::unique_lock lock(asking_, std::try_to_lock);
+  if (!lock.owns_lock()) return "";
+  try {
+    ask_alone({"why"});
+    return "";
+  } catch (const std::exception& reason) {
+    return reason.what();
+  }
 }
 
 void StoreClient::leave() noexcept {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ddpsim/formats/number.hpp"
+#include "job_message.hpp"
 #include "job_token.hpp"
 #include "listening.hpp"
 #include "store.hpp"
@@ -62,7 +63,8 @@ int exit_code(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-[[noreturn]] void supervise(std::vector<pid_t> children, int ranks_each) {
+[[noreturn]] void supervise(std::vector<pid_t> children, int ranks_each,
+                            const JobMessage& message) {
   struct sigaction action {};
   action.sa_handler = note_interrupt;  // no SA_RESTART: waitpid is to return
   sigaction(SIGINT, &action, nullptr);
@@ -71,7 +73,9 @@ int exit_code(int status) {
   constexpr int kGraceSeconds = 5;  // for the others to say what they know and to end
   int code = 0;
   std::size_t left = children.size();
+  bool killed = false;
   std::time_t deadline = 0;
+  bool said = false;
   while (left > 0) {
     int status = 0;
     const pid_t ended = waitpid(-1, &status, deadline != 0 ? WNOHANG : 0);
@@ -81,12 +85,14 @@ int exit_code(int status) {
         if (children[process] != ended) continue;
         children[process] = 0;
         const World world{.rank = static_cast<int>(process)};
-        if (WIFSIGNALED(status) && interrupted == 0 && deadline == 0)
+        if (WIFSIGNALED(status) && interrupted == 0 && !said && !killed) {
+          said = true;
           std::fprintf(stderr, "ddpsim-real: %s ended by signal %d (%s)\n",
                        (name_of_ranks(ranks_of_process(world, ranks_each)) +
                         (ranks_each > 1 ? " were" : " was"))
                            .c_str(),
                        WTERMSIG(status), strsignal(WTERMSIG(status)));
+        }
       }
       if (code == 0) code = exit_code(status);
       if (code != 0 && deadline == 0) deadline = std::time(nullptr) + kGraceSeconds;
@@ -95,11 +101,14 @@ int exit_code(int status) {
     if (interrupted != 0 || (deadline != 0 && std::time(nullptr) > deadline)) {
       for (const pid_t child : children)
         if (child > 0) kill(child, SIGKILL);
+      killed = true;
       if (interrupted != 0) code = kInterrupted;
       deadline = deadline == 0 ? std::time(nullptr) : deadline;
     }
     if (deadline != 0) usleep(20'000);
   }
+  if (interrupted == 0 && !said && !message.text().empty())
+    std::fprintf(stderr, "%s\n", message.text().c_str());
   std::_Exit(interrupted != 0 ? kInterrupted : code);
 }
 
@@ -165,6 +174,7 @@ World fork_processes(int processes, int ranks_each) {
   const Listening listening = listen_on(kLoopback, 0);
   const std::string token =
       random_token();  // handed over by the fork: in no environment, on no command line
+  JobMessage& message = JobMessage::shared();
   std::vector<pid_t> children;
   const pid_t parent = getpid();
   for (int process = 0; process < processes; ++process) {
@@ -180,7 +190,8 @@ World fork_processes(int processes, int ranks_each) {
               .host = kLoopback,
               .port = listening.port,
               .listening = process == 0 ? listening.sockets.front() : -1,
-              .token = token};
+              .token = token,
+              .message = &message};
     }
     if (child < 0) {
       const std::string reason = std::strerror(errno);
@@ -190,7 +201,7 @@ World fork_processes(int processes, int ranks_each) {
     children.push_back(child);
   }
   close_all(listening);
-  supervise(std::move(children), ranks_each);
+  supervise(std::move(children), ranks_each, message);
 }
 
 std::vector<World> ranks_of_process(const World& process, int ranks_each) {

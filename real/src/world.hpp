@@ -11,6 +11,8 @@
 
 namespace ddpsim {
 
+class JobMessage;
+
 struct World {
   int rank = 0;
   int ranks = 1;
@@ -21,8 +23,9 @@ struct World {
   int index_in_process = 0;        ///< … and which of them it is
   std::string host = "127.0.0.1";  ///< where rank 0 is
   std::uint16_t port = 0;
-  int listening = -1;  ///< rank 0's socket where it was opened before the fork; else -1
-  std::string token;   ///< what only this job's ranks know
+  int listening = -1;             ///< rank 0's socket where it was opened before the fork; else -1
+  std::string token;              ///< what only this job's ranks know
+  JobMessage* message = nullptr;  ///< where the process that started it looks why it failed
 };
 
 /// Reads RANK, WORLD_SIZE, LOCAL_RANK, or what Open MPI, PMI and Slurm set, with MASTER_ADDR,
