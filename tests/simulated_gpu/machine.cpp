@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -38,6 +39,17 @@ void stay_on_one_processor() {
   }
 }
 
+/// Sparse, so it may be larger than the limit that a test sets for what the program writes.
+bool make_size(int file, off_t bytes) {
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit lifted{limit.rlim_max, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &lifted);
+  const bool made = ftruncate(file, bytes) == 0;
+  setrlimit(RLIMIT_FSIZE, &limit);
+  return made;
+}
+
 constexpr std::size_t rounded(std::size_t bytes) {
   constexpr std::size_t kPage = 4096;
   return (bytes + kPage - 1) / kPage * kPage;
@@ -62,7 +74,7 @@ void join_machine() {
     give_up("the machine %s cannot be opened: %s", name != nullptr ? name : "",
             std::strerror(errno));
   flock(file, LOCK_EX);
-  if (ftruncate(file, static_cast<off_t>(rounded(sizeof(Machine)) + kMemoryBytes)) != 0)
+  if (!make_size(file, static_cast<off_t>(rounded(sizeof(Machine)) + kMemoryBytes)))
     give_up("the machine cannot be made: %s", std::strerror(errno));
   map_at(kPlace, rounded(sizeof(Machine)), file, 0);
   map_at(kMemoryPlace, kMemoryBytes, file, static_cast<off_t>(rounded(sizeof(Machine))));

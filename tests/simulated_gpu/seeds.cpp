@@ -3,6 +3,7 @@
 //   SIMULATED_GPU_SEEDS=FIRST:LAST   ends with the first run that fails, its seed, and what it said
 //   … and SIMULATED_GPU_FAULT=drawn  a fault each (faults.hpp), in a folder of its own: what came of it
 //   … and SIMULATED_GPU_SKIP=each    for each place that synchronises: the first seed that finds it missing
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -84,6 +85,7 @@ Outcome run(const Words& words, const Order& order) {
     lseek(output, 0, SEEK_SET);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
+    if (!order.folder.empty()) dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
     if (!order.folder.empty() &&
         (mkdir(order.folder.c_str(), 0700) != 0 || chdir(order.folder.c_str()) != 0))
       give_up("no folder %s", order.folder.c_str());

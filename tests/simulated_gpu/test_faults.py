@@ -1,0 +1,170 @@
+"""Whatever breaks, all ranks end within --timeout and two seconds, one line says which rank and why, what was finished is on
+disk, and no process is left. Each fault is drawn from a seed: its kind, its rank, its moment; a slow rank is no fault."""
+
+import collections
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+import unittest
+
+from simulated_gpu import PROGRAM, SHORT, SMALL_CAP, OnSimulatedGpu
+
+TIMEOUT_S = 2
+MORE_S = 2
+SEEDS = 150  # of each mode
+CAPS = (SMALL_CAP, "1", "25")
+MODES = {
+    "two processes": ["--ranks", "2"],
+    "two processes of two threads": ["--ranks", "4", "--ranks-per-process", "2"],
+    "three processes, fp16": ["--ranks", "3", "--comm-hook", "fp16"],
+    "two processes, a queue of 24 launches": ["--ranks", "2"],
+}
+CUDA_DOES = ("setting|creating a stream|creating an event|choosing the GPU|asking for SMs|allocating memory(?: on the GPU)?|clearing memory|fill|"
+             "reading memory of the GPU|replaying compute|copying into a bucket|copying out of a bucket|casting a bucket|"
+             "recording an event|waiting for an event|waiting for the GPU|reading an event|asking the GPU what it is")
+ERROR_CAUSES = rf"(?:{CUDA_DOES}): (?:too many resources requested for launch|unspecified launch failure)"
+CAUSES = {
+    "die": r"rank {rank} was ended by signal 9 \(Killed\)|ranks \d to \d were ended by signal 9 \(Killed\)",
+    "error": f"rank {{rank}}: {ERROR_CAUSES}",
+    "sticky": rf"rank \d: {ERROR_CAUSES}",  # a sticky error is that of all threads of a process
+    "memory": "rank {rank}: allocating memory on the GPU: out of memory",
+    "async": "rank {rank}: a peer was lost: remote process exited or there was a network error",
+    "silence": rf"rank \d: a collective took longer than {TIMEOUT_S} s",
+    "init": rf"rank \d: joining the communicator took longer than {TIMEOUT_S} s",
+}
+LINE = re.compile(r"(?P<name>\S+) fault (?P<fault>(?P<kind>\w+)(?::(?P<rank>\d+):\d+)?) order [01] code (?P<code>\d+) "
+                  r"struck (?P<struck>[01]) after (?P<after>\S+) launched (?P<launched>\d+) left (?P<left>\d+)")
+
+
+def results(text):
+    found = []
+    for line in text.splitlines():
+        if line.startswith("| "):
+            found[-1]["said"].append(line[2:])
+        else:
+            found.append({**LINE.fullmatch(line).groupdict(), "said": []})
+    return found
+
+
+class Faults(OnSimulatedGpu):
+    def job(self, mode, caps, seeds):
+        variables = {"SIMULATED_GPU_QUEUE": 24} if "queue" in mode else {}
+        run = self.start(*MODES[mode], *SHORT, "--timeout", str(TIMEOUT_S), "--caps", ",".join(caps), "-o", "out",
+                         workload=str(self.folder / "tiny.json"), SIMULATED_GPU_FAULT="drawn", SIMULATED_GPU_SEEDS=seeds,
+                         LD_BIND_NOW=1, **variables)
+        self.assertEqual((run.returncode, run.stderr), (0, ""), run.stdout)
+        return results(run.stdout)
+
+    def finished(self, name):
+        file = self.folder / name / "out/measurement.json"
+        return len(json.loads(file.read_text(encoding="utf-8"))["configurations"]) if file.exists() else 0
+
+    def collectives_until(self, mode):
+        """How many collectives a rank launches until each configuration is written."""
+        counts = []
+        for caps in range(1, len(CAPS) + 1):
+            counts.append(int(self.job(mode, CAPS[:caps], "1:0")[0]["launched"]))
+            (self.folder / "without").rename(self.folder / f"without-{caps}, {mode}")
+        return counts
+
+    def check(self, one, until):
+        if one["kind"] == "slow":
+            self.assertEqual((one["code"], self.finished(one["name"])), ("0", len(CAPS)), one)
+            return
+        self.assertEqual((one["struck"], one["code"]), ("1", "1"), one)
+        self.assertEqual(one["left"], "0", one)
+        self.assertEqual(len(one["said"]), 1, one)
+        self.assertRegex(one["said"][0], f"^ddpsim-real: (?:{CAUSES[one['kind']].format(rank=one['rank'])})$", one)
+        self.assertLessEqual(float(one["after"]), TIMEOUT_S + MORE_S, one)
+        written = sum(count < int(one["launched"]) for count in until)
+        self.assertGreaterEqual(self.finished(one["name"]), written, one)
+
+    def test_every_fault_ends_all_ranks_in_time_with_one_message(self):
+        counts, worst = collections.Counter(), collections.Counter()
+        begin = time.monotonic()
+        first = 1
+        for mode in MODES:
+            until = self.collectives_until(mode)
+            without, *all_faults = self.job(mode, CAPS, f"{first}:{first + SEEDS - 1}")
+            first += SEEDS
+            self.assertEqual((without["code"], without["left"], self.finished("without")), ("0", "0", len(CAPS)))
+            for one in all_faults:
+                with self.subTest(mode=mode, seed=one["name"], fault=one["fault"]):
+                    if one["struck"] == "0" and one["kind"] in ("error", "sticky"):  # all calls left were those that free
+                        self.assertEqual(one["code"], "0", one)
+                        counts["too late to matter"] += 1
+                        continue
+                    counts[one["kind"]] += 1
+                    worst[one["kind"]] = max(worst[one["kind"]], float(one["after"]))
+                    self.check(one, until)
+            (self.folder / "without").rename(self.folder / f"without, {mode}")
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        faults = sum(counts[kind] for kind in CAUSES)
+        print(f"{faults} faults and {counts['slow']} slow ranks, --timeout {TIMEOUT_S}: {used.ru_utime + used.ru_stime:.0f} s of processor time, "
+              f"{time.monotonic() - begin:.0f} s")
+        for kind, count in counts.most_common():
+            print(f"  {kind}: {count}, ended after {worst[kind]:.2f} s at most")
+        self.assertGreaterEqual(faults, 500)
+        self.assertGreaterEqual(set(counts), {*CAUSES, "slow"})
+        self.assertLess(counts["too late to matter"], faults / 20)
+
+
+class FaultsInRealTime(OnSimulatedGpu):
+    """What virtual time cannot show: files that do not fit, and signals."""
+
+    def launch(self, *arguments, out="out", limit=None, **variables):
+        def bounded():
+            if limit is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+        process = subprocess.Popen([PROGRAM, "tiny.json", "--backend", "cuda-nccl", "--ranks", "2", "--timeout", str(TIMEOUT_S),
+                                    "-o", out, *arguments], cwd=self.folder, env=self.environment(**variables),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=bounded,
+                                   start_new_session=True)
+        self.addCleanup(process.stderr.close)
+        return process
+
+    def end_of(self, process):
+        err = process.communicate(timeout=60)[1]
+        with self.assertRaises(ProcessLookupError):  # its session is empty
+            os.killpg(process.pid, 0)
+        return process.returncode, err
+
+    def test_a_disk_that_is_full(self):
+        whole = self.launch(*SHORT, "--caps", "1,25", SIMULATED_GPU_CLOCK="free")
+        self.assertEqual(self.end_of(whole), (0, ""))
+        sizes = {file.name: file.stat().st_size for file in (self.folder / "out").iterdir()}
+        for name, size in sorted(sizes.items()):  # the largest never fits
+            with self.subTest(f"files of {size // 2} bytes, half of {name}"):
+                code, err = self.end_of(self.launch(*SHORT, "--caps", "1,25", out=f"half-{name}", limit=size // 2,
+                                                    SIMULATED_GPU_CLOCK="free"))
+                self.assertEqual(code, 1)
+                self.assertRegex(err, r"^ddpsim-real: rank 0: [^\n]*cannot write [^\n]*\n$")
+                for file in (self.folder / f"half-{name}").glob("*"):
+                    if file.suffix == ".json":
+                        json.loads(file.read_text(encoding="utf-8"))  # whole
+
+    def test_a_signal_while_points_are_written(self):
+        for after in (0, 1):
+            job = self.launch("--iterations", "3", "--warmup", "2", "--caps", "1,2,3,4,5,6,7,8,9,10,11,12", out=f"out-{after}",
+                              SIMULATED_GPU_CLOCK="free")
+            file = self.folder / f"out-{after}/measurement.json"
+            deadline = time.monotonic() + 50
+            while not (file.exists() and self.points(file) > after):
+                self.assertIsNone(job.poll())
+                self.assertLess(time.monotonic(), deadline)
+                os.sched_yield()
+            before = self.points(file)
+            job.send_signal(signal.SIGINT)
+            self.assertEqual(self.end_of(job), (130, ""))
+            self.assertGreaterEqual(self.points(file), before)
+
+    def points(self, file):
+        return len(json.loads(file.read_text(encoding="utf-8"))["configurations"])
+
+
+if __name__ == "__main__":
+    unittest.main()
