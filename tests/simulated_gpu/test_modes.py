@@ -50,6 +50,10 @@ class Modes(OnSimulatedGpu):
             for row, us in zip(rows, (5, 90)):
                 self.assertAlmostEqual(row["time_us"]["median"], us, delta=0.1)
 
+    def test_a_time_out_is_that_of_one_collective_and_not_of_all_that_are_queued(self):
+        (self.folder / "table").write_text("all_reduce 64 400000000\nall_reduce 65 20000\n")  # 0.4 s each
+        self.run_well("--ranks", "2", *SHORT, "--all-reduce", "64B", "--timeout", "2", "-o", "out", SIMULATED_GPU_TABLE="table")
+
     def test_another_seed_is_another_order(self):
         for seed in (1, 2):
             self.run_well("--ranks", "2", *SHORT, "-o", f"out-{seed}", SIMULATED_GPU_SEED=seed)
