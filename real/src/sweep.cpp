@@ -65,7 +65,7 @@ class RankOfSweep {
       world_.local_rank_known = true;
       require_machine(sweep.backend, world_);
     }
-    const BackendSetting setting{.world = world,
+    const BackendSetting setting{.world = world_,
                                  .clock = clock_,
                                  .timeout = sweep.timeout,
                                  .busy_compute = sweep.busy_compute};

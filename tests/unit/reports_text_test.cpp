@@ -274,9 +274,10 @@ TEST_CASE("tune text: a long curve is told by at most fifteen points, the marked
   CHECK(std::count(text.begin(), text.end(), '\n') < 32);
   tune.unsimulated = 1699;
   const std::string sampled = tune_text(tune, sample::context(), {.width = 400});
-  CHECK(contains(sampled,
-                 "2000 bucket assignments in all, and 1 that this PyTorch does not let you set; 302 "
-                 "were simulated: those estimated fastest, and a sample of the others."));
+  CHECK(
+      contains(sampled,
+               "2000 bucket assignments in all, and 1 that this PyTorch does not let you set; 302 "
+               "were simulated: those estimated fastest, and a sample of the others."));
 }
 
 TEST_CASE("tune text: of the caps that give one bucketing, the roundest is shown") {
