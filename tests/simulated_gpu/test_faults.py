@@ -23,8 +23,8 @@ MODES = {
     "three processes, fp16": ["--ranks", "3", "--comm-hook", "fp16"],
     "two processes, a queue of 24 launches": ["--ranks", "2"],
 }
-CUDA_DOES = ("setting|creating a stream|creating an event|choosing the GPU|asking for SMs|allocating memory(?: on the GPU)?|clearing memory|fill|"
-             "reading memory of the GPU|replaying compute|copying into a bucket|copying out of a bucket|casting a bucket|"
+CUDA_DOES = ("setting|creating a stream|creating an event|choosing the GPU|asking for SMs|allocating memory(?: on the GPU)?|"
+             "clearing memory|fill|reading memory of the GPU|replaying compute|copying into a bucket|copying out of a bucket|casting a bucket|"
              "recording an event|waiting for an event|waiting for the GPU|reading an event|asking the GPU what it is")
 ERROR_CAUSES = rf"(?:{CUDA_DOES}): (?:too many resources requested for launch|unspecified launch failure)"
 CAUSES = {
@@ -33,8 +33,8 @@ CAUSES = {
     "sticky": rf"rank \d: {ERROR_CAUSES}",  # a sticky error is that of all threads of a process
     "memory": "rank {rank}: allocating memory on the GPU: out of memory",
     "async": "rank {rank}: a peer was lost: remote process exited or there was a network error",
-    "silence": rf"rank \d: a collective took longer than {TIMEOUT_S} s",
-    "init": rf"rank \d: joining the communicator took longer than {TIMEOUT_S} s",
+    "silence": r"rank \d: a collective took longer than {timeout} s",
+    "init": r"rank \d: joining the communicator took longer than {timeout} s",
 }
 LINE = re.compile(r"(?P<name>\S+) fault (?P<fault>(?P<kind>\w+)(?::(?P<rank>\d+):\d+)?) order [01] code (?P<code>\d+) "
                   r"struck (?P<struck>[01]) after (?P<after>\S+) launched (?P<launched>\d+) left (?P<left>\d+)")
@@ -78,7 +78,8 @@ class Faults(OnSimulatedGpu):
         self.assertEqual((one["struck"], one["code"]), ("1", "1"), one)
         self.assertEqual(one["left"], "0", one)
         self.assertEqual(len(one["said"]), 1, one)
-        self.assertRegex(one["said"][0], f"^ddpsim-real: (?:{CAUSES[one['kind']].format(rank=one['rank'])})$", one)
+        cause = CAUSES[one["kind"]].format(rank=one["rank"], timeout=TIMEOUT_S)
+        self.assertRegex(one["said"][0], f"^ddpsim-real: (?:{cause})$", one)
         self.assertLessEqual(float(one["after"]), TIMEOUT_S + MORE_S, one)
         written = sum(count < int(one["launched"]) for count in until)
         self.assertGreaterEqual(self.finished(one["name"]), written, one)
@@ -104,8 +105,8 @@ class Faults(OnSimulatedGpu):
             (self.folder / "without").rename(self.folder / f"without, {mode}")
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         faults = sum(counts[kind] for kind in CAUSES)
-        print(f"{faults} faults and {counts['slow']} slow ranks, --timeout {TIMEOUT_S}: {used.ru_utime + used.ru_stime:.0f} s of processor time, "
-              f"{time.monotonic() - begin:.0f} s")
+        print(f"{faults} faults and {counts['slow']} slow ranks, --timeout {TIMEOUT_S}: "
+              f"{used.ru_utime + used.ru_stime:.0f} s of processor time, {time.monotonic() - begin:.0f} s")
         for kind, count in counts.most_common():
             print(f"  {kind}: {count}, ended after {worst[kind]:.2f} s at most")
         self.assertGreaterEqual(faults, 500)
@@ -114,13 +115,13 @@ class Faults(OnSimulatedGpu):
 
 
 class FaultsInRealTime(OnSimulatedGpu):
-    """What virtual time cannot show: files that do not fit, and signals."""
+    """The host's own clock and scheduler; files that do not fit, and signals."""
 
-    def launch(self, *arguments, out="out", limit=None, **variables):
+    def launch(self, *arguments, out="out", timeout=60, limit=None, **variables):
         def bounded():
             if limit is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-        process = subprocess.Popen([PROGRAM, "tiny.json", "--backend", "cuda-nccl", "--ranks", "2", "--timeout", str(TIMEOUT_S),
+        process = subprocess.Popen([PROGRAM, "tiny.json", "--backend", "cuda-nccl", "--ranks", "2", "--timeout", str(timeout),
                                     "-o", out, *arguments], cwd=self.folder, env=self.environment(**variables),
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=bounded,
                                    start_new_session=True)
@@ -132,6 +133,21 @@ class FaultsInRealTime(OnSimulatedGpu):
         with self.assertRaises(ProcessLookupError):  # its session is empty
             os.killpg(process.pid, 0)
         return process.returncode, err
+
+    def test_faults_on_the_free_running_clock(self):
+        faults = [f"{kind}:{rank}:{at}" for kind, at in
+                  (("die", 200), ("error", 200), ("sticky", 200), ("memory", 5), ("async", 9), ("silence", 9), ("init", 0))
+                  for rank in (0, 1)]
+        def timeout(fault):  # where it is not what ends the job, one that no slow machine reaches
+            return 5 if fault.startswith(("silence", "init")) else 60
+        jobs = {fault: self.launch(*SHORT, "--caps", SMALL_CAP, out=fault, timeout=timeout(fault), SIMULATED_GPU_CLOCK="free",
+                                   SIMULATED_GPU_FAULT=fault) for fault in faults}
+        for fault, job in jobs.items():
+            with self.subTest(fault=fault):
+                kind, rank, _ = fault.split(":")
+                code, err = self.end_of(job)
+                self.assertEqual(code, 1)
+                self.assertRegex(err, rf"^ddpsim-real: (?:{CAUSES[kind].format(rank=rank, timeout=timeout(fault))})\n$")
 
     def test_a_disk_that_is_full(self):
         whole = self.launch(*SHORT, "--caps", "1,25", SIMULATED_GPU_CLOCK="free")
