@@ -44,6 +44,13 @@ std::optional<StepTimes> otherwise(const ReportContext& context) {
   return context.correction->all_communication.times;
 }
 
+/// Of several iterations an interrupt keeps those that are done; anything else it ends, as everywhere.
+SimulationResult simulated(const Job& job) {
+  if (job.options().iterations == 0) return simulate(job);
+  TerminalProgress progress("iterations");
+  return simulate(job, &progress);
+}
+
 int run(const SimulateArguments& arguments, TypedLine typed) {
   LoadedJob loaded = load_job(arguments.job, typed);
   const Job& job = loaded.job;
@@ -55,8 +62,7 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   ReportContext& context = loaded.context;
   const Job steady = replay_today(loaded, steady_of(job));
   const Job asked = as_asked(steady, job.options());
-  TerminalProgress progress("iterations");
-  const SimulationResult result = simulate(asked, &progress);
+  const SimulationResult result = simulated(asked);
   const StepTimes predicted =
       arguments.job.iterations == 0 ? result.step.times : simulate_times(steady);
   if (!job.options().variation.empty()) {
@@ -64,7 +70,9 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
     alike.variation = {};
     context.iteration_if_alike = simulate_times(steady.with(std::move(alike))).iteration;
   }
-  if (const auto done = static_cast<int>(result.iterations.size()); done < job.options().iterations)
+  const auto done = static_cast<int>(result.iterations.size());
+  const bool interrupted = done < job.options().iterations;
+  if (interrupted)
     context.warnings.insert(context.warnings.begin(),
                             fmt::format("interrupted: {} of {} iterations were simulated", done,
                                         job.options().iterations));
@@ -91,7 +99,7 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
                                                            measured ? &*measured : nullptr);
                }},
           arguments.output);
-  return progress.interrupted() ? kInterrupted : kOk;
+  return interrupted ? kInterrupted : kOk;
 }
 
 }  // namespace

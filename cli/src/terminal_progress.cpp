@@ -36,12 +36,8 @@ TerminalProgress::~TerminalProgress() {
   if (line_) std::fputs(kTakenAway, stderr);
 }
 
-bool TerminalProgress::interrupted() const {
-  return noted != 0;
-}
-
 bool TerminalProgress::go_on(std::size_t done, std::size_t total) {
-  if (interrupted()) return false;
+  if (noted != 0) return false;
   const Clock::time_point now = Clock::now();
   if (!on_terminal_ || now - begin_ < kPatience || (line_ && now - shown_ < kBetween)) return true;
   const double passed = std::chrono::duration<double>(now - begin_).count();

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <mutex>
 #include <string>
 
 #include "ddpsim/sim/progress.hpp"
@@ -21,7 +20,6 @@ class TerminalProgress : public Progress {
   TerminalProgress& operator=(const TerminalProgress&) = delete;
 
   bool go_on(std::size_t done, std::size_t total) override;
-  bool interrupted() const;
 
  private:
   using Clock = std::chrono::steady_clock;

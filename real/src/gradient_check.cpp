@@ -2,18 +2,13 @@
 
 #include <cmath>
 
+#include "ddpsim/sim/split_mix.hpp"
+
 namespace ddpsim {
 namespace {
 
 constexpr int kContributors = 4;
 constexpr std::uint64_t kValues = 7;
-
-std::uint64_t mixed(std::uint64_t value) {  // splitmix64
-  value += 0x9e3779b97f4a7c15ULL;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
-  return value ^ (value >> 31);
-}
 
 int significant_bits(Dtype dtype) {
   switch (dtype) {
@@ -45,7 +40,7 @@ double contribution(int rank, int ranks, const CheckedPart& part) {
   std::uint64_t hash = 0;
   for (const std::uint64_t value : {own, static_cast<std::uint64_t>(part.parameter),
                                     static_cast<std::uint64_t>(part.part), step})
-    hash = mixed(hash ^ value);
+    hash = mixed((hash ^ value) + kSplitMixGamma);
   return static_cast<double>(1 + hash % kValues);
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ddpsim/formats/number.hpp"
+#include "exit_code.hpp"
 #include "job_message.hpp"
 #include "job_token.hpp"
 #include "listening.hpp"
@@ -25,7 +26,6 @@ namespace {
 
 constexpr std::uint16_t kTorchPort = 29500;  // torchrun's default
 constexpr const char* kLoopback = "127.0.0.1";
-constexpr int kInterrupted = 130;
 
 std::optional<std::string> variable(const char* name) {
   const char* text = std::getenv(name);

@@ -28,8 +28,7 @@ struct BucketHook {
   std::vector<HookStage> stages;  ///< one behind the other, at least one
   /// The host waits until the device has done all of it, and so does backward.
   bool waits = false;
-  bool within_node = false;  ///< its all-reduces are of the GPUs of one node
-  HookWork after;            ///< launched behind that
+  HookWork after;  ///< launched behind that
 
   Bytes on_the_wire() const {
     Bytes sum;
@@ -40,5 +39,8 @@ struct BucketHook {
 
 /// Without the collectives' indices. DDP's own all-reduce is a hook without kernels.
 BucketHook hook_of(const Job& job, const KernelCosts& kernels, const Bucket& bucket);
+
+/// The process group in which buckets are reduced: local SGD's are of the GPUs of one node.
+Job reduced_among(const Job& job);
 
 }  // namespace ddpsim

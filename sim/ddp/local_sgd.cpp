@@ -73,7 +73,7 @@ std::optional<std::string> cannot_average(const Job& job) {
 }
 
 BucketHook local_sgd_hook(const Job& job, const KernelCosts& kernels, const Bucket& bucket) {
-  BucketHook hook{.stages = {{}}, .within_node = true};
+  BucketHook hook{.stages = {{}}};
   if (!job.options().ddp.local_sgd.averages_gradients) return hook;
   hook.stages.front().bytes = bucket.bytes;
   hook.before.kernels.push_back(kernels.copy(bucket.bytes));

@@ -39,11 +39,11 @@ void add_statistics(StepPlan& step) {
 }
 
 /// A hook's that carry nothing are none. The recording's are of buckets.
-void add_all_reduces(StepPlan& step, std::size_t bucket) {
+void add_all_reduces(StepPlan& step, const Job& among, std::size_t bucket) {
   BucketHook hook = hook_of(step.job, step.kernels, step.buckets[bucket]);
-  const bool as_recorded = hook.stages.size() == 1 && !hook.within_node;
+  const bool as_recorded =
+      hook.stages.size() == 1 && step.ddp().comm_hook != CommHook::post_local_sgd;
   const std::size_t recorded = as_recorded ? bucket : step.buckets.size() + 1;
-  const Job among = hook.within_node ? step.job.within(1) : step.job;
   for (HookStage& stage : hook.stages)
     if (as_recorded || stage.bytes > Bytes())
       stage.collective = add(step, among, CollectiveKind::all_reduce, stage.bytes, recorded);
@@ -64,7 +64,8 @@ void add_collectives(StepPlan& step, const StepKind& kind) {
     for (const BufferGroup& group : workload.buffers)
       step.buffers.push_back(
           add(step, step.job, CollectiveKind::broadcast, group.bytes, broadcasts++));
-  for (std::size_t b = 0; b < buckets; ++b) add_all_reduces(step, b);
+  const Job among = reduced_among(step.job);
+  for (std::size_t b = 0; b < buckets; ++b) add_all_reduces(step, among, b);
   if (step.searches_unused() || kind.delay_launch)
     step.local_used_map =
         add(step, step.job, CollectiveKind::all_reduce, Bytes(4) * ddp_parameters, buckets);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "comm_hook.hpp"
 #include "free_collectives.hpp"
 
 namespace ddpsim {
@@ -54,8 +55,7 @@ std::vector<Bucket> best_partition(const Job& job) {
     return wire_bytes(job.options().ddp, workload.parameters[order.front()].dtype, bucket);
   };
 
-  const bool local = job.options().ddp.comm_hook == CommHook::post_local_sgd;
-  const Job among = local ? job.within(1) : job;
+  const Job among = reduced_among(job);
   const std::vector<std::size_t> place = places(before);
   const std::size_t n = place.size();
   const auto behind = [&](std::size_t i) { return i == 0 ? 0 : place[i - 1]; };

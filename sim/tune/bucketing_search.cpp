@@ -30,20 +30,12 @@ struct LimitRange {
   Bytes name() const { return high == Bytes::max() ? low : high; }
 };
 
-/// Which limits a walk moves.
-struct Watched {
-  std::size_t from;
-  bool only = false;  ///< that one, not those behind it
-};
-
 /// Walks one limit upwards from 0; `limits_for(value)` says where it stands among the limits, and
 /// buckets closed under the watched ones decide how far the walk may jump. A bucket that holds
 /// the last tensor has the same members whether it closed or was left over: such neighbours are one.
 template <typename LimitsFor>
 std::vector<LimitRange> walk(const GradientRuns& runs, Watched watched, LimitsFor limits_for) {
-  const auto cut_at = [&](Bytes value) {
-    return runs.cut(limits_for(value), watched.from, watched.only);
-  };
+  const auto cut_at = [&](Bytes value) { return runs.cut(limits_for(value), watched); };
   std::vector<LimitRange> ranges;
   Bytes low;
   Cut cut = cut_at(low);
@@ -108,7 +100,7 @@ class Search {
         chosen.first_bucket_mb = options_.first_bucket_mb;
         reachable = !unsupported(chosen);
       }
-      const std::size_t count = runs_.buckets(runs_.cut(limits, 0, false));
+      const std::size_t count = runs_.buckets(runs_.cut(limits));
       const Bytes value = limits.back();
       const bool follows = limits.front() == value;
       add(value, limits.front(), limits, {value, value, count}, reachable);
@@ -133,11 +125,11 @@ class Search {
       add(range.name(), range.name(), one_cap(range.name()), range);
     for (const LimitRange& range : firsts()) {
       const std::vector<Bytes> limits = {name_of_first(range), default_cap_};
-      const Cut cut = runs_.cut(limits, 0, false);
+      const Cut cut = runs_.cut(limits);
       // If any single cap gives these buckets, the smallest closed one among them does.
       const std::optional<Bytes> cap = cut.smallest_closed;
       if (!cap) continue;  // one bucket of everything: a cap gives that too
-      if (cut.same_buckets(runs_.cut(one_cap(*cap), 0, false))) continue;
+      if (cut.same_buckets(runs_.cut(one_cap(*cap)))) continue;
       add(std::nullopt, limits.front(), limits, {default_cap_, default_cap_, range.buckets});
     }
   }

@@ -42,7 +42,7 @@ Candidates::Candidates(const Gains& gains, std::vector<Bucketing> found, const T
   const std::size_t most = std::max(kFewest, tuning.most_gradients / gradients);
   std::vector<std::size_t> all(found_.size());
   std::iota(all.begin(), all.end(), 0);
-  if (found_.size() <= most) {
+  if (found_.size() <= most || !tuning.caps.empty()) {  // what was asked for is answered
     simulate(all, tuning.threads);
     return;
   }
@@ -103,7 +103,7 @@ std::vector<Duration> Candidates::estimate(int threads) {
   const GradientRuns runs(job.workload(), job.options().ddp);
   for_each_index(found_.size(), threads, kEstimatesPerThread, [&](std::size_t i) {
     CurvePoint& point = found_[i].point;
-    const Cut cut = runs.cut(found_[i].limits, 0, false);
+    const Cut cut = runs.cut(found_[i].limits);
     const auto estimated = [&](const QuickStep& step) {
       return Duration::microseconds(1e6 * step.seconds(cut.ends, runs.bytes_before()));
     };

@@ -50,7 +50,7 @@ std::vector<std::size_t> GradientRuns::in_order(std::vector<Emission> emissions)
   return firsts;
 }
 
-Cut GradientRuns::cut(std::span<const Bytes> limits, std::size_t watched, bool only) const {
+Cut GradientRuns::cut(std::span<const Bytes> limits, Watched watched) const {
   Cut cut;
   std::vector<Emission> emissions;
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
@@ -72,7 +72,7 @@ Cut GradientRuns::cut(std::span<const Bytes> limits, std::size_t watched, bool o
       begin = end;
       if (!closed) break;
       const Bytes bytes = *closes - before;
-      if (only ? limit == watched : limit >= watched)
+      if (watched.holds(limit))
         cut.smallest_closed = std::min(cut.smallest_closed.value_or(bytes), bytes);
       limit = std::min(limit + 1, limits.size() - 1);
     }

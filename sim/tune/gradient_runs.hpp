@@ -29,13 +29,19 @@ struct Cut {
   }
 };
 
+/// Which of the limits.
+struct Watched {
+  std::size_t from;
+  bool only = false;  ///< that one, not those behind it
+  bool holds(std::size_t limit) const { return only ? limit == from : limit >= from; }
+};
+
 class GradientRuns {
  public:
   /// As the steady step's buckets are assigned.
   GradientRuns(const Workload& workload, const DdpOptions& options);
 
-  /// Under these limits, of which those from `watched` on are watched, or where `only` is set that one alone.
-  Cut cut(std::span<const Bytes> limits, std::size_t watched, bool only) const;
+  Cut cut(std::span<const Bytes> limits, Watched watched = {.from = 0}) const;
   /// A sparse gradient is a bucket by itself under any limit.
   std::size_t buckets(const Cut& cut) const { return cut.ends.size() + sparse_.size(); }
   /// Bytes of the first gradients of all kinds together; one entry more than there are gradients.

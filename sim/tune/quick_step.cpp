@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "best_partition.hpp"
+#include "comm_hook.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "kernel_costs.hpp"
 #include "memory_load.hpp"
@@ -98,8 +99,7 @@ QuickStep::QuickStep(const Job& job) {
   const Rates rates = rates_of(job);
   beside_compute_ = rates.communication;
 
-  const bool local = job.options().ddp.comm_hook == CommHook::post_local_sgd;
-  const Job among = local ? job.within(1) : job;
+  const Job among = reduced_among(job);
   const Workload& workload = job.workload();
   const Dtype dtype = workload.parameters[free.order.front()].dtype;
   Bytes all;

@@ -3,24 +3,17 @@
 #include <cmath>
 #include <numbers>
 
+#include "ddpsim/sim/split_mix.hpp"
+
 namespace ddpsim {
 namespace {
-
-/// SplitMix64's finalizer (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014):
-/// a bijection of 64 bits in which every input bit reaches every output bit.
-std::uint64_t mixed(std::uint64_t bits) {
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-  return bits ^ (bits >> 31);
-}
 
 /// 53 random bits of a counter, strictly between 0 and 1.
 double uniform(std::uint64_t seed, std::uint64_t rank, std::uint64_t iteration,
                std::uint64_t draw) {
-  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
-  std::uint64_t bits = mixed(seed + kGolden);
+  std::uint64_t bits = mixed(seed + kSplitMixGamma);
   for (const std::uint64_t word : {rank, iteration, draw})
-    bits = mixed(bits + kGolden * (word + 1));
+    bits = mixed(bits + kSplitMixGamma * (word + 1));
   return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
 }
 

@@ -1,6 +1,5 @@
 """What `advise --export` writes, imported and run by PyTorch, and scripts/ab.py, under every PyTorch found here."""
 
-import functools
 import json
 import pathlib
 import random
@@ -10,7 +9,7 @@ import tempfile
 import unittest
 
 from command import ROOT, answer, ddpsim
-from torch_python import ENVIRONMENT, python_with_torch, pythons_with_torch
+from torch_python import ENVIRONMENT, python_with_torch, pythons_with_torch, under_every_torch
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
@@ -57,18 +56,6 @@ def run(python, folder, *arguments, ranks=1, **environment):
 
 def documents(text):
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
-
-
-def under_every_torch(test):
-    """The test, given a version, its Python and an empty folder."""
-    @functools.wraps(test)
-    def each(self):
-        if not pythons_with_torch():
-            self.skipTest("no python3 here has PyTorch (scripts/setup.sh --torch)")
-        for version, python in pythons_with_torch().items():
-            with self.subTest(version), tempfile.TemporaryDirectory() as folder:
-                test(self, version, python, pathlib.Path(folder))
-    return each
 
 
 class Plans(unittest.TestCase):

@@ -3,11 +3,10 @@ power_sgd_trainings.py, under every PyTorch found here."""
 
 import pathlib
 import statistics
-import tempfile
 import unittest
 
 from command import TORCH_SIZES, answer, workload, write_json
-from torch_python import pythons_with_torch, trained_together
+from torch_python import trained_together, under_every_torch
 
 TRAININGS = pathlib.Path(__file__).with_name("power_sgd_trainings.py")
 CLUSTER = "node:1 gpu:2xV100 pcie:12GBps"
@@ -24,14 +23,8 @@ def simulated(folder, case, version):
 
 
 class PowerSgd(unittest.TestCase):
-    def test_trainings(self):
-        if not pythons_with_torch():
-            self.skipTest("no python3 here has PyTorch (scripts/setup.sh --torch)")
-        for version, python in pythons_with_torch().items():
-            with self.subTest(version), tempfile.TemporaryDirectory() as scratch:
-                self.compare(pathlib.Path(scratch), version, python)
-
-    def compare(self, folder, version, python):
+    @under_every_torch
+    def test_trainings(self, version, python, folder):
         cases = trained_together(python, TRAININGS, folder, 2)
         self.assertEqual(len(cases), 12)
         buckets, missed = [], []

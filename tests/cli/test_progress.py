@@ -2,17 +2,25 @@
 
 import json
 import os
+import pathlib
 import pty
 import re
 import select
 import signal
 import subprocess
+import time
 import unittest
 
-from command import BINARY
+from command import BINARY, ROOT
 
 #: Minutes of work.
 LONG = ["simulate", "resnet50-v100-b32", "p3dn@128", "--iterations", "10000", "--jitter", "2%", "--json"]
+
+
+def used_seconds(pid):
+    """Of the processor."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) / os.sysconf("SC_CLK_TCK")
 
 
 class Waiting:
@@ -60,6 +68,16 @@ class Progress(unittest.TestCase):
         self.assertEqual(document["warnings"][0],
                          f"interrupted: {done} of 10000 iterations were simulated")
         self.assertTrue(run.said.endswith(b"\r\x1b[K"), run.said[-80:])  # the line is taken away
+
+    def test_an_interrupt_ends_a_single_step_at_once(self):
+        run = Waiting("simulate", "resnet50-v100-b32", "dgxa100@512", "--gpu", "A100", "--compute-scale", "2", "--network", "flow",
+                      "--algorithm", "ring", "--background", str(ROOT / "tests/golden/inputs/background.json"))
+        while used_seconds(run.process.pid) < 0.5:  # of a minute's work
+            self.assertIsNone(run.process.poll(), run.said)
+            time.sleep(0.01)
+        run.process.send_signal(signal.SIGINT)
+        self.assertEqual(run.finish(), b"")
+        self.assertEqual(run.process.returncode, -signal.SIGINT)
 
     def test_what_takes_no_time_and_what_nobody_watches_says_nothing(self):
         run = Waiting("simulate", "resnet50-v100-b32", "dgx1v", "--iterations", "3")

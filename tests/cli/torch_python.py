@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROBE = """
@@ -37,6 +38,18 @@ def pythons_with_torch(*packages):
 
 def python_with_torch(*packages):
     return next(iter(pythons_with_torch(*packages).values()), None)
+
+
+def under_every_torch(test):
+    """The test, given a version, its Python and an empty folder."""
+    @functools.wraps(test)
+    def each(self):
+        if not pythons_with_torch():
+            self.skipTest("no python3 here has PyTorch (scripts/setup.sh --torch)")
+        for version, python in pythons_with_torch().items():
+            with self.subTest(version), tempfile.TemporaryDirectory() as folder:
+                test(self, version, python, pathlib.Path(folder))
+    return each
 
 
 def trained_together(python, script, folder, ranks):

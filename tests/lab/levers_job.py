@@ -10,7 +10,6 @@ import argparse
 import contextlib
 import gc
 import json
-import os
 import pathlib
 import statistics
 import sys
@@ -22,6 +21,7 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("traces/recorder", "real", "te
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 from ddpsim_recorder import Recorder  # noqa: E402
+from rank_of_job import begin_rank  # noqa: E402
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks  # noqa: E402
 from torch_runner import HostClock, Replayed  # noqa: E402
 
@@ -174,10 +174,7 @@ def main():
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("-o", "--output", required=True)
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo")
-    if os.sched_getscheduler(0) == os.SCHED_RR:  # compute alone goes down: gloo's threads keep what they began with
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    begin_rank()
     setup = json.loads(pathlib.Path(arguments.setup).read_text(encoding="utf-8"))
     folder = pathlib.Path(arguments.output)
     found = measure(arguments, setup) if arguments.settings else record(arguments, setup, folder)

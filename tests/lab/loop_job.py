@@ -4,7 +4,6 @@ In one job: the all-reduces, the recording at PyTorch's default cap, then every 
 
 import argparse
 import json
-import os
 import pathlib
 import statistics
 import sys
@@ -15,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "traces" / 
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 from ddpsim_recorder import Recorder  # noqa: E402
+from rank_of_job import begin_rank  # noqa: E402
 
 WARMUP = 2
 
@@ -76,10 +76,7 @@ def main():
     parser.add_argument("--batch", type=int, required=True)
     parser.add_argument("-o", "--output", required=True)
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo")
-    if os.sched_getscheduler(0) == os.SCHED_RR:  # compute alone goes down: gloo's threads keep what they began with
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    begin_rank()
     folder = pathlib.Path(arguments.output)
 
     all_reduces = {size: all_reduce(int(size), 7) for size in arguments.all_reduces.split(",")}

@@ -13,11 +13,12 @@ import os
 import pathlib
 import pwd
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
+
+from free_port import free_port
 
 SKIPPED = 77
 WORKLOAD = {"schema": "ddpsim.workload/1", "name": "small",
@@ -29,12 +30,6 @@ WORKLOAD = {"schema": "ddpsim.workload/1", "name": "small",
 def skip(reason):
     print(f"launchers: skipped, {reason}")
     sys.exit(SKIPPED)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        return probe.getsockname()[1]
 
 
 def need(*tools):

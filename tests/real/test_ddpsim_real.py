@@ -6,12 +6,13 @@ import os
 import pathlib
 import resource
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+
+from free_port import free_port
 
 BINARY = os.environ["DDPSIM_REAL_BIN"]
 BACKENDS = os.environ.get("DDPSIM_REAL_BACKENDS", "").split()
@@ -29,12 +30,6 @@ def workload(backward_us=2000):
 def environment(**variables):
     clean = {key: value for key, value in os.environ.items() if key not in LAUNCHER_VARIABLES}
     return {**clean, **{key: str(value) for key, value in variables.items()}}
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        return probe.getsockname()[1]
 
 
 @unittest.skipUnless("cpu-gloo" in BACKENDS, "this build has no gloo (Debian: libgloo-dev)")

@@ -78,10 +78,6 @@ cudaError_t usable() {
   return error != cudaSuccess ? error : error_at_this_call(process().sticky);
 }
 
-int physical_device() {
-  return visible_devices()[static_cast<std::size_t>(current_device)];
-}
-
 bool allocated(const Range& range, int device) {
   if (range.bytes == 0) return true;
   const auto& allocations = process().allocations;
@@ -131,6 +127,10 @@ struct LaunchShape {
 thread_local LaunchShape shape;
 
 }  // namespace
+
+int simulated_gpu::physical_device() {
+  return visible_devices()[static_cast<std::size_t>(current_device)];
+}
 
 extern "C" {
 

@@ -26,4 +26,7 @@ void end_collectives(int communicator, int rank);
 /// For whoever reads the end of a test that hangs.
 void describe_streams();
 
+/// On which this thread's calls work, whatever number the program knows it by.
+int physical_device();
+
 }  // namespace simulated_gpu

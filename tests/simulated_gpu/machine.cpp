@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "ddpsim/sim/split_mix.hpp"
+
 namespace simulated_gpu {
 namespace {
 
@@ -53,14 +55,6 @@ bool make_size(int file, off_t bytes) {
 constexpr std::size_t rounded(std::size_t bytes) {
   constexpr std::size_t kPage = 4096;
   return (bytes + kPage - 1) / kPage * kPage;
-}
-
-/// Splitmix64: one step.
-std::uint64_t next(std::uint64_t& state) {
-  std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
 }
 
 }  // namespace
@@ -108,7 +102,7 @@ bool machine_is_here() {
 }
 
 std::uint64_t draw(std::uint64_t bound) {
-  return next(machine().random) % bound;
+  return ddpsim::next_random(machine().random) % bound;
 }
 
 }  // namespace simulated_gpu

@@ -129,6 +129,13 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* handle, int ranks, ncclUniqueId 
   Communicator& communicator = m.communicators[place];
   communicator.id = number;
   communicator.ranks = ranks;
+  communicator.devices[rank] = physical_device() + 1;
+  for (int other = 0; other < ranks; ++other)
+    if (other != rank &&
+        communicator.devices[other] == communicator.devices[rank]) {  // duplicate GPU
+      for (int& error : communicator.async_error) error = ncclInvalidUsage;
+      return ncclInvalidUsage;
+    }
   const bool joins = !never_joins(rank);
   if (joins) ++communicator.joined;
   const bool blocking = config == nullptr || config->blocking != 0;

@@ -72,6 +72,7 @@ struct Communicator {
   std::int64_t id;
   int ranks;
   std::int64_t joined;
+  int devices[16];  ///< physical, by rank, counted from 1
   bool aborted[16];
   int async_error[16];
   std::int64_t launched[16];

@@ -4,10 +4,14 @@ import json
 import os
 import pathlib
 import re
-import socket
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "real"))
+
+from free_port import free_port  # noqa: E402
 
 PROGRAM = os.environ["DDPSIM_REAL_BIN"]
 LIBRARIES = os.environ["SIMULATED_GPU_LIBRARIES"]
@@ -22,12 +26,6 @@ WORKLOAD = {
 }
 SHORT = ("--iterations", "1", "--warmup", "2")
 SMALL_CAP = "0.0001"  # a bucket a parameter
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class OnSimulatedGpu(unittest.TestCase):

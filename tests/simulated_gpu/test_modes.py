@@ -88,12 +88,12 @@ class Modes(OnSimulatedGpu):
             self.assertEqual(run.returncode, 1)
             self.assertIn(f"rank {rank} was ended by signal 9", run.stderr)
 
-    def started_apart(self, out, *arguments, **variables):
-        """Exit codes and messages of two ranks that a launcher would start."""
+    def started_apart(self, out, *arguments, local_ranks=(0, 1), **variables):
+        """Exit codes and messages of two ranks that a launcher would start; `local_ranks` None: it does not number them."""
         common = dict(variables, SIMULATED_GPU_MACHINE=self.folder / f"machine-{out}", SIMULATED_GPU_PROCESSES=2, WORLD_SIZE=2,
                       MASTER_ADDR="127.0.0.1", MASTER_PORT=self.port)
         ranks = [subprocess.Popen([PROGRAM, "tiny.json", "--backend", "cuda-nccl", *(arguments if "--iterations" in arguments else [*SHORT, *arguments]), "-o", out], cwd=self.folder,
-                                  env=self.environment(RANK=rank, LOCAL_RANK=rank, **common), stdout=subprocess.DEVNULL,
+                                  env=self.environment(RANK=rank, **({} if local_ranks is None else {"LOCAL_RANK": local_ranks[rank]}), **common), stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, text=True) for rank in (0, 1)]
         return [(rank.communicate(timeout=60)[1], rank.returncode) for rank in ranks]
 
@@ -102,6 +102,13 @@ class Modes(OnSimulatedGpu):
         for out in ("out-a", "out-b"):
             self.assertEqual(self.started_apart(out, SIMULATED_GPU_SEED=3), [("", 0), ("", 0)])
         self.assertEqual(self.written("out-a"), self.written("out-b"))
+
+    def test_each_rank_has_a_gpu_of_its_own_whatever_the_launcher_says(self):
+        self.port = free_port()
+        self.assertEqual(self.started_apart("unnumbered", local_ranks=None), [("", 0), ("", 0)])
+        for text, code in self.started_apart("alike", "--timeout", "4", local_ranks=(0, 0)):
+            self.assertEqual(code, 1)
+            self.assertRegex(text, "joining the communicator: invalid usage|rank [01] is gone|invalid usage")
 
     def test_a_peer_that_dies_without_a_supervisor_is_noticed_in_time(self):
         self.port = free_port()

@@ -59,11 +59,12 @@ TEST_CASE("gradient runs: a cut is the buckets PyTorch's rule assigns, without t
       const std::vector<Bytes> limits = {Bytes(small::draw(random, 1 << 20)),
                                          Bytes(small::draw(random, 8 << 20))};
       const std::vector<Bucket> buckets = buckets_under(workload, options, limits);
-      const Cut cut = runs.cut(limits, 1, false);
+      const Cut cut = runs.cut(limits, {.from = 1});
       CHECK(runs.buckets(cut) == buckets.size());
       CHECK(cut.smallest_closed == smallest_closed(buckets, 1, 1));
-      CHECK(runs.cut(limits, 0, false).smallest_closed == smallest_closed(buckets, 0, 1));
-      CHECK(runs.cut(limits, 0, true).smallest_closed == smallest_closed(buckets, 0, 0));
+      CHECK(runs.cut(limits).smallest_closed == smallest_closed(buckets, 0, 1));
+      CHECK(runs.cut(limits, {.from = 0, .only = true}).smallest_closed ==
+            smallest_closed(buckets, 0, 0));
       if (k > 0) CHECK(cut.same_buckets(cut_before) == alike(buckets, before));
       if (k > 0 && !alike(buckets, before)) ++changed;
       before = buckets;
@@ -78,8 +79,8 @@ TEST_CASE("gradient runs: limits beyond all bytes, and none at all") {
   const Workload workload = small::random_chain(random, 5);
   const GradientRuns runs(workload, {});
   const std::vector<Bytes> open = {Bytes::max()};
-  CHECK(runs.cut(open, 0, false).ends == std::vector<std::size_t>{5});
-  CHECK_FALSE(runs.cut(open, 0, false).smallest_closed);
+  CHECK(runs.cut(open).ends == std::vector<std::size_t>{5});
+  CHECK_FALSE(runs.cut(open).smallest_closed);
   const std::vector<Bytes> none = {Bytes()};
-  CHECK(runs.cut(none, 0, false).ends == std::vector<std::size_t>{1, 2, 3, 4, 5});
+  CHECK(runs.cut(none).ends == std::vector<std::size_t>{1, 2, 3, 4, 5});
 }

@@ -48,7 +48,7 @@ TEST_CASE(
           simulate_times(
               with_buckets(job, buckets_under(job.workload(), job.options().ddp, limits)))
               .iteration.seconds();
-      const Cut cut = runs.cut(limits, 0, false);
+      const Cut cut = runs.cut(limits);
       errors.push_back(std::abs(quick.seconds(cut.ends, runs.bytes_before()) - simulated) /
                        simulated);
       free_errors.push_back(std::abs(free - simulated) / simulated);
@@ -124,4 +124,13 @@ TEST_CASE(
     }
   }
   CHECK(cliffs > 5);
+}
+
+TEST_CASE("tune: caps asked for are all simulated, however many") {
+  std::mt19937_64 random(5);
+  TuneOptions tuning{.threads = 1, .most_gradients = 1};
+  for (int cap = 1; cap <= 100; ++cap) tuning.caps.push_back(cap);
+  const TuneResult result = tune(random_job(random, 60), tuning);
+  CHECK(result.curve.size() == 100);
+  CHECK(result.unsimulated == 0);
 }

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "ddpsim/sim/split_mix.hpp"
+
 #include "paper_step.hpp"
 
 using namespace ddpsim;
@@ -26,13 +28,6 @@ std::string lost_by(const SimulationOptions& options,
                           times.loss[cause].microseconds(), by_hand[cause].microseconds());
   if (times.alone() != 330_us) text += fmt::format("\nalone {} us", times.alone().microseconds());
   return text;
-}
-
-std::uint64_t next_of(std::uint64_t& state) {
-  std::uint64_t z = (state += 0x9e3779b97f4a7c15);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
 }
 
 }  // namespace
@@ -170,7 +165,7 @@ TEST_CASE(
 
 TEST_CASE("loss: every picosecond of random jobs has one cause, and none of them is one GPU's") {
   std::uint64_t state = 20;
-  const auto below = [&](std::uint64_t n) { return next_of(state) % n; };
+  const auto below = [&](std::uint64_t n) { return next_random(state) % n; };
   const auto chance = [&](std::uint64_t one_in) { return below(one_in) == 0; };
   for (int world = 0; world < 300; ++world) {
     CAPTURE(world);

@@ -4,6 +4,7 @@
 
 #include "ddpsim/sim/collective_model.hpp"
 #include "ddpsim/sim/simulation_options.hpp"
+#include "ddpsim/sim/split_mix.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "small_jobs.hpp"
 
@@ -38,15 +39,10 @@ void check_sums(const StepTimes& times) {
   }
 }
 
-/// splitmix64: small seeded randomness for random jobs.
+/// Small seeded randomness for random jobs.
 struct Random {
   std::uint64_t state;
-  std::uint64_t next() {
-    std::uint64_t z = (state += 0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
+  std::uint64_t next() { return next_random(state); }
   std::int64_t below(std::int64_t n) {
     return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(n));
   }
