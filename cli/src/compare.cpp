@@ -5,19 +5,23 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <exception>
+#include <functional>
 #include <map>
 #include <memory>
-#include <set>
 
+#include "candidates.hpp"
 #include "commands.hpp"
-#include "ddpsim/topologies/cluster_sizes.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "exit_code.hpp"
+#include "gpu_settings.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
 #include "job_warnings.hpp"
 #include "load_job.hpp"
 #include "measured_step.hpp"
+#include "money_arguments.hpp"
+#include "study.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
@@ -27,204 +31,255 @@ namespace {
 struct CompareArguments {
   JobArguments job;
   OutputArguments output;
+  MoneyArguments money;
   std::vector<std::string> clusters;
   std::vector<std::string> gpus;
   std::vector<std::string> compute_scales;
   std::vector<std::string> measured_steps;
+  std::optional<std::int64_t> global_batch;
+  std::optional<double> samples;
+  std::optional<double> steps;
+  bool no_tune = false;
   int threads = 0;
 };
 
-/// What was said about GPUs the workload was not recorded on, by GPU.
-class GpuSettings {
- public:
-  explicit GpuSettings(const CompareArguments& arguments) {
-    for (const std::string& text : arguments.compute_scales) {
-      const std::size_t colon = text.find(':');
-      const std::string gpu =
-          colon == std::string::npos ? "" : gpu_model_name(text.substr(0, colon));
-      const std::string ratio = colon == std::string::npos ? text : text.substr(colon + 1);
-      if (!scales_.emplace(gpu, Scale{ratio}).second)
-        throw UsageError(gpu.empty()
-                             ? "--compute-scale: given twice; say which GPU each is for, as in "
-                               "--compute-scale A100:2.3±0.2"
-                             : fmt::format("--compute-scale: {} is given twice", gpu));
-    }
-    for (const std::string& text : arguments.gpus) accepted_.emplace(gpu_model_name(text), false);
-  }
-
-  /// Sets in `arguments` what holds for this cluster.
-  void apply(const Workload& workload, const Cluster& cluster, JobArguments& arguments) {
-    const std::string& gpu = cluster.gpu.name;
-    of_clusters_.insert(gpu);
-    const bool differs = workload.gpu.empty() || gpu_model_name(workload.gpu) != gpu;
-    if (const auto own = scales_.find(gpu); own != scales_.end()) {
-      use(own->second, gpu, arguments);
-    } else if (const auto any = scales_.find(""); any != scales_.end() && differs) {
-      if (!any->second.gpu.empty() && any->second.gpu != gpu)
-        throw UsageError(
-            fmt::format("--compute-scale {}: the clusters have {} and {}; give each its own, as in "
-                        "--compute-scale {}:{}",
-                        any->second.ratio, any->second.gpu, gpu, gpu, any->second.ratio));
-      use(any->second, gpu, arguments);
-    }
-    if (const auto accepted = accepted_.find(gpu); accepted != accepted_.end()) {
-      accepted->second = true;
-      if (differs) arguments.gpu = gpu;
-    }
-  }
-
-  void require_all_used() const {
-    for (const auto& [gpu, scale] : scales_)
-      if (scale.gpu.empty())
-        throw UsageError(gpu.empty()
-                             ? "--compute-scale: every cluster has the GPU recorded on"
-                             : fmt::format("--compute-scale {}: no cluster has that GPU", gpu));
-    for (const auto& [gpu, used] : accepted_)
-      if (!used)
-        throw UsageError(
-            fmt::format("--gpu {}: no cluster has that GPU, only {}; --gpu names a cluster's GPU, "
-                        "to accept that it is not the recording's",
-                        gpu, fmt::join(of_clusters_, ", ")));
-  }
-
- private:
-  struct Scale {
-    std::string ratio;
-    std::string gpu = {};  ///< of the clusters it was used for; empty: of none
-  };
-  static void use(Scale& scale, const std::string& gpu, JobArguments& arguments) {
-    scale.gpu = gpu;
-    arguments.compute_scale = scale.ratio;
-  }
-  std::map<std::string, Scale> scales_;  ///< "": whatever GPU differs
-  std::map<std::string, bool> accepted_;
-  std::set<std::string> of_clusters_;
+/// A candidate that was read and can be simulated.
+struct LoadedCandidate {
+  Candidate candidate;
+  JobArguments settings;
+  LoadedJob loaded;
 };
 
 /// Each warning once; one that neither holds for all nor names its cluster says for which it does.
-std::vector<std::string> common_warnings(const std::vector<LoadedJob>& jobs) {
+std::vector<std::string> common_warnings(const std::vector<LoadedCandidate>& jobs) {
   std::vector<std::string> texts;
-  std::map<std::string, std::vector<std::string>> clusters;
+  std::map<std::string, std::vector<std::string>> labels;
   std::map<std::string, bool> named;
-  for (const LoadedJob& loaded : jobs) {
-    for (const std::string& warning : loaded.context.warnings) {
-      std::vector<std::string>& names = clusters[warning];
-      if (names.empty()) texts.push_back(warning);
-      named[warning] = warning.find(loaded.job.cluster().name) != std::string::npos;
-      if (names.empty() || names.back() != loaded.context.cluster)
-        names.push_back(loaded.context.cluster);
+  for (const LoadedCandidate& job : jobs) {
+    const std::string& label = job.candidate.label;
+    for (const std::string& warning : job.loaded.context.warnings) {
+      std::vector<std::string>& whose = labels[warning];
+      if (whose.empty()) texts.push_back(warning);
+      named[warning] = warning.find(job.loaded.job.cluster().name) != std::string::npos;
+      if (whose.empty() || whose.back() != label) whose.push_back(label);
     }
   }
   for (std::string& text : texts) {
-    const std::vector<std::string>& names = clusters[text];
-    if (names.size() == jobs.size() || named[text]) continue;
-    text = names.size() == 1
-               ? fmt::format("{}: {}", names.front(), text)
-               : fmt::format("{} and {} more: {}", names.front(), names.size() - 1, text);
+    const std::vector<std::string>& whose = labels[text];
+    if (whose.size() == jobs.size() || named[text]) continue;
+    text = whose.size() == 1
+               ? fmt::format("{}: {}", whose.front(), text)
+               : fmt::format("{} and {} more: {}", whose.front(), whose.size() - 1, text);
   }
   return texts;
 }
 
-/// "104ms" of the "NAME=104ms" that names this job's cluster.
-std::optional<std::string> own_step(const std::vector<std::string>& texts, const LoadedJob& job) {
-  for (const std::string& text : texts)
-    if (text.starts_with(job.context.cluster + '='))
-      return text.substr(job.context.cluster.size() + 1);
+/// "LABEL=104ms" in two. A label may hold any character: it is one of those compared.
+std::optional<std::string> own_step(const std::string& text, const Candidate& candidate) {
+  for (const std::string& name : {candidate.label, candidate.cluster})
+    if (text.starts_with(name + '=')) return text.substr(name.size() + 1);
   return std::nullopt;
 }
 
-/// "NAME=104ms", by job. A name may hold any character: it is one of those compared.
+/// --measured-step, by job.
 std::vector<std::optional<MeasuredStep>> measured_steps(const std::vector<std::string>& texts,
-                                                        const std::vector<LoadedJob>& jobs) {
+                                                        const std::vector<LoadedCandidate>& jobs) {
   std::vector<std::optional<MeasuredStep>> measured(jobs.size());
   for (const std::string& text : texts) {
     bool named = false;  // a cluster may be given twice: its step is that of both
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const auto step = own_step({text}, jobs[i]);
+      const auto step = own_step(text, jobs[i].candidate);
       if (!step) continue;
       if (measured[i])
         throw UsageError(
-            fmt::format("--measured-step: {} is given twice", jobs[i].context.cluster));
+            fmt::format("--measured-step: {} is given twice", jobs[i].candidate.label));
       measured[i] = parse_measured_step(*step);
-      require_possible(*measured[i], jobs[i].job, jobs[i].workload_source);
+      require_possible(*measured[i], jobs[i].loaded.job, jobs[i].loaded.workload_source);
       named = true;
     }
     if (named) continue;
-    std::vector<std::string> names;
-    for (const LoadedJob& job : jobs) names.push_back(job.context.cluster);
+    std::vector<std::string> labels;
+    for (const LoadedCandidate& job : jobs) labels.push_back(job.candidate.label);
     throw UsageError(
         fmt::format("--measured-step {}: say whose step it is, as in --measured-step \"{}=104ms\"; "
                     "compared are {}",
-                    text, names.front(), fmt::join(names, ", ")));
+                    text, labels.front(), fmt::join(labels, ", ")));
   }
   return measured;
 }
 
-int run(const CompareArguments& arguments, TypedLine typed) {
-  std::vector<std::string> clusters;
-  for (const std::string& text : arguments.clusters)
-    for (std::string& size : cluster_sizes(text)) clusters.push_back(std::move(size));
-  GpuSettings gpus(arguments);
-  const LoadedWorkload loaded =
-      load_workload(arguments.job.workload, arguments.job.model, arguments.job.timing);
+/// The batch of each GPU that makes up the global one.
+std::int64_t batch_of_each(std::int64_t global_batch, int ranks) {
+  if (global_batch % ranks != 0)
+    throw UsageError(
+        fmt::format("--global-batch {}: {} GPUs cannot share it evenly", global_batch, ranks));
+  return global_batch / ranks;
+}
 
-  // Everything is read and checked before anything is simulated: one bad cluster is one message.
-  std::vector<JobArguments> settings;
-  std::vector<LoadedJob> jobs;
+/// Reads candidate by candidate. One that cannot be compared is a row with its reason, unless none can.
+class CandidateReader {
+ public:
+  CandidateReader(const CompareArguments& arguments, const TypedLine& typed)
+      : arguments_(arguments),
+        typed_(typed),
+        gpus_(arguments.compute_scales, arguments.gpus),
+        workload_(
+            load_workload(arguments.job.workload, arguments.job.model, arguments.job.timing)) {}
+
+  void read(const Candidate& candidate) {
+    NotCompared failed{.label = candidate.label,
+                       .cluster_text = candidate.cluster,
+                       .ranks = {},
+                       .memory = {},
+                       .error = {}};
+    try {
+      read_or_throw(candidate, failed);
+      return;
+    } catch (const InputError& error) {
+      const Diagnostic& diagnostic = error.diagnostic();
+      failed.error = diagnostic.where.empty()
+                         ? diagnostic.message
+                         : fmt::format("{}: {}", diagnostic.where, diagnostic.message);
+      keep_first();
+    } catch (const UsageError& error) {
+      failed.error = error.what();
+      keep_first();
+    }
+    not_compared.push_back(std::move(failed));
+  }
+
+  void require_any() const {
+    if (compared.empty()) std::rethrow_exception(first_error_);
+    if (not_compared.empty()) gpus_.require_all_used();
+  }
+
+  std::vector<LoadedCandidate> compared;
   std::vector<NotCompared> not_compared;
-  std::optional<Diagnostic> none_fits;
-  for (const std::string& cluster : clusters) {
-    JobArguments& own = settings.emplace_back(arguments.job);
-    own.cluster.text = cluster;
-    gpus.apply(loaded.workload, load_cluster(cluster_request(own.cluster)), own);
-    LoadedJob& job = jobs.emplace_back(load_job(own, typed, loaded));
-    job.context.cluster = cluster;
+
+ private:
+  void read_or_throw(const Candidate& candidate, NotCompared& known) {
+    JobArguments own = arguments_.job;
+    own.cluster.text = candidate.cluster;
+    const Cluster cluster = load_cluster(cluster_request(own.cluster));
+    known.ranks = cluster.ranks();
+    gpus_.apply(workload_.workload, cluster, own);
+    if (arguments_.global_batch) own.batch = batch_of_each(*arguments_.global_batch, *known.ranks);
+    LoadedJob job = load_job(own, typed_, workload_);
+    job.context.cluster = candidate.label;
+    job.context.cluster_text = candidate.cluster;
     require_supported(job.job.options().ddp);
     require_simulatable(job);
-    if (std::optional<Diagnostic> problem = count_memory(job)) {
-      not_compared.push_back({cluster, job.context.ranks, job.context.memory, problem->message});
-      if (!none_fits) none_fits = std::move(problem);
-      jobs.pop_back();
-      settings.pop_back();
-    }
+    std::optional<Diagnostic> problem = count_memory(job);
+    known.memory = job.context.memory;
+    if (problem) throw InputError(std::move(*problem));
+    compared.push_back({candidate, std::move(own), std::move(job)});
   }
-  gpus.require_all_used();
-  if (jobs.empty()) throw InputError(std::move(*none_fits));
+  void keep_first() {
+    if (!first_error_) first_error_ = std::current_exception();
+  }
 
-  const std::vector<std::optional<MeasuredStep>> measured =
-      measured_steps(arguments.measured_steps, jobs);
-  std::vector<Job> candidates;
-  std::vector<ReportContext> contexts;
-  for (const LoadedJob& job : jobs) {
-    candidates.push_back(job.job);
-    contexts.push_back(job.context);
+  const CompareArguments& arguments_;
+  const TypedLine& typed_;
+  GpuSettings gpus_;
+  LoadedWorkload workload_;
+  std::exception_ptr first_error_;
+};
+
+/// By job; empty where a workload does not say its batch.
+std::vector<double> samples_of_steps(const std::vector<LoadedCandidate>& jobs) {
+  std::vector<double> samples;
+  for (const LoadedCandidate& job : jobs) {
+    const std::optional<double> own = job.loaded.context.samples_per_step;
+    if (!own) return {};
+    samples.push_back(*own);
   }
-  const bool tune = candidates.front().options().ddp.bucket_cap_mb_list.empty() &&
-                    why_no_cap(candidates.front()).empty();
-  const Comparison comparison =
-      compare(candidates, {.threads = arguments.threads, .tune = tune, .measured = measured});
+  return samples;
+}
+
+/// --samples, --steps.
+std::optional<Training> training(const CompareArguments& arguments,
+                                 const std::vector<double>& samples) {
+  if (!arguments.samples && !arguments.steps) return std::nullopt;
+  if (samples.empty())
+    throw UsageError("--samples, --steps: the workload does not say its batch; add --batch");
+  if (arguments.samples) return Training{.samples = *arguments.samples};
+  if (std::ranges::adjacent_find(samples, std::ranges::not_equal_to()) != samples.end())
+    throw UsageError(
+        "--steps: a step is not as many samples on every candidate; add --global-batch, or count "
+        "--samples");
+  return Training{.samples = *arguments.steps * samples.front(), .of_steps = true};
+}
+
+/// What clusters cost, where anything has a price.
+std::optional<Costs> costs_of(const CompareArguments& arguments, const Comparison& comparison,
+                              const std::vector<LoadedCandidate>& jobs) {
+  std::vector<Candidate> candidates;
+  std::vector<const Cluster*> clusters;
+  for (const LoadedCandidate& job : jobs) {
+    candidates.push_back(job.candidate);
+    clusters.push_back(&job.loaded.job.cluster());
+  }
+  Costs costs = compare_costs(comparison, prices(arguments.money, candidates, clusters),
+                              ownership(arguments.money), failures(arguments.money));
+  if (costs.by_cost.empty()) return std::nullopt;
+  return costs;
+}
+
+/// What `tune` says of the fastest.
+std::string next_command(TypedLine typed, const CompareArguments& arguments,
+                         const LoadedCandidate& fastest) {
+  std::optional<std::string> step;
+  for (const std::string& text : arguments.measured_steps)
+    if (const auto own = own_step(text, fastest.candidate)) step = own;
+  typed.set("CLUSTER", fastest.settings.cluster.text);
+  typed.set("--gpu", fastest.settings.gpu);
+  typed.set("--compute-scale", fastest.settings.compute_scale);
+  typed.set("--measured-step", step);
+  if (arguments.global_batch) typed.set("--batch", std::to_string(*fastest.settings.batch));
+  typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
+  return typed.for_command("tune");
+}
+
+int run(const CompareArguments& arguments, const TypedLine& typed) {
+  failures(arguments.money);  // a wrong option before a wrong file
+  ownership(arguments.money);
+  CandidateReader reader(arguments, typed);
+  for (const Candidate& candidate : candidates(arguments.clusters)) reader.read(candidate);
+  reader.require_any();
+  std::vector<LoadedCandidate>& jobs = reader.compared;
+
+  CompareOptions options{.threads = arguments.threads,
+                         .measured = measured_steps(arguments.measured_steps, jobs),
+                         .samples = samples_of_steps(jobs)};
+  std::vector<Job> simulated;
+  for (const LoadedCandidate& job : jobs) simulated.push_back(job.loaded.job);
+  CompareReport report{.comparison = compare(simulated, options),
+                       .contexts = {},
+                       .not_compared = std::move(reader.not_compared),
+                       .costs = {},
+                       .training = training(arguments, options.samples),
+                       .global_batch = arguments.global_batch};
+  Comparison& comparison = report.comparison;
+  report.costs = costs_of(arguments, comparison, jobs);
+  const bool searched = !arguments.no_tune &&
+                        simulated.front().options().ddp.bucket_cap_mb_list.empty() &&
+                        why_no_cap(simulated.front()).empty();
+  if (searched) search_caps(comparison, contenders(comparison), arguments.threads);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const std::optional<Replay>& replay = comparison.jobs[i].replay;
-    contexts[i].replay = replay;
-    contexts[i].correction = comparison.jobs[i].correction;
-    if (replay && replay->contradicted()) jobs[i].context.overturn(contradiction(*replay));
+    ReportContext& context = jobs[i].loaded.context;
+    context.replay = replay;
+    context.correction = comparison.jobs[i].correction;
+    if (replay && replay->contradicted()) context.overturn(contradiction(*replay));
+    report.contexts.push_back(context);
   }
-  contexts.front().warnings = common_warnings(jobs);
-  const JobArguments& fastest = settings[comparison.by_speed.front()];
-  typed.set("CLUSTER", fastest.cluster.text);
-  typed.set("--gpu", fastest.gpu);
-  typed.set("--compute-scale", fastest.compute_scale);
-  typed.set("--measured-step",
-            own_step(arguments.measured_steps, jobs[comparison.by_speed.front()]));
-  typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
-  contexts.front().next_command = typed.for_command("tune");
+  report.contexts.front().warnings = common_warnings(jobs);
+  report.contexts.front().next_command =
+      next_command(typed, arguments, jobs[comparison.by_speed.front()]);
 
-  deliver({.json = [&] { return compare_json(comparison, contexts, not_compared); },
-           .text =
-               [&](const TerminalStyle& style) {
-                 return compare_text(comparison, contexts, style, not_compared);
-               },
-           .csv = [&] { return compare_csv(comparison, contexts, not_compared); }},
+  deliver({.json = [&] { return compare_json(report); },
+           .text = [&](const TerminalStyle& style) { return compare_text(report, style); },
+           .csv = [&] { return compare_csv(report); }},
           arguments.output);
   return kOk;
 }
@@ -242,7 +297,8 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
     command->remove_option(command->get_option(name));
   command
       ->add_option("CLUSTER", arguments->clusters,
-                   "clusters as elsewhere, also in several sizes: dgxa100@1..16*2")
+                   "clusters as elsewhere, also as ranges: dgxa100@1..16*2, \"node:{4,8} …\"; "
+                   "LABEL=CLUSTER gives a name")
       ->required()
       ->take_all();
   const HelpGroup recording(*command, kRecordingGroup);
@@ -260,6 +316,27 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
   repeatable(
       "--measured-step", arguments->measured_steps,
       "today's unprofiled step on one of the clusters, dgxa100@4=104ms or =FILE; repeatable");
+  command
+      ->add_option(
+          "--global-batch", arguments->global_batch,
+          "samples of all GPUs together, the same on every candidate; absent: the batch of "
+          "each GPU is the same")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
+      ->excludes("--batch");
+  command->add_flag("--no-tune", arguments->no_tune,
+                    "do not search the best cap of those that may be the fastest");
+  add_money_options(*command, arguments->money);
+  {
+    const HelpGroup money(*command, kMoneyGroup);
+    const auto amount = CLI::Range(1e-3, 1e18);
+    CLI::Option* samples = command->add_option("--samples", arguments->samples,
+                                               "to be trained: what they take and cost");
+    samples->check(amount);
+    command->add_option("--steps", arguments->steps, "the same in steps of --global-batch")
+        ->check(amount)
+        ->excludes(samples);
+  }
+  add_study_option(*command);
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
   add_length_options(*command, arguments->output);

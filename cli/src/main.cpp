@@ -1,12 +1,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstddef>
 #include <exception>
 #include <optional>
 #include <span>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "commands.hpp"
 #include "ddpsim/formats/input_error.hpp"
@@ -15,6 +18,7 @@
 #include "help_format.hpp"
 #include "misplaced.hpp"
 #include "parse_problem.hpp"
+#include "study.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
@@ -41,6 +45,20 @@ std::string what_was_meant(const CLI::ParseError& error, const CLI::App& app, in
                      did_you_mean(first, known, "`ddpsim --help` lists them"));
 }
 
+/// The command line, with what a study stands for in place of --study.
+std::vector<std::string> typed_words(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  for (const CLI::App* command : app.get_subcommands({})) {
+    const bool takes_study = command->get_option_no_throw("--study") != nullptr;
+    if (words.empty() || words.front() != command->get_name() || !takes_study) continue;
+    std::vector<std::string> line = {words.front()};
+    for (std::string& word : with_study(*command, std::span(words).subspan(1)))
+      line.push_back(std::move(word));
+    return line;
+  }
+  return words;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Discrete-event simulator of PyTorch DistributedDataParallel training steps",
                "ddpsim");
@@ -61,7 +79,9 @@ int run(int argc, char** argv) {
   add_validate(app, action);
   add_list(app, action);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = typed_words(app, argc, argv);
+    std::ranges::reverse(words);  // as CLI11 takes them
+    app.parse(words);
     return action();
   } catch (const CLI::Success& request) {  // --help, --version
     std::ostringstream told;
@@ -76,8 +96,9 @@ int run(int argc, char** argv) {
     return kUsage;
   } catch (const InputError& error) {
     const std::span line(argv, static_cast<std::size_t>(argc));
+    const auto parsed = app.get_subcommands();  // none, where a study could not be read
     const std::optional<Misplaced> misplaced =
-        find_misplaced(*app.get_subcommands().front(), line, error.what());
+        parsed.empty() ? std::nullopt : find_misplaced(*parsed.front(), line, error.what());
     print_error(fmt::format("ddpsim: {}", misplaced ? misplaced->sentence : error.what()));
     return misplaced && misplaced->swapped ? kUsage : kBadInput;
   }

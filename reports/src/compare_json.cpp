@@ -1,4 +1,6 @@
+#include "cost_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "error_source.hpp"
 #include "json_parts.hpp"
 #include "report_lines.hpp"
 
@@ -15,12 +17,91 @@ void write_lead(JsonWriter& json, const Lead& lead) {
   json.end_object();
 }
 
-void write_job(JsonWriter& json, const ComparedJob& job, std::size_t index,
-               const std::vector<ReportContext>& contexts) {
+void write_choice(JsonWriter& json, const CollectiveChoice& choice) {
+  json.begin_object(Layout::line);
+  json.key("algorithm").string(name_of(choice.algorithm));
+  json.key("protocol").string(name_of(choice.protocol));
+  json.key("channels").integer(choice.channels);
+  json.end_object();
+}
+
+/// What stands behind a lead: its sources, and what two clusters have to do with each other.
+void write_lead_reasons(JsonWriter& json, const Lead& lead) {
+  json.key("behind_sources").begin_array();
+  for (const LeadSource& source : lead.sources) {
+    json.begin_object(Layout::line);
+    json.key("source").string(name_of(source.source));
+    json.key("low_percent").ratio(source.low_percent);
+    json.key("high_percent").ratio(source.high_percent);
+    json.end_object();
+  }
+  json.end_array();
+  json.key("same").boolean(lead.same);
+  json.key("never_slower").boolean(lead.never_slower);
+  if (!lead.other_choice) return;
+  json.key("upgrade_is_slower").boolean(lead.upgrade_is_slower);
+  json.key("other_choice").begin_object();
+  json.key("bytes").integer(lead.other_choice->size.count());
+  json.key("here");
+  write_choice(json, lead.other_choice->on_other);
+  json.key("on_fastest");
+  write_choice(json, lead.other_choice->on_faster);
+  json.end_object();
+}
+
+void write_range(JsonWriter& json, const char* key, const CostRange& range) {
+  json.key(key).begin_object(Layout::line);
+  json.key("value").number(range.value);
+  json.key("low").number(range.low);
+  json.key("high").number(range.high);
+  json.end_object();
+}
+
+/// What a candidate costs: null where no price is known.
+void write_cost(JsonWriter& json, const CompareReport& report, std::size_t index) {
+  if (!report.costs) return;
+  json.key("cost");
+  const std::optional<CandidateCost>& cost = report.costs->candidates[index];
+  if (!cost) {
+    json.null();
+    return;
+  }
+  json.begin_object();
+  json.key("price").begin_object();
+  json.key("usd").number(cost->price.usd);
+  json.key("per").string(name_of(cost->price.per));
+  json.key("terms").string(cost->price.terms);
+  json.key("as_of").string(cost->price.as_of);
+  json.key("source").string(cost->price.source);
+  json.end_object();
+  json.key("usd_per_hour").number(cost->usd_per_hour);
+  json.key("goodput").ratio(cost->goodput.share);
+  json.key("checkpoint_every_s").number(cost->goodput.checkpoint_every_seconds);
+  const CostRange usd = cost_of_work(report, index);
+  const double work_of_step = report.comparison.jobs[index].times.iteration.seconds() /
+                              report.comparison.jobs[index].work->expected;
+  constexpr double kThousand = 1000;
+  constexpr double kMillion = 1e6;
+  write_range(json, "usd_per_1000_steps", usd.times(kThousand * work_of_step));
+  if (counts_samples(report)) write_range(json, "usd_per_million_samples", usd.times(kMillion));
+  if (report.training) {
+    write_range(json, "usd", usd.times(report.training->samples));
+    write_range(json, "seconds", time_of_work(report, index).times(report.training->samples));
+  }
+  json.key("dearer_percent");
+  write_lead(json, cost->dearer);
+  json.key("frontier").boolean(cost->frontier);
+  json.end_object();
+}
+
+void write_job(JsonWriter& json, const CompareReport& report, std::size_t index) {
+  const ComparedJob& job = report.comparison.jobs[index];
+  const std::vector<ReportContext>& contexts = report.contexts;
   const ReportContext& context = contexts[index];
   const StepTimes& times = job.times;
   json.begin_object();
-  json.key("cluster").string(context.cluster);
+  json.key("label").string(context.cluster);
+  json.key("cluster").string(context.cluster_text);
   json.key("ranks").integer(context.ranks);
   json.key("compute_scale").number(context.compute_scale);
   json.key("rank_slowdown").number(context.rank_slowdown);
@@ -48,13 +129,20 @@ void write_job(JsonWriter& json, const ComparedJob& job, std::size_t index,
   if (job.corrected_by) json.key("corrected_by").string(contexts[*job.corrected_by].cluster);
   json.key("behind_percent");
   write_lead(json, job.behind);
+  write_lead_reasons(json, job.behind);
+  write_cost(json, report, index);
   json.end_object();
 }
 
 void write_not_compared(JsonWriter& json, const NotCompared& job) {
   json.begin_object();
-  json.key("cluster").string(job.cluster);
-  json.key("ranks").integer(job.ranks);
+  json.key("label").string(job.label);
+  json.key("cluster").string(job.cluster_text);
+  json.key("ranks");
+  if (job.ranks)
+    json.integer(*job.ranks);
+  else
+    json.null();
   json.key("error").string(job.error);
   write_memory(json, job.memory);
   json.end_object();
@@ -62,8 +150,9 @@ void write_not_compared(JsonWriter& json, const NotCompared& job) {
 
 }  // namespace
 
-std::string compare_json(const Comparison& comparison, const std::vector<ReportContext>& contexts,
-                         const std::vector<NotCompared>& not_compared) {
+std::string compare_json(const CompareReport& report) {
+  const Comparison& comparison = report.comparison;
+  const std::vector<ReportContext>& contexts = report.contexts;
   const ReportContext& shared = contexts.front();
   JsonWriter json;
   json.begin_object();
@@ -71,12 +160,14 @@ std::string compare_json(const Comparison& comparison, const std::vector<ReportC
   json.key("workload").string(shared.workload);
   write_versions(json, shared);
   json.key("bucket_setting").string(shared.bucket_setting);
+  if (report.global_batch) json.key("global_batch").integer(*report.global_batch);
+  if (report.training) json.key("samples").number(report.training->samples);
   json.key("rows").begin_array();
-  for (std::size_t i = 0; i < comparison.jobs.size(); ++i)
-    write_job(json, comparison.jobs[i], i, contexts);
-  for (const NotCompared& job : not_compared) write_not_compared(json, job);
+  for (std::size_t i = 0; i < comparison.jobs.size(); ++i) write_job(json, report, i);
+  for (const NotCompared& job : report.not_compared) write_not_compared(json, job);
   json.end_array();
   json.key("by_speed").indices(comparison.by_speed);
+  if (report.costs) json.key("by_cost").indices(report.costs->by_cost);
   // Whether the fastest is so in every world that may be the true one.
   bool certain = true;
   for (std::size_t k = 1; k < comparison.by_speed.size(); ++k)

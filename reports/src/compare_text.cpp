@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/size_text.hpp"
+#include "lead_lines.hpp"
 #include "loss_lines.hpp"
 #include "page.hpp"
 #include "report_lines.hpp"
@@ -15,53 +17,6 @@ namespace ddpsim {
 namespace {
 
 using Contexts = std::vector<ReportContext>;
-
-/// "dgxa100@4 (32 GPUs)"
-std::string name_of_job(const ReportContext& context) {
-  return fmt::format("{} ({})", printable(context.cluster),
-                     counted(static_cast<std::uint64_t>(context.ranks), "GPU"));
-}
-
-std::string percent_of_speed(double percent) {
-  return significant(std::abs(percent), 2) + " %";
-}
-
-/// One bound of a lead: "3 % slower", "12 % faster".
-std::string bound_text(double percent) {
-  return percent_of_speed(percent) + (percent < 0 ? " slower" : " faster");
-}
-
-/// A lead of this and more reads better as a factor.
-constexpr double kAsFactor = 50;
-
-double factor(double percent) {
-  return 1 + percent / 100;
-}
-
-/// "1.9", "1.7 to 2.1"
-std::string factor_text(const Lead& lead) {
-  return significant(factor(lead.percent), 2);
-}
-std::string factor_interval(const Lead& lead) {
-  return interval_text(factor(lead.low_percent), factor(lead.high_percent), 2);
-}
-
-std::string certain_lead(const Lead& lead, const std::string& fastest, const std::string& other) {
-  if (lead.percent < kAsFactor)
-    return fmt::format("{} trains {} faster than {} ({}).", fastest, percent_of_speed(lead.percent),
-                       other, interval_text(lead.low_percent, lead.high_percent, 2, " %"));
-  return fmt::format("{} trains {} times as fast as {} ({}).", fastest, factor_text(lead), other,
-                     factor_interval(lead));
-}
-
-std::string open_lead(const Lead& lead, const std::string& fastest, const std::string& other) {
-  if (lead.percent < 0.05)
-    return fmt::format("{} and {} train equally fast, as far as is known: {} to {}.", fastest,
-                       other, bound_text(lead.low_percent), bound_text(lead.high_percent));
-  return fmt::format("Not decided: {} is predicted to train {} than {}, but it may be {} to {}.",
-                     fastest, bound_text(lead.percent), other, bound_text(lead.low_percent),
-                     bound_text(lead.high_percent));
-}
 
 /// What the fastest is held against: the next one with as many GPUs, for more GPUs train faster
 /// almost anywhere; where there is none, the next one.
@@ -82,16 +37,19 @@ std::string verdict(const Comparison& comparison, const Contexts& contexts) {
   }
   const std::size_t second = opponent(comparison, contexts);
   const Lead& lead = comparison.jobs[second].behind;
-  const std::string fastest = name_of_job(contexts[first]);
-  const std::string other = name_of_job(contexts[second]);
-  return lead.certain() ? certain_lead(lead, fastest, other) : open_lead(lead, fastest, other);
+  return lead_sentence(lead, name_of_job(contexts[first]), name_of_job(contexts[second]));
 }
 
-std::string lead_text(const Lead& lead) {
-  if (lead.percent >= kAsFactor)
-    return fmt::format("x{} ({})", factor_text(lead), factor_interval(lead));
-  return fmt::format("{} % ({})", significant(lead.percent, 2),
-                     interval_text(lead.low_percent, lead.high_percent, 2));
+/// Behind the verdict: what decides it, or why nothing does.
+std::string reason_line(const Comparison& comparison, const Contexts& contexts,
+                        const TerminalStyle& style) {
+  if (comparison.by_speed.size() == 1) return "";
+  const std::size_t first = comparison.by_speed.front();
+  const std::size_t second = opponent(comparison, contexts);
+  const std::string reason =
+      lead_reason(comparison.jobs[second].behind, printable(contexts[first].cluster),
+                  printable(contexts[second].cluster));
+  return reason.empty() ? "" : wrapped(reason, style.width, kIndent);
 }
 
 std::string best_cap_text(const ComparedJob& job, TimeUnit unit) {
@@ -115,8 +73,9 @@ std::string largest_loss_text(const StepTimes& times) {
                      percent_text(100 * (times.loss[*cause] / times.iteration)));
 }
 
-std::string table_of_jobs(const Comparison& comparison, const Contexts& contexts,
-                          const TerminalStyle& style) {
+std::string table_of_jobs(const CompareReport& report, const TerminalStyle& style) {
+  const Comparison& comparison = report.comparison;
+  const Contexts& contexts = report.contexts;
   constexpr std::size_t kNameWidth = 28;
   constexpr std::size_t kMostRows = 14;  // where the page is limited
   Duration longest;
@@ -124,7 +83,8 @@ std::string table_of_jobs(const Comparison& comparison, const Contexts& contexts
   const TimeUnit unit = unit_for(longest);
   const bool scaled = std::any_of(contexts.begin(), contexts.end(),
                                   [](const ReportContext& c) { return c.compute_scale != 1; });
-  const bool tuned = comparison.jobs.front().best_cap.has_value();
+  const bool tuned = std::ranges::any_of(
+      comparison.jobs, [](const ComparedJob& job) { return job.best_cap.has_value(); });
   const bool counts_memory = contexts.front().memory.has_value();
   const bool counted_samples = contexts.front().samples_per_step.has_value();
 
@@ -133,12 +93,17 @@ std::string table_of_jobs(const Comparison& comparison, const Contexts& contexts
   columns.push_back({fmt::format("step {}", name_of(unit)), Align::decimal});
   columns.push_back({"may be", Align::left, 5});
   if (counted_samples) columns.push_back({"samples/s", Align::right, 4});
-  columns.push_back({"efficiency", Align::right});
-  columns.push_back({"blocking", Align::right, 1});
-  columns.push_back({"largest loss", Align::left, 2});
+  // Where money is asked for, what it costs stands in place of why it takes so long.
+  const bool priced = report.costs.has_value();
+  const int why = priced ? 7 : 0;
+  columns.push_back({"efficiency", Align::right, why});
+  columns.push_back({"blocking", Align::right, 1 + why});
+  columns.push_back({"largest loss", Align::left, 2 + why});
   if (counts_memory) columns.push_back({"memory", Align::right, 6});
-  if (tuned) columns.push_back({"best cap", Align::left, 3});
+  if (tuned) columns.push_back({"best cap", Align::left, 3 + why});
   columns.push_back({"behind by", Align::left});
+  if (priced)
+    for (Column& column : cost_columns()) columns.push_back(std::move(column));
   const std::size_t columns_shown = columns.size();
   Table table(std::move(columns));
 
@@ -181,6 +146,8 @@ std::string table_of_jobs(const Comparison& comparison, const Contexts& contexts
                       rounded_size_text(context.memory->total()));
     if (tuned) cells.push_back(best_cap_text(job, unit));
     cells.push_back(i == comparison.by_speed.front() ? "" : lead_text(job.behind));
+    if (priced)
+      for (std::string& cell : cost_cells(report, i)) cells.push_back(std::move(cell));
     table.add_row(std::move(cells));
   }
   return table.text(style);
@@ -226,10 +193,17 @@ std::string today_line(const Comparison& comparison, const Contexts& contexts,
   return lines;
 }
 
+std::string not_compared_line(const NotCompared& job) {
+  const std::string size =
+      job.ranks ? fmt::format(" ({})", counted(static_cast<std::uint64_t>(*job.ranks), "GPU")) : "";
+  return fmt::format("{}{}: {}.", printable(job.label), size, printable(job.error));
+}
+
 }  // namespace
 
-std::string compare_text(const Comparison& comparison, const std::vector<ReportContext>& contexts,
-                         const TerminalStyle& style, const std::vector<NotCompared>& not_compared) {
+std::string compare_text(const CompareReport& report, const TerminalStyle& style) {
+  const Comparison& comparison = report.comparison;
+  const Contexts& contexts = report.contexts;
   ReportContext shared = contexts.front();
   shared.compute_scale = 1;  // each job has its own, in the table
   shared.rank_slowdown = 1;  // … and in JSON
@@ -240,28 +214,35 @@ std::string compare_text(const Comparison& comparison, const std::vector<ReportC
   Page page;
   page.add(Weight::verdict, bold(verdict(comparison, contexts), style) + '\n');
   add_warnings(page, shared, style);
+  page.add(Weight::answer, reason_line(comparison, contexts, style));
+  page.add(Weight::answer, cost_verdict(report, style));
   page.add(Weight::trust, dim(printable(shared.workload), style) + '\n');
   page.add(Weight::trust, setting_line(shared, style));
   page.add(Weight::trust, today_line(comparison, contexts, style));
-  const std::string table = table_of_jobs(comparison, contexts, style);
+  const std::string table = table_of_jobs(report, style);
   std::string legend =
       "Efficiency: step of one GPU by itself, without DDP, over the step of the job. Behind by: "
-      "how much faster the first trains, at the same batch per GPU. Blocking: share of the step in "
-      "which the GPU stands still for communication or another rank.";
+      "how much faster the first trains, at ";
+  legend += report.global_batch ? fmt::format("a global batch of {}", *report.global_batch)
+                                : "the same batch per GPU";
+  legend +=
+      ". Blocking: share of the step in which the GPU stands still for communication or another "
+      "rank.";
   // Its head is ours alone; names of clusters stand below. No column where nothing was tuned, or too wide with it.
   if (table.substr(0, table.find('\n')).find("best cap") != std::string::npos)
-    legend += " Best cap: bucket_cap_mb worth setting, and what it saves.";
+    legend +=
+        " Best cap: bucket_cap_mb worth setting, and what it saves, of those that may be the "
+        "fastest.";
   const bool depends = std::ranges::any_of(comparison.jobs, [](const ComparedJob& job) {
     return job.best_cap && job.best_cap->depends_on_version;
   });
   if (depends)
     legend += " Needs --torch: another cap is worth it under each version PyTorch may be.";
   page.add(Weight::answer, after_blank(table));
-  for (const NotCompared& job : not_compared)
-    page.add(Weight::answer,
-             wrapped(fmt::format("{} ({}): {}.", printable(job.cluster),
-                                 counted(static_cast<std::uint64_t>(job.ranks), "GPU"), job.error),
-                     style.width, kIndent));
+  for (const NotCompared& job : report.not_compared)
+    page.add(Weight::answer, wrapped(not_compared_line(job), style.width, kIndent));
+  page.add(Weight::answer, price_lines(report, style));
+  legend += cost_legend(report);
   page.add(Weight::evidence, wrapped(legend, style.width, kIndent));
   page.add(Weight::trust, calibrated_line(contexts, style));
   for (const ReportContext& context : contexts)

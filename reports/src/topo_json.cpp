@@ -17,7 +17,7 @@ void write_prices(JsonWriter& json, const std::vector<Price>& prices) {
   for (const Price& price : prices) {
     json.begin_object(Layout::line);
     json.key("usd").number(price.usd);
-    json.key("per").string(price.per == Price::Per::node ? "node" : "node_hour");
+    json.key("per").string(name_of(price.per));
     json.key("terms").string(price.terms);
     json.key("as_of").string(price.as_of);
     json.key("source").string(price.source);

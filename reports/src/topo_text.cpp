@@ -42,7 +42,9 @@ std::string verdict(const TopoReport& report) {
 }
 
 std::string price_text(const Price& price) {
-  const char* per = price.per == Price::Per::node ? "per node" : "per node and hour";
+  const char* per = price.per == Price::Per::node       ? "per node"
+                    : price.per == Price::Per::gpu_hour ? "per GPU and hour"
+                                                        : "per node and hour";
   return fmt::format("{} USD {} ({}, {}; {})", significant(price.usd, 4), per,
                      printable(price.terms), printable(price.as_of), printable(price.source));
 }

@@ -115,6 +115,34 @@ def without_their_source(rows, bare, predict):
     return {case["row"]["row_id"]: case["predicted"] for case in cases}, learned
 
 
+def gpu_of(row):
+    return {"A": "A100", "V": "V100", "P": "P100"}[row["gpu"][0]]
+
+
+def line_of(cluster, nodes, per_node):
+    """A cluster in one line, at this size."""
+    cluster = re.sub(r"gpu:\d+x", f"gpu:{per_node}x", cluster)
+    if nodes == 1:
+        cluster = re.sub(r" nic:\S+", "", cluster)
+    if per_node == 1:
+        cluster = re.sub(r" pcie:\S+", "", cluster)
+    return f"node:{nodes} {cluster}"
+
+
+def rules_of(row):
+    """Options for what the row's source says of its stack."""
+    options = []
+    if cap_of(row):
+        options += ["--bucket-cap-mb", cap_of(row)]
+    if torch_of(row):
+        options += ["--torch", torch_of(row)]
+    if nccl_of(row):
+        options += ["--nccl", nccl_of(row)]
+    if not broadcasts_buffers(row):
+        options.append("--no-broadcast-buffers")
+    return options
+
+
 class Predictor:
     def __init__(self, ddpsim, extra, folder):
         self.ddpsim = ddpsim
@@ -137,35 +165,26 @@ class Predictor:
                     json.dump(workload, file)
         return path
 
-    def simulate(self, row, gpus, nodes, scale, slowdown=None):
-        """The result document of a step at that many GPUs, at ddpsim's own slowdown or another."""
+    def workload(self, row):
+        """WORKLOAD of a row: its model as estimated for the GPU it states."""
         model = MODELS[row["model"]]
         if sequence_of(row):
             model = model.split(":")[0] + ":s" + sequence_of(row)
         name, _, rest = model.partition(":")
-        gpu = {"A": "A100", "V": "V100", "P": "P100"}[row["gpu"][0]]
-        spec = f"{name}@{gpu}:b{row['per_gpu_batch']}:{precision_of(row)}" + (rest and ":" + rest)
-        command = [self.ddpsim, "simulate", self.half(spec) if has_half_gradients(row) else spec]
+        spec = f"{name}@{gpu_of(row)}:b{row['per_gpu_batch']}:{precision_of(row)}" + (rest and ":" + rest)
+        return self.half(spec) if has_half_gradients(row) else spec
+
+    def simulate(self, row, gpus, nodes, scale, slowdown=None):
+        """The result document of a step at that many GPUs, at ddpsim's own slowdown or another."""
+        command = [self.ddpsim, "simulate", self.workload(row)]
         cluster = cluster_of(row) or assumed_cluster_of(row)
         per_node = gpus // nodes
         if ":" in cluster:
-            cluster = re.sub(r"gpu:\d+x", f"gpu:{per_node}x", cluster)
-            if nodes == 1:
-                cluster = re.sub(r" nic:\S+", "", cluster)
-            if per_node == 1:
-                cluster = re.sub(r" pcie:\S+", "", cluster)
-            command += [f"node:{nodes} {cluster}"]
+            command += [line_of(cluster, nodes, per_node)]
         else:
             command += [cluster, "--nodes", str(nodes), "--gpus-per-node", str(per_node)]
         command += ["--compute-scale", f"{scale:.9f}±{BASELINE_NOISE * scale:.9f}", "--json"]
-        if cap_of(row):
-            command += ["--bucket-cap-mb", cap_of(row)]
-        if torch_of(row):
-            command += ["--torch", torch_of(row)]
-        if nccl_of(row):
-            command += ["--nccl", nccl_of(row)]
-        if not broadcasts_buffers(row):
-            command.append("--no-broadcast-buffers")
+        command += rules_of(row)
         command += [o for o in self.extra if not slowdown or not o.startswith("--rank-slowdown")]
         if slowdown:
             command.append(f"--rank-slowdown={100 * slowdown.share(row, gpus, nodes):.6f}%")

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "alpha_beta.hpp"
 #include "first_line.hpp"
 #include "mentions.hpp"
 #include "reports_sample.hpp"
@@ -17,6 +18,7 @@ ReportContext on(const std::string& cluster, int ranks, double samples) {
   ReportContext context;
   context.workload = "tiny";
   context.cluster = cluster;
+  context.cluster_text = cluster + "@1";
   context.ranks = ranks;
   context.samples_per_step = samples;
   return context;
@@ -64,7 +66,7 @@ Compared three_jobs() {
 }
 
 std::string page(const Compared& all, int width = 160) {
-  return compare_text(all.comparison, all.contexts, {.width = width});
+  return compare_text({all.comparison, all.contexts}, {.width = width});
 }
 
 /// The head of the table of jobs.
@@ -91,7 +93,8 @@ PyTorch 2.8, NCCL 2.27.3, analytic network
   far        16    x2.00      120  110 to 140        4300        60 %      25 %  buffer broadcast 40 %      default                      20 % (12 to 28)
   third       8    x1.00      250  200 to 350         510        36 %      10 %  unexplained slowdown 64 %  first bucket 12.5 (-5.0 ms)  x2.5 (2.2 to 2.8)
 Efficiency: step of one GPU by itself, without DDP, over the step of the job. Behind by: how much faster the first trains, at the same batch per GPU. Blocking:
-  share of the step in which the GPU stands still for communication or another rank. Best cap: bucket_cap_mb worth setting, and what it saves.
+  share of the step in which the GPU stands still for communication or another rank. Best cap: bucket_cap_mb worth setting, and what it saves, of those that may
+  be the fastest.
 
 Of the fastest, near:
 Confidence B: 96.0 to 118 ms (-4.0 % to +18 %): why near.
@@ -205,7 +208,7 @@ TEST_CASE("compare JSON: every field under its name") {
   Compared all = three_jobs();
   all.contexts[0].bucket_setting = "default";
   all.contexts[0].warnings = {"careful"};
-  const Json doc = Json::parse(compare_json(all.comparison, all.contexts));
+  const Json doc = Json::parse(compare_json({all.comparison, all.contexts}));
   CHECK(doc["schema"] == "ddpsim.compare/1");
   CHECK(doc["workload"] == "tiny");
   CHECK(doc["torch"] == "2.8");
@@ -218,7 +221,7 @@ TEST_CASE("compare JSON: every field under its name") {
   CHECK(doc["warnings"] == Json{"careful"});
   REQUIRE(doc["rows"].size() == 3);
   CHECK(doc["rows"][0] == Json::parse(R"json({
-    "cluster": "far", "ranks": 16, "compute_scale": 2, "rank_slowdown": 1.1, "iteration_us": 120000,
+    "label": "far", "cluster": "far@1", "ranks": 16, "compute_scale": 2, "rank_slowdown": 1.1, "iteration_us": 120000,
     "alone_us": 72000, "scaling_efficiency": 0.6, "samples_per_second": 4266.666667,
     "exposed_communication_us": 30000, "exposed_share": 0.25, "memory": null,
     "blocking_communication_us": 30000, "blocking_share": 0.25,
@@ -241,7 +244,8 @@ TEST_CASE("compare JSON: every field under its name") {
                  "python": "", "reason": "far keeps it"},
     "calibrated_by_recording": false,
     "confidence": {"grade": "C", "interval_percent": [-10, 20], "because": ["why far"], "measure_next": null},
-    "behind_percent": {"value": 20, "low": 12, "high": 28}})json"));
+    "behind_percent": {"value": 20, "low": 12, "high": 28}, "behind_sources": [],
+    "same": false, "never_slower": false})json"));
   CHECK(doc["rows"][1]["best_cap"] == Json::parse(R"json({
     "action": "set", "bucket_cap_mb": 60, "first_bucket_mb": null, "cap_range_mb": [54, 80],
     "gain_us": {"value": 7000, "low": 6000, "high": 9000},
@@ -260,26 +264,26 @@ TEST_CASE(
   all.contexts[1].samples_per_step.reset();
   all.comparison.jobs[1].best_cap.reset();
   all.comparison.jobs[0].behind.low_percent = 0;
-  const Json doc = Json::parse(compare_json(all.comparison, all.contexts));
+  const Json doc = Json::parse(compare_json({all.comparison, all.contexts}));
   CHECK(doc["rows"][1]["samples_per_second"].is_null());
   CHECK(doc["rows"][1]["best_cap"].is_null());
   CHECK(doc["fastest_is_certain"] == false);
   all.comparison.by_speed = {1};
-  CHECK(Json::parse(compare_json(all.comparison, all.contexts))["fastest_is_certain"] == true);
+  CHECK(Json::parse(compare_json({all.comparison, all.contexts}))["fastest_is_certain"] == true);
 }
 
 TEST_CASE("compare: the recorded job is told once, beside the first candidate it may have run on") {
   Compared all = three_jobs();
   CHECK_FALSE(mentions(page(all), "Today"));
-  CHECK(Json::parse(compare_json(all.comparison, all.contexts))["recorded"].is_null());
-  CHECK(Json::parse(compare_json(all.comparison, all.contexts))["recorded_row"].is_null());
+  CHECK(Json::parse(compare_json({all.comparison, all.contexts}))["recorded"].is_null());
+  CHECK(Json::parse(compare_json({all.comparison, all.contexts}))["recorded_row"].is_null());
   for (ReportContext& context : all.contexts) {
     RecordedToday& today = context.recorded.emplace();
     today.ranks = 8;
     today.buckets = {{Bytes(8'196'000), 1_ms, 2_ms, 3_ms, 1.5_ms}};
   }
   CHECK(mentions(page(all), "Today: recorded on 8 GPUs; 1 all-reduce, 2.00 ms.\n"));
-  CHECK(Json::parse(compare_json(all.comparison, all.contexts))["recorded_row"] == 0);
+  CHECK(Json::parse(compare_json({all.comparison, all.contexts}))["recorded_row"] == 0);
   all.contexts[1].recorded->comparable = true;
   all.contexts[2].recorded->comparable = true;
   all.contexts[2].recorded->buckets[0].predicted = 500_us;
@@ -289,32 +293,38 @@ TEST_CASE("compare: the recorded job is told once, beside the first candidate it
                  "Today: recorded on 8 GPUs; 1 all-reduce, 2.00 ms; 1.50 ms predicted on near.\n"));
   CHECK(mentions(text, "third: 500 µs predicted: this cluster is not the one recorded, or its"));
   CHECK(mentions(text, "Calibrated by the recording itself: near, no other.\n"));
-  const Json doc = Json::parse(compare_json(all.comparison, all.contexts));
+  const Json doc = Json::parse(compare_json({all.comparison, all.contexts}));
   CHECK(doc["recorded_row"] == 1);
   CHECK(doc["recorded"]["comparable"] == true);
   CHECK(doc["rows"][1]["calibrated_by_recording"] == true);
 }
 
 TEST_CASE("compare CSV: one row per job, as asked for") {
-  CHECK(
-      compare_csv(three_jobs().comparison, three_jobs().contexts) ==
-      "cluster,ranks,compute_scale,iteration_us,low_us,high_us,alone_us,scaling_efficiency,"
-      "samples_per_second,"
-      "exposed_communication_us,blocking_communication_us,largest_loss,grade,best_cap_mb,gain_us,"
-      "behind_percent,behind_low_percent,"
-      "behind_high_percent,memory_bytes,error\n"
-      "far,16,2,120000,108000,144000,72000,0.6,4266.666667,30000,30000,buffer_broadcast,C,,,20,12,"
-      "28,,\n"
-      "near,8,1,100000,96000,118000,80000,0.8,2560,12000,12000,exposed_all_reduce,B,60,7000,0,0,0,,"
-      "\n"
-      "third,8,1,250000,200000,350000,90000,0.36,512,25000,25000,unexplained,C,,5000,150,120,"
-      "180,,\n");
+  CHECK(compare_csv({three_jobs().comparison, three_jobs().contexts}) ==
+        "label,cluster,ranks,compute_scale,iteration_us,low_us,high_us,alone_us,scaling_efficiency,"
+        "samples_per_second,"
+        "exposed_communication_us,blocking_communication_us,largest_loss,grade,best_cap_mb,gain_us,"
+        "behind_percent,behind_low_percent,"
+        "behind_high_percent,usd_per_hour,usd_per_1000_steps,usd_per_1000_steps_low,usd_per_1000_"
+        "steps_high,"
+        "dearer_percent,dearer_low_percent,dearer_high_percent,frontier,memory_bytes,error\n"
+        "far,far@1,16,2,120000,108000,144000,72000,0.6,4266.666667,30000,30000,buffer_broadcast,C,,"
+        ",20,12,"
+        "28,,,,,,,,,,\n"
+        "near,near@1,8,1,100000,96000,118000,80000,0.8,2560,12000,12000,exposed_all_reduce,B,60,"
+        "7000,0,0,0,"
+        ",,,,,,,,,"
+        "\n"
+        "third,third@1,8,1,250000,200000,350000,90000,0.36,512,25000,25000,unexplained,C,,5000,150,"
+        "120,"
+        "180,,,,,,,,,,\n");
   Compared all = three_jobs();
   for (ReportContext& context : all.contexts) context.samples_per_step.reset();
   for (ComparedJob& job : all.comparison.jobs) job.best_cap.reset();
-  CHECK(compare_csv(all.comparison, all.contexts)
-            .find("\nnear,8,1,100000,96000,118000,80000,0.8,,12000,12000,exposed_all_reduce,B,,,0,"
-                  "0,0,,\n") != std::string::npos);
+  CHECK(compare_csv({all.comparison, all.contexts})
+            .find("\nnear,near@1,8,1,100000,96000,118000,80000,0.8,,12000,12000,exposed_all_reduce,"
+                  "B,,,0,"
+                  "0,0,,,,,,,,,,\n") != std::string::npos);
 }
 
 TEST_CASE("compare page: no cap is named where it depends on PyTorch's version") {
@@ -323,4 +333,78 @@ TEST_CASE("compare page: no cap is named where it depends on PyTorch's version")
   all.comparison.jobs[0].best_cap->depends_on_version = true;
   CHECK(page(all).find("needs --torch") != std::string::npos);
   CHECK(page(all).find("Needs --torch:") != std::string::npos);
+}
+
+TEST_CASE("compare page: what it costs stands beside, a range where the grade is C") {
+  Compared all = three_jobs();
+  CompareReport report{all.comparison, all.contexts};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Job job = small::OpenJob{.workload = small::chain({{4, 0}}, 0, 0), .model = FreeModel{}};
+    ComparedJob& compared = report.comparison.jobs[i];
+    compared.work = WorkTime{
+        .job = job,
+        .expected = compared.times.iteration.seconds() / *all.contexts[i].samples_per_step};
+  }
+  Costs& costs = report.costs.emplace();
+  costs.candidates.resize(3);
+  const Price listed{.usd = 31.2, .terms = "on-demand", .as_of = "2026-04", .source = "a list"};
+  costs.candidates[0] = {
+      .price = listed, .usd_per_hour = 62.4, .usd_per_work = 4e-6, .dearer = {30, -5, 60}};
+  costs.candidates[1] = {
+      .price = listed, .usd_per_hour = 31.2, .usd_per_work = 3e-6, .frontier = true};
+  costs.by_cost = {1, 0};
+  const std::string text = page({report.comparison, report.contexts}, 200);
+  CHECK_FALSE(mentions(text, "USD"));
+  const std::string priced = compare_text(report, {.width = 400});
+  CHECK(mentions(
+      priced,
+      "Cheapest: near (8 GPUs), 3.39 (3.2 to 4.0) USD for a million samples; not decided against "
+      "far (16 GPUs), which costs 30 % more, but may cost -5.0 to 60 %."));
+  CHECK(mentions(priced, "3.7 to 4.9"));  // far is of grade C: no figure of its own
+  CHECK(
+      mentions(priced, "Price: far, near: 31.2 USD a node and hour (on-demand; 2026-04; a list)."));
+  CHECK(mentions(priced, "No price is known of third: --price LABEL=USD/node_hour."));
+  report.training = Training{.samples = 2.5e6};
+  CHECK(mentions(compare_text(report, {.width = 400}), "USD for 2.5 million samples"));
+  const Json doc = Json::parse(compare_json(report));
+  CHECK(doc["by_cost"] == Json{1, 0});
+  CHECK(doc["rows"][2]["cost"].is_null());
+  CHECK(doc["rows"][1]["cost"]["frontier"] == true);
+  CHECK(doc["rows"][1]["cost"]["usd_per_hour"] == 31.2);
+  CHECK(doc["rows"][1]["cost"]["usd_per_1000_steps"]["value"].get<double>() ==
+        doctest::Approx(31.2 / 3600 * 100));
+  CHECK(doc["rows"][1]["cost"]["seconds"]["value"].get<double>() ==
+        doctest::Approx(2.5e6 / 256 * 0.1));
+  CHECK(doc["rows"][0]["cost"]["dearer_percent"]["low"] == -5);
+  CHECK(mentions(compare_csv(report), ",62.4,"));
+}
+
+TEST_CASE("compare page: a lead says what decides it") {
+  Compared all = three_jobs();
+  Lead& lead = all.comparison.jobs[2].behind;
+  CHECK_FALSE(mentions(page(all), "alone"));
+  lead = {.percent = 5, .low_percent = -3, .high_percent = 12};
+  lead.sources = {{ErrorSource::bandwidth, -2, 11}, {ErrorSource::fixed_cost, 3, 6}};
+  CHECK(mentions(page(all),
+                 "Turned round by bandwidth of collectives alone: 2.0 % slower to 11 % faster.\n"));
+  lead.sources = {{ErrorSource::bandwidth, 1, 9}, {ErrorSource::fixed_cost, 3, 6}};
+  CHECK(mentions(page(all),
+                 "Several errors together turn it round, none alone; the widest is bandwidth"));
+  lead = {.percent = 5, .low_percent = 0, .high_percent = 12, .never_slower = true};
+  CHECK(mentions(
+      page(all),
+      "near (8 GPUs) trains 5.0 % faster than third (8 GPUs) (0 % to 12 %), and never slower.\n"));
+  CHECK(mentions(page(all), "near is third with more, and NCCL chooses the same on both.\n"));
+  lead = {.percent = 5, .low_percent = 2, .high_percent = 12, .upgrade_is_slower = true};
+  lead.other_choice =
+      OtherChoice{Bytes(30 << 20),
+                  {.algorithm = Algorithm::ring, .protocol = Protocol::ll128, .channels = 8},
+                  {.algorithm = Algorithm::tree, .protocol = Protocol::simple, .channels = 1}};
+  CHECK(mentions(
+      page(all),
+      "third is near with more, and yet predicted slower: for 30 MiB NCCL takes tree/Simple on "
+      "1 channel on near, ring/LL128 on 8 channels on third.\n"));
+  lead = {.same = true};
+  CHECK(first_line(page(all)) ==
+        "near (8 GPUs) and third (8 GPUs) are one and the same: equally fast, certainly.");
 }

@@ -32,7 +32,7 @@ ComparedJob job(Duration step, Lead behind = {}) {
 /// Text about "near", the faster, and "far", with this lead of the one over the other.
 std::string text_with(const Lead& lead) {
   const Comparison comparison{.jobs = {job(120_ms, lead), job(100_ms)}, .by_speed = {1, 0}};
-  return compare_text(comparison, {context_on("far", 8), context_on("near", 8)}, {});
+  return compare_text({comparison, {context_on("far", 8), context_on("near", 8)}}, {});
 }
 
 }  // namespace
@@ -63,31 +63,31 @@ TEST_CASE("compare text: the fastest is held against the next with as many GPUs,
       .jobs = {job(100_ms), job(98_ms, {90, 80, 99}), job(120_ms, {20, 12, 28})},
       .by_speed = {0, 1, 2}};
   CHECK(first_line(compare_text(
-            comparison, {context_on("a@2", 16), context_on("a@1", 8), context_on("b@2", 16)},
+            {comparison, {context_on("a@2", 16), context_on("a@1", 8), context_on("b@2", 16)}},
             {})) == "a@2 (16 GPUs) trains 20 % faster than b@2 (16 GPUs) (12 % to 28 %).");
   CHECK(first_line(compare_text(
-            comparison, {context_on("a@2", 16), context_on("a@1", 8), context_on("b", 8)}, {})) ==
+            {comparison, {context_on("a@2", 16), context_on("a@1", 8), context_on("b", 8)}}, {})) ==
         "a@2 (16 GPUs) trains 1.9 times as fast as a@1 (8 GPUs) (1.8 to 2.0).");
 }
 
 TEST_CASE("compare text: rows stand by speed, JSON and CSV as asked for") {
   const Comparison comparison{.jobs = {job(120_ms, {20, 12, 28}), job(100_ms)}, .by_speed = {1, 0}};
   const std::vector<ReportContext> contexts = {context_on("far", 8), context_on("near", 8)};
-  const std::string text = compare_text(comparison, contexts, {});
+  const std::string text = compare_text({comparison, contexts}, {});
   CHECK(text.find("\n  near") < text.find("\n  far"));
   CHECK(text.find("20 % (12 to 28)") != std::string::npos);
   CHECK(text.find("2600") != std::string::npos);  // 256 samples in 100 ms, two digits
-  const std::string json = compare_json(comparison, contexts);
+  const std::string json = compare_json({comparison, contexts});
   CHECK(json.find("\"far\"") < json.find("\"near\""));
   CHECK(json.find("\"by_speed\": [1, 0]") != std::string::npos);
   CHECK(json.find("\"fastest_is_certain\": true") != std::string::npos);
-  CHECK(compare_csv(comparison, contexts).find("\nfar,8,1,120000,") != std::string::npos);
+  CHECK(compare_csv({comparison, contexts}).find("\nfar,,8,1,120000,") != std::string::npos);
 }
 
 TEST_CASE("compare text: one job alone is described, names cannot steer the terminal") {
   const Comparison comparison{.jobs = {job(100_ms)}, .by_speed = {0}};
-  CHECK(first_line(compare_text(comparison, {context_on("near", 8)}, {})) ==
+  CHECK(first_line(compare_text({comparison, {context_on("near", 8)}}, {})) ==
         "tiny on near, 8 GPUs: 100 ms a step, scaling efficiency 80 %.");
-  CHECK(compare_text(comparison, {context_on("ne\033ar", 8)}, {}).find('\033') ==
+  CHECK(compare_text({comparison, {context_on("ne\033ar", 8)}}, {}).find('\033') ==
         std::string::npos);
 }

@@ -227,7 +227,7 @@ namespace {
 Comparison compared(const std::vector<small::OpenJob>& jobs,
                     const std::map<std::size_t, Duration>& measured) {
   std::vector<Job> candidates(jobs.begin(), jobs.end());
-  CompareOptions options{.threads = 1, .tune = false};
+  CompareOptions options{.threads = 1};
   options.measured.resize(jobs.size());
   for (const auto& [job, step] : measured) options.measured[job] = MeasuredStep{step};
   return compare(candidates, options);
@@ -247,13 +247,20 @@ small::OpenJob of_cluster(const std::string& name, int gpus, int nodes = 1) {
   return job;
 }
 
+/// Nodes of another kind.
+small::OpenJob elsewhere(int gpus, int nodes = 1) {
+  small::OpenJob job = of_cluster("other", gpus, nodes);
+  job.cluster.cpu = CpuVendor::amd;
+  return job;
+}
+
 }  // namespace
 
 TEST_CASE("compare: a measured step is that step, and what it misses other sizes miss, too") {
   // On four GPUs 2 * 3 / 4 of the bytes pass: 200 + 600 us. Compute of 400 is 1.5 times as long by the
   // measured 1200 of two GPUs, or collectives are 4 / 3.
   const Comparison comparison =
-      compared({of_cluster("node", 2), of_cluster("node", 4), of_cluster("other", 4)}, 0, 1200_us);
+      compared({of_cluster("node", 2), of_cluster("node", 4), elsewhere(4)}, 0, 1200_us);
   const ComparedJob& two = comparison.jobs[0];
   CHECK(two.times.iteration == 1200_us);
   CHECK(two.confidence.low_percent == doctest::Approx(-0.5));
@@ -280,8 +287,8 @@ TEST_CASE(
       {of_cluster("node", 2), of_cluster("node", 2, 2), of_cluster("node", 1)}, 0, 1200_us);
   CHECK_FALSE(wide.jobs[1].corrected_by);
   CHECK_FALSE(wide.jobs[2].corrected_by);
-  const Comparison from_one = compared(
-      {of_cluster("node", 2), of_cluster("other", 2, 2), of_cluster("node", 1)}, 2, 480_us);
+  const Comparison from_one =
+      compared({of_cluster("node", 2), elsewhere(2, 2), of_cluster("node", 1)}, 2, 480_us);
   CHECK(from_one.jobs[0].corrected_by == 2);
   CHECK(from_one.jobs[1].corrected_by == 2);
   CHECK(from_one.jobs[0].times.iteration == 1080_us);
@@ -295,7 +302,7 @@ TEST_CASE(
   CHECK(comparison.jobs[1].corrected_by == 0);
   CHECK(comparison.jobs[1].times.alone() == 340_us);
   // One GPU by itself takes what one GPU was measured to take.
-  const Comparison single = compared({of_cluster("node", 1), of_cluster("other", 1)}, 0, 480_us);
+  const Comparison single = compared({of_cluster("node", 1), elsewhere(1)}, 0, 480_us);
   CHECK(single.jobs[1].corrected_by == 0);
   CHECK(single.jobs[1].times.alone() == 480_us);
 }
@@ -349,7 +356,7 @@ TEST_CASE(
   const double slower_alone = ratio - 1400.0 / 1080;
   const double faster_alone = 1560.0 / 1000 - ratio;
   check_lead(of_cluster("lab", 4), of_cluster("lab", 2, 2), slower_alone, faster_alone);
-  check_lead(of_cluster("lab", 4), of_cluster("other", 4), slower_alone, faster_alone);
+  check_lead(of_cluster("lab", 4), elsewhere(4), slower_alone, faster_alone);
 }
 
 TEST_CASE("compare: a measured step that contradicts the prediction corrects nothing") {

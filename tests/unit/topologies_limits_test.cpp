@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/topologies/cluster_sizes.hpp"
+#include "ddpsim/topologies/cluster_ranges.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "description.hpp"
 #include "switch_list.hpp"
@@ -80,13 +80,13 @@ TEST_CASE("limits of layouts: which GPUs direct NVLinks join") {
   CHECK(default_layout(8, GpuVendor::amd) == NvlinkLayout::mesh);
 }
 
-TEST_CASE("limits of ranges: a thousand sizes, up to a million nodes") {
-  check_borders({{"dgx1v@1..1000", "dgx1v@1..1001"},
+TEST_CASE("limits of ranges: ten thousand clusters, up to a million nodes") {
+  check_borders({{"dgx1v@1..10000", "dgx1v@1..10001"},
                  {"dgx1v@999999..1000000", "dgx1v@999999..1000001"},
                  {"dgx1v@1..2", "dgx1v@0..2"},
                  {"dgx1v@1..4*2", "dgx1v@1..4*1"}},
-                [](const std::string& text) { cluster_sizes(text); });
-  CHECK(cluster_sizes("dgx1v@1..1000").size() == 1000);
+                [](const std::string& text) { cluster_ranges(text); });
+  CHECK(cluster_ranges("dgx1v@1..10000").size() == 10000);
 }
 
 TEST_CASE("limits of a cluster file: channels, prices, verified sizes") {

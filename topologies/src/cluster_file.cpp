@@ -190,7 +190,10 @@ Price read_price(const Cursor& cursor) {
   const Object fields = cursor.object({"usd", "per", "terms", "as_of", "source"});
   Price out;
   if (const auto per = fields.optional("per")) {
-    out.per = per->choice({"node_hour", "node"}) == "node" ? Price::Per::node : out.per;
+    const std::string unit = per->choice({"node_hour", "gpu_hour", "node"});
+    out.per = unit == "node"       ? Price::Per::node
+              : unit == "gpu_hour" ? Price::Per::gpu_hour
+                                   : Price::Per::node_hour;
   }
   if (const auto terms = fields.optional("terms")) out.terms = terms->string();
   if (const auto date = fields.optional("as_of")) out.as_of = date->string();

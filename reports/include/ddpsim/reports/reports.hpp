@@ -18,6 +18,7 @@
 #include "ddpsim/sim/launch_cost.hpp"
 #include "ddpsim/sim/measured_correction.hpp"
 #include "ddpsim/sim/memory.hpp"
+#include "ddpsim/sim/money.hpp"
 #include "ddpsim/sim/rank_variation.hpp"
 #include "ddpsim/sim/recorded_today.hpp"
 #include "ddpsim/sim/result.hpp"
@@ -32,7 +33,8 @@ inline constexpr const char* kAsRecorded = "as recorded";
 /// Everything a report says beside the result itself.
 struct ReportContext {
   std::string workload;
-  std::string cluster;
+  std::string cluster;            ///< as it is called; its text, but for a candidate's label
+  std::string cluster_text = {};  ///< of a candidate, as typed
   int ranks = 1;
   TorchVersion torch;
   bool torch_known = true;  ///< false: nothing says which, these rules are assumed
@@ -74,12 +76,30 @@ struct ReportContext {
   std::string next_command;  ///< hint for the last line of terminal output; may be empty
 };
 
-/// A cluster on which the job does not run.
+/// A candidate that could not be compared.
 struct NotCompared {
-  std::string cluster;
-  int ranks = 1;
+  std::string label;
+  std::string cluster_text;  ///< as typed
+  std::optional<int> ranks;  ///< absent where its cluster could not be read
   std::optional<PeakMemory> memory;
   std::string error;  ///< "needs about 41.2 GiB of memory per GPU, and V100 has 32 GiB at most"
+};
+
+/// How much is to be trained.
+struct Training {
+  double samples = 0;
+  bool of_steps = false;  ///< counted in steps, which have as many samples on every candidate
+};
+
+/// All that `compare` has to say.
+struct CompareReport {
+  Comparison comparison;
+  /// One a job, `cluster` being its label; what all jobs share, and warnings, stand in the first.
+  std::vector<ReportContext> contexts;
+  std::vector<NotCompared> not_compared{};
+  std::optional<Costs> costs{};  ///< where anything has a price
+  std::optional<Training> training{};
+  std::optional<std::int64_t> global_batch{};  ///< absent: the batch per GPU is fixed
 };
 
 /// How the terminal takes it: width in columns, colour or not, how much of it.
@@ -100,9 +120,7 @@ struct LoggedBuckets {
 std::string result_json(const SimulationResult& result, const ReportContext& context);
 std::string tune_json(const TuneResult& result, const ReportContext& context);
 std::string advice_json(const Advice& advice, const ReportContext& context);
-/// `contexts` holds one entry per job; what all jobs share, and warnings, stand in the first.
-std::string compare_json(const Comparison& comparison, const std::vector<ReportContext>& contexts,
-                         const std::vector<NotCompared>& not_compared = {});
+std::string compare_json(const CompareReport& report);
 std::string buckets_json(const std::vector<Bucket>& buckets,
                          const std::vector<std::string>& warnings, TorchInForce torch,
                          const std::optional<LoggedBuckets>& logged = std::nullopt);
@@ -115,9 +133,7 @@ std::string tune_text(const TuneResult& result, const ReportContext& context,
                       const TerminalStyle& style);
 std::string advice_text(const Advice& advice, const ReportContext& context,
                         const TerminalStyle& style);
-std::string compare_text(const Comparison& comparison, const std::vector<ReportContext>& contexts,
-                         const TerminalStyle& style,
-                         const std::vector<NotCompared>& not_compared = {});
+std::string compare_text(const CompareReport& report, const TerminalStyle& style);
 std::string buckets_text(const std::vector<Bucket>& buckets, const Workload& workload,
                          const TerminalStyle& style,
                          const std::optional<LoggedBuckets>& logged = std::nullopt);
@@ -130,8 +146,7 @@ std::string allreduce_text(const AllReduceTable& table, const ReportContext& con
 std::string result_csv(const SimulationResult& result);
 std::string tune_csv(const TuneResult& result);
 std::string advice_csv(const Advice& advice);
-std::string compare_csv(const Comparison& comparison, const std::vector<ReportContext>& contexts,
-                        const std::vector<NotCompared>& not_compared = {});
+std::string compare_csv(const CompareReport& report);
 std::string buckets_csv(const std::vector<Bucket>& buckets);
 std::string allreduce_csv(const AllReduceTable& table);
 

@@ -10,6 +10,7 @@
 #include "ddpsim/sim/calibration.hpp"
 #include "ddpsim/sim/gloo_calibration.hpp"
 #include "ddpsim/sim/link_loads.hpp"
+#include "ddpsim/sim/price.hpp"
 #include "ddpsim/sim/units.hpp"
 
 namespace ddpsim {
@@ -97,15 +98,6 @@ struct Network {
 constexpr bool through_sockets(const Network& network) {
   return network.kind == NetworkKind::tcp && network.sockets != Sockets::gpudirect;
 }
-
-/// What a node costs, as somebody quoted it.
-struct Price {
-  double usd = 0;
-  enum class Per { node_hour, node } per = Per::node_hour;
-  std::string terms;  ///< "on-demand, us-east-1"
-  std::string as_of;  ///< "2026-11"
-  std::string source;
-};
 
 struct Cluster {
   std::string name;

@@ -1,15 +1,15 @@
-// Any bytes as a range of cluster sizes: at least one cluster or an InputError, never anything else.
+// Any bytes as a range of clusters: at least one cluster or an InputError, never anything else.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/topologies/cluster_sizes.hpp"
+#include "ddpsim/topologies/cluster_ranges.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   try {
-    if (ddpsim::cluster_sizes(text).empty()) __builtin_trap();
+    if (ddpsim::cluster_ranges(text).empty()) __builtin_trap();
   } catch (const ddpsim::InputError&) {
   }
   return 0;

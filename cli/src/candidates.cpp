@@ -1,0 +1,91 @@
+#include "candidates.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "ddpsim/topologies/cluster_ranges.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// The label in front of "=", where there is one.
+std::string_view given_label(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == text.npos || equals == 0 || equals + 1 == text.size()) return {};
+  const std::string_view label = std::string_view(text).substr(0, equals);
+  std::error_code error;
+  const bool in_a_name =
+      label.find_first_of(":/@{}") != label.npos || std::filesystem::exists(text, error);
+  return in_a_name ? std::string_view() : label;
+}
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream in(line);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+bool is_line(const Candidate& candidate) {
+  return candidate.given.empty() && candidate.cluster.find(' ') != std::string::npos;
+}
+
+/// Several lines are called by the words that not all of them have.
+void name_lines_apart(std::vector<Candidate>& candidates) {
+  std::map<std::string, std::size_t> lines_with;
+  std::size_t lines = 0;
+  for (const Candidate& candidate : candidates) {
+    if (!is_line(candidate)) continue;
+    ++lines;
+    const std::vector<std::string> words = words_of(candidate.cluster);
+    for (const std::string& word : std::set<std::string>(words.begin(), words.end()))
+      ++lines_with[word];
+  }
+  if (lines < 2) return;
+  for (Candidate& candidate : candidates) {
+    if (!is_line(candidate)) continue;
+    std::vector<std::string> own = words_of(candidate.cluster);
+    std::erase_if(own, [&](const std::string& word) { return lines_with[word] == lines; });
+    if (!own.empty()) candidate.label = fmt::format("{}", fmt::join(own, " "));
+  }
+}
+
+void require_own_labels(const std::vector<Candidate>& candidates) {
+  std::map<std::string, const Candidate*> labelled;
+  for (const Candidate& candidate : candidates) {
+    const auto [first, is_new] = labelled.emplace(candidate.label, &candidate);
+    if (!is_new && (!candidate.given.empty() || !first->second->given.empty()))
+      throw UsageError(
+          fmt::format("{}: two candidates have this label; give each its own", candidate.label));
+  }
+}
+
+}  // namespace
+
+bool Candidate::is_called(std::string_view name) const {
+  return name == label || name == cluster || (!given.empty() && name == given);
+}
+
+std::vector<Candidate> candidates(const std::vector<std::string>& texts) {
+  std::vector<Candidate> all;
+  for (const std::string& text : texts) {
+    const std::string label(given_label(text));
+    const std::string range = label.empty() ? text : text.substr(label.size() + 1);
+    for (ClusterOfRange& one : cluster_ranges(range)) {
+      const std::string own = label.empty() ? one.text : label + one.varied;
+      all.push_back({.cluster = std::move(one.text), .label = own, .given = label});
+    }
+  }
+  name_lines_apart(all);
+  require_own_labels(all);
+  return all;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,65 @@
+#include "gpu_settings.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+
+GpuSettings::GpuSettings(const std::vector<std::string>& compute_scales,
+                         const std::vector<std::string>& gpus) {
+  for (const std::string& text : compute_scales) {
+    const std::size_t colon = text.find(':');
+    const std::string gpu = colon == std::string::npos ? "" : gpu_model_name(text.substr(0, colon));
+    const std::string ratio = colon == std::string::npos ? text : text.substr(colon + 1);
+    if (!scales_.emplace(gpu, Scale{ratio}).second)
+      throw UsageError(gpu.empty()
+                           ? "--compute-scale: given twice; say which GPU each is for, as in "
+                             "--compute-scale A100:2.3±0.2"
+                           : fmt::format("--compute-scale: {} is given twice", gpu));
+  }
+  for (const std::string& text : gpus) accepted_.emplace(gpu_model_name(text), false);
+}
+
+void GpuSettings::apply(const Workload& workload, const Cluster& cluster, JobArguments& arguments) {
+  const std::string& gpu = cluster.gpu.name;
+  of_clusters_.insert(gpu);
+  const bool differs = workload.gpu.empty() || gpu_model_name(workload.gpu) != gpu;
+  if (const auto own = scales_.find(gpu); own != scales_.end()) {
+    use(own->second, gpu, arguments);
+  } else if (const auto any = scales_.find(""); any != scales_.end() && differs) {
+    if (!any->second.gpu.empty() && any->second.gpu != gpu)
+      throw UsageError(
+          fmt::format("--compute-scale {}: the clusters have {} and {}; give each its own, as in "
+                      "--compute-scale {}:{}",
+                      any->second.ratio, any->second.gpu, gpu, gpu, any->second.ratio));
+    use(any->second, gpu, arguments);
+  }
+  if (const auto accepted = accepted_.find(gpu); accepted != accepted_.end()) {
+    accepted->second = true;
+    if (differs) arguments.gpu = gpu;
+  }
+}
+
+void GpuSettings::require_all_used() const {
+  for (const auto& [gpu, scale] : scales_)
+    if (scale.gpu.empty())
+      throw UsageError(gpu.empty()
+                           ? "--compute-scale: every cluster has the GPU recorded on"
+                           : fmt::format("--compute-scale {}: no cluster has that GPU", gpu));
+  for (const auto& [gpu, used] : accepted_)
+    if (!used)
+      throw UsageError(
+          fmt::format("--gpu {}: no cluster has that GPU, only {}; --gpu names a cluster's GPU, "
+                      "to accept that it is not the recording's",
+                      gpu, fmt::join(of_clusters_, ", ")));
+}
+
+void GpuSettings::use(Scale& scale, const std::string& gpu, JobArguments& arguments) {
+  scale.gpu = gpu;
+  arguments.compute_scale = scale.ratio;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,195 @@
+#include "cost_lines.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "lead_lines.hpp"
+#include "report_lines.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr double kMillion = 1e6;
+constexpr double kThousandSteps = 1000;
+
+/// What costs are told of: all that is to be trained, else a million samples, else a thousand steps of one rank.
+struct Amount {
+  double of_work = kThousandSteps;  ///< units of work
+  std::string words;
+};
+
+std::string count_text(double count) {
+  constexpr double kBillion = 1e9;
+  if (count >= kBillion) return fmt::format("{:.4g} billion", count / kBillion);
+  if (count >= kMillion) return fmt::format("{:.4g} million", count / kMillion);
+  return fmt::format("{:.6g}", count);
+}
+
+Amount amount_of(const CompareReport& report) {
+  if (report.training)
+    return {report.training->samples, count_text(report.training->samples) + " samples"};
+  if (counts_samples(report)) return {kMillion, "a million samples"};
+  return {kThousandSteps, "1000 steps of each rank"};
+}
+
+/// Of grade C a range alone: one figure would be believed.
+std::string usd_range(const CostRange& range, Grade grade) {
+  const std::string bounds = interval_text(range.low, range.high, 2);
+  if (grade == Grade::c) return bounds;
+  return fmt::format("{} ({})", significant(range.value, digits_of(grade)), bounds);
+}
+
+/// "12 h", "3.4 days"
+std::string long_time(double seconds, int digits) {
+  constexpr double kMinute = 60;
+  constexpr double kHour = 3600;
+  constexpr double kDay = 24 * kHour;
+  if (seconds < 2 * kMinute) return significant(seconds, digits) + " s";
+  if (seconds < 2 * kHour) return significant(seconds / kMinute, digits) + " min";
+  if (seconds < 2 * kDay) return significant(seconds / kHour, digits) + " h";
+  return significant(seconds / kDay, digits) + " days";
+}
+
+std::string unit_text(Price::Per per) {
+  switch (per) {
+    case Price::Per::node_hour:
+      return "a node and hour";
+    case Price::Per::gpu_hour:
+      return "a GPU and hour";
+    case Price::Per::node:
+      return "a node, bought";
+  }
+  return "";
+}
+
+/// "31.2 USD a node and hour (on-demand, us-east-1; 2026-04; public price tables)"
+std::string price_text(const Price& price) {
+  std::vector<std::string> where;
+  for (const std::string& word : {price.terms, price.as_of, price.source})
+    if (!word.empty()) where.push_back(printable(word));
+  return fmt::format("{:.8g} USD {} ({})", price.usd, unit_text(price.per), fmt::join(where, "; "));
+}
+
+/// Each price once, with those who pay it.
+std::string sources_of_prices(const CompareReport& report, const TerminalStyle& style) {
+  std::map<std::string, std::vector<std::string>> payers;
+  std::vector<std::string> order;
+  std::vector<std::string> none;
+  for (std::size_t i = 0; i < report.contexts.size(); ++i) {
+    const std::string label = printable(report.contexts[i].cluster);
+    const std::optional<CandidateCost>& cost = report.costs->candidates[i];
+    if (!cost) {
+      none.push_back(label);
+      continue;
+    }
+    const std::string text = price_text(cost->price);
+    if (payers[text].empty()) order.push_back(text);
+    payers[text].push_back(label);
+  }
+  std::string lines;
+  for (const std::string& text : order)
+    lines += wrapped(fmt::format("Price: {}: {}.", fmt::join(payers[text], ", "), text),
+                     style.width, kIndent);
+  if (!none.empty())
+    lines += wrapped(
+        fmt::format("No price is known of {}: --price LABEL=USD/node_hour.", fmt::join(none, ", ")),
+        style.width, kIndent);
+  return lines;
+}
+
+std::string goodput_line(const CompareReport& report, const TerminalStyle& style) {
+  const CandidateCost& cheapest = *report.costs->candidates[report.costs->by_cost.front()];
+  if (cheapest.goodput.share == 1) return "";
+  std::string text = fmt::format("Goodput: {} of the time trains on the cheapest",
+                                 percent_text(100 * cheapest.goodput.share));
+  if (cheapest.goodput.checkpoint_every_seconds > 0)
+    text += fmt::format(", with a checkpoint every {} (Daly 2006)",
+                        long_time(cheapest.goodput.checkpoint_every_seconds, 2));
+  return wrapped(text + ".", style.width, kIndent);
+}
+
+}  // namespace
+
+bool counts_samples(const CompareReport& report) {
+  for (const ReportContext& context : report.contexts)
+    if (!context.samples_per_step) return false;
+  return true;
+}
+
+CostRange time_of_work(const CompareReport& report, std::size_t candidate) {
+  const ComparedJob& job = report.comparison.jobs[candidate];
+  const double goodput = report.costs && report.costs->candidates[candidate]
+                             ? report.costs->candidates[candidate]->goodput.share
+                             : 1;
+  const double seconds = job.work->expected / goodput;
+  return {seconds * (1 + job.confidence.low_percent / 100), seconds,
+          seconds * (1 + job.confidence.high_percent / 100)};
+}
+
+CostRange cost_of_work(const CompareReport& report, std::size_t candidate) {
+  constexpr double kHour = 3600;
+  return time_of_work(report, candidate)
+      .times(report.costs->candidates[candidate]->usd_per_hour / kHour);
+}
+
+std::string cost_verdict(const CompareReport& report, const TerminalStyle& style) {
+  if (!report.costs) return "";
+  const std::vector<std::size_t>& order = report.costs->by_cost;
+  const std::size_t first = order.front();
+  const Amount amount = amount_of(report);
+  const std::string name = name_of_job(report.contexts[first]);
+  const Grade grade = report.comparison.jobs[first].confidence.grade;
+  std::string text = fmt::format(
+      "Cheapest: {}, {} USD for {}", name,
+      usd_range(cost_of_work(report, first).times(amount.of_work), grade), amount.words);
+  if (order.size() > 1) {
+    const Lead& lead = report.costs->candidates[order[1]]->dearer;
+    const std::string other = name_of_job(report.contexts[order[1]]);
+    if (lead.same)
+      text += fmt::format("; {} costs the same", other);
+    else if (lead.certain())
+      text += fmt::format("; {} costs {} % more ({})", other, significant(lead.percent, 2),
+                          interval_text(lead.low_percent, lead.high_percent, 2));
+    else
+      text +=
+          fmt::format("; not decided against {}, which costs {} % more, but may cost {} to {} %",
+                      other, significant(lead.percent, 2), significant(lead.low_percent, 2),
+                      significant(lead.high_percent, 2));
+  }
+  return wrapped(text + ".", style.width, kIndent);
+}
+
+std::vector<Column> cost_columns() {
+  return {{"USD/h", Align::right, 5}, {"takes", Align::left, 4}, {"USD"}, {"dearer by"}};
+}
+
+std::vector<std::string> cost_cells(const CompareReport& report, std::size_t candidate) {
+  const std::optional<CandidateCost>& cost = report.costs->candidates[candidate];
+  if (!cost) return std::vector<std::string>(cost_columns().size());
+  const Amount amount = amount_of(report);
+  const Grade grade = report.comparison.jobs[candidate].confidence.grade;
+  const CostRange time = time_of_work(report, candidate).times(amount.of_work);
+  const bool cheapest = candidate == report.costs->by_cost.front();
+  return {significant(cost->usd_per_hour, 4), long_time(time.value, digits_of(grade)),
+          usd_range(cost_of_work(report, candidate).times(amount.of_work), grade) +
+              (cost->frontier ? " *" : ""),
+          cheapest ? "" : lead_text(cost->dearer)};
+}
+
+std::string cost_legend(const CompareReport& report) {
+  if (!report.costs) return "";
+  return fmt::format(" USD: for {}; *: no other is both cheaper and faster.",
+                     amount_of(report).words);
+}
+
+std::string price_lines(const CompareReport& report, const TerminalStyle& style) {
+  if (!report.costs) return "";
+  return sources_of_prices(report, style) + goodput_line(report, style);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,22 @@
+// What is said of one candidate's lead over another.
+#pragma once
+
+#include <string>
+
+#include "ddpsim/reports/reports.hpp"
+
+namespace ddpsim {
+
+/// "dgxa100@4 (32 GPUs)"
+std::string name_of_job(const ReportContext& context);
+
+/// One sentence: who trains faster, by how much, how surely.
+std::string lead_sentence(const Lead& lead, const std::string& fastest, const std::string& other);
+
+/// What decides, or why not; empty where nothing is worth saying. Names as in the sentence before it.
+std::string lead_reason(const Lead& lead, const std::string& fastest, const std::string& other);
+
+/// "12 % (3 to 20)", "x2.0 (1.9 to 2.1)", "the same"
+std::string lead_text(const Lead& lead);
+
+}  // namespace ddpsim

@@ -1,0 +1,75 @@
+// How much faster, or how much cheaper, one candidate does its work than another, source of error by source.
+//
+// An error is drawn alike for both candidates as far as it is of the same thing, whatever their clusters are called:
+// interference and the costs of DDP, since workload and PyTorch are the same on both; how fast collectives are, where
+// both have a network in use or neither, of the same nodes and NICs, and for two thirds of its variance where these
+// differ in number or rate; what several ranks lose unexplained, less between one node and several; the speed of
+// a GPU that was not recorded on, for clusters with that GPU. At twice the size an eighth is each size's own. A cluster
+// that is the other with more of something is never slower while NCCL chooses the same; where it chooses otherwise the
+// lead says so.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/nccl.hpp"
+
+namespace ddpsim {
+
+/// What a candidate takes for a unit of work, as predicted and with every source of error at its bounds.
+struct WorkTime {
+  /// One source at one of its bounds, and at the other.
+  struct Moved {
+    ErrorSource source;
+    double at_one;
+    double at_other;
+    bool operator==(const Moved&) const = default;
+  };
+  Job job;              ///< as it was simulated; of several workloads, the first
+  double expected = 0;  ///< seconds for one sample, or for what one rank does in a step
+  bool measured = false;
+  std::vector<Moved> moved{};
+};
+
+/// Several workloads one after the other, so much of each; at least one.
+WorkTime together(std::span<const WorkTime> works, std::span<const double> weights);
+
+/// What one source of error by itself makes of a lead.
+struct LeadSource {
+  ErrorSource source{};
+  double low_percent = 0;
+  double high_percent = 0;
+};
+
+/// An all-reduce for which NCCL chooses otherwise on the faster cluster than on the other.
+struct OtherChoice {
+  Bytes size;
+  CollectiveChoice on_other;
+  CollectiveChoice on_faster;
+};
+
+/// By how much one candidate is ahead of another, in percent of the other's speed.
+struct Lead {
+  double percent = 0;
+  double low_percent = 0;
+  double high_percent = 0;
+  std::vector<LeadSource> sources{};  ///< widest first; those that move it at all
+  bool same = false;                  ///< nothing but names tells the two apart
+  bool never_slower = false;  ///< its cluster is the other's with more, and NCCL chooses the same
+  bool upgrade_is_slower = false;  ///< the other's cluster is this one's with more
+  /// The largest such bucket, where one cluster is the other with more.
+  std::optional<OtherChoice> other_choice{};
+  /// Ahead in whatever scenario, not only in the likeliest.
+  bool certain() const { return low_percent > 0; }
+};
+
+/// How much faster `fast` is; all 0 where either does nothing.
+Lead lead(const WorkTime& fast, const WorkTime& slow);
+/// How much less work on `cheap` costs than on `dear`, at so many USD an hour each.
+Lead lead_in_cost(const WorkTime& cheap, double cheap_usd_per_hour, const WorkTime& dear,
+                  double dear_usd_per_hour);
+
+}  // namespace ddpsim

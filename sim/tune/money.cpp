@@ -1,0 +1,110 @@
+#include "ddpsim/sim/money.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "ddpsim/sim/assert.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr double kSecondsPerHour = 3600;
+
+/// Daly's equation 37; where a checkpoint takes longer than two failures are apart, one per failure.
+double checkpoint_interval(double checkpoint, double mtbf) {
+  if (checkpoint >= 2 * mtbf) return mtbf;
+  const double ratio = checkpoint / (2 * mtbf);
+  return std::sqrt(2 * checkpoint * mtbf) * (1 + std::sqrt(ratio) / 3 + ratio / 9) - checkpoint;
+}
+
+/// The work of a candidate with what fails and is done again.
+WorkTime with_failures(WorkTime work, double share) {
+  work.expected /= share;
+  for (WorkTime::Moved& moved : work.moved) {
+    moved.at_one /= share;
+    moved.at_other /= share;
+  }
+  return work;
+}
+
+/// Of those sorted by cost: each that is faster than all that cost less.
+void mark_frontier(Costs& costs, const std::vector<double>& seconds) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::size_t i : costs.by_cost) {
+    costs.candidates[i]->frontier = seconds[i] < least;
+    least = std::min(least, seconds[i]);
+  }
+}
+
+}  // namespace
+
+double usd_per_hour(const Price& price, const Cluster& cluster, const Ownership& ownership) {
+  switch (price.per) {
+    case Price::Per::node_hour:
+      return price.usd * cluster.nodes;
+    case Price::Per::gpu_hour:
+      return price.usd * cluster.ranks();
+    case Price::Per::node:
+      break;
+  }
+  DDPSIM_ASSERT(ownership.life_hours > 0 && ownership.utilisation > 0, "what is bought has a life");
+  const double node = price.usd / (ownership.life_hours * ownership.utilisation) +
+                      ownership.node_kw * ownership.usd_per_kwh;
+  return node * cluster.nodes;
+}
+
+Goodput goodput(const Failures& failures, int nodes) {
+  const double mtbf = failures.node_mtbf_hours * kSecondsPerHour / nodes;
+  const double checkpoint = failures.checkpoint_seconds;
+  // Checkpoints that cost nothing are taken all the time: only restarts are lost.
+  const double every = checkpoint > 0 ? checkpoint_interval(checkpoint, mtbf) : 0;
+  const double restart = std::exp(failures.restart_seconds / mtbf);
+  if (every <= 0) return {.share = 1 / restart};
+  // Daly's equation 20: the expected time of a piece of work of `every` and its checkpoint.
+  const double piece = mtbf * restart * std::expm1((every + checkpoint) / mtbf);
+  return {.share = every / piece, .checkpoint_every_seconds = every};
+}
+
+Costs compare_costs(const Comparison& comparison, const std::vector<std::optional<Price>>& prices,
+                    const Ownership& ownership, const std::optional<Failures>& failures) {
+  const std::size_t jobs = comparison.jobs.size();
+  DDPSIM_ASSERT(prices.size() == jobs, "a price of each job, or none");
+  Costs costs{.candidates = std::vector<std::optional<CandidateCost>>(jobs), .by_cost = {}};
+  std::vector<WorkTime> works;
+  std::vector<double> seconds;
+  for (std::size_t i = 0; i < jobs; ++i) {
+    const WorkTime& work = *comparison.jobs[i].work;
+    const Cluster& cluster = work.job.cluster();
+    const Goodput good = failures ? goodput(*failures, cluster.nodes) : Goodput{};
+    works.push_back(with_failures(work, good.share));
+    seconds.push_back(works.back().expected);
+    if (!prices[i]) continue;
+    const double hourly = usd_per_hour(*prices[i], cluster, ownership);
+    costs.candidates[i] = {.price = *prices[i],
+                           .usd_per_hour = hourly,
+                           .goodput = good,
+                           .usd_per_work = hourly * works.back().expected / kSecondsPerHour,
+                           .dearer = {}};
+    costs.by_cost.push_back(i);
+  }
+  // Of two that cost the same the faster first.
+  std::ranges::stable_sort(costs.by_cost, [&](std::size_t a, std::size_t b) {
+    const auto key = [&](std::size_t i) {
+      return std::pair(costs.candidates[i]->usd_per_work, seconds[i]);
+    };
+    return key(a) < key(b);
+  });
+  if (costs.by_cost.empty()) return costs;
+  const std::size_t cheapest = costs.by_cost.front();
+  for (const std::size_t i : costs.by_cost)
+    if (i != cheapest)
+      costs.candidates[i]->dearer =
+          lead_in_cost(works[cheapest], costs.candidates[cheapest]->usd_per_hour, works[i],
+                       costs.candidates[i]->usd_per_hour);
+  mark_frontier(costs, seconds);
+  return costs;
+}
+
+}  // namespace ddpsim

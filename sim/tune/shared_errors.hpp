@@ -1,0 +1,23 @@
+// Which error of one job is an error of another, too: by the thing it is an error of, whatever names the clusters have.
+#pragma once
+
+#include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/job.hpp"
+
+namespace ddpsim {
+
+/// How much two clusters have of what their collectives pass in common, at the numbers of nodes they have.
+enum class Kinship {
+  none,
+  same_kind,   ///< nodes of the same GPUs, links and NICs, but others in number or rate
+  same_nodes,  ///< the same nodes and NICs, however many
+};
+Kinship kinship(const Cluster& a, const Cluster& b);
+
+/// Calibrated by the same logs, or by none.
+bool is_calibrated_alike(const Cluster& a, const Cluster& b);
+
+/// The share, from 0 to 1, of the variance of an error of this source that is one and the same on both jobs.
+double shared_share(ErrorSource source, const Job& a, const Job& b);
+
+}  // namespace ddpsim

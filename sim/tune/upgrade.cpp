@@ -1,0 +1,75 @@
+#include "upgrade.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <vector>
+
+#include "ddpsim/sim/nccl.hpp"
+#include "ddpsim/sim/step.hpp"
+#include "shared_errors.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Less of it is better; what nobody stated is the same for both, where neither states it.
+template <class T>
+bool no_more(const std::optional<T>& to, const std::optional<T>& from) {
+  return to == from || (to && from && *to <= *from);
+}
+
+bool is_wider(const Interconnect& from, const Interconnect& to) {
+  return from.kind == to.kind && from.peers == to.peers && from.per_gpu <= to.per_gpu &&
+         from.links_per_gpu <= to.links_per_gpu;
+}
+
+bool is_wider(const Network& from, const Network& to) {
+  const bool same_kind = from.kind == to.kind && from.sockets == to.sockets;
+  const bool connects = from.connection == to.connection ||
+                        (from.connection && to.connection && *from.connection <= *to.connection);
+  return same_kind && connects && from.nics_per_node <= to.nics_per_node &&
+         from.per_nic <= to.per_nic && no_more(to.latency, from.latency) &&
+         to.oversubscription <= from.oversubscription && from.gpudirect <= to.gpudirect &&
+         from.collnet <= to.collnet;
+}
+
+/// No wire that a ring or a tree passes carries less: slots, uplinks, degraded links.
+bool carries_no_less(const Cluster& from, const Cluster& to) {
+  if (!from.loads || !to.loads) return !from.loads && !to.loads;
+  return std::ranges::all_of(
+      std::initializer_list<ChannelShape>{ChannelShape::ring, ChannelShape::tree},
+      [&](ChannelShape shape) { return most_busbw(shape, from) <= most_busbw(shape, to); });
+}
+
+}  // namespace
+
+bool is_upgrade(const Cluster& from, const Cluster& to) {
+  const auto nodes = [](const Cluster& cluster) {
+    return std::tie(cluster.nodes, cluster.gpus_per_node, cluster.gpu.name, cluster.cpu);
+  };
+  return nodes(from) == nodes(to) && is_calibrated_alike(from, to) &&
+         is_wider(from.intra, to.intra) &&
+         (from.nodes == 1 || is_wider(from.network, to.network)) && carries_no_less(from, to);
+}
+
+std::optional<OtherChoice> other_choice(const Job& from, const Job& to) {
+  if (from.cluster().ranks() == 1) return std::nullopt;
+  const AnalyticModel* here = nccl_of(from.model());
+  const AnalyticModel* there = nccl_of(to.model());
+  if (here == nullptr || there == nullptr) return std::nullopt;
+  std::vector<Bytes> sizes = all_reduce_sizes(from);
+  std::ranges::sort(sizes, std::ranges::greater());
+  for (const Bytes size : sizes) {
+    const auto choice = [&](const Job& job, const AnalyticModel& model) {
+      return select_algorithm(CollectiveKind::all_reduce, size, job.cluster(), model.tuning);
+    };
+    const CollectiveChoice before = choice(from, *here);
+    const CollectiveChoice after = choice(to, *there);
+    if (before.algorithm != after.algorithm || before.protocol != after.protocol ||
+        before.channels != after.channels)
+      return OtherChoice{size, before, after};
+  }
+  return std::nullopt;
+}
+
+}  // namespace ddpsim
