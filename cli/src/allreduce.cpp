@@ -13,6 +13,7 @@
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
+#include "measured_all_reduces.hpp"
 #include "number_between.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
@@ -31,6 +32,7 @@ struct AllReduceArguments {
   std::optional<double> factor;
   std::optional<std::string> step;
   std::optional<std::string> torch;
+  std::optional<std::string> measured;  ///< a log
   OutputArguments output;
 };
 
@@ -147,8 +149,13 @@ int run(const AllReduceArguments& arguments) {
     throw UsageError(
         fmt::format("--collective send-recv: NCCL {} has no ncclSend; 2.7 is the first that has",
                     to_string(tuning.nccl)));
+  if (arguments.measured && arguments.collective != CollectiveKind::all_reduce)
+    throw UsageError("--measured: logs of all_reduce_perf alone are read; leave out --collective");
   const std::vector<Bytes> sizes = sizes_of(arguments, cluster.ranks());
   const AllReduceTable table = all_reduce_table(cluster, tuning, sizes, arguments.collective);
+
+  std::optional<MeasuredAllReduces> measured;
+  if (arguments.measured) measured = read_measured_all_reduces(*arguments.measured, table);
 
   ReportContext context;
   context.cluster = cluster.name;
@@ -170,7 +177,8 @@ int run(const AllReduceArguments& arguments) {
   deliver(
       {.json = [&] { return allreduce_json(table, context); },
        .text = [&](const TerminalStyle& style) { return allreduce_text(table, context, style); },
-       .csv = [&] { return allreduce_csv(table); }},
+       .csv = [&] { return allreduce_csv(table); },
+       .plot = [&] { return allreduce_svg(table, context, measured); }},
       arguments.output);
   return kOk;
 }
@@ -204,6 +212,12 @@ void add_allreduce(CLI::App& app, std::function<int()>& action) {
       "--torch", arguments->torch,
       fmt::format("PyTorch version, for the NCCL it ships; absent: {}", to_string(kAssumedTorch)));
   add_output_options(*command, arguments->output, false);
+  CLI::Option* plot = add_plot_option(*command, arguments->output);
+  const HelpGroup output(*command, kOutputGroup);
+  command
+      ->add_option("--measured", arguments->measured,
+                   "an all_reduce_perf log, LOG[@NxG], whose points --plot draws beside")
+      ->needs(plot);
   add_example(*command, "ddpsim allreduce dgxa100@4 -b 1M -e 64M -f 4");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 
 #include "ddpsim/formats/files.hpp"
@@ -17,6 +18,13 @@ namespace ddpsim {
 namespace {
 
 constexpr std::size_t kPageLines = 25;
+
+/// A name that promises another format would be a file nobody can open.
+std::string names_a_figure(const std::string& name) {
+  const std::string ending = std::filesystem::path(name).extension().string();
+  if (ending.empty() || ending == ".svg") return names_a_file(name);
+  return fmt::format("\"{}\" is no name of an SVG figure; expected FILE.svg", name);
+}
 
 }  // namespace
 
@@ -39,6 +47,12 @@ void add_output_options(CLI::App& command, OutputArguments& arguments, bool with
                     "write a Perfetto timeline (open it at ui.perfetto.dev); FILE.json for "
                     "ddpsim.timeline/1")
         ->check(names_a_file);
+}
+
+CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments) {
+  const HelpGroup group(command, kOutputGroup);
+  return command.add_option("--plot", arguments.plot, "draw a figure into this file: FILE.svg")
+      ->check(names_a_figure);
 }
 
 void add_length_options(CLI::App& command, OutputArguments& arguments) {
@@ -72,6 +86,10 @@ void deliver(const Answer& answer, const OutputArguments& arguments) {
   if (arguments.csv) {
     write_file(*arguments.csv, answer.csv());
     written += "Wrote " + *arguments.csv + "\n";
+  }
+  if (arguments.plot) {
+    write_file(*arguments.plot, answer.plot());
+    written += "Wrote " + *arguments.plot + ": open it in a browser\n";
   }
   if (arguments.json) {
     print(answer.json());

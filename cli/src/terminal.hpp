@@ -9,7 +9,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace ddpsim {
 
@@ -19,6 +20,7 @@ struct OutputArguments {
   bool verbose = false;  ///< all there is to say, not only what fits a page
   std::optional<std::string> csv;
   std::optional<std::string> timeline;
+  std::optional<std::string> plot;
   std::optional<std::string> plan;  ///< of `advise`: --export
 };
 
@@ -27,6 +29,8 @@ std::string names_a_file(const std::string& name);
 /// --json, of commands that write nothing else.
 void add_json_option(CLI::App& command, bool& json);
 void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline);
+/// --plot: of commands whose answer is a curve.
+CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments);
 /// --quiet, --verbose: of commands whose first line is the verdict.
 void add_length_options(CLI::App& command, OutputArguments& arguments);
 /// --threads, of every command that simulates independent points.
@@ -37,6 +41,7 @@ struct Answer {
   std::function<std::string()> json;
   std::function<std::string(const TerminalStyle&)> text;
   std::function<std::string()> csv;
+  std::function<std::string()> plot = {};  ///< SVG
   /// Of the file with that name: FILE.json is ddpsim.timeline/1, any other Perfetto's.
   std::function<std::string(const std::string& file)> timeline = {};
   /// As a module of Python or, FILE.csv, for NCCL's tuner plugin.

@@ -68,7 +68,8 @@ int run(const TuneArguments& arguments, TypedLine typed) {
 
   deliver({.json = [&] { return tune_json(result, context); },
            .text = [&](const TerminalStyle& style) { return tune_text(result, context, style); },
-           .csv = [&] { return tune_csv(result); }},
+           .csv = [&] { return tune_csv(result); },
+           .plot = [&] { return tune_svg(result, context); }},
           arguments.output);
   return kOk;
 }
@@ -85,6 +86,7 @@ void add_tune(CLI::App& app, std::function<int()>& action) {
                       "only these caps (MiB), X,X,…; default: every bucket assignment once");
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
+  add_plot_option(*command, arguments->output);
   add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim tune resnet50-v100-b32 p3dn@2");
   command->callback([&action, arguments, command] {

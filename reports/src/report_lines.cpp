@@ -235,7 +235,7 @@ std::string memory_line(const ReportContext& context, const TerminalStyle& style
   return wrapped(text + '.', style.width, kIndent);
 }
 
-std::string setting_line(const ReportContext& context, const TerminalStyle& style) {
+std::string setting_text(const ReportContext& context) {
   const std::string library =
       context.backend == Backend::gloo ? std::string("gloo") : "NCCL " + to_string(context.nccl);
   std::string text =
@@ -258,7 +258,11 @@ std::string setting_line(const ReportContext& context, const TerminalStyle& styl
   if (context.variation.jitter > 0)
     text += fmt::format("; jitter {} of each rank's compute, log-normal, seed {}",
                         percent_text(100 * context.variation.jitter), context.variation.seed);
-  std::string lines = wrapped(text, style.width, kIndent);
+  return text;
+}
+
+std::string setting_line(const ReportContext& context, const TerminalStyle& style) {
+  std::string lines = wrapped(setting_text(context), style.width, kIndent);
   lines.pop_back();
   return dim(lines, style) + '\n';
 }

@@ -12,6 +12,7 @@ namespace ddpsim {
 std::string subject(const ReportContext& context);
 
 /// Versions, network model, bucket setting, compute scale.
+std::string setting_text(const ReportContext& context);
 std::string setting_line(const ReportContext& context, const TerminalStyle& style);
 
 /// What a rank's memory holds at most, its parts from the largest on.

@@ -113,6 +113,11 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--interference", "sms:1"], ["--interference", '"sms"', "sm, memory, nccl"]),
     ([*SIMULATE, "--csv", ""], ["--csv", "empty name"]),
     ([*SIMULATE, "--timeline", ""], ["--timeline", "empty name"]),
+    (["tune", *SIMULATE[1:], "--plot", ""], ["--plot", "empty name"]),
+    (["tune", *SIMULATE[1:], "--plot", "curve.png"], ["--plot", '"curve.png"', "FILE.svg"]),
+    (["allreduce", "2xv100-nvlink", "--measured", "log.txt"], ["--measured", "--plot"]),
+    (["allreduce", "2xv100-nvlink", "--measured", "log.txt", "--plot", "p.svg", "--collective", "broadcast"],
+     ["--measured", "all_reduce_perf"]),
     (["import", "resnet50-v100-b32", "-o", ""], ["--output", "empty name"]),
     ([*SIMULATE, "--measured-step", "104"], ["--measured-step", '"104"', "unit"]),
     ([*SIMULATE, "--measured-step", "0ms"], ["--measured-step", "zero"]),
@@ -317,6 +322,16 @@ class FailingMachine(unittest.TestCase):
                         self.assertEqual(outcome.out, "")
                         self.assertRegex(outcome.err, r"\Addpsim: cannot write [^\n]+\n\Z")
                         self.assertEqual(os.listdir(folder), [])
+
+    def test_figures_that_cannot_be_written(self):
+        with empty_folder() as folder:
+            for path in ("nowhere/out.svg", ".", *(["/dev/full"] if os.path.exists("/dev/full") else [])):
+                outcome = ddpsim("allreduce", "2xv100-nvlink", "--plot", path, cwd=folder)
+                with self.subTest(path=path):
+                    self.assertEqual(outcome.code, FAILURE, outcome.err)
+                    self.assertEqual(outcome.out, "")
+                    self.assertRegex(outcome.err, r"\Addpsim: cannot write [^\n]+\n\Z")
+                    self.assertEqual(os.listdir(folder), [])
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "this system has no /dev/full")
     def test_a_full_standard_output(self):

@@ -1,4 +1,4 @@
-// Results -> terminal, JSON, CSV, Perfetto. Writers are functions of values: they compute nothing
+// Results -> terminal, JSON, CSV, SVG, Perfetto. Writers are functions of values: they compute nothing
 // that a result does not hold and know no clock.
 #pragma once
 
@@ -115,6 +115,12 @@ struct LoggedBuckets {
   std::string remedy;        ///< where they differ: what would make them alike
 };
 
+/// All-reduces of a log, drawn beside a table.
+struct MeasuredAllReduces {
+  std::string source;  ///< the log's file
+  std::vector<std::pair<Bytes, double>> time_us;
+};
+
 // One document each, two-space indented, newline at the end; times printed from integer picoseconds
 // with at most 6 decimals, sizes as integers.
 std::string result_json(const SimulationResult& result, const ReportContext& context);
@@ -149,6 +155,13 @@ std::string advice_csv(const Advice& advice);
 std::string compare_csv(const CompareReport& report);
 std::string buckets_csv(const std::vector<Bucket>& buckets);
 std::string allreduce_csv(const AllReduceTable& table);
+
+/// Figures, an SVG document each (docs/plots.md): step time by cap; busbw by size, beside what was measured; training
+/// speed by number of GPUs.
+std::string tune_svg(const TuneResult& result, const ReportContext& context);
+std::string allreduce_svg(const AllReduceTable& table, const ReportContext& context,
+                          const std::optional<MeasuredAllReduces>& measured = std::nullopt);
+std::string compare_svg(const CompareReport& report);
 
 /// A Python module that wraps a model as advised, or as today; `made_by`: the program and the command. Where nothing is
 /// worth changing, both are alike.

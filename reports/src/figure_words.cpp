@@ -1,0 +1,73 @@
+#include "figure_words.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+std::string meaning_of(Grade grade) {
+  switch (grade) {
+    case Grade::a:
+      return "calibrated on this cluster, today's step reproduced";
+    case Grade::b:
+      return "calibrated";
+    case Grade::c:
+      return "specification only, or far from any log";
+  }
+  return "";
+}
+
+std::string lower_or_higher(double percent) {
+  return fmt::format("{} % {}", significant(std::abs(percent), 2),
+                     percent < 0 ? "lower" : "higher");
+}
+
+}  // namespace
+
+std::string first_line_of(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+std::string shared_error(const Confidence& confidence) {
+  return fmt::format(
+      "The whole curve may lie {} to {} (four times in five): what is not known moves all caps "
+      "nearly alike.",
+      lower_or_higher(confidence.low_percent), lower_or_higher(confidence.high_percent));
+}
+
+std::string grade_and_source(const Confidence& confidence) {
+  return fmt::format(
+      "Confidence {}: {}.", name_of(confidence.grade),
+      confidence.basis.empty() && confidence.because.empty()
+          ? meaning_of(confidence.grade)
+          : printable(confidence.basis.empty() ? confidence.because.front() : confidence.basis));
+}
+
+std::string description_of(const plot::Chart& chart) {
+  std::string text = chart.verdict.empty() ? "" : chart.verdict + ' ';
+  if (!chart.rows)
+    text += fmt::format("{} ({:.4g} to {:.4g}) against {} ({:.4g} to {:.4g}).", chart.y.title,
+                        chart.y.scale.low(), chart.y.scale.high(), chart.x.title,
+                        chart.x.scale.low(), chart.x.scale.high());
+  const auto add = [&](const std::string& name) {
+    if (!name.empty()) text += ' ' + name + ';';
+  };
+  for (const plot::Spot& spot : chart.spots) add(spot.name);
+  for (const plot::Stretch& stretch : chart.stretches) add(stretch.name);
+  for (const plot::Level& level : chart.levels) add(level.name);
+  for (const plot::Phase& phase : chart.phases) add(phase.name);
+  for (const plot::Series& series : chart.series) {
+    if (series.values.empty()) continue;
+    add(series.name);
+    add(series.values.front().told);
+    if (series.values.size() > 1) add(series.values.back().told);
+  }
+  if (text.ends_with(';')) text.back() = '.';
+  return text;
+}
+
+}  // namespace ddpsim
