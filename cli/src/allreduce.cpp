@@ -207,13 +207,14 @@ void add_allreduce(CLI::App& app, std::function<int()>& action) {
                   "sizes as its *_perf counts them (default: all-reduce)");
   add_nccl_options(*command, arguments->cluster);
   add_cluster_options(*command, arguments->cluster);
-  const HelpGroup nccl(*command, kNcclGroup);
-  command->add_option(
-      "--torch", arguments->torch,
-      fmt::format("PyTorch version, for the NCCL it ships; absent: {}", to_string(kAssumedTorch)));
+  {
+    const HelpGroup nccl(*command, kNcclGroup);
+    command->add_option("--torch", arguments->torch,
+                        fmt::format("PyTorch version, for the NCCL it ships; absent: {}",
+                                    to_string(kAssumedTorch)));
+  }
   add_output_options(*command, arguments->output, false);
   CLI::Option* plot = add_plot_option(*command, arguments->output);
-  const HelpGroup output(*command, kOutputGroup);
   command
       ->add_option("--measured", arguments->measured,
                    "an all_reduce_perf log, LOG[@NxG], whose points --plot draws beside")

@@ -90,7 +90,9 @@ class CapCurveChart {
       chart_.spots.push_back({*today.bucket_cap_mb, time(today.iteration), std::nullopt,
                               "today, " + cap_text(*today.bucket_cap_mb) + " MiB" + taken, kToday});
     const bool is_default = !result_.today && default_cap() > 0;
-    if (default_cap() > 0)
+    const Recommendation& recommended = result_.recommended;
+    const bool told = recommended.set && !recommended.bucket_cap_mb && !recommended.first_bucket_mb;
+    if (default_cap() > 0 && !told)
       chart_.spots.push_back(
           {default_cap(), time(result_.default_setting.iteration), std::nullopt,
            is_default ? "today, PyTorch's default" + taken : std::string("PyTorch's default"),
@@ -111,7 +113,7 @@ class CapCurveChart {
     const Gain& gain = recommended.gain;
     std::string name = recommended.bucket_cap_mb
                            ? fmt::format("bucket_cap_mb={}", cap_text(*recommended.bucket_cap_mb))
-                           : std::string("the default");
+                           : std::string("PyTorch's default");
     if (recommended.first_bucket_mb)
       name = fmt::format("{}first bucket {} MiB", recommended.bucket_cap_mb ? name + ", " : "",
                          cap_text(*recommended.first_bucket_mb));
@@ -125,7 +127,7 @@ class CapCurveChart {
     const auto [low, high] = result_.recommended.cap_range_mb;
     if (!result_.recommended.set || low >= high) return;
     std::string name = fmt::format("as good: {} to {} MiB", cap_text(low), cap_text(high));
-    if (low <= caps.low()) name = fmt::format("as good: up to {} MiB", cap_text(high));
+    if (low < caps.low()) name = fmt::format("as good: up to {} MiB", cap_text(high));
     if (high >= kNoLimitMb) name = fmt::format("as good: from {} MiB on", cap_text(low));
     chart_.stretches.push_back({std::max(low, caps.low()), std::min(high, caps.high()), name});
   }
@@ -148,6 +150,11 @@ class CapCurveChart {
     constexpr double kBeside = 1.3;
     plot::Extent extent(plot::ScaleKind::logarithmic);
     for (const plot::Spot& spot : chart_.spots) extent.add(spot.x);
+    if (result_.recommended.set) {  // the plateau in full
+      const auto [low, high] = result_.recommended.cap_range_mb;
+      extent.add(std::max(low, kSmallest));
+      if (high < kNoLimitMb) extent.add(high);
+    }
     for (const CurvePoint* point : caps_) {
       const auto [low, high] = point->cap_range_mb;
       if (result_.only_caps_asked) {
@@ -181,6 +188,7 @@ class CapCurveChart {
     plot::Series curve{.look = kCurve, .join = plot::Join::steps, .markers = false};
     if (result_.only_caps_asked) {
       curve.join = plot::Join::none;
+      curve.spread = plot::Spread::bars;
       curve.markers = true;
       for (const CurvePoint* point : caps_)
         curve.values.push_back(value_at(*point->bucket_cap_mb, *point));
@@ -275,13 +283,14 @@ class CapCurveChart {
     chart_.notes.push_back(what);
     if (std::ranges::any_of(
             caps_, [](const CurvePoint* point) { return point->if_communication.has_value(); }))
-      chart_.notes.emplace_back(
-          "Band: to the step that would follow if communication, not compute, were what the replay "
-          "of today's step misses.");
+      chart_.notes.push_back(fmt::format(
+          "{}: to the step that would follow if communication, not compute, were what the replay "
+          "of today's step misses.",
+          result_.only_caps_asked ? "Bars of caps" : "Band"));
     if (result_.recommended.set)
       chart_.notes.push_back(fmt::format(
-          "Bar: what the recommended cap saves of today's step, {} {}, meant to hold four times in "
-          "five.",
+          "Bar of what is recommended: what it saves of today's step, {} {}, meant to hold four "
+          "times in five.",
           time_interval(result_.recommended.gain.low, result_.recommended.gain.high, digits_,
                         unit_),
           name_of(unit_)));

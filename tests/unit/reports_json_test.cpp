@@ -5,6 +5,7 @@
 #include "reports_sample.hpp"
 
 using namespace ddpsim;
+using namespace ddpsim::literals;
 using Json = nlohmann::json;
 
 TEST_CASE("result JSON: every field stands under its name") {

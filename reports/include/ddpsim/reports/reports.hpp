@@ -156,7 +156,7 @@ std::string compare_csv(const CompareReport& report);
 std::string buckets_csv(const std::vector<Bucket>& buckets);
 std::string allreduce_csv(const AllReduceTable& table);
 
-/// Figures, an SVG document each (docs/plots.md): step time by cap; busbw by size, beside what was measured; training
+/// Figures, an SVG document each (docs/formats.md, Figures): step time by cap; busbw by size, beside what was measured; training
 /// speed by number of GPUs.
 std::string tune_svg(const TuneResult& result, const ReportContext& context);
 std::string allreduce_svg(const AllReduceTable& table, const ReportContext& context,

@@ -1,0 +1,163 @@
+// The figures of tune, allreduce and compare: what is marked, named and said below.
+#include <doctest/doctest.h>
+
+#include <pugixml.hpp>
+#include <string>
+
+#include "ddpsim/reports/reports.hpp"
+#include "reports_sample.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+/// All words of a figure that can be read back, one text after another.
+std::string drawn_words(const std::string& svg) {
+  pugi::xml_document document;
+  const pugi::xml_parse_result parsed = document.load_string(svg.c_str());
+  CHECK_MESSAGE(parsed, parsed.description());
+  std::string words;
+  for (const pugi::xpath_node& one : document.select_nodes("//text"))
+    words += std::string(one.node().text().get()) + '\n';
+  return words;
+}
+
+bool drawn(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+AllReduceTable drawn_table(std::size_t rows) {
+  AllReduceTable table;
+  table.ranks = 8;
+  table.nodes = 2;
+  table.gpus_per_node = 4;
+  table.gpu = "V100";
+  for (std::size_t i = 0; i < rows; ++i) {
+    const Bytes size(1024 * static_cast<std::int64_t>(i + 1));
+    const Duration time = 20_us + Duration::picoseconds(100 * size.count());
+    const CollectiveChoice choice{i < rows / 2 ? Algorithm::tree : Algorithm::ring,
+                                  Protocol::simple, 12, time};
+    table.rows.push_back({size, choice, time, time.scaled(0.8), time.scaled(1.3)});
+  }
+  return table;
+}
+
+ReportContext drawn_context(const std::string& cluster, int ranks) {
+  ReportContext context = sample::context();
+  context.cluster = cluster;
+  context.ranks = ranks;
+  context.samples_per_step = 32.0 * ranks;
+  return context;
+}
+
+ComparedJob drawn_job(Duration step) {
+  ComparedJob job;
+  job.times.iteration = step;
+  job.confidence = {Grade::c, -10, 20, {"specification only"}};
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("figure of tune: the recommended cap, its plateau, today, what is below") {
+  const std::string words = drawn_words(tune_svg(sample::set(), sample::context()));
+  INFO(words);
+  for (const char* said : {"tiny on dgx1v, 8 GPUs", "Set bucket_cap_mb=60: saves 41 ms of 320 ms",
+                           "bucket_cap_mb=60: saves 41 ms", "as good: 54 to 80 MiB",
+                           "today: 320 ms", "30 to 52 ms, meant to hold four times in five",
+                           "bucket_cap_mb, MiB", "step, ms", "Confidence C: specification only."})
+    CHECK_MESSAGE(drawn(words, said), said);
+}
+
+TEST_CASE(
+    "figure of tune: where nothing is worth it, the fastest is named and nothing is advised") {
+  const std::string words = drawn_words(tune_svg(sample::keep(), sample::context()));
+  CHECK(drawn(words, "fastest: 50 MiB, 0.20 ms less"));
+  CHECK(drawn(words, "less than can be measured (1.0 ms)"));
+  CHECK(drawn(words, "if collectives took no time: 96.0 ms"));
+  CHECK_FALSE(drawn(words, "as good"));
+}
+
+TEST_CASE("figure of tune: an empty curve, one point, a cap without an upper end") {
+  TuneResult result = sample::keep();
+  result.curve = {};
+  drawn_words(tune_svg(result, sample::context()));
+  CurvePoint open = sample::point(0, 97_ms, 1);
+  open.cap_range_mb = {0, kNoLimitMb};
+  result.curve = {open};
+  drawn_words(tune_svg(result, sample::context()));
+  result.only_caps_asked = true;
+  CHECK(drawn(drawn_words(tune_svg(result, sample::context())), "each marker is a cap asked for"));
+}
+
+TEST_CASE("figure of tune: a plateau from nothing on, and without an end") {
+  TuneResult result = sample::set();
+  result.recommended.cap_range_mb = {0, 80};
+  CHECK(drawn(drawn_words(tune_svg(result, sample::context())), "as good: up to 80 MiB"));
+  result.recommended.cap_range_mb = {54, kNoLimitMb};
+  CHECK(drawn(drawn_words(tune_svg(result, sample::context())), "as good: from 54 MiB on"));
+}
+
+TEST_CASE("figure of all-reduces: choices above, what was measured beside and what lies outside") {
+  const MeasuredAllReduces measured{"n2.txt", {{2_KiB, 21}, {1024_MiB, 1e5}, {Bytes(), 1}}};
+  const std::string words =
+      drawn_words(allreduce_svg(drawn_table(16), sample::context(), measured));
+  for (const char* said :
+       {"all-reduce on dgx1v, 8 GPUs (2 nodes × 4 V100)", "tree Simple", "ring Simple", "measured",
+        "n2.txt. 2 of its sizes lie outside", "busbw, GB/s"})
+    CHECK_MESSAGE(drawn(words, said), said);
+}
+
+TEST_CASE("figure of all-reduces: no row, one row, a thousand, one GPU") {
+  drawn_words(allreduce_svg(drawn_table(0), sample::context()));
+  drawn_words(allreduce_svg(drawn_table(1), sample::context()));
+  drawn_words(allreduce_svg(drawn_table(1000), sample::context()));
+  AllReduceTable alone = drawn_table(4);
+  alone.ranks = 1;
+  for (AllReduceRow& row : alone.rows) row.time = row.low = row.high = Duration();
+  CHECK(drawn(drawn_words(allreduce_svg(alone, sample::context())), "nothing to reduce"));
+}
+
+TEST_CASE(
+    "figure of compare: sizes of a cluster are a line, others points, what does not run is said") {
+  const Comparison comparison{.jobs = {drawn_job(100_ms), drawn_job(110_ms), drawn_job(120_ms)},
+                              .by_speed = {1, 0, 2}};
+  const std::vector<ReportContext> contexts = {drawn_context("a@1", 8), drawn_context("a@2", 16),
+                                               drawn_context("b", 8)};
+  const std::string words =
+      drawn_words(compare_svg(comparison, contexts, {{"c", 8, std::nullopt, "needs too much"}}));
+  for (const char* said : {"training speed, samples/s", "GPUs", "\na\n", "\nb\n",
+                           "Not drawn: c (8 GPUs): needs too much."})
+    CHECK_MESSAGE(drawn(words, said), said);
+  CHECK_FALSE(drawn(words, "a@1\n"));
+}
+
+TEST_CASE("figure of compare: without sizes, rows; words that long names share stand once") {
+  const std::string shared = "gpu:8xV100 nvlink:6x25GBps:cube";
+  const Comparison comparison{.jobs = {drawn_job(100_ms), drawn_job(110_ms)}, .by_speed = {0, 1}};
+  const std::string words = drawn_words(
+      compare_svg(comparison, {drawn_context("node:2 " + shared + " nic:4x100Gbps:ib", 16),
+                               drawn_context("node:2 " + shared + " nic:1x100Gbps:ib", 16)}));
+  CHECK(drawn(words, "nic:4x100Gbps:ib (16 GPUs)\n"));
+  CHECK(drawn(words, "nic:1x100Gbps:ib (16 GPUs)\n"));
+  CHECK(drawn(words, "Left out of names: node:2 " + shared + "."));
+}
+
+TEST_CASE("figure of compare: a line of nodes is one cluster in several sizes") {
+  const Comparison comparison{.jobs = {drawn_job(100_ms), drawn_job(110_ms)}, .by_speed = {1, 0}};
+  const std::string words = drawn_words(compare_svg(
+      comparison, {drawn_context("node:1 gpu:8xV100", 8), drawn_context("node:2 gpu:8xV100", 16)}));
+  CHECK(drawn(words, "\ngpu:8xV100\n"));
+}
+
+TEST_CASE("figure of compare: names hold any character, five hundred candidates have a page") {
+  Comparison comparison;
+  std::vector<ReportContext> contexts;
+  for (std::size_t i = 0; i < 500; ++i) {
+    comparison.jobs.push_back(drawn_job(100_ms));
+    comparison.by_speed.push_back(i);
+    contexts.push_back(drawn_context("<&\"'>" + std::string(200, 'x') + std::to_string(i), 8));
+  }
+  CHECK(drawn(drawn_words(compare_svg(comparison, contexts)), "The 60 fastest of 500."));
+}
