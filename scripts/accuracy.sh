@@ -81,6 +81,8 @@ messages() {
 
 section "Published data-parallel scaling" \
   python3 tests/accuracy/published_scaling.py "$shared" --ddpsim "$ddpsim"
+section "Pairs of clusters that ran one job" \
+  python3 tests/accuracy/published_pairs.py "$shared" --ddpsim "$ddpsim"
 section "What several ranks cost" \
   python3 tests/accuracy/rank_costs.py "$shared" --ddpsim "$ddpsim"
 section "Single levers, with and without" \

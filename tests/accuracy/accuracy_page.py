@@ -43,6 +43,13 @@ def published(group, prefix=""):
                   + ("" if name else f" | ... | <{prefix}held> % |")) for predictor, name in predictors.items())
 
 
+def pairs(kind, prefix):
+    """A kind's line of the published pairs."""
+    return (("Pairs of clusters that ran one job",
+             f"| {kind} | <{prefix}n> | <{prefix}decided> % | <{prefix}right> % | <{prefix}held> % | <{prefix}median> % | "
+             f"<{prefix}p90> % | <{prefix}blind> %, p90 <{prefix}blind_p90> %"),)
+
+
 def paper(environment, backend, predictors, prefix=""):
     """A predictor's line of the paper's data, {median} for ddpsim and {name_median} for another, and what its intervals hold."""
     line = "{1} <pairs_n> <{0}median>% <{0}p90>% <{0}worst>% <{0}signs>% of <pairs>"
@@ -174,6 +181,11 @@ TABLES = {
                   for ms, name in ((50, "a"), (100, "b"), (150, "c")))),
         Row("80 % intervals of these", "{rows} rows", "hold {held} % (one V100 node {v_held}, several {m_held}, A100 {a_held})", "",
             published("V100 single node", "v_") + published("V100 multi-node", "m_") + published("A100", "a_") + published("all")),
+        Row("`compare`: which of two sizes of a job trains faster, by how much; of two machines, the first's one-GPU step alone given",
+            "{s_n} and {m_n} pairs", "decided {s_decided}, {m_decided} %; of these ordered as published {s_right}, {m_right} %; 80 % intervals hold "
+            "{s_held}, {m_held} %; ratio: median {s_median}, {m_median} %, p90 {s_p90}, {m_p90} %",
+            "every GPU worth as much as any other, or as its peak rate: ratio {s_blind}, {m_blind} %, p90 {s_blind_p90}, {m_blind_p90} %",
+            pairs("sizes", "s_") + pairs("machines", "m_")),
         Row("DDP paper, NCCL, 1 to 32 V100; three points a curve given", "{pairs_n} steps",
             "median {median} %, p90 {p90} %, worst {worst} %; 80 % intervals hold {held} % (nothing fitted: {free_held})",
             "no communication: {none_median}, {none_p90} %; LogGP fit: {loggp_median}, {loggp_p90} %",

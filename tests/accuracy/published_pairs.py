@@ -131,7 +131,7 @@ def line(name, cases):
     guessed = sum((c["blind"] > 1) == (c["measured"] > 1) for c in cases)
     return (f"| {name} | {len(cases)} | {100 * len(decided) / len(cases):.0f} % | "
             + (f"{100 * len(right) / len(decided):.0f} %" if decided else "-")
-            + f" | {100 * held.__len__() / len(cases):.0f} % | {100 * statistics.median(own):.1f} % | "
+            + f" | {100 * len(held) / len(cases):.0f} % | {100 * statistics.median(own):.1f} % | "
             f"{100 * quantile(own, 0.9):.1f} % | {100 * statistics.median(other):.1f} %, p90 "
             f"{100 * quantile(other, 0.9):.1f} % | {100 * guessed / len(cases):.0f} % |")
 
