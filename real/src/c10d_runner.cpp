@@ -63,6 +63,7 @@ class WatchedGloo : public c10d::ProcessGroupGloo {
  public:
   struct Launch {
     std::int64_t elements;
+    bool is_map;  ///< of used parameters
     TimePoint begin;
     TimePoint launched;
     TimePoint end;
@@ -77,7 +78,9 @@ class WatchedGloo : public c10d::ProcessGroupGloo {
     {
       const std::scoped_lock lock(mutex_);
       index = launches_.size();
-      launches_.push_back({.elements = tensors[0].numel(), .begin = clock_.now()});
+      launches_.push_back({.elements = tensors[0].numel(),
+                           .is_map = tensors[0].scalar_type() == at::kInt,
+                           .begin = clock_.now()});
     }
     auto work = c10d::ProcessGroupGloo::allreduce(tensors, options);
     work->getFuture()->addCallback([this, index](c10::ivalue::Future&) {
@@ -116,6 +119,7 @@ struct Backward {
   std::vector<std::vector<float>>
       gradients;  ///< one memory for all steps, as a GPU's allocator gives it
   std::vector<std::vector<std::int64_t>> shapes;
+  bool accumulates = false;  ///< adds to gradients, so each is memory of its own
 };
 
 class GradientNode : public torch::autograd::Function<GradientNode> {
@@ -133,8 +137,9 @@ class GradientNode : public torch::autograd::Function<GradientNode> {
     auto* backward = reinterpret_cast<Backward*>(context->saved_data["backward"].toInt());
     const auto index = static_cast<std::size_t>(context->saved_data["index"].toInt());
     sleep_until(backward->clock, backward->begin + backward->at[index]);
-    return {outputs[0], at::from_blob(backward->gradients[index].data(), backward->shapes[index]),
-            at::Tensor(), at::Tensor()};
+    at::Tensor gradient = at::from_blob(backward->gradients[index].data(), backward->shapes[index]);
+    if (backward->accumulates) gradient = gradient.clone();
+    return {outputs[0], gradient, at::Tensor(), at::Tensor()};
   }
 };
 
@@ -148,8 +153,13 @@ class C10dRunner : public StepRunner {
  public:
   C10dRunner(c10::intrusive_ptr<WatchedGloo> group, HostClock clock, const Workload& workload,
              const DdpOptions& options)
-      : group_(std::move(group)), clock_(clock), workload_(workload), options_(options) {
+      : group_(std::move(group)),
+        clock_(clock),
+        workload_(workload),
+        recorded_(recorded_by(workload, group_->getRank())),
+        options_(options) {
     backward_.clock = clock;
+    backward_.accumulates = options.accumulate > 1;
     std::vector<std::size_t> indices(workload.parameters.size());
     for (std::size_t i = 0; i < workload.parameters.size(); ++i) {
       backward_.shapes.push_back(*workload.parameters[i].shape);
@@ -158,7 +168,7 @@ class C10dRunner : public StepRunner {
                                        static_cast<float>(group_->getRank() + 1));
       backward_.at.emplace_back();
     }
-    for (const ReadyEvent& event : workload.backward->ready)
+    for (const ReadyEvent& event : recorded_.backward->ready)
       backward_.at[event.parameter] = event.at;
     make_reducer();
   }
@@ -166,36 +176,61 @@ class C10dRunner : public StepRunner {
   void run_step(int) override {
     for (at::Tensor& parameter : parameters_) parameter.mutable_grad() = at::Tensor();
     StepRecord record;
-    record.forward_begin = clock_.now();
-    reducer_->prepare_for_forward();
-    reducer_->rebuild_buckets();
-    group_->take();  // broadcasts of the rebuild are none of the reducer's buckets
-    at::Tensor chain = at::zeros({}).requires_grad_(true);
-    const auto& ready = workload_.backward->ready;
-    for (auto event = ready.rbegin(); event != ready.rend(); ++event)
-      chain = GradientNode::apply(chain, parameters_[event->parameter],
-                                  reinterpret_cast<std::int64_t>(&backward_),
-                                  static_cast<std::int64_t>(event->parameter));
-    reducer_->prepare_for_backward({});
-    const Duration forward = workload_.forward.value_or(Duration());
-    sleep_until(clock_, record.forward_begin + forward);
-    record.backward_begin = clock_.now();
-    backward_.begin = record.forward_begin + forward;
     try {
-      torch::autograd::backward({chain}, {});
+      for (int batch = 1; batch < options_.accumulate; ++batch)
+        record.accumulated.push_back(micro_batch(false));
+      const MicroBatchRecord last = micro_batch(true);
+      record.forward_begin = last.forward_begin;
+      record.backward_begin = last.backward_begin;
+      record.backward_end = last.backward_end;
+      // DDP's sink makes autograd call it.
+      if (options_.static_graph && !std::exchange(delayed_, true)) reducer_->delay_all_reduce();
     } catch (const std::exception& error) {
       throw PeerLost(std::string("a peer was lost during backward: ") + error.what());
     }
     record.optimizer_begin = clock_.now();
-    sleep_until(clock_, record.optimizer_begin + workload_.optimizer.value_or(Duration()));
+    sleep_until(clock_, record.optimizer_begin + recorded_.optimizer.value_or(Duration()));
     record.optimizer_end = clock_.now();
     note_buckets(record);
     records_.push_back(std::move(record));
   }
 
+  /// It is taken at its word; but a static graph's first step is one of the training.
+  void check_step(int iteration) override {
+    if (iteration == 1) run_step(iteration);
+  }
+
   std::vector<StepRecord> records() override { return std::exchange(records_, {}); }
 
  private:
+  /// Under no_sync the reducer is not told of the forward, and its hooks do nothing.
+  MicroBatchRecord micro_batch(bool synchronised) {
+    MicroBatchRecord record;
+    record.forward_begin = clock_.now();
+    if (synchronised) {
+      reducer_->prepare_for_forward();
+      reducer_->rebuild_buckets();
+      group_->take();  // broadcasts of the rebuild are none of the reducer's buckets
+    }
+    at::Tensor chain = at::zeros({}).requires_grad_(true);
+    const auto& ready = recorded_.backward->ready;
+    for (auto event = ready.rbegin(); event != ready.rend(); ++event)
+      chain = GradientNode::apply(chain, parameters_[event->parameter],
+                                  reinterpret_cast<std::int64_t>(&backward_),
+                                  static_cast<std::int64_t>(event->parameter));
+    const bool searches = options_.find_unused_parameters && !options_.static_graph;
+    if (synchronised)
+      reducer_->prepare_for_backward(searches ? std::vector<at::Tensor>{chain}
+                                              : std::vector<at::Tensor>{});
+    const Duration forward = recorded_.forward.value_or(Duration());
+    sleep_until(clock_, record.forward_begin + forward);
+    record.backward_begin = clock_.now();
+    backward_.begin = record.forward_begin + forward;
+    torch::autograd::backward({chain}, {});
+    record.backward_end = clock_.now();
+    return record;
+  }
+
   void make_reducer() {
     const BucketLimits limits = bucket_limits(options_);
     std::vector<bool> sparse(parameters_.size(), false);
@@ -206,8 +241,10 @@ class C10dRunner : public StepRunner {
     std::unordered_map<std::size_t, std::string> names;
     for (std::size_t i = 0; i < parameters_.size(); ++i) names[i] = workload_.parameters[i].name;
     reducer_ = std::make_unique<c10d::Reducer>(
-        parameters_, buckets, sizes, group_, sparse, limits.rebuild.back().count(), false,
-        options_.gradient_as_bucket_view, names, limits.rebuild.front().count());
+        parameters_, buckets, sizes, group_, sparse, limits.rebuild.back().count(),
+        options_.find_unused_parameters, options_.gradient_as_bucket_view, names,
+        limits.rebuild.front().count());
+    if (options_.static_graph) reducer_->set_static_graph();
     if (options_.comm_hook == CommHook::fp16_compress)
       reducer_->register_builtin_comm_hook(c10d::BuiltinCommHookType::FP16_COMPRESS);
     // What the reducer will make of the ready order, by its own function.
@@ -223,7 +260,13 @@ class C10dRunner : public StepRunner {
 
   void note_buckets(StepRecord& record) {
     TimePoint last_end = record.backward_begin;
-    const std::vector<WatchedGloo::Launch> launches = group_->take();
+    std::vector<WatchedGloo::Launch> launches = group_->take();
+    const auto map = std::ranges::find(launches, true, &WatchedGloo::Launch::is_map);
+    if (map != launches.end()) {
+      record.map_start = map->begin;
+      record.map_end = map->end;
+      launches.erase(map);
+    }
     for (std::size_t i = 0; i < launches.size(); ++i) {
       const WatchedGloo::Launch& launch = launches[i];
       BucketRecord bucket{.bytes = Bytes(launch.elements * element_size(Dtype::float32)),
@@ -249,11 +292,13 @@ class C10dRunner : public StepRunner {
   c10::intrusive_ptr<WatchedGloo> group_;
   HostClock clock_;
   const Workload& workload_;
+  const Recorded& recorded_;  ///< what this rank replays
   DdpOptions options_;
   Backward backward_;
   std::vector<at::Tensor> parameters_;
   std::unique_ptr<c10d::Reducer> reducer_;
   std::vector<std::vector<std::size_t>> rebuilt_;
+  bool delayed_ = false;  ///< a static graph's first step is over
   std::vector<StepRecord> records_;
 };
 

@@ -21,6 +21,12 @@ void scale(std::span<T> from, Region to, double factor) {
     out[i] = static_cast<T>(static_cast<Value>(from[i]) * by);
 }
 
+template <typename T>
+void add_to(std::span<T> from, Region to) {
+  T* out = reinterpret_cast<T*>(to.data);
+  for (std::size_t i = 0; i < from.size(); ++i) out[i] += from[i];
+}
+
 }  // namespace
 
 CpuDevice::CpuDevice(HostClock clock) : clock_(clock) {
@@ -73,6 +79,10 @@ void CpuDevice::compute(Duration duration) {
 
 void CpuDevice::scale_copy(Region from, Region to, double factor) {
   with_elements(from, [to, factor](auto elements) { scale(elements, to, factor); });
+}
+
+void CpuDevice::add(Region from, Region to) {
+  with_elements(from, [to](auto elements) { add_to(elements, to); });
 }
 
 void CpuDevice::copy(Region from, Region to) {

@@ -16,12 +16,17 @@ class CpuDevice : public Device {
   std::vector<std::pair<std::string, std::string>> description() const override;
   static std::string refuses(Dtype dtype);
   Region allocate(Dtype dtype, std::int64_t elements) override;
+  Region allocate_on_host(Dtype dtype, std::int64_t elements) override {
+    return allocate(dtype, elements);
+  }
   void fill(Region region, double value) override;
   std::vector<double> read(Region region) override;
   void begin_compute() override;
   void compute(Duration duration) override;
   void scale_copy(Region from, Region to, double factor) override;
+  void add(Region from, Region to) override;
   void copy(Region from, Region to) override;
+  void read_back(Region from, Region to) override { copy(from, to); }
   void cast(Region from, Region to) override;
   Event record_event() override;
   void synchronise() override {}

@@ -102,7 +102,7 @@ CudaDevice::CudaDevice(int index, HostClock clock, bool busy) : index_(index), c
 
 /// Freeing waits for the GPU by itself.
 CudaDevice::~CudaDevice() {
-  for (void* memory : memory_) cudaFree(memory);
+  CudaDevice::release_memory();
   cudaFree(scratch_);
   cudaEventDestroy(zero_);
   cudaStreamDestroy(stream_);
@@ -149,6 +149,18 @@ Region CudaDevice::allocate(Dtype dtype, std::int64_t elements) {
   return {static_cast<std::byte*>(memory), elements, dtype};
 }
 
+/// Pinned: copies from and to it are made by the GPU, in the order of the stream.
+Region CudaDevice::allocate_on_host(Dtype dtype, std::int64_t elements) {
+  void* memory = nullptr;
+  const auto bytes = static_cast<std::size_t>(elements * element_size(dtype));
+  if (bytes > 0) {
+    require_success(cudaMallocHost(&memory, bytes), "allocating memory for copies to the GPU");
+    host_memory_.push_back(memory);
+    std::memset(memory, 0, bytes);
+  }
+  return {static_cast<std::byte*>(memory), elements, dtype};
+}
+
 void CudaDevice::fill(Region region, double value) {
   require_kernel(
       ddpsim_fill(stream_, region.data, region.elements, value, kernel_type_of(region.dtype)),
@@ -185,11 +197,21 @@ void CudaDevice::scale_copy(Region from, Region to, double factor) {
                  "copying into a bucket");
 }
 
+void CudaDevice::add(Region from, Region to) {
+  require_kernel(ddpsim_add(stream_, from.data, to.data, from.elements, kernel_type_of(from.dtype)),
+                 "adding to a gradient");
+}
+
 void CudaDevice::copy(Region from, Region to) {
   require_success(
       cudaMemcpyAsync(to.data, from.data, static_cast<std::size_t>(from.bytes().count()),
-                      cudaMemcpyDeviceToDevice, stream_),
-      "copying out of a bucket");
+                      cudaMemcpyDefault, stream_),
+      "copying between buckets and gradients");
+}
+
+void CudaDevice::read_back(Region from, Region to) {
+  copy(from, to);
+  require_success(cudaStreamSynchronize(stream_), "waiting for the GPU");
 }
 
 void CudaDevice::cast(Region from, Region to) {
@@ -222,6 +244,8 @@ void CudaDevice::forget_marks() {
 void CudaDevice::release_memory() {
   for (void* memory : memory_) cudaFree(memory);
   memory_.clear();
+  for (void* memory : host_memory_) cudaFreeHost(memory);
+  host_memory_.clear();
 }
 
 }  // namespace ddpsim

@@ -43,12 +43,15 @@ class CudaDevice : public Device {
   std::vector<std::pair<std::string, std::string>> description() const override;
   static std::string refuses(Dtype dtype);
   Region allocate(Dtype dtype, std::int64_t elements) override;
+  Region allocate_on_host(Dtype dtype, std::int64_t elements) override;
   void fill(Region region, double value) override;
   std::vector<double> read(Region region) override;
   void begin_compute() override {}
   void compute(Duration duration) override;
   void scale_copy(Region from, Region to, double factor) override;
+  void add(Region from, Region to) override;
   void copy(Region from, Region to) override;
+  void read_back(Region from, Region to) override;
   void cast(Region from, Region to) override;
   Event record_event() override;
   void wait_for(Event event) override;
@@ -74,6 +77,7 @@ class CudaDevice : public Device {
   TimePoint zero_time_;         ///< … and when that was
   EventPool events_;
   std::vector<void*> memory_;
+  std::vector<void*> host_memory_;
   float* scratch_ = nullptr;  ///< of busy compute
   int processors_ = 0;
 };

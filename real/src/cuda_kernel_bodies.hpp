@@ -93,6 +93,13 @@ DDPSIM_ON_BOTH void scale_body(Lane lane, const T* from, T* to, int64_t elements
 }
 
 template <typename T>
+DDPSIM_ON_BOTH void add_body(Lane lane, const T* from, T* to, int64_t elements) {
+  using V = typename Arithmetic<T>::Type;
+  for (int64_t i = lane.first; i < elements; i += lane.step)
+    to[i] = Cast<T, V>::of(wide(to[i]) + wide(from[i]));
+}
+
+template <typename T>
 DDPSIM_ON_BOTH void set_body(Lane lane, T* region, int64_t elements, double value) {
   using V = typename Arithmetic<T>::Type;
   for (int64_t i = lane.first; i < elements; i += lane.step)

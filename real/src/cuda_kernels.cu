@@ -41,6 +41,11 @@ __global__ void scale(const T* from, T* to, int64_t elements, double factor) {
 }
 
 template <typename T>
+__global__ void add(const T* from, T* to, int64_t elements) {
+  add_body(own_lane(), from, to, elements);
+}
+
+template <typename T>
 __global__ void set(T* region, int64_t elements, double value) {
   set_body(own_lane(), region, elements, value);
 }
@@ -72,6 +77,13 @@ template <typename T>
 int launch_scale(void* stream, const void* from, void* to, int64_t elements, double factor) {
   scale<T><<<blocks_for(elements), kThreads, 0, on(stream)>>>(
       static_cast<const T*>(from), static_cast<T*>(to), elements, factor);
+  return cudaGetLastError();
+}
+
+template <typename T>
+int launch_add(void* stream, const void* from, void* to, int64_t elements) {
+  add<T><<<blocks_for(elements), kThreads, 0, on(stream)>>>(static_cast<const T*>(from),
+                                                            static_cast<T*>(to), elements);
   return cudaGetLastError();
 }
 
@@ -118,6 +130,21 @@ int ddpsim_scale_copy(void* stream, const void* from, void* to, int64_t elements
       return launch_scale<__half>(stream, from, to, elements, factor);
     case DDPSIM_BFLOAT16:
       return launch_scale<__nv_bfloat16>(stream, from, to, elements, factor);
+  }
+  return cudaErrorInvalidValue;
+}
+
+int ddpsim_add(void* stream, const void* from, void* to, int64_t elements, enum ddpsim_type type) {
+  if (elements <= 0) return cudaSuccess;
+  switch (type) {
+    case DDPSIM_FLOAT32:
+      return launch_add<float>(stream, from, to, elements);
+    case DDPSIM_FLOAT64:
+      return launch_add<double>(stream, from, to, elements);
+    case DDPSIM_FLOAT16:
+      return launch_add<__half>(stream, from, to, elements);
+    case DDPSIM_BFLOAT16:
+      return launch_add<__nv_bfloat16>(stream, from, to, elements);
   }
   return cudaErrorInvalidValue;
 }

@@ -26,6 +26,8 @@ int ddpsim_spin_busy(void* stream, int64_t nanoseconds, float* scratch, int64_t 
 /* to = from * factor, as PyTorch's mul_out into a bucket view. */
 int ddpsim_scale_copy(void* stream, const void* from, void* to, int64_t elements, double factor,
                       enum ddpsim_type type);
+/* to = to + from, as autograd adds to a gradient that is there. */
+int ddpsim_add(void* stream, const void* from, void* to, int64_t elements, enum ddpsim_type type);
 /* region = value */
 int ddpsim_fill(void* stream, void* region, int64_t elements, double value, enum ddpsim_type type);
 /* float32 to 16 bits and back, as the compression hooks do; `to_type` or `from_type` is a 16-bit type. */

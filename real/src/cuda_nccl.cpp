@@ -20,6 +20,11 @@ class WatchedDevice : public CudaDevice {
     if (communicator_ == nullptr) return CudaDevice::wait_for(event);
     communicator_->finish(at(event));
   }
+  /// What it waits for ends where a peer is lost, too: the watchdog aborts collectives.
+  void read_back(Region from, Region to) override {
+    CudaDevice::read_back(from, to);
+    communicator_->require_well();
+  }
 
  private:
   NcclCommunicator* communicator_ = nullptr;

@@ -43,6 +43,8 @@ class Device {
 
   /// Memory filled with zeros; it lives until release_memory.
   virtual Region allocate(Dtype dtype, std::int64_t elements) = 0;
+  /// Of the host, filled with zeros, which copies of the compute stream reach; it lives as long.
+  virtual Region allocate_on_host(Dtype dtype, std::int64_t elements) = 0;
   virtual void fill(Region region, double value) = 0;
   virtual std::vector<double> read(Region region) = 0;
 
@@ -52,8 +54,12 @@ class Device {
   virtual void compute(Duration duration) = 0;
   /// to = from · factor; the two may be one.
   virtual void scale_copy(Region from, Region to, double factor) = 0;
-  /// to = from
+  /// to = to + from
+  virtual void add(Region from, Region to) = 0;
+  /// to = from; one of the two may be the host's.
   virtual void copy(Region from, Region to) = 0;
+  /// The same to the host, which waits until it is there.
+  virtual void read_back(Region from, Region to) = 0;
   /// to = from, in to's type: from float32 to 16 bits.
   virtual void cast(Region from, Region to) = 0;
   virtual Event record_event() = 0;

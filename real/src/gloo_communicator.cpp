@@ -68,6 +68,8 @@ void all_reduce_in_type(const std::shared_ptr<gloo::Context>& context, Region re
       return all_reduce_of<gloo::float16>(context, region, tag);
     case Dtype::bfloat16:
       return all_reduce_of<Eigen::bfloat16>(context, region, tag, sum_bfloat16);
+    case Dtype::int32:
+      return all_reduce_of<std::int32_t>(context, region, tag);
     default:
       return all_reduce_of<float>(context, region, tag);
   }

@@ -9,6 +9,8 @@ namespace {
 
 constexpr int kContributors = 4;
 constexpr std::uint64_t kValues = 7;
+constexpr int kBatches = 2;  // of several that contribute …
+constexpr std::uint64_t kValuesOfBatch = 3;
 
 int significant_bits(Dtype dtype) {
   switch (dtype) {
@@ -37,16 +39,22 @@ double contribution(int rank, int ranks, const CheckedPart& part) {
   const auto step = static_cast<std::uint64_t>(part.iteration);
   const auto own = static_cast<std::uint64_t>(rank);
   if ((own + part.parameter + step) % every != 0) return 0;
+  const auto batch = static_cast<std::uint64_t>(part.batch);
+  const auto every_batch = static_cast<std::uint64_t>((part.batches + kBatches - 1) / kBatches);
+  if (part.batches > 1 && (batch + part.parameter + step) % every_batch != 0) return 0;
   std::uint64_t hash = 0;
   for (const std::uint64_t value : {own, static_cast<std::uint64_t>(part.parameter),
-                                    static_cast<std::uint64_t>(part.part), step})
+                                    static_cast<std::uint64_t>(part.part), step, batch})
     hash = mixed((hash ^ value) + kSplitMixGamma);
-  return static_cast<double>(1 + hash % kValues);
+  return static_cast<double>(1 + hash % (part.batches > 1 ? kValuesOfBatch : kValues));
 }
 
-double expected_average(int ranks, const CheckedPart& part) {
+double expected_average(int ranks, CheckedPart part,
+                        const std::function<bool(int rank)>& has_gradient) {
   double sum = 0;
-  for (int rank = 0; rank < ranks; ++rank) sum += contribution(rank, ranks, part);
+  for (int rank = 0; rank < ranks; ++rank)
+    for (part.batch = 0; part.batch < part.batches && has_gradient(rank); ++part.batch)
+      sum += contribution(rank, ranks, part);
   return sum / ranks;
 }
 

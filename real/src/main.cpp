@@ -92,7 +92,9 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--all-reduce", arguments.all_reduce,
                  "measure all-reduces of these sizes first: 4KiB,1MiB,16MiB");
-  app.add_option("--warmup", arguments.warmup, "steps before measuring; the first two differ")
+  app.add_option("--warmup", arguments.warmup,
+                 "steps before measuring; the first two differ, and one more with "
+                 "--static-graph, which is added")
       ->check(CLI::Range(2, 100000))
       ->capture_default_str();
   app.add_option("--iterations", arguments.iterations, "steps measured")
@@ -121,8 +123,9 @@ void refuse_repeated(const char* option, std::string_view text, bool repeated) {
 
 std::vector<Configuration> configurations(const Arguments& arguments, const Workload& workload) {
   std::vector<std::optional<double>> caps;
-  const DdpOptions base = ddp_options(
+  DdpOptions base = ddp_options(
       arguments.ddp, torch_in_force(stated_torch(arguments.ddp.torch), workload.torch).version);
+  base.accumulate = arguments.ddp.accumulate.value_or(workload.recorded_with.accumulate);
   if (arguments.caps) {
     for (const double cap : mib_list(*arguments.caps, "--caps")) {
       refuse_repeated("--caps", fmt::format("{}", cap), std::ranges::count(caps, cap) > 0);

@@ -18,6 +18,8 @@ ncclDataType_t nccl_type_of(Dtype dtype) {
       return ncclFloat16;
     case Dtype::bfloat16:
       return ncclBfloat16;
+    case Dtype::int32:
+      return ncclInt32;
     default:
       return ncclFloat32;
   }
@@ -131,6 +133,11 @@ void NcclCommunicator::finish() {
 
 void NcclCommunicator::finish(cudaEvent_t event) {
   watch([event] { return cudaEventQuery(event); });
+  watchdog_.came_on();
+}
+
+void NcclCommunicator::require_well() {
+  watchdog_.require_well();
   watchdog_.came_on();
 }
 

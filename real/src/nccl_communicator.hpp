@@ -34,6 +34,8 @@ class NcclCommunicator : public Communicator {
   void finish();
   /// The same until the GPU has come to this event.
   void finish(cudaEvent_t event);
+  /// The GPU has come on. Throws PeerLost.
+  void require_well();
 
  private:
   struct Launched {

@@ -16,7 +16,7 @@ std::size_t reported(const Steps& steps) {
 }
 
 Duration iteration(const Steps& steps, std::size_t index) {
-  return steps[index + 1].forward_begin - steps[index].forward_begin;
+  return steps[index + 1].begin() - steps[index].begin();
 }
 
 /// Time covered by intervals that are sorted by begin.
@@ -31,6 +31,14 @@ Duration covered(const std::vector<Interval>& intervals) {
     first = false;
   }
   return sum;
+}
+
+/// When the last rank had started the all-reduce of its map.
+TimePoint last_arrival_of_map(const std::vector<Steps>& ranks, std::size_t step) {
+  TimePoint latest = ranks[0][step].map_start;
+  for (const Steps& steps : ranks)
+    if (step < steps.size()) latest = std::max(latest, steps[step].map_start);
+  return std::min(latest, ranks[0][step].map_end);
 }
 
 /// When the last rank had started bucket `bucket` of step `step`.
@@ -66,6 +74,12 @@ Parts parts_of(const std::vector<Steps>& ranks, std::size_t index) {
     const TimePoint cast = std::max(bucket.end, step.backward_end);
     running_or_copied.emplace_back(cast, std::max(cast, bucket.done));
   }
+  if (step.map_end > step.map_start) {
+    transfers.emplace_back(last_arrival_of_map(ranks, index), step.map_end);
+    after.emplace_back(std::max(step.map_start, step.backward_end), step.map_end);
+    running.emplace_back(step.map_start, step.map_end);
+    running_or_copied.emplace_back(step.map_start, step.map_end);
+  }
   std::sort(transfers.begin(), transfers.end());
   std::sort(after.begin(), after.end());
   std::sort(running.begin(), running.end());
@@ -88,7 +102,7 @@ MeasuredBucket measured_bucket(const std::vector<Steps>& ranks, std::size_t b) {
   const Steps& steps = ranks[0];
   const std::size_t count = reported(steps);
   const auto since_forward = [&](auto instant) {
-    return over_steps(count, [&](std::size_t i) { return instant(i) - steps[i].forward_begin; });
+    return over_steps(count, [&](std::size_t i) { return instant(i) - steps[i].begin(); });
   };
   MeasuredBucket bucket{.bytes = steps[0].buckets[b].bytes,
                         .parameters = steps[0].buckets[b].parameters};
@@ -110,10 +124,8 @@ void measure(const std::vector<Steps>& ranks, MeasuredConfiguration& result) {
   for (std::size_t i = 0; i < count; ++i)
     result.iterations_us.push_back(iteration(steps, i).microseconds());
   result.iteration_us = quantiles_of(result.iterations_us);
-  result.forward_us = over_steps(
-      count, [&](std::size_t i) { return steps[i].backward_begin - steps[i].forward_begin; });
-  result.backward_us = over_steps(
-      count, [&](std::size_t i) { return steps[i].backward_end - steps[i].backward_begin; });
+  result.forward_us = over_steps(count, [&](std::size_t i) { return steps[i].forward(); });
+  result.backward_us = over_steps(count, [&](std::size_t i) { return steps[i].backward(); });
   result.communication_us =
       over_steps(count, [&](std::size_t i) { return parts_of(ranks, i).communication; });
   result.exposed_communication_us =
@@ -136,8 +148,8 @@ Timeline median_timeline(const std::vector<Steps>& ranks) {
   if (order.empty()) return timeline;
   const std::size_t chosen = quantile(std::move(order), 0.5).second;
   for (std::size_t r = 0; r < ranks.size(); ++r)
-    timeline.ranks.push_back({.rank = static_cast<int>(r),
-                              .spans = spans_of(ranks[r][chosen], steps[chosen].forward_begin)});
+    timeline.ranks.push_back(
+        {.rank = static_cast<int>(r), .spans = spans_of(ranks[r][chosen], steps[chosen].begin())});
   return timeline;
 }
 

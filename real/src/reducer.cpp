@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/step.hpp"
 
 namespace ddpsim {
 namespace {
@@ -12,6 +14,9 @@ namespace {
 std::int64_t elements_of(const Parameter& parameter) {
   return gradient_bytes(parameter)->count() / element_size(parameter.dtype);
 }
+
+/// Iteration of a static graph in which hooks do nothing but count.
+constexpr int kDelayed = 1;
 
 bool same_parameters(const std::vector<Bucket>& a, const std::vector<Bucket>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -24,12 +29,9 @@ std::optional<std::string> cannot_reduce(const Workload& workload, const DdpOpti
                                          DtypeRule refuses) {
   if (std::optional<std::string> problem = unsupported(options)) return problem;
   if (std::optional<std::string> problem = cannot_assign(workload)) return problem;
-  if (!workload.backward || workload.backward->ready.empty())
-    return "the workload says nothing of when gradients are ready (backward.ready)";
-  if (options.find_unused_parameters || options.static_graph || options.accumulate > 1 ||
-      options.process_groups > 1 || options.sync_batchnorm)
-    return "the real reducer knows neither find_unused_parameters, static_graph, accumulation, "
-           "SyncBatchNorm nor several process groups";
+  if (std::optional<std::string> problem = cannot_replay(workload, options)) return problem;
+  if (options.process_groups > 1 || options.sync_batchnorm)
+    return "the real reducer knows neither SyncBatchNorm nor several process groups";
   for (const Parameter& parameter : workload.parameters) {
     if (parameter.ignored) continue;
     if (parameter.sparse_gradient)
@@ -49,7 +51,8 @@ Reducer::Reducer(Device& device, Communicator& communicator, HostClock clock,
       communicator_(communicator),
       clock_(clock),
       workload_(workload),
-      options_(options) {
+      options_(options),
+      rebuilt_from_(bucket_limits(options).rebuilt_from) {
   for (const Parameter& parameter : workload.parameters) {
     gradients_.push_back(
         parameter.ignored ? Region{} : device.allocate(parameter.dtype, elements_of(parameter)));
@@ -57,7 +60,9 @@ Reducer::Reducer(Device& device, Communicator& communicator, HostClock clock,
   if (options.broadcast_buffers)
     for (const BufferGroup& group : workload.buffers)
       buffers_.push_back(device.allocate(Dtype::float32, (group.bytes.count() + 3) / 4));
-  for (const int iteration : {1, 2}) {
+  if (options.find_unused_parameters || options.static_graph)
+    map_.emplace(device, communicator, workload, recorded_by(workload, communicator.rank()));
+  for (const int iteration : {1, rebuilt_from_.value_or(1)}) {
     std::vector<Bucket> buckets = buckets_of_iteration(workload, options, iteration);
     if (assignments_.empty() || !same_parameters(buckets, assignments_.back().buckets))
       assignments_.push_back(assigned(std::move(buckets)));
@@ -66,11 +71,15 @@ Reducer::Reducer(Device& device, Communicator& communicator, HostClock clock,
 }
 
 void Reducer::prepare_for_forward(int iteration) {
-  now_ = iteration == 1 ? &assignments_.front() : &assignments_.back();
+  iteration_ = iteration;
+  const bool rebuilt = rebuilt_from_ && iteration >= *rebuilt_from_;
+  now_ = rebuilt ? &assignments_.back() : &assignments_.front();
   broadcast_buffers();
   for (std::size_t i = 0; i < now_->buckets.size(); ++i)
     now_->buffer[i].pending = now_->buckets[i].parameters.size();
   next_ = 0;
+  first_hook_ = true;
+  if (map_) map_->begin_step();
   launched_.clear();
 }
 
@@ -100,18 +109,57 @@ void Reducer::broadcast_buffers() {
 
 void Reducer::gradient_ready(std::size_t parameter) {
   if (workload_.parameters[parameter].ignored) return;
-  const Place place = now_->places[parameter];
-  BucketBuffer& bucket = now_->buffer[place.bucket];
+  if (std::exchange(first_hook_, false)) hooks_of_unused();
+  BucketBuffer& bucket = now_->buffer[now_->places[parameter].bucket];
   DDPSIM_ASSERT(bucket.pending > 0, "a gradient is ready once in a step");
+  note_ready(bucket);
+  if (delayed()) return;
+  fill_place(parameter);
+  launch_what_is_next();
+}
+
+/// Their hooks will not be called: their slices are zeros from now on.
+void Reducer::hooks_of_unused() {
+  if (!map_) return;
+  for (const std::size_t parameter : map_->unused_here()) {
+    note_ready(now_->buffer[now_->places[parameter].bucket]);
+    if (!delayed()) fill_place(parameter);
+  }
+}
+
+void Reducer::note_ready(BucketBuffer& bucket) {
+  if (--bucket.pending == 0) bucket.ready = device_.record_event();
+}
+
+void Reducer::fill_place(std::size_t parameter) {
   const Region gradient = gradients_[parameter];
-  const Region to = bucket.memory.part(place.first, gradient.elements);
-  if (bucket.pending == 1) bucket.ready = device_.record_event();
+  const Region to = averaged(parameter);
+  if (map_ && !map_->used_here(parameter)) return device_.fill(to, 0);
   if (options_.comm_hook == CommHook::none)
     device_.scale_copy(gradient, to, 1.0 / communicator_.ranks());
   else
     device_.copy(gradient, to);
-  if (--bucket.pending > 0) return;
+}
+
+/// The map follows the last bucket, whose hook launches it.
+void Reducer::launch_what_is_next() {
+  const std::size_t before = next_;
   while (next_ < now_->buckets.size() && now_->buffer[next_].pending == 0) launch(next_++);
+  if (next_ == now_->buckets.size() && next_ > before && options_.find_unused_parameters &&
+      !options_.static_graph)
+    map_->all_reduce();
+}
+
+/// delay_all_reduce: the map, then all copies, then all buckets.
+void Reducer::launch_behind_backward() {
+  map_->all_reduce();
+  for (std::size_t i = 0; i < workload_.parameters.size(); ++i)
+    if (!workload_.parameters[i].ignored) fill_place(i);
+  while (next_ < now_->buckets.size()) launch(next_++);
+}
+
+bool Reducer::delayed() const {
+  return options_.static_graph && iteration_ == kDelayed;
 }
 
 void Reducer::launch(std::size_t bucket) {
@@ -133,16 +181,26 @@ WorkId Reducer::all_reduce(const BucketBuffer& bucket) {
 }
 
 std::vector<LaunchedBucket> Reducer::finalize() {
+  if (std::exchange(first_hook_, false)) hooks_of_unused();
+  if (delayed())
+    launch_behind_backward();
+  else
+    launch_what_is_next();
   DDPSIM_ASSERT(next_ == now_->buckets.size(), "every parameter's gradient is ready in every step");
   for (std::size_t i = 0; i < launched_.size(); ++i) {
     communicator_.wait(launched_[i].work);
     launched_[i].copy_out_begin = launched_[i].copy_out_end = device_.record_event();
-    if (options_.gradient_as_bucket_view) continue;
     for (const std::size_t parameter : now_->buckets[i].parameters)
-      device_.copy(averaged(parameter), gradients_[parameter]);
-    launched_[i].copy_out_end = device_.record_event();
+      if (used_anywhere(parameter) && !options_.gradient_as_bucket_view)
+        device_.copy(averaged(parameter), gradients_[parameter]);
+    if (!options_.gradient_as_bucket_view) launched_[i].copy_out_end = device_.record_event();
   }
+  if (map_) map_->finish();
   return std::move(launched_);
+}
+
+bool Reducer::used_anywhere(std::size_t parameter) {
+  return !map_ || map_->used_anywhere(parameter);
 }
 
 Region Reducer::averaged(std::size_t parameter) const {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "ddpsim/sim/bucket_assignment.hpp"
@@ -16,12 +18,16 @@ ReplayRunner::ReplayRunner(Device& device, Communicator& communicator, HostClock
       workload_(workload),
       options_(options),
       clock_(clock),
-      reducer_(device, communicator, clock, workload, options) {
+      reducer_(device, communicator, clock, workload, options),
+      recorded_(recorded_by(workload, communicator.rank())) {
   meeting_ = device.allocate(Dtype::float32, 1);
   for (const Region buffer : reducer_.buffers())
     broadcast_.push_back(device.allocate(buffer.dtype, buffer.elements));
   for (std::size_t i = 0; i < workload.parameters.size(); ++i)
     if (!workload.parameters[i].ignored) device.fill(reducer_.gradient(i), communicator.rank() + 1);
+  allocate_fresh();
+  note_used(workload);
+  for (const RankRecording& rank : workload.ranks) note_used(rank);
 }
 
 ReplayRunner::~ReplayRunner() {
@@ -31,6 +37,23 @@ ReplayRunner::~ReplayRunner() {
   } catch (const std::exception&) {  // a step failed; that has been said
   }
   device_.release_memory();
+}
+
+void ReplayRunner::allocate_fresh() {
+  if (options_.accumulate == 1) return;
+  std::map<Dtype, std::int64_t> most;
+  for (std::size_t i = 0; i < workload_.parameters.size(); ++i) {
+    const Region gradient = reducer_.gradient(i);
+    most[gradient.dtype] = std::max(most[gradient.dtype], gradient.elements);
+  }
+  for (const auto& [dtype, elements] : most) fresh_[dtype] = device_.allocate(dtype, elements);
+}
+
+void ReplayRunner::note_used(const Recorded& recorded) {
+  // The representative's comes first, and again as that of a rank where there are several.
+  if (!workload_.ranks.empty() && &recorded == &workload_) return;
+  std::vector<bool>& used = used_.emplace_back(workload_.parameters.size());
+  for (const ReadyEvent& event : recorded.backward->ready) used[event.parameter] = true;
 }
 
 /// The host launches one step while the device runs the one before, and no further: launches would fill CUDA's queue,
@@ -46,64 +69,118 @@ void ReplayRunner::run_step(int iteration) {
 ReplayRunner::StepEvents ReplayRunner::step(int iteration, bool checked) {
   StepEvents events;
   if (std::exchange(meets_, false)) communicator_.wait(communicator_.all_reduce(meeting_));
-  events.forward_begin = device_.record_event();
+  const Event begin = device_.record_event();
   device_.begin_compute();
   const std::vector<Region>& buffers = reducer_.buffers();
   if (checked)
-    for (std::size_t i = 0; i < buffers.size(); ++i) write_known(buffers[i], i, iteration);
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      write_known(buffers[i], {.parameter = i, .iteration = iteration});
   reducer_.prepare_for_forward(iteration);
   if (checked)
     for (std::size_t i = 0; i < buffers.size(); ++i) device_.copy(buffers[i], broadcast_[i]);
-  device_.compute(workload_.forward.value_or(Duration()));
-  events.backward_begin = device_.record_event();
-  Duration reached;
-  for (const ReadyEvent& event : workload_.backward->ready) {
-    device_.compute(event.at - reached);
-    reached = event.at;
-    if (checked && !workload_.parameters[event.parameter].ignored)
-      write_known(reducer_.gradient(event.parameter), event.parameter, iteration);
-    reducer_.gradient_ready(event.parameter);
-  }
-  if (workload_.backward->duration > reached)
-    device_.compute(workload_.backward->duration - reached);
-  events.backward_end = device_.record_event();
+  for (int batch = 0; batch < options_.accumulate; ++batch)
+    events.batches.push_back(micro_batch(iteration, batch, checked));
+  events.batches.front().forward_begin = begin;
   events.buckets = reducer_.finalize();
+  events.map_all_reduce = reducer_.map_all_reduce();
   events.optimizer_begin = device_.record_event();
   device_.begin_compute();
-  device_.compute(workload_.optimizer.value_or(Duration()));
+  device_.compute(recorded_.optimizer.value_or(Duration()));
   if (checked && options_.gradient_as_bucket_view)
     for (std::size_t i = 0; i < workload_.parameters.size(); ++i)
-      if (!workload_.parameters[i].ignored)
+      if (!workload_.parameters[i].ignored && reducer_.used_anywhere(i))
         device_.copy(reducer_.averaged(i), reducer_.gradient(i));
   events.optimizer_end = device_.record_event();
   return events;
 }
 
+/// Hooks do something in the last one's backward alone: the others run under no_sync.
+ReplayRunner::MicroBatchEvents ReplayRunner::micro_batch(int iteration, int batch, bool checked) {
+  MicroBatchEvents events;
+  if (batch > 0) events.forward_begin = device_.record_event();
+  device_.compute(recorded_.forward.value_or(Duration()));
+  events.backward_begin = device_.record_event();
+  const bool synchronised = batch + 1 == options_.accumulate;
+  const bool writes = synchronised || batch > 0 || checked;
+  Duration computed;
+  for (const ReadyEvent& event : recorded_.backward->ready) {
+    if (!writes || workload_.parameters[event.parameter].ignored) continue;
+    device_.compute(event.at - std::exchange(computed, event.at));
+    write_gradient({.parameter = event.parameter,
+                    .iteration = iteration,
+                    .batch = batch,
+                    .batches = options_.accumulate},
+                   checked);
+    if (synchronised) reducer_.gradient_ready(event.parameter);
+  }
+  if (recorded_.backward->duration > computed)
+    device_.compute(recorded_.backward->duration - computed);
+  events.backward_end = device_.record_event();
+  return events;
+}
+
+/// The first of a step becomes .grad, later ones are added to it.
+void ReplayRunner::write_gradient(const CheckedPart& part, bool checked) {
+  const Region gradient = reducer_.gradient(part.parameter);
+  if (part.batch == 0) {
+    if (checked) write_known(gradient, part);
+    return;
+  }
+  const Region fresh = fresh_.at(gradient.dtype).part(0, gradient.elements);
+  if (checked) write_known(fresh, part);
+  device_.add(fresh, gradient);
+}
+
 void ReplayRunner::check_step(int iteration) {
-  step(iteration, true);
+  constexpr double kUntouched = -1;  // no average is
   for (std::size_t i = 0; i < workload_.parameters.size(); ++i)
-    if (!workload_.parameters[i].ignored) require_average(i, iteration);
+    if (!workload_.parameters[i].ignored && !uses(communicator_.rank(), i))
+      device_.fill(reducer_.gradient(i), kUntouched);
+  step(iteration, true);
+  for (std::size_t i = 0; i < workload_.parameters.size(); ++i) {
+    if (workload_.parameters[i].ignored) continue;
+    bool used = false;
+    for (int rank = 0; rank < communicator_.ranks(); ++rank) used = used || uses(rank, i);
+    require_average(i, iteration, used ? std::nullopt : std::optional(kUntouched));
+  }
   for (std::size_t i = 0; i < broadcast_.size(); ++i) require_broadcast(i, iteration);
+  for (const auto& [dtype, region] : fresh_) device_.fill(region, 0);
 }
 
-void ReplayRunner::write_known(Region region, std::size_t parameter, int iteration) {
+/// Whether the rank's backward has a gradient of it.
+bool ReplayRunner::uses(int rank, std::size_t parameter) const {
+  const std::optional<std::size_t> recording = recording_of(workload_, rank);
+  return used_[recording.value_or(0)][parameter];
+}
+
+void ReplayRunner::write_known(Region region, CheckedPart part) {
   const std::vector<ElementRange> parts = checked_parts(region.elements);
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    device_.fill(region.part(parts[i].first, parts[i].count),
-                 contribution(communicator_.rank(), communicator_.ranks(),
-                              {parameter, static_cast<int>(i), iteration}));
+  for (; part.part < static_cast<int>(parts.size()); ++part.part) {
+    const ElementRange& range = parts[static_cast<std::size_t>(part.part)];
+    device_.fill(region.part(range.first, range.count),
+                 contribution(communicator_.rank(), communicator_.ranks(), part));
+  }
 }
 
-void ReplayRunner::require_average(std::size_t parameter, int iteration) {
+void ReplayRunner::require_average(std::size_t parameter, int iteration,
+                                   std::optional<double> untouched) {
   const Region gradient = reducer_.gradient(parameter);
   const std::vector<double> values = device_.read(gradient);
   const std::vector<ElementRange> parts = checked_parts(gradient.elements);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const double expected =
-        expected_average(communicator_.ranks(), {parameter, static_cast<int>(i), iteration});
+        untouched.value_or(expected_average(communicator_.ranks(),
+                                            {.parameter = parameter,
+                                             .part = static_cast<int>(i),
+                                             .iteration = iteration,
+                                             .batches = options_.accumulate},
+                                            [&](int rank) { return uses(rank, parameter); }));
     for (std::int64_t e = parts[i].first; e < parts[i].first + parts[i].count; ++e) {
       const double got = values[static_cast<std::size_t>(e)];
-      if (!is_average(got, expected, wire_dtype(options_, gradient.dtype)))
+      const bool right = untouched
+                             ? got == expected
+                             : is_average(got, expected, wire_dtype(options_, gradient.dtype));
+      if (!right)
         throw WrongAverage(
             fmt::format("wrong average in bucket {}, parameter {}, element {}: got {}, expected {} "
                         "(rank {}, step {})",
@@ -118,7 +195,8 @@ void ReplayRunner::require_broadcast(std::size_t buffer, int iteration) {
   const std::vector<ElementRange> parts = checked_parts(broadcast_[buffer].elements);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const double expected =
-        contribution(0, communicator_.ranks(), {buffer, static_cast<int>(i), iteration});
+        contribution(0, communicator_.ranks(),
+                     {.parameter = buffer, .part = static_cast<int>(i), .iteration = iteration});
     for (std::int64_t e = parts[i].first; e < parts[i].first + parts[i].count; ++e)
       if (const double got = values[static_cast<std::size_t>(e)]; got != expected)
         throw WrongAverage(
@@ -132,25 +210,7 @@ std::vector<StepRecord> ReplayRunner::records() {
   device_.synchronise();
   std::vector<StepRecord> records;
   for (StepEvents& events : steps_) {
-    StepRecord record{.forward_begin = device_.time_of(events.forward_begin),
-                      .backward_begin = device_.time_of(events.backward_begin),
-                      .backward_end = device_.time_of(events.backward_end),
-                      .optimizer_begin = device_.time_of(events.optimizer_begin),
-                      .optimizer_end = device_.time_of(events.optimizer_end),
-                      .buckets = {}};
-    for (LaunchedBucket& bucket : events.buckets) {
-      const CollectiveTimes times = communicator_.times_of(bucket.work);
-      record.buckets.push_back({.parameters = std::move(bucket.parameters),
-                                .bytes = bucket.bytes,
-                                .ready = device_.time_of(bucket.ready),
-                                .launch_begin = bucket.launch_begin,
-                                .launch_end = bucket.launch_end,
-                                .start = times.start,
-                                .end = times.end,
-                                .done = times.done,
-                                .copy_out_begin = device_.time_of(bucket.copy_out_begin),
-                                .copy_out_end = device_.time_of(bucket.copy_out_end)});
-    }
+    StepRecord record = record_of(events);
     require_sound_clock(record, clock_.now());
     records.push_back(std::move(record));
   }
@@ -159,6 +219,42 @@ std::vector<StepRecord> ReplayRunner::records() {
   device_.forget_marks();
   communicator_.forget_works();
   return records;
+}
+
+StepRecord ReplayRunner::record_of(StepEvents& events) {
+  const auto at = [this](Event event) { return device_.time_of(event); };
+  const MicroBatchEvents& last = events.batches.back();
+  StepRecord record{.accumulated = {},
+                    .forward_begin = at(last.forward_begin),
+                    .backward_begin = at(last.backward_begin),
+                    .backward_end = at(last.backward_end),
+                    .optimizer_begin = at(events.optimizer_begin),
+                    .optimizer_end = at(events.optimizer_end),
+                    .map_start = {},
+                    .map_end = {},
+                    .buckets = {}};
+  for (const MicroBatchEvents& batch : std::span(events.batches).first(events.batches.size() - 1))
+    record.accumulated.push_back(
+        {at(batch.forward_begin), at(batch.backward_begin), at(batch.backward_end)});
+  if (events.map_all_reduce) {
+    const CollectiveTimes times = communicator_.times_of(*events.map_all_reduce);
+    record.map_start = times.start;
+    record.map_end = times.end;
+  }
+  for (LaunchedBucket& bucket : events.buckets) {
+    const CollectiveTimes times = communicator_.times_of(bucket.work);
+    record.buckets.push_back({.parameters = std::move(bucket.parameters),
+                              .bytes = bucket.bytes,
+                              .ready = at(bucket.ready),
+                              .launch_begin = bucket.launch_begin,
+                              .launch_end = bucket.launch_end,
+                              .start = times.start,
+                              .end = times.end,
+                              .done = times.done,
+                              .copy_out_begin = at(bucket.copy_out_begin),
+                              .copy_out_end = at(bucket.copy_out_end)});
+  }
+  return record;
 }
 
 /// The device's clock is laid beside the host's once a measurement. What it says of a collective cannot be earlier

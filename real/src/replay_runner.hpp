@@ -2,7 +2,9 @@
 #pragma once
 
 #include <exception>
+#include <map>
 
+#include "gradient_check.hpp"
 #include "reducer.hpp"
 #include "step_runner.hpp"
 
@@ -20,17 +22,29 @@ class ReplayRunner : public StepRunner {
   const Reducer& reducer() const { return reducer_; }
 
  private:
-  struct StepEvents {
+  struct MicroBatchEvents {
     Event forward_begin = 0;
     Event backward_begin = 0;
     Event backward_end = 0;
+  };
+  struct StepEvents {
+    std::vector<MicroBatchEvents> batches;  ///< the last is the one that all-reduces
+    std::optional<WorkId> map_all_reduce;
     Event optimizer_begin = 0;
     Event optimizer_end = 0;
     std::vector<LaunchedBucket> buckets;
   };
   StepEvents step(int iteration, bool checked);
-  void write_known(Region region, std::size_t parameter, int iteration);
-  void require_average(std::size_t parameter, int iteration);
+  MicroBatchEvents micro_batch(int iteration, int batch, bool checked);
+  void write_gradient(const CheckedPart& part, bool checked);
+  /// All parts, from this one on.
+  void write_known(Region region, CheckedPart part);
+  void allocate_fresh();
+  void note_used(const Recorded& recorded);
+  bool uses(int rank, std::size_t parameter) const;
+  StepRecord record_of(StepEvents& events);
+  /// `untouched`: what it holds where nobody has a gradient.
+  void require_average(std::size_t parameter, int iteration, std::optional<double> untouched);
   static void require_sound_clock(const StepRecord& record, TimePoint now);
   void require_broadcast(std::size_t buffer, int iteration);
 
@@ -41,6 +55,10 @@ class ReplayRunner : public StepRunner {
   HostClock clock_;
   int exceptions_ = std::uncaught_exceptions();
   Reducer reducer_;
+  const Recorded& recorded_;  ///< what this rank replays
+  /// A later micro-batch's gradient, before it is added to the one there is: memory for the largest, of each type.
+  std::map<Dtype, Region> fresh_;
+  std::vector<std::vector<bool>> used_;  ///< by recording, by parameter
   /// What forward would read of the buffers, in a step that is checked.
   std::vector<Region> broadcast_;
   Region meeting_;     ///< an all-reduce of nothing in particular, …

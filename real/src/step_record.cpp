@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "ddpsim/formats/number.hpp"
+#include "ddpsim/sim/schedule.hpp"
 
 namespace ddpsim {
 namespace {
@@ -36,7 +37,44 @@ class Reader {
   std::string_view text_;
 };
 
+/// All of them, in one order.
+template <typename Use>
+void each_instant(MicroBatchRecord& batch, Use use) {
+  for (TimePoint* instant : {&batch.forward_begin, &batch.backward_begin, &batch.backward_end})
+    use(*instant);
+}
+
+template <typename Use>
+void each_instant(BucketRecord& bucket, Use use) {
+  for (TimePoint* instant :
+       {&bucket.ready, &bucket.launch_begin, &bucket.launch_end, &bucket.start, &bucket.end,
+        &bucket.done, &bucket.copy_out_begin, &bucket.copy_out_end})
+    use(*instant);
+}
+
+template <typename Use>
+void each_own_instant(StepRecord& step, Use use) {
+  for (TimePoint* instant :
+       {&step.forward_begin, &step.backward_begin, &step.backward_end, &step.optimizer_begin,
+        &step.optimizer_end, &step.map_start, &step.map_end})
+    use(*instant);
+}
+
 }  // namespace
+
+Duration StepRecord::forward() const {
+  Duration sum = backward_begin - forward_begin;
+  for (const MicroBatchRecord& batch : accumulated)
+    sum += batch.backward_begin - batch.forward_begin;
+  return sum;
+}
+
+Duration StepRecord::backward() const {
+  Duration sum = backward_end - backward_begin;
+  for (const MicroBatchRecord& batch : accumulated)
+    sum += batch.backward_end - batch.backward_begin;
+  return sum;
+}
 
 std::vector<Span> spans_of(const StepRecord& step, TimePoint zero) {
   std::vector<Span> spans;
@@ -49,6 +87,10 @@ std::vector<Span> spans_of(const StepRecord& step, TimePoint zero) {
                      .start = TimePoint(begin - zero),
                      .end = TimePoint(end - zero)});
   };
+  for (const MicroBatchRecord& batch : step.accumulated) {
+    add(Track::compute, "forward", batch.forward_begin, batch.backward_begin);
+    add(Track::compute, "backward", batch.backward_begin, batch.backward_end);
+  }
   add(Track::compute, "forward", step.forward_begin, step.backward_begin);
   add(Track::compute, "backward", step.backward_begin, step.backward_end);
   for (std::size_t i = 0; i < step.buckets.size(); ++i) {
@@ -57,6 +99,8 @@ std::vector<Span> spans_of(const StepRecord& step, TimePoint zero) {
     add(Track::communication, "all_reduce", bucket.start, bucket.end, i);
     add(Track::compute, "copy out of bucket", bucket.copy_out_begin, bucket.copy_out_end, i);
   }
+  add(Track::communication, name_of(OperationKind::local_used_map).data(), step.map_start,
+      step.map_end);
   add(Track::compute, "optimizer", step.optimizer_begin, step.optimizer_end);
   std::stable_sort(spans.begin(), spans.end(),
                    [](const Span& a, const Span& b) { return a.start < b.start; });
@@ -64,32 +108,28 @@ std::vector<Span> spans_of(const StepRecord& step, TimePoint zero) {
 }
 
 void move_times(StepRecord& step, const std::function<TimePoint(TimePoint)>& moved) {
-  for (TimePoint* instant : {&step.forward_begin, &step.backward_begin, &step.backward_end,
-                             &step.optimizer_begin, &step.optimizer_end})
-    *instant = moved(*instant);
-  for (BucketRecord& bucket : step.buckets)
-    for (TimePoint* instant :
-         {&bucket.ready, &bucket.launch_begin, &bucket.launch_end, &bucket.start, &bucket.end,
-          &bucket.copy_out_begin, &bucket.copy_out_end})
-      *instant = moved(*instant);
+  const auto move = [&moved](TimePoint& instant) { instant = moved(instant); };
+  each_own_instant(step, move);
+  for (MicroBatchRecord& batch : step.accumulated) each_instant(batch, move);
+  for (BucketRecord& bucket : step.buckets) each_instant(bucket, move);
 }
 
-std::string pack(const std::vector<StepRecord>& steps) {
+std::string pack(std::vector<StepRecord> steps) {
   Writer writer;
-  for (const StepRecord& step : steps) {
-    for (const TimePoint instant : {step.forward_begin, step.backward_begin, step.backward_end,
-                                    step.optimizer_begin, step.optimizer_end})
-      writer.put(instant);
-    writer.put(static_cast<std::int64_t>(step.buckets.size()));
-    for (const BucketRecord& bucket : step.buckets) {
+  const auto put = [&writer](const TimePoint& instant) { writer.put(instant); };
+  const auto put_count = [&writer](std::size_t count) {
+    writer.put(static_cast<std::int64_t>(count));
+  };
+  for (StepRecord& step : steps) {
+    each_own_instant(step, put);
+    put_count(step.accumulated.size());
+    for (MicroBatchRecord& batch : step.accumulated) each_instant(batch, put);
+    put_count(step.buckets.size());
+    for (BucketRecord& bucket : step.buckets) {
       writer.put(bucket.bytes.count());
-      for (const TimePoint instant :
-           {bucket.ready, bucket.launch_begin, bucket.launch_end, bucket.start, bucket.end,
-            bucket.done, bucket.copy_out_begin, bucket.copy_out_end})
-        writer.put(instant);
-      writer.put(static_cast<std::int64_t>(bucket.parameters.size()));
-      for (const std::size_t parameter : bucket.parameters)
-        writer.put(static_cast<std::int64_t>(parameter));
+      each_instant(bucket, put);
+      put_count(bucket.parameters.size());
+      for (const std::size_t parameter : bucket.parameters) put_count(parameter);
     }
   }
   return std::move(writer).take();
@@ -97,19 +137,19 @@ std::string pack(const std::vector<StepRecord>& steps) {
 
 std::vector<StepRecord> unpack(std::string_view text) {
   std::vector<StepRecord> steps;
-  for (Reader reader(text); reader.more();) {
+  Reader reader(text);
+  const auto take = [&reader](TimePoint& instant) { instant = reader.instant(); };
+  while (reader.more()) {
     StepRecord& step = steps.emplace_back();
-    for (TimePoint* instant : {&step.forward_begin, &step.backward_begin, &step.backward_end,
-                               &step.optimizer_begin, &step.optimizer_end})
-      *instant = reader.instant();
+    each_own_instant(step, take);
+    const std::size_t accumulated = reader.count();
+    for (std::size_t i = 0; i < accumulated && reader.more(); ++i)
+      each_instant(step.accumulated.emplace_back(), take);
     const std::size_t buckets = reader.count();
     for (std::size_t i = 0; i < buckets && reader.more(); ++i) {
       BucketRecord& bucket = step.buckets.emplace_back();
       bucket.bytes = Bytes(reader.number());
-      for (TimePoint* instant :
-           {&bucket.ready, &bucket.launch_begin, &bucket.launch_end, &bucket.start, &bucket.end,
-            &bucket.done, &bucket.copy_out_begin, &bucket.copy_out_end})
-        *instant = reader.instant();
+      each_instant(bucket, take);
       const std::size_t parameters = reader.count();
       for (std::size_t p = 0; p < parameters && reader.more(); ++p)
         bucket.parameters.push_back(reader.count());

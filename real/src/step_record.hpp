@@ -25,13 +25,30 @@ struct BucketRecord {
   TimePoint copy_out_end;
 };
 
+/// Of a micro-batch under no_sync.
+struct MicroBatchRecord {
+  TimePoint forward_begin;
+  TimePoint backward_begin;
+  TimePoint backward_end;
+};
+
 struct StepRecord {
-  TimePoint forward_begin;  ///< buffer broadcast included
+  std::vector<MicroBatchRecord> accumulated;  ///< in front of the one whose backward all-reduces
+  TimePoint forward_begin;                    ///< buffer broadcast included
   TimePoint backward_begin;
   TimePoint backward_end;  ///< last gradient written, hooks done
   TimePoint optimizer_begin;
   TimePoint optimizer_end;
+  /// All-reduce of the map of used parameters; equal where there is none.
+  TimePoint map_start;
+  TimePoint map_end;
   std::vector<BucketRecord> buckets;  ///< in launch order
+
+  TimePoint begin() const {
+    return accumulated.empty() ? forward_begin : accumulated.front().forward_begin;
+  }
+  Duration forward() const;   ///< of all micro-batches
+  Duration backward() const;  ///< of all micro-batches
 };
 
 /// Spans named as the simulator names them, so that the two can be laid side by side. Times count from
@@ -42,7 +59,7 @@ std::vector<Span> spans_of(const StepRecord& step, TimePoint zero);
 void move_times(StepRecord& step, const std::function<TimePoint(TimePoint)>& moved);
 
 /// To send to rank 0 and back; picoseconds, so nothing is lost.
-std::string pack(const std::vector<StepRecord>& steps);
+std::string pack(std::vector<StepRecord> steps);
 std::vector<StepRecord> unpack(std::string_view text);
 
 }  // namespace ddpsim

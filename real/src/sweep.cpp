@@ -107,7 +107,17 @@ class RankOfSweep {
     if (!sweep_.configurations.empty())
       setup.emplace_back("torch_rules", to_string(sweep_.configurations[0].options.torch));
     if (hook() != CommHook::none) setup.emplace_back("comm_hook", name_of(hook()));
+    if (!sweep_.configurations.empty()) describe(sweep_.configurations[0].options);
     for (auto& note : backend_->description()) setup.push_back(std::move(note));
+  }
+
+  /// What all configurations share.
+  void describe(const DdpOptions& options) {
+    auto& setup = measurement_.setup;
+    if (options.find_unused_parameters) setup.emplace_back("find_unused_parameters", "true");
+    if (options.static_graph) setup.emplace_back("static_graph", "true");
+    if (options.accumulate > 1)
+      setup.emplace_back("accumulate", std::to_string(options.accumulate));
   }
 
   void measure_all_reduce(Bytes size) {
@@ -136,7 +146,10 @@ class RankOfSweep {
     const auto runner = backend_->runner(sweep_.workload, configuration.options);
     store_.barrier("begin/" + configuration.name);
     int iteration = 0;
-    while (iteration < sweep_.warmup) runner->run_step(++iteration);
+    // A static graph's first step runs as no other does, and its buckets are rebuilt a step later than others.
+    const bool static_graph = configuration.options.static_graph;
+    if (sweep_.check && static_graph) runner->check_step(++iteration);
+    while (iteration < sweep_.warmup + (static_graph ? 1 : 0)) runner->run_step(++iteration);
     runner->records();
     for (int i = 0; i <= sweep_.iterations; ++i) runner->run_step(++iteration);
     std::vector<StepRecord> own = runner->records();

@@ -28,9 +28,4 @@ RankClasses rank_classes(const Job& job, const std::vector<RankState>& states) {
   return found;
 }
 
-const Recorded& recorded_by(const Workload& workload, int rank) {
-  if (const auto recording = recording_of(workload, rank)) return workload.ranks[*recording];
-  return workload;
-}
-
 }  // namespace ddpsim

@@ -29,7 +29,4 @@ struct RankClasses {
 /// `states` by rank, or empty; it must outlive the classes.
 RankClasses rank_classes(const Job& job, const std::vector<RankState>& states);
 
-/// What a rank of the cluster replays (recording_of).
-const Recorded& recorded_by(const Workload& workload, int rank);
-
 }  // namespace ddpsim

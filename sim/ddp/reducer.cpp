@@ -240,10 +240,13 @@ class StepScheduler {
       streams_.compute(OperationKind::copy_in, copy_into_bucket(gradient), bucket);
       call_hook(hooks);
       if (--pending[static_cast<std::size_t>(bucket)] == 0) divide(bucket);
-      if (next_is_complete(next_bucket)) reach_on_host(gradient, hooks);
+      if (!next_is_complete(next_bucket)) continue;
+      reach_on_host(gradient, hooks);
       while (next_is_complete(next_bucket)) launch(next_bucket++, gradient);
+      if (next_bucket == buckets_.size()) launch_local_used_map();  // by the last bucket's hook
     }
     after_last_gradient();
+    if (next_bucket == buckets_.size()) return;
     while (next_bucket < buckets_.size()) launch(next_bucket++, recording_.gradients().back());
     launch_local_used_map();
   }
@@ -381,15 +384,18 @@ class StepScheduler {
       streams_.compute(OperationKind::comm_hook, kernel, label);
   }
 
+  /// The host's map is copied to the device in front of it.
   void launch_local_used_map() {
     if (!step_.local_used_map) return;
+    streams_.compute(OperationKind::copy_in,
+                     kernels_.copy(step_.collectives[*step_.local_used_map].size));
     streams_.host(OperationKind::launch, costs_.host_launch);
     work_.local_used_map =
         streams_.collective(OperationKind::local_used_map, *step_.local_used_map);
   }
 
-  /// static_graph's first iteration: backward alone, then the map, then copies and launches, bucket by
-  /// bucket.
+  /// static_graph's first iteration: backward alone, then the map, then all copies, then all launches
+  /// (delay_all_reduce).
   void backward_then_launch() {
     const std::vector<GradientStretch>& gradients = recording_.gradients();
     Duration hooks;
@@ -401,10 +407,9 @@ class StepScheduler {
     after_last_gradient();
     if (!gradients.empty()) reach_on_host(gradients.back(), hooks);
     launch_local_used_map();
-    for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    for (std::size_t b = 0; b < buckets_.size(); ++b)
       streams_.compute(OperationKind::copy_in, step_.copies_of(b), static_cast<std::int32_t>(b));
-      launch(b, gradients.back());
-    }
+    for (std::size_t b = 0; b < buckets_.size(); ++b) launch(b, gradients.back());
   }
 
   void after_last_gradient() {

@@ -152,7 +152,7 @@ double recorded_seconds(const Recorded& recorded) {
          std::abs(stall(recorded).value_or(Duration()).seconds());
 }
 
-/// Why this recording of a step cannot be replayed; `whose` names its rank where there are several.
+/// `whose` names its rank where there are several.
 std::optional<std::string> cannot_replay(const Recorded& recorded, const Workload& workload,
                                          const DdpOptions& ddp, const std::string& whose) {
   if (!recorded.backward || recorded.backward->ready.empty())
@@ -258,6 +258,14 @@ std::vector<Bytes> all_reduce_sizes(const Job& job) {
   return sizes;
 }
 
+std::optional<std::string> cannot_replay(const Workload& workload, const DdpOptions& ddp) {
+  if (auto problem = cannot_replay(workload, workload, ddp, "")) return problem;
+  for (const RankRecording& rank : workload.ranks)
+    if (auto problem = cannot_replay(rank, workload, ddp, fmt::format(" on rank {}", rank.rank)))
+      return problem;
+  return std::nullopt;
+}
+
 std::optional<std::string> cannot_simulate(const Job& job) {
   const Workload& workload = job.workload();
   const SimulationOptions& options = job.options();
@@ -269,11 +277,7 @@ std::optional<std::string> cannot_simulate(const Job& job) {
     total += gradient_bytes(parameter).value_or(Bytes()).count();
   }
   if (!any) return "the workload has no parameters under DDP";
-  if (auto problem = cannot_replay(workload, workload, options.ddp, "")) return problem;
-  for (const RankRecording& rank : workload.ranks)
-    if (auto problem =
-            cannot_replay(rank, workload, options.ddp, fmt::format(" on rank {}", rank.rank)))
-      return problem;
+  if (auto problem = cannot_replay(workload, options.ddp)) return problem;
   if (auto problem = cannot_synchronise(job)) return problem;
   if (auto problem = cannot_compress(job)) return problem;
   if (auto problem = cannot_average(job)) return problem;

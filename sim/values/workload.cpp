@@ -76,6 +76,11 @@ std::optional<std::size_t> recording_of(const Workload& workload, int rank) {
   return static_cast<std::size_t>(rank) % workload.ranks.size();
 }
 
+const Recorded& recorded_by(const Workload& workload, int rank) {
+  if (const auto recording = recording_of(workload, rank)) return workload.ranks[*recording];
+  return workload;
+}
+
 std::optional<Duration> stall(const Recorded& recorded) {
   if (!recorded.iteration) return std::nullopt;
   Duration span;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,7 +28,14 @@ class FakeDevice : public Device {
     sizes_.push_back(bytes);
     return {memory_.back().get(), elements, dtype};
   }
-  void fill(Region, double) override {}
+  Region allocate_on_host(Dtype dtype, std::int64_t elements) override {
+    const Region region = allocate(dtype, elements);
+    std::memset(region.data, 0, static_cast<std::size_t>(region.bytes().count()));
+    return region;
+  }
+  void fill(Region region, double value) override {
+    calls_.push_back(fmt::format("{} = {}", name(region), value));
+  }
   std::vector<double> read(Region) override { return {}; }
   void begin_compute() override {}
   void compute(Duration duration) override {
@@ -39,6 +47,17 @@ class FakeDevice : public Device {
   void copy(Region from, Region to) override {
     calls_.push_back(fmt::format("{} -> {}", name(from), name(to)));
   }
+  void add(Region from, Region to) override {
+    calls_.push_back(fmt::format("{} += {}", name(to), name(from)));
+  }
+  void read_back(Region from, Region to) override {
+    calls_.push_back(fmt::format("{} -> {}, awaited", name(from), name(to)));
+    if (peer_used.empty()) return;
+    auto* sums = reinterpret_cast<std::int32_t*>(to.data);
+    for (std::size_t i = 0; i < peer_used.size(); ++i) sums[i] += peer_used[i];
+  }
+  /// What the other rank's map says, in maps that are read back.
+  std::vector<std::int32_t> peer_used;
   void cast(Region from, Region to) override {
     calls_.push_back(fmt::format("{} -> {} as {}", name(from), name(to), name_of(to.dtype)));
   }

@@ -45,11 +45,12 @@ class LoneCommunicator : public Communicator {
 };
 
 /// The message of a check whose sums are these; empty where it finds them right.
-std::string found(const DdpOptions& options, const LoneCommunicator::Spoil& spoil) {
+std::string found(const DdpOptions& options, const LoneCommunicator::Spoil& spoil,
+                  const std::vector<std::size_t>& ready = {3, 2, 1, 0}) {
   const HostClock clock(monotonic_ns());
   CpuDevice device(clock);
   LoneCommunicator communicator(device, spoil);
-  const Workload workload = small_workload({300, 1, 40, 7}, {3, 2, 1, 0});
+  const Workload workload = small_workload({300, 1, 40, 7}, ready);
   ReplayRunner runner(device, communicator, clock, workload, options);
   try {
     runner.check_step(2);
@@ -91,6 +92,37 @@ TEST_CASE("real check: contributions of at most four ranks, sums that every 16-b
       CHECK(expected_average(ranks, {parameter, 0, 5}) == doctest::Approx(sum / ranks));
     }
   }
+}
+
+TEST_CASE(
+    "real check: of micro-batches, sums are as small, and each contributes to some parameter") {
+  for (const int batches : {2, 3, 4, 7}) {
+    for (int ranks = 1; ranks <= 9; ++ranks) {
+      std::vector<double> of_batch(static_cast<std::size_t>(batches));
+      for (std::size_t parameter = 0; parameter < 64; ++parameter) {
+        double sum = 0;
+        for (int rank = 0; rank < ranks; ++rank)
+          for (int batch = 0; batch < batches; ++batch) {
+            const double own = contribution(
+                rank, ranks,
+                {.parameter = parameter, .iteration = 5, .batch = batch, .batches = batches});
+            sum += own;
+            of_batch[static_cast<std::size_t>(batch)] += own;
+          }
+        CHECK(sum <= 28);
+        CHECK(
+            expected_average(ranks, {.parameter = parameter, .iteration = 5, .batches = batches}) ==
+            doctest::Approx(sum / ranks));
+      }
+      for (const double sum : of_batch) CHECK(sum > 0);
+    }
+  }
+}
+
+TEST_CASE("real check: averages count the ranks alone that have a gradient") {
+  const CheckedPart part{.parameter = 1, .iteration = 2};
+  CHECK(expected_average(2, part, [](int rank) { return rank == 1; }) ==
+        contribution(1, 2, part) / 2);
 }
 
 TEST_CASE("real check: every rank contributes, to some parameter") {

@@ -111,13 +111,77 @@ TEST_CASE("real reducer: buffers are broadcast and waited for before forward") {
   CHECK(quiet.calls.empty());
 }
 
+TEST_CASE(
+    "real reducer: find_unused_parameters zeroes what this rank leaves out at the first hook, and "
+    "asks "
+    "the map whether others have it") {
+  // Parameters 1 and 2 take no part here; the other rank has 1. Buckets {2}, {1}, {0}: never rebuilt.
+  DdpOptions options = cap_of_bytes(4);
+  options.find_unused_parameters = true;
+  Scene scene(small_workload({1, 1, 1}, {0}), options);
+  scene.device.peer_used = {1, 1, 0};
+  scene.reducer.prepare_for_forward(kRebuilt);
+  scene.reducer.gradient_ready(0);
+  // Allocated: gradients 0 to 2, the map here, its sums, the map on the device, buckets 6 to 8.
+  CHECK(scene.calls == Calls{"7+0:1 = 0", "6+0:1 = 0", "0+0:1 -> 8+0:1 x0.5", "all_reduce 6+0:1",
+                             "all_reduce 7+0:1", "all_reduce 8+0:1", "3+0:3 -> 5+0:3",
+                             "all_reduce 5+0:3"});
+  scene.calls.clear();
+  scene.reducer.finalize();
+  CHECK(scene.calls == Calls{"wait 0", "wait 3", "5+0:3 -> 4+0:3, awaited", "wait 1",
+                             "7+0:1 -> 1+0:1", "wait 2", "8+0:1 -> 0+0:1"});
+  CHECK_FALSE(scene.reducer.used_anywhere(2));
+  CHECK(scene.reducer.map_all_reduce() == std::optional<WorkId>(3));
+}
+
+TEST_CASE(
+    "real reducer: where a rank leaves nothing out, nobody waits for the map but the stream") {
+  DdpOptions options;
+  options.find_unused_parameters = true;
+  options.gradient_as_bucket_view = true;
+  Scene scene(small_workload({1}, {0}), options);
+  scene.reducer.prepare_for_forward(kRebuilt);
+  scene.reducer.gradient_ready(0);
+  scene.calls.clear();
+  scene.reducer.finalize();
+  CHECK(scene.calls == Calls{"wait 0", "wait 1"});
+}
+
+TEST_CASE(
+    "real reducer: the first step of a static graph launches behind backward, map first; later "
+    "ones "
+    "in their hooks, without a map, and rebuilt from the third on") {
+  DdpOptions options = cap_of_bytes(4);
+  options.static_graph = true;
+  options.torch = {1, 11};  // buckets at construction follow the caps
+  options.first_bucket_mb = options.bucket_cap_mb;
+  Scene scene(small_workload({1, 1}, {0, 1}), options);
+  scene.reducer.prepare_for_forward(1);
+  for (const std::size_t parameter : {0U, 1U}) scene.reducer.gradient_ready(parameter);
+  CHECK(scene.calls.empty());
+  scene.reducer.finalize();
+  CHECK(scene.calls == Calls{"2+0:2 -> 4+0:2", "all_reduce 4+0:2", "0+0:1 -> 6+0:1 x0.5",
+                             "1+0:1 -> 5+0:1 x0.5", "all_reduce 5+0:1", "all_reduce 6+0:1",
+                             "wait 1", "5+0:1 -> 1+0:1", "wait 2", "6+0:1 -> 0+0:1", "wait 0"});
+  for (const int iteration : {2, 3}) {
+    scene.calls.clear();
+    scene.reducer.prepare_for_forward(iteration);
+    scene.reducer.gradient_ready(0);
+    scene.reducer.gradient_ready(1);
+    CHECK_FALSE(scene.reducer.map_all_reduce());
+    const std::vector<LaunchedBucket> launched = scene.reducer.finalize();
+    REQUIRE(launched.size() == 2);
+    CHECK(launched[0].parameters == std::vector<std::size_t>{iteration == 2 ? 1U : 0U});
+  }
+}
+
 TEST_CASE("real reducer: what it cannot run is said before anything starts") {
   const auto device = FakeDevice::refuses;
   Workload workload = small_workload({2}, {0});
   CHECK_FALSE(cannot_reduce(workload, {}, device));
   DdpOptions options;
-  options.static_graph = true;
-  CHECK(cannot_reduce(workload, options, device)->find("static_graph") != std::string::npos);
+  CHECK(cannot_reduce(small_workload({2, 2}, {0}), options, device)
+            ->find("--find-unused-parameters") != std::string::npos);
   options = {.torch = {1, 13}, .process_groups = 2};
   CHECK(cannot_reduce(workload, options, device)->find("process groups") != std::string::npos);
   workload.parameters[0].dtype = Dtype::float64;

@@ -99,6 +99,36 @@ class Real(unittest.TestCase):
                     self.assertEqual(timeline["provenance"]["configuration"], one["name"])
                 self.assertIn("cap25-views", (out / "measurement.csv").read_text(encoding="utf-8"))
 
+    def test_modes_of_ddp_launch_what_pytorchs_own_reducer_launches(self):
+        """Averages are checked on the way; p0 gets no gradient on rank 1, p2 nowhere."""
+        job = workload()
+        whole = job["backward"]["ready"]
+        job["backward"]["ready"] = [event for event in whole if event["parameter"] != 2]
+        job["recorded_with"] = {"accumulate": 2, "world_size": 2}
+        rest = {key: job[key] for key in ("forward", "backward", "recorded_with")}
+        without_p0 = {"duration_us": 2000, "ready": [event for event in whole if event["parameter"] not in (0, 2)]}
+        job["ranks"] = [{"rank": 0, **rest}, {"rank": 1, **rest, "backward": without_p0}]
+        self.workload.write_text(json.dumps(job), encoding="utf-8")
+        for mode, micro_batches in (["--find-unused-parameters"], 2), (["--static-graph", "--accumulate", "1"], 1), \
+                (["--static-graph"], 2):
+            launched = {}
+            for backend in [name for name in ("cpu-gloo", "c10d-gloo") if name in BACKENDS]:
+                with self.subTest(mode=mode, backend=backend):
+                    code, out, err = self.finish(self.start(
+                        "--backend", backend, "--ranks", 2, "--caps", "0.01,25", "--torch", "1.13", *mode, "--iterations", 2,
+                        "--warmup", 2, "--json", "-o", backend))
+                    self.assertEqual(code, 0, err)
+                    measured = json.loads(out)
+                    launched[backend] = [[bucket["bytes"] for bucket in one["buckets"]] for one in measured["configurations"]]
+                    self.assertEqual(measured["setup"].get("accumulate"), "2" if micro_batches == 2 else None)
+                    for one in measured["configurations"]:
+                        self.assertGreaterEqual(one["forward_us"]["median"], 1000 * micro_batches)
+                        timeline = json.loads((self.folder / backend / one["timeline"]).read_text(encoding="utf-8"))
+                        names = [span["name"] for span in timeline["ranks"][0]["spans"]]
+                        self.assertEqual(names.count("forward"), micro_batches)
+                        self.assertEqual(names.count("local-used map"), int("--find-unused-parameters" in mode))
+            self.assertEqual(len({str(sizes) for sizes in launched.values()}), 1, launched)
+
     def test_the_table_says_what_ran_in_which_units_and_what_was_written(self):
         code, out, err = self.finish(self.start("--ranks", 2, "--iterations", 1, "--all-reduce", "4KiB", "-o", "out"))
         self.assertEqual(code, 0, err)
@@ -326,9 +356,7 @@ class Usage(unittest.TestCase):
                     (["--json", "--csv"], "--json excludes --csv"),
                     (["--busy"], "--busy: "),
                     (["--process-groups", "2", "--torch", "1.13"], "several process groups"),
-                    (["--find-unused-parameters"], "find_unused_parameters"),
-                    (["--static-graph"], "static_graph"),
-                    (["--accumulate", "2"], "accumulation"),
+                    (["--static-graph", "--torch", "1.8"], "PyTorch 1.8 has no static_graph"),
                     (["--warmup", "x"], "--warmup"),
                     (["--ranks-per-process", "4"], "2 ranks are no multiple of 4"),
                     (["--comm-hook", "powersgd"], "ddpsim-real runs none, fp16 and bf16"),

@@ -22,6 +22,12 @@ void add(const std::byte* from, std::byte* to, std::int64_t bytes) {
         ddpsim_kernels::Cast<T, V>::of(ddpsim_kernels::wide(in[i]) + ddpsim_kernels::wide(out[i]));
 }
 
+void add_integers(const std::byte* from, std::byte* to, std::int64_t bytes) {
+  const auto* in = reinterpret_cast<const std::int32_t*>(from);
+  auto* out = reinterpret_cast<std::int32_t*>(to);
+  for (std::int64_t i = 0; i < bytes / static_cast<std::int64_t>(sizeof *out); ++i) out[i] += in[i];
+}
+
 void add_into(const Collective& collective, const std::byte* from, std::byte* to) {
   switch (collective.dtype) {
     case ncclFloat64:
@@ -30,6 +36,8 @@ void add_into(const Collective& collective, const std::byte* from, std::byte* to
       return add<__half>(from, to, collective.bytes);
     case ncclBfloat16:
       return add<__nv_bfloat16>(from, to, collective.bytes);
+    case ncclInt32:
+      return add_integers(from, to, collective.bytes);
     case ncclFloat32:
       return add<float>(from, to, collective.bytes);
     default:

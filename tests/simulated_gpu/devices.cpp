@@ -33,10 +33,8 @@ std::int64_t drawn_duration() {
 
 std::int64_t copy_ns(const Operation& operation) {
   const Settings& settings = machine().settings;
-  return settings.kernel_ns +
-         static_cast<std::int64_t>(
-             static_cast<double>(operation.reads.bytes + operation.writes.bytes) /
-             settings.copy_bytes_per_ns);
+  return settings.kernel_ns + static_cast<std::int64_t>(static_cast<double>(operation.moved_bytes) /
+                                                        settings.copy_bytes_per_ns);
 }
 
 /// Events of this stream's first operation that must have happened before it begins.

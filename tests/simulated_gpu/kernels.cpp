@@ -28,7 +28,7 @@ struct TickingClock : SimulatedClock {
 };
 
 /// Arguments as the kernel's signature has them.
-enum class Signature { spin, spin_busy, scale, set, cast };
+enum class Signature { spin, spin_busy, scale, add, set, cast };
 
 struct Kernel {
   std::string_view name;  ///< demangled, up to its parameters
@@ -59,6 +59,13 @@ std::int64_t run_scale(const KernelCall& call) {
 }
 
 template <typename T>
+std::int64_t run_add(const KernelCall& call) {
+  add_body(kAll, reinterpret_cast<const T*>(call.from), reinterpret_cast<T*>(call.to),
+           call.elements);
+  return 0;
+}
+
+template <typename T>
 std::int64_t run_set(const KernelCall& call) {
   set_body(kAll, reinterpret_cast<T*>(call.to), call.elements, call.value);
   return 0;
@@ -78,6 +85,10 @@ constexpr Kernel kKernels[] = {
     {"void ddpsim_kernels::scale<double>", Signature::scale, 8, 8, run_scale<double>},
     {"void ddpsim_kernels::scale<__half>", Signature::scale, 2, 2, run_scale<__half>},
     {"void ddpsim_kernels::scale<__nv_bfloat16>", Signature::scale, 2, 2, run_scale<__nv_bfloat16>},
+    {"void ddpsim_kernels::add<float>", Signature::add, 4, 4, run_add<float>},
+    {"void ddpsim_kernels::add<double>", Signature::add, 8, 8, run_add<double>},
+    {"void ddpsim_kernels::add<__half>", Signature::add, 2, 2, run_add<__half>},
+    {"void ddpsim_kernels::add<__nv_bfloat16>", Signature::add, 2, 2, run_add<__nv_bfloat16>},
     {"void ddpsim_kernels::set<float>", Signature::set, 0, 4, run_set<float>},
     {"void ddpsim_kernels::set<double>", Signature::set, 0, 8, run_set<double>},
     {"void ddpsim_kernels::set<__half>", Signature::set, 0, 2, run_set<__half>},
@@ -126,6 +137,7 @@ Operation kernel_operation(int kernel, void** arguments) {
     case Signature::scale:
       call.value = argument<double>(arguments, 3);
       [[fallthrough]];
+    case Signature::add:
     case Signature::cast:
       call.from = argument<const std::byte*>(arguments, 0);
       call.to = argument<std::byte*>(arguments, 1);
@@ -139,6 +151,8 @@ Operation kernel_operation(int kernel, void** arguments) {
   }
   operation.reads = {const_cast<std::byte*>(call.from), call.elements * known.from_size};
   operation.writes = {call.to, call.elements * known.to_size};
+  operation.moved_bytes = operation.reads.bytes + operation.writes.bytes;
+  if (known.signature == Signature::add) operation.moved_bytes += operation.writes.bytes;
   return operation;
 }
 

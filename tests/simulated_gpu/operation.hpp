@@ -40,8 +40,9 @@ struct Operation {
   std::int64_t sequence;
   Range reads;
   Range writes;
-  std::byte* result;  ///< what becomes visible at the end
-  bool torn;          ///< somebody wrote what it was reading, or where it was writing
+  std::int64_t moved_bytes;  ///< read and written
+  std::byte* result;         ///< what becomes visible at the end
+  bool torn;                 ///< somebody wrote what it was reading, or where it was writing
 };
 
 /// Free blocks by power of two, of a region that grows.

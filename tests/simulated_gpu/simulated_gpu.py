@@ -24,6 +24,18 @@ WORKLOAD = {
     "forward": {"duration_us": 100},
     "backward": {"duration_us": 200, "ready": [{"parameter": i, "at_us": 50 * (4 - i)} for i in (3, 2, 1, 0)]},
 }
+
+def leaving_out(*parameters):
+    """Where the backward of each rank has no gradient of these."""
+    ranks = []
+    for rank, unused in enumerate(parameters):
+        ready = [event for event in WORKLOAD["backward"]["ready"] if event["parameter"] not in unused]
+        ranks.append({"rank": rank, "forward": WORKLOAD["forward"], "backward": {"duration_us": 200, "ready": ready},
+                      "recorded_with": {"world_size": len(parameters)}})
+    return {**WORKLOAD, **{key: ranks[0][key] for key in ("backward", "recorded_with")}, "ranks": ranks}
+
+
+UNUSED = leaving_out((2,), (2, 0))  # one by nobody, one by rank 1
 SHORT = ("--iterations", "1", "--warmup", "2")
 SMALL_CAP = "0.0001"  # a bucket a parameter
 
@@ -34,6 +46,7 @@ class OnSimulatedGpu(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         (self.folder / "tiny.json").write_text(json.dumps(WORKLOAD), encoding="utf-8")
+        (self.folder / "unused.json").write_text(json.dumps(UNUSED), encoding="utf-8")
 
     def environment(self, **variables):
         clean = {key: value for key, value in os.environ.items()

@@ -17,6 +17,9 @@ MODES = {
     "fp16": ["--ranks", "2", "--comm-hook", "fp16"],
     "bf16": ["--ranks", "3", "--comm-hook", "bf16"],
     "busy": ["--ranks", "1", "--busy"],
+    "static graph": ["--ranks", "2", "--static-graph"],
+    "unused parameters, micro-batches": ["--ranks", "3", "--find-unused-parameters", "--accumulate", "3"],
+    "unused parameters of a static graph": ["--ranks", "2", "--static-graph", "--comm-hook", "fp16", "--accumulate", "2"],
     "all-reduce of a hook": ["--ranks", "2", "--all-reduce", "64B", "--comm-hook", "bf16"],
 }
 
@@ -28,7 +31,7 @@ class Modes(OnSimulatedGpu):
                 with self.subTest(mode=name, seed=seed):
                     for out in ("out-a", "out-b"):
                         self.run_well(*arguments, *SHORT, "--caps", f"{SMALL_CAP},25", "--views", "both", "-o", out,
-                                      SIMULATED_GPU_SEED=seed)
+                                      SIMULATED_GPU_SEED=seed, workload="unused.json" if "unused" in name else "tiny.json")
                     self.assertEqual(self.written("out-a"), self.written("out-b"))
                     self.assertEqual(self.breaches("out-a"), [])
 

@@ -26,6 +26,10 @@ std::vector<Bucket> buckets_of(const Job& job);
 /// What the all-reduces of the steady step carry, bucket by bucket in launch order; then what local SGD averages.
 std::vector<Bytes> all_reduce_sizes(const Job& job);
 
+/// Why a recorded step cannot be replayed under these options: no timing, or a parameter without a gradient, at which DDP
+/// would stop.
+std::optional<std::string> cannot_replay(const Workload& workload, const DdpOptions& ddp);
+
 /// Why the job cannot be simulated (unknown shapes, no timing, …), with the option that would help;
 /// absent when it can.
 std::optional<std::string> cannot_simulate(const Job& job);

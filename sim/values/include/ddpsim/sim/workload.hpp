@@ -210,6 +210,7 @@ struct Workload : Recorded {
 /// Which of Workload::ranks a rank of a cluster replays: its own, and where that was not recorded
 /// those recorded once more, from the first on. Absent where only one recording is there for all.
 std::optional<std::size_t> recording_of(const Workload& workload, int rank);
+const Recorded& recorded_by(const Workload& workload, int rank);
 
 /// stall = iteration - (forward + backward + exposed + finalize + optimizer): time between steps
 /// that belongs to none of them. Negative when steps overlap, absent where the iteration is.

@@ -1,0 +1,149 @@
+// The CUDA runtime's streams and events, as far as ddpsim-real asks. What it is asked and cannot do it names.
+#include <algorithm>
+#include <cstdio>
+
+#include "cuda_process.hpp"
+#include "devices.hpp"
+#include "faults.hpp"
+#include "scheduler.hpp"
+#include "sites.hpp"
+
+using namespace simulated_gpu;
+
+namespace {
+
+Stream* stream_of(cudaStream_t stream) {
+  return reinterpret_cast<Stream*>(stream);
+}
+
+Event& event_of(cudaEvent_t event) {
+  return *reinterpret_cast<Event*>(event);
+}
+
+int index_of(cudaEvent_t event) {
+  return static_cast<int>(&event_of(event) - machine().events);
+}
+
+bool is_event(cudaEvent_t event) {
+  const auto place = reinterpret_cast<std::uintptr_t>(event);
+  const auto first = reinterpret_cast<std::uintptr_t>(machine().events);
+  return place >= first && place < first + sizeof machine().events && event_of(event).used;
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  const Call call(machine().settings.launch_ns);
+  if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
+  if (flags != cudaStreamNonBlocking) {
+    std::fprintf(stderr,
+                 "simulated GPU: streams that wait for the default one are not simulated\n");
+    return report(cudaErrorNotSupported);
+  }
+  *stream = reinterpret_cast<cudaStream_t>(new_stream(physical_device()));
+  return cudaSuccess;
+}
+
+/// What it holds is still done.
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const Call call(machine().settings.call_ns);
+  if (stream == nullptr) return report(cudaErrorInvalidResourceHandle);
+  stream_of(stream)->used = false;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  const Call call(machine().settings.call_ns);
+  if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
+  if (skipped("cudaStreamQuery")) return cudaSuccess;
+  return stream_of(stream)->idle() ? cudaSuccess : cudaErrorNotReady;  // NotReady is no error
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const Call call(machine().settings.call_ns);
+  if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
+  if (!skipped("cudaStreamSynchronize")) drain(*stream_of(stream));
+  return report(process().sticky);
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  const Call call(machine().settings.event_ns);
+  if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
+  if (!is_event(event)) return report(cudaErrorInvalidResourceHandle);
+  if (skipped("cudaStreamWaitEvent") || !event_of(event).recorded) return cudaSuccess;
+  Operation operation{};
+  operation.kind = Kind::wait;
+  operation.event = index_of(event);
+  operation.recording = event_of(event).asked;
+  return report(launch(stream, operation));
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  const Call call(machine().settings.call_ns);
+  if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
+  Machine& m = machine();
+  int place = 0;
+  while (place < m.events_used && m.events[place].used) ++place;
+  if (place == kEvents) return report(cudaErrorMemoryAllocation);
+  m.events_used = std::max(m.events_used, place + 1);
+  m.events[place].used = true;  // what waits for a former owner's recordings still does
+  m.events[place].recorded = false;
+  *event = reinterpret_cast<cudaEvent_t>(&m.events[place]);
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const Call call(machine().settings.call_ns);
+  if (!is_event(event)) return report(cudaErrorInvalidResourceHandle);
+  event_of(event).used = false;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const Call call(machine().settings.event_ns);
+  if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
+  if (!is_event(event)) return report(cudaErrorInvalidResourceHandle);
+  if (skipped("cudaEventRecord")) return cudaSuccess;
+  event_of(event).recorded = true;
+  Operation operation{};
+  operation.kind = Kind::record;
+  operation.event = index_of(event);
+  operation.recording = ++event_of(event).asked;
+  return report(launch(stream, operation));
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  const Call call(machine().settings.call_ns);
+  if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
+  if (!is_event(event)) return report(cudaErrorInvalidResourceHandle);
+  if (skipped("cudaEventQuery")) return cudaSuccess;
+  return event_of(event).done >= event_of(event).asked ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  const Call call(machine().settings.call_ns);
+  if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
+  if (!is_event(event)) return report(cudaErrorInvalidResourceHandle);
+  if (!skipped("cudaEventSynchronize"))
+    wait_for({.where = "waiting for an event",
+              .watched = &event_of(event).done,
+              .at_least = event_of(event).asked});
+  return report(process().sticky);
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  const Call call(machine().settings.call_ns);
+  if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
+  if (!is_event(from) || !is_event(to)) return report(cudaErrorInvalidResourceHandle);
+  const Event& first = event_of(from);
+  const Event& last = event_of(to);
+  if (!first.recorded || !last.recorded) return report(cudaErrorInvalidResourceHandle);
+  if (first.done < first.asked || last.done < last.asked) return report(cudaErrorNotReady);
+  constexpr double kNsPerMs = 1e6;
+  *milliseconds = static_cast<float>(static_cast<double>(last.time - first.time) / kNsPerMs);
+  return cudaSuccess;
+}
+
+}  // extern "C"
