@@ -7,7 +7,8 @@ import unittest
 
 from simulated_gpu import SMALL_CAP, OnSimulatedGpu
 
-MODES = (["--caps", SMALL_CAP, "--views", "both"], ["--caps", SMALL_CAP, "--views", "both", "--comm-hook", "fp16"],
+MODES = (["--caps", SMALL_CAP, "--views", "both", "--find-unused-parameters", "--accumulate", "2"],
+         ["--caps", SMALL_CAP, "--views", "both", "--comm-hook", "fp16"],
          ["--caps", SMALL_CAP, "--all-reduce", "64B", "--comm-hook", "bf16"])
 SEEDS = 6
 STEPS = ("--iterations", "2", "--warmup", "2")
@@ -26,11 +27,15 @@ NOT_MISSED = {
 }
 
 
+def workload_of(mode):
+    return "unused.json" if "--find-unused-parameters" in mode else "tiny.json"
+
+
 class MissingCalls(OnSimulatedGpu):
     def test_each_is_missed(self):
         sites = {}
         for mode in MODES:
-            run = self.run_threads(*mode, *STEPS, SIMULATED_GPU_SEEDS=f"1:{SEEDS}", SIMULATED_GPU_SKIP="each")
+            run = self.run_threads(*mode, *STEPS, workload=workload_of(mode), SIMULATED_GPU_SEEDS=f"1:{SEEDS}", SIMULATED_GPU_SKIP="each")
             for line in run.stdout.splitlines():
                 key, call, first, second, *found = line.split(" ", 5)
                 site = sites.setdefault(key, {"name": f"{call} {self.callers([first, second])}", "found": None, "mode": mode})
@@ -47,7 +52,7 @@ class MissingCalls(OnSimulatedGpu):
         if site["name"] not in TIMES:
             return None
         for seed in range(0, SEEDS):
-            self.run_threads(*site["mode"], *STEPS, "-o", f"out-{seed}", SIMULATED_GPU_SEED=seed, SIMULATED_GPU_SKIP=key)
+            self.run_threads(*site["mode"], *STEPS, "-o", f"out-{seed}", workload=workload_of(site["mode"]), SIMULATED_GPU_SEED=seed, SIMULATED_GPU_SKIP=key)
             breaches = self.breaches(f"out-{seed}")
             if breaches:
                 return f"seed {seed}: {breaches[0]}"
