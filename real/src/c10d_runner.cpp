@@ -358,21 +358,9 @@ class C10dBackend : public RealBackend {
 
 }  // namespace
 
-std::string c10d_gloo_refuses(const Workload& workload, const DdpOptions& options) {
-  if (!options.bucket_cap_mb_list.empty()) return "this libtorch has no bucket_cap_mb_list";
-  if (options.broadcast_buffers && !workload.buffers.empty())
-    return "c10d-gloo does not broadcast buffers: pass --no-broadcast-buffers to both";
-  if (options.comm_hook == CommHook::bf16_compress)
-    return "gloo of this libtorch knows no bfloat16 (\"Invalid scalar type\"): no "
-           "bf16_compress_hook";
-  for (const Parameter& parameter : workload.parameters)
-    if (parameter.ignored || parameter.dtype != Dtype::float32)
-      return "c10d-gloo takes float32 parameters, all of them in DDP";
-  return cannot_reduce(workload, options, CpuDevice::refuses).value_or("");
-}
-
-std::unique_ptr<RealBackend> make_c10d_gloo(StoreClient& store, const BackendSetting& setting) {
-  return std::make_unique<C10dBackend>(store, setting);
-}
-
 }  // namespace ddpsim
+
+extern "C" ddpsim::RealBackend* ddpsim_make_c10d_gloo(ddpsim::StoreClient& store,
+                                                      const ddpsim::BackendSetting& setting) {
+  return new ddpsim::C10dBackend(store, setting);
+}

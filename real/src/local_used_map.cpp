@@ -1,5 +1,6 @@
 #include "local_used_map.hpp"
 
+#include <cstring>
 #include <utility>
 
 namespace ddpsim {
@@ -23,6 +24,7 @@ LocalUsedMap::LocalUsedMap(Device& device, Communicator& communicator, const Wor
 }
 
 void LocalUsedMap::all_reduce() {
+  std::memcpy(sums_.data, here_.data, static_cast<std::size_t>(here_.bytes().count()));
   device_.copy(here_, map_);
   work_ = communicator_.all_reduce(map_);
   waits_ = true;
