@@ -206,7 +206,7 @@ void CudaDevice::copy(Region from, Region to) {
   require_success(
       cudaMemcpyAsync(to.data, from.data, static_cast<std::size_t>(from.bytes().count()),
                       cudaMemcpyDefault, stream_),
-      "copying between buckets and gradients");
+      "copying memory of the GPU");
 }
 
 void CudaDevice::read_back(Region from, Region to) {

@@ -33,8 +33,10 @@ void LocalUsedMap::all_reduce() {
 bool LocalUsedMap::used_anywhere(std::size_t parameter) {
   if (used_here(parameter)) return true;
   if (std::exchange(waits_, false)) {
+    const Event before = device_.record_event();
     communicator_.wait(*work_);
     device_.read_back(map_, sums_);
+    awaited_.emplace(before, device_.record_event());
   }
   return element(sums_, parameter) != 0;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "communicator.hpp"
@@ -25,12 +26,17 @@ class LocalUsedMap {
   bool used_here(std::size_t parameter) const { return element(here_, parameter) != 0; }
 
   /// Of a step that has none: what the last one says, holds on.
-  void begin_step() { work_.reset(); }
+  void begin_step() {
+    work_.reset();
+    awaited_.reset();
+  }
   void all_reduce();
   /// In this step; absent: not all-reduced.
   std::optional<WorkId> work() const { return work_; }
   /// Waits for the sums where this rank cannot tell by itself.
   bool used_anywhere(std::size_t parameter);
+  /// Events in front of the wait for the sums and behind it, in this step; absent: nobody waited.
+  const std::optional<std::pair<Event, Event>>& awaited() const { return awaited_; }
   /// The compute stream goes on behind the all-reduce, if nobody has waited for it.
   void finish();
 
@@ -45,6 +51,7 @@ class LocalUsedMap {
   Region map_;
   Region sums_;  ///< on the host
   std::optional<WorkId> work_;
+  std::optional<std::pair<Event, Event>> awaited_;
   bool waits_ = false;  ///< the sums are on their way
 };
 

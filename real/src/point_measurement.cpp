@@ -70,7 +70,7 @@ Parts parts_of(const std::vector<Steps>& ranks, std::size_t index) {
     after.emplace_back(std::max(bucket.start, step.backward_end), bucket.end);
     running.emplace_back(bucket.start, bucket.end);
     running_or_copied.emplace_back(bucket.start, bucket.end);
-    running_or_copied.emplace_back(bucket.copy_out_begin, bucket.copy_out_end);
+    for (const auto& copies : step.copies_out(bucket)) running_or_copied.push_back(copies);
     const TimePoint cast = std::max(bucket.end, step.backward_end);
     running_or_copied.emplace_back(cast, std::max(cast, bucket.done));
   }

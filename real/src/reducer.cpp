@@ -187,16 +187,28 @@ std::vector<LaunchedBucket> Reducer::finalize() {
   else
     launch_what_is_next();
   DDPSIM_ASSERT(next_ == now_->buckets.size(), "every parameter's gradient is ready in every step");
-  for (std::size_t i = 0; i < launched_.size(); ++i) {
-    communicator_.wait(launched_[i].work);
-    launched_[i].copy_out_begin = launched_[i].copy_out_end = device_.record_event();
-    for (const std::size_t parameter : now_->buckets[i].parameters)
-      if (used_anywhere(parameter) && !options_.gradient_as_bucket_view)
-        device_.copy(averaged(parameter), gradients_[parameter]);
-    if (!options_.gradient_as_bucket_view) launched_[i].copy_out_end = device_.record_event();
+  for (LaunchedBucket& bucket : launched_) {
+    communicator_.wait(bucket.work);
+    copy_out(bucket);
   }
   if (map_) map_->finish();
   return std::move(launched_);
+}
+
+/// What ends with the wait for the map, and nothing copied behind it, ends in front of that.
+void Reducer::copy_out(LaunchedBucket& bucket) {
+  bucket.copy_out_begin = bucket.copy_out_end = device_.record_event();
+  bool copied = false;
+  for (const std::size_t parameter : bucket.parameters) {
+    const bool knew = map_awaited().has_value();
+    const bool copies = used_anywhere(parameter) && !options_.gradient_as_bucket_view;
+    if (!knew && map_awaited() && std::exchange(copied, false))
+      bucket.copy_out_end = map_awaited()->first;
+    if (!copies) continue;
+    device_.copy(averaged(parameter), gradients_[parameter]);
+    copied = true;
+  }
+  if (copied) bucket.copy_out_end = device_.record_event();
 }
 
 bool Reducer::used_anywhere(std::size_t parameter) {

@@ -62,6 +62,11 @@ class Reducer {
   /// The all-reduce of the map of used parameters, in this step.
   std::optional<WorkId> map_all_reduce() const { return map_ ? map_->work() : std::nullopt; }
 
+  /// Events around the wait for it, in the midst of finalize.
+  std::optional<std::pair<Event, Event>> map_awaited() const {
+    return map_ ? map_->awaited() : std::nullopt;
+  }
+
   /// Where a backward writes the parameter's gradient.
   Region gradient(std::size_t parameter) const { return gradients_[parameter]; }
   /// Where in its bucket the averaged gradient is after finalize.
@@ -98,6 +103,7 @@ class Reducer {
   void launch_what_is_next();
   void launch_behind_backward();
   void launch(std::size_t bucket);
+  void copy_out(LaunchedBucket& bucket);
   WorkId all_reduce(const BucketBuffer& bucket);
 
   Device& device_;

@@ -83,6 +83,7 @@ ReplayRunner::StepEvents ReplayRunner::step(int iteration, bool checked) {
   events.batches.front().forward_begin = begin;
   events.buckets = reducer_.finalize();
   events.map_all_reduce = reducer_.map_all_reduce();
+  events.map_awaited = reducer_.map_awaited();
   events.optimizer_begin = device_.record_event();
   device_.begin_compute();
   device_.compute(recorded_.optimizer.value_or(Duration()));
@@ -232,6 +233,8 @@ StepRecord ReplayRunner::record_of(StepEvents& events) {
                     .optimizer_end = at(events.optimizer_end),
                     .map_start = {},
                     .map_end = {},
+                    .awaits_map = {},
+                    .has_map = {},
                     .buckets = {}};
   for (const MicroBatchEvents& batch : std::span(events.batches).first(events.batches.size() - 1))
     record.accumulated.push_back(
@@ -240,6 +243,10 @@ StepRecord ReplayRunner::record_of(StepEvents& events) {
     const CollectiveTimes times = communicator_.times_of(*events.map_all_reduce);
     record.map_start = times.start;
     record.map_end = times.end;
+  }
+  if (events.map_awaited) {
+    record.awaits_map = at(events.map_awaited->first);
+    record.has_map = at(events.map_awaited->second);
   }
   for (LaunchedBucket& bucket : events.buckets) {
     const CollectiveTimes times = communicator_.times_of(bucket.work);

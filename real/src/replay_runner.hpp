@@ -30,6 +30,7 @@ class ReplayRunner : public StepRunner {
   struct StepEvents {
     std::vector<MicroBatchEvents> batches;  ///< the last is the one that all-reduces
     std::optional<WorkId> map_all_reduce;
+    std::optional<std::pair<Event, Event>> map_awaited;
     Event optimizer_begin = 0;
     Event optimizer_end = 0;
     std::vector<LaunchedBucket> buckets;

@@ -56,7 +56,7 @@ template <typename Use>
 void each_own_instant(StepRecord& step, Use use) {
   for (TimePoint* instant :
        {&step.forward_begin, &step.backward_begin, &step.backward_end, &step.optimizer_begin,
-        &step.optimizer_end, &step.map_start, &step.map_end})
+        &step.optimizer_end, &step.map_start, &step.map_end, &step.awaits_map, &step.has_map})
     use(*instant);
 }
 
@@ -67,6 +67,17 @@ Duration StepRecord::forward() const {
   for (const MicroBatchRecord& batch : accumulated)
     sum += batch.backward_begin - batch.forward_begin;
   return sum;
+}
+
+std::array<std::pair<TimePoint, TimePoint>, 2> StepRecord::copies_out(
+    const BucketRecord& bucket) const {
+  const auto within = [&](TimePoint instant) {
+    return std::clamp(instant, bucket.copy_out_begin, bucket.copy_out_end);
+  };
+  if (has_map == awaits_map)
+    return {
+        {{bucket.copy_out_begin, bucket.copy_out_end}, {bucket.copy_out_end, bucket.copy_out_end}}};
+  return {{{bucket.copy_out_begin, within(awaits_map)}, {within(has_map), bucket.copy_out_end}}};
 }
 
 Duration StepRecord::backward() const {
@@ -97,7 +108,8 @@ std::vector<Span> spans_of(const StepRecord& step, TimePoint zero) {
     const BucketRecord& bucket = step.buckets[i];
     add(Track::host, "launch", bucket.launch_begin, bucket.launch_end, i);
     add(Track::communication, "all_reduce", bucket.start, bucket.end, i);
-    add(Track::compute, "copy out of bucket", bucket.copy_out_begin, bucket.copy_out_end, i);
+    for (const auto& [begin, end] : step.copies_out(bucket))
+      add(Track::compute, "copy out of bucket", begin, end, i);
   }
   add(Track::communication, name_of(OperationKind::local_used_map).data(), step.map_start,
       step.map_end);

@@ -1,10 +1,12 @@
 // When things happened in one real step of one rank.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ddpsim/sim/timeline.hpp"
@@ -42,11 +44,16 @@ struct StepRecord {
   /// All-reduce of the map of used parameters; equal where there is none.
   TimePoint map_start;
   TimePoint map_end;
+  /// In the midst of copies out the host waits for the sums, and the device for the host; equal where nobody waits.
+  TimePoint awaits_map;
+  TimePoint has_map;
   std::vector<BucketRecord> buckets;  ///< in launch order
 
   TimePoint begin() const {
     return accumulated.empty() ? forward_begin : accumulated.front().forward_begin;
   }
+  /// What a bucket's copies out take, the wait left out: one stretch, or one on each side.
+  std::array<std::pair<TimePoint, TimePoint>, 2> copies_out(const BucketRecord& bucket) const;
   Duration forward() const;   ///< of all micro-batches
   Duration backward() const;  ///< of all micro-batches
 };

@@ -74,9 +74,10 @@ class CopiesOut {
   /// As long as nobody has; `round_trip`: what the host takes to read it and launch the next kernel.
   void wait_for_map(Duration round_trip = {}) {
     if (!map_done_) return;
-    streams_.hold_compute(
-        OperationKind::local_used_map, *std::exchange(map_done_, {}),
-        costs_.event_latency + step_.to_device[*step_.local_used_map] + round_trip);
+    constexpr auto purpose = OperationKind::local_used_map;
+    streams_.hold_compute(purpose, *std::exchange(map_done_, {}),
+                          costs_.event_latency + step_.to_device[*step_.local_used_map]);
+    if (round_trip > Duration()) streams_.round_trip(purpose, round_trip);
   }
 
   /// What nobody used keeps its gradient as it was (copy_bucket_to_grad).

@@ -160,6 +160,11 @@ class RankStreams {
     hold_compute(purpose, done, costs_.event_latency + step_.to_device[index]);
   }
 
+  /// The compute stream hands something to the host and has nothing to do until the host has launched more.
+  void round_trip(OperationKind purpose, Duration time) {
+    hold_compute(purpose, record(programs_.compute, purpose), time);
+  }
+
   /// The host goes on when the compute stream has done all there is.
   void wait_for_device() {
     append_wait(programs_.host, OperationKind::launch,

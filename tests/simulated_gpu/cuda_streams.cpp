@@ -64,7 +64,10 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const Call call(machine().settings.call_ns);
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
-  if (!skipped("cudaStreamSynchronize")) drain(*stream_of(stream));
+  if (!skipped("cudaStreamSynchronize") && !stream_of(stream)->idle()) {
+    drain(*stream_of(stream));
+    spend(machine().settings.wake_ns);
+  }
   return report(process().sticky);
 }
 

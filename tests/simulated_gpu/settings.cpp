@@ -44,6 +44,7 @@ void read_table(const char* path, Settings& settings) {
                   {"event_ns", &settings.event_ns},
                   {"call_ns", &settings.call_ns},
                   {"collective_launch_ns", &settings.collective_launch_ns},
+                  {"wake_ns", &settings.wake_ns},
                   {"message_ns", &settings.message_ns},
                   {"kernel_ns", &settings.kernel_ns},
                   {"event_latency_ns", &settings.event_latency_ns}};

@@ -52,6 +52,7 @@ struct Settings {
   std::int64_t event_ns = 1000;               ///< of the host, recording or waiting for an event
   std::int64_t collective_launch_ns = 10000;  ///< of the host
   std::int64_t call_ns = 200;                 ///< of the host, any other call
+  std::int64_t wake_ns = 0;                   ///< until it goes on behind a stream it waited for
   std::int64_t message_ns = 10000;            ///< of the host, a message over loopback
   std::int64_t kernel_ns = 2000;              ///< of the device, a kernel or copy of nothing
   std::int64_t event_latency_ns = 0;          ///< from an event to what waited for it

@@ -24,7 +24,7 @@ MODES = {
     "two processes, a queue of 24 launches": ["--ranks", "2"],
 }
 CUDA_DOES = ("setting|creating a stream|creating an event|choosing the GPU|asking for SMs|allocating memory(?: on the GPU)?|"
-             "clearing memory|fill|reading memory of the GPU|replaying compute|copying into a bucket|copying out of a bucket|casting a bucket|"
+             "clearing memory|fill|reading memory of the GPU|replaying compute|copying into a bucket|copying memory of the GPU|adding to a gradient|casting a bucket|"
              "recording an event|waiting for an event|waiting for the GPU|reading an event|asking the GPU what it is")
 ERROR_CAUSES = rf"(?:{CUDA_DOES}): (?:too many resources requested for launch|unspecified launch failure)"
 CAUSES = {
