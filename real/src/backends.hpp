@@ -17,7 +17,7 @@ struct BackendSetting {
   World world;
   HostClock clock;
   std::chrono::milliseconds timeout;
-  bool busy_compute = false;  ///< replayed compute uses SMs and memory rather than only time (GPU)
+  bool busy_compute = false;  ///< replayed compute is an amount of work rather than a time
 };
 
 /// A machine without what the backend needs: no GPU, say.

@@ -3,6 +3,7 @@
 #include <sys/utsname.h>
 
 #include <cstring>
+#include <ctime>
 #include <span>
 #include <type_traits>
 
@@ -27,16 +28,41 @@ void add_to(std::span<T> from, Region to) {
   for (std::size_t i = 0; i < from.size(); ++i) out[i] += from[i];
 }
 
+/// Each round waits for the one before.
+void work(std::int64_t rounds) {
+  volatile double kept = 1;
+  double value = kept;
+  for (std::int64_t i = 0; i < rounds; ++i) value = value * 0.999 + 1.0;
+  kept = value;
+}
+
+/// What this thread alone has had of a core.
+Duration thread_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  constexpr std::int64_t kPerNanosecond = 1000;
+  constexpr std::int64_t kNanoseconds = 1'000'000'000;
+  return Duration::picoseconds((time.tv_sec * kNanoseconds + time.tv_nsec) * kPerNanosecond);
+}
+
 }  // namespace
 
-CpuDevice::CpuDevice(HostClock clock) : clock_(clock) {
+CpuDevice::CpuDevice(HostClock clock, bool busy) : clock_(clock) {
   ask_for_sharp_timers();
+  if (!busy) return;
+  work_rate_ = WorkRate::calibrated([](std::int64_t rounds) {
+    const Duration begin = thread_time();
+    work(rounds);
+    return thread_time() - begin;
+  });
 }
 
 std::vector<std::pair<std::string, std::string>> CpuDevice::description() const {
   utsname system{};
   uname(&system);
-  return {{"device", "CPU; compute is a wait until a deadline, copies are real"},
+  return {{"device", work_rate_
+                         ? "CPU; compute is an amount of work, calibrated alone, copies are real"
+                         : "CPU; compute is a wait until a deadline, copies are real"},
           {"kernel", std::string(system.sysname) + " " + system.release + " " + system.machine}};
 }
 
@@ -73,6 +99,7 @@ void CpuDevice::begin_compute() {
 }
 
 void CpuDevice::compute(Duration duration) {
+  if (work_rate_) return work(work_rate_->rounds(duration));
   deadline_ = deadline_ + duration;
   sleep_until(clock_, deadline_);
 }

@@ -1,18 +1,21 @@
 // A GPU as the host sees it, without one: compute is a wait until an absolute deadline, so that the
 // cost of hooks between two gradients is absorbed by the next wait and processes do not fight for
-// cores. Copies are real.
+// cores; or, on request, an amount of work, which they do fight about. Copies are real.
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "device.hpp"
 #include "host_clock.hpp"
+#include "work_rate.hpp"
 
 namespace ddpsim {
 
 class CpuDevice : public Device {
  public:
-  explicit CpuDevice(HostClock clock);
+  /// `busy`: compute is an amount of work, that takes its time on a core of its own.
+  explicit CpuDevice(HostClock clock, bool busy = false);
   std::vector<std::pair<std::string, std::string>> description() const override;
   static std::string refuses(Dtype dtype);
   Region allocate(Dtype dtype, std::int64_t elements) override;
@@ -36,6 +39,7 @@ class CpuDevice : public Device {
 
  private:
   HostClock clock_;
+  std::optional<WorkRate> work_rate_;
   TimePoint deadline_;
   std::vector<TimePoint> events_;
   std::vector<std::unique_ptr<std::byte[]>> memory_;

@@ -11,7 +11,7 @@ std::string cpu_gloo_refuses(const Workload& workload, const DdpOptions& options
 
 std::unique_ptr<RealBackend> make_cpu_gloo(StoreClient& store, const BackendSetting& setting) {
   return std::make_unique<ReplayBackend>(
-      std::make_unique<CpuDevice>(setting.clock),
+      std::make_unique<CpuDevice>(setting.clock, setting.busy_compute),
       std::make_unique<GlooCommunicator>(store, store.own_address(), setting.world.rank,
                                          setting.world.ranks, setting.clock, setting.timeout),
       setting.clock);

@@ -98,6 +98,19 @@ CudaDevice::CudaDevice(int index, HostClock clock, bool busy) : index_(index), c
         "clearing memory");
   }
   anchor();
+  if (busy) calibrate_work();
+}
+
+void CudaDevice::calibrate_work() {
+  work_rate_ = WorkRate::calibrated([this](std::int64_t rounds) {
+    const Event begin = record_event();
+    require_kernel(ddpsim_work(stream_, rounds, scratch_, kScratchElements, processors_),
+                   "calibrating compute");
+    const Event end = record_event();
+    CudaDevice::synchronise();
+    return CudaDevice::time_of(end) - CudaDevice::time_of(begin);
+  });
+  CudaDevice::forget_marks();
 }
 
 /// Freeing waits for the GPU by itself.
@@ -127,7 +140,7 @@ std::vector<std::pair<std::string, std::string>> CudaDevice::description() const
                                  properties.minor, properties.multiProcessorCount)},
           {"cuda",
            fmt::format("driver for {}, runtime {}", version_text(driver), version_text(runtime))},
-          {"compute", scratch_ != nullptr ? "kernels that work on all SMs and on memory"
+          {"compute", scratch_ != nullptr ? "an amount of work on all SMs and on memory, calibrated alone"
                                           : "one thread block that waits"}};
 }
 
@@ -185,9 +198,9 @@ std::vector<double> CudaDevice::read(Region region) {
 void CudaDevice::compute(Duration duration) {
   constexpr std::int64_t kPicoseconds = 1000;
   const std::int64_t ns = duration.picoseconds() / kPicoseconds;
-  require_kernel(scratch_ != nullptr
-                     ? ddpsim_spin_busy(stream_, ns, scratch_, kScratchElements, processors_)
-                     : ddpsim_spin(stream_, ns),
+  require_kernel(work_rate_ ? ddpsim_work(stream_, work_rate_->rounds(duration), scratch_,
+                                          kScratchElements, processors_)
+                            : ddpsim_spin(stream_, ns),
                  "replaying compute");
 }
 

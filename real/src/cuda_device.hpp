@@ -4,11 +4,13 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "device.hpp"
 #include "host_clock.hpp"
+#include "work_rate.hpp"
 
 namespace ddpsim {
 
@@ -37,7 +39,7 @@ class EventPool {
 
 class CudaDevice : public Device {
  public:
-  /// `busy`: replayed compute works on all SMs and on memory.
+  /// `busy`: replayed compute is an amount of work on all SMs and on memory, that takes its time when nothing else runs.
   CudaDevice(int index, HostClock clock, bool busy);
   ~CudaDevice() override;
   std::vector<std::pair<std::string, std::string>> description() const override;
@@ -69,6 +71,7 @@ class CudaDevice : public Device {
 
  private:
   void anchor();
+  void calibrate_work();
 
   int index_;
   HostClock clock_;
@@ -79,6 +82,7 @@ class CudaDevice : public Device {
   std::vector<void*> memory_;
   std::vector<void*> host_memory_;
   float* scratch_ = nullptr;  ///< of busy compute
+  std::optional<WorkRate> work_rate_;
   int processors_ = 0;
 };
 

@@ -65,22 +65,13 @@ DDPSIM_ON_BOTH void spin_body(Clock& clock, int64_t nanoseconds) {
   clock.wait_until(clock.now() + nanoseconds);
 }
 
-#ifdef __CUDACC__
-#pragma nv_exec_check_disable
-#endif
-template <typename Clock>
-DDPSIM_ON_BOTH void spin_busy_body(Clock& clock, Lane lane, int64_t nanoseconds, float* scratch,
-                                   int64_t elements) {
-  constexpr int kBetweenLooks = 16;
-  const int64_t end = clock.now() + nanoseconds;
+/// A fixed amount of work: so many elements read, changed and written by each thread. It takes as long as it takes.
+DDPSIM_ON_BOTH inline void work_body(Lane lane, int64_t rounds, float* scratch, int64_t elements) {
   int64_t at = lane.first;
-  while (clock.now() < end) {
-    if (elements <= 0) continue;
-    for (int i = 0; i < kBetweenLooks; ++i) {
-      at %= elements;
-      scratch[at] = scratch[at] * 0.999F + 1.0F;
-      at += lane.step;
-    }
+  for (int64_t i = 0; i < rounds; ++i) {
+    at %= elements;
+    scratch[at] = scratch[at] * 0.999F + 1.0F;
+    at += lane.step;
   }
 }
 

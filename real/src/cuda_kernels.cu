@@ -30,9 +30,8 @@ __global__ void spin(int64_t nanoseconds) {
   spin_body(clock, nanoseconds);
 }
 
-__global__ void spin_busy(int64_t nanoseconds, float* scratch, int64_t elements) {
-  GpuClock clock;
-  spin_busy_body(clock, own_lane(), nanoseconds, scratch, elements);
+__global__ void work(int64_t rounds, float* scratch, int64_t elements) {
+  work_body(own_lane(), rounds, scratch, elements);
 }
 
 template <typename T>
@@ -111,10 +110,9 @@ int ddpsim_spin(void* stream, int64_t nanoseconds) {
   return cudaGetLastError();
 }
 
-int ddpsim_spin_busy(void* stream, int64_t nanoseconds, float* scratch, int64_t elements,
-                     int blocks) {
-  if (nanoseconds <= 0) return cudaSuccess;
-  spin_busy<<<blocks, kThreads, 0, on(stream)>>>(nanoseconds, scratch, elements);
+int ddpsim_work(void* stream, int64_t rounds, float* scratch, int64_t elements, int blocks) {
+  if (rounds <= 0) return cudaSuccess;
+  work<<<blocks, kThreads, 0, on(stream)>>>(rounds, scratch, elements);
   return cudaGetLastError();
 }
 

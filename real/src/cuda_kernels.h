@@ -19,10 +19,9 @@ enum ddpsim_type {
 
 /* The stream is busy for this long, by the GPU's own nanosecond clock; one thread block, so nothing else is kept out. */
 int ddpsim_spin(void* stream, int64_t nanoseconds);
-/* As long, but on `blocks` thread blocks that read and write `scratch` (floats) all the while: what runs beside it
- * slows down, and it. */
-int ddpsim_spin_busy(void* stream, int64_t nanoseconds, float* scratch, int64_t elements,
-                     int blocks);
+/* A fixed amount of work on `blocks` thread blocks, each of whose threads reads and writes so many elements of `scratch`
+ * (floats): what runs beside it slows down, and it. */
+int ddpsim_work(void* stream, int64_t rounds, float* scratch, int64_t elements, int blocks);
 /* to = from * factor, as PyTorch's mul_out into a bucket view. */
 int ddpsim_scale_copy(void* stream, const void* from, void* to, int64_t elements, double factor,
                       enum ddpsim_type type);

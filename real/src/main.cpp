@@ -104,7 +104,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
   app.add_flag("--busy", arguments.busy,
-               "replayed compute works on the GPU's memory rather than only passing time");
+               "replayed compute is an amount of work, calibrated alone, which all-reduces can slow, rather than "
+               "a wait");
   app.add_flag(
       "--check,!--no-check", arguments.check,
       "after each configuration one further step, unmeasured, whose averages are read back and "
@@ -190,8 +191,8 @@ void require_backend(const std::string& name) {
 
 /// What can be told before any rank starts.
 void require_possible(const Sweep& sweep) {
-  if (sweep.busy_compute && sweep.backend != "cuda-nccl")
-    throw UsageError("--busy: replayed compute works on a GPU alone; pass --backend cuda-nccl");
+  if (sweep.busy_compute && sweep.backend == "c10d-gloo")
+    throw UsageError("--busy: c10d-gloo's compute is a wait; pass --backend cpu-gloo or cuda-nccl");
   if (sweep.ranks_per_process > 1 && sweep.backend == "c10d-gloo")
     throw UsageError("--ranks-per-process: c10d-gloo runs as PyTorch does, a process per rank");
   for (const Configuration& configuration : sweep.configurations) {

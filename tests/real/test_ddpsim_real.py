@@ -354,7 +354,6 @@ class Usage(unittest.TestCase):
                     (["--all-reduce", "4KiB,4096B"], "--all-reduce: 4096B is there twice"),
                     (["--caps", "1", "--bucket-cap-mb", "2"], "--caps excludes --bucket-cap-mb"),
                     (["--json", "--csv"], "--json excludes --csv"),
-                    (["--busy"], "--busy: "),
                     (["--process-groups", "2", "--torch", "1.13"], "several process groups"),
                     (["--static-graph", "--torch", "1.8"], "PyTorch 1.8 has no static_graph"),
                     (["--warmup", "x"], "--warmup"),
@@ -363,7 +362,8 @@ class Usage(unittest.TestCase):
                     (["--comm-hook", "fp32"], "not one of none, fp16, bf16, powersgd"),
                     (["--comm-hook", "fp16", "--all-reduce", "5B"], "5B is no whole number of elements of 2 bytes"),
                     (["--comm-hook", "fp16", "--torch", "1.7"], "PyTorch 1.7 has no fp16_compress_hook"),
-                    *([(["--backend", "c10d-gloo", "--no-broadcast-buffers", "--ranks-per-process", "2"],
+                    *([(["--backend", "c10d-gloo", "--no-broadcast-buffers", "--busy"], "--busy: "),
+                       (["--backend", "c10d-gloo", "--no-broadcast-buffers", "--ranks-per-process", "2"],
                         "a process per rank"),
                        (["--backend", "c10d-gloo", "--no-broadcast-buffers", "--comm-hook", "bf16"], "no bfloat16")]
                       if "c10d-gloo" in BACKENDS else []),

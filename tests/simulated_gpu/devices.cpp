@@ -71,7 +71,35 @@ void hide_result(Operation& operation) {
   std::memset(operation.writes.begin, kNaN, bytes);
 }
 
+int collectives_running_on(int device) {
+  Machine& m = machine();
+  int running = 0;
+  for (int i = 0; i < m.streams_used; ++i) {
+    Stream& stream = m.streams[i];
+    running += !stream.idle() && stream.device == device &&
+               stream.head().kind == Kind::collective && stream.head().phase == Phase::running;
+  }
+  return running;
+}
+
+/// What is left of busy compute takes longer or shorter from now on.
+void change_pace_of_work(int device, double factor) {
+  Machine& m = machine();
+  if (factor == 1 || adversarial()) return;
+  for (int i = 0; i < m.streams_used; ++i) {
+    Stream& stream = m.streams[i];
+    if (stream.idle() || stream.device != device) continue;
+    Operation& operation = stream.head();
+    if (operation.phase != Phase::running || !operation.slowed_by_collectives) continue;
+    const auto left = static_cast<double>(operation.end - m.cursor);
+    operation.end = m.cursor + static_cast<std::int64_t>(left * factor);
+  }
+}
+
 void begin(Operation& operation, int device) {
+  const double slower = machine().settings.work_beside_collective;
+  if (operation.kind == Kind::collective && collectives_running_on(device) == 0)
+    change_pace_of_work(device, slower);
   operation.phase = Phase::running;
   tear_what_it_meets(operation);
   std::int64_t duration = 0;
@@ -103,6 +131,8 @@ void begin(Operation& operation, int device) {
     case Kind::record:
       break;
   }
+  if (operation.slowed_by_collectives && collectives_running_on(device) > 0)
+    duration = static_cast<std::int64_t>(static_cast<double>(duration) * slower);
   if (adversarial()) duration = drawn_duration();
   operation.end = operation.begin + duration * slowness_of_device(device);
   if (operation.writes.bytes > 0) hide_result(operation);
@@ -129,7 +159,10 @@ void end(Stream& stream) {
     give_memory(operation.result, operation.writes.bytes);
     operation.result = nullptr;
   }
+  const bool was_collective = operation.kind == Kind::collective;
   ++stream.done;
+  if (was_collective && collectives_running_on(stream.device) == 0)
+    change_pace_of_work(stream.device, 1 / m.settings.work_beside_collective);
 }
 
 struct Next {

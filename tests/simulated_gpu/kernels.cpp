@@ -16,19 +16,14 @@ using namespace ddpsim_kernels;
 
 constexpr Lane kAll{0, 1};
 
-/// Waiting costs nothing here: the clock is moved. Looking at it takes as long as a V100's moves in.
+/// Waiting costs nothing here: the clock is moved.
 struct SimulatedClock {
   std::int64_t time = 0;
-  static constexpr std::int64_t kStepNs = 1000;
   std::int64_t now() { return time; }
   void wait_until(std::int64_t instant) { time = instant; }
 };
-struct TickingClock : SimulatedClock {
-  std::int64_t now() { return time += kStepNs; }
-};
-
 /// Arguments as the kernel's signature has them.
-enum class Signature { spin, spin_busy, scale, add, set, cast };
+enum class Signature { spin, work, scale, add, set, cast };
 
 struct Kernel {
   std::string_view name;  ///< demangled, up to its parameters
@@ -44,11 +39,11 @@ std::int64_t run_spin(const KernelCall& call) {
   return clock.time;
 }
 
-std::int64_t run_spin_busy(const KernelCall& call) {
-  TickingClock clock;
-  const auto ns = static_cast<std::int64_t>(call.value);
-  spin_busy_body(clock, kAll, ns, reinterpret_cast<float*>(call.to), call.elements);
-  return ns;
+std::int64_t run_work(const KernelCall& call) {
+  constexpr std::int64_t kRoundNs = 50;
+  const auto rounds = static_cast<std::int64_t>(call.value);
+  work_body(kAll, rounds, reinterpret_cast<float*>(call.to), call.elements);
+  return rounds * kRoundNs;
 }
 
 template <typename T>
@@ -80,7 +75,7 @@ std::int64_t run_cast(const KernelCall& call) {
 
 constexpr Kernel kKernels[] = {
     {"ddpsim_kernels::spin", Signature::spin, 0, 0, run_spin},
-    {"ddpsim_kernels::spin_busy", Signature::spin_busy, 0, 0, run_spin_busy},
+    {"ddpsim_kernels::work", Signature::work, 0, 0, run_work},
     {"void ddpsim_kernels::scale<float>", Signature::scale, 4, 4, run_scale<float>},
     {"void ddpsim_kernels::scale<double>", Signature::scale, 8, 8, run_scale<double>},
     {"void ddpsim_kernels::scale<__half>", Signature::scale, 2, 2, run_scale<__half>},
@@ -129,7 +124,7 @@ Operation kernel_operation(int kernel, void** arguments) {
     case Signature::spin:
       call.elements = argument<std::int64_t>(arguments, 0);
       break;
-    case Signature::spin_busy:
+    case Signature::work:
       call.value = static_cast<double>(argument<std::int64_t>(arguments, 0));
       call.to = argument<std::byte*>(arguments, 1);
       call.elements = argument<std::int64_t>(arguments, 2);
@@ -151,6 +146,7 @@ Operation kernel_operation(int kernel, void** arguments) {
   }
   operation.reads = {const_cast<std::byte*>(call.from), call.elements * known.from_size};
   operation.writes = {call.to, call.elements * known.to_size};
+  operation.slowed_by_collectives = known.signature == Signature::work;
   operation.moved_bytes = operation.reads.bytes + operation.writes.bytes;
   if (known.signature == Signature::add) operation.moved_bytes += operation.writes.bytes;
   return operation;

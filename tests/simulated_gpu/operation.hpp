@@ -40,7 +40,8 @@ struct Operation {
   std::int64_t sequence;
   Range reads;
   Range writes;
-  std::int64_t moved_bytes;  ///< read and written
+  std::int64_t moved_bytes;    ///< read and written
+  bool slowed_by_collectives;  ///< that run on its device
   std::byte* result;         ///< what becomes visible at the end
   bool torn;                 ///< somebody wrote what it was reading, or where it was writing
 };

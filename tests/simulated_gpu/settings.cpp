@@ -33,6 +33,9 @@ void read_table(const char* path, Settings& settings) {
       good =
           settings.all_reduce_rows < kTableRows && static_cast<bool>(words >> row.bytes >> row.ns);
       if (good) settings.all_reduce[settings.all_reduce_rows++] = row;
+    } else if (key == "work_beside_collective") {
+      good = static_cast<bool>(words >> settings.work_beside_collective) &&
+             settings.work_beside_collective >= 1;
     } else if (key == "copy_bytes_per_ns") {
       good =
           static_cast<bool>(words >> settings.copy_bytes_per_ns) && settings.copy_bytes_per_ns > 0;

@@ -44,6 +44,19 @@ class Modes(OnSimulatedGpu):
         self.assertAlmostEqual(one["communication_us"]["median"], 20, delta=0.1)
         self.assertAlmostEqual(min(one["iterations_us"]), max(one["iterations_us"]), delta=0.01)
 
+    def test_busy_compute_takes_longer_beside_an_all_reduce_that_slows_it(self):
+        """The first gradient's all-reduce runs for 100 of the 150 us of backward that are left: half of that is lost."""
+        backward = {}
+        for slower in (1, 2):
+            (self.folder / "table").write_text(f"kernel_ns 0\nwork_beside_collective {slower}\nall_reduce 4 0\n"
+                                               "all_reduce 163 0\nall_reduce 164 100000\nall_reduce 165 0\n")
+            self.run_well("--ranks", "2", "--iterations", "3", "--caps", SMALL_CAP, "--no-broadcast-buffers", "--busy", "-o", "out",
+                          SIMULATED_GPU_TABLE="table")
+            one = json.loads((self.folder / "out/measurement.json").read_text(encoding="utf-8"))["configurations"][0]
+            backward[slower] = one["backward_us"]["median"]
+        self.assertAlmostEqual(backward[1], 200, delta=1)
+        self.assertAlmostEqual(backward[2], 250, delta=1)
+
     def test_all_reduces_are_timed_by_themselves_and_not_their_launches(self):
         (self.folder / "table").write_text("collective_launch_ns 40000\nall_reduce 64 5000\nall_reduce 1048576 90000\n")
         for hook in ("none", "fp16"):
