@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "baton.hpp"
 #include "devices.hpp"
 #include "faults.hpp"
 #include "real_calls.hpp"
@@ -19,26 +20,9 @@
 namespace simulated_gpu {
 namespace {
 
-constexpr int kNobody = -1;
-thread_local int slot_of_this_thread = kNobody;
-
-Thread& thread_at(int slot) {
-  return machine().threads[slot];
-}
-
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
            const timespec* timeout) {
   return syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
-}
-
-/// A process's end is known to others a moment after it said so, its sockets' ends among it.
-void wait_until_gone(pid_t pid) {
-  const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-  if (handle < 0) return;  // even its parent knows
-  pollfd ended{handle, POLLIN, 0};
-  constexpr int kMilliseconds = 5000;
-  real::poll(&ended, 1, kMilliseconds);
-  real::close(handle);
 }
 
 void wait_for_those_who_leave() {
@@ -50,16 +34,6 @@ void wait_for_those_who_leave() {
   }
 }
 
-void end_threads_of(pid_t pid) {
-  Machine& m = machine();
-  for (int slot = 0; slot < m.threads_used; ++slot)
-    if (m.threads[slot].pid == pid && m.threads[slot].state != ThreadState::free)
-      m.threads[slot].state = ThreadState::ended;
-  for (int i = 0; i < m.streams_used; ++i)
-    if (m.streams[i].pid == pid) m.streams[i].done = m.streams[i].enqueued;
-  ++m.exits;
-}
-
 void give_baton_to(int slot) {
   Machine& m = machine();
   m.running = slot;
@@ -67,8 +41,6 @@ void give_baton_to(int slot) {
   m.threads[slot].baton = 1;
   futex(m.threads[slot].baton, FUTEX_WAKE, 1, nullptr);
 }
-
-void pass_baton();
 
 /// Someone who holds the baton may have been killed: who notices goes on in its place.
 void look_after_the_runner() {
@@ -88,23 +60,6 @@ void look_after_the_runner() {
   pass_baton();
 }
 
-void await_baton() {
-  Thread& self = thread_at(slot_of_this_thread);
-  constexpr timespec kLook{0, 500'000'000};
-  while (self.baton.exchange(0) == 0) {
-    if (machine().dead) _exit(1);
-    if (futex(self.baton, FUTEX_WAIT, 0, &kLook) == 0 || errno == EAGAIN) continue;
-    if (errno == EINTR && self.state == ThreadState::waiting) {
-      // A signal's handler ran: the call that blocks is to return. Whoever runs will see it.
-      self.interrupted = true;
-      self.state = ThreadState::ready;
-      self.ready_since = machine().turns;
-    }
-    look_after_the_runner();
-  }
-  wait_for_those_who_leave();
-}
-
 [[noreturn]] void nobody_can_go_on() {
   Machine& m = machine();
   std::fprintf(stderr, "simulated GPU: deadlock, all wait for each other:");
@@ -117,11 +72,6 @@ void await_baton() {
   for (int slot = 0; slot < m.threads_used; ++slot)
     futex(m.threads[slot].baton, FUTEX_WAKE, 1, nullptr);
   give_up("time stands at %.6f s", static_cast<double>(m.now) / 1e9);
-}
-
-void make_ready(Thread& thread) {
-  thread.state = ThreadState::ready;
-  thread.ready_since = ++machine().turns;
 }
 
 /// Those whose wait is over at this moment.
@@ -167,16 +117,6 @@ int choose() {
   }
 }
 
-/// Whoever calls this does not run any more.
-void pass_baton() {
-  const int next = choose();
-  if (next == kNobody) {
-    machine().running = kNobody;
-    return;
-  }
-  give_baton_to(next);
-}
-
 /// As a thread that is ready or waits.
 void run_others() {
   const int next = choose();
@@ -187,17 +127,6 @@ void run_others() {
   }
   give_baton_to(next);
   await_baton();
-}
-
-std::int64_t host_ns() {
-  timespec time{};
-  real::clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-}
-
-void lock_machine() {
-  if (pthread_mutex_t& lock = machine().free_running_lock; real::mutex_lock(&lock) == EOWNERDEAD)
-    pthread_mutex_consistent(&lock);
 }
 
 void sleep_ns(std::int64_t ns) {
@@ -220,6 +149,49 @@ bool wait_in_real_time(const Wait& wait) {
 }
 
 }  // namespace
+
+void await_baton() {
+  Thread& self = thread_at(slot_of_this_thread);
+  constexpr timespec kLook{0, 500'000'000};
+  while (self.baton.exchange(0) == 0) {
+    if (machine().dead) _exit(1);
+    if (futex(self.baton, FUTEX_WAIT, 0, &kLook) == 0 || errno == EAGAIN) continue;
+    if (errno == EINTR && self.state == ThreadState::waiting) {
+      // A signal's handler ran: the call that blocks is to return. Whoever runs will see it.
+      self.interrupted = true;
+      self.state = ThreadState::ready;
+      self.ready_since = machine().turns;
+    }
+    look_after_the_runner();
+  }
+  wait_for_those_who_leave();
+}
+
+/// Whoever calls this does not run any more.
+void pass_baton() {
+  const int next = choose();
+  if (next == kNobody) {
+    machine().running = kNobody;
+    return;
+  }
+  give_baton_to(next);
+}
+
+void make_ready(Thread& thread) {
+  thread.state = ThreadState::ready;
+  thread.ready_since = ++machine().turns;
+}
+
+std::int64_t host_ns() {
+  timespec time{};
+  real::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+void lock_machine() {
+  if (pthread_mutex_t& lock = machine().free_running_lock; real::mutex_lock(&lock) == EOWNERDEAD)
+    pthread_mutex_consistent(&lock);
+}
 
 bool scheduled() {
   return slot_of_this_thread != kNobody && machine().settings.virtual_clock;
@@ -270,110 +242,6 @@ void let_others_run() {
   if (!adversarial() || draw(kOneIn) != 0) return;
   make_ready(thread_at(slot_of_this_thread));
   run_others();
-}
-
-int add_thread(pid_t pid) {
-  Machine& m = machine();
-  if (m.threads_used == kThreads) give_up("more than %d threads", kThreads);
-  Thread& thread = m.threads[m.threads_used];
-  thread.pid = pid;
-  thread.watched = nullptr;
-  thread.baton = 0;
-  make_ready(thread);
-  return m.threads_used++;
-}
-
-void begin_thread(int slot) {
-  slot_of_this_thread = slot;
-  if (machine().settings.virtual_clock) await_baton();
-}
-
-void end_thread() {
-  Thread& self = thread_at(slot_of_this_thread);
-  self.state = ThreadState::ended;
-  self.ended = 1;
-  slot_of_this_thread = kNobody;
-  if (machine().settings.virtual_clock) pass_baton();
-}
-
-int own_slot() {
-  return slot_of_this_thread;
-}
-
-void remove_thread(int slot) {
-  thread_at(slot).state = ThreadState::ended;
-}
-
-void begin_process(int slot) {
-  Machine& m = machine();
-  slot_of_this_thread = slot;
-  if (!m.settings.virtual_clock) return;
-  int nobody = kNobody;
-  if (m.running.compare_exchange_strong(nobody, slot)) {
-    thread_at(slot).state = ThreadState::running;
-    return;
-  }
-  await_baton();
-}
-
-void join_scheduler() {
-  Machine& m = machine();
-  if (m.settings.processes <= 1) return begin_process(add_thread(getpid()));
-  slot_of_this_thread = static_cast<int>(number_from_environment("RANK", 0));
-  lock_machine();
-  m.threads_used = std::max(m.threads_used, m.settings.processes);
-  Thread& self = thread_at(slot_of_this_thread);
-  self.pid = getpid();
-  self.state = ThreadState::ready;
-  self.ready_since = slot_of_this_thread;
-  m.turns = m.settings.processes;
-  const bool last = ++m.joined == m.settings.processes;
-  real::mutex_unlock(&m.free_running_lock);
-  if (!m.settings.virtual_clock) return;
-  if (last) pass_baton();
-  await_baton();
-}
-
-void stand_aside() {
-  slot_of_this_thread = kNobody;
-}
-
-void leave_machine() {
-  if (!scheduled()) return;
-  Machine& m = machine();
-  for (pid_t& pid : m.leaving) {
-    if (pid != 0) continue;
-    pid = getpid();
-    break;
-  }
-  end_threads_of(getpid());
-  wake(kProcesses);
-  wake(kSockets);
-  slot_of_this_thread = kNobody;
-  pass_baton();
-}
-
-void note_killed(pid_t pid) {
-  wait_until_gone(pid);
-  end_threads_of(pid);
-  wake(kProcesses);
-  wake(kSockets);
-}
-
-Call::Call(std::int64_t cost_ns) {
-  if (machine().settings.virtual_clock) {
-    if (!scheduled()) give_up("a thread that the machine does not know calls CUDA or NCCL");
-    spend(cost_ns * slowness_of_host());
-    advance_devices(machine().now);
-  } else {
-    lock_machine();
-    advance_devices(host_ns());
-  }
-  note_call();
-}
-
-Call::~Call() {
-  if (!machine().settings.virtual_clock) real::mutex_unlock(&machine().free_running_lock);
 }
 
 }  // namespace simulated_gpu
