@@ -75,12 +75,13 @@ bool Candidate::is_called(std::string_view name) const {
 
 std::vector<Candidate> candidates(const std::vector<std::string>& texts) {
   std::vector<Candidate> all;
-  for (const std::string& text : texts) {
+  for (std::size_t typed = 0; typed < texts.size(); ++typed) {
+    const std::string& text = texts[typed];
     const std::string label(given_label(text));
     const std::string range = label.empty() ? text : text.substr(label.size() + 1);
     for (ClusterOfRange& one : cluster_ranges(range)) {
       const std::string own = label.empty() ? one.text : label + one.varied;
-      all.push_back({.cluster = std::move(one.text), .label = own, .given = label});
+      all.push_back({.cluster = std::move(one.text), .label = own, .given = label, .typed = typed});
     }
   }
   name_lines_apart(all);

@@ -23,6 +23,7 @@
 #include "money_arguments.hpp"
 #include "study.hpp"
 #include "terminal.hpp"
+#include "until.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -39,6 +40,7 @@ struct CompareArguments {
   std::optional<std::int64_t> global_batch;
   std::optional<double> samples;
   std::optional<double> steps;
+  std::vector<std::string> until;
   bool no_tune = false;
   int threads = 0;
 };
@@ -243,6 +245,8 @@ std::string next_command(TypedLine typed, const CompareArguments& arguments,
 int run(const CompareArguments& arguments, const TypedLine& typed) {
   failures(arguments.money);  // a wrong option before a wrong file
   ownership(arguments.money);
+  std::vector<Condition> conditions;
+  for (const std::string& text : arguments.until) conditions.push_back(parse_condition(text));
   CandidateReader reader(arguments, typed);
   for (const Candidate& candidate : candidates(arguments.clusters)) reader.read(candidate);
   reader.require_any();
@@ -261,6 +265,8 @@ int run(const CompareArguments& arguments, const TypedLine& typed) {
                        .global_batch = arguments.global_batch};
   Comparison& comparison = report.comparison;
   report.costs = costs_of(arguments, comparison, jobs);
+  std::vector<Candidate> compared;
+  for (const LoadedCandidate& job : jobs) compared.push_back(job.candidate);
   const bool searched = !arguments.no_tune &&
                         simulated.front().options().ddp.bucket_cap_mb_list.empty() &&
                         why_no_cap(simulated.front()).empty();
@@ -274,6 +280,7 @@ int run(const CompareArguments& arguments, const TypedLine& typed) {
     report.contexts.push_back(context);
   }
   report.contexts.front().warnings = common_warnings(jobs);
+  report.until = tipping_points(conditions, compared, report);
   report.contexts.front().next_command =
       next_command(typed, arguments, jobs[comparison.by_speed.front()]);
 
@@ -324,6 +331,10 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
           "each GPU is the same")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
       ->excludes("--batch");
+  repeatable(
+      "--until", arguments->until,
+      "from which candidate of a range on, how surely: efficiency<90%, speed>20000 (samples/s), "
+      "step>120ms, usd>1.5; repeatable");
   command->add_flag("--no-tune", arguments->no_tune,
                     "do not search the best cap of those that may be the fastest");
   add_money_options(*command, arguments->money);

@@ -49,7 +49,7 @@ void write_lead_reasons(JsonWriter& json, const Lead& lead) {
   json.end_object();
 }
 
-void write_range(JsonWriter& json, const char* key, const CostRange& range) {
+void write_range(JsonWriter& json, const char* key, const FigureRange& range) {
   json.key(key).begin_object(Layout::line);
   json.key("value").number(range.value);
   json.key("low").number(range.low);
@@ -77,7 +77,7 @@ void write_cost(JsonWriter& json, const CompareReport& report, std::size_t index
   json.key("usd_per_hour").number(cost->usd_per_hour);
   json.key("goodput").ratio(cost->goodput.share);
   json.key("checkpoint_every_s").number(cost->goodput.checkpoint_every_seconds);
-  const CostRange usd = cost_of_work(report, index);
+  const FigureRange& usd = cost->usd_per_work;
   const double work_of_step = report.comparison.jobs[index].times.iteration.seconds() /
                               report.comparison.jobs[index].work->expected;
   constexpr double kThousand = 1000;
@@ -86,7 +86,7 @@ void write_cost(JsonWriter& json, const CompareReport& report, std::size_t index
   if (counts_samples(report)) write_range(json, "usd_per_million_samples", usd.times(kMillion));
   if (report.training) {
     write_range(json, "usd", usd.times(report.training->samples));
-    write_range(json, "seconds", time_of_work(report, index).times(report.training->samples));
+    write_range(json, "seconds", cost->seconds_per_work.times(report.training->samples));
   }
   json.key("dearer_percent");
   write_lead(json, cost->dearer);
@@ -134,6 +134,27 @@ void write_job(JsonWriter& json, const CompareReport& report, std::size_t index)
   json.end_object();
 }
 
+void write_until(JsonWriter& json, const CompareReport& report) {
+  json.key("until").begin_array();
+  for (const Until& until : report.until) {
+    json.begin_object();
+    json.key("condition").string(until.condition.text);
+    json.key("rows").indices(until.jobs);
+    const auto row = [&](const char* key, const std::optional<std::size_t>& place) {
+      json.key(key);
+      if (place)
+        json.count(until.jobs[*place]);
+      else
+        json.null();
+    };
+    row("predicted", until.point.predicted);
+    row("earliest", until.point.earliest);
+    row("latest", until.point.latest);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 void write_not_compared(JsonWriter& json, const NotCompared& job) {
   json.begin_object();
   json.key("label").string(job.label);
@@ -168,6 +189,7 @@ std::string compare_json(const CompareReport& report) {
   json.end_array();
   json.key("by_speed").indices(comparison.by_speed);
   if (report.costs) json.key("by_cost").indices(report.costs->by_cost);
+  if (!report.until.empty()) write_until(json, report);
   // Whether the fastest is so in every world that may be the true one.
   bool certain = true;
   for (std::size_t k = 1; k < comparison.by_speed.size(); ++k)

@@ -216,6 +216,8 @@ std::string compare_text(const CompareReport& report, const TerminalStyle& style
   add_warnings(page, shared, style);
   page.add(Weight::answer, reason_line(comparison, contexts, style));
   page.add(Weight::answer, cost_verdict(report, style));
+  for (const Until& until : report.until)
+    page.add(Weight::answer, wrapped(until_sentence(until, contexts), style.width, kIndent));
   page.add(Weight::trust, dim(printable(shared.workload), style) + '\n');
   page.add(Weight::trust, setting_line(shared, style));
   page.add(Weight::trust, today_line(comparison, contexts, style));

@@ -17,12 +17,6 @@ namespace {
 constexpr double kMillion = 1e6;
 constexpr double kThousandSteps = 1000;
 
-/// What costs are told of: all that is to be trained, else a million samples, else a thousand steps of one rank.
-struct Amount {
-  double of_work = kThousandSteps;  ///< units of work
-  std::string words;
-};
-
 std::string count_text(double count) {
   constexpr double kBillion = 1e9;
   if (count >= kBillion) return fmt::format("{:.4g} billion", count / kBillion);
@@ -30,15 +24,8 @@ std::string count_text(double count) {
   return fmt::format("{:.6g}", count);
 }
 
-Amount amount_of(const CompareReport& report) {
-  if (report.training)
-    return {report.training->samples, count_text(report.training->samples) + " samples"};
-  if (counts_samples(report)) return {kMillion, "a million samples"};
-  return {kThousandSteps, "1000 steps of each rank"};
-}
-
 /// Of grade C a range alone: one figure would be believed.
-std::string usd_range(const CostRange& range, Grade grade) {
+std::string usd_range(const FigureRange& range, Grade grade) {
   const std::string bounds = interval_text(range.low, range.high, 2);
   if (grade == Grade::c) return bounds;
   return fmt::format("{} ({})", significant(range.value, digits_of(grade)), bounds);
@@ -53,6 +40,17 @@ std::string long_time(double seconds, int digits) {
   if (seconds < 2 * kHour) return significant(seconds / kMinute, digits) + " min";
   if (seconds < 2 * kDay) return significant(seconds / kHour, digits) + " h";
   return significant(seconds / kDay, digits) + " days";
+}
+
+/// "4 years at 70 % utilisation, 6.5 kW at 0.12 USD a kWh"; what was not said is said to be assumed.
+std::string ownership_text(const Ownership& owned) {
+  constexpr double kYear = 24 * 365.25;
+  std::string text = fmt::format("{:.4g} years at ", owned.life_hours / kYear);
+  text += owned.utilisation ? percent_text(100 * *owned.utilisation) + " utilisation"
+                            : "full utilisation (assumed: --utilisation)";
+  if (owned.node_kw > 0)
+    return text + fmt::format(", {:.4g} kW at {:.4g} USD a kWh", owned.node_kw, owned.usd_per_kwh);
+  return text + ", without energy (--node-power)";
 }
 
 std::string unit_text(Price::Per per) {
@@ -72,7 +70,7 @@ std::string price_text(const Price& price) {
   std::vector<std::string> where;
   for (const std::string& word : {price.terms, price.as_of, price.source})
     if (!word.empty()) where.push_back(printable(word));
-  return fmt::format("{:.8g} USD {} ({})", price.usd, unit_text(price.per), fmt::join(where, "; "));
+  return fmt::format("{:.6g} USD {} ({})", price.usd, unit_text(price.per), fmt::join(where, "; "));
 }
 
 /// Each price once, with those who pay it.
@@ -92,8 +90,14 @@ std::string sources_of_prices(const CompareReport& report, const TerminalStyle& 
     payers[text].push_back(label);
   }
   std::string lines;
+  bool bought = false;
+  for (const std::optional<CandidateCost>& cost : report.costs->candidates)
+    bought = bought || (cost && cost->price.per == Price::Per::node);
   for (const std::string& text : order)
     lines += wrapped(fmt::format("Price: {}: {}.", fmt::join(payers[text], ", "), text),
+                     style.width, kIndent);
+  if (bought)
+    lines += wrapped(fmt::format("Bought: over {}.", ownership_text(report.costs->ownership)),
                      style.width, kIndent);
   if (!none.empty())
     lines += wrapped(
@@ -115,26 +119,17 @@ std::string goodput_line(const CompareReport& report, const TerminalStyle& style
 
 }  // namespace
 
+Amount amount_of(const CompareReport& report) {
+  if (report.training)
+    return {report.training->samples, count_text(report.training->samples) + " samples"};
+  if (counts_samples(report)) return {kMillion, "a million samples"};
+  return {kThousandSteps, "1000 steps of each rank"};
+}
+
 bool counts_samples(const CompareReport& report) {
   for (const ReportContext& context : report.contexts)
     if (!context.samples_per_step) return false;
   return true;
-}
-
-CostRange time_of_work(const CompareReport& report, std::size_t candidate) {
-  const ComparedJob& job = report.comparison.jobs[candidate];
-  const double goodput = report.costs && report.costs->candidates[candidate]
-                             ? report.costs->candidates[candidate]->goodput.share
-                             : 1;
-  const double seconds = job.work->expected / goodput;
-  return {seconds * (1 + job.confidence.low_percent / 100), seconds,
-          seconds * (1 + job.confidence.high_percent / 100)};
-}
-
-CostRange cost_of_work(const CompareReport& report, std::size_t candidate) {
-  constexpr double kHour = 3600;
-  return time_of_work(report, candidate)
-      .times(report.costs->candidates[candidate]->usd_per_hour / kHour);
 }
 
 std::string cost_verdict(const CompareReport& report, const TerminalStyle& style) {
@@ -146,7 +141,8 @@ std::string cost_verdict(const CompareReport& report, const TerminalStyle& style
   const Grade grade = report.comparison.jobs[first].confidence.grade;
   std::string text = fmt::format(
       "Cheapest: {}, {} USD for {}", name,
-      usd_range(cost_of_work(report, first).times(amount.of_work), grade), amount.words);
+      usd_range(report.costs->candidates[first]->usd_per_work.times(amount.of_work), grade),
+      amount.words);
   if (order.size() > 1) {
     const Lead& lead = report.costs->candidates[order[1]]->dearer;
     const std::string other = name_of_job(report.contexts[order[1]]);
@@ -173,11 +169,10 @@ std::vector<std::string> cost_cells(const CompareReport& report, std::size_t can
   if (!cost) return std::vector<std::string>(cost_columns().size());
   const Amount amount = amount_of(report);
   const Grade grade = report.comparison.jobs[candidate].confidence.grade;
-  const CostRange time = time_of_work(report, candidate).times(amount.of_work);
   const bool cheapest = candidate == report.costs->by_cost.front();
-  return {significant(cost->usd_per_hour, 4), long_time(time.value, digits_of(grade)),
-          usd_range(cost_of_work(report, candidate).times(amount.of_work), grade) +
-              (cost->frontier ? " *" : ""),
+  return {significant(cost->usd_per_hour, 4),
+          long_time(cost->seconds_per_work.value * amount.of_work, digits_of(grade)),
+          usd_range(cost->usd_per_work.times(amount.of_work), grade) + (cost->frontier ? " *" : ""),
           cheapest ? "" : lead_text(cost->dearer)};
 }
 

@@ -10,17 +10,6 @@
 
 namespace ddpsim {
 
-/// USD for this much, as its step may be: low, predicted, high.
-struct CostRange {
-  double low = 0;
-  double value = 0;
-  double high = 0;
-  CostRange times(double factor) const { return {low * factor, value * factor, high * factor}; }
-};
-/// For a unit of work (WorkTime). Precondition: the candidate has a price.
-CostRange cost_of_work(const CompareReport& report, std::size_t candidate);
-/// Seconds for a unit of work, goodput included.
-CostRange time_of_work(const CompareReport& report, std::size_t candidate);
 /// Whether a unit of work is a sample.
 bool counts_samples(const CompareReport& report);
 

@@ -5,7 +5,6 @@
 
 #include <initializer_list>
 
-#include "cost_lines.hpp"
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "loss_lines.hpp"
@@ -128,9 +127,8 @@ std::string compare_csv(const CompareReport& report) {
     const auto samples = context.samples_per_second(step);
     const CandidateCost* cost =
         report.costs && report.costs->candidates[i] ? &*report.costs->candidates[i] : nullptr;
-    const CostRange steps =
-        cost ? cost_of_work(report, i).times(1000 * step.seconds() / job.work->expected)
-             : CostRange();
+    const FigureRange steps =
+        cost ? cost->usd_per_work.times(1000 * step.seconds() / job.work->expected) : FigureRange();
     const auto priced = [&](const std::string& field) { return cost ? field : ""; };
     const Lead dearer = cost ? cost->dearer : Lead();
     add_row(csv, {context.cluster,

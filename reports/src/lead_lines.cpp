@@ -21,6 +21,9 @@ std::string bound_text(double percent) {
   return percent_of_speed(percent) + (percent < 0 ? " slower" : " faster");
 }
 
+/// What reads as 0.0 %.
+constexpr double kEqual = 0.05;
+
 /// A lead of this and more reads better as a factor.
 constexpr double kAsFactor = 50;
 
@@ -45,7 +48,7 @@ std::string certain_lead(const Lead& lead, const std::string& fastest, const std
 }
 
 std::string open_lead(const Lead& lead, const std::string& fastest, const std::string& other) {
-  if (lead.percent < 0.05)
+  if (lead.percent < kEqual)
     return fmt::format("{} and {} train equally fast, as far as is known: {} to {}.", fastest,
                        other, bound_text(lead.low_percent), bound_text(lead.high_percent));
   return fmt::format("Not decided: {} is predicted to train {} than {}, but it may be {} to {}.",
@@ -89,7 +92,7 @@ std::string lead_sentence(const Lead& lead, const std::string& fastest, const st
   if (lead.same)
     return fmt::format("{} and {} are one and the same: equally fast, certainly.", fastest, other);
   if (lead.never_slower && !lead.certain())
-    return lead.percent < 0.05
+    return lead.percent < kEqual
                ? fmt::format("{} gains nothing over {}: 0 to {}.", fastest, other,
                              bound_text(lead.high_percent))
                : fmt::format("{} trains {} faster than {} ({}), and never slower.", fastest,
@@ -104,8 +107,8 @@ std::string lead_reason(const Lead& lead, const std::string& fastest, const std:
     const std::string because = lead.other_choice
                                     ? other_choice_text(*lead.other_choice, fastest, other)
                                     : "what NCCL makes of it takes longer";
-    return fmt::format("{} is {} with more, and yet predicted slower: {}.", other, fastest,
-                       because);
+    return fmt::format("{} is {} with more, and yet predicted {}: {}.", other, fastest,
+                       lead.percent < kEqual ? "no faster" : "slower", because);
   }
   if (lead.never_slower)
     return fmt::format("{} is {} with more, and NCCL chooses the same on both.", fastest, other);
@@ -114,6 +117,26 @@ std::string lead_reason(const Lead& lead, const std::string& fastest, const std:
     text = fmt::format("{} is {} with more, but {}. ", fastest, other,
                        other_choice_text(*lead.other_choice, fastest, other));
   return lead.certain() ? text : text + undecided_by(lead);
+}
+
+std::string until_sentence(const Until& until, const std::vector<ReportContext>& contexts) {
+  const auto name = [&](std::size_t place) {
+    return printable(contexts[until.jobs[place]].cluster);
+  };
+  const std::string last = name(until.jobs.size() - 1);
+  const TippingPoint& point = until.point;
+  const std::string& condition = until.condition.text;
+  if (!point.earliest) return fmt::format("{}: nowhere up to {}, in any case.", condition, last);
+  const std::string earliest = name(*point.earliest);
+  const std::string latest = point.latest ? "by " + name(*point.latest) : "perhaps nowhere";
+  if (!point.predicted)
+    return fmt::format("{}: not predicted up to {}; it may be from {} on.", condition, last,
+                       earliest);
+  if (point.latest && *point.earliest == *point.latest)
+    return fmt::format("{}: from {} on, certainly.", condition, name(*point.predicted));
+  return fmt::format("{}: predicted from {} on; it may be from {} on, {}.", condition,
+                     name(*point.predicted), earliest,
+                     point.latest ? fmt::format("and is {} at the latest", latest) : latest);
 }
 
 std::string lead_text(const Lead& lead) {

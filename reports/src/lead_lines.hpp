@@ -16,6 +16,9 @@ std::string lead_sentence(const Lead& lead, const std::string& fastest, const st
 /// What decides, or why not; empty where nothing is worth saying. Names as in the sentence before it.
 std::string lead_reason(const Lead& lead, const std::string& fastest, const std::string& other);
 
+/// From which candidate of a range on a condition holds: a sentence.
+std::string until_sentence(const Until& until, const std::vector<ReportContext>& contexts);
+
 /// "12 % (3 to 20)", "x2.0 (1.9 to 2.1)", "the same"
 std::string lead_text(const Lead& lead);
 

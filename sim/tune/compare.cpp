@@ -57,6 +57,23 @@ Job carried(const Job& job, const Explanation& explanation) {
   return corrected.with(std::move(options));
 }
 
+/// What the scenarios of a step make of its efficiency.
+FigureRange efficiency_range(const StepTimes& times, const std::vector<Bounds>& scenarios) {
+  const auto efficiency = [](const StepTimes& of) {
+    return of.iteration > Duration() ? of.alone() / of.iteration : 1;
+  };
+  const double expected = efficiency(times);
+  double low = 0;
+  double high = 0;
+  for (const Bounds& bounds : scenarios) {
+    const double one = efficiency(bounds.at_one) - expected;
+    const double other = efficiency(bounds.at_other) - expected;
+    low = std::hypot(low, std::min({one, other, 0.0}));
+    high = std::hypot(high, std::max({one, other, 0.0}));
+  }
+  return {std::max(0.0, expected - low), expected, expected + high};
+}
+
 class Comparer {
  public:
   Comparer(const std::vector<Job>& jobs, const CompareOptions& options)
@@ -94,6 +111,7 @@ class Comparer {
         add_bounds(i, *beside, *compared.work);
       }
     }
+    compared.efficiency_range = efficiency_range(compared.times, scenarios);
     compared.confidence = assess(job, compared.times, scenarios, compared.replay, beside);
   }
 

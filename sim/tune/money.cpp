@@ -49,9 +49,10 @@ double usd_per_hour(const Price& price, const Cluster& cluster, const Ownership&
     case Price::Per::node:
       break;
   }
-  DDPSIM_ASSERT(ownership.life_hours > 0 && ownership.utilisation > 0, "what is bought has a life");
-  const double node = price.usd / (ownership.life_hours * ownership.utilisation) +
-                      ownership.node_kw * ownership.usd_per_kwh;
+  const double utilisation = ownership.utilisation.value_or(1);
+  DDPSIM_ASSERT(ownership.life_hours > 0 && utilisation > 0, "what is bought has a life");
+  const double node =
+      price.usd / (ownership.life_hours * utilisation) + ownership.node_kw * ownership.usd_per_kwh;
   return node * cluster.nodes;
 }
 
@@ -71,7 +72,9 @@ Costs compare_costs(const Comparison& comparison, const std::vector<std::optiona
                     const Ownership& ownership, const std::optional<Failures>& failures) {
   const std::size_t jobs = comparison.jobs.size();
   DDPSIM_ASSERT(prices.size() == jobs, "a price of each job, or none");
-  Costs costs{.candidates = std::vector<std::optional<CandidateCost>>(jobs), .by_cost = {}};
+  Costs costs{.candidates = std::vector<std::optional<CandidateCost>>(jobs),
+              .ownership = ownership,
+              .by_cost = {}};
   std::vector<WorkTime> works;
   std::vector<double> seconds;
   for (std::size_t i = 0; i < jobs; ++i) {
@@ -82,17 +85,21 @@ Costs compare_costs(const Comparison& comparison, const std::vector<std::optiona
     seconds.push_back(works.back().expected);
     if (!prices[i]) continue;
     const double hourly = usd_per_hour(*prices[i], cluster, ownership);
+    const Confidence& confidence = comparison.jobs[i].confidence;
+    const FigureRange time{seconds.back() * (1 + confidence.low_percent / 100), seconds.back(),
+                           seconds.back() * (1 + confidence.high_percent / 100)};
     costs.candidates[i] = {.price = *prices[i],
                            .usd_per_hour = hourly,
                            .goodput = good,
-                           .usd_per_work = hourly * works.back().expected / kSecondsPerHour,
+                           .seconds_per_work = time,
+                           .usd_per_work = time.times(hourly / kSecondsPerHour),
                            .dearer = {}};
     costs.by_cost.push_back(i);
   }
   // Of two that cost the same the faster first.
   std::ranges::stable_sort(costs.by_cost, [&](std::size_t a, std::size_t b) {
     const auto key = [&](std::size_t i) {
-      return std::pair(costs.candidates[i]->usd_per_work, seconds[i]);
+      return std::pair(costs.candidates[i]->usd_per_work.value, seconds[i]);
     };
     return key(a) < key(b);
   });

@@ -7,7 +7,8 @@ import pages
 from command import ROOT
 from shown_commands import folder
 
-PAGES = [ROOT / "README.md", ROOT / "docs" / "calibration.md"]  # docs/formats.md brings its own files: test_formats
+# docs/formats.md brings its own files: test_formats
+PAGES = [ROOT / "README.md"] + [ROOT / "docs" / name for name in ("calibration.md", "studies.md")]
 
 
 def commands(text):

@@ -348,10 +348,19 @@ TEST_CASE("compare page: what it costs stands beside, a range where the grade is
   Costs& costs = report.costs.emplace();
   costs.candidates.resize(3);
   const Price listed{.usd = 31.2, .terms = "on-demand", .as_of = "2026-04", .source = "a list"};
-  costs.candidates[0] = {
-      .price = listed, .usd_per_hour = 62.4, .usd_per_work = 4e-6, .dearer = {30, -5, 60}};
-  costs.candidates[1] = {
-      .price = listed, .usd_per_hour = 31.2, .usd_per_work = 3e-6, .frontier = true};
+  const FigureRange far_seconds{2.1e-4, 2.34e-4, 2.8e-4};
+  const FigureRange near_seconds{3.75e-4, 3.90625e-4, 4.6e-4};
+  costs.candidates[0] = {.price = listed,
+                         .usd_per_hour = 62.4,
+                         .seconds_per_work = far_seconds,
+                         .usd_per_work = far_seconds.times(62.4 / 3600),
+                         .dearer = {30, -5, 60}};
+  costs.candidates[1] = {.price = listed,
+                         .usd_per_hour = 31.2,
+                         .seconds_per_work = near_seconds,
+                         .usd_per_work = near_seconds.times(31.2 / 3600),
+                         .dearer = {},
+                         .frontier = true};
   costs.by_cost = {1, 0};
   const std::string text = page({report.comparison, report.contexts}, 200);
   CHECK_FALSE(mentions(text, "USD"));
@@ -360,9 +369,18 @@ TEST_CASE("compare page: what it costs stands beside, a range where the grade is
       priced,
       "Cheapest: near (8 GPUs), 3.39 (3.2 to 4.0) USD for a million samples; not decided against "
       "far (16 GPUs), which costs 30 % more, but may cost -5.0 to 60 %."));
-  CHECK(mentions(priced, "3.7 to 4.9"));  // far is of grade C: no figure of its own
+  CHECK(mentions(priced, "3.6 to 4.9"));  // far is of grade C: no figure of its own
   CHECK(
       mentions(priced, "Price: far, near: 31.2 USD a node and hour (on-demand; 2026-04; a list)."));
+  CHECK_FALSE(mentions(priced, "Bought:"));
+  costs.candidates[0]->price.per = Price::Per::node;
+  costs.ownership = {.life_hours = 4 * 8766};
+  CHECK(mentions(compare_text(report, {.width = 400}),
+                 "Bought: over 4 years at full utilisation (assumed: --utilisation), without "
+                 "energy (--node-power)."));
+  costs.ownership = {.life_hours = 8766, .utilisation = 0.7, .node_kw = 6.5, .usd_per_kwh = 0.12};
+  CHECK(mentions(compare_text(report, {.width = 400}),
+                 "Bought: over 1 years at 70 % utilisation, 6.5 kW at 0.12 USD a kWh."));
   CHECK(mentions(priced, "No price is known of third: --price LABEL=USD/node_hour."));
   report.training = Training{.samples = 2.5e6};
   CHECK(mentions(compare_text(report, {.width = 400}), "USD for 2.5 million samples"));

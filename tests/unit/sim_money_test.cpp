@@ -85,7 +85,7 @@ TEST_CASE("money: cheapest first, and who is on the frontier") {
   const Comparison comparison = compared({taking(400), taking(1400), taking(900)});
   const Costs costs = compare_costs(comparison, {hourly(30), hourly(10), hourly(25)}, {}, {});
   REQUIRE(costs.by_cost == std::vector<std::size_t>{1, 0, 2});
-  CHECK(costs.candidates[1]->usd_per_work == doctest::Approx(10 * 1e-3 / 3600));
+  CHECK(costs.candidates[1]->usd_per_work.value == doctest::Approx(10 * 1e-3 / 3600));
   CHECK(costs.candidates[1]->dearer.percent == 0);
   CHECK(costs.candidates[0]->dearer.percent == doctest::Approx(50));
   CHECK(costs.candidates[2]->dearer.percent == doctest::Approx(87.5));
@@ -119,5 +119,5 @@ TEST_CASE("money: what fails is paid for") {
   const Costs costs = compare_costs(comparison, {hourly(10)}, {}, failures);
   const CandidateCost& cost = *costs.candidates[0];
   CHECK(cost.goodput.share < 1);
-  CHECK(cost.usd_per_work == doctest::Approx(10 * 0.5e-3 / 3600 / cost.goodput.share));
+  CHECK(cost.usd_per_work.value == doctest::Approx(10 * 0.5e-3 / 3600 / cost.goodput.share));
 }

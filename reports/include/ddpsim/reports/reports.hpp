@@ -91,6 +91,20 @@ struct Training {
   bool of_steps = false;  ///< counted in steps, which have as many samples on every candidate
 };
 
+/// What a range of candidates is asked for: from which on does this hold?
+enum class Figure { efficiency, samples_per_second, step, usd };
+struct Condition {
+  std::string text;  ///< "efficiency<90%"
+  Figure figure{};
+  Than than{};
+  double threshold = 0;  ///< a share, samples/s, seconds, USD
+};
+struct Until {
+  Condition condition;
+  std::vector<std::size_t> jobs;  ///< of the range, in its order; `point` counts in these
+  TippingPoint point;
+};
+
 /// All that `compare` has to say.
 struct CompareReport {
   Comparison comparison;
@@ -100,7 +114,15 @@ struct CompareReport {
   std::optional<Costs> costs{};  ///< where anything has a price
   std::optional<Training> training{};
   std::optional<std::int64_t> global_batch{};  ///< absent: the batch per GPU is fixed
+  std::vector<Until> until{};
 };
+
+/// What costs are told of: all that is to be trained, else a million samples, else a thousand steps of each rank.
+struct Amount {
+  double of_work = 0;  ///< units of work (WorkTime)
+  std::string words;   ///< "a million samples"
+};
+Amount amount_of(const CompareReport& report);
 
 /// How the terminal takes it: width in columns, colour or not, how much of it.
 struct TerminalStyle {

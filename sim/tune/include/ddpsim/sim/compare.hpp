@@ -25,6 +25,7 @@
 
 #include "ddpsim/sim/lead.hpp"
 #include "ddpsim/sim/measured_correction.hpp"
+#include "ddpsim/sim/tipping.hpp"
 #include "ddpsim/sim/tune.hpp"
 
 namespace ddpsim {
@@ -40,6 +41,7 @@ struct CompareOptions {
 struct ComparedJob {
   StepTimes times;
   double efficiency() const { return times.alone() / times.iteration; }
+  FigureRange efficiency_range;  ///< the same scenarios as the step's; a GPU's speed moves both
   Confidence confidence;
   std::optional<Recommendation> best_cap;  ///< absent where not searched (search_caps)
   std::optional<Replay> replay;            ///< where its own step was measured …

@@ -12,14 +12,15 @@
 #include <vector>
 
 #include "ddpsim/sim/compare.hpp"
+#include "ddpsim/sim/tipping.hpp"
 
 namespace ddpsim {
 
 /// Of a node that is bought.
 struct Ownership {
-  double life_hours = 0;   ///< until it is written off
-  double utilisation = 1;  ///< share of its life in which it trains
-  double node_kw = 0;      ///< what it draws while it does, cooling included
+  double life_hours = 0;              ///< until it is written off
+  std::optional<double> utilisation;  ///< share of its life in which it trains
+  double node_kw = 0;                 ///< what it draws while it does, cooling included
   double usd_per_kwh = 0;
 };
 
@@ -45,13 +46,16 @@ struct CandidateCost {
   Price price;
   double usd_per_hour = 0;
   Goodput goodput{};
-  double usd_per_work = 0;  ///< of a sample, or of what one rank does in a step (WorkTime)
-  Lead dearer;              ///< how much less the cheapest costs; all 0 for the cheapest itself
-  bool frontier = false;    ///< no other is both cheaper and faster, by what is predicted
+  /// For a sample, or for what one rank does in a step (WorkTime); as long as its step may be.
+  FigureRange seconds_per_work;
+  FigureRange usd_per_work;
+  Lead dearer;            ///< how much less the cheapest costs; all 0 for the cheapest itself
+  bool frontier = false;  ///< no other is both cheaper and faster, by what is predicted
 };
 
 struct Costs {
   std::vector<std::optional<CandidateCost>> candidates;  ///< absent where no price is known
+  Ownership ownership;                                   ///< of those bought
   std::vector<std::size_t> by_cost;                      ///< of those with a price, cheapest first
 };
 
