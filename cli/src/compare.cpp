@@ -138,15 +138,16 @@ class CandidateReader {
       read_or_throw(candidate, failed);
       return;
     } catch (const InputError& error) {
-      const Diagnostic& diagnostic = error.diagnostic();
-      failed.error = diagnostic.where.empty()
-                         ? diagnostic.message
-                         : fmt::format("{}: {}", diagnostic.where, diagnostic.message);
+      Diagnostic diagnostic = error.diagnostic();
+      diagnostic.file.clear();  // its label stands in front
+      failed.error = to_string(diagnostic);
       keep_first();
     } catch (const UsageError& error) {
+      if (!failed.ranks) throw;  // of the options, not of this candidate
       failed.error = error.what();
       keep_first();
     }
+    while (failed.error.ends_with('.')) failed.error.pop_back();
     not_compared.push_back(std::move(failed));
   }
 
@@ -163,8 +164,8 @@ class CandidateReader {
     JobArguments own = arguments_.job;
     own.cluster.text = candidate.cluster;
     const Cluster cluster = load_cluster(cluster_request(own.cluster));
-    known.ranks = cluster.ranks();
     gpus_.apply(workload_.workload, cluster, own);
+    known.ranks = cluster.ranks();
     if (arguments_.global_batch) own.batch = batch_of_each(*arguments_.global_batch, *known.ranks);
     LoadedJob job = load_job(own, typed_, workload_);
     job.context.cluster = candidate.label;
@@ -309,34 +310,37 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
                    "LABEL=CLUSTER gives a name")
       ->required()
       ->take_all();
-  const HelpGroup recording(*command, kRecordingGroup);
   const auto repeatable = [&](const char* name, std::vector<std::string>& values,
                               const char* help) {
     command->add_option(name, values, help)->expected(1)->take_all();
   };
-  repeatable(
-      "--gpu", arguments->gpus,
-      "accept this GPU of a cluster: the workload is carried over layer by layer; repeatable");
-  repeatable(
-      "--compute-scale", arguments->compute_scales,
-      "speed of a GPU relative to the recording's, A100:2.3±0.2; repeatable. Without a name: "
-      "of whichever GPU differs");
-  repeatable(
-      "--measured-step", arguments->measured_steps,
-      "today's unprofiled step on one of the clusters, dgxa100@4=104ms or =FILE; repeatable");
-  command
-      ->add_option(
-          "--global-batch", arguments->global_batch,
-          "samples of all GPUs together, the same on every candidate; absent: the batch of "
-          "each GPU is the same")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
-      ->excludes("--batch");
   repeatable(
       "--until", arguments->until,
       "from which candidate of a range on, how surely: efficiency<90%, speed>20000 (samples/s), "
       "step>120ms, usd>1.5; repeatable");
   command->add_flag("--no-tune", arguments->no_tune,
                     "do not search the best cap of those that may be the fastest");
+  add_study_option(*command);
+  {
+    const HelpGroup recording(*command, kRecordingGroup);
+    repeatable(
+        "--gpu", arguments->gpus,
+        "accept this GPU of a cluster: the workload is carried over layer by layer; repeatable");
+    repeatable(
+        "--compute-scale", arguments->compute_scales,
+        "speed of a GPU relative to the recording's, A100:2.3±0.2; repeatable. Without a name: "
+        "of whichever GPU differs");
+    repeatable(
+        "--measured-step", arguments->measured_steps,
+        "today's unprofiled step on one of the clusters, dgxa100@4=104ms or =FILE; repeatable");
+    command
+        ->add_option(
+            "--global-batch", arguments->global_batch,
+            "samples of all GPUs together, the same on every candidate; absent: the batch of "
+            "each GPU is the same")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
+        ->excludes("--batch");
+  }
   add_money_options(*command, arguments->money);
   {
     const HelpGroup money(*command, kMoneyGroup);
@@ -348,7 +352,6 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
         ->check(amount)
         ->excludes(samples);
   }
-  add_study_option(*command);
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
   add_plot_option(*command, arguments->output);

@@ -14,12 +14,12 @@ namespace {
 
 struct Name {
   std::string_view word;
-  Figure figure;
+  CandidateFigure figure;
 };
-constexpr Name kNames[] = {{"efficiency", Figure::efficiency},
-                           {"speed", Figure::samples_per_second},
-                           {"step", Figure::step},
-                           {"usd", Figure::usd}};
+constexpr Name kNames[] = {{"efficiency", CandidateFigure::efficiency},
+                           {"speed", CandidateFigure::samples_per_second},
+                           {"step", CandidateFigure::step},
+                           {"usd", CandidateFigure::usd}};
 
 [[noreturn]] void fail(const std::string& text) {
   throw UsageError(fmt::format(
@@ -28,13 +28,13 @@ constexpr Name kNames[] = {{"efficiency", Figure::efficiency},
 }
 
 /// In the figure's own unit: shares, seconds.
-std::optional<double> threshold(Figure figure, std::string_view text) {
-  if (figure == Figure::step) {
+std::optional<double> threshold(CandidateFigure figure, std::string_view text) {
+  if (figure == CandidateFigure::step) {
     const Parsed<Duration> time = parse_duration(text);
     return time.value ? std::optional(time.value->seconds()) : std::nullopt;
   }
   const bool percent = text.ends_with('%');
-  if (percent != (figure == Figure::efficiency)) return std::nullopt;
+  if (percent != (figure == CandidateFigure::efficiency)) return std::nullopt;
   if (percent) text.remove_suffix(1);
   const auto number = parse_number<double>(text);
   if (!number || !(*number >= 0 && *number < 1e18)) return std::nullopt;
@@ -46,22 +46,23 @@ FigureRange inverse(const FigureRange& range) {
 }
 
 /// Of a job that was compared; absent where it is not known.
-std::optional<FigureRange> figure_of(Figure figure, const CompareReport& report, std::size_t job) {
+std::optional<FigureRange> figure_of(CandidateFigure figure, const CompareReport& report,
+                                     std::size_t job) {
   const ComparedJob& compared = report.comparison.jobs[job];
   const double step = compared.times.iteration.seconds();
   const FigureRange steps{step * (1 + compared.confidence.low_percent / 100), step,
                           step * (1 + compared.confidence.high_percent / 100)};
   switch (figure) {
-    case Figure::efficiency:
+    case CandidateFigure::efficiency:
       return compared.efficiency_range;
-    case Figure::step:
+    case CandidateFigure::step:
       return steps;
-    case Figure::samples_per_second: {
+    case CandidateFigure::samples_per_second: {
       const std::optional<double> samples = report.contexts[job].samples_per_step;
       if (!samples || step <= 0) return std::nullopt;
       return inverse(steps).times(*samples);
     }
-    case Figure::usd: {
+    case CandidateFigure::usd: {
       if (!report.costs || !report.costs->candidates[job]) return std::nullopt;
       return report.costs->candidates[job]->usd_per_work.times(amount_of(report).of_work);
     }

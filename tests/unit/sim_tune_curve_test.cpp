@@ -107,7 +107,7 @@ TEST_CASE("tune: the lower bound is a step without anything of collectives but c
   job.options.ddp.comm_hook = CommHook::none;
   job.options.ddp.find_unused_parameters = true;
   costs.host_search_per_parameter = 2000_us;
-  CHECK(job.tune().lower_bound == bound);
+  CHECK(job.tune().lower_bound == bound + 10_us);  // the map is copied to the device
 }
 
 TEST_CASE("tune: what was not searched is passed on") {

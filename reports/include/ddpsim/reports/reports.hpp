@@ -92,10 +92,10 @@ struct Training {
 };
 
 /// What a range of candidates is asked for: from which on does this hold?
-enum class Figure { efficiency, samples_per_second, step, usd };
+enum class CandidateFigure { efficiency, samples_per_second, step, usd };
 struct Condition {
   std::string text;  ///< "efficiency<90%"
-  Figure figure{};
+  CandidateFigure figure{};
   Than than{};
   double threshold = 0;  ///< a share, samples/s, seconds, USD
 };
