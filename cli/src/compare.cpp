@@ -10,15 +10,11 @@
 #include <map>
 #include <memory>
 
-#include "candidates.hpp"
+#include "candidate_arguments.hpp"
 #include "commands.hpp"
-#include "ddpsim/topologies/cluster_source.hpp"
 #include "exit_code.hpp"
-#include "gpu_settings.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
-#include "job_warnings.hpp"
-#include "load_job.hpp"
 #include "measured_step.hpp"
 #include "money_arguments.hpp"
 #include "study.hpp"
@@ -29,27 +25,15 @@
 namespace ddpsim {
 namespace {
 
-struct CompareArguments {
-  JobArguments job;
+struct CompareArguments : CandidateArguments {
   OutputArguments output;
   MoneyArguments money;
   std::vector<std::string> clusters;
-  std::vector<std::string> gpus;
-  std::vector<std::string> compute_scales;
-  std::vector<std::string> measured_steps;
-  std::optional<std::int64_t> global_batch;
   std::optional<double> samples;
   std::optional<double> steps;
   std::vector<std::string> until;
   bool no_tune = false;
   int threads = 0;
-};
-
-/// A candidate that was read and can be simulated.
-struct LoadedCandidate {
-  Candidate candidate;
-  JobArguments settings;
-  LoadedJob loaded;
 };
 
 /// Each warning once; one that neither holds for all nor names its cluster says for which it does.
@@ -110,14 +94,6 @@ std::vector<std::optional<MeasuredStep>> measured_steps(const std::vector<std::s
   return measured;
 }
 
-/// The batch of each GPU that makes up the global one.
-std::int64_t batch_of_each(std::int64_t global_batch, int ranks) {
-  if (global_batch % ranks != 0)
-    throw UsageError(
-        fmt::format("--global-batch {}: {} GPUs cannot share it evenly", global_batch, ranks));
-  return global_batch / ranks;
-}
-
 /// Reads candidate by candidate. One that cannot be compared is a row with its reason, unless none can.
 class CandidateReader {
  public:
@@ -135,7 +111,7 @@ class CandidateReader {
                        .memory = {},
                        .error = {}};
     try {
-      read_or_throw(candidate, failed);
+      compared.push_back(load_candidate(candidate, arguments_, typed_, workload_, gpus_, failed));
       return;
     } catch (const InputError& error) {
       Diagnostic diagnostic = error.diagnostic();
@@ -160,23 +136,6 @@ class CandidateReader {
   std::vector<NotCompared> not_compared;
 
  private:
-  void read_or_throw(const Candidate& candidate, NotCompared& known) {
-    JobArguments own = arguments_.job;
-    own.cluster.text = candidate.cluster;
-    const Cluster cluster = load_cluster(cluster_request(own.cluster));
-    gpus_.apply(workload_.workload, cluster, own);
-    known.ranks = cluster.ranks();
-    if (arguments_.global_batch) own.batch = batch_of_each(*arguments_.global_batch, *known.ranks);
-    LoadedJob job = load_job(own, typed_, workload_);
-    job.context.cluster = candidate.label;
-    job.context.cluster_text = candidate.cluster;
-    require_supported(job.job.options().ddp);
-    require_simulatable(job);
-    std::optional<Diagnostic> problem = count_memory(job);
-    known.memory = job.context.memory;
-    if (problem) throw InputError(std::move(*problem));
-    compared.push_back({candidate, std::move(own), std::move(job)});
-  }
   void keep_first() {
     if (!first_error_) first_error_ = std::current_exception();
   }
@@ -299,48 +258,22 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand(
       "compare", "one workload on several clusters: which trains faster, how surely");
   const auto arguments = std::make_shared<CompareArguments>();
-  add_job_options(*command, arguments->job);
-  hide_run_options(*command);
-  // What one job has once, a comparison has for each cluster or for each GPU.
-  for (const char* name : {"CLUSTER", "--gpu", "--compute-scale", "--measured-step"})
-    command->remove_option(command->get_option(name));
+  add_candidate_options(*command, *arguments);
   command
       ->add_option("CLUSTER", arguments->clusters,
                    "clusters as elsewhere, also as ranges: dgxa100@1..16*2, \"node:{4,8} …\"; "
                    "LABEL=CLUSTER gives a name")
       ->required()
       ->take_all();
-  const auto repeatable = [&](const char* name, std::vector<std::string>& values,
-                              const char* help) {
-    command->add_option(name, values, help)->expected(1)->take_all();
-  };
-  repeatable(
-      "--until", arguments->until,
-      "from which candidate of a range on, how surely: efficiency<90%, speed>20000 (samples/s), "
-      "step>120ms, usd>1.5; repeatable");
+  command
+      ->add_option("--until", arguments->until,
+                   "from which candidate of a range on, how surely: efficiency<90%, speed>20000 "
+                   "(samples/s), step>120ms, usd>1.5; repeatable")
+      ->expected(1)
+      ->take_all();
   command->add_flag("--no-tune", arguments->no_tune,
                     "do not search the best cap of those that may be the fastest");
   add_study_option(*command);
-  {
-    const HelpGroup recording(*command, kRecordingGroup);
-    repeatable(
-        "--gpu", arguments->gpus,
-        "accept this GPU of a cluster: the workload is carried over layer by layer; repeatable");
-    repeatable(
-        "--compute-scale", arguments->compute_scales,
-        "speed of a GPU relative to the recording's, A100:2.3±0.2; repeatable. Without a name: "
-        "of whichever GPU differs");
-    repeatable(
-        "--measured-step", arguments->measured_steps,
-        "today's unprofiled step on one of the clusters, dgxa100@4=104ms or =FILE; repeatable");
-    command
-        ->add_option(
-            "--global-batch", arguments->global_batch,
-            "samples of all GPUs together, the same on every candidate; absent: the batch of "
-            "each GPU is the same")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
-        ->excludes("--batch");
-  }
   add_money_options(*command, arguments->money);
   {
     const HelpGroup money(*command, kMoneyGroup);

@@ -13,8 +13,6 @@
 #include "ddpsim/sim/recorded_today.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/topologies/background_file.hpp"
-#include "ddpsim/topologies/cluster_source.hpp"
-#include "ddpsim/topologies/topology.hpp"
 #include "interference_arguments.hpp"
 #include "job_context.hpp"
 #include "job_warnings.hpp"
@@ -89,7 +87,8 @@ Asked read_options(const JobArguments& arguments, TorchVersion torch,
 }
 
 /// Of --sync-batchnorm-group.
-Cluster with_group(Cluster cluster, ClusterRequest request, int ranks) {
+Cluster with_group(Cluster cluster, ClusterRequest request, int ranks,
+                   const ClusterReaders& readers) {
   const int of_node = cluster.gpus_per_node;
   if (ranks % of_node != 0 || cluster.ranks() % ranks != 0)
     throw UsageError(fmt::format(
@@ -98,7 +97,7 @@ Cluster with_group(Cluster cluster, ClusterRequest request, int ranks) {
         ranks, cluster.name, cluster.nodes, of_node, of_node, cluster.ranks()));
   if (ranks == of_node) return cluster;
   request.groups.push_back(ranks / of_node);
-  return load_cluster(request);
+  return readers.cluster(request);
 }
 
 /// Of --sync-batchnorm: which parameters are batch norms'.
@@ -144,7 +143,8 @@ std::vector<VersionRange> versions_of(const JobArguments& arguments, const DdpOp
 }
 
 CollectiveModel collective_model(const JobArguments& arguments, const Asked& asked,
-                                 const Workload& workload, const Cluster& cluster) {
+                                 const Workload& workload, const Cluster& cluster,
+                                 const ClusterReaders& readers) {
   if (arguments.backend.backend == Backend::gloo) {
     require_sane_rates(asked.gloo, cluster, workload);
     return GlooModel{.links = asked.gloo};
@@ -153,7 +153,7 @@ CollectiveModel collective_model(const JobArguments& arguments, const Asked& ask
   const ClusterRequest request = cluster_request(arguments.cluster);
   SharedFabric shared = arguments.background
                             ? load_background(*arguments.background, request)
-                            : SharedFabric{.fabric = build_fabric(request), .background = {}};
+                            : SharedFabric{.fabric = readers.fabric(request), .background = {}};
   return flow_model(asked.tuning, std::move(shared.fabric), std::move(shared.background));
 }
 
@@ -170,7 +170,7 @@ std::vector<std::string> take_gloo_calibration(const BackendArguments& arguments
 }  // namespace
 
 LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
-                   std::optional<LoadedWorkload> read) {
+                   std::optional<LoadedWorkload> read, const ClusterReaders& readers) {
   require_consistent(arguments, typed);
   const std::optional<TorchVersion> stated = stated_torch(arguments.ddp.torch);
   read_options(arguments, stated.value_or(kNewestTorch));  // a wrong option before a wrong file
@@ -184,9 +184,9 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   TorchInForce torch = torch_in_force(stated, loaded.workload.torch);
   ClusterRequest request = cluster_request(arguments.cluster);
   request.groups = {1};  // local SGD's
-  Cluster cluster = load_cluster(request);
+  Cluster cluster = readers.cluster(request);
   if (const std::optional<int> ranks = arguments.ddp.sync_batchnorm_group)
-    cluster = with_group(std::move(cluster), request, *ranks);
+    cluster = with_group(std::move(cluster), request, *ranks, readers);
   // What is asked for changes no assumption: an option the assumed version lacks is a usage error.
   if (!torch.known)
     torch.version = assumed_among(versions_of(arguments, DdpOptions{}, loaded.workload, cluster));
@@ -202,7 +202,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   const ComputeTransfer compute = carry_over(loaded.workload, arguments, cluster);
   set_compute(asked.options, arguments, compute.scale, loaded.workload, cluster);
   asked.options.optimizer = know_memory(arguments.memory, loaded.workload);
-  CollectiveModel model = collective_model(arguments, asked, loaded.workload, cluster);
+  CollectiveModel model = collective_model(arguments, asked, loaded.workload, cluster, readers);
 
   LoadedJob result{.job = Job(std::move(loaded.workload), std::move(cluster),
                               std::move(asked.options), std::move(model)),

@@ -1,12 +1,16 @@
 // WORKLOAD and CLUSTER and what relates them: read, checked against each other, ready to simulate.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "ddpsim/sim/fabric.hpp"
 #include "ddpsim/sim/job.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/topology.hpp"
 #include "job_arguments.hpp"
 #include "typed_line.hpp"
 #include "workload_source.hpp"
@@ -21,10 +25,19 @@ struct LoadedJob {
   ReportContext context;        ///< confidence, replay and correction not filled in
 };
 
+/// How a cluster is read; of many jobs on the same cluster once.
+struct ClusterReaders {
+  std::function<Cluster(const ClusterRequest&)> cluster = load_cluster;
+  std::function<Fabric(const ClusterRequest&)> fabric = [](const ClusterRequest& request) {
+    return build_fabric(request);
+  };
+};
+
 /// `typed`: what `arguments` were made of. `read`: the workload where it was read already. Throws
 /// UsageError or InputError.
 LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
-                   std::optional<LoadedWorkload> read = std::nullopt);
+                   std::optional<LoadedWorkload> read = std::nullopt,
+                   const ClusterReaders& readers = {});
 
 /// Replays today's step, where it was measured: the job that is steady and takes what was measured, compute
 /// being what the replay misses. Warns where the measurement cannot be this job's. Throws InputError where it

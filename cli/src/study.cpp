@@ -13,7 +13,6 @@ namespace ddpsim {
 namespace {
 
 constexpr const char* kStudy = "--study";
-constexpr std::int64_t kMostBytes = 16 << 20;
 
 bool is_repeatable(const CLI::Option& option) {
   return option.get_expected_max() > 1;
@@ -25,7 +24,21 @@ bool is_typed(const std::string& option, std::span<const std::string> typed) {
   });
 }
 
-/// What CLI11 would be given for this option; nothing for a flag that is false.
+/// What `options` holds, but for what was typed.
+std::vector<std::string> words_of_options(const CLI::App& command, const Cursor& options,
+                                          std::span<const std::string> typed) {
+  std::vector<std::string> words;
+  for (const auto& [key, value] : options.free_object().items()) {
+    std::vector<std::string> own = words_of_known_option(command, key, value);
+    const std::string option = "--" + key;
+    if (is_typed(option, typed) && !is_repeatable(*command.get_option(option))) continue;
+    for (std::string& word : own) words.push_back(std::move(word));
+  }
+  return words;
+}
+
+}  // namespace
+
 std::vector<std::string> words_of_option(const std::string& option, const Cursor& value) {
   if (value.is_array()) {
     std::vector<std::string> words;
@@ -39,31 +52,28 @@ std::vector<std::string> words_of_option(const std::string& option, const Cursor
   return value.boolean() ? std::vector{option} : std::vector<std::string>();
 }
 
-/// What `options` holds, but for what was typed.
-std::vector<std::string> words_of_options(const CLI::App& command, const Cursor& options,
-                                          std::span<const std::string> typed) {
+void require_known_option(const CLI::App& command, const std::string& key, const Cursor& value) {
   std::vector<std::string> names;
   for (const CLI::Option* one : command.get_options())
     if (!one->get_positional() && one->get_name() != kStudy) names.push_back(one->get_name());
-  std::vector<std::string> words;
-  for (const auto& [key, value] : options.free_object().items()) {
-    const std::string option = "--" + key;
-    if (std::ranges::find(names, option) == names.end())
-      value.fail(fmt::format("`ddpsim {}` has no option {}", command.get_name(), option),
-                 did_you_mean(option, names,
-                              fmt::format("`ddpsim {} --help` lists them", command.get_name())));
-    const CLI::Option& known = *command.get_option(option);
-    // A flag takes no value: "true" is said by its name alone.
-    const bool flag = known.get_items_expected_max() == 0;
-    if (flag && !value.is_null() && (value.is_string() || value.is_number() || value.is_array()))
-      value.fail(fmt::format("{} takes no value", option), "Write true or false");
-    if (is_typed(option, typed) && !is_repeatable(known)) continue;
-    for (std::string& word : words_of_option(option, value)) words.push_back(std::move(word));
-  }
-  return words;
+  const std::string option = "--" + key;
+  if (std::ranges::find(names, option) == names.end())
+    value.fail(fmt::format("`ddpsim {}` has no option {}", command.get_name(), option),
+               did_you_mean(option, names,
+                            fmt::format("`ddpsim {} --help` lists them", command.get_name())));
 }
 
-/// CLUSTER, and what is said of this candidate alone.
+std::vector<std::string> words_of_known_option(const CLI::App& command, const std::string& key,
+                                               const Cursor& value) {
+  require_known_option(command, key, value);
+  const std::string option = "--" + key;
+  // A flag takes no value: "true" is said by its name alone.
+  const bool flag = command.get_option(option)->get_items_expected_max() == 0;
+  if (flag && !value.is_null() && (value.is_string() || value.is_number() || value.is_array()))
+    value.fail(fmt::format("{} takes no value", option), "Write true or false");
+  return words_of_option(option, value);
+}
+
 void add_candidate(const Cursor& cursor, std::vector<std::string>& clusters,
                    std::vector<std::string>& options) {
   if (cursor.is_string()) {
@@ -80,8 +90,6 @@ void add_candidate(const Cursor& cursor, std::vector<std::string>& clusters,
   if (price) options.push_back(fmt::format("--price={}={}", name, price->string()));
   if (step) options.push_back(fmt::format("--measured-step={}={}", name, step->string()));
 }
-
-}  // namespace
 
 void add_study_option(CLI::App& command) {
   command
@@ -127,7 +135,7 @@ std::vector<std::string> with_study(const CLI::App& command, std::span<const std
   }
   if (!file) return typed;
   std::vector<std::string> all =
-      words_of_study(command, read_file(*file, kMostBytes), *file, typed);
+      words_of_study(command, read_file(*file, kMostBytesOfAStudy), *file, typed);
   all.insert(all.end(), typed.begin(), typed.end());
   return all;
 }

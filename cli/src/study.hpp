@@ -2,6 +2,7 @@
 // checked, said and offered next is the same.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,8 @@ class App;
 }
 
 namespace ddpsim {
+
+class Cursor;
 
 /// --study FILE, of commands that take one.
 void add_study_option(CLI::App& command);
@@ -26,5 +29,20 @@ std::vector<std::string> with_study(const CLI::App& command, std::span<const std
 std::vector<std::string> words_of_study(const CLI::App& command, std::string_view text,
                                         const std::string& file,
                                         std::span<const std::string> typed);
+
+// Parts of it, for readers of studies that hold more.
+
+inline constexpr std::int64_t kMostBytesOfAStudy = 16 << 20;
+
+/// What CLI11 would be given for this option; nothing for a flag that is false.
+std::vector<std::string> words_of_option(const std::string& option, const Cursor& value);
+/// Throws InputError, at `value`, where the command has no such option.
+void require_known_option(const CLI::App& command, const std::string& key, const Cursor& value);
+/// Both, after a check that a flag takes no value.
+std::vector<std::string> words_of_known_option(const CLI::App& command, const std::string& key,
+                                               const Cursor& value);
+/// CLUSTER, and what is said of this candidate alone.
+void add_candidate(const Cursor& cursor, std::vector<std::string>& clusters,
+                   std::vector<std::string>& options);
 
 }  // namespace ddpsim

@@ -12,9 +12,9 @@
 #include "advice.hpp"
 #include "advice_by_version.hpp"
 #include "ddpsim/sim/memory.hpp"
+#include "ddpsim/sim/parallel.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "lever.hpp"
-#include "parallel.hpp"
 
 namespace ddpsim {
 namespace {

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "ddpsim/sim/parallel.hpp"
 #include "gradient_runs.hpp"
-#include "parallel.hpp"
 #include "quick_step.hpp"
 
 namespace ddpsim {

@@ -11,7 +11,7 @@
 #include "bucketing_search.hpp"
 #include "candidates.hpp"
 #include "cap_curve.hpp"
-#include "parallel.hpp"
+#include "ddpsim/sim/parallel.hpp"
 #include "why.hpp"
 
 namespace ddpsim {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "ddpsim/sim/assert.hpp"
-#include "parallel.hpp"
+#include "ddpsim/sim/parallel.hpp"
 #include "shared_errors.hpp"
 #include "uncertainty.hpp"
 

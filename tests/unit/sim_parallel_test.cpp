@@ -1,4 +1,4 @@
-#include "parallel.hpp"
+#include "ddpsim/sim/parallel.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,75 @@
+#include "candidate_arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "help_group.hpp"
+#include "job_warnings.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// The batch of each GPU that makes up the global one.
+std::int64_t batch_of_each(std::int64_t global_batch, int ranks) {
+  if (global_batch % ranks != 0)
+    throw UsageError(
+        fmt::format("--global-batch {}: {} GPUs cannot share it evenly", global_batch, ranks));
+  return global_batch / ranks;
+}
+
+}  // namespace
+
+void add_candidate_options(CLI::App& command, CandidateArguments& arguments) {
+  add_job_options(command, arguments.job);
+  hide_run_options(command);
+  // What one job has once, several have for each cluster or for each GPU.
+  for (const char* name : {"CLUSTER", "--gpu", "--compute-scale", "--measured-step"})
+    command.remove_option(command.get_option(name));
+  const HelpGroup recording(command, kRecordingGroup);
+  const auto repeatable = [&](const char* name, std::vector<std::string>& values,
+                              const char* help) {
+    command.add_option(name, values, help)->expected(1)->take_all();
+  };
+  repeatable(
+      "--gpu", arguments.gpus,
+      "accept this GPU of a cluster: the workload is carried over layer by layer; repeatable");
+  repeatable(
+      "--compute-scale", arguments.compute_scales,
+      "speed of a GPU relative to the recording's, A100:2.3±0.2; repeatable. Without a name: "
+      "of whichever GPU differs");
+  repeatable(
+      "--measured-step", arguments.measured_steps,
+      "today's unprofiled step on one of the clusters, dgxa100@4=104ms or =FILE; repeatable");
+  command
+      .add_option("--global-batch", arguments.global_batch,
+                  "samples of all GPUs together, the same on every candidate; absent: the batch of "
+                  "each GPU is the same")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
+      ->excludes("--batch");
+}
+
+LoadedCandidate load_candidate(const Candidate& candidate, const CandidateArguments& arguments,
+                               const TypedLine& typed, const LoadedWorkload& workload,
+                               GpuSettings& gpus, NotCompared& known,
+                               const ClusterReaders& readers) {
+  JobArguments own = arguments.job;
+  own.cluster.text = candidate.cluster;
+  const Cluster cluster = readers.cluster(cluster_request(own.cluster));
+  gpus.apply(workload.workload, cluster, own);
+  known.ranks = cluster.ranks();
+  if (arguments.global_batch) own.batch = batch_of_each(*arguments.global_batch, *known.ranks);
+  LoadedJob job = load_job(own, typed, workload, readers);
+  job.context.cluster = candidate.label;
+  job.context.cluster_text = candidate.cluster;
+  require_supported(job.job.options().ddp);
+  require_simulatable(job);
+  std::optional<Diagnostic> problem = count_memory(job);
+  known.memory = job.context.memory;
+  if (problem) throw InputError(std::move(*problem));
+  return {candidate, std::move(own), std::move(job)};
+}
+
+}  // namespace ddpsim

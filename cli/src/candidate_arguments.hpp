@@ -1,0 +1,39 @@
+// What is asked of each of several clusters a workload is held against: a job's options, but those that one job has
+// once are given cluster by cluster or GPU by GPU.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "candidates.hpp"
+#include "gpu_settings.hpp"
+#include "load_job.hpp"
+
+namespace ddpsim {
+
+struct CandidateArguments {
+  JobArguments job;
+  std::vector<std::string> gpus;
+  std::vector<std::string> compute_scales;
+  std::vector<std::string> measured_steps;
+  std::optional<std::int64_t> global_batch;
+};
+
+/// All but CLUSTER.
+void add_candidate_options(CLI::App& command, CandidateArguments& arguments);
+
+/// The candidate's own arguments, after `gpus`, and its job, called by its label. Its ranks and memory go to `known` as soon
+/// as they are. Throws InputError or UsageError where there is no answer for it.
+struct LoadedCandidate {
+  Candidate candidate;
+  JobArguments settings;
+  LoadedJob loaded;
+};
+LoadedCandidate load_candidate(const Candidate& candidate, const CandidateArguments& arguments,
+                               const TypedLine& typed, const LoadedWorkload& workload,
+                               GpuSettings& gpus, NotCompared& known,
+                               const ClusterReaders& readers = {});
+
+}  // namespace ddpsim
