@@ -1,10 +1,10 @@
-// Comma-separated tables: units in the column names, fields quoted as RFC 4180 says, lines ended by
-// a single newline.
+// Comma-separated tables: units in the column names.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <initializer_list>
 
+#include "csv_row.hpp"
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "loss_lines.hpp"
@@ -12,24 +12,8 @@
 namespace ddpsim {
 namespace {
 
-std::string csv_field(std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
-  std::string text = "\"";
-  for (const char c : field) {
-    if (c == '"') text += '"';
-    text += c;
-  }
-  return text + '"';
-}
-
 void add_row(std::string& csv, std::initializer_list<std::string> fields) {
-  const char* separator = "";
-  for (const std::string& field : fields) {
-    csv += separator;
-    csv += csv_field(field);
-    separator = ",";
-  }
-  csv += '\n';
+  csv += csv_row(std::span(fields.begin(), fields.size()));
 }
 
 std::string text(std::int64_t value) {

@@ -45,6 +45,7 @@ class JsonWriter {
   void time(TimePoint instant) { time(instant.since_start()); }
   void boolean(bool value) { token(value ? "true" : "false"); }
   void null() { token("null"); }
+  void value(std::string_view json) { token(json); }  ///< a whole value, as it stands
   // What is absent is null.
   void string_or_null(std::string_view text) { text.empty() ? null() : string(text); }
   void count(std::optional<std::size_t> value) { value ? count(*value) : null(); }

@@ -1,0 +1,59 @@
+// What a study says of its points beside workload and candidate: the options of `compare`, parsed once for each combination.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "candidate_arguments.hpp"
+#include "money_arguments.hpp"
+#include "sweep_study.hpp"
+#include "typed_line.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace ddpsim {
+
+struct PointArguments : CandidateArguments {
+  MoneyArguments money;
+  bool no_tune = false;  ///< of `compare`, which takes the same studies: a point is never tuned
+};
+
+/// What a combination of options says, or why it says nothing.
+struct PointSettings {
+  std::optional<PointArguments> arguments;
+  std::optional<TypedLine> typed;
+  std::vector<std::optional<Price>> stated;  ///< by candidate, what --price says
+  Ownership owned;
+  std::optional<Failures> failing;
+  std::string problem;
+};
+
+/// Takes words again and again.
+class PointParser {
+ public:
+  PointParser();
+  ~PointParser();
+  PointParser(const PointParser&) = delete;
+  PointParser& operator=(const PointParser&) = delete;
+
+  /// The options there are.
+  const CLI::App& command() const { return *command_; }
+  PointSettings parse(const std::vector<std::string>& options,
+                      const std::vector<Candidate>& candidates);
+  /// Options by themselves, before any two that vary meet. Throws InputError.
+  void require_sensible(const SweepStudy& study);
+
+ private:
+  std::unique_ptr<PointArguments> arguments_;
+  std::unique_ptr<CLI::App> program_;
+  CLI::App* command_;
+};
+
+/// "where: message"
+std::string reason_of(const InputError& error);
+
+}  // namespace ddpsim

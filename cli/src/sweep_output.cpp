@@ -1,0 +1,134 @@
+#include "sweep_output.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/reports/sweep_report.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr int kReadable = 0666;  // as far as the umask allows
+
+std::string reason() {
+  return std::generic_category().message(errno == 0 ? EIO : errno);
+}
+
+/// A line says by its last key whether it has an error.
+bool has_failed(std::string_view line) {
+  return !line.ends_with("\"error\": null}\n");
+}
+
+std::string content_of(int opened) {
+  constexpr std::size_t kPiece = 1 << 20;
+  std::string content;
+  for (;;) {
+    const std::size_t before = content.size();
+    content.resize(before + kPiece);
+    const ssize_t got = ::read(opened, content.data() + before, kPiece);
+    content.resize(before + static_cast<std::size_t>(got > 0 ? got : 0));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return content;
+  }
+}
+
+[[noreturn]] void refuse(const std::string& file, std::string message) {
+  throw InputError({.file = file,
+                    .where = "",
+                    .message = std::move(message),
+                    .hint = "Move it away, or name another file"});
+}
+
+std::unique_ptr<OpenFile> opened(const std::string& name, int flags) {
+  const int file = ::open(name.c_str(), flags | O_CREAT | O_CLOEXEC, kReadable);
+  if (file < 0) throw std::runtime_error(fmt::format("cannot write {}: {}", name, reason()));
+  return std::make_unique<OpenFile>(name, file);
+}
+
+}  // namespace
+
+OpenFile::~OpenFile() {
+  if (opened_ != STDOUT_FILENO) ::close(opened_);
+}
+
+void OpenFile::fail() const {
+  throw std::runtime_error(fmt::format("cannot write {}: {}", name_, reason()));
+}
+
+void OpenFile::write(std::string_view text) const {
+  while (!text.empty()) {
+    const ssize_t put = ::write(opened_, text.data(), text.size());
+    if (put < 0 && errno != EINTR) fail();
+    if (put > 0) text.remove_prefix(static_cast<std::size_t>(put));
+  }
+}
+
+std::string OpenFile::take_over() const {
+  struct stat status {};
+  if (::fstat(opened_, &status) != 0) fail();
+  if (!S_ISREG(status.st_mode)) return "";  // a pipe, a terminal: nothing to go on from
+  if (::flock(opened_, LOCK_EX | LOCK_NB) != 0) refuse(name_, "is being written by another sweep");
+  return content_of(opened_);
+}
+
+void OpenFile::cut(std::size_t bytes) const {
+  const auto end = static_cast<off_t>(bytes);
+  struct stat status {};
+  if (::fstat(opened_, &status) != 0) fail();
+  if (!S_ISREG(status.st_mode)) return;
+  if (::ftruncate(opened_, end) != 0 || ::lseek(opened_, end, SEEK_SET) != end) fail();
+}
+
+SweepOutput::SweepOutput(const SweepHeader& header, const std::optional<std::string>& file,
+                         const std::optional<std::string>& csv)
+    : header_(header) {
+  lines_ =
+      file ? opened(*file, O_RDWR) : std::make_unique<OpenFile>("standard output", STDOUT_FILENO);
+  const std::string first = sweep_header_line(header);
+  const std::string content = file ? lines_->take_over() : "";
+  const std::optional<SweepFile> before = read_sweep(content, file.value_or(""));
+  if (before && before->header != header)
+    refuse(*file, before->header.same_sweep(header)
+                      ? "holds another shard of this sweep"
+                      : "is the sweep of another study, or by another version of ddpsim");
+  if (!before && !first.starts_with(content)) refuse(*file, "is there already, and no sweep");
+  if (csv) {
+    table_ = opened(*csv, O_WRONLY | O_TRUNC);
+    table_->write(sweep_csv_header(header.grid));
+  }
+  if (!before) {
+    if (file) lines_->cut(0);
+    lines_->write(first);
+    return;
+  }
+  lines_->cut(before->whole);
+  for (const SweepLine& line : before->lines) {
+    if (table_) table_->write(sweep_csv_row(line.text, header.grid));
+    failed_ += line.failed ? 1 : 0;
+  }
+  next_ = kept_ = before->lines.size();
+}
+
+SweepOutput::~SweepOutput() = default;
+
+void SweepOutput::put(std::size_t k, std::string line) {
+  early_.emplace(k, std::move(line));
+  for (auto first = early_.begin(); first != early_.end() && first->first == next_;
+       first = early_.erase(first)) {
+    const std::string& text = first->second;
+    lines_->write(text);
+    if (table_) table_->write(sweep_csv_row(text, header_.grid));
+    failed_ += has_failed(text) ? 1 : 0;
+    ++next_;
+  }
+}
+
+}  // namespace ddpsim

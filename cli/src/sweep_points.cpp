@@ -1,0 +1,114 @@
+#include "sweep_points.hpp"
+
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/reports/sweep_report.hpp"
+#include "point_settings.hpp"
+#include "read_once.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+// Equal where two clusters are read alike.
+using RequestKey =
+    std::tuple<std::string, std::optional<int>, std::optional<int>, std::vector<int>>;
+
+RequestKey key_of(const ClusterRequest& request) {
+  return {request.text, request.nodes, request.gpus_per_node, request.groups};
+}
+
+/// What an hour costs, where that is known.
+std::optional<RowCost> cost_of(const PointSettings& settings, std::size_t candidate,
+                               const Candidate& called, const Cluster& cluster) {
+  std::optional<Price> price = settings.stated[candidate];
+  if (!price && !settings.arguments->money.prices.empty()) {
+    MoneyArguments listed = settings.arguments->money;
+    listed.prices = {"list"};
+    price = prices(listed, {called}, {&cluster}).front();
+  }
+  if (!price) return std::nullopt;
+  RowCost cost{.usd_per_hour = usd_per_hour(*price, cluster, settings.owned)};
+  if (settings.failing) cost.goodput = goodput(*settings.failing, cluster.nodes).share;
+  return cost;
+}
+
+}  // namespace
+
+class SweepPoints::Shared {
+ public:
+  Shared(const SweepStudy& study, bool with_intervals) : intervals(with_intervals) {
+    PointParser parser;
+    parser.require_sensible(study);
+    settings.reserve(study.combinations());
+    for (std::size_t k = 0; k < study.combinations(); ++k)
+      settings.push_back(parser.parse(study.words_of(k), study.candidates));
+    readers.cluster = [this](const ClusterRequest& request) {
+      return clusters_.get(key_of(request), [&] { return load_cluster(request); });
+    };
+    readers.fabric = [this](const ClusterRequest& request) {
+      return fabrics_.get(key_of(request), [&] { return build_fabric(request); });
+    };
+  }
+
+  const LoadedWorkload& workload(const std::string& text, const JobArguments& job) {
+    const std::tuple key(text, job.model, job.timing);
+    return workloads_.get(key, [&] { return load_workload(text, job.model, job.timing); });
+  }
+
+  const bool intervals;
+  std::vector<PointSettings> settings;  ///< by combination
+  ClusterReaders readers;
+
+ private:
+  ReadOnce<std::tuple<std::string, std::optional<std::string>, Timing>, LoadedWorkload> workloads_;
+  ReadOnce<RequestKey, Cluster> clusters_;
+  ReadOnce<RequestKey, Fabric> fabrics_;
+};
+
+SweepPoints::SweepPoints(const SweepStudy& study, bool intervals)
+    : study_(study), shared_(std::make_unique<Shared>(study, intervals)) {}
+SweepPoints::~SweepPoints() = default;
+
+std::string SweepPoints::line(std::size_t index) const {
+  const SweepPoint point = study_.point(index);
+  const Candidate& candidate = study_.candidates[point.candidate];
+  const PointSettings& settings = shared_->settings[point.combination];
+  SweepRow row{.point = index,
+               .workload = study_.workloads[point.workload],
+               .label = candidate.label,
+               .cluster_text = candidate.cluster};
+  const std::vector<const SweepAxis::Value*> values = study_.values_of(point.combination);
+  for (std::size_t k = 0; k < values.size(); ++k)
+    row.grid.emplace_back(study_.axes[k].option, values[k]->json);
+  NotCompared known{};
+  try {
+    if (!settings.problem.empty()) throw UsageError(settings.problem);
+    CandidateArguments arguments = *settings.arguments;
+    arguments.job.workload = row.workload;
+    arguments.job.cluster.text = candidate.cluster;
+    row.cluster = shared_->readers.cluster(cluster_request(arguments.job.cluster));
+    GpuSettings gpus(arguments.compute_scales, arguments.gpus);
+    LoadedCandidate loaded = load_candidate(candidate, arguments, *settings.typed,
+                                            shared_->workload(row.workload, arguments.job), gpus,
+                                            known, shared_->readers);
+    const Job& job = loaded.loaded.job;
+    const ReportContext& context = loaded.loaded.context;
+    const StepTimes times = simulate_times(job);
+    if (shared_->intervals) row.confidence = assess(job, times, std::nullopt);
+    row.samples_per_second = context.samples_per_second(times.iteration);
+    row.cost = cost_of(settings, point.candidate, candidate, job.cluster());
+    row.warnings = context.warnings;
+    row.times = times;
+  } catch (const UsageError& error) {
+    row.error = error.what();
+  } catch (const InputError& error) {
+    row.error = reason_of(error);
+  }
+  row.memory = known.memory;
+  return sweep_line(row);
+}
+
+}  // namespace ddpsim

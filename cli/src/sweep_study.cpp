@@ -1,0 +1,167 @@
+#include "sweep_study.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "ddpsim/formats/decoder.hpp"
+#include "ddpsim/formats/digest.hpp"
+#include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/json_writer.hpp"
+#include "study.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kMostPoints = 10'000'000;
+
+std::string token_of(const Cursor& value) {
+  constexpr double kAny = 1e300;
+  if (value.is_null()) return "null";
+  if (value.is_string()) return string_token(value.string());
+  if (value.is_number()) return number_token(value.number(-kAny, kAny));
+  if (!value.is_array()) return value.boolean() ? "true" : "false";
+  std::vector<std::string> items;
+  for (const Cursor& item : value.array()) items.push_back(token_of(item));
+  return fmt::format("[{}]", fmt::join(items, ", "));
+}
+
+std::vector<std::string> read_workloads(const Object& root) {
+  const auto one = root.optional("workload");
+  const auto several = root.optional("workloads");
+  if (one && several) several->fail("stands beside /workload", "Give one of the two");
+  if (!several) return {(one ? *one : root.required("workload")).string()};
+  std::vector<std::string> workloads;
+  for (const Cursor& workload : several->array()) workloads.push_back(workload.string());
+  if (workloads.empty()) several->fail("is empty", "Name at least one workload");
+  return workloads;
+}
+
+SweepAxis read_axis(const std::string& option, const Cursor& values, const CLI::App& point) {
+  SweepAxis axis{.option = option, .values = {}};
+  require_known_option(point, option, values);
+  if (!values.is_array())
+    values.fail("varies, so it is a list", "Write [value, …], or move it to /options");
+  for (const Cursor& value : values.array()) {
+    SweepAxis::Value own{.json = token_of(value), .words = {}};
+    if (!value.is_null()) own.words = words_of_known_option(point, option, value);
+    axis.values.push_back(std::move(own));
+  }
+  if (axis.values.empty()) values.fail("is empty", "Give at least one value");
+  return axis;
+}
+
+void read_candidates(const Object& root, SweepStudy& study) {
+  const Cursor given = root.required("candidates");
+  std::vector<std::string> clusters;
+  for (const Cursor& candidate : given.array()) add_candidate(candidate, clusters, study.options);
+  if (clusters.empty()) given.fail("is empty", "Name at least one cluster");
+  try {
+    study.candidates = candidates(clusters);
+  } catch (const UsageError& error) {
+    given.fail(error.what());
+  }
+}
+
+/// Of what a word names, where it is a file.
+void add_file(Digest& digest, const std::string& word) {
+  const std::string value = word.starts_with("--") ? word.substr(word.find('=') + 1) : word;
+  for (const std::string& name : {value, value.substr(0, value.rfind('@'))}) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(name, error)) continue;
+    constexpr std::int64_t kMostOfAFile = std::int64_t{16} << 30;
+    digest.add(read_file(name, kMostOfAFile));
+    return;
+  }
+}
+
+}  // namespace
+
+std::size_t SweepStudy::combinations() const {
+  std::size_t count = 1;
+  for (const SweepAxis& axis : axes) count *= axis.values.size();
+  return count;
+}
+
+SweepPoint SweepStudy::point(std::size_t index) const {
+  const std::size_t of_candidate = combinations();
+  const std::size_t candidate = index / of_candidate;
+  return {.workload = candidate / candidates.size(),
+          .candidate = candidate % candidates.size(),
+          .combination = index % of_candidate};
+}
+
+std::vector<const SweepAxis::Value*> SweepStudy::values_of(std::size_t combination) const {
+  std::vector<const SweepAxis::Value*> values(axes.size());
+  for (std::size_t k = axes.size(); k-- > 0;) {
+    const std::vector<SweepAxis::Value>& own = axes[k].values;
+    values[k] = &own[combination % own.size()];
+    combination /= own.size();
+  }
+  return values;
+}
+
+std::vector<std::string> SweepStudy::words_of(std::size_t combination) const {
+  std::vector<std::string> words = options;
+  for (const SweepAxis::Value* value : values_of(combination))
+    words.insert(words.end(), value->words.begin(), value->words.end());
+  return words;
+}
+
+SweepStudy read_sweep_study(const std::string& file, const CLI::App& point) {
+  const Document document = Document::parse(read_file(file, kMostBytesOfAStudy), file);
+  const Object root = document.root().object(
+      {"schema", "about", "workload", "workloads", "candidates", "options", "grid"});
+  root.required("schema").choice({"ddpsim.study/1"});
+  if (const auto about = root.optional("about")) about->string();
+  SweepStudy study{.file = file, .workloads = {}, .candidates = {}, .options = {}, .axes = {}};
+  const auto options = root.optional("options");
+  if (options)
+    for (const auto& [key, value] : options->free_object().items())
+      for (std::string& word : words_of_known_option(point, key, value))
+        study.options.push_back(std::move(word));
+  if (const auto grid = root.optional("grid"))
+    for (const auto& [key, values] : grid->free_object().items()) {
+      if (options && options->free_object().has(key))
+        values.fail("stands in /options, too", "Give it in one of the two");
+      study.axes.push_back(read_axis(key, values, point));
+    }
+  study.workloads = read_workloads(root);
+  read_candidates(root, study);
+  std::size_t points = study.workloads.size() * study.candidates.size();
+  for (const SweepAxis& axis : study.axes)
+    if ((points *= axis.values.size()) > kMostPoints)
+      root.cursor().fail(fmt::format("has more than {} points", kMostPoints),
+                         "Split it into several studies");
+  return study;
+}
+
+std::string digest_of(const SweepStudy& study, const std::string& program, bool intervals) {
+  Digest digest;
+  digest.add(program);
+  digest.add(intervals ? "intervals" : "none");
+  const auto add = [&](const std::vector<std::string>& words) {
+    digest.add(std::to_string(words.size()));
+    for (const std::string& word : words) {
+      digest.add(word);
+      add_file(digest, word);
+    }
+  };
+  add(study.workloads);
+  for (const Candidate& candidate : study.candidates) {
+    digest.add(candidate.label);
+    add({candidate.cluster});
+  }
+  add(study.options);
+  for (const SweepAxis& axis : study.axes) {
+    digest.add(axis.option);
+    for (const SweepAxis::Value& value : axis.values) add(value.words);
+  }
+  return digest.hex();
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,121 @@
+#include "ddpsim/formats/sweep_file.hpp"
+
+#include <fmt/format.h>
+
+#include "ddpsim/formats/decoder.hpp"
+#include "ddpsim/formats/json_writer.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::int64_t kMostPoints = 1'000'000'000;
+
+[[noreturn]] void fail(const std::string& file, std::size_t line, std::string message) {
+  throw InputError({.file = file,
+                    .where = fmt::format("line {}", line),
+                    .message = std::move(message),
+                    .hint = "Move the file away, or name another"});
+}
+
+SweepHeader read_header(std::string_view line, const std::string& file) {
+  const Document document = Document::parse(line, file);
+  const Object fields =
+      document.root().object({"schema", "ddpsim", "study", "points", "grid", "intervals", "shard"});
+  fields.required("schema").choice({"ddpsim.sweep/1"});
+  SweepHeader header;
+  header.ddpsim = fields.required("ddpsim").string();
+  header.study = fields.required("study").string();
+  header.points = static_cast<std::size_t>(fields.required("points").integer(1, kMostPoints));
+  for (const Cursor& option : fields.required("grid").array())
+    header.grid.push_back(option.string());
+  header.intervals = fields.required("intervals").boolean();
+  if (const auto shard = fields.optional("shard")) {
+    const Object parts = shard->object({"index", "of"});
+    const std::int64_t of = parts.required("of").integer(1, kMostPoints);
+    header.shard = Shard{
+        .index = static_cast<std::size_t>(parts.required("index").integer(1, of)),
+        .of = static_cast<std::size_t>(of),
+    };
+  }
+  return header;
+}
+
+/// Takes the next whole line.
+std::optional<std::string_view> take_whole_line(std::string_view& rest) {
+  const std::size_t end = rest.find('\n');
+  if (end == rest.npos) return std::nullopt;
+  const std::string_view line = rest.substr(0, end);
+  rest.remove_prefix(end + 1);
+  return line;
+}
+
+SweepLine read_line(std::string_view text, const std::string& file, std::size_t number,
+                    const SweepHeader& header, std::size_t expected) {
+  SweepLine line{.text = text};
+  try {
+    const Document document = Document::parse(text, file);
+    const Object fields = document.root().free_object();
+    line.point = static_cast<std::size_t>(fields.required("point").integer(0, kMostPoints));
+    line.failed = fields.optional("error").has_value();
+  } catch (const InputError&) {
+    fail(file, number, "is not a point of a sweep");
+  }
+  if (line.point != expected || expected >= header.points)
+    fail(file, number,
+         expected >= header.points
+             ? fmt::format("is point {}, and there are no more", line.point)
+             : fmt::format("is point {}, where {} comes next", line.point, expected));
+  return line;
+}
+
+}  // namespace
+
+bool SweepHeader::same_sweep(const SweepHeader& other) const {
+  SweepHeader same = other;
+  same.shard = shard;
+  return *this == same;
+}
+
+std::string sweep_header_line(const SweepHeader& header) {
+  JsonWriter json;
+  json.begin_object(JsonWriter::Layout::line);
+  json.key("schema").string("ddpsim.sweep/1");
+  json.key("ddpsim").string(header.ddpsim);
+  json.key("study").string(header.study);
+  json.key("points").count(header.points);
+  json.key("grid").strings(header.grid);
+  json.key("intervals").boolean(header.intervals);
+  json.key("shard");
+  if (header.shard) {
+    json.begin_object();
+    json.key("index").count(header.shard->index);
+    json.key("of").count(header.shard->of);
+    json.end_object();
+  } else {
+    json.null();
+  }
+  json.end_object();
+  return std::move(json).finish();
+}
+
+std::optional<SweepFile> read_sweep(std::string_view text, const std::string& file) {
+  std::string_view rest = text;
+  const auto first = take_whole_line(rest);
+  if (!first) return std::nullopt;
+  SweepFile sweep;
+  try {
+    sweep.header = read_header(*first, file);
+  } catch (const InputError& error) {
+    fail(file, 1, fmt::format("is not the first line of a sweep ({})", error.diagnostic().message));
+  }
+  const Shard shard = sweep.header.shard.value_or(Shard());
+  sweep.whole = text.size() - rest.size();
+  while (const auto line = take_whole_line(rest)) {
+    const std::size_t k = sweep.lines.size();
+    sweep.lines.push_back(read_line(*line, file, k + 2, sweep.header, shard.point(k)));
+    sweep.whole = text.size() - rest.size();
+  }
+  return sweep;
+}
+
+}  // namespace ddpsim

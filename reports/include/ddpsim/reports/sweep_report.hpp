@@ -1,0 +1,48 @@
+// A point of a sweep as a line of ddpsim.sweep/1, and such a line as a row of a tidy table.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/memory.hpp"
+#include "ddpsim/sim/result.hpp"
+
+namespace ddpsim {
+
+/// What an hour of the cluster costs, and the share of it that is training.
+struct RowCost {
+  double usd_per_hour = 0;
+  double goodput = 1;
+};
+
+/// All that a point has to say; what is absent is null.
+struct SweepRow {
+  std::size_t point = 0;
+  std::string workload;  ///< as the study names it
+  std::string label;
+  std::string cluster_text;                               ///< as the study has it, ranges expanded
+  std::vector<std::pair<std::string, std::string>> grid;  ///< option, its value as a JSON token
+  std::optional<Cluster> cluster;                         ///< absent where it cannot be read
+  std::optional<StepTimes> times;                         ///< absent where there is no answer
+  std::optional<Confidence> confidence;                   ///< absent without intervals
+  std::optional<double> samples_per_second;
+  std::optional<PeakMemory> memory;
+  std::optional<RowCost> cost;
+  std::vector<std::string> warnings;
+  std::string error;  ///< why there is no answer
+};
+
+/// One line, with a newline at its end.
+std::string sweep_line(const SweepRow& row);
+
+/// The first line of the table, and the row of a line. `grid`: the options that vary, a column "--OPTION" each.
+std::string sweep_csv_header(const std::vector<std::string>& grid);
+std::string sweep_csv_row(std::string_view line, const std::vector<std::string>& grid);
+
+}  // namespace ddpsim
