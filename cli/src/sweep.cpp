@@ -52,14 +52,15 @@ std::optional<Shard> parse_shard(const std::optional<std::string>& text) {
 
 void say_what_is_there(const SweepArguments& arguments, const SweepOutput& output,
                        std::size_t points) {
+  if (output.failed() > 0)
+    print_error(fmt::format("ddpsim: {} of {} points could not be answered; \"error\" says why",
+                            output.failed(), output.written()));
+  if (!arguments.output) return;  // lines alone stand there
   std::string text = fmt::format("{} of {} points", output.written(), points);
   if (output.kept() > 0) text += fmt::format(", {} of them there before", output.kept());
-  if (output.failed() > 0)
-    text += fmt::format("; {} could not be answered, \"error\" says why", output.failed());
-  text += '\n';
-  if (arguments.output) text += fmt::format("Wrote {}\n", *arguments.output);
+  text += fmt::format("\nWrote {}\n", *arguments.output);
   if (arguments.csv) text += fmt::format("Wrote {}\n", *arguments.csv);
-  if (arguments.output) print(text);
+  print(text);
 }
 
 /// Points from several threads; whether all are there.

@@ -1,5 +1,6 @@
 #include "sweep_points.hpp"
 
+#include <exception>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -18,6 +19,21 @@ using RequestKey =
 
 RequestKey key_of(const ClusterRequest& request) {
   return {request.text, request.nodes, request.gpus_per_node, request.groups};
+}
+
+/// Up to the first that can be read; throws the first reason where none can.
+template <typename Item, typename Read>
+void require_any_of(const std::vector<Item>& items, Read read) {
+  std::exception_ptr first;
+  for (const Item& item : items) {
+    try {
+      read(item);
+      return;
+    } catch (const InputError&) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  std::rethrow_exception(first);
 }
 
 /// What an hour costs, where that is known.
@@ -58,6 +74,34 @@ class SweepPoints::Shared {
     return workloads_.get(key, [&] { return load_workload(text, job.model, job.timing); });
   }
 
+  /// As every candidate before this one left them: a speed of whichever GPU differs is of one GPU.
+  GpuSettings gpus_before(const SweepStudy& study, const SweepPoint& point,
+                          const CandidateArguments& arguments, const Workload& workload) {
+    GpuSettings gpus(arguments.compute_scales, arguments.gpus);
+    if (arguments.compute_scales.empty()) return gpus;
+    for (std::size_t k = 0; k < point.candidate; ++k) {
+      JobArguments own = arguments.job;
+      own.cluster.text = study.candidates[k].cluster;
+      try {
+        gpus.apply(workload, readers.cluster(cluster_request(own.cluster)), own);
+      } catch (const InputError&) {  // that candidate's points say so
+      } catch (const UsageError&) {
+      }
+    }
+    return gpus;
+  }
+
+  /// Throws the first reason where not one workload, or not one cluster, can be read.
+  void require_any(const SweepStudy& study) {
+    if (!settings.front().arguments) return;
+    JobArguments job = settings.front().arguments->job;
+    require_any_of(study.workloads, [&](const std::string& text) { workload(text, job); });
+    require_any_of(study.candidates, [&](const Candidate& candidate) {
+      job.cluster.text = candidate.cluster;
+      readers.cluster(cluster_request(job.cluster));
+    });
+  }
+
   const bool intervals;
   std::vector<PointSettings> settings;  ///< by combination
   ClusterReaders readers;
@@ -69,7 +113,9 @@ class SweepPoints::Shared {
 };
 
 SweepPoints::SweepPoints(const SweepStudy& study, bool intervals)
-    : study_(study), shared_(std::make_unique<Shared>(study, intervals)) {}
+    : study_(study), shared_(std::make_unique<Shared>(study, intervals)) {
+  shared_->require_any(study);
+}
 SweepPoints::~SweepPoints() = default;
 
 std::string SweepPoints::line(std::size_t index) const {
@@ -90,9 +136,9 @@ std::string SweepPoints::line(std::size_t index) const {
     arguments.job.workload = row.workload;
     arguments.job.cluster.text = candidate.cluster;
     row.cluster = shared_->readers.cluster(cluster_request(arguments.job.cluster));
-    GpuSettings gpus(arguments.compute_scales, arguments.gpus);
-    LoadedCandidate loaded = load_candidate(candidate, arguments, *settings.typed,
-                                            shared_->workload(row.workload, arguments.job), gpus,
+    const LoadedWorkload& workload = shared_->workload(row.workload, arguments.job);
+    GpuSettings gpus = shared_->gpus_before(study_, point, arguments, workload.workload);
+    LoadedCandidate loaded = load_candidate(candidate, arguments, *settings.typed, workload, gpus,
                                             known, shared_->readers);
     const Job& job = loaded.loaded.job;
     const ReportContext& context = loaded.loaded.context;
