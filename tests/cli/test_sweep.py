@@ -1,0 +1,300 @@
+"""A study's grid in full: order, threads, going on after a kill, shards, and what is refused."""
+
+import csv
+import json
+import pathlib
+import random
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from command import BINARY, ROOT, answer, ddpsim, write_json
+from test_progress import Waiting
+
+NODES = "gpu:8xV100 nvlink:6x25GBps:cube nic:{1,4}x100Gbps:ib"
+STUDY = {
+    "schema": "ddpsim.study/1",
+    "workloads": ["resnet50-v100-b32", "resnet18@V100"],
+    "candidates": ["dgx1v@{1,2}", {"label": "own", "cluster": f"node:4 {NODES}", "price": "3.1/gpu_hour"}, "nosuch"],
+    "options": {"price": "list", "mtbf": "1y", "restart": "10min", "checkpoint": "30s", "no-tune": True},
+    "grid": {"bucket-cap-mb": [5, None], "comm-hook": ["none", "fp16"], "gradient-as-bucket-view": [False, True]},
+}
+POINTS = 2 * 5 * 8
+
+
+class Sweep(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        write_json(cls.folder / "study.json", STUDY)
+        cls.whole = cls.sweep("--csv", "whole.csv")
+        cls.table = (cls.folder / "whole.csv").read_text()
+
+    @classmethod
+    def sweep(cls, *arguments, study="study.json", code=0):
+        outcome = ddpsim("sweep", study, *arguments, cwd=cls.folder)
+        assert outcome.code == code, outcome.err
+        return outcome.out
+
+    def file(self, content, name="sweep.jsonl"):
+        path = self.folder / name
+        path.write_text(content)
+        self.addCleanup(path.unlink, missing_ok=True)
+        return path
+
+    def rows(self):
+        return [json.loads(line) for line in self.whole.splitlines()[1:]]
+
+    def refused(self, message, *arguments, code=3):
+        outcome = ddpsim("sweep", *arguments, cwd=self.folder)
+        self.assertEqual((outcome.code, outcome.err.count("\n")), (code, 1), outcome.err)
+        self.assertIn(message, outcome.err)
+        return outcome
+
+    def refused_study(self, message, **fields):
+        document = {key: value for key, value in {**STUDY, **fields}.items() if value is not None}
+        write_json(self.folder / "bad.json", document)
+        self.refused(message, "bad.json")
+
+
+class Lines(Sweep):
+    def test_points_stand_in_the_studys_order(self):
+        header = json.loads(self.whole.splitlines()[0])
+        self.assertEqual((header["schema"], header["points"], header["shard"]), ("ddpsim.sweep/1", POINTS, None))
+        self.assertEqual(header["grid"], list(STUDY["grid"]))
+        labels = ["dgx1v@1", "dgx1v@2", "own nic:1x100Gbps:ib", "own nic:4x100Gbps:ib", "nosuch"]
+        expected = [(workload, label, {"bucket-cap-mb": cap, "comm-hook": hook, "gradient-as-bucket-view": view})
+                    for workload in STUDY["workloads"] for label in labels for cap in (5, None)
+                    for hook in ("none", "fp16") for view in (False, True)]
+        self.assertEqual([(row["workload"], row["label"], row["grid"]) for row in self.rows()], expected)
+        self.assertEqual([row["point"] for row in self.rows()], list(range(POINTS)))
+
+    def test_a_point_is_what_compare_says_of_it(self):
+        for point in (0, 9, 22, 8 + 40 + 3):
+            row = self.rows()[point]
+            options = [word for key, value in row["grid"].items() if value not in (None, False)
+                       for word in ([f"--{key}"] if value is True else [f"--{key}", str(value)])]
+            prices = ["--price", f"{row['cluster']}=3.1/gpu_hour"] if row["label"].startswith("own") else []
+            document = answer("compare", row["workload"], row["cluster"], *options, "--price", "list", *prices, "--mtbf", "1y",
+                              "--restart", "10min", "--checkpoint", "30s", "--no-tune")
+            job = document["rows"][0]
+            for key in ("ranks", "iteration_us", "samples_per_second", "scaling_efficiency", "exposed_communication_us",
+                        "blocking_communication_us"):
+                self.assertEqual(row[key], job[key], (point, key))
+            self.assertEqual(row["grade"], job["confidence"]["grade"])
+            for key, percent in zip(("iteration_low_us", "iteration_high_us"), job["confidence"]["interval_percent"]):
+                self.assertAlmostEqual(row[key], row["iteration_us"] * (1 + percent / 100), places=2)
+            cost = job.get("cost")
+            self.assertEqual(cost is None, row["usd_per_hour"] is None)
+            if not cost:
+                continue
+            self.assertEqual(row["usd_per_hour"], cost["usd_per_hour"])
+            for key, bound in (("", "value"), ("_low", "low"), ("_high", "high")):
+                self.assertAlmostEqual(row["usd_per_1000_steps" + key], cost["usd_per_1000_steps"][bound], places=4)
+
+    def test_a_point_that_fails_is_a_line_with_its_reason(self):
+        for row in self.rows():
+            failed = row["label"] == "nosuch"
+            self.assertEqual(row["error"], 'no cluster is called "nosuch", and no file either' if failed else None)
+            self.assertEqual(row["iteration_us"] is None, failed)
+        outcome = ddpsim("sweep", "study.json", cwd=self.folder)
+        self.assertEqual(outcome.err, f'ddpsim: 16 of {POINTS} points could not be answered; "error" says why\n')
+
+    def test_options_that_meet_badly_fail_where_they_meet(self):
+        study = {**STUDY, "workloads": ["resnet50-v100-b32"], "candidates": ["dgx1v"],
+                 "grid": {"network": ["analytic", "flow"], "background": [None, "nowhere.json"]}}
+        write_json(self.folder / "meet.json", study)
+        rows = [json.loads(line) for line in self.sweep(study="meet.json").splitlines()[1:]]
+        self.assertEqual([row["error"] for row in rows],
+                         [None, "--background: only --network flow knows of other traffic; add it", None, "no such file"])
+
+    def test_the_table_has_a_row_a_line(self):
+        table = list(csv.DictReader(self.table.splitlines()))
+        self.assertEqual(len(table), POINTS)
+        for cells, row in zip(table, self.rows()):
+            values = {**row, **{"--" + option: value for option, value in row["grid"].items()}}
+            for key, cell in cells.items():
+                value = values[key]
+                text = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+                if isinstance(value, float):
+                    self.assertEqual(float(cell), value, key)
+                else:
+                    self.assertEqual(cell, text, key)
+        self.assertEqual(set(self.rows()[0]) - set(table[0]), {"grid", "warnings"})
+
+    def test_threads_change_nothing(self):
+        for threads in (1, 3, 16):
+            self.assertEqual(self.sweep("--threads", threads), self.whole)
+
+    def test_without_intervals_the_step_is_the_same(self):
+        lines = self.sweep("--no-intervals").splitlines()
+        self.assertFalse(json.loads(lines[0])["intervals"])
+        for line, row in zip(lines[1:], self.rows()):
+            without = json.loads(line)
+            self.assertEqual(without["iteration_us"], row["iteration_us"])
+            for key in ("iteration_low_us", "iteration_high_us", "grade", "usd_per_1000_steps_low"):
+                self.assertIsNone(without[key])
+
+
+class GoingOn(Sweep):
+    def test_cut_at_any_byte_it_ends_as_one_run_does(self):
+        first = self.whole.index("\n") + 1
+        draw = random.Random(19)
+        cuts = [0, 1, first - 1, first, first + 1, len(self.whole) - 1, len(self.whole),
+                *(draw.randrange(len(self.whole)) for _ in range(8))]
+        for cut in cuts:
+            with self.subTest(cut=cut):
+                path = self.file(self.whole[:cut])
+                self.sweep("-o", path, "--csv", "again.csv")
+                self.assertEqual(path.read_text(), self.whole)
+                self.assertEqual((self.folder / "again.csv").read_text(), self.table)
+
+    def test_killed_it_loses_and_repeats_nothing(self):
+        study = {**STUDY, "candidates": [f"node:{{1..64}} {NODES}"], "grid": {"bucket-cap-mb": list(range(1, 81))}}
+        write_json(self.folder / "long.json", study)
+        path = self.folder / "long.jsonl"
+        run = subprocess.Popen([BINARY, "sweep", "long.json", "-o", path, "--threads", "1"], cwd=self.folder, stdout=subprocess.DEVNULL)
+        while not path.exists() or path.stat().st_size < 100_000:
+            self.assertIsNone(run.poll())
+        run.kill()
+        run.wait()
+        killed = path.read_text()
+        self.assertLess(killed.count("\n"), 2 * 128 * 80)
+        # Shares of it say what is there, so that the test need not take as long as the whole.
+        lines = killed[:killed.rindex("\n")].split("\n")[1:]
+        for k in (1, 256):
+            share = self.sweep("--shard", f"{k}/256", study="long.json").splitlines()[1:]
+            there = lines[k - 1::256]
+            self.assertEqual(there, share[:len(there)])
+        run = Waiting("sweep", str(self.folder / "long.json"), "-o", str(path), "--threads", "1")
+        run.until(rb"\d+ of \d+ points, \d+ s left \(Ctrl-C: stop here, keep these\)")
+        run.process.send_signal(signal.SIGINT)
+        said = run.finish().decode()
+        self.assertEqual(run.process.returncode, 130)
+        self.assertIn("there before", said)
+        self.assertTrue(path.read_text().startswith(killed[:killed.rindex("\n") + 1]))
+        points = [json.loads(line)["point"] for line in path.read_text().splitlines()[1:]]
+        self.assertEqual(points, list(range(len(points))))
+        self.assertGreater(len(points), killed.count("\n") - 1)
+
+    def test_a_file_of_something_else_is_refused_and_left_as_it_is(self):
+        other = write_json(self.folder / "other.json", {**STUDY, "grid": {"bucket-cap-mb": [7]}})
+        lines = self.whole.splitlines(keepends=True)
+        version = self.whole.replace('"ddpsim": "', '"ddpsim": "0.', 1)
+        for content, message, study in (
+                (self.whole, "sweep.jsonl: is the sweep of another study, or by another version of ddpsim. Move", other),
+                (version, "is the sweep of another study, or by another version of ddpsim", "study.json"),
+                ("my notes", "sweep.jsonl: is there already, and no sweep. Move it away, or name another file", "study.json"),
+                ("my\nnotes\n", "sweep.jsonl:line 1: is not the first line of a sweep", "study.json"),
+                (lines[0] + lines[2], "sweep.jsonl:line 2: is point 1, where 0 comes next", "study.json"),
+                (lines[0] + "{}\n", "sweep.jsonl:line 2: is not a point of a sweep", "study.json"),
+                (self.whole + lines[-1], f"line {POINTS + 2}: is point {POINTS - 1}, and there are no more", "study.json"),
+                (self.sweep("--shard", "1/2"), "holds another shard of this sweep", "study.json")):
+            path = self.file(content)
+            self.refused(message, study, "-o", path.name, "--csv", "never.csv")
+            self.assertEqual(path.read_text(), content)
+            self.assertFalse((self.folder / "never.csv").exists())
+
+    def test_another_workload_of_the_same_name_is_another_study(self):
+        document = json.loads((ROOT / "tests/golden/inputs/three-layers.json").read_text())
+        write_json(self.folder / "w.json", document)
+        write_json(self.folder / "named.json", {"schema": "ddpsim.study/1", "workload": "w.json", "candidates": ["dgx1v"]})
+        path = self.file(self.sweep(study="named.json"))
+        self.sweep("-o", path, study="named.json")
+        write_json(self.folder / "w.json", {**document, "name": "another"})
+        self.refused("is the sweep of another study", "named.json", "-o", path.name)
+
+    def test_two_at_once_do_not_write_one_file(self):
+        import fcntl
+        path = self.file(self.whole)
+        with open(path, "r+") as other:
+            fcntl.flock(other, fcntl.LOCK_EX)
+            self.refused("sweep.jsonl: is being written by another sweep", "study.json", "-o", path.name)
+        self.assertEqual(path.read_text(), self.whole)
+
+
+class Shards(Sweep):
+    def shards(self, of):
+        names = [f"{k}of{of}.jsonl" for k in range(1, of + 1)]
+        for k, name in enumerate(names, 1):
+            self.file(self.sweep("--shard", f"{k}/{of}"), name)
+        return names
+
+    def test_joined_they_are_what_one_run_writes(self):
+        for of in (1, 2, 7):
+            names = self.shards(of)
+            random.Random(of).shuffle(names)
+            outcome = ddpsim("sweep", "--join", *names, cwd=self.folder)
+            self.assertEqual((outcome.code, outcome.out, outcome.err), (0, self.whole, ""))
+            ddpsim("sweep", "--join", *names, "-o", "joined.jsonl", "--csv", "joined.csv", cwd=self.folder)
+            self.assertEqual((self.folder / "joined.jsonl").read_text(), self.whole)
+            self.assertEqual((self.folder / "joined.csv").read_text(), self.table)
+
+    def test_gaps_overlaps_and_mixtures_are_refused(self):
+        names = self.shards(3)
+        self.refused("1of3.jsonl: point 1 is in none of the files. This one is shard 1/3; give the others, too",
+                     "--join", names[0], names[2])
+        self.refused("2of3.jsonl: holds point 1, as does 2of3.jsonl", "--join", *names, names[1])
+        cut = self.file((self.folder / names[1]).read_text()[:-10], "cut.jsonl")
+        self.refused("cut.jsonl: ends before point 79. Run its sweep again, it goes on where it ended",
+                     "--join", names[0], cut.name, names[2])
+        other = self.file(self.sweep("--shard", "2/3", "--no-intervals"), "other.jsonl")
+        self.refused("other.jsonl: is of another sweep than 1of3.jsonl", "--join", names[0], other.name)
+        self.refused("study.json: is no sweep", "--join", "study.json")
+        self.refused("nothing.jsonl: no such file", "--join", "nothing.jsonl")
+
+    def test_a_shard_is_some_i_of_n(self):
+        for text in ("0/2", "3/2", "1", "1/", "/2", "a/b", "-1/2", "1/2/3"):
+            self.refused(f"--shard {text}: expected I/N", "study.json", "--shard", text, code=2)
+
+
+class Studies(Sweep):
+    def test_what_is_wrong_is_named_with_its_place(self):
+        for message, fields in (
+                ("bad.json:/grid/bucket-cap: `ddpsim compare` has no option --bucket-cap. Did you mean", {"grid": {"bucket-cap": [1]}}),
+                ("bad.json:/grid/batch: varies, so it is a list", {"grid": {"batch": 64}}),
+                ("bad.json:/grid/batch: is empty", {"grid": {"batch": []}}),
+                ("bad.json:/grid/batch/1: --batch", {"grid": {"batch": [64, -1]}}),
+                ("bad.json:/grid/mtbf: stands in /options, too", {"grid": {"mtbf": ["1y"]}}),
+                ("bad.json:/workloads: stands beside /workload", {"workload": "resnet18@V100"}),
+                ("bad.json:/workloads: is empty", {"workloads": []}),
+                ("bad.json:/candidates: is empty", {"candidates": []}),
+                ("bad.json:/candidates: a: two candidates have this label", {"candidates": ["a=dgx1v", "a=p3dn"]}),
+                ("--measured-step: a sweep takes none", {"options": {"measured-step": "dgx1v=16ms"}}),
+                ("bad.json:/options: --price", {"options": {"price": "3"}}),
+                ("bad.json: missing \"workload\"", {"workloads": None}),
+                ("nowhere.json: no such file", {"workloads": ["nowhere.json"]}),
+                ("no cluster is called \"nosuch\"", {"candidates": ["nosuch"], "options": {}}),
+                ("has more than", {"grid": {"batch": list(range(1, 5000)), "accumulate": list(range(1, 5000))}})):
+            with self.subTest(message=message):
+                self.refused_study(message, **fields)
+
+    def test_compare_names_the_command_that_takes_a_grid(self):
+        outcome = ddpsim("compare", "--study", "study.json", cwd=self.folder)
+        self.assertEqual((outcome.code, outcome.err),
+                         (3, "ddpsim: study.json:/workloads: is of a sweep, `ddpsim compare` takes none. "
+                             "Run `ddpsim sweep` with this file, or leave it out\n"))
+
+    def test_without_grid_a_study_of_compare_is_swept(self):
+        one = {key: value for key, value in STUDY.items() if key not in ("workloads", "grid")}
+        write_json(self.folder / "one.json", {**one, "workload": "resnet18@V100"})
+        self.assertEqual(len(self.sweep(study="one.json").splitlines()), 1 + 5)
+
+    def test_a_speed_without_a_name_is_of_one_gpu(self):
+        study = {"schema": "ddpsim.study/1", "workload": "resnet50-v100-b32",
+                 "candidates": ["dgx1v", "dgxa100", "node:1 gpu:8xH100 nvswitch:450GBps"], "options": {"compute-scale": "2"}}
+        write_json(self.folder / "scale.json", study)
+        rows = [json.loads(line) for line in self.sweep(study="scale.json").splitlines()[1:]]
+        self.assertEqual([row["error"] is None for row in rows], [True, True, False])
+        self.assertIn("--compute-scale 2: the clusters have A100 and H100; give each its own", rows[2]["error"])
+
+    def test_words_that_make_no_sense_together(self):
+        self.refused("-o, --csv: one file cannot hold both", "study.json", "-o", "a", "--csv", "a", code=2)
+        self.refused("sweep: which STUDY?", code=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
