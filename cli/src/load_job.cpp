@@ -169,6 +169,13 @@ std::vector<std::string> take_gloo_calibration(const BackendArguments& arguments
 
 }  // namespace
 
+void require_options(const JobArguments& arguments, const TypedLine& typed) {
+  require_consistent(arguments, typed);
+  const std::optional<TorchVersion> stated = stated_torch(arguments.ddp.torch);
+  read_options(arguments, stated.value_or(kNewestTorch));
+  memory_limit(arguments.memory);
+}
+
 LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
                    std::optional<LoadedWorkload> read, const ClusterReaders& readers) {
   require_consistent(arguments, typed);

@@ -33,6 +33,9 @@ struct ClusterReaders {
   };
 };
 
+/// Options by themselves and beside each other, before anything is read. Throws UsageError or InputError.
+void require_options(const JobArguments& arguments, const TypedLine& typed);
+
 /// `typed`: what `arguments` were made of. `read`: the workload where it was read already. Throws
 /// UsageError or InputError.
 LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <utility>
 
 #include "parse_problem.hpp"
@@ -18,7 +19,51 @@ std::vector<std::optional<Price>> stated_prices(const MoneyArguments& money,
   return prices(money, candidates, std::vector<const Cluster*>(candidates.size(), &without_list));
 }
 
+[[noreturn]] void fail(const SweepStudy& study, std::string where, const std::string& problem) {
+  throw InputError({.file = study.file, .where = std::move(where), .message = problem, .hint = ""});
+}
+
+/// By axis and value.
+using Problems = std::vector<std::vector<const std::string*>>;
+
+void mark(Problems& problems, const SweepStudy& study, std::size_t combination,
+          const std::string* problem) {
+  for (std::size_t axis = study.axes.size(); axis-- > 0;) {
+    const std::size_t values = study.axes[axis].values.size();
+    problems[axis][combination % values] = problem;
+    combination /= values;
+  }
+}
+
+/// Of each value the problem of the first combination with it; null where some combination has none.
+Problems problems_of_values(const SweepStudy& study, const std::vector<PointSettings>& settings) {
+  Problems problems;
+  for (const SweepAxis& axis : study.axes) problems.emplace_back(axis.values.size());
+  for (std::size_t k = settings.size(); k-- > 0;)
+    if (!settings[k].problem.empty()) mark(problems, study, k, &settings[k].problem);
+  for (std::size_t k = 0; k < settings.size(); ++k)
+    if (settings[k].problem.empty()) mark(problems, study, k, nullptr);
+  return problems;
+}
+
 }  // namespace
+
+std::vector<PointSettings> settings_of(const SweepStudy& study) {
+  PointParser parser;
+  std::vector<PointSettings> settings;
+  settings.reserve(study.combinations());
+  for (std::size_t k = 0; k < study.combinations(); ++k)
+    settings.push_back(parser.parse(study.words_of(k), study.candidates));
+  const PointSettings alone = parser.parse(study.options, study.candidates);
+  const bool none = std::ranges::none_of(settings, &std::string::empty, &PointSettings::problem);
+  if (none && !alone.problem.empty()) fail(study, "/options", alone.problem);
+  const Problems problems = problems_of_values(study, settings);
+  for (std::size_t axis = 0; axis < problems.size(); ++axis)
+    for (std::size_t value = 0; value < problems[axis].size(); ++value)
+      if (const std::string* problem = problems[axis][value])
+        fail(study, fmt::format("/grid/{}/{}", study.axes[axis].option, value), *problem);
+  return settings;
+}
 
 PointParser::PointParser()
     : arguments_(std::make_unique<PointArguments>()),
@@ -40,6 +85,7 @@ PointSettings PointParser::parse(const std::vector<std::string>& options,
     program_->parse(std::vector<std::string>(words.rbegin(), words.rend()));
     settings.arguments = *arguments_;
     settings.typed = TypedLine(*command_);
+    require_options(arguments_->job, *settings.typed);
     const MoneyArguments& money = arguments_->money;
     settings.owned = ownership(money);
     settings.failing = failures(money);
@@ -57,24 +103,6 @@ PointSettings PointParser::parse(const std::vector<std::string>& options,
     settings.problem = reason_of(error);
   }
   return settings;
-}
-
-void PointParser::require_sensible(const SweepStudy& study) {
-  const auto require = [&](const std::vector<std::string>& words, std::string where) {
-    if (std::string problem = parse(words, study.candidates).problem; !problem.empty())
-      throw InputError({.file = study.file,
-                        .where = std::move(where),
-                        .message = std::move(problem),
-                        .hint = ""});
-  };
-  require(study.options, "/options");
-  for (const SweepAxis& axis : study.axes)
-    for (std::size_t k = 0; k < axis.values.size(); ++k) {
-      std::vector<std::string> words = study.options;
-      const std::vector<std::string>& own = axis.values[k].words;
-      words.insert(words.end(), own.begin(), own.end());
-      require(words, fmt::format("/grid/{}/{}", axis.option, k));
-    }
 }
 
 std::string reason_of(const InputError& error) {

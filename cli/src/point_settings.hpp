@@ -44,14 +44,15 @@ class PointParser {
   const CLI::App& command() const { return *command_; }
   PointSettings parse(const std::vector<std::string>& options,
                       const std::vector<Candidate>& candidates);
-  /// Options by themselves, before any two that vary meet. Throws InputError.
-  void require_sensible(const SweepStudy& study);
 
  private:
   std::unique_ptr<PointArguments> arguments_;
   std::unique_ptr<CLI::App> program_;
   CLI::App* command_;
 };
+
+/// By combination. Throws InputError, at the study's place, where a value makes no sense in any.
+std::vector<PointSettings> settings_of(const SweepStudy& study);
 
 /// "where: message"
 std::string reason_of(const InputError& error);

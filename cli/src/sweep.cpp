@@ -106,7 +106,8 @@ int sweep(const SweepArguments& arguments) {
   const std::size_t count = own.points_of(header.points);
   const bool all = write_points(points, output, own, count, arguments.threads);
   say_what_is_there(arguments, output, count);
-  return all ? kOk : kInterrupted;
+  if (!all) return kInterrupted;
+  return count > 0 && output.failed() == count ? kBadInput : kOk;
 }
 
 int join(const SweepArguments& arguments) {

@@ -55,12 +55,8 @@ std::optional<RowCost> cost_of(const PointSettings& settings, std::size_t candid
 
 class SweepPoints::Shared {
  public:
-  Shared(const SweepStudy& study, bool with_intervals) : intervals(with_intervals) {
-    PointParser parser;
-    parser.require_sensible(study);
-    settings.reserve(study.combinations());
-    for (std::size_t k = 0; k < study.combinations(); ++k)
-      settings.push_back(parser.parse(study.words_of(k), study.candidates));
+  Shared(const SweepStudy& study, bool with_intervals)
+      : intervals(with_intervals), settings(settings_of(study)) {
     readers.cluster = [this](const ClusterRequest& request) {
       return clusters_.get(key_of(request), [&] { return load_cluster(request); });
     };
@@ -103,7 +99,7 @@ class SweepPoints::Shared {
   }
 
   const bool intervals;
-  std::vector<PointSettings> settings;  ///< by combination
+  const std::vector<PointSettings> settings;  ///< by combination
   ClusterReaders readers;
 
  private:

@@ -1,5 +1,5 @@
 """Runs commands that people are shown as they stand, in a folder that holds nothing but trace.json.gz, a small recording,
-and n1.txt and n2.txt, all-reduces of one and two nodes."""
+study.json, a study of two points, and n1.txt and n2.txt, all-reduces of one and two nodes."""
 
 import contextlib
 import gzip
@@ -18,6 +18,10 @@ def folder():
         here = pathlib.Path(temporary, "here")
         here.mkdir()
         (here / "trace.json.gz").write_bytes(gzip.compress(json.dumps(profiler_trace()).encode()))
+
+        (here / "study.json").write_text(json.dumps({
+            "schema": "ddpsim.study/1", "workload": "resnet50-v100-b32", "candidates": ["dgx1v"],
+            "grid": {"bucket-cap-mb": [5, 25]}}))
 
         def run(line):
             return pages.run(line, here)

@@ -106,6 +106,7 @@ class Lines(Sweep):
     def test_options_that_meet_badly_fail_where_they_meet(self):
         study = {**STUDY, "workloads": ["resnet50-v100-b32"], "candidates": ["dgx1v"],
                  "grid": {"network": ["analytic", "flow"], "background": [None, "nowhere.json"]}}
+        # Neither value of --background is wrong by itself: over flow both are read.
         write_json(self.folder / "meet.json", study)
         rows = [json.loads(line) for line in self.sweep(study="meet.json").splitlines()[1:]]
         self.assertEqual([row["error"] for row in rows],
@@ -258,13 +259,15 @@ class Studies(Sweep):
                 ("bad.json:/grid/batch: varies, so it is a list", {"grid": {"batch": 64}}),
                 ("bad.json:/grid/batch: is empty", {"grid": {"batch": []}}),
                 ("bad.json:/grid/batch/1: --batch", {"grid": {"batch": [64, -1]}}),
+                ("bad.json:/grid/bucket-cap-mb/0: --bucket-cap-mb: \"five\" is not a number", {"grid": {"bucket-cap-mb": ["five", 5]}}),
+                ("ddpsim: 10 of 10 points could not be answered", {"options": {"sync-batchnorm-group": 3}, "grid": None}),
                 ("bad.json:/grid/mtbf: stands in /options, too", {"grid": {"mtbf": ["1y"]}}),
                 ("bad.json:/workloads: stands beside /workload", {"workload": "resnet18@V100"}),
                 ("bad.json:/workloads: is empty", {"workloads": []}),
                 ("bad.json:/candidates: is empty", {"candidates": []}),
                 ("bad.json:/candidates: a: two candidates have this label", {"candidates": ["a=dgx1v", "a=p3dn"]}),
-                ("--measured-step: a sweep takes none", {"options": {"measured-step": "dgx1v=16ms"}}),
-                ("bad.json:/options: --price", {"options": {"price": "3"}}),
+                ("--measured-step: a sweep takes none", {"options": {"measured-step": "dgx1v=16ms"}, "grid": None}),
+                ("bad.json:/options: --price", {"options": {"price": "3"}, "grid": None}),
                 ("bad.json: missing \"workload\"", {"workloads": None}),
                 ("nowhere.json: no such file", {"workloads": ["nowhere.json"]}),
                 ("no cluster is called \"nosuch\"", {"candidates": ["nosuch"], "options": {}}),
