@@ -48,8 +48,7 @@ Problems problems_of_values(const SweepStudy& study, const std::vector<PointSett
 
 }  // namespace
 
-std::vector<PointSettings> settings_of(const SweepStudy& study) {
-  PointParser parser;
+std::vector<PointSettings> settings_of(const SweepStudy& study, PointParser& parser) {
   std::vector<PointSettings> settings;
   settings.reserve(study.combinations());
   for (std::size_t k = 0; k < study.combinations(); ++k)

@@ -51,8 +51,9 @@ class PointParser {
   CLI::App* command_;
 };
 
-/// By combination. Throws InputError, at the study's place, where a value makes no sense in any.
-std::vector<PointSettings> settings_of(const SweepStudy& study);
+/// By combination; they may use `parser` as long as they live. Throws InputError, at the study's place, where a value
+/// makes no sense in any.
+std::vector<PointSettings> settings_of(const SweepStudy& study, PointParser& parser);
 
 /// "where: message"
 std::string reason_of(const InputError& error);

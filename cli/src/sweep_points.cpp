@@ -56,7 +56,7 @@ std::optional<RowCost> cost_of(const PointSettings& settings, std::size_t candid
 class SweepPoints::Shared {
  public:
   Shared(const SweepStudy& study, bool with_intervals)
-      : intervals(with_intervals), settings(settings_of(study)) {
+      : intervals(with_intervals), settings(settings_of(study, parser_)) {
     readers.cluster = [this](const ClusterRequest& request) {
       return clusters_.get(key_of(request), [&] { return load_cluster(request); });
     };
@@ -98,6 +98,10 @@ class SweepPoints::Shared {
     });
   }
 
+ private:
+  PointParser parser_;
+
+ public:
   const bool intervals;
   const std::vector<PointSettings> settings;  ///< by combination
   ClusterReaders readers;
