@@ -122,7 +122,6 @@ class Real(unittest.TestCase):
                     launched[backend] = [[bucket["bytes"] for bucket in one["buckets"]] for one in measured["configurations"]]
                     self.assertEqual(measured["setup"].get("accumulate"), "2" if micro_batches == 2 else None)
                     for one in measured["configurations"]:
-                        self.assertGreaterEqual(one["forward_us"]["median"], 1000 * micro_batches)
                         timeline = json.loads((self.folder / backend / one["timeline"]).read_text(encoding="utf-8"))
                         names = [span["name"] for span in timeline["ranks"][0]["spans"]]
                         self.assertEqual(names.count("forward"), micro_batches)
