@@ -11,6 +11,7 @@ it, judges it by the rest and prints the bands of sim/tune/uncertainty.cpp with 
 """
 
 import argparse
+import concurrent.futures
 import csv
 import json
 import math
@@ -479,9 +480,10 @@ def main():
     report(rows, lambda row: modelled_us(row, constants))
     by_log(rows, lambda row: modelled_us(row, constants))
     if options.leave_one_out:
-        unseen = {}
-        for name in dict.fromkeys(row["family"] for row in rows):
-            unseen[name] = fit([row for row in rows if row["family"] != name])
+        families = list(dict.fromkeys(row["family"] for row in rows))
+        with concurrent.futures.ProcessPoolExecutor() as pool:
+            unseen = dict(zip(families, pool.map(fit, ([row for row in rows if row["family"] != name]
+                                                       for name in families))))
         print("leave one family out")
         report(rows, lambda row: modelled_us(row, unseen[row["family"]]))
         by_log(rows, lambda row: modelled_us(row, unseen[row["family"]]))

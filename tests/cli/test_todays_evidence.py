@@ -113,8 +113,8 @@ class TodaysEvidence(unittest.TestCase):
         ran = ddpsim(*command)
         self.assertEqual(ran.out.count("Today: "), 1, ran.out)
         words = " ".join(ran.out.split())
-        self.assertIn("predicted on " + clusters[0], words)
-        self.assertIn(clusters[1] + ": ", words)  # it, too, may be the recorded one
+        self.assertIn("predicted on nvlink:6x25GBps", words)  # by what tells the two lines apart
+        self.assertIn("nvlink:1x25GBps: ", words)  # it, too, may be the recorded one
         answered = json.loads(ddpsim(*command, "--json").out)
         alone = self.simulate(DLRM, clusters[0])["recorded"]
         self.assertEqual(answered["recorded"], alone)
