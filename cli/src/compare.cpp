@@ -15,6 +15,7 @@
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
+#include "job_warnings.hpp"
 #include "measured_step.hpp"
 #include "money_arguments.hpp"
 #include "study.hpp"
