@@ -140,8 +140,9 @@ std::vector<std::pair<std::string, std::string>> CudaDevice::description() const
                                  properties.minor, properties.multiProcessorCount)},
           {"cuda",
            fmt::format("driver for {}, runtime {}", version_text(driver), version_text(runtime))},
-          {"compute", scratch_ != nullptr ? "an amount of work on all SMs and on memory, calibrated alone"
-                                          : "one thread block that waits"}};
+          {"compute", scratch_ != nullptr
+                          ? "an amount of work on all SMs and on memory, calibrated alone"
+                          : "one thread block that waits"}};
 }
 
 std::string CudaDevice::refuses(Dtype dtype) {

@@ -104,7 +104,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
   app.add_flag("--busy", arguments.busy,
-               "replayed compute is an amount of work, calibrated alone, which all-reduces can slow, rather than "
+               "replayed compute is an amount of work, calibrated alone, which all-reduces can "
+               "slow, rather than "
                "a wait");
   app.add_flag(
       "--check,!--no-check", arguments.check,

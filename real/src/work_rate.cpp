@@ -11,8 +11,8 @@ WorkRate WorkRate::calibrated(const std::function<Duration(std::int64_t rounds)>
   constexpr Duration kLongEnough = Duration::milliseconds(4);
   constexpr std::int64_t kFewest = 1 << 10;
   constexpr std::int64_t kMost = 1 << 24;  // no device does so many in less
-  constexpr double kShortest = 1;          // a picosecond: whatever a clock says that moves in steps
-  time_of(kFewest);                        // clocks and caches warm
+  constexpr double kShortest = 1;  // a picosecond: whatever a clock says that moves in steps
+  time_of(kFewest);                // clocks and caches warm
   std::int64_t rounds = kFewest;
   Duration less = time_of(rounds);
   for (;;) {

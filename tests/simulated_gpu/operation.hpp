@@ -42,8 +42,8 @@ struct Operation {
   Range writes;
   std::int64_t moved_bytes;    ///< read and written
   bool slowed_by_collectives;  ///< that run on its device
-  std::byte* result;         ///< what becomes visible at the end
-  bool torn;                 ///< somebody wrote what it was reading, or where it was writing
+  std::byte* result;           ///< what becomes visible at the end
+  bool torn;                   ///< somebody wrote what it was reading, or where it was writing
 };
 
 /// Free blocks by power of two, of a region that grows.
