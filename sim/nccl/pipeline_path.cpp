@@ -138,13 +138,16 @@ double network_hop_us(const CollectiveChoice& choice, double message, const Clus
   constexpr double kEager = 8 * 1024;
   const std::size_t p = at(choice.protocol);
   const double on_wire = std::max(message / kPayload[p], 1.0);
-  const double rendezvous = std::clamp(elementary::log2(on_wire / kEager) / 3, 0.0, 1.0);
+  double rendezvous = on_wire <= kEager ? 0 : 1;
+  if (on_wire > kEager && on_wire < 8 * kEager) rendezvous = elementary::log2(on_wire / kEager) / 3;
   double growth = 0;
-  if (choice.protocol != Protocol::simple)
+  if (choice.protocol != Protocol::simple) {
+    const double octave = elementary::log2(on_wire);
     for (std::size_t i = 0; i < constants.hop_growth.size(); ++i)
-      growth += constants.hop_growth[i] * std::clamp((elementary::log2(on_wire) - kHopGrowth[i]) /
-                                                         (kHopGrowth[i + 1] - kHopGrowth[i]),
-                                                     0.0, 1.0);
+      growth +=
+          constants.hop_growth[i] *
+          std::clamp((octave - kHopGrowth[i]) / (kHopGrowth[i + 1] - kHopGrowth[i]), 0.0, 1.0);
+  }
   const bool simple_tree =
       choice.algorithm == Algorithm::tree && choice.protocol == Protocol::simple;
   const double shorter = simple_tree ? tree_factors(cluster).simple_hop : 1;
