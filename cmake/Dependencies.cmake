@@ -24,10 +24,10 @@ ddpsim_dependency(pugixml zeux/pugixml a0e064336317c9347a91224112af9933598714e9 
 find_package(ZLIB REQUIRED)
 find_package(SQLite3 REQUIRED)
 
-# Headers alone, and only inside topologies/src: shortest routes are Boost.Graph's.
-find_path(BOOST_GRAPH_INCLUDE_DIR boost/graph/dijkstra_shortest_paths.hpp REQUIRED)
-add_library(boost_graph INTERFACE)
-target_include_directories(boost_graph SYSTEM INTERFACE ${BOOST_GRAPH_INCLUDE_DIR})
+# Boost: headers alone. Inside topologies/src shortest routes (Graph), in one source of sim/values digits (Multiprecision).
+find_path(BOOST_INCLUDE_DIR boost/multiprecision/cpp_bin_float.hpp REQUIRED)
+add_library(boost_headers INTERFACE)
+target_include_directories(boost_headers SYSTEM INTERFACE ${BOOST_INCLUDE_DIR})
 
 # Eigen: headers alone; inside calibrate/src for least squares, inside real/src for its 16-bit types.
 find_path(EIGEN_INCLUDE_DIR Eigen/Cholesky PATH_SUFFIXES eigen3)
@@ -42,6 +42,8 @@ if(NOT EIGEN_INCLUDE_DIR)
 endif()
 add_library(eigen_headers INTERFACE)
 target_include_directories(eigen_headers SYSTEM INTERFACE ${EIGEN_INCLUDE_DIR})
+# One order of summation on every machine: it depends on the width of vectors and, unless told not to ask, on the caches.
+target_compile_definitions(eigen_headers INTERFACE EIGEN_DONT_VECTORIZE EIGEN_NO_CPUID)
 
 # protozero only installs headers: no CMake package to find.
 find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_writer.hpp)

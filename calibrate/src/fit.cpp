@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/elementary.hpp"
 #include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "fit_parts.hpp"
@@ -40,7 +41,7 @@ SizeSpread residual_deviation_of(const std::vector<FitResidual>& residuals, doub
     std::vector<double> logarithms;
     for (const FitResidual& row : residuals)
       if (row.size >= from && row.size < to)
-        logarithms.push_back(std::log(row.measured_us / row.modelled_us));
+        logarithms.push_back(elementary::log(row.measured_us / row.modelled_us));
     return deviation(std::move(logarithms), least);
   };
   SizeSpread spread{within(Bytes(1), kMiddleFrom), within(kMiddleFrom, kLargeFrom),
@@ -58,7 +59,7 @@ std::vector<std::string> breaks_of(const std::vector<FitResidual>& residuals,
   constexpr double kQuarter = 0.223;  // log 1.25
   std::vector<std::string> out;
   const auto side = [&](const FitResidual& row) {
-    const double miss = std::log(row.measured_us / row.modelled_us);
+    const double miss = elementary::log(row.measured_us / row.modelled_us);
     return miss > kQuarter ? 1 : miss < -kQuarter ? -1 : 0;
   };
   for (std::size_t first = 0; first < residuals.size();) {
@@ -69,16 +70,17 @@ std::vector<std::string> breaks_of(const std::vector<FitResidual>& residuals,
     if (side(residuals[first]) != 0) {
       double worst = 0;
       for (std::size_t i = first; i <= last; ++i) {
-        const double miss = std::log(residuals[i].measured_us / residuals[i].modelled_us);
+        const double miss = elementary::log(residuals[i].measured_us / residuals[i].modelled_us);
         if (std::abs(miss) > std::abs(worst)) worst = miss;
       }
       const std::string sizes = first == last ? size_text(residuals[first].size)
                                               : size_text(residuals[first].size) + " to " +
                                                     size_text(residuals[last].size);
-      out.push_back(fmt::format(
-          "{} ({}x{}): at {} measured times are {} to {:.2f} of the cost model's",
-          sources[residuals[first].log], residuals[first].shape.nodes,
-          residuals[first].shape.gpus_per_node, sizes, worst < 0 ? "down" : "up", std::exp(worst)));
+      out.push_back(
+          fmt::format("{} ({}x{}): at {} measured times are {} to {:.2f} of the cost model's",
+                      sources[residuals[first].log], residuals[first].shape.nodes,
+                      residuals[first].shape.gpus_per_node, sizes, worst < 0 ? "down" : "up",
+                      elementary::exp(worst)));
     }
     first = last + 1;
   }
@@ -97,9 +99,9 @@ std::vector<FittedConstant> constants_of_fit(const KrigingFit& solved, const Pat
     PathConstants after = solved.constants;
     const double value = constant.of(after);
     const double wide = kFourInFive * solved.deviation[i];
-    const double low = expected.additive ? value - wide : value * std::exp(-wide);
+    const double low = expected.additive ? value - wide : value * elementary::exp(-wide);
     const double high =
-        expected.additive ? value + wide : std::min(value * std::exp(wide), expected.most);
+        expected.additive ? value + wide : std::min(value * elementary::exp(wide), expected.most);
     out.push_back({&constant, constant.of(before), value, low, high});
   }
   return out;

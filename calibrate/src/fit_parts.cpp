@@ -12,6 +12,7 @@
 #include "ddpsim/calibrate/health.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/elementary.hpp"
 #include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
@@ -66,13 +67,13 @@ std::vector<MeasuredPoint> by_size(const MeasuredLog& log) {
     const double time_us = sound_us(point);
     if (point.size <= Bytes() || !(time_us > 0)) continue;
     auto& [sum, count] = sums[point.size];
-    sum += std::log(time_us);
+    sum += elementary::log(time_us);
     ++count;
     first.emplace(point.size, point);
   }
   std::vector<MeasuredPoint> points;
   for (auto& [size, point] : first) {
-    point.time_us = std::exp(sums[size].first / sums[size].second);
+    point.time_us = elementary::exp(sums[size].first / sums[size].second);
     points.push_back(point);
   }
   return points;
@@ -223,13 +224,14 @@ void check_agreement(const std::vector<Part>& parts, Fit& fit) {
       for (const MeasuredPoint& one : parts[a].points)
         for (const MeasuredPoint& other : parts[b].points)
           if (one.size == other.size) {
-            ratios.push_back(std::log(other.time_us / one.time_us));
+            ratios.push_back(elementary::log(other.time_us / one.time_us));
             if (one.size >= kLargeFrom) large.push_back(ratios.back());
           }
       if (ratios.empty()) continue;
-      double ratio = std::exp(median(std::move(ratios)));
-      const double large_ratio = large.empty() ? ratio : std::exp(median(std::move(large)));
-      const bool at_large = std::abs(std::log(large_ratio)) > std::abs(std::log(ratio));
+      double ratio = elementary::exp(median(std::move(ratios)));
+      const double large_ratio = large.empty() ? ratio : elementary::exp(median(std::move(large)));
+      const bool at_large =
+          std::abs(elementary::log(large_ratio)) > std::abs(elementary::log(ratio));
       if (at_large) ratio = large_ratio;
       const std::string message = fmt::format(
           "takes {:.2f} times what {} takes on the same {} of {} GPUs (median{})", ratio,
@@ -238,7 +240,7 @@ void check_agreement(const std::vector<Part>& parts, Fit& fit) {
           parts[a].shape.gpus_per_node, at_large ? " from 1 MiB" : "");
       if (ratio >= kContradiction || ratio <= 1 / kContradiction)
         fail(parts[b].log->source, message, contradiction_hint(parts[a], parts[b]));
-      if (std::abs(std::log(ratio)) > 0.1)
+      if (std::abs(elementary::log(ratio)) > 0.1)
         fit.notes.push_back(parts[b].log->source + " " + message +
                             ": intervals span both; measure once more, then leave one out");
     }
@@ -280,13 +282,14 @@ SizeSpread repeatability_of(const std::vector<Part>& parts) {
   for (std::size_t a = 0; a < parts.size(); ++a)
     for (const MeasuredPoint& point : parts[a].points) {
       if (point.in_place_us && *point.in_place_us > 0)
-        in_place.emplace_back(point.size, std::abs(std::log(*point.in_place_us / point.time_us)));
+        in_place.emplace_back(point.size,
+                              std::abs(elementary::log(*point.in_place_us / point.time_us)));
       for (std::size_t b = 0; b < a; ++b)
         if (parts[a].shape == parts[b].shape)
           for (const MeasuredPoint& other : parts[b].points)
             if (other.size == point.size)
               other_log.emplace_back(point.size,
-                                     std::abs(std::log(other.time_us / point.time_us)) / 2);
+                                     std::abs(elementary::log(other.time_us / point.time_us)) / 2);
     }
   const auto one = [](const std::vector<std::pair<Bytes, double>>& all, Bytes from, Bytes to) {
     std::vector<double> within;

@@ -1,9 +1,10 @@
 #include "fitted_constants.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <vector>
+
+#include "ddpsim/sim/elementary.hpp"
 
 namespace ddpsim {
 
@@ -27,7 +28,8 @@ PathConstants constants_at(const PathConstants& prior, std::span<const double> s
       continue;
     }
     const double from = row.prior.expected > 0 ? row.prior.expected : value;
-    value = std::clamp(from * std::exp(steps[i]), row.range.least, std::max(row.prior.most, from));
+    value = std::clamp(from * elementary::exp(steps[i]), row.range.least,
+                       std::max(row.prior.most, from));
   }
   return constants;
 }

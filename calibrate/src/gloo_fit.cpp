@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/elementary.hpp"
 #include "ddpsim/sim/quantile.hpp"
 #include "gloo_points.hpp"
 
@@ -72,7 +73,7 @@ GlooLinks GlooSolver::links_at(const Eigen::VectorXd& steps) {
   GlooLinks links;
   Eigen::Index i = 0;
   for (const GlooConstant& constant : gloo_constants()) {
-    const double value = constant.of(links) * std::exp(steps[i]);
+    const double value = constant.of(links) * elementary::exp(steps[i]);
     if (steps[i] != 0) constant.set(links, std::clamp(value, constant.least, constant.most));
     ++i;
   }
@@ -85,7 +86,7 @@ Eigen::VectorXd GlooSolver::left(const Eigen::VectorXd& steps, const std::vector
   Eigen::VectorXd out = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(points_.size()));
   for (std::size_t i = 0; i < points_.size(); ++i)
     if (in[i])
-      out[static_cast<Eigen::Index>(i)] = std::log(points_[i].time_us / predicted(i, links));
+      out[static_cast<Eigen::Index>(i)] = elementary::log(points_[i].time_us / predicted(i, links));
   return out;
 }
 
@@ -121,13 +122,14 @@ GlooSolution GlooSolver::solve(const Which& fitted, const std::vector<bool>& in,
   for (Eigen::Index c = 0; c < columns; ++c) {
     const GlooConstant& constant = gloo_constants()[static_cast<std::size_t>(c)];
     if (fitted[static_cast<std::size_t>(c)])
-      steps[c] = std::log(constant.of(from) / constant.of(plain));
+      steps[c] = elementary::log(constant.of(from) / constant.of(plain));
   }
   Eigen::VectorXd at = left(steps, in);
   const double prior = 1 / (kHostsApart * kHostsApart);
   double noise = kGlooNoise;
   const auto objective = [&](const Eigen::VectorXd& where, const Eigen::VectorXd& of) {
-    const double apart = (1 + (of / noise).array().square() / kGlooFreedom).log().sum();
+    const double apart =
+        (1 + (of / noise).array().square() / kGlooFreedom).unaryExpr(&elementary::log).sum();
     return (kGlooFreedom + 1) * apart + prior * where.squaredNorm();
   };
   Eigen::MatrixXd normal;
@@ -220,7 +222,7 @@ void leave_sizes_out(const GlooSolver& solver, GlooFit& fit) {
   }
   for (const GlooResidual& row : fit.residuals)
     if (row.left_out_us > 0)
-      misses.push_back({row.size, std::log(row.measured_us / row.left_out_us)});
+      misses.push_back({row.size, elementary::log(row.measured_us / row.left_out_us)});
   fit.calibration.deviation = spread_of(misses);
 }
 
@@ -242,7 +244,7 @@ void leave_shapes_out_of_gloo(const GlooSolver& solver, GlooFit& fit) {
       rows.push_back(fit.residuals[k]);
       rows.back().calibrated_us = solver.predicted(k, links);
       misses.push_back(
-          {rows.back().size, std::log(rows.back().measured_us / rows.back().calibrated_us)});
+          {rows.back().size, elementary::log(rows.back().measured_us / rows.back().calibrated_us)});
     }
     fit.ranks_left_out.push_back({one.shape, errors_of(rows)});
   }
@@ -262,7 +264,7 @@ GlooFit fit_gloo(const std::vector<MeasuredLog>& logs, const ClusterAt& cluster_
   for (std::size_t c = 0; c < told.size(); ++c) {
     const GlooConstant& constant = gloo_constants()[c];
     const double value = constant.of(found.links);
-    const double wide = std::exp(kFourInFive * found.deviation[c]);
+    const double wide = elementary::exp(kFourInFive * found.deviation[c]);
     if (told[c]) fit.calibration.fitted.push_back(&constant);
     fit.constants.push_back(
         {&constant, constant.of(plain), value, value / wide, value * wide, told[c]});

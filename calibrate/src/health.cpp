@@ -17,6 +17,7 @@
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/sim/allreduce_table.hpp"
 #include "ddpsim/sim/calibration.hpp"
+#include "ddpsim/sim/elementary.hpp"
 #include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
@@ -150,8 +151,8 @@ std::string cause(const std::vector<MeasuredPoint>& points, const Cluster& clust
   std::string words;
   for (const MachineWithout& explanation : explanations(cluster)) {
     const double ratio = slowdown(points, explanation.cluster, tuning);
-    if (ratio < kAlike || (nearest && *nearest <= std::abs(std::log(ratio)))) continue;
-    nearest = std::abs(std::log(ratio));
+    if (ratio < kAlike || (nearest && *nearest <= std::abs(elementary::log(ratio)))) continue;
+    nearest = std::abs(elementary::log(ratio));
     words = explanation.words;
   }
   if (nearest) return words;
@@ -199,7 +200,7 @@ void judge_bandwidth(const MeasuredLog& log, const Cluster& cluster, const Colle
         fmt::format("large sizes take {:.1f} times what the cluster should (busbw {:.2f} GB/s at "
                     "best); {}{}",
                     ratio, best, cause(points, cluster, tuning),
-                    std::abs(std::log(ratio / kFloat)) < kAboutFour
+                    std::abs(elementary::log(ratio / kFloat)) < kAboutFour
                         ? ". Or are its sizes elements of 4 bytes? Bytes are expected"
                         : ""));
   }

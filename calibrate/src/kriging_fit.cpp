@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/elementary.hpp"
 #include "fitted_constants.hpp"
 
 namespace ddpsim {
@@ -116,11 +117,12 @@ struct Solver {
                   const Eigen::VectorXd& precision, const Eigen::MatrixXd& normal) const {
     const auto factored = factor(precision);
     const Eigen::VectorXd diagonal = factored.matrixLLT().diagonal();
-    const double volume = 2 * diagonal.array().log().sum() +
-                          normal.ldlt().vectorD().array().log().sum() +
-                          2 * prior_deviation.array().log().sum();
+    const double volume = 2 * diagonal.array().unaryExpr(&elementary::log).sum() +
+                          normal.ldlt().vectorD().array().unaryExpr(&elementary::log).sum() +
+                          2 * prior_deviation.array().unaryExpr(&elementary::log).sum();
     // Student's t as normal noise of unknown precision: Gamma(2, 2), a priori.
-    const double heavy_tails = 2 * (precision.array().log() - precision.array() + 1).sum();
+    const double heavy_tails =
+        2 * (precision.array().unaryExpr(&elementary::log) - precision.array() + 1).sum();
     return heavy_tails - (objective(factored, steps, at) + volume) / 2;
   }
 };

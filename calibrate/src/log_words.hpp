@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -10,6 +9,7 @@
 
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/words.hpp"
+#include "ddpsim/sim/elementary.hpp"
 
 namespace ddpsim {
 
@@ -46,7 +46,7 @@ inline std::optional<Figure> figure_of(std::string_view word) {
     if (power.starts_with('+')) power.remove_prefix(1);
     exponent += static_cast<double>(parse_number<std::int64_t>(power).value_or(0));
   }
-  return Figure{*value, 0.5 * std::pow(10.0, exponent)};
+  return Figure{*value, 0.5 * elementary::pow(10.0, exponent)};
 }
 
 }  // namespace ddpsim

@@ -1,5 +1,6 @@
 #include "selection_fit.hpp"
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/elementary.hpp"
 
 #include <fmt/format.h>
 
@@ -61,9 +62,9 @@ Choices choices_of(const std::vector<Part>& parts, const FittedSelection& select
 
 /// Logarithm of how likely a selection is before any log is seen.
 double expectation(const FittedSelection& selection, int contradicted) {
-  const double tree = std::log(selection.tree_factor) / kWeighed;
-  return -tree * tree / 2 + (selection.ll128_between_nodes ? 0 : std::log(kWithoutLl128)) +
-         contradicted * std::log(kContradicted);
+  const double tree = elementary::log(selection.tree_factor) / kWeighed;
+  return -tree * tree / 2 + (selection.ll128_between_nodes ? 0 : elementary::log(kWithoutLl128)) +
+         contradicted * elementary::log(kContradicted);
 }
 
 bool same_choices(const Choices& a, const Choices& b) {
@@ -105,7 +106,7 @@ class Explanation {
 
  private:
   void add(const MeasuredPoint& point, const Part& part) {
-    problem_.log_measured.push_back(std::log(point.time_us));
+    problem_.log_measured.push_back(elementary::log(point.time_us));
     problem_.noise.push_back(part.log->timed_by == TimedBy::all_reduce_perf ? 1 : kRecordedNoise);
     problem_.published.push_back(part.published);
   }
@@ -125,7 +126,7 @@ class Explanation {
     }
     problem_.log_modelled = [this, of = choices.of](const PathConstants& constants) {
       std::vector<double> out = times_us(parts_, of, {.constants = constants});
-      for (double& value : out) value = std::log(value);
+      for (double& value : out) value = elementary::log(value);
       return out;
     };
     KrigingFit solved = solve(problem_);

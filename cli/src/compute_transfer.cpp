@@ -8,6 +8,7 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/models/transfer.hpp"
+#include "ddpsim/sim/elementary.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "usage_error.hpp"
 
@@ -26,8 +27,12 @@ using Range = std::pair<double, double>;
 
 /// Two independent factors, each within its range: deviations combine as roots of squares.
 Range combined(const Range& a, const Range& b) {
-  const auto both = [](double x, double y) { return std::hypot(std::log(x), std::log(y)); };
-  return {std::exp(-both(a.first, b.first)), std::exp(both(a.second, b.second))};
+  const auto both = [](double x, double y) {
+    const double log_x = elementary::log(x);
+    const double log_y = elementary::log(y);
+    return std::sqrt(log_x * log_x + log_y * log_y);
+  };
+  return {elementary::exp(-both(a.first, b.first)), elementary::exp(both(a.second, b.second))};
 }
 
 /// --gpu accepts what the cluster has: another GPU would be ignored, and its user misled.

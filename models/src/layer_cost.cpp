@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ddpsim/sim/elementary.hpp"
 #include "layer_cost_constants.hpp"
 
 namespace ddpsim {
@@ -152,7 +153,8 @@ class CostModel {
       return std::ceil(static_cast<double>(places) / kTile);
     };
     const double tiles = side(p.out_height) * side(p.out_width) * batch_;
-    const double places = std::pow(kTile + static_cast<double>(p.kernel.height) - 1, 2);
+    const double reach = kTile + static_cast<double>(p.kernel.height) - 1;
+    const double places = reach * reach;
     const auto in = static_cast<double>(p.in);
     const auto out = static_cast<double>(p.out);
     const double e = constants_.winograd_product;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ddpsim/reports/calibration_report.hpp"
+#include "ddpsim/sim/elementary.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "text_layout.hpp"
 
@@ -71,7 +72,8 @@ Table sizes_table(const Fit& fit) {
                {.head = "worst %", .align = Align::decimal}});
   std::map<int, std::vector<const FitResidual*>> classes;
   for (const FitResidual& row : fit.residuals)
-    classes[static_cast<int>(std::log2(static_cast<double>(row.size.count()))) / 4].push_back(&row);
+    classes[static_cast<int>(elementary::log2(static_cast<double>(row.size.count()))) / 4]
+        .push_back(&row);
   for (const auto& [index, rows] : classes) {
     std::vector<FitResidual> copies;
     double worst = 0;

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
 #include <map>
 
 #include "ddpsim/reports/gloo_calibration_report.hpp"
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/elementary.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "text_layout.hpp"
 
@@ -63,7 +63,8 @@ Table gloo_sizes_table(const GlooFit& fit) {
                {.head = "left out %", .align = Align::decimal}});
   std::map<int, std::vector<GlooResidual>> classes;
   for (const GlooResidual& row : fit.residuals)
-    classes[static_cast<int>(std::log2(static_cast<double>(row.size.count()))) / 4].push_back(row);
+    classes[static_cast<int>(elementary::log2(static_cast<double>(row.size.count()))) / 4]
+        .push_back(row);
   for (const auto& [index, rows] : classes) {
     const FitErrors left_out = errors_of(rows, &GlooResidual::left_out_us);
     table.add_row({size_text(Bytes(std::int64_t{1} << (4 * index))), fmt::format("{}", rows.size()),
@@ -99,7 +100,7 @@ std::string gloo_calibration_text(const GlooCalibrationReport& report, const Ter
   text += wrapped(
       fmt::format(
           "Intervals at job shapes of these logs: {:+.0f} to {:+.0f} % of gloo's times from 1 MiB.",
-          100 * (std::exp(-apart) - 1), 100 * (std::exp(apart) - 1)),
+          100 * (elementary::exp(-apart) - 1), 100 * (elementary::exp(apart) - 1)),
       style.width, 2);
   for (const std::string& warning : report.warnings)
     text += wrapped("warning: " + printable(warning), style.width, 2);

@@ -11,6 +11,7 @@
 
 #include "ddpsim/formats/display_width.hpp"
 #include "ddpsim/formats/number.hpp"
+#include "ddpsim/sim/elementary.hpp"
 
 namespace ddpsim {
 namespace {
@@ -38,7 +39,7 @@ std::string spaces(std::size_t count) {
 
 /// Of a table whose numbers have so many.
 double scale_of(int decimals) {
-  return std::pow(10, decimals);
+  return elementary::pow(10, decimals);
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ int decimals_for(double largest) {
   constexpr int kDigits = 2;
   constexpr int kMost = 3;
   if (largest <= 0 || !std::isfinite(largest)) return 0;
-  const int exponent = static_cast<int>(std::floor(std::log10(largest)));
+  const int exponent = static_cast<int>(std::floor(elementary::log10(largest)));
   return std::clamp(kDigits - 1 - exponent, 0, kMost);
 }
 

@@ -13,12 +13,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <utility>
 
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/elementary.hpp"
 
 namespace ddpsim {
 namespace {
@@ -45,7 +47,7 @@ constexpr double kCostModelFurther = 2.0;
 constexpr double kSlowerBeyond = 1.5;
 
 double log2_of(double value) {
-  return std::log2(std::max(value, 1.0));
+  return elementary::log2(std::max(value, 1.0));
 }
 
 bool several(int nodes) {
@@ -63,10 +65,42 @@ double octave(Bytes size) {
   return log2_of(static_cast<double>(size.count()));
 }
 
+constexpr std::array kLengths{kSizes, kReleaseSizes, kOwnSizes};
+enum Length { kOfSizes, kOfRelease, kOfOwn };
+
+/// log2 of a size, and what makes a covariance of two of them a quotient: exp(sqrt(3) log2 / length), of each length.
+struct Place {
+  double octave = 0;
+  std::array<double, kLengths.size()> grown{};
+};
+
+Place place_of_octave(double octave) {
+  Place out{.octave = octave};
+  for (std::size_t i = 0; i < kLengths.size(); ++i)
+    out.grown[i] = elementary::exp(std::sqrt(3.0) / kLengths[i] * octave);
+  return out;
+}
+
+/// Logs have powers of two, mostly: these are at hand.
+Place place_of(Bytes size) {
+  static const auto kPowersOfTwo = [] {
+    std::array<Place, 63> places;
+    for (std::size_t i = 0; i < places.size(); ++i)
+      places[i] = place_of_octave(static_cast<double>(i));
+    return places;
+  }();
+  const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(1, size.count()));
+  if (std::has_single_bit(bytes))
+    return kPowersOfTwo[static_cast<std::size_t>(std::countr_zero(bytes))];
+  return place_of_octave(octave(size));
+}
+
 /// Matern 3/2 in log2 of the size.
-double matern(double octaves, double length) {
-  const double steps = std::sqrt(3.0) / length * std::abs(octaves);
-  return (1 + steps) * std::exp(-steps);
+double matern(const Place& a, const Place& b, Length length) {
+  const double steps = std::sqrt(3.0) / kLengths[length] * std::abs(a.octave - b.octave);
+  const double quotient =
+      a.octave < b.octave ? a.grown[length] / b.grown[length] : b.grown[length] / a.grown[length];
+  return (1 + steps) * quotient;
 }
 
 bool same_release(const std::optional<NcclVersion>& a, const std::optional<NcclVersion>& b) {
@@ -87,22 +121,23 @@ bool same_shape(const OperatingPoint& a, const OperatingPoint& b) {
 double covariance_of_shapes(const OperatingPoint& a, const OperatingPoint& b) {
   const double common = several(a.nodes) == several(b.nodes) ? kCommon * kCommon : 0;
   return common +
-         kShape * kShape * std::exp(-distance(a.nodes, a.gpus_per_node, b.nodes, b.gpus_per_node));
+         kShape * kShape *
+             elementary::exp(-distance(a.nodes, a.gpus_per_node, b.nodes, b.gpus_per_node));
 }
 
 /// `of_shapes`, as far as sizes and choices are alike, and what a release has of its own.
 double covariance_of_sizes(const OperatingPoint& a, const OperatingPoint& b, double of_shapes,
-                           double octave_a, double octave_b) {
+                           const Place& place_a, const Place& place_b) {
   const bool alike = a.algorithm == b.algorithm && a.protocol == b.protocol;
   double release = 0;
   if (a.nccl && same_release(a.nccl, b.nccl) && several(a.nodes) && several(b.nodes))
-    release = kRelease * kRelease * latency_share(octave_a) * latency_share(octave_b) *
-              matern(octave_a - octave_b, kReleaseSizes);
-  return matern(octave_a - octave_b, kSizes) * (alike ? 1 : kOtherChoice) * of_shapes + release;
+    release = kRelease * kRelease * latency_share(place_a.octave) * latency_share(place_b.octave) *
+              matern(place_a, place_b, kOfRelease);
+  return matern(place_a, place_b, kOfSizes) * (alike ? 1 : kOtherChoice) * of_shapes + release;
 }
 
-double within_shape(double octaves) {
-  return kOwn * kOwn * matern(octaves, kOwnSizes);
+double within_shape(const Place& a, const Place& b) {
+  return kOwn * kOwn * matern(a, b, kOfOwn);
 }
 
 /// "2..16 nodes"
@@ -133,7 +168,7 @@ double left_open(const Calibration& calibration, int nodes, int gpus_per_node, B
     double& side = std::int64_t{shape.nodes} * shape.gpus_per_node < ranks ? fewer : more;
     side = std::min(side, away);
   }
-  const auto free = [](double away) { return 1 - std::exp(-2 * away); };
+  const auto free = [](double away) { return 1 - elementary::exp(-2 * away); };
   if (nearest <= 0) return 0;
   if (fewer < kFar && more < kFar) return free(fewer) * free(more) / free(fewer + more);
   return free(nearest);
@@ -195,18 +230,20 @@ double deviation_as_measured(const Calibration& calibration, int nodes, int gpus
 /// By logs that are all of this machine, or all published.
 Band band_by(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
   const double open = left_open(calibration, nodes, gpus_per_node, size);
-  double deviation = kCorrectionNoise * kCorrectionNoise +
-                     std::pow(deviation_as_measured(calibration, nodes, gpus_per_node, size), 2);
+  const double as_measured = deviation_as_measured(calibration, nodes, gpus_per_node, size);
+  double deviation = kCorrectionNoise * kCorrectionNoise + as_measured * as_measured;
   const double deviation_there = at_size(calibration.residual_deviation, size) * kCostModelFurther *
                                  four_in_five(scales_of(calibration)) / kFourInFive;
   deviation += open * deviation_there * deviation_there;
   int most = 0;
   for (const CalibratedShape& shape : calibration.shapes) most = std::max(most, shape.nodes);
-  if (const auto* log = nearest_log(calibration, nodes, gpus_per_node, size))
-    deviation += std::pow(kPerOctave * octaves_outside(*log, size), 2);
+  if (const auto* log = nearest_log(calibration, nodes, gpus_per_node, size)) {
+    const double outside = kPerOctave * octaves_outside(*log, size);
+    deviation += outside * outside;
+  }
   const double wide = kFourInFive * std::sqrt(deviation);
   const double beyond = nodes > most ? kSlowerBeyond : 1;
-  return {std::exp(-wide), std::exp(wide * beyond)};
+  return {elementary::exp(-wide), elementary::exp(wide * beyond)};
 }
 
 double width(const Band& band) {
@@ -261,16 +298,16 @@ bool of_several_releases(const Calibration& calibration) {
 }
 
 double correction_covariance(const OperatingPoint& a, const OperatingPoint& b) {
-  return covariance_of_sizes(a, b, covariance_of_shapes(a, b), octave(a.size), octave(b.size));
+  return covariance_of_sizes(a, b, covariance_of_shapes(a, b), place_of(a.size), place_of(b.size));
 }
 
 double within_shape_covariance(const OperatingPoint& a, const OperatingPoint& b) {
   if (!same_shape(a, b)) return 0;
-  return within_shape(octave(a.size) - octave(b.size));
+  return within_shape(place_of(a.size), place_of(b.size));
 }
 
 double correction_at(const Calibration& calibration, const OperatingPoint& place) {
-  const double here = octave(place.size);
+  const Place here = place_of(place.size);
   const OperatingPoint* before = nullptr;
   double of_shapes = 0;
   double sum = 0;
@@ -279,8 +316,8 @@ double correction_at(const Calibration& calibration, const OperatingPoint& place
     if (before == nullptr || !same_shape(*before, point.at))
       of_shapes = covariance_of_shapes(place, point.at);
     before = &point.at;
-    const double there = octave(point.at.size);
-    const double own = same_shape(place, point.at) ? within_shape(here - there) : 0;
+    const Place there = place_of(point.at.size);
+    const double own = same_shape(place, point.at) ? within_shape(here, there) : 0;
     sum += point.weight * covariance_of_sizes(place, point.at, of_shapes, here, there) +
            point.within_shape * own;
   }

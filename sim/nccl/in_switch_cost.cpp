@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ddpsim/sim/elementary.hpp"
 #include "pipeline_path.hpp"
 
 namespace ddpsim {
@@ -42,7 +43,7 @@ PipelineTerms nvls_terms(CollectiveKind kind, const CollectiveChoice& choice, do
   const bool several = cluster.nodes > 1;
   const double streams = static_cast<double>(choice.channels) * cluster.gpus_per_node;
   const double largest = streams * (several ? 64 : 128) * kKiB;
-  const double steps = 16 * std::cbrt(std::pow(size / (4 * streams * 128 * kKiB), 2));
+  const double steps = 16 * elementary::pow(size / (4 * streams * 128 * kKiB), 2.0 / 3);
   const double waves = std::max({1.0, steps, size / largest});
   const double wave = size / waves;
   const double rate = switch_rate(kind, cluster);

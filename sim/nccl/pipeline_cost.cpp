@@ -41,6 +41,7 @@
 #include <limits>
 #include <set>
 
+#include "ddpsim/sim/elementary.hpp"
 #include "ddpsim/sim/nccl.hpp"
 #include "in_switch_cost.hpp"
 #include "pipeline_path.hpp"
@@ -103,7 +104,8 @@ PipelineTerms ring_of_parts(CollectiveKind kind, const CollectiveChoice& choice,
   // The longer one first: powers of many microseconds would overflow.
   const double longer = std::max(walk, busy);
   const double together =
-      longer * std::pow(std::pow(walk / longer, q) + std::pow(busy / longer, q), 1 / q);
+      longer *
+      elementary::pow(elementary::pow(walk / longer, q) + elementary::pow(busy / longer, q), 1 / q);
   const double visible = std::max(0.0, together - terms.transfer_us) / walk;
   terms.latency_us += visible * latency;
   terms.fill_us = visible * store;
@@ -218,8 +220,8 @@ PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice
   PipelineTerms terms = cost_terms(kind, choice, size, cluster);
   // The correction is of all-reduces; of the others the logs teach constants alone.
   if (cluster.calibration && kind == CollectiveKind::all_reduce) {
-    correct(terms, std::exp(correction_at(*cluster.calibration,
-                                          operating_point_of(choice, size, cluster))));
+    correct(terms, elementary::exp(correction_at(*cluster.calibration,
+                                                 operating_point_of(choice, size, cluster))));
   }
   return terms;
 }
@@ -239,7 +241,7 @@ double fastest_correction(const Cluster& cluster) {
                                                 operating_point_of(choice, Bytes(size), cluster)));
         }
   constexpr double kBetweenSizes = 1.02;
-  return least < 0 ? kBetweenSizes * std::exp(-least) : 1;
+  return least < 0 ? kBetweenSizes * elementary::exp(-least) : 1;
 }
 
 OperatingPoint operating_point_of(const CollectiveChoice& choice, Bytes size,

@@ -1,8 +1,8 @@
 #include "pipeline_path.hpp"
 
 #include <algorithm>
-#include <cmath>
 
+#include "ddpsim/sim/elementary.hpp"
 #include "nccl_tuning.hpp"
 #include "pipeline_cost.hpp"
 
@@ -138,18 +138,21 @@ double network_hop_us(const CollectiveChoice& choice, double message, const Clus
   constexpr double kEager = 8 * 1024;
   const std::size_t p = at(choice.protocol);
   const double on_wire = std::max(message / kPayload[p], 1.0);
-  const double rendezvous = std::clamp(std::log2(on_wire / kEager) / 3, 0.0, 1.0);
+  double rendezvous = on_wire <= kEager ? 0 : 1;
+  if (on_wire > kEager && on_wire < 8 * kEager) rendezvous = elementary::log2(on_wire / kEager) / 3;
   double growth = 0;
-  if (choice.protocol != Protocol::simple)
+  if (choice.protocol != Protocol::simple) {
+    const double octave = elementary::log2(on_wire);
     for (std::size_t i = 0; i < constants.hop_growth.size(); ++i)
-      growth += constants.hop_growth[i] * std::clamp((std::log2(on_wire) - kHopGrowth[i]) /
-                                                         (kHopGrowth[i + 1] - kHopGrowth[i]),
-                                                     0.0, 1.0);
+      growth +=
+          constants.hop_growth[i] *
+          std::clamp((octave - kHopGrowth[i]) / (kHopGrowth[i + 1] - kHopGrowth[i]), 0.0, 1.0);
+  }
   const bool simple_tree =
       choice.algorithm == Algorithm::tree && choice.protocol == Protocol::simple;
   const double shorter = simple_tree ? tree_factors(cluster).simple_hop : 1;
-  return constants.hop_us[p] * shorter * std::exp(growth) + rendezvous * constants.rendezvous_us +
-         constants.channel_us * (choice.channels - 1);
+  return constants.hop_us[p] * shorter * elementary::exp(growth) +
+         rendezvous * constants.rendezvous_us + constants.channel_us * (choice.channels - 1);
 }
 
 int tree_depth(int nodes) {

@@ -29,6 +29,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ddpsim/sim/elementary.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -65,7 +67,9 @@ struct GlooTime {
 
 /// So many steps of `bytes`, two of them under way.
 double steps_us(double steps, double step, double bytes, double rate) {
-  return steps * std::pow(std::pow(step, kHides) + std::pow(bytes / rate, kHides), 1 / kHides);
+  return steps *
+         elementary::pow(elementary::pow(step, kHides) + elementary::pow(bytes / rate, kHides),
+                         1 / kHides);
 }
 
 /// `rate` in bytes per microsecond; what it takes beside its start.
@@ -79,7 +83,7 @@ GlooTime gloo_time(CollectiveKind kind, double n, double bytes, double rate, dou
     case CollectiveKind::reduce_scatter:
       break;
     case CollectiveKind::broadcast: {
-      const double rounds = std::ceil(std::log2(n));
+      const double rounds = std::ceil(elementary::log2(n));
       return {rounds * (step + bytes / rate), rounds * bytes / rate};
     }
     case CollectiveKind::all_gather:

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/elementary.hpp"
 #include "ddpsim/sim/parallel.hpp"
 #include "shared_errors.hpp"
 #include "uncertainty.hpp"
@@ -41,7 +42,7 @@ std::optional<std::size_t> nearest_measured(const std::vector<Job>& jobs,
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Cluster& from = jobs[i].cluster();
     if (!compared[i].correction || !carries_over(from, to)) continue;
-    const double apart = std::abs(std::log(static_cast<double>(from.ranks()) / to.ranks()));
+    const double apart = std::abs(elementary::log(static_cast<double>(from.ranks()) / to.ranks()));
     if (apart >= least) continue;
     nearest = i;
     least = apart;
@@ -68,10 +69,12 @@ FigureRange efficiency_range(const StepTimes& times, const std::vector<Bounds>& 
   for (const Bounds& bounds : scenarios) {
     const double one = efficiency(bounds.at_one) - expected;
     const double other = efficiency(bounds.at_other) - expected;
-    low = std::hypot(low, std::min({one, other, 0.0}));
-    high = std::hypot(high, std::max({one, other, 0.0}));
+    const double down = std::min({one, other, 0.0});
+    const double up = std::max({one, other, 0.0});
+    low += down * down;
+    high += up * up;
   }
-  return {std::max(0.0, expected - low), expected, expected + high};
+  return {std::max(0.0, expected - std::sqrt(low)), expected, expected + std::sqrt(high)};
 }
 
 class Comparer {

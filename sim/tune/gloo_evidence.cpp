@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "ddpsim/sim/elementary.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "ddpsim/sim/step.hpp"
 
@@ -61,7 +61,7 @@ Band gloo_band(const Job& job) {
   } else if (!beyond_logs(job).empty()) {
     return kGloo;
   }
-  const double wide = std::exp(kFourInFive * deviation);
+  const double wide = elementary::exp(kFourInFive * deviation);
   return {1 / wide, wide};
 }
 

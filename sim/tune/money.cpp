@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/elementary.hpp"
 
 namespace ddpsim {
 namespace {
@@ -61,10 +62,10 @@ Goodput goodput(const Failures& failures, int nodes) {
   const double checkpoint = failures.checkpoint_seconds;
   // Checkpoints that cost nothing are taken all the time: only restarts are lost.
   const double every = checkpoint > 0 ? checkpoint_interval(checkpoint, mtbf) : 0;
-  const double restart = std::exp(failures.restart_seconds / mtbf);
+  const double restart = elementary::exp(failures.restart_seconds / mtbf);
   if (every <= 0) return {.share = 1 / restart};
   // Daly's equation 20: the expected time of a piece of work of `every` and its checkpoint.
-  const double piece = mtbf * restart * std::expm1((every + checkpoint) / mtbf);
+  const double piece = mtbf * restart * elementary::expm1((every + checkpoint) / mtbf);
   return {.share = every / piece, .checkpoint_every_seconds = every};
 }
 

@@ -6,6 +6,7 @@
 #include "best_partition.hpp"
 #include "comm_hook.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/elementary.hpp"
 #include "kernel_costs.hpp"
 #include "memory_load.hpp"
 #include "rates.hpp"
@@ -19,11 +20,11 @@ constexpr double kSizesPerDoubling = 128;
 constexpr double kSmallest = 1024;
 
 double index_of(double bytes) {
-  return std::log2(std::max(bytes, kSmallest) / kSmallest) * kSizesPerDoubling;
+  return elementary::log2(std::max(bytes, kSmallest) / kSmallest) * kSizesPerDoubling;
 }
 
 double bytes_at(std::size_t index) {
-  return kSmallest * std::exp2(static_cast<double>(index) / kSizesPerDoubling);
+  return kSmallest * elementary::exp2(static_cast<double>(index) / kSizesPerDoubling);
 }
 
 /// The compute stream and the wire beside it, in seconds.

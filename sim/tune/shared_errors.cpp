@@ -4,6 +4,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "ddpsim/sim/elementary.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -33,7 +35,7 @@ bool same_logs(const std::vector<CalibratedShape>& a, const std::vector<Calibrat
 
 /// Two sizes that hardly differ share nearly all of what those of a doubling share in part.
 double shared_at(double share_of_double, int size, int other) {
-  const double doublings = std::abs(std::log2(static_cast<double>(size) / other));
+  const double doublings = std::abs(elementary::log2(static_cast<double>(size) / other));
   return 1 - (1 - share_of_double) * std::min(1.0, doublings);
 }
 

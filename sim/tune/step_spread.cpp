@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "ddpsim/sim/elementary.hpp"
 #include "ddpsim/sim/quantile.hpp"
 
 namespace ddpsim {
@@ -53,12 +54,12 @@ Ends next_step(const std::vector<double>& ascending) {
   if (ascending.size() + 1 >= kPercentilesFrom)
     return {at_rank(ascending, (count + 1) / 10), at_rank(ascending, 9 * (count + 1) / 10)};
   std::vector<double> logarithms;
-  for (const double value : ascending) logarithms.push_back(std::log(value));
+  for (const double value : ascending) logarithms.push_back(elementary::log(value));
   const auto [mean, deviation] = moments(logarithms);
   constexpr double kMost = 4.6;  // a hundredfold: what lies further apart is no one job's
   const double beyond =
       std::min(kMost, student(ascending.size() - 1) * deviation * std::sqrt(1 + 1 / count));
-  return {std::exp(mean - beyond), std::exp(mean + beyond)};
+  return {elementary::exp(mean - beyond), elementary::exp(mean + beyond)};
 }
 
 }  // namespace

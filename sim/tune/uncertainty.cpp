@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ddpsim/sim/elementary.hpp"
 #include "ddpsim/sim/recorded_all_reduces.hpp"
 #include "ddpsim/sim/recorded_today.hpp"
 #include "ddpsim/sim/step.hpp"
@@ -78,8 +79,8 @@ constexpr Evidence kLoneGpu{
 /// Straight in the logarithm of the size.
 Band between(Band a, Band b, Bytes from, Bytes to, Bytes size) {
   const auto bytes = [](Bytes count) { return static_cast<double>(count.count()); };
-  const double share = std::log2(bytes(std::clamp(size, from, to)) / bytes(from)) /
-                       std::log2(bytes(to) / bytes(from));
+  const double share = elementary::log2(bytes(std::clamp(size, from, to)) / bytes(from)) /
+                       elementary::log2(bytes(to) / bytes(from));
   return {a.faster + (b.faster - a.faster) * share, a.slower + (b.slower - a.slower) * share};
 }
 

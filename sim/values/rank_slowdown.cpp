@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "ddpsim/sim/elementary.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -57,7 +59,7 @@ double expected_maximum(int count) {
                                          2.5946, 2.8269, 3.0439, 3.2482, 3.4418, 3.6261, 3.8023,
                                          3.9714, 4.1341, 4.2911, 4.4430, 4.5903, 4.7332, 4.8723};
   if (count <= 1) return 0;
-  const double doublings = std::log2(count);
+  const double doublings = elementary::log2(count);
   const auto below = std::min(static_cast<std::size_t>(doublings), kOfPowersOfTwo.size() - 2);
   const double share = doublings - static_cast<double>(below);
   return kOfPowersOfTwo[below] + share * (kOfPowersOfTwo[below + 1] - kOfPowersOfTwo[below]);

@@ -1,8 +1,8 @@
 #include "ddpsim/sim/rank_variation.hpp"
 
 #include <cmath>
-#include <numbers>
 
+#include "ddpsim/sim/elementary.hpp"
 #include "ddpsim/sim/split_mix.hpp"
 
 namespace ddpsim {
@@ -23,7 +23,7 @@ double standard_normal(const RankVariation& variation, int rank, int iteration) 
     return uniform(variation.seed, static_cast<std::uint64_t>(rank),
                    static_cast<std::uint64_t>(iteration), which);
   };
-  return std::sqrt(-2 * std::log(draw(0))) * std::cos(2 * std::numbers::pi * draw(1));
+  return std::sqrt(-2 * elementary::log(draw(0))) * elementary::cos_of_turns(draw(1));
 }
 
 }  // namespace
@@ -37,10 +37,10 @@ double steady_slowdown(const RankVariation& variation, int rank) {
 double slowdown(const RankVariation& variation, int rank, int iteration) {
   const double steady = steady_slowdown(variation, rank);
   if (variation.jitter == 0) return steady;
-  const double variance = std::log1p(variation.jitter * variation.jitter);
+  const double variance = elementary::log1p(variation.jitter * variation.jitter);
   const double exponent =
       std::sqrt(variance) * standard_normal(variation, rank, iteration) - variance / 2;
-  return steady * std::round(std::exp(exponent) * 1e6) / 1e6;
+  return steady * std::round(elementary::exp(exponent) * 1e6) / 1e6;
 }
 
 Duration first_start(const RankVariation& variation, int rank, int ranks) {

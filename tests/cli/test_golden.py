@@ -6,7 +6,7 @@ import os
 import unittest
 
 from command import BINARY
-from golden import GOLDEN, MADE_ON, alike, cases, check, outcome, this_machine
+from golden import GOLDEN, cases, check, outcome
 from help_text import HELP, options, subcommands
 
 CORPUS = cases()
@@ -23,7 +23,6 @@ def renew():
     for case, text in each(lambda case: outcome(case, BINARY)):
         case.kept.parent.mkdir(exist_ok=True)
         case.kept.write_text(text, encoding="utf-8")
-    MADE_ON.write_text(this_machine() + "\n", encoding="utf-8")
 
 
 def each(function):
@@ -62,20 +61,6 @@ class Golden(unittest.TestCase):
             for spellings in options(command):
                 with self.subTest(command=command, option=max(spellings, key=len)):
                     self.assertTrue(spellings & (used | HELP), "no command of the corpus uses it")
-
-
-class ElsewhereANumber(unittest.TestCase):
-    KEPT = "step 104.20 ms, 5 buckets, share 0.81539647350482\n"
-
-    def test_may_differ_by_one_in_its_last_digit_and_in_the_tenth_of_a_longer_one(self):
-        for old, new in (("104.20", "104.21"), ("104.20", "104.19"), ("104.20", "104.2"),
-                         ("0.81539647350482", "0.8153964736"), ("5 b", "6 b")):
-            self.assertTrue(alike(self.KEPT, self.KEPT.replace(old, new)), new)
-
-    def test_may_not_differ_by_more_nor_may_anything_else(self):
-        for old, new in (("104.20", "104.22"), ("104.20", "104.3"), ("ms", "us"), ("104.20", "-104.20"),
-                         ("0.81539647350482", "0.8153964737"), ("5 buckets", "5 buckets, 1 more")):
-            self.assertFalse(alike(self.KEPT, self.KEPT.replace(old, new)), new)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "ddpsim/sim/elementary.hpp"
+
 namespace ddpsim::plot {
 namespace {
 
@@ -58,14 +60,15 @@ bool Scale::covers(double value) const {
 }
 
 double Scale::share(double value) const {
-  const double place = kind_ == ScaleKind::linear ? (value - low_) / (high_ - low_)
-                                                  : std::log(value / low_) / std::log(high_ / low_);
+  const double place = kind_ == ScaleKind::linear
+                           ? (value - low_) / (high_ - low_)
+                           : elementary::log(value / low_) / elementary::log(high_ / low_);
   return std::clamp(place, -1.0, 2.0);
 }
 
 double Scale::value_at(double share) const {
   if (kind_ == ScaleKind::linear) return low_ + share * (high_ - low_);
-  return low_ * std::pow(high_ / low_, share);
+  return low_ * elementary::pow(high_ / low_, share);
 }
 
 Scale Scale::widened(double below, double above) const {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ddpsim/sim/elementary.hpp"
+
 namespace ddpsim::plot {
 namespace {
 
@@ -12,13 +14,13 @@ namespace {
 struct Step {
   int mantissa;
   int exponent;
-  double size() const { return mantissa * std::pow(10.0, exponent); }
+  double size() const { return mantissa * elementary::pow(10.0, exponent); }
   int decimals() const { return std::max(0, -exponent); }
 };
 
 /// The shortest that puts no more than `most` ticks on a length.
 Step step_for(double length, int most) {
-  int exponent = static_cast<int>(std::floor(std::log10(length / std::max(1, most))));
+  int exponent = static_cast<int>(std::floor(elementary::log10(length / std::max(1, most))));
   for (;; ++exponent)
     for (const int mantissa : {1, 2, 5}) {
       const Step step{mantissa, exponent};
@@ -38,7 +40,8 @@ std::string power_label(double value) {
   constexpr double kPlain = 1e-4;
   constexpr double kLarge = 1e6;
   if (value >= kLarge || value < kPlain) return fmt::format("{:g}", value);
-  return tick_label(value, std::max(0, static_cast<int>(-std::floor(std::log10(value) + 0.01))));
+  return tick_label(value,
+                    std::max(0, static_cast<int>(-std::floor(elementary::log10(value) + 0.01))));
 }
 
 }  // namespace
@@ -70,8 +73,8 @@ std::vector<Tick> round_ticks(double low, double high, int most) {
 }
 
 std::vector<Tick> decade_ticks(double low, double high, int most) {
-  const int first = static_cast<int>(std::floor(std::log10(low) + kRounding));
-  const int last = static_cast<int>(std::floor(std::log10(high) + kRounding));
+  const int first = static_cast<int>(std::floor(elementary::log10(low) + kRounding));
+  const int last = static_cast<int>(std::floor(elementary::log10(high) + kRounding));
   const auto between = [&](double value) {
     return value >= low * (1 - kRounding) && value <= high * (1 + kRounding);
   };
@@ -79,7 +82,7 @@ std::vector<Tick> decade_ticks(double low, double high, int most) {
   std::vector<Tick> with_twos_and_fives;
   for (int exponent = first; exponent <= last; ++exponent)
     for (const int mantissa : {1, 2, 5}) {
-      const double value = mantissa * std::pow(10.0, exponent);
+      const double value = mantissa * elementary::pow(10.0, exponent);
       if (!between(value)) continue;
       if (mantissa == 1) powers.push_back({value, power_label(value)});
       with_twos_and_fives.push_back({value, power_label(value)});
@@ -96,14 +99,15 @@ std::vector<Tick> decade_ticks(double low, double high, int most) {
 
 std::vector<Tick> doubling_ticks(double low, double high, int most,
                                  const std::function<std::string(double)>& label) {
-  const int first = static_cast<int>(std::ceil(std::log2(low) - kRounding));
-  const int last = static_cast<int>(std::floor(std::log2(high) + kRounding));
+  const int first = static_cast<int>(std::ceil(elementary::log2(low) - kRounding));
+  const int last = static_cast<int>(std::floor(elementary::log2(high) + kRounding));
   if (last <= first) return round_ticks(low, high, most);
   const int apart = every(last - first + 1, most);
   std::vector<Tick> ticks;
   // From a power that is a multiple itself, so that 1 is marked wherever the axis begins.
   for (int exponent = first; exponent <= last; ++exponent)
-    if (exponent % apart == 0) ticks.push_back({std::exp2(exponent), label(std::exp2(exponent))});
+    if (exponent % apart == 0)
+      ticks.push_back({elementary::exp2(exponent), label(elementary::exp2(exponent))});
   return ticks;
 }
 

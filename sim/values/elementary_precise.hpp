@@ -1,0 +1,17 @@
+// The same functions as elementary.hpp's with 192 bits, rounded once to a double: some 20 us each. For arguments whose
+// value is finite and no special case.
+#pragma once
+
+namespace ddpsim::elementary::precise {
+
+double exp(double x);
+double exp2(double x);
+double expm1(double x);
+double log(double x);
+double log2(double x);
+double log10(double x);
+double log1p(double x);
+double pow(double base, double exponent);
+double cos_of_turns(double x);
+
+}  // namespace ddpsim::elementary::precise
