@@ -3,7 +3,7 @@ prints, writes and ends with.
 
 Each command runs in a folder of its own that holds a copy of tests/golden/inputs and, as fixtures, of tests/fixtures;
 paths in messages are therefore relative, and nothing is rewritten before it is kept. A Perfetto timeline is kept
-decoded. Where the processor and the C library are those the corpus was made with (tests/golden/made_on.txt), and
+decoded, a report by what its page holds. Where the processor and the C library are those the corpus was made with (tests/golden/made_on.txt), and
 with DDPSIM_GOLDEN_EXACT=1 anywhere, every byte counts. Elsewhere exp, log and pow may round otherwise: there a number
 may differ by one in the last digit printed (in the tenth of longer ones), and everything else counts.
 """
@@ -26,6 +26,7 @@ import tempfile
 import termios
 import threading
 
+from html_report import report_text
 from perfetto_text import perfetto_text
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -163,7 +164,9 @@ def contents(folder):
 
 
 def decoded(name, content):
-    return perfetto_text(content) if name.endswith(".pftrace") else readable(content)
+    if name.endswith(".pftrace"):
+        return perfetto_text(content)
+    return report_text(content) if name.endswith(".html") else readable(content)
 
 
 def readable(content):
