@@ -17,6 +17,7 @@
 #include "help_group.hpp"
 #include "job_warnings.hpp"
 #include "load_job.hpp"
+#include "report_documents.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
@@ -107,6 +108,15 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
                  return file.ends_with(".py")
                             ? advice_python(advice, proposed, context, made_by)
                             : tuner_plan(advice, proposed, job, context, file, made_by);
+               },
+           .command = typed.for_command("advise"),
+           .documents =
+               [&] {
+                 std::vector<ReportDocument> all = step_documents(simulate(measured), loaded);
+                 for (ReportDocument& one : recorded_documents(loaded))
+                   all.push_back(std::move(one));
+                 all.push_back({"advice", advice_json(advice, context)});
+                 return all;
                }},
           arguments.output);
   return kOk;
@@ -122,6 +132,7 @@ void add_advise(CLI::App& app, std::function<int()>& action) {
   hide_run_options(*command);
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
+  add_report_option(*command, arguments->output.report);
   {
     const HelpGroup group(*command, kOutputGroup);
     command

@@ -16,6 +16,7 @@
 #include "measured_all_reduces.hpp"
 #include "number_between.hpp"
 #include "terminal.hpp"
+#include "typed_line.hpp"
 #include "usage_error.hpp"
 #include "word_option.hpp"
 
@@ -135,7 +136,7 @@ std::vector<std::string> unheeded(const AllReduceTable& table, const CollectiveT
   return warnings;
 }
 
-int run(const AllReduceArguments& arguments) {
+int run(const AllReduceArguments& arguments, const TypedLine& typed) {
   const TorchInForce torch = torch_in_force(stated_torch(arguments.torch), "");
   CollectiveTuning tuning = collective_tuning(arguments.cluster, bundled_nccl(torch.version));
   const Cluster cluster = load_cluster(cluster_request(arguments.cluster));
@@ -149,6 +150,8 @@ int run(const AllReduceArguments& arguments) {
     throw UsageError(
         fmt::format("--collective send-recv: NCCL {} has no ncclSend; 2.7 is the first that has",
                     to_string(tuning.nccl)));
+  if (arguments.measured && !arguments.output.plot && !arguments.output.report)
+    throw UsageError("--measured: its points are drawn; add --plot FILE.svg or --report FILE.html");
   if (arguments.measured && arguments.collective != CollectiveKind::all_reduce)
     throw UsageError("--measured: logs of all_reduce_perf alone are read; leave out --collective");
   const std::vector<Bytes> sizes = sizes_of(arguments, cluster.ranks());
@@ -178,7 +181,15 @@ int run(const AllReduceArguments& arguments) {
       {.json = [&] { return allreduce_json(table, context); },
        .text = [&](const TerminalStyle& style) { return allreduce_text(table, context, style); },
        .csv = [&] { return allreduce_csv(table); },
-       .plot = [&] { return allreduce_svg(table, context, measured); }},
+       .plot = [&] { return allreduce_svg(table, context, measured); },
+       .command = typed.for_command("allreduce"),
+       .documents =
+           [&] {
+             std::vector<ReportDocument> all = {{"allreduce", allreduce_json(table, context)}};
+             if (measured)
+               all.push_back({"measured_all_reduces", measured_all_reduces_json(*measured)});
+             return all;
+           }},
       arguments.output);
   return kOk;
 }
@@ -214,13 +225,15 @@ void add_allreduce(CLI::App& app, std::function<int()>& action) {
                                     to_string(kAssumedTorch)));
   }
   add_output_options(*command, arguments->output, false);
-  CLI::Option* plot = add_plot_option(*command, arguments->output);
-  command
-      ->add_option("--measured", arguments->measured,
-                   "an all_reduce_perf log, LOG[@NxG], whose points --plot draws beside")
-      ->needs(plot);
+  add_plot_option(*command, arguments->output);
+  add_report_option(*command, arguments->output.report);
+  command->add_option(
+      "--measured", arguments->measured,
+      "an all_reduce_perf log, LOG[@NxG], whose points --plot and --report draw beside");
   add_example(*command, "ddpsim allreduce dgxa100@4 -b 1M -e 64M -f 4");
-  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+  command->callback([&action, arguments, command] {
+    action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
+  });
 }
 
 }  // namespace ddpsim

@@ -28,6 +28,7 @@
 #include "help_format.hpp"
 #include "help_group.hpp"
 #include "terminal.hpp"
+#include "typed_line.hpp"
 #include "usage_error.hpp"
 #include "word_option.hpp"
 
@@ -43,6 +44,7 @@ struct CalibrateArguments {
   bool keep_unhealthy = false;
   bool published = false;
   bool json = false;
+  std::optional<std::string> report;
 };
 
 NcclVersion version_of(const CalibrateArguments& arguments) {
@@ -233,7 +235,15 @@ void write_cluster(const std::string& file, const CalibrateArguments& arguments)
   write_file(arguments.output, file);
 }
 
-int run_gloo(const CalibrateArguments& arguments, const Cluster& cluster, ReadLogs logs) {
+/// The report, where one is asked for, then the answer.
+void deliver_calibration(const CalibrateArguments& arguments, const Answer& answer) {
+  std::string written;
+  if (arguments.report) written = write_report(answer, *arguments.report);
+  print(arguments.json ? answer.json() : answer.text(terminal_style()) + written);
+}
+
+int run_gloo(const CalibrateArguments& arguments, const Cluster& cluster, ReadLogs logs,
+             const TypedLine& typed) {
   if (arguments.nccl || arguments.keep_unhealthy || arguments.published)
     throw UsageError(fmt::format("{}: it is of NCCL's logs; these are of gloo",
                                  arguments.nccl             ? "--nccl"
@@ -247,16 +257,25 @@ int run_gloo(const CalibrateArguments& arguments, const Cluster& cluster, ReadLo
   if (cluster.gloo) report.warnings.push_back(replaced_logs(cluster.gloo->logs, cluster.name));
   report.fit = fit_gloo(logs.logs, cluster_at(arguments));
   write_cluster(gloo_calibrated_cluster_file(arguments.cluster, report.fit.calibration), arguments);
-  print(arguments.json ? gloo_calibration_json(report)
-                       : gloo_calibration_text(report, terminal_style()));
+  const auto json = [&] { return gloo_calibration_json(report); };
+  deliver_calibration(
+      arguments,
+      {.json = json,
+       .text = [&](const TerminalStyle& style) { return gloo_calibration_text(report, style); },
+       .csv = {},
+       .command = typed.for_command("calibrate"),
+       .documents =
+           [&] {
+             return std::vector<ReportDocument>{{"calibration", json()}};
+           }});
   return kOk;
 }
 
-int run(const CalibrateArguments& arguments) {
+int run(const CalibrateArguments& arguments, const TypedLine& typed) {
   const Cluster cluster =
       load_cluster({.text = arguments.cluster, .nodes = {}, .gpus_per_node = {}});
   ReadLogs read = read_logs(arguments, cluster);
-  if (all_of_gloo(read.logs)) return run_gloo(arguments, cluster, std::move(read));
+  if (all_of_gloo(read.logs)) return run_gloo(arguments, cluster, std::move(read), typed);
   const std::vector<MeasuredLog>& logs = read.logs;
   CalibrationReport report{.cluster = cluster.name,
                            .output = arguments.output,
@@ -289,8 +308,17 @@ int run(const CalibrateArguments& arguments) {
                     "intervals hold what machines of a kind differ by",
                     arguments.output));
   write_cluster(calibrated_cluster_file(arguments.cluster, calibration), arguments);
-  print(arguments.json ? calibration_report_json(report)
-                       : calibration_report_text(report, terminal_style()));
+  const auto json = [&] { return calibration_report_json(report); };
+  deliver_calibration(
+      arguments,
+      {.json = json,
+       .text = [&](const TerminalStyle& style) { return calibration_report_text(report, style); },
+       .csv = {},
+       .command = typed.for_command("calibrate"),
+       .documents =
+           [&] {
+             return std::vector<ReportDocument>{{"calibration", json()}};
+           }});
   return kOk;
 }
 
@@ -327,12 +355,15 @@ void add_calibrate(CLI::App& app, std::function<int()>& action) {
                     "the logs are of other machines of the same kind: intervals hold what such "
                     "machines differ by");
   add_json_option(*command, arguments->json);
+  add_report_option(*command, arguments->report);
   const HelpGroup output(*command, kOutputGroup);
   command->add_option("-o,--output", arguments->output, "the calibrated cluster file")
       ->required()
       ->check(names_a_file);
   add_example(*command, "ddpsim calibrate n1.txt@1x4 n2.txt@2x4 --cluster abci-v100 -o lab.json");
-  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+  command->callback([&action, arguments, command] {
+    action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
+  });
 }
 
 }  // namespace ddpsim

@@ -248,7 +248,12 @@ int run(const CompareArguments& arguments, const TypedLine& typed) {
   deliver({.json = [&] { return compare_json(report); },
            .text = [&](const TerminalStyle& style) { return compare_text(report, style); },
            .csv = [&] { return compare_csv(report); },
-           .plot = [&] { return compare_svg(report); }},
+           .plot = [&] { return compare_svg(report); },
+           .command = typed.for_command("compare"),
+           .documents =
+               [&] {
+                 return std::vector<ReportDocument>{{"compare", compare_json(report)}};
+               }},
           arguments.output);
   return kOk;
 }
@@ -289,6 +294,7 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
   add_plot_option(*command, arguments->output);
+  add_report_option(*command, arguments->output.report);
   add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim compare resnet50-v100-b32 p3dn@1..8*2 dgxa100@1..8*2 --gpu A100");
   command->callback([&action, arguments, command] {

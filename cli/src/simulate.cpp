@@ -9,6 +9,7 @@
 #include "help_format.hpp"
 #include "load_job.hpp"
 #include "measured_timeline.hpp"
+#include "report_documents.hpp"
 #include "terminal.hpp"
 #include "terminal_progress.hpp"
 
@@ -42,6 +43,18 @@ Job as_asked(const Job& steady, const SimulationOptions& asked) {
 std::optional<StepTimes> otherwise(const ReportContext& context) {
   if (!context.correction) return std::nullopt;
   return context.correction->all_communication.times;
+}
+
+/// What a report draws: the step, and above it the measured one, else the recorded one.
+std::vector<ReportDocument> documents(const SimulationResult& result, const LoadedJob& loaded,
+                                      const std::optional<Timeline>& measured) {
+  std::vector<ReportDocument> all = step_documents(result, loaded);
+  if (measured) {
+    all.push_back({"measured_timeline", timeline_json(*measured)});
+    return all;
+  }
+  for (ReportDocument& recorded : recorded_documents(loaded)) all.push_back(std::move(recorded));
+  return all;
 }
 
 /// Of several iterations an interrupt keeps those that are done; anything else it ends, as everywhere.
@@ -97,7 +110,9 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
                  return file.ends_with(".json") ? timeline_json(described(result, loaded))
                                                 : perfetto(result.timeline, result.step.buckets,
                                                            measured ? &*measured : nullptr);
-               }},
+               },
+           .command = typed.for_command("simulate"),
+           .documents = [&] { return documents(result, loaded, measured); }},
           arguments.output);
   return interrupted ? kInterrupted : kOk;
 }
@@ -118,6 +133,7 @@ void add_simulate(CLI::App& app, std::function<int()>& action) {
                       "a measured step to lay beside: a ddpsim.timeline/1 file, as ddpsim-real "
                       "writes it, or a trace; also drawn into --timeline");
   add_output_options(*command, arguments->output, true);
+  add_report_option(*command, arguments->output.report);
   add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim simulate resnet50-v100-b32 dgx1v --timeline step.pftrace");
   command->callback([&action, arguments, command] {

@@ -20,10 +20,17 @@ namespace {
 constexpr std::size_t kPageLines = 25;
 
 /// A name that promises another format would be a file nobody can open.
-std::string names_a_figure(const std::string& name) {
+std::string names_a_file_of(const std::string& name, std::string_view expected,
+                            std::string_view what) {
   const std::string ending = std::filesystem::path(name).extension().string();
-  if (ending.empty() || ending == ".svg") return names_a_file(name);
-  return fmt::format("\"{}\" is no name of an SVG figure; expected FILE.svg", name);
+  if (ending.empty() || ending == expected) return names_a_file(name);
+  return fmt::format("\"{}\" is no name of {}; expected FILE{}", name, what, expected);
+}
+std::string names_a_figure(const std::string& name) {
+  return names_a_file_of(name, ".svg", "an SVG figure");
+}
+std::string names_a_page(const std::string& name) {
+  return names_a_file_of(name, ".html", "an HTML page");
 }
 
 }  // namespace
@@ -55,6 +62,14 @@ CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments) {
       ->check(names_a_figure);
 }
 
+void add_report_option(CLI::App& command, std::optional<std::string>& file) {
+  const HelpGroup group(command, kOutputGroup);
+  command
+      .add_option("--report", file,
+                  "write all of the answer as one page to look at and to pass on: FILE.html")
+      ->check(names_a_page);
+}
+
 void add_length_options(CLI::App& command, OutputArguments& arguments) {
   const HelpGroup group(command, kOutputGroup);
   CLI::Option* quiet = command.add_flag("--quiet", arguments.quiet, "the verdict alone, one line");
@@ -69,6 +84,14 @@ void add_threads_option(CLI::App& command, int& threads) {
   command
       .add_option("--threads", threads, "threads (default: all); the result does not depend on it")
       ->check(CLI::Range(1, 1024));
+}
+
+std::string write_report(const Answer& answer, const std::string& file) {
+  write_file(file, html_report({.program = "ddpsim " DDPSIM_VERSION,
+                                .command = answer.command,
+                                .text = answer.text({}),
+                                .documents = answer.documents()}));
+  return "Wrote " + file + ": open it in a browser\n";
 }
 
 void deliver(const Answer& answer, const OutputArguments& arguments) {
@@ -91,6 +114,7 @@ void deliver(const Answer& answer, const OutputArguments& arguments) {
     write_file(*arguments.plot, answer.plot());
     written += "Wrote " + *arguments.plot + ": open it in a browser\n";
   }
+  if (arguments.report) written += write_report(answer, *arguments.report);
   if (arguments.json) {
     print(answer.json());
     return;

@@ -4,7 +4,9 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "ddpsim/reports/html_report.hpp"
 #include "ddpsim/reports/reports.hpp"
 
 namespace CLI {
@@ -21,6 +23,7 @@ struct OutputArguments {
   std::optional<std::string> csv;
   std::optional<std::string> timeline;
   std::optional<std::string> plot;
+  std::optional<std::string> report;
   std::optional<std::string> plan;  ///< of `advise`: --export
 };
 
@@ -31,6 +34,8 @@ void add_json_option(CLI::App& command, bool& json);
 void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline);
 /// --plot: of commands whose answer is a curve.
 CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments);
+/// --report: of commands whose documents the page draws.
+void add_report_option(CLI::App& command, std::optional<std::string>& file);
 /// --quiet, --verbose: of commands whose first line is the verdict.
 void add_length_options(CLI::App& command, OutputArguments& arguments);
 /// --threads, of every command that simulates independent points.
@@ -46,9 +51,15 @@ struct Answer {
   std::function<std::string(const std::string& file)> timeline = {};
   /// As a module of Python or, FILE.csv, for NCCL's tuner plugin.
   std::function<std::string(const std::string& file)> plan = {};
+  std::string command = {};  ///< that gives the same answer again; a report names it
+  /// What a report draws.
+  std::function<std::vector<ReportDocument>()> documents = {};
 };
 /// Files first, so that no answer speaks of one that could not be written; a text names them.
 void deliver(const Answer& answer, const OutputArguments& arguments);
+
+/// Writes the report and says so, as `deliver` does.
+std::string write_report(const Answer& answer, const std::string& file);
 
 /// Width and colour of standard output; NO_COLOR and pipes give plain text.
 TerminalStyle terminal_style();

@@ -11,6 +11,7 @@
 #include "help_format.hpp"
 #include "job_warnings.hpp"
 #include "load_job.hpp"
+#include "report_documents.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
@@ -55,6 +56,7 @@ int run(const TuneArguments& arguments, TypedLine typed) {
       lever->gain.value > cap.gain.value)
     context.better_lever = lever;
   context.confidence = assess(measured, simulate_times(measured), context.replay);
+  const std::string again = typed.for_command("tune");
   const auto text = [](std::optional<double> mb) {
     return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;
   };
@@ -69,7 +71,15 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   deliver({.json = [&] { return tune_json(result, context); },
            .text = [&](const TerminalStyle& style) { return tune_text(result, context, style); },
            .csv = [&] { return tune_csv(result); },
-           .plot = [&] { return tune_svg(result, context); }},
+           .plot = [&] { return tune_svg(result, context); },
+           .command = again,
+           .documents =
+               [&] {
+                 std::vector<ReportDocument> all =
+                     tuned_steps(measured, result.recommended, loaded);
+                 all.push_back({"tune", tune_json(result, context)});
+                 return all;
+               }},
           arguments.output);
   return kOk;
 }
@@ -87,6 +97,7 @@ void add_tune(CLI::App& app, std::function<int()>& action) {
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
   add_plot_option(*command, arguments->output);
+  add_report_option(*command, arguments->output.report);
   add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim tune resnet50-v100-b32 p3dn@2");
   command->callback([&action, arguments, command] {

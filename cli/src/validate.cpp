@@ -11,6 +11,7 @@
 #include "help_format.hpp"
 #include "number_between.hpp"
 #include "terminal.hpp"
+#include "typed_line.hpp"
 #include "word_option.hpp"
 
 namespace ddpsim {
@@ -58,7 +59,7 @@ Figures read_prediction(const std::string& argument) {
   }
 }
 
-int run(const ValidateArguments& arguments) {
+int run(const ValidateArguments& arguments, const TypedLine& typed) {
   const Figures predicted = read_prediction(arguments.predicted);
   const Figures measured = read_figures(arguments.measured);
   const Validation validation = validate(predicted, measured, arguments.only);
@@ -68,7 +69,13 @@ int run(const ValidateArguments& arguments) {
                [&](const TerminalStyle& style) {
                  return validation_text(validation, predicted, measured, limit, style);
                },
-           .csv = [&] { return validation_csv(validation); }},
+           .csv = [&] { return validation_csv(validation); },
+           .command = typed.for_command("validate"),
+           .documents =
+               [&] {
+                 return std::vector<ReportDocument>{
+                     {"validation", validation_json(validation, predicted, measured, limit)}};
+               }},
           arguments.output);
   if (!limit || !exceeds(validation, *limit)) return kOk;
   print_error(fmt::format("ddpsim: the {} error, {:.2f} %, is above --max-error {:g}",
@@ -108,8 +115,11 @@ void add_validate(CLI::App& app, std::function<int()>& action) {
   command->add_option("--only", arguments->only, "only figures whose name begins so (repeatable)")
       ->allow_extra_args(false);
   add_output_options(*command, arguments->output, false);
+  add_report_option(*command, arguments->output.report);
   add_example(*command, "ddpsim validate predicted.json n2.txt@2x4");
-  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+  command->callback([&action, arguments, command] {
+    action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
+  });
 }
 
 }  // namespace ddpsim

@@ -1,3 +1,4 @@
+#include "ddpsim/reports/html_report.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "json_parts.hpp"
 
@@ -33,6 +34,23 @@ std::string allreduce_json(const AllReduceTable& table, const ReportContext& con
   }
   json.end_array();
   write_trust(json, context);
+  json.end_object();
+  return std::move(json).finish();
+}
+
+std::string measured_all_reduces_json(const MeasuredAllReduces& measured) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("schema").string("ddpsim.measured_all_reduces/1");
+  json.key("source").string(measured.source);
+  json.key("rows").begin_array();
+  for (const auto& [size, time_us] : measured.time_us) {
+    json.begin_object(JsonWriter::Layout::line);
+    json.key("size_bytes").integer(size.count());
+    json.key("time_us").ratio(time_us);
+    json.end_object();
+  }
+  json.end_array();
   json.end_object();
   return std::move(json).finish();
 }

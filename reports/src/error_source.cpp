@@ -43,4 +43,10 @@ std::string_view name_of(ErrorSource source) {
   return of(source).name;
 }
 
+std::vector<ErrorSource> all_error_sources() {
+  std::vector<ErrorSource> all;
+  for (std::size_t i = 0; i < kWords.size(); ++i) all.push_back(static_cast<ErrorSource>(i));
+  return all;
+}
+
 }  // namespace ddpsim

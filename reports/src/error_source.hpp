@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "ddpsim/sim/confidence.hpp"
 
@@ -11,5 +12,8 @@ namespace ddpsim {
 std::string_view phrase_of(ErrorSource source);
 /// "fixed_cost"
 std::string_view name_of(ErrorSource source);
+
+/// In the order of the enumeration.
+std::vector<ErrorSource> all_error_sources();
 
 }  // namespace ddpsim

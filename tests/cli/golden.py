@@ -3,7 +3,7 @@ prints, writes and ends with.
 
 Each command runs in a folder of its own that holds a copy of tests/golden/inputs and, as fixtures, of tests/fixtures;
 paths in messages are therefore relative, and nothing is rewritten before it is kept. A Perfetto timeline is kept
-decoded. Every byte counts, on every machine.
+decoded, a report by what its page holds. Every byte counts, on every machine.
 """
 
 import contextlib
@@ -22,6 +22,7 @@ import tempfile
 import termios
 import threading
 
+from html_report import report_text
 from perfetto_text import perfetto_text
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -133,7 +134,9 @@ def contents(folder):
 
 
 def decoded(name, content):
-    return perfetto_text(content) if name.endswith(".pftrace") else readable(content)
+    if name.endswith(".pftrace"):
+        return perfetto_text(content)
+    return report_text(content) if name.endswith(".html") else readable(content)
 
 
 def readable(content):

@@ -115,7 +115,9 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--timeline", ""], ["--timeline", "empty name"]),
     (["tune", *SIMULATE[1:], "--plot", ""], ["--plot", "empty name"]),
     (["tune", *SIMULATE[1:], "--plot", "curve.png"], ["--plot", '"curve.png"', "FILE.svg"]),
-    (["allreduce", "2xv100-nvlink", "--measured", "log.txt"], ["--measured", "--plot"]),
+    ([*SIMULATE, "--report", ""], ["--report", "empty name"]),
+    ([*SIMULATE, "--report", "step.pdf"], ["--report", '"step.pdf"', "FILE.html"]),
+    (["allreduce", "2xv100-nvlink", "--measured", "log.txt"], ["--measured", "--plot", "--report"]),
     (["allreduce", "2xv100-nvlink", "--measured", "log.txt", "--plot", "p.svg", "--collective", "broadcast"],
      ["--measured", "all_reduce_perf"]),
     (["import", "resnet50-v100-b32", "-o", ""], ["--output", "empty name"]),
@@ -327,6 +329,16 @@ class FailingMachine(unittest.TestCase):
         with empty_folder() as folder:
             for path in ("nowhere/out.svg", ".", *(["/dev/full"] if os.path.exists("/dev/full") else [])):
                 outcome = ddpsim("allreduce", "2xv100-nvlink", "--plot", path, cwd=folder)
+                with self.subTest(path=path):
+                    self.assertEqual(outcome.code, FAILURE, outcome.err)
+                    self.assertEqual(outcome.out, "")
+                    self.assertRegex(outcome.err, r"\Addpsim: cannot write [^\n]+\n\Z")
+                    self.assertEqual(os.listdir(folder), [])
+
+    def test_reports_that_cannot_be_written(self):
+        with empty_folder() as folder:
+            for path in ("nowhere/step.html", "."):
+                outcome = ddpsim(*SIMULATE, "--report", path, cwd=folder)
                 with self.subTest(path=path):
                     self.assertEqual(outcome.code, FAILURE, outcome.err)
                     self.assertEqual(outcome.out, "")

@@ -1,0 +1,31 @@
+// --report: one HTML file that draws an answer's own JSON documents, asks nothing of the network and runs no script but its
+// own (docs/formats.md, Report). What is drawn is decided in reports/page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ddpsim {
+
+struct MeasuredAllReduces;
+
+struct ReportDocument {
+  std::string name;  ///< what it is to the page: "result", "timeline", "tune", …
+  std::string json;  ///< as --json prints it
+};
+
+struct HtmlReport {
+  std::string program;  ///< "ddpsim 0.1.0"
+  std::string command;  ///< that gives the same answer again
+  std::string text;     ///< in full, as on a terminal; its first line is the verdict
+  std::vector<ReportDocument> documents;
+};
+
+/// The points of a log, beside those of ddpsim.allreduce/1.
+std::string measured_all_reduces_json(const MeasuredAllReduces& measured);
+
+/// Documents, compressed, in the page that reads them. Browsers without scripts, and those that cannot decompress, show
+/// `text`.
+std::string html_report(const HtmlReport& report);
+
+}  // namespace ddpsim

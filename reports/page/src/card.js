@@ -1,0 +1,84 @@
+// A chart with what belongs to it: title, a sentence, its table, CSV, Markdown.
+
+import {html} from './dom.js';
+import {csv, markdown, tableElement} from './table.js';
+
+let cards = 0;
+
+/** @param {string} text @param {HTMLElement} said where the outcome is told */
+async function copy(text, said) {
+  try {
+    await navigator.clipboard.writeText(text);
+    said.textContent = 'Copied';
+  } catch {
+    // A file opened from disk may not be allowed to: the old way asks nobody.
+    const area = html('textarea', {class: 'unseen', 'aria-label': 'to copy'});
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    said.textContent = document.execCommand('copy') ? 'Copied' : 'This browser does not let the page copy';
+    area.remove();
+  }
+}
+
+/** @param {string} name @param {string} text */
+function save(name, text) {
+  const address = URL.createObjectURL(new Blob([text], {type: 'text/csv'}));
+  html('a', {href: address, download: name}).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+/**
+ * A button that copies, and says that it did.
+ * @param {string} label
+ * @param {() => string} text
+ * @param {string} [what] for who cannot see what it stands beside
+ */
+export function copyButton(label, text, what) {
+  const said = html('span', {class: 'said', role: 'status'});
+  return [html('button', {type: 'button', 'aria-label': what, onclick: () => void copy(text(), said)}, label), said];
+}
+
+/**
+ * @typedef {object} Card
+ * @property {string} title
+ * @property {string} [about] one sentence
+ * @property {Node[]} body
+ * @property {import('./table.js').Table} [table]
+ * @property {boolean} [tableShown] the table is the chart
+ * @property {(row: HTMLTableRowElement, index: number) => void} [eachRow]
+ * @property {boolean} [half] stands beside another
+ */
+
+/** @param {Card} card */
+export function cardElement({title, about, body, table, tableShown, eachRow, half}) {
+  const id = `card-${++cards}`;
+  const section = html('section', {class: half ? 'card half' : 'card', 'aria-labelledby': id});
+  const head = html('div', {class: 'head'}, html('h2', {id}, title));
+  section.append(head);
+  if (about) section.append(html('p', {class: 'about'}, about));
+  section.append(...body);
+  if (!table) return section;
+
+  const tools = html('div', {class: 'tools'});
+  head.append(tools);
+  /** @type {HTMLElement | undefined} */
+  let element;
+  const show = () => (element ??= section.appendChild(tableElement(table, `${title}: table`, eachRow)));
+  if (tableShown) {
+    show();
+  } else {
+    const toggle = html('button', {type: 'button', 'aria-expanded': 'false', 'aria-label': `Table of: ${title}`}, 'Table');
+    toggle.addEventListener('click', () => {
+      const open = toggle.getAttribute('aria-expanded') !== 'true';
+      toggle.setAttribute('aria-expanded', String(open));
+      show().hidden = !open;
+    });
+    tools.append(toggle);
+  }
+  tools.append(
+    html('button', {type: 'button', 'aria-label': `Save as CSV: ${title}`, onclick: () => save(`${table.file}.csv`, csv(table))}, 'CSV'),
+    ...copyButton('Markdown', () => markdown(table), `Copy as Markdown: ${title}`),
+  );
+  return section;
+}

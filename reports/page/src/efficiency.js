@@ -1,0 +1,86 @@
+// Where the efficiency goes: from one GPU by itself to this step, cause by cause.
+
+import {barChart} from './bars.js';
+import {cardElement} from './card.js';
+import {counted, decimals, digits, fixed, milliseconds, percent, signed, time, timeUnit} from './units.js';
+
+/** @typedef {import('./documents.js').Result} Result */
+
+const kCommunication = ['exposed_all_reduce', 'buffer_broadcast', 'sync_batchnorm', 'model_averaging', 'used_map'];
+const kDdp = ['copies', 'hooks', 'interference', 'launch_bound'];
+
+/** @param {string} cause */
+export function toneOf(cause) {
+  if (kCommunication.includes(cause)) return 'exposed';
+  return kDdp.includes(cause) ? 'copies' : 'optimizer';
+}
+
+/** @param {Result} result @param {Record<string, string>} causes */
+export function efficiencyCard(result, causes) {
+  const losses = result.loss.filter((loss) => Math.abs(loss.us) > result.iteration_us * 1e-6).sort((a, b) => b.us - a.us);
+  const unit = timeUnit(result.iteration_us);
+  const places = decimals(Math.max(...losses.map((loss) => Math.abs(loss.us)), 1) / unit.us, 3);
+  const shown = (/** @type {number} */ us) => fixed(us / unit.us, places);
+  let reached = result.alone_us;
+  const bars = losses.map((loss) => {
+    const from = reached;
+    reached += loss.us;
+    return {
+      label: causes[loss.cause] ?? loss.cause,
+      from,
+      to: reached,
+      low: from + loss.low_us,
+      high: from + loss.high_us,
+      tone: toneOf(loss.cause),
+      text: `${signed(loss.us, shown)} ${unit.name}`,
+    };
+  });
+  const edges = [result.alone_us, result.iteration_us, ...bars.flatMap((bar) => [bar.from, bar.to, bar.low, bar.high])];
+  const low = Math.min(...edges);
+  const high = Math.max(...edges);
+  const pad = (high - low) * 0.04 || result.iteration_us * 0.01;
+  const whole = barChart({
+    domain: [0, result.iteration_us],
+    label: `Of the step, ${percent((100 * result.alone_us) / result.iteration_us)} is one GPU's own work`,
+    bars: [
+      {
+        label: 'the whole step',
+        from: 0,
+        to: result.iteration_us,
+        tone: '',
+        text: time(result.iteration_us, 4),
+        strong: true,
+        parts: [{size: result.alone_us, tone: 'backward'}, ...losses.filter((loss) => loss.us > 0).map((loss) => ({size: loss.us, tone: toneOf(loss.cause)}))],
+      },
+    ],
+  });
+  const zoomed = barChart({
+    domain: [low - pad, high + pad],
+    zero: result.alone_us,
+    label: `What ${counted(losses.length, 'cause')} add to one GPU's step`,
+    bars: [...bars, {label: 'step', from: result.alone_us, to: result.iteration_us, tone: 'total', text: time(result.iteration_us, 4), strong: true}],
+  });
+  zoomed.classList.add('zoomed');
+  return cardElement({
+    title: 'Where the efficiency goes',
+    about: `One GPU by itself takes ${time(result.alone_us, 4)}; here it works at ${percent((100 * result.alone_us) / result.iteration_us, 3)} of that speed. Below, from there on, enlarged; whiskers hold four times in five.`,
+    half: true,
+    body: [whole, zoomed],
+    table: {
+      file: 'efficiency',
+      columns: [
+        {title: 'cause', text: true},
+        {title: 'time', unit: 'ms', show: milliseconds.show},
+        {title: 'of the step', unit: '%', show: (value) => digits(Number(value), 3)},
+        {title: 'low', unit: 'ms', show: milliseconds.show},
+        {title: 'high', unit: 'ms', show: milliseconds.show},
+      ],
+      rows: [
+        ['one GPU, without DDP', milliseconds.of(result.alone_us), (100 * result.alone_us) / result.iteration_us, null, null],
+        ...losses.map((loss) => [causes[loss.cause] ?? loss.cause, milliseconds.of(loss.us), (100 * loss.us) / result.iteration_us, milliseconds.of(loss.low_us), milliseconds.of(loss.high_us)]),
+        ['step', milliseconds.of(result.iteration_us), 100, null, null],
+      ],
+    },
+  });
+}
+

@@ -1,0 +1,161 @@
+// A page out of documents: which figures stand in front, which cards follow, in the order of what must be decided.
+
+import {adviceCard} from './advise.js';
+import {allReduceCard} from './allreduce.js';
+import {bucketCard} from './bucket_table.js';
+import {casesCards} from './by_version.js';
+import {constantsCard, leftOutCard, notesCard, residualCard} from './calibration.js';
+import {capCurveCard} from './cap_curve.js';
+import {cardElement} from './card.js';
+import {costCard, lossesCard, speedCard} from './compare.js';
+import {html} from './dom.js';
+import {efficiencyCard} from './efficiency.js';
+import {codeLine, factList, jobLine, trust, warningList} from './header.js';
+import {memoryCard} from './memory.js';
+import {name, visible} from './names.js';
+import {recordedCard} from './recorded.js';
+import {timelineCard} from './timeline.js';
+import {tornadoCard} from './tornado.js';
+import {digits, percent, signed, time, timeWithInterval} from './units.js';
+import {validationCard} from './validation.js';
+
+/**
+ * @typedef {import('./documents.js').Envelope} Envelope
+ * @typedef {import('./documents.js').Documents} Documents
+ * @typedef {import('./header.js').Fact} Fact
+ */
+
+/** @param {Documents} documents @returns {Fact[]} */
+function facts(documents) {
+  const {result, tune, advice, compare, allreduce, calibration, validation} = documents;
+  /** @type {Fact[]} */
+  const list = [];
+  const asked = tune ?? advice ?? result;
+  if (tune?.recommended.action === 'set') {
+    const {figure, interval} = timeWithInterval(tune.recommended.gain_us);
+    list.push({figure, label: `saved a step, ${interval}`, strong: true});
+  }
+  if (result) {
+    list.push({figure: time(result.iteration_us, 4), label: tune || advice ? 'step today' : 'step', strong: !tune});
+    list.push({figure: time(result.blocking_communication_us), label: `blocked by communication, ${percent((100 * result.blocking_communication_us) / result.iteration_us)}`});
+    if (result.overlap !== null) list.push({figure: percent(100 * result.overlap, 3), label: 'of communication hidden'});
+    list.push({figure: percent((100 * result.alone_us) / result.iteration_us, 3), label: 'efficiency: one GPU’s step over this'});
+  }
+  if (asked) {
+    const [low, high] = asked.confidence.interval_percent;
+    list.push({figure: `${signed(low, (value) => digits(value, 2))} to ${signed(high, (value) => digits(value, 2))} %`, label: 'of the step, four times in five'});
+  }
+  if (asked?.replay) list.push({figure: time(asked.replay.measured_us, 4), label: `measured; replayed with ${time(asked.replay.predicted_us, 4)}`});
+  if (compare) {
+    const fastest = compare.rows[compare.by_speed[0]];
+    list.push({figure: visible(fastest.label, 40), label: compare.fastest_is_certain ? 'fastest, certainly' : 'fastest, not certainly', strong: true});
+    list.push({figure: time(fastest.iteration_us, 4), label: 'its step'});
+    if (fastest.samples_per_second) list.push({figure: `${digits(fastest.samples_per_second, 4)} samples/s`, label: 'all its GPUs together'});
+    list.push({figure: percent(100 * fastest.scaling_efficiency, 3), label: 'its efficiency'});
+    list.push({figure: fastest.confidence.grade, label: 'its confidence'});
+  }
+  if (allreduce?.rows.length) {
+    const last = allreduce.rows[allreduce.rows.length - 1];
+    const [low, high] = allreduce.confidence.interval_percent;
+    list.push({figure: `${digits(last.busbw_gbps)} GB/s`, label: `busbw at ${last.size_bytes} B`, strong: true});
+    list.push({figure: time(allreduce.rows[0].time_us), label: `time at ${allreduce.rows[0].size_bytes} B`});
+    list.push({figure: `${signed(low, (value) => digits(value, 2))} to ${signed(high, (value) => digits(value, 2))} %`, label: 'of each time, four times in five'});
+  }
+  if (calibration?.calibrated) {
+    list.push({figure: percent(calibration.calibrated.median_abs_error_percent), label: 'median error, calibrated', strong: true});
+    list.push({figure: percent(calibration.calibrated.p90_abs_error_percent), label: 'p90'});
+    if (calibration.model_alone) list.push({figure: percent(calibration.model_alone.median_abs_error_percent), label: 'median error of the cost model alone'});
+    list.push({figure: String(calibration.calibrated.sizes), label: 'sizes judged'});
+  }
+  if (validation) {
+    list.push({figure: percent(validation.median_abs_error_percent), label: 'median error', strong: true});
+    list.push({figure: percent(validation.p90_abs_error_percent), label: 'p90'});
+    list.push({figure: percent(validation.worst_abs_error_percent), label: `worst: ${visible(validation.worst_name, 60)}`});
+    if (validation.intervals?.given) list.push({figure: `${validation.intervals.hold} of ${validation.intervals.given}`, label: 'measured inside the interval stated'});
+  }
+  return list;
+}
+
+/** @param {Documents} documents */
+function jobOf({tune, advice, result, compare, allreduce, calibration, validation}) {
+  const asked = tune ?? advice ?? result;
+  if (asked) return jobLine(asked);
+  if (compare) return jobLine(/** @type {any} */ ({...compare, cluster: `${compare.rows.length} clusters`, ranks: 0})).filter((part) => part !== '0 GPUs');
+  if (allreduce) return [html('span', {}, name(allreduce.cluster)), `${allreduce.nodes} × ${allreduce.gpus_per_node} ${allreduce.gpu}`, `NCCL ${allreduce.nccl}`];
+  if (calibration) return [html('span', {}, name(calibration.cluster), ', written to ', name(calibration.output))];
+  return validation ? [html('span', {}, name(validation.predicted), ' against ', name(validation.measured))] : [];
+}
+
+/** @param {Envelope} envelope */
+function header(envelope) {
+  const {documents, text, words} = envelope;
+  const {tune, advice, result, compare, allreduce} = documents;
+  const verdict = text.split('\n', 1)[0];
+  const trusted = tune ?? advice ?? result ?? allreduce;
+  const block = html('header', {});
+  const job = html('p', {class: 'job'});
+  for (const part of jobOf(documents)) job.append(part instanceof Node ? part : html('span', {}, part));
+  block.append(job, html('h1', {}, name(verdict, 500)));
+  if (tune?.recommended.action === 'set' && tune.recommended.python) {
+    block.append(codeLine(tune.recommended.python, 'Copy the line to write'));
+    if (tune.recommended.reason) block.append(html('p', {class: 'why'}, html('strong', {}, 'Why: '), name(tune.recommended.reason, 600), '.'));
+  }
+  if (tune?.better_lever) block.append(html('p', {class: 'why'}, html('strong', {}, 'More than any cap: '), name(tune.better_lever.levers.join(' + ')), `, ${time(tune.better_lever.gain_us.value)} a step.`), codeLine(tune.better_lever.line, 'Copy what gains more'));
+  block.append(factList(facts(documents)));
+  const shown = trusted ?? compare ?? documents.calibration ?? documents.validation;
+  const warned = warningList(shown?.warnings ?? []);
+  if (warned) block.append(warned);
+  if (trusted) block.append(trust(trusted.confidence, words.sources));
+  else if (compare) block.append(trust(compare.rows[compare.by_speed[0]].confidence, words.sources));
+  return block;
+}
+
+/** @param {Envelope} envelope */
+function cards({documents, words}) {
+  const {result, tune, advice, compare, allreduce, calibration, validation} = documents;
+  const timeline = timelineCard(documents);
+  const select = timeline ? (/** @type {number} */ index) => timeline.selectBucket(index) : undefined;
+  return [
+    tune && capCurveCard(tune),
+    advice && adviceCard(advice),
+    ...(compare ? [speedCard(compare), costCard(compare), lossesCard(compare, words.causes), recordedCard(compare.recorded)] : []),
+    allreduce && allReduceCard(allreduce, documents.measured_all_reduces),
+    ...(calibration ? [residualCard(calibration), leftOutCard(calibration), constantsCard(calibration), notesCard(calibration)] : []),
+    validation && validationCard(validation),
+    timeline?.element,
+    result && efficiencyCard(result, words.causes),
+    result && tornadoCard(tune ?? advice ?? result, words.sources),
+    result && bucketCard(result, documents.recommended_result ? 'Buckets today' : 'Buckets', select),
+    documents.recommended_result && bucketCard(documents.recommended_result, 'Buckets as recommended', timeline ? (index) => timeline.selectBucket(index, true) : undefined),
+    ...(tune ? casesCards(tune) : []),
+    result && recordedCard(result.recorded),
+    result && memoryCard(result.memory),
+  ];
+}
+
+/** @param {Envelope} envelope */
+function provenance({program, command, text, documents}) {
+  const schemas = Object.values(documents).map((document) => /** @type {any} */ (document)?.schema);
+  return cardElement({
+    title: 'Where this comes from',
+    half: Boolean(documents.result),
+    body: [
+      html('p', {}, `${program}. The same answer again:`),
+      codeLine(command, 'Copy the command'),
+      html('p', {class: 'about'}, `In this file: ${[...new Set(schemas)].filter(Boolean).join(', ')}.`),
+      html('details', {}, html('summary', {}, 'As the terminal prints it'), html('pre', {tabindex: 0, role: 'region', 'aria-label': 'As the terminal prints it'}, text)),
+    ],
+  });
+}
+
+/**
+ * What is shown of these documents; nothing else decides.
+ * @param {Envelope} envelope
+ * @returns {HTMLElement}
+ */
+export function page(envelope) {
+  const grid = html('div', {class: 'grid'});
+  for (const card of cards(envelope)) if (card) grid.append(card);
+  grid.append(provenance(envelope));
+  return html('main', {}, header(envelope), grid);
+}

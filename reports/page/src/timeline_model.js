@@ -1,0 +1,153 @@
+// Steps as rows of a timeline: which lanes there are, what stands on them, and when the GPU waits for communication.
+
+/**
+ * @typedef {import('./documents.js').Documents} Documents
+ * @typedef {import('./documents.js').Span} Span
+ * @typedef {import('./documents.js').Bucket} Bucket
+ * @typedef {import('./documents.js').Timeline} Timeline
+ *
+ * @typedef {'forward' | 'backward' | 'copies' | 'optimizer' | 'reduce' | 'host' | 'waits' | 'exposed' | 'other'} Kind
+ *
+ * @typedef {object} Mark what is drawn and can be selected
+ * @property {Kind} kind
+ * @property {string} name
+ * @property {number | null} bucket
+ * @property {number} start
+ * @property {number} end
+ * @property {Span['parameters']} [parameters]
+ *
+ * @typedef {object} Lane
+ * @property {'host' | 'compute' | 'communication'} track
+ * @property {Mark[]} marks by start
+ *
+ * @typedef {object} Group one rank of one step
+ * @property {string} title
+ * @property {string} step which step this is of: marks of one bucket belong together within it
+ * @property {boolean} first shown without being asked for
+ * @property {Lane[]} lanes
+ * @property {Bucket[]} buckets of this very rank; else none
+ * @property {number} end
+ */
+
+/** @param {Span} span @returns {Kind} */
+export function kindOf({track, name}) {
+  if (track === 'communication') return 'reduce';
+  if (track === 'host') return 'host';
+  if (name.startsWith('waits')) return 'waits';
+  if (name.startsWith('forward')) return 'forward';
+  if (name.startsWith('backward')) return 'backward';
+  if (name.startsWith('optimizer')) return 'optimizer';
+  return /cop|flatten|buffer|compress|divide|cast|hook/.test(name) ? 'copies' : 'other';
+}
+
+/**
+ * Joined where they touch.
+ * @param {[number, number][]} intervals
+ * @returns {[number, number][]}
+ */
+export function union(intervals) {
+  /** @type {[number, number][]} */
+  const joined = [];
+  for (const [start, end] of [...intervals].sort((a, b) => a[0] - b[0])) {
+    const last = joined[joined.length - 1];
+    if (last && start <= last[1]) last[1] = Math.max(last[1], end);
+    else joined.push([start, end]);
+  }
+  return joined;
+}
+
+/**
+ * When nothing is computed and something is on its way: what the step waits for.
+ * @param {Mark[]} compute by start; waits for others than communication are among them
+ * @param {Mark[]} communication
+ * @returns {Mark[]}
+ */
+export function exposures(compute, communication) {
+  const busy = union(compute.map((mark) => [mark.start, mark.end]));
+  /** @type {Mark[]} */
+  const found = [];
+  let reached = 0;
+  for (const [start, end] of [...busy, /** @type {[number, number]} */ ([Infinity, Infinity])]) {
+    for (const one of communication) {
+      const from = Math.max(reached, one.start);
+      const to = Math.min(start, one.end);
+      // Behind the last of compute nothing waits any more.
+      if (to > from && start !== Infinity) found.push({kind: 'exposed', name: one.bucket === null ? `waits for ${one.name}` : `waits for bucket ${one.bucket}`, bucket: one.bucket, start: from, end: to});
+    }
+    reached = Math.max(reached, end);
+  }
+  return found.sort((a, b) => a.start - b.start);
+}
+
+/**
+ * @param {Timeline['ranks'][number]} rank
+ * @param {string} step
+ * @param {boolean} first
+ * @param {Bucket[]} buckets
+ * @param {boolean} sole
+ * @returns {Group}
+ */
+function groupOf(rank, step, first, buckets, sole) {
+  /** @type {Record<string, Mark[]>} */
+  const tracks = {host: [], compute: [], communication: []};
+  for (const span of rank.spans)
+    tracks[span.track]?.push({kind: kindOf(span), name: span.name, bucket: span.bucket, start: span.start_us, end: span.end_us, parameters: span.parameters});
+  for (const marks of Object.values(tracks)) marks.sort((a, b) => a.start - b.start);
+  const waiting = exposures(tracks.compute, tracks.communication);
+  tracks.compute = [...tracks.compute, ...waiting].sort((a, b) => a.start - b.start);
+  const gpu = rank.gpu ? `, ${rank.gpu} GPU` : '';
+  const end = Math.max(0, ...tracks.compute.map((mark) => mark.end), ...tracks.communication.map((mark) => mark.end));
+  return {
+    title: sole ? `${step}${gpu}` : `${step}, rank ${rank.rank}${gpu}`,
+    step,
+    first,
+    lanes: [
+      {track: 'host', marks: tracks.host},
+      {track: 'compute', marks: tracks.compute},
+      {track: 'communication', marks: tracks.communication},
+    ],
+    buckets,
+    end,
+  };
+}
+
+/** @param {Timeline | undefined} timeline @param {string} step @param {Bucket[]} buckets rank 0's */
+function groupsOf(timeline, step, buckets) {
+  if (!timeline) return [];
+  const sole = timeline.ranks.length === 1;
+  return timeline.ranks.map((rank, i) => groupOf(rank, step, i === 0, rank.rank === 0 ? buckets : [], sole));
+}
+
+/**
+ * What was seen stands above what is predicted; what is advised, below today's.
+ * @param {Documents} documents
+ * @returns {Group[]}
+ */
+export function timelineGroups(documents) {
+  const today = documents.recommended_timeline ? 'today' : 'simulated';
+  return [
+    ...groupsOf(documents.measured_timeline, 'measured', []),
+    ...groupsOf(documents.recorded_timeline, 'recorded', []),
+    ...groupsOf(documents.timeline, today, documents.result?.buckets ?? []),
+    ...groupsOf(documents.recommended_timeline, 'recommended', documents.recommended_result?.buckets ?? []),
+  ].filter((group) => group.lanes.some((lane) => lane.marks.length));
+}
+
+/**
+ * Rows for lives that overlap: each bucket in the first row that is free.
+ * @param {Bucket[]} buckets
+ * @returns {number[]} a row for each
+ */
+export function bucketRows(buckets) {
+  /** @type {number[]} */
+  const free = [];
+  const rows = new Array(buckets.length).fill(0);
+  buckets.forEach((bucket, i) => {
+    const from = Math.min(bucket.ready_us, bucket.start_us);
+    let row = free.findIndex((until) => until <= from);
+    if (row < 0) row = free.length;
+    free[row] = bucket.end_us;
+    rows[i] = row;
+  });
+  return rows;
+}

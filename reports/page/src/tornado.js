@@ -1,0 +1,50 @@
+// What each assumption may do to the step, the widest first.
+
+import {barChart} from './bars.js';
+import {cardElement} from './card.js';
+import {decimals, fixed, milliseconds, percent, signed, timeUnit} from './units.js';
+
+/** @typedef {import('./documents.js').Asked} Asked */
+
+/** @param {Asked & {iteration_us?: number}} asked @param {Record<string, string>} sources */
+export function tornadoCard({sensitivities, confidence}, sources) {
+  const rows = sensitivities.filter((one) => one.low_us < 0 || one.high_us > 0);
+  if (!rows.length) return null;
+  const widest = Math.max(...rows.flatMap((one) => [-one.low_us, one.high_us]));
+  const unit = timeUnit(widest);
+  const places = decimals(widest / unit.us, 3);
+  const shown = (/** @type {number} */ us) => signed(us, (value) => fixed(value / unit.us, places));
+  const [low, high] = confidence.interval_percent;
+  return cardElement({
+    title: 'What it assumes',
+    about: `How much shorter or longer the step may be by each of them. Together: ${signed(low, (value) => percent(value))} to ${signed(high, (value) => percent(value))}, four times in five.`,
+    half: true,
+    body: [
+      barChart({
+        domain: [-widest * 1.03, widest * 1.03],
+        zero: 0,
+        label: `What each of ${rows.length} assumptions may do to the step`,
+        bars: rows.map((one) => ({
+          label: sources[one.source] ?? one.source,
+          from: one.low_us,
+          to: one.high_us,
+          tone: '',
+          text: `${shown(one.low_us)} to ${shown(one.high_us)} ${unit.name}`,
+          parts: [
+            {size: -one.low_us, tone: 'shorter'},
+            {size: one.high_us, tone: 'longer'},
+          ],
+        })),
+      }),
+    ],
+    table: {
+      file: 'assumptions',
+      columns: [
+        {title: 'source', text: true},
+        {title: 'shorter by', unit: 'ms', show: milliseconds.show},
+        {title: 'longer by', unit: 'ms', show: milliseconds.show},
+      ],
+      rows: rows.map((one) => [sources[one.source] ?? one.source, milliseconds.of(-one.low_us), milliseconds.of(one.high_us)]),
+    },
+  });
+}

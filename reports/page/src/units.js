@@ -1,0 +1,99 @@
+// Figures as people read them: a unit always, as many digits as tell something.
+
+export const kMinus = '\u2212';
+
+/**
+ * @param {number} value
+ * @param {number} decimals
+ */
+export function fixed(value, decimals) {
+  const text = Math.abs(value).toFixed(decimals);
+  return value < 0 && Number(text) !== 0 ? kMinus + text : text;
+}
+
+/**
+ * Decimals that leave about so many digits.
+ * @param {number} value
+ * @param {number} [digits]
+ */
+export function decimals(value, digits = 3) {
+  const size = Math.abs(value);
+  if (!(size > 0) || !Number.isFinite(size)) return 0;
+  return Math.min(6, Math.max(0, digits - 1 - Math.floor(Math.log10(size) + 1e-9)));
+}
+
+/** @param {number} value @param {number} [digits] */
+export function digits(value, digits = 3) {
+  return fixed(value, decimals(value, digits));
+}
+
+/** @typedef {{name: string, us: number}} TimeUnit */
+
+/**
+ * Of all figures of one chart: the unit of its largest.
+ * @param {number} us
+ * @returns {TimeUnit}
+ */
+export function timeUnit(us) {
+  const size = Math.abs(us);
+  if (size >= 1e6) return {name: 's', us: 1e6};
+  return size >= 1000 ? {name: 'ms', us: 1000} : {name: 'us', us: 1};
+}
+
+/** @param {number} us @param {number} [most] digits */
+export function time(us, most = 3) {
+  const unit = timeUnit(us);
+  return `${digits(us / unit.us, most)} ${unit.name}`;
+}
+
+/**
+ * Binary, as PyTorch counts buckets.
+ * @param {number} count
+ */
+export function bytes(count) {
+  if (Math.abs(count) < 1024) return `${count} B`;
+  const [name, unit] = Math.abs(count) < 2 ** 20 ? ['KiB', 2 ** 10] : Math.abs(count) < 2 ** 30 ? ['MiB', 2 ** 20] : ['GiB', 2 ** 30];
+  return `${digits(count / Number(unit))} ${name}`;
+}
+
+/** @param {number} value @param {number} [most] */
+export function percent(value, most = 2) {
+  return `${digits(value, most)} %`;
+}
+
+/**
+ * A figure and its interval in one unit, with the digits of the figure.
+ * @param {{value: number, low: number, high: number}} gain microseconds
+ */
+export function timeWithInterval({value, low, high}) {
+  const unit = timeUnit(Math.max(Math.abs(value), Math.abs(high)));
+  const places = decimals(value / unit.us, 3);
+  const text = (/** @type {number} */ us) => fixed(us / unit.us, places);
+  return {figure: `${text(value)} ${unit.name}`, interval: `${text(low)} to ${text(high)} ${unit.name}`};
+}
+
+/**
+ * With its sign.
+ * @param {number} value
+ * @param {(value: number) => string} text
+ */
+export function signed(value, text) {
+  return value > 0 ? `+${text(value)}` : text(value);
+}
+
+/** @param {number} low @param {number} high @param {number} [places] */
+export function interval(low, high, places) {
+  const most = places ?? Math.max(decimals(low, 2), decimals(high, 2), 0);
+  return `${fixed(low, Math.min(3, most))} to ${fixed(high, Math.min(3, most))}`;
+}
+
+/** @param {number} count @param {string} one @param {string} [many] */
+export function counted(count, one, many) {
+  return `${count} ${count === 1 ? one : many ?? `${one}s`}`;
+}
+
+/** Of tables: milliseconds to the picosecond, shown to the microsecond. */
+export const milliseconds = {
+  of: (/** @type {number} */ us) => Number((us / 1000).toFixed(9)),
+  show: (/** @type {any} */ value) => fixed(Number(value), 3),
+};
