@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 
 #include "backends.hpp"
@@ -143,6 +144,13 @@ std::vector<std::pair<std::string, std::string>> CudaDevice::description() const
           {"compute", scratch_ != nullptr
                           ? "an amount of work on all SMs and on memory, calibrated alone"
                           : "one thread block that waits"}};
+}
+
+std::string CudaDevice::bus_id() const {
+  constexpr int kSize = 32;
+  std::array<char, kSize> text{};
+  require_success(cudaDeviceGetPCIBusId(text.data(), kSize, index_), "asking where the GPU is");
+  return text.data();
 }
 
 std::string CudaDevice::refuses(Dtype dtype) {

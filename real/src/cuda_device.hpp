@@ -43,6 +43,8 @@ class CudaDevice : public Device {
   CudaDevice(int index, HostClock clock, bool busy);
   ~CudaDevice() override;
   std::vector<std::pair<std::string, std::string>> description() const override;
+  /// Where it is on its host: "0000:3b:00.0".
+  std::string bus_id() const;
   static std::string refuses(Dtype dtype);
   Region allocate(Dtype dtype, std::int64_t elements) override;
   Region allocate_on_host(Dtype dtype, std::int64_t elements) override;

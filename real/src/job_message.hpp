@@ -10,12 +10,13 @@ namespace ddpsim {
 
 class JobMessage {
  public:
-  enum class Cause { own, heard };
+  /// What a rank found out by itself, what it heard of others, or that rank 0 is not to be reached: the first is wanted.
+  enum class Cause { own, heard, lost };
   /// For this process and those it forks. Throws std::system_error.
   static JobMessage& shared();
   /// The first of each cause counts.
   void leave(Cause cause, const std::string& text) noexcept;
-  /// What a rank found out by itself, rather than what it heard of others; empty: nobody left anything.
+  /// Empty: nobody left anything.
   std::string text() const;
 
  private:
@@ -24,7 +25,7 @@ class JobMessage {
     std::atomic<bool> there;
     std::array<char, 2048> text;
   };
-  std::array<Place, 2> places_;
+  std::array<Place, 3> places_;
 };
 
 }  // namespace ddpsim

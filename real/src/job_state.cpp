@@ -40,7 +40,7 @@ JobState::Admission JobState::admit(const Message& hello) {
     return {.rank = -1,
             .refused = "rank 0 belongs to another job: give every rank the same DDPSIM_JOB_TOKEN"};
   }
-  if (ended()) return {.rank = -1, .refused = reason_};
+  if (ended()) return {.rank = -1, .refused = reason_, .ended = true};
   const int rank = parse_number<int>(hello[3]).value_or(-1);
   const std::string& version = hello[5];
   const std::string problem =
@@ -48,7 +48,7 @@ JobState::Admission JobState::admit(const Message& hello) {
   if (!problem.empty()) {
     // Once all are there, whoever comes late disturbs nobody.
     if (!everyone_is_here()) end(problem);
-    return {.rank = -1, .refused = problem};
+    return {.rank = -1, .refused = problem, .ended = ended()};
   }
   if (arrived_.empty()) {
     first_version_ = legible(version);
@@ -96,6 +96,12 @@ bool JobState::all_entered(const std::string& barrier) const {
 
 void JobState::end(const std::string& reason) {
   if (reason_.empty()) reason_ = printable_reason(reason.empty() ? "no reason given" : reason);
+}
+
+void JobState::end_as_told(const std::string& reason) {
+  if (ended()) return;
+  told_ = true;
+  end(reason);
 }
 
 }  // namespace ddpsim

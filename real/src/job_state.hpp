@@ -27,6 +27,7 @@ class JobState {
   struct Admission {
     int rank = -1;
     std::string refused;
+    bool ended = false;  ///< the job has: that is why
   };
   Admission admit(const Message& hello);
   bool everyone_is_here() const { return arrived_.size() == static_cast<std::size_t>(ranks_); }
@@ -43,6 +44,9 @@ class JobState {
 
   /// The first reason stays. It may have come over the network: it is bounded and made legible.
   void end(const std::string& reason);
+  /// By a rank, of itself.
+  void end_as_told(const std::string& reason);
+  bool was_told() const { return told_; }
   bool ended() const { return !reason_.empty(); }
   const std::string& reason() const { return reason_; }
 
@@ -61,6 +65,7 @@ class JobState {
   std::size_t stored_bytes_ = 0;
   std::map<std::string, std::set<int>> barriers_;
   std::string reason_;
+  bool told_ = false;
 };
 
 /// What another rank gives as a reason, fit to be printed: its first line, without control characters, and not too long.

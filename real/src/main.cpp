@@ -239,7 +239,13 @@ std::vector<World> join(const Arguments& arguments) {
   if (started) {
     std::vector<World> ranks = ranks_of_process(*started, each);
     require_machine(arguments.backend, ranks.back());
-    if (started->rank == 0) make_folder();
+    if (started->rank == 0) {
+      make_folder();
+      const World& first = ranks.front();
+      StoreServer::serve_apart(listen_on(first.host, first.port), first.ranks,
+                               std::chrono::seconds(arguments.timeout_s), first.token);
+      ranks.front().served = true;
+    }
     return ranks;
   }
   const int ranks = arguments.ranks.value_or(each);
@@ -251,8 +257,9 @@ std::vector<World> join(const Arguments& arguments) {
   return ranks_of_process(fork_processes(ranks / each, each), each);
 }
 
-/// Of ranks that were started here the process that started them says one thing for all.
+/// Of ranks that were started here the process that started them says one thing for all; of others, what has not been said.
 void say_failed(const World& world, int rank, JobMessage::Cause cause, const char* reason) {
+  if (world.launched && cause == JobMessage::Cause::heard) return;
   const std::string text = fmt::format("ddpsim-real: rank {}: {}", rank, one_line(reason));
   if (world.message != nullptr) return world.message->leave(cause, text);
   std::fprintf(stderr, "%s\n", text.c_str());
@@ -302,12 +309,14 @@ int run(const Arguments& arguments, std::string command) {
                                  : with_files(measurement_text(measurement), sweep, measurement);
     return print(text);
   } catch (const RankFailed& failed) {
-    say_failed(ranks.front(), failed.rank(),
-               failed.heard() ? JobMessage::Cause::heard : JobMessage::Cause::own, failed.what());
+    say_failed(ranks.front(), failed.rank(), failed.cause(), failed.what());
     if (!failed.all_ended()) std::_Exit(kFailure);
     return kFailure;
-  } catch (const JobEnded& ended) {
+  } catch (const SaidElsewhere& ended) {
     say_failed(ranks.front(), ranks.front().rank, JobMessage::Cause::heard, ended.what());
+    return kFailure;
+  } catch (const JobEnded& lost) {
+    say_failed(ranks.front(), ranks.front().rank, JobMessage::Cause::lost, lost.what());
     return kFailure;
   } catch (const std::exception& error) {
     say_failed(ranks.front(), ranks.front().rank, JobMessage::Cause::own, error.what());

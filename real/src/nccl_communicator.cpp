@@ -131,11 +131,6 @@ void NcclCommunicator::finish() {
   watchdog_.all_done();
 }
 
-void NcclCommunicator::finish(cudaEvent_t event) {
-  watch([event] { return cudaEventQuery(event); });
-  watchdog_.came_on();
-}
-
 void NcclCommunicator::require_well() {
   watchdog_.require_well();
   watchdog_.came_on();

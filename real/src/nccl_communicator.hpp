@@ -32,8 +32,8 @@ class NcclCommunicator : public Communicator {
   /// Waits until all streams are done; a peer that died or a network that stalls is a PeerLost
   /// within the time-out.
   void finish();
-  /// The same until the GPU has come to this event.
-  void finish(cudaEvent_t event);
+  /// The GPU is to compute for so long.
+  void computes(std::chrono::nanoseconds time) { watchdog_.computes(time); }
   /// The GPU has come on. Throws PeerLost.
   void require_well();
 

@@ -53,11 +53,22 @@ void NcclWatchdog::join(const ncclUniqueId& id, int rank, int ranks) {
 /// What is launched before the GPU came on has no time-out of its own.
 void NcclWatchdog::expect() {
   std::int64_t none = kNoDeadline;
-  deadline_ns_.compare_exchange_strong(none, (Clock::now() + timeout_).time_since_epoch().count());
+  deadline_ns_.compare_exchange_strong(
+      none, (Clock::now() + timeout_).time_since_epoch().count() + computing_ns_);
 }
 
 void NcclWatchdog::came_on() {
-  deadline_ns_ = (Clock::now() + timeout_).time_since_epoch().count();
+  deadline_ns_ = (Clock::now() + timeout_).time_since_epoch().count() + computing_ns_.exchange(0);
+}
+
+void NcclWatchdog::computes(std::chrono::nanoseconds time) {
+  computing_ns_ += time.count();
+  if (deadline_ns_ != kNoDeadline) deadline_ns_ += time.count();
+}
+
+void NcclWatchdog::all_done() {
+  deadline_ns_ = kNoDeadline;
+  computing_ns_ = 0;
 }
 
 void NcclWatchdog::call(const std::function<ncclResult_t(ncclComm_t)>& call, const char* what) {

@@ -30,8 +30,10 @@ class NcclWatchdog {
   void call(const std::function<ncclResult_t(ncclComm_t)>& call, const char* what);
   /// The GPU came on: it has the whole time-out for what it does next.
   void came_on();
+  /// So long it is to compute beside, which no time-out is of.
+  void computes(std::chrono::nanoseconds time);
   /// Nothing is left for the GPU to do.
-  void all_done() { deadline_ns_ = kNoDeadline; }
+  void all_done();
   void require_well();
   /// This rank fails: its peers' collectives are not waited for.
   void abandon() noexcept;
@@ -52,6 +54,7 @@ class NcclWatchdog {
   StoreClient& store_;
   std::chrono::milliseconds timeout_;
   std::atomic<std::int64_t> deadline_ns_ = kNoDeadline;  ///< of the steady clock
+  std::atomic<std::int64_t> computing_ns_ = 0;           ///< launched since the GPU last came on
   std::atomic<bool> joined_ = false;
   std::atomic<bool> ended_ = false;
   std::mutex calls_;  ///< held by whoever uses the communicator …

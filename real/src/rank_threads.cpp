@@ -23,7 +23,7 @@ struct SweepOfThreads {
   struct Failure {
     int rank;
     std::string reason;
-    bool heard;  ///< the job was ended, by some other rank
+    JobMessage::Cause cause;
   };
   std::optional<Failure> failed;  ///< the first, rather one of its own
   Measurement measurement;        ///< of the first rank
@@ -31,20 +31,23 @@ struct SweepOfThreads {
   void run(std::size_t index) {
     std::optional<Measurement> measured;
     std::string reason = "internal error";
-    bool heard = false;
+    JobMessage::Cause cause = JobMessage::Cause::own;
     try {
       measured = run_sweep(sweep, ranks[index]);
-    } catch (const JobEnded& others) {
-      heard = true;
+    } catch (const SaidElsewhere& others) {
+      cause = JobMessage::Cause::heard;
       reason = others.what();
+    } catch (const JobEnded& lost) {
+      cause = JobMessage::Cause::lost;
+      reason = lost.what();
     } catch (const std::exception& error) {
       reason = error.what();
     } catch (...) {
     }
     const std::scoped_lock lock(mutex);
     ++ended;
-    if (!measured && (!failed || (failed->heard && !heard)))
-      failed = {ranks[index].rank, reason, heard};
+    if (!measured && (!failed || cause < failed->cause))
+      failed = {ranks[index].rank, reason, cause};
     if (measured && index == 0) measurement = std::move(*measured);
     changed.notify_all();
   }
@@ -67,7 +70,8 @@ Measurement run_threads(const Sweep& sweep, const std::vector<World>& ranks,
 
   std::unique_lock lock(run->mutex);
   if (!unstarted.empty())
-    run->failed = {ranks[threads.size()].rank, "its thread cannot be started: " + unstarted, false};
+    run->failed = {ranks[threads.size()].rank, "its thread cannot be started: " + unstarted,
+                   JobMessage::Cause::own};
   const auto all_ended = [&] { return run->ended == ranks.size(); };
   run->changed.wait(lock, [&] { return all_ended() || run->failed; });
   const bool in_time = run->changed.wait_for(lock, grace, all_ended);
@@ -75,7 +79,7 @@ Measurement run_threads(const Sweep& sweep, const std::vector<World>& ranks,
   for (std::thread& thread : threads) in_time ? thread.join() : thread.detach();
   lock.lock();
   if (run->failed)
-    throw RankFailed(run->failed->rank, run->failed->reason, run->failed->heard, in_time);
+    throw RankFailed(run->failed->rank, run->failed->reason, run->failed->cause, in_time);
   return std::move(run->measurement);
 }
 

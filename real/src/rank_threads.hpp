@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "job_message.hpp"
 #include "sweep.hpp"
 
 namespace ddpsim {
@@ -13,17 +14,16 @@ namespace ddpsim {
 /// The first of a process's ranks to fail by itself; the others failed with it.
 class RankFailed : public std::runtime_error {
  public:
-  RankFailed(int rank, const std::string& reason, bool heard, bool all_ended)
-      : std::runtime_error(reason), rank_(rank), heard_(heard), all_ended_(all_ended) {}
+  RankFailed(int rank, const std::string& reason, JobMessage::Cause cause, bool all_ended)
+      : std::runtime_error(reason), rank_(rank), cause_(cause), all_ended_(all_ended) {}
   int rank() const { return rank_; }
-  /// From others: all it knows is what they said.
-  bool heard() const { return heard_; }
+  JobMessage::Cause cause() const { return cause_; }
   /// False: threads of the others still wait for something. Nothing can be taken down in order any more.
   bool all_ended() const { return all_ended_; }
 
  private:
   int rank_;
-  bool heard_;
+  JobMessage::Cause cause_;
   bool all_ended_;
 };
 

@@ -109,10 +109,10 @@ void Reducer::broadcast_buffers() {
 
 void Reducer::gradient_ready(std::size_t parameter) {
   if (workload_.parameters[parameter].ignored) return;
-  if (std::exchange(first_hook_, false)) hooks_of_unused();
   BucketBuffer& bucket = now_->buffer[now_->places[parameter].bucket];
   DDPSIM_ASSERT(bucket.pending > 0, "a gradient is ready once in a step");
-  note_ready(bucket);
+  note_ready(bucket);  // it was written before its hook was called
+  if (std::exchange(first_hook_, false)) hooks_of_unused();
   if (delayed()) return;
   fill_place(parameter);
   launch_what_is_next();

@@ -102,10 +102,9 @@ ReplayRunner::MicroBatchEvents ReplayRunner::micro_batch(int iteration, int batc
   device_.compute(recorded_.forward.value_or(Duration()));
   events.backward_begin = device_.record_event();
   const bool synchronised = batch + 1 == options_.accumulate;
-  const bool writes = synchronised || batch > 0 || checked;
   Duration computed;
   for (const ReadyEvent& event : recorded_.backward->ready) {
-    if (!writes || workload_.parameters[event.parameter].ignored) continue;
+    if (workload_.parameters[event.parameter].ignored) continue;
     device_.compute(event.at - std::exchange(computed, event.at));
     write_gradient({.parameter = event.parameter,
                     .iteration = iteration,

@@ -28,12 +28,24 @@ class JobEnded : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The same, heard from rank 0: of ranks that a launcher started somebody else says it.
+class SaidElsewhere : public JobEnded {
+ public:
+  using JobEnded::JobEnded;
+};
+
 class StoreServer {
  public:
   /// Takes the sockets over. Ranks must greet within `timeout`, with this token.
   StoreServer(const Listening& listening, int ranks, std::chrono::milliseconds timeout,
               std::string token = "");
   ~StoreServer();
+
+  /// The same in a process of its own, for rank 0 of a job that a launcher started; returns in this one. It goes when
+  /// this process has gone, and says on standard error, once, what no rank can say of itself: that it is gone, did not
+  /// come, does not fit. Before this process has threads.
+  static void serve_apart(const Listening& listening, int ranks, std::chrono::milliseconds timeout,
+                          const std::string& token);
 
  private:
   class Loop;
@@ -66,8 +78,9 @@ class StoreClient {
   std::int64_t get_number(const std::string& key);
   /// All ranks have called it. `name` is used once.
   void barrier(const std::string& name);
-  /// Ends the job for all, with this reason. Never throws.
-  void end_job(const std::string& reason) noexcept;
+  /// Ends the job for all, with this reason, where it has not ended already; why it did, or nothing where rank 0 is
+  /// gone. Never throws.
+  std::string end_job(const std::string& reason) noexcept;
   /// Why the job was ended, as far as rank 0 knows within a second; empty when it does not.
   std::string why_ended() noexcept;
   /// The same at once, from any thread; empty, too, while another call waits for rank 0: that one will hear it.

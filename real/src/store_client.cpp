@@ -89,7 +89,7 @@ StoreClient::StoreClient(const std::string& host, std::uint16_t port, const Gree
         receive_message(socket_, Speaker::rank_0,
                         std::chrono::steady_clock::now() + timeout_ + std::chrono::seconds(2));
     if (!answer) throw JobEnded("rank 0 is gone");
-    if (answer->at(0) != "ok") throw JobEnded(printable_reason(answer->back()));
+    if (answer->at(0) != "ok") throw SaidElsewhere(printable_reason(answer->back()));
   } catch (...) {
     if (socket_ >= 0) close(socket_);
     throw;
@@ -117,6 +117,7 @@ void StoreClient::greet(const std::string& host, std::uint16_t port) {
       if (send_message(socket_, hello, deadline))
         answer = receive_message(socket_, Speaker::rank_0, deadline);
       if (answer && answer->at(0) == "welcome") return;
+      if (answer && answer->at(0) == "ended") throw SaidElsewhere(printable_reason(answer->back()));
       if (answer) throw JobEnded(printable_reason(answer->back()));
       close(socket_);
       socket_ = -1;
@@ -152,7 +153,7 @@ std::string StoreClient::ask_alone(const Message& question) {
   if (timed_out)
     throw JobEnded(fmt::format("no answer from the other ranks for {} s", timeout_.count() / 1000));
   if (!answer) throw JobEnded("rank 0 is gone");
-  if (answer->at(0) != "ok") throw JobEnded(printable_reason(answer->back()));
+  if (answer->at(0) != "ok") throw SaidElsewhere(printable_reason(answer->back()));
   return answer->at(1);
 }
 
@@ -181,11 +182,14 @@ void StoreClient::barrier(const std::string& name) {
   ask({"barrier", name});
 }
 
-void StoreClient::end_job(const std::string& reason) noexcept {
+std::string StoreClient::end_job(const std::string& reason) noexcept {
   try {
     ask({"end", printable_reason(reason)});
-  } catch (const std::exception&) {  // it ended already
+  } catch (const SaidElsewhere& ended) {
+    return ended.what();
+  } catch (const std::exception&) {  // nobody is left to say it to
   }
+  return "";
 }
 
 std::string StoreClient::why_ended() noexcept {

@@ -10,6 +10,8 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <list>
 #include <optional>
@@ -25,7 +27,7 @@ namespace {
 using std::chrono::milliseconds;
 using Moment = std::chrono::steady_clock::time_point;
 
-constexpr auto kFarewell = std::chrono::seconds(1);
+constexpr milliseconds kFarewell{1000};
 constexpr auto kGreetingTime = std::chrono::seconds(2);
 constexpr std::ptrdiff_t kMostStrangers = 64;
 constexpr int kAcceptedAtOnce = 16;  // then those who came are read
@@ -45,7 +47,8 @@ class StoreServer::Loop {
   ~Loop() {
     for (const Connection& one : connections_) close(one.socket);
     close_all(listening_);
-    for (const int end : wake_) close(end);
+    for (const int end : wake_)
+      if (end >= 0) close(end);
   }
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
@@ -55,17 +58,28 @@ class StoreServer::Loop {
     for (;;) {
       const Moment now = std::chrono::steady_clock::now();
       expire(now);
+      say_once();
       answer_waiting();
       connections_.remove_if([](const Connection& one) {
         if (one.gone) close(one.socket);
         return one.gone;
       });
-      if (closing_ && !farewell) farewell = now + kFarewell;
+      if (closing_ && !farewell) farewell = now + (apart_ && job_.ended() ? timeout_ : kFarewell);
       // Others may still want to hear that all is done, or why the job ended. Strangers are not
       // waited for.
       if (farewell && (now >= *farewell || std::ranges::all_of(connections_, is_stranger))) return;
       wait(farewell);
     }
+  }
+
+  /// In a forked child: its parent alone holds the other end, and run() ends soon after the parent has.
+  void live_with_parent() {
+    close(std::exchange(wake_[1], -1));
+    apart_ = true;
+  }
+  void belong_to_parent() {
+    close(std::exchange(wake_[0], -1));
+    close_all(std::exchange(listening_, {}));
   }
 
   /// From another thread: run() ends once the ranks have heard what they wait for, at the latest a moment later.
@@ -120,7 +134,7 @@ class StoreServer::Loop {
     if (poll(polled_.data(), polled_.size(), milliseconds_until(due)) <= 0) return;
 
     std::array<char, 1> byte{};
-    if (polled_[0].revents != 0) (void)!read(wake_[0], byte.data(), byte.size());
+    if (polled_[0].revents != 0 && read(wake_[0], byte.data(), byte.size()) == 0) lose_parent();
     std::size_t place = 1;
     for (Connection& one : connections_) {
       if (polled_[place++].revents == 0 || one.gone) continue;
@@ -182,6 +196,20 @@ class StoreServer::Loop {
     }
   }
 
+  /// Rank 0, whether it has greeted or not.
+  void lose_parent() {
+    close(std::exchange(wake_[0], -1));
+    if (!rank_0_left_) job_.end("rank 0 is gone");
+    closing_ = true;
+  }
+
+  /// What a rank has told it has said, too. Others are told after that: a launcher may end this process when one of them
+  /// ends.
+  void say_once() {
+    if (!apart_ || !job_.ended() || std::exchange(said_, true) || job_.was_told()) return;
+    std::fprintf(stderr, "ddpsim-real: %s\n", job_.reason().c_str());
+  }
+
   void lose(Connection& one, const char* why) {
     one.gone = true;
     if (!is_stranger(one) && !one.last_answer && !closing_)
@@ -193,10 +221,11 @@ class StoreServer::Loop {
     const JobState::Admission admission = job_.admit(hello);
     if (admission.rank < 0) {
       one.last_answer = true;
+      say_once();
       if (admission.refused.empty()) {
         one.gone = true;
       } else {
-        answer(one, {"refused", admission.refused});
+        answer(one, {admission.ended ? "ended" : "refused", admission.refused});
       }
       return;
     }
@@ -219,8 +248,10 @@ class StoreServer::Loop {
       return;
     }
     if (verb == "set") job_.set(one.rank, message[1], std::move(message[2]));
-    if (verb == "end") job_.end(message[1]);
+    if (verb == "end") job_.end_as_told(message[1]);
+    say_once();
     one.last_answer = verb == "leave";
+    rank_0_left_ = rank_0_left_ || (one.last_answer && one.rank == 0);
     answer(one, {job_.ended() ? "ended" : "ok", job_.reason()});
   }
 
@@ -262,6 +293,9 @@ class StoreServer::Loop {
   milliseconds timeout_;
   JobState job_;
   std::array<int, 2> wake_{};
+  bool apart_ = false;  ///< in a process of its own
+  bool rank_0_left_ = false;
+  bool said_ = false;
   std::atomic<bool> closing_ = false;
   std::list<Connection> connections_;  ///< in the order in which they came
   std::optional<Moment> meet_by_;
@@ -274,6 +308,22 @@ StoreServer::StoreServer(const Listening& listening, int ranks, milliseconds tim
                          std::string token)
     : loop_(std::make_unique<Loop>(listening, ranks, timeout, std::move(token))),
       thread_([loop = loop_.get()] { loop->run(); }) {}
+
+void StoreServer::serve_apart(const Listening& listening, int ranks, milliseconds timeout,
+                              const std::string& token) {
+  static std::unique_ptr<Loop> loop;  // its end of the pipe closes with this process
+  loop = std::make_unique<Loop>(listening, ranks, timeout, token);
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child < 0) throw JobEnded(std::string("cannot start a process: ") + std::strerror(errno));
+  if (child > 0) return loop->belong_to_parent();
+  // Who reads what rank 0 measured does not wait for this process.
+  if (const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0)
+    dup2(nowhere, STDOUT_FILENO);
+  loop->live_with_parent();
+  loop->run();
+  std::_Exit(0);
+}
 
 StoreServer::~StoreServer() {
   loop_->end();

@@ -231,6 +231,18 @@ class RankOfSweep {
   std::vector<std::string> hosts_;  ///< by rank; on rank 0
 };
 
+/// Of all ranks that fail the first to tell the others says it, where a launcher started them: at once, for the launcher may
+/// end this process when another ends.
+void end_job(StoreClient& store, const World& world, const std::string& what) {
+  const std::string name = fmt::format("rank {}: ", world.rank);
+  const std::string reason = name + what.substr(0, what.find('\n'));
+  const std::string in_force = store.end_job(reason);
+  if (!in_force.empty() && !in_force.starts_with(name)) throw SaidElsewhere(in_force);
+  if (!world.launched) return;
+  std::fprintf(stderr, "ddpsim-real: %s\n", reason.c_str());
+  throw SaidElsewhere(reason);
+}
+
 }  // namespace
 
 std::string digest_of(const Sweep& sweep) {
@@ -247,7 +259,7 @@ std::string digest_of(const Sweep& sweep) {
 Measurement run_sweep(const Sweep& sweep, const World& world) {
   require_machine(sweep.backend, world);
   std::optional<StoreServer> server;
-  if (world.rank == 0) {
+  if (world.rank == 0 && !world.served) {
     const Listening listening = world.listening >= 0 ? Listening{{world.listening}, world.port, ""}
                                                      : listen_on(world.host, world.port);
     server.emplace(listening, world.ranks, sweep.timeout, world.token);
@@ -265,12 +277,13 @@ Measurement run_sweep(const Sweep& sweep, const World& world) {
     return measurement;
   } catch (const PeerLost& lost) {
     // Somebody may know better why.
-    const std::string reason = store.why_ended();
-    store.end_job(fmt::format("rank {}: {}", world.rank, lost.what()));
-    if (reason.empty()) throw;
-    throw JobEnded(reason);
+    if (const std::string reason = store.why_ended(); !reason.empty()) throw SaidElsewhere(reason);
+    end_job(store, world, lost.what());
+    throw;
+  } catch (const SaidElsewhere&) {
+    throw;
   } catch (const std::exception& error) {
-    store.end_job(fmt::format("rank {}: {}", world.rank, error.what()));
+    end_job(store, world, error.what());
     throw;
   }
 }

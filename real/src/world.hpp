@@ -19,6 +19,7 @@ struct World {
   int local_rank = 0;              ///< among the ranks of this host: chooses the GPU
   bool local_rank_known = true;    ///< else ranks find it once they have met
   bool launched = false;           ///< its process was started by somebody else
+  bool served = false;             ///< rank 0's: the store runs in a process of its own
   int ranks_of_process = 1;        ///< that its process holds …
   int index_in_process = 0;        ///< … and which of them it is
   std::string host = "127.0.0.1";  ///< where rank 0 is

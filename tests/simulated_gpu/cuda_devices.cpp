@@ -1,4 +1,5 @@
 // The CUDA runtime's devices, versions and errors, as far as ddpsim-real asks. What it is asked and cannot do it names.
+#include <cstdio>
 #include <cstring>
 
 #include "cuda_process.hpp"
@@ -39,6 +40,17 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   std::strcpy(properties->name, "simulated V100-SXM2-16GB");
   properties->major = 7;
   properties->multiProcessorCount = 80;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int device) {
+  const Call call(machine().settings.call_ns);
+  if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
+  const std::vector<int> devices = visible_devices();
+  if (device < 0 || device >= static_cast<int>(devices.size()))
+    return report(cudaErrorInvalidDevice);
+  std::snprintf(text, static_cast<std::size_t>(size), "0000:%02x:00.0",
+                devices[static_cast<std::size_t>(device)] + 1);
   return cudaSuccess;
 }
 

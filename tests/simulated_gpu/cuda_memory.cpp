@@ -35,6 +35,7 @@ cudaError_t cudaMallocHost(void** memory, std::size_t size) {
   const Call call(machine().settings.launch_ns);
   *memory = nullptr;
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
+  if (no_memory_at_this_allocation()) return report(cudaErrorMemoryAllocation);
   const auto bytes = static_cast<std::int64_t>(size);
   std::byte* const place = take_memory(bytes);
   process().allocations[place] = {bytes, kOnHost};

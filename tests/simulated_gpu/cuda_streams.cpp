@@ -117,14 +117,6 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return report(launch(stream, operation));
 }
 
-cudaError_t cudaEventQuery(cudaEvent_t event) {
-  const Call call(machine().settings.call_ns);
-  if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
-  if (!is_event(event)) return report(cudaErrorInvalidResourceHandle);
-  if (skipped("cudaEventQuery")) return cudaSuccess;
-  return event_of(event).done >= event_of(event).asked ? cudaSuccess : cudaErrorNotReady;
-}
-
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const Call call(machine().settings.call_ns);
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);

@@ -67,6 +67,19 @@ class OnSimulatedGpu(unittest.TestCase):
         return self.run_well("--ranks-per-process", "2", *arguments, RANK=0, WORLD_SIZE=1, MASTER_ADDR="127.0.0.1",
                              MASTER_PORT=free_port(), LD_BIND_NOW=1, **variables)
 
+    def started_apart(self, out, *arguments, port, local_ranks=(0, 1), **variables):
+        """What each of two ranks said that a launcher would start, and its exit code; `local_ranks` None: it does not number them."""
+        common = dict(variables, SIMULATED_GPU_MACHINE=self.folder / f"machine-{out}", SIMULATED_GPU_PROCESSES=2, WORLD_SIZE=2,
+                      MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+        steps = () if "--iterations" in arguments else SHORT
+        ranks = []
+        for rank in (0, 1):
+            local_rank = {} if local_ranks is None else {"LOCAL_RANK": local_ranks[rank]}
+            ranks.append(subprocess.Popen([PROGRAM, "tiny.json", "--backend", "cuda-nccl", *steps, *arguments, "-o", out], cwd=self.folder,
+                                          env=self.environment(RANK=rank, **local_rank, **common), stdout=subprocess.DEVNULL,
+                                          stderr=subprocess.PIPE, text=True))
+        return [(rank.communicate(timeout=60)[1], rank.returncode) for rank in ranks]
+
     def written(self, folder):
         """What a job wrote, byte for byte, but for the folder's name."""
         return {file.name: file.read_bytes().replace(folder.encode(), b"OUT")

@@ -11,27 +11,32 @@ import subprocess
 import time
 import unittest
 
-from simulated_gpu import PROGRAM, SHORT, SMALL_CAP, OnSimulatedGpu
+from simulated_gpu import PROGRAM, SHORT, SMALL_CAP, OnSimulatedGpu, free_port
 
 TIMEOUT_S = 2
 MORE_S = 2
-SEEDS = 150  # of each mode
+SEEDS = 86  # of each mode
 CAPS = (SMALL_CAP, "1", "25")
 MODES = {
     "two processes": ["--ranks", "2"],
     "two processes of two threads": ["--ranks", "4", "--ranks-per-process", "2"],
     "three processes, fp16": ["--ranks", "3", "--comm-hook", "fp16"],
     "two processes, a queue of 24 launches": ["--ranks", "2"],
+    "two processes, static graph": ["--ranks", "2", "--static-graph", "--accumulate", "2"],
+    "three processes, unused parameters": ["--ranks", "3", "--find-unused-parameters"],
+    "two processes of two threads, unused parameters, bf16": ["--ranks", "4", "--ranks-per-process", "2", "--find-unused-parameters",
+                                                              "--comm-hook", "bf16", "--accumulate", "3"],
 }
 CUDA_DOES = ("setting|creating a stream|creating an event|choosing the GPU|asking for SMs|allocating memory(?: on the GPU)?|"
-             "clearing memory|fill|reading memory of the GPU|replaying compute|copying into a bucket|copying memory of the GPU|adding to a gradient|casting a bucket|"
+             "asking where the GPU is|allocating memory for copies to the GPU|clearing memory|fill|reading memory of the GPU|replaying compute|"
+             "copying into a bucket|copying memory of the GPU|adding to a gradient|casting a bucket|"
              "recording an event|waiting for an event|waiting for the GPU|reading an event|asking the GPU what it is")
 ERROR_CAUSES = rf"(?:{CUDA_DOES}): (?:too many resources requested for launch|unspecified launch failure)"
 CAUSES = {
     "die": r"rank {rank} was ended by signal 9 \(Killed\)|ranks \d to \d were ended by signal 9 \(Killed\)",
     "error": f"rank {{rank}}: {ERROR_CAUSES}",
     "sticky": rf"rank \d: {ERROR_CAUSES}",  # a sticky error is that of all threads of a process
-    "memory": "rank {rank}: allocating memory on the GPU: out of memory",
+    "memory": "rank {rank}: allocating memory (?:on|for copies to) the GPU: out of memory",
     "async": "rank {rank}: a peer was lost: remote process exited or there was a network error",
     "silence": r"rank \d: a collective took longer than {timeout} s",
     "init": r"rank \d: joining the communicator took longer than {timeout} s",
@@ -53,8 +58,9 @@ def results(text):
 class Faults(OnSimulatedGpu):
     def job(self, mode, caps, seeds):
         variables = {"SIMULATED_GPU_QUEUE": 24} if "queue" in mode else {}
+        workload = "unused.json" if "unused" in mode or "static" in mode else "tiny.json"
         run = self.start(*MODES[mode], *SHORT, "--timeout", str(TIMEOUT_S), "--caps", ",".join(caps), "-o", "out",
-                         workload=str(self.folder / "tiny.json"), SIMULATED_GPU_FAULT="drawn", SIMULATED_GPU_SEEDS=seeds,
+                         workload=str(self.folder / workload), SIMULATED_GPU_FAULT="drawn", SIMULATED_GPU_SEEDS=seeds,
                          LD_BIND_NOW=1, **variables)
         self.assertEqual((run.returncode, run.stderr), (0, ""), run.stdout)
         return results(run.stdout)
@@ -112,6 +118,23 @@ class Faults(OnSimulatedGpu):
         self.assertGreaterEqual(faults, 500)
         self.assertGreaterEqual(set(counts), {*CAUSES, "slow"})
         self.assertLess(counts["too late to matter"], faults / 20)
+
+
+class FaultsOfLaunchedRanks(OnSimulatedGpu):
+    """Of ranks that a launcher started each has an end of its own, and of all together one says why."""
+
+    def test_one_message_names_rank_and_cause(self):
+        faults = [f"{kind}:{rank}:{at}" for kind, at in
+                  (("die", 0), ("die", 100), ("error", 60), ("sticky", 200), ("memory", 5), ("async", 9), ("silence", 9), ("init", 0))
+                  for rank in (0, 1)]
+        port = free_port()
+        for fault in faults:
+            with self.subTest(fault=fault):
+                kind, rank, _ = fault.split(":")
+                ends = self.started_apart(fault, "--caps", SMALL_CAP, "--timeout", str(TIMEOUT_S), port=port, SIMULATED_GPU_FAULT=fault)
+                self.assertEqual([code for _, code in ends], [-9 if kind == "die" and int(rank) == one else 1 for one in (0, 1)])
+                cause = {**CAUSES, "die": "rank {rank} is gone"}[kind].format(rank=rank, timeout=TIMEOUT_S)
+                self.assertRegex("".join(said for said, _ in ends), f"^ddpsim-real: (?:{cause})\n$")
 
 
 class FaultsInRealTime(OnSimulatedGpu):
