@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what building ddpsim needs and this machine lacks. --tests: what its tests need as well; --torch: PyTorch for
-# the tests that train (Debian 12: 1.13 for CPUs, 59 MB to download), and beside it, where pip finds it, a newer one for
-# CPUs in build/torch (192 MB); --real: gloo and libtorch, with which ddpsim-real runs real reducers on a CPU, what its lab
+# Installs what building ddpsim needs and this machine lacks. --tests: what its tests need as well, MPI among it; --torch:
+# PyTorch for the tests that train (Debian 12: 1.13 for CPUs, 59 MB to download), and beside it, where pip finds it, a
+# newer one for CPUs in build/torch (192 MB); --real: gloo and libtorch, with which ddpsim-real runs real reducers on a CPU, what its lab
 # of shaped links needs, a launcher (mpirun), and where nvcc is but no NCCL, NCCL in build/nccl (300 MB).
 set -euo pipefail
 
@@ -13,7 +13,7 @@ newer_torch='' real=false
 for option; do
   case $option in
     --tests)
-      needed+=(doctest-dev -  libbenchmark-dev -  python3 python3  protobuf-compiler protoc
+      needed+=(doctest-dev -  libbenchmark-dev -  python3 python3  protobuf-compiler protoc  libopenmpi-dev -  openmpi-bin mpirun
                ccache ccache  clang clang++  libclang-rt-dev -  clang-format clang-format  clang-tidy clang-tidy) ;;
     --torch) needed+=(python3-torch -  python3-torchvision -); newer_torch=2.13.0 ;;
     --real) real=true

@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "parse_problem.hpp"
@@ -46,13 +48,45 @@ Problems problems_of_values(const SweepStudy& study, const std::vector<PointSett
   return problems;
 }
 
+/// "--price" of "--price=list"
+std::string name_of_word(const std::string& word) {
+  return word.substr(0, word.find('='));
+}
+
+bool decides_buckets_or_money(const std::string& option) {
+  static const std::set<std::string> names = [] {
+    CLI::App money;
+    MoneyArguments unused;
+    add_money_options(money, unused);
+    std::set<std::string> all = {"--bucket-cap-mb", "--first-bucket-mb", "--bucket-cap-mb-list"};
+    for (const CLI::Option* one : money.get_options()) all.insert(one->get_name());
+    return all;
+  }();
+  return names.contains(option);
+}
+
+/// Which of the limits of buckets are given is as much a part of a job as the buckets: what a recording says of them
+/// depends on it.
+std::vector<std::string> words_alike(const std::vector<std::string>& words) {
+  std::vector<std::string> alike;
+  for (const std::string& word : words) {
+    const std::string name = name_of_word(word);
+    alike.push_back(decides_buckets_or_money(name) ? name : word);
+  }
+  return alike;
+}
+
 }  // namespace
 
 std::vector<PointSettings> settings_of(const SweepStudy& study, PointParser& parser) {
   std::vector<PointSettings> settings;
   settings.reserve(study.combinations());
-  for (std::size_t k = 0; k < study.combinations(); ++k)
-    settings.push_back(parser.parse(study.words_of(k), study.candidates));
+  std::map<std::vector<std::string>, std::size_t> alike;
+  for (std::size_t k = 0; k < study.combinations(); ++k) {
+    const std::vector<std::string> words = study.words_of(k);
+    settings.push_back(parser.parse(words, study.candidates));
+    settings.back().alike = alike.emplace(words_alike(words), alike.size()).first->second;
+  }
   const PointSettings alone = parser.parse(study.options, study.candidates);
   const bool none = std::ranges::none_of(settings, &std::string::empty, &PointSettings::problem);
   if (none && !alone.problem.empty()) fail(study, "/options", alone.problem);

@@ -1,6 +1,7 @@
 // What a study says of its points beside workload and candidate: the options of `compare`, parsed once for each combination.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,9 @@ struct PointSettings {
   Ownership owned;
   std::optional<Failures> failing;
   std::string problem;
+  /// Which combinations differ at most in options that decide buckets, or money: of such jobs those with the same buckets
+  /// take the same step.
+  std::size_t alike = 0;
 };
 
 /// Takes words again and again.

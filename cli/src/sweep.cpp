@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <thread>
+#include <vector>
 
 #include "commands.hpp"
 #include "ddpsim/formats/files.hpp"
@@ -15,11 +15,14 @@
 #include "help_format.hpp"
 #include "help_group.hpp"
 #include "point_settings.hpp"
+#include "ranks.hpp"
+#include "study.hpp"
+#include "sweep_dispatch.hpp"
 #include "sweep_join.hpp"
 #include "sweep_output.hpp"
 #include "sweep_points.hpp"
+#include "sweep_ranks.hpp"
 #include "terminal.hpp"
-#include "terminal_progress.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -32,6 +35,7 @@ struct SweepArguments {
   std::optional<std::string> csv;
   std::optional<std::string> shard;
   bool no_intervals = false;
+  bool no_mpi = false;
   int threads = 0;
 };
 
@@ -63,51 +67,95 @@ void say_what_is_there(const SweepArguments& arguments, const SweepOutput& outpu
   print(text);
 }
 
-/// Points from several threads; whether all are there.
-bool write_points(const SweepPoints& points, SweepOutput& output, const Shard& shard,
-                  std::size_t count, int threads) {
-  TerminalProgress progress("points");
-  std::mutex mutex;
-  std::atomic<bool> stop = false;
-  std::exception_ptr thrown;
-  const std::size_t first = output.kept();
-  std::size_t done = 0;
-  for_each_index(count - first, threads, 1, [&](std::size_t k) {
-    if (stop) return;
-    try {
-      std::string line = points.line(shard.point(first + k));
-      const std::lock_guard lock(mutex);
-      if (stop) return;
-      output.put(first + k, std::move(line));
-      if (!progress.go_on(++done, count - first)) stop = true;
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!thrown) thrown = std::current_exception();
-      stop = true;
-    }
+/// The sweep that a command line asks for, ready to be answered.
+class AskedSweep {
+ public:
+  explicit AskedSweep(const SweepArguments& arguments)
+      : study_(read_sweep_study(read_file(arguments.study, kMostBytesOfAStudy), arguments.study,
+                                PointParser().command())),
+        points_(study_, !arguments.no_intervals),
+        header_{.ddpsim = DDPSIM_VERSION,
+                .study = digest_of(study_, DDPSIM_VERSION, !arguments.no_intervals),
+                .points = study_.points(),
+                .grid = {},
+                .intervals = !arguments.no_intervals,
+                .shard = parse_shard(arguments.shard)} {
+    for (const SweepAxis& axis : study_.axes) header_.grid.push_back(axis.option);
+  }
+
+  const SweepHeader& header() const { return header_; }
+  Shard shard() const { return header_.shard.value_or(Shard()); }
+  std::size_t count() const { return shard().points_of(header_.points); }
+  std::string line(std::size_t k) const { return points_.line(shard().point(k)); }
+
+ private:
+  const SweepStudy study_;
+  const SweepPoints points_;
+  SweepHeader header_;
+};
+
+void answer(const AskedSweep& asked, SweepDispatch& dispatch) {
+  try {
+    for (PointRange one = dispatch.take(1); one.count > 0; one = dispatch.take(1))
+      dispatch.put(one.first, asked.line(one.first));
+  } catch (...) {
+    dispatch.end(std::current_exception());
+  }
+}
+
+/// By threads of this process and, where there are any, other ranks; whether all are there.
+bool write_points(const AskedSweep& asked, SweepOutput& output, int threads, SweepRanks& others) {
+  SweepDispatch dispatch(output, asked.count());
+  {
+    std::vector<std::jthread> workers;
+    for (int t = others.any() ? 0 : 1; t < threads; ++t)
+      workers.emplace_back([&] { answer(asked, dispatch); });
+    if (others.any())
+      others.serve(dispatch);
+    else
+      answer(asked, dispatch);
+  }
+  return dispatch.all_there();
+}
+
+int sweep(const SweepArguments& arguments, int threads, SweepRanks& others) {
+  const AskedSweep asked(arguments);
+  others.require_same(sweep_header_line(asked.header()));
+  SweepOutput output(asked.header(), arguments.output, arguments.csv);
+  const bool all = write_points(asked, output, threads, others);
+  say_what_is_there(arguments, output, asked.count());
+  if (!all) return kInterrupted;
+  return asked.count() > 0 && output.failed() == asked.count() ? kBadInput : kOk;
+}
+
+int sweep_over(Ranks& ranks, const SweepArguments& arguments) {
+  const int threads = arguments.threads > 0 ? arguments.threads : ranks.cpus();
+  if (ranks.rank() == 0) {
+    SweepRanks others(&ranks);
+    return sweep(arguments, threads, others);
+  }
+  answer_for_rank_0(ranks, threads, [&arguments] {
+    const auto asked = std::make_shared<const AskedSweep>(arguments);
+    return SweepAnswers{.header = sweep_header_line(asked->header()),
+                        .line = [asked](std::size_t k) { return asked->line(k); }};
   });
-  if (thrown) std::rethrow_exception(thrown);
-  return output.written() == count;
+  return kOk;  // how it ended is rank 0's to say
 }
 
 int sweep(const SweepArguments& arguments) {
-  const std::optional<Shard> shard = parse_shard(arguments.shard);
-  const SweepStudy study = read_sweep_study(arguments.study, PointParser().command());
-  const SweepPoints points(study, !arguments.no_intervals);
-  SweepHeader header{.ddpsim = DDPSIM_VERSION,
-                     .study = digest_of(study, DDPSIM_VERSION, !arguments.no_intervals),
-                     .points = study.points(),
-                     .grid = {},
-                     .intervals = !arguments.no_intervals,
-                     .shard = shard};
-  for (const SweepAxis& axis : study.axes) header.grid.push_back(axis.option);
-  SweepOutput output(header, arguments.output, arguments.csv);
-  const Shard own = shard.value_or(Shard());
-  const std::size_t count = own.points_of(header.points);
-  const bool all = write_points(points, output, own, count, arguments.threads);
-  say_what_is_there(arguments, output, count);
-  if (!all) return kInterrupted;
-  return count > 0 && output.failed() == count ? kBadInput : kOk;
+  const std::optional<Launch> launch = arguments.no_mpi ? std::nullopt : launched();
+  if (!launch || launch->ranks == 1) {
+    SweepRanks none(nullptr);
+    return sweep(arguments, threads_for(arguments.threads), none);
+  }
+  std::unique_ptr<Ranks> ranks;
+  try {
+    ranks = join_ranks(*launch);
+  } catch (const UsageError&) {
+    if (launch->rank > 0) return kOk;  // the first of them says it, and fails
+    throw;
+  }
+  return sweep_over(*ranks, arguments);
 }
 
 int join(const SweepArguments& arguments) {
@@ -145,6 +193,8 @@ void add_sweep(CLI::App& app, std::function<int()>& action) {
       "how sure is not asked: about four times as fast, without interval and grade");
   CLI::Option* shard = command->add_option(
       "--shard", arguments->shard, "every N-th point, from the I-th on: I/N; for arrays of jobs");
+  command->add_flag("--no-mpi", arguments->no_mpi,
+                    "under mpirun or srun, too, each process sweeps by itself");
   command
       ->add_option("--join", arguments->join,
                    "put together what shards wrote, as one run writes it")

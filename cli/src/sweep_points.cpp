@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ddpsim/reports/sweep_report.hpp"
+#include "known_steps.hpp"
 #include "point_settings.hpp"
 #include "read_once.hpp"
 #include "usage_error.hpp"
@@ -70,6 +71,14 @@ class SweepPoints::Shared {
     return workloads_.get(key, [&] { return load_workload(text, job.model, job.timing); });
   }
 
+  KnownStep step(const SweepPoint& point, std::size_t alike, const Job& job) {
+    return known_.get({point.workload, point.candidate}, alike, job, [&] {
+      KnownStep step{.times = simulate_times(job), .confidence = {}};
+      if (intervals) step.confidence = assess(job, step.times, std::nullopt);
+      return step;
+    });
+  }
+
   /// As every candidate before this one left them: a speed of whichever GPU differs is of one GPU.
   GpuSettings gpus_before(const SweepStudy& study, const SweepPoint& point,
                           const CandidateArguments& arguments, const Workload& workload) {
@@ -110,6 +119,7 @@ class SweepPoints::Shared {
   ReadOnce<std::tuple<std::string, std::optional<std::string>, Timing>, LoadedWorkload> workloads_;
   ReadOnce<RequestKey, Cluster> clusters_;
   ReadOnce<RequestKey, Fabric> fabrics_;
+  KnownSteps known_;
 };
 
 SweepPoints::SweepPoints(const SweepStudy& study, bool intervals)
@@ -142,12 +152,12 @@ std::string SweepPoints::line(std::size_t index) const {
                                             known, shared_->readers);
     const Job& job = loaded.loaded.job;
     const ReportContext& context = loaded.loaded.context;
-    const StepTimes times = simulate_times(job);
-    if (shared_->intervals) row.confidence = assess(job, times, std::nullopt);
-    row.samples_per_second = context.samples_per_second(times.iteration);
+    const KnownStep step = shared_->step(point, settings.alike, job);
+    row.samples_per_second = context.samples_per_second(step.times.iteration);
     row.cost = cost_of(settings, point.candidate, candidate, job.cluster());
     row.warnings = context.warnings;
-    row.times = times;
+    row.times = step.times;
+    row.confidence = step.confidence;
   } catch (const UsageError& error) {
     row.error = error.what();
   } catch (const InputError& error) {

@@ -1,5 +1,5 @@
-// The points of a sweep, answered one by one and from any thread. What points share is read once: workloads, clusters and
-// the options of each combination.
+// The points of a sweep, answered one by one and from any thread. What points share is done once: workloads, clusters and
+// the options of each combination are read, and of a workload on a candidate a step of the same buckets is simulated.
 #pragma once
 
 #include <cstddef>

@@ -64,6 +64,8 @@ void read_candidates(const Object& root, SweepStudy& study) {
     study.candidates = candidates(clusters);
   } catch (const UsageError& error) {
     given.fail(error.what());
+  } catch (const InputError& error) {  // in a range, as if it had been typed
+    given.fail(error.diagnostic().message, error.diagnostic().hint);
   }
 }
 
@@ -112,8 +114,8 @@ std::vector<std::string> SweepStudy::words_of(std::size_t combination) const {
   return words;
 }
 
-SweepStudy read_sweep_study(const std::string& file, const CLI::App& point) {
-  const Document document = Document::parse(read_file(file, kMostBytesOfAStudy), file);
+SweepStudy read_sweep_study(std::string_view text, const std::string& file, const CLI::App& point) {
+  const Document document = Document::parse(text, file);
   const Object root = document.root().object(
       {"schema", "about", "workload", "workloads", "candidates", "options", "grid"});
   root.required("schema").choice({"ddpsim.study/1"});

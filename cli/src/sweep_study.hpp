@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "candidates.hpp"
@@ -46,8 +47,8 @@ struct SweepStudy {
   std::vector<std::string> words_of(std::size_t combination) const;
 };
 
-/// `point`: the options that a study may give. Throws InputError.
-SweepStudy read_sweep_study(const std::string& file, const CLI::App& point);
+/// What `file` holds. `point`: the options that a study may give. Throws InputError.
+SweepStudy read_sweep_study(std::string_view text, const std::string& file, const CLI::App& point);
 
 /// Of the points, of files they name and of whatever else decides what is written.
 std::string digest_of(const SweepStudy& study, const std::string& program, bool intervals);

@@ -18,6 +18,7 @@
 #include "exit_code.hpp"
 #include "job_message.hpp"
 #include "job_token.hpp"
+#include "launcher_variables.hpp"
 #include "listening.hpp"
 #include "store.hpp"
 
@@ -41,17 +42,7 @@ std::optional<int> number(const char* name) {
   return value;
 }
 
-struct Names {
-  const char* rank;
-  const char* ranks;
-  const char* local_rank;
-};
-constexpr std::array kLaunchers = {
-    Names{"RANK", "WORLD_SIZE", "LOCAL_RANK"},  // torchrun, or by hand
-    Names{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-    Names{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},  // MPICH, Intel MPI
-    Names{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
-};
+constexpr LauncherVariables kTorchrun = {"RANK", "WORLD_SIZE", "LOCAL_RANK"};  // or by hand
 
 volatile std::sig_atomic_t interrupted = 0;
 void note_interrupt(int) {
@@ -112,35 +103,40 @@ int exit_code(int status) {
   std::_Exit(interrupted != 0 ? kInterrupted : code);
 }
 
+/// Absent where this launcher set nothing.
+std::optional<World> world_of(const LauncherVariables& names) {
+  const std::optional<int> rank = number(names.rank);
+  const std::optional<int> ranks = number(names.ranks);
+  if (!ranks && (!rank || names.rank_alone_says_nothing)) return std::nullopt;
+  if (!rank || !ranks)
+    throw JobEnded(fmt::format("{} is set without {}", rank ? names.rank : names.ranks,
+                               rank ? names.ranks : names.rank));
+  World world{.rank = *rank, .ranks = *ranks, .launched = true};
+  const std::optional<int> local_rank = number(names.local_rank);
+  world.local_rank = local_rank.value_or(0);
+  world.local_rank_known = local_rank.has_value();
+  world.token = token_from_environment();
+  if (world.ranks < 1 || world.rank >= world.ranks)
+    throw JobEnded(
+        fmt::format("{}={} does not fit {}={}", names.rank, world.rank, names.ranks, world.ranks));
+  const std::optional<std::string> host = variable("MASTER_ADDR");
+  world.host = host.value_or(kLoopback);
+  const int port = number("MASTER_PORT").value_or(kTorchPort);
+  // torchrun's agent listens on MASTER_PORT itself.
+  const bool agent = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
+  constexpr int kPorts = 65536;
+  if (port <= 0 || port + (agent ? 1 : 0) >= kPorts)
+    throw JobEnded(fmt::format("MASTER_PORT={} is no port", port));
+  world.port = static_cast<std::uint16_t>(port + (agent ? 1 : 0));
+  return world;
+}
+
 }  // namespace
 
 std::optional<World> world_from_environment() {
-  for (const Names& names : kLaunchers) {
-    const std::optional<int> rank = number(names.rank);
-    const std::optional<int> ranks = number(names.ranks);
-    if (!rank && !ranks) continue;
-    if (!rank || !ranks)
-      throw JobEnded(fmt::format("{} is set without {}", rank ? names.rank : names.ranks,
-                                 rank ? names.ranks : names.rank));
-    World world{.rank = *rank, .ranks = *ranks, .launched = true};
-    const std::optional<int> local_rank = number(names.local_rank);
-    world.local_rank = local_rank.value_or(0);
-    world.local_rank_known = local_rank.has_value();
-    world.token = token_from_environment();
-    if (world.ranks < 1 || world.rank >= world.ranks)
-      throw JobEnded(fmt::format("{}={} does not fit {}={}", names.rank, world.rank, names.ranks,
-                                 world.ranks));
-    const std::optional<std::string> host = variable("MASTER_ADDR");
-    world.host = host.value_or(kLoopback);
-    const int port = number("MASTER_PORT").value_or(kTorchPort);
-    // torchrun's agent listens on MASTER_PORT itself.
-    const bool agent = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
-    constexpr int kPorts = 65536;
-    if (port <= 0 || port + (agent ? 1 : 0) >= kPorts)
-      throw JobEnded(fmt::format("MASTER_PORT={} is no port", port));
-    world.port = static_cast<std::uint16_t>(port + (agent ? 1 : 0));
-    return world;
-  }
+  if (const auto world = world_of(kTorchrun)) return world;
+  for (const LauncherVariables& names : kMpiLaunchers)
+    if (const auto world = world_of(names)) return world;
   return std::nullopt;
 }
 

@@ -47,12 +47,12 @@ def environment():
 
 
 @contextlib.contextmanager
-def mpirun(_folder):
+def mpirun(_folder, ranks=2):
     need("mpirun")
     if "Open MPI" not in subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=False).stdout:
         skip("this mpirun is not Open MPI's")
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    yield ["mpirun", *root, "--oversubscribe", "-np", "2"], environment()
+    yield ["mpirun", *root, "--oversubscribe", "-np", str(ranks)], environment()
 
 
 @contextlib.contextmanager
@@ -68,7 +68,7 @@ def torchrun(_folder):
 
 
 @contextlib.contextmanager
-def srun(folder):
+def srun(folder, ranks=2):
     """One node's Slurm of our own, on loopback, under our own user."""
     need("srun", "slurmctld", "slurmd", "sinfo")
     env = dict(environment(), SLURM_CONF=str(folder / "slurm.conf"))
@@ -110,7 +110,7 @@ PartitionName=lab Nodes=localhost Default=YES MaxTime=10 State=UP OverSubscribe=
             if time.time() > deadline or any(daemon.poll() is not None for daemon in daemons):
                 skip("Slurm does not start here: " + " ".join((folder / "daemons.txt").read_text().split())[-300:])
             time.sleep(0.2)
-        yield ["srun", "--quiet", "--ntasks", "2", "--overcommit"], env
+        yield ["srun", "--quiet", "--ntasks", str(ranks), "--overcommit"], env
     finally:
         for daemon in daemons:
             daemon.terminate()

@@ -26,8 +26,8 @@ class Environment {
   explicit Environment(const std::map<std::string, std::string>& variables) {
     for (const char* name :
          {"RANK", "WORLD_SIZE", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-          "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "MASTER_ADDR",
-          "MASTER_PORT", "TORCHELASTIC_USE_AGENT_STORE", "DDPSIM_JOB_TOKEN"}) {
+          "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID",
+          "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_USE_AGENT_STORE", "DDPSIM_JOB_TOKEN"}) {
       const char* text = std::getenv(name);
       if (text != nullptr) before_[name] = text;
       unsetenv(name);
@@ -66,7 +66,13 @@ TEST_CASE("real gpu choice: what a launcher tells, and what it leaves to be foun
     CHECK(world->token == "known");
     CHECK(world->host == "::1");
   }
-  const Environment slurm({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "8"}, {"SLURM_LOCALID", "1"}});
+  {
+    // A batch script without srun: sbatch --ntasks 8 says so much to the script itself.
+    const Environment batch({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_LOCALID", "0"}});
+    CHECK_FALSE(world_from_environment());
+  }
+  const Environment slurm(
+      {{"SLURM_PROCID", "5"}, {"SLURM_STEP_NUM_TASKS", "8"}, {"SLURM_LOCALID", "1"}});
   const std::optional<World> world = world_from_environment();
   REQUIRE(world);
   CHECK(world->local_rank_known);

@@ -1,0 +1,67 @@
+#include "ranks.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "ddpsim/formats/number.hpp"
+#include "launcher_variables.hpp"
+#include "usage_error.hpp"
+#ifdef DDPSIM_MPI_MODULE
+#include <dlfcn.h>
+#endif
+
+namespace ddpsim {
+namespace {
+
+constexpr const char* kShards = "or run shards, each with --no-mpi, and join what they write";
+
+std::optional<int> number(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? std::nullopt : parse_number<int>(text);
+}
+
+#ifdef DDPSIM_MPI_MODULE
+Ranks* load_ranks() {
+  // What Open MPI loads in its turn looks for Open MPI among the symbols of all.
+  void* const module = dlopen(DDPSIM_MPI_MODULE, RTLD_NOW | RTLD_GLOBAL);
+  void* const found = module == nullptr ? nullptr : dlsym(module, "ddpsim_join_ranks");
+  if (found == nullptr)
+    throw UsageError(
+        fmt::format("MPI cannot be loaded: {}. Install the MPI that this ddpsim was "
+                    "built with, {}",
+                    dlerror(), kShards));
+  using Join = Ranks* (*)();
+  return reinterpret_cast<Join>(found)();
+}
+#endif
+
+}  // namespace
+
+std::optional<Launch> launched() {
+  for (const LauncherVariables& names : kMpiLaunchers) {
+    const std::optional<int> rank = number(names.rank);
+    const std::optional<int> ranks = number(names.ranks);
+    if (rank && ranks) return Launch{.rank = *rank, .ranks = *ranks};
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<Ranks> join_ranks(const Launch& launch) {
+#ifdef DDPSIM_MPI_MODULE
+  std::unique_ptr<Ranks> ranks(load_ranks());
+  if (ranks->size() == launch.ranks) return ranks;
+  throw UsageError(
+      fmt::format("a launcher started {} processes, and MPI knows of {}. Use the launcher of the "
+                  "MPI that this ddpsim was built with (of srun: --mpi=pmix, or what `srun "
+                  "--mpi=list` has), {}",
+                  launch.ranks, ranks->size(), kShards));
+#else
+  throw UsageError(
+      fmt::format("a launcher started {} processes, and this ddpsim was built without MPI. Build "
+                  "it where MPI is (Debian: libopenmpi-dev), {}",
+                  launch.ranks, kShards));
+#endif
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,68 @@
+// Any text is a study, or an InputError: to a sweep, whose points are then each in its place, and to a comparison, which
+// gets words to parse.
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "study.hpp"
+#include "sweep_study.hpp"
+
+namespace {
+
+/// Options of each kind that a study may give.
+class Command {
+ public:
+  Command() {
+    app_.add_option("--batch", number_);
+    app_.add_option("--comm-hook", text_);
+    app_.add_option("--bucket-cap-mb-list", several_)->delimiter(',');
+    app_.add_option("--price", repeated_)->expected(1)->take_all();
+    app_.add_flag("--no-tune", flag_);
+  }
+  const CLI::App& app() const { return app_; }
+
+ private:
+  CLI::App app_{"", "compare"};
+  double number_ = 0;
+  std::string text_;
+  std::vector<double> several_;
+  std::vector<std::string> repeated_;
+  bool flag_ = false;
+};
+
+/// Of the first points and the last.
+void check_points(const ddpsim::SweepStudy& study) {
+  constexpr std::size_t kMost = 100;
+  const std::size_t points = study.points();
+  if (points == 0) std::abort();
+  for (std::size_t k = 0; k < points; k = k < kMost || k + 1 == points ? k + 1 : points - 1) {
+    const ddpsim::SweepPoint point = study.point(k);
+    const std::size_t again =
+        (point.workload * study.candidates.size() + point.candidate) * study.combinations() +
+        point.combination;
+    if (again != k || point.workload >= study.workloads.size()) std::abort();
+    if (study.values_of(point.combination).size() != study.axes.size()) std::abort();
+    if (study.words_of(point.combination).size() < study.options.size()) std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const Command command;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  try {
+    check_points(ddpsim::read_sweep_study(text, "fuzz", command.app()));
+  } catch (const ddpsim::InputError&) {
+  }
+  try {
+    ddpsim::words_of_study(command.app(), text, "fuzz", {});
+  } catch (const ddpsim::InputError&) {
+  }
+  return 0;
+}
