@@ -12,6 +12,7 @@
 #include "job_warnings.hpp"
 #include "load_job.hpp"
 #include "terminal.hpp"
+#include "terminal_progress.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -42,6 +43,8 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   ReportContext& context = loaded.context;
   const Job measured = replay_today(loaded, job);
   tuning.replay = context.replay;
+  TerminalProgress progress("settings", TerminalProgress::Interrupt::ends);
+  tuning.progress = &progress;
   TuneResult result = tune(job, tuning);
   context.no_cap_because = why_no_cap(job);
   if (!context.no_cap_because.empty()) {
@@ -54,7 +57,8 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   if (lever && lever->expected > cap.expected + cap.measurable &&
       lever->gain.value > cap.gain.value)
     context.better_lever = lever;
-  context.confidence = assess(measured, simulate_times(measured), context.replay);
+  context.confidence =
+      assess(measured, simulate_times(measured), context.replay, std::nullopt, arguments.threads);
   const auto text = [](std::optional<double> mb) {
     return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;
   };
