@@ -1,6 +1,7 @@
 #include "ddpsim/calibrate/shapes_left_out.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 
 #include "ddpsim/calibrate/health.hpp"
@@ -46,6 +47,7 @@ std::vector<ShapeLeftOut> leave_shapes_out(const std::vector<MeasuredLog>& logs,
     if (std::none_of(found.begin(), found.end(), same))
       found.push_back({.shape = row.shape, .residuals = {}});
   }
+  std::size_t done = 0;
   for (ShapeLeftOut& one : found) {
     Cluster cluster = cluster_at(one.shape);
     cluster.calibration = fitted_without(one.shape, logs, cluster_at, options, fit);
@@ -59,6 +61,7 @@ std::vector<ShapeLeftOut> leave_shapes_out(const std::vector<MeasuredLog>& logs,
           cost(CollectiveKind::all_reduce, row.choice, row.size, cluster).microseconds();
       one.residuals.push_back(row);
     }
+    if (options.progress != nullptr) options.progress->go_on(++done, found.size());
   }
   std::erase_if(found, [](const ShapeLeftOut& one) { return one.residuals.empty(); });
   return found;

@@ -19,6 +19,7 @@
 #include "load_job.hpp"
 #include "report_documents.hpp"
 #include "terminal.hpp"
+#include "terminal_progress.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -88,13 +89,16 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
   AdviseOptions options;
   options.tuning.threads = arguments.threads;
   options.tuning.replay = context.replay;
+  TerminalProgress progress("settings", TerminalProgress::Interrupt::ends);
+  options.tuning.progress = &progress;
   options.memory = loaded.memory;
   if (const std::string why = why_no_cap(job); !why.empty()) {
     options.caps = false;
     context.overturn("no cap is weighed: " + why);
   }
   const Advice advice = advise(job, options);
-  context.confidence = assess(measured, simulate_times(measured), context.replay);
+  context.confidence =
+      assess(measured, simulate_times(measured), context.replay, std::nullopt, arguments.threads);
   context.next_command = typed.for_command("tune");
   const AdviceRow* proposed = to_export(advice, arguments.lever);
   std::string made_by = fmt::format("ddpsim {}: {}", DDPSIM_VERSION, typed.for_command("advise"));

@@ -28,6 +28,7 @@
 #include "help_format.hpp"
 #include "help_group.hpp"
 #include "terminal.hpp"
+#include "terminal_progress.hpp"
 #include "typed_line.hpp"
 #include "usage_error.hpp"
 #include "word_option.hpp"
@@ -286,10 +287,12 @@ int run(const CalibrateArguments& arguments, const TypedLine& typed) {
   const NcclVersion fallback = version_of(arguments);
   if (cluster.calibration && !is_published(*cluster.calibration))
     report.warnings.push_back(replaced_logs(cluster.calibration->shapes, report.cluster));
+  TerminalProgress progress("job shapes left out", TerminalProgress::Interrupt::ends);
   const FitOptions options{
       .nccl = fallback,
       .keep_unhealthy = arguments.keep_unhealthy,
-      .published = arguments.published ? nullptr : published_calibration(arguments.cluster)};
+      .published = arguments.published ? nullptr : published_calibration(arguments.cluster),
+      .progress = &progress};
   if (const std::string assumed = assumed_of_amd(cluster); !assumed.empty())
     report.warnings.push_back(assumed);
   report.fit = fit_calibration(logs, cluster_at(arguments), options);

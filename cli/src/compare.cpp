@@ -20,6 +20,7 @@
 #include "money_arguments.hpp"
 #include "study.hpp"
 #include "terminal.hpp"
+#include "terminal_progress.hpp"
 #include "until.hpp"
 #include "usage_error.hpp"
 
@@ -213,9 +214,11 @@ int run(const CompareArguments& arguments, const TypedLine& typed) {
   reader.require_any();
   std::vector<LoadedCandidate>& jobs = reader.compared;
 
+  TerminalProgress progress("candidates", TerminalProgress::Interrupt::ends);
   CompareOptions options{.threads = arguments.threads,
                          .measured = measured_steps(arguments.measured_steps, jobs),
-                         .samples = samples_of_steps(jobs)};
+                         .samples = samples_of_steps(jobs),
+                         .progress = &progress};
   std::vector<Job> simulated;
   for (const LoadedCandidate& job : jobs) simulated.push_back(job.loaded.job);
   CompareReport report{.comparison = compare(simulated, options),
@@ -231,7 +234,7 @@ int run(const CompareArguments& arguments, const TypedLine& typed) {
   const bool searched = !arguments.no_tune &&
                         simulated.front().options().ddp.bucket_cap_mb_list.empty() &&
                         why_no_cap(simulated.front()).empty();
-  if (searched) search_caps(comparison, contenders(comparison), arguments.threads);
+  if (searched) search_caps(comparison, contenders(comparison), arguments.threads, &progress);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const std::optional<Replay>& replay = comparison.jobs[i].replay;
     ReportContext& context = jobs[i].loaded.context;

@@ -17,6 +17,7 @@
 #include "help_group.hpp"
 #include "job_arguments.hpp"
 #include "terminal.hpp"
+#include "terminal_progress.hpp"
 #include "usage_error.hpp"
 #include "workload_source.hpp"
 
@@ -54,6 +55,8 @@ int run(const ImportArguments& arguments) {
   options.timing = arguments.timing;
   if (arguments.inputs.size() > 1 && options.timing == Timing::compacted)
     throw UsageError("--timing compacted: several ranks are joined on the clock they recorded");
+  TerminalProgress progress("MiB", TerminalProgress::Interrupt::ends);
+  options.progress = &progress;
   const std::vector<std::filesystem::path> paths(arguments.inputs.begin(), arguments.inputs.end());
   const Imported imported = paths.size() == 1 ? import_any(arguments.inputs.front(), options)
                                               : import_ranks(paths, options);

@@ -5,11 +5,16 @@
 #include <csignal>
 #include <cstddef>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <span>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "commands.hpp"
 #include "ddpsim/formats/input_error.hpp"
@@ -105,10 +110,20 @@ int run(int argc, char** argv) {
   }
 }
 
+/// One step after the other is simulated in memory as large as the one before: what was freed is kept, not given back to
+/// the system page by page and cleared again.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+#endif
+}
+
 }  // namespace
 }  // namespace ddpsim
 
 int main(int argc, char** argv) {
+  ddpsim::keep_freed_memory();
   std::signal(
       SIGXFSZ,
       SIG_IGN);  // a file that may not grow: the write says so, and what was begun is removed

@@ -89,7 +89,7 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
     context.warnings.insert(context.warnings.begin(),
                             fmt::format("interrupted: {} of {} iterations were simulated", done,
                                         job.options().iterations));
-  context.confidence = assess(steady, predicted, context.replay, otherwise(context));
+  context.confidence = assess(steady, predicted, context.replay, otherwise(context), 0);
   if (measured) {
     context.measured = laid_beside(result.timeline, *measured, *arguments.measured);
     require_same_job(*measured, *arguments.measured, loaded, result.step.buckets);

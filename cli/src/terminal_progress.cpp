@@ -21,9 +21,10 @@ void note(int) {
 
 }  // namespace
 
-TerminalProgress::TerminalProgress(std::string parts)
-    : parts_(std::move(parts)), on_terminal_(isatty(STDERR_FILENO) == 1) {
+TerminalProgress::TerminalProgress(std::string parts, Interrupt interrupt)
+    : parts_(std::move(parts)), interrupt_(interrupt), on_terminal_(isatty(STDERR_FILENO) == 1) {
   noted = 0;
+  if (interrupt_ == Interrupt::ends) return;
   struct sigaction action {};
   action.sa_handler = note;
   action.sa_flags =
@@ -32,18 +33,30 @@ TerminalProgress::TerminalProgress(std::string parts)
 }
 
 TerminalProgress::~TerminalProgress() {
-  sigaction(SIGINT, &before_, nullptr);
-  if (line_) std::fputs(kTakenAway, stderr);
+  if (interrupt_ == Interrupt::keeps) sigaction(SIGINT, &before_, nullptr);
+  take_away();
+}
+
+void TerminalProgress::take_away() {
+  if (std::exchange(line_, false)) std::fputs(kTakenAway, stderr);
 }
 
 bool TerminalProgress::go_on(std::size_t done, std::size_t total) {
   if (noted != 0) return false;
   const Clock::time_point now = Clock::now();
+  if (done <= done_) stretch_ = heard_;
+  done_ = done;
+  heard_ = now;
+  if (done == total) {
+    take_away();
+    return true;
+  }
   if (!on_terminal_ || now - begin_ < kPatience || (line_ && now - shown_ < kBetween)) return true;
-  const double passed = std::chrono::duration<double>(now - begin_).count();
+  const double passed = std::chrono::duration<double>(now - stretch_).count();
   const auto left = static_cast<double>(total - done) / static_cast<double>(done) * passed;
-  std::fputs(fmt::format("{}{} of {} {}, {:.0f} s left (Ctrl-C: stop here, keep these)", kTakenAway,
-                         done, total, parts_, std::ceil(left))
+  std::fputs(fmt::format("{}{} of {} {}, {:.0f} s left{}", kTakenAway, done, total, parts_,
+                         std::ceil(left),
+                         interrupt_ == Interrupt::keeps ? " (Ctrl-C: stop here, keep these)" : "")
                  .c_str(),
              stderr);
   std::fflush(stderr);

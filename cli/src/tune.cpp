@@ -13,6 +13,7 @@
 #include "load_job.hpp"
 #include "report_documents.hpp"
 #include "terminal.hpp"
+#include "terminal_progress.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -43,6 +44,8 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   ReportContext& context = loaded.context;
   const Job measured = replay_today(loaded, job);
   tuning.replay = context.replay;
+  TerminalProgress progress("settings", TerminalProgress::Interrupt::ends);
+  tuning.progress = &progress;
   TuneResult result = tune(job, tuning);
   context.no_cap_because = why_no_cap(job);
   if (!context.no_cap_because.empty()) {
@@ -55,7 +58,8 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   if (lever && lever->expected > cap.expected + cap.measurable &&
       lever->gain.value > cap.gain.value)
     context.better_lever = lever;
-  context.confidence = assess(measured, simulate_times(measured), context.replay);
+  context.confidence =
+      assess(measured, simulate_times(measured), context.replay, std::nullopt, arguments.threads);
   const std::string again = typed.for_command("tune");
   const auto text = [](std::optional<double> mb) {
     return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;

@@ -16,26 +16,6 @@
 namespace ddpsim {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-/// What stands there, as a message may show it.
-std::string shown(const Json& value) {
-  switch (value.type()) {
-    case Json::value_t::null:
-      return "null";
-    case Json::value_t::boolean:
-      return value.get<bool>() ? "true" : "false";
-    case Json::value_t::string:
-      return in_quotes(value.get_ref<const std::string&>());
-    case Json::value_t::array:
-      return "an array";
-    case Json::value_t::object:
-      return "an object";
-    default:
-      return value.dump();
-  }
-}
-
 std::string escaped(std::string_view key) {  // RFC 6901
   std::string out;
   for (const char c : key) {
@@ -55,56 +35,97 @@ constexpr double kExactIntegers = 9007199254740992.0;
 
 }  // namespace
 
+const JsonValue& Cursor::value() const {
+  return tree_->values[place_];
+}
+std::string_view Cursor::text() const {
+  return tree_->text_of(value());
+}
+
 bool Cursor::is_null() const {
-  return value_->is_null();
+  return value().kind == JsonKind::null;
 }
 bool Cursor::is_object() const {
-  return value_->is_object();
+  return value().kind == JsonKind::object;
 }
 bool Cursor::is_array() const {
-  return value_->is_array();
+  return value().kind == JsonKind::array;
 }
 bool Cursor::is_string() const {
-  return value_->is_string();
+  return value().kind == JsonKind::string;
 }
 bool Cursor::is_number() const {
-  return value_->is_number();
+  const JsonKind kind = value().kind;
+  return kind == JsonKind::integer || kind == JsonKind::natural || kind == JsonKind::real;
+}
+
+double Cursor::real() const {
+  const JsonValue& number = value();
+  if (number.kind == JsonKind::integer) return static_cast<double>(number.integer);
+  if (number.kind == JsonKind::natural) return static_cast<double>(number.natural);
+  return number.real;
+}
+
+std::string Cursor::where() const {
+  if (place_ == 0) return "";
+  const JsonValue& here = value();
+  const Cursor parent(tree_, here.parent);
+  return fmt::format("{}/{}", parent.where(),
+                     parent.is_array() ? std::to_string(here.name) : escaped(tree_->name_of(here)));
+}
+
+std::string Cursor::shown() const {
+  const JsonValue& here = value();
+  switch (here.kind) {
+    case JsonKind::null:
+      return "null";
+    case JsonKind::boolean:
+      return here.boolean ? "true" : "false";
+    case JsonKind::integer:
+      return std::to_string(here.integer);
+    case JsonKind::natural:
+      return std::to_string(here.natural);
+    case JsonKind::real:
+      return nlohmann::json(here.real).dump();
+    case JsonKind::string:
+      return in_quotes(text());
+    case JsonKind::array:
+      return "an array";
+    case JsonKind::object:
+      break;
+  }
+  return "an object";
 }
 
 void Cursor::fail(std::string message, std::string hint) const {
-  throw InputError({*file_, where_, std::move(message), std::move(hint)});
+  throw InputError({tree_->file, where(), std::move(message), std::move(hint)});
 }
 
 std::string Cursor::string() const {
-  if (!value_->is_string()) fail(shown(*value_) + " is not a string; expected text in quotes");
-  return value_->get_ref<const std::string&>();
+  if (!is_string()) fail(shown() + " is not a string; expected text in quotes");
+  return std::string(text());
 }
 
 bool Cursor::boolean() const {
-  if (!value_->is_boolean()) fail(shown(*value_) + " is not true or false");
-  return value_->get<bool>();
+  if (value().kind != JsonKind::boolean) fail(shown() + " is not true or false");
+  return value().boolean;
 }
 
 std::int64_t Cursor::integer(std::int64_t low, std::int64_t high) const {
   const auto refuse = [&](const char* what) {
-    fail(fmt::format("{} is {}; expected an integer from {} to {}", shown(*value_), what, low,
-                     high));
+    fail(fmt::format("{} is {}; expected an integer from {} to {}", shown(), what, low, high));
   };
   constexpr const char* kOutOfRange = "out of range";
-  if (!value_->is_number()) refuse("not a number");
+  if (!is_number()) refuse("not a number");
   std::int64_t result = 0;
-  if (value_->is_number_float()) {  // 3.0 and 1e3 are integers too
-    const double real = value_->get<double>();
-    if (real != std::trunc(real)) refuse("not a whole number");
-    if (std::fabs(real) > kExactIntegers) refuse(kOutOfRange);
-    result = static_cast<std::int64_t>(real);
-  } else if (value_->is_number_unsigned()) {
-    const auto natural = value_->get<std::uint64_t>();
-    if (natural > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-      refuse(kOutOfRange);
-    result = static_cast<std::int64_t>(natural);
+  const JsonValue& number = value();
+  if (number.kind == JsonKind::natural) refuse(kOutOfRange);
+  if (number.kind == JsonKind::real) {  // 3.0 and 1e3 are integers too
+    if (number.real != std::trunc(number.real)) refuse("not a whole number");
+    if (std::fabs(number.real) > kExactIntegers) refuse(kOutOfRange);
+    result = static_cast<std::int64_t>(number.real);
   } else {
-    result = value_->get<std::int64_t>();
+    result = number.integer;
   }
   if (result < low || result > high) refuse(kOutOfRange);
   return result;
@@ -112,75 +133,72 @@ std::int64_t Cursor::integer(std::int64_t low, std::int64_t high) const {
 
 double Cursor::number(double low, double high) const {
   const auto refuse = [&](const char* what) {
-    fail(fmt::format("{} is {}; expected a number from {} to {}", shown(*value_), what, low, high));
+    fail(fmt::format("{} is {}; expected a number from {} to {}", shown(), what, low, high));
   };
-  if (!value_->is_number()) refuse("not a number");
-  const double result = value_->get<double>();
+  if (!is_number()) refuse("not a number");
+  const double result = real();
   if (!(result >= low && result <= high)) refuse("out of range");
   return result;
 }
 
 Duration Cursor::microseconds(bool may_be_negative) const {
   constexpr double kLongest = 9.2e12;  // 106 days: what 63 bits of picoseconds hold
-  if (!value_->is_number()) {
-    fail(shown(*value_) + " is not a number; expected microseconds, such as 12.5");
+  if (!is_number()) {
+    fail(shown() + " is not a number; expected microseconds, such as 12.5");
   }
-  const double count = value_->get<double>();
+  const double count = real();
   if (count < 0 && !may_be_negative) {
-    fail(shown(*value_) + " is negative; expected microseconds, 0 or more");
+    fail(shown() + " is negative; expected microseconds, 0 or more");
   }
   if (!(std::fabs(count) <= kLongest)) {
-    fail(shown(*value_) + " is out of range; expected at most 9.2e12 microseconds (106 days)");
+    fail(shown() + " is out of range; expected at most 9.2e12 microseconds (106 days)");
   }
   return Duration::microseconds(count);
 }
 
 Duration Cursor::duration() const {
-  if (!value_->is_string()) {
-    fail(shown(*value_) + R"( has no unit; expected a time such as "3.2us")");
+  if (!is_string()) {
+    fail(shown() + R"( has no unit; expected a time such as "3.2us")");
   }
-  const auto parsed = parse_duration(value_->get_ref<const std::string&>());
+  const auto parsed = parse_duration(text());
   if (!parsed.value) fail(parsed.problem);
   return *parsed.value;
 }
 
 Bytes Cursor::bytes() const {
-  if (!value_->is_string()) {
-    fail(shown(*value_) + R"( has no unit; expected a size such as "25MiB")");
+  if (!is_string()) {
+    fail(shown() + R"( has no unit; expected a size such as "25MiB")");
   }
-  const auto parsed = parse_bytes(value_->get_ref<const std::string&>());
+  const auto parsed = parse_bytes(text());
   if (!parsed.value) fail(parsed.problem);
   return *parsed.value;
 }
 
 Bandwidth Cursor::bandwidth() const {
-  if (!value_->is_string()) {
-    fail(shown(*value_) + R"( has no unit; expected a rate such as "100Gbps" or "25GBps")");
+  if (!is_string()) {
+    fail(shown() + R"( has no unit; expected a rate such as "100Gbps" or "25GBps")");
   }
-  const auto parsed = parse_bandwidth(value_->get_ref<const std::string&>());
+  const auto parsed = parse_bandwidth(text());
   if (!parsed.value) fail(parsed.problem);
   return *parsed.value;
 }
 
 std::string Cursor::choice(std::initializer_list<std::string_view> choices) const {
-  if (!value_->is_string()) {
-    fail(fmt::format("{} is not a string; expected one of: {}", shown(*value_),
-                     fmt::join(choices, ", ")));
+  if (!is_string()) {
+    fail(fmt::format("{} is not a string; expected one of: {}", shown(), fmt::join(choices, ", ")));
   }
-  const std::string& word = value_->get_ref<const std::string&>();
-  if (std::find(choices.begin(), choices.end(), word) != choices.end()) return word;
+  const std::string_view word = text();
+  if (std::find(choices.begin(), choices.end(), word) != choices.end()) return std::string(word);
   const std::vector<std::string> words(choices.begin(), choices.end());
   fail(fmt::format("{} is not known; expected one of: {}", in_quotes(word), fmt::join(words, ", ")),
        did_you_mean(word, words));
 }
 
 std::vector<Cursor> Cursor::array() const {
-  if (!value_->is_array()) fail(shown(*value_) + " is not an array; expected [ … ]");
+  if (!is_array()) fail(shown() + " is not an array; expected [ … ]");
   std::vector<Cursor> items;
-  items.reserve(value_->size());
-  for (const Json& item : *value_) {
-    items.push_back(Cursor(&item, file_, fmt::format("{}/{}", where_, items.size())));
-  }
+  for (std::uint32_t at = place_ + 1; at < value().behind; at = tree_->values[at].behind)
+    items.push_back(Cursor(tree_, at));
   return items;
 }
 
@@ -190,33 +208,35 @@ Object Cursor::object(std::initializer_list<std::string_view> known) const {
 
 Object Cursor::object(std::span<const std::string_view> known) const {
   Object result = free_object();
-  for (const auto& [key, value] : value_->get_ref<const Json::object_t&>()) {
+  for (std::uint32_t at = place_ + 1; at < value().behind; at = tree_->values[at].behind) {
+    const std::string& key = tree_->name_of(tree_->values[at]);
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::vector<std::string> words(known.begin(), known.end());
-    throw InputError({*file_, where_ + "/" + escaped(key), "unknown key " + in_quotes(key),
-                      did_you_mean_or_known(key, words, "Known keys here")});
+    Cursor(tree_, at).fail("unknown key " + in_quotes(key),
+                           did_you_mean_or_known(key, words, "Known keys here"));
   }
   return result;
 }
 
 Object Cursor::free_object() const {
-  if (!value_->is_object()) fail(shown(*value_) + " is not an object; expected { … }");
+  if (!is_object()) fail(shown() + " is not an object; expected { … }");
   return Object(*this);
 }
 
-std::optional<Cursor> Object::optional(std::string_view key) const {
-  for (const auto& [name, value] : cursor_.value_->get_ref<const Json::object_t&>()) {
-    if (name != key) continue;
-    if (value.is_null()) return std::nullopt;
-    return Cursor(&value, cursor_.file_, cursor_.where_ + "/" + escaped(key));
-  }
+std::optional<Cursor> Object::member(std::string_view key) const {
+  const auto& [tree, place] = std::pair(cursor_.tree_, cursor_.place_);
+  for (std::uint32_t at = place + 1; at < cursor_.value().behind; at = tree->values[at].behind)
+    if (tree->name_of(tree->values[at]) == key) return Cursor(tree, at);
   return std::nullopt;
 }
 
+std::optional<Cursor> Object::optional(std::string_view key) const {
+  const std::optional<Cursor> found = member(key);
+  return found && !found->is_null() ? found : std::nullopt;
+}
+
 Cursor Object::required(std::string_view key) const {
-  for (const auto& [name, value] : cursor_.value_->get_ref<const Json::object_t&>()) {
-    if (name == key) return Cursor(&value, cursor_.file_, cursor_.where_ + "/" + escaped(key));
-  }
+  if (const std::optional<Cursor> found = member(key)) return *found;
   cursor_.fail("missing " + in_quotes(key));
 }
 
@@ -226,21 +246,21 @@ bool Object::has(std::string_view key) const {
 
 std::vector<std::pair<std::string, Cursor>> Object::items() const {
   std::vector<std::pair<std::string, Cursor>> result;
-  for (const auto& [name, value] : cursor_.value_->get_ref<const Json::object_t&>()) {
-    result.emplace_back(name, Cursor(&value, cursor_.file_, cursor_.where_ + "/" + escaped(name)));
-  }
+  const JsonTree* tree = cursor_.tree_;
+  for (std::uint32_t at = cursor_.place_ + 1; at < cursor_.value().behind;
+       at = tree->values[at].behind)
+    result.emplace_back(tree->name_of(tree->values[at]), Cursor(tree, at));
   return result;
 }
 
 Document Document::parse(std::string_view text, std::string file) {
   Document document;
-  document.file_ = std::make_shared<const std::string>(std::move(file));
-  document.json_ = parse_json_tree(text, *document.file_);
+  document.tree_ = std::make_shared<const JsonTree>(parse_json_tree(text, std::move(file)));
   return document;
 }
 
 Cursor Document::root() const {
-  return Cursor(json_.get(), file_, "");
+  return Cursor(tree_.get(), 0);
 }
 
 }  // namespace ddpsim

@@ -28,14 +28,13 @@ inline std::vector<Interval> union_of(std::vector<Interval> intervals) {
   return merged;
 }
 
-/// Length of the disjoint intervals inside [from, to].
+/// Length of the sorted, disjoint intervals inside [from, to].
 inline Duration length_within(const std::vector<Interval>& intervals, TimePoint from,
                               TimePoint to) {
   Duration total;
-  for (const Interval& interval : intervals) {
-    const Duration part = std::min(interval.end, to) - std::max(interval.start, from);
-    total += std::max(part, Duration());
-  }
+  auto interval = std::ranges::upper_bound(intervals, from, {}, &Interval::end);
+  for (; interval != intervals.end() && interval->start < to; ++interval)
+    total += std::max(std::min(interval->end, to) - std::max(interval->start, from), Duration());
   return total;
 }
 

@@ -61,12 +61,15 @@ void draw_waits(const Program& program, const std::vector<OperationTime>& times,
                 std::vector<Drawn>& spans) {
   for (std::size_t i = 0; i < program.size(); ++i) {
     if (program[i].action != Action::wait || waits_for_launch(program[i])) continue;
-    for (const Interval& wait : for_ranks) {
-      const TimePoint start = std::max(wait.start, times[i].start);
-      const TimePoint end = std::min(wait.end, times[i].end);
-      if (start < end)
-        spans.push_back({Track::compute, program[i].purpose, -1, start, end, {}, whom});
-    }
+    auto wait = std::ranges::upper_bound(for_ranks, times[i].start, {}, &Interval::end);
+    for (; wait != for_ranks.end() && wait->start < times[i].end; ++wait)
+      spans.push_back({Track::compute,
+                       program[i].purpose,
+                       -1,
+                       std::max(wait->start, times[i].start),
+                       std::min(wait->end, times[i].end),
+                       {},
+                       whom});
   }
 }
 
@@ -109,14 +112,15 @@ void hold_carried(const std::vector<Bucket>& buckets, std::vector<Drawn>& spans)
       span.parameters = buckets[static_cast<std::size_t>(span.bucket)].parameters;
 }
 
-/// By start. The host runs in order; waits of the compute stream come behind its work, and collectives of several groups
-/// run in any.
-void put_in_order(std::vector<Drawn>& spans, std::size_t compute, std::size_t communication) {
+/// By start. A stream runs in order, and so do its waits; collectives of several groups run in any.
+/// Where parts of the list begin: the compute stream, its waits, the communication streams.
+void put_in_order(std::vector<Drawn>& spans, std::size_t compute, std::size_t waits,
+                  std::size_t communication) {
   const auto at = [&](std::size_t k) { return spans.begin() + static_cast<std::ptrdiff_t>(k); };
-  std::ranges::stable_sort(at(compute), at(communication), {}, &Drawn::start);
   std::ranges::stable_sort(at(communication), spans.end(), {}, &Drawn::start);
-  std::ranges::inplace_merge(spans.begin(), at(compute), at(communication), {}, &Drawn::start);
-  std::ranges::inplace_merge(spans, at(communication), {}, &Drawn::start);
+  std::ranges::inplace_merge(at(compute), at(waits), at(communication), {}, &Drawn::start);
+  std::ranges::inplace_merge(at(compute), at(communication), spans.end(), {}, &Drawn::start);
+  std::ranges::inplace_merge(spans, at(compute), {}, &Drawn::start);
 }
 
 /// "model averaging, 1/4 of 12.3 ms"
@@ -155,6 +159,7 @@ Timeline draw_timeline(const ReducerSchedule& planned, const Execution& executio
     draw_stream(Track::host, programs.host, times.host, spans);
     const std::size_t compute = spans.size();
     draw_stream(Track::compute, programs.compute, times.compute, spans);
+    const std::size_t waits = spans.size();
     draw_waits(programs.compute, times.compute, waits_for_ranks(execution, r),
                slowest_first ? kSlowestGpu : kLastRank, spans);
     const std::size_t communication = spans.size();
@@ -165,7 +170,7 @@ Timeline draw_timeline(const ReducerSchedule& planned, const Execution& executio
       written.push_back(gradient.parameter);
     hold_written(planned.gradients[r], written, times.compute, spans);
     hold_carried(buckets, spans);
-    put_in_order(spans, compute, communication);
+    put_in_order(spans, compute, waits, communication);
     RankTimeline rank{.rank = programs.rank, .spans = {}};
     rank.spans.reserve(spans.size());
     for (const Drawn& span : spans)

@@ -12,7 +12,7 @@ inline void append_work(Program& program, OperationKind purpose, Duration durati
                         std::int32_t bucket = -1) {
   if (duration > Duration())
     program.push_back(
-        {.action = Action::work, .purpose = purpose, .duration = duration, .bucket = bucket});
+        {.action = Action::work, .purpose = purpose, .bucket = bucket, .duration = duration});
 }
 
 inline void append_record(Program& program, OperationKind purpose, EventId event) {
@@ -29,15 +29,15 @@ inline void append_wait_until(Program& program, OperationKind purpose, Duration 
                               std::int32_t bucket = -1) {
   program.push_back({.action = Action::wait_until,
                      .purpose = purpose,
-                     .duration = after_time_zero,
-                     .bucket = bucket});
+                     .bucket = bucket,
+                     .duration = after_time_zero});
 }
 
 /// `index` into Schedule::collectives.
 inline void append_collective(Program& program, OperationKind purpose, std::uint32_t index,
                               std::int32_t bucket = -1) {
   program.push_back(
-      {.action = Action::collective, .purpose = purpose, .collective = index, .bucket = bucket});
+      {.action = Action::collective, .purpose = purpose, .bucket = bucket, .collective = index});
 }
 
 }  // namespace ddpsim

@@ -63,7 +63,6 @@ void FlowNetwork::handle(const Wakeup& wakeup) {
   const std::uint32_t index = wakeup.index;
   switch (static_cast<What>(wakeup.what & ((1U << kWhatBits) - 1))) {
     case What::arrived:
-      ++hops_[index].arrived;
       advance(index);
       break;
     case What::sent:
@@ -72,7 +71,8 @@ void FlowNetwork::handle(const Wakeup& wakeup) {
         flow_sent(index);
       break;
     case What::delivered:
-      delivered(index);
+      hops_[index].meeting = false;
+      advance(index);
       break;
     case What::start:
       begin(index);
@@ -106,7 +106,7 @@ void FlowNetwork::set_up(std::uint32_t index, const ChunkPipeline& pipeline) {
                                        .ceiling = timings[i].ceiling,
                                        .job = index,
                                        .held_back = held_back[i],
-                                       .most_under_way = timings[i].most_under_way};
+                                       .arrivals = {}};
   }
   job.waves.emplace(pipeline, timings, held_back);
 }
@@ -125,45 +125,66 @@ void FlowNetwork::finish(std::uint32_t index) {
 
 void FlowNetwork::follow_waves(std::uint32_t index) {
   const LiveJob& job = jobs_[index];
-  for (const ChunkWaves::Arrival arrival : job.waves->arrivals())
-    push(arrival.time, job.first_hop + arrival.hop, What::arrived);
+  for (const ChunkWaves::Arrival arrival : job.waves->arrivals()) {
+    LiveHop& hop = hops_[job.first_hop + arrival.hop];
+    hop.arrivals.push_back(arrival.time);
+    if (hop.arrivals.size() == hop.sent + 1) advance(job.first_hop + arrival.hop);
+  }
   if (job.waves->complete()) push(job.waves->end(), index, What::end);
 }
 
-void FlowNetwork::delivered(std::uint32_t index) {
-  LiveHop& hop = hops_[index];
-  LiveJob& job = jobs_[hop.job];
-  job.waves->delivered(index - job.first_hop, hop.delivered, now_);
-  ++hop.delivered;
-  follow_waves(hop.job);
-  advance(index);
-}
-
+/// The hop has nothing to do, or the chunk it waited for is known or there.
 void FlowNetwork::advance(std::uint32_t index) {
   const LiveHop& hop = hops_[index];
-  if (!hop.sending && hop.sent < hop.arrived && hop.sent - hop.delivered < hop.most_under_way)
+  if (hop.sending || hop.meeting || hop.sent == hop.arrivals.size()) return;
+  if (may_send(hop))
     send_flow(index);
+  else
+    push(hop.arrivals[hop.sent], index, What::arrived);
+}
+
+bool FlowNetwork::may_send(const LiveHop& hop) const {
+  return hop.sent < hop.arrivals.size() && hop.arrivals[hop.sent] <= now_;
+}
+
+void FlowNetwork::begin_chunk(std::uint32_t index) {
+  LiveHop& hop = hops_[index];
+  ++hop.sent;
+  Flow& flow = flows_[index];
+  flow.left = chunk_amount(*jobs_[hop.job].pipeline);
+  flow.since = now_;
 }
 
 void FlowNetwork::send_flow(std::uint32_t index) {
   LiveHop& hop = hops_[index];
   const LiveJob& job = jobs_[hop.job];
-  ++hop.sent;
+  begin_chunk(index);
   hop.sending = true;
-  Flow& flow = flows_[index];
-  flow.left = chunk_amount(*job.pipeline);
-  flow.since = now_;
-  flow.rate = 0;
+  flows_[index].rate = 0;
   solver_.add(index, links_.of(job.pipeline->shape->hops[index - job.first_hop].route),
               hop.ceiling);
 }
 
+/// When the chunk is delivered, and what that sets in motion, is known now. But in a rendezvous nothing is gained by waiting
+/// for it: a hop has buffers for all that it can have under way, as nothing is sent faster than at its ceiling.
+/// Where the next chunk is there it takes the place of the one before: the same flows share the links as before.
 void FlowNetwork::flow_sent(std::uint32_t index) {
   LiveHop& hop = hops_[index];
-  hop.sending = false;
-  solver_.remove(index);
-  push(now_ + hop.latency, index, What::delivered);
-  advance(index);
+  const LiveJob& job = jobs_[hop.job];
+  const TimePoint delivered = now_ + hop.latency;
+  const std::uint32_t chunk = hop.sent - 1;
+  if (!job.pipeline->rendezvous && may_send(hop)) {
+    begin_chunk(index);
+    predict(index);
+  } else {
+    hop.sending = false;
+    solver_.remove(index);
+    hop.meeting = job.pipeline->rendezvous;
+    if (hop.meeting) push(delivered, index, What::delivered);
+    advance(index);
+  }
+  jobs_[hop.job].waves->delivered(index - job.first_hop, chunk, delivered);
+  follow_waves(hop.job);
 }
 
 void FlowNetwork::settle() {
@@ -174,14 +195,19 @@ void FlowNetwork::settle() {
     flow.left -= std::min(flow.left, done);
     flow.since = now_;
     flow.rate = solver_.rate(index);
-    ++flow.version;
-    // Far beyond any step, and far inside 63 bits.
-    constexpr TransferAmount kLongest = TransferAmount{1} << 61;
-    const auto rate = static_cast<TransferAmount>(flow.rate);
-    const TransferAmount time = std::min(kLongest, (flow.left + rate - 1) / rate);
-    push(now_ + Duration::picoseconds(static_cast<std::int64_t>(time)), index, What::sent,
-         flow.version);
+    predict(index);
   }
+}
+
+void FlowNetwork::predict(std::uint32_t index) {
+  Flow& flow = flows_[index];
+  ++flow.version;
+  // Far beyond any step, and far inside 63 bits.
+  constexpr TransferAmount kLongest = TransferAmount{1} << 61;
+  const auto rate = static_cast<TransferAmount>(flow.rate);
+  const TransferAmount time = std::min(kLongest, (flow.left + rate - 1) / rate);
+  push(now_ + Duration::picoseconds(static_cast<std::int64_t>(time)), index, What::sent,
+       flow.version);
 }
 
 std::int64_t FlowNetwork::load(LinkId link) const {

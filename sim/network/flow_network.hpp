@@ -57,12 +57,13 @@ class FlowNetwork {
     Duration latency;
     std::int64_t ceiling = 0;
     std::uint32_t job = 0;
-    bool held_back = false;     ///< its chunks are flows of the solver, and what follows is of them
-    std::uint32_t arrived = 0;  ///< chunks that have all they wait for
-    std::uint32_t sent = 0;     ///< chunks begun
-    std::uint32_t delivered = 0;
-    std::uint32_t most_under_way = 1;
+    bool held_back = false;  ///< its chunks are flows of the solver, and what follows is of them
+    /// By chunk, as far as it is known: when it has all it waits for. Only the next one is an event, and only where the
+    /// hop has nothing to send until then.
+    std::vector<TimePoint> arrivals;
+    std::uint32_t sent = 0;  ///< chunks begun
     bool sending = false;
+    bool meeting = false;  ///< sent, in a rendezvous, and not delivered
   };
   /// What a hop that may be held back is sending.
   struct Flow {
@@ -94,11 +95,13 @@ class FlowNetwork {
   void begin(std::uint32_t job);
   void finish(std::uint32_t job);
   void follow_waves(std::uint32_t job);
-  void delivered(std::uint32_t index);
   void advance(std::uint32_t index);
+  bool may_send(const LiveHop& hop) const;
+  void begin_chunk(std::uint32_t index);
   void send_flow(std::uint32_t index);
   void flow_sent(std::uint32_t index);
   void settle();
+  void predict(std::uint32_t index);
   void book_all();
 
   const NetworkLinks& links_;

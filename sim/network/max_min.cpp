@@ -80,10 +80,17 @@ void MaxMin::mark(LinkId id) {
 }
 
 /// Everything that a change may reach: from the links that hold back, or did, to their flows, to
-/// the links that hold those back.
+/// the links that hold those back. What nothing holds back has its ceiling at once.
 void MaxMin::collect_component() {
-  for (const FlowId id : added_)
-    if (flows_[id].there) visit_flow(id);
+  for (const FlowId id : added_) {
+    Flow& flow = flows_[id];
+    if (!flow.there) continue;
+    if (may_be_held_back(flow)) {
+      visit_flow(id);
+    } else if (std::exchange(flow.rate, flow.ceiling) != flow.ceiling) {
+      changed_.push_back(id);
+    }
+  }
   added_.clear();
   for (const LinkId id : dirty_links_) {
     links_[id].dirty = false;
@@ -92,6 +99,10 @@ void MaxMin::collect_component() {
   dirty_links_.clear();
   for (std::size_t next = 0; next < part_links_.size(); ++next)
     for (const FlowId flow : links_[part_links_[next]].flows) visit_flow(flow);
+}
+
+bool MaxMin::may_be_held_back(const Flow& flow) const {
+  return std::ranges::any_of(flow.route, [&](LinkId link) { return links_[link].may_hold_back(); });
 }
 
 void MaxMin::visit_flow(FlowId id) {

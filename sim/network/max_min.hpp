@@ -68,6 +68,7 @@ class MaxMin {
 
   void mark(LinkId id);
   void collect_component();
+  bool may_be_held_back(const Flow& flow) const;
   void visit_flow(FlowId id);
   void fill();
   void decide(FlowId id, std::int64_t rate);

@@ -4,30 +4,16 @@
 #include <limits>
 
 namespace ddpsim {
-namespace {
-
-/// Enough that a hop sends without a pause: one chunk leaves while others are on their way. In a
-/// rendezvous only one is.
-std::uint32_t most_under_way(const ChunkPipeline& pipeline, Duration send, Duration latency) {
-  if (pipeline.rendezvous) return 1;
-  if (send <= Duration()) return std::max(1U, pipeline.chunks);
-  const std::int64_t on_the_way =
-      (latency.picoseconds() + send.picoseconds() - 1) / send.picoseconds();
-  return static_cast<std::uint32_t>(std::min<std::int64_t>(1 + on_the_way, 1U << 30));
-}
-
-}  // namespace
-
 TransferAmount chunk_amount(const ChunkPipeline& pipeline) {
   return static_cast<TransferAmount>(pipeline.ceiling) *
          static_cast<TransferAmount>(pipeline.chunk_time.picoseconds());
 }
 
 HopTiming hop_timing(const ChunkPipeline& pipeline, const Hop& hop, const NetworkLinks& links) {
-  HopTiming timing{.ceiling = pipeline.ceiling,
-                   .send = pipeline.chunk_time,
-                   .latency = hop.between_nodes ? pipeline.network_latency : pipeline.local_latency,
-                   .most_under_way = 1};
+  HopTiming timing{
+      .ceiling = pipeline.ceiling,
+      .send = pipeline.chunk_time,
+      .latency = hop.between_nodes ? pipeline.network_latency : pipeline.local_latency};
   for (const LinkId link : links.of(hop.route)) {
     timing.ceiling = std::min(timing.ceiling, links.capacities[link]);
     timing.latency += links.latencies[link];
@@ -37,7 +23,6 @@ HopTiming hop_timing(const ChunkPipeline& pipeline, const Hop& hop, const Networ
     const TransferAmount time = (chunk_amount(pipeline) + rate - 1) / rate;
     timing.send = Duration::picoseconds(static_cast<std::int64_t>(time));
   }
-  timing.most_under_way = most_under_way(pipeline, timing.send, timing.latency);
   return timing;
 }
 

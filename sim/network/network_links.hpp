@@ -26,10 +26,9 @@ __extension__ using TransferAmount = unsigned __int128;  ///< bytes times picose
 TransferAmount chunk_amount(const ChunkPipeline& pipeline);
 
 struct HopTiming {
-  std::int64_t ceiling = 1;          ///< bytes per second: the pipeline's, or of the narrowest link
-  Duration send;                     ///< one chunk at that rate
-  Duration latency;                  ///< the pipeline's and that of every link
-  std::uint32_t most_under_way = 1;  ///< chunks begun and not delivered, at most
+  std::int64_t ceiling = 1;  ///< bytes per second: the pipeline's, or of the narrowest link
+  Duration send;             ///< one chunk at that rate
+  Duration latency;          ///< the pipeline's and that of every link
 };
 HopTiming hop_timing(const ChunkPipeline& pipeline, const Hop& hop, const NetworkLinks& links);
 

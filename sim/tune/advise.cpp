@@ -102,7 +102,7 @@ class Adviser {
 
   std::vector<Candidate> weighed(const std::vector<Lever>& levers) const {
     std::vector<Candidate> candidates(levers.size());
-    for_each_index(levers.size(), options_.tuning.threads, 1,
+    for_each_index(levers.size(), options_.tuning.threads, 1, options_.tuning.progress,
                    [&](std::size_t i) { candidates[i] = weigh({levers[i]}); });
     return candidates;
   }

@@ -43,21 +43,21 @@ Candidates::Candidates(const Gains& gains, std::vector<Bucketing> found, const T
   std::vector<std::size_t> all(found_.size());
   std::iota(all.begin(), all.end(), 0);
   if (found_.size() <= most || !tuning.caps.empty()) {  // what was asked for is answered
-    simulate(all, tuning.threads);
+    simulate(all, tuning);
     return;
   }
   const std::vector<Duration> estimates = estimate(tuning.threads);
-  simulate(spread(all, most / 2), tuning.threads);
+  simulate(spread(all, most / 2), tuning);
   constexpr std::size_t kRounds = 4;
   for (std::size_t round = 0; round < kRounds; ++round) {
     correct(estimates);
-    simulate(fastest((most - most / 2) / kRounds), tuning.threads);
+    simulate(fastest((most - most / 2) / kRounds), tuning);
   }
   correct(estimates);
 }
 
-void Candidates::simulate(const std::vector<std::size_t>& chosen, int threads) {
-  for_each_index(chosen.size(), threads, kPointsPerThread,
+void Candidates::simulate(const std::vector<std::size_t>& chosen, const TuneOptions& tuning) {
+  for_each_index(chosen.size(), tuning.threads, kPointsPerThread, tuning.progress,
                  [&](std::size_t k) { simulate(chosen[k]); });
 }
 

@@ -31,7 +31,7 @@ class Candidates {
   std::vector<Bucket> buckets_of(std::size_t i) const;
 
  private:
-  void simulate(const std::vector<std::size_t>& chosen, int threads);
+  void simulate(const std::vector<std::size_t>& chosen, const TuneOptions& tuning);
   std::vector<std::size_t> fastest(std::size_t wanted) const;
   std::vector<Duration> estimate(int threads);
   void correct(const std::vector<Duration>& estimates);

@@ -202,10 +202,11 @@ class Tuner {
     const std::size_t most = most_examined();
     const std::size_t stride = (gaining.size() + most - 1) / most;
     std::vector<Setting> examined((gaining.size() + stride - 1) / stride);
-    for_each_index(examined.size(), tuning_.threads, kGainsPerThread, [&](std::size_t i) {
-      const std::size_t index = gaining[i * stride];
-      examined[i] = {index, candidates[index].point.bucket_cap_mb, gain(candidates, index)};
-    });
+    for_each_index(
+        examined.size(), tuning_.threads, kGainsPerThread, tuning_.progress, [&](std::size_t i) {
+          const std::size_t index = gaining[i * stride];
+          examined[i] = {index, candidates[index].point.bucket_cap_mb, gain(candidates, index)};
+        });
     return examined;
   }
 

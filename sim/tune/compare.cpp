@@ -182,8 +182,10 @@ Comparison compare(const std::vector<Job>& jobs, const CompareOptions& options) 
                 "samples of each job, or of none");
   const int threads = threads_for(options.threads);
   Comparer comparer(jobs, options);
-  for_each_index(jobs.size(), threads, 1, [&](std::size_t i) { comparer.predict(i); });
-  for_each_index(jobs.size(), threads, 1, [&](std::size_t i) { comparer.assess_one(i); });
+  for_each_index(jobs.size(), threads, 1, options.progress,
+                 [&](std::size_t i) { comparer.predict(i); });
+  for_each_index(jobs.size(), threads, 1, options.progress,
+                 [&](std::size_t i) { comparer.assess_one(i); });
   return std::move(comparer).ranked();
 }
 
@@ -194,13 +196,14 @@ std::vector<std::size_t> contenders(const Comparison& comparison) {
   return jobs;
 }
 
-void search_caps(Comparison& comparison, const std::vector<std::size_t>& jobs, int threads) {
+void search_caps(Comparison& comparison, const std::vector<std::size_t>& jobs, int threads,
+                 Progress* progress) {
   if (jobs.empty()) return;
   threads = threads_for(threads);
   // Threads that no job needs go into its search.
   const int of_search =
       std::max(1, threads / static_cast<int>(std::min<std::size_t>(jobs.size(), 1024)));
-  for_each_index(jobs.size(), threads, 1, [&](std::size_t k) {
+  for_each_index(jobs.size(), threads, 1, progress, [&](std::size_t k) {
     ComparedJob& compared = comparison.jobs[jobs[k]];
     TuneOptions tuning;
     tuning.advise_each_version = false;

@@ -195,10 +195,10 @@ LossInterval loss_interval(LossCause cause, const Loss& loss, const Confidence& 
 }
 
 Confidence assess(const Job& job, const StepTimes& predicted, const std::optional<Replay>& replay,
-                  const std::optional<StepTimes>& otherwise) {
+                  const std::optional<StepTimes>& otherwise, int threads) {
   std::optional<Bounds> beside;
   if (otherwise) beside = Bounds{ErrorSource::replay_residual, predicted, *otherwise};
-  return assess(job, predicted, simulate_scenarios(job), replay, beside);
+  return assess(job, predicted, simulate_scenarios(job, threads), replay, beside);
 }
 
 Confidence assess(const Job& job, const StepTimes& times, const std::vector<Bounds>& scenarios,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ddpsim/sim/elementary.hpp"
+#include "ddpsim/sim/parallel.hpp"
 #include "ddpsim/sim/recorded_all_reduces.hpp"
 #include "ddpsim/sim/recorded_today.hpp"
 #include "ddpsim/sim/step.hpp"
@@ -336,11 +337,22 @@ std::vector<Scenario> scenarios(const Job& job) {
   return all;
 }
 
-std::vector<Bounds> simulate_scenarios(const Job& job) {
-  std::vector<Bounds> bounds;
-  for (const Scenario& scenario : scenarios(job))
-    bounds.push_back(
-        {scenario.source, simulate_times(scenario.at_one), simulate_times(scenario.at_other)});
+std::vector<Bounds> simulate_scenarios(const Job& job, int threads) {
+  // No source of error moves a gradient to another bucket.
+  SimulationOptions options = job.options();
+  options.buckets = buckets_of(job);
+  const std::vector<Scenario> all = scenarios(job.with(std::move(options)));
+  std::vector<Bounds> bounds(all.size());
+  for_each_index(2 * all.size(), threads, 1, [&](std::size_t k) {
+    const Scenario& scenario = all[k / 2];
+    Bounds& found = bounds[k / 2];
+    if (k % 2 == 0) {
+      found.source = scenario.source;
+      found.at_one = simulate_times(scenario.at_one);
+    } else {
+      found.at_other = simulate_times(scenario.at_other);
+    }
+  });
   return bounds;
 }
 

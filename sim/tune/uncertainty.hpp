@@ -40,7 +40,8 @@ struct Bounds {
   StepTimes at_one;
   StepTimes at_other;
 };
-std::vector<Bounds> simulate_scenarios(const Job& job);
+/// On so many threads (0: as many as the machine has); nothing depends on it.
+std::vector<Bounds> simulate_scenarios(const Job& job, int threads = 1);
 
 /// From what both bounds of a source do to a time. Where both make it longer it is never shorter, and
 /// the other way round: low and high reach to zero at least.

@@ -16,6 +16,8 @@
 namespace ddpsim {
 namespace {
 
+using namespace literals;
+
 /// Flows over two of many links each; every round one leaves and one joins.
 void BM_MaxMin_Change(benchmark::State& state) {
   const auto flows = static_cast<std::uint32_t>(state.range(0));
@@ -95,6 +97,25 @@ BENCHMARK(BM_FlowBesideBackground)
     ->ArgsProduct({{1024, 4096}, {0, 1}})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
+
+/// One step on nodes one of whose NICs reaches its switch at half its rate; issue target: 1024 GPUs in 2 s.
+void BM_FlowOverDegradedLink(benchmark::State& state) {
+  const Workload workload = *bundled_workload("resnet50-v100-b32");
+  Topology topology = load_topology(v100s(state.range(0)));
+  topology.degraded.push_back({.link = "node0/nic0 > switch", .bandwidth = 50_Gbps});
+  const Fabric fabric = build_fabric(topology);
+  const CollectiveTuning tuning{.nccl = bundled_nccl(DdpOptions{}.torch),
+                                .algorithms = Algorithm::ring};
+  for (auto _ : state) {
+    const CollectiveModel model = flow_model(tuning, fabric);
+    benchmark::DoNotOptimize(simulate(Job(workload, topology.cluster, SimulationOptions{}, model)));
+  }
+}
+BENCHMARK(BM_FlowOverDegradedLink)
+    ->ArgName("ranks")
+    ->Arg(64)
+    ->Arg(1024)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace ddpsim

@@ -1,10 +1,13 @@
 // How many bytes a second do the readers take in?
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
 #include "ddpsim/traces/import.hpp"
+#include "ddpsim/traces/workload_file.hpp"
+#include "many_gradients.hpp"
 
 namespace ddpsim {
 namespace {
@@ -23,6 +26,18 @@ BENCHMARK_CAPTURE(BM_ReadTrace, tiny, DDPSIM_FIXTURES "/tiny-ddp-trace.json")
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_ReadTrace, resnet50_2xA100_gz,
                   DDPSIM_SHARED "/data/traces/r50-ddp-2xA100-rank0.json.gz")
+    ->Unit(benchmark::kMillisecond);
+
+/// A workload file of so many parameters.
+void BM_ReadWorkload(benchmark::State& state) {
+  const std::string text = format_workload(many_gradients(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(parse_workload(text, "many.json"));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));
+}
+BENCHMARK(BM_ReadWorkload)
+    ->ArgName("parameters")
+    ->Arg(10'000)
+    ->Arg(1'000'000)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

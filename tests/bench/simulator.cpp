@@ -6,11 +6,13 @@
 
 #include "bucketing_search.hpp"
 #include "ddpsim/sim/collective_model.hpp"
+#include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/simulation_options.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
+#include "many_gradients.hpp"
 
 namespace ddpsim {
 namespace {
@@ -55,26 +57,6 @@ BENCHMARK(BM_TuneEverything)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-/// Sizes and instants repeat with a period of their own, so that few caps give the same buckets.
-Workload many_gradients(std::int64_t gradients) {
-  constexpr std::int64_t kElements[] = {256, 1024, 4096, 65536, 262144, 589824, 1048576};
-  Workload workload;
-  workload.forward = Duration::microseconds(15.0 * static_cast<double>(gradients));
-  workload.backward = Backward{
-      .duration = Duration::microseconds(30.0 * static_cast<double>(gradients)), .ready = {}};
-  for (std::int64_t i = 0; i < gradients; ++i) {
-    Parameter& parameter = workload.parameters.emplace_back();
-    parameter.name = "p" + std::to_string(i);
-    parameter.shape = {{kElements[(i * i) % 7] + i % 13}};
-  }
-  for (std::int64_t i = gradients; i-- > 0;)
-    workload.backward->ready.push_back(
-        {.parameter = static_cast<std::size_t>(i),
-         .at = Duration::microseconds(30.0 * static_cast<double>(gradients - i) - 1),
-         .copied_at = {}});
-  return workload;
-}
-
 /// More bucket assignments than can be simulated; issue target: 5 s at 10,000.
 void BM_TuneManyGradients(benchmark::State& state) {
   const Job job(many_gradients(state.range(0)), cluster_of(16), {},
@@ -107,7 +89,28 @@ void BM_JitteredIterations(benchmark::State& state) {
                 AnalyticModel{.tuning = {.nccl = bundled_nccl(DdpOptions{}.torch)}});
   for (auto _ : state) benchmark::DoNotOptimize(simulate(job));
 }
-BENCHMARK(BM_JitteredIterations)->ArgName("iterations")->Arg(20)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_JitteredIterations)
+    ->ArgName("iterations")
+    ->Arg(20)
+    ->Arg(200)
+    ->Unit(benchmark::kMillisecond);
+
+/// A step and how sure it is, as `ddpsim simulate` answers; issue target: a million gradients in 3 s, reading included
+/// (BM_ReadWorkload).
+void BM_SimulateManyGradients(benchmark::State& state) {
+  const Job job(many_gradients(state.range(0)), cluster_of(16), {},
+                AnalyticModel{.tuning = {.nccl = bundled_nccl(DdpOptions{}.torch)}});
+  for (auto _ : state) {
+    const SimulationResult result = simulate(job);
+    benchmark::DoNotOptimize(assess(job, result.step.times, std::nullopt));
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_SimulateManyGradients)
+    ->ArgName("gradients")
+    ->Arg(10'000)
+    ->Arg(1'000'000)
+    ->Unit(benchmark::kMillisecond);
 
 void BM_SimulateStep(benchmark::State& state) {
   const Job job = job_on(state.range(0));

@@ -79,6 +79,16 @@ class Progress(unittest.TestCase):
         self.assertEqual(run.finish(), b"")
         self.assertEqual(run.process.returncode, -signal.SIGINT)
 
+    def test_a_long_search_says_how_long_and_ends_at_once(self):
+        for command in (["advise", "gpt2-xl@A100:b1:s1024:amp", "p4d@8"],
+                        ["compare", "gpt2-xl@A100:b1:s1024:amp", *(f"p4d@{nodes}" for nodes in range(2, 200))]):
+            run = Waiting(*command)
+            run.until(rb"\d+ of \d+ (settings|candidates), \d+ s left")
+            self.assertNotIn(b"Ctrl-C", run.said)  # nothing is kept
+            run.process.send_signal(signal.SIGINT)
+            self.assertEqual(run.finish(), b"")
+            self.assertEqual(run.process.returncode, -signal.SIGINT)
+
     def test_what_takes_no_time_and_what_nobody_watches_says_nothing(self):
         run = Waiting("simulate", "resnet50-v100-b32", "dgx1v", "--iterations", "3")
         run.finish()

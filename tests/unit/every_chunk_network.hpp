@@ -182,6 +182,16 @@ inline void EveryChunkNetwork::handle(const Wakeup& wakeup) {
   }
 }
 
+/// A hop has buffers for so many chunks begun and not delivered: one leaves while others are on their way. That they are
+/// enough to send without a pause is what FlowNetwork, which does not count them, relies on. In a rendezvous it is one.
+inline std::uint32_t most_under_way(const ChunkPipeline& pipeline, const HopTiming& timing) {
+  if (pipeline.rendezvous) return 1;
+  if (timing.send <= Duration()) return std::max(1U, pipeline.chunks);
+  const std::int64_t send = timing.send.picoseconds();
+  const std::int64_t on_the_way = (timing.latency.picoseconds() + send - 1) / send;
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(1 + on_the_way, 1U << 30));
+}
+
 inline void EveryChunkNetwork::set_up(std::uint32_t index, const ChunkPipeline& pipeline) {
   LiveJob& job = jobs_[index];
   job.running = true;
@@ -194,7 +204,7 @@ inline void EveryChunkNetwork::set_up(std::uint32_t index, const ChunkPipeline& 
     const HopTiming timing = hop_timing(pipeline, hops[i], links_);
     live = LiveHop{.send = timing.send,
                    .latency = timing.latency,
-                   .most_under_way = timing.most_under_way,
+                   .most_under_way = most_under_way(pipeline, timing),
                    .job = index};
     live.held_back = timing.send > Duration() && !uncontended(hops[i].route, links_, reserved_);
     flow.ceiling = timing.ceiling;

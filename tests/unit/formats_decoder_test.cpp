@@ -58,6 +58,26 @@ TEST_CASE("decoder: 64 levels are allowed") {
   CHECK(parse_complaint(std::string(64, '[') + std::string(64, ']')) == "");
 }
 
+TEST_CASE("decoder: a key appears twice where its own object has it already, and nowhere else") {
+  CHECK(parse_complaint(R"({"a": {"a": {"a": 1}, "b": {"a": 2}}, "b": [{"a": 3}, {"a": 4}]})") ==
+        "");
+  CHECK(parse_complaint(R"({"a": {"a": 1}, "b": 2, "a": 3})") ==
+        "f.json:line 1, column 27: the key \"a\" appears twice in one object. Keep one of them");
+  CHECK(parse_complaint(R"({"b": {"a": 1, "c": [{"a": 2}], "a": 3}})") ==
+        "f.json:line 1, column 35: the key \"a\" appears twice in one object. Keep one of them");
+}
+
+TEST_CASE("decoder: every value knows its place, however deep and whatever stands before it") {
+  const Document document = Document::parse(
+      R"({"x": [[1], {"deep": {}, "a/b~": [true, {"last": null}]}], "y": 2})", "f.json");
+  const Cursor list =
+      document.root().free_object().required("x").array()[1].free_object().required("a/b~");
+  CHECK(document.root().where() == "");
+  CHECK(list.where() == "/x/1/a~1b~0");
+  CHECK(list.array()[1].free_object().required("last").where() == "/x/1/a~1b~0/1/last");
+  CHECK(document.root().free_object().required("y").where() == "/y");
+}
+
 TEST_CASE("decoder: an object of many keys is read in linear time") {
   std::string text = "{";
   for (int i = 0; i < 20'000; ++i) text += "\"key" + std::to_string(i) + "\":0,";

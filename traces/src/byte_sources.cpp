@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -122,6 +123,20 @@ ByteSource file_source(const std::filesystem::path& path) {
     errno = 0;
     const std::size_t got = std::fread(buffer, 1, capacity, file.get());
     if (got == 0 && std::ferror(file.get()) != 0) refuse(errno);
+    return got;
+  };
+}
+
+ByteSource watched(ByteSource file, const std::filesystem::path& path, Progress* progress) {
+  constexpr int kMiB = 20;
+  std::error_code none;
+  const std::uintmax_t size = std::filesystem::file_size(path, none);
+  if (progress == nullptr || none || size >> kMiB == 0) return file;
+  return [file = std::move(file), size, progress, read = std::uintmax_t{0}](
+             char* buffer, std::size_t capacity) mutable {
+    const std::size_t got = file(buffer, capacity);
+    const std::uintmax_t before = std::exchange(read, std::min(read + got, size));
+    if (read >> kMiB > before >> kMiB) progress->go_on(read >> kMiB, size >> kMiB);
     return got;
   };
 }

@@ -119,7 +119,7 @@ bool is_recording(const std::filesystem::path& path) {
 Imported import_file(const std::filesystem::path& path, const ImportOptions& options) {
   check_is_there(path);
   if (std::filesystem::is_directory(path)) return import_folder(path, options);
-  const OpenedFile opened = open_file(path);
+  const OpenedFile opened = open_file(path, options.progress);
   const Recognition& recognised = opened.recognised;
   const ByteSource& source = opened.source;
 

@@ -6,10 +6,10 @@
 
 namespace ddpsim {
 
-OpenedFile open_file(const std::filesystem::path& path) {
+OpenedFile open_file(const std::filesystem::path& path, Progress* progress) {
   constexpr std::size_t kHead = std::size_t{64} << 10;
   OpenedFile opened;
-  ByteSource source = file_source(path);
+  ByteSource source = watched(file_source(path), path, progress);
   std::string magic = read_up_to(source, 2);
   opened.gzip = is_gzip(magic);
   source = with_head(std::move(magic), std::move(source));

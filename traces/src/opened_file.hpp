@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "ddpsim/sim/progress.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"
 #include "recognise.hpp"
 
@@ -17,7 +18,7 @@ struct OpenedFile {
   ByteSource source;  ///< from the first byte on
 };
 
-/// Throws InputError where it cannot be read, or its gzip data are damaged at the front.
-OpenedFile open_file(const std::filesystem::path& path);
+/// Throws InputError where it cannot be read, or its gzip data are damaged at the front. `progress` is told of the MiB read.
+OpenedFile open_file(const std::filesystem::path& path, Progress* progress = nullptr);
 
 }  // namespace ddpsim

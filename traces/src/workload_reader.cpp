@@ -108,14 +108,16 @@ void WorkloadReader::read_parameters(const Cursor& list) {
     list.fail(fmt::format("{} parameters", entries.size()),
               fmt::format("At most {} are read", kMostParameters));
   }
-  std::unordered_map<std::string, std::string> place_of_name;
+  std::unordered_map<std::string_view, Cursor> named;
+  named.reserve(entries.size());
   std::int64_t total = 0;
   workload_.parameters.reserve(entries.size());
   for (const Cursor& entry : entries) {
-    Parameter parameter = read_parameter(entry);
-    const auto [first, is_new] = place_of_name.emplace(parameter.name, entry.where());
+    const Parameter& parameter = workload_.parameters.emplace_back(read_parameter(entry));
+    const auto [first, is_new] = named.emplace(parameter.name, entry);
     if (!is_new && !parameter.name.empty()) {
-      entry.fail(fmt::format("{} is also the name of {}", in_quotes(parameter.name), first->second),
+      entry.fail(fmt::format("{} is also the name of {}", in_quotes(parameter.name),
+                             first->second.where()),
                  "Parameter names are unique");
     }
     if (parameter.shape) {
@@ -124,7 +126,6 @@ void WorkloadReader::read_parameters(const Cursor& list) {
         entry.fail("the gradients up to here need more than 2^63 - 1 bytes");
       }
     }
-    workload_.parameters.push_back(std::move(parameter));
   }
 }
 

@@ -11,6 +11,7 @@
 #include "ddpsim/sim/cluster.hpp"
 #include "ddpsim/sim/cost_constants.hpp"
 #include "ddpsim/sim/nccl.hpp"
+#include "ddpsim/sim/progress.hpp"
 
 namespace ddpsim {
 
@@ -56,6 +57,7 @@ struct FitOptions {
   bool keep_unhealthy = false;  ///< fit logs that `health` distrusts as well
   /// What others measured on a machine of the same kind: fitted beside the logs given.
   std::shared_ptr<const Calibration> published = nullptr;
+  Progress* progress = nullptr;  ///< told of the job shapes left out in turn; it cannot stop them
 };
 
 /// Throws InputError: nothing left to fit, too few points, one size only, logs that contradict each

@@ -1,4 +1,4 @@
-// Typed decoding of small JSON documents. A Cursor is a value and the place where it stands; every
+// Typed decoding of JSON documents. A Cursor is a value and the place where it stands; every
 // accessor either returns a checked value or throws InputError naming file, place and remedy.
 //
 //   Document document = Document::parse(text, "lab.json");
@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,10 +28,12 @@
 namespace ddpsim {
 
 class Object;
+struct JsonTree;
+struct JsonValue;
 
 class Cursor {
  public:
-  const std::string& where() const { return where_; }
+  std::string where() const;  ///< a JSON pointer; "" is the document
   bool is_null() const;
   bool is_object() const;
   bool is_array() const;
@@ -61,12 +62,14 @@ class Cursor {
  private:
   friend class Document;
   friend class Object;
-  Cursor(const nlohmann::ordered_json* value, std::shared_ptr<const std::string> file,
-         std::string where)
-      : value_(value), file_(std::move(file)), where_(std::move(where)) {}
-  const nlohmann::ordered_json* value_;
-  std::shared_ptr<const std::string> file_;
-  std::string where_;
+  Cursor(const JsonTree* tree, std::uint32_t place) : tree_(tree), place_(place) {}
+  const JsonValue& value() const;
+  std::string_view text() const;
+  double real() const;  ///< of a number
+  /// What stands there, as a message may show it.
+  std::string shown() const;
+  const JsonTree* tree_;
+  std::uint32_t place_;  ///< among its values
 };
 
 class Object {
@@ -79,7 +82,9 @@ class Object {
 
  private:
   friend class Cursor;
-  explicit Object(Cursor cursor) : cursor_(std::move(cursor)) {}
+  explicit Object(Cursor cursor) : cursor_(cursor) {}
+  /// null is there
+  std::optional<Cursor> member(std::string_view key) const;
   Cursor cursor_;
 };
 
@@ -92,8 +97,7 @@ class Document {
 
  private:
   Document() = default;
-  std::shared_ptr<const nlohmann::ordered_json> json_;
-  std::shared_ptr<const std::string> file_;
+  std::shared_ptr<const JsonTree> tree_;
 };
 
 }  // namespace ddpsim

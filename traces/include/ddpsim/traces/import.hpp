@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ddpsim/sim/ddp_options.hpp"
+#include "ddpsim/sim/progress.hpp"
 #include "ddpsim/sim/workload.hpp"
 #include "ddpsim/traces/rank_trace.hpp"
 
@@ -25,6 +26,7 @@ struct ImportOptions {
   std::string gpu;    ///< when the source does not say
   std::string step;   ///< marker of the step to take, "ProfilerStep#10"; empty: as `iteration` says
   Timing timing = Timing::recorded;  ///< compacted: profiler traces only
+  Progress* progress = nullptr;      ///< told of each file's MiB; it cannot stop them
 };
 
 /// What DDP noted of its own buckets.

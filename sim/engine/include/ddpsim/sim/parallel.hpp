@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "ddpsim/sim/progress.hpp"
 
 namespace ddpsim {
 
@@ -28,6 +31,20 @@ void for_each_index(std::size_t count, int threads, std::size_t least_each, Body
   std::vector<std::jthread> workers;
   for (std::size_t t = 1; t < used; ++t) workers.emplace_back(run);
   run();
+}
+
+/// The same, watched: whoever listens is told of every point that is done.
+template <typename Body>
+void for_each_index(std::size_t count, int threads, std::size_t least_each, Progress* progress,
+                    Body body) {
+  std::mutex mutex;
+  std::size_t done = 0;
+  for_each_index(count, threads, least_each, [&](std::size_t i) {
+    body(i);
+    if (progress == nullptr) return;
+    const std::lock_guard lock(mutex);
+    progress->go_on(++done, count);
+  });
 }
 
 }  // namespace ddpsim

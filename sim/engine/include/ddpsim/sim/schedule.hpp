@@ -51,10 +51,10 @@ using EventId = std::uint32_t;
 struct Operation {
   Action action = Action::work;
   OperationKind purpose = OperationKind::forward;
+  std::int32_t bucket = -1;      ///< label for timelines; -1: none
   Duration duration{};           ///< work at full rate; latency of a wait; instant of a wait_until
   EventId event = 0;             ///< record, wait
   std::uint32_t collective = 0;  ///< index into Schedule::collectives
-  std::int32_t bucket = -1;      ///< label for timelines; -1: none
 };
 
 using Program = std::vector<Operation>;

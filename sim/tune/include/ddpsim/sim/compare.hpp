@@ -36,6 +36,8 @@ struct CompareOptions {
   std::vector<std::optional<MeasuredStep>> measured = {};
   /// By job, samples of all its ranks in a step; empty: all take the same on each rank.
   std::vector<double> samples = {};
+  /// Told of the jobs simulated and of those assessed, which takes longer; it cannot stop them.
+  Progress* progress = nullptr;
 };
 
 struct ComparedJob {
@@ -65,6 +67,7 @@ Comparison compare(const std::vector<Job>& jobs, const CompareOptions& options);
 std::vector<std::size_t> contenders(const Comparison& comparison);
 
 /// Searches the best cap of these jobs.
-void search_caps(Comparison& comparison, const std::vector<std::size_t>& jobs, int threads);
+void search_caps(Comparison& comparison, const std::vector<std::size_t>& jobs, int threads,
+                 Progress* progress = nullptr);
 
 }  // namespace ddpsim

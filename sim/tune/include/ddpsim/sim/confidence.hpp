@@ -112,9 +112,10 @@ struct Replay {
 
 /// Confidence of a simulated step: re-simulates with each named source of error at its bounds. Where this
 /// job's own step was measured, `predicted` is what it was corrected to, and no source moves that but the
-/// measurement's; `otherwise` is that step, should communication explain it.
+/// measurement's; `otherwise` is that step, should communication explain it. On so many threads (0: as many as the machine
+/// has); nothing depends on it.
 Confidence assess(const Job& job, const StepTimes& predicted, const std::optional<Replay>& replay,
-                  const std::optional<StepTimes>& otherwise = std::nullopt);
+                  const std::optional<StepTimes>& otherwise = std::nullopt, int threads = 1);
 
 /// What a cause takes, at the least and at the most; nothing that cannot gain gets below zero.
 struct LossInterval {

@@ -9,6 +9,7 @@
 
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/measured_correction.hpp"
+#include "ddpsim/sim/progress.hpp"
 #include "ddpsim/sim/step.hpp"
 
 namespace ddpsim {
@@ -105,6 +106,8 @@ struct TuneOptions {
   /// Where a recommendation does not hold under every version the job may be, search for what each would
   /// be advised. Otherwise it is only withdrawn: comparing many jobs, that is enough.
   bool advise_each_version = true;
+  /// Told of the settings simulated and weighed, search by search; it cannot stop them.
+  Progress* progress = nullptr;
 };
 
 /// What would be advised if it were known to be one of these versions.
