@@ -49,6 +49,14 @@ void add_output_options(CLI::App& command, OutputArguments& arguments, bool with
         ->check(names_a_file);
 }
 
+void add_plot_cost_option(CLI::App& command, OutputArguments& arguments) {
+  const HelpGroup group(command, kOutputGroup);
+  command
+      .add_option("--plot-cost", arguments.plot_cost,
+                  "draw cost against time into this file: FILE.svg")
+      ->check(names_a_figure);
+}
+
 CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments) {
   const HelpGroup group(command, kOutputGroup);
   return command.add_option("--plot", arguments.plot, "draw a figure into this file: FILE.svg")
@@ -90,6 +98,10 @@ void deliver(const Answer& answer, const OutputArguments& arguments) {
   if (arguments.plot) {
     write_file(*arguments.plot, answer.plot());
     written += "Wrote " + *arguments.plot + ": open it in a browser\n";
+  }
+  if (arguments.plot_cost) {
+    write_file(*arguments.plot_cost, answer.plot_cost());
+    written += "Wrote " + *arguments.plot_cost + ": open it in a browser\n";
   }
   if (arguments.json) {
     print(answer.json());

@@ -21,7 +21,8 @@ struct OutputArguments {
   std::optional<std::string> csv;
   std::optional<std::string> timeline;
   std::optional<std::string> plot;
-  std::optional<std::string> plan;  ///< of `advise`: --export
+  std::optional<std::string> plot_cost;  ///< of `compare`
+  std::optional<std::string> plan;       ///< of `advise`: --export
 };
 
 /// Of options that name a file to write: why CLI11 should refuse it, empty where it should not.
@@ -31,6 +32,8 @@ void add_json_option(CLI::App& command, bool& json);
 void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline);
 /// --plot: of commands whose answer is a curve.
 CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments);
+/// --plot-cost: of commands that count what something costs.
+void add_plot_cost_option(CLI::App& command, OutputArguments& arguments);
 /// --quiet, --verbose: of commands whose first line is the verdict.
 void add_length_options(CLI::App& command, OutputArguments& arguments);
 /// --threads, of every command that simulates independent points.
@@ -41,7 +44,8 @@ struct Answer {
   std::function<std::string()> json;
   std::function<std::string(const TerminalStyle&)> text;
   std::function<std::string()> csv;
-  std::function<std::string()> plot = {};  ///< SVG
+  std::function<std::string()> plot = {};       ///< SVG
+  std::function<std::string()> plot_cost = {};  ///< SVG
   /// Of the file with that name: FILE.json is ddpsim.timeline/1, any other Perfetto's.
   std::function<std::string(const std::string& file)> timeline = {};
   /// As a module of Python or, FILE.csv, for NCCL's tuner plugin.
