@@ -159,7 +159,7 @@ int run(const CompareArguments& typed_arguments, const TypedLine& typed) {
 
 void add_compare(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand(
-      "compare", "one workload, or several, on clusters: which trains faster, how surely");
+      "compare", "workloads on several clusters: which trains faster, how surely");
   const auto arguments = std::make_shared<CompareArguments>();
   add_candidate_options(*command, *arguments);
   command
