@@ -4,197 +4,29 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <exception>
-#include <functional>
-#include <map>
 #include <memory>
 
-#include "candidate_arguments.hpp"
 #include "commands.hpp"
+#include "compare_outcome.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
-#include "job_warnings.hpp"
-#include "measured_step.hpp"
-#include "money_arguments.hpp"
 #include "study.hpp"
 #include "terminal.hpp"
 #include "terminal_progress.hpp"
-#include "until.hpp"
+#include "until_search.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {
 
-struct CompareArguments : CandidateArguments {
-  OutputArguments output;
-  MoneyArguments money;
-  std::vector<std::string> clusters;
-  std::optional<double> samples;
-  std::optional<double> steps;
-  std::vector<std::string> until;
-  bool no_tune = false;
-  int threads = 0;
-};
-
-/// Each warning once; one that neither holds for all nor names its cluster says for which it does.
-std::vector<std::string> common_warnings(const std::vector<LoadedCandidate>& jobs) {
-  std::vector<std::string> texts;
-  std::map<std::string, std::vector<std::string>> labels;
-  std::map<std::string, bool> named;
-  for (const LoadedCandidate& job : jobs) {
-    const std::string& label = job.candidate.label;
-    for (const std::string& warning : job.loaded.context.warnings) {
-      std::vector<std::string>& whose = labels[warning];
-      if (whose.empty()) texts.push_back(warning);
-      named[warning] = warning.find(job.loaded.job.cluster().name) != std::string::npos;
-      if (whose.empty() || whose.back() != label) whose.push_back(label);
-    }
-  }
-  for (std::string& text : texts) {
-    const std::vector<std::string>& whose = labels[text];
-    if (whose.size() == jobs.size() || named[text]) continue;
-    text = whose.size() == 1
-               ? fmt::format("{}: {}", whose.front(), text)
-               : fmt::format("{} and {} more: {}", whose.front(), whose.size() - 1, text);
-  }
-  return texts;
-}
-
-/// "LABEL=104ms" in two. A label may hold any character: it is one of those compared.
-std::optional<std::string> own_step(const std::string& text, const Candidate& candidate) {
-  for (const std::string& name : {candidate.label, candidate.cluster})
-    if (text.starts_with(name + '=')) return text.substr(name.size() + 1);
-  return std::nullopt;
-}
-
-/// --measured-step, by job.
-std::vector<std::optional<MeasuredStep>> measured_steps(const std::vector<std::string>& texts,
-                                                        const std::vector<LoadedCandidate>& jobs) {
-  std::vector<std::optional<MeasuredStep>> measured(jobs.size());
-  for (const std::string& text : texts) {
-    bool named = false;  // a cluster may be given twice: its step is that of both
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const auto step = own_step(text, jobs[i].candidate);
-      if (!step) continue;
-      if (measured[i])
-        throw UsageError(
-            fmt::format("--measured-step: {} is given twice", jobs[i].candidate.label));
-      measured[i] = parse_measured_step(*step);
-      require_possible(*measured[i], jobs[i].loaded.job, jobs[i].loaded.workload_source);
-      named = true;
-    }
-    if (named) continue;
-    std::vector<std::string> labels;
-    for (const LoadedCandidate& job : jobs) labels.push_back(job.candidate.label);
-    throw UsageError(
-        fmt::format("--measured-step {}: say whose step it is, as in --measured-step \"{}=104ms\"; "
-                    "compared are {}",
-                    text, labels.front(), fmt::join(labels, ", ")));
-  }
-  return measured;
-}
-
-/// Reads candidate by candidate. One that cannot be compared is a row with its reason, unless none can.
-class CandidateReader {
- public:
-  CandidateReader(const CompareArguments& arguments, const TypedLine& typed)
-      : arguments_(arguments),
-        typed_(typed),
-        gpus_(arguments.compute_scales, arguments.gpus),
-        workload_(
-            load_workload(arguments.job.workload, arguments.job.model, arguments.job.timing)) {}
-
-  void read(const Candidate& candidate) {
-    NotCompared failed{.label = candidate.label,
-                       .cluster_text = candidate.cluster,
-                       .ranks = {},
-                       .memory = {},
-                       .error = {}};
-    try {
-      compared.push_back(load_candidate(candidate, arguments_, typed_, workload_, gpus_, failed));
-      return;
-    } catch (const InputError& error) {
-      Diagnostic diagnostic = error.diagnostic();
-      diagnostic.file.clear();  // its label stands in front
-      failed.error = to_string(diagnostic);
-      keep_first();
-    } catch (const UsageError& error) {
-      if (!failed.ranks) throw;  // of the options, not of this candidate
-      failed.error = error.what();
-      keep_first();
-    }
-    while (failed.error.ends_with('.')) failed.error.pop_back();
-    not_compared.push_back(std::move(failed));
-  }
-
-  void require_any() const {
-    if (compared.empty()) std::rethrow_exception(first_error_);
-    if (not_compared.empty()) gpus_.require_all_used();
-  }
-
-  std::vector<LoadedCandidate> compared;
-  std::vector<NotCompared> not_compared;
-
- private:
-  void keep_first() {
-    if (!first_error_) first_error_ = std::current_exception();
-  }
-
-  const CompareArguments& arguments_;
-  const TypedLine& typed_;
-  GpuSettings gpus_;
-  LoadedWorkload workload_;
-  std::exception_ptr first_error_;
-};
-
-/// By job; empty where a workload does not say its batch.
-std::vector<double> samples_of_steps(const std::vector<LoadedCandidate>& jobs) {
-  std::vector<double> samples;
-  for (const LoadedCandidate& job : jobs) {
-    const std::optional<double> own = job.loaded.context.samples_per_step;
-    if (!own) return {};
-    samples.push_back(*own);
-  }
-  return samples;
-}
-
-/// --samples, --steps.
-std::optional<Training> training(const CompareArguments& arguments,
-                                 const std::vector<double>& samples) {
-  if (!arguments.samples && !arguments.steps) return std::nullopt;
-  if (samples.empty())
-    throw UsageError("--samples, --steps: the workload does not say its batch; add --batch");
-  if (arguments.samples) return Training{.samples = *arguments.samples};
-  if (std::ranges::adjacent_find(samples, std::ranges::not_equal_to()) != samples.end())
-    throw UsageError(
-        "--steps: a step is not as many samples on every candidate; add --global-batch, or count "
-        "--samples");
-  return Training{.samples = *arguments.steps * samples.front(), .of_steps = true};
-}
-
-/// What clusters cost, where anything has a price.
-std::optional<Costs> costs_of(const CompareArguments& arguments, const Comparison& comparison,
-                              const std::vector<LoadedCandidate>& jobs) {
-  std::vector<Candidate> candidates;
-  std::vector<const Cluster*> clusters;
-  for (const LoadedCandidate& job : jobs) {
-    candidates.push_back(job.candidate);
-    clusters.push_back(&job.loaded.job.cluster());
-  }
-  Costs costs = compare_costs(comparison, prices(arguments.money, candidates, clusters),
-                              ownership(arguments.money), failures(arguments.money));
-  if (costs.by_cost.empty()) return std::nullopt;
-  return costs;
-}
-
 /// What `tune` says of the fastest.
 std::string next_command(TypedLine typed, const CompareArguments& arguments,
-                         const LoadedCandidate& fastest) {
+                         const std::string& workload, const LoadedCandidate& fastest) {
   std::optional<std::string> step;
   for (const std::string& text : arguments.measured_steps)
-    if (const auto own = own_step(text, fastest.candidate)) step = own;
+    if (const auto own = MeasuredTexts::step_of(text, "", fastest.candidate)) step = own;
+  typed.set("WORKLOAD", workload);
   typed.set("CLUSTER", fastest.settings.cluster.text);
   typed.set("--gpu", fastest.settings.gpu);
   typed.set("--compute-scale", fastest.settings.compute_scale);
@@ -204,60 +36,132 @@ std::string next_command(TypedLine typed, const CompareArguments& arguments,
   return typed.for_command("tune");
 }
 
-int run(const CompareArguments& arguments, const TypedLine& typed) {
-  failures(arguments.money);  // a wrong option before a wrong file
+/// A measured step of nobody who was asked for.
+void require_taken(const MeasuredTexts& measured, const std::vector<ReadWorkload>& workloads,
+                   const std::vector<Candidate>& candidates) {
+  const bool several = workloads.size() > 1;
+  for (std::size_t k = 0; k < measured.texts.size(); ++k) {
+    if (measured.taken[k]) continue;
+    std::vector<std::string> names;
+    bool failed = false;  // one that could not be compared says why itself
+    for (const ReadWorkload& workload : workloads)
+      for (const Candidate& candidate : candidates) {
+        const std::string of = several ? workload.weighed.text : "";
+        failed = failed || MeasuredTexts::step_of(measured.texts[k], of, candidate);
+        names.push_back(several ? of + ':' + candidate.label : candidate.label);
+      }
+    if (failed) continue;
+    throw UsageError(
+        fmt::format("--measured-step {}: say whose step it is, as in --measured-step \"{}=104ms\"; "
+                    "compared are {}",
+                    measured.texts[k], names.front(), fmt::join(names, ", ")));
+  }
+}
+
+void require_one_workload(const CompareArguments& arguments) {
+  if (arguments.samples || arguments.steps)
+    throw UsageError(
+        "--samples, --steps: of one workload; of several the shares say how much of each, and "
+        "costs "
+        "are told of what the first candidate does in an hour");
+  if (arguments.output.plot)
+    throw UsageError("--plot: draws the speed of one workload; --plot-cost draws what a mix costs");
+  if (arguments.output.report)
+    throw UsageError("--report: draws one workload; give each of them a page of its own");
+}
+
+/// Options by themselves, before anything is read.
+std::vector<Condition> checked_conditions(const CompareArguments& arguments,
+                                          const std::optional<SearchedRange>& range) {
+  failures(arguments.money);
   ownership(arguments.money);
   std::vector<Condition> conditions;
   for (const std::string& text : arguments.until) conditions.push_back(parse_condition(text));
-  CandidateReader reader(arguments, typed);
-  for (const Candidate& candidate : candidates(arguments.clusters)) reader.read(candidate);
-  reader.require_any();
-  std::vector<LoadedCandidate>& jobs = reader.compared;
+  if (range && conditions.empty())
+    throw UsageError(fmt::format(
+        "{}: searched for what? Add --until, such as --until \"efficiency<90%\" or --until \"A "
+        "faster than B\"; {{…}} writes a range out",
+        range->text));
+  return conditions;
+}
 
+std::optional<SearchedRange> range_of(const CompareArguments& arguments,
+                                      const std::vector<std::string>& clusters) {
+  std::vector<std::string> words = clusters;
+  for (const auto* more : {&arguments.compute_scales, &arguments.money.prices})
+    words.insert(words.end(), more->begin(), more->end());
+  return searched_range(words);
+}
+
+/// What stands in the table: of a searched range both ends in a cluster, the low one in an option.
+CompareArguments shown(CompareArguments arguments, const std::optional<SearchedRange>& range,
+                       std::vector<std::string>& clusters) {
+  if (!range) return arguments;
+  const std::string low = range->value(0);
+  clusters =
+      range->put_into(clusters, fmt::format("{{{},{}}}", low, range->value(range->places() - 1)));
+  arguments.compute_scales = range->put_into(arguments.compute_scales, low);
+  arguments.money.prices = range->put_into(arguments.money.prices, low);
+  return arguments;
+}
+
+int run(const CompareArguments& typed_arguments, const TypedLine& typed) {
+  std::vector<std::string> clusters;
+  std::vector<ReadWorkload> workloads;
+  const std::vector<WeighedWorkload> weighed = weighed_workloads(typed_arguments, clusters);
+  const std::vector<std::string> typed_clusters = clusters;
+  const std::optional<SearchedRange> range = range_of(typed_arguments, clusters);
+  const std::vector<Condition> conditions = checked_conditions(typed_arguments, range);
+  const CompareArguments arguments = shown(typed_arguments, range, clusters);
+  if (weighed.size() > 1) require_one_workload(arguments);
+  for (const WeighedWorkload& workload : weighed)
+    workloads.push_back(
+        {workload, load_workload(workload.text, arguments.job.model, arguments.job.timing)});
+
+  GpuSettings gpus(arguments.compute_scales, arguments.gpus, workloads.size() > 1);
+  MeasuredTexts measured{arguments.measured_steps,
+                         std::vector<bool>(arguments.measured_steps.size())};
   TerminalProgress progress("candidates", TerminalProgress::Interrupt::ends);
-  CompareOptions options{.threads = arguments.threads,
-                         .measured = measured_steps(arguments.measured_steps, jobs),
-                         .samples = samples_of_steps(jobs),
-                         .progress = &progress};
-  std::vector<Job> simulated;
-  for (const LoadedCandidate& job : jobs) simulated.push_back(job.loaded.job);
-  CompareReport report{.comparison = compare(simulated, options),
-                       .contexts = {},
-                       .not_compared = std::move(reader.not_compared),
-                       .costs = {},
-                       .training = training(arguments, options.samples),
-                       .global_batch = arguments.global_batch};
-  Comparison& comparison = report.comparison;
-  report.costs = costs_of(arguments, comparison, jobs);
-  std::vector<Candidate> compared;
-  for (const LoadedCandidate& job : jobs) compared.push_back(job.candidate);
-  const bool searched = !arguments.no_tune &&
-                        simulated.front().options().ddp.bucket_cap_mb_list.empty() &&
-                        why_no_cap(simulated.front()).empty();
-  if (searched) search_caps(comparison, contenders(comparison), arguments.threads, &progress);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const std::optional<Replay>& replay = comparison.jobs[i].replay;
-    ReportContext& context = jobs[i].loaded.context;
-    context.replay = replay;
-    context.correction = comparison.jobs[i].correction;
-    if (replay && replay->contradicted()) context.overturn(contradiction(*replay));
-    report.contexts.push_back(context);
-  }
-  report.contexts.front().warnings = common_warnings(jobs);
-  report.until = tipping_points(conditions, compared, report);
-  report.contexts.front().next_command =
-      next_command(typed, arguments, jobs[comparison.by_speed.front()]);
+  CompareOutcome outcome(arguments, typed, workloads, candidates(clusters), gpus, measured, {},
+                         &progress);
+  require_taken(measured, workloads, outcome.candidates());
+  if (outcome.all_compared()) gpus.require_all_used();
+  const std::optional<Costs>& costs = outcome.costs();
+  if (arguments.output.plot_cost && !costs)
+    throw UsageError("--plot-cost: nothing has a price; add --price LABEL=USD/node_hour");
+  std::vector<Until> until =
+      range ? until_searched(conditions, *range, typed_arguments, typed, workloads, typed_clusters)
+            : until_written_out(conditions, outcome, workloads);
+  if (!arguments.no_tune) outcome.search_caps(arguments.threads, &progress);
 
-  deliver({.json = [&] { return compare_json(report); },
-           .text = [&](const TerminalStyle& style) { return compare_text(report, style); },
-           .csv = [&] { return compare_csv(report); },
-           .plot = [&] { return compare_svg(report); },
-           .command = typed.for_command("compare"),
-           .documents =
-               [&] {
-                 return std::vector<ReportDocument>{{"compare", compare_json(report)}};
-               }},
-          arguments.output);
+  Answer answer;
+  CompareReport report;
+  MixReport mix;
+  if (outcome.several()) {
+    mix = outcome.mix_report(workloads);
+    mix.until = std::move(until);
+    answer = {.json = [&] { return mix_json(mix); },
+              .text = [&](const TerminalStyle& style) { return mix_text(mix, style); },
+              .csv = [&] { return mix_csv(mix); },
+              .plot_cost = [&] { return cost_svg(mix); }};
+  } else {
+    const WorkloadComparison& only = outcome.workloads().front();
+    report = only.report;
+    report.until = std::move(until);
+    report.contexts.front().next_command = next_command(
+        typed, arguments, weighed.front().text, only.jobs[report.comparison.by_speed.front()]);
+    answer = {.json = [&] { return compare_json(report); },
+              .text = [&](const TerminalStyle& style) { return compare_text(report, style); },
+              .csv = [&] { return compare_csv(report); },
+              .plot = [&] { return compare_svg(report); },
+              .plot_cost = [&] { return cost_svg(report); },
+              .command = typed.for_command("compare"),
+              .documents =
+                  [&] {
+                    return std::vector<ReportDocument>{{"compare", compare_json(report)}};
+                  }};
+  }
+  deliver(answer, arguments.output);
   return kOk;
 }
 
@@ -265,19 +169,27 @@ int run(const CompareArguments& arguments, const TypedLine& typed) {
 
 void add_compare(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand(
-      "compare", "one workload on several clusters: which trains faster, how surely");
+      "compare", "workloads on several clusters: which trains faster, how surely");
   const auto arguments = std::make_shared<CompareArguments>();
   add_candidate_options(*command, *arguments);
   command
       ->add_option("CLUSTER", arguments->clusters,
                    "clusters as elsewhere, also as ranges: dgxa100@1..16*2, \"node:{4,8} …\"; "
                    "LABEL=CLUSTER gives a name")
-      ->required()
+      ->take_all();
+  command->get_option("WORKLOAD")->required(false);  // or --workload, and then it is a CLUSTER
+  command
+      ->add_option("--workload", arguments->workloads,
+                   "instead of WORKLOAD one of several, W or W=SHARE of the time on the first "
+                   "candidate: bert=70%; repeatable")
+      ->expected(1)
       ->take_all();
   command
       ->add_option("--until", arguments->until,
-                   "from which candidate of a range on, how surely: efficiency<90%, speed>20000 "
-                   "(samples/s), step>120ms, usd>1.5; repeatable")
+                   "where along a range, how surely: efficiency<90%, speed>20000 (samples/s), "
+                   "step>120ms, usd>1.5, \"A faster than B\", \"A cheaper than B\"; repeatable. A "
+                   "range {1,2,4} is written out, [1..64] in a cluster, --price or --compute-scale "
+                   "searched")
       ->expected(1)
       ->take_all();
   command->add_flag("--no-tune", arguments->no_tune,
@@ -297,9 +209,13 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
   add_plot_option(*command, arguments->output);
+  add_plot_cost_option(*command, arguments->output);
   add_report_option(*command, arguments->output.report);
   add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim compare resnet50-v100-b32 p3dn@1..8*2 dgxa100@1..8*2 --gpu A100");
+  // Where WORKLOAD and CLUSTER may be missing CLI11 would take them for more values of the option in front.
+  for (CLI::Option* option : command->get_options({}))
+    if (!option->get_positional()) option->allow_extra_args(false);
   command->callback([&action, arguments, command] {
     action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
   });

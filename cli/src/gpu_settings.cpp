@@ -9,7 +9,8 @@
 namespace ddpsim {
 
 GpuSettings::GpuSettings(const std::vector<std::string>& compute_scales,
-                         const std::vector<std::string>& gpus) {
+                         const std::vector<std::string>& gpus, bool several)
+    : several_(several) {
   for (const std::string& text : compute_scales) {
     const std::size_t colon = text.find(':');
     const std::string gpu = colon == std::string::npos ? "" : gpu_model_name(text.substr(0, colon));
@@ -27,7 +28,9 @@ void GpuSettings::apply(const Workload& workload, const Cluster& cluster, JobArg
   const std::string& gpu = cluster.gpu.name;
   of_clusters_.insert(gpu);
   const bool differs = workload.gpu.empty() || gpu_model_name(workload.gpu) != gpu;
-  if (const auto own = scales_.find(gpu); own != scales_.end()) {
+  if (several_ && !differs) {
+    // It runs as recorded, whatever another one needs.
+  } else if (const auto own = scales_.find(gpu); own != scales_.end()) {
     use(own->second, gpu, arguments);
   } else if (const auto any = scales_.find(""); any != scales_.end() && differs) {
     if (!any->second.gpu.empty() && any->second.gpu != gpu)

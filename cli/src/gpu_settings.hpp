@@ -14,8 +14,10 @@ namespace ddpsim {
 
 class GpuSettings {
  public:
-  /// Throws UsageError where a GPU is given twice.
-  GpuSettings(const std::vector<std::string>& compute_scales, const std::vector<std::string>& gpus);
+  /// `several` workloads: a ratio is of those that were recorded on another GPU. Throws UsageError where a GPU is given
+  /// twice.
+  GpuSettings(const std::vector<std::string>& compute_scales, const std::vector<std::string>& gpus,
+              bool several = false);
 
   /// Sets in `arguments` what holds for this cluster. Throws UsageError.
   void apply(const Workload& workload, const Cluster& cluster, JobArguments& arguments);
@@ -30,6 +32,7 @@ class GpuSettings {
   };
   static void use(Scale& scale, const std::string& gpu, JobArguments& arguments);
 
+  bool several_;
   std::map<std::string, Scale> scales_;  ///< "": whatever GPU differs
   std::map<std::string, bool> accepted_;
   std::set<std::string> of_clusters_;

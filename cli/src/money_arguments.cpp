@@ -166,7 +166,7 @@ std::vector<std::optional<Price>> prices(const MoneyArguments& arguments,
                                  in_quotes(named.name), fmt::join(labels, ", ")));
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (all[i]) continue;
+    if (all[i] || clusters[i] == nullptr) continue;
     for (const Price& listed : clusters[i]->prices)
       if (!all[i] && (!needs_life(listed) || arguments.life)) all[i] = listed;
   }

@@ -34,8 +34,8 @@ Ownership ownership(const MoneyArguments& arguments);
 /// Absent without --mtbf. Throws UsageError.
 std::optional<Failures> failures(const MoneyArguments& arguments);
 
-/// Of each candidate, on its cluster: the price given to it, else the first its cluster's file lists; absent where neither
-/// is, or where what is listed is a price of purchase and nobody says over how long. Without --price nothing has
+/// Of each candidate, on its cluster (null: it could not be read): the price given to it, else the first its cluster's file
+/// lists; absent where neither is, or where what is listed is a price of purchase and nobody says over how long. Without --price nothing has
 /// one. Throws UsageError.
 std::vector<std::optional<Price>> prices(const MoneyArguments& arguments,
                                          const std::vector<Candidate>& candidates,

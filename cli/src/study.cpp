@@ -74,6 +74,25 @@ std::vector<std::string> words_of_known_option(const CLI::App& command, const st
   return words_of_option(option, value);
 }
 
+std::vector<StudyWorkload> study_workloads(const Cursor& several) {
+  std::vector<StudyWorkload> workloads;
+  for (const Cursor& one : several.array()) {
+    if (one.is_string()) {
+      workloads.push_back({one.string()});
+      continue;
+    }
+    const Object fields = one.object({"workload", "share"});
+    const auto share = fields.optional("share");
+    constexpr double kMost = 1e9;
+    workloads.push_back({fields.required("workload").string(),
+                         !share               ? ""
+                         : share->is_number() ? fmt::format("{}", share->number(0, kMost))
+                                              : share->string()});
+  }
+  if (workloads.empty()) several.fail("is empty", "Name at least one workload");
+  return workloads;
+}
+
 void add_candidate(const Cursor& cursor, std::vector<std::string>& clusters,
                    std::vector<std::string>& options) {
   if (cursor.is_string()) {
@@ -105,10 +124,9 @@ std::vector<std::string> words_of_study(const CLI::App& command, std::string_vie
   const Document document = Document::parse(text, file);
   const Object root = document.root().object(
       {"schema", "about", "workload", "candidates", "options", "workloads", "grid"});
-  for (const char* key : {"workloads", "grid"})
-    if (const auto several = root.optional(key))
-      several->fail(fmt::format("is of a sweep, `ddpsim {}` takes none", command.get_name()),
-                    "Run `ddpsim sweep` with this file, or leave it out");
+  if (const auto grid = root.optional("grid"))
+    grid->fail(fmt::format("is of a sweep, `ddpsim {}` takes none", command.get_name()),
+               "Run `ddpsim sweep` with this file, or leave it out");
   if (const auto schema = root.optional("schema")) schema->choice({"ddpsim.study/1"});
   if (const auto about = root.optional("about")) about->string();
   std::vector<std::string> options;
@@ -119,7 +137,13 @@ std::vector<std::string> words_of_study(const CLI::App& command, std::string_vie
     for (const Cursor& candidate : given->array()) add_candidate(candidate, clusters, options);
   root.required("schema");
   std::vector<std::string> words;
-  if (const auto workload = root.optional("workload")) words.push_back(workload->string());
+  const auto workload = root.optional("workload");
+  if (workload) words.push_back(workload->string());
+  if (const auto several = root.optional("workloads")) {
+    if (workload) several->fail("stands beside /workload", "Give one of the two");
+    for (const StudyWorkload& one : study_workloads(*several))
+      options.push_back("--workload=" + one.workload + (one.share.empty() ? "" : '=' + one.share));
+  }
   words.insert(words.end(), clusters.begin(), clusters.end());
   words.insert(words.end(), options.begin(), options.end());
   return words;

@@ -41,6 +41,12 @@ void require_known_option(const CLI::App& command, const std::string& key, const
 /// Both, after a check that a flag takes no value.
 std::vector<std::string> words_of_known_option(const CLI::App& command, const std::string& key,
                                                const Cursor& value);
+/// `workloads`, each a text or {workload, share}: at least one.
+struct StudyWorkload {
+  std::string workload;
+  std::string share{};  ///< "70%", "2"; empty: none is given
+};
+std::vector<StudyWorkload> study_workloads(const Cursor& several);
 /// CLUSTER, and what is said of this candidate alone.
 void add_candidate(const Cursor& cursor, std::vector<std::string>& clusters,
                    std::vector<std::string>& options);

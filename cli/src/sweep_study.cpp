@@ -36,8 +36,8 @@ std::vector<std::string> read_workloads(const Object& root) {
   if (one && several) several->fail("stands beside /workload", "Give one of the two");
   if (!several) return {(one ? *one : root.required("workload")).string()};
   std::vector<std::string> workloads;
-  for (const Cursor& workload : several->array()) workloads.push_back(workload.string());
-  if (workloads.empty()) several->fail("is empty", "Name at least one workload");
+  for (StudyWorkload& named : study_workloads(*several))
+    workloads.push_back(std::move(named.workload));
   return workloads;
 }
 

@@ -56,6 +56,14 @@ void add_output_options(CLI::App& command, OutputArguments& arguments, bool with
         ->check(names_a_file);
 }
 
+void add_plot_cost_option(CLI::App& command, OutputArguments& arguments) {
+  const HelpGroup group(command, kOutputGroup);
+  command
+      .add_option("--plot-cost", arguments.plot_cost,
+                  "draw cost against time into this file: FILE.svg")
+      ->check(names_a_figure);
+}
+
 CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments) {
   const HelpGroup group(command, kOutputGroup);
   return command.add_option("--plot", arguments.plot, "draw a figure into this file: FILE.svg")
@@ -115,6 +123,10 @@ void deliver(const Answer& answer, const OutputArguments& arguments) {
     written += "Wrote " + *arguments.plot + ": open it in a browser\n";
   }
   if (arguments.report) written += write_report(answer, *arguments.report);
+  if (arguments.plot_cost) {
+    write_file(*arguments.plot_cost, answer.plot_cost());
+    written += "Wrote " + *arguments.plot_cost + ": open it in a browser\n";
+  }
   if (arguments.json) {
     print(answer.json());
     return;

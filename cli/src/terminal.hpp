@@ -23,6 +23,7 @@ struct OutputArguments {
   std::optional<std::string> csv;
   std::optional<std::string> timeline;
   std::optional<std::string> plot;
+  std::optional<std::string> plot_cost;  ///< of `compare`
   std::optional<std::string> report;
   std::optional<std::string> plan;  ///< of `advise`: --export
 };
@@ -36,6 +37,8 @@ void add_output_options(CLI::App& command, OutputArguments& arguments, bool with
 CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments);
 /// --report: of commands whose documents the page draws.
 void add_report_option(CLI::App& command, std::optional<std::string>& file);
+/// --plot-cost: of commands that count what something costs.
+void add_plot_cost_option(CLI::App& command, OutputArguments& arguments);
 /// --quiet, --verbose: of commands whose first line is the verdict.
 void add_length_options(CLI::App& command, OutputArguments& arguments);
 /// --threads, of every command that simulates independent points.
@@ -46,7 +49,8 @@ struct Answer {
   std::function<std::string()> json;
   std::function<std::string(const TerminalStyle&)> text;
   std::function<std::string()> csv;
-  std::function<std::string()> plot = {};  ///< SVG
+  std::function<std::string()> plot = {};       ///< SVG
+  std::function<std::string()> plot_cost = {};  ///< SVG
   /// Of the file with that name: FILE.json is ddpsim.timeline/1, any other Perfetto's.
   std::function<std::string(const std::string& file)> timeline = {};
   /// As a module of Python or, FILE.csv, for NCCL's tuner plugin.

@@ -1,12 +1,16 @@
 #include "until.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/formats/quote.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -23,7 +27,8 @@ constexpr Name kNames[] = {{"efficiency", CandidateFigure::efficiency},
 
 [[noreturn]] void fail(const std::string& text) {
   throw UsageError(fmt::format(
-      "--until {}: expected one of efficiency<90%, speed>20000 (samples/s), step>120ms, usd>1.5",
+      "--until {}: expected one of efficiency<90%, speed>20000 (samples/s), step>120ms, usd>1.5, A "
+      "faster than B, A cheaper than B",
       text));
 }
 
@@ -41,38 +46,97 @@ std::optional<double> threshold(CandidateFigure figure, std::string_view text) {
   return percent ? *number / 100 : *number;
 }
 
-FigureRange inverse(const FigureRange& range) {
-  return {1 / range.high, 1 / range.value, 1 / range.low};
+std::vector<NamedStretch> named(const std::vector<Stretch>& stretches,
+                                const std::vector<std::size_t>& rows,
+                                const std::vector<std::string>& names) {
+  std::vector<NamedStretch> all;
+  for (const Stretch& stretch : stretches)
+    all.push_back({.from = names[stretch.from],
+                   .to = names[stretch.to],
+                   .from_value = static_cast<double>(rows[stretch.from]),
+                   .to_value = static_cast<double>(rows[stretch.to]),
+                   .from_first = stretch.from == 0,
+                   .to_last = stretch.to + 1 == rows.size()});
+  return all;
 }
 
-/// Of a job that was compared; absent where it is not known.
-std::optional<FigureRange> figure_of(CandidateFigure figure, const CompareReport& report,
-                                     std::size_t job) {
-  const ComparedJob& compared = report.comparison.jobs[job];
-  const double step = compared.times.iteration.seconds();
-  const FigureRange steps{step * (1 + compared.confidence.low_percent / 100), step,
-                          step * (1 + compared.confidence.high_percent / 100)};
-  switch (figure) {
-    case CandidateFigure::efficiency:
-      return compared.efficiency_range;
-    case CandidateFigure::step:
-      return steps;
-    case CandidateFigure::samples_per_second: {
-      const std::optional<double> samples = report.contexts[job].samples_per_step;
-      if (!samples || step <= 0) return std::nullopt;
-      return inverse(steps).times(*samples);
-    }
-    case CandidateFigure::usd: {
-      if (!report.costs || !report.costs->candidates[job]) return std::nullopt;
-      return report.costs->candidates[job]->usd_per_work.times(amount_of(report).of_work);
-    }
+/// What is asked along a range that was written out: candidate by candidate.
+using AlongRange = std::vector<Asked>;
+
+/// Of every range that was typed; a candidate by itself is none.
+std::vector<AlongRange> typed_ranges(const std::vector<Candidate>& candidates) {
+  std::map<std::size_t, AlongRange> by_text;
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    by_text[candidates[i].typed].push_back({i, std::nullopt});
+  std::vector<AlongRange> ranges;
+  for (auto& [text, range] : by_text)
+    if (range.size() > 1) ranges.push_back(std::move(range));
+  return ranges;
+}
+
+/// One of the two is a range, or both are: then the first is held against the first, and so on.
+AlongRange pairs(const Condition& condition, const std::vector<Candidate>& candidates) {
+  const auto ahead = called(condition.order->ahead, candidates, condition.text);
+  const auto behind = called(condition.order->behind, candidates, condition.text);
+  const std::size_t most = std::max(ahead.size(), behind.size());
+  if (std::min(ahead.size(), behind.size()) != 1 && ahead.size() != behind.size())
+    throw UsageError(
+        fmt::format("--until {}: {} candidates against {}: type as many of each, or one",
+                    condition.text, ahead.size(), behind.size()));
+  AlongRange range;
+  for (std::size_t k = 0; k < most; ++k)
+    range.push_back({ahead[ahead.size() == 1 ? 0 : k], behind[behind.size() == 1 ? 0 : k]});
+  return range;
+}
+
+/// The candidate that changes along the range.
+std::size_t varied(const AlongRange& range, std::size_t k) {
+  const bool other = range.front().other && range.front().candidate == range.back().candidate;
+  return other ? *range[k].other : range[k].candidate;
+}
+
+Until along(const Condition& condition, const CompareOutcome& outcome, std::size_t workload,
+            const AlongRange& range) {
+  const std::vector<Candidate>& candidates = outcome.candidates();
+  std::vector<Holds> known;
+  std::vector<std::size_t> rows;
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < range.size(); ++k) {
+    const auto row = outcome.row(workload, varied(range, k), condition.asks_mix());
+    const auto found = holds(condition, outcome, workload, range[k]);
+    if (!row) continue;  // it could not be compared, and says why
+    if (!found)
+      throw UsageError(fmt::format("--until {}: not known of {}", condition.text,
+                                   candidates[range[k].candidate].label));
+    known.push_back(*found);
+    rows.push_back(*row);
+    names.push_back(candidates[varied(range, k)].label);
   }
-  return std::nullopt;
+  const TippingPoint point = tipping_point(known);
+  return {.condition = condition.text,
+          .range = {},
+          .candidate = {},
+          .workload = {},
+          .last = names.empty() ? "" : names.back(),
+          .predicted = named(point.predicted, rows, names),
+          .possible = named(point.possible, rows, names),
+          .certain = named(point.certain, rows, names)};
 }
 
 }  // namespace
 
 Condition parse_condition(const std::string& text) {
+  for (const auto& [words, in_cost] :
+       {std::pair(" faster than ", false), {" cheaper than ", true}}) {
+    const std::size_t at = text.find(words);
+    if (at == text.npos) continue;
+    const std::string behind = text.substr(at + std::string_view(words).size());
+    if (at == 0 || behind.empty()) fail(text);
+    return {.text = text,
+            .order = Condition::Order{text.substr(0, at), behind, in_cost},
+            .figure = {},
+            .than = {}};
+  }
   const std::size_t sign = text.find_first_of("<>");
   if (sign == text.npos) fail(text);
   for (const Name& name : kNames) {
@@ -80,6 +144,7 @@ Condition parse_condition(const std::string& text) {
     const auto value = threshold(name.figure, std::string_view(text).substr(sign + 1));
     if (!value) fail(text);
     return {.text = text,
+            .order = {},
             .figure = name.figure,
             .than = text[sign] == '<' ? Than::less : Than::greater,
             .threshold = *value};
@@ -87,32 +152,52 @@ Condition parse_condition(const std::string& text) {
   fail(text);
 }
 
-std::vector<Until> tipping_points(const std::vector<Condition>& conditions,
-                                  const std::vector<Candidate>& candidates,
-                                  const CompareReport& report) {
-  std::map<std::size_t, std::vector<std::size_t>> ranges;
-  for (std::size_t job = 0; job < candidates.size(); ++job)
-    ranges[candidates[job].typed].push_back(job);
-  std::erase_if(ranges, [](const auto& range) { return range.second.size() < 2; });
-  if (ranges.empty() && !conditions.empty())
-    throw UsageError(
-        fmt::format("--until {}: among what? Type a range, such as dgxa100@1..64 or "
-                    "\"nic:{{1,2,4,8}}x200Gbps:ib\"",
-                    conditions.front().text));
+std::optional<Holds> holds(const Condition& condition, const CompareOutcome& outcome,
+                           std::size_t workload, const Asked& asked) {
+  if (condition.order)
+    return outcome.is_ahead(asked.candidate, *asked.other, condition.order->in_cost);
+  const auto figure = outcome.figure(condition.figure, workload, asked.candidate);
+  if (!figure) return std::nullopt;
+  return holds(*figure, condition.than, condition.threshold);
+}
+
+std::vector<std::size_t> called(const std::string& name, const std::vector<Candidate>& candidates,
+                                const std::string& condition) {
+  std::vector<std::size_t> found;
+  std::vector<std::string> labels;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (candidates[i].is_called(name)) found.push_back(i);
+    labels.push_back(candidates[i].label);
+  }
+  if (found.empty())
+    throw UsageError(fmt::format("--until {}: no candidate is called {}, only {}", condition,
+                                 in_quotes(name), fmt::join(labels, ", ")));
+  return found;
+}
+
+std::vector<Until> until_written_out(const std::vector<Condition>& conditions,
+                                     const CompareOutcome& outcome,
+                                     const std::vector<ReadWorkload>& workloads) {
+  const std::vector<AlongRange> ranges = typed_ranges(outcome.candidates());
   std::vector<Until> all;
   for (const Condition& condition : conditions) {
-    for (const auto& [typed, jobs] : ranges) {
-      std::vector<FigureRange> figures;
-      for (const std::size_t job : jobs) {
-        const auto figure = figure_of(condition.figure, report, job);
-        if (!figure)
-          throw UsageError(
-              fmt::format("--until {}: not known of {}", condition.text, candidates[job].label));
-        figures.push_back(*figure);
+    std::vector<AlongRange> own = ranges;
+    if (condition.order) own = {pairs(condition, outcome.candidates())};
+    if (own.empty() || own.front().size() < 2)
+      throw UsageError(
+          fmt::format("--until {}: along what? Type a range: dgxa100@1..64 or "
+                      "\"nic:{{1,2,4,8}}x200Gbps:ib\" compares each, \"dgxa100@[1..64]\" searches",
+                      condition.text));
+    for (const AlongRange& range : own) {
+      if (condition.asks_mix()) {
+        all.push_back(along(condition, outcome, 0, range));
+        continue;
       }
-      all.push_back({.condition = condition,
-                     .jobs = jobs,
-                     .point = tipping_point(figures, condition.than, condition.threshold)});
+      for (std::size_t k = 0; k < workloads.size(); ++k) {
+        Until until = along(condition, outcome, k, range);
+        if (outcome.several()) until.workload = workloads[k].weighed.text;
+        all.push_back(std::move(until));
+      }
     }
   }
   return all;

@@ -1,3 +1,5 @@
+#include "compare_json.hpp"
+
 #include "cost_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "error_source.hpp"
@@ -9,51 +11,11 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-void write_lead(JsonWriter& json, const Lead& lead) {
-  json.begin_object(Layout::line);
-  json.key("value").ratio(lead.percent);
-  json.key("low").ratio(lead.low_percent);
-  json.key("high").ratio(lead.high_percent);
-  json.end_object();
-}
-
 void write_choice(JsonWriter& json, const CollectiveChoice& choice) {
   json.begin_object(Layout::line);
   json.key("algorithm").string(name_of(choice.algorithm));
   json.key("protocol").string(name_of(choice.protocol));
   json.key("channels").integer(choice.channels);
-  json.end_object();
-}
-
-/// What stands behind a lead: its sources, and what two clusters have to do with each other.
-void write_lead_reasons(JsonWriter& json, const Lead& lead) {
-  json.key("behind_sources").begin_array();
-  for (const LeadSource& source : lead.sources) {
-    json.begin_object(Layout::line);
-    json.key("source").string(name_of(source.source));
-    json.key("low_percent").ratio(source.low_percent);
-    json.key("high_percent").ratio(source.high_percent);
-    json.end_object();
-  }
-  json.end_array();
-  json.key("same").boolean(lead.same);
-  json.key("never_slower").boolean(lead.never_slower);
-  if (!lead.other_choice) return;
-  json.key("upgrade_is_slower").boolean(lead.upgrade_is_slower);
-  json.key("other_choice").begin_object();
-  json.key("bytes").integer(lead.other_choice->size.count());
-  json.key("here");
-  write_choice(json, lead.other_choice->on_other);
-  json.key("on_fastest");
-  write_choice(json, lead.other_choice->on_faster);
-  json.end_object();
-}
-
-void write_range(JsonWriter& json, const char* key, const FigureRange& range) {
-  json.key(key).begin_object(Layout::line);
-  json.key("value").number(range.value);
-  json.key("low").number(range.low);
-  json.key("high").number(range.high);
   json.end_object();
 }
 
@@ -67,16 +29,7 @@ void write_cost(JsonWriter& json, const CompareReport& report, std::size_t index
     return;
   }
   json.begin_object();
-  json.key("price").begin_object();
-  json.key("usd").number(cost->price.usd);
-  json.key("per").string(name_of(cost->price.per));
-  json.key("terms").string(cost->price.terms);
-  json.key("as_of").string(cost->price.as_of);
-  json.key("source").string(cost->price.source);
-  json.end_object();
-  json.key("usd_per_hour").number(cost->usd_per_hour);
-  json.key("goodput").ratio(cost->goodput.share);
-  json.key("checkpoint_every_s").number(cost->goodput.checkpoint_every_seconds);
+  write_price(json, *cost);
   const FigureRange& usd = cost->usd_per_work;
   const double work_of_step = report.comparison.jobs[index].times.iteration.seconds() /
                               report.comparison.jobs[index].work->expected;
@@ -134,22 +87,90 @@ void write_job(JsonWriter& json, const CompareReport& report, std::size_t index)
   json.end_object();
 }
 
-void write_until(JsonWriter& json, const CompareReport& report) {
+void write_stretches(JsonWriter& json, const char* key,
+                     const std::vector<NamedStretch>& stretches) {
+  json.key(key).begin_array(Layout::line);
+  for (const NamedStretch& stretch : stretches) {
+    json.begin_object(Layout::line);
+    json.key("from").number(stretch.from_value);
+    json.key("to").number(stretch.to_value);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+}  // namespace
+
+void write_lead(JsonWriter& json, const Lead& lead) {
+  json.begin_object(Layout::line);
+  json.key("value").ratio(lead.percent);
+  json.key("low").ratio(lead.low_percent);
+  json.key("high").ratio(lead.high_percent);
+  json.end_object();
+}
+
+void write_lead_reasons(JsonWriter& json, const Lead& lead) {
+  json.key("behind_sources").begin_array();
+  for (const LeadSource& source : lead.sources) {
+    json.begin_object(Layout::line);
+    json.key("source").string(name_of(source.source));
+    if (source.workload) json.key("workload").count(*source.workload);
+    json.key("low_percent").ratio(source.low_percent);
+    json.key("high_percent").ratio(source.high_percent);
+    json.key("changes_order").boolean(source.changes_order());
+    json.end_object();
+  }
+  json.end_array();
+  json.key("same").boolean(lead.same);
+  json.key("never_slower").boolean(lead.never_slower);
+  if (!lead.other_choice) return;
+  json.key("upgrade_is_slower").boolean(lead.upgrade_is_slower);
+  json.key("other_choice").begin_object();
+  json.key("bytes").integer(lead.other_choice->size.count());
+  json.key("here");
+  write_choice(json, lead.other_choice->on_other);
+  json.key("on_fastest");
+  write_choice(json, lead.other_choice->on_faster);
+  json.end_object();
+}
+
+void write_range(JsonWriter& json, const char* key, const FigureRange& range) {
+  json.key(key).begin_object(Layout::line);
+  json.key("value").number(range.value);
+  json.key("low").number(range.low);
+  json.key("high").number(range.high);
+  json.end_object();
+}
+
+void write_price(JsonWriter& json, const CandidateCost& cost) {
+  json.key("price").begin_object();
+  json.key("usd").number(cost.price.usd);
+  json.key("per").string(name_of(cost.price.per));
+  json.key("terms").string(cost.price.terms);
+  json.key("as_of").string(cost.price.as_of);
+  json.key("source").string(cost.price.source);
+  json.end_object();
+  json.key("usd_per_hour").number(cost.usd_per_hour);
+  json.key("goodput").ratio(cost.goodput.share);
+  json.key("checkpoint_every_s").number(cost.goodput.checkpoint_every_seconds);
+}
+
+void write_until(JsonWriter& json, const std::vector<Until>& all) {
+  if (all.empty()) return;
   json.key("until").begin_array();
-  for (const Until& until : report.until) {
+  for (const Until& until : all) {
     json.begin_object();
-    json.key("condition").string(until.condition.text);
-    json.key("rows").indices(until.jobs);
-    const auto row = [&](const char* key, const std::optional<std::size_t>& place) {
-      json.key(key);
-      if (place)
-        json.count(until.jobs[*place]);
-      else
-        json.null();
-    };
-    row("predicted", until.point.predicted);
-    row("earliest", until.point.earliest);
-    row("latest", until.point.latest);
+    json.key("condition").string(until.condition);
+    json.key("range").string_or_null(until.range);
+    if (!until.candidate.empty()) json.key("candidate").string(until.candidate);
+    if (!until.workload.empty()) json.key("workload").string(until.workload);
+    write_stretches(json, "predicted", until.predicted);
+    write_stretches(json, "possible", until.possible);
+    write_stretches(json, "certain", until.certain);
+    if (!until.range.empty()) {
+      json.key("asked").count(until.asked);
+      json.key("without_answer").count(until.without_answer);
+    }
     json.end_object();
   }
   json.end_array();
@@ -169,15 +190,10 @@ void write_not_compared(JsonWriter& json, const NotCompared& job) {
   json.end_object();
 }
 
-}  // namespace
-
-std::string compare_json(const CompareReport& report) {
+void write_comparison(JsonWriter& json, const CompareReport& report) {
   const Comparison& comparison = report.comparison;
   const std::vector<ReportContext>& contexts = report.contexts;
   const ReportContext& shared = contexts.front();
-  JsonWriter json;
-  json.begin_object();
-  json.key("schema").string("ddpsim.compare/1");
   json.key("workload").string(shared.workload);
   write_versions(json, shared);
   json.key("bucket_setting").string(shared.bucket_setting);
@@ -189,7 +205,7 @@ std::string compare_json(const CompareReport& report) {
   json.end_array();
   json.key("by_speed").indices(comparison.by_speed);
   if (report.costs) json.key("by_cost").indices(report.costs->by_cost);
-  if (!report.until.empty()) write_until(json, report);
+  write_until(json, report.until);
   // Whether the fastest is so in every world that may be the true one.
   bool certain = true;
   for (std::size_t k = 1; k < comparison.by_speed.size(); ++k)
@@ -203,6 +219,13 @@ std::string compare_json(const CompareReport& report) {
   else
     json.null();
   json.key("warnings").strings(shared.warnings);
+}
+
+std::string compare_json(const CompareReport& report) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("schema").string(kCompareSchema);
+  write_comparison(json, report);
   json.end_object();
   return std::move(json).finish();
 }

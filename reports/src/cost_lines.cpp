@@ -24,35 +24,6 @@ std::string count_text(double count) {
   return fmt::format("{:.6g}", count);
 }
 
-/// Of grade C a range alone: one figure would be believed.
-std::string usd_range(const FigureRange& range, Grade grade) {
-  const std::string bounds = interval_text(range.low, range.high, 2);
-  if (grade == Grade::c) return bounds;
-  return fmt::format("{} ({})", significant(range.value, digits_of(grade)), bounds);
-}
-
-/// "12 h", "3.4 days"
-std::string long_time(double seconds, int digits) {
-  constexpr double kMinute = 60;
-  constexpr double kHour = 3600;
-  constexpr double kDay = 24 * kHour;
-  if (seconds < 2 * kMinute) return significant(seconds, digits) + " s";
-  if (seconds < 2 * kHour) return significant(seconds / kMinute, digits) + " min";
-  if (seconds < 2 * kDay) return significant(seconds / kHour, digits) + " h";
-  return significant(seconds / kDay, digits) + " days";
-}
-
-/// "4 years at 70 % utilisation, 6.5 kW at 0.12 USD a kWh"; what was not said is said to be assumed.
-std::string ownership_text(const Ownership& owned) {
-  constexpr double kYear = 24 * 365.25;
-  std::string text = fmt::format("{:.4g} years at ", owned.life_hours / kYear);
-  text += owned.utilisation ? percent_text(100 * *owned.utilisation) + " utilisation"
-                            : "full utilisation (assumed: --utilisation)";
-  if (owned.node_kw > 0)
-    return text + fmt::format(", {:.4g} kW at {:.4g} USD a kWh", owned.node_kw, owned.usd_per_kwh);
-  return text + ", without energy (--node-power)";
-}
-
 std::string unit_text(Price::Per per) {
   switch (per) {
     case Price::Per::node_hour:
@@ -73,41 +44,19 @@ std::string price_text(const Price& price) {
   return fmt::format("{:.6g} USD {} ({})", price.usd, unit_text(price.per), fmt::join(where, "; "));
 }
 
-/// Each price once, with those who pay it.
-std::string sources_of_prices(const CompareReport& report, const TerminalStyle& style) {
-  std::map<std::string, std::vector<std::string>> payers;
-  std::vector<std::string> order;
-  std::vector<std::string> none;
-  for (std::size_t i = 0; i < report.contexts.size(); ++i) {
-    const std::string label = printable(report.contexts[i].cluster);
-    const std::optional<CandidateCost>& cost = report.costs->candidates[i];
-    if (!cost) {
-      none.push_back(label);
-      continue;
-    }
-    const std::string text = price_text(cost->price);
-    if (payers[text].empty()) order.push_back(text);
-    payers[text].push_back(label);
-  }
-  std::string lines;
-  bool bought = false;
-  for (const std::optional<CandidateCost>& cost : report.costs->candidates)
-    bought = bought || (cost && cost->price.per == Price::Per::node);
-  for (const std::string& text : order)
-    lines += wrapped(fmt::format("Price: {}: {}.", fmt::join(payers[text], ", "), text),
-                     style.width, kIndent);
-  if (bought)
-    lines += wrapped(fmt::format("Bought: over {}.", ownership_text(report.costs->ownership)),
-                     style.width, kIndent);
-  if (!none.empty())
-    lines += wrapped(
-        fmt::format("No price is known of {}: --price LABEL=USD/node_hour.", fmt::join(none, ", ")),
-        style.width, kIndent);
-  return lines;
+/// "4 years at 70 % utilisation, 6.5 kW at 0.12 USD a kWh"; what was not said is said to be assumed.
+std::string ownership_text(const Ownership& owned) {
+  constexpr double kYear = 24 * 365.25;
+  std::string text = fmt::format("{:.4g} years at ", owned.life_hours / kYear);
+  text += owned.utilisation ? percent_text(100 * *owned.utilisation) + " utilisation"
+                            : "full utilisation (assumed: --utilisation)";
+  if (owned.node_kw > 0)
+    return text + fmt::format(", {:.4g} kW at {:.4g} USD a kWh", owned.node_kw, owned.usd_per_kwh);
+  return text + ", without energy (--node-power)";
 }
 
-std::string goodput_line(const CompareReport& report, const TerminalStyle& style) {
-  const CandidateCost& cheapest = *report.costs->candidates[report.costs->by_cost.front()];
+std::string goodput_line(const CostedCandidates& costed, const TerminalStyle& style) {
+  const CandidateCost& cheapest = *costed.costs.candidates[costed.costs.by_cost.front()];
   if (cheapest.goodput.share == 1) return "";
   std::string text = fmt::format("Goodput: {} of the time trains on the cheapest",
                                  percent_text(100 * cheapest.goodput.share));
@@ -132,22 +81,53 @@ bool counts_samples(const CompareReport& report) {
   return true;
 }
 
-std::string cost_verdict(const CompareReport& report, const TerminalStyle& style) {
-  if (!report.costs) return "";
-  const std::vector<std::size_t>& order = report.costs->by_cost;
+CostedCandidates costed(const CompareReport& report) {
+  CostedCandidates all{
+      .costs = *report.costs, .labels = {}, .ranks = {}, .grades = {}, .amount = amount_of(report)};
+  for (std::size_t i = 0; i < report.contexts.size(); ++i) {
+    all.labels.push_back(report.contexts[i].cluster);
+    all.ranks.push_back(report.contexts[i].ranks);
+    all.grades.push_back(report.comparison.jobs[i].confidence.grade);
+  }
+  return all;
+}
+
+std::string long_time(double seconds, int digits) {
+  constexpr double kMinute = 60;
+  constexpr double kHour = 3600;
+  constexpr double kDay = 24 * kHour;
+  if (seconds < 2 * kMinute) return significant(seconds, digits) + " s";
+  if (seconds < 2 * kHour) return significant(seconds / kMinute, digits) + " min";
+  if (seconds < 2 * kDay) return significant(seconds / kHour, digits) + " h";
+  return significant(seconds / kDay, digits) + " days";
+}
+
+std::string usd_range(const FigureRange& range, Grade grade) {
+  if (range.high == 0) return "0";
+  const std::string bounds = interval_text(range.low, range.high, 2);
+  if (grade == Grade::c) return bounds;
+  return fmt::format("{} ({})", significant(range.value, digits_of(grade)), bounds);
+}
+
+std::string cost_verdict(const CostedCandidates& costed, const TerminalStyle& style) {
+  const std::vector<std::size_t>& order = costed.costs.by_cost;
   const std::size_t first = order.front();
-  const Amount amount = amount_of(report);
-  const std::string name = name_of_job(report.contexts[first]);
-  const Grade grade = report.comparison.jobs[first].confidence.grade;
+  const auto name = [&](std::size_t i) { return name_of_job(costed.labels[i], costed.ranks[i]); };
   std::string text = fmt::format(
-      "Cheapest: {}, {} USD for {}", name,
-      usd_range(report.costs->candidates[first]->usd_per_work.times(amount.of_work), grade),
-      amount.words);
+      "Cheapest: {}, {} USD for {}", name(first),
+      usd_range(costed.costs.candidates[first]->usd_per_work.times(costed.amount.of_work),
+                costed.grades[first]),
+      costed.amount.words);
   if (order.size() > 1) {
-    const Lead& lead = report.costs->candidates[order[1]]->dearer;
-    const std::string other = name_of_job(report.contexts[order[1]]);
+    const Lead& lead = costed.costs.candidates[order[1]]->dearer;
+    const std::string other = name(order[1]);
     if (lead.same)
       text += fmt::format("; {} costs the same", other);
+    else if (std::isinf(lead.percent))
+      text += fmt::format(
+          "; {} costs {} USD", other,
+          usd_range(costed.costs.candidates[order[1]]->usd_per_work.times(costed.amount.of_work),
+                    costed.grades[order[1]]));
     else if (lead.certain())
       text += fmt::format("; {} costs {} % more ({})", other, significant(lead.percent, 2),
                           interval_text(lead.low_percent, lead.high_percent, 2));
@@ -164,27 +144,54 @@ std::vector<Column> cost_columns() {
   return {{"USD/h", Align::right, 5}, {"takes", Align::left, 4}, {"USD"}, {"dearer by"}};
 }
 
-std::vector<std::string> cost_cells(const CompareReport& report, std::size_t candidate) {
-  const std::optional<CandidateCost>& cost = report.costs->candidates[candidate];
+std::vector<std::string> cost_cells(const CostedCandidates& costed, std::size_t candidate) {
+  const std::optional<CandidateCost>& cost = costed.costs.candidates[candidate];
   if (!cost) return std::vector<std::string>(cost_columns().size());
-  const Amount amount = amount_of(report);
-  const Grade grade = report.comparison.jobs[candidate].confidence.grade;
-  const bool cheapest = candidate == report.costs->by_cost.front();
+  const double work = costed.amount.of_work;
+  const Grade grade = costed.grades[candidate];
+  const bool cheapest = candidate == costed.costs.by_cost.front();
   return {significant(cost->usd_per_hour, 4),
-          long_time(cost->seconds_per_work.value * amount.of_work, digits_of(grade)),
-          usd_range(cost->usd_per_work.times(amount.of_work), grade) + (cost->frontier ? " *" : ""),
-          cheapest ? "" : lead_text(cost->dearer)};
+          long_time(cost->seconds_per_work.value * work, digits_of(grade)),
+          usd_range(cost->usd_per_work.times(work), grade) + (cost->frontier ? " *" : ""),
+          cheapest || std::isinf(cost->dearer.percent) ? "" : lead_text(cost->dearer)};
 }
 
-std::string cost_legend(const CompareReport& report) {
-  if (!report.costs) return "";
-  return fmt::format(" USD: for {}; *: no other is both cheaper and faster.",
-                     amount_of(report).words);
+std::string cost_legend(const CostedCandidates& costed) {
+  return fmt::format(" USD: for {}; *: no other is both cheaper and faster.", costed.amount.words);
 }
 
-std::string price_lines(const CompareReport& report, const TerminalStyle& style) {
-  if (!report.costs) return "";
-  return sources_of_prices(report, style) + goodput_line(report, style);
+std::vector<std::string> price_notes(const CostedCandidates& costed) {
+  std::map<std::string, std::vector<std::string>> payers;
+  std::vector<std::string> order;
+  std::vector<std::string> none;
+  bool bought = false;
+  for (std::size_t i = 0; i < costed.labels.size(); ++i) {
+    const std::string label = printable(costed.labels[i]);
+    const std::optional<CandidateCost>& cost = costed.costs.candidates[i];
+    if (!cost) {
+      none.push_back(label);
+      continue;
+    }
+    bought = bought || cost->price.per == Price::Per::node;
+    const std::string text = price_text(cost->price);
+    if (payers[text].empty()) order.push_back(text);
+    payers[text].push_back(label);
+  }
+  std::vector<std::string> notes;
+  for (const std::string& text : order)
+    notes.push_back(fmt::format("Price: {}: {}.", fmt::join(payers[text], ", "), text));
+  if (bought)
+    notes.push_back(fmt::format("Bought: over {}.", ownership_text(costed.costs.ownership)));
+  if (!none.empty())
+    notes.push_back(fmt::format("No price is known of {}: --price LABEL=USD/node_hour.",
+                                fmt::join(none, ", ")));
+  return notes;
+}
+
+std::string price_lines(const CostedCandidates& costed, const TerminalStyle& style) {
+  std::string lines;
+  for (const std::string& note : price_notes(costed)) lines += wrapped(note, style.width, kIndent);
+  return lines + goodput_line(costed, style);
 }
 
 }  // namespace ddpsim

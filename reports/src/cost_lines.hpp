@@ -13,16 +13,34 @@ namespace ddpsim {
 /// Whether a unit of work is a sample.
 bool counts_samples(const CompareReport& report);
 
-/// Who is cheapest, by how much; empty where nothing has a price.
-std::string cost_verdict(const CompareReport& report, const TerminalStyle& style);
+/// Candidates as far as what they cost is told.
+struct CostedCandidates {
+  const Costs& costs;
+  std::vector<std::string> labels;
+  std::vector<int> ranks;
+  std::vector<Grade> grades;
+  Amount amount;
+};
+/// Precondition: anything has a price.
+CostedCandidates costed(const CompareReport& report);
+
+/// Who is cheapest, by how much.
+std::string cost_verdict(const CostedCandidates& costed, const TerminalStyle& style);
 
 /// What the table of candidates has of costs; a candidate without a price has empty cells.
 std::vector<Column> cost_columns();
-std::vector<std::string> cost_cells(const CompareReport& report, std::size_t candidate);
-/// What these columns mean, with a blank in front; empty where nothing has a price.
-std::string cost_legend(const CompareReport& report);
+std::vector<std::string> cost_cells(const CostedCandidates& costed, std::size_t candidate);
+/// What these columns mean, with a blank in front.
+std::string cost_legend(const CostedCandidates& costed);
 
-/// Where prices come from, who has none, and what failures take; empty where nothing has a price.
-std::string price_lines(const CompareReport& report, const TerminalStyle& style);
+/// Where prices come from, who has none, and what failures take.
+std::string price_lines(const CostedCandidates& costed, const TerminalStyle& style);
+/// Each price once, with those who pay it and where it comes from.
+std::vector<std::string> price_notes(const CostedCandidates& costed);
+
+/// "12 h", "3.4 days"
+std::string long_time(double seconds, int digits);
+/// Of grade C a range alone: one figure would be believed.
+std::string usd_range(const FigureRange& range, Grade grade);
 
 }  // namespace ddpsim

@@ -7,7 +7,6 @@
 #include "csv_row.hpp"
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
-#include "loss_lines.hpp"
 
 namespace ddpsim {
 namespace {
@@ -27,17 +26,6 @@ std::string text(TimePoint instant) {
 }
 std::string text(const std::optional<double>& value) {
   return value ? number_token(*value) : "";
-}
-
-/// Empty where nothing is lost.
-std::string largest_loss_name(const Loss& loss) {
-  const std::optional<LossCause> cause = largest_loss(loss);
-  return cause ? std::string(name_of(*cause)) : "";
-}
-
-/// Empty where it is not known.
-std::string memory_text(const std::optional<PeakMemory>& memory) {
-  return memory && memory->activations ? text(memory->total().count()) : "";
 }
 
 }  // namespace
@@ -88,69 +76,6 @@ std::string advice_csv(const Advice& advice) {
                   time(row.iteration), row.error.empty() ? text(row.memory_bytes) : "",
                   row.changes_numerics ? "true" : "false", row.changes_batch ? "true" : "false",
                   row.worth ? "true" : "false", row.error});
-  }
-  return csv;
-}
-
-std::string compare_csv(const CompareReport& report) {
-  std::string csv =
-      "label,cluster,ranks,compute_scale,iteration_us,low_us,high_us,alone_us,scaling_efficiency,"
-      "samples_per_second,exposed_communication_us,blocking_communication_us,largest_loss,grade,"
-      "best_cap_mb,gain_us,behind_percent,"
-      "behind_low_percent,behind_high_percent,usd_per_hour,usd_per_1000_steps,"
-      "usd_per_1000_steps_low,usd_per_1000_steps_high,dearer_percent,dearer_low_percent,"
-      "dearer_high_percent,frontier,memory_bytes,error\n";
-  for (std::size_t i = 0; i < report.comparison.jobs.size(); ++i) {
-    const ComparedJob& job = report.comparison.jobs[i];
-    const ReportContext& context = report.contexts[i];
-    const Duration step = job.times.iteration;
-    const auto bound = [&](double percent) {
-      return microseconds_token(step.scaled(1 + percent / 100));
-    };
-    const bool set = job.best_cap && job.best_cap->set;
-    const auto samples = context.samples_per_second(step);
-    const CandidateCost* cost =
-        report.costs && report.costs->candidates[i] ? &*report.costs->candidates[i] : nullptr;
-    const FigureRange steps =
-        cost ? cost->usd_per_work.times(1000 * step.seconds() / job.work->expected) : FigureRange();
-    const auto priced = [&](const std::string& field) { return cost ? field : ""; };
-    const Lead dearer = cost ? cost->dearer : Lead();
-    add_row(csv, {context.cluster,
-                  context.cluster_text,
-                  std::to_string(context.ranks),
-                  number_token(context.compute_scale),
-                  microseconds_token(step),
-                  bound(job.confidence.low_percent),
-                  bound(job.confidence.high_percent),
-                  microseconds_token(job.times.alone()),
-                  ratio_token(job.efficiency()),
-                  samples ? ratio_token(*samples) : "",
-                  microseconds_token(job.times.exposed_communication),
-                  microseconds_token(job.times.blocking_communication()),
-                  largest_loss_name(job.times.loss),
-                  std::string(name_of(job.confidence.grade)),
-                  set ? text(job.best_cap->bucket_cap_mb) : "",
-                  set ? microseconds_token(job.best_cap->gain.value) : "",
-                  ratio_token(job.behind.percent),
-                  ratio_token(job.behind.low_percent),
-                  ratio_token(job.behind.high_percent),
-                  priced(number_token(cost ? cost->usd_per_hour : 0)),
-                  priced(number_token(steps.value)),
-                  priced(number_token(steps.low)),
-                  priced(number_token(steps.high)),
-                  priced(ratio_token(dearer.percent)),
-                  priced(ratio_token(dearer.low_percent)),
-                  priced(ratio_token(dearer.high_percent)),
-                  priced(cost && cost->frontier ? "true" : "false"),
-                  memory_text(context.memory),
-                  ""});
-  }
-  constexpr std::size_t kFieldsBetween = 24;  // ranks and memory: no step was predicted
-  for (const NotCompared& job : report.not_compared) {
-    csv += fmt::format("{},{},{}", csv_field(job.label), csv_field(job.cluster_text),
-                       job.ranks ? std::to_string(*job.ranks) : "");
-    csv += std::string(kFieldsBetween + 1, ',');
-    csv += fmt::format("{},{}\n", memory_text(job.memory), csv_field(job.error));
   }
   return csv;
 }

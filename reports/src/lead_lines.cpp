@@ -1,12 +1,16 @@
 #include "lead_lines.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "ddpsim/sim/size_text.hpp"
 #include "error_source.hpp"
+#include "report_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {
@@ -70,22 +74,77 @@ std::string other_choice_text(const OtherChoice& choice, const std::string& fast
 }
 
 /// Why nothing decides: the widest source that turns the order round by itself, or that none does.
-std::string undecided_by(const Lead& lead) {
+std::string undecided_by(const Lead& lead, std::span<const std::string> workloads) {
   for (const LeadSource& source : lead.sources)
-    if (source.low_percent < 0)
-      return fmt::format("Turned round by {} alone: {} to {}.", phrase_of(source.source),
+    if (source.changes_order())
+      return fmt::format("Turned round by {} alone: {} to {}.", source_phrase(source, workloads),
                          bound_text(source.low_percent), bound_text(source.high_percent));
   return lead.sources.empty()
              ? ""
              : fmt::format("Several errors together turn it round, none alone; the widest is {}.",
-                           phrase_of(lead.sources.front().source));
+                           source_phrase(lead.sources.front(), workloads));
+}
+
+/// "from A on", "up to B", "from A to B", "at A", "everywhere"
+std::string stretch_text(const NamedStretch& stretch) {
+  if (stretch.from_first && stretch.to_last) return "everywhere";
+  if (stretch.to_last && stretch.from != stretch.to) return fmt::format("from {} on", stretch.from);
+  if (stretch.from_first && stretch.from != stretch.to) return fmt::format("up to {}", stretch.to);
+  if (stretch.from == stretch.to) return fmt::format("at {}", stretch.from);
+  return fmt::format("from {} to {}", stretch.from, stretch.to);
+}
+
+std::string stretches_text(const std::vector<NamedStretch>& stretches) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> texts;
+  for (const NamedStretch& stretch : stretches) {
+    if (texts.size() == kMost) break;
+    texts.push_back(printable(stretch_text(stretch)));
+  }
+  if (texts.empty()) return "nowhere";
+  if (stretches.size() > kMost)
+    texts.back() = fmt::format("{} times more, the last {}", stretches.size() - kMost + 1,
+                               printable(stretch_text(stretches.back())));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// It begins to hold once, if at all, and holds from there on.
+bool begins_once(const std::vector<NamedStretch>& stretches) {
+  return stretches.empty() || (stretches.size() == 1 && stretches.front().to_last);
+}
+
+std::string beginning_sentence(const std::string& subject, const Until& until) {
+  if (until.possible.empty())
+    return fmt::format("{}: nowhere up to {}, in any case.", subject, printable(until.last));
+  const std::string earliest = printable(until.possible.front().from);
+  if (until.predicted.empty())
+    return fmt::format("{}: not predicted up to {}; it may be from {} on.", subject,
+                       printable(until.last), earliest);
+  const std::string predicted = printable(until.predicted.front().from);
+  if (until.certain.empty())
+    return fmt::format("{}: predicted from {} on; it may be from {} on, perhaps nowhere.", subject,
+                       predicted, earliest);
+  const std::string latest = printable(until.certain.front().from);
+  if (earliest == latest) return fmt::format("{}: from {} on, certainly.", subject, predicted);
+  return fmt::format("{}: predicted from {} on; it may be from {} on, and is by {} at the latest.",
+                     subject, predicted, earliest, latest);
 }
 
 }  // namespace
 
+std::string name_of_job(const std::string& label, int ranks) {
+  return fmt::format("{} ({})", printable(label),
+                     counted(static_cast<std::uint64_t>(ranks), "GPU"));
+}
+
 std::string name_of_job(const ReportContext& context) {
-  return fmt::format("{} ({})", printable(context.cluster),
-                     counted(static_cast<std::uint64_t>(context.ranks), "GPU"));
+  return name_of_job(context.cluster, context.ranks);
+}
+
+std::string source_phrase(const LeadSource& source, std::span<const std::string> workloads) {
+  const std::string phrase(phrase_of(source.source));
+  return source.workload ? fmt::format("{} of {}", phrase, printable(workloads[*source.workload]))
+                         : phrase;
 }
 
 std::string lead_sentence(const Lead& lead, const std::string& fastest, const std::string& other) {
@@ -101,7 +160,8 @@ std::string lead_sentence(const Lead& lead, const std::string& fastest, const st
   return lead.certain() ? certain_lead(lead, fastest, other) : open_lead(lead, fastest, other);
 }
 
-std::string lead_reason(const Lead& lead, const std::string& fastest, const std::string& other) {
+std::string lead_reason(const Lead& lead, const std::string& fastest, const std::string& other,
+                        std::span<const std::string> workloads) {
   if (lead.same) return "";
   if (lead.upgrade_is_slower) {
     const std::string because = lead.other_choice
@@ -116,27 +176,59 @@ std::string lead_reason(const Lead& lead, const std::string& fastest, const std:
   if (lead.other_choice)
     text = fmt::format("{} is {} with more, but {}. ", fastest, other,
                        other_choice_text(*lead.other_choice, fastest, other));
-  return lead.certain() ? text : text + undecided_by(lead);
+  return lead.certain() ? text : text + undecided_by(lead, workloads);
 }
 
-std::string until_sentence(const Until& until, const std::vector<ReportContext>& contexts) {
-  const auto name = [&](std::size_t place) {
-    return printable(contexts[until.jobs[place]].cluster);
+std::string until_sentence(const Until& until) {
+  std::string subject = printable(until.condition);
+  if (!until.candidate.empty()) subject += " on " + printable(until.candidate);
+  if (!until.workload.empty()) subject += " with " + printable(until.workload);
+  const bool once =
+      begins_once(until.predicted) && begins_once(until.possible) && begins_once(until.certain);
+  std::string text =
+      once ? beginning_sentence(subject, until)
+           : fmt::format("{}: predicted {}; perhaps {}; certainly {}.", subject,
+                         stretches_text(until.predicted), stretches_text(until.possible),
+                         stretches_text(until.certain));
+  if (until.without_answer > 0)
+    text +=
+        fmt::format(" {} of {} values asked have no answer.", until.without_answer, until.asked);
+  return text;
+}
+
+std::string lead_tornado(const Lead& lead, const std::string& fastest, const std::string& other,
+                         std::span<const std::string> workloads, const TerminalStyle& style) {
+  if (lead.sources.empty()) return "";
+  double low = std::min(0.0, lead.low_percent);
+  double high = std::max(0.0, lead.high_percent);
+  constexpr int kCells = 32;
+  const double width = high - low;
+  const auto cell = [&](double percent) {
+    const double share = std::clamp((percent - low) / width, 0.0, 1.0);
+    return static_cast<int>(std::min<double>(kCells - 1, std::floor(share * kCells)));
   };
-  const std::string last = name(until.jobs.size() - 1);
-  const TippingPoint& point = until.point;
-  const std::string& condition = until.condition.text;
-  if (!point.earliest) return fmt::format("{}: nowhere up to {}, in any case.", condition, last);
-  const std::string earliest = name(*point.earliest);
-  const std::string latest = point.latest ? "by " + name(*point.latest) : "perhaps nowhere";
-  if (!point.predicted)
-    return fmt::format("{}: not predicted up to {}; it may be from {} on.", condition, last,
-                       earliest);
-  if (point.latest && *point.earliest == *point.latest)
-    return fmt::format("{}: from {} on, certainly.", condition, name(*point.predicted));
-  return fmt::format("{}: predicted from {} on; it may be from {} on, {}.", condition,
-                     name(*point.predicted), earliest,
-                     point.latest ? fmt::format("and is {} at the latest", latest) : latest);
+  const auto drawn = [&](double from, double to) {
+    std::string bar;
+    for (int k = 0; k < kCells; ++k)
+      bar += k == cell(0)                       ? "│"
+             : k == cell(lead.percent)          ? "▓"
+             : k >= cell(from) && k <= cell(to) ? "░"
+                                                : " ";
+    return bar;
+  };
+  Table table({{fmt::format("{} over {}", fastest, other), Align::left, 0, true},
+               {"faster by %", Align::left},
+               {"slower │ faster", Align::left, 2},
+               {"order", Align::left, 1}});
+  const auto add = [&](const std::string& name, double from, double to) {
+    table.add_row(
+        {name, interval_text(from, to, 2), drawn(from, to), from < 0 ? "turned round" : ""});
+  };
+  for (const LeadSource& source : lead.sources)
+    add(source_phrase(source, workloads), source.low_percent, source.high_percent);
+  if (lead.sources.size() > 1) add("all together", lead.low_percent, lead.high_percent);
+  return after_blank(table.text(style)) +
+         wrapped("Each source of error by itself; ▓: as predicted.", style.width, kIndent);
 }
 
 std::string lead_text(const Lead& lead) {

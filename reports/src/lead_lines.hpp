@@ -1,6 +1,7 @@
 // What is said of one candidate's lead over another.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "ddpsim/reports/reports.hpp"
@@ -8,16 +9,26 @@
 namespace ddpsim {
 
 /// "dgxa100@4 (32 GPUs)"
+std::string name_of_job(const std::string& label, int ranks);
 std::string name_of_job(const ReportContext& context);
 
 /// One sentence: who trains faster, by how much, how surely.
 std::string lead_sentence(const Lead& lead, const std::string& fastest, const std::string& other);
 
-/// What decides, or why not; empty where nothing is worth saying. Names as in the sentence before it.
-std::string lead_reason(const Lead& lead, const std::string& fastest, const std::string& other);
+/// What decides, or why not; empty where nothing is worth saying. Names as in the sentence before it; `workloads`, of
+/// several: theirs.
+std::string lead_reason(const Lead& lead, const std::string& fastest, const std::string& other,
+                        std::span<const std::string> workloads = {});
 
-/// From which candidate of a range on a condition holds: a sentence.
-std::string until_sentence(const Until& until, const std::vector<ReportContext>& contexts);
+/// "bandwidth of collectives", "compute scale of bert-large@A100"
+std::string source_phrase(const LeadSource& source, std::span<const std::string> workloads);
+
+/// What each source of error by itself makes of a lead, drawn: widest first.
+std::string lead_tornado(const Lead& lead, const std::string& fastest, const std::string& other,
+                         std::span<const std::string> workloads, const TerminalStyle& style);
+
+/// Where along a range a condition holds: a sentence.
+std::string until_sentence(const Until& until);
 
 /// "12 % (3 to 20)", "x2.0 (1.9 to 2.1)", "the same"
 std::string lead_text(const Lead& lead);

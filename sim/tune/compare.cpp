@@ -145,16 +145,16 @@ class Comparer {
   }
   WorkTime predicted_work(std::size_t i, const Job& job, Duration step,
                           const std::vector<Bounds>& scenarios) const {
-    WorkTime work{.job = job, .expected = seconds_of_work(i, step)};
+    WorkTime work{.jobs = {job}, .expected = seconds_of_work(i, step)};
     for (const Bounds& bounds : scenarios) add_bounds(i, bounds, work);
     return work;
   }
   /// A measured step moves by nothing but its measurement.
   WorkTime measured_work(std::size_t i, const Replay& replay, Duration step) const {
     const Sensitivity noise = measurement_noise(replay);
-    return {.job = jobs_[i],
+    return {.jobs = {jobs_[i]},
             .expected = seconds_of_work(i, step),
-            .measured = true,
+            .measured = 1,
             .moved = {{noise.source, seconds_of_work(i, step + noise.low),
                        seconds_of_work(i, step + noise.high)}}};
   }
@@ -209,7 +209,7 @@ void search_caps(Comparison& comparison, const std::vector<std::size_t>& jobs, i
     tuning.advise_each_version = false;
     tuning.threads = of_search;
     tuning.replay = compared.replay;
-    compared.best_cap = tune(compared.work->job, tuning).recommended;
+    compared.best_cap = tune(compared.work->jobs.front(), tuning).recommended;
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "ddpsim/sim/assert.hpp"
@@ -13,10 +14,19 @@
 namespace ddpsim {
 namespace {
 
-const WorkTime::Moved* moved_by(ErrorSource source, const WorkTime& work) {
-  const auto found = std::ranges::find(work.moved, source, &WorkTime::Moved::source);
+/// The same source, of the same workload where it belongs to one.
+const WorkTime::Moved* moved_alike(const WorkTime::Moved& moved, const WorkTime& work) {
+  const auto found = std::ranges::find_if(work.moved, [&](const WorkTime::Moved& own) {
+    return own.source == moved.source && own.workload == moved.workload;
+  });
   return found == work.moved.end() ? nullptr : &*found;
 }
+
+/// A source of error, whose it is where several workloads have one each, and what it makes of a ratio.
+struct Deviation {
+  Sensitivity moves;
+  std::optional<std::size_t> workload;
+};
 
 double ratio(double fast, double slow) {
   return slow / fast;
@@ -35,7 +45,7 @@ double from_time(Duration deviation) {
 }
 
 /// What each source by itself makes of the ratio.
-std::vector<Sensitivity> deviations(const WorkTime& fast, const WorkTime& slow) {
+std::vector<Deviation> deviations(const WorkTime& fast, const WorkTime& slow) {
   const double expected = ratio(fast.expected, slow.expected);
   const auto moved = [&](ErrorSource source, double share, std::pair<double, double> of_fast,
                          std::pair<double, double> of_slow) {
@@ -49,29 +59,38 @@ std::vector<Sensitivity> deviations(const WorkTime& fast, const WorkTime& slow) 
   const std::pair slow_as_expected{slow.expected, slow.expected};
   const auto bounds = [](const WorkTime::Moved& of) { return std::pair{of.at_one, of.at_other}; };
 
-  std::vector<Sensitivity> all;
-  const auto add = [&](ErrorSource source, const std::vector<Sensitivity>& parts) {
+  std::vector<Deviation> all;
+  const auto add = [&](const WorkTime::Moved& of, std::vector<Sensitivity> parts) {
+    const auto known = std::ranges::find_if(all, [&](const Deviation& one) {
+      return one.moves.source == of.source && one.workload == of.workload;
+    });
+    if (known != all.end()) parts.push_back(known->moves);
     const Spread together = combine(parts);
-    all.push_back({source, together.low, together.high});
+    const Deviation deviation{{of.source, together.low, together.high}, of.workload};
+    if (known != all.end())
+      *known = deviation;
+    else
+      all.push_back(deviation);
   };
   for (const WorkTime::Moved& own : fast.moved) {
-    const WorkTime::Moved* other = moved_by(own.source, slow);
-    const double shared = other ? shared_share(own.source, fast.job, slow.job) : 0;
+    const WorkTime::Moved* other = moved_alike(own, slow);
+    const double shared = other ? shared_share(own.source, fast.cluster(), slow.cluster()) : 0;
     std::vector<Sensitivity> parts = {moved(own.source, 1 - shared, bounds(own), slow_as_expected)};
     if (other != nullptr) {
       parts.push_back(moved(own.source, shared, bounds(own), bounds(*other)));
       parts.push_back(moved(own.source, 1 - shared, fast_as_expected, bounds(*other)));
     }
-    add(own.source, parts);
+    add(own, parts);
   }
   for (const WorkTime::Moved& own : slow.moved)
-    if (moved_by(own.source, fast) == nullptr)
-      add(own.source, {moved(own.source, 1, fast_as_expected, bounds(own))});
+    if (moved_alike(own, fast) == nullptr)
+      add(own, {moved(own.source, 1, fast_as_expected, bounds(own))});
   // Both steps would be measured, or were.
   for (const WorkTime* one : {&fast, &slow})
-    if (!one->measured) {
+    if (one->measured < one->jobs.size()) {
       const Duration noise = as_time(kMeasurementNoise * expected);
-      all.push_back(sensitivity(ErrorSource::measurement_noise, -noise, noise));
+      const WorkTime::Moved own{ErrorSource::measurement_noise, 0, 0};
+      add(own, {sensitivity(own.source, -noise, noise)});
     }
   return all;
 }
@@ -79,26 +98,38 @@ std::vector<Sensitivity> deviations(const WorkTime& fast, const WorkTime& slow) 
 /// Nothing tells them apart but their names.
 bool is_same(const WorkTime& a, const WorkTime& b) {
   return a.expected == b.expected && a.measured == b.measured && a.moved == b.moved &&
-         is_upgrade(a.job.cluster(), b.job.cluster()) &&
-         is_upgrade(b.job.cluster(), a.job.cluster());
+         is_upgrade(a.cluster(), b.cluster()) && is_upgrade(b.cluster(), a.cluster());
 }
 
 /// Of what the two take, whatever is counted: time or money.
 Lead lead_by(const WorkTime& fast, const WorkTime& slow) {
   const double expected = ratio(fast.expected, slow.expected);
-  const std::vector<Sensitivity> all = deviations(fast, slow);
-  const Spread spread = combine(all);
+  const std::vector<Deviation> all = deviations(fast, slow);
+  std::vector<Sensitivity> moves;
+  for (const Deviation& one : all) moves.push_back(one.moves);
+  const Spread spread = combine(moves);
   Lead lead{.percent = percent(expected),
             .low_percent = percent(expected + from_time(spread.low)),
             .high_percent = percent(expected + from_time(spread.high))};
-  for (const Sensitivity& one : all)
-    if (one.width() > Duration())
-      lead.sources.push_back({one.source, percent(expected + from_time(one.low)),
-                              percent(expected + from_time(one.high))});
+  for (const auto& [moved, workload] : all)
+    if (moved.width() > Duration())
+      lead.sources.push_back({moved.source, percent(expected + from_time(moved.low)),
+                              percent(expected + from_time(moved.high)), workload});
   std::ranges::stable_sort(lead.sources, [](const LeadSource& a, const LeadSource& b) {
     return a.high_percent - a.low_percent > b.high_percent - b.low_percent;
   });
   return lead;
+}
+
+/// Of whichever workload.
+std::optional<OtherChoice> largest_other_choice(const std::vector<Job>& slow,
+                                                const std::vector<Job>& fast) {
+  std::optional<OtherChoice> largest;
+  for (std::size_t k = 0; k < slow.size(); ++k) {
+    const std::optional<OtherChoice> own = other_choice(slow[k], fast[k]);
+    if (own && (!largest || own->size > largest->size)) largest = own;
+  }
+  return largest;
 }
 
 bool does_nothing(const WorkTime& a, const WorkTime& b) {
@@ -118,34 +149,52 @@ WorkTime scaled(WorkTime work, double factor) {
 
 WorkTime together(std::span<const WorkTime> works, std::span<const double> weights) {
   DDPSIM_ASSERT(!works.empty() && works.size() == weights.size(), "a weight for each workload");
-  WorkTime sum{.job = works.front().job, .measured = true};
+  if (works.size() == 1) return scaled(works.front(), weights.front());
+  WorkTime sum{.jobs = {}};
   for (std::size_t k = 0; k < works.size(); ++k) {
-    const WorkTime work = scaled(works[k], weights[k]);
-    for (const WorkTime::Moved& moved : work.moved) {
-      if (moved_by(moved.source, sum) == nullptr)
-        sum.moved.push_back({moved.source, sum.expected, sum.expected});
+    DDPSIM_ASSERT(works[k].jobs.size() == 1, "workloads are put together once");
+    WorkTime work = scaled(works[k], weights[k]);
+    for (WorkTime::Moved& moved : work.moved) {
+      if (belongs_to_workload(moved.source)) moved.workload = k;
+      if (moved_alike(moved, sum) == nullptr)
+        sum.moved.push_back({moved.source, sum.expected, sum.expected, moved.workload});
     }
     for (WorkTime::Moved& moved : sum.moved) {
-      const WorkTime::Moved* own = moved_by(moved.source, work);
+      const WorkTime::Moved* own = moved_alike(moved, work);
       moved.at_one += own ? own->at_one : work.expected;
       moved.at_other += own ? own->at_other : work.expected;
     }
+    sum.jobs.push_back(std::move(work.jobs.front()));
     sum.expected += work.expected;
-    sum.measured = sum.measured && work.measured;
+    sum.measured += work.measured;
   }
   return sum;
+}
+
+FigureRange range_of(const WorkTime& work) {
+  std::vector<Sensitivity> moves;
+  for (const WorkTime::Moved& moved : work.moved)
+    moves.push_back(sensitivity(moved.source, as_time(moved.at_one - work.expected),
+                                as_time(moved.at_other - work.expected)));
+  if (work.measured < work.jobs.size()) {
+    const Duration noise = as_time(kMeasurementNoise * work.expected);
+    moves.push_back(sensitivity(ErrorSource::measurement_noise, -noise, noise));
+  }
+  const Spread spread = combine(moves);
+  return {std::max(0.0, work.expected + from_time(spread.low)), work.expected,
+          work.expected + from_time(spread.high)};
 }
 
 Lead lead(const WorkTime& fast, const WorkTime& slow) {
   if (does_nothing(fast, slow)) return {};
   if (is_same(fast, slow)) return {.same = true};
   Lead lead = lead_by(fast, slow);
-  const bool gains = is_upgrade(slow.job.cluster(), fast.job.cluster());
-  const bool loses = !gains && is_upgrade(fast.job.cluster(), slow.job.cluster());
-  if (gains || loses) lead.other_choice = other_choice(slow.job, fast.job);
+  const bool gains = is_upgrade(slow.cluster(), fast.cluster());
+  const bool loses = !gains && is_upgrade(fast.cluster(), slow.cluster());
+  if (gains || loses) lead.other_choice = largest_other_choice(slow.jobs, fast.jobs);
   lead.upgrade_is_slower = loses && lead.percent > 0;
   // With more of everything and the same choice no collective takes longer, whatever is not known of both.
-  const bool measured = fast.measured || slow.measured;
+  const bool measured = fast.measured > 0 || slow.measured > 0;
   if (gains && !lead.other_choice && !measured && lead.percent >= 0) {
     lead.never_slower = true;
     lead.low_percent = std::max(0.0, lead.low_percent);
@@ -156,7 +205,12 @@ Lead lead(const WorkTime& fast, const WorkTime& slow) {
 Lead lead_in_cost(const WorkTime& cheap, double cheap_usd_per_hour, const WorkTime& dear,
                   double dear_usd_per_hour) {
   if (does_nothing(cheap, dear)) return {};
-  if (cheap_usd_per_hour == dear_usd_per_hour && is_same(cheap, dear)) return {.same = true};
+  const bool same_price = cheap_usd_per_hour == dear_usd_per_hour;
+  if (same_price && (dear_usd_per_hour == 0 || is_same(cheap, dear))) return {.same = true};
+  if (cheap_usd_per_hour == 0) {
+    constexpr double kAny = std::numeric_limits<double>::infinity();
+    return {.percent = kAny, .low_percent = kAny, .high_percent = kAny};
+  }
   return lead_by(scaled(cheap, cheap_usd_per_hour), scaled(dear, dear_usd_per_hour));
 }
 

@@ -20,16 +20,6 @@ double checkpoint_interval(double checkpoint, double mtbf) {
   return std::sqrt(2 * checkpoint * mtbf) * (1 + std::sqrt(ratio) / 3 + ratio / 9) - checkpoint;
 }
 
-/// The work of a candidate with what fails and is done again.
-WorkTime with_failures(WorkTime work, double share) {
-  work.expected /= share;
-  for (WorkTime::Moved& moved : work.moved) {
-    moved.at_one /= share;
-    moved.at_other /= share;
-  }
-  return work;
-}
-
 /// Of those sorted by cost: each that is faster than all that cost less.
 void mark_frontier(Costs& costs, const std::vector<double>& seconds) {
   double least = std::numeric_limits<double>::infinity();
@@ -69,26 +59,49 @@ Goodput goodput(const Failures& failures, int nodes) {
   return {.share = every / piece, .checkpoint_every_seconds = every};
 }
 
-Costs compare_costs(const Comparison& comparison, const std::vector<std::optional<Price>>& prices,
-                    const Ownership& ownership, const std::optional<Failures>& failures) {
-  const std::size_t jobs = comparison.jobs.size();
-  DDPSIM_ASSERT(prices.size() == jobs, "a price of each job, or none");
-  Costs costs{.candidates = std::vector<std::optional<CandidateCost>>(jobs),
+std::vector<TimedWork> timed_works(const Comparison& comparison) {
+  std::vector<TimedWork> works;
+  for (const ComparedJob& job : comparison.jobs) {
+    const double seconds = job.work->expected;
+    works.push_back({&*job.work,
+                     {seconds * (1 + job.confidence.low_percent / 100), seconds,
+                      seconds * (1 + job.confidence.high_percent / 100)}});
+  }
+  return works;
+}
+
+std::vector<TimedWork> timed_works(const Mix& mix) {
+  std::vector<TimedWork> works;
+  for (const MixedCandidate& candidate : mix.candidates)
+    works.push_back({&candidate.work, candidate.time});
+  return works;
+}
+
+Lead lead_in_cost(const Costs& costs, const std::vector<TimedWork>& works, std::size_t cheap,
+                  std::size_t dear) {
+  // What fails is paid for again.
+  const auto usd_per_hour_of_training = [&](std::size_t i) {
+    return costs.candidates[i]->usd_per_hour / costs.candidates[i]->goodput.share;
+  };
+  return lead_in_cost(*works[cheap].work, usd_per_hour_of_training(cheap), *works[dear].work,
+                      usd_per_hour_of_training(dear));
+}
+
+Costs compare_costs(const std::vector<TimedWork>& works,
+                    const std::vector<std::optional<Price>>& prices, const Ownership& ownership,
+                    const std::optional<Failures>& failures) {
+  DDPSIM_ASSERT(prices.size() == works.size(), "a price of each candidate, or none");
+  Costs costs{.candidates = std::vector<std::optional<CandidateCost>>(works.size()),
               .ownership = ownership,
               .by_cost = {}};
-  std::vector<WorkTime> works;
   std::vector<double> seconds;
-  for (std::size_t i = 0; i < jobs; ++i) {
-    const WorkTime& work = *comparison.jobs[i].work;
-    const Cluster& cluster = work.job.cluster();
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    const Cluster& cluster = works[i].work->cluster();
     const Goodput good = failures ? goodput(*failures, cluster.nodes) : Goodput{};
-    works.push_back(with_failures(work, good.share));
-    seconds.push_back(works.back().expected);
+    const FigureRange time = works[i].seconds.times(1 / good.share);
+    seconds.push_back(time.value);
     if (!prices[i]) continue;
     const double hourly = usd_per_hour(*prices[i], cluster, ownership);
-    const Confidence& confidence = comparison.jobs[i].confidence;
-    const FigureRange time{seconds.back() * (1 + confidence.low_percent / 100), seconds.back(),
-                           seconds.back() * (1 + confidence.high_percent / 100)};
     costs.candidates[i] = {.price = *prices[i],
                            .usd_per_hour = hourly,
                            .goodput = good,
@@ -107,10 +120,7 @@ Costs compare_costs(const Comparison& comparison, const std::vector<std::optiona
   if (costs.by_cost.empty()) return costs;
   const std::size_t cheapest = costs.by_cost.front();
   for (const std::size_t i : costs.by_cost)
-    if (i != cheapest)
-      costs.candidates[i]->dearer =
-          lead_in_cost(works[cheapest], costs.candidates[cheapest]->usd_per_hour, works[i],
-                       costs.candidates[i]->usd_per_hour);
+    if (i != cheapest) costs.candidates[i]->dearer = lead_in_cost(costs, works, cheapest, i);
   mark_frontier(costs, seconds);
   return costs;
 }

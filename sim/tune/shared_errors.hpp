@@ -17,7 +17,10 @@ Kinship kinship(const Cluster& a, const Cluster& b);
 /// Calibrated by the same logs, or by none.
 bool is_calibrated_alike(const Cluster& a, const Cluster& b);
 
-/// The share, from 0 to 1, of the variance of an error of this source that is one and the same on both jobs.
-double shared_share(ErrorSource source, const Job& a, const Job& b);
+/// The share, from 0 to 1, of the variance of an error of this source that is one and the same for a workload on both.
+double shared_share(ErrorSource source, const Cluster& a, const Cluster& b);
+
+/// Of two workloads on one cluster: each errs by itself. Else it is of the cluster, its GPUs, NCCL or PyTorch, one for both.
+bool belongs_to_workload(ErrorSource source);
 
 }  // namespace ddpsim

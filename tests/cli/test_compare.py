@@ -1,5 +1,6 @@
 """ddpsim compare: the same figures as simulate and tune, side by side, or one clear error."""
 
+import csv
 import json
 import pathlib
 import tempfile
@@ -41,7 +42,7 @@ class Figures(unittest.TestCase):
             self.assertEqual(0, ddpsim("compare", WORKLOAD, "dgx1v@1..2", "--csv", path).code)
             lines = path.read_text().splitlines()
         self.assertEqual(["label", "dgx1v@1", "dgx1v@2"],
-                         [line.split(",")[0] for line in lines])
+                         [line.split(",")[1] for line in lines])
         self.assertEqual({len(lines[0].split(","))}, {len(line.split(",")) for line in lines})
 
     def test_near_equal_clusters_are_not_decided(self):
@@ -112,6 +113,116 @@ class Figures(unittest.TestCase):
         rows = answer("compare", WORKLOAD, "dgx1v@2", "dgx1v@2", "--measured-step", "dgx1v@2=120ms")["rows"]
         self.assertEqual([120000, 120000], [row["replay"]["measured_us"] for row in rows])
         self.assertEqual(*[row["replay"] for row in rows])
+
+
+class Mix(unittest.TestCase):
+    """Several workloads: a share is of the first candidate's time."""
+
+    OTHER = "resnet18@V100:b64"
+
+    def test_workloads_are_those_compared_one_by_one_and_the_mix_is_made_of_them(self):
+        both = answer("compare", "--workload", WORKLOAD + "=70%", "--workload", self.OTHER + "=30%", "dgx1v@2",
+                      "dgx1v@4", "--no-tune")
+        for own in both["workloads"]:
+            alone = answer("compare", own["name"], "dgx1v@2", "dgx1v@4", "--no-tune")
+            for key in ("rows", "by_speed", "fastest_is_certain"):
+                self.assertEqual(alone[key], own[key])
+        self.assertEqual([0.7, 0.3], [own["share"] for own in both["workloads"]])
+        first, second = both["mix"]["rows"]
+        self.assertEqual(("dgx1v@2", 1), (both["mix"]["reference"], first["time"]["value"]))
+        ratio = sum(own["share"] * own["rows"][1]["iteration_us"] / own["rows"][0]["iteration_us"] / 2
+                    for own in both["workloads"])
+        self.assertAlmostEqual(ratio, second["time"]["value"], 9)
+        self.assertAlmostEqual(100 * (1 / ratio - 1), first["behind_percent"]["value"], 5)
+
+    def test_one_workload_alone_is_what_it_was(self):
+        typed = ddpsim("compare", WORKLOAD, "dgx1v@1..2", "--json").out
+        self.assertEqual(typed, ddpsim("compare", "--workload", WORKLOAD, "dgx1v@1..2", "--json").out)
+        self.assertEqual(typed, ddpsim("compare", "--workload", WORKLOAD + "=30", "dgx1v@1..2", "--json").out)
+
+    def test_one_on_which_a_workload_does_not_run_does_not_do_the_mix(self):
+        both = answer("compare", "--workload", WORKLOAD, "--workload", self.OTHER, "dgx1v@2", A100, "--no-tune")
+        self.assertEqual(["dgx1v@2", A100], [row["label"] for row in both["mix"]["rows"]])
+        self.assertIn(WORKLOAD + ": /gpu: recorded on V100", both["mix"]["rows"][1]["error"])
+
+    def test_a_study_has_shares(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "study.json"
+            path.write_text(json.dumps({
+                "schema": "ddpsim.study/1", "workloads": [{"workload": WORKLOAD, "share": "60%"},
+                                                          {"workload": self.OTHER, "share": "40%"}],
+                "candidates": ["dgx1v@2", "dgx1v@4"], "options": {"no-tune": True}}))
+            typed = ddpsim("compare", "--workload", WORKLOAD + "=60%", "--workload", self.OTHER + "=40%", "dgx1v@2",
+                           "dgx1v@4", "--no-tune", "--json").out
+            self.assertEqual(typed, ddpsim("compare", "--study", path, "--json").out)
+
+    def test_csv_has_a_row_for_each_workload_and_for_the_mix(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "mix.csv"
+            ddpsim("compare", "--workload", WORKLOAD, "--workload", self.OTHER, "dgx1v@2", "dgx1v@4", "--no-tune",
+                   "--csv", path)
+            with open(path, newline="", encoding="utf-8") as file:
+                rows = list(csv.DictReader(file))
+        self.assertEqual([WORKLOAD] * 2 + [self.OTHER] * 2 + ["mix"] * 2, [row["workload"] for row in rows])
+        self.assertEqual("1", rows[4]["time"])
+        self.assertTrue(float(rows[0]["behind_bandwidth_low_percent"]) < float(rows[0]["behind_percent"]))
+
+    def test_a_measured_step_names_its_workload(self):
+        words = ["compare", "--workload", WORKLOAD, "--workload", self.OTHER, "dgx1v@2", "dgx1v@4", "--no-tune"]
+        both = answer(*words, "--measured-step", WORKLOAD + ":dgx1v@2=120ms")
+        self.assertEqual(120000, both["workloads"][0]["rows"][0]["iteration_us"])
+        self.assertNotIn("replay", both["workloads"][1]["rows"][0])
+        self.assertIn("say whose step it is", ddpsim(*words, "--measured-step", "dgx1v@2=120ms").err)
+
+
+class Searched(unittest.TestCase):
+    """--until along [LOW..HIGH]: what every single value would have said."""
+
+    LINE = "node:[2..12] gpu:8xV100 nvlink:6x25GBps:cube nic:1x25Gbps:ib"
+
+    def test_it_finds_what_is_found_by_writing_it_out(self):
+        out = answer("compare", WORKLOAD, "dgx1v@2..12", "--until", "efficiency<81%", "--no-tune")["until"][0]
+        searched = answer("compare", WORKLOAD, "dgx1v@[2..12]", "--until", "efficiency<81%", "--no-tune")["until"][0]
+        for key in ("predicted", "possible", "certain"):
+            self.assertEqual([{end: row + 2 for end, row in one.items()} for one in out[key]], searched[key])
+        self.assertEqual("[2..12]", searched["range"])
+
+    def test_an_order_flips_where_one_against_the_other_says(self):
+        fabric = "fabric=node:4 gpu:8xV100 nvlink:6x25GBps:cube nic:1x[10..400]Gbps:ib"
+        more = "more=node:4 gpu:8xV100 nvlink:6x25GBps:cube nic:4x25Gbps:ib"
+        until = answer("compare", WORKLOAD, fabric, more, "--until", "fabric faster than more", "--no-tune")["until"][0]
+        self.assertEqual(1, len(until["predicted"]), until)
+        at = int(until["predicted"][0]["from"])
+        for rate, first in ((at - 1, "more"), (at, "fabric")):
+            answered = answer("compare", WORKLOAD, fabric.replace("[10..400]", str(rate)), more, "--no-tune")
+            self.assertEqual(first, answered["rows"][answered["by_speed"][0]]["label"])
+        self.assertLess(until["possible"][0]["from"], at)
+
+    def test_a_price_and_a_compute_scale_are_searched_too(self):
+        words = ["compare", WORKLOAD, "old=dgx1v@2", "new=dgxa100@2", "--no-tune"]
+        price = answer(*words, "--gpu", "A100", "--price", "old=10/node_hour", "--price", "new=[5..80]/node_hour",
+                       "--until", "new cheaper than old")["until"][0]
+        self.assertEqual(5, price["predicted"][0]["from"])
+        at = int(price["predicted"][0]["to"])
+        rows = answer(*words, "--gpu", "A100", "--price", "old=10/node_hour", "--price", f"new={at}/node_hour")
+        self.assertEqual("new", rows["rows"][rows["by_cost"][0]]["label"])
+        scale = answer(*words, "--compute-scale", "A100:[0.50..3.00]", "--until", "new faster than old")["until"][0]
+        self.assertTrue(0.5 < scale["predicted"][0]["from"] < 1.5, scale)
+
+    def test_the_same_bytes_on_any_number_of_threads(self):
+        command = ["compare", WORKLOAD, self.LINE, "--until", "efficiency<60%", "--no-tune", "--json", "--threads"]
+        self.assertEqual(ddpsim(*command, 1).out, ddpsim(*command, 5).out)
+
+    def test_what_nobody_asked_for_is_one_message(self):
+        for words, message in ((["dgx1v@[1..4]"], "searched for what?"),
+                               (["dgx1v@[1..4]", "--until", "a faster than b"], "no candidate is called"),
+                               (["dgx1v@[4..1]", "--until", "efficiency<90%"], "the larger one behind"),
+                               (["dgx1v@[1..4]", "dgx1v-1xedr@[1..8]", "--until", "efficiency<90%"],
+                                "one range is searched at a time")):
+            outcome = ddpsim("compare", WORKLOAD, *words)
+            self.assertEqual(2, outcome.code)
+            self.assertIn(message, outcome.err)
+            self.assertEqual(1, outcome.err.count("\n"))
 
 
 class Errors(unittest.TestCase):

@@ -35,7 +35,7 @@ class Help(unittest.TestCase):
 
     def test_options_of_a_job_stand_under_headings(self):
         own = {"simulate": ["--help", "--iterations", "--measured"], "tune": ["--help", "--caps"], "advise": ["--help"],
-               "compare": ["--help", "--until", "--no-tune", "--study"]}
+               "compare": ["--help", "--workload", "--until", "--no-tune", "--study"]}
         for command in own:
             found = headings(command)
             money = ["Money"] if command == "compare" else []

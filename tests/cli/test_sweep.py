@@ -278,7 +278,7 @@ class Studies(Sweep):
     def test_compare_names_the_command_that_takes_a_grid(self):
         outcome = ddpsim("compare", "--study", "study.json", cwd=self.folder)
         self.assertEqual((outcome.code, outcome.err),
-                         (3, "ddpsim: study.json:/workloads: is of a sweep, `ddpsim compare` takes none. "
+                         (3, "ddpsim: study.json:/grid: is of a sweep, `ddpsim compare` takes none. "
                              "Run `ddpsim sweep` with this file, or leave it out\n"))
 
     def test_without_grid_a_study_of_compare_is_swept(self):

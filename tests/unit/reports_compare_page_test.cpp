@@ -300,31 +300,37 @@ TEST_CASE("compare: the recorded job is told once, beside the first candidate it
 }
 
 TEST_CASE("compare CSV: one row per job, as asked for") {
-  CHECK(compare_csv({three_jobs().comparison, three_jobs().contexts}) ==
-        "label,cluster,ranks,compute_scale,iteration_us,low_us,high_us,alone_us,scaling_efficiency,"
-        "samples_per_second,"
-        "exposed_communication_us,blocking_communication_us,largest_loss,grade,best_cap_mb,gain_us,"
-        "behind_percent,behind_low_percent,"
-        "behind_high_percent,usd_per_hour,usd_per_1000_steps,usd_per_1000_steps_low,usd_per_1000_"
-        "steps_high,"
-        "dearer_percent,dearer_low_percent,dearer_high_percent,frontier,memory_bytes,error\n"
-        "far,far@1,16,2,120000,108000,144000,72000,0.6,4266.666667,30000,30000,buffer_broadcast,C,,"
-        ",20,12,"
-        "28,,,,,,,,,,\n"
-        "near,near@1,8,1,100000,96000,118000,80000,0.8,2560,12000,12000,exposed_all_reduce,B,60,"
-        "7000,0,0,0,"
-        ",,,,,,,,,"
-        "\n"
-        "third,third@1,8,1,250000,200000,350000,90000,0.36,512,25000,25000,unexplained,C,,5000,150,"
-        "120,"
-        "180,,,,,,,,,,\n");
+  CHECK(
+      compare_csv({three_jobs().comparison, three_jobs().contexts}) ==
+      "workload,label,cluster,ranks,compute_scale,iteration_us,low_us,high_us,alone_us,scaling_"
+      "efficiency,"
+      "samples_per_second,"
+      "exposed_communication_us,blocking_communication_us,largest_loss,grade,best_cap_mb,gain_us,"
+      "behind_percent,behind_low_percent,"
+      "behind_high_percent,usd_per_hour,usd_per_1000_steps,usd_per_1000_steps_low,usd_per_1000_"
+      "steps_high,"
+      "dearer_percent,dearer_low_percent,dearer_high_percent,frontier,memory_bytes,changes_order,"
+      "error\n"
+      "tiny,far,far@1,16,2,120000,108000,144000,72000,0.6,4266.666667,30000,30000,buffer_broadcast,"
+      "C,,"
+      ",20,12,"
+      "28,,,,,,,,,,,\n"
+      "tiny,near,near@1,8,1,100000,96000,118000,80000,0.8,2560,12000,12000,exposed_all_reduce,B,60,"
+      "7000,0,0,0,"
+      ",,,,,,,,,,"
+      "\n"
+      "tiny,third,third@1,8,1,250000,200000,350000,90000,0.36,512,25000,25000,unexplained,C,,5000,"
+      "150,"
+      "120,"
+      "180,,,,,,,,,,,\n");
   Compared all = three_jobs();
   for (ReportContext& context : all.contexts) context.samples_per_step.reset();
   for (ComparedJob& job : all.comparison.jobs) job.best_cap.reset();
   CHECK(compare_csv({all.comparison, all.contexts})
-            .find("\nnear,near@1,8,1,100000,96000,118000,80000,0.8,,12000,12000,exposed_all_reduce,"
+            .find("\ntiny,near,near@1,8,1,100000,96000,118000,80000,0.8,,12000,12000,exposed_all_"
+                  "reduce,"
                   "B,,,0,"
-                  "0,0,,,,,,,,,,\n") != std::string::npos);
+                  "0,0,,,,,,,,,,,\n") != std::string::npos);
 }
 
 TEST_CASE("compare page: no cap is named where it depends on PyTorch's version") {
@@ -342,7 +348,7 @@ TEST_CASE("compare page: what it costs stands beside, a range where the grade is
     const Job job = small::OpenJob{.workload = small::chain({{4, 0}}, 0, 0), .model = FreeModel{}};
     ComparedJob& compared = report.comparison.jobs[i];
     compared.work = WorkTime{
-        .job = job,
+        .jobs = {job},
         .expected = compared.times.iteration.seconds() / *all.contexts[i].samples_per_step};
   }
   Costs& costs = report.costs.emplace();

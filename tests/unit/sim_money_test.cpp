@@ -83,7 +83,8 @@ TEST_CASE(
 TEST_CASE("money: cheapest first, and who is on the frontier") {
   // 1, 2 and 1.5 ms a step.
   const Comparison comparison = compared({taking(400), taking(1400), taking(900)});
-  const Costs costs = compare_costs(comparison, {hourly(30), hourly(10), hourly(25)}, {}, {});
+  const Costs costs =
+      compare_costs(timed_works(comparison), {hourly(30), hourly(10), hourly(25)}, {}, {});
   REQUIRE(costs.by_cost == std::vector<std::size_t>{1, 0, 2});
   CHECK(costs.candidates[1]->usd_per_work.value == doctest::Approx(10 * 1e-3 / 3600));
   CHECK(costs.candidates[1]->dearer.percent == 0);
@@ -96,27 +97,28 @@ TEST_CASE("money: cheapest first, and who is on the frontier") {
 
 TEST_CASE("money: twice the price of the same cluster costs twice as much, certainly") {
   const Comparison comparison = compared({taking(400), taking(400)});
-  const Costs costs = compare_costs(comparison, {hourly(20), hourly(10)}, {}, {});
+  const Costs costs = compare_costs(timed_works(comparison), {hourly(20), hourly(10)}, {}, {});
   const Lead& dearer = costs.candidates[0]->dearer;
   CHECK(dearer.percent == doctest::Approx(100));
   CHECK(dearer.low_percent > 98);  // nothing but the noise of two measurements
   CHECK(dearer.certain());
-  const Costs same = compare_costs(comparison, {hourly(10), hourly(10)}, {}, {});
+  const Costs same = compare_costs(timed_works(comparison), {hourly(10), hourly(10)}, {}, {});
   CHECK(same.candidates[1]->dearer.same);
 }
 
 TEST_CASE("money: who has no price has no cost, and nobody is cheapest where nobody has one") {
   const Comparison comparison = compared({taking(400), taking(1400)});
-  const Costs costs = compare_costs(comparison, {std::nullopt, hourly(10)}, {}, {});
+  const Costs costs = compare_costs(timed_works(comparison), {std::nullopt, hourly(10)}, {}, {});
   CHECK_FALSE(costs.candidates[0]);
   CHECK(costs.by_cost == std::vector<std::size_t>{1});
-  CHECK(compare_costs(comparison, {std::nullopt, std::nullopt}, {}, {}).by_cost.empty());
+  CHECK(
+      compare_costs(timed_works(comparison), {std::nullopt, std::nullopt}, {}, {}).by_cost.empty());
 }
 
 TEST_CASE("money: what fails is paid for") {
   const Comparison comparison = compared({taking(400)});
   const Failures failures{.node_mtbf_hours = 100, .restart_seconds = 600, .checkpoint_seconds = 60};
-  const Costs costs = compare_costs(comparison, {hourly(10)}, {}, failures);
+  const Costs costs = compare_costs(timed_works(comparison), {hourly(10)}, {}, failures);
   const CandidateCost& cost = *costs.candidates[0];
   CHECK(cost.goodput.share < 1);
   CHECK(cost.usd_per_work.value == doctest::Approx(10 * 0.5e-3 / 3600 / cost.goodput.share));

@@ -38,7 +38,7 @@ std::string with_braces(const std::string& text) {
   const std::size_t at = text.rfind('@');
   if (at == text.npos) return text;
   const std::string_view sizes = std::string_view(text).substr(at + 1);
-  if (sizes.find("..") == sizes.npos || sizes.find_first_of("/\\ {}") != sizes.npos) return text;
+  if (sizes.find("..") == sizes.npos || sizes.find_first_of("/\\ {}[]") != sizes.npos) return text;
   return fmt::format("{}{{{}}}", text.substr(0, at + 1), sizes);
 }
 

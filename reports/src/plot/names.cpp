@@ -22,8 +22,9 @@ struct Name {
   bool centred = false;
 };
 
+/// Beside a single value a marker would be taken for one more.
 bool has_sample(const Name& name) {
-  return name.entry.sample == Sample::series;
+  return name.entry.sample == Sample::series && name.entry.joined;
 }
 
 /// Along a line across: behind its right end, or anywhere on it.

@@ -91,18 +91,29 @@ struct Training {
   bool of_steps = false;  ///< counted in steps, which have as many samples on every candidate
 };
 
-/// What a range of candidates is asked for: from which on does this hold?
-enum class CandidateFigure { efficiency, samples_per_second, step, usd };
-struct Condition {
-  std::string text;  ///< "efficiency<90%"
-  CandidateFigure figure{};
-  Than than{};
-  double threshold = 0;  ///< a share, samples/s, seconds, USD
+/// Places of a range between which a condition holds, both included.
+struct NamedStretch {
+  std::string from;
+  std::string to;
+  double from_value =
+      0;  ///< the row, of candidates that stand in the table; of a searched range what was put in
+  double to_value = 0;
+  bool from_first = false;  ///< it begins where the range does …
+  bool to_last = false;     ///< … and ends there
 };
+
+/// Where along a range a condition holds, first to last.
 struct Until {
-  Condition condition;
-  std::vector<std::size_t> jobs;  ///< of the range, in its order; `point` counts in these
-  TippingPoint point;
+  std::string condition;  ///< "efficiency<90%", "new faster than old"
+  std::string range;      ///< "[1..64]", searched; empty: of candidates that stand in the table
+  std::string candidate;  ///< whose figure, of a searched range
+  std::string workload;   ///< whose figure, of several workloads
+  std::string last;       ///< the range's last place
+  std::vector<NamedStretch> predicted;
+  std::vector<NamedStretch> possible;
+  std::vector<NamedStretch> certain;
+  std::size_t asked = 0;  ///< places of a searched range
+  std::size_t without_answer = 0;
 };
 
 /// All that `compare` has to say.

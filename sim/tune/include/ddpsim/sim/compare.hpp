@@ -23,9 +23,9 @@
 #include <optional>
 #include <vector>
 
+#include "ddpsim/sim/figure_range.hpp"
 #include "ddpsim/sim/lead.hpp"
 #include "ddpsim/sim/measured_correction.hpp"
-#include "ddpsim/sim/tipping.hpp"
 #include "ddpsim/sim/tune.hpp"
 
 namespace ddpsim {

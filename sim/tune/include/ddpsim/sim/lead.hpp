@@ -9,11 +9,13 @@
 // lead says so.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/figure_range.hpp"
 #include "ddpsim/sim/job.hpp"
 #include "ddpsim/sim/nccl.hpp"
 
@@ -26,22 +28,31 @@ struct WorkTime {
     ErrorSource source;
     double at_one;
     double at_other;
+    std::optional<std::size_t> workload{};  ///< whose it is alone, of several workloads
     bool operator==(const Moved&) const = default;
   };
-  Job job;              ///< as it was simulated; of several workloads, the first
-  double expected = 0;  ///< seconds for one sample, or for what one rank does in a step
-  bool measured = false;
+  std::vector<Job> jobs;     ///< as simulated: one, or of several workloads each, on one cluster
+  double expected = 0;       ///< seconds for one sample, or for what one rank does in a step
+  std::size_t measured = 0;  ///< how many of these steps were
   std::vector<Moved> moved{};
+  const Cluster& cluster() const { return jobs.front().cluster(); }
 };
 
-/// Several workloads one after the other, so much of each; at least one.
+/// Several workloads one after the other on one cluster, so much of each; at least one. What is of the cluster, its GPUs,
+/// NCCL or PyTorch errs alike for all; what is of a workload or its recording, for each by itself (belongs_to_workload).
 WorkTime together(std::span<const WorkTime> works, std::span<const double> weights);
+
+/// Where it may lie, every source of error at its bounds.
+FigureRange range_of(const WorkTime& work);
 
 /// What one source of error by itself makes of a lead.
 struct LeadSource {
   ErrorSource source{};
   double low_percent = 0;
   double high_percent = 0;
+  std::optional<std::size_t> workload{};  ///< whose it is alone, of several workloads
+  /// By itself it may put the other in front.
+  bool changes_order() const { return low_percent < 0; }
 };
 
 /// An all-reduce for which NCCL chooses otherwise on the faster cluster than on the other.
@@ -68,7 +79,7 @@ struct Lead {
 
 /// How much faster `fast` is; all 0 where either does nothing.
 Lead lead(const WorkTime& fast, const WorkTime& slow);
-/// How much less work on `cheap` costs than on `dear`, at so many USD an hour each.
+/// How much less work on `cheap` costs than on `dear`, at so many USD an hour each; infinitely where `cheap` alone is free.
 Lead lead_in_cost(const WorkTime& cheap, double cheap_usd_per_hour, const WorkTime& dear,
                   double dear_usd_per_hour);
 

@@ -9,10 +9,12 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "ddpsim/sim/compare.hpp"
-#include "ddpsim/sim/tipping.hpp"
+#include "ddpsim/sim/figure_range.hpp"
+#include "ddpsim/sim/mix.hpp"
 
 namespace ddpsim {
 
@@ -46,7 +48,7 @@ struct CandidateCost {
   Price price;
   double usd_per_hour = 0;
   Goodput goodput{};
-  /// For a sample, or for what one rank does in a step (WorkTime); as long as its step may be.
+  /// For a unit of work (WorkTime, Mix), failures included; as long as its step may be.
   FigureRange seconds_per_work;
   FigureRange usd_per_work;
   Lead dearer;            ///< how much less the cheapest costs; all 0 for the cheapest itself
@@ -59,8 +61,21 @@ struct Costs {
   std::vector<std::size_t> by_cost;                      ///< of those with a price, cheapest first
 };
 
-/// `prices`: by job, where one is known.
-Costs compare_costs(const Comparison& comparison, const std::vector<std::optional<Price>>& prices,
-                    const Ownership& ownership, const std::optional<Failures>& failures);
+/// What a candidate does, and how long it may take for a unit of it.
+struct TimedWork {
+  const WorkTime* work;
+  FigureRange seconds;
+};
+std::vector<TimedWork> timed_works(const Comparison& comparison);
+std::vector<TimedWork> timed_works(const Mix& mix);
+
+/// `prices`: by candidate, where one is known.
+Costs compare_costs(const std::vector<TimedWork>& works,
+                    const std::vector<std::optional<Price>>& prices, const Ownership& ownership,
+                    const std::optional<Failures>& failures);
+
+/// How much less `cheap` costs than `dear` for the same work, failures included. Precondition: both have a price.
+Lead lead_in_cost(const Costs& costs, const std::vector<TimedWork>& works, std::size_t cheap,
+                  std::size_t dear);
 
 }  // namespace ddpsim

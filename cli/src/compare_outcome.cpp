@@ -1,0 +1,224 @@
+#include "compare_outcome.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "job_warnings.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// --samples, --steps.
+std::optional<Training> training(const CompareArguments& arguments,
+                                 const std::vector<LoadedCandidate>& jobs) {
+  if (!arguments.samples && !arguments.steps) return std::nullopt;
+  std::vector<double> samples;
+  for (const LoadedCandidate& job : jobs) {
+    const std::optional<double> own = job.loaded.context.samples_per_step;
+    if (!own)
+      throw UsageError("--samples, --steps: the workload does not say its batch; add --batch");
+    samples.push_back(*own);
+  }
+  if (arguments.samples) return Training{.samples = *arguments.samples};
+  if (std::ranges::adjacent_find(samples, std::ranges::not_equal_to()) != samples.end())
+    throw UsageError(
+        "--steps: a step is not as many samples on every candidate; add --global-batch, or count "
+        "--samples");
+  return Training{.samples = *arguments.steps * samples.front(), .of_steps = true};
+}
+
+/// Of all of them, those with these numbers.
+template <typename T>
+std::vector<T> picked(const std::vector<T>& all, const std::vector<std::size_t>& places) {
+  std::vector<T> some;
+  for (const std::size_t place : places) some.push_back(all[place]);
+  return some;
+}
+
+/// What runs nowhere, and why on the first.
+[[noreturn]] void fail_nowhere(const std::vector<NotCompared>& failed) {
+  throw InputError({.file = "command line",
+                    .where = "",
+                    .message = fmt::format("no candidate runs all workloads; {}: {}",
+                                           failed.front().label, failed.front().error),
+                    .hint = "Compare the workloads one by one, or leave one out"});
+}
+
+Holds ahead_by(const Lead& lead) {
+  return {.predicted = lead.percent > 0,
+          .possible = lead.percent > 0 || lead.high_percent > 0,
+          .certain = lead.certain()};
+}
+/// Of the one behind.
+Holds behind_by(const Lead& lead) {
+  return {.predicted = false, .possible = lead.low_percent < 0, .certain = false};
+}
+
+}  // namespace
+
+CompareOutcome::CompareOutcome(const CompareArguments& arguments, const TypedLine& typed,
+                               const std::vector<ReadWorkload>& workloads,
+                               std::vector<Candidate> candidates, GpuSettings& gpus,
+                               MeasuredTexts& measured, const ClusterReaders& readers,
+                               Progress* progress)
+    : candidates_(std::move(candidates)) {
+  CompareArguments own = arguments;
+  for (const ReadWorkload& read : workloads) {
+    own.job.workload = read.weighed.text;
+    workloads_.push_back(compare_workload(own, typed, read.loaded, workloads.size() > 1,
+                                          candidates_, gpus, measured, readers, progress));
+  }
+  if (several()) mix_all(workloads);
+  count_costs(arguments);
+}
+
+void CompareOutcome::mix_all(const std::vector<ReadWorkload>& read) {
+  std::set<std::size_t> failing;
+  for (std::size_t k = 0; k < workloads_.size(); ++k) {
+    const WorkloadComparison& workload = workloads_[k];
+    for (std::size_t i = 0; i < workload.failed.size(); ++i) {
+      if (!failing.insert(workload.failed[i]).second) continue;
+      NotCompared failed = workload.report.not_compared[i];
+      failed.error = fmt::format("{}: {}", read[k].weighed.text, failed.error);
+      mix_.not_compared.push_back(std::move(failed));
+    }
+  }
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    if (!failing.contains(i)) mixed_.push_back(i);
+  if (mixed_.empty()) fail_nowhere(mix_.not_compared);
+  if (mixed_.front() != 0)
+    mix_.warnings.push_back(fmt::format(
+        "shares are of the time on {}: {}, the first candidate, does not run all workloads",
+        candidates_[mixed_.front()].label, candidates_.front().label));
+  std::vector<std::vector<WorkTime>> works;
+  std::vector<double> shares;
+  for (std::size_t k = 0; k < workloads_.size(); ++k) {
+    shares.push_back(read[k].weighed.share);
+    std::vector<WorkTime>& own = works.emplace_back();
+    for (const std::size_t candidate : mixed_) {
+      own.push_back(*workloads_[k].report.comparison.jobs[*workloads_[k].job_of(candidate)].work);
+      if (own.back().expected <= 0)
+        throw UsageError(
+            fmt::format("--workload {}: a step of it takes no time, so none of the "
+                        "time is spent on it; leave it out",
+                        read[k].weighed.text));
+    }
+  }
+  mix_.mix = ddpsim::mix(works, shares, mix_.reference);
+  for (const std::size_t candidate : mixed_) {
+    MixLabel label{candidates_[candidate].label, candidates_[candidate].cluster, 1, Grade::a};
+    for (const WorkloadComparison& workload : workloads_) {
+      const std::size_t job = *workload.job_of(candidate);
+      label.ranks = workload.report.contexts[job].ranks;
+      label.grade = std::max(label.grade, workload.report.comparison.jobs[job].confidence.grade);
+    }
+    mix_.labels.push_back(std::move(label));
+  }
+}
+
+bool CompareOutcome::all_compared() const {
+  return std::ranges::all_of(workloads_, [](const WorkloadComparison& workload) {
+    return workload.report.not_compared.empty();
+  });
+}
+
+std::vector<TimedWork> CompareOutcome::works() const {
+  return several() ? timed_works(mix_.mix) : timed_works(workloads_.front().report.comparison);
+}
+
+void CompareOutcome::count_costs(const CompareArguments& arguments) {
+  std::vector<const Cluster*> clusters(candidates_.size(), nullptr);
+  for (const WorkloadComparison& workload : workloads_)
+    for (std::size_t i = 0; i < workload.jobs.size(); ++i)
+      clusters[workload.places[i]] = &workload.jobs[i].loaded.job.cluster();
+  const std::vector<std::optional<Price>> all = prices(arguments.money, candidates_, clusters);
+  const std::vector<std::size_t>& places = several() ? mixed_ : workloads_.front().places;
+  Costs costs = compare_costs(works(), picked(all, places), ownership(arguments.money),
+                              failures(arguments.money));
+  std::optional<Costs>& kept = several() ? mix_.costs : workloads_.front().report.costs;
+  if (!costs.by_cost.empty()) kept = std::move(costs);
+  if (!several()) workloads_.front().report.training = training(arguments, workloads_.front().jobs);
+}
+
+void CompareOutcome::search_caps(int threads, Progress* progress) {
+  for (WorkloadComparison& workload : workloads_) {
+    const Job& first = workload.jobs.front().loaded.job;
+    if (!first.options().ddp.bucket_cap_mb_list.empty() || !why_no_cap(first).empty()) continue;
+    std::vector<std::size_t> jobs;
+    if (several())
+      for (const std::size_t row : contenders(mix_.mix))
+        jobs.push_back(*workload.job_of(mixed_[row]));
+    else
+      jobs = contenders(workload.report.comparison);
+    ddpsim::search_caps(workload.report.comparison, jobs, threads, progress);
+  }
+}
+
+MixReport CompareOutcome::mix_report(const std::vector<ReadWorkload>& read) {
+  for (std::size_t k = 0; k < workloads_.size(); ++k) {
+    CompareReport& report = workloads_[k].report;
+    for (const std::string& warning : report.contexts.front().warnings) {
+      std::vector<std::string>& all = mix_.warnings;
+      if (std::ranges::find(all, warning) == all.end()) all.push_back(warning);
+    }
+    mix_.workloads.push_back({read[k].weighed.text, read[k].weighed.share, std::move(report)});
+  }
+  return std::move(mix_);
+}
+
+std::optional<std::size_t> CompareOutcome::row(std::size_t workload, std::size_t candidate,
+                                               bool of_mix) const {
+  if (!several() || !of_mix) return workloads_[workload].job_of(candidate);
+  const auto found = std::ranges::find(mixed_, candidate);
+  if (found == mixed_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - mixed_.begin());
+}
+
+std::optional<FigureRange> CompareOutcome::figure(CandidateFigure figure, std::size_t workload,
+                                                  std::size_t candidate) const {
+  if (figure == CandidateFigure::usd) {
+    const auto found = row(workload, candidate, true);
+    if (!found || !costs() || !costs()->candidates[*found]) return std::nullopt;
+    constexpr double kHour = 3600;
+    const double work = several() ? kHour : amount_of(workloads_.front().report).of_work;
+    return costs()->candidates[*found]->usd_per_work.times(work);
+  }
+  const WorkloadComparison& own = workloads_[workload];
+  const auto job = own.job_of(candidate);
+  if (!job) return std::nullopt;
+  const ComparedJob& compared = own.report.comparison.jobs[*job];
+  if (figure == CandidateFigure::efficiency) return compared.efficiency_range;
+  const double step = compared.times.iteration.seconds();
+  const FigureRange steps{step * (1 + compared.confidence.low_percent / 100), step,
+                          step * (1 + compared.confidence.high_percent / 100)};
+  if (figure == CandidateFigure::step) return steps;
+  const std::optional<double> samples = own.report.contexts[*job].samples_per_step;
+  if (!samples || steps.low <= 0) return std::nullopt;
+  return steps.inverse().times(*samples);
+}
+
+std::optional<Holds> CompareOutcome::is_ahead(std::size_t candidate, std::size_t other,
+                                              bool in_cost) const {
+  const auto a = row(0, candidate, true);
+  const auto b = row(0, other, true);
+  if (!a || !b) return std::nullopt;
+  const std::vector<TimedWork> all = works();
+  if (!in_cost) {
+    const WorkTime& own = *all[*a].work;
+    const WorkTime& others = *all[*b].work;
+    return own.expected <= others.expected ? ahead_by(lead(own, others))
+                                           : behind_by(lead(others, own));
+  }
+  if (!costs() || !costs()->candidates[*a] || !costs()->candidates[*b]) return std::nullopt;
+  const auto usd = [&](std::size_t i) { return costs()->candidates[i]->usd_per_work.value; };
+  return usd(*a) <= usd(*b) ? ahead_by(lead_in_cost(*costs(), all, *a, *b))
+                            : behind_by(lead_in_cost(*costs(), all, *b, *a));
+}
+
+}  // namespace ddpsim

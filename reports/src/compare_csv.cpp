@@ -1,0 +1,223 @@
+// A row per candidate; of several workloads per workload and candidate, then those of the mix.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "csv_row.hpp"
+#include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/reports/mix_report.hpp"
+#include "error_source.hpp"
+#include "loss_lines.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::array kOfEach = {"workload",
+                                "label",
+                                "cluster",
+                                "ranks",
+                                "compute_scale",
+                                "iteration_us",
+                                "low_us",
+                                "high_us",
+                                "alone_us",
+                                "scaling_efficiency",
+                                "samples_per_second",
+                                "exposed_communication_us",
+                                "blocking_communication_us",
+                                "largest_loss",
+                                "grade",
+                                "best_cap_mb",
+                                "gain_us",
+                                "behind_percent",
+                                "behind_low_percent",
+                                "behind_high_percent",
+                                "usd_per_hour",
+                                "usd_per_1000_steps",
+                                "usd_per_1000_steps_low",
+                                "usd_per_1000_steps_high",
+                                "dearer_percent",
+                                "dearer_low_percent",
+                                "dearer_high_percent",
+                                "frontier",
+                                "memory_bytes"};
+/// Of the mix alone.
+constexpr std::array kOfMix = {"time",
+                               "time_low",
+                               "time_high",
+                               "usd_per_hour_of_reference",
+                               "usd_per_hour_of_reference_low",
+                               "usd_per_hour_of_reference_high"};
+constexpr const char* kMix = "mix";
+
+/// A source of error, and whose it is where several workloads have one each.
+using SourceKey = std::pair<ErrorSource, std::optional<std::size_t>>;
+
+class CandidateTable {
+ public:
+  /// `workloads`: of several their names; empty: one.
+  explicit CandidateTable(std::vector<std::string> workloads) : workloads_(std::move(workloads)) {}
+
+  void add(const std::string& workload, const CompareReport& report) {
+    for (std::size_t i = 0; i < report.comparison.jobs.size(); ++i) add_job(workload, report, i);
+    for (const NotCompared& job : report.not_compared) add_not_compared(workload, job);
+  }
+
+  void add(const MixReport& report) {
+    for (std::size_t i = 0; i < report.mix.candidates.size(); ++i) {
+      const MixedCandidate& candidate = report.mix.candidates[i];
+      const MixLabel& label = report.labels[i];
+      Row& row = new_row(kMix, label.label, label.cluster_text);
+      row["ranks"] = std::to_string(label.ranks);
+      row["grade"] = name_of(label.grade);
+      add_range(row, "time", candidate.time);
+      add_lead(row, candidate.behind);
+      if (!report.costs || !report.costs->candidates[i]) continue;
+      const CandidateCost& cost = *report.costs->candidates[i];
+      add_cost(row, cost);
+      constexpr double kHour = 3600;
+      add_range(row, "usd_per_hour_of_reference", cost.usd_per_work.times(kHour));
+    }
+    for (const NotCompared& job : report.not_compared) add_not_compared(kMix, job);
+  }
+
+  std::string csv() const {
+    std::vector<std::string> keys(kOfEach.begin(), kOfEach.end());
+    if (!workloads_.empty()) keys.insert(keys.end(), kOfMix.begin(), kOfMix.end());
+    keys.push_back("changes_order");
+    for (const SourceKey& source : sources_)
+      for (const char* bound : {"_low_percent", "_high_percent"})
+        keys.push_back("behind_" + name_of_source(source) + bound);
+    keys.push_back("error");
+    std::string csv = csv_row(keys);
+    for (const Row& row : rows_) {
+      std::vector<std::string> cells;
+      for (const std::string& key : keys) {
+        const auto cell = row.find(key);
+        cells.push_back(cell == row.end() ? "" : cell->second);
+      }
+      csv += csv_row(cells);
+    }
+    return csv;
+  }
+
+ private:
+  using Row = std::map<std::string, std::string>;  ///< by column; what is absent is empty
+
+  Row& new_row(const std::string& workload, const std::string& label, const std::string& cluster) {
+    rows_.push_back({{"workload", workload}, {"label", label}, {"cluster", cluster}});
+    return rows_.back();
+  }
+
+  void add_job(const std::string& workload, const CompareReport& report, std::size_t i) {
+    const ComparedJob& job = report.comparison.jobs[i];
+    const ReportContext& context = report.contexts[i];
+    const Duration step = job.times.iteration;
+    const auto bound = [&](double percent) {
+      return microseconds_token(step.scaled(1 + percent / 100));
+    };
+    Row& row = new_row(workload, context.cluster, context.cluster_text);
+    row["ranks"] = std::to_string(context.ranks);
+    row["compute_scale"] = number_token(context.compute_scale);
+    row["iteration_us"] = microseconds_token(step);
+    row["low_us"] = bound(job.confidence.low_percent);
+    row["high_us"] = bound(job.confidence.high_percent);
+    row["alone_us"] = microseconds_token(job.times.alone());
+    row["scaling_efficiency"] = ratio_token(job.efficiency());
+    if (const auto samples = context.samples_per_second(step))
+      row["samples_per_second"] = ratio_token(*samples);
+    row["exposed_communication_us"] = microseconds_token(job.times.exposed_communication);
+    row["blocking_communication_us"] = microseconds_token(job.times.blocking_communication());
+    if (const auto cause = largest_loss(job.times.loss)) row["largest_loss"] = name_of(*cause);
+    row["grade"] = name_of(job.confidence.grade);
+    if (job.best_cap && job.best_cap->set) {
+      if (const auto cap = job.best_cap->bucket_cap_mb) row["best_cap_mb"] = number_token(*cap);
+      row["gain_us"] = microseconds_token(job.best_cap->gain.value);
+    }
+    add_lead(row, job.behind);
+    row["memory_bytes"] = bytes_of(context.memory);
+    if (!report.costs || !report.costs->candidates[i]) return;
+    const CandidateCost& cost = *report.costs->candidates[i];
+    add_cost(row, cost);
+    constexpr double kThousand = 1000;
+    add_range(row, "usd_per_1000_steps",
+              cost.usd_per_work.times(kThousand * step.seconds() / job.work->expected));
+  }
+
+  void add_not_compared(const std::string& workload, const NotCompared& job) {
+    Row& row = new_row(workload, job.label, job.cluster_text);
+    if (job.ranks) row["ranks"] = std::to_string(*job.ranks);
+    row["memory_bytes"] = bytes_of(job.memory);
+    row["error"] = job.error;
+  }
+
+  static void add_range(Row& row, const std::string& key, const FigureRange& range) {
+    row[key] = number_token(range.value);
+    row[key + "_low"] = number_token(range.low);
+    row[key + "_high"] = number_token(range.high);
+  }
+
+  void add_lead(Row& row, const Lead& lead) {
+    row["behind_percent"] = ratio_token(lead.percent);
+    row["behind_low_percent"] = ratio_token(lead.low_percent);
+    row["behind_high_percent"] = ratio_token(lead.high_percent);
+    std::vector<std::string> turning;
+    for (const LeadSource& source : lead.sources) {
+      const SourceKey key{source.source, source.workload};
+      sources_.insert(key);
+      const std::string name = "behind_" + name_of_source(key);
+      row[name + "_low_percent"] = ratio_token(source.low_percent);
+      row[name + "_high_percent"] = ratio_token(source.high_percent);
+      if (source.changes_order()) turning.push_back(name_of_source(key));
+    }
+    row["changes_order"] = fmt::format("{}", fmt::join(turning, " "));
+  }
+
+  static void add_cost(Row& row, const CandidateCost& cost) {
+    row["usd_per_hour"] = number_token(cost.usd_per_hour);
+    row["dearer_percent"] = ratio_token(cost.dearer.percent);
+    row["dearer_low_percent"] = ratio_token(cost.dearer.low_percent);
+    row["dearer_high_percent"] = ratio_token(cost.dearer.high_percent);
+    row["frontier"] = cost.frontier ? "true" : "false";
+  }
+
+  /// Empty where it is not known.
+  static std::string bytes_of(const std::optional<PeakMemory>& memory) {
+    return memory && memory->activations ? std::to_string(memory->total().count()) : "";
+  }
+
+  std::string name_of_source(const SourceKey& key) const {
+    const std::string name(name_of(key.first));
+    return key.second ? name + ':' + workloads_[*key.second] : name;
+  }
+
+  std::vector<std::string> workloads_;
+  std::vector<Row> rows_;
+  std::set<SourceKey> sources_;
+};
+
+}  // namespace
+
+std::string compare_csv(const CompareReport& report) {
+  CandidateTable table({});
+  table.add(report.contexts.front().workload, report);
+  return table.csv();
+}
+
+std::string mix_csv(const MixReport& report) {
+  std::vector<std::string> names;
+  for (const MixedWorkload& workload : report.workloads) names.push_back(workload.name);
+  CandidateTable table(names);
+  for (const MixedWorkload& workload : report.workloads) table.add(workload.name, workload.report);
+  table.add(report);
+  return table.csv();
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,26 @@
+// Parts of ddpsim.compare/1, of one workload and of several.
+#pragma once
+
+#include <vector>
+
+#include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/reports/reports.hpp"
+
+namespace ddpsim {
+
+inline constexpr const char* kCompareSchema = "ddpsim.compare/1";
+
+/// All keys of a workload's comparison, in an object that is open.
+void write_comparison(JsonWriter& json, const CompareReport& report);
+
+/// {"value", "low", "high"}, in percent.
+void write_lead(JsonWriter& json, const Lead& lead);
+/// What stands behind a lead: its sources, and what two clusters have to do with each other.
+void write_lead_reasons(JsonWriter& json, const Lead& lead);
+void write_range(JsonWriter& json, const char* key, const FigureRange& range);
+/// price, usd_per_hour, goodput
+void write_price(JsonWriter& json, const CandidateCost& cost);
+void write_until(JsonWriter& json, const std::vector<Until>& all);
+void write_not_compared(JsonWriter& json, const NotCompared& job);
+
+}  // namespace ddpsim

@@ -1,0 +1,178 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "compare_lines.hpp"
+#include "cost_lines.hpp"
+#include "ddpsim/reports/mix_report.hpp"
+#include "lead_lines.hpp"
+#include "mix_lines.hpp"
+#include "page.hpp"
+#include "report_lines.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+std::string name_in_mix(const MixReport& report, std::size_t candidate) {
+  return name_of_job(report.labels[candidate].label, report.labels[candidate].ranks);
+}
+
+/// What the fastest is held against: the next one with as many GPUs, else the next.
+std::optional<std::size_t> opponent(const MixReport& report) {
+  const std::vector<std::size_t>& order = report.mix.by_speed;
+  if (order.size() == 1) return std::nullopt;
+  for (std::size_t k = 1; k < order.size(); ++k)
+    if (report.labels[order[k]].ranks == report.labels[order.front()].ranks) return order[k];
+  return order[1];
+}
+
+std::string mix_verdict(const MixReport& report) {
+  const std::size_t first = report.mix.by_speed.front();
+  const auto second = opponent(report);
+  if (!second)
+    return fmt::format("{} is the only one that runs all workloads.", name_in_mix(report, first));
+  return lead_sentence(report.mix.candidates[*second].behind, name_in_mix(report, first),
+                       name_in_mix(report, *second));
+}
+
+std::string mix_reason(const MixReport& report, const TerminalStyle& style) {
+  const auto second = opponent(report);
+  if (!second) return "";
+  const std::string reason =
+      lead_reason(report.mix.candidates[*second].behind,
+                  printable(report.labels[report.mix.by_speed.front()].label),
+                  printable(report.labels[*second].label), workload_names(report));
+  return reason.empty() ? "" : wrapped(reason, style.width, kIndent);
+}
+
+std::string mix_tornado(const MixReport& report, const TerminalStyle& style) {
+  const auto second = opponent(report);
+  if (!second) return "";
+  return lead_tornado(report.mix.candidates[*second].behind,
+                      printable(report.labels[report.mix.by_speed.front()].label),
+                      printable(report.labels[*second].label), workload_names(report), style);
+}
+
+/// "70 % of the time on owned trains resnet50, 30 % bert-large."
+std::string shares_line(const MixReport& report) {
+  std::vector<std::string> parts;
+  const std::string reference = printable(report.labels[report.reference].label);
+  for (const MixedWorkload& workload : report.workloads) {
+    const std::string share = percent_text(100 * workload.share);
+    const std::string name = printable(workload.name);
+    parts.push_back(parts.empty()
+                        ? fmt::format("{} of the time on {} trains {}", share, reference, name)
+                        : fmt::format("{} {}", share, name));
+  }
+  return fmt::format("The mix: {}.", fmt::join(parts, ", "));
+}
+
+std::string mix_table(const MixReport& report, const TerminalStyle& style) {
+  constexpr std::size_t kNameWidth = 28;
+  constexpr std::size_t kMostRows = 14;  // where the page is limited
+  const std::optional<CostedCandidates> costs =
+      report.costs ? std::optional(costed(report)) : std::nullopt;
+  std::vector<Column> columns = {
+      {"cluster"}, {"GPUs", Align::right}, {"speed", Align::left}, {"behind by", Align::left}};
+  if (costs)
+    for (Column& column : cost_columns()) columns.push_back(std::move(column));
+  const std::size_t width = columns.size();
+  Table table(std::move(columns));
+  const std::vector<std::size_t>& order = report.mix.by_speed;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (style.most_lines > 0 && k == kMostRows && k + 1 < order.size()) {
+      std::vector<std::string> cells(width);
+      cells.front() = fmt::format("… {} more", order.size() - k);
+      table.add_row(std::move(cells));
+      break;
+    }
+    const std::size_t i = order[k];
+    const MixedCandidate& candidate = report.mix.candidates[i];
+    const int digits = digits_of(report.labels[i].grade);
+    std::vector<std::string> cells = {
+        shortened_middle(printable(report.labels[i].label), kNameWidth),
+        std::to_string(report.labels[i].ranks), "x" + significant(1 / candidate.time.value, digits),
+        k == 0 ? "" : lead_text(candidate.behind)};
+    if (costs)
+      for (std::string& cell : cost_cells(*costs, i)) cells.push_back(std::move(cell));
+    table.add_row(std::move(cells));
+  }
+  return table.text(style);
+}
+
+std::string mix_legend(const MixReport& report) {
+  std::string legend = fmt::format(
+      "Speed: of the whole mix, {} is 1. Behind by: how much faster the first does the mix.",
+      printable(report.labels[report.reference].label));
+  return report.costs ? legend + cost_legend(costed(report)) : legend;
+}
+
+/// A workload by itself.
+std::string workload_section(const MixedWorkload& workload, const TerminalStyle& style) {
+  return after_blank(
+      bold(fmt::format("{}: {}", printable(workload.name), compare_verdict(workload.report)),
+           style) +
+      '\n' + reason_line(workload.report, style) + table_of_jobs(workload.report, style));
+}
+
+}  // namespace
+
+std::vector<std::string> workload_names(const MixReport& report) {
+  std::vector<std::string> names;
+  for (const MixedWorkload& workload : report.workloads) names.push_back(workload.name);
+  return names;
+}
+
+CostedCandidates costed(const MixReport& report) {
+  constexpr double kHour = 3600;
+  CostedCandidates all{
+      .costs = *report.costs,
+      .labels = {},
+      .ranks = {},
+      .grades = {},
+      .amount = {kHour, fmt::format("what {} does of it in an hour",
+                                    printable(report.labels[report.reference].label))}};
+  for (const MixLabel& label : report.labels) {
+    all.labels.push_back(label.label);
+    all.ranks.push_back(label.ranks);
+    all.grades.push_back(label.grade);
+  }
+  return all;
+}
+
+std::string mix_text(const MixReport& report, const TerminalStyle& style) {
+  ReportContext shared = report.workloads.front().report.contexts.front();
+  shared.compute_scale = 1;
+  shared.rank_slowdown = 1;
+  shared.warnings = report.warnings;
+  Page page;
+  page.add(Weight::verdict, bold(mix_verdict(report), style) + '\n');
+  add_warnings(page, shared, style);
+  page.add(Weight::answer, mix_reason(report, style));
+  if (report.costs) page.add(Weight::answer, cost_verdict(costed(report), style));
+  for (const Until& until : report.until)
+    page.add(Weight::answer, wrapped(until_sentence(until), style.width, kIndent));
+  page.add(Weight::trust, dim(wrapped(shares_line(report), style.width, kIndent), style));
+  page.add(Weight::trust, setting_line(shared, style));
+  page.add(Weight::answer, after_blank(mix_table(report, style)));
+  page.add(Weight::answer, not_compared_lines(report.not_compared, style));
+  if (report.costs) page.add(Weight::answer, price_lines(costed(report), style));
+  page.add(Weight::evidence, wrapped(mix_legend(report), style.width, kIndent));
+  for (const MixedWorkload& workload : report.workloads)
+    page.add(Weight::evidence, workload_section(workload, style));
+  const CompareReport& first = report.workloads.front().report;
+  page.add(Weight::evidence,
+           wrapped(table_legend(first, table_of_jobs(first, style)), style.width, kIndent));
+  for (const MixedWorkload& workload : report.workloads)
+    for (const ReportContext& context : workload.report.contexts)
+      page.add(Weight::trust, replay_line(context, style,
+                                          fmt::format("{} with {}", printable(context.cluster),
+                                                      printable(workload.name))));
+  page.add(Weight::detail, mix_tornado(report, style));
+  page.add(Weight::next, hint_line(shared, style));
+  return page.text(style);
+}
+
+}  // namespace ddpsim
