@@ -22,12 +22,13 @@ ask() {
   ddpsim "$@"
 }
 ask simulate resnet50-v100-b32 2xv100-nvlink --timeline out/step.pftrace
-ask tune resnet50-v100-b32 2xv100-nvlink
+ask tune resnet50-v100-b32 2xv100-nvlink --report out/tune.html
 ddpsim simulate resnet50-v100-b32 2xv100-nvlink --json >out/result.json
 ddpsim tune resnet50-v100-b32 2xv100-nvlink --json >out/tune.json
 
 cat <<END
 
+Page:     out/tune.html (open it in a browser: xdg-open out/tune.html; it asks nothing of the network)
 Timeline: out/step.pftrace (drop it on https://ui.perfetto.dev; it stays in your browser)
 Numbers:  out/result.json, out/tune.json
 Program:  build/demo/cli/ddpsim --help

@@ -2,14 +2,15 @@
 # Installs what building ddpsim needs and this machine lacks. --tests: what its tests need as well, MPI among it; --torch:
 # PyTorch for the tests that train (Debian 12: 1.13 for CPUs, 59 MB to download), and beside it, where pip finds it, a
 # newer one for CPUs in build/torch (192 MB); --real: gloo and libtorch, with which ddpsim-real runs real reducers on a CPU, what its lab
-# of shaped links needs, a launcher (mpirun), and where nvcc is but no NCCL, NCCL in build/nccl (300 MB).
+# of shaped links needs, a launcher (mpirun), and where nvcc is but no NCCL, NCCL in build/nccl (300 MB); --page: what makes the
+# page of --report (esbuild, TypeScript) and what looks at it: Chromium, and in build/page playwright and axe (50 MB).
 set -euo pipefail
 
 # package, and the command that shows it is there even when it came by another road ("-": ask dpkg)
 needed=(g++ g++  cmake cmake  ninja-build ninja  nlohmann-json3-dev -  libfmt-dev -  libcli11-dev -
         libsimdjson-dev -  zlib1g-dev -  libsqlite3-dev -  libprotozero-dev -  libboost-dev -
         libpugixml-dev -  libeigen3-dev -)
-newer_torch='' real=false
+newer_torch='' real=false page=false
 for option; do
   case $option in
     --tests)
@@ -18,7 +19,8 @@ for option; do
     --torch) needed+=(python3-torch -  python3-torchvision -); newer_torch=2.13.0 ;;
     --real) real=true
             needed+=(libgloo-dev -  libtorch-dev -  iproute2 -  util-linux unshare  openmpi-bin mpirun) ;;
-    *) echo "usage: scripts/setup.sh [--tests] [--torch] [--real]" >&2; exit 2 ;;
+    --page) page=true; needed+=(esbuild esbuild  node-typescript tsc  chromium chromium) ;;
+    *) echo "usage: scripts/setup.sh [--tests] [--torch] [--real] [--page]" >&2; exit 2 ;;
   esac
 done
 
@@ -34,6 +36,18 @@ install_newer_torch() {
   echo "setup: PyTorch $newer_torch could not be installed; tests that train do so with Debian's alone"
 }
 [[ -z $newer_torch ]] || install_newer_torch
+
+# Drives a browser: not Debian's, in an environment of its own.
+install_playwright() {
+  local place; place=$(cd "$(dirname "$0")/.." && pwd)/build/page
+  [[ -x $place/bin/python ]] && "$place/bin/python" -c 'import playwright, axe_playwright_python' 2>/dev/null && return
+  echo "setup: installing playwright in $place"
+  python3 -m venv "$place" &&
+    "$place/bin/pip" install -qq --retries 1 playwright axe-playwright-python && return
+  rm -rf "$place"
+  echo "setup: playwright could not be installed; nothing looks at the page of --report"
+}
+if $page; then install_playwright; fi
 
 # NVIDIA's own wheel, which knows no Python: a header and a library, for the toolkit's major version.
 install_nccl() {

@@ -237,7 +237,9 @@ void write_cluster(const std::string& file, const CalibrateArguments& arguments)
 }
 
 /// The report, where one is asked for, then the answer.
-void deliver_calibration(const CalibrateArguments& arguments, const Answer& answer) {
+void deliver_calibration(const CalibrateArguments& arguments, TypedLine typed, Answer answer) {
+  typed.set("--output", arguments.output);
+  answer.command = typed.for_command("calibrate");
   std::string written;
   if (arguments.report) written = write_report(answer, *arguments.report);
   print(arguments.json ? answer.json() : answer.text(terminal_style()) + written);
@@ -260,11 +262,10 @@ int run_gloo(const CalibrateArguments& arguments, const Cluster& cluster, ReadLo
   write_cluster(gloo_calibrated_cluster_file(arguments.cluster, report.fit.calibration), arguments);
   const auto json = [&] { return gloo_calibration_json(report); };
   deliver_calibration(
-      arguments,
+      arguments, typed,
       {.json = json,
        .text = [&](const TerminalStyle& style) { return gloo_calibration_text(report, style); },
        .csv = {},
-       .command = typed.for_command("calibrate"),
        .documents =
            [&] {
              return std::vector<ReportDocument>{{"calibration", json()}};
@@ -313,11 +314,10 @@ int run(const CalibrateArguments& arguments, const TypedLine& typed) {
   write_cluster(calibrated_cluster_file(arguments.cluster, calibration), arguments);
   const auto json = [&] { return calibration_report_json(report); };
   deliver_calibration(
-      arguments,
+      arguments, typed,
       {.json = json,
        .text = [&](const TerminalStyle& style) { return calibration_report_text(report, style); },
        .csv = {},
-       .command = typed.for_command("calibrate"),
        .documents =
            [&] {
              return std::vector<ReportDocument>{{"calibration", json()}};

@@ -94,9 +94,22 @@ void add_threads_option(CLI::App& command, int& threads) {
       ->check(CLI::Range(1, 1024));
 }
 
+namespace {
+
+/// The first line, whole; tables that a program may read begin theirs with "# ".
+std::string verdict(const Answer& answer) {
+  constexpr int kUnwrapped = 2000;
+  std::string line = answer.text({.width = kUnwrapped});
+  line.resize(std::min(line.size(), line.find('\n')));
+  return line.starts_with("# ") ? line.substr(2) : line;
+}
+
+}  // namespace
+
 std::string write_report(const Answer& answer, const std::string& file) {
   write_file(file, html_report({.program = "ddpsim " DDPSIM_VERSION,
                                 .command = answer.command,
+                                .verdict = verdict(answer),
                                 .text = answer.text({}),
                                 .documents = answer.documents()}));
   return "Wrote " + file + ": open it in a browser\n";

@@ -35,6 +35,7 @@ std::string envelope(const HtmlReport& report) {
   json.key("schema").string("ddpsim.report/1");
   json.key("program").string(report.program);
   json.key("command").string(report.command);
+  json.key("verdict").string(report.verdict);
   json.key("text").string(report.text);
   write_words(json);
   json.key("documents").begin_object();

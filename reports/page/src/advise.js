@@ -16,6 +16,15 @@ function takes(row) {
   return [row.changes_batch && 'another batch', row.changes_numerics && 'other numerics', row.memory_bytes && `${signed(row.memory_bytes, bytes)} memory`].filter(Boolean).join(', ');
 }
 
+/**
+ * Names of levers are long.
+ * @param {HTMLElement} chart
+ */
+function wide(chart) {
+  chart.classList.add('wide');
+  return chart;
+}
+
 /** @param {Advice} advice */
 export function adviceCard(advice) {
   const rows = advice.rows.filter((row) => !row.error);
@@ -28,12 +37,12 @@ export function adviceCard(advice) {
   const worth = rows.filter((row) => row.worth);
   /** @type {HTMLElement[]} */
   const body = [
-    barChart({
+    wide(barChart({
       domain: [Math.min(...edges) - widest * 0.02, Math.max(...edges, advice.measurable_us) + widest * 0.02],
       zero: 0,
       label: `Gain of ${rows.length} levers and combinations, ${worth.length} of which are worth it`,
       bars: rows.map((row) => ({label: row.levers.join(' + '), note: takes(row), from: 0, to: row.gain_us.value, low: row.gain_us.low, high: row.gain_us.high, tone: row.worth ? 'good' : 'dull', text: `${shown(row.gain_us.value)} ${unit.name}`, strong: row.worth})),
-    }),
+    })),
   ];
   if (worth.length)
     body.push(

@@ -35,8 +35,8 @@ export function allReduceCard(table, measured) {
   const most = Math.max(1e-9, ...rows.map((row) => busbw(row.size_bytes, row.low_us)), ...points.map((point) => point.value));
 
   const draw = (/** @type {number} */ width) => {
-    const height = 340;
-    const box = {left: 46, right: width - 12, top: 30, bottom: height - 42};
+    const height = 356;
+    const box = {left: 46, right: width - 12, top: 46, bottom: height - 42};
     const x = logarithmic([rows[0].size_bytes, rows[rows.length - 1].size_bytes], [box.left, box.right]);
     const y = linear([0, most * 1.04], [box.bottom, box.top], 5);
     const into = picture(width, height);

@@ -154,7 +154,7 @@ export function capCurveCard(tune) {
   if (recommended.measurable_us) entry('measurable', `less than can be measured (${time(recommended.measurable_us, 2)})`);
   if (points.some((point) => point.if_communication_us !== undefined)) entry('reading', 'if communication is what the replay misses');
   const worse = recommended.next_worse;
-  const cliffs = worse ? [worse.below_mb !== null && `${cap(worse.below_mb)} MiB costs ${time(worse.below_loss_us ?? 0, 2)} more`, worse.above_mb !== null && `${cap(worse.above_mb)} MiB ${time(worse.above_loss_us ?? 0, 2)}`].filter(Boolean) : [];
+  const cliffs = worse ? [worse.below_mb !== null && `${cap(worse.below_mb)} MiB (+${time(worse.below_loss_us ?? 0, 2)})`, worse.above_mb !== null && `${cap(worse.above_mb)} MiB (+${time(worse.above_loss_us ?? 0, 2)})`].filter(Boolean) : [];
   if (cliffs.length) entry('cliff', `next worse: ${cliffs.join(', ')}`);
   const some = points.length < tune.bucketings ? `${points.length} of ${tune.bucketings} bucketings` : `${counted(points.length, 'bucketing')}, each simulated`;
   return cardElement({title: 'Step time by bucket cap', about: `${some}; caps that give the same buckets are one level of the line.`, body: [list, stage, readout], table});

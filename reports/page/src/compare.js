@@ -126,7 +126,7 @@ export function costCard(compare) {
       barChart({
         domain: [0, Math.max(...sorted.map((row) => of(row).high)) * 1.02],
         label: what,
-        bars: sorted.map((row) => ({label: row.label, note: row.cost.price ? `${row.cost.price.usd} USD per ${row.cost.price.per}` : '', from: 0, to: of(row).value, low: of(row).low, high: of(row).high, tone: row.cost.frontier ? 'good' : 'dull', strong: row.cost.frontier, text: `${digits(of(row).value, 3)} USD`})),
+        bars: sorted.map((row) => ({label: row.label, note: row.cost.price ? `${row.cost.price.usd} USD per ${row.cost.price.per.replace('_', ' ')}` : '', from: 0, to: of(row).value, low: of(row).low, high: of(row).high, tone: row.cost.frontier ? 'good' : 'dull', strong: row.cost.frontier, text: `${digits(of(row).value, 3)} USD`})),
       }),
     ],
     table: {

@@ -5,6 +5,7 @@
  * @property {string} schema
  * @property {string} program
  * @property {string} command
+ * @property {string} verdict
  * @property {string} text
  * @property {{causes: Record<string, string>, sources: Record<string, string>}} words
  * @property {Documents} documents

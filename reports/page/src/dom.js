@@ -1,4 +1,6 @@
-// Elements out of data: every text goes in as text, never as markup.
+// Elements out of data: every text goes in as text, never as markup, and nothing of it is unseen.
+
+import {seen} from './unseen.js';
 
 const kSvg = 'http://www.w3.org/2000/svg';
 
@@ -20,7 +22,7 @@ function filled(element, attributes, children) {
   }
   for (const child of children)
     if (child !== null && child !== undefined && child !== false)
-      element.append(child instanceof Node ? child : String(child));
+      element.append(child instanceof Node ? child : seen(String(child)));
   return element;
 }
 

@@ -2,6 +2,7 @@
 
 import {html} from './dom.js';
 import {page} from './page.js';
+import {visible} from './names.js';
 import {lacking, unpack} from './unpack.js';
 
 document.documentElement.classList.add('scripted');
@@ -20,7 +21,7 @@ addEventListener('DOMContentLoaded', async () => {
   if (missing) return fallBack(missing);
   try {
     const envelope = await unpack(document.getElementById('documents')?.textContent ?? '');
-    document.title = `${envelope.text.split('\n', 1)[0].slice(0, 120)} (ddpsim)`;
+    document.title = `${visible(envelope.verdict, 120)} (ddpsim)`;
     document.body.prepend(page(envelope));
   } catch (error) {
     fallBack(`The report could not be shown: ${error instanceof Error ? error.message : error}`);

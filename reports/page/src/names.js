@@ -1,10 +1,9 @@
 // Names come from files of others: they may hold markup, turn the direction of what follows, or have no end.
 
 import {html} from './dom.js';
+import {seenInLine} from './unseen.js';
 
 const kMost = 160;
-// Controls, zero widths, directions, line and paragraph separators.
-const kUnseen = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
 /**
  * What cannot be seen is named; a long text keeps both of its ends.
@@ -12,7 +11,7 @@ const kUnseen = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u180e\u200b-\u200
  * @param {number} [most] characters
  */
 export function visible(text, most = kMost) {
-  const seen = String(text).replace(kUnseen, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const seen = seenInLine(String(text));
   if (seen.length <= most) return seen;
   const half = Math.floor((most - 1) / 2);
   return `${seen.slice(0, half)}…${seen.slice(-half)}`;

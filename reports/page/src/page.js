@@ -39,7 +39,7 @@ function facts(documents) {
     list.push({figure: time(result.iteration_us, 4), label: tune || advice ? 'step today' : 'step', strong: !tune});
     list.push({figure: time(result.blocking_communication_us), label: `blocked by communication, ${percent((100 * result.blocking_communication_us) / result.iteration_us)}`});
     if (result.overlap !== null) list.push({figure: percent(100 * result.overlap, 3), label: 'of communication hidden'});
-    list.push({figure: percent((100 * result.alone_us) / result.iteration_us, 3), label: 'efficiency: one GPU’s step over this'});
+    list.push({figure: percent((100 * result.alone_us) / result.iteration_us, 3), label: 'efficiency beside one GPU'});
   }
   if (asked) {
     const [low, high] = asked.confidence.interval_percent;
@@ -88,9 +88,8 @@ function jobOf({tune, advice, result, compare, allreduce, calibration, validatio
 
 /** @param {Envelope} envelope */
 function header(envelope) {
-  const {documents, text, words} = envelope;
+  const {documents, verdict, words} = envelope;
   const {tune, advice, result, compare, allreduce} = documents;
-  const verdict = text.split('\n', 1)[0];
   const trusted = tune ?? advice ?? result ?? allreduce;
   const block = html('header', {});
   const job = html('p', {class: 'job'});

@@ -34,6 +34,8 @@ function shown(column, value, row) {
   return column.show ? column.show(value, row) : String(value);
 }
 
+const kMost = 2000; // rows shown: more would stop a browser
+
 /**
  * @param {Table} table
  * @param {string} caption for who cannot see where it stands
@@ -44,7 +46,7 @@ export function tableElement(table, caption, each) {
   for (const column of table.columns)
     head.append(html('th', {scope: 'col', class: classOf(column)}, column.title, column.unit && html('span', {class: 'unit'}, ` ${column.unit}`)));
   const body = html('tbody');
-  table.rows.forEach((row, index) => {
+  table.rows.slice(0, kMost).forEach((row, index) => {
     const line = html('tr');
     table.columns.forEach((column, k) => {
       const text = shown(column, row[k], row);
@@ -53,6 +55,7 @@ export function tableElement(table, caption, each) {
     each?.(line, index);
     body.append(line);
   });
+  if (table.rows.length > kMost) body.append(html('tr', {}, html('td', {class: 'text', colspan: table.columns.length}, `… ${table.rows.length - kMost} more rows: CSV has all of them`)));
   const scroll = html('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption});
   scroll.append(html('table', {}, html('caption', {class: 'unseen'}, caption), html('thead', {}, head), body));
   return scroll;

@@ -66,8 +66,9 @@ export function timelineCard(documents) {
     }
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const begun = performance.now();
-    paint(context, layout, view, selection, coloursOf(stage));
-    drawOverview(overview, view, begin, whole, stage, ratio);
+    const colours = coloursOf(stage);
+    paint(context, layout, view, selection, colours);
+    drawOverview(overview, view, begin, whole, colours, ratio);
     frames.push(performance.now() - begun);
     if (frames.length > 600) frames.shift();
     range.textContent = view.from <= begin && view.to >= whole ? `whole step, ${time(whole / 1.005)}` : `${time(Math.max(0, view.from))} to ${time(view.to)}`;
@@ -144,10 +145,12 @@ export function timelineCard(documents) {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
   addEventListener('beforeprint', () => {
     printing = true;
+    document.documentElement.classList.add('on-paper'); // which is light, whatever the screen is
     draw();
   });
   addEventListener('afterprint', () => {
     printing = false;
+    document.documentElement.classList.remove('on-paper');
     redraw();
   });
 
@@ -182,15 +185,14 @@ function shortly({mark, bucket}) {
  * @param {{from: number, to: number, left: number, width: number}} view
  * @param {number} begin
  * @param {number} whole
- * @param {Element} themed
+ * @param {Record<string, string>} colours
  * @param {number} ratio
  */
-function drawOverview(canvas, view, begin, whole, themed, ratio) {
+function drawOverview(canvas, view, begin, whole, colours, ratio) {
   const height = 16;
   canvas.width = Math.round(view.width * ratio);
   canvas.height = height * ratio;
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
-  const colours = coloursOf(themed);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   const at = (/** @type {number} */ us) => view.left + ((us - begin) / (whole - begin)) * (view.width - view.left);
   context.fillStyle = colours.line;

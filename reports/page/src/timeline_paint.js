@@ -1,5 +1,6 @@
 // A timeline on a canvas: tens of thousands of spans, as fast as they can be dragged.
 
+import {paintDense} from './timeline_dense.js';
 import {fixed, timeUnit} from './units.js';
 import {linear} from './scale.js';
 import {kAxis, kLife} from './timeline_layout.js';
@@ -132,8 +133,11 @@ export function paint(context, layout, view, selection, colours) {
   context.beginPath();
   context.rect(left, kAxis - 2, width - left, height);
   context.clip();
+  const dense = layout.rows.filter((row) => row.lane && !row.label);
+  paintDense(context, dense, view, at, colours);
   for (const row of layout.rows) {
-    if (row.lane) paintLane(context, row, view, at, fill, colours, selection);
+    if (row.lane && !row.label) outline(context, row, at, colours, selection);
+    else if (row.lane) paintLane(context, row, view, at, fill, colours, selection);
     else paintLives(context, row, layout, view, at, colours, selection);
   }
   for (const group of layout.lives.keys()) paintArrows(context, group, layout, at, selection, colours, view);
@@ -154,6 +158,21 @@ export function paint(context, layout, view, selection, colours) {
     const text = dense ? group.title.replace(/^.*, rank /, 'rank ').replace(/,.*$/, '') : group.title;
     context.fillText(text, 0, top + (dense ? 8 : 7));
   }
+}
+
+/**
+ * The selected bucket's all-reduce on a thin lane.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Row} row
+ * @param {(us: number) => number} at
+ * @param {Colours} colours
+ * @param {Selection | null} selection
+ */
+function outline(context, row, at, colours, selection) {
+  if (!selection || selection.bucket === null || selection.group.step !== row.group.step || row.lane?.track !== 'communication') return;
+  context.strokeStyle = colours.ink;
+  context.lineWidth = 1.2;
+  for (const mark of row.lane.marks) if (mark.bucket === selection.bucket) context.strokeRect(at(mark.start), row.top, Math.max(1.5, at(mark.end) - at(mark.start)), row.height);
 }
 
 /**
@@ -183,8 +202,10 @@ function paintLane(context, row, view, at, fill, colours, selection) {
       if (painted.get(mark.kind) === column) continue;
       painted.set(mark.kind, column);
     }
-    const of = selection && selection.group.step === row.group.step && selection.bucket !== null && mark.bucket === selection.bucket;
-    context.globalAlpha = selection && selection.bucket !== null && !of && mark.kind === 'reduce' ? 0.45 : 1;
+    const among = selection && selection.group.step === row.group.step && selection.bucket !== null;
+    const of = among && mark.bucket === selection.bucket;
+    const dim = among && !of && mark.kind === 'reduce';
+    context.globalAlpha = dim ? 0.4 : 1;
     context.fillStyle = fill(mark.kind);
     // All-reduces touch and are many; what is computed is one stretch.
     context.fillRect(x, top, Math.max(wide - (mark.kind === 'reduce' && wide > 3 ? 0.6 : 0), 0.8), height);
@@ -201,7 +222,7 @@ function paintLane(context, row, view, at, fill, colours, selection) {
     const end = Math.min(right, view.width);
     if (context.measureText(text).width + 6 > end - begin) continue;
     context.textAlign = 'center';
-    context.fillStyle = mark.kind === 'forward' || mark.kind === 'copies' || mark.kind === 'optimizer' || mark.kind === 'other' ? colours['on-forward'] : mark.kind === 'exposed' || mark.kind === 'waits' ? colours.ink : colours['on-backward'];
+    context.fillStyle = dim ? colours.ink : mark.kind === 'forward' || mark.kind === 'copies' || mark.kind === 'optimizer' || mark.kind === 'other' ? colours['on-forward'] : mark.kind === 'exposed' || mark.kind === 'waits' ? colours.ink : colours['on-backward'];
     if (mark.kind === 'exposed' || mark.kind === 'waits') {
       const half = context.measureText(text).width / 2 + 3;
       context.fillStyle = colours.card;

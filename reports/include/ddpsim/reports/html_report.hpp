@@ -17,7 +17,8 @@ struct ReportDocument {
 struct HtmlReport {
   std::string program;  ///< "ddpsim 0.1.0"
   std::string command;  ///< that gives the same answer again
-  std::string text;     ///< in full, as on a terminal; its first line is the verdict
+  std::string verdict;  ///< one line
+  std::string text;     ///< in full, as on a terminal
   std::vector<ReportDocument> documents;
 };
 

@@ -1,0 +1,18 @@
+"""Runs this folder's tests under the Python that has playwright: scripts/setup.sh --page puts it in build/page. Exits with 77,
+as of a skipped test, where it or a browser is missing."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+PYTHON = pathlib.Path(__file__).resolve().parents[2] / "build" / "page" / "bin" / "python"
+
+if not shutil.which("chromium"):
+    print("skipped: no chromium here (scripts/setup.sh --page)")
+    sys.exit(77)
+if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import playwright, axe_playwright_python"], capture_output=True).returncode:
+    print("skipped: no playwright in build/page (scripts/setup.sh --page)")
+    sys.exit(77)
+os.execv(PYTHON, [str(PYTHON), "-m", "unittest", "-v", *(sys.argv[1:] or ["test_page"])])

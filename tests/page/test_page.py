@@ -1,0 +1,319 @@
+"""Reports as their readers meet them: in a browser, by mouse and by keys, on paper, on a phone, without scripts.
+
+Pictures of each stay in build/page/pictures to be looked at. How fast a large one is drawn is printed, and neither passes nor fails."""
+
+import contextlib
+import csv
+import io
+import itertools
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import unittest
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+from reports import COMMANDS, ROOT, envelope, every_text, large, remade, write_all
+
+PICTURES = ROOT / "build" / "page" / "pictures"
+RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}}
+MOST_OF_CODE = 300_000
+MOST_OF_DATA = 1_000_000
+
+
+def setUpModule():
+    global browser, pages, here
+    stack = contextlib.ExitStack()
+    unittest.addModuleCleanup(stack.close)
+    here = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    pages = write_all(here)
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    # Within a container the browser's own sandbox needs rights that nobody has there.
+    browser = stack.enter_context(sync_playwright()).chromium.launch(executable_path="/usr/bin/chromium",
+                                                                     args=["--no-sandbox"] if os.geteuid() == 0 else [])
+    stack.callback(browser.close)
+
+
+@contextlib.contextmanager
+def opened(path, width=1280, **keywords):
+    """The page, and afterwards the certainty that it said nothing to the console and asked nobody for anything."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, reduced_motion="reduce", **keywords)
+    page = context.new_page()
+    said = []
+    page.on("console", lambda message: said.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: said.append(f"error: {error}"))
+    page.on("request", lambda request: said.append(f"request: {request.url}") if not request.url.startswith(("file:", "blob:")) else None)
+    page.goto(path.as_uri())
+    if keywords.get("java_script_enabled", True):
+        page.wait_for_selector("main, [role=alert]")
+    try:
+        yield page
+        assert not said, said
+    finally:
+        context.close()
+
+
+def changed(name, change):
+    path = here / "changed.html"
+    path.write_text(remade(pages[name].read_text(), change))
+    return path
+
+
+def rows(page, title):
+    """The table behind a chart, as its CSV has it."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=f"Save as CSV: {title}", exact=True).click()
+    return list(csv.reader(io.StringIO(pathlib.Path(download.value.path()).read_text())))
+
+
+class Looks(unittest.TestCase):
+    def test_every_report_in_light_and_dark_on_a_phone_and_on_paper(self):
+        for name, path in pages.items():
+            for looks, width, keywords in (("light", 1280, {}), ("dark", 1280, {"color_scheme": "dark"}), ("phone", 390, {"has_touch": True})):
+                with self.subTest(report=name, looks=looks), opened(path, width, **keywords) as page:
+                    page.wait_for_timeout(80)
+                    page.screenshot(path=PICTURES / f"{name}-{looks}.png", full_page=True)
+                    self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), width, "the page is wider than its window")
+                    if looks == "light" or name in ("tune", "compare", "calibrate"):
+                        found = Axe().run(page, options=RULES).response["violations"]
+                        self.assertEqual([(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found], [])
+            if name in ("tune", "simulate"):
+                with self.subTest(report=name, looks="print"), opened(path) as page:
+                    page.pdf(path=PICTURES / f"{name}.pdf")
+                    page.emulate_media(media="print")
+                    self.assertFalse(page.locator(".controls").first.is_visible())
+                    page.screenshot(path=PICTURES / f"{name}-print.png", full_page=True)
+
+    def test_verdict_stands_first_and_is_the_programs(self):
+        for name, path in pages.items():
+            whole = envelope(path.read_text())
+            with self.subTest(name), opened(path) as page:
+                self.assertEqual(page.locator("h1").inner_text(), whole["verdict"])
+                self.assertLess(page.locator("h1").bounding_box()["y"], 120)
+                self.assertIn(whole["command"], page.locator("main").inner_text())
+
+    def test_documents_are_those_that_json_prints(self):
+        for name, key in (("tune", "tune"), ("compare", "compare"), ("allreduce", "allreduce"), ("validate", "validation"), ("queues", "result")):
+            run = subprocess.run([os.environ["DDPSIM_BIN"], *[word for word in COMMANDS[name]], "--json"] if name != "allreduce" else
+                                 [os.environ["DDPSIM_BIN"], *COMMANDS[name][:-2], "--json"], cwd=here, capture_output=True, text=True)
+            with self.subTest(name):
+                self.assertEqual(envelope(pages[name].read_text())["documents"][key], json.loads(run.stdout))
+
+
+class Content(unittest.TestCase):
+    def test_what_is_drawn_as_exposed_adds_up_to_what_blocks(self):
+        for name in ("simulate", "queues", "tune"):
+            result = envelope(pages[name].read_text())["documents"]["result"]
+            with self.subTest(name), opened(pages[name]) as page:
+                table = [row for row in rows(page, "The step, span by span")[1:] if row[0].startswith(("simulated", "today"))]
+                spans = [(row[1], row[2], 1000 * float(row[4]), 1000 * float(row[5])) for row in table if row[0] == table[0][0]]
+                drawn = sum(end - start for track, what, start, end in spans
+                            if track == "compute" and what.startswith("waits for") and "launch" not in what)
+                # Copies, of buffers and out of earlier buckets, run beside what blocks: they are drawn as copies. Between two
+                # streams an event takes its time, in which neither does anything.
+                backward = max(end for _, what, _, end in spans if what == "backward") - 0.001
+                last = max(end for track, _, _, end in spans if track == "communication")
+                copied = sum(min(end, last) - start for track, what, start, end in spans if track == "compute" and
+                             (what == "buffer copies" or what.startswith("copy out") and backward <= start < last))
+                self.assertAlmostEqual(drawn + copied, result["blocking_communication_us"], delta=0.01 * result["blocking_communication_us"])
+
+    def test_efficiency_adds_up_to_the_step(self):
+        with opened(pages["simulate"]) as page:
+            table = rows(page, "Where the efficiency goes")
+            self.assertAlmostEqual(sum(float(row[1]) for row in table[1:-1]), float(table[-1][1]), places=3)
+
+    def test_every_chart_has_its_table(self):
+        with opened(pages["tune"]) as page:
+            for title in ("Step time by bucket cap", "The step, span by span", "Where the efficiency goes", "What it assumes", "Memory of a GPU"):
+                with self.subTest(title):
+                    toggle = page.get_by_role("button", name=f"Table of: {title}")
+                    toggle.click()
+                    table = page.get_by_role("region", name=f"{title}: table")
+                    self.assertTrue(table.is_visible())
+                    self.assertEqual(table.locator("tbody tr").count(), len(rows(page, title)) - 1)
+                    toggle.click()
+                    self.assertFalse(table.is_visible())
+
+    def test_curve_of_caps_tells_where_the_cursor_is(self):
+        whole = envelope(pages["tune"].read_text())
+        with opened(pages["tune"]) as page:
+            stage = page.get_by_role("application", name="Step time by bucket cap; arrow keys go from cap to cap")
+            stage.focus()
+            seen = set()
+            for key in ("Home", "ArrowRight", "ArrowRight", "End"):
+                page.keyboard.press(key)
+                seen.add(page.locator(".readout").inner_text())
+            self.assertGreater(len(seen), 1)
+            self.assertTrue(all("than today" in text or "as today" in text for text in seen), seen)
+            self.assertEqual(whole["documents"]["tune"]["recommended"]["action"], "set")
+            self.assertEqual(page.locator("circle.advised").count(), 1)
+
+
+class Controls(unittest.TestCase):
+    def test_timeline_by_mouse(self):
+        with opened(pages["queues"]) as page:
+            shown = page.locator(".timeline .range")
+            whole = shown.inner_text()
+            page.get_by_role("button", name="Zoom in").click()
+            page.wait_for_function("was => document.querySelector('.timeline .range').textContent !== was", arg=whole)
+            near = shown.inner_text()
+            box = page.locator(".timeline canvas").first.bounding_box()
+            page.mouse.move(box["x"] + 600, box["y"] + 60)
+            page.mouse.down()
+            page.mouse.move(box["x"] + 300, box["y"] + 60, steps=5)
+            page.mouse.up()
+            page.wait_for_function("was => document.querySelector('.timeline .range').textContent !== was", arg=near)
+            page.get_by_role("button", name="Show the whole step").click()
+            page.wait_for_function("was => document.querySelector('.timeline .range').textContent === was", arg=whole)
+            page.get_by_role("button", name="Select the next bucket").click()
+            self.assertIn("Bucket 0", page.locator(".details").inner_text())
+            page.get_by_role("button", name="Show bucket 1 in the timeline").click()
+            self.assertIn("Bucket 1", page.locator(".details").inner_text())
+            page.mouse.move(box["x"] + 250, box["y"] + 62)
+            self.assertIsNotNone(page.locator(".tip"))
+
+    def test_timeline_by_keys(self):
+        with opened(pages["queues"]) as page:
+            page.get_by_role("application", name="Timeline of the step").focus()
+            whole = page.locator(".timeline .range").inner_text()
+            for key in ("+", "+", "ArrowRight", "ArrowLeft", "-", "Home", "End"):
+                before = page.locator(".timeline .range").inner_text()
+                page.keyboard.press(key)
+                page.wait_for_timeout(40)
+                with self.subTest(key):
+                    self.assertNotEqual(page.locator(".timeline .range").inner_text(), before)
+            page.keyboard.press("n")
+            self.assertIn("Bucket 0", page.locator(".details").inner_text())
+            page.keyboard.press("p")
+            page.keyboard.press("Escape")
+            self.assertIn("Select a span", page.locator(".details").inner_text())
+            page.keyboard.press("0")
+            page.wait_for_function("was => document.querySelector('.timeline .range').textContent === was", arg=whole)
+
+    def test_why_a_bucket_is_exposed(self):
+        result = envelope(pages["queues"].read_text())["documents"]["result"]
+        exposed = next(bucket for bucket in result["buckets"] if bucket["exposed_because"])
+        with opened(pages["queues"]) as page:
+            page.get_by_role("button", name=f"Show bucket {exposed['index']} in the timeline").press("Enter")
+            self.assertIn(exposed["exposed_because"], page.locator(".details").inner_text())
+
+    def test_every_control_by_mouse_and_by_keys(self):
+        for name in ("tune", "advise", "compare", "calibrate"):
+            with self.subTest(report=name), opened(pages[name]) as page:
+                buttons = page.locator("button:visible, summary:visible, input:visible")
+                for i in range(buttons.count()):
+                    buttons.nth(i).click()
+                    buttons.nth(i).press("Space" if buttons.nth(i).evaluate("e => e.tagName") == "INPUT" else "Enter")
+
+    def test_all_ranks_are_drawn_when_asked_for(self):
+        with opened(changed("tune", lambda whole: large(whole, 8, 10, 20))) as page:
+            before = page.locator(".timeline canvas").first.bounding_box()["height"]
+            page.get_by_label("all 10 ranks").check()
+            page.wait_for_timeout(60)
+            self.assertNotEqual(page.locator(".timeline canvas").first.bounding_box()["height"], before)
+
+    def test_markdown_is_copied(self):
+        with opened(pages["simulate"]) as page:
+            page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+            page.get_by_role("button", name="Copy as Markdown: Buckets").click()
+            page.get_by_text("Copied").wait_for()
+            copied = page.evaluate("navigator.clipboard.readText()").splitlines()
+            self.assertEqual(len(copied), 2 + len(envelope(pages["simulate"].read_text())["documents"]["result"]["buckets"]))
+            self.assertEqual({line.count("|") for line in copied}, {13})
+
+
+class Hostile(unittest.TestCase):
+    TEXTS = ["<script>window.harmed=1</script>", '"><img src=x onerror="window.harmed=1">', "\u202egnol\u2066 \u0000\u0007", "x" * 10_000,
+             "</script><script>window.harmed=1</script>", "=cmd|' /C calc'!A0", "a | b `c` <i>d</i>\nnext"]
+
+    def test_names_are_data(self):
+        for name in COMMANDS:
+            # Each text in turn another: with as many offsets, each place gets several.
+            for offset in range(2):
+                turn = itertools.cycle(self.TEXTS[offset:] + self.TEXTS[:offset])
+                def harm(whole):
+                    whole["documents"] = every_text(whole["documents"], lambda _: next(turn))
+                    whole.update(verdict=next(turn), command=next(turn), text=next(turn))
+                with self.subTest(report=name, offset=offset), opened(changed(name, harm), 390) as page:
+                    self.assertEqual(page.locator("main").count(), 1)
+                    self.assertIsNone(page.evaluate("window.harmed ?? null"))
+                    self.assertEqual(page.locator("img").count() + page.locator("body script:not(#documents)").count(), 0)
+                    self.assertNotRegex(page.locator("main").inner_text(), "[\u202e\u2066]")
+                    self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), 390)
+
+    def test_a_spreadsheet_runs_nothing(self):
+        with opened(changed("advise", lambda whole: whole.update(documents=every_text(whole["documents"], lambda _: "=1+1")))) as page:
+            cells = [cell for row in rows(page, "Levers, by what they are expected to gain")[1:] for cell in row]
+            self.assertFalse([cell for cell in cells if cell.startswith("=")])
+
+    def test_a_name_of_the_command_line_stays_one(self):
+        evil = here / "<img src=x onerror=alert(1)>.json"
+        evil.write_text((here / "three-layers.json").read_text().replace('"three-layers"', '"</pre></script><script>window.harmed=1</script>"'))
+        path = here / "evil.html"
+        subprocess.run([os.environ["DDPSIM_BIN"], "simulate", evil.name, "2xv100-nvlink", "--report", path, "--quiet"], cwd=here, check=True,
+                       capture_output=True)
+        for scripts in (True, False):
+            with self.subTest(scripts=scripts), opened(path, java_script_enabled=scripts) as page:
+                self.assertEqual(page.locator("img").count() + page.locator("body script:not(#documents)").count(), 0)
+                self.assertIn("</pre></script>", page.locator("body").inner_text())
+
+
+class Elsewhere(unittest.TestCase):
+    def test_without_scripts_the_text_is_there(self):
+        with opened(pages["tune"], java_script_enabled=False) as page:
+            self.assertEqual(page.locator("#plain").inner_text().strip(), envelope(pages["tune"].read_text())["text"].strip())
+            self.assertTrue(page.locator("#plain").is_visible())
+
+    def test_a_browser_that_cannot_unpack_says_so(self):
+        broken = here / "broken.html"
+        broken.write_text(pages["tune"].read_text().replace('id="documents">H4sI', 'id="documents">AAAA'))
+        with opened(broken) as page:
+            self.assertIn("could not be shown", page.get_by_role("alert").inner_text())
+            self.assertTrue(page.locator("#plain").is_visible())
+
+    def test_policy_lets_nothing_else_run(self):
+        with opened(pages["tune"]) as page:
+            policy = page.locator("meta[http-equiv]").get_attribute("content")
+            self.assertRegex(policy, r"^default-src 'none'; script-src 'sha256-[^ ']+'; style-src 'sha256-[^ ']+';")
+        added = here / "added.html"
+        added.write_text(pages["tune"].read_text().replace("</body>", "<script>window.harmed=1</script></body>"))
+        with self.assertRaisesRegex(AssertionError, "Content Security Policy"), opened(added) as page:
+            self.assertIsNone(page.evaluate("window.harmed ?? null"))
+
+
+class Large(unittest.TestCase):
+    def test_sizes(self):
+        bare = (ROOT / "reports" / "page" / "page.html").stat().st_size
+        self.assertLess(bare, MOST_OF_CODE)
+        path = changed("tune", large)
+        data = path.stat().st_size - bare
+        print(f"\ncode and style {bare} bytes; data of 64 ranks, 100 buckets, 1000 caps {data} bytes")
+        self.assertLess(data, MOST_OF_DATA)
+
+    def test_speed_is_told(self):
+        with opened(changed("tune", large)) as page:
+            page.get_by_label("all 66 ranks").check()
+            page.wait_for_timeout(100)
+            box = page.locator(".timeline canvas").first.bounding_box()
+            page.evaluate("document.querySelector('.timeline .stage').frames.length = 0")
+            page.get_by_role("button", name="Zoom in").click()
+            page.mouse.move(box["x"] + 700, box["y"] + 60)
+            page.mouse.down()
+            for i in range(60):
+                page.mouse.move(box["x"] + 700 - 8 * i, box["y"] + 60)
+                page.wait_for_timeout(16)
+            page.mouse.up()
+            frames = page.evaluate("document.querySelector('.timeline .stage').frames")
+            paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+            self.assertGreater(len(frames), 10)
+            quantiles = statistics.quantiles(frames, n=10)
+            print(f"\n64 ranks x 100 buckets: script per frame median {statistics.median(frames):.1f} ms, p10 {quantiles[0]:.1f}, "
+                  f"p90 {quantiles[-1]:.1f} ({len(frames)} frames); first paint {paint:.0f} ms")
+
+
+if __name__ == "__main__":
+    unittest.main()
