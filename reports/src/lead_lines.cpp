@@ -167,8 +167,9 @@ std::string lead_reason(const Lead& lead, const std::string& fastest, const std:
     const std::string because = lead.other_choice
                                     ? other_choice_text(*lead.other_choice, fastest, other)
                                     : "what NCCL makes of it takes longer";
-    return fmt::format("{} is {} with more, and yet predicted {}: {}.", other, fastest,
-                       lead.percent < kEqual ? "no faster" : "slower", because);
+    return fmt::format("{} is {} with more, and yet predicted {}: {}. {}", other, fastest,
+                       lead.percent < kEqual ? "no faster" : "slower", because,
+                       lead.certain() ? "" : undecided_by(lead, workloads));
   }
   if (lead.never_slower)
     return fmt::format("{} is {} with more, and NCCL chooses the same on both.", fastest, other);
