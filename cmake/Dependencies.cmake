@@ -1,5 +1,9 @@
 # Dependencies are found first (Debian 12's versions are the minimum) and fetched at a pinned commit
 # second; both roads give the same target names.
+if(EMSCRIPTEN)
+  include(${CMAKE_CURRENT_LIST_DIR}/wasm/Dependencies.cmake)
+  return()
+endif()
 include(FetchContent)
 set(FETCHCONTENT_QUIET ON)
 

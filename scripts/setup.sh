@@ -3,14 +3,16 @@
 # PyTorch for the tests that train (Debian 12: 1.13 for CPUs, 59 MB to download), and beside it, where pip finds it, a
 # newer one for CPUs in build/torch (192 MB); --real: gloo and libtorch, with which ddpsim-real runs real reducers on a CPU, what its lab
 # of shaped links needs, a launcher (mpirun), and where nvcc is but no NCCL, NCCL in build/nccl (300 MB); --page: what makes the
-# page of --report (esbuild, TypeScript) and what looks at it: Chromium, and in build/page playwright and axe (50 MB).
+# page of --report (esbuild, TypeScript) and what looks at it: Chromium, and in build/page playwright and axe (50 MB);
+# --wasm: Emscripten (500 MB), and the sources of the libraries that must be compiled for it, Debian's, in build/wasm-sources
+# (3 MB to download).
 set -euo pipefail
 
 # package, and the command that shows it is there even when it came by another road ("-": ask dpkg)
 needed=(g++ g++  cmake cmake  ninja-build ninja  nlohmann-json3-dev -  libfmt-dev -  libcli11-dev -
         libsimdjson-dev -  zlib1g-dev -  libsqlite3-dev -  libprotozero-dev -  libboost-dev -
         libpugixml-dev -  libeigen3-dev -)
-newer_torch='' real=false page=false
+newer_torch='' real=false page=false wasm=false
 for option; do
   case $option in
     --tests)
@@ -20,7 +22,9 @@ for option; do
     --real) real=true
             needed+=(libgloo-dev -  libtorch-dev -  iproute2 -  util-linux unshare  openmpi-bin mpirun) ;;
     --page) page=true; needed+=(esbuild esbuild  node-typescript tsc  chromium chromium) ;;
-    *) echo "usage: scripts/setup.sh [--tests] [--torch] [--real] [--page]" >&2; exit 2 ;;
+    --wasm) wasm=true
+            needed+=(emscripten em++  libfast-float-dev -  nodejs node  dpkg-dev dpkg-source) ;;
+    *) echo "usage: scripts/setup.sh [--tests] [--torch] [--real] [--page] [--wasm]" >&2; exit 2 ;;
   esac
 done
 
@@ -85,11 +89,42 @@ for ((i = 0; i < ${#needed[@]}; i += 2)); do
   [[ $program != - ]] && command -v "$program" >/dev/null && continue
   installed "$package" || missing+=("$package")
 done
-[[ ${#missing[@]} -eq 0 ]] && exit 0
+if [[ ${#missing[@]} -gt 0 ]]; then
+  as_root=()
+  [[ $(id -u) -ne 0 ]] && as_root=(sudo)
+  echo "setup: installing ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+fi
 
-as_root=()
-[[ $(id -u) -ne 0 ]] && as_root=(sudo)
-echo "setup: installing ${missing[*]}"
-"${as_root[@]}" apt-get update -qq
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-  apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+# Source packages from where the machine's packages come from, by lists of our own: the machine's stay as they are.
+fetch_sources() {  # fetch_sources PLACE PACKAGE…
+  local place=$1 apt name; shift
+  apt=$(mktemp -d)
+  mkdir -p "$apt"/{parts,lists/partial,cache/archives/partial}
+  for name in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+    [[ -f $name ]] && sed -n 's/^deb /deb-src /p' "$name" >"$apt/parts/${name##*/}"
+  done
+  for name in /etc/apt/sources.list.d/*.sources; do
+    [[ -f $name ]] && sed 's/^Types:.*/Types: deb-src/' "$name" >"$apt/parts/${name##*/}"
+  done
+  local -a options=(-qq -o "Dir::Etc::SourceList=/dev/null" -o "Dir::Etc::SourceParts=$apt/parts"
+                    -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o "APT::Sandbox::User=")
+  apt-get "${options[@]}" update 2>/dev/null || true  # a list without sources is none of ours
+  mkdir -p "$place"
+  for name; do
+    (cd "$apt" && apt-get "${options[@]}" source --download-only "$name" >/dev/null &&
+      dpkg-source --no-check --no-copy -x "$name"_*.dsc "$place/$name" >/dev/null) || rm -rf "${place:?}/$name"
+  done
+  rm -rf "$apt"
+}
+if $wasm; then
+  place=$(cd "$(dirname "$0")/.." && pwd)/build/wasm-sources
+  lacking=()
+  for name in zlib simdjson pugixml; do [[ -d $place/$name ]] || lacking+=("$name"); done
+  if [[ ${#lacking[@]} -gt 0 ]]; then
+    echo "setup: fetching the sources of ${lacking[*]}"
+    fetch_sources "$place" "${lacking[@]}"
+  fi
+fi

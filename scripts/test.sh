@@ -92,6 +92,7 @@ tidy() {
   to_tidy | xargs -r -n 4 -P "$jobs" clang-tidy -p build/dev --quiet || return
   if $thorough; then git rev-parse HEAD >scripts/tidied; fi
 }
+wasm() { build wasm && cd tests/cli && DDPSIM_WASM=$PWD/../../build/wasm/engine DDPSIM_BIN=none python3 -m unittest -v test_wasm; }
 benchmarks() {  # they must run; how fast is a matter for a quiet machine
   build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
 }
@@ -141,6 +142,11 @@ else
     skip "clang-tidy" "it is not here"
   fi
   if $thorough; then
+    if command -v em++ >/dev/null && [[ -d build/wasm-sources/zlib ]]; then
+      check "WebAssembly: as the native program" wasm
+    else
+      skip "WebAssembly" "Emscripten is not here (scripts/setup.sh --wasm)"
+    fi
     if command -v gcovr >/dev/null; then
       check coverage coverage
     else

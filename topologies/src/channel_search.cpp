@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <numeric>
 #include <tuple>
 
@@ -147,7 +148,8 @@ class Search {
     if (steps_left_ <= 0) return true;
     open_.gpus.resize(gpus);
     std::iota(open_.gpus.begin(), open_.gpus.end(), 0U);
-    std::rotate(open_.gpus.begin(), open_.gpus.begin() + first, open_.gpus.end());
+    std::rotate(open_.gpus.begin(), open_.gpus.begin() + static_cast<std::ptrdiff_t>(first),
+                open_.gpus.end());
     std::stable_partition(open_.gpus.begin() + 1, open_.gpus.end(),
                           [&](std::uint32_t gpu) { return !shares_switch_with_entry(gpu); });
     const ChannelOrder whole = open_;

@@ -135,7 +135,7 @@ void read_network_words(const ClusterWords& words, bool has_network, ClusterDesc
     if (out.switches && out.switches->kind != SwitchPlan::Kind::leaf_spine)
       word->fail("is given as well as switches of another kind",
                  "They say who hangs where: keep one");
-    if (!out.switches) out.switches = {.kind = SwitchPlan::Kind::leaf_spine};
+    if (!out.switches) out.switches = SwitchPlan{.kind = SwitchPlan::Kind::leaf_spine};
     out.switches->nodes_per_leaf =
         static_cast<int>(word->integer(word->value, "nodes per leaf", kMostNodesPerLeaf));
   }

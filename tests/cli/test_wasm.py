@@ -1,0 +1,84 @@
+"""The program as WebAssembly, in the worker that a page uses (reports/page/engine), under node: every command of the corpus
+answers as the native program does, to the byte. DDPSIM_WASM: the folder of the build's ddpsim-worker.js and ddpsim.wasm."""
+
+import base64
+import gzip
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from golden import FIXTURES, GOLDEN, ROOT, cases, contents, kept_text
+
+ENGINE = os.environ.get("DDPSIM_WASM", "")
+COMPRESSED = 500_000  # bytes, at most: what a page carries
+
+WITHOUT_SQLITE = {"import/nsys"}
+
+
+def answers(commands):
+    """Of [(arguments, {name: path})]: the worker's results, in order."""
+    told = subprocess.run(
+        ["node", str(ROOT / "tests" / "wasm" / "commands.mjs"), f"{ENGINE}/ddpsim-worker.js", f"{ENGINE}/ddpsim.wasm"],
+        input=json.dumps([{"args": arguments, "files": [{"name": name, "path": str(path)} for name, path in files.items()]}
+                          for arguments, files in commands]),
+        capture_output=True, encoding="utf-8", timeout=600)
+    assert told.returncode == 0, told.stderr
+    return [json.loads(line) for line in told.stdout.splitlines()]
+
+
+@unittest.skipUnless(ENGINE and shutil.which("node"), "no WebAssembly was built, or node is not here")
+class Engine(unittest.TestCase):
+    maxDiff = None
+
+    def test_every_command_of_the_corpus_answers_as_the_native_program(self):
+        chosen = [case for case in cases() if not case.columns and case.name not in WITHOUT_SQLITE]
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = pathlib.Path(temporary)
+            shutil.copytree(GOLDEN / "inputs", folder, dirs_exist_ok=True)
+            shutil.copytree(FIXTURES, folder / "fixtures")
+            before = contents(folder)
+            files = {name: folder / name for name in before}
+            results = answers([(case.command, files) for case in chosen])
+        for case, result in zip(chosen, results, strict=True):
+            with self.subTest(case.name):
+                self.assertIsNone(result.get("error"))
+                after = before | {name: base64.b64decode(content) for name, content in result["written"].items()}
+                self.assertEqual(case.kept.read_text(encoding="utf-8"), kept_text(
+                    case, result["exit"], result["stdout"].encode(), result["stderr"].encode(), before, after))
+
+    def test_an_export_of_nsight_systems_is_refused_with_what_to_do(self):
+        [result] = answers([(["import", "tiny.sqlite"], {"tiny.sqlite": GOLDEN / "inputs" / "tiny.sqlite"})])
+        self.assertEqual(result["exit"], 3)
+        self.assertIn("which this build of ddpsim does not read", result["stderr"])
+        self.assertIn("an installed ddpsim", result["stderr"])
+
+    def test_a_large_trace_is_read_where_it_lies(self):
+        """40 MB of one, in pieces, with word of how far it is; compressed to one of several members."""
+        small = json.loads((FIXTURES / "tiny-ddp-trace.json").read_text())
+        with tempfile.TemporaryDirectory() as temporary:
+            large = pathlib.Path(temporary, "large.json")
+            padding = [{"ph": "M", "name": "padding", "args": {"note": "x" * 1000}}] * 40_000
+            large.write_text(json.dumps({**small, "traceEvents": small["traceEvents"] + padding}))
+            packed = pathlib.Path(temporary, "large.json.gz")
+            text = large.read_bytes()
+            packed.write_bytes(gzip.compress(text[:1 << 20]) + gzip.compress(text[1 << 20:], 1))
+            arguments = ["import", "trace", "-o", "w.json"]
+            small_one, plain, gz = answers([(arguments, {"trace": path})
+                                            for path in (FIXTURES / "tiny-ddp-trace.json", large, packed)])
+        self.assertEqual(small_one["exit"], 0, small_one["stderr"])
+        for result in (plain, gz):
+            self.assertEqual(result["written"], small_one["written"])
+            self.assertLess(result["memory"], len(text))
+        self.assertGreater(plain["messages"], 0)
+
+    def test_what_a_page_carries_of_it_is_small(self):
+        program = pathlib.Path(ENGINE, "ddpsim.wasm").read_bytes()
+        self.assertLess(len(gzip.compress(program, 9)), COMPRESSED)
+
+
+if __name__ == "__main__":
+    unittest.main()
