@@ -68,4 +68,17 @@ void set_host_costs(const HostArguments& arguments, SimulationOptions& options) 
   options.launch_cost_known = true;
 }
 
+void take_stated_costs(const HostArguments& arguments, const StatedCosts& of_host,
+                       const StatedCosts& of_gpu, SimulationOptions& options) {
+  StatedCosts& stated = options.stated_costs;
+  stated = of_gpu;
+  if (!arguments.cuda_graph) stated.insert(stated.end(), of_host.begin(), of_host.end());
+  if (arguments.cuda_graph)
+    std::erase_if(stated, [](const StatedCost& cost) {
+      return cost.field->time == &DdpCosts::launch_latency;
+    });
+  state(options.costs, stated);
+  if (arguments.cuda_graph) options.costs = in_a_graph(options.costs);
+}
+
 }  // namespace ddpsim

@@ -198,6 +198,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   if (!torch.known)
     torch.version = assumed_among(versions_of(arguments, DdpOptions{}, loaded.workload, cluster));
   Asked asked = read_options(arguments, torch.version, loaded.workload.recorded_with);
+  take_stated_costs(arguments.host, loaded.workload.host_costs, cluster.gpu_costs, asked.options);
   std::vector<std::string> replaced = take_gloo_calibration(arguments.backend, cluster, asked.gloo);
   if (!torch.known)
     asked.options.possible_versions =

@@ -122,12 +122,13 @@ CudaDevice::~CudaDevice() {
   cudaStreamDestroy(stream_);
 }
 
-/// Events are known by their distance to others; this one is known on the host's clock, to some
-/// microseconds.
+/// This event is known on the host's clock, to some microseconds.
 void CudaDevice::anchor() {
   require_success(cudaEventRecord(zero_, stream_), "recording an event");
   require_success(cudaEventSynchronize(zero_), "waiting for the GPU");
-  zero_time_ = clock_.now();
+  marks_ = {{zero_, clock_.now()}};
+  timed_ = 1;
+  near_ = 0;
 }
 
 std::vector<std::pair<std::string, std::string>> CudaDevice::description() const {
@@ -245,22 +246,35 @@ Event CudaDevice::record_event() {
 }
 
 void CudaDevice::wait_for(Event event) {
-  require_success(cudaEventSynchronize(at(event)), "waiting for the GPU");
+  require_success(cudaEventSynchronize(events_.at(event)), "waiting for the GPU");
 }
 
 void CudaDevice::synchronise() {
   require_success(cudaStreamSynchronize(stream_), "waiting for the GPU");
 }
 
-TimePoint CudaDevice::time_of(cudaEvent_t event) const {
-  float milliseconds = 0;
-  require_success(cudaEventElapsedTime(&milliseconds, zero_, event), "reading an event");
-  return zero_time_ + Duration::milliseconds(static_cast<double>(milliseconds));
+void CudaDevice::begin_compute() {
+  if (events_.used() > 0) marks_.push_back({.event = events_.at(events_.used() - 1), .time = {}});
+}
+
+TimePoint CudaDevice::time_of(cudaEvent_t event) {
+  const auto between = [](cudaEvent_t from, cudaEvent_t to) {
+    float milliseconds = 0;
+    require_success(cudaEventElapsedTime(&milliseconds, from, to), "reading an event");
+    return Duration::milliseconds(static_cast<double>(milliseconds));
+  };
+  for (; timed_ < marks_.size(); ++timed_)
+    marks_[timed_].time =
+        marks_[timed_ - 1].time + between(marks_[timed_ - 1].event, marks_[timed_].event);
+  while (near_ > 0 && between(marks_[near_].event, event) < Duration()) --near_;
+  while (near_ + 1 < marks_.size() && between(marks_[near_ + 1].event, event) >= Duration())
+    ++near_;
+  return marks_[near_].time + between(marks_[near_].event, event);
 }
 
 void CudaDevice::forget_marks() {
   events_.reuse();
-  anchor();  // a float of milliseconds keeps its microseconds for some seconds only
+  anchor();
 }
 
 void CudaDevice::release_memory() {

@@ -30,6 +30,7 @@ class EventPool {
   /// Records the next event on the stream; its index.
   std::size_t record(cudaStream_t stream);
   cudaEvent_t at(std::size_t index) const { return events_[index]; }
+  std::size_t used() const { return used_; }
   void reuse() { used_ = 0; }
 
  private:
@@ -50,7 +51,8 @@ class CudaDevice : public Device {
   Region allocate_on_host(Dtype dtype, std::int64_t elements) override;
   void fill(Region region, double value) override;
   std::vector<double> read(Region region) override;
-  void begin_compute() override {}
+  /// What was recorded last is a mark that others are timed from.
+  void begin_compute() override;
   void compute(Duration duration) override;
   void scale_copy(Region from, Region to, double factor) override;
   void add(Region from, Region to) override;
@@ -65,22 +67,27 @@ class CudaDevice : public Device {
   void release_memory() override;
 
   cudaStream_t stream() const { return stream_; }
-  /// Of an event recorded on any stream of this device; it has happened.
-  TimePoint time_of(cudaEvent_t event) const;
-
- protected:
-  cudaEvent_t at(Event event) const { return events_.at(event); }
+  /// Of an event recorded on any stream of this device; it has happened, as have the marks before it.
+  TimePoint time_of(cudaEvent_t event);
 
  private:
+  /// CUDA tells how far two events lie apart in a float of milliseconds, which keeps its microseconds for some seconds only:
+  /// so an event is timed from the mark in front of it.
+  struct Mark {
+    cudaEvent_t event = nullptr;
+    TimePoint time;
+  };
   void anchor();
   void calibrate_work();
 
   int index_;
   HostClock clock_;
   cudaStream_t stream_ = nullptr;
-  cudaEvent_t zero_ = nullptr;  ///< the event all times are counted from …
-  TimePoint zero_time_;         ///< … and when that was
+  cudaEvent_t zero_ = nullptr;  ///< the first mark: what time it is then, the host knows
   EventPool events_;
+  std::vector<Mark> marks_;
+  std::size_t timed_ = 0;  ///< marks whose time is known
+  std::size_t near_ = 0;   ///< the mark that was asked for last
   std::vector<void*> memory_;
   std::vector<void*> host_memory_;
   float* scratch_ = nullptr;  ///< of busy compute

@@ -71,8 +71,12 @@ Parts parts_of(const std::vector<Steps>& ranks, std::size_t index) {
     running.emplace_back(bucket.start, bucket.end);
     running_or_copied.emplace_back(bucket.start, bucket.end);
     for (const auto& copies : step.copies_out(bucket)) running_or_copied.push_back(copies);
+    if (bucket.done == bucket.end) continue;
     const TimePoint cast = std::max(bucket.end, step.backward_end);
-    running_or_copied.emplace_back(cast, std::max(cast, bucket.done));
+    // Until the compute stream goes on, unless the host's wait for the map stands between.
+    const bool awaited = step.has_map > step.awaits_map && bucket.copy_out_begin >= step.has_map;
+    running_or_copied.emplace_back(cast,
+                                   std::max(cast, awaited ? bucket.done : bucket.copy_out_begin));
   }
   if (step.map_end > step.map_start) {
     transfers.emplace_back(last_arrival_of_map(ranks, index), step.map_end);

@@ -81,7 +81,7 @@ class StoreClient {
   /// Ends the job for all, with this reason, where it has not ended already; why it did, or nothing where rank 0 is
   /// gone. Never throws.
   std::string end_job(const std::string& reason) noexcept;
-  /// Why the job was ended, as far as rank 0 knows within a second; empty when it does not.
+  /// Why the job was ended, as far as rank 0 knows within a second; empty when it does not, or is gone.
   std::string why_ended() noexcept;
   /// The same at once, from any thread; empty, too, while another call waits for rank 0: that one will hear it.
   std::string why_ended_if_free() noexcept;

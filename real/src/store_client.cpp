@@ -197,8 +197,10 @@ std::string StoreClient::why_ended() noexcept {
   for (int i = 0; i < kTries; ++i) {
     try {
       ask({"why"});
-    } catch (const std::exception& reason) {
+    } catch (const SaidElsewhere& reason) {
       return reason.what();
+    } catch (const std::exception&) {
+      return "";
     }
     std::this_thread::sleep_for(kRetry);
   }

@@ -28,6 +28,7 @@ using std::chrono::milliseconds;
 using Moment = std::chrono::steady_clock::time_point;
 
 constexpr milliseconds kFarewell{1000};
+constexpr milliseconds kOnTheirWay{5000};
 constexpr auto kGreetingTime = std::chrono::seconds(2);
 constexpr std::ptrdiff_t kMostStrangers = 64;
 constexpr int kAcceptedAtOnce = 16;  // then those who came are read
@@ -67,7 +68,9 @@ class StoreServer::Loop {
       if (closing_ && !farewell) farewell = now + (apart_ && job_.ended() ? timeout_ : kFarewell);
       // Others may still want to hear that all is done, or why the job ended. Strangers are not
       // waited for.
-      if (farewell && (now >= *farewell || std::ranges::all_of(connections_, is_stranger))) return;
+      if (farewell && (now >= *farewell ||
+                       (everyone_knows(now) && std::ranges::all_of(connections_, is_stranger))))
+        return;
       wait(farewell);
     }
   }
@@ -107,6 +110,11 @@ class StoreServer::Loop {
     bool answering() const { return sent < answer.size(); }
   };
 
+  /// Ranks that have not come may be on their way.
+  bool everyone_knows(Moment now) const {
+    return !apart_ || !job_.ended() || job_.everyone_is_here() || now >= rank_0_gone_ + kOnTheirWay;
+  }
+
   static bool is_stranger(const Connection& one) { return one.rank < 0; }
 
   void expire(Moment now) {
@@ -121,6 +129,7 @@ class StoreServer::Loop {
   void wait(std::optional<Moment> due) {
     const auto earlier = [&due](Moment moment) { due = due ? std::min(*due, moment) : moment; };
     if (meet_by_ && !job_.everyone_is_here() && !job_.ended()) earlier(*meet_by_);
+    if (closing_ && !everyone_knows({})) earlier(rank_0_gone_ + kOnTheirWay);
     const bool rests = rest_until_ > std::chrono::steady_clock::now();
     if (rests) earlier(rest_until_);
     polled_ = {{wake_[0], POLLIN, 0}};
@@ -200,6 +209,7 @@ class StoreServer::Loop {
   void lose_parent() {
     close(std::exchange(wake_[0], -1));
     if (!rank_0_left_) job_.end("rank 0 is gone");
+    rank_0_gone_ = std::chrono::steady_clock::now();
     closing_ = true;
   }
 
@@ -295,6 +305,7 @@ class StoreServer::Loop {
   std::array<int, 2> wake_{};
   bool apart_ = false;  ///< in a process of its own
   bool rank_0_left_ = false;
+  Moment rank_0_gone_;
   bool said_ = false;
   std::atomic<bool> closing_ = false;
   std::list<Connection> connections_;  ///< in the order in which they came

@@ -238,6 +238,7 @@ void end_job(StoreClient& store, const World& world, const std::string& what) {
   const std::string reason = name + what.substr(0, what.find('\n'));
   const std::string in_force = store.end_job(reason);
   if (!in_force.empty() && !in_force.starts_with(name)) throw SaidElsewhere(in_force);
+  if (!world.launched && in_force.empty()) throw JobEnded(what);  // rank 0 may know better
   if (!world.launched) return;
   std::fprintf(stderr, "ddpsim-real: %s\n", reason.c_str());
   throw SaidElsewhere(reason);

@@ -39,34 +39,46 @@ class CopiesOut {
   void wait_for_hook(std::size_t b) {
     const HookStage& stage = step_.hooks[b].stages.back();
     if (!stage.collective) return;
-    const Duration returned = costs_.event_latency + step_.to_device[*stage.collective];
-    streams_.hold_compute(OperationKind::all_reduce, work_.buckets[b], returned);
+    const EventId reduced = work_.buckets[b];
+    const Duration latency = costs_.event_latency;
+    const Duration ended = step_.to_device[*stage.collective];
     Duration behind;
     for (const Duration kernel : stage.then.kernels) behind += kernel;
-    if (behind > Duration())
-      streams_.hold_compute(OperationKind::copy_out, work_.buckets[b], returned + behind);
+    if (behind > Duration()) {  // from stream to stream twice
+      streams_.hold_compute(OperationKind::all_reduce, reduced, ended);
+      streams_.hold_compute(OperationKind::copy_out, reduced, ended + latency + behind + latency);
+    } else {
+      streams_.hold_compute(OperationKind::all_reduce, reduced, ended + latency);
+    }
   }
 
   /// Where a parameter was not used here the host must know, before it copies that one, whether it was used
-  /// anywhere: it waits for the map and reads it back, once (finalize_bucket_dense).
+  /// anywhere: it waits for the map and reads it back, once (finalize_bucket_dense). From then on it is not ahead.
   void copy_out(std::size_t b, double share) {
     const Bucket& bucket = step_.buckets[b];
     const bool copies =
         !step_.ddp().gradient_as_bucket_view && bucket.closed_by != ClosedBy::sparse;
-    if (copies)
-      streams_.launch(OperationKind::copy_out, costs_.host_copy_kernel,
-                      static_cast<std::int64_t>(bucket.parameters.size()));
+    const auto label = static_cast<std::int32_t>(b);
+    std::int64_t kernels = 0;
     Duration modelled;
     const auto append = [&] {
+      streams_.launch(OperationKind::copy_out, costs_.host_copy_kernel, std::exchange(kernels, 0));
       streams_.compute(OperationKind::copy_out, std::exchange(modelled, Duration()).scaled(share),
-                       static_cast<std::int32_t>(b));
+                       label);
     };
     for (const std::size_t parameter : bucket.parameters) {
       if (map_done_ && recording_.is_unused(parameter)) {
         append();
         wait_for_map(costs_.launch_latency + costs_.host_launch);
+        host_was_held_ = !streams_.host_computes();
       }
-      if (copies) modelled += copy_out_of(parameter);
+      if (!copies || !step_.used[parameter]) continue;
+      ++kernels;
+      modelled += step_.copies[parameter];
+      if (!host_was_held_) continue;
+      streams_.launched_alone(OperationKind::copy_out, costs_.host_copy_kernel,
+                              std::exchange(modelled, Duration()).scaled(share), label);
+      kernels = 0;
     }
     append();
   }
@@ -77,7 +89,7 @@ class CopiesOut {
     constexpr auto purpose = OperationKind::local_used_map;
     streams_.hold_compute(purpose, *std::exchange(map_done_, {}),
                           costs_.event_latency + step_.to_device[*step_.local_used_map]);
-    if (round_trip > Duration()) streams_.round_trip(purpose, round_trip);
+    if (round_trip > Duration()) streams_.round_trip(purpose, round_trip, costs_.host_copy_kernel);
   }
 
   /// What nobody used keeps its gradient as it was (copy_bucket_to_grad).
@@ -102,6 +114,7 @@ class CopiesOut {
   const WorkInFlight& work_;
   RankStreams& streams_;
   std::optional<EventId> map_done_;  ///< until it is waited for
+  bool host_was_held_ = false;       ///< by the map, in this step
 };
 
 }  // namespace

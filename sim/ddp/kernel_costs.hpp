@@ -21,7 +21,8 @@ class KernelCosts {
     halves_by_scalar_ = host && job.options().ddp.torch < kVectorHalves;
     // A byte copied is one read and one written.
     rate_ = host ? gloo->links.copy * 2
-                 : job.cluster().gpu.memory_bandwidth * costs.copy_bandwidth_share;
+                 : costs.copy_rate.value_or(job.cluster().gpu.memory_bandwidth *
+                                            costs.copy_bandwidth_share);
   }
 
   /// Into a bucket or out of it, also a division in place: read and write.

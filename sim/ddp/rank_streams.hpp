@@ -160,9 +160,20 @@ class RankStreams {
     hold_compute(purpose, done, costs_.event_latency + step_.to_device[index]);
   }
 
-  /// The compute stream hands something to the host and has nothing to do until the host has launched more.
-  void round_trip(OperationKind purpose, Duration time) {
-    hold_compute(purpose, record(programs_.compute, purpose), time);
+  /// The compute stream hands something to the host, which waits for it, and has nothing to do until the host has launched
+  /// more, so long after; that launch takes `launch` of it.
+  void round_trip(OperationKind purpose, Duration time, Duration launch) {
+    const EventId there = record(programs_.compute, purpose);
+    append_wait(programs_.host, purpose, there,
+                std::max(time - launch - costs_.launch_latency, Duration()));
+    // Where launches are simulated what is launched next waits for its own.
+    hold_compute(purpose, there, waits_for_launches() ? std::max(time - launch, Duration()) : time);
+  }
+  /// A kernel that runs once the host has come to launch it.
+  void launched_alone(OperationKind purpose, Duration launch, Duration work, std::int32_t bucket) {
+    host(purpose, launch, bucket);
+    hold_compute(purpose, record_on_host(purpose), costs_.launch_latency);
+    compute(purpose, work, bucket);
   }
 
   /// The host goes on when the compute stream has done all there is.

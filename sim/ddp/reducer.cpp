@@ -214,6 +214,7 @@ class StepScheduler {
   }
 
   Duration accumulate(const GradientStretch& gradient) {
+    streams_.launch(OperationKind::backward, costs_.host_copy_kernel, 1);
     const Duration kernel = kernels_.accumulate(gradient.bytes);
     written_.accumulated += kernel;
     return kernel;
@@ -279,8 +280,9 @@ class StepScheduler {
       const Bytes bytes = step_.gradient[parameter];
       note_ready(bucket);
       --pending[static_cast<std::size_t>(bucket)];
-      if (!recording_.has_hooks())
-        streams_.compute(OperationKind::copy_in, kernels_.zero_fill(bytes), bucket);
+      if (recording_.has_hooks()) continue;
+      streams_.launch(OperationKind::copy_in, costs_.host_copy_kernel, 1);
+      streams_.compute(OperationKind::copy_in, kernels_.zero_fill(bytes), bucket);
     }
   }
 
@@ -387,6 +389,7 @@ class StepScheduler {
   /// The host's map is copied to the device in front of it.
   void launch_local_used_map() {
     if (!step_.local_used_map) return;
+    streams_.launch(OperationKind::copy_in, costs_.host_copy_kernel, 1);
     streams_.compute(OperationKind::copy_in,
                      kernels_.copy(step_.collectives[*step_.local_used_map].size));
     streams_.host(OperationKind::launch, costs_.host_launch);
@@ -454,11 +457,13 @@ ReducerSchedule schedule_step(const Job& job, const std::vector<Bucket>& buckets
                         .threads = collectives_at_a_time(job),
                         .to_fill = collectives_to_fill(job)};
   std::map<std::optional<std::size_t>, Recording> recordings;
+  bool reads_map = false;
   for (const RankClass& alike : ranks.classes) {
     const Recording& recording =
         recordings.try_emplace(alike.recording, job, recorded_by(job.workload(), alike.rank))
             .first->second;
     RankStep written = StepScheduler(step, kind, alike, recording).write();
+    reads_map = reads_map || (step.local_used_map && !recording.unused().empty());
     if (schedule.ranks.empty()) {
       if (recorded_by(job.workload(), alike.rank).launches) result.host = written.host;
       result.ready_operation = std::move(written.ready_operation);
@@ -483,7 +488,7 @@ ReducerSchedule schedule_step(const Job& job, const std::vector<Bucket>& buckets
     }
   }
   result.hook_waits = stops_backward(job.options().ddp.comm_hook);
-  result.host_reads = !step.layers.empty();
+  result.host_reads = !step.layers.empty() || reads_map;
   result.averaging = step.averaging;
   result.choices = std::move(step.choices);
   result.local_used_map = step.local_used_map;

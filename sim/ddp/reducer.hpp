@@ -52,7 +52,7 @@ struct ReducerSchedule {
   std::vector<std::optional<CollectiveChoice>> choices;  ///< by collective
   std::optional<std::uint32_t> local_used_map;
   bool hook_waits = false;                  ///< backward stands still while a bucket is reduced
-  bool host_reads = false;                  ///< what the GPU computed, in the midst of forward
+  bool host_reads = false;                  ///< what the GPU computed, in the midst of the step
   std::optional<ModelAveraging> averaging;  ///< of local SGD, behind the optimizer
   /// By bucket: position of the operation on the compute stream that writes its last gradient, and
   /// of the launch on the host stream; of rank 0's program.

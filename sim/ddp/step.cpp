@@ -77,11 +77,20 @@ SimulatedStep run_steady_ranks(const Job& job, const std::vector<Bucket>& bucket
   }
 }
 
+/// A host that waits for the GPU to end a step that lies some steps back; absent: nothing in the script makes it wait.
+std::optional<Duration> most_ahead(const Job& job, const SimulatedStep& step) {
+  const auto& launches = job.workload().launches;
+  if (!launches || !launches->steps_ahead) return std::nullopt;
+  return step.result.times.iteration * *launches->steps_ahead;
+}
+
 /// How far ahead of its compute stream a rank's host is when the next step begins.
-Duration lead_after(const SimulatedStep& step) {
+Duration lead_after(const Job& job, const SimulatedStep& step) {
   const std::vector<OperationTime>& host = step.execution.ranks.front().host;
   if (host.empty()) return Duration();
-  return std::max(step.result.times.iteration - host.back().end.since_start(), Duration());
+  const Duration lead =
+      std::max(step.result.times.iteration - host.back().end.since_start(), Duration());
+  return std::min(lead, most_ahead(job, step).value_or(lead));
 }
 
 bool host_sets_pace(const SimulatedStep& step) {
@@ -90,17 +99,18 @@ bool host_sets_pace(const SimulatedStep& step) {
          (never_far_ahead || step.planned.host->step > step.result.times.iteration);
 }
 
-/// A host that takes less than the step gets ahead, step by step, until no kernel waits for it (nothing in the step makes
-/// it wait for the GPU, but a communication hook or SyncBatchNorm). One that takes longer sets the pace: it begins a step
-/// when it has launched the one before, and in the steady step is as far ahead in the end as it was in the beginning.
-SimulatedStep run_at_hosts_pace(const Job& job, const std::vector<Bucket>& buckets,
-                                Duration host_step) {
+/// A host that takes less than the step gets ahead, step by step, until no kernel waits for it or as far as its script
+/// lets it (nothing else in the step makes it wait for the GPU, but a communication hook, SyncBatchNorm or the map of used
+/// parameters). One that takes longer sets the pace: it begins a step when it has launched the one before, and in the
+/// steady step is as far ahead in the end as it was in the beginning.
+SimulatedStep run_with_host(const Job& job, const std::vector<Bucket>& buckets, Duration host_step,
+                            Duration first_lead) {
   const Duration exact = host_step.scaled(1e-5);
   constexpr int kMostSteps = 16;
-  StepKind kind{.host_lead = Duration()};
+  StepKind kind{.host_lead = first_lead};
   for (int step = 1;; ++step) {
     SimulatedStep run = run_steady_ranks(job, buckets, kind);
-    const Duration lead = lead_after(run);
+    const Duration lead = lead_after(job, run);
     const Duration moved = lead - *kind.host_lead;
     if (std::max(moved, -moved) <= exact || step == kMostSteps) return run;
     kind.host_lead = lead;
@@ -110,10 +120,13 @@ SimulatedStep run_at_hosts_pace(const Job& job, const std::vector<Bucket>& bucke
 /// A recorded host did more than launch: where that took longer, it is as recorded.
 SimulatedStep run_steady_step(const Job& job, const std::vector<Bucket>& buckets) {
   SimulatedStep run = run_steady_ranks(job, buckets, StepKind{});
-  if (!host_sets_pace(run)) return run;
-  SimulatedStep paced = run_at_hosts_pace(job, buckets, run.planned.host->step);
-  return paced.result.times.iteration < run.result.times.iteration ? std::move(run)
-                                                                   : std::move(paced);
+  const std::optional<Duration> most = most_ahead(job, run);
+  const bool paced = host_sets_pace(run);
+  if (!paced && !most) return run;
+  SimulatedStep with_host =
+      run_with_host(job, buckets, run.planned.host->step, paced ? Duration() : *most);
+  return with_host.result.times.iteration < run.result.times.iteration ? std::move(run)
+                                                                       : std::move(with_host);
 }
 
 /// Iteration 0 is the steady one.
@@ -330,7 +343,7 @@ SimulationResult simulate(const Job& job, Progress* progress) {
       step = run_step(job, buckets, kind, states);
     }
     ranks.advance(step.planned, step.execution);
-    host_lead = lead_after(step);
+    host_lead = lead_after(job, step);
     waits.add(step.planned, step.execution);
     step.result.iteration = iteration;
     step.result.buckets = describe_buckets(step.planned, step.execution, buckets);

@@ -243,6 +243,7 @@ Job with_costs(const Job& job, double factor, double of_host) {
         &costs.qr_column, &costs.host_step, &costs.host_step_kernel, &costs.launch_latency,
         &costs.event_latency, &costs.host_search_per_parameter})
     *cost = cost->scaled(factor);
+  state(costs, options.stated_costs);
   const Job other = job.with(std::move(options));
   return host ? other.with(std::move(model)) : other;
 }

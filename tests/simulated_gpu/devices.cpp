@@ -179,7 +179,7 @@ Next next_of_all() {
     Operation& operation = stream.head();
     if (operation.phase == Phase::queued && may_begin(operation)) {
       operation.phase = Phase::due;
-      operation.begin = std::max(m.cursor, operation.enqueued);
+      operation.begin = std::max(m.cursor, operation.enqueued + m.settings.launch_latency_ns);
       if (adversarial()) operation.begin += drawn_duration();
     }
     if (operation.phase == Phase::queued) continue;

@@ -15,8 +15,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kToday =
-    1'780'000'000 * kSecond;          // what the calendar says when the machine was booted
-constexpr std::int64_t kLookNs = 20;  // reading a clock; so a loop that only looks ends, too
+    1'780'000'000 * kSecond;  // what the calendar says when the machine was booted
 
 std::int64_t ns_of(const timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * kSecond + time.tv_nsec;
@@ -40,7 +39,7 @@ extern "C" {
 
 int clock_gettime(clockid_t clock, timespec* time) {
   if (!scheduled() || !machines(clock)) return real::clock_gettime(clock, time);
-  wait_for({.where = "reading a clock", .deadline = machine().now + kLookNs});
+  wait_for({.where = "reading a clock", .deadline = machine().now + machine().settings.clock_ns});
   const std::int64_t ns = machine().now + offset_of(clock);
   *time = {static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
   return 0;
@@ -78,7 +77,7 @@ int sched_yield() {
     static const auto next = real::find<decltype(&::sched_yield)>("sched_yield");
     return next();
   }
-  wait_for({.where = "a yield", .deadline = machine().now + kLookNs});
+  wait_for({.where = "a yield", .deadline = machine().now + machine().settings.clock_ns});
   return 0;
 }
 

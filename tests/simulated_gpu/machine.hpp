@@ -120,9 +120,10 @@ struct Machine {
   Memory memory;
 };
 
-constexpr std::uintptr_t kPlace = 0x2000'0000'0000;
-constexpr std::uintptr_t kMemoryPlace = 0x2001'0000'0000;  ///< devices' memory and scratch
-constexpr std::size_t kMemoryBytes = 256ULL << 30;  ///< of addresses; pages come when touched
+// Low, where neither a program nor a sanitizer keeps anything.
+constexpr std::uintptr_t kPlace = 0x10'0000'0000;
+constexpr std::uintptr_t kMemoryPlace = 0x20'0000'0000;  ///< devices' memory and scratch
+constexpr std::size_t kMemoryBytes = 256ULL << 30;       ///< of addresses; pages come when touched
 
 inline Machine& machine() {
   return *reinterpret_cast<Machine*>(kPlace);

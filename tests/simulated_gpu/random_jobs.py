@@ -6,8 +6,6 @@ import random
 RANKS = range(1, 9)
 CAPS = ("0.005", "0.02", "0.1", "25")
 ELEMENTS = (1, 7, 1000, 4000, 20_000)
-# A forward in which the host launches all buckets: sim's is a forward ahead of the GPU, ddpsim-real's a step.
-FAR_AHEAD_US = 1500
 
 
 @dataclasses.dataclass
@@ -29,7 +27,7 @@ def parameters(draw):
             for i in range(draw.randrange(2, 14))]
 
 
-def workload(draw, unused):
+def workload(draw, unused, accumulate):
     named = parameters(draw)
     order = list(range(len(named)))[::-1]
     if draw.random() < 0.5:
@@ -40,11 +38,27 @@ def workload(draw, unused):
         if parameter not in left_out:
             at += draw.choice((20, 90, 400))
             ready.append({"parameter": parameter, "at_us": at})
+    tail = draw.randrange(0, 50) if accumulate == 1 else 0  # a file counts no kernels behind the last gradient
     job = {"schema": "ddpsim.workload/1", "name": "random", "gpu": "V100", "torch": "2.8", "parameters": named,
-           "forward": {"duration_us": FAR_AHEAD_US + draw.randrange(2000)},
-           "backward": {"duration_us": at + draw.randrange(0, 50), "ready": ready},
-           "optimizer": {"duration_us": draw.randrange(1, 400)}}
+           "forward": {"duration_us": 200 + draw.randrange(3000)},
+           "backward": {"duration_us": at + tail, "ready": ready},
+           "optimizer": {"duration_us": draw.randrange(1, 400)}, "host": host(draw, len(ready))}
     return job, left_out
+
+
+def us(draw, least, most):
+    """To the nanosecond, as the simulated GPU counts."""
+    return draw.randrange(round(least * 1000), round(most * 1000)) / 1000
+
+
+def host(draw, gradients):
+    """What ddpsim-real's is like: any launch takes as long, a hook is one, a compression hook three of them, and it is a step
+    ahead of its GPU."""
+    launch = us(draw, 0.2, 8)
+    return {"launches": {"forward": 1, "backward": [1] * gradients, "optimizer": 1},
+            "launch_cost": {f"{part}_us": launch for part in ("forward", "backward", "optimizer")}, "steps_ahead": 1,
+            "costs": {"hook_us": launch, "copy_us": launch, "comm_hook_us": round(3 * launch, 3), "collective_us": us(draw, 20, 60),
+                      "search_us": 0}}
 
 
 def cluster(draw, ranks):
@@ -61,7 +75,9 @@ def cluster(draw, ranks):
     spread = {"small": 0.1, "middle": 0.1, "large": 0.1}
     log = {"source": "drawn", "nodes": 1, "gpus_per_node": ranks, "nccl": "2.18.3", "smallest_bytes": 8,
            "largest_bytes": 1 << 30, "left_out_error_percent": 5}
-    return {"schema": "ddpsim.cluster/1", "name": "drawn", "nodes": 1, "node": node,
+    gpu = {"copy_us": us(draw, 1, 3), "gap_us": us(draw, 0, 2), "copy_gbps": draw.randrange(200, 2000),
+           "launch_latency_us": us(draw, 3, 15), "event_latency_us": us(draw, 0.5, 4)}
+    return {"schema": "ddpsim.cluster/1", "name": "drawn", "nodes": 1, "node": node, "gpu_costs": gpu,
             "calibration": {"constants": constants, "residual_deviation": spread, "repeatability": spread, "logs": [log],
                             "correction": []}}
 
@@ -71,6 +87,6 @@ def job(seed):
     mode = draw.choice(("", "", "--static-graph", "--find-unused-parameters", "--find-unused-parameters"))
     accumulate = draw.choice((1, 1, 2, 3))
     ranks = draw.choice(RANKS)
-    timed, left_out = workload(draw, bool(mode) and draw.random() < 0.6)
+    timed, left_out = workload(draw, bool(mode) and draw.random() < 0.6, accumulate)
     options = ([mode] if mode else []) + (["--accumulate", str(accumulate)] if accumulate > 1 else [])
     return Job(timed, cluster(draw, ranks), ranks, draw.choice(CAPS), draw.choice(("none", "none", "fp16", "bf16")), options, left_out)

@@ -49,6 +49,8 @@ void read_table(const char* path, Settings& settings) {
                   {"collective_launch_ns", &settings.collective_launch_ns},
                   {"wake_ns", &settings.wake_ns},
                   {"message_ns", &settings.message_ns},
+                  {"clock_ns", &settings.clock_ns},
+                  {"launch_latency_ns", &settings.launch_latency_ns},
                   {"kernel_ns", &settings.kernel_ns},
                   {"event_latency_ns", &settings.event_latency_ns}};
       for (const auto& one : keys)

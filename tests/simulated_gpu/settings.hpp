@@ -54,10 +54,13 @@ struct Settings {
   std::int64_t call_ns = 200;                 ///< of the host, any other call
   std::int64_t wake_ns = 0;                   ///< until it goes on behind a stream it waited for
   std::int64_t message_ns = 10000;            ///< of the host, a message over loopback
-  std::int64_t kernel_ns = 2000;              ///< of the device, a kernel or copy of nothing
-  std::int64_t event_latency_ns = 0;          ///< from an event to what waited for it
-  double work_beside_collective = 1;          ///< how many times longer busy compute takes there
-  double copy_bytes_per_ns = 700;             ///< read and written together
+  std::int64_t clock_ns =
+      20;  ///< of the host, reading a clock; so a loop that only looks ends, too
+  std::int64_t kernel_ns = 2000;       ///< of the device, a kernel or copy of nothing
+  std::int64_t event_latency_ns = 0;   ///< from an event to what waited for it
+  std::int64_t launch_latency_ns = 0;  ///< from the end of its launch to the start of anything
+  double work_beside_collective = 1;   ///< how many times longer busy compute takes there
+  double copy_bytes_per_ns = 700;      ///< read and written together
   int all_reduce_rows = 0;
   AllReduceRow all_reduce[kTableRows] = {};
 

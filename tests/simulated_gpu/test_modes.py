@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import unittest
 
-from simulated_gpu import PROGRAM, SHORT, SMALL_CAP, OnSimulatedGpu, free_port
+from simulated_gpu import SHORT, SMALL_CAP, WORKLOAD, OnSimulatedGpu, free_port
 
 MODES = {
     "processes": ["--ranks", "2"],
@@ -65,6 +65,18 @@ class Modes(OnSimulatedGpu):
             rows = json.loads((self.folder / "out/measurement.json").read_text(encoding="utf-8"))["all_reduces"]
             for row, us in zip(rows, (5, 90)):
                 self.assertAlmostEqual(row["time_us"]["median"], us, delta=0.1)
+
+    def test_in_a_long_measurement_of_long_steps_microseconds_are_kept(self):
+        """Two minutes; nor is any of its steps, longer than --timeout, taken for a silence."""
+        slow = {**WORKLOAD, "forward": {"duration_us": 6e6}}
+        (self.folder / "slow.json").write_text(json.dumps(slow), encoding="utf-8")
+        (self.folder / "table").write_text("all_reduce 4 20000\nall_reduce 1048576 20000\n")
+        self.run_well("--ranks", "2", "--iterations", "20", "--timeout", "2", "--no-broadcast-buffers", "-o", "out", workload="slow.json",
+                      SIMULATED_GPU_TABLE="table")
+        one = json.loads((self.folder / "out/measurement.json").read_text(encoding="utf-8"))["configurations"][0]
+        for figure in ("median", "p10", "p90"):
+            self.assertAlmostEqual(one["communication_us"][figure], 20, delta=1)
+            self.assertAlmostEqual(one["backward_us"][figure], 208, delta=1)
 
     def test_a_time_out_is_that_of_one_collective_and_not_of_all_that_are_queued(self):
         (self.folder / "table").write_text("all_reduce 64 400000000\nall_reduce 65 20000\n")  # 0.4 s each

@@ -69,7 +69,8 @@ TEST_CASE("launches: DDP's own are the host's, too") {
   }
   SUBCASE("micro-batches launch their kernels again, and no hooks") {
     options.ddp.accumulate = 3;
-    CHECK(times_of(options).host == 480_us + 150_us + 2 * 440_us);
+    CHECK(times_of(options).host ==
+          480_us + 150_us + 2 * 440_us + 6 * 5_us);  // and add to gradients
   }
   SUBCASE("buffers are flattened by one kernel, and copied back by one each") {
     Workload step = launched();
@@ -114,6 +115,28 @@ TEST_CASE("launches: of the first steps each begins where its host is") {
   // optimizer 30.
   CHECK(result.iterations[0].times.iteration == Duration::microseconds(497.5));
   CHECK(result.iterations[2].times.iteration == 480_us);
+}
+
+TEST_CASE("launches: a host that waits for the GPU is as far ahead as its script lets it") {
+  SimulationOptions options = launching(free_of_costs(), 10_us);
+  const auto step_ahead = [&](std::optional<int> steps) {
+    Workload step = launched();
+    step.launches->steps_ahead = steps;
+    return step_with(options, step, no_wire());
+  };
+  // It launches 14 kernels before the first bucket's; the step takes the GPU 330 us.
+  CHECK(step_ahead(1).buckets[0].launch == TimePoint(140_us - 330_us));
+  CHECK(step_ahead(3).buckets[0].launch == TimePoint(140_us - 990_us));
+  CHECK(step_ahead(1).times.iteration == 330_us);
+  // Not ahead at all, every step is as the first one of a training.
+  options.iterations = 1;
+  const StepTimes cold = times_of(options, no_wire());
+  options.iterations = 0;
+  CHECK(step_ahead(0).times.iteration == cold.iteration);
+  CHECK(step_ahead(0).times.iteration > 330_us);
+  // One that is slower than its GPU never has to wait for it.
+  options.costs.host_kernel = 20_us;
+  CHECK(step_ahead(1).times.iteration == 480_us);
 }
 
 TEST_CASE("launches: a recording whose clock holds the waits for the host counts none") {

@@ -219,6 +219,21 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "paper options: behind the map copies out come at the pace of the host that launches them") {
+  // p2, in the first bucket, is unused; behind the round trip b1's copy takes the GPU 11 us, b2's 5.
+  SimulationOptions options = all_costs();
+  options.ddp.find_unused_parameters = true;
+  Workload step = workload();
+  step.backward->ready.erase(step.backward->ready.begin());
+  const auto with_launches_of = [&](Duration each) {
+    options.costs.host_copy_kernel = each;
+    return step_with(options, step).times.iteration;
+  };
+  CHECK(with_launches_of(6_us) == with_launches_of(11_us));
+  CHECK(with_launches_of(20_us) - with_launches_of(6_us) == 9_us);
+}
+
 TEST_CASE("paper options: an ignored parameter is no unused one") {
   // p0 outside DDP and without a gradient: nothing to fill or read back. Two buckets, backward to 318, b1 to
   // 331, the map to 336. Copies out 318 to 325 and 334 to 345, then the optimizer.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "calibration_file.hpp"
+#include "ddpsim/formats/cost_file.hpp"
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
@@ -276,7 +277,7 @@ ClusterDescription describe_file(std::string_view text, const std::string& file)
   check_schema(cursor);
   const Object root = cursor.object({"schema", "name", "summary", "nodes", "node", "network",
                                      "nccl", "sources", "verified", "prices", "node_types",
-                                     "switches", "degraded", "calibration", "gloo"});
+                                     "switches", "degraded", "calibration", "gloo", "gpu_costs"});
   ClusterDescription out;
   out.file = file;
   if (const auto name = root.optional("name")) out.name = name->string();
@@ -306,6 +307,8 @@ ClusterDescription describe_file(std::string_view text, const std::string& file)
     out.calibration = read_calibration(*calibration);
   }
   if (const auto gloo = root.optional("gloo")) out.gloo = read_gloo(*gloo);
+  if (const auto costs = root.optional("gpu_costs"))
+    out.gpu_costs = read_costs(*costs, gpu_costs());
   root.required("name");
   if (!root.has("node_types")) root.required("node");
   return out;

@@ -73,6 +73,7 @@ struct ClusterDescription {
   std::optional<StatedChannels> stated;
   std::vector<std::string> sources;
   std::vector<Price> prices;
+  StatedCosts gpu_costs;
   std::optional<Calibration> calibration;
   std::optional<GlooCalibration> gloo;
   std::vector<int> verified_nodes;  ///< numbers of such nodes at which a log was taken

@@ -186,6 +186,7 @@ Topology resolve(ClusterDescription description) {
   if (description.gloo) cluster.gloo = std::make_shared<const GlooCalibration>(*description.gloo);
   cluster.sources = description.sources;
   cluster.prices = description.prices;
+  cluster.gpu_costs = description.gpu_costs;
   cluster.degraded_links = static_cast<int>(description.degraded.size());
   for (const NodeDescription& node : description.types)
     topology.node_types.push_back(node_type(node, description));

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/formats/cost_file.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/sim/versions.hpp"
 
@@ -19,12 +20,13 @@ constexpr std::size_t kMostCollectives = 100'000;
 constexpr std::int64_t kMostCollectiveBytes = std::int64_t{1} << 50;
 constexpr std::int64_t kMostLaunches = 10'000'000;  // of one stretch; at 1 ms each, three hours
 constexpr std::size_t kMostSteps = 100'000;
+constexpr std::int64_t kMostStepsAhead = 1000;
 constexpr std::int64_t kMostMicroBatches = 100'000;  // as many as --accumulate takes
 
 class RecordingReader {
  public:
-  RecordingReader(std::size_t parameters, WorkloadFields& fields)
-      : parameters_(parameters), fields_(fields) {}
+  RecordingReader(std::size_t parameters, WorkloadFields& fields, StatedCosts* costs)
+      : parameters_(parameters), fields_(fields), costs_(costs) {}
 
   void read(const Object& object, Recorded& recorded);
 
@@ -47,6 +49,7 @@ class RecordingReader {
 
   const std::size_t parameters_;
   WorkloadFields& fields_;
+  StatedCosts* const costs_;  ///< null: of one rank among others
 };
 
 void RecordingReader::read(const Object& object, Recorded& recorded) {
@@ -153,8 +156,8 @@ void RecordingReader::check_ready(const Cursor& list, const Backward& backward) 
 }
 
 void RecordingReader::read_host(const Cursor& cursor, Recorded& recorded) {
-  const Object object =
-      cursor.object({"ready_us", "held_us", "launch_waits", "launches", "launch_cost"});
+  const Object object = cursor.object(
+      {"ready_us", "held_us", "launch_waits", "launches", "launch_cost", "steps_ahead", "costs"});
   const std::size_t expected = recorded.backward ? recorded.backward->ready.size() : 0;
   const auto require_one_each = [&](const Cursor& list, std::string_view what, std::size_t count) {
     if (count != expected)
@@ -172,9 +175,19 @@ void RecordingReader::read_host(const Cursor& cursor, Recorded& recorded) {
   }
   if (const auto waits = object.optional("launch_waits"))
     recorded.launch_waits = read_parts_of(*waits, recorded, "waiting for launches");
+  if (const auto costs = object.optional("costs")) {
+    if (costs_ == nullptr)
+      costs->fail("stands with one of several ranks", "Those of all ranks stand at the top");
+    *costs_ = read_costs(*costs, host_costs());
+  }
   const auto launches = object.optional("launches");
   const auto cost = object.optional("launch_cost");
-  if (cost && !launches) cost->fail("stands without launches", "Say how many kernels there are");
+  const auto ahead = object.optional("steps_ahead");
+  for (const auto& of_launches : {cost, ahead})
+    if (of_launches && !launches)
+      of_launches->fail("stands without launches", "Say how many kernels there are");
+  if (ahead && !recorded.host_ready.empty())
+    ahead->fail("stands beside ready_us", "The host is where it was recorded; leave one out");
   if (!launches) return;
   if (!recorded.host_ready.empty() && !cost)
     launches->fail("stand beside ready_us without launch_cost",
@@ -183,6 +196,7 @@ void RecordingReader::read_host(const Cursor& cursor, Recorded& recorded) {
   require_one_each(launches->free_object().required("backward"), "counts",
                    recorded.launches->backward.size());
   if (cost) recorded.launches->cost = read_launch_cost(*cost);
+  if (ahead) recorded.launches->steps_ahead = static_cast<int>(ahead->integer(0, kMostStepsAhead));
 }
 
 PartTimes RecordingReader::read_launch_cost(const Cursor& cursor) {
@@ -331,8 +345,8 @@ std::vector<RecordedCollective> RecordingReader::read_collectives(const Cursor& 
 }  // namespace
 
 void read_recorded(const Object& object, std::size_t parameters, WorkloadFields& fields,
-                   Recorded& recorded) {
-  RecordingReader(parameters, fields).read(object, recorded);
+                   Recorded& recorded, StatedCosts* host_costs) {
+  RecordingReader(parameters, fields, host_costs).read(object, recorded);
 }
 
 }  // namespace ddpsim

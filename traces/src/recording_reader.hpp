@@ -10,8 +10,9 @@
 
 namespace ddpsim {
 
-/// Gradients are those of so many parameters; 0: their list could not be read.
+/// Gradients are those of so many parameters; 0: their list could not be read. `host_costs`: where the file may state
+/// them.
 void read_recorded(const Object& object, std::size_t parameters, WorkloadFields& fields,
-                   Recorded& recorded);
+                   Recorded& recorded, StatedCosts* host_costs = nullptr);
 
 }  // namespace ddpsim

@@ -77,7 +77,7 @@ Workload WorkloadReader::read(const Cursor& root) {
                                     : ParameterOrder::definition;
   }
   if (const auto parameters = fields_.need(object, "parameters")) read_parameters(*parameters);
-  read_recorded(object, workload_.parameters.size(), fields_, workload_);
+  read_recorded(object, workload_.parameters.size(), fields_, workload_, &workload_.host_costs);
   if (const auto buffers = object.optional("buffers")) read_buffers(*buffers);
   if (const auto activations = object.optional("activations")) read_activations(*activations);
   if (const auto ranks = object.optional("ranks")) read_ranks(*ranks);

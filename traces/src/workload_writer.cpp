@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/formats/cost_file.hpp"
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/traces/workload_file.hpp"
 
@@ -78,9 +79,9 @@ void write_parts(JsonWriter& json, std::string_view key, const PartTimes& times)
   json.end_object();
 }
 
-void write_host(JsonWriter& json, const Recorded& recorded) {
+void write_host(JsonWriter& json, const Recorded& recorded, const StatedCosts& costs) {
   const bool waited = recorded.launch_waits != PartTimes();
-  if (recorded.host_ready.empty() && !recorded.launches && !waited) return;
+  if (recorded.host_ready.empty() && !recorded.launches && !waited && costs.empty()) return;
   json.key("host").begin_object();
   write_times(json, "ready_us", recorded.host_ready);
   write_times(json, "held_us", recorded.host_held);
@@ -94,7 +95,9 @@ void write_host(JsonWriter& json, const Recorded& recorded) {
     json.key("optimizer").integer(launches->optimizer);
     json.end_object();
     if (launches->cost) write_parts(json, "launch_cost", *launches->cost);
+    if (launches->steps_ahead) json.key("steps_ahead").integer(*launches->steps_ahead);
   }
+  if (!costs.empty()) write_costs(json, "costs", costs);
   json.end_object();
 }
 
@@ -172,12 +175,12 @@ void write_steps(JsonWriter& json, const std::vector<StepSample>& steps) {
 }
 
 /// Phases of a step, in the order of the schema; `recorded_with` follows where its place is.
-void write_phases(JsonWriter& json, const Recorded& recorded) {
+void write_phases(JsonWriter& json, const Recorded& recorded, const StatedCosts& costs = {}) {
   write_phase(json, "forward", recorded.forward);
   if (recorded.backward) write_backward(json, *recorded.backward);
   write_phase(json, "optimizer", recorded.optimizer);
   write_phase(json, "iteration", recorded.iteration);
-  write_host(json, recorded);
+  write_host(json, recorded, costs);
   if (recorded.busy) write_parts(json, "gpu_busy", *recorded.busy);
 }
 
@@ -220,7 +223,7 @@ std::string format_workload(const Workload& workload) {
   json.key("parameters").begin_array();
   for (const Parameter& parameter : workload.parameters) write_parameter(json, parameter);
   json.end_array();
-  write_phases(json, workload);
+  write_phases(json, workload, workload.host_costs);
   if (!workload.buffers.empty()) write_buffers(json, workload.buffers);
   if (workload.activations) write_activations(json, *workload.activations);
   write_recorded_with(json, workload.recorded_with);

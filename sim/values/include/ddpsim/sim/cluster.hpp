@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ddpsim/sim/calibration.hpp"
+#include "ddpsim/sim/ddp_costs.hpp"
 #include "ddpsim/sim/gloo_calibration.hpp"
 #include "ddpsim/sim/link_loads.hpp"
 #include "ddpsim/sim/price.hpp"
@@ -104,6 +105,7 @@ struct Cluster {
   int nodes = 1;
   int gpus_per_node = 1;
   GpuModel gpu;
+  StatedCosts gpu_costs;  ///< what DDP's kernels take on it, as measured
   Interconnect intra;
   Network network;
   CpuVendor cpu = CpuVendor::unknown;

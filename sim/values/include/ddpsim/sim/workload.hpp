@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/sim/ddp_costs.hpp"
 #include "ddpsim/sim/units.hpp"
 #include "ddpsim/sim/versions.hpp"
 
@@ -150,6 +151,9 @@ struct Launches {
   /// What the recorded host took for one of them, the time left out in which the GPU held it up. Absent: not known, or
   /// not of these times.
   std::optional<PartTimes> cost;
+  /// Steps that the host may be ahead of the GPU, which it waits for: 0 where a script reads its loss in each step.
+  /// Absent: as many as it gets.
+  std::optional<int> steps_ahead;
   std::int64_t of_backward() const;
   bool operator==(const Launches&) const = default;
 };
@@ -201,6 +205,7 @@ struct Workload : Recorded {
   std::vector<Parameter> parameters;  ///< module definition order
   std::vector<BufferGroup> buffers;
   std::optional<Activations> activations;  ///< absent where not known
+  StatedCosts host_costs;                  ///< what DDP takes of this host, as measured
   /// Several ranks of one job, ascending, the representative first; empty where one was recorded.
   std::vector<RankRecording> ranks;
   std::vector<std::pair<std::string, std::string>> provenance;  ///< key, text; in file order

@@ -1,0 +1,43 @@
+#include "ddpsim/sim/ddp_costs.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr CostField kHostCosts[] = {
+    {.name = "hook_us", .time = &DdpCosts::host_hook},
+    {.name = "collective_us", .time = &DdpCosts::host_launch},
+    {.name = "comm_hook_us", .time = &DdpCosts::host_comm_hook},
+    {.name = "hook_kernel_us", .time = &DdpCosts::host_hook_kernel},
+    {.name = "copy_us", .time = &DdpCosts::host_copy_kernel},
+    {.name = "search_us", .time = &DdpCosts::host_search_per_parameter},
+    {.name = "step_us", .time = &DdpCosts::host_step},
+    {.name = "step_kernel_us", .time = &DdpCosts::host_step_kernel},
+};
+constexpr CostField kGpuCosts[] = {
+    {.name = "copy_us", .time = &DdpCosts::copy_kernel},
+    {.name = "gap_us", .time = &DdpCosts::kernel_gap},
+    {.name = "copy_gbps", .rate = &DdpCosts::copy_rate, .least = 1e-3},
+    {.name = "launch_latency_us", .time = &DdpCosts::launch_latency},
+    {.name = "event_latency_us", .time = &DdpCosts::event_latency},
+};
+
+}  // namespace
+
+std::span<const CostField> host_costs() {
+  return kHostCosts;
+}
+
+std::span<const CostField> gpu_costs() {
+  return kGpuCosts;
+}
+
+void state(DdpCosts& costs, const StatedCosts& stated) {
+  for (const auto& [field, value] : stated) {
+    if (field->rate != nullptr)
+      costs.*field->rate = Bandwidth::gigabytes_per_second(value);
+    else
+      costs.*field->time = Duration::microseconds(value);
+  }
+}
+
+}  // namespace ddpsim
