@@ -62,14 +62,12 @@ void draw_waits(const Program& program, const std::vector<OperationTime>& times,
   for (std::size_t i = 0; i < program.size(); ++i) {
     if (program[i].action != Action::wait || waits_for_launch(program[i])) continue;
     auto wait = std::ranges::upper_bound(for_ranks, times[i].start, {}, &Interval::end);
-    for (; wait != for_ranks.end() && wait->start < times[i].end; ++wait)
-      spans.push_back({Track::compute,
-                       program[i].purpose,
-                       -1,
-                       std::max(wait->start, times[i].start),
-                       std::min(wait->end, times[i].end),
-                       {},
-                       whom});
+    for (; wait != for_ranks.end() && wait->start < times[i].end; ++wait) {
+      const TimePoint start = std::max(wait->start, times[i].start);
+      const TimePoint end = std::min(wait->end, times[i].end);
+      if (start < end)
+        spans.push_back({Track::compute, program[i].purpose, -1, start, end, {}, whom});
+    }
   }
 }
 
