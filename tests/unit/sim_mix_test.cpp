@@ -15,7 +15,7 @@ using namespace ddpsim;
 namespace {
 
 /// So many seconds for a unit of work, on two GPUs of which nothing is not known.
-WorkTime taking(double seconds) {
+WorkTime work_of(double seconds) {
   const Job job = small::OpenJob{.workload = small::chain({{4, 0}}, 0, 0), .model = FreeModel{}};
   return {.jobs = {job}, .expected = seconds};
 }
@@ -24,8 +24,8 @@ WorkTime taking(double seconds) {
 
 TEST_CASE("mix: a share is of the time on the reference, whatever the units of work") {
   // The second candidate does the first workload in half the time and the second in twice.
-  const std::vector<std::vector<WorkTime>> works = {{taking(1e-3), taking(0.5e-3)},
-                                                    {taking(40), taking(80)}};
+  const std::vector<std::vector<WorkTime>> works = {{work_of(1e-3), work_of(0.5e-3)},
+                                                    {work_of(40), work_of(80)}};
   const Mix three_to_one = mix(works, std::array{0.75, 0.25}, 0);
   CHECK(three_to_one.candidates[0].time.value == doctest::Approx(1));
   CHECK(three_to_one.candidates[1].time.value == doctest::Approx(0.75 / 2 + 0.25 * 2));
@@ -35,7 +35,7 @@ TEST_CASE("mix: a share is of the time on the reference, whatever the units of w
 }
 
 TEST_CASE("mix: of one workload it is that workload's comparison") {
-  const std::vector<std::vector<WorkTime>> works = {{taking(3), taking(2)}};
+  const std::vector<std::vector<WorkTime>> works = {{work_of(3), work_of(2)}};
   const Mix alone = mix(works, std::array{1.0}, 0);
   const Lead own = lead(works[0][1], works[0][0]);
   CHECK(alone.candidates[0].behind.percent == doctest::Approx(own.percent));
@@ -44,8 +44,8 @@ TEST_CASE("mix: of one workload it is that workload's comparison") {
 }
 
 TEST_CASE("mix: an hour of the reference costs what its hour costs") {
-  const std::vector<std::vector<WorkTime>> works = {{taking(1), taking(0.5)},
-                                                    {taking(5), taking(2.5)}};
+  const std::vector<std::vector<WorkTime>> works = {{work_of(1), work_of(0.5)},
+                                                    {work_of(5), work_of(2.5)}};
   const Mix both = mix(works, std::array{0.3, 0.7}, 0);
   const Price hourly{.usd = 10, .per = Price::Per::node_hour};
   const Costs costs = compare_costs(timed_works(both), {hourly, hourly}, {}, {});
@@ -57,7 +57,7 @@ TEST_CASE("mix: an hour of the reference costs what its hour costs") {
 }
 
 TEST_CASE("money: what is free costs infinitely less than what is not, and the same as what is") {
-  const std::vector<std::vector<WorkTime>> works = {{taking(1), taking(0.5), taking(2)}};
+  const std::vector<std::vector<WorkTime>> works = {{work_of(1), work_of(0.5), work_of(2)}};
   const Mix alone = mix(works, std::array{1.0}, 0);
   const auto at = [](double usd) {
     return std::optional(Price{.usd = usd, .per = Price::Per::node_hour});
