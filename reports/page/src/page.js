@@ -132,12 +132,15 @@ function cards({documents, words}) {
   ];
 }
 
-/** @param {Envelope} envelope */
-function provenance({program, command, text, documents}) {
+/**
+ * @param {Envelope} envelope
+ * @param {boolean} beside another card, which would stand alone
+ */
+function provenance({program, command, text, documents}, beside) {
   const schemas = Object.values(documents).map((document) => /** @type {any} */ (document)?.schema);
   return cardElement({
     title: 'Where this comes from',
-    half: Boolean(documents.result),
+    half: beside,
     body: [
       html('p', {}, `${program}. The same answer again:`),
       codeLine(command, 'Copy the command'),
@@ -155,6 +158,6 @@ function provenance({program, command, text, documents}) {
 export function page(envelope) {
   const grid = html('div', {class: 'grid'});
   for (const card of cards(envelope)) if (card) grid.append(card);
-  grid.append(provenance(envelope));
+  grid.append(provenance(envelope, grid.querySelectorAll(':scope > .half').length % 2 === 1));
   return html('main', {}, header(envelope), grid);
 }

@@ -22,6 +22,14 @@ const kDense = 6; // lanes of more ranks are thin
 
 /** @typedef {{element: HTMLElement, selectBucket: (index: number, recommended?: boolean) => void}} TimelineCard */
 
+/**
+ * Where a measured step is replayed, steps are drawn under one of two readings, and gains are the mean of both.
+ * @param {Documents} documents
+ */
+function replayed({tune, recommended_timeline}) {
+  return tune?.recommended_by_cause && recommended_timeline ? ' Both steps are drawn as if compute were all that the replay misses; the gain is the mean of that and of communication.' : '';
+}
+
 /** @param {Documents} documents @returns {TimelineCard | null} */
 export function timelineCard(documents) {
   const all = timelineGroups(documents);
@@ -29,7 +37,8 @@ export function timelineCard(documents) {
   const few = all.filter((group) => group.first || all.length <= 3);
   let groups = few;
   let layout = layOut(groups, groups.length > kDense);
-  const whole = Math.max(...all.map((group) => group.end)) * 1.005;
+  const length = Math.max(documents.result?.iteration_us ?? 0, ...all.map((group) => group.end));
+  const whole = length * 1.005; // what ends last must not stand at the very edge
   const begin = Math.min(0, ...all.flatMap((group) => group.lanes.flatMap((lane) => lane.marks.slice(0, 1).map((mark) => mark.start))));
   const view = {from: begin, to: whole, left: 104, width: 800};
   /** @type {Selection | null} */
@@ -71,7 +80,7 @@ export function timelineCard(documents) {
     drawOverview(overview, view, begin, whole, colours, ratio);
     frames.push(performance.now() - begun);
     if (frames.length > 600) frames.shift();
-    range.textContent = view.from <= begin && view.to >= whole ? `whole step, ${time(whole / 1.005)}` : `${time(Math.max(0, view.from))} to ${time(view.to)}`;
+    range.textContent = view.from <= begin && view.to >= whole ? `whole step, ${time(length, 4)}` : `${time(Math.max(0, view.from))} to ${time(view.to)}`;
   };
   const redraw = () => {
     if (!asked) asked = requestAnimationFrame(draw);
@@ -156,7 +165,7 @@ export function timelineCard(documents) {
 
   const element = cardElement({
     title: all.length > 1 ? 'The step, span by span' : 'One step, span by span',
-    about: 'A bucket’s all-reduce starts once its gradients are ready, the host has launched it and the one before has ended. Striped red is what the GPU waits for.',
+    about: 'A bucket’s all-reduce starts once its gradients are ready, the host has launched it and the one before has ended. Striped red is what the GPU waits for.' + replayed(documents),
     body: [legend(groups.length ? all : few), controls, stage, overview, tip, details],
     table: spanTable(all),
   });
