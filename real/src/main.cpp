@@ -299,6 +299,9 @@ int run(const Arguments& arguments, std::string command) {
     std::fprintf(stderr, "ddpsim-real: %s: %s\n", name_of_ranks(ranks).c_str(), reason.c_str());
     std::_Exit(kFailure);
   });
+  struct Store {
+    ~Store() { StoreServer::await_apart(); }
+  } const store;
   try {
     const Measurement measurement =
         ranks.size() == 1 ? run_sweep(sweep, ranks.front()) : run_threads(sweep, ranks);

@@ -46,9 +46,13 @@ class StoreServer {
   /// come, does not fit. Before this process has threads.
   static void serve_apart(const Listening& listening, int ranks, std::chrono::milliseconds timeout,
                           const std::string& token);
+  /// This process has nothing to say any more: returns when the other one has gone and its port is free, at the latest a
+  /// moment later. Where there is none, at once.
+  static void await_apart();
 
  private:
   class Loop;
+  static std::unique_ptr<Loop>& own_loop();
   std::unique_ptr<Loop> loop_;
   std::thread thread_;
 };

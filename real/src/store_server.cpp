@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -210,6 +211,7 @@ class StoreServer::Loop {
     close(std::exchange(wake_[0], -1));
     if (!rank_0_left_) job_.end("rank 0 is gone");
     rank_0_gone_ = std::chrono::steady_clock::now();
+    if (job_.everyone_is_here()) close_all(std::exchange(listening_, {}));  // the next job's port
     closing_ = true;
   }
 
@@ -320,13 +322,20 @@ StoreServer::StoreServer(const Listening& listening, int ranks, milliseconds tim
     : loop_(std::make_unique<Loop>(listening, ranks, timeout, std::move(token))),
       thread_([loop = loop_.get()] { loop->run(); }) {}
 
+namespace {
+
+pid_t apart = 0;
+
+}  // namespace
+
 void StoreServer::serve_apart(const Listening& listening, int ranks, milliseconds timeout,
                               const std::string& token) {
-  static std::unique_ptr<Loop> loop;  // its end of the pipe closes with this process
+  std::unique_ptr<Loop>& loop = own_loop();
   loop = std::make_unique<Loop>(listening, ranks, timeout, token);
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child < 0) throw JobEnded(std::string("cannot start a process: ") + std::strerror(errno));
+  apart = child;
   if (child > 0) return loop->belong_to_parent();
   // Who reads what rank 0 measured does not wait for this process.
   if (const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0)
@@ -334,6 +343,21 @@ void StoreServer::serve_apart(const Listening& listening, int ranks, millisecond
   loop->live_with_parent();
   loop->run();
   std::_Exit(0);
+}
+
+std::unique_ptr<StoreServer::Loop>& StoreServer::own_loop() {
+  static std::unique_ptr<Loop> loop;  // its end of the pipe closes with this process
+  return loop;
+}
+
+void StoreServer::await_apart() {
+  if (apart == 0) return;
+  own_loop()->end();
+  own_loop().reset();
+  const Moment latest = std::chrono::steady_clock::now() + kFarewell + kFarewell;
+  constexpr auto kLook = milliseconds(2);
+  while (waitpid(apart, nullptr, WNOHANG) == 0 && std::chrono::steady_clock::now() < latest)
+    std::this_thread::sleep_for(kLook);
 }
 
 StoreServer::~StoreServer() {
