@@ -61,13 +61,6 @@ std::vector<std::string> common_warnings(const std::vector<LoadedCandidate>& job
   return texts;
 }
 
-/// "LABEL=104ms" in two. A label may hold any character: it is one of those compared.
-std::optional<std::string> own_step(const std::string& text, const Candidate& candidate) {
-  for (const std::string& name : {candidate.label, candidate.cluster})
-    if (text.starts_with(name + '=')) return text.substr(name.size() + 1);
-  return std::nullopt;
-}
-
 /// --measured-step, by job.
 std::vector<std::optional<MeasuredStep>> measured_steps(const std::vector<std::string>& texts,
                                                         const std::vector<LoadedCandidate>& jobs) {

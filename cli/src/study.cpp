@@ -103,9 +103,9 @@ std::vector<std::string> words_of_study(const CLI::App& command, std::string_vie
                                         const std::string& file,
                                         std::span<const std::string> typed) {
   const Document document = Document::parse(text, file);
-  const Object root = document.root().object(
-      {"schema", "about", "workload", "candidates", "options", "workloads", "grid"});
-  for (const char* key : {"workloads", "grid"})
+  const Object root = document.root().object({"schema", "about", "workload", "candidates",
+                                              "options", "workloads", "grid", "measured_with"});
+  for (const char* key : {"workloads", "grid", "measured_with"})
     if (const auto several = root.optional(key))
       several->fail(fmt::format("is of a sweep, `ddpsim {}` takes none", command.get_name()),
                     "Run `ddpsim sweep` with this file, or leave it out");
