@@ -189,7 +189,8 @@ void require_different_files(const SweepArguments& arguments) {
                            arguments.files.plot}) {
     std::error_code error;
     if (!file || file->empty()) continue;
-    const std::filesystem::path place = std::filesystem::weakly_canonical(*file, error);
+    const std::filesystem::path place =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(*file, error), error);
     if (!error && !known.insert(place).second)
       throw UsageError(
           fmt::format("{}: STUDY, -o, --csv and --plot are a file each; name another", *file));

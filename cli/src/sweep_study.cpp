@@ -80,18 +80,19 @@ void read_measured_with(const Object& root, const CLI::App& point, SweepStudy& s
   if (study.workloads.size() > 1)
     root.required("workloads")
         .fail("a step was measured, which is of one workload", "Sweep this workload by itself");
-  const std::string why = "a step was measured; with which value of each option of \"grid\"?";
+  const std::string why = "a step was measured: say which value each option of \"grid\" had";
   if (!given && !study.axes.empty())
     root.cursor().fail(
         why, fmt::format("Add \"measured_with\": {{\"{}\": …}}", study.axes.front().option));
   std::vector<std::vector<std::string>> words;
   for (const SweepAxis& axis : study.axes) {
-    const Object values = given->free_object();
-    if (!values.has(axis.option)) given->fail(fmt::format("misses {}: {}", axis.option, why));
-    if (const auto value = values.optional(axis.option))
-      words.push_back(words_of_known_option(point, axis.option, *value));
-    else
-      words.emplace_back();
+    const auto values = given->free_object().items();
+    const auto own = std::ranges::find_if(  // null is a value, too
+        values, [&](const auto& item) { return item.first == axis.option; });
+    if (own == values.end()) given->fail(fmt::format("misses {}: {}", axis.option, why));
+    words.emplace_back();
+    if (!own->second.is_null())
+      words.back() = words_of_known_option(point, axis.option, own->second);
   }
   if (given)
     for (const auto& [option, value] : given->free_object().items())

@@ -279,7 +279,6 @@ class Studies(Sweep):
                 ("bad.json:/workloads: is empty", {"workloads": []}),
                 ("bad.json:/candidates: is empty", {"candidates": []}),
                 ("bad.json:/candidates: a: two candidates have this label", {"candidates": ["a=dgx1v", "a=p3dn"]}),
-                ("--measured-step: a sweep takes none", {"options": {"measured-step": "dgx1v=16ms"}, "grid": None}),
                 ("bad.json:/options: --price", {"options": {"price": "3"}, "grid": None}),
                 ("bad.json: missing \"workload\"", {"workloads": None}),
                 ("nowhere.json: no such file", {"workloads": ["nowhere.json"]}),
@@ -315,7 +314,7 @@ class Studies(Sweep):
             self.assertEqual(self.sweep("--threads", threads, study="measured.json"), text)
         one = {**study, "workloads": None, "workload": "resnet50-v100-b32", "options": {"gpu": "A100"}, "candidates": candidates}
         for message, fields in (
-                ('a step was measured; with which value of each option of "grid"? Add "measured_with": {"bucket-cap-mb": …}',
+                ('a step was measured: say which value each option of "grid" had. Add "measured_with": {"bucket-cap-mb": …}',
                  {"measured_with": None}),
                 ("bad.json:/measured_with: misses bucket-cap-mb", {"measured_with": {}}),
                 ("bad.json:/measured_with/batch: does not vary", {"measured_with": {"bucket-cap-mb": 5, "batch": 1}}),
@@ -360,7 +359,7 @@ class Studies(Sweep):
 
     def test_words_that_make_no_sense_together(self):
         for files in (("-o", "a", "--csv", "a"), ("-o", "a.svg", "--plot", "./a.svg"), ("--csv", "a.svg", "--plot", "a.svg"),
-                      ("--csv", "../" + self.folder.name + "/study.json"), ("-o", "study.json")):
+                      ("--csv", self.folder / "study.json"), ("-o", "study.json")):
             self.refused(": STUDY, -o, --csv and --plot are a file each; name another", "study.json", *files, code=2)
         self.refused("sweep: which STUDY?", code=2)
 
