@@ -51,6 +51,12 @@ void add_candidate_options(CLI::App& command, CandidateArguments& arguments) {
       ->excludes("--batch");
 }
 
+std::optional<std::string> own_step(const std::string& text, const Candidate& candidate) {
+  for (const std::string& name : {candidate.label, candidate.cluster})
+    if (text.starts_with(name + '=')) return text.substr(name.size() + 1);
+  return std::nullopt;
+}
+
 LoadedCandidate load_candidate(const Candidate& candidate, const CandidateArguments& arguments,
                                const TypedLine& typed, const LoadedWorkload& workload,
                                GpuSettings& gpus, NotCompared& known,

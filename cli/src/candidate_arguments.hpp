@@ -24,6 +24,9 @@ struct CandidateArguments {
 /// All but CLUSTER.
 void add_candidate_options(CLI::App& command, CandidateArguments& arguments);
 
+/// What --measured-step LABEL=104ms says of this candidate, if it is of this one. A label may hold any character.
+std::optional<std::string> own_step(const std::string& text, const Candidate& candidate);
+
 /// The candidate's own arguments, after `gpus`, and its job, called by its label. Its ranks and memory go to `known` as soon
 /// as they are. Throws InputError or UsageError where there is no answer for it.
 struct LoadedCandidate {

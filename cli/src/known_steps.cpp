@@ -4,6 +4,12 @@
 
 namespace ddpsim {
 
+Partition partition_of(const Job& job) {
+  Partition partition;
+  for (const Bucket& bucket : buckets_of(job)) partition.push_back(bucket.parameters);
+  return partition;
+}
+
 std::shared_ptr<KnownSteps::Steps> KnownSteps::at(const Place& place) {
   constexpr std::size_t kMost = 256;  // more than threads are at
   const std::lock_guard lock(mutex_);
@@ -16,9 +22,7 @@ std::shared_ptr<KnownSteps::Steps> KnownSteps::at(const Place& place) {
 
 KnownStep KnownSteps::get(const Place& place, std::size_t alike, const Job& job,
                           const std::function<KnownStep()>& simulate) {
-  Partition partition;
-  for (const Bucket& bucket : buckets_of(job)) partition.push_back(bucket.parameters);
-  return at(place)->get({alike, std::move(partition)}, simulate);
+  return at(place)->get({alike, partition_of(job)}, simulate);
 }
 
 }  // namespace ddpsim

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,12 @@ namespace ddpsim {
 struct KnownStep {
   StepTimes times;
   std::optional<Confidence> confidence;
+  std::string corrected_by{};   ///< the candidate whose measured step it rests on; empty: on none
+  std::string contradiction{};  ///< its own was measured, and cannot be this job's
 };
+
+using Partition = std::vector<std::vector<std::size_t>>;  ///< of parameters, by bucket
+Partition partition_of(const Job& job);
 
 /// From any thread.
 class KnownSteps {
@@ -34,7 +40,6 @@ class KnownSteps {
                 const std::function<KnownStep()>& simulate);
 
  private:
-  using Partition = std::vector<std::vector<std::size_t>>;  ///< of parameters, by bucket
   using Steps = ReadOnce<std::pair<std::size_t, Partition>, KnownStep>;
   std::shared_ptr<Steps> at(const Place& place);
 

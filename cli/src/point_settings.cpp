@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -38,19 +37,14 @@ void mark(Problems& problems, const SweepStudy& study, std::size_t combination,
 }
 
 /// Of each value the problem of the first combination with it; null where some combination has none.
-Problems problems_of_values(const SweepStudy& study, const std::vector<PointSettings>& settings) {
+Problems problems_of_values(const SweepStudy& study, const std::vector<std::string>& combinations) {
   Problems problems;
   for (const SweepAxis& axis : study.axes) problems.emplace_back(axis.values.size());
-  for (std::size_t k = settings.size(); k-- > 0;)
-    if (!settings[k].problem.empty()) mark(problems, study, k, &settings[k].problem);
-  for (std::size_t k = 0; k < settings.size(); ++k)
-    if (settings[k].problem.empty()) mark(problems, study, k, nullptr);
+  for (std::size_t k = combinations.size(); k-- > 0;)
+    if (!combinations[k].empty()) mark(problems, study, k, &combinations[k]);
+  for (std::size_t k = 0; k < combinations.size(); ++k)
+    if (combinations[k].empty()) mark(problems, study, k, nullptr);
   return problems;
-}
-
-/// "--price" of "--price=list"
-std::string name_of_word(const std::string& word) {
-  return word.substr(0, word.find('='));
 }
 
 bool decides_buckets_or_money(const std::string& option) {
@@ -62,39 +56,67 @@ bool decides_buckets_or_money(const std::string& option) {
     for (const CLI::Option* one : money.get_options()) all.insert(one->get_name());
     return all;
   }();
-  return names.contains(option);
+  return names.contains("--" + option);
 }
 
-/// Which of the limits of buckets are given is as much a part of a job as the buckets: what a recording says of them
-/// depends on it.
-std::vector<std::string> words_alike(const std::vector<std::string>& words) {
-  std::vector<std::string> alike;
-  for (const std::string& word : words) {
-    const std::string name = name_of_word(word);
-    alike.push_back(decides_buckets_or_money(name) ? name : word);
+/// The first value of an axis that makes jobs alike with these words; absent where none does. Which limits of buckets are
+/// given is as much a part of a job as the buckets: what a recording says of them depends on it.
+std::optional<std::size_t> first_alike(const SweepAxis& axis,
+                                       const std::vector<std::string>& words) {
+  const bool any_value = decides_buckets_or_money(axis.option);
+  const auto found = std::ranges::find_if(axis.values, [&](const SweepAxis::Value& value) {
+    return any_value ? value.words.empty() == words.empty() : value.words == words;
+  });
+  if (found == axis.values.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - axis.values.begin());
+}
+
+/// A combination of those first values, by the words of each axis.
+std::optional<std::size_t> first_alike(const SweepStudy& study,
+                                       const std::vector<std::vector<std::string>>& words) {
+  std::size_t combination = 0;
+  for (std::size_t k = 0; k < study.axes.size(); ++k) {
+    const std::optional<std::size_t> value = first_alike(study.axes[k], words[k]);
+    if (!value) return std::nullopt;
+    combination = combination * study.axes[k].values.size() + *value;
   }
-  return alike;
+  return combination;
 }
 
 }  // namespace
 
-std::vector<PointSettings> settings_of(const SweepStudy& study, PointParser& parser) {
-  std::vector<PointSettings> settings;
-  settings.reserve(study.combinations());
-  std::map<std::vector<std::string>, std::size_t> alike;
-  for (std::size_t k = 0; k < study.combinations(); ++k) {
-    const std::vector<std::string> words = study.words_of(k);
-    settings.push_back(parser.parse(words, study.candidates));
-    settings.back().alike = alike.emplace(words_alike(words), alike.size()).first->second;
-  }
-  const PointSettings alone = parser.parse(study.options, study.candidates);
-  const bool none = std::ranges::none_of(settings, &std::string::empty, &PointSettings::problem);
-  if (none && !alone.problem.empty()) fail(study, "/options", alone.problem);
-  const Problems problems = problems_of_values(study, settings);
-  for (std::size_t axis = 0; axis < problems.size(); ++axis)
-    for (std::size_t value = 0; value < problems[axis].size(); ++value)
-      if (const std::string* problem = problems[axis][value])
+StudySettings::StudySettings(const SweepStudy& study) : study_(study) {
+  std::vector<std::string> problems;
+  problems.reserve(study.combinations());
+  for (std::size_t k = 0; k < study.combinations(); ++k)
+    problems.push_back(parse(study.words_of(k)).problem);
+  const PointSettings alone = parse(study.options);
+  if (std::ranges::none_of(problems, &std::string::empty) && !alone.problem.empty())
+    fail(study, "/options", alone.problem);
+  const Problems of_values = problems_of_values(study, problems);
+  for (std::size_t axis = 0; axis < of_values.size(); ++axis)
+    for (std::size_t value = 0; value < of_values[axis].size(); ++value)
+      if (const std::string* problem = of_values[axis][value])
         fail(study, fmt::format("/grid/{}/{}", study.axes[axis].option, value), *problem);
+  if (!study.measured_with) return;
+  std::vector<std::string> words = study.options;
+  for (const std::vector<std::string>& own : *study.measured_with)
+    words.insert(words.end(), own.begin(), own.end());
+  measured_ = parse(words);
+  measured_->alike = first_alike(study, *study.measured_with);
+  if (!measured_->problem.empty()) fail(study, "/measured_with", measured_->problem);
+}
+
+PointSettings StudySettings::parse(const std::vector<std::string>& words) const {
+  const std::lock_guard lock(mutex_);
+  return parser_.parse(words, study_.candidates);
+}
+
+PointSettings StudySettings::of(std::size_t combination) const {
+  PointSettings settings = parse(study_.words_of(combination));
+  std::vector<std::vector<std::string>> words;
+  for (const SweepAxis::Value* value : study_.values_of(combination)) words.push_back(value->words);
+  settings.alike = first_alike(study_, words);
   return settings;
 }
 
@@ -123,9 +145,6 @@ PointSettings PointParser::parse(const std::vector<std::string>& options,
     settings.owned = ownership(money);
     settings.failing = failures(money);
     settings.stated = stated_prices(money, candidates);
-    if (!arguments_->measured_steps.empty())
-      throw UsageError(
-          "--measured-step: a sweep takes none; `ddpsim compare` carries one over to others");
   } catch (const CLI::ParseError& error) {
     std::vector<char*> given;
     for (std::size_t k = 2; k < words.size(); ++k) given.push_back(words[k].data());

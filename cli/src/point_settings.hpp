@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,9 +32,9 @@ struct PointSettings {
   Ownership owned;
   std::optional<Failures> failing;
   std::string problem;
-  /// Which combinations differ at most in options that decide buckets, or money: of such jobs those with the same buckets
-  /// take the same step.
-  std::size_t alike = 0;
+  /// The same for combinations that differ at most in options that decide buckets, or money: of such jobs those with the
+  /// same buckets take the same step. Absent: of steps that were measured with what no point has.
+  std::optional<std::size_t> alike;
 };
 
 /// Takes words again and again.
@@ -55,9 +56,25 @@ class PointParser {
   CLI::App* command_;
 };
 
-/// By combination; they may use `parser` as long as they live. Throws InputError, at the study's place, where a value
-/// makes no sense in any.
-std::vector<PointSettings> settings_of(const SweepStudy& study, PointParser& parser);
+/// Of all combinations of a study's options. From any thread.
+class StudySettings {
+ public:
+  /// Throws InputError, at the study's place, where a value makes no sense in any combination.
+  explicit StudySettings(const SweepStudy& study);
+
+  /// Parsed anew: there may be more combinations than would fit into memory.
+  PointSettings of(std::size_t combination) const;
+  /// Of jobs whose steps were measured, where any was.
+  const std::optional<PointSettings>& measured() const { return measured_; }
+
+ private:
+  PointSettings parse(const std::vector<std::string>& words) const;
+
+  const SweepStudy& study_;
+  mutable std::mutex mutex_;  ///< of the parser
+  mutable PointParser parser_;
+  std::optional<PointSettings> measured_;
+};
 
 /// "where: message"
 std::string reason_of(const InputError& error);

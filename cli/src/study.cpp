@@ -122,11 +122,12 @@ std::vector<std::string> words_of_study(const CLI::App& command, std::string_vie
                                         const std::string& file,
                                         std::span<const std::string> typed) {
   const Document document = Document::parse(text, file);
-  const Object root = document.root().object(
-      {"schema", "about", "workload", "candidates", "options", "workloads", "grid"});
-  if (const auto grid = root.optional("grid"))
-    grid->fail(fmt::format("is of a sweep, `ddpsim {}` takes none", command.get_name()),
-               "Run `ddpsim sweep` with this file, or leave it out");
+  const Object root = document.root().object({"schema", "about", "workload", "candidates",
+                                              "options", "workloads", "grid", "measured_with"});
+  for (const char* key : {"grid", "measured_with"})
+    if (const auto several = root.optional(key))
+      several->fail(fmt::format("is of a sweep, `ddpsim {}` takes none", command.get_name()),
+                    "Run `ddpsim sweep` with this file, or leave it out");
   if (const auto schema = root.optional("schema")) schema->choice({"ddpsim.study/1"});
   if (const auto about = root.optional("about")) about->string();
   std::vector<std::string> options;

@@ -2,14 +2,18 @@
 
 #include <CLI/CLI.hpp>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "commands.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/number.hpp"
+#include "ddpsim/reports/sweep_report.hpp"
 #include "ddpsim/sim/parallel.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
@@ -32,7 +36,7 @@ struct SweepArguments {
   std::string study;
   std::vector<std::string> join;
   std::optional<std::string> output;
-  std::optional<std::string> csv;
+  OutputArguments files;  ///< made of the lines: --csv, --plot
   std::optional<std::string> shard;
   bool no_intervals = false;
   bool no_mpi = false;
@@ -63,7 +67,8 @@ void say_what_is_there(const SweepArguments& arguments, const SweepOutput& outpu
   std::string text = fmt::format("{} of {} points", output.written(), points);
   if (output.kept() > 0) text += fmt::format(", {} of them there before", output.kept());
   text += fmt::format("\nWrote {}\n", *arguments.output);
-  if (arguments.csv) text += fmt::format("Wrote {}\n", *arguments.csv);
+  for (const auto& file : {arguments.files.csv, arguments.files.plot})
+    if (file) text += fmt::format("Wrote {}\n", *file);
   print(text);
 }
 
@@ -121,8 +126,12 @@ bool write_points(const AskedSweep& asked, SweepOutput& output, int threads, Swe
 int sweep(const SweepArguments& arguments, int threads, SweepRanks& others) {
   const AskedSweep asked(arguments);
   others.require_same(sweep_header_line(asked.header()));
-  SweepOutput output(asked.header(), arguments.output, arguments.csv);
+  SweepCurves curves(asked.header());
+  const bool drawn = arguments.files.plot.has_value();
+  SweepOutput output(asked.header(), arguments.output, arguments.files.csv,
+                     drawn ? &curves : nullptr);
   const bool all = write_points(asked, output, threads, others);
+  if (drawn) write_file(*arguments.files.plot, curves.svg());
   say_what_is_there(arguments, output, asked.count());
   if (!all) return kInterrupted;
   return asked.count() > 0 && output.failed() == asked.count() ? kBadInput : kOk;
@@ -164,7 +173,8 @@ int join(const SweepArguments& arguments) {
   for (const std::string& file : arguments.join)
     parts.push_back({.file = file, .text = read_file(file, kMostOfAPart)});
   const JoinedSweep joined = join_sweeps(parts);
-  if (arguments.csv) write_file(*arguments.csv, joined.table);
+  if (arguments.files.csv) write_file(*arguments.files.csv, joined.table);
+  if (arguments.files.plot) write_file(*arguments.files.plot, joined.figure);
   if (!arguments.output)
     print(joined.lines);
   else
@@ -172,9 +182,23 @@ int join(const SweepArguments& arguments) {
   return kOk;
 }
 
+/// However they are spelled. The study is not written over, either.
+void require_different_files(const SweepArguments& arguments) {
+  std::set<std::filesystem::path> known;
+  for (const auto& file : {std::optional(arguments.study), arguments.output, arguments.files.csv,
+                           arguments.files.plot}) {
+    std::error_code error;
+    if (!file || file->empty()) continue;
+    const std::filesystem::path place =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(*file, error), error);
+    if (!error && !known.insert(place).second)
+      throw UsageError(
+          fmt::format("{}: STUDY, -o, --csv and --plot are a file each; name another", *file));
+  }
+}
+
 int run(const SweepArguments& arguments) {
-  if (arguments.csv && arguments.output == arguments.csv)
-    throw UsageError("-o, --csv: one file cannot hold both; name two");
+  require_different_files(arguments);
   if (!arguments.join.empty()) return join(arguments);
   if (arguments.study.empty()) throw UsageError("sweep: which STUDY? Or --join FILE …");
   return sweep(arguments);
@@ -209,8 +233,10 @@ void add_sweep(CLI::App& app, std::function<int()>& action) {
         ->add_option("-o,--output", arguments->output,
                      "write lines there, or go on where that file ends (default: stdout)")
         ->check(names_a_file);
-    command->add_option("--csv", arguments->csv, "write a table to this file")->check(names_a_file);
+    command->add_option("--csv", arguments->files.csv, "write a table to this file")
+        ->check(names_a_file);
   }
+  add_plot_option(*command, arguments->files);
   add_threads_option(*command, arguments->threads);
   add_example(*command, "ddpsim sweep study.json -o sweep.jsonl --csv sweep.csv");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });

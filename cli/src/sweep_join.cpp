@@ -71,12 +71,15 @@ JoinedSweep join_sweeps(const std::vector<SweepPart>& parts) {
     }
   header.shard.reset();
   JoinedSweep joined{.lines = sweep_header_line(header), .table = sweep_csv_header(header.grid)};
+  SweepCurves curves(header);
   for (std::size_t point = 0; point < lines.size(); ++point) {
     if (holders[point] == nullptr) fail_missing(read, point);
     joined.lines += lines[point];
     joined.lines += '\n';
     joined.table += sweep_csv_row(lines[point], header.grid);
+    curves.add(lines[point]);
   }
+  joined.figure = curves.svg();
   return joined;
 }
 

@@ -9,6 +9,7 @@ namespace ddpsim {
 struct JoinedSweep {
   std::string lines;  ///< ddpsim.sweep/1
   std::string table;  ///< its rows
+  std::string figure;
 };
 
 struct SweepPart {

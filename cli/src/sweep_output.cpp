@@ -88,8 +88,8 @@ void OpenFile::cut(std::size_t bytes) const {
 }
 
 SweepOutput::SweepOutput(const SweepHeader& header, const std::optional<std::string>& file,
-                         const std::optional<std::string>& csv)
-    : header_(header) {
+                         const std::optional<std::string>& csv, SweepCurves* curves)
+    : header_(header), curves_(curves) {
   lines_ =
       file ? opened(*file, O_RDWR) : std::make_unique<OpenFile>("standard output", STDOUT_FILENO);
   const std::string first = sweep_header_line(header);
@@ -111,7 +111,7 @@ SweepOutput::SweepOutput(const SweepHeader& header, const std::optional<std::str
   }
   lines_->cut(before->whole);
   for (const SweepLine& line : before->lines) {
-    if (table_) table_->write(sweep_csv_row(line.text, header.grid));
+    derive(line.text);
     failed_ += line.failed ? 1 : 0;
   }
   next_ = kept_ = before->lines.size();
@@ -119,13 +119,18 @@ SweepOutput::SweepOutput(const SweepHeader& header, const std::optional<std::str
 
 SweepOutput::~SweepOutput() = default;
 
+void SweepOutput::derive(std::string_view line) const {
+  if (table_) table_->write(sweep_csv_row(line, header_.grid));
+  if (curves_ != nullptr) curves_->add(line);
+}
+
 void SweepOutput::put(std::size_t k, std::string line) {
   early_.emplace(k, std::move(line));
   for (auto first = early_.begin(); first != early_.end() && first->first == next_;
        first = early_.erase(first)) {
     const std::string& text = first->second;
     lines_->write(text);
-    if (table_) table_->write(sweep_csv_row(text, header_.grid));
+    derive(text);
     failed_ += has_failed(text) ? 1 : 0;
     ++next_;
   }

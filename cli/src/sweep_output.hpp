@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "ddpsim/formats/sweep_file.hpp"
+#include "ddpsim/reports/sweep_report.hpp"
 
 namespace ddpsim {
 
@@ -37,8 +38,9 @@ class SweepOutput {
  public:
   /// `file`: absent: standard output. What a file of this very sweep holds is kept, all but a line cut off. Throws
   /// InputError where it is another's, or is being written; it is then untouched.
+  /// `curves`: also given every line, may be null.
   SweepOutput(const SweepHeader& header, const std::optional<std::string>& file,
-              const std::optional<std::string>& csv);
+              const std::optional<std::string>& csv, SweepCurves* curves);
   ~SweepOutput();
 
   std::size_t kept() const { return kept_; }      ///< lines that were there already
@@ -48,7 +50,11 @@ class SweepOutput {
   void put(std::size_t k, std::string line);
 
  private:
+  /// What is derived from lines.
+  void derive(std::string_view line) const;
+
   const SweepHeader header_;
+  SweepCurves* const curves_;
   std::unique_ptr<OpenFile> lines_;
   std::unique_ptr<OpenFile> table_;
   std::map<std::size_t, std::string> early_;  ///< those whose turn has not come

@@ -1,14 +1,21 @@
 #include "sweep_points.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <exception>
+#include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "ddpsim/reports/sweep_report.hpp"
 #include "known_steps.hpp"
+#include "measured_step.hpp"
 #include "point_settings.hpp"
 #include "read_once.hpp"
+#include "sweep_anchors.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -57,7 +64,7 @@ std::optional<RowCost> cost_of(const PointSettings& settings, std::size_t candid
 class SweepPoints::Shared {
  public:
   Shared(const SweepStudy& study, bool with_intervals)
-      : intervals(with_intervals), settings(settings_of(study, parser_)) {
+      : intervals(with_intervals), settings_(study) {
     readers.cluster = [this](const ClusterRequest& request) {
       return clusters_.get(key_of(request), [&] { return load_cluster(request); });
     };
@@ -71,8 +78,16 @@ class SweepPoints::Shared {
     return workloads_.get(key, [&] { return load_workload(text, job.model, job.timing); });
   }
 
+  PointSettings settings(const SweepPoint& point) const { return settings_.of(point.combination); }
+
   KnownStep step(const SweepPoint& point, std::size_t alike, const Job& job) {
     return known_.get({point.workload, point.candidate}, alike, job, [&] {
+      if (!anchors_.empty()) {
+        KnownStep step =
+            anchored_step(job, point.candidate, settings_.measured()->alike == alike, anchors_);
+        if (!intervals) step.confidence.reset();
+        return step;
+      }
       KnownStep step{.times = simulate_times(job), .confidence = {}};
       if (intervals) step.confidence = assess(job, step.times, std::nullopt);
       return step;
@@ -96,10 +111,50 @@ class SweepPoints::Shared {
     return gpus;
   }
 
+  /// Throws InputError where a GPU was named that no cluster has, as a comparison does where it knows all clusters.
+  void require_gpus_used(const SweepStudy& study) {
+    std::set<std::pair<std::vector<std::string>, std::vector<std::string>>> checked;
+    const bool vary = std::ranges::any_of(study.axes, [](const SweepAxis& axis) {
+      return axis.option == "gpu" || axis.option == "compute-scale";
+    });
+    for (std::size_t k = 0; k < (vary ? study.combinations() : 1); ++k) {
+      const PointSettings own = settings_.of(k);
+      if (!own.arguments) continue;
+      const CandidateArguments& arguments = *own.arguments;
+      if (!checked.emplace(arguments.compute_scales, arguments.gpus).second) continue;
+      if (arguments.compute_scales.empty() && arguments.gpus.empty()) continue;
+      const std::optional<GpuSettings> gpus = gpus_of_all(study, arguments);
+      if (!gpus) continue;
+      try {
+        gpus->require_all_used();
+      } catch (const UsageError& error) {
+        throw InputError({.file = study.file, .where = "", .message = error.what(), .hint = ""});
+      }
+    }
+  }
+
+  /// --measured-step. Throws InputError where one is nobody's, or cannot be.
+  void read_anchors(const SweepStudy& study) {
+    if (!settings_.measured()) return;
+    try {
+      for (const std::string& text : settings_.measured()->arguments->measured_steps) {
+        const std::size_t before = anchors_.size();
+        for (std::size_t k = 0; k < study.candidates.size(); ++k)
+          if (const auto step = own_step(text, study.candidates[k]))
+            anchors_.push_back(anchor(study, k, *step));
+        if (anchors_.size() == before)
+          throw UsageError(fmt::format("--measured-step {}: no candidate is called so", text));
+      }
+    } catch (const UsageError& error) {
+      throw InputError({.file = study.file, .where = "", .message = error.what(), .hint = ""});
+    }
+  }
+
   /// Throws the first reason where not one workload, or not one cluster, can be read.
   void require_any(const SweepStudy& study) {
-    if (!settings.front().arguments) return;
-    JobArguments job = settings.front().arguments->job;
+    const PointSettings first = settings_.of(0);
+    if (!first.arguments) return;
+    JobArguments job = first.arguments->job;
     require_any_of(study.workloads, [&](const std::string& text) { workload(text, job); });
     require_any_of(study.candidates, [&](const Candidate& candidate) {
       job.cluster.text = candidate.cluster;
@@ -108,14 +163,51 @@ class SweepPoints::Shared {
   }
 
  private:
-  PointParser parser_;
+  /// As all candidates leave them; absent where some cannot be read, or contradict others: points say so.
+  std::optional<GpuSettings> gpus_of_all(const SweepStudy& study,
+                                         const CandidateArguments& arguments) {
+    try {
+      GpuSettings gpus(arguments.compute_scales, arguments.gpus);
+      for (const std::string& text : study.workloads)
+        for (const Candidate& candidate : study.candidates) {
+          JobArguments job = arguments.job;
+          job.cluster.text = candidate.cluster;
+          const Cluster cluster = readers.cluster(cluster_request(job.cluster));
+          gpus.apply(workload(text, job).workload, cluster, job);
+        }
+      return gpus;
+    } catch (const InputError&) {
+    } catch (const UsageError&) {
+    }
+    return std::nullopt;
+  }
+
+  Anchor anchor(const SweepStudy& study, std::size_t k, const std::string& step) {
+    const Candidate& candidate = study.candidates[k];
+    for (const Anchor& other : anchors_)
+      if (other.candidate == k)
+        throw UsageError(fmt::format("--measured-step: {} is given twice", candidate.label));
+    CandidateArguments arguments = *settings_.measured()->arguments;
+    arguments.job.workload = study.workloads.front();
+    arguments.job.cluster.text = candidate.cluster;
+    const LoadedWorkload& read = workload(arguments.job.workload, arguments.job);
+    GpuSettings gpus = gpus_before(study, {.candidate = k}, arguments, read.workload);
+    NotCompared known{};
+    const LoadedCandidate loaded = load_candidate(
+        candidate, arguments, *settings_.measured()->typed, read, gpus, known, readers);
+    const MeasuredStep measured = parse_measured_step(step);
+    require_possible(measured, loaded.loaded.job, loaded.loaded.workload_source);
+    return {
+        .candidate = k, .label = candidate.label, .job = loaded.loaded.job, .measured = measured};
+  }
 
  public:
   const bool intervals;
-  const std::vector<PointSettings> settings;  ///< by combination
   ClusterReaders readers;
 
  private:
+  const StudySettings settings_;
+  std::vector<Anchor> anchors_;
   ReadOnce<std::tuple<std::string, std::optional<std::string>, Timing>, LoadedWorkload> workloads_;
   ReadOnce<RequestKey, Cluster> clusters_;
   ReadOnce<RequestKey, Fabric> fabrics_;
@@ -125,13 +217,15 @@ class SweepPoints::Shared {
 SweepPoints::SweepPoints(const SweepStudy& study, bool intervals)
     : study_(study), shared_(std::make_unique<Shared>(study, intervals)) {
   shared_->require_any(study);
+  shared_->require_gpus_used(study);
+  shared_->read_anchors(study);
 }
 SweepPoints::~SweepPoints() = default;
 
 std::string SweepPoints::line(std::size_t index) const {
   const SweepPoint point = study_.point(index);
   const Candidate& candidate = study_.candidates[point.candidate];
-  const PointSettings& settings = shared_->settings[point.combination];
+  const PointSettings settings = shared_->settings(point);
   SweepRow row{.point = index,
                .workload = study_.workloads[point.workload],
                .label = candidate.label,
@@ -152,10 +246,12 @@ std::string SweepPoints::line(std::size_t index) const {
                                             known, shared_->readers);
     const Job& job = loaded.loaded.job;
     const ReportContext& context = loaded.loaded.context;
-    const KnownStep step = shared_->step(point, settings.alike, job);
+    const KnownStep step = shared_->step(point, *settings.alike, job);
     row.samples_per_second = context.samples_per_second(step.times.iteration);
     row.cost = cost_of(settings, point.candidate, candidate, job.cluster());
     row.warnings = context.warnings;
+    row.corrected_by = step.corrected_by;
+    if (!step.contradiction.empty()) row.warnings.insert(row.warnings.begin(), step.contradiction);
     row.times = step.times;
     row.confidence = step.confidence;
   } catch (const UsageError& error) {

@@ -69,6 +69,38 @@ void read_candidates(const Object& root, SweepStudy& study) {
   }
 }
 
+/// A step was measured with one value of each option that varies, and nobody but the user knows which.
+void read_measured_with(const Object& root, const CLI::App& point, SweepStudy& study) {
+  const std::string step = "--measured-step=";
+  const auto given = root.optional("measured_with");
+  const bool measured = std::ranges::any_of(
+      study.options, [&](const std::string& word) { return word.starts_with(step); });
+  if (given && !measured) given->fail("no step was measured", "Leave it out");
+  if (!measured) return;
+  if (study.workloads.size() > 1)
+    root.required("workloads")
+        .fail("a step was measured, which is of one workload", "Sweep this workload by itself");
+  const std::string why = "a step was measured: say which value each option of \"grid\" had";
+  if (!given && !study.axes.empty())
+    root.cursor().fail(
+        why, fmt::format("Add \"measured_with\": {{\"{}\": …}}", study.axes.front().option));
+  std::vector<std::vector<std::string>> words;
+  for (const SweepAxis& axis : study.axes) {
+    const auto values = given->free_object().items();
+    const auto own = std::ranges::find_if(  // null is a value, too
+        values, [&](const auto& item) { return item.first == axis.option; });
+    if (own == values.end()) given->fail(fmt::format("misses {}: {}", axis.option, why));
+    words.emplace_back();
+    if (!own->second.is_null())
+      words.back() = words_of_known_option(point, axis.option, own->second);
+  }
+  if (given)
+    for (const auto& [option, value] : given->free_object().items())
+      if (std::ranges::find(study.axes, option, &SweepAxis::option) == study.axes.end())
+        value.fail("does not vary", "Name options of \"grid\" alone");
+  study.measured_with = std::move(words);
+}
+
 /// Of what a word names, where it is a file.
 void add_file(Digest& digest, const std::string& word) {
   const std::string value = word.starts_with("--") ? word.substr(word.find('=') + 1) : word;
@@ -116,11 +148,16 @@ std::vector<std::string> SweepStudy::words_of(std::size_t combination) const {
 
 SweepStudy read_sweep_study(std::string_view text, const std::string& file, const CLI::App& point) {
   const Document document = Document::parse(text, file);
-  const Object root = document.root().object(
-      {"schema", "about", "workload", "workloads", "candidates", "options", "grid"});
+  const Object root = document.root().object({"schema", "about", "workload", "workloads",
+                                              "candidates", "options", "grid", "measured_with"});
   root.required("schema").choice({"ddpsim.study/1"});
   if (const auto about = root.optional("about")) about->string();
-  SweepStudy study{.file = file, .workloads = {}, .candidates = {}, .options = {}, .axes = {}};
+  SweepStudy study{.file = file,
+                   .workloads = {},
+                   .candidates = {},
+                   .options = {},
+                   .axes = {},
+                   .measured_with = {}};
   const auto options = root.optional("options");
   if (options)
     for (const auto& [key, value] : options->free_object().items())
@@ -130,10 +167,13 @@ SweepStudy read_sweep_study(std::string_view text, const std::string& file, cons
     for (const auto& [key, values] : grid->free_object().items()) {
       if (options && options->free_object().has(key))
         values.fail("stands in /options, too", "Give it in one of the two");
+      if (key == "measured-step")
+        values.fail("does not vary: it is of today's job", "Give it in /options");
       study.axes.push_back(read_axis(key, values, point));
     }
   study.workloads = read_workloads(root);
   read_candidates(root, study);
+  read_measured_with(root, point, study);
   std::size_t points = study.workloads.size() * study.candidates.size();
   for (const SweepAxis& axis : study.axes)
     if ((points *= axis.values.size()) > kMostPoints)
@@ -159,6 +199,8 @@ std::string digest_of(const SweepStudy& study, const std::string& program, bool 
     add({candidate.cluster});
   }
   add(study.options);
+  if (study.measured_with)
+    for (const std::vector<std::string>& words : *study.measured_with) add(words);
   for (const SweepAxis& axis : study.axes) {
     digest.add(axis.option);
     for (const SweepAxis::Value& value : axis.values) add(value.words);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ struct SweepStudy {
   std::vector<Candidate> candidates;
   std::vector<std::string> options;  ///< of all points
   std::vector<SweepAxis> axes;
+  /// By axis, the words of the value with which steps were measured; absent: none was.
+  std::optional<std::vector<std::vector<std::string>>> measured_with;
 
   std::size_t combinations() const;
   std::size_t points() const { return workloads.size() * candidates.size() * combinations(); }

@@ -127,9 +127,7 @@ std::optional<std::string> MeasuredTexts::step_of(const std::string& text,
                                                   const std::string& workload,
                                                   const Candidate& candidate) {
   const std::string of = workload.empty() ? "" : workload + ':';
-  for (const std::string& name : {candidate.label, candidate.cluster})
-    if (text.starts_with(of + name + '=')) return text.substr(of.size() + name.size() + 1);
-  return std::nullopt;
+  return text.starts_with(of) ? own_step(text.substr(of.size()), candidate) : std::nullopt;
 }
 
 std::optional<std::size_t> WorkloadComparison::job_of(std::size_t candidate) const {

@@ -41,6 +41,7 @@ void write_step(JsonWriter& json, const SweepRow& row) {
   json.key("iteration_low_us").time(low);
   json.key("iteration_high_us").time(high);
   json.key("grade").string_or_null(row.confidence ? name_of(row.confidence->grade) : "");
+  json.key("corrected_by").string_or_null(row.corrected_by);
   json.key("samples_per_second").ratio(row.samples_per_second);
   std::optional<double> efficiency;
   std::optional<Duration> exposed;

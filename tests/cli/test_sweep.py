@@ -126,6 +126,19 @@ class Lines(Sweep):
                     self.assertEqual(cell, text, key)
         self.assertEqual(set(self.rows()[0]) - set(table[0]), {"grid", "warnings"})
 
+    def test_the_figure_is_made_of_the_lines(self):
+        self.sweep("--plot", "whole.svg")
+        figure = (self.folder / "whole.svg").read_text()
+        for text in ("2 workloads on 4 clusters", "resnet18@V100 on dgx1v", "16 points without an answer", "samples/s"):
+            self.assertIn(text, figure)
+        path = self.file(self.whole[:len(self.whole) // 2])
+        self.sweep("-o", path, "--plot", "again.svg")
+        ddpsim("sweep", "--join", path, "--plot", "joined.svg", cwd=self.folder)
+        for name in ("again.svg", "joined.svg"):
+            self.assertEqual((self.folder / name).read_text(), figure)
+        self.assertIn("40 of 80 points", self.sweep("--shard", "1/2", "--plot", "half.svg", "-o", self.file("", "half.jsonl")) and
+                      (self.folder / "half.svg").read_text())
+
     def test_threads_change_nothing(self):
         for threads in (1, 3, 16):
             self.assertEqual(self.sweep("--threads", threads), self.whole)
@@ -266,7 +279,6 @@ class Studies(Sweep):
                 ("bad.json:/workloads: is empty", {"workloads": []}),
                 ("bad.json:/candidates: is empty", {"candidates": []}),
                 ("bad.json:/candidates: a: two candidates have this label", {"candidates": ["a=dgx1v", "a=p3dn"]}),
-                ("--measured-step: a sweep takes none", {"options": {"measured-step": "dgx1v=16ms"}, "grid": None}),
                 ("bad.json:/options: --price", {"options": {"price": "3"}, "grid": None}),
                 ("bad.json: missing \"workload\"", {"workloads": None}),
                 ("nowhere.json: no such file", {"workloads": ["nowhere.json"]}),
@@ -274,6 +286,57 @@ class Studies(Sweep):
                 ("has more than", {"grid": {"batch": list(range(1, 5000)), "accumulate": list(range(1, 5000))}})):
             with self.subTest(message=message):
                 self.refused_study(message, **fields)
+
+    def test_a_gpu_that_no_candidate_has_is_refused(self):
+        for message, options, grid in (
+                ("bad.json: --gpu A100: no cluster has that GPU, only V100", {"gpu": "A100"}, None),
+                ("bad.json: --compute-scale H100: no cluster has that GPU", {"compute-scale": "H100:2"}, None),
+                ("bad.json: --gpu A100: no cluster has that GPU", {}, {"gpu": ["V100", "A100"]})):
+            self.refused_study(message, candidates=["dgx1v@{1,2}"], options=options, grid=grid)
+
+    def test_a_measured_step_anchors_as_compare_has_it(self):
+        candidates = [{"label": "own", "cluster": "dgx1v@2", "measured_step": "120ms"}, "dgx1v@4", "dgxa100@4"]
+        study = {"schema": "ddpsim.study/1", "workload": "resnet50-v100-b32", "candidates": candidates,
+                 "options": {"gpu": "A100"}, "grid": {"bucket-cap-mb": [None, 5, 48, 49]}, "measured_with": {"bucket-cap-mb": None}}
+        write_json(self.folder / "measured.json", study)
+        text = self.sweep(study="measured.json")
+        rows = [json.loads(line) for line in text.splitlines()[1:]]
+        self.assertEqual([row["corrected_by"] for row in rows], ["own"] * 8 + [None] * 4)
+        self.assertEqual(rows[0]["iteration_us"], 120_000)
+        self.assertNotEqual(rows[1]["iteration_us"], 120_000)  # another cap was not measured
+        document = answer("compare", "resnet50-v100-b32", "own=dgx1v@2", "dgx1v@4", "dgxa100@4", "--gpu", "A100", "--no-tune",
+                          "--measured-step", "own=120ms")
+        for row, job in zip((rows[0], rows[4], rows[8]), document["rows"]):
+            self.assertEqual(row["iteration_us"], job["iteration_us"])
+            for key, percent in zip(("iteration_low_us", "iteration_high_us"), job["confidence"]["interval_percent"]):
+                self.assertAlmostEqual(row[key], row["iteration_us"] * (1 + percent / 100), places=2)
+        for threads in (1, 4):
+            self.assertEqual(self.sweep("--threads", threads, study="measured.json"), text)
+        one = {**study, "workloads": None, "workload": "resnet50-v100-b32", "options": {"gpu": "A100"}, "candidates": candidates}
+        for message, fields in (
+                ('a step was measured: say which value each option of "grid" had. Add "measured_with": {"bucket-cap-mb": …}',
+                 {"measured_with": None}),
+                ("bad.json:/measured_with: misses bucket-cap-mb", {"measured_with": {}}),
+                ("bad.json:/measured_with/batch: does not vary", {"measured_with": {"bucket-cap-mb": 5, "batch": 1}}),
+                ("bad.json:/measured_with: no step was measured", {"candidates": ["dgx1v"], "options": {}}),
+                ("bad.json:/workloads: a step was measured, which is of one workload",
+                 {"workload": None, "workloads": ["resnet50-v100-b32", "resnet18@V100"]}),
+                ("bad.json:/grid/measured-step: does not vary", {"grid": {"measured-step": ["own=1ms"]}, "measured_with": None}),
+                ("bad.json: --measured-step other=1s: no candidate is called so", {"options": {"gpu": "A100", "measured-step": "other=1s"}}),
+                ("--measured-step: own is given twice", {"options": {"gpu": "A100", "measured-step": "own=1s"}}),
+                ("--measured-step 1 ms is shorter than what the GPU computes", {"candidates": [{"cluster": "dgx1v@2", "measured_step": "1ms"}, *candidates[1:]]})):
+            with self.subTest(message=message):
+                self.refused_study(message, **{**one, **fields})
+
+    def test_many_combinations_need_no_memory(self):
+        import resource
+        study = {**STUDY, "workloads": ["resnet18@V100"], "candidates": ["dgx1v"],
+                 "grid": {"bucket-cap-mb": list(range(1, 201)), "accumulate": list(range(1, 101))}}
+        write_json(self.folder / "many.json", study)
+        run = subprocess.run([BINARY, "sweep", "many.json", "--shard", "20000/20000", "--no-intervals"], cwd=self.folder,
+                             capture_output=True, check=True, timeout=60,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (300 << 20, 300 << 20)))
+        self.assertEqual(json.loads(run.stdout.splitlines()[1])["grid"], {"bucket-cap-mb": 200, "accumulate": 100})
 
     def test_compare_names_the_command_that_takes_a_grid(self):
         outcome = ddpsim("compare", "--study", "study.json", cwd=self.folder)
@@ -295,7 +358,9 @@ class Studies(Sweep):
         self.assertIn("--compute-scale 2: the clusters have A100 and H100; give each its own", rows[2]["error"])
 
     def test_words_that_make_no_sense_together(self):
-        self.refused("-o, --csv: one file cannot hold both", "study.json", "-o", "a", "--csv", "a", code=2)
+        for files in (("-o", "a", "--csv", "a"), ("-o", "a.svg", "--plot", "./a.svg"), ("--csv", "a.svg", "--plot", "a.svg"),
+                      ("--csv", self.folder / "study.json"), ("-o", "study.json")):
+            self.refused(": STUDY, -o, --csv and --plot are a file each; name another", "study.json", *files, code=2)
         self.refused("sweep: which STUDY?", code=2)
 
 

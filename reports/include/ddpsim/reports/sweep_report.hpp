@@ -1,13 +1,15 @@
-// A point of a sweep as a line of ddpsim.sweep/1, and such a line as a row of a tidy table.
+// A point of a sweep as a line of ddpsim.sweep/1, and such lines as rows of a tidy table and as a figure.
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "ddpsim/formats/sweep_file.hpp"
 #include "ddpsim/sim/cluster.hpp"
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/memory.hpp"
@@ -31,6 +33,7 @@ struct SweepRow {
   std::optional<Cluster> cluster;                         ///< absent where it cannot be read
   std::optional<StepTimes> times;                         ///< absent where there is no answer
   std::optional<Confidence> confidence;                   ///< absent without intervals
+  std::string corrected_by;  ///< the candidate whose measured step it rests on; empty: on none
   std::optional<double> samples_per_second;
   std::optional<PeakMemory> memory;
   std::optional<RowCost> cost;
@@ -44,5 +47,26 @@ std::string sweep_line(const SweepRow& row);
 /// The first line of the table, and the row of a line. `grid`: the options that vary, a column "--OPTION" each.
 std::string sweep_csv_header(const std::vector<std::string>& grid);
 std::string sweep_csv_row(std::string_view line, const std::vector<std::string>& grid);
+
+/// Training speed by number of GPUs: a curve for each workload on each cluster that is there in several sizes, through the
+/// fastest points of the grid. Holds no more than it draws.
+class SweepCurves {
+ public:
+  explicit SweepCurves(SweepHeader header);
+  ~SweepCurves();
+  SweepCurves(const SweepCurves&) = delete;
+  SweepCurves& operator=(const SweepCurves&) = delete;
+
+  void add(std::string_view line);
+  std::string svg() const;
+
+ private:
+  struct Point;
+  const SweepHeader header_;
+  std::vector<Point> points_;
+  std::map<std::pair<std::string, std::string>, std::size_t> index_;  ///< of workload and label
+  std::size_t lines_ = 0;
+  std::size_t without_answer_ = 0;
+};
 
 }  // namespace ddpsim
