@@ -116,7 +116,7 @@ std::string text_of(const std::exception_ptr& thrown) {
 }
 
 /// "points 12 4"
-PointRange range_of(std::string_view text) {
+PointRange points_told(std::string_view text) {
   text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
   const std::size_t first = take_number<std::size_t>(text).value_or(0);
   text.remove_prefix(std::min<std::size_t>(1, text.size()));
@@ -153,7 +153,7 @@ void answer_until_the_end(Ranks& ranks, Voice& voice, int threads, const SweepAn
   for (;; std::this_thread::sleep_for(kRound)) {
     while (const auto message = ranks.receive()) {
       if (message->text == "end") return;
-      desk.add(range_of(message->text));
+      desk.add(points_told(message->text));
       asked = false;
     }
     const Desk::Done done = desk.take_done();

@@ -20,7 +20,7 @@ struct Typed {
   bool percent = false;
 };
 
-[[noreturn]] void fail(const std::string& problem) {
+[[noreturn]] void refuse(const std::string& problem) {
   throw UsageError("--workload " + problem);
 }
 
@@ -35,9 +35,9 @@ Typed typed_workload(const std::string& text) {
   const auto number = parse_number<double>(share);
   constexpr double kMost = 1e9;
   if (equals == 0 || !number)
-    fail(fmt::format("{}: expected W or W=SHARE, such as resnet50-v100-b32=70% or =2", text));
+    refuse(fmt::format("{}: expected W or W=SHARE, such as resnet50-v100-b32=70% or =2", text));
   if (!(*number > 0 && *number <= kMost))
-    fail(fmt::format("{}: a share is above 0; leave out what nobody trains", text));
+    refuse(fmt::format("{}: a share is above 0; leave out what nobody trains", text));
   return {text.substr(0, equals), *number, percent};
 }
 
@@ -46,15 +46,16 @@ void require_alike(const std::vector<Typed>& typed) {
   double sum = 0;
   for (const Typed& one : typed) {
     if (one.share.has_value() != typed.front().share.has_value())
-      fail(fmt::format("{}: give a share to each of them, or to none",
-                       (one.share ? typed.front() : one).text));
+      refuse(fmt::format("{}: give a share to each of them, or to none",
+                         (one.share ? typed.front() : one).text));
     if (one.percent != typed.front().percent)
-      fail(fmt::format("{}: give all shares in percent, or none", one.text));
+      refuse(fmt::format("{}: give all shares in percent, or none", one.text));
     sum += one.share.value_or(1);
   }
   constexpr double kRounded = 0.5;  // 33.3 % three times
   if (typed.front().percent && std::abs(sum - 100) > kRounded)
-    fail(fmt::format("{}=…: the shares add up to {:.4g} %, not to 100 %", typed.front().text, sum));
+    refuse(
+        fmt::format("{}=…: the shares add up to {:.4g} %, not to 100 %", typed.front().text, sum));
 }
 
 }  // namespace
@@ -80,7 +81,7 @@ std::vector<WeighedWorkload> weighed_workloads(const CompareArguments& arguments
   for (const std::string& text : arguments.workloads) {
     typed.push_back(typed_workload(text));
     if (!names.insert(typed.back().text).second)
-      fail(fmt::format("{}: given twice", typed.back().text));
+      refuse(fmt::format("{}: given twice", typed.back().text));
   }
   require_alike(typed);
   double sum = 0;
