@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ddpsim/formats/number.hpp"
+#include "ddpsim/sim/elementary.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -36,7 +37,7 @@ std::optional<SearchedRange> range_of(std::string_view inside) {
   if (!decimals.first || !decimals.second || !low || !high) return std::nullopt;
   SearchedRange range{.text = fmt::format("[{}]", inside),
                       .decimals = std::max(*decimals.first, *decimals.second)};
-  const double unit = std::pow(10, range.decimals);
+  const double unit = elementary::pow(10, range.decimals);
   constexpr double kMost = 1e12;
   if (*low >= *high || *high * unit > kMost)
     throw UsageError(fmt::format("{}: expected two numbers, the larger one behind, such as [1..64]",
@@ -56,7 +57,8 @@ std::string SearchedRange::value(std::size_t place) const {
 }
 
 double SearchedRange::number(std::size_t place) const {
-  return static_cast<double>(low + static_cast<std::int64_t>(place)) / std::pow(10, decimals);
+  return static_cast<double>(low + static_cast<std::int64_t>(place)) /
+         elementary::pow(10, decimals);
 }
 
 std::string SearchedRange::put_into(std::string words, const std::string& value) const {
@@ -85,8 +87,8 @@ std::vector<std::size_t> SearchedRange::first_places() const {
     const double share = static_cast<double>(k) / (kFirst - 1);
     const auto from = static_cast<double>(low);
     const auto to = static_cast<double>(high);
-    const double value =
-        by_ratio ? from * std::pow(to / from, share) - from : share * static_cast<double>(last);
+    const double value = by_ratio ? from * elementary::pow(to / from, share) - from
+                                  : share * static_cast<double>(last);
     const auto place = std::min(last, static_cast<std::size_t>(std::llround(value)));
     if (first.empty() || first.back() < place) first.push_back(place);
   }

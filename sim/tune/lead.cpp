@@ -124,6 +124,8 @@ Lead lead_by(const WorkTime& fast, const WorkTime& slow) {
 /// Of whichever workload.
 std::optional<OtherChoice> largest_other_choice(const std::vector<Job>& slow,
                                                 const std::vector<Job>& fast) {
+  DDPSIM_ASSERT(slow.size() == fast.size(), "{} workloads are held against {}", slow.size(),
+                fast.size());
   std::optional<OtherChoice> largest;
   for (std::size_t k = 0; k < slow.size(); ++k) {
     const std::optional<OtherChoice> own = other_choice(slow[k], fast[k]);
