@@ -98,7 +98,7 @@ CudaDevice::CudaDevice(int index, HostClock clock, bool busy) : index_(index), c
                         stream_),
         "clearing memory");
   }
-  anchor();
+  CudaDevice::forget_marks();
   if (busy) calibrate_work();
 }
 
@@ -120,15 +120,6 @@ CudaDevice::~CudaDevice() {
   cudaFree(scratch_);
   cudaEventDestroy(zero_);
   cudaStreamDestroy(stream_);
-}
-
-/// This event is known on the host's clock, to some microseconds.
-void CudaDevice::anchor() {
-  require_success(cudaEventRecord(zero_, stream_), "recording an event");
-  require_success(cudaEventSynchronize(zero_), "waiting for the GPU");
-  marks_ = {{zero_, clock_.now()}};
-  timed_ = 1;
-  near_ = 0;
 }
 
 std::vector<std::pair<std::string, std::string>> CudaDevice::description() const {
@@ -274,7 +265,12 @@ TimePoint CudaDevice::time_of(cudaEvent_t event) {
 
 void CudaDevice::forget_marks() {
   events_.reuse();
-  anchor();
+  // This event is known on the host's clock, to some microseconds.
+  require_success(cudaEventRecord(zero_, stream_), "recording an event");
+  require_success(cudaEventSynchronize(zero_), "waiting for the GPU");
+  marks_ = {{zero_, clock_.now()}};
+  timed_ = 1;
+  near_ = 0;
 }
 
 void CudaDevice::release_memory() {

@@ -77,7 +77,6 @@ class CudaDevice : public Device {
     cudaEvent_t event = nullptr;
     TimePoint time;
   };
-  void anchor();
   void calibrate_work();
 
   int index_;

@@ -3,6 +3,7 @@ cannot be. One that nobody misses is a test that cannot fail or a call that nobo
 or it goes."""
 
 import json
+import re
 import unittest
 
 from simulated_gpu import SMALL_CAP, OnSimulatedGpu
@@ -11,24 +12,34 @@ MODES = (["--caps", SMALL_CAP, "--views", "both", "--find-unused-parameters", "-
          ["--caps", SMALL_CAP, "--views", "both", "--comm-hook", "fp16"],
          ["--caps", SMALL_CAP, "--all-reduce", "64B", "--comm-hook", "bf16"])
 SEEDS = 6
+FRAMES = 2  # of a place, as in machine.hpp
 STEPS = ("--iterations", "2", "--warmup", "2")
 LATENCY_US = 15  # of any all-reduce, where no table says otherwise
+# Patterns, for how many callers are folded into one another is the compiler's affair.
 # Without them times are off by little: what cannot be is looked for in what was written.
-TIMES = ("cudaEventSynchronize CudaDevice::forget_marks < ReplayRunner::records",
+TIMES = ("cudaEventSynchronize .*forget_marks < ReplayRunner::records",
          "cudaStreamWaitEvent NcclCommunicator::wait < ReplayBackend::all_reduce")
 WARMUP = "as in ReplayRunner::records, where it is missed; here only times of the warm-up hang on it"
 NOT_MISSED = {
-    "cudaEventSynchronize CudaDevice::CudaDevice < make_cuda_nccl": WARMUP,
-    "cudaEventSynchronize CudaDevice::forget_marks < ReplayBackend::all_reduce": WARMUP,
+    "cudaEventSynchronize .*CudaDevice::CudaDevice": WARMUP,
+    "cudaEventSynchronize .*forget_marks < ReplayBackend::all_reduce": WARMUP,
     "cudaStreamWaitEvent NcclCommunicator::wait < ReplayRunner::step":
         "ranks would begin what is measured some microseconds apart, as is no error",
-    "cudaEventSynchronize CudaDevice::wait_for < ReplayRunner::run_step":
-        "how far the host runs ahead is no error; test_modes.py looks at it",
+    "cudaEventSynchronize .*::wait_for":
+        "how far the host runs ahead is no error, test_modes.py looks at it; of --all-reduce a time-out is that of one collective, and "
+        "behind them all synchronise() waits, which is missed",
 }
+# What must be among the places, or a mode has ended early.
+REACHED = ("Reducer::gradient_ready", "Reducer::all_reduce", "Reducer::finalize", "Reducer::copy_out", "Reducer::broadcast_buffers",
+           "LocalUsedMap::used_anywhere", "ReplayRunner::step", "ReplayRunner::records", "ReplayBackend::all_reduce")
 
 
 def workload_of(mode):
     return "unused.json" if "--find-unused-parameters" in mode else "tiny.json"
+
+
+def told(reasons, name):
+    return next((reason for pattern, reason in reasons.items() if re.match(pattern, name)), None)
 
 
 class MissingCalls(OnSimulatedGpu):
@@ -37,19 +48,20 @@ class MissingCalls(OnSimulatedGpu):
         for mode in MODES:
             run = self.run_threads(*mode, *STEPS, workload=workload_of(mode), SIMULATED_GPU_SEEDS=f"1:{SEEDS}", SIMULATED_GPU_SKIP="each")
             for line in run.stdout.splitlines():
-                key, call, first, second, *found = line.split(" ", 5)
-                site = sites.setdefault(key, {"name": f"{call} {self.callers([first, second])}", "found": None, "mode": mode})
-                if found[0] != "none":
-                    site["found"] = site["found"] or found[1]
-        self.assertGreater(len(sites), 30)
+                key, call, *frames, found = line.split(" ", 2 + FRAMES)
+                site = sites.setdefault(key, {"name": f"{call} {self.callers(frames)}", "found": None, "mode": mode})
+                if not found.startswith("none"):
+                    site["found"] = site["found"] or found
+        for function in REACHED:
+            self.assertTrue(any(function in site["name"] for site in sites.values()), function)
         for key, site in sorted(sites.items(), key=lambda item: item[1]["name"]):
             with self.subTest(site=site["name"]):
-                found = site["found"] or self.impossible_times(key, site) or NOT_MISSED.get(site["name"])
+                found = site["found"] or self.impossible_times(key, site) or told(NOT_MISSED, site["name"])
                 print(f"{site['name']}: {found}")
                 self.assertIsNotNone(found, "nobody misses it")
 
     def impossible_times(self, key, site):
-        if site["name"] not in TIMES:
+        if not any(re.match(pattern, site["name"]) for pattern in TIMES):
             return None
         for seed in range(0, SEEDS):
             self.run_threads(*site["mode"], *STEPS, "-o", f"out-{seed}", workload=workload_of(site["mode"]), SIMULATED_GPU_SEED=seed, SIMULATED_GPU_SKIP=key)
