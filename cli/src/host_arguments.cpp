@@ -72,11 +72,12 @@ void take_stated_costs(const HostArguments& arguments, const StatedCosts& of_hos
                        const StatedCosts& of_gpu, SimulationOptions& options) {
   StatedCosts& stated = options.stated_costs;
   stated = of_gpu;
-  if (!arguments.cuda_graph) stated.insert(stated.end(), of_host.begin(), of_host.end());
-  if (arguments.cuda_graph)
+  if (arguments.cuda_graph)  // the host launches nothing
     std::erase_if(stated, [](const StatedCost& cost) {
       return cost.field->time == &DdpCosts::launch_latency;
     });
+  else
+    stated.insert(stated.end(), of_host.begin(), of_host.end());
   state(options.costs, stated);
   if (arguments.cuda_graph) options.costs = in_a_graph(options.costs);
 }

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <string_view>
 
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/files.hpp"
@@ -13,6 +14,7 @@ namespace ddpsim {
 namespace {
 
 constexpr const char* kStudy = "--study";
+constexpr std::string_view kDashes = "--";
 
 bool is_repeatable(const CLI::Option& option) {
   return option.get_expected_max() > 1;
@@ -53,14 +55,17 @@ std::vector<std::string> words_of_option(const std::string& option, const Cursor
 }
 
 void require_known_option(const CLI::App& command, const std::string& key, const Cursor& value) {
+  if (key.starts_with(kDashes))
+    value.fail("options are keys without dashes here",
+               fmt::format("Write \"{}\"", key.substr(kDashes.size())));
   std::vector<std::string> names;
   for (const CLI::Option* one : command.get_options())
-    if (!one->get_positional() && one->get_name() != kStudy) names.push_back(one->get_name());
-  const std::string option = "--" + key;
-  if (std::ranges::find(names, option) == names.end())
-    value.fail(fmt::format("`ddpsim {}` has no option {}", command.get_name(), option),
-               did_you_mean(option, names,
-                            fmt::format("`ddpsim {} --help` lists them", command.get_name())));
+    if (const std::string& name = one->get_name(); name.starts_with(kDashes) && name != kStudy)
+      names.push_back(name.substr(kDashes.size()));
+  if (std::ranges::find(names, key) == names.end())
+    value.fail(
+        fmt::format("`ddpsim {}` has no option --{}", command.get_name(), key),
+        did_you_mean(key, names, fmt::format("`ddpsim {} --help` lists them", command.get_name())));
 }
 
 std::vector<std::string> words_of_known_option(const CLI::App& command, const std::string& key,

@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
+#include <string_view>
 
 #include "ddpsim/sim/correction.hpp"
 #include "gloo_evidence.hpp"
@@ -80,6 +82,22 @@ std::string launch_cost_of(const Job& job) {
       each.forward.microseconds(), each.backward.microseconds(), each.optimizer.microseconds());
 }
 
+/// Of costs that a file states: which, and where.
+std::string stated_costs_of(const SimulationOptions& options) {
+  const auto of = [&](std::span<const CostField> fields, std::string_view place) {
+    std::string text;
+    for (const auto& [field, value] : options.stated_costs)
+      if (field >= fields.data() && field < fields.data() + fields.size())
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", field->name, value);
+    return text.empty() ? text : fmt::format("{} ({})", text, place);
+  };
+  const std::string host = of(host_costs(), "host/costs of the workload");
+  const std::string gpu = of(gpu_costs(), "gpu_costs of the cluster");
+  if (host.empty() && gpu.empty()) return "";
+  return fmt::format("costs of DDP as stated: {}{}{}", host,
+                     host.empty() || gpu.empty() ? "" : "; ", gpu);
+}
+
 void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
                    const std::optional<Replay>& replay) {
   const SimulationOptions& options = job.options();
@@ -107,6 +125,8 @@ void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
   }
   if (std::string launching = launch_cost_of(job); !launching.empty())
     because.push_back(std::move(launching));
+  if (std::string stated = stated_costs_of(options); !stated.empty())
+    because.push_back(std::move(stated));
   if (!options.interference.communication_rate && cluster.ranks() > 1 &&
       !is_timed_beside_compute(job))
     because.push_back(fmt::format(

@@ -269,7 +269,8 @@ class Shards(Sweep):
 class Studies(Sweep):
     def test_what_is_wrong_is_named_with_its_place(self):
         for message, fields in (
-                ("bad.json:/grid/bucket-cap: `ddpsim compare` has no option --bucket-cap. Did you mean", {"grid": {"bucket-cap": [1]}}),
+                ("bad.json:/grid/bucket-cap: `ddpsim compare` has no option --bucket-cap. Did you mean \"bucket-cap-mb\"", {"grid": {"bucket-cap": [1]}}),
+                ("bad.json:/grid/--bucket-cap-mb: options are keys without dashes here. Write \"bucket-cap-mb\"", {"grid": {"--bucket-cap-mb": [1]}}),
                 ("bad.json:/grid/batch: varies, so it is a list", {"grid": {"batch": 64}}),
                 ("bad.json:/grid/batch: is empty", {"grid": {"batch": []}}),
                 ("bad.json:/grid/batch/1: --batch", {"grid": {"batch": [64, -1]}}),

@@ -8,8 +8,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/step.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "small_jobs.hpp"
 #include "uncertainty.hpp"
@@ -48,6 +51,10 @@ TEST_CASE("stated costs: what is measured does not vary, what is not does") {
   options.stated_costs = {stated(host_costs(), "hook_us", 4), stated(gpu_costs(), "gap_us", 0.5)};
   state(options.costs, options.stated_costs);
   const Job job(small::chain({{1 << 20, 100}}, 100, 200), small::node(8), options, FreeModel{});
+  const std::vector<std::string> because = assess(job, simulate_times(job), std::nullopt).because;
+  CHECK(std::ranges::count(because,
+                           "costs of DDP as stated: hook_us 4 (host/costs of the workload); "
+                           "gap_us 0.5 (gpu_costs of the cluster)") == 1);
   int varied = 0;
   for (const Scenario& scenario : scenarios(job)) {
     if (scenario.source != ErrorSource::ddp_costs) continue;

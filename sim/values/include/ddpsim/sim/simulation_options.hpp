@@ -41,8 +41,8 @@ struct Interference {
 struct SimulationOptions {
   DdpOptions ddp;
   DdpCosts costs;
-  StatedCosts
-      stated_costs;  ///< which of them are measured, not taken from elsewhere; only intervals use it
+  /// Which of them are measured, not taken from elsewhere: intervals leave these alone, and name them.
+  StatedCosts stated_costs;
   Interference interference;
   bool launch_cost_known = false;  ///< costs.host_kernel is this host's own; only intervals use it
   /// Compute of this GPU relative to the recording's: 2 halves every compute time.
