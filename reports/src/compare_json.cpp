@@ -19,32 +19,19 @@ void write_choice(JsonWriter& json, const CollectiveChoice& choice) {
   json.end_object();
 }
 
-/// What a candidate costs: null where no price is known.
-void write_cost(JsonWriter& json, const CompareReport& report, std::size_t index) {
-  if (!report.costs) return;
-  json.key("cost");
-  const std::optional<CandidateCost>& cost = report.costs->candidates[index];
-  if (!cost) {
-    json.null();
-    return;
-  }
-  json.begin_object();
-  write_price(json, *cost);
-  const FigureRange& usd = cost->usd_per_work;
-  const double work_of_step = report.comparison.jobs[index].times.iteration.seconds() /
-                              report.comparison.jobs[index].work->expected;
-  constexpr double kThousand = 1000;
-  constexpr double kMillion = 1e6;
-  write_range(json, "usd_per_1000_steps", usd.times(kThousand * work_of_step));
-  if (counts_samples(report)) write_range(json, "usd_per_million_samples", usd.times(kMillion));
-  if (report.training) {
+void write_cost_of_job(JsonWriter& json, const CompareReport& report, std::size_t index) {
+  write_cost(json, report.costs, index, [&](const CandidateCost& cost) {
+    const FigureRange& usd = cost.usd_per_work;
+    const double work_of_step = report.comparison.jobs[index].times.iteration.seconds() /
+                                report.comparison.jobs[index].work->expected;
+    constexpr double kThousand = 1000;
+    constexpr double kMillion = 1e6;
+    write_range(json, "usd_per_1000_steps", usd.times(kThousand * work_of_step));
+    if (counts_samples(report)) write_range(json, "usd_per_million_samples", usd.times(kMillion));
+    if (!report.training) return;
     write_range(json, "usd", usd.times(report.training->samples));
-    write_range(json, "seconds", cost->seconds_per_work.times(report.training->samples));
-  }
-  json.key("dearer_percent");
-  write_lead(json, cost->dearer);
-  json.key("frontier").boolean(cost->frontier);
-  json.end_object();
+    write_range(json, "seconds", cost.seconds_per_work.times(report.training->samples));
+  });
 }
 
 void write_job(JsonWriter& json, const CompareReport& report, std::size_t index) {
@@ -83,7 +70,7 @@ void write_job(JsonWriter& json, const CompareReport& report, std::size_t index)
   json.key("behind_percent");
   write_lead(json, job.behind);
   write_lead_reasons(json, job.behind);
-  write_cost(json, report, index);
+  write_cost_of_job(json, report, index);
   json.end_object();
 }
 
@@ -142,17 +129,31 @@ void write_range(JsonWriter& json, const char* key, const FigureRange& range) {
   json.end_object();
 }
 
-void write_price(JsonWriter& json, const CandidateCost& cost) {
+void write_cost(JsonWriter& json, const std::optional<Costs>& costs, std::size_t index,
+                const std::function<void(const CandidateCost&)>& amounts) {
+  if (!costs) return;
+  json.key("cost");
+  const std::optional<CandidateCost>& cost = costs->candidates[index];
+  if (!cost) {
+    json.null();
+    return;
+  }
+  json.begin_object();
   json.key("price").begin_object();
-  json.key("usd").number(cost.price.usd);
-  json.key("per").string(name_of(cost.price.per));
-  json.key("terms").string(cost.price.terms);
-  json.key("as_of").string(cost.price.as_of);
-  json.key("source").string(cost.price.source);
+  json.key("usd").number(cost->price.usd);
+  json.key("per").string(name_of(cost->price.per));
+  json.key("terms").string(cost->price.terms);
+  json.key("as_of").string(cost->price.as_of);
+  json.key("source").string(cost->price.source);
   json.end_object();
-  json.key("usd_per_hour").number(cost.usd_per_hour);
-  json.key("goodput").ratio(cost.goodput.share);
-  json.key("checkpoint_every_s").number(cost.goodput.checkpoint_every_seconds);
+  json.key("usd_per_hour").number(cost->usd_per_hour);
+  json.key("goodput").ratio(cost->goodput.share);
+  json.key("checkpoint_every_s").number(cost->goodput.checkpoint_every_seconds);
+  amounts(*cost);
+  json.key("dearer_percent");
+  write_lead(json, cost->dearer);
+  json.key("frontier").boolean(cost->frontier);
+  json.end_object();
 }
 
 void write_until(JsonWriter& json, const std::vector<Until>& all) {

@@ -1,6 +1,9 @@
 // Parts of ddpsim.compare/1, of one workload and of several.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "ddpsim/formats/json_writer.hpp"
@@ -18,8 +21,9 @@ void write_lead(JsonWriter& json, const Lead& lead);
 /// What stands behind a lead: its sources, and what two clusters have to do with each other.
 void write_lead_reasons(JsonWriter& json, const Lead& lead);
 void write_range(JsonWriter& json, const char* key, const FigureRange& range);
-/// price, usd_per_hour, goodput
-void write_price(JsonWriter& json, const CandidateCost& cost);
+/// "cost", where anything has a price: price, `amounts` of this comparison, lead; null of a candidate without one.
+void write_cost(JsonWriter& json, const std::optional<Costs>& costs, std::size_t index,
+                const std::function<void(const CandidateCost&)>& amounts);
 void write_until(JsonWriter& json, const std::vector<Until>& all);
 void write_not_compared(JsonWriter& json, const NotCompared& job);
 

@@ -4,24 +4,6 @@
 namespace ddpsim {
 namespace {
 
-void write_cost(JsonWriter& json, const MixReport& report, std::size_t index) {
-  if (!report.costs) return;
-  json.key("cost");
-  const std::optional<CandidateCost>& cost = report.costs->candidates[index];
-  if (!cost) {
-    json.null();
-    return;
-  }
-  constexpr double kHour = 3600;
-  json.begin_object();
-  write_price(json, *cost);
-  write_range(json, "usd_per_hour_of_reference", cost->usd_per_work.times(kHour));
-  json.key("dearer_percent");
-  write_lead(json, cost->dearer);
-  json.key("frontier").boolean(cost->frontier);
-  json.end_object();
-}
-
 void write_candidate(JsonWriter& json, const MixReport& report, std::size_t index) {
   const MixedCandidate& candidate = report.mix.candidates[index];
   const MixLabel& label = report.labels[index];
@@ -34,7 +16,10 @@ void write_candidate(JsonWriter& json, const MixReport& report, std::size_t inde
   json.key("behind_percent");
   write_lead(json, candidate.behind);
   write_lead_reasons(json, candidate.behind);
-  write_cost(json, report, index);
+  write_cost(json, report.costs, index, [&](const CandidateCost& cost) {
+    constexpr double kHour = 3600;
+    write_range(json, "usd_per_hour_of_reference", cost.usd_per_work.times(kHour));
+  });
   json.end_object();
 }
 
