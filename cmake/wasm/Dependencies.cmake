@@ -31,8 +31,8 @@ add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include ${CMAKE_CURRENT_LI
 include_directories(SYSTEM ${headers})
 
 enable_language(C)
-add_library(zlib STATIC ${sources}/zlib/adler32.c ${sources}/zlib/crc32.c ${sources}/zlib/inffast.c
-            ${sources}/zlib/inflate.c ${sources}/zlib/inftrees.c ${sources}/zlib/zutil.c)
+add_library(zlib STATIC ${sources}/zlib/adler32.c ${sources}/zlib/crc32.c ${sources}/zlib/deflate.c ${sources}/zlib/inffast.c
+            ${sources}/zlib/inflate.c ${sources}/zlib/inftrees.c ${sources}/zlib/trees.c ${sources}/zlib/zutil.c)
 target_include_directories(zlib SYSTEM PUBLIC ${sources}/zlib)
 add_library(ZLIB::ZLIB ALIAS zlib)
 add_library(simdjson STATIC ${sources}/simdjson/singleheader/simdjson.cpp)

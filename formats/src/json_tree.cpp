@@ -228,8 +228,8 @@ class TreeBuilder {
 }  // namespace
 
 JsonTree parse_json_tree(std::string_view text, std::string file) {
-  DDPSIM_ASSERT(text.size() < kMostJsonBytes, "every reader has a limit, and {} bytes passed it",
-                text.size());
+  DDPSIM_ASSERT(std::uint64_t{text.size()} < kMostJsonBytes,
+                "every reader has a limit, and {} bytes passed it", text.size());
   TreeBuilder builder(text, std::move(file));
   Json::sax_parse(builder.begin(), builder.end(), &builder);
   return builder.take();

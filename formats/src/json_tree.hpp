@@ -16,7 +16,8 @@
 namespace ddpsim {
 
 inline constexpr int kDeepestNesting = 64;
-inline constexpr std::size_t kMostJsonBytes = std::size_t{1} << 32;  ///< what JsonValue can count
+/// What JsonValue can count.
+inline constexpr std::uint64_t kMostJsonBytes = std::uint64_t{1} << 32;
 
 enum class JsonKind : std::uint8_t {
   null,

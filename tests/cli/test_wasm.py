@@ -14,8 +14,8 @@ import unittest
 from golden import FIXTURES, GOLDEN, ROOT, cases, contents, kept_text
 
 ENGINE = os.environ.get("DDPSIM_WASM", "")
-# Bytes, at most: what a page carries. 1,673,192 today, by -O2; 500,000 are wanted.
-COMPRESSED = 1_700_000
+# Bytes, at most: what a page carries. Held at what it is, so that it does not grow: 1,291,847, by -Os; 500,000 are wanted.
+COMPRESSED = 1_300_000
 
 WITHOUT_SQLITE = {"import/nsys"}
 

@@ -194,21 +194,21 @@ std::vector<LegendEntry> draw_names(pugi::xml_node parent, const Frame& frame) {
 }
 
 double draw_legend(pugi::xml_node parent, const std::vector<LegendEntry>& entries, double top) {
-  constexpr double kSample = 34;
+  constexpr double kLegendSample = 34;
   constexpr double kApart = 22;
-  const double room = kPageWidth - 2 * kMargin - kSample;
+  const double room = kPageWidth - 2 * kMargin - kLegendSample;
   const pugi::xml_node group = add(parent, "g");
   double x = kMargin;
   double y = top + line_height(kLabelFont);
   for (const LegendEntry& entry : entries) {
     const std::string name = fitted(xml_text(entry.name), room, kLabelFont);
-    const double width = kSample + text_width(name, kLabelFont);
+    const double width = kLegendSample + text_width(name, kLabelFont);
     if (x > kMargin && x + width > kPageWidth - kMargin) {
       x = kMargin;
       y += line_height(kLabelFont);
     }
     draw_sample(group, entry, x, y - kLabelFont.size / 3);
-    add_text(group, {x + kSample, y}, name, kLabelFont);
+    add_text(group, {x + kLegendSample, y}, name, kLabelFont);
     x += width + kApart;
   }
   return entries.empty() ? top : y + line_height(kLabelFont) / 2;
