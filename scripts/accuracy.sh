@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Every accuracy table, beside its trivial predictors, in one Markdown file; then whether docs/accuracy.md and the README say the same.
 #
-#   scripts/accuracy.sh [--quick] [FILE]        default: build/accuracy.md; --quick leaves out what no page shows
+#   scripts/accuracy.sh [--quick] [FILE]        default: build/accuracy.md; --quick leaves out what no page shows, and
+#                                               fits again only where what is fitted has changed
 #
 # The measurements lie beside the checkout (DDPSIM_SHARED for the published scaling, default ../shared; the unit tests
 # know ../shared alone); what is absent is said and skipped. Exit code 1 when a table could not be made, one of its checks
@@ -88,13 +89,13 @@ section "What several ranks cost" \
 section "Single levers, with and without" \
   python3 tests/accuracy/levers.py "$shared" --ddpsim "$ddpsim"
 section "PyTorch's DDP benchmark, part by part" messages "PyTorch*"
-assumptions=(--choices --sensitivity)
-if $quick; then assumptions=(); fi
+assumptions=(--choices --sensitivity) refit=(--refit)
+if $quick; then assumptions=() refit=(); fi
 section "The DDP paper" as_text python3 tests/accuracy/ddp_paper.py "$ddpsim" "${assumptions[@]}"
 section "Compute beside NCCL" as_text python3 tests/accuracy/measure_interference.py
 section "All-reduce: the cost model, uncalibrated" messages "pipeline cost model*"
 section "All-reduce: the cost model, each family left out" as_text \
-  python3 tests/accuracy/fit_cost_model.py --tests "$tests" --leave-one-out "$shared/data/nccl-tests"
+  python3 tests/accuracy/fit_cost_model.py --tests "$tests" --leave-one-out "${refit[@]}" "$shared/data/nccl-tests"
 section "All-reduce: intervals by kind of machine" messages "uncertainty: of each kind*"
 section "Bundled clusters beside the published logs they rest on" messages "bundled clusters: each*"
 section "Logs: sound or not" messages "health: all*"

@@ -58,10 +58,10 @@ std::vector<ReportDocument> documents(const SimulationResult& result, const Load
 }
 
 /// Of several iterations an interrupt keeps those that are done; anything else it ends, as everywhere.
-SimulationResult simulated(const Job& job) {
-  if (job.options().iterations == 0) return simulate(job);
+SimulationResult simulated(const Job& job, WithTimeline with_timeline) {
+  if (job.options().iterations == 0) return simulate(job, nullptr, with_timeline);
   TerminalProgress progress("iterations");
-  return simulate(job, &progress);
+  return simulate(job, &progress, with_timeline);
 }
 
 int run(const SimulateArguments& arguments, TypedLine typed) {
@@ -75,7 +75,8 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   ReportContext& context = loaded.context;
   const Job steady = replay_today(loaded, steady_of(job));
   const Job asked = as_asked(steady, job.options());
-  const SimulationResult result = simulated(asked);
+  const bool drawn = arguments.output.timeline || arguments.output.report || measured;
+  const SimulationResult result = simulated(asked, drawn ? WithTimeline::yes : WithTimeline::no);
   const StepTimes predicted =
       arguments.job.iterations == 0 ? result.step.times : simulate_times(steady);
   if (!job.options().variation.empty()) {

@@ -1,15 +1,13 @@
 #include "json_tree.hpp"
 
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -17,10 +15,10 @@
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/sim/assert.hpp"
 
+#include "tree_builder.hpp"
+
 namespace ddpsim {
 namespace {
-
-using Json = nlohmann::json;
 
 /// Walks the text and tells how far the lexer has come: the parser's callbacks for keys and values
 /// do not say where they stand.
@@ -58,91 +56,37 @@ std::string line_and_column(std::string_view before) {
   return fmt::format("line {}, column {}", lines + 1, std::max<std::size_t>(column, 1));
 }
 
-/// The names of a document's members, each once, and which of them stand in the objects now open.
-class MemberNames {
+/// What nlohmann's parser reads goes into the tree; see its SAX interface for the names. Slow, but what is wrong has a line
+/// and a column.
+class Reader {
  public:
-  /// Nothing where the object has a member of that name already; `object` is its place among the values.
-  std::optional<std::uint32_t> add(std::string& name, std::uint32_t object) {
-    const auto next = static_cast<std::uint32_t>(names_.size());
-    const auto [found, is_new] = numbers_.try_emplace(name, next);
-    if (is_new) {
-      names_.push_back(std::move(name));
-      last_seen_in_.push_back(kNowhere);
-    }
-    std::uint32_t& object_before = last_seen_in_[found->second];
-    if (object_before == object) return std::nullopt;
-    hidden_.emplace_back(found->second, std::exchange(object_before, object));
-    return found->second;
-  }
-
-  std::size_t mark() const { return hidden_.size(); }
-  /// An object opened at `mark` ends: around it the names are seen where they were.
-  void restore(std::size_t mark) {
-    for (; hidden_.size() > mark; hidden_.pop_back())
-      last_seen_in_[hidden_.back().first] = hidden_.back().second;
-  }
-  std::vector<std::string> take() { return std::move(names_); }
-
- private:
-  static constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
-  std::vector<std::string> names_;
-  std::unordered_map<std::string, std::uint32_t> numbers_;
-  std::vector<std::uint32_t> last_seen_in_;  ///< per name: the innermost open object that has it
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> hidden_;
-};
-
-/// Builds the tree while the text is parsed; see nlohmann's SAX interface for the names.
-class TreeBuilder {
- public:
-  TreeBuilder(std::string_view text, std::string file) : text_(text), reached_(text.data()) {
-    tree_.file = std::move(file);
-    // Memory is only taken where it is written to. No string is longer than what stands in the text.
-    constexpr std::size_t kUsualBytesOfAValue = 8;
-    tree_.values.reserve(text.size() / kUsualBytesOfAValue + 1);
-    tree_.texts.reserve(text.size());
-  }
+  Reader(std::string_view text, std::string file)
+      : text_(text), reached_(text.data()), builder_(text.size(), std::move(file)) {}
 
   CountingIterator begin() { return {text_.data(), &reached_}; }
   CountingIterator end() { return {text_.data() + text_.size(), &reached_}; }
-  JsonTree take() {
-    tree_.names = names_.take();
-    return std::move(tree_);
-  }
+  JsonTree take() { return builder_.take(); }
 
-  bool null() { return add(JsonKind::null), true; }
-  bool boolean(bool value) { return add(JsonKind::boolean).boolean = value, true; }
-  bool number_integer(std::int64_t value) { return add(JsonKind::integer).integer = value, true; }
-  bool number_unsigned(std::uint64_t value) {
-    if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-      return add(JsonKind::natural).natural = value, true;
-    return number_integer(static_cast<std::int64_t>(value));
-  }
-  bool number_float(double value, const std::string&) {
-    return add(JsonKind::real).real = value, true;
-  }
-  bool string(const std::string& value) {
-    add(JsonKind::string).text = {static_cast<std::uint32_t>(tree_.texts.size()),
-                                  static_cast<std::uint32_t>(value.size())};
-    tree_.texts += value;
-    return true;
-  }
+  bool null() { return builder_.null(), true; }
+  bool boolean(bool value) { return builder_.boolean(value), true; }
+  bool number_integer(std::int64_t value) { return builder_.integer(value), true; }
+  bool number_unsigned(std::uint64_t value) { return builder_.natural(value), true; }
+  bool number_float(double value, const std::string&) { return builder_.real(value), true; }
+  bool string(const std::string& value) { return builder_.string(value), true; }
   bool binary(std::vector<std::uint8_t>&) { return false; }  // never in text
   bool start_object(std::size_t) { return open(JsonKind::object); }
   bool start_array(std::size_t) { return open(JsonKind::array); }
-  bool end_object() { return close(); }
-  bool end_array() { return close(); }
+  bool end_object() { return builder_.close(), true; }
+  bool end_array() { return builder_.close(), true; }
 
-  bool key(std::string& name) {
-    Level& level = levels_.back();
-    const std::optional<std::uint32_t> number = names_.add(name, level.value);
-    if (!number) {
+  bool key(const std::string& name) {
+    if (!builder_.key(name))
       fail("the key " + in_quotes(name) + " appears twice in one object", "Keep one of them");
-    }
-    level.name = *number;
     return true;
   }
 
-  bool parse_error(std::size_t position, const std::string&, const Json::exception& error) {
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::json::exception& error) {
     const std::size_t offset = std::min(position, text_.size());
     const std::string_view read = text_.substr(0, offset);
     const std::string what = error.what();
@@ -176,36 +120,8 @@ class TreeBuilder {
   }
 
  private:
-  struct Level {
-    std::uint32_t value;     ///< the array or object
-    std::uint32_t name;      ///< of what comes next in it: see JsonValue
-    std::size_t names_mark;  ///< of the names around it
-  };
-
-  JsonValue& add(JsonKind kind) {
-    JsonValue value{.kind = kind};
-    if (!levels_.empty()) {
-      Level& level = levels_.back();
-      value.parent = level.value;
-      value.name = level.name++;
-    }
-    value.behind = static_cast<std::uint32_t>(tree_.values.size() + 1);
-    return tree_.values.emplace_back(value);
-  }
-
   bool open(JsonKind kind) {
-    if (levels_.size() >= static_cast<std::size_t>(kDeepestNesting)) {
-      fail(fmt::format("nested deeper than {} levels", kDeepestNesting));
-    }
-    add(kind);
-    levels_.push_back({static_cast<std::uint32_t>(tree_.values.size() - 1), 0, names_.mark()});
-    return true;
-  }
-
-  bool close() {
-    tree_.values[levels_.back().value].behind = static_cast<std::uint32_t>(tree_.values.size());
-    names_.restore(levels_.back().names_mark);
-    levels_.pop_back();
+    if (!builder_.open(kind)) fail(fmt::format("nested deeper than {} levels", kDeepestNesting));
     return true;
   }
 
@@ -215,24 +131,79 @@ class TreeBuilder {
   }
 
   [[noreturn]] void fail(std::string message, std::string hint, std::string_view read) {
-    throw InputError({tree_.file, line_and_column(read), std::move(message), std::move(hint)});
+    throw InputError({builder_.file(), line_and_column(read), std::move(message), std::move(hint)});
   }
 
   std::string_view text_;
   const char* reached_;
-  JsonTree tree_;
-  MemberNames names_;
-  std::vector<Level> levels_;
+  TreeBuilder builder_;
 };
 
+/// False: not a document of ours, for whatever reason.
+bool put(simdjson::dom::element element, TreeBuilder& builder) {
+  using Type = simdjson::dom::element_type;
+  switch (element.type()) {
+    case Type::NULL_VALUE:
+      builder.null();
+      return true;
+    case Type::BOOL:
+      builder.boolean(element.get_bool().value_unsafe());
+      return true;
+    case Type::INT64:
+      builder.integer(element.get_int64().value_unsafe());
+      return true;
+    case Type::UINT64:
+      builder.natural(element.get_uint64().value_unsafe());
+      return true;
+    case Type::DOUBLE:
+      builder.real(element.get_double().value_unsafe());
+      return true;
+    case Type::STRING:
+      builder.string(element.get_string().value_unsafe());
+      return true;
+    case Type::ARRAY: {
+      if (!builder.open(JsonKind::array)) return false;
+      const simdjson::dom::array items = element.get_array().value_unsafe();
+      for (const simdjson::dom::element item : items)
+        if (!put(item, builder)) return false;
+      builder.close();
+      return true;
+    }
+    case Type::OBJECT: {
+      if (!builder.open(JsonKind::object)) return false;
+      const simdjson::dom::object members = element.get_object().value_unsafe();
+      for (const auto& [name, value] : members)
+        if (!builder.key(name) || !put(value, builder)) return false;
+      builder.close();
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+std::optional<JsonTree> read_at_once(std::string_view text, std::string file) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element document;
+  if (parser.parse(text.data(), text.size()).get(document) != simdjson::SUCCESS)
+    return std::nullopt;
+  TreeBuilder builder(text.size(), std::move(file));
+  if (!put(document, builder)) return std::nullopt;
+  return builder.take();
+}
+
+JsonTree read_piece_by_piece(std::string_view text, std::string file) {
+  Reader reader(text, std::move(file));
+  nlohmann::json::sax_parse(reader.begin(), reader.end(), &reader);
+  return reader.take();
+}
 
 JsonTree parse_json_tree(std::string_view text, std::string file) {
   DDPSIM_ASSERT(std::uint64_t{text.size()} < kMostJsonBytes,
                 "every reader has a limit, and {} bytes passed it", text.size());
-  TreeBuilder builder(text, std::move(file));
-  Json::sax_parse(builder.begin(), builder.end(), &builder);
-  return builder.take();
+  if (std::optional<JsonTree> tree = read_at_once(text, file)) return *std::move(tree);
+  return read_piece_by_piece(text, std::move(file));
 }
 
 }  // namespace ddpsim

@@ -72,17 +72,11 @@ std::string glyph_of(std::size_t bucket) {
   return std::string(1, kGlyphs[bucket % kGlyphs.size()]);
 }
 
-/// Where the timeline shows the optimizer; else after everything that precedes it in the step.
-Stretch optimizer_of(const SimulationResult& result) {
-  for (const RankTimeline& rank : result.timeline.ranks) {
-    if (rank.rank != 0) continue;
-    for (const Span& span : rank.spans) {
-      if (span.track == Track::compute && span.name == "optimizer") {
-        return {"optimizer", "▓", span.start, span.end};
-      }
-    }
-  }
-  const StepTimes& times = result.step.times;
+/// Where it takes no time, after everything that precedes it in the step.
+Stretch optimizer_of(const StepResult& step) {
+  if (step.optimizer_start < step.optimizer_end)
+    return {"optimizer", "▓", step.optimizer_start, step.optimizer_end};
+  const StepTimes& times = step.times;
   const TimePoint start = end_of_backward(times) + times.exposed_communication -
                           times.exposed_in_backward + times.finalize;
   return {"optimizer", "▓", start, start + times.optimizer};
@@ -93,7 +87,7 @@ Stretch optimizer_of(const SimulationResult& result) {
 std::string overlap_drawing(const SimulationResult& result, const TerminalStyle& style,
                             int digits) {
   const StepTimes& times = result.step.times;
-  const Stretch optimizer = optimizer_of(result);
+  const Stretch optimizer = optimizer_of(result.step);
   // One period of the pipeline: what of forward runs beside the step before lies in front of it.
   const TimePoint begin(times.forward_ahead);
   Duration length = std::max(times.iteration, optimizer.end + times.model_averaging - begin);

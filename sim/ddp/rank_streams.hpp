@@ -23,12 +23,13 @@ class RankStreams {
         recorded_launch_cost_(launches_of(step, alike).cost.value_or(launch_cost_)),
         host_computes_(step.kernels.on_host() &&
                        !recorded_by(step.job.workload(), alike.rank).recorded_with.ddp_hooks),
-        coarse_(kind.coarse && alike.rank > 0),
+        in_stretches_(kind.detail == Detail::none ||
+                      (kind.detail == Detail::those_of_rank_0 && alike.rank > 0)),
         scale_(compute_speed(step.job) / (alike.state ? alike.state->slowdown : 1)) {
     programs_.rank = alike.rank;
     // Room for a plain step: gradient, wait for a slow host, copy; a few operations around each bucket.
     const std::size_t around = 6 * (step.buckets.size() + 1);
-    programs_.compute.reserve((coarse_ ? 0 : 3 * gradients) + around);
+    programs_.compute.reserve((in_stretches_ ? 0 : 3 * gradients) + around);
     programs_.host.reserve(around);
     programs_.communication.reserve(around);
     start_at_offset(alike);
@@ -39,6 +40,9 @@ class RankStreams {
   const HostTime& host_time() const { return host_time_; }
   /// The host sets the pace: the GPU waits for what it launches.
   bool waits_for_launches() const { return host_lead_.has_value(); }
+  /// No gradient is an operation of its own.
+  bool in_stretches() const { return in_stretches_; }
+  Duration copies_in_stretches() const { return copies_in_stretches_; }
   /// What the GPU waited for launches as recorded, while it does not.
   Duration recorded_waits() const { return recorded_waits_; }
   /// Gradients live on the host, and were recorded without DDP: the thread that computes does all else, too.
@@ -88,7 +92,7 @@ class RankStreams {
   }
   /// No gradient is written before the host has come to it; `since_start` of the step.
   void hold_gradient_until(Duration since_start) {
-    if (waits_for_launches()) return;
+    if (waits_for_launches() || since_start <= alone_) return;  // it cannot be written sooner
     constexpr auto purpose = OperationKind::backward;
     append_wait_until(programs_.compute, purpose, start_ + since_start);
     note_wait(since_start - alone_);
@@ -109,12 +113,10 @@ class RankStreams {
     compute(purpose, last, bucket);
   }
   void compute(OperationKind purpose, Duration duration, std::int32_t bucket = -1) {
-    Program& stream = programs_.compute;
-    if (coarse_ && !stream.empty() && stream.back().action == Action::work)
-      stream.back().duration += std::max(duration, Duration());
-    else
-      append_work(stream, purpose, duration, bucket);
-    alone_ += std::max(duration, Duration());
+    if (duration <= Duration()) return;
+    if (!in_stretches_ || !goes_on(purpose, duration))
+      append_work(programs_.compute, purpose, duration, bucket);
+    alone_ += duration;
   }
 
   /// Kernels of a communication hook that its host takes so long to launch: the last not before it has.
@@ -205,6 +207,25 @@ class RankStreams {
   }
 
  private:
+  static bool is_copy_in(OperationKind purpose) {
+    return purpose == OperationKind::copy_in || purpose == OperationKind::comm_hook;
+  }
+  /// The work joins the stretch there is: of its own purpose, or copies and what they are copied behind.
+  bool goes_on(OperationKind purpose, Duration duration) {
+    if (programs_.compute.empty() || programs_.compute.back().action != Action::work) return false;
+    Operation& stretch = programs_.compute.back();
+    if (stretch.purpose != purpose) {
+      if (is_copy_in(stretch.purpose) && purpose == OperationKind::backward)
+        copies_in_stretches_ += stretch.duration;
+      else if (is_copy_in(purpose) && stretch.purpose == OperationKind::backward)
+        copies_in_stretches_ += duration;
+      else
+        return false;
+      stretch.purpose = OperationKind::backward;
+    }
+    stretch.duration += duration;
+    return true;
+  }
   /// Ranks of one job do not begin their forwards together: data loading and what follows the last
   /// all-reduce differ, and nobody waits for anybody in between.
   void start_at_offset(const RankClass& alike) {
@@ -254,10 +275,11 @@ class RankStreams {
   const PartTimes launch_cost_;
   const PartTimes recorded_launch_cost_;
   const bool host_computes_;
-  const bool coarse_;
+  const bool in_stretches_;
   HostTime host_time_;
   Duration host_sooner_;
   Duration recorded_waits_;
+  Duration copies_in_stretches_;
   Duration alone_;  ///< what the GPU has done and waited for launches, with nothing else in its way
   double scale_;    ///< compute speed, as a multiple of that of the GPU recorded on
   Duration start_;

@@ -11,12 +11,16 @@ constexpr double kMostLoss = 0.9;
 }  // namespace
 
 Recording::Recording(const Job& job, const Recorded& recorded)
-    : workload_(job.workload()), recorded_(recorded), with_(recorded.recorded_with), kernels_(job) {
+    : workload_(job.workload()),
+      bytes_(job.gradients()),
+      recorded_(recorded),
+      with_(recorded.recorded_with),
+      kernels_(job) {
   const SimulationOptions& options = job.options();
   note_slow_stretches(options,
                       options.recorded_sms > 0 ? options.recorded_sms : job.cluster().gpu.sms);
+  note_copies();
   waited_share_ = waited_share();
-  note_gradients();
   note_unused();
 }
 
@@ -33,59 +37,76 @@ void Recording::note_slow_stretches(const SimulationOptions& options, int sms) {
 /// Where in backward the GPU waited is not recorded: everywhere alike, but for the copies' own time.
 double Recording::waited_share() const {
   Duration without_copies = backward();
-  if (has_hooks())
-    for (const ReadyEvent& event : recorded_.backward->ready)
-      if (in_ddp(event.parameter))
-        without_copies -=
-            kernels_.copy(gradient_bytes(workload_.parameters[event.parameter]).value_or(Bytes()));
+  for (const Duration copy : copies_) without_copies -= copy;
   if (without_copies <= Duration()) return 0;
   return std::min(recorded_.launch_waits.backward / without_copies, 1.0);
 }
 
-void Recording::note_gradients() {
-  const std::vector<ReadyEvent>& ready = recorded_.backward->ready;
-  const Duration forward = recorded_forward();
-  Duration reached;
-  gradients_.reserve(ready.size());
-  for (std::size_t k = 0; k < ready.size(); ++k) {
-    const ReadyEvent& event = ready[k];
-    GradientStretch gradient{
-        .parameter = event.parameter,
-        .bytes = gradient_bytes(workload_.parameters[event.parameter]).value_or(Bytes()),
-        .waited = waited_of(event.at - reached),
-        .compute = work_between(reached, event.at),
-        .waited_copy = {},
-        .idle = {},
-        .copy = {},
-        .at = event.at,
-        // Where host times are not recorded: a forward ahead of the GPU. (A V100 trace shows it
-        // nearly a step ahead.)
-        .host = has_host() ? recorded_.host_ready[k] : event.at - forward,
-        .held = recorded_.host_held.empty() ? Duration() : recorded_.host_held[k],
-        .kernels = recorded_.launches ? recorded_.launches->backward[k] : 0};
-    reached = event.at;
-    if (has_hooks() && in_ddp(event.parameter)) {
-      const Duration kernel = kernels_.copy(gradient.bytes);
-      const Duration next = k + 1 < ready.size() ? ready[k + 1].at : backward();
-      reached = std::min(event.copied_at.value_or(event.at + kernel), next);
-      const Duration copying = std::min(kernel, reached - event.at);
-      gradient.waited_copy = waited_of(reached - event.at - copying);
-      const Duration until_copied =
-          std::max(without_slowdown(event.at, reached) - gradient.waited_copy, Duration());
-      gradient.copy = std::min(kernel, until_copied);
-      gradient.idle = until_copied - gradient.copy;
-    }
-    gradients_.push_back(gradient);
-  }
-  after_last_ = work_between(reached, backward());
-  waited_after_last_ = waited_of(backward() - reached);
+/// Zero of a gradient outside DDP.
+void Recording::note_copies() {
+  if (!has_hooks()) return;
+  for (const ReadyEvent& event : recorded_.backward->ready)
+    copies_.push_back(in_ddp(event.parameter) ? kernels_.copy(bytes_[event.parameter])
+                                              : Duration());
 }
 
 void Recording::note_unused() {
-  std::vector<bool> used(workload_.parameters.size(), false);
-  for (const GradientStretch& gradient : gradients_) used[gradient.parameter] = true;
-  for (std::size_t i = 0; i < workload_.parameters.size(); ++i)
+  const std::vector<Parameter>& parameters = workload_.parameters;
+  std::vector<bool> used(parameters.size(), false);
+  std::size_t different = 0;
+  for (const ReadyEvent& event : recorded_.backward->ready) {
+    if (!used[event.parameter]) ++different;
+    used[event.parameter] = true;
+  }
+  if (different == parameters.size()) return;
+  for (std::size_t i = 0; i < parameters.size(); ++i)
     if (in_ddp(i) && !used[i]) unused_.push_back(i);
+}
+
+Duration Recording::reached_before(std::size_t k) const {
+  if (k == 0) return Duration();
+  const std::vector<ReadyEvent>& ready = recorded_.backward->ready;
+  const ReadyEvent& before = ready[k - 1];
+  if (!has_hooks() || !in_ddp(before.parameter)) return before.at;
+  const Duration next = k < ready.size() ? ready[k].at : backward();
+  return std::min(before.copied_at.value_or(before.at + copies_[k - 1]), next);
+}
+
+GradientStretch Recording::gradient(std::size_t k) const {
+  const ReadyEvent& event = recorded_.backward->ready[k];
+  const Duration from = reached_before(k);
+  GradientStretch gradient{
+      .parameter = event.parameter,
+      .bytes = bytes_[event.parameter],
+      .waited = waited_of(event.at - from),
+      .compute = work_between(from, event.at),
+      .waited_copy = {},
+      .idle = {},
+      .copy = {},
+      .at = event.at,
+      // Where host times are not recorded: a forward ahead of the GPU. (A V100 trace shows it
+      // nearly a step ahead.)
+      .host = has_host() ? recorded_.host_ready[k] : event.at - recorded_forward(),
+      .held = recorded_.host_held.empty() ? Duration() : recorded_.host_held[k],
+      .kernels = recorded_.launches ? recorded_.launches->backward[k] : 0};
+  if (!has_hooks() || !in_ddp(event.parameter)) return gradient;
+  const Duration reached = reached_before(k + 1);
+  const Duration kernel = copies_[k];
+  const Duration copying = std::min(kernel, reached - event.at);
+  gradient.waited_copy = waited_of(reached - event.at - copying);
+  const Duration until_copied =
+      std::max(without_slowdown(event.at, reached) - gradient.waited_copy, Duration());
+  gradient.copy = std::min(kernel, until_copied);
+  gradient.idle = until_copied - gradient.copy;
+  return gradient;
+}
+
+Duration Recording::after_last_gradient() const {
+  return work_between(reached_before(gradients()), backward());
+}
+
+Duration Recording::waited_after_last() const {
+  return waited_of(backward() - reached_before(gradients()));
 }
 
 /// Time between two instants of the recording, but for what recorded NCCL kernels slowed of the compute in it.
@@ -128,15 +149,15 @@ Bytes Recording::gradients_of(const RecordedCollective& collective) const {
 std::optional<Duration> Recording::copies_out() const {
   if (!has_hooks() || !with_.finalize) return std::nullopt;
   Duration all;
-  for (const GradientStretch& gradient : gradients_)
-    if (in_ddp(gradient.parameter)) all += kernels_.copy(gradient.bytes);
+  const std::vector<ReadyEvent>& ready = recorded_.backward->ready;
+  for (const Duration copy : copies_) all += copy;
 
   Duration last;  // those of the last bucket
   Bytes left = with_.collectives.empty() ? Bytes() : gradients_of(with_.collectives.back());
-  for (std::size_t k = gradients_.size(); k-- > 0 && left > Bytes();) {
-    if (!in_ddp(gradients_[k].parameter)) continue;
-    last += kernels_.copy(gradients_[k].bytes);
-    left = left - gradients_[k].bytes;
+  for (std::size_t k = ready.size(); k-- > 0 && left > Bytes();) {
+    if (!in_ddp(ready[k].parameter)) continue;
+    last += copies_[k];
+    left = left - bytes_[ready[k].parameter];
   }
 
   const Duration tail = with_.exposed.value_or(Duration());

@@ -32,9 +32,11 @@ class Recording {
   /// `recorded` is the job's workload itself or one of its ranks.
   Recording(const Job& job, const Recorded& recorded);
 
-  const std::vector<GradientStretch>& gradients() const { return gradients_; }
-  Duration after_last_gradient() const { return after_last_; }
-  Duration waited_after_last() const { return waited_after_last_; }
+  /// Of a model of a million parameters they would be the largest part of a step: taken apart as they are asked for.
+  std::size_t gradients() const { return recorded_.backward->ready.size(); }
+  GradientStretch gradient(std::size_t k) const;
+  Duration after_last_gradient() const;
+  Duration waited_after_last() const;
   /// DDP parameters that got no gradient, ascending.
   const std::vector<std::size_t>& unused() const { return unused_; }
   bool is_unused(std::size_t parameter) const {
@@ -82,9 +84,13 @@ class Recording {
     double loss;  ///< share of compute speed lost
   };
   void note_slow_stretches(const SimulationOptions& options, int sms);
-  void note_gradients();
+  void note_copies();
   void note_unused();
-  Duration waited_of(Duration stretch) const { return stretch.scaled(waited_share_); }
+  /// When the next gradient's work began: the one before has been written, and copied. 0: backward's start.
+  Duration reached_before(std::size_t k) const;
+  Duration waited_of(Duration stretch) const {
+    return waited_share_ > 0 ? stretch.scaled(waited_share_) : Duration();
+  }
   double waited_share() const;
   Duration without_slowdown(Duration from, Duration to) const;
   /// Of it, compute: without the waits for launches.
@@ -94,14 +100,14 @@ class Recording {
   bool in_ddp(std::size_t parameter) const { return !workload_.parameters[parameter].ignored; }
 
   const Workload& workload_;
+  const std::vector<Bytes>& bytes_;  ///< by parameter
   const Recorded& recorded_;
   const RecordedWith& with_;
   const KernelCosts kernels_;
   std::vector<SlowStretch> slow_;
-  std::vector<GradientStretch> gradients_;
   double waited_share_ = 0;  ///< of backward but for its copies: for launches
-  Duration after_last_;
-  Duration waited_after_last_;
+  std::vector<Duration>
+      copies_;  ///< by gradient: kernels into buckets; empty where none are recorded
   std::vector<std::size_t> unused_;
 };
 

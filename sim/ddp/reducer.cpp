@@ -49,6 +49,7 @@ struct RankStep {
   Duration recorded_copies;
   Duration recorded_waits;
   Duration accumulated;
+  Duration copies_in_stretches;
   std::vector<std::size_t> ready_operation;
   std::vector<std::size_t> launch_operation;
   std::vector<WrittenGradient> gradients;
@@ -69,11 +70,11 @@ class StepScheduler {
         launches_(recording_.launches().value_or(Launches())),
         recorded_launches_(recording_.instants_launched(buckets_)),
         shares_of_forward_(shares_of_forward(recorded_by(workload_, alike.rank), step.layers)),
-        streams_(step, kind, alike, recording_.gradients().size()) {
+        streams_(step, kind, alike, recording_.gradients()) {
     written_.ready_operation.assign(buckets_.size(), 0);
     written_.launch_operation.assign(buckets_.size(), 0);
     work_.stepped.resize(buckets_.size());
-    written_.gradients.reserve(recording_.gradients().size());
+    if (!streams_.in_stretches()) written_.gradients.reserve(recording_.gradients());
   }
 
   RankStep write() {
@@ -104,6 +105,7 @@ class StepScheduler {
     written_.start = streams_.start();
     written_.host = streams_.host_time();
     written_.recorded_waits = streams_.recorded_waits();
+    written_.copies_in_stretches = streams_.copies_in_stretches();
     note_recorded_buffers();
     written_.programs = streams_.take();
     return std::move(written_);
@@ -183,7 +185,8 @@ class StepScheduler {
     const auto wait = [&](std::int64_t launches, Duration work, Duration waited) {
       streams_.wait_as_recorded(OperationKind::backward, launches, work, waited);
     };
-    for (const GradientStretch& gradient : recording_.gradients()) {
+    for (std::size_t k = 0; k < recording_.gradients(); ++k) {
+      const GradientStretch gradient = recording_.gradient(k);
       total += scaled(gradient.compute + gradient.idle);
       wait(gradient.kernels, gradient.compute + gradient.idle,
            gradient.waited + gradient.waited_copy);
@@ -209,7 +212,8 @@ class StepScheduler {
     if (step_.layer_of[gradient.parameter] >= 0) reach_on_host(gradient, hooks);
     exchange_in_backward(gradient.parameter);
     if (ddp_.accumulate > 1) streams_.compute(OperationKind::backward, accumulate(gradient));
-    written_.gradients.push_back({gradient.parameter, streams_.last_on_compute()});
+    if (!streams_.in_stretches())
+      written_.gradients.push_back({gradient.parameter, streams_.last_on_compute()});
     if (bucket >= 0) note_ready(bucket);
   }
 
@@ -229,9 +233,9 @@ class StepScheduler {
     std::size_t next_bucket = 0;
     bool first_hook = true;
     Duration hooks;  // host time of hooks since the last launch
-    std::size_t written = 0;
-    for (const GradientStretch& gradient : recording_.gradients()) {
-      step_buckets_before(written++);
+    for (std::size_t k = 0; k < recording_.gradients(); ++k) {
+      const GradientStretch gradient = recording_.gradient(k);
+      step_buckets_before(k);
       compute_gradient(gradient, hooks);
       const std::int32_t bucket = step_.bucket_of[gradient.parameter];
       if (bucket < 0) continue;
@@ -248,7 +252,8 @@ class StepScheduler {
     }
     after_last_gradient();
     if (next_bucket == buckets_.size()) return;
-    while (next_bucket < buckets_.size()) launch(next_bucket++, recording_.gradients().back());
+    const GradientStretch last = recording_.gradient(recording_.gradients() - 1);
+    while (next_bucket < buckets_.size()) launch(next_bucket++, last);
     launch_local_used_map();
   }
 
@@ -277,7 +282,7 @@ class StepScheduler {
   void hooks_of_unused(std::vector<std::size_t>& pending) {
     for (const std::size_t parameter : recording_.unused()) {
       const std::int32_t bucket = step_.bucket_of[parameter];
-      const Bytes bytes = step_.gradient[parameter];
+      const Bytes bytes = step_.job.gradients()[parameter];
       note_ready(bucket);
       --pending[static_cast<std::size_t>(bucket)];
       if (recording_.has_hooks()) continue;
@@ -400,19 +405,20 @@ class StepScheduler {
   /// static_graph's first iteration: backward alone, then the map, then all copies, then all launches
   /// (delay_all_reduce).
   void backward_then_launch() {
-    const std::vector<GradientStretch>& gradients = recording_.gradients();
     Duration hooks;
-    for (const GradientStretch& gradient : gradients) {
+    GradientStretch gradient{};
+    for (std::size_t k = 0; k < recording_.gradients(); ++k) {
+      gradient = recording_.gradient(k);
       compute_gradient(gradient, hooks);
       launched(OperationKind::backward, 0, gradient.idle, gradient.waited_copy);
       call_hook(hooks);
     }
     after_last_gradient();
-    if (!gradients.empty()) reach_on_host(gradients.back(), hooks);
+    reach_on_host(gradient, hooks);
     launch_local_used_map();
     for (std::size_t b = 0; b < buckets_.size(); ++b)
       streams_.compute(OperationKind::copy_in, step_.copies_of(b), static_cast<std::int32_t>(b));
-    for (std::size_t b = 0; b < buckets_.size(); ++b) launch(b, gradients.back());
+    for (std::size_t b = 0; b < buckets_.size(); ++b) launch(b, gradient);
   }
 
   void after_last_gradient() {
@@ -473,6 +479,7 @@ ReducerSchedule schedule_step(const Job& job, const std::vector<Bucket>& buckets
       result.recorded_copies = written.recorded_copies;
       result.recorded_waits = written.recorded_waits;
       result.accumulated = written.accumulated;
+      result.copies_in_stretches = written.copies_in_stretches;
     }
     schedule.start = std::min(schedule.start, TimePoint(written.start));
     schedule.ranks.push_back(std::move(written.programs));

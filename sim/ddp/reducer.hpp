@@ -12,14 +12,17 @@
 
 namespace ddpsim {
 
+/// What is asked of a step beyond its parts. Where nobody looks at a rank's gradients its compute is written in stretches as
+/// long as nothing comes between, which ends the step at the same instant.
+enum class Detail { every_gradient, those_of_rank_0, none };
+
 /// How a step of a training run differs from the steady one.
 struct StepKind {
   bool rebuild = false;       ///< rebuild_buckets runs at the start of this forward
   bool delay_launch = false;  ///< static_graph's first iteration: everything after backward
   /// How long before its compute stream a rank's host begins. Absent: so long that no kernel waits for its launch.
   std::optional<Duration> host_lead;
-  /// Ranks but the first get their compute in stretches as long as nothing comes between: nobody looks at their gradients.
-  bool coarse = false;
+  Detail detail = Detail::every_gradient;
   /// Under optimizer_in_backward, by bucket: the gradient in front of which its optimizer steps, in the order they are
   /// written; past the last one: after backward. Empty: all of them.
   std::vector<std::size_t> steps_before;
@@ -64,7 +67,9 @@ struct ReducerSchedule {
   Duration recorded_copies;     ///< … with its copies
   Duration recorded_waits;      ///< of rank 0's GPU for launches, as recorded
   Duration accumulated;  ///< by rank 0 into gradients that are there, whoever slows its compute
-  /// By entry of Schedule::ranks, in the order written.
+  /// Of rank 0's work in stretches of backward (Detail), what copies into buckets take.
+  Duration copies_in_stretches;
+  /// By entry of Schedule::ranks, in the order written; empty where it is written in stretches.
   std::vector<std::vector<WrittenGradient>> gradients;
   /// Of rank 0; absent where it is not known what there is to launch.
   std::optional<HostTime> host;

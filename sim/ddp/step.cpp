@@ -57,9 +57,12 @@ SimulatedStep run_once(const Job& job, const std::vector<Bucket>& buckets, const
 /// Where an optimizer that steps in backward does so depends on when its bucket has been reduced.
 SimulatedStep run_step(const Job& job, const std::vector<Bucket>& buckets, const StepKind& kind,
                        const std::vector<RankState>& states) {
-  SimulatedStep step = run_once(job, buckets, kind, states);
-  if (!job.options().ddp.optimizer_in_backward || kind.delay_launch) return step;
+  if (!job.options().ddp.optimizer_in_backward || kind.delay_launch)
+    return run_once(job, buckets, kind, states);
   StepKind stepping = kind;
+  stepping.detail = Detail::every_gradient;
+  const SimulatedStep step = run_once(job, buckets, stepping, states);
+  stepping.detail = kind.detail;
   stepping.steps_before = steps_before(step.planned, step.execution);
   return run_once(job, buckets, stepping, states);
 }
@@ -104,10 +107,10 @@ bool host_sets_pace(const SimulatedStep& step) {
 /// parameters). One that takes longer sets the pace: it begins a step when it has launched the one before, and in the
 /// steady step is as far ahead in the end as it was in the beginning.
 SimulatedStep run_with_host(const Job& job, const std::vector<Bucket>& buckets, Duration host_step,
-                            Duration first_lead) {
+                            Duration first_lead, Detail detail) {
   const Duration exact = host_step.scaled(1e-5);
   constexpr int kMostSteps = 16;
-  StepKind kind{.host_lead = first_lead};
+  StepKind kind{.host_lead = first_lead, .detail = detail};
   for (int step = 1;; ++step) {
     SimulatedStep run = run_steady_ranks(job, buckets, kind);
     const Duration lead = lead_after(job, run);
@@ -118,13 +121,13 @@ SimulatedStep run_with_host(const Job& job, const std::vector<Bucket>& buckets, 
 }
 
 /// A recorded host did more than launch: where that took longer, it is as recorded.
-SimulatedStep run_steady_step(const Job& job, const std::vector<Bucket>& buckets) {
-  SimulatedStep run = run_steady_ranks(job, buckets, StepKind{});
+SimulatedStep run_steady_step(const Job& job, const std::vector<Bucket>& buckets, Detail detail) {
+  SimulatedStep run = run_steady_ranks(job, buckets, StepKind{.detail = detail});
   const std::optional<Duration> most = most_ahead(job, run);
   const bool paced = host_sets_pace(run);
   if (!paced && !most) return run;
   SimulatedStep with_host =
-      run_with_host(job, buckets, run.planned.host->step, paced ? Duration() : *most);
+      run_with_host(job, buckets, run.planned.host->step, paced ? Duration() : *most, detail);
   return with_host.result.times.iteration < run.result.times.iteration ? std::move(run)
                                                                        : std::move(with_host);
 }
@@ -142,7 +145,7 @@ bool begins_with_host(const Job& job) {
   const Workload& workload = job.workload();
   if (!workload.launches) return false;
   return workload.host_ready.empty() ||
-         run_steady_step(job, buckets_for(job, 0)).kind.host_lead.has_value();
+         run_steady_step(job, buckets_for(job, 0), Detail::none).kind.host_lead.has_value();
 }
 
 /// Where all ranks are simulated as the slowest GPU, a usual one is drawn beside it: it computes sooner, and waits.
@@ -315,7 +318,7 @@ std::optional<std::string> cannot_simulate(const Job& job) {
   return std::nullopt;
 }
 
-SimulationResult simulate(const Job& job, Progress* progress) {
+SimulationResult simulate(const Job& job, Progress* progress, WithTimeline with_timeline) {
   const SimulationOptions& options = job.options();
   const BucketLimits limits = bucket_limits(options.ddp);
   SimulationResult result;
@@ -330,16 +333,16 @@ SimulationResult simulate(const Job& job, Progress* progress) {
     StepKind kind{.rebuild = iteration > 0 && limits.rebuilt_from == iteration,
                   .delay_launch = iteration == 1 && options.ddp.static_graph,
                   .host_lead = std::nullopt,
-                  .coarse = !last};
+                  .detail = last ? Detail::every_gradient : Detail::those_of_rank_0};
     if (with_host) kind.host_lead = host_lead;
     const std::vector<RankState> states = ranks.of_iteration(iteration);
-    SimulatedStep step =
-        iteration == 0 ? run_steady_step(job, buckets) : run_step(job, buckets, kind, states);
+    SimulatedStep step = iteration == 0 ? run_steady_step(job, buckets, kind.detail)
+                                        : run_step(job, buckets, kind, states);
     if (!last && progress != nullptr &&
         !progress->go_on(static_cast<std::size_t>(iteration),
                          static_cast<std::size_t>(options.iterations))) {
       last = true;
-      kind.coarse = false;
+      kind.detail = Detail::every_gradient;
       step = run_step(job, buckets, kind, states);
     }
     ranks.advance(step.planned, step.execution);
@@ -348,7 +351,8 @@ SimulationResult simulate(const Job& job, Progress* progress) {
     step.result.iteration = iteration;
     step.result.buckets = describe_buckets(step.planned, step.execution, buckets);
     step.result.averaging = step.planned.averaging;
-    if (last) result.timeline = draw(job, buckets, step);
+    note_optimizer(step.planned, step.execution, step.result);
+    if (last && with_timeline == WithTimeline::yes) result.timeline = draw(job, buckets, step);
     if (iteration > 0) result.iterations.push_back(step.result);
     result.step = std::move(step.result);
   }
@@ -358,7 +362,7 @@ SimulationResult simulate(const Job& job, Progress* progress) {
 }
 
 StepTimes simulate_times(const Job& job) {
-  return run_steady_step(job, buckets_for(job, 0)).result.times;
+  return run_steady_step(job, buckets_for(job, 0), Detail::none).result.times;
 }
 
 }  // namespace ddpsim

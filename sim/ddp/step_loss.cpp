@@ -154,14 +154,16 @@ Loss attribute_loss(const ReducerSchedule& planned, const Execution& execution, 
   for (std::size_t i = 0; i < program.size(); ++i)  // another rank may begin before this one
     walk.add(program[i], {std::max(operations[i].start, TimePoint()), operations[i].end});
   Loss loss = walk.loss();
+  loss[LossCause::copies] += planned.copies_in_stretches;
 
   // A recorded broadcast stands at the start of the recorded forward, which may run beside the step before.
   const Duration hidden = std::min(times.forward_ahead, planned.recorded_broadcast);
   loss[LossCause::buffer_broadcast] += planned.recorded_broadcast - hidden;
   loss[LossCause::copies] += planned.recorded_copies;
-  const Duration alone = share_out(
-      walk.work() - planned.recorded_broadcast - planned.recorded_copies - planned.accumulated,
-      times.forward_ahead - hidden, planned, job, loss);
+  const Duration alone =
+      share_out(walk.work() - planned.copies_in_stretches - planned.recorded_broadcast -
+                    planned.recorded_copies - planned.accumulated,
+                times.forward_ahead - hidden, planned, job, loss);
   const Duration computed = alone + planned.accumulated + pause_after_step(job, job.workload());
   // One GPU by itself waits for the model's launches, too, as recorded, and longer where nothing else gives the host time.
   const Duration by_itself =

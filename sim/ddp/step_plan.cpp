@@ -96,12 +96,10 @@ StepPlan plan_step(const Job& job, const std::vector<Bucket>& buckets, const Ste
     step.layer_of[step.layers[k]] = static_cast<std::int32_t>(k);
   note_used(step, workload);
   for (const RankRecording& rank : workload.ranks) note_used(step, rank);
-  step.gradient.reserve(parameters);
   step.copies.reserve(parameters);
-  for (const Parameter& parameter : workload.parameters) {
-    step.gradient.push_back(gradient_bytes(parameter).value_or(Bytes()));
-    step.gradients += step.gradient.back();
-    step.copies.push_back(step.kernels.copy(step.gradient.back()));
+  for (const Bytes gradient : job.gradients()) {
+    step.gradients += gradient;
+    step.copies.push_back(step.kernels.copy(gradient));
   }
   add_collectives(step, kind);
   step.averaging = model_averaging(job, step.kernels);

@@ -27,7 +27,6 @@ struct StepPlan {
   std::vector<std::int32_t> bucket_of;  ///< by parameter; -1: outside DDP
   std::vector<std::int32_t> layer_of;   ///< by parameter: into layers; -1: none
   std::vector<bool> used;               ///< by parameter: by any rank
-  std::vector<Bytes> gradient;          ///< by parameter
   Bytes gradients;                      ///< of all of them, outside DDP included
   std::vector<Duration> copies;         ///< by parameter: into its bucket or out of it
 

@@ -144,6 +144,18 @@ Span written_out(const Drawn& drawn, const Workload& workload,
 
 }  // namespace
 
+void note_optimizer(const ReducerSchedule& planned, const Execution& execution, StepResult& step) {
+  const Program& program = planned.schedule.ranks.front().compute;
+  const std::vector<OperationTime>& times = execution.ranks.front().compute;
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    const bool works = program[i].action == Action::work;
+    if (!works || program[i].purpose != OperationKind::optimizer) continue;
+    if (step.optimizer_end > step.optimizer_start && step.optimizer_end < times[i].start) return;
+    if (step.optimizer_end == step.optimizer_start) step.optimizer_start = times[i].start;
+    step.optimizer_end = times[i].end;
+  }
+}
+
 Timeline draw_timeline(const ReducerSchedule& planned, const Execution& execution,
                        const Workload& workload, const std::vector<Bucket>& buckets,
                        bool slowest_first) {

@@ -51,8 +51,9 @@ struct ComputeStream {
   TimePoint optimizer_start;
 };
 
-ComputeStream walk(const Program& program, const std::vector<OperationTime>& operations,
+ComputeStream walk(const ReducerSchedule& planned, const std::vector<OperationTime>& operations,
                    TimePoint backward_end) {
+  const Program& program = planned.schedule.ranks.front().compute;
   ComputeStream stream;
   StepTimes& times = stream.times;
   TimePoint cursor;
@@ -101,6 +102,8 @@ ComputeStream walk(const Program& program, const std::vector<OperationTime>& ope
     if (purpose != OperationKind::optimizer && purpose != OperationKind::model_averaging)
       stream.optimizer_start = cursor;
   }
+  times.copies_in += planned.copies_in_stretches;
+  stream.work.backward -= planned.copies_in_stretches;
   times.backward_compute = times.backward - times.copies_in - times.interference;
   return stream;
 }
@@ -164,7 +167,7 @@ StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execu
   const Program& program = planned.schedule.ranks.front().compute;
   const std::vector<OperationTime>& operations = execution.ranks.front().compute;
   const TimePoint backward_end = end_of_backward(program, operations);
-  const ComputeStream stream = walk(program, operations, backward_end);
+  const ComputeStream stream = walk(planned, operations, backward_end);
   const Collectives collectives = collectives_of(planned, execution);
   const TimePoint always = TimePoint::max();
 

@@ -25,6 +25,9 @@ std::vector<BucketResult> describe_buckets(const ReducerSchedule& planned,
                                            const Execution& execution,
                                            const std::vector<Bucket>& buckets);
 
+/// Its optimizer_start and optimizer_end.
+void note_optimizer(const ReducerSchedule& planned, const Execution& execution, StepResult& step);
+
 /// Spans name the gradients they hold by `workload`'s parameters. `slowest_first`: rank 0 computes as the slowest of GPUs
 /// of one model does, for which the others wait.
 Timeline draw_timeline(const ReducerSchedule& planned, const Execution& execution,

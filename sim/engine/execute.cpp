@@ -7,6 +7,7 @@
 // end is predicted anew; the older prediction in the queue is recognised by its version and dropped.
 
 #include <algorithm>
+#include <span>
 
 #include "ddpsim/sim/assert.hpp"
 #include "ddpsim/sim/event_queue.hpp"
@@ -41,10 +42,16 @@ class Executor {
     collectives_.resize(schedule.collectives.size());
     result_.collectives.resize(schedule.collectives.size());
     for (CollectiveTime& collective : result_.collectives) collective.starts.resize(ranks);
+    std::size_t events = 0;
+    for (const RankPrograms& programs : schedule.ranks) events += programs.events;
+    all_events_.resize(events);
+    all_streams_.resize(ranks * streams_);
+    std::span<Event> events_left = all_events_;
     for (std::size_t r = 0; r < ranks; ++r) {
       const RankPrograms& programs = schedule.ranks[r];
-      states_[r].events.resize(programs.events);
-      states_[r].streams.resize(streams_);
+      states_[r].events = events_left.first(programs.events);
+      events_left = events_left.subspan(programs.events);
+      states_[r].streams = std::span(all_streams_).subspan(r * streams_, streams_);
       bind(r, kHost, programs.host, result_.ranks[r].host);
       bind(r, kCompute, programs.compute, result_.ranks[r].compute);
       bind_lanes(r, programs.communication, result_.ranks[r].communication);
@@ -76,7 +83,8 @@ class Executor {
   void bind(std::size_t rank, StreamId id, const Program& program,
             std::vector<OperationTime>& times) {
     times.resize(program.size());
-    states_[rank].streams[id] = {.program = &program, .times = &times, .end = program.size()};
+    states_[rank].streams[id] = {
+        .program = program.data(), .times = times.data(), .end = program.size()};
   }
 
   void bind_lanes(std::size_t rank, const Program& program, std::vector<OperationTime>& times) {
@@ -136,9 +144,9 @@ class Executor {
   void advance(std::size_t rank, StreamId id) {
     Stream& stream = states_[rank].streams[id];
     while (stream.next < stream.end || takes_next(rank, id)) {
-      const Operation& operation = (*stream.program)[stream.next];
+      const Operation& operation = stream.program[stream.next];
       if (!stream.entered) {
-        (*stream.times)[stream.next].start = now_;
+        stream.times[stream.next].start = now_;
         stream.entered = true;
       }
       if (!runs_through(rank, id, operation)) return;
@@ -168,7 +176,10 @@ class Executor {
       case Action::work:
         if (operation.duration <= Duration()) return true;
         if (id != kCompute) return sleep_until(now_ + operation.duration, rank, id);
-        state.compute.start(operation.duration, compute_rate(rank), now_);
+        if (is_behind_work(state.streams[id]))
+          state.compute.go_on(operation.duration);
+        else
+          state.compute.start(operation.duration, compute_rate(rank), now_);
         set_computing(rank, true);
         queue_.push(state.compute.end(), {Wakeup::Kind::compute, static_cast<std::uint32_t>(rank),
                                           state.compute.version});
@@ -180,8 +191,15 @@ class Executor {
     return true;
   }
 
+  /// The operation in front of it, which just ended, was work, too.
+  static bool is_behind_work(const Stream& stream) {
+    if (stream.next == 0) return false;
+    const Operation& before = stream.program[stream.next - 1];
+    return before.action == Action::work && before.duration > Duration();
+  }
+
   void leave(Stream& stream) {
-    (*stream.times)[stream.next].end = now_;
+    stream.times[stream.next].end = now_;
     ++stream.next;
     stream.entered = false;
   }
@@ -200,7 +218,7 @@ class Executor {
       Stream& stream = state.streams[waiting];
       if (stream.waiting_for != id) continue;
       stream.waiting_for = Stream::kNoEvent;
-      const Duration latency = (*stream.program)[stream.next].duration;
+      const Duration latency = stream.program[stream.next].duration;
       queue_.push(now_ + latency,
                   {Wakeup::Kind::stream, static_cast<std::uint32_t>(rank), waiting});
     }
@@ -255,7 +273,7 @@ class Executor {
     for (StreamId lane = kCommunication; lane < streams_; ++lane) {
       const Stream& stream = states_[rank].streams[lane];
       if (!stream.entered) continue;
-      const Operation& operation = (*stream.program)[stream.next];
+      const Operation& operation = stream.program[stream.next];
       if (operation.action == Action::collective && operation.collective == index) return lane;
     }
     DDPSIM_ASSERT(false, "no lane runs the collective");
@@ -338,6 +356,8 @@ class Executor {
   TimePoint now_;
   EventQueue<Wakeup> queue_;
   std::vector<RankProgress> states_;
+  std::vector<Stream> all_streams_;  ///< rank by rank
+  std::vector<Event> all_events_;
   std::vector<CollectiveState> collectives_;
   int computing_ranks_ = 0;
   std::vector<std::uint32_t> transferring_;  ///< in the order they began

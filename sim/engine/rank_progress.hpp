@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "ddpsim/sim/schedule.hpp"
@@ -16,8 +17,8 @@ enum Streams : std::uint32_t { kHost, kCompute, kCommunication };
 using StreamId = std::uint32_t;
 
 struct Stream {
-  const Program* program = nullptr;
-  std::vector<OperationTime>* times = nullptr;
+  const Operation* program = nullptr;
+  OperationTime* times = nullptr;
   std::size_t next = 0;  ///< operation to run or running
   std::size_t end = 0;   ///< of what it runs: the program, or one collective of a lane
   bool entered = false;  ///< its start has been noted
@@ -30,11 +31,12 @@ struct Event {
   TimePoint at;
 };
 
+/// Of thousands of ranks each is looked at for an instant, again and again: what is looked at lies side by side.
 struct RankProgress {
-  std::vector<Stream> streams;
+  std::span<Stream> streams;
   std::vector<std::size_t> jobs;  ///< where each collective's part of the program begins; its end
   std::vector<std::size_t> next_jobs;  ///< by group: the collective its next free lane takes
-  std::vector<Event> events;
+  std::span<Event> events;
   Task compute;
   bool computing = false;
   int channels = 0;  ///< of resident NCCL kernels

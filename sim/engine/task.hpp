@@ -36,7 +36,8 @@ class Rate {
 /// Work in progress.
 struct Task {
   Duration remaining;  ///< at full rate
-  TimePoint since;     ///< instant `remaining` was true
+  TimePoint
+      since;  ///< instant `remaining` was true; of work in pieces, the one that is done since then included
   Rate rate;
   std::uint32_t version = 0;  ///< of the predicted end; older predictions are stale
 
@@ -44,6 +45,11 @@ struct Task {
     remaining = work;
     since = now;
     rate = at;
+    ++version;
+  }
+  /// More work behind what is done, at the same rate: rounded up together, so that nothing depends on the number of pieces.
+  void go_on(Duration work) {
+    remaining += work;
     ++version;
   }
   void change_rate(Rate to, TimePoint now) {

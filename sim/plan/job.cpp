@@ -56,6 +56,14 @@ struct Planner {
   }
 };
 
+std::shared_ptr<const std::vector<Bytes>> gradients_of(const Workload& workload) {
+  std::vector<Bytes> gradients;
+  gradients.reserve(workload.parameters.size());
+  for (const Parameter& parameter : workload.parameters)
+    gradients.push_back(gradient_bytes(parameter).value_or(Bytes()));
+  return std::make_shared<const std::vector<Bytes>>(std::move(gradients));
+}
+
 std::shared_ptr<const Cluster> find_group(const Cluster& cluster, int nodes) {
   for (const std::shared_ptr<const Cluster>& group : cluster.groups)
     if (group->nodes == nodes) return group;
@@ -77,6 +85,7 @@ std::shared_ptr<FlowPlanner> network_of(const std::shared_ptr<const Cluster>& cl
 
 Job::Job(Workload workload, Cluster cluster, SimulationOptions options, CollectiveModel model)
     : workload_(std::make_shared<const Workload>(std::move(workload))),
+      gradients_(gradients_of(*workload_)),
       cluster_(std::make_shared<const Cluster>(std::move(cluster))),
       options_(std::make_shared<const SimulationOptions>(std::move(options))),
       model_(std::move(model)),
@@ -85,6 +94,7 @@ Job::Job(Workload workload, Cluster cluster, SimulationOptions options, Collecti
 Job Job::with(Workload workload) const {
   Job other = *this;
   other.workload_ = std::make_shared<const Workload>(std::move(workload));
+  other.gradients_ = gradients_of(*other.workload_);
   return other;
 }
 

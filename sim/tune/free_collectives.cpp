@@ -16,7 +16,8 @@ FreeCollectives with_free_collectives(const Job& job) {
   single.buckets = cut_buckets(job.workload(), free.order, ends);
   // Nobody launches a bucket for every gradient: what as many launches cost the host is no part of the bound.
   single.costs.host_launch = Duration();
-  const SimulationResult result = simulate(job.with(std::move(single)).with(FreeModel{}));
+  const SimulationResult result =
+      simulate(job.with(std::move(single)).with(FreeModel{}), nullptr, WithTimeline::no);
   free.starts.reserve(free.order.size());
   for (const BucketResult& bucket : result.step.buckets) free.starts.push_back(bucket.last_arrival);
   const StepTimes& times = result.step.times;

@@ -88,7 +88,7 @@ QuickStep::QuickStep(const Job& job) {
   const KernelCosts kernels(job);
   copied_before_.push_back(0);
   for (const std::size_t parameter : free.order) {
-    const Bytes bytes = gradient_bytes(job.workload().parameters[parameter]).value_or(Bytes());
+    const Bytes bytes = job.gradients()[parameter];
     copied_before_.push_back(copied_before_.back() + kernels.copy(bytes).seconds());
   }
   // As long together as they were, whatever tells how long that is: recorded, or none with views.
@@ -104,8 +104,7 @@ QuickStep::QuickStep(const Job& job) {
   const Workload& workload = job.workload();
   const Dtype dtype = workload.parameters[free.order.front()].dtype;
   Bytes all;
-  for (const std::size_t parameter : free.order)
-    all += gradient_bytes(workload.parameters[parameter]).value_or(Bytes());
+  for (const std::size_t parameter : free.order) all += job.gradients()[parameter];
   const double most = index_of(static_cast<double>(all.count()));
   for (std::size_t i = 0; i <= static_cast<std::size_t>(most) + 1; ++i) {
     const Bytes bytes = wire_bytes(job.options().ddp, dtype, Bytes(std::llround(bytes_at(i))));

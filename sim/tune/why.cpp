@@ -25,7 +25,7 @@ struct Side {
 };
 
 Side side(const Job& job, const std::vector<Bucket>& buckets) {
-  const StepResult step = simulate(with_buckets(job, buckets)).step;
+  const StepResult step = simulate(with_buckets(job, buckets), nullptr, WithTimeline::no).step;
   Side side{.times = step.times,
             .first = step.buckets.front(),
             .last = step.buckets.back(),

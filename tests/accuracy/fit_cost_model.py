@@ -1,21 +1,25 @@
 #!/usr/bin/env python3
 """Learns the constants of sim/nccl/pipeline_cost.hpp from open nccl-tests logs.
 
-    fit_cost_model.py DATA --tests build/dev/tests/ddpsim_tests [--leave-one-out]
+    fit_cost_model.py DATA --tests build/dev/tests/ddpsim_tests [--leave-one-out] [--refit]
 
 DATA is the folder with the logs' index.json. NCCL's choices and the clusters come from the unit
 test "pipeline cost model: open logs", so that its tables exist once. The fit minimises the mean absolute
 log error, every log weighing the same, sizes below 1 MiB a quarter. Pattern search from the
 standard library: no third-party package. --leave-one-out fits once per family of clusters without
-it, judges it by the rest and prints the bands of sim/tune/uncertainty.cpp with what they cover.
+it, judges it by the rest and prints the bands of sim/tune/uncertainty.cpp with what they cover. Fits take minutes, and
+depend on these rows and this script alone: left_out_fits.json keeps them, and they are made again where either has changed
+(--refit: in any case, and kept).
 """
 
 import argparse
 import concurrent.futures
 import csv
+import hashlib
 import json
 import math
 import os
+import pathlib
 import statistics
 import subprocess
 import sys
@@ -466,24 +470,39 @@ def by_log(rows, predict):
         print(f"  {slug:32}", summary(mine, predict))
 
 
+KEPT = pathlib.Path(__file__).with_name("left_out_fits.json")
+
+
+def fits(rows, families, refit):
+    """The constants learned from all rows, and by family from those of the others."""
+    made_of = hashlib.sha256(pathlib.Path(__file__).read_bytes() + repr(rows).encode()).hexdigest()
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() and not refit else {}
+    if kept.get("made_of") != made_of:
+        parts = [rows, *([row for row in rows if row["family"] != name] for name in families)]
+        with concurrent.futures.ProcessPoolExecutor() as pool:
+            together, *without = pool.map(fit, parts)
+        kept = {"made_of": made_of, "all": together, "without": dict(zip(families, without))}
+    if refit:
+        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+    return kept["all"], kept["without"]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data")
     parser.add_argument("--tests", required=True)
     parser.add_argument("--leave-one-out", action="store_true")
+    parser.add_argument("--refit", action="store_true")
     options = parser.parse_args()
     rows = read_rows(options.tests, options.data)
     weigh(rows)
-    constants = fit(rows)
+    families = list(dict.fromkeys(row["family"] for row in rows)) if options.leave_one_out else []
+    constants, unseen = fits(rows, families, options.refit) if families else (fit(rows), {})
     for name, value in constants.items():
         print(f"{name:16} {value:.4g}")
     report(rows, lambda row: modelled_us(row, constants))
     by_log(rows, lambda row: modelled_us(row, constants))
     if options.leave_one_out:
-        families = list(dict.fromkeys(row["family"] for row in rows))
-        with concurrent.futures.ProcessPoolExecutor() as pool:
-            unseen = dict(zip(families, pool.map(fit, ([row for row in rows if row["family"] != name]
-                                                       for name in families))))
         print("leave one family out")
         report(rows, lambda row: modelled_us(row, unseen[row["family"]]))
         by_log(rows, lambda row: modelled_us(row, unseen[row["family"]]))

@@ -101,20 +101,11 @@ TEST_CASE("drawing: buckets count 0 to 9, a to z, then from 0 again") {
   CHECK(communication(result) == " 9az0              1");
 }
 
-TEST_CASE("drawing: the optimizer stands where rank 0's timeline has it") {
+TEST_CASE("drawing: the optimizer stands where rank 0 steps, else behind what precedes it") {
   SimulationResult result = twenty();
-  const auto timeline_of = [](int rank, Track track, const char* name) {
-    RankTimeline timeline{.rank = rank, .spans = {}};
-    timeline.spans.push_back({track, name, std::nullopt, at(16_ms), at(17_ms)});
-    return timeline;
-  };
-  result.timeline.ranks = {timeline_of(1, Track::compute, "optimizer")};
   CHECK(compute(result) == "░░░░▒▒▒▒▒▒▒▒▒▒▒   ▓▓");
-  result.timeline.ranks = {timeline_of(0, Track::host, "optimizer")};
-  CHECK(compute(result) == "░░░░▒▒▒▒▒▒▒▒▒▒▒   ▓▓");
-  result.timeline.ranks = {timeline_of(0, Track::compute, "other")};
-  CHECK(compute(result) == "░░░░▒▒▒▒▒▒▒▒▒▒▒   ▓▓");
-  result.timeline.ranks = {timeline_of(0, Track::compute, "optimizer")};
+  result.step.optimizer_start = at(16_ms);
+  result.step.optimizer_end = at(17_ms);
   CHECK(compute(result) == "░░░░▒▒▒▒▒▒▒▒▒▒▒ ▓   ");
 }
 

@@ -66,6 +66,8 @@ inline StepResult step() {
                           .choice = std::nullopt,
                           .exposed_because = "its last gradient is the end of backward",
                           .on_the_wire = 2_MiB});
+  step.optimizer_start = at(94.85_ms);
+  step.optimizer_end = at(99.85_ms);
   step.events = 42;
   return step;
 }

@@ -35,13 +35,13 @@ Workload hooked() {
 TEST_CASE("recording: without hooks a gradient follows the one before, and nothing is copied") {
   const Workload step = workload();
   const RecordingOf recording(step);
-  REQUIRE(recording.gradients().size() == 3);
+  REQUIRE(recording.gradients() == 3);
   const std::vector<std::size_t> parameters = {kP2, kP1, kP0};
   const std::vector<Bytes> bytes = {2'000'000_B, 4'000'000_B, 1'000'000_B};
   const std::vector<Duration> compute = {50_us, 70_us, 70_us};
   const std::vector<Duration> host = {-50_us, 20_us, 90_us};  // a forward ahead
   for (std::size_t k = 0; k < 3; ++k) {
-    const GradientStretch& gradient = recording.gradients()[k];
+    const GradientStretch gradient = recording.gradient(k);
     CHECK(gradient.parameter == parameters[k]);
     CHECK(gradient.bytes == bytes[k]);
     CHECK(gradient.compute == compute[k]);
@@ -61,11 +61,11 @@ TEST_CASE("recording: a copy is cut short by the next gradient and by the end of
   for (ReadyEvent& event : step.backward->ready) event.copied_at.reset();
   step.backward->ready[1].at = 54_us;
   const RecordingOf recording(step);
-  CHECK(recording.gradients()[0].copy == 4_us);
-  CHECK(recording.gradients()[1].compute == Duration());
-  CHECK(recording.gradients()[1].copy == 11_us);
-  CHECK(recording.gradients()[2].compute == 143_us);  // from 65
-  CHECK(recording.gradients()[2].copy == 2_us);
+  CHECK(recording.gradient(0).copy == 4_us);
+  CHECK(recording.gradient(1).compute == Duration());
+  CHECK(recording.gradient(1).copy == 11_us);
+  CHECK(recording.gradient(2).compute == 143_us);  // from 65
+  CHECK(recording.gradient(2).copy == 2_us);
   CHECK(recording.after_last_gradient() == Duration());
 }
 
@@ -74,20 +74,20 @@ TEST_CASE("recording: what passes between gradient and copied beyond the kernel 
   step.backward->ready[0].copied_at = 60_us;
   step.backward->ready[1].copied_at = 135_us;  // 3 us faster than the model's kernel
   const RecordingOf recording(step);
-  CHECK(recording.gradients()[0].idle == 3_us);
-  CHECK(recording.gradients()[0].copy == 7_us);
-  CHECK(recording.gradients()[1].compute == 67_us);
-  CHECK(recording.gradients()[1].idle == Duration());
-  CHECK(recording.gradients()[1].copy == 8_us);
-  CHECK(recording.gradients()[2].compute == 73_us);
+  CHECK(recording.gradient(0).idle == 3_us);
+  CHECK(recording.gradient(0).copy == 7_us);
+  CHECK(recording.gradient(1).compute == 67_us);
+  CHECK(recording.gradient(1).idle == Duration());
+  CHECK(recording.gradient(1).copy == 8_us);
+  CHECK(recording.gradient(2).compute == 73_us);
 }
 
 TEST_CASE("recording: a gradient outside DDP has no copy") {
   Workload step = hooked();
   step.parameters[kP1].ignored = true;
   const RecordingOf recording(step);
-  CHECK(recording.gradients()[1].copy == Duration());
-  CHECK(recording.gradients()[2].compute == 81_us);  // from 127
+  CHECK(recording.gradient(1).copy == Duration());
+  CHECK(recording.gradient(2).compute == 81_us);  // from 127
 }
 
 TEST_CASE("recording: unused are parameters of DDP without a gradient") {
@@ -106,7 +106,7 @@ TEST_CASE("recording: what NCCL slowed is taken out by the SMs it held") {
   SimulationOptions options = all_costs();
   options.interference.sm_share = 1;
   const auto compute = [&](std::size_t k) {
-    return RecordingOf(step, options).gradients()[k].compute;
+    return RecordingOf(step, options).gradient(k).compute;
   };
   CHECK(compute(0) == 40_us);
   CHECK(compute(1) == 50_us);
@@ -128,7 +128,7 @@ TEST_CASE("recording: stretches slowed twice over are never less than nothing") 
   step.recorded_with.collectives = {all, all};
   SimulationOptions options = all_costs();
   options.interference.sm_share = 1;
-  CHECK(RecordingOf(step, options).gradients()[0].compute == Duration());
+  CHECK(RecordingOf(step, options).gradient(0).compute == Duration());
 }
 
 TEST_CASE("recording: the forward without what it recorded of a buffer broadcast") {

@@ -30,6 +30,36 @@ std::string lost_by(const SimulationOptions& options,
   return text;
 }
 
+/// The step in stretches, and gradient by gradient.
+void check_alike(const StepTimes& stretches, const StepTimes& gradients) {
+  for (const auto part : {&StepTimes::iteration,
+                          &StepTimes::forward,
+                          &StepTimes::buffer_broadcast,
+                          &StepTimes::backward,
+                          &StepTimes::backward_compute,
+                          &StepTimes::copies_in,
+                          &StepTimes::interference,
+                          &StepTimes::communication,
+                          &StepTimes::wait,
+                          &StepTimes::exposed_communication,
+                          &StepTimes::exposed_in_backward,
+                          &StepTimes::optimizer_in_backward,
+                          &StepTimes::finalize,
+                          &StepTimes::optimizer,
+                          &StepTimes::sync_batchnorm,
+                          &StepTimes::model_averaging,
+                          &StepTimes::stall,
+                          &StepTimes::slowest_gpu,
+                          &StepTimes::unexplained,
+                          &StepTimes::slowed_backward,
+                          &StepTimes::launch_bound,
+                          &StepTimes::forward_ahead})
+    CHECK(stretches.*part == gradients.*part);
+  for (const LossCause cause : all_loss_causes())
+    CHECK(stretches.loss[cause] == gradients.loss[cause]);
+  CHECK(stretches.host == gradients.host);
+}
+
 }  // namespace
 
 TEST_CASE("loss: one GPU without DDP loses nothing") {
@@ -204,6 +234,15 @@ TEST_CASE("loss: every picosecond of random jobs has one cause, and none of them
     const Job job(step, gpus(4), options, model);
     if (cannot_simulate(job)) continue;
     const SimulationResult result = simulate(job);
+    if (options.iterations == 0) check_alike(simulate_times(job), result.step.times);
+    const Span* first = nullptr;
+    for (const Span& span : result.timeline.ranks.front().spans)
+      if (first == nullptr && span.track == Track::compute && span.name == "optimizer")
+        first = &span;
+    if (first != nullptr) {
+      CHECK(result.step.optimizer_start == first->start);
+      CHECK(result.step.optimizer_end == first->end);
+    }
     std::vector<StepTimes> all = {result.step.times};
     for (const StepResult& one : result.iterations) all.push_back(one.times);
 

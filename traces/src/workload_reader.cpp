@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -34,6 +37,7 @@ class WorkloadReader {
  private:
   void check_schema(const Cursor& root) const;
   void read_parameters(const Cursor& list);
+  void refuse_a_name_twice(std::span<const Cursor> entries) const;
   Parameter read_parameter(const Cursor& entry);
   std::optional<std::vector<std::int64_t>> read_shape(const Cursor& shape) const;
   void read_buffers(const Cursor& list);
@@ -108,24 +112,36 @@ void WorkloadReader::read_parameters(const Cursor& list) {
     list.fail(fmt::format("{} parameters", entries.size()),
               fmt::format("At most {} are read", kMostParameters));
   }
-  std::unordered_map<std::string_view, Cursor> named;
-  named.reserve(entries.size());
   std::int64_t total = 0;
   workload_.parameters.reserve(entries.size());
   for (const Cursor& entry : entries) {
     const Parameter& parameter = workload_.parameters.emplace_back(read_parameter(entry));
-    const auto [first, is_new] = named.emplace(parameter.name, entry);
-    if (!is_new && !parameter.name.empty()) {
-      entry.fail(fmt::format("{} is also the name of {}", in_quotes(parameter.name),
-                             first->second.where()),
-                 "Parameter names are unique");
-    }
     if (parameter.shape) {
       const auto bytes = gradient_bytes(parameter);
       if (!bytes || __builtin_add_overflow(total, bytes->count(), &total)) {
         entry.fail("the gradients up to here need more than 2^63 - 1 bytes");
       }
     }
+  }
+  refuse_a_name_twice(entries);
+}
+
+/// Hashes that all differ say that the names do.
+void WorkloadReader::refuse_a_name_twice(std::span<const Cursor> entries) const {
+  const std::vector<Parameter>& parameters = workload_.parameters;
+  std::vector<std::size_t> hashes;
+  hashes.reserve(parameters.size());
+  for (const Parameter& parameter : parameters)
+    if (!parameter.name.empty()) hashes.push_back(std::hash<std::string>{}(parameter.name));
+  std::ranges::sort(hashes);
+  if (std::ranges::adjacent_find(hashes) == hashes.end()) return;
+  std::unordered_map<std::string_view, std::size_t> named;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const auto [first, is_new] = named.emplace(parameters[i].name, i);
+    if (is_new || parameters[i].name.empty()) continue;
+    entries[i].fail(fmt::format("{} is also the name of {}", in_quotes(parameters[i].name),
+                                entries[first->second].where()),
+                    "Parameter names are unique");
   }
 }
 

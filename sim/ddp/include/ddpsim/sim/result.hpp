@@ -92,7 +92,10 @@ struct StepResult {
   StepTimes times;
   std::vector<BucketResult> buckets;        ///< launch order
   std::optional<ModelAveraging> averaging;  ///< of local SGD
-  std::uint64_t events = 0;                 ///< processed by the event queue
+  /// The first stretch of rank 0's optimizer, on the clock of the buckets; both alike where it takes no time.
+  TimePoint optimizer_start;
+  TimePoint optimizer_end;
+  std::uint64_t events = 0;  ///< processed by the event queue
 };
 
 /// Who waited for whom at collectives, buffer broadcasts included, summed over the steps simulated.
@@ -119,7 +122,7 @@ struct SimulationResult {
   std::vector<StepResult> iterations;             ///< empty unless asked for
   std::optional<IterationStatistics> statistics;  ///< absent without steady `iterations`
   std::vector<RankWait> ranks;                    ///< by rank; empty where ranks are alike
-  Timeline timeline;                              ///< of `step`
+  Timeline timeline;                              ///< of `step`; empty unless drawn
 };
 
 }  // namespace ddpsim

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "ddpsim/sim/cluster.hpp"
 #include "ddpsim/sim/collective_model.hpp"
@@ -24,6 +25,8 @@ class Job {
   const Cluster& cluster() const { return *cluster_; }
   const SimulationOptions& options() const { return *options_; }
   const CollectiveModel& model() const { return model_; }
+  /// Bytes of each parameter's gradient; 0 where its shape is not known.
+  const std::vector<Bytes>& gradients() const { return *gradients_; }
 
   /// The same job but for its recording, its options, or for how its collectives are timed.
   Job with(Workload workload) const;
@@ -43,6 +46,7 @@ class Job {
 
  private:
   std::shared_ptr<const Workload> workload_;
+  std::shared_ptr<const std::vector<Bytes>> gradients_;
   std::shared_ptr<const Cluster> cluster_;
   std::shared_ptr<const SimulationOptions> options_;
   CollectiveModel model_;
