@@ -92,20 +92,11 @@ class CopiesOut {
     if (round_trip > Duration()) streams_.round_trip(purpose, round_trip, costs_.host_copy_kernel);
   }
 
-  /// What nobody used keeps its gradient as it was (copy_bucket_to_grad).
-  Duration copy_out_of(std::size_t parameter) const {
-    return step_.used[parameter] ? step_.copies[parameter] : Duration();
-  }
-
   /// Recorded copies out replace the modelled ones as a whole, shared out over the buckets by the model.
   double recorded_share() const {
     const std::optional<Duration> recorded = recording_.copies_out();
-    Duration modelled;
-    for (const Bucket& bucket : step_.buckets)
-      if (bucket.closed_by != ClosedBy::sparse)
-        for (const std::size_t parameter : bucket.parameters) modelled += copy_out_of(parameter);
-    if (!recorded || modelled <= Duration()) return 1;
-    return std::max(0.0, streams_.scaled(*recorded) / modelled);
+    if (!recorded || step_.copies_out <= Duration()) return 1;
+    return std::max(0.0, streams_.scaled(*recorded) / step_.copies_out);
   }
 
   const StepPlan& step_;

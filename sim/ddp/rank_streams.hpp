@@ -25,7 +25,7 @@ class RankStreams {
                        !recorded_by(step.job.workload(), alike.rank).recorded_with.ddp_hooks),
         in_stretches_(kind.detail == Detail::none ||
                       (kind.detail == Detail::those_of_rank_0 && alike.rank > 0)),
-        scale_(compute_speed(step.job) / (alike.state ? alike.state->slowdown : 1)) {
+        times_as_long_(1 / (compute_speed(step.job) / (alike.state ? alike.state->slowdown : 1))) {
     programs_.rank = alike.rank;
     // Room for a plain step: gradient, wait for a slow host, copy; a few operations around each bucket.
     const std::size_t around = 6 * (step.buckets.size() + 1);
@@ -55,7 +55,7 @@ class RankStreams {
 
   /// A time of the GPU recorded on, on this one.
   Duration scaled(Duration recorded) const {
-    return scale_ == 1 ? recorded : recorded.scaled(1 / scale_);
+    return times_as_long_ == 1 ? recorded : recorded.scaled(times_as_long_);
   }
 
   /// A host that computes does not run ahead, but follows. (What it does for DDP is part of a backward recorded under DDP.)
@@ -281,7 +281,7 @@ class RankStreams {
   Duration recorded_waits_;
   Duration copies_in_stretches_;
   Duration alone_;  ///< what the GPU has done and waited for launches, with nothing else in its way
-  double scale_;    ///< compute speed, as a multiple of that of the GPU recorded on
+  const double times_as_long_;  ///< as on the GPU recorded on
   Duration start_;
   RankPrograms programs_;
 };

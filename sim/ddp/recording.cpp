@@ -72,7 +72,12 @@ Duration Recording::reached_before(std::size_t k) const {
   return std::min(before.copied_at.value_or(before.at + copies_[k - 1]), next);
 }
 
-GradientStretch Recording::gradient(std::size_t k) const {
+void Recording::take_apart() {
+  stretches_.reserve(gradients());
+  for (std::size_t k = 0; k < gradients(); ++k) stretches_.push_back(taken_apart(k));
+}
+
+GradientStretch Recording::taken_apart(std::size_t k) const {
   const ReadyEvent& event = recorded_.backward->ready[k];
   const Duration from = reached_before(k);
   GradientStretch gradient{

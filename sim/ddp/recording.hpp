@@ -34,7 +34,11 @@ class Recording {
 
   /// Of a model of a million parameters they would be the largest part of a step: taken apart as they are asked for.
   std::size_t gradients() const { return recorded_.backward->ready.size(); }
-  GradientStretch gradient(std::size_t k) const;
+  GradientStretch gradient(std::size_t k) const {
+    return stretches_.empty() ? taken_apart(k) : stretches_[k];
+  }
+  /// From now on they are at hand: for as many as ask for them once each.
+  void take_apart();
   Duration after_last_gradient() const;
   Duration waited_after_last() const;
   /// DDP parameters that got no gradient, ascending.
@@ -84,6 +88,7 @@ class Recording {
     double loss;  ///< share of compute speed lost
   };
   void note_slow_stretches(const SimulationOptions& options, int sms);
+  GradientStretch taken_apart(std::size_t k) const;
   void note_copies();
   void note_unused();
   /// When the next gradient's work began: the one before has been written, and copied. 0: backward's start.
@@ -109,6 +114,7 @@ class Recording {
   std::vector<Duration>
       copies_;  ///< by gradient: kernels into buckets; empty where none are recorded
   std::vector<std::size_t> unused_;
+  std::vector<GradientStretch> stretches_;  ///< of all gradients, or empty
 };
 
 }  // namespace ddpsim

@@ -465,9 +465,10 @@ ReducerSchedule schedule_step(const Job& job, const std::vector<Bucket>& buckets
   std::map<std::optional<std::size_t>, Recording> recordings;
   bool reads_map = false;
   for (const RankClass& alike : ranks.classes) {
-    const Recording& recording =
-        recordings.try_emplace(alike.recording, job, recorded_by(job.workload(), alike.rank))
-            .first->second;
+    const auto [known, is_new] =
+        recordings.try_emplace(alike.recording, job, recorded_by(job.workload(), alike.rank));
+    if (is_new && ranks.classes.size() > 1) known->second.take_apart();
+    const Recording& recording = known->second;
     RankStep written = StepScheduler(step, kind, alike, recording).write();
     reads_map = reads_map || (step.local_used_map && !recording.unused().empty());
     if (schedule.ranks.empty()) {

@@ -101,6 +101,10 @@ StepPlan plan_step(const Job& job, const std::vector<Bucket>& buckets, const Ste
     step.gradients += gradient;
     step.copies.push_back(step.kernels.copy(gradient));
   }
+  for (const Bucket& bucket : buckets)
+    if (bucket.closed_by != ClosedBy::sparse)
+      for (const std::size_t parameter : bucket.parameters)
+        if (step.used[parameter]) step.copies_out += step.copies[parameter];
   add_collectives(step, kind);
   step.averaging = model_averaging(job, step.kernels);
   return step;

@@ -29,6 +29,8 @@ struct StepPlan {
   std::vector<bool> used;               ///< by parameter: by any rank
   Bytes gradients;                      ///< of all of them, outside DDP included
   std::vector<Duration> copies;         ///< by parameter: into its bucket or out of it
+  /// All copies out, sparse gradients' not; what nobody used keeps its gradient as it was (copy_bucket_to_grad).
+  Duration copies_out;
 
   std::vector<ScheduledCollective> collectives;
   std::vector<std::optional<CollectiveChoice>> choices;  ///< by collective
