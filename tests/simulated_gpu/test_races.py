@@ -9,8 +9,8 @@ from simulated_gpu import LIBRARIES, PROGRAM, SHORT, SMALL_CAP, OnSimulatedGpu
 from test_faults import MODES as FAULTED, results
 from test_modes import MODES
 
-SEEDS = "1:2"
-FAULTS = 10  # of each mode
+SEEDS = "1:4"
+FAULTS = 20  # of each mode
 CAPS = ("--caps", f"{SMALL_CAP},25")
 
 
@@ -82,6 +82,13 @@ class Races(OnSimulatedGpu):
             with self.subTest(mode=name):
                 self.faults(name, arguments, f"{first}:{first + FAULTS - 1}", **({"SIMULATED_GPU_QUEUE": 24} if "queue" in name else {}))
             first += FAULTS
+
+    def test_none_where_a_host_in_a_launch_is_freed_by_the_abort(self):
+        for queue in (4, 8):  # of these that of an all-reduce is the one in which it waits
+            run = self.start("--ranks", "2", *SHORT, "--caps", SMALL_CAP, "--timeout", "2", SIMULATED_GPU_QUEUE=queue,
+                             SIMULATED_GPU_FAULT="silence:0:4")
+            self.assertRegex(run.stderr, r"^ddpsim-real: rank \d: a collective took longer than 2 s\n$")
+            self.assertNoReport()
 
 
 if __name__ == "__main__":

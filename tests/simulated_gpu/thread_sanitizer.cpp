@@ -74,13 +74,13 @@ void tell_of_accesses(const Range& reads, const Range& writes, void* caller) {
 }
 
 void tell_of(const StreamThread& stream, const Operation& operation) {
-  const AsStream as(stream);
+  const bool records = operation.kind == Kind::record;
+  if (records) told().recordings[operation.event] = operation.recording;
+  const AsStream as(stream);  // to whom nothing here belongs
   __tsan_acquire(place_of(operation));
   if (operation.kind == Kind::wait) __tsan_acquire(place_of(operation.event, operation.recording));
   tell_of_accesses(operation.reads, operation.writes, operation.caller);
-  if (operation.kind != Kind::record) return;
-  __tsan_release(place_of(operation.event, operation.recording));
-  told().recordings[operation.event] = operation.recording;
+  if (records) __tsan_release(place_of(operation.event, operation.recording));
 }
 
 bool can_be_told(const Operation& operation) {
