@@ -59,9 +59,10 @@ failed_tests() {  # failed_tests LOG: the name and the end of what it said, of e
 # `elsewhere` is what memory errors cannot hide in, or what sanitizers get in the way of: the other build runs it.
 sanitizers() { build "$1" && tests "$1" --label-exclude "slow|elsewhere"; }
 threads() {
-  build tsan --target ddpsim_parallel_tests ddpsim_real_tests &&
+  build tsan --target ddpsim_thread_tests &&
     build/tsan/tests/ddpsim_parallel_tests --test-case-exclude='*finds exactly*,*1000 caps*' && # one thread
-    build/tsan/tests/real/ddpsim_real_tests
+    build/tsan/tests/real/ddpsim_real_tests &&
+    tests tsan -R "^simulated GPU: races$"
 }
 fuzz_one() {  # fuzz_one TARGET SECONDS: from its own corpus and from what long runs found
   local found=build/fuzz/corpus/${1##*/} kept=tests/fuzz/found/${1##*/}.tar.gz

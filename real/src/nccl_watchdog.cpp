@@ -143,7 +143,6 @@ void NcclWatchdog::end(const std::string& cause) noexcept {
   cause_ = cause;
   ended_ = true;
   ncclCommAbort(communicator_);  // ends the kernels that wait for the peer
-  communicator_ = nullptr;
 }
 
 void NcclWatchdog::abandon() noexcept {
@@ -153,7 +152,7 @@ void NcclWatchdog::abandon() noexcept {
   }
   woken_.notify_all();
   if (thread_.joinable()) thread_.join();
-  if (communicator_ != nullptr) end("this rank failed");
+  if (communicator_ != nullptr && !ended_) end("this rank failed");
 }
 
 void NcclWatchdog::take_down() noexcept {
@@ -172,7 +171,7 @@ void NcclWatchdog::take_down() noexcept {
   }
   woken_.notify_all();
   thread_.join();
-  if (communicator_ != nullptr) ncclCommDestroy(communicator_);
+  if (!ended_) ncclCommDestroy(communicator_);
 }
 
 }  // namespace ddpsim

@@ -57,8 +57,8 @@ class NcclWatchdog {
   std::atomic<std::int64_t> computing_ns_ = 0;           ///< launched since the GPU last came on
   std::atomic<bool> joined_ = false;
   std::atomic<bool> ended_ = false;
-  std::mutex calls_;  ///< held by whoever uses the communicator …
-  ncclComm_t communicator_ = nullptr;
+  std::mutex calls_;                   ///< held by whoever uses the communicator …
+  ncclComm_t communicator_ = nullptr;  ///< made once; aborted where ended_
   std::string cause_;
   std::mutex waking_;  ///< … and for the thread's own naps
   std::condition_variable woken_;

@@ -11,12 +11,8 @@ namespace {
 using Steps = std::vector<StepRecord>;
 using Interval = std::pair<TimePoint, TimePoint>;
 
-std::size_t reported(const Steps& steps) {
-  return steps.empty() ? 0 : steps.size() - 1;
-}
-
-Duration iteration(const Steps& steps, std::size_t index) {
-  return steps[index + 1].begin() - steps[index].begin();
+Duration iteration(const StepRecord& step) {
+  return step.end - step.begin();
 }
 
 /// Time covered by intervals that are sorted by begin.
@@ -104,7 +100,7 @@ Quantiles over_steps(std::size_t steps, Value value) {
 
 MeasuredBucket measured_bucket(const std::vector<Steps>& ranks, std::size_t b) {
   const Steps& steps = ranks[0];
-  const std::size_t count = reported(steps);
+  const std::size_t count = steps.size();
   const auto since_forward = [&](auto instant) {
     return over_steps(count, [&](std::size_t i) { return instant(i) - steps[i].begin(); });
   };
@@ -122,11 +118,11 @@ MeasuredBucket measured_bucket(const std::vector<Steps>& ranks, std::size_t b) {
 
 void measure(const std::vector<Steps>& ranks, MeasuredConfiguration& result) {
   const Steps& steps = ranks[0];
-  const std::size_t count = reported(steps);
+  const std::size_t count = steps.size();
   if (count == 0) return;
   result.iterations_us.clear();
-  for (std::size_t i = 0; i < count; ++i)
-    result.iterations_us.push_back(iteration(steps, i).microseconds());
+  for (const StepRecord& step : steps)
+    result.iterations_us.push_back(iteration(step).microseconds());
   result.iteration_us = quantiles_of(result.iterations_us);
   result.forward_us = over_steps(count, [&](std::size_t i) { return steps[i].forward(); });
   result.backward_us = over_steps(count, [&](std::size_t i) { return steps[i].backward(); });
@@ -148,7 +144,7 @@ Timeline median_timeline(const std::vector<Steps>& ranks) {
   timeline.clock = "measured; zero is the start of forward on the compute stream of rank 0";
   const Steps& steps = ranks[0];
   std::vector<std::pair<Duration, std::size_t>> order;
-  for (std::size_t i = 0; i < reported(steps); ++i) order.emplace_back(iteration(steps, i), i);
+  for (std::size_t i = 0; i < steps.size(); ++i) order.emplace_back(iteration(steps[i]), i);
   if (order.empty()) return timeline;
   const std::size_t chosen = quantile(std::move(order), 0.5).second;
   for (std::size_t r = 0; r < ranks.size(); ++r)

@@ -9,8 +9,7 @@
 
 namespace ddpsim {
 
-/// `ranks[r]` holds the steps of rank r: those to be reported and one more, whose start ends the last of them.
-/// Fills what follows from records.
+/// `ranks[r]` holds the steps of rank r, each with its end. Fills what follows from records.
 void measure(const std::vector<std::vector<StepRecord>>& ranks, MeasuredConfiguration& result);
 
 /// The step whose duration is the lower median, on all ranks, from the start of its forward on rank 0.

@@ -54,9 +54,9 @@ void each_instant(BucketRecord& bucket, Use use) {
 
 template <typename Use>
 void each_own_instant(StepRecord& step, Use use) {
-  for (TimePoint* instant :
-       {&step.forward_begin, &step.backward_begin, &step.backward_end, &step.optimizer_begin,
-        &step.optimizer_end, &step.map_start, &step.map_end, &step.awaits_map, &step.has_map})
+  for (TimePoint* instant : {&step.forward_begin, &step.backward_begin, &step.backward_end,
+                             &step.optimizer_begin, &step.optimizer_end, &step.end, &step.map_start,
+                             &step.map_end, &step.awaits_map, &step.has_map})
     use(*instant);
 }
 
@@ -85,6 +85,12 @@ Duration StepRecord::backward() const {
   for (const MicroBatchRecord& batch : accumulated)
     sum += batch.backward_end - batch.backward_begin;
   return sum;
+}
+
+std::vector<StepRecord> complete_steps(std::vector<StepRecord> steps) {
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) steps[i].end = steps[i + 1].begin();
+  if (!steps.empty()) steps.pop_back();
+  return steps;
 }
 
 std::vector<Span> spans_of(const StepRecord& step, TimePoint zero) {

@@ -41,6 +41,7 @@ struct StepRecord {
   TimePoint backward_end;  ///< last gradient written, hooks done
   TimePoint optimizer_begin;
   TimePoint optimizer_end;
+  TimePoint end;  ///< the next one begins (complete_steps)
   /// All-reduce of the map of used parameters; equal where there is none.
   TimePoint map_start;
   TimePoint map_end;
@@ -57,6 +58,9 @@ struct StepRecord {
   Duration forward() const;   ///< of all micro-batches
   Duration backward() const;  ///< of all micro-batches
 };
+
+/// All but the last of steps that were run one behind the other, each with its end: the last one's is not known.
+std::vector<StepRecord> complete_steps(std::vector<StepRecord> steps);
 
 /// Spans named as the simulator names them, so that the two can be laid side by side. Times count from
 /// `zero`.

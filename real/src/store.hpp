@@ -49,6 +49,8 @@ class StoreServer {
   /// This process has nothing to say any more: returns when the other one has gone and its port is free, at the latest a
   /// moment later. Where there is none, at once.
   static void await_apart();
+  /// How it ended before it was time: "was ended by signal 9 (Killed)". Empty where it has not, or is not this process's.
+  static std::string end_of_apart();
 
  private:
   class Loop;
@@ -68,9 +70,9 @@ struct Greeting {
 
 class StoreClient {
  public:
-  /// Connects, greets and waits until all ranks have. Throws JobEnded.
+  /// Connects, greets and waits until all ranks have. `apart`: the server is a process of its own. Throws JobEnded.
   StoreClient(const std::string& host, std::uint16_t port, const Greeting& greeting,
-              std::chrono::milliseconds timeout);
+              std::chrono::milliseconds timeout, bool apart = false);
   ~StoreClient();
   StoreClient(const StoreClient&) = delete;
   StoreClient& operator=(const StoreClient&) = delete;
@@ -85,7 +87,7 @@ class StoreClient {
   /// Ends the job for all, with this reason, where it has not ended already; why it did, or nothing where rank 0 is
   /// gone. Never throws.
   std::string end_job(const std::string& reason) noexcept;
-  /// Why the job was ended, as far as rank 0 knows within a second; empty when it does not, or is gone.
+  /// Why the job was ended, as far as rank 0 knows within half a second; empty when it does not, or is gone.
   std::string why_ended() noexcept;
   /// The same at once, from any thread; empty, too, while another call waits for rank 0: that one will hear it.
   std::string why_ended_if_free() noexcept;
@@ -100,10 +102,13 @@ class StoreClient {
   std::string ask(const Message& question);
   std::string ask_alone(const Message& question);
   void greet(const std::string& host, std::uint16_t port);
+  std::string who_is_gone() const;
   std::mutex asking_;
   int socket_ = -1;
   Greeting greeting_;
   std::chrono::milliseconds timeout_;
+  std::chrono::milliseconds patience_;
+  bool apart_;
   std::string own_address_;
 };
 

@@ -25,6 +25,7 @@ namespace {
 using Moment = std::chrono::steady_clock::time_point;
 
 constexpr auto kRetry = std::chrono::milliseconds(50);
+constexpr auto kLittle = std::chrono::milliseconds(500);
 
 std::int64_t number_in(const std::string& answer) {
   const auto number = parse_number<std::int64_t>(answer);
@@ -79,8 +80,8 @@ std::string address_of(int socket) {
 }  // namespace
 
 StoreClient::StoreClient(const std::string& host, std::uint16_t port, const Greeting& greeting,
-                         std::chrono::milliseconds timeout)
-    : greeting_(greeting), timeout_(timeout) {
+                         std::chrono::milliseconds timeout, bool apart)
+    : greeting_(greeting), timeout_(timeout), patience_(timeout), apart_(apart) {
   try {
     greet(host, port);
     own_address_ = address_of(socket_);
@@ -88,7 +89,7 @@ StoreClient::StoreClient(const std::string& host, std::uint16_t port, const Gree
     const auto answer =
         receive_message(socket_, Speaker::rank_0,
                         std::chrono::steady_clock::now() + timeout_ + std::chrono::seconds(2));
-    if (!answer) throw JobEnded("rank 0 is gone");
+    if (!answer) throw JobEnded(who_is_gone());
     if (answer->at(0) != "ok") throw SaidElsewhere(printable_reason(answer->back()));
   } catch (...) {
     if (socket_ >= 0) close(socket_);
@@ -140,19 +141,29 @@ StoreClient::~StoreClient() {
   if (socket_ >= 0) close(socket_);
 }
 
+std::string StoreClient::who_is_gone() const {
+  if (!apart_) return "rank 0 is gone";
+  const std::string end = StoreServer::end_of_apart();
+  return "the store, a process beside rank 0, " +
+         (end.empty() ? "is gone: it was killed, or rank 0's host is gone" : end);
+}
+
 std::string StoreClient::ask(const Message& question) {
   const std::scoped_lock lock(asking_);
   return ask_alone(question);
 }
 
+/// Whoever has waited in vain asks the next thing, why or that it gives up, with little patience, and what comes then with none.
 std::string StoreClient::ask_alone(const Message& question) {
   bool timed_out = false;
-  const Moment deadline = std::chrono::steady_clock::now() + timeout_;
-  if (!send_message(socket_, question, deadline)) throw JobEnded("rank 0 is gone");
+  const Moment deadline = std::chrono::steady_clock::now() + patience_;
+  if (!send_message(socket_, question, deadline)) throw JobEnded(who_is_gone());
   const auto answer = receive_message(socket_, Speaker::rank_0, deadline, &timed_out);
-  if (timed_out)
+  if (timed_out) {
+    patience_ = patience_ > kLittle ? kLittle : std::chrono::milliseconds(0);
     throw JobEnded(fmt::format("no answer from the other ranks for {} s", timeout_.count() / 1000));
-  if (!answer) throw JobEnded("rank 0 is gone");
+  }
+  if (!answer) throw JobEnded(who_is_gone());
   if (answer->at(0) != "ok") throw SaidElsewhere(printable_reason(answer->back()));
   return answer->at(1);
 }
@@ -193,7 +204,11 @@ std::string StoreClient::end_job(const std::string& reason) noexcept {
 }
 
 std::string StoreClient::why_ended() noexcept {
-  constexpr int kTries = 20;
+  constexpr int kTries = 10;
+  {
+    const std::scoped_lock lock(asking_);
+    patience_ = std::min<std::chrono::milliseconds>(patience_, kLittle);
+  }
   for (int i = 0; i < kTries; ++i) {
     try {
       ask({"why"});

@@ -15,11 +15,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <list>
+#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "host_clock.hpp"
 #include "job_state.hpp"
+#include "signal_text.hpp"
 #include "store.hpp"
 
 namespace ddpsim {
@@ -35,6 +37,7 @@ constexpr std::ptrdiff_t kMostStrangers = 64;
 constexpr int kAcceptedAtOnce = 16;  // then those who came are read
 constexpr int kPiecesAtOnce = 16;    // of one connection, then of the next
 constexpr auto kWithoutDescriptors = milliseconds(20);
+constexpr auto kLook = milliseconds(2);
 
 }  // namespace
 
@@ -324,7 +327,20 @@ StoreServer::StoreServer(const Listening& listening, int ranks, milliseconds tim
 
 namespace {
 
-pid_t apart = 0;
+/// The process of the store, asked after by every rank of this one.
+struct Apart {
+  std::mutex mutex;
+  pid_t pid = 0;
+  std::optional<int> status;  ///< it has ended
+
+  bool has_ended() {
+    const std::scoped_lock lock(mutex);
+    int ended = 0;
+    if (pid != 0 && !status && waitpid(pid, &ended, WNOHANG) != 0) status = ended;
+    return pid == 0 || status;
+  }
+};
+Apart apart;
 
 }  // namespace
 
@@ -335,7 +351,7 @@ void StoreServer::serve_apart(const Listening& listening, int ranks, millisecond
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child < 0) throw JobEnded(std::string("cannot start a process: ") + std::strerror(errno));
-  apart = child;
+  apart.pid = child;
   if (child > 0) return loop->belong_to_parent();
   // Who reads what rank 0 measured does not wait for this process.
   if (const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0)
@@ -351,13 +367,21 @@ std::unique_ptr<StoreServer::Loop>& StoreServer::own_loop() {
 }
 
 void StoreServer::await_apart() {
-  if (apart == 0) return;
+  if (apart.has_ended()) return;
   own_loop()->end();
   own_loop().reset();
-  const Moment latest = std::chrono::steady_clock::now() + kFarewell + kFarewell;
-  constexpr auto kLook = milliseconds(2);
-  while (waitpid(apart, nullptr, WNOHANG) == 0 && std::chrono::steady_clock::now() < latest)
+  const Moment latest = std::chrono::steady_clock::now() + kFarewell / 2;
+  while (!apart.has_ended() && std::chrono::steady_clock::now() < latest)
     std::this_thread::sleep_for(kLook);
+}
+
+/// Its connections end a moment before it does.
+std::string StoreServer::end_of_apart() {
+  constexpr int kLooks = 50;
+  for (int i = 0; i < kLooks && !apart.has_ended(); ++i) std::this_thread::sleep_for(kLook);
+  const std::scoped_lock lock(apart.mutex);
+  if (!apart.status || !WIFSIGNALED(*apart.status)) return "";
+  return "was ended by " + signal_text(WTERMSIG(*apart.status));
 }
 
 StoreServer::~StoreServer() {

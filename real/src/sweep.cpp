@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 
 #include "backends.hpp"
@@ -46,6 +47,10 @@ std::string text_of(const DdpOptions& options) {
                      options.broadcast_buffers, options.process_groups, options.accumulate,
                      name_of(options.comm_hook));
 }
+
+/// Steps are run in stretches: until the end of one each of its steps holds its events, dozens of the GPU's. Behind it ranks
+/// meet anew.
+constexpr int kStretch = 200;
 
 /// Shown only where somebody watches.
 void progress(const std::string& text) {
@@ -142,6 +147,11 @@ class RankOfSweep {
     if (world_.rank == 0) progress(fmt::format("all-reduce {} B", size.count()));
   }
 
+  static std::vector<StepRecord> run_stretch(StepRunner& runner, int& iteration, int steps) {
+    for (int i = 0; i < steps; ++i) runner.run_step(++iteration);
+    return complete_steps(runner.records());
+  }
+
   void measure_configuration(const Configuration& configuration) {
     const auto runner = backend_->runner(sweep_.workload, configuration.options);
     store_.barrier("begin/" + configuration.name);
@@ -149,10 +159,12 @@ class RankOfSweep {
     // A static graph's first step runs as no other does, and its buckets are rebuilt a step later than others.
     const bool static_graph = configuration.options.static_graph;
     if (sweep_.check && static_graph) runner->check_step(++iteration);
-    while (iteration < sweep_.warmup + (static_graph ? 1 : 0)) runner->run_step(++iteration);
-    runner->records();
-    for (int i = 0; i <= sweep_.iterations; ++i) runner->run_step(++iteration);
-    std::vector<StepRecord> own = runner->records();
+    for (int left = sweep_.warmup + (static_graph ? 1 : 0) - iteration; left > 0; left -= kStretch)
+      run_stretch(*runner, iteration, std::min(left, kStretch));
+    std::vector<StepRecord> own;
+    for (int left = sweep_.iterations; left > 0; left -= kStretch)
+      std::ranges::move(run_stretch(*runner, iteration, std::min(left, kStretch) + 1),
+                        std::back_inserter(own));
     rank_clock_.correct(own);
     if (sweep_.check) runner->check_step(++iteration);
     const std::string key = "records/" + configuration.name + "/";
@@ -271,7 +283,7 @@ Measurement run_sweep(const Sweep& sweep, const World& world) {
                      .version = DDPSIM_VERSION,
                      .job = digest_of(sweep),
                      .token = world.token},
-                    sweep.timeout);
+                    sweep.timeout, world.launched);
   try {
     Measurement measurement = RankOfSweep(sweep, world, store).run();
     store.leave();

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -20,6 +21,7 @@
 #include "job_token.hpp"
 #include "launcher_variables.hpp"
 #include "listening.hpp"
+#include "signal_text.hpp"
 #include "store.hpp"
 
 namespace ddpsim {
@@ -54,7 +56,31 @@ int exit_code(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-[[noreturn]] void supervise(std::vector<pid_t> children, int ranks_each,
+struct Child {
+  pid_t pid = 0;       ///< 0: it has ended
+  int stopped_by = 0;  ///< a signal, while it is stopped
+};
+
+/// "ranks 2 to 3 were"
+std::string name_of_process(std::size_t process, int ranks_each) {
+  const World world{.rank = static_cast<int>(process)};
+  return name_of_ranks(ranks_of_process(world, ranks_each)) + (ranks_each > 1 ? " were" : " was");
+}
+
+/// A process that is stopped hears of nothing and ends by itself at no time. Which they were: "rank 1 was stopped by …"
+std::string kill_stopped(const std::vector<Child>& children, int ranks_each) {
+  std::string stopped;
+  for (std::size_t process = 0; process < children.size(); ++process) {
+    const Child& child = children[process];
+    if (child.pid == 0 || child.stopped_by == 0) continue;
+    kill(child.pid, SIGKILL);
+    stopped += fmt::format("{}{} stopped by {}", stopped.empty() ? "" : ", ",
+                           name_of_process(process, ranks_each), signal_text(child.stopped_by));
+  }
+  return stopped;
+}
+
+[[noreturn]] void supervise(std::vector<Child> children, int ranks_each,
                             const JobMessage& message) {
   struct sigaction action {};
   action.sa_handler = note_interrupt;  // no SA_RESTART: waitpid is to return
@@ -67,39 +93,47 @@ int exit_code(int status) {
   bool killed = false;
   std::time_t deadline = 0;
   bool said = false;
+  std::string stopped;
   while (left > 0) {
     int status = 0;
-    const pid_t ended = waitpid(-1, &status, deadline != 0 ? WNOHANG : 0);
-    if (ended > 0) {
-      --left;
-      for (std::size_t process = 0; process < children.size(); ++process) {
-        if (children[process] != ended) continue;
-        children[process] = 0;
-        const World world{.rank = static_cast<int>(process)};
-        if (WIFSIGNALED(status) && interrupted == 0 && !said && !killed) {
-          said = true;
-          std::fprintf(stderr, "ddpsim-real: %s ended by signal %d (%s)\n",
-                       (name_of_ranks(ranks_of_process(world, ranks_each)) +
-                        (ranks_each > 1 ? " were" : " was"))
-                           .c_str(),
-                       WTERMSIG(status), strsignal(WTERMSIG(status)));
-        }
+    const pid_t changed =
+        waitpid(-1, &status, WUNTRACED | WCONTINUED | (deadline != 0 ? WNOHANG : 0));
+    if (changed > 0) {
+      const auto child = std::ranges::find(children, changed, &Child::pid);
+      if (child == children.end()) continue;  // of whoever became this process by exec
+      child->stopped_by = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
+      if (WIFEXITED(status) || WIFSIGNALED(status)) {
+        --left;
+        child->pid = 0;
+        if (code == 0) code = exit_code(status);
       }
-      if (code == 0) code = exit_code(status);
+      if (WIFSIGNALED(status) && interrupted == 0 && !said && !killed && stopped.empty()) {
+        said = true;
+        const auto process = static_cast<std::size_t>(child - children.begin());
+        std::fprintf(stderr, "ddpsim-real: %s ended by %s\n",
+                     name_of_process(process, ranks_each).c_str(),
+                     signal_text(WTERMSIG(status)).c_str());
+      }
       if (code != 0 && deadline == 0) deadline = std::time(nullptr) + kGraceSeconds;
+      if (code != 0 && stopped.empty()) stopped = kill_stopped(children, ranks_each);
       continue;
     }
     if (interrupted != 0 || (deadline != 0 && std::time(nullptr) > deadline)) {
-      for (const pid_t child : children)
-        if (child > 0) kill(child, SIGKILL);
+      for (const Child& child : children)
+        if (child.pid > 0) kill(child.pid, SIGKILL);
       killed = true;
       if (interrupted != 0) code = kInterrupted;
       deadline = deadline == 0 ? std::time(nullptr) : deadline;
     }
     if (deadline != 0) usleep(20'000);
   }
-  if (interrupted == 0 && !said && !message.text().empty())
-    std::fprintf(stderr, "%s\n", message.text().c_str());
+  const std::string text = message.text();
+  if (interrupted == 0 && !said && !(text.empty() && stopped.empty()))
+    std::fprintf(stderr, "%s%s%s\n", text.empty() ? "ddpsim-real" : text.c_str(),
+                 stopped.empty() ? ""
+                 : text.empty()  ? ": "
+                                 : "; ",
+                 stopped.c_str());
   std::_Exit(interrupted != 0 ? kInterrupted : code);
 }
 
@@ -171,7 +205,7 @@ World fork_processes(int processes, int ranks_each) {
   const std::string token =
       random_token();  // handed over by the fork: in no environment, on no command line
   JobMessage& message = JobMessage::shared();
-  std::vector<pid_t> children;
+  std::vector<Child> children;
   const pid_t parent = getpid();
   for (int process = 0; process < processes; ++process) {
     std::fflush(nullptr);
@@ -191,10 +225,10 @@ World fork_processes(int processes, int ranks_each) {
     }
     if (child < 0) {
       const std::string reason = std::strerror(errno);
-      for (const pid_t started : children) kill(started, SIGKILL);
+      for (const Child& started : children) kill(started.pid, SIGKILL);
       throw JobEnded("cannot start a process: " + reason);
     }
-    children.push_back(child);
+    children.push_back({.pid = child});
   }
   close_all(listening);
   supervise(std::move(children), ranks_each, message);

@@ -140,7 +140,7 @@ TEST_CASE("real clock: every instant of a record is moved") {
   move_times(step, [](TimePoint instant) { return instant + Duration::microseconds(3); });
   const TimePoint moved = TimePoint() + Duration::microseconds(3);
   for (const TimePoint instant : {step.forward_begin, step.backward_begin, step.backward_end,
-                                  step.optimizer_begin, step.optimizer_end})
+                                  step.optimizer_begin, step.optimizer_end, step.end})
     CHECK(instant == moved);
   for (const BucketRecord& bucket : step.buckets)
     for (const TimePoint instant :

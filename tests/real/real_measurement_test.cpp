@@ -38,8 +38,9 @@ StepRecord step(double begin, double start = 26) {
 }  // namespace
 
 TEST_CASE("real measurement: parts of the step, waiting for the last rank apart from transfer") {
-  const std::vector<std::vector<StepRecord>> ranks = {{step(0), step(50), step(120)},
-                                                      {step(0, 35), step(50, 35), step(120, 35)}};
+  const std::vector<std::vector<StepRecord>> ranks = {
+      complete_steps({step(0), step(50), step(120)}),
+      complete_steps({step(0, 35), step(50, 35), step(120, 35)})};
   MeasuredConfiguration measured;
   measure(ranks, measured);
   CHECK(measured.iterations_us == std::vector<double>{50, 70});
@@ -66,13 +67,13 @@ TEST_CASE(
   two.buckets[1].copy_out_begin = at(42);
   two.buckets[1].copy_out_end = at(43);
   MeasuredConfiguration measured;
-  measure({{two, step(50)}}, measured);
+  measure({complete_steps({two, step(50)})}, measured);
   CHECK(measured.finalize_us.median == 1.5);
   StepRecord cast = step(0);
   cast.buckets[0].done = at(43);  // and then copied, to 45
   cast.buckets[0].copy_out_begin = at(43);
   cast.buckets[0].copy_out_end = at(45);
-  measure({{cast, step(50)}}, measured);
+  measure({complete_steps({cast, step(50)})}, measured);
   CHECK(measured.finalize_us.median == 5);
 }
 
@@ -87,7 +88,7 @@ TEST_CASE(
       ranks[0].push_back(step(begins[i], 26 + static_cast<double>(i)));
       ranks[1].push_back(step(begins[i] + 1, 26 + static_cast<double>(i)));
     }
-    return median_timeline(ranks);
+    return median_timeline({complete_steps(ranks[0]), complete_steps(ranks[1])});
   };
   const auto start_of = [](const RankTimeline& rank, const char* name) {
     const auto span = std::find_if(rank.spans.begin(), rank.spans.end(),
@@ -110,14 +111,23 @@ TEST_CASE(
   CHECK(start_of(drawn(4).ranks[0], "all_reduce") == at(29));
   CHECK(start_of(drawn(2).ranks[0], "all_reduce") == at(27));
   CHECK(start_of(drawn(1).ranks[0], "all_reduce") == at(26));
-  CHECK(median_timeline({{step(0)}}).ranks.empty());  // how long it took is not known
+  CHECK(
+      median_timeline({complete_steps({step(0)})}).ranks.empty());  // how long it took is not known
+}
+
+TEST_CASE("real measurement: between two stretches of steps no time passes") {
+  std::vector<StepRecord> steps = complete_steps({step(0), step(50)});
+  steps.push_back(complete_steps({step(1000), step(1060)}).front());
+  MeasuredConfiguration measured;
+  measure({steps}, measured);
+  CHECK(measured.iterations_us == std::vector<double>{50, 60});
 }
 
 TEST_CASE("real measurement: every part of three steps, as quantiles") {
   // 50, 70 and 60 long. Rank 1 starts its all-reduce at 35 of the first two, at 29 of the third.
   const std::vector<std::vector<StepRecord>> ranks = {
-      {step(0), step(50), step(120), step(180)},
-      {step(0, 35), step(50, 35), step(120, 29), step(180)}};
+      complete_steps({step(0), step(50), step(120), step(180)}),
+      complete_steps({step(0, 35), step(50, 35), step(120, 29), step(180)})};
   MeasuredConfiguration measured;
   measure(ranks, measured);
   CHECK(measured.iterations_us == std::vector<double>{50, 70, 60});

@@ -159,6 +159,30 @@ class Real(unittest.TestCase):
         self.assertLessEqual(len(err.strip().splitlines()), 3, err)
         self.assertGone(children)
 
+    def test_a_stopped_rank_is_named_and_ended(self):
+        self.slow()
+        for stopped in (0, 1):
+            process = self.start("--ranks", 2, "--iterations", 1000, "--timeout", 2)
+            children = self.all_children(process, 2)
+            time.sleep(1.5)  # into the steps
+            os.kill(children[stopped], signal.SIGSTOP)
+            code, _, err = self.finish(process)
+            self.assertEqual(code, 1, err)
+            self.assertRegex(err, f"^ddpsim-real: rank {1 - stopped}: .*; rank {stopped} was stopped by signal 19 .*\n$")
+            self.assertGone(children)
+
+    def test_a_store_that_was_killed_is_named(self):
+        self.slow()
+        port = free_port()
+        ranks = [self.rank(rank, 2, port, "--iterations", 20) for rank in (0, 1)]
+        store, = self.all_children(ranks[0], 1)
+        time.sleep(1.5)
+        os.kill(store, signal.SIGKILL)
+        ends = [self.finish(process) for process in ranks]
+        for rank, (why, (code, _, err)) in enumerate(zip(("was ended by signal 9 (Killed)", "is gone: it was killed, or rank 0's host is gone"),
+                                                         ends)):
+            self.assertEqual((code, err), (1, f"ddpsim-real: rank {rank}: the store, a process beside rank 0, {why}\n"))
+
     def test_one_process_holds_several_ranks(self):
         for ranks, each in ((2, 2), (4, 2)):
             out = self.folder / f"{ranks}-{each}"

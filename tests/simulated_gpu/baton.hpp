@@ -27,5 +27,6 @@ void wait_until_gone(pid_t pid);
 std::int64_t host_ns();
 /// Of the free-running clock, and of those who join.
 void lock_machine();
+void unlock_machine();
 
 }  // namespace simulated_gpu

@@ -24,6 +24,7 @@ cudaError_t cudaMalloc(void** memory, std::size_t size) {
     return report(cudaErrorMemoryAllocation);
   used += bytes;
   std::byte* const place = take_memory(bytes);
+  tell_of_block_taken(place);
   std::memset(place, kNaN, size);
   process().allocations[place] = {bytes, physical_device()};
   *memory = place;
@@ -38,6 +39,7 @@ cudaError_t cudaMallocHost(void** memory, std::size_t size) {
   if (no_memory_at_this_allocation()) return report(cudaErrorMemoryAllocation);
   const auto bytes = static_cast<std::int64_t>(size);
   std::byte* const place = take_memory(bytes);
+  tell_of_block_taken(place);
   process().allocations[place] = {bytes, kOnHost};
   *memory = place;
   return cudaSuccess;
@@ -51,6 +53,7 @@ cudaError_t cudaFreeHost(void* memory) {
   if (found == process().allocations.end() || found->second.device != kOnHost)
     return report(cudaErrorInvalidValue);
   drain_device(physical_device());
+  tell_of_block_given(found->first);
   give_memory(found->first, found->second.bytes);
   process().allocations.erase(found);
   return cudaSuccess;
@@ -65,6 +68,7 @@ cudaError_t cudaFree(void* memory) {
     return report(cudaErrorInvalidValue);
   const auto [place, allocation] = *found;
   drain_device(allocation.device);
+  tell_of_block_given(place);
   machine().allocated[allocation.device] -= allocation.bytes;
   give_memory(place, allocation.bytes);
   process().allocations.erase(place);
@@ -81,6 +85,8 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyK
        !allocated({static_cast<std::byte*>(to), bytes}, physical_device())))
     return report(cudaErrorInvalidValue);
   std::memcpy(to, from, size);
+  tell_of_copy({static_cast<std::byte*>(const_cast<void*>(from)), bytes},
+               {static_cast<std::byte*>(to), bytes});
   return cudaSuccess;
 }
 

@@ -50,6 +50,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   const Call call(machine().settings.call_ns);
   if (stream == nullptr) return report(cudaErrorInvalidResourceHandle);
+  tell_of_end(*stream_of(stream));
   stream_of(stream)->used = false;
   return cudaSuccess;
 }
@@ -58,16 +59,20 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   const Call call(machine().settings.call_ns);
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
   if (skipped("cudaStreamQuery")) return cudaSuccess;
-  return stream_of(stream)->idle() ? cudaSuccess : cudaErrorNotReady;  // NotReady is no error
+  if (!stream_of(stream)->idle()) return cudaErrorNotReady;  // that is no error
+  tell_of_wait_for(*stream_of(stream));
+  return cudaSuccess;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const Call call(machine().settings.call_ns);
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
-  if (!skipped("cudaStreamSynchronize") && !stream_of(stream)->idle()) {
+  if (skipped("cudaStreamSynchronize")) return report(process().sticky);
+  if (!stream_of(stream)->idle()) {
     drain(*stream_of(stream));
     spend(machine().settings.wake_ns);
   }
+  tell_of_wait_for(*stream_of(stream));
   return report(process().sticky);
 }
 
@@ -87,10 +92,9 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
   const Call call(machine().settings.call_ns);
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
   Machine& m = machine();
-  int place = 0;
-  while (place < m.events_used && m.events[place].used) ++place;
+  int& place = m.first_free_event;
+  while (place < kEvents && m.events[place].used) ++place;
   if (place == kEvents) return report(cudaErrorMemoryAllocation);
-  m.events_used = std::max(m.events_used, place + 1);
   m.events[place].used = true;  // what waits for a former owner's recordings still does
   m.events[place].recorded = false;
   *event = reinterpret_cast<cudaEvent_t>(&m.events[place]);
@@ -101,6 +105,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   const Call call(machine().settings.call_ns);
   if (!is_event(event)) return report(cudaErrorInvalidResourceHandle);
   event_of(event).used = false;
+  machine().first_free_event = std::min(machine().first_free_event, index_of(event));
   return cudaSuccess;
 }
 
@@ -121,10 +126,11 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const Call call(machine().settings.call_ns);
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
   if (!is_event(event)) return report(cudaErrorInvalidResourceHandle);
-  if (!skipped("cudaEventSynchronize"))
-    wait_for({.where = "waiting for an event",
-              .watched = &event_of(event).done,
-              .at_least = event_of(event).asked});
+  if (skipped("cudaEventSynchronize")) return report(process().sticky);
+  const std::int64_t recording = event_of(event).asked;
+  wait_for(
+      {.where = "waiting for an event", .watched = &event_of(event).done, .at_least = recording});
+  tell_of_wait_for(index_of(event), recording);
   return report(process().sticky);
 }
 

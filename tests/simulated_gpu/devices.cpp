@@ -192,6 +192,7 @@ Next next_of_all() {
 }  // namespace
 
 void advance_devices(std::int64_t to) {
+  const Unseen unseen;
   Machine& m = machine();
   for (Next next = next_of_all(); next.stream != nullptr && next.when <= to; next = next_of_all()) {
     m.cursor = std::max(m.cursor, next.when);
@@ -218,6 +219,7 @@ Stream* new_stream(int device) {
   stream.used = true;
   stream.device = device;
   stream.pid = getpid();
+  tell_of_new(stream);
   return &stream;
 }
 
@@ -231,6 +233,8 @@ void enqueue(Stream& stream, Operation operation) {
   operation.end = kNever;
   operation.result = nullptr;
   operation.torn = false;
+  operation.caller = Call::caller();
+  tell_of_launch(stream);
   stream.queue[stream.enqueued % kQueue] = operation;
   ++stream.enqueued;
 }

@@ -20,10 +20,6 @@ std::uint64_t key_of(const void* object) {
          (static_cast<std::uint64_t>(machine().threads[own_slot()].pid) << kPidBits);
 }
 
-std::int64_t ns_of(const timespec& time) {
-  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-}
-
 std::map<pthread_t, int>& slots() {
   static std::map<pthread_t, int> all;
   return all;

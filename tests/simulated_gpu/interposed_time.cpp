@@ -17,10 +17,6 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kToday =
     1'780'000'000 * kSecond;  // what the calendar says when the machine was booted
 
-std::int64_t ns_of(const timespec& time) {
-  return static_cast<std::int64_t>(time.tv_sec) * kSecond + time.tv_nsec;
-}
-
 bool machines(clockid_t clock) {
   return clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME || clock == CLOCK_BOOTTIME;
 }

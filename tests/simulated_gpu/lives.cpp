@@ -15,6 +15,8 @@
 namespace simulated_gpu {
 namespace {
 
+thread_local void* caller_of_this_call = nullptr;
+
 void end_threads_of(pid_t pid) {
   Machine& m = machine();
   for (int slot = 0; slot < m.threads_used; ++slot)
@@ -93,7 +95,7 @@ void join_scheduler() {
   self.ready_since = slot_of_this_thread;
   m.turns = m.settings.processes;
   const bool last = ++m.joined == m.settings.processes;
-  real::mutex_unlock(&m.free_running_lock);
+  unlock_machine();
   if (!m.settings.virtual_clock) return;
   if (last) pass_baton();
   await_baton();
@@ -125,7 +127,8 @@ void note_killed(pid_t pid) {
   wake(kSockets);
 }
 
-Call::Call(std::int64_t cost_ns) {
+Call::Call(std::int64_t cost_ns, void* caller) {
+  caller_of_this_call = caller;
   if (machine().settings.virtual_clock) {
     if (!scheduled()) give_up("a thread that the machine does not know calls CUDA or NCCL");
     spend(cost_ns * slowness_of_host());
@@ -138,7 +141,11 @@ Call::Call(std::int64_t cost_ns) {
 }
 
 Call::~Call() {
-  if (!machine().settings.virtual_clock) real::mutex_unlock(&machine().free_running_lock);
+  if (!machine().settings.virtual_clock) unlock_machine();
+}
+
+void* Call::caller() {
+  return caller_of_this_call;
 }
 
 }  // namespace simulated_gpu

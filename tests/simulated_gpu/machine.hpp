@@ -17,7 +17,7 @@ constexpr std::int64_t kNever = INT64_MAX;
 constexpr int kThreads = 1024;
 constexpr int kStreams = 128;
 constexpr int kQueue = 1024;
-constexpr int kEvents = 1 << 16;
+constexpr int kEvents = 1 << 18;
 constexpr int kCommunicators = 16;
 constexpr int kRanks = 16;
 constexpr int kConnections = 512;
@@ -102,7 +102,7 @@ struct Machine {
 
   int streams_used;
   Stream streams[kStreams];
-  int events_used;
+  int first_free_event;  ///< none before it is
   Event events[kEvents];
   std::int64_t cursor;  ///< all that happens on devices up to here has happened
   std::int64_t allocated[kDevices];

@@ -44,6 +44,7 @@ struct Operation {
   bool slowed_by_collectives;  ///< that run on its device
   std::byte* result;           ///< what becomes visible at the end
   bool torn;                   ///< somebody wrote what it was reading, or where it was writing
+  void* caller;                ///< who launched it
 };
 
 /// Free blocks by power of two, of a region that grows.

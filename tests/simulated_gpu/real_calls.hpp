@@ -1,4 +1,4 @@
-// What the C library itself does, behind the functions that are interposed.
+// What the C library itself does, or a thread sanitizer in front of it, behind the functions that are interposed.
 #pragma once
 
 #include <poll.h>
@@ -18,13 +18,19 @@ int close(int descriptor);
 int mutex_lock(pthread_mutex_t* mutex);
 int mutex_unlock(pthread_mutex_t* mutex);
 
-/// The next definition of `name` after this library's; ends the process where there is none.
+/// The next definition of `name` after this library's; ends the process where there is none. A sanitizer's has no version.
 void* next_definition(const char* name, const char* version = nullptr);
+/// The C library's, whoever stands in front of it.
+void* definition_in_c_library(const char* name);
 
 /// real::find<decltype(&::send)>("send")(…)
 template <typename Function>
 Function find(const char* name, const char* version = nullptr) {
   return reinterpret_cast<Function>(next_definition(name, version));
+}
+template <typename Function>
+Function find_in_c_library(const char* name) {
+  return reinterpret_cast<Function>(definition_in_c_library(name));
 }
 
 }  // namespace simulated_gpu::real

@@ -8,8 +8,10 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 
 #include "machine.hpp"
+#include "thread_sanitizer.hpp"
 
 namespace simulated_gpu {
 
@@ -17,6 +19,7 @@ namespace simulated_gpu {
 bool scheduled();
 
 std::int64_t now_ns();
+std::int64_t ns_of(const timespec& time);
 
 struct Wait {
   const char* where;                      ///< for the message when nobody can go on
@@ -61,10 +64,15 @@ constexpr std::uint64_t kProcesses = 2;
 /// A call of CUDA or NCCL: takes its time, holds the machine, brings devices up to now.
 class Call {
  public:
-  explicit Call(std::int64_t cost_ns);
+  explicit Call(std::int64_t cost_ns, void* caller = __builtin_return_address(0));
   ~Call();
+  /// Where the program makes the call that this thread is in.
+  static void* caller();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
+
+ private:
+  Unseen unseen_;
 };
 
 }  // namespace simulated_gpu

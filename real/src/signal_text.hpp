@@ -1,0 +1,11 @@
+// Signals as messages name them.
+#pragma once
+
+#include <string>
+
+namespace ddpsim {
+
+/// "signal 9 (Killed)"
+std::string signal_text(int signal);
+
+}  // namespace ddpsim

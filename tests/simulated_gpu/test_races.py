@@ -1,0 +1,95 @@
+"""ddpsim-real under a thread sanitizer, on the simulated GPU: its host threads, and its streams as threads of their own, are ordered
+by what CUDA promises and by nothing else (thread_sanitizer.hpp). So what it lacks is reported whatever the order of a run."""
+
+import os
+import subprocess
+import unittest
+
+from simulated_gpu import LIBRARIES, PROGRAM, SHORT, SMALL_CAP, OnSimulatedGpu
+from test_faults import MODES as FAULTED, results
+from test_modes import MODES
+
+SEEDS = "1:4"
+FAULTS = 20  # of each mode
+CAPS = ("--caps", f"{SMALL_CAP},25")
+
+
+class Races(OnSimulatedGpu):
+    def tearDown(self):
+        self.assertNoReport()
+
+    def reports(self):
+        files = list(self.folder.glob("sanitizer.*"))
+        texts = [file.read_text(encoding="utf-8", errors="replace") for file in files]
+        for file in files:
+            file.unlink()
+        return texts
+
+    def assertNoReport(self):
+        reports = self.reports()
+        if reports:
+            self.fail("\n".join(reports)[:5000])
+
+    def environment(self, **variables):
+        """What stands in for the C library stands in front of the sanitizer, which then sees it only where it passes a call on."""
+        return super().environment(LD_PRELOAD=f"{LIBRARIES}/libsimulated_gpu.so", LD_BIND_NOW=1,
+                                   TSAN_OPTIONS=f"log_path={self.folder}/sanitizer:atexit_sleep_ms=0", **variables)
+
+    def workload(self, name):
+        return str(self.folder / ("unused.json" if "unused" in name or "static" in name else "tiny.json"))
+
+    def test_what_lacks_a_wait_or_a_lock_is_reported(self):
+        def program(*words, clock="virtual"):
+            return subprocess.run([os.environ["SIMULATED_GPU_RACES"], *words], cwd=self.folder, capture_output=True, text=True,
+                                  env=self.environment(SIMULATED_GPU_CLOCK=clock), check=False, timeout=60)
+
+        cases = program().stdout.splitlines()
+        self.assertEqual(len(cases), 4)
+        for case in cases:
+            for clock in ("virtual", "free"):
+                with self.subTest(case=case, clock=clock):
+                    self.assertEqual(program("order", case, clock=clock).returncode, 0)
+                    self.assertNoReport()
+                    program("race", case, clock=clock)
+                    self.assertIn("WARNING: ThreadSanitizer: data race", "".join(self.reports()))
+
+    def test_no_mode_has_a_race(self):
+        for name, arguments in MODES.items():
+            if name == "busy":  # spins for seconds, and has no other threads
+                continue
+            with self.subTest(mode=name):
+                self.run_well(*arguments, *SHORT, *CAPS, "--views", "both", workload=self.workload(name), SIMULATED_GPU_SEEDS=SEEDS)
+                self.assertNoReport()
+
+    def test_none_on_the_free_running_clock(self):
+        for arguments in (["--ranks", "2"], ["--ranks", "2", "--ranks-per-process", "2"]):
+            self.run_well(*arguments, *SHORT, *CAPS, SIMULATED_GPU_CLOCK="free")
+            self.assertNoReport()
+
+    def faults(self, name, arguments, seeds, **variables):
+        run = self.start(*arguments, *SHORT, *CAPS, "--timeout", "2", "-o", "out", workload=self.workload(name), timeout=120,
+                         SIMULATED_GPU_FAULT="drawn", SIMULATED_GPU_SEEDS=seeds, **variables)
+        (self.folder / "without").rename(self.folder / f"without, {name}")
+        self.assertEqual((run.returncode, run.stderr), (0, ""), run.stdout)
+        without, *faults = results(run.stdout)
+        self.assertEqual(without["code"], "0", without)
+        self.assertGreater(len([one for one in faults if one["struck"] == "1"]), len(faults) / 2)
+        self.assertNoReport()
+
+    def test_none_where_something_breaks(self):
+        first = 1
+        for name, arguments in FAULTED.items():
+            with self.subTest(mode=name):
+                self.faults(name, arguments, f"{first}:{first + FAULTS - 1}", **({"SIMULATED_GPU_QUEUE": 24} if "queue" in name else {}))
+            first += FAULTS
+
+    def test_none_where_a_host_in_a_launch_is_freed_by_the_abort(self):
+        for queue in (4, 8):  # of these that of an all-reduce is the one in which it waits
+            run = self.start("--ranks", "2", *SHORT, "--caps", SMALL_CAP, "--timeout", "2", SIMULATED_GPU_QUEUE=queue,
+                             SIMULATED_GPU_FAULT="silence:0:4")
+            self.assertRegex(run.stderr, r"^ddpsim-real: rank \d: a collective took longer than 2 s\n$")
+            self.assertNoReport()
+
+
+if __name__ == "__main__":
+    unittest.main()
