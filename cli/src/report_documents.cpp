@@ -31,10 +31,16 @@ std::vector<ReportDocument> step_documents(const SimulationResult& result, const
           {prefix + "timeline", timeline_json(described(result, loaded))}};
 }
 
-std::vector<ReportDocument> recorded_documents(const LoadedJob& loaded) {
+std::optional<Timeline> recorded_step(const LoadedJob& loaded) {
   const Workload& workload = loaded.job.workload();
-  if (!is_recorded_on(workload, loaded.job.cluster())) return {};
-  return {{"recorded_timeline", timeline_json(recorded_timeline(workload))}};
+  if (!is_recorded_on(workload, loaded.job.cluster())) return std::nullopt;
+  return recorded_timeline(workload);
+}
+
+std::vector<ReportDocument> recorded_documents(const LoadedJob& loaded) {
+  const std::optional<Timeline> recorded = recorded_step(loaded);
+  if (!recorded) return {};
+  return {{"recorded_timeline", timeline_json(*recorded)}};
 }
 
 std::vector<ReportDocument> tuned_steps(const Job& today, const Recommendation& recommended,

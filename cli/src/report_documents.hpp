@@ -1,6 +1,7 @@
 // Steps as --report draws them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,10 @@ namespace ddpsim {
 std::vector<ReportDocument> step_documents(const SimulationResult& result, const LoadedJob& loaded,
                                            const std::string& prefix = "");
 
-/// "recorded_timeline", where the recorded step is of the same work as the simulated one; else nothing.
+/// Where the recorded step is of the same work as the simulated one.
+std::optional<Timeline> recorded_step(const LoadedJob& loaded);
+
+/// "recorded_timeline", of recorded_step; else nothing.
 std::vector<ReportDocument> recorded_documents(const LoadedJob& loaded);
 
 /// Of `tune`: today's step, and the one with the recommended setting where there is one.

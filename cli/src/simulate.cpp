@@ -57,6 +57,20 @@ std::vector<ReportDocument> documents(const SimulationResult& result, const Load
   return all;
 }
 
+/// The step, beside it the measured one, else the recorded one.
+std::string perfetto_trace(const SimulationResult& result, const Job& job, const LoadedJob& loaded,
+                           const std::optional<Timeline>& measured) {
+  PerfettoBeside beside{.job = &job};
+  std::optional<Timeline> recorded;
+  if (measured) {
+    beside.other = &*measured;
+  } else if (recorded = recorded_step(loaded); recorded) {
+    beside.other = &*recorded;
+    beside.other_is = "recorded";
+  }
+  return perfetto(result.timeline, result.step.buckets, beside);
+}
+
 /// Of several iterations an interrupt keeps those that are done; anything else it ends, as everywhere.
 SimulationResult simulated(const Job& job, WithTimeline with_timeline) {
   if (job.options().iterations == 0) return simulate(job, nullptr, with_timeline);
@@ -109,8 +123,7 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
            .timeline =
                [&](const std::string& file) {
                  return file.ends_with(".json") ? timeline_json(described(result, loaded))
-                                                : perfetto(result.timeline, result.step.buckets,
-                                                           measured ? &*measured : nullptr);
+                                                : perfetto_trace(result, asked, loaded, measured);
                },
            .command = typed.for_command("simulate"),
            .documents = [&] { return documents(result, loaded, measured); }},

@@ -35,8 +35,12 @@ add_library(zlib STATIC ${sources}/zlib/adler32.c ${sources}/zlib/crc32.c ${sour
             ${sources}/zlib/inflate.c ${sources}/zlib/inftrees.c ${sources}/zlib/trees.c ${sources}/zlib/zutil.c)
 target_include_directories(zlib SYSTEM PUBLIC ${sources}/zlib)
 add_library(ZLIB::ZLIB ALIAS zlib)
-add_library(simdjson STATIC ${sources}/simdjson/singleheader/simdjson.cpp)
-target_include_directories(simdjson SYSTEM PUBLIC ${sources}/simdjson/singleheader)
+add_library(simdjson STATIC ${CMAKE_CURRENT_LIST_DIR}/simdjson.cpp)
+target_include_directories(simdjson SYSTEM PUBLIC ${sources}/simdjson/singleheader ${CMAKE_CURRENT_LIST_DIR}/intrinsics)
+# Browsers have had these instructions as long as DecompressionStream, which the page needs anyway.
+target_compile_options(simdjson PUBLIC -msimd128 -msse4.2)
+target_compile_definitions(simdjson PUBLIC SIMDJSON_IS_X86_64=1 __PCLMUL__=1 SIMDJSON_IMPLEMENTATION_ICELAKE=0
+                           SIMDJSON_IMPLEMENTATION_HASWELL=0 SIMDJSON_IMPLEMENTATION_FALLBACK=0)
 add_library(simdjson::simdjson ALIAS simdjson)
 add_library(pugixml STATIC ${sources}/pugixml/src/pugixml.cpp)
 target_include_directories(pugixml SYSTEM PUBLIC ${sources}/pugixml/src)

@@ -12,6 +12,7 @@
 #include <ranges>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace std {
 
@@ -34,6 +35,32 @@ class jthread {
     std::invoke(std::forward<Body>(body), std::forward<Arguments>(arguments)...);
   }
 };
+
+/// As stable as the library's, so with the same result, and a fifth of its size: of that every type that is sorted anywhere gets
+/// four kilobytes. Being constrained these are preferred.
+template <typename Iterator, typename Less>
+requires(sizeof(Less) > 0) void inplace_merge(Iterator first, Iterator middle, Iterator last,
+                                              Less before) {
+  std::vector<typename std::iterator_traits<Iterator>::value_type> left(
+      std::make_move_iterator(first), std::make_move_iterator(middle));
+  auto from = left.begin();
+  while (from != left.end() && middle != last) {
+    if (before(*middle, *from))
+      *first++ = std::move(*middle++);
+    else
+      *first++ = std::move(*from++);
+  }
+  std::move(from, left.end(), first);
+}
+
+template <typename Iterator, typename Less>
+requires(sizeof(Less) > 0) void stable_sort(Iterator first, Iterator last, Less before) {
+  if (last - first < 2) return;
+  const Iterator middle = first + (last - first) / 2;
+  std::stable_sort(first, middle, before);
+  std::stable_sort(middle, last, before);
+  if (before(*middle, *(middle - 1))) std::inplace_merge(first, middle, last, before);
+}
 
 namespace ranges {
 namespace lacking {

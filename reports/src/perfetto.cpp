@@ -1,15 +1,17 @@
 // A Perfetto trace, packet by packet (https://ui.perfetto.dev opens it; nothing else is needed).
 //
-//   rank N            one process per rank of the timeline
+//   rank N            one process per rank of the timeline; "simulated rank N" where another timeline lies beside
 //                     "(slowest GPU)", whose instants the buckets are, and "(usual GPU)", which waits for it, where
 //                     GPUs of one model differ in speed alone
-//   measured rank N   the same of a measured timeline laid beside
+//   measured rank N   the same of a measured timeline laid beside, or of the recorded step ("recorded rank N")
 //     host            what the CPU thread does; launches
 //     compute         forward, backward, copies, optimizer, waits for launches and other ranks; a mark where a bucket
 //                     becomes ready
 //     communication   NCCL kernels, their wait for the last rank included
+//     counters        (rank 0) buckets waiting, bytes in flight, bus bandwidth, load of the busiest link of each kind
+//                     (step_counters.hpp)
 //     buckets         (rank 0) one track per bucket: waits for launch, queued, waits for ranks,
-//                     all_reduce, with size and NCCL's choice as arguments
+//                     all_reduce, with size, NCCL's choice and names of parameters as arguments
 //
 // Slices of backward and of buckets name the first and the last parameter whose gradients they hold.
 //
@@ -22,8 +24,11 @@
 #include <array>
 
 #include "ddpsim/reports/reports.hpp"
+#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/step_counters.hpp"
 #include "perfetto_writer.hpp"
 #include "text_layout.hpp"
+#include "topo_words.hpp"
 
 namespace ddpsim {
 namespace {
@@ -41,6 +46,18 @@ void add_names(const std::optional<SpanParameters>& parameters, std::vector<Argu
   if (!parameters) return;
   arguments.push_back({"first_parameter", parameters->first, std::nullopt});
   arguments.push_back({"last_parameter", parameters->last, std::nullopt});
+}
+
+/// "fc.bias, fc.weight, … and 12 more": a bucket may hold thousands.
+std::string names_in(const Bucket& bucket, const Workload& workload) {
+  constexpr std::size_t kMostNames = 32;
+  const std::size_t named = std::min(bucket.parameters.size(), kMostNames);
+  std::string names;
+  for (std::size_t k = 0; k < named; ++k)
+    names += (k == 0 ? "" : ", ") + workload.parameters[bucket.parameters[k]].name;
+  if (named < bucket.parameters.size())
+    names += fmt::format(", … and {} more", bucket.parameters.size() - named);
+  return names;
 }
 
 std::vector<Argument> bucket_arguments(const BucketResult& bucket) {
@@ -118,7 +135,7 @@ void add_arrows(RankDrawing& rank, std::size_t index, const BucketResult& bucket
 
 /// The life of a bucket. The host may enqueue before the gradients are written or after.
 std::vector<Drawn> bucket_slices(std::size_t index, const BucketResult& bucket,
-                                 const std::optional<SpanParameters>& parameters) {
+                                 const std::optional<SpanParameters>& parameters, const Job* job) {
   const TimePoint first = std::min(bucket.ready, bucket.launch);
   const TimePoint both = std::max(bucket.ready, bucket.launch);
   std::vector<Drawn> slices;
@@ -131,6 +148,9 @@ std::vector<Drawn> bucket_slices(std::size_t index, const BucketResult& bucket,
   if (!slices.empty()) {
     slices.back().arguments = bucket_arguments(bucket);
     add_names(parameters, slices.back().arguments);
+    if (job != nullptr)
+      slices.back().arguments.push_back(
+          {"parameters", names_in(bucket.bucket, job->workload()), std::nullopt});
   }
   add(bucket.ready <= bucket.launch ? "ready, waits for launch" : "launched, waits for gradients",
       first, both);
@@ -146,20 +166,58 @@ std::optional<SpanParameters> parameters_of(std::size_t bucket, const RankTimeli
   return std::nullopt;
 }
 
-void add_rank(TraceWriter& trace, const std::string& description, const RankTimeline& timeline,
-              const std::vector<BucketResult>& buckets, bool measured = false) {
+/// One timeline's processes.
+struct Processes {
+  std::string called;  ///< "measured ", in front of the rank
+  int first_pid = 1;
+  std::string description;
+};
+
+std::uint64_t add_rank(TraceWriter& trace, const Processes& processes, const RankTimeline& timeline,
+                       const std::vector<BucketResult>& buckets) {
   RankDrawing drawing(timeline);
   for (std::size_t i = 0; i < buckets.size(); ++i) add_arrows(drawing, i, buckets[i], i + 1);
+  const std::string name =
+      fmt::format("{}rank {}{}", processes.called, timeline.rank,
+                  timeline.gpu.empty() ? "" : fmt::format(" ({} GPU)", timeline.gpu));
   const std::uint64_t process =
-      trace.add_process(timeline.rank, timeline.gpu, description, measured);
+      trace.add_process(processes.first_pid + timeline.rank, name, processes.description);
   for (const Track track : kTracks) {
     trace.add_lanes(process, std::string(name_of(track)), std::move(drawing.on(track)));
   }
-  if (buckets.empty()) return;
+  return process;
+}
+
+void add_counter(TraceWriter& trace, std::uint64_t process, const std::string& name,
+                 const CounterUnit& unit, const CounterLevels& levels, double scale = 1) {
+  if (levels.empty()) return;
+  std::vector<CounterValue> values;
+  for (const CounterLevel& level : levels)
+    values.push_back({nanoseconds(level.from), static_cast<double>(level.value) / scale});
+  trace.add_counter(process, name, unit, values);
+}
+
+void add_counters(TraceWriter& trace, std::uint64_t process, const StepCounters& counters,
+                  GpuVendor vendor) {
+  using Known = CounterUnit::Known;
+  add_counter(trace, process, "buckets waiting", {.known = Known::count}, counters.buckets_waiting);
+  add_counter(trace, process, "bytes in flight", {.known = Known::bytes}, counters.bytes_in_flight);
+  add_counter(trace, process, "bus bandwidth", {.name = "GB/s"}, counters.bus_bandwidth, 1e9);
+  constexpr double kTenths = 10;
+  for (std::size_t kind = 0; kind < kLinkKinds; ++kind)
+    add_counter(trace, process,
+                fmt::format("busiest {} link", kind_word(static_cast<LinkKind>(kind), vendor)),
+                {.name = "%"}, counters.link_load[kind], kTenths);
+}
+
+void add_buckets(TraceWriter& trace, std::uint64_t process, const RankTimeline& timeline,
+                 const std::vector<BucketResult>& buckets, const Job* job) {
+  if (job != nullptr)
+    add_counters(trace, process, step_counters(buckets, *job), job->cluster().gpu.vendor);
   const std::uint64_t group = trace.add_track(process, "buckets");
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     trace.add_lanes(group, fmt::format("bucket {} ({} MiB)", i, mebibytes(buckets[i].bucket.bytes)),
-                    bucket_slices(i, buckets[i], parameters_of(i, timeline)));
+                    bucket_slices(i, buckets[i], parameters_of(i, timeline), job));
   }
 }
 
@@ -185,22 +243,29 @@ std::string description(const Timeline& timeline) {
 }  // namespace
 
 std::string perfetto(const Timeline& timeline, const std::vector<BucketResult>& buckets,
-                     const Timeline* measured) {
-  constexpr int kReportedRank = 0;  // the buckets of a result are rank 0's
+                     const PerfettoBeside& beside) {
+  constexpr int kReportedRank = 0;         // the buckets of a result are rank 0's
+  constexpr int kFirstBeside = 1'000'001;  // process ids of the timeline beside begin here
   const std::int64_t first = origin(timeline, buckets);
-  TraceWriter trace(measured == nullptr ? first : std::min(first, origin(*measured, {})));
-  const std::string about = description(timeline);
+  TraceWriter trace(beside.other == nullptr ? first : std::min(first, origin(*beside.other, {})));
+  const Processes own{.called = beside.other == nullptr ? "" : "simulated ",
+                      .description = description(timeline)};
   bool buckets_drawn = buckets.empty();
-  for (const RankTimeline& rank : timeline.ranks) {
+  const auto add = [&](const RankTimeline& rank) {
     const bool here = rank.rank == kReportedRank && !buckets_drawn;
-    add_rank(trace, about, rank, here ? buckets : std::vector<BucketResult>{});
-    buckets_drawn = buckets_drawn || here;
-  }
-  if (!buckets_drawn) add_rank(trace, about, {.rank = kReportedRank, .spans = {}}, buckets);
-  if (measured != nullptr) {
-    for (const RankTimeline& rank : measured->ranks)
-      add_rank(trace, description(*measured), rank, {}, true);
-  }
+    const std::uint64_t process =
+        add_rank(trace, own, rank, here ? buckets : std::vector<BucketResult>{});
+    if (!here) return;
+    add_buckets(trace, process, rank, buckets, beside.job);
+    buckets_drawn = true;
+  };
+  for (const RankTimeline& rank : timeline.ranks) add(rank);
+  if (!buckets_drawn) add({.rank = kReportedRank, .spans = {}});
+  if (beside.other == nullptr) return std::move(trace).finish();
+  const Processes others{.called = std::string(beside.other_is) + ' ',
+                         .first_pid = kFirstBeside,
+                         .description = description(*beside.other)};
+  for (const RankTimeline& rank : beside.other->ranks) add_rank(trace, others, rank, {});
   return std::move(trace).finish();
 }
 

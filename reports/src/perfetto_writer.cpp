@@ -1,7 +1,5 @@
 #include "perfetto_writer.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <limits>
 #include <protozero/pbf_writer.hpp>
@@ -22,6 +20,7 @@ constexpr protozero::pbf_tag_type kUuid = 1;
 constexpr protozero::pbf_tag_type kName = 2;
 constexpr protozero::pbf_tag_type kProcess = 3;
 constexpr protozero::pbf_tag_type kParent = 5;
+constexpr protozero::pbf_tag_type kCounter = 8;
 constexpr protozero::pbf_tag_type kChildOrdering = 11;
 constexpr protozero::pbf_tag_type kSiblingOrder = 12;
 constexpr protozero::pbf_tag_type kDescription = 14;
@@ -30,11 +29,16 @@ namespace process {
 constexpr protozero::pbf_tag_type kPid = 1;
 constexpr protozero::pbf_tag_type kName = 6;
 }  // namespace process
+namespace counter {
+constexpr protozero::pbf_tag_type kUnit = 3;
+constexpr protozero::pbf_tag_type kUnitName = 6;
+}  // namespace counter
 namespace event {
 constexpr protozero::pbf_tag_type kAnnotation = 4;
 constexpr protozero::pbf_tag_type kType = 9;
 constexpr protozero::pbf_tag_type kTrack = 11;
 constexpr protozero::pbf_tag_type kName = 23;
+constexpr protozero::pbf_tag_type kCounterValue = 44;
 constexpr protozero::pbf_tag_type kFlow = 47;
 constexpr protozero::pbf_tag_type kFlowEnd = 48;
 }  // namespace event
@@ -104,19 +108,15 @@ void TraceWriter::add_descriptor(const Fill& fill) {
   add_packet(packet);
 }
 
-std::uint64_t TraceWriter::add_process(int rank, const std::string& gpu,
-                                       const std::string& description, bool measured) {
-  constexpr int kMeasured = 1'000'000;  // process ids of measured ranks begin here
+std::uint64_t TraceWriter::add_process(int pid, const std::string& name,
+                                       const std::string& description) {
   const std::uint64_t uuid = ++last_uuid_;
   add_descriptor([&](protozero::pbf_writer& descriptor) {
     descriptor.add_uint64(field::descriptor::kUuid, uuid);
     {
       protozero::pbf_writer process(descriptor, field::descriptor::kProcess);
-      process.add_int32(field::process::kPid,
-                        (measured ? kMeasured : 0) + rank + 1);  // 0 is the idle process
-      process.add_string(field::process::kName,
-                         fmt::format("{}rank {}{}", measured ? "measured " : "", rank,
-                                     gpu.empty() ? "" : fmt::format(" ({} GPU)", gpu)));
+      process.add_int32(field::process::kPid, pid);
+      process.add_string(field::process::kName, name);
     }
     descriptor.add_enum(field::descriptor::kChildOrdering, kExplicitOrder);
     if (!description.empty()) {
@@ -126,16 +126,36 @@ std::uint64_t TraceWriter::add_process(int rank, const std::string& gpu,
   return uuid;
 }
 
-std::uint64_t TraceWriter::add_track(std::uint64_t parent, const std::string& name) {
+template <class Fill>
+std::uint64_t TraceWriter::add_child(std::uint64_t parent, const std::string& name,
+                                     const Fill& fill) {
   const std::uint64_t uuid = ++last_uuid_;
   add_descriptor([&](protozero::pbf_writer& descriptor) {
     descriptor.add_uint64(field::descriptor::kUuid, uuid);
     descriptor.add_string(field::descriptor::kName, name);
     descriptor.add_uint64(field::descriptor::kParent, parent);
-    descriptor.add_enum(field::descriptor::kChildOrdering, kExplicitOrder);
+    fill(descriptor);
     descriptor.add_int32(field::descriptor::kSiblingOrder, static_cast<std::int32_t>(uuid));
   });
   return uuid;
+}
+
+std::uint64_t TraceWriter::add_track(std::uint64_t parent, const std::string& name) {
+  return add_child(parent, name, [](protozero::pbf_writer& descriptor) {
+    descriptor.add_enum(field::descriptor::kChildOrdering, kExplicitOrder);
+  });
+}
+
+void TraceWriter::add_counter(std::uint64_t parent, const std::string& name,
+                              const CounterUnit& unit, const std::vector<CounterValue>& values) {
+  const std::uint64_t track = add_child(parent, name, [&](protozero::pbf_writer& descriptor) {
+    protozero::pbf_writer counter(descriptor, field::descriptor::kCounter);
+    if (unit.known != CounterUnit::Known::none)
+      counter.add_enum(field::counter::kUnit, static_cast<std::int32_t>(unit.known));
+    if (!unit.name.empty()) counter.add_string(field::counter::kUnitName, unit.name);
+  });
+  for (const CounterValue& one : values)
+    add_event(track, EventType::counter, one.time, nullptr, one.value);
 }
 
 void TraceWriter::add_lanes(std::uint64_t parent, const std::string& name,
@@ -171,7 +191,7 @@ void TraceWriter::add_lane(std::uint64_t track, const std::vector<Drawn>& drawn)
 }
 
 void TraceWriter::add_event(std::uint64_t track, EventType type, std::int64_t time,
-                            const Drawn* drawn) {
+                            const Drawn* drawn, std::optional<double> counted) {
   std::string packet;
   {
     protozero::pbf_writer writer(packet);
@@ -188,6 +208,7 @@ void TraceWriter::add_event(std::uint64_t track, EventType type, std::int64_t ti
                           drawn->flow);
       }
     }
+    if (counted) event.add_double(field::event::kCounterValue, *counted);
   }
   events_.push_back({time, std::move(packet)});
 }

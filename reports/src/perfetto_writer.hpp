@@ -1,5 +1,5 @@
-// Encodes a Perfetto trace: processes, tracks, slices, marks and arrows, packet by packet. Ids are
-// counters, so the same calls give the same bytes.
+// Encodes a Perfetto trace: processes, tracks, slices, marks, arrows and counters, packet by packet. Ids are
+// given in turn, so the same calls give the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +26,31 @@ struct Drawn {
   std::vector<Argument> arguments = {};
 };
 
+/// What a counter counts; Perfetto knows bytes and mere numbers, all else has a name.
+struct CounterUnit {
+  enum class Known : std::int32_t { none = 0, count = 2, bytes = 3 };
+  Known known = Known::none;
+  std::string name = {};
+};
+
+struct CounterValue {
+  std::int64_t time = 0;  ///< nanoseconds
+  double value = 0;       ///< until the next
+};
+
 class TraceWriter {
  public:
   /// `origin` (nanoseconds) becomes time zero: Perfetto's clock is unsigned.
   explicit TraceWriter(std::int64_t origin) : origin_(origin) {}
 
-  /// `measured`: of the timeline laid beside.
-  std::uint64_t add_process(int rank, const std::string& gpu, const std::string& description,
-                            bool measured);
+  /// `pid`: any but 0, Perfetto's idle process.
+  std::uint64_t add_process(int pid, const std::string& name, const std::string& description);
   std::uint64_t add_track(std::uint64_t parent, const std::string& name);
   /// One track, or several of the same name where slices overlap without nesting.
   void add_lanes(std::uint64_t parent, const std::string& name, std::vector<Drawn> drawn);
+
+  void add_counter(std::uint64_t parent, const std::string& name, const CounterUnit& unit,
+                   const std::vector<CounterValue>& values);
 
   /// All events in order of time, after the descriptors of their tracks.
   std::string finish() &&;
@@ -46,13 +60,17 @@ class TraceWriter {
     std::int64_t time;
     std::string packet;
   };
-  enum class EventType : std::int32_t { begin = 1, end = 2, instant = 3 };
+  enum class EventType : std::int32_t { begin = 1, end = 2, instant = 3, counter = 4 };
 
   template <class Fill>
   void add_descriptor(const Fill& fill);
+  /// A track among its siblings, in the order in which they were added.
+  template <class Fill>
+  std::uint64_t add_child(std::uint64_t parent, const std::string& name, const Fill& fill);
   void add_packet(const std::string& packet);
   void add_lane(std::uint64_t track, const std::vector<Drawn>& drawn);
-  void add_event(std::uint64_t track, EventType type, std::int64_t time, const Drawn* drawn);
+  void add_event(std::uint64_t track, EventType type, std::int64_t time, const Drawn* drawn,
+                 std::optional<double> counted = std::nullopt);
 
   std::int64_t origin_;
   std::uint64_t last_uuid_ = 0;

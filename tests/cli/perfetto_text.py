@@ -1,12 +1,16 @@
 """A Perfetto trace as text, one packet a line, fields in the order they are written; standard library only."""
 
-EVENT_TYPES = {1: "begin", 2: "end", 3: "mark"}
+import struct
+
+EVENT_TYPES = {1: "begin", 2: "end", 3: "mark", 4: "count"}
+UNITS = {2: "number", 3: "bytes"}
 
 # protos/perfetto/trace/**.proto: number → name, or name and the fields of the message it holds.
 ANNOTATION = {4: "integer", 6: "text", 10: "name"}
-EVENT = {4: ("argument", ANNOTATION), 9: "type", 11: "track", 23: "name", 47: "flow", 48: "flow_ends"}
+EVENT = {4: ("argument", ANNOTATION), 9: "type", 11: "track", 23: "name", 44: "value", 47: "flow", 48: "flow_ends"}
 PROCESS = {1: "pid", 6: "name"}
-DESCRIPTOR = {1: "uuid", 2: "name", 3: ("process", PROCESS), 5: "parent", 11: "child_ordering",
+COUNTER = {3: "unit", 6: "name"}
+DESCRIPTOR = {1: "uuid", 2: "name", 3: ("process", PROCESS), 5: "parent", 8: ("counter", COUNTER), 11: "child_ordering",
               12: "sibling_order", 14: "description"}
 PACKET = {8: "ns", 10: "sequence", 11: ("event", EVENT), 13: "flags", 60: ("track", DESCRIPTOR), 87: "first"}
 TRACE = {1: ("packet", PACKET)}
@@ -29,10 +33,11 @@ def fields(message, names):
         name, inner = name if isinstance(name, tuple) else (name, None)
         if tag & 7 == 0:
             value, at = varint(message, at)
-            yield name, EVENT_TYPES.get(value, value) if name == "type" else value
+            yield name, {"type": EVENT_TYPES, "unit": UNITS}.get(name, {}).get(value, value)
         elif tag & 7 in (1, 5):
             size = 8 if tag & 7 == 1 else 4
-            yield name, int.from_bytes(message[at:at + size], "little")
+            content = message[at:at + size]
+            yield name, f"{struct.unpack('<d', content)[0]:g}" if name == "value" else int.from_bytes(content, "little")
             at += size
         elif tag & 7 == 2:
             size, at = varint(message, at)

@@ -53,6 +53,10 @@ class Measured(unittest.TestCase):
         self.assertEqual(len(slices), 5)
         self.assertIn('{text: "fc.bias", name: "first_parameter"}', slices[0])
         self.assertIn('{text: "conv1.weight", name: "last_parameter"}', slices[-1])
+        run = ddpsim("simulate", recorded, "node:1 gpu:2xA100 nvlink:12x25GBps", "--timeline", both)
+        self.assertEqual(run.code, 0, run.err)  # nothing was measured: the recorded step stands beside
+        text = perfetto_text(both.read_bytes())
+        self.assertEqual(re.findall(r'pid: \d+, name: "([^"]+)"', text), ["simulated rank 0", "recorded rank 0"])
 
     def test_the_timeline_of_another_job_is_refused(self):
         timeline = self.folder / "step.json"

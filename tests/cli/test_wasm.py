@@ -14,8 +14,8 @@ import unittest
 from golden import FIXTURES, GOLDEN, ROOT, cases, contents, kept_text
 
 ENGINE = os.environ.get("DDPSIM_WASM", "")
-# Bytes, at most: what a page carries. Held at what it is, so that it does not grow: 1,291,847, by -Os; 500,000 are wanted.
-COMPRESSED = 1_300_000
+# Bytes, at most: what a page carries. Held at what it is, so that it does not grow: 1,239,335; 500,000 are wanted.
+COMPRESSED = 1_245_000
 
 WITHOUT_SQLITE = {"import/nsys"}
 
@@ -66,7 +66,7 @@ class Engine(unittest.TestCase):
             large.write_text(json.dumps({**small, "traceEvents": small["traceEvents"] + padding}))
             packed = pathlib.Path(temporary, "large.json.gz")
             text = large.read_bytes()
-            packed.write_bytes(gzip.compress(text[:1 << 20]) + gzip.compress(text[1 << 20:], 1))
+            packed.write_bytes(gzip.compress(text[:1 << 20]) + gzip.compress(text[1 << 20:], 0))
             arguments = ["import", "trace", "-o", "w.json"]
             small_one, plain, gz = answers([(arguments, {"trace": path})
                                             for path in (FIXTURES / "tiny-ddp-trace.json", large, packed)])
@@ -74,7 +74,7 @@ class Engine(unittest.TestCase):
         for result in (plain, gz):
             self.assertEqual(result["written"], small_one["written"])
             self.assertLess(result["memory"], len(text))
-        self.assertGreater(plain["messages"], 0)
+            self.assertGreater(result["messages"], 0)
 
     def test_what_a_page_carries_of_it_is_small(self):
         program = pathlib.Path(ENGINE, "ddpsim.wasm").read_bytes()

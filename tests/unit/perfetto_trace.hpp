@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <optional>
 #include <protozero/pbf_reader.hpp>
 #include <string>
 #include <vector>
@@ -13,11 +14,12 @@ namespace ddpsim::perfetto_trace {
 struct Event {
   std::uint64_t time = 0;
   std::uint64_t track = 0;
-  int type = 0;  // 1 begin, 2 end, 3 instant
+  int type = 0;  // 1 begin, 2 end, 3 instant, 4 counter
   std::string name;
   std::vector<std::uint64_t> flows;
   std::vector<std::uint64_t> flow_ends;
   std::map<std::string, std::string> arguments;
+  double value = 0;  ///< of a counter
 };
 
 struct TrackInfo {
@@ -28,6 +30,8 @@ struct TrackInfo {
   std::string description;
   int child_order = 0;
   int place = 0;  ///< among its siblings
+  std::optional<std::string> counts =
+      std::nullopt;  ///< a counter's unit: "2" (numbers), "3" (bytes), or its name
 };
 
 struct Decoded {
@@ -70,6 +74,20 @@ inline TrackInfo decode_track(protozero::pbf_reader message, std::uint64_t& uuid
       case 5:
         info.parent = message.get_uint64();
         break;
+      case 8: {
+        protozero::pbf_reader counter = message.get_message();
+        info.counts.emplace();
+        while (counter.next()) {
+          if (counter.tag() == 3) {
+            info.counts = std::to_string(counter.get_enum());
+          } else if (counter.tag() == 6) {
+            info.counts = counter.get_string();
+          } else {
+            counter.skip();
+          }
+        }
+        break;
+      }
       case 11:
         info.child_order = message.get_enum();
         break;
@@ -121,6 +139,9 @@ inline void decode_event(protozero::pbf_reader message, Event& event) {
         break;
       case 23:
         event.name = message.get_string();
+        break;
+      case 44:
+        event.value = message.get_double();
         break;
       case 47:
         event.flows.push_back(message.get_fixed64());

@@ -1,8 +1,10 @@
 // A Perfetto trace event by event, times in nanoseconds.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
+#include "ddpsim/sim/link_loads.hpp"
 #include "perfetto_trace.hpp"
 #include "reports_sample.hpp"
 
@@ -15,11 +17,12 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-/// "21000 rank 0/host: begin launch bucket=0 >1": what happens, its arguments, the arrow it is on (">1") or ends ("|1").
+/// "21000 rank 0/host: begin launch bucket=0 >1": what happens, its arguments, the arrow it is on (">1") or ends ("|1");
+/// "26000 rank 0/bytes in flight: 3145728": a counter's value.
 Lines transcript(const Decoded& decoded) {
   Lines lines;
   for (const Event& event : decoded.events) {
-    const char* kTypes[] = {"?", "begin", "end", "mark"};
+    const std::string kTypes[] = {"?", "begin", "end", "mark", fmt::format("{:g}", event.value)};
     std::string line =
         std::to_string(event.time) + ' ' + decoded.path(event.track) + ": " + kTypes[event.type];
     if (!event.name.empty()) line += ' ' + event.name;
@@ -33,7 +36,7 @@ Lines transcript(const Decoded& decoded) {
 
 Lines transcript(const Timeline& timeline, const std::vector<BucketResult>& buckets,
                  const Timeline* measured = nullptr) {
-  const Decoded decoded = decode(perfetto(timeline, buckets, measured));
+  const Decoded decoded = decode(perfetto(timeline, buckets, {.other = measured}));
   check_nesting(decoded);
   return transcript(decoded);
 }
@@ -212,11 +215,12 @@ TEST_CASE(
   Timeline measured =
       of_rank(0, {span(Track::compute, "forward", -Duration::microseconds(2), 7_us)});
   measured.clock = "measured";
-  const Decoded decoded =
-      decode(perfetto(of_rank(0, {span(Track::compute, "forward", 0_us, 10_us)}), {}, &measured));
-  CHECK(transcript(decoded) ==
-        Lines{"0 measured rank 0/compute: begin forward", "2000 rank 0/compute: begin forward",
-              "9000 measured rank 0/compute: end", "12000 rank 0/compute: end"});
+  const Decoded decoded = decode(perfetto(
+      of_rank(0, {span(Track::compute, "forward", 0_us, 10_us)}), {}, {.other = &measured}));
+  CHECK(transcript(decoded) == Lines{"0 measured rank 0/compute: begin forward",
+                                     "2000 simulated rank 0/compute: begin forward",
+                                     "9000 measured rank 0/compute: end",
+                                     "12000 simulated rank 0/compute: end"});
   const TrackInfo& process = decoded.tracks.at(5);
   CHECK(process.process == "measured rank 0");
   CHECK(process.pid == 1'000'001);
@@ -224,7 +228,12 @@ TEST_CASE(
   // A measured timeline that begins later moves nothing.
   measured.ranks[0].spans[0].start = at(3_us);
   CHECK(transcript(of_rank(0, {span(Track::compute, "forward", 0_us, 10_us)}), {}, &measured)
-            .front() == "0 rank 0/compute: begin forward");
+            .front() == "0 simulated rank 0/compute: begin forward");
+  const Decoded recorded =
+      decode(perfetto(step(), {}, {.other = &measured, .other_is = "recorded"}));
+  CHECK(std::ranges::count_if(recorded.tracks, [](const auto& track) {
+          return track.second.process == "recorded rank 0";
+        }) == 1);
 }
 
 TEST_CASE("perfetto events: slices nest where they can, the longest outside; else a further lane") {
@@ -274,4 +283,54 @@ TEST_CASE("perfetto events: each bucket has its own arrow and joins its own span
                            "24000 rank 0/communication: mark bucket 1 start >2",
                            "40000 rank 0/communication: mark bucket 1 done |2"})
     CHECK(std::count(lines.begin(), lines.end(), line) == 1);
+}
+
+TEST_CASE(
+    "perfetto events: of a job's buckets counters say what they move, and names what they hold") {
+  Cluster cluster = small::node(4);
+  LinkLoad ring;
+  ring.local[static_cast<std::size_t>(LinkKind::nvlink)] = 1e-12;
+  cluster.loads =
+      std::make_shared<const LinkLoads>(LinkLoads{.by_channels = {std::vector{ring}, {}}});
+  const Job job(sample::workload(), cluster, {}, AnalyticModel{});
+  BucketResult one = bucket();
+  one.choice->algorithm = Algorithm::ring;
+  const Decoded decoded = decode(perfetto({}, {one}, {.job = &job}));
+  check_nesting(decoded);
+  const Lines lines = transcript(decoded);
+  // 1.5 * 3 MiB in 14 us: 337 GB/s, of each byte a picosecond.
+  for (const char* line :
+       {"20000 rank 0/buckets waiting: 1", "24000 rank 0/buckets waiting: 0",
+        "26000 rank 0/bytes in flight: 3.14573e+06", "40000 rank 0/bytes in flight: 0",
+        "26000 rank 0/bus bandwidth: 337.042", "40000 rank 0/bus bandwidth: 0",
+        "26000 rank 0/busiest nvlink link: 33.7", "40000 rank 0/busiest nvlink link: 0"})
+    CHECK_MESSAGE(std::count(lines.begin(), lines.end(), line) == 1, line);
+  std::map<std::string, std::string> units;
+  for (const auto& [uuid, info] : decoded.tracks)
+    if (info.counts) units[info.name] = *info.counts;
+  CHECK(units == std::map<std::string, std::string>{{"buckets waiting", "2"},
+                                                    {"bytes in flight", "3"},
+                                                    {"bus bandwidth", "GB/s"},
+                                                    {"busiest nvlink link", "%"}});
+  CHECK(named(decoded, "rank 0/buckets/bucket 0 (3.00 MiB)", "bucket 0")[0].arguments.at(
+            "parameters") == "fc.weight, conv.bias");
+}
+
+TEST_CASE("perfetto events: of thousands of parameters the first are named") {
+  Workload workload;
+  BucketResult one = bucket();
+  one.bucket.parameters.clear();
+  for (std::size_t k = 0; k < 5000; ++k) {
+    workload.parameters.push_back({.name = fmt::format("p{}", k)});
+    one.bucket.parameters.push_back(k);
+  }
+  const Job job(workload, small::node(4), {}, AnalyticModel{});
+  const auto named_in = [&] {
+    const Decoded decoded = decode(perfetto({}, {one}, {.job = &job}));
+    return named(decoded, "rank 0/buckets/bucket 0 (3.00 MiB)", "bucket 0")[0].arguments.at(
+        "parameters");
+  };
+  CHECK(named_in().ends_with("p30, p31, … and 4968 more"));
+  one.bucket.parameters.resize(32);
+  CHECK(named_in().ends_with("p30, p31"));
 }

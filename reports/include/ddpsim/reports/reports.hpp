@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "ddpsim/sim/choice_ranges.hpp"
 #include "ddpsim/sim/compare.hpp"
 #include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/job.hpp"
 #include "ddpsim/sim/launch_cost.hpp"
 #include "ddpsim/sim/measured_correction.hpp"
 #include "ddpsim/sim/memory.hpp"
@@ -207,10 +209,17 @@ std::string tuner_csv(const Cluster& cluster, const CollectiveTuning& tuning,
 /// ddpsim.timeline/1
 std::string timeline_json(const Timeline& timeline);
 
+/// What a Perfetto trace shows beyond a timeline and its buckets; each part may be missing.
+struct PerfettoBeside {
+  const Job* job = nullptr;         ///< whose buckets they are: counters, names of parameters
+  const Timeline* other = nullptr;  ///< laid beside, its ranks as processes of their own …
+  std::string_view other_is =
+      "measured";  ///< … whose names begin so, and those of `timeline` with "simulated"
+};
+
 /// Perfetto protobuf: a process per rank, a track per stream and per bucket, arrows
 /// ready -> launch -> start -> done.
-/// `measured`: a timeline laid beside, its ranks as processes of their own.
 std::string perfetto(const Timeline& timeline, const std::vector<BucketResult>& buckets,
-                     const Timeline* measured = nullptr);
+                     const PerfettoBeside& beside = {});
 
 }  // namespace ddpsim

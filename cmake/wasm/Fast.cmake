@@ -1,0 +1,12 @@
+# What a slider waits for, and what hundreds of megabytes run through, is made to be fast; all else to be small. (Emscripten
+# inlines nothing where size is asked for, which makes both worse: the preset's -finline-functions takes that back.)
+get_property(rooms GLOBAL PROPERTY DDPSIM_ROOMS)
+foreach(room IN LISTS rooms)
+  target_compile_options(ddpsim_sim_${room} PRIVATE -Os)
+endforeach()
+target_compile_options(zlib PRIVATE -O3)
+target_compile_options(simdjson PRIVATE -O2)
+foreach(name brace_scanner byte_sources event_reader json_splitter trace_records)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/traces/src/${name}.cpp TARGET_DIRECTORY ddpsim_traces
+                              PROPERTIES COMPILE_OPTIONS -O2 SKIP_UNITY_BUILD_INCLUSION ON)
+endforeach()
