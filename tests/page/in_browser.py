@@ -15,4 +15,4 @@ if not shutil.which("chromium"):
 if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import playwright, axe_playwright_python"], capture_output=True).returncode:
     print("skipped: no playwright in build/page (scripts/setup.sh --page)")
     sys.exit(77)
-os.execv(PYTHON, [str(PYTHON), "-m", "unittest", "-v", *(sys.argv[1:] or ["test_page"])])
+os.execv(PYTHON, [str(PYTHON), "-m", "unittest", "-v", *(sys.argv[1:] or ["test_page", "test_workbench"])])
