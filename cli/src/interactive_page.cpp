@@ -1,10 +1,13 @@
 #include "interactive_page.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "ddpsim/formats/files.hpp"
@@ -22,34 +25,32 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kLargestPage = 64 << 20;
 constexpr std::int64_t kLargestFile = 64 << 20;
 
-std::string read_page() {
-  std::vector<fs::path> places;
-  const char* stated = std::getenv("DDPSIM_HTML");
-  if (stated != nullptr && *stated != '\0') {
-    places = {stated};
-  } else {
-    std::error_code error;
-    const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-    places = {folder / "ddpsim.html", folder.parent_path() / "share" / "ddpsim" / "ddpsim.html"};
-  }
-  for (const fs::path& place : places) {
-    std::error_code error;
-    if (!fs::is_regular_file(place, error)) continue;
-    std::string page = read_file(place, kLargestPage);
-    if (is_interactive_page(page)) return page;
-    throw InputError({.file = place.string(),
-                      .where = "",
-                      .message = "is not the page with the simulator inside",
-                      .hint =
-                          "Name the ddpsim.html that preset wasm builds in DDPSIM_HTML, or leave "
-                          "--interactive out"});
-  }
-  throw InputError({.file = places.front().string(),
+constexpr const char* kRemedy =
+    "Build it (cmake --preset wasm && cmake --build --preset wasm) and let DDPSIM_HTML name "
+    "build/wasm/ddpsim.html, or leave --interactive out";
+
+std::string page_at(const fs::path& place) {
+  std::string page = read_file(place, kLargestPage);
+  if (is_interactive_page(page)) return page;
+  throw InputError({.file = place.string(),
                     .where = "",
-                    .message = "--interactive needs this page, which is not there",
-                    .hint =
-                        "Build it (cmake --preset wasm && cmake --build --preset wasm) and name "
-                        "build/wasm/ddpsim.html in DDPSIM_HTML, or leave --interactive out"});
+                    .message = "is not ddpsim.html, which --interactive needs",
+                    .hint = kRemedy});
+}
+
+std::string read_page() {
+  if (const char* stated = std::getenv("DDPSIM_HTML"); stated != nullptr && *stated != '\0')
+    return page_at(stated);
+  std::error_code error;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& place :
+       {folder / "ddpsim.html", folder.parent_path() / "share" / "ddpsim" / "ddpsim.html"})
+    if (!folder.empty() && fs::is_regular_file(place, error)) return page_at(place);
+  throw InputError({.file = "ddpsim.html",
+                    .where = "",
+                    .message = "--interactive needs this page, which is neither beside the program "
+                               "nor in ../share/ddpsim",
+                    .hint = kRemedy});
 }
 
 std::string last_name(const fs::path& path) {

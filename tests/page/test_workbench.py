@@ -35,8 +35,8 @@ def setUpModule():
 
 
 @contextlib.contextmanager
-def opened(address="", width=1280, path=HTML, **keywords):
-    with browsing.opened(browser, path, width, address, **keywords) as page:
+def opened(address="", width=1280, path=None, **keywords):
+    with browsing.opened(browser, path or HTML, width, address, **keywords) as page:
         page.set_default_timeout(ANSWERED)
         page.wait_for_selector("body[data-stage]")
         yield page
@@ -71,13 +71,15 @@ def in_page(page, arguments, files=()):
 
 
 class FirstScreen(unittest.TestCase):
-    def test_one_sentence_says_what_to_do_and_that_nothing_leaves(self):
+    def test_one_sentence_says_what_to_do_and_nothing_can_leave(self):
         with opened() as page:
             seen = page.locator("main").inner_text()
             self.assertIn("Drop a trace here", seen)
             self.assertIn("Nothing is uploaded", seen)
             self.assertFalse(page.locator("fieldset.cluster").is_visible())
             self.assertEqual(page.locator("h1:visible").count(), 1)
+            policy = page.locator("meta[http-equiv]").get_attribute("content")
+            self.assertRegex(policy, r"^default-src 'none'; script-src 'sha256-[^ ']+' 'wasm-unsafe-eval'; worker-src blob:; style-src 'sha256-[^ ']+';")
 
     def test_looks(self):
         for looks, width, keywords in (("light", 1280, {}), ("dark", 1280, {"color_scheme": "dark"}), ("phone", 390, {"has_touch": True})):
@@ -96,11 +98,6 @@ class FirstScreen(unittest.TestCase):
     def test_without_scripts_it_says_what_it_needs(self):
         with browsing.opened(browser, HTML, java_script_enabled=False) as page:
             self.assertIn("it needs scripts", page.locator("#plain").inner_text())
-
-    def test_policy_lets_nothing_else_run(self):
-        with opened() as page:
-            policy = page.locator("meta[http-equiv]").get_attribute("content")
-            self.assertRegex(policy, r"^default-src 'none'; script-src 'sha256-[^ ']+' 'wasm-unsafe-eval'; worker-src blob:; style-src 'sha256-[^ ']+';")
 
 
 class FilesComeIn(unittest.TestCase):
@@ -257,8 +254,9 @@ class Answers(unittest.TestCase):
             page.get_by_label("As one line").fill("dgxa100@2")
             page.get_by_label("As one line").press("Enter")
             page.locator(".settings .wrong:visible").filter(has_text="recorded on V100, but the cluster has A100").wait_for()
-            page.get_by_label("Carry the recording over to this GPU").check()
+            page.get_by_role("button", name="Estimate it layer by layer for A100").click()
             settled(page)
+            self.assertTrue(page.get_by_label("Carry the recording over to this GPU").is_checked())
             self.assertIn("--gpu A100", page.locator(".command code").first.inner_text())
 
     def test_a_cluster_is_described_word_by_word(self):

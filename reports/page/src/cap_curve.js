@@ -71,7 +71,7 @@ export function capCurveCard(tune) {
     into.append(clip);
 
     // As good as it, and what cannot be told apart from today.
-    if (recommended.measurable_us) clip.append(svg('rect', {class: 'measurable', x: box.left, width: box.right - box.left, y: up(today), height: Math.max(0, up(today - recommended.measurable_us) - up(today))}));
+    if (recommended.measurable_us) clip.append(svg('rect', {class: 'measurable', x: box.left, width: box.right - box.left, y: up(today), height: Math.max(0, Math.min(box.bottom, up(today - recommended.measurable_us)) - up(today))}));
     if (recommended.action === 'set' && recommended.cap_range_mb) {
       const [a, b] = recommended.cap_range_mb.map((mb) => x.place(Math.min(to, Math.max(from, mb))));
       clip.append(svg('rect', {class: 'plateau', x: a, width: Math.max(2, b - a), y: box.top, height: box.bottom - box.top}));

@@ -121,12 +121,13 @@ function ofTune(card) {
 /**
  * @param {Envelope} envelope
  * @param {import('./timeline.js').TimelineCard | null} timeline
+ * @param {(title: string) => HTMLElement | undefined} standing cards of `tune` that need not be drawn anew
  */
-function cards({documents, words}, timeline) {
+function cards({documents, words}, timeline, standing) {
   const {result, tune, advice, compare, allreduce, calibration, validation} = documents;
   const select = timeline ? (/** @type {number} */ index) => timeline.selectBucket(index) : undefined;
   return [
-    tune && ofTune(capCurveCard(tune)),
+    tune && (standing('Step time by bucket cap') ?? ofTune(capCurveCard(tune))),
     advice && adviceCard(advice),
     ...(compare ? [speedCard(compare), costCard(compare), lossesCard(compare, words.causes), recordedCard(compare.recorded)] : []),
     allreduce && allReduceCard(allreduce, documents.measured_all_reduces),
@@ -136,7 +137,7 @@ function cards({documents, words}, timeline) {
     result && efficiencyCard(result, words.causes),
     result && tornadoCard(tune ?? advice ?? result, words.sources),
     result && bucketCard(result, documents.recommended_result ? 'Buckets today' : 'Buckets', select),
-    documents.recommended_result && ofTune(bucketCard(documents.recommended_result, 'Buckets as recommended', timeline ? (index) => timeline.selectBucket(index, true) : undefined)),
+    documents.recommended_result && (standing('Buckets as recommended') ?? ofTune(bucketCard(documents.recommended_result, 'Buckets as recommended', timeline ? (index) => timeline.selectBucket(index, true) : undefined))),
     ...(tune ? casesCards(tune).map((card) => card && ofTune(card)) : []),
     result && recordedCard(result.recorded),
     result && memoryCard(result.memory),
@@ -164,10 +165,11 @@ function provenance({program, command, text, documents}, beside) {
 /**
  * @param {Envelope} envelope
  * @param {import('./timeline.js').TimelineCard | null} [kept] a timeline to show the step in, as closely as it is looked at
+ * @param {(title: string) => HTMLElement | undefined} [standing] cards of `tune` that need not be drawn anew
  */
-export function body(envelope, kept) {
+export function body(envelope, kept, standing = () => undefined) {
   const timeline = kept?.show(envelope.documents) ? kept : timelineCard(envelope.documents);
-  const shown = cards(envelope, timeline).flatMap((card) => card || []);
+  const shown = cards(envelope, timeline, standing).flatMap((card) => card || []);
   const halves = shown.filter((card) => card.classList.contains('half')).length;
   return {cards: [...shown, provenance(envelope, halves % 2 === 1)], timeline};
 }

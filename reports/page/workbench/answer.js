@@ -32,9 +32,6 @@ function carryOver(old, made) {
   };
   for (const [was, is] of counterparts('details')) if (is && /** @type {HTMLDetailsElement} */ (was).open) is.setAttribute('open', '');
   for (const [was, is] of counterparts('button[aria-expanded]')) if (was.getAttribute('aria-expanded') === 'true') is?.click();
-  return () => {
-    for (const [was, is] of counterparts('.scroll')) if (is) is.scrollTop = was.scrollTop;
-  };
 }
 
 /**
@@ -71,6 +68,8 @@ export class Answer {
    * @param {Asked} asked
    */
   show(envelope, what, asked) {
+    // Asked before anything changes, when it costs no layout.
+    const scrolled = [...this.#grid.querySelectorAll('.scroll')].flatMap((one) => (one.scrollTop > 0 ? {label: one.getAttribute('aria-label'), top: one.scrollTop} : []));
     this.stale(false);
     if (what === 'tune') this.#weighed = {envelope, asked};
     let shown = envelope;
@@ -81,32 +80,40 @@ export class Answer {
       const kept = Object.fromEntries(kOfTune.filter((name) => alike || name !== 'recommended_timeline').map((name) => [name, before.envelope.documents[name]]));
       shown = {...envelope, documents: {...kept, ...envelope.documents}};
     }
-    const {cards, timeline} = body(shown, this.#timeline);
+    const between = what === 'simulate';
+    const standing = new Map([...this.#grid.children].map((card) => [/** @type {HTMLElement} */ (card).dataset.card, /** @type {HTMLElement} */ (card)]));
+    const {cards, timeline} = body(shown, this.#timeline, (title) => (between ? standing.get(title) : undefined));
     this.#timeline = timeline;
     const first = header(envelope);
+    // What moves with the controls comes first, then how sure it is.
+    const trust = /** @type {HTMLElement | null} */ (first.querySelector('.trust'));
+    if (trust) {
+      trust.dataset.card = 'trust';
+      cards.splice(timeline ? cards.indexOf(timeline.element) + 1 : 0, 0, trust);
+    }
     this.#swap(this.#header, first);
     this.#header = first;
-    this.#place(cards, what === 'simulate');
+    this.#place(cards, standing, between);
+    for (const {label, top} of scrolled) for (const one of this.#grid.querySelectorAll('.scroll')) if (one.getAttribute('aria-label') === label) one.scrollTop = top;
     const cap = Number(asked.options['--bucket-cap-mb']);
     if (cap > 0) this.#grid.querySelector('[data-card="Step time by bucket cap"]')?.dispatchEvent(new CustomEvent('cap', {detail: cap}));
   }
 
   /** @param {HTMLElement} old @param {HTMLElement} made */
   #swap(old, made) {
-    const settle = carryOver(old, made);
+    carryOver(old, made);
     const focused = focusIn(old);
     old.replaceWith(made);
-    settle();
     if (focused !== null) /** @type {HTMLElement | undefined} */ ([...made.querySelectorAll('button, summary, [tabindex]')][focused])?.focus({preventScroll: true});
   }
 
   /**
    * Cards take the places of those with their titles; one that stays where it is is not touched.
    * @param {HTMLElement[]} cards
+   * @param {Map<string | undefined, HTMLElement>} old
    * @param {boolean} between two answers of `tune`: cards that are of it alone stay
    */
-  #place(cards, between) {
-    const old = new Map([...this.#grid.children].map((card) => [/** @type {HTMLElement} */ (card).dataset.card, /** @type {HTMLElement} */ (card)]));
+  #place(cards, old, between) {
     let next = this.#grid.firstElementChild;
     for (let card of cards) {
       const before = old.get(card.dataset.card);

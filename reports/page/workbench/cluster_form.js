@@ -29,7 +29,8 @@ export class ClusterForm {
   #line = '';
 
   /**
-   * @param {{engine: Engine, files: () => import('../engine/engine.js').InputFile[], clusters: Row[], gpus: Row[], changed: (line: string) => void}} around
+   * @param {{engine: Engine, files: () => import('../engine/engine.js').InputFile[], clusters: Row[], gpus: Row[], changed: (line: string) => void,
+   *   understood: (cluster: Understood) => void}} around
    */
   constructor(around) {
     this.around = around;
@@ -126,6 +127,7 @@ export class ClusterForm {
     const {cluster, bottleneck} = JSON.parse(stdout);
     const understood = /** @type {Understood} */ (cluster);
     this.understood = understood;
+    this.around.understood(understood);
     const ranks = understood.nodes * understood.gpus_per_node;
     this.known.textContent = `${ranks} GPUs${bottleneck ? `, bound by ${bottleneck.kind} at ${Number(bottleneck.busbw_gbps.toPrecision(3))} GB/s of bus bandwidth` : ''}.`;
     this.nodes.set(understood.nodes);

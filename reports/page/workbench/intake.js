@@ -122,8 +122,7 @@ export class Intake {
     const workload = written.get(out);
     this.#say(exit === 0 && workload ? 'Read' : 'Not read', files, stderr, exit);
     if (exit === 0 && workload) this.outcome.append(html('button', {type: 'button', onclick: () => save(out, workload, 'application/json')}, `Save ${out}`));
-    this.outcome.append(this.model.element);
-    this.model.wrong(exit !== 0 && stderr.includes('--model') ? 'Name the model here.' : '');
+    if (model || stderr.includes('--model')) this.outcome.append(this.model.element);
     if (exit === 0 && workload) this.around.taken({of: 'workload', file: this.around.store.put(out, workload), dropped: files.map((file) => file.name), command: `ddpsim ${args.map(shellWord).join(' ')}`});
   }
 

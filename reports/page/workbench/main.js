@@ -5,6 +5,7 @@ import {codeLine} from '../src/header.js';
 import {html} from '../src/dom.js';
 import {lacking, unpack} from '../src/unpack.js';
 import {name, visible} from '../src/names.js';
+import {page} from '../src/page.js';
 import {Answer} from './answer.js';
 import {fromAddress, lineOf, nothingAsked, ofInputs, settled, toAddress} from './asked.js';
 import {Asking} from './asking.js';
@@ -22,6 +23,8 @@ import {Store} from './store.js';
  */
 
 document.documentElement.classList.add('scripted');
+
+const kAddressed = 100; // ms without a change, until the address tells it: it costs more than a frame
 
 const held = (/** @type {string} */ id) => document.getElementById(id)?.textContent?.trim() ?? '';
 
@@ -55,10 +58,8 @@ async function workbench(running, inputs, before) {
 
   const answer = new Answer();
   const status = html('p', {class: 'status', role: 'status'});
-  const refusal = html('p', {class: 'wrong', role: 'alert', hidden: true});
+  const refusal = html('div', {class: 'wrong', role: 'alert', hidden: true});
   const lines = html('div', {class: 'lines'});
-  const question = html('div', {class: 'question'}, html('h1', {}, 'What does a step of your DDP job take, and is another bucket_cap_mb worth it?'), html('p', {class: 'lead'}, 'Drop a profiler trace, or choose a job; say where it trains; then move the cap and watch the step.'));
-
   const asking = new Asking(running, files, {
     begins: (what) => {
       status.textContent = what === 'tune' ? 'Weighing every cap …' : 'Simulating …';
@@ -78,7 +79,9 @@ async function workbench(running, inputs, before) {
       status.textContent = '';
       answer.stale(true);
       if (!settings.wrong(words)) job.wrong(words);
-      refusal.textContent = visible(words, 2000);
+      refusal.replaceChildren(name(words, 2000));
+      const gpu = / --gpu (\w+)$/.exec(words)?.[1];
+      if (gpu) refusal.append(' ', html('button', {type: 'button', onclick: () => settings.carryOver(gpu)}, `Estimate it layer by layer for ${gpu}`));
       refusal.hidden = false;
     },
   });
@@ -111,6 +114,7 @@ async function workbench(running, inputs, before) {
     files,
     clusters: lists.clusters,
     gpus: lists.gpus,
+    understood: ({gpu}) => settings.over(gpu),
     changed: (line) => {
       asked.cluster = line;
       if (line) intake.clusterChosen();
@@ -138,8 +142,10 @@ async function workbench(running, inputs, before) {
   const panel = html('form', {class: 'panel', 'aria-label': 'What is asked', onsubmit: (event) => event.preventDefault()}, jobSet, cluster.element, settings.element, html('section', {class: 'command', 'aria-label': 'The same on a command line'}, html('h2', {}, 'The same on a command line'), lines));
   // The cap stands above the answer: what it moves is seen beside it.
   const bar = html('div', {class: 'strip'}, settings.cap, status, refusal);
-  const main = html('main', {class: 'workbench'}, question, html('div', {class: 'bench'}, panel, html('div', {class: 'beside'}, bar, answer.element)));
+  const main = html('main', {class: 'workbench'}, question(), html('div', {class: 'bench'}, panel, html('div', {class: 'beside'}, bar, answer.element)));
 
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let addressed;
   /** Which files are asked for and are not here. */
   const missing = () => Object.keys(asked.dropped).filter((file) => !store.has(file) && (asked.workload === file || parsed(asked.cluster).base === file));
 
@@ -149,7 +155,8 @@ async function workbench(running, inputs, before) {
     document.body.dataset.stage = lacks.length || !asked.workload ? 'job' : asked.cluster ? 'answer' : 'cluster';
     const used = new Set([asked.workload, parsed(asked.cluster).base]);
     asked.dropped = Object.fromEntries(Object.entries(asked.dropped).filter(([file]) => used.has(file)));
-    history.replaceState(null, '', `#${toAddress(asked)}`);
+    clearTimeout(addressed);
+    addressed = setTimeout(() => history.replaceState(null, '', `#${toAddress(asked)}`), kAddressed);
     if (lacks.length) intake.outcome.replaceChildren(html('p', {class: 'wrong', role: 'alert'}, 'This address is of ', name(lacks.flatMap((file) => (asked.dropped[file].length ? asked.dropped[file] : file)).join(', '), 400), ', which was dropped here and never left that browser: drop it again.'));
     lines.replaceChildren(...[...used].flatMap((file) => made.get(file) ?? []).map((line) => codeLine(line, 'Copy the command before')), ...(complete ? [codeLine(lineOf('tune', asked), 'Copy the command'), codeLine(lineOf('simulate', asked), 'Copy the command of this step')] : []));
     if (complete) asking.ask(asked);
@@ -176,9 +183,13 @@ async function workbench(running, inputs, before) {
     asked = fromAddress(location.hash.slice(1));
     void shown();
   });
-  document.body.prepend(main);
+  document.querySelector('main')?.replaceWith(main);
   if (before) answer.show(before, before.documents.tune ? 'tune' : 'simulate', asked);
   await shown();
+}
+
+function question() {
+  return html('div', {class: 'question'}, html('h1', {}, 'What does a step of your DDP job take, and is another bucket_cap_mb worth it?'), html('p', {class: 'lead'}, 'Drop a profiler trace, or choose a job; say where it trains; then move the cap and watch the step.'));
 }
 
 /** @param {string} why */
@@ -193,6 +204,8 @@ addEventListener('DOMContentLoaded', async () => {
   try {
     const inputs = held('inputs') ? /** @type {any} */ (await unpack(held('inputs'))) : null;
     const before = held('documents') ? await unpack(held('documents')) : null;
+    // What can be seen without the engine is seen at once.
+    document.body.prepend(before ? page(before) : html('main', {class: 'workbench'}, question(), html('p', {class: 'question', role: 'status'}, 'Starting the simulator …')));
     await workbench(await engines(), inputs, before);
   } catch (error) {
     fallBack(`The simulator could not be started: ${error instanceof Error ? error.message : error}`);

@@ -39,8 +39,9 @@ export class SettingsForm {
     };
 
     this.cap = html('div', {class: 'cap'}, number('--bucket-cap-mb', 'bucket_cap_mb', {from: 0.25, to: 512, perDoubling: 16, round: caps, unit: 'MiB', none: 'default', rests: 25}));
-    this.gpu = flagField('Carry the recording over to this GPU', (on) => changed('--gpu', on ? this.clusterGpu : null));
+    this.changed = changed;
     this.clusterGpu = '';
+    this.gpu = flagField('Carry the recording over to this GPU', (on) => changed('--gpu', on ? this.clusterGpu : null));
     this.byOption.set('--gpu', {set: (value) => this.gpu.set(value !== null), wrong: this.gpu.wrong});
     this.further = textField('Further options', further, {placeholder: '--straggler 3:1.2', hint: 'Any that ddpsim simulate --help lists, as on a command line.', kind: 'wide'});
     const nccl = [...new Set(torch.map(({summary}) => summary.replace('NCCL ', '')))].reverse();
@@ -86,9 +87,17 @@ export class SettingsForm {
     if (unfolded) this.element.querySelector('details')?.setAttribute('open', '');
   }
 
-  /** @param {string} gpu the cluster's */
+  /** @param {string} gpu the cluster's: a recording that is carried over goes there */
   over(gpu) {
+    const another = this.clusterGpu && this.clusterGpu !== gpu;
     this.clusterGpu = gpu;
+    if (another && this.gpu.control.checked) this.changed('--gpu', gpu);
+  }
+
+  /** @param {string} gpu */
+  carryOver(gpu) {
+    this.gpu.set(true);
+    this.changed('--gpu', gpu);
   }
 
   /**
