@@ -173,6 +173,10 @@ class FilesComeIn(unittest.TestCase):
             page.get_by_role("button", name="Save n2.cluster.json").wait_for()
             page.wait_for_function("() => decodeURIComponent(location.hash).includes('cluster=n2.cluster.json@2')")
             settled(page, "weighed")
+        with opened() as page:
+            dropped(page, here / "n2.txt")
+            page.get_by_label("Cluster", exact=True).select_option("abci-v100")
+            page.get_by_role("button", name="Save n2.cluster.json").wait_for()
 
     def test_names_are_data(self):
         evil = json.loads((here / "three-layers.json").read_text())

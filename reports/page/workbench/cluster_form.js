@@ -25,12 +25,13 @@ const whole = (value) => Math.max(1, Math.round(value));
 
 export class ClusterForm {
   /** @type {Understood | null} */ understood = null;
-  #asked = 0;
   #line = '';
+  #reading = false;
+  refuses = false; // what is asked of a cluster that is none, is answered here
 
   /**
    * @param {{engine: Engine, files: () => import('../engine/engine.js').InputFile[], clusters: Row[], gpus: Row[], changed: (line: string) => void,
-   *   understood: (cluster: Understood) => void}} around
+   *   understood: (cluster: Understood) => void, refused: () => void}} around
    */
   constructor(around) {
     this.around = around;
@@ -90,6 +91,8 @@ export class ClusterForm {
 
   /** @param {string} problem */
   wrong(problem) {
+    this.refuses = true;
+    this.around.refused();
     (this.more.hidden ? this.base : this.line).wrong(problem);
   }
 
@@ -113,16 +116,27 @@ export class ClusterForm {
     this.#edit((line) => void line.words.set('nic', nicWord(Math.round(count), rate, this.kind.control.value)));
   }
 
-  /** The program reads the line; the form shows what it understood. */
+  /** The program reads the line, one at a time and the newest next; the form shows what it understood. */
   async #understand() {
-    const asked = ++this.#asked;
+    this.more.hidden = !this.#line;
+    if (this.#reading) return;
+    this.#reading = true;
+    for (let read = ''; read !== this.#line; ) {
+      read = this.#line;
+      await this.#read(read);
+    }
+    this.#reading = false;
+  }
+
+  /** @param {string} text */
+  async #read(text) {
+    this.refuses = false;
     this.base.wrong('');
     this.line.wrong('');
-    this.more.hidden = !this.#line;
+    if (!text) return void (this.known.textContent = '');
+    const {exit, stdout, stderr} = await this.around.engine.run(['topo', text, '--json'], this.around.files());
+    if (text !== this.#line) return;
     this.known.textContent = '';
-    if (!this.#line) return;
-    const {exit, stdout, stderr} = await this.around.engine.run(['topo', this.#line, '--json'], this.around.files());
-    if (asked !== this.#asked) return;
     if (exit !== 0) return this.wrong(stderr.trim().replace(/^ddpsim: (command line: )?/, ''));
     const {cluster, bottleneck} = JSON.parse(stdout);
     const understood = /** @type {Understood} */ (cluster);
@@ -136,7 +150,7 @@ export class ClusterForm {
     this.kind.set(understood.network?.kind ?? 'ib');
     this.gpu.set(understood.gpu);
     this.perNode.set(understood.gpus_per_node);
-    const line = parsed(this.#line);
+    const line = parsed(text);
     const link = kLinks.find((one) => line.words.has(one)) ?? understood.intra?.kind;
     if (link) this.link.set(link);
     this.linkRate.set(line.words.get(link ?? '') ?? '');

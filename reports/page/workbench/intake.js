@@ -150,6 +150,11 @@ export class Intake {
     this.around.taken({of: 'cluster', file: this.around.store.put(out, made), dropped: files.map((file) => file.name), command: `ddpsim ${args.map(shellWord).join(' ')}`});
   }
 
+  /** Whether a log waits for a cluster. */
+  get waits() {
+    return this.#waiting !== null;
+  }
+
   /** A cluster was chosen: a log may have waited for one. */
   clusterChosen() {
     const waiting = this.#waiting;

@@ -78,7 +78,7 @@ async function workbench(running, inputs, before) {
       const words = problem.replace(/^ddpsim: /, '');
       status.textContent = '';
       answer.stale(true);
-      if (!settings.wrong(words)) job.wrong(words);
+      if (!settings.wrong(words) && !cluster.refuses) job.wrong(words);
       refusal.replaceChildren(name(words, 2000));
       const gpu = / --gpu (\w+)$/.exec(words)?.[1];
       if (gpu) refusal.append(' ', html('button', {type: 'button', onclick: () => settings.carryOver(gpu)}, `Estimate it layer by layer for ${gpu}`));
@@ -115,6 +115,7 @@ async function workbench(running, inputs, before) {
     clusters: lists.clusters,
     gpus: lists.gpus,
     understood: ({gpu}) => settings.over(gpu),
+    refused: () => job.wrong(''),
     changed: (line) => {
       asked.cluster = line;
       if (line) intake.clusterChosen();
@@ -152,7 +153,7 @@ async function workbench(running, inputs, before) {
   const changed = () => {
     const lacks = missing();
     const complete = Boolean(asked.workload && asked.cluster) && !lacks.length;
-    document.body.dataset.stage = lacks.length || !asked.workload ? 'job' : asked.cluster ? 'answer' : 'cluster';
+    document.body.dataset.stage = lacks.length || !(asked.workload || intake.waits) ? 'job' : asked.cluster ? 'answer' : 'cluster';
     const used = new Set([asked.workload, parsed(asked.cluster).base]);
     asked.dropped = Object.fromEntries(Object.entries(asked.dropped).filter(([file]) => used.has(file)));
     clearTimeout(addressed);
