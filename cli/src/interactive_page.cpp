@@ -30,11 +30,14 @@ constexpr const char* kRemedy =
     "build/wasm/ddpsim.html, or leave --interactive out";
 
 std::string page_at(const fs::path& place) {
-  std::string page = read_file(place, kLargestPage);
+  std::error_code error;
+  const bool there = fs::is_regular_file(place, error);
+  std::string page = there ? read_file(place, kLargestPage) : "";
   if (is_interactive_page(page)) return page;
   throw InputError({.file = place.string(),
                     .where = "",
-                    .message = "is not ddpsim.html, which --interactive needs",
+                    .message = there ? "is not ddpsim.html, which --interactive needs"
+                                     : "no such file; --interactive needs ddpsim.html",
                     .hint = kRemedy});
 }
 

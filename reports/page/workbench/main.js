@@ -56,6 +56,8 @@ async function workbench(running, inputs, before) {
   /** @type {Map<string, string>} by the file it makes */
   const made = new Map();
 
+  let answered = before !== null && location.hash.length <= 1;
+
   const answer = new Answer();
   const status = html('p', {class: 'status', role: 'status'});
   const refusal = html('div', {class: 'wrong', role: 'alert', hidden: true});
@@ -160,8 +162,10 @@ async function workbench(running, inputs, before) {
     addressed = setTimeout(() => history.replaceState(null, '', `#${toAddress(asked)}`), kAddressed);
     if (lacks.length) intake.outcome.replaceChildren(html('p', {class: 'wrong', role: 'alert'}, 'This address is of ', name(lacks.flatMap((file) => (asked.dropped[file].length ? asked.dropped[file] : file)).join(', '), 400), ', which was dropped here and never left that browser: drop it again.'));
     lines.replaceChildren(...[...used].flatMap((file) => made.get(file) ?? []).map((line) => codeLine(line, 'Copy the command before')), ...(complete ? [codeLine(lineOf('tune', asked), 'Copy the command'), codeLine(lineOf('simulate', asked), 'Copy the command of this step')] : []));
-    if (complete) asking.ask(asked);
+    // What a command has answered need not be asked again.
+    if (complete && !answered) asking.ask(asked);
     else asking.stop();
+    answered = false;
   };
 
   /** Everything as it is asked. */
@@ -185,7 +189,7 @@ async function workbench(running, inputs, before) {
     void shown();
   });
   document.querySelector('main')?.replaceWith(main);
-  if (before) answer.show(before, before.documents.tune ? 'tune' : 'simulate', asked);
+  if (answered && before) answer.show(before, before.documents.tune ? 'tune' : 'simulate', asked);
   await shown();
 }
 
