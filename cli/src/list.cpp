@@ -112,8 +112,8 @@ int run(bool json) {
 }  // namespace
 
 void add_list(CLI::App& app, std::function<int()>& action) {
-  CLI::App* command = app.add_subcommand(
-      "list", "bundled workloads, models, clusters; known GPUs and PyTorch versions");
+  CLI::App* command =
+      app.add_subcommand("list", "bundled workloads, models, clusters; GPUs, PyTorch versions");
   const auto json = std::make_shared<bool>(false);
   add_json_option(*command, *json);
   add_example(*command, "ddpsim list");
