@@ -22,13 +22,22 @@ ask() {
   ddpsim "$@"
 }
 ask simulate resnet50-v100-b32 2xv100-nvlink --timeline out/step.pftrace
-ask tune resnet50-v100-b32 2xv100-nvlink --report out/tune.html
+report=(--report out/tune.html)
+# The simulator inside the page, where it was built for one.
+if [[ -f build/wasm/ddpsim.html ]]; then
+  export DDPSIM_HTML=$PWD/build/wasm/ddpsim.html
+  report+=(--interactive)
+  moved='; move the cap, or drop a trace of your own on it'
+else
+  moved='; with the simulator inside: scripts/setup.sh --wasm --page, then preset wasm'
+fi
+ask tune resnet50-v100-b32 2xv100-nvlink "${report[@]}"
 ddpsim simulate resnet50-v100-b32 2xv100-nvlink --json >out/result.json
 ddpsim tune resnet50-v100-b32 2xv100-nvlink --json >out/tune.json
 
 cat <<END
 
-Page:     out/tune.html (open it in a browser: xdg-open out/tune.html; it asks nothing of the network)
+Page:     out/tune.html (open it in a browser: xdg-open out/tune.html; it asks nothing of the network$moved)
 Timeline: out/step.pftrace (drop it on https://ui.perfetto.dev; it stays in your browser)
 Numbers:  out/result.json, out/tune.json
 Program:  build/demo/cli/ddpsim --help

@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
-"""Makes reports/page/page.html, into which --report puts its documents, of what lies in reports/page/src.
+"""Makes reports/page/page.html, into which --report puts its documents, of what lies in reports/page/src; and ddpsim.html, which is
+the same page with the simulator inside, of these, of reports/page/workbench and of what preset wasm built.
 
     scripts/page.py            checks types (tsc), bundles (esbuild), writes
     scripts/page.py --check    writes nothing: is what is committed what the sources give?
+    scripts/page.py --engine build/wasm/engine -o build/wasm/ddpsim.html
 
-The page is committed, so that a build needs neither tool. Debian has both: esbuild, node-typescript. Another version of esbuild
-may give other bytes: --check then says so and ends with 77, as where a tool is missing."""
+The first is committed, so that a build needs neither tool. Debian has both: esbuild, node-typescript. Another version of esbuild
+may give other bytes: --check then says so and ends with 77, as where a tool is missing. The second is not: two megabytes that
+change with every source of the program; a build that has Emscripten has the tools, too."""
 
+import argparse
 import base64
+import gzip
 import hashlib
 import pathlib
 import shutil
@@ -20,6 +25,9 @@ MADE = PAGE / "page.html"
 ESBUILD = "0.17.0"  # Debian 12's
 MOST_BYTES = 300_000
 SKIPPED = 77
+
+
+PLAIN = "This page runs the simulator in your browser: it needs scripts, which are switched off here. ddpsim on a command line does the same."
 
 
 def bundled(source):
@@ -35,14 +43,31 @@ def policy(text):
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-def page():
-    script, style = bundled("main.js"), bundled("page.css")
+def packed(path):
+    """Base64 of gzip, of the same bytes whenever it is made."""
+    return base64.b64encode(gzip.compress(path.read_bytes(), 9, mtime=0)).decode()
+
+
+def page(folder="src", engine=None):
+    """`engine`: the folder of the compiled program, for the page that has it inside."""
+    script, style = bundled(f"../{folder}/main.js"), bundled(f"../{folder}/{'workbench' if engine else 'page'}.css")
     assert "</script" not in script.lower() and "</style" not in style.lower(), "would end its own element"
+    allowed = f"script-src {policy(script)}"
+    inside = ""
+    if engine:
+        allowed += " 'wasm-unsafe-eval'; worker-src blob:"
+        for name, file in {"engine-script": "ddpsim-worker.js", "engine-program": "ddpsim.wasm"}.items():
+            inside += f'<script type="application/gzip" id="{name}">{packed(engine / file)}</script>\n'
+        inside += '<script type="application/gzip" id="inputs"></script>\n'
     made = (SOURCES / "page.html").read_text()
-    for place, text in {"script-hash": policy(script), "style-hash": policy(style), "style": style,
-                        "script": script}.items():
+    for place, text in {"policy": f"default-src 'none'; {allowed}; style-src {policy(style)}; base-uri 'none'; form-action 'none'",
+                        "style": style, "script": script, "inside": inside, "plain": PLAIN if engine else "",
+                        "title": "ddpsim" if engine else "ddpsim report"}.items():
         assert made.count(f"@@{place}@@") == 1, place
         made = made.replace(f"@@{place}@@", text)
+    # The program fills these two, and where there is an engine the third.
+    for place in ['id="plain">', 'id="documents">'] + ['id="inputs">'] * bool(engine):
+        assert made.count(place) == 1, place
     return made
 
 
@@ -54,24 +79,26 @@ def missing():
     return f"esbuild is {version}, the page is made by {ESBUILD}" if version != ESBUILD else None
 
 
-def main(arguments):
-    check = arguments == ["--check"]
-    if arguments and not check:
-        sys.exit("usage: scripts/page.py [--check]")
+def main():
+    parser = argparse.ArgumentParser(description="makes the page of --report, and ddpsim.html")
+    parser.add_argument("--check", action="store_true", help="writes nothing: is the committed page what its sources give?")
+    parser.add_argument("--engine", type=pathlib.Path, help="folder of ddpsim-worker.js and ddpsim.wasm: makes the page with them inside")
+    parser.add_argument("-o", dest="out", type=pathlib.Path, default=MADE)
+    given = parser.parse_args()
     if reason := missing():
         print(f"page: {reason}", file=sys.stderr)
-        sys.exit(SKIPPED if check else 1)
+        sys.exit(SKIPPED if given.check else 1)
     if subprocess.run(["tsc", "-p", PAGE]).returncode:
         sys.exit(1)
-    made = page()
-    if len(made.encode()) > MOST_BYTES:
+    made = page("workbench", given.engine.resolve()) if given.engine else page()
+    if not given.engine and len(made.encode()) > MOST_BYTES:
         sys.exit(f"page: {len(made.encode())} bytes of code and style, {MOST_BYTES} at most")
-    if not check:
-        MADE.write_text(made)
-        print(f"{MADE.relative_to(PAGE.parents[1])}: {len(made.encode())} bytes")
+    if not given.check:
+        given.out.write_text(made)
+        print(f"{given.out}: {len(made.encode())} bytes")
     elif MADE.read_text() != made:
         sys.exit("page: reports/page/page.html is not what its sources give: run scripts/page.py")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

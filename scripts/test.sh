@@ -94,6 +94,9 @@ tidy() {
   if $thorough; then git rev-parse HEAD >scripts/tidied; fi
 }
 wasm() { build wasm && cd tests/cli && DDPSIM_WASM=$PWD/../../build/wasm/engine DDPSIM_BIN=none python3 -m unittest -v test_wasm; }
+workbench() {  # 77: its tools are missing, which was said
+  DDPSIM_BIN=$PWD/build/release/cli/ddpsim python3 tests/page/in_browser.py test_workbench || [[ $? == 77 ]]
+}
 benchmarks() {  # they must run; how fast is a matter for a quiet machine
   build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
 }
@@ -145,6 +148,7 @@ else
   if $thorough; then
     if command -v em++ >/dev/null && [[ -d build/wasm-sources/zlib ]]; then
       check "WebAssembly: as the native program" wasm
+      check "ddpsim.html: in a browser" workbench
     else
       skip "WebAssembly" "Emscripten is not here (scripts/setup.sh --wasm)"
     fi

@@ -27,10 +27,14 @@ std::string with_value(const std::string& name, const std::string& value) {
   return name.starts_with('-') ? name + ' ' + shell_word(value) : shell_word(value);
 }
 
+bool is_flag(const CLI::Option& option) {
+  return option.get_items_expected_max() == 0;
+}
+
 std::string text_of(const CLI::Option& option) {
   const std::string name = option.get_name();
   const CLI::results_t& values = option.results();
-  if (option.get_items_expected_max() == 0)  // a flag; --flag=false is one, too
+  if (is_flag(option))  // --flag=false is one, too
     return values.back() == "true" ? name : name + '=' + shell_word(values.back());
   const auto per_use = static_cast<std::size_t>(std::max(1, option.get_items_expected_min()));
   std::string text;
@@ -56,17 +60,28 @@ std::string shell_word(const std::string& word) {
 TypedLine::TypedLine(const CLI::App& command) : program_(command.get_parent()) {
   for (const CLI::Option* option : in_order_of_help(command))
     if (option->count() > 0 && option->get_group() != kOutputGroup)
-      parts_.push_back({option->get_name(), option->get_group(), text_of(*option)});
+      parts_.push_back({option->get_name(), option->get_group(), text_of(*option),
+                        is_flag(*option) ? std::vector<std::string>() : option->results()});
 }
 
 void TypedLine::set(const std::string& name, const std::optional<std::string>& value) {
   std::erase_if(parts_, [&](const Part& part) { return part.name == name; });
-  if (value) parts_.push_back({name, "", with_value(name, *value)});
+  if (value) parts_.push_back({name, "", with_value(name, *value), {*value}});
 }
 
 std::optional<std::string> TypedLine::first_of(const std::string& heading) const {
   const auto found = std::ranges::find(parts_, heading, &Part::heading);
   return found == parts_.end() ? std::nullopt : std::optional(found->name);
+}
+
+std::vector<TypedLine::Given> TypedLine::given(const std::vector<std::string>& commands) const {
+  std::vector<Given> all;
+  for (const Part& part : parts_)
+    if (std::ranges::all_of(commands, [&](const std::string& command) {
+          return program_->get_subcommand(command)->get_option_no_throw(part.name) != nullptr;
+        }))
+      all.push_back({part.name, part.values});
+  return all;
 }
 
 std::string TypedLine::for_command(const std::string& next) const {

@@ -28,6 +28,13 @@ class TypedLine {
   /// Of those under a heading of `--help`, the first that was typed.
   std::optional<std::string> first_of(const std::string& heading) const;
 
+  /// Name and values, as typed, of what each of `commands` offers; a flag has no value.
+  struct Given {
+    std::string name;
+    std::vector<std::string> values;
+  };
+  std::vector<Given> given(const std::vector<std::string>& commands) const;
+
   /// "ddpsim NEXT …", in the order of its `--help`; what it does not offer is left out. Flags stand
   /// once, however often they were typed, every other option as often as it was.
   std::string for_command(const std::string& next) const;
@@ -37,6 +44,7 @@ class TypedLine {
     std::string name;
     std::string heading;  ///< empty: it was set, not typed
     std::string text;     ///< name and values, for a shell
+    std::vector<std::string> values = {};
   };
   const CLI::App* program_;
   std::vector<Part> parts_;

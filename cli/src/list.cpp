@@ -9,6 +9,7 @@
 #include "commands.hpp"
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/models/catalogue.hpp"
+#include "ddpsim/sim/possible_versions.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "exit_code.hpp"
@@ -65,7 +66,10 @@ std::vector<Section> bundled() {
   for (const GpuFamily& family : gpu_families())
     for (const GpuModel& gpu : family.gpus)
       gpus.rows.push_back({gpu.name, summary_of(gpu, family)});
-  return {workloads, models, clusters, gpus};
+  Section torch{"torch", {}};
+  for (const TorchVersion release : torch_releases())
+    torch.rows.push_back({to_string(release), "NCCL " + to_string(bundled_nccl(release))});
+  return {workloads, models, clusters, gpus, torch};
 }
 
 std::string json_of(const std::vector<Section>& sections) {
@@ -108,7 +112,8 @@ int run(bool json) {
 }  // namespace
 
 void add_list(CLI::App& app, std::function<int()>& action) {
-  CLI::App* command = app.add_subcommand("list", "bundled workloads, models, clusters and GPUs");
+  CLI::App* command =
+      app.add_subcommand("list", "bundled workloads, models, clusters; GPUs, PyTorch versions");
   const auto json = std::make_shared<bool>(false);
   add_json_option(*command, *json);
   add_example(*command, "ddpsim list");

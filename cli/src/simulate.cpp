@@ -7,6 +7,7 @@
 #include "ddpsim/sim/tune.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
+#include "interactive_page.hpp"
 #include "load_job.hpp"
 #include "measured_timeline.hpp"
 #include "report_documents.hpp"
@@ -79,6 +80,7 @@ SimulationResult simulated(const Job& job, WithTimeline with_timeline) {
 }
 
 int run(const SimulateArguments& arguments, TypedLine typed) {
+  std::optional<InteractivePage> page = interactive_page(arguments.output, arguments.job, typed);
   LoadedJob loaded = load_job(arguments.job, typed);
   const Job& job = loaded.job;
   std::optional<Timeline> measured;
@@ -126,7 +128,8 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
                                                 : perfetto_trace(result, asked, loaded, measured);
                },
            .command = typed.for_command("simulate"),
-           .documents = [&] { return documents(result, loaded, measured); }},
+           .documents = [&] { return documents(result, loaded, measured); },
+           .page = std::move(page)},
           arguments.output);
   return interrupted ? kInterrupted : kOk;
 }
@@ -148,6 +151,7 @@ void add_simulate(CLI::App& app, std::function<int()>& action) {
                       "writes it, or a trace; also drawn into --timeline");
   add_output_options(*command, arguments->output, true);
   add_report_option(*command, arguments->output.report);
+  add_interactive_option(*command, arguments->output);
   add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim simulate resnet50-v100-b32 dgx1v --timeline step.pftrace");
   command->callback([&action, arguments, command] {

@@ -30,6 +30,7 @@ std::string names_a_figure(const std::string& name) {
   return names_a_file_of(name, ".svg", "an SVG figure");
 }
 std::string names_a_page(const std::string& name) {
+  if (name.ends_with(".json")) return names_a_file(name);
   return names_a_file_of(name, ".html", "an HTML page");
 }
 
@@ -73,9 +74,18 @@ CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments) {
 void add_report_option(CLI::App& command, std::optional<std::string>& file) {
   const HelpGroup group(command, kOutputGroup);
   command
-      .add_option("--report", file,
-                  "write all of the answer as one page to look at and to pass on: FILE.html")
+      .add_option(
+          "--report", file,
+          "write all of the answer as one page to look at and to pass on: FILE.html; FILE.json "
+          "for what it draws")
       ->check(names_a_page);
+}
+
+void add_interactive_option(CLI::App& command, OutputArguments& arguments) {
+  const HelpGroup group(command, kOutputGroup);
+  command.add_flag(
+      "--interactive", arguments.interactive,
+      "of --report FILE.html: the page has the simulator inside, and goes on from here");
 }
 
 void add_length_options(CLI::App& command, OutputArguments& arguments) {
@@ -107,11 +117,16 @@ std::string verdict(const Answer& answer) {
 }  // namespace
 
 std::string write_report(const Answer& answer, const std::string& file) {
-  write_file(file, html_report({.program = "ddpsim " DDPSIM_VERSION,
-                                .command = answer.command,
-                                .verdict = verdict(answer),
-                                .text = answer.text({}),
-                                .documents = answer.documents()}));
+  const HtmlReport report = {.program = "ddpsim " DDPSIM_VERSION,
+                             .command = answer.command,
+                             .verdict = verdict(answer),
+                             .text = answer.text({}),
+                             .documents = answer.documents()};
+  if (file.ends_with(".json")) {
+    write_file(file, report_json(report));
+    return "Wrote " + file + "\n";
+  }
+  write_file(file, answer.page ? interactive_report(report, *answer.page) : html_report(report));
   return "Wrote " + file + ": open it in a browser\n";
 }
 

@@ -25,6 +25,7 @@ struct OutputArguments {
   std::optional<std::string> plot;
   std::optional<std::string> plot_cost;  ///< of `compare`
   std::optional<std::string> report;
+  bool interactive = false;  ///< of `simulate` and `tune`: the report has the simulator inside
   std::optional<std::string> plan;  ///< of `advise`: --export
 };
 
@@ -37,6 +38,8 @@ void add_output_options(CLI::App& command, OutputArguments& arguments, bool with
 CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments);
 /// --report: of commands whose documents the page draws.
 void add_report_option(CLI::App& command, std::optional<std::string>& file);
+/// --interactive: of commands that the page with the simulator inside asks.
+void add_interactive_option(CLI::App& command, OutputArguments& arguments);
 /// --plot-cost: of commands that count what something costs.
 void add_plot_cost_option(CLI::App& command, OutputArguments& arguments);
 /// --quiet, --verbose: of commands whose first line is the verdict.
@@ -58,6 +61,8 @@ struct Answer {
   std::string command = {};  ///< that gives the same answer again; a report names it
   /// What a report draws.
   std::function<std::vector<ReportDocument>()> documents = {};
+  /// Of --interactive: what the report goes on from; else empty.
+  std::optional<InteractivePage> page = {};
 };
 /// Files first, so that no answer speaks of one that could not be written; a text names them.
 void deliver(const Answer& answer, const OutputArguments& arguments);

@@ -9,6 +9,7 @@
 #include "ddpsim/sim/advise.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
+#include "interactive_page.hpp"
 #include "job_warnings.hpp"
 #include "load_job.hpp"
 #include "report_documents.hpp"
@@ -30,6 +31,7 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   TuneOptions tuning;
   if (arguments.caps) tuning.caps = mib_list(*arguments.caps, "--caps");
   tuning.threads = arguments.threads;
+  std::optional<InteractivePage> page = interactive_page(arguments.output, arguments.job, typed);
   LoadedJob loaded = load_job(arguments.job, typed);
   const Job& job = loaded.job;
   // A first bucket beside a cap may be unreachable; the curve says so point by point.
@@ -83,7 +85,8 @@ int run(const TuneArguments& arguments, TypedLine typed) {
                      tuned_steps(measured, result.recommended, loaded);
                  all.push_back({"tune", tune_json(result, context)});
                  return all;
-               }},
+               },
+           .page = std::move(page)},
           arguments.output);
   return kOk;
 }
@@ -102,6 +105,7 @@ void add_tune(CLI::App& app, std::function<int()>& action) {
   add_output_options(*command, arguments->output, false);
   add_plot_option(*command, arguments->output);
   add_report_option(*command, arguments->output.report);
+  add_interactive_option(*command, arguments->output);
   add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim tune resnet50-v100-b32 p3dn@2");
   command->callback([&action, arguments, command] {

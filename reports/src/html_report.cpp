@@ -1,6 +1,9 @@
 #include "ddpsim/reports/html_report.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string_view>
+#include <utility>
 
 #include "ddpsim/formats/embedded.hpp"
 #include "ddpsim/formats/json_writer.hpp"
@@ -29,7 +32,41 @@ void write_words(JsonWriter& json) {
   json.end_object();
 }
 
-std::string envelope(const HtmlReport& report) {
+/// Nothing of it is markup.
+std::string as_text(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '&')
+      result += "&amp;";
+    else if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else if (c != '\0')
+      result += c;
+  }
+  return result;
+}
+
+std::string opening(std::string_view id) {
+  return "id=\"" + std::string(id) + "\">";
+}
+
+/// The page with `text` in the element of this id. Nothing that is put in contains the sign that ends an element.
+void fill(std::string& page, std::string_view id, std::string_view text) {
+  const std::string before = opening(id);
+  const std::size_t begin = page.find(before) + before.size();
+  page.replace(begin, page.find('<', begin) - begin, text);
+}
+
+void fill_report(std::string& page, const HtmlReport& report) {
+  fill(page, "plain", as_text(report.text));
+  fill(page, "documents", base64(gzip(report_json(report))));
+}
+
+}  // namespace
+
+std::string report_json(const HtmlReport& report) {
   JsonWriter json;
   json.begin_object();
   json.key("schema").string("ddpsim.report/1");
@@ -49,40 +86,21 @@ std::string envelope(const HtmlReport& report) {
   return std::move(json).finish();
 }
 
-/// Nothing of it is markup.
-std::string as_text(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '&')
-      result += "&amp;";
-    else if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c != '\0')
-      result += c;
-  }
-  return result;
-}
-
-/// The page with what belongs in its two places; neither is searched in what was put into the other.
-std::string filled(std::string_view page, std::string_view text, std::string_view documents) {
-  constexpr std::string_view kText = "@@text@@";
-  constexpr std::string_view kDocuments = "@@documents@@";
-  const std::size_t first = page.find(kText);
-  const std::size_t second = page.find(kDocuments);
-  std::string result(page.substr(0, first));
-  result += text;
-  result += page.substr(first + kText.size(), second - first - kText.size());
-  result += documents;
-  result += page.substr(second + kDocuments.size());
-  return result;
-}
-
-}  // namespace
-
 std::string html_report(const HtmlReport& report) {
-  return filled(embedded_page().front().text, as_text(report.text), base64(gzip(envelope(report))));
+  std::string page(embedded_page().front().text);
+  fill_report(page, report);
+  return page;
+}
+
+bool is_interactive_page(std::string_view html) {
+  return std::ranges::all_of(std::array{"plain", "documents", "engine-program", "inputs"},
+                             [&](const char* id) { return html.find(opening(id)) != html.npos; });
+}
+
+std::string interactive_report(const HtmlReport& report, InteractivePage page) {
+  fill_report(page.html, report);
+  fill(page.html, "inputs", base64(gzip(page.inputs)));
+  return std::move(page.html);
 }
 
 }  // namespace ddpsim

@@ -9,15 +9,6 @@ namespace {
 constexpr TorchVersion kNativeAmp{1, 6};  // torch.cuda.amp
 constexpr TorchVersion kBfloat16{1, 10};  // torch.autocast takes bfloat16
 
-/// Every release with rules known here. 1.13 was followed by 2.0.
-std::vector<TorchVersion> releases() {
-  std::vector<TorchVersion> all;
-  for (int minor = 0; minor <= 13; ++minor) all.push_back({1, minor});
-  for (int minor = 0; minor <= kNewestTorch.minor; ++minor)
-    all.push_back({kNewestTorch.major, minor});
-  return all;
-}
-
 /// ROCm's wheels: 1.11 came with 4.5 (MI200), 2.3 with 6.0 (MI300).
 TorchVersion first_on(const GpuModel& gpu) {
   if (gpu.vendor == GpuVendor::nvidia) return first_torch_for(gpu.compute_capability);
@@ -41,6 +32,14 @@ std::size_t era_of(TorchVersion torch) {
 
 }  // namespace
 
+std::vector<TorchVersion> torch_releases() {
+  std::vector<TorchVersion> all;
+  for (int minor = 0; minor <= 13; ++minor) all.push_back({1, minor});
+  for (int minor = 0; minor <= kNewestTorch.minor; ++minor)
+    all.push_back({kNewestTorch.major, minor});
+  return all;
+}
+
 TorchVersion assumed_among(const std::vector<VersionRange>& versions) {
   const bool usual = std::ranges::any_of(versions, [](const VersionRange& range) {
     return range.from <= kAssumedTorch && kAssumedTorch <= range.to;
@@ -54,7 +53,7 @@ std::vector<VersionRange> possible_versions(const Workload& workload, const Clus
   // Of what is newer than any release known here, the newest rules are the best guess.
   const TorchVersion first = std::min(first_for(workload, cluster, recorded_on), kNewestTorch);
   std::vector<TorchVersion> possible;
-  for (const TorchVersion torch : releases()) {
+  for (const TorchVersion torch : torch_releases()) {
     DdpOptions under = options;
     under.torch = torch;
     if (torch >= first && !unsupported(under)) possible.push_back(torch);

@@ -10,8 +10,8 @@ from command import ROOT
 PAGES = ["ARCHITECTURE.md", "CONTRIBUTING.md"]
 NAME = re.compile(r"`([A-Za-z_][A-Za-z0-9_]*(?:[./][A-Za-z0-9_.]+)*)`")
 SOURCES = (".cpp", ".hpp", ".h", ".cu", ".py", ".sh", ".json", ".txt", ".cmake")
-# What others call things, and patterns.
-FOREIGN = {"_compute_bucket_assignment_by_size", "find_package", "add_subdirectory"}
+# What others call things, what a build makes, and patterns.
+FOREIGN = {"_compute_bucket_assignment_by_size", "find_package", "add_subdirectory", "ddpsim.html"}
 
 
 def tracked():

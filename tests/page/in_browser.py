@@ -7,7 +7,8 @@ import shutil
 import subprocess
 import sys
 
-PYTHON = pathlib.Path(__file__).resolve().parents[2] / "build" / "page" / "bin" / "python"
+HERE = pathlib.Path(__file__).resolve().parent
+PYTHON = HERE.parents[1] / "build" / "page" / "bin" / "python"
 
 if not shutil.which("chromium"):
     print("skipped: no chromium here (scripts/setup.sh --page)")
@@ -15,4 +16,5 @@ if not shutil.which("chromium"):
 if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import playwright, axe_playwright_python"], capture_output=True).returncode:
     print("skipped: no playwright in build/page (scripts/setup.sh --page)")
     sys.exit(77)
-os.execv(PYTHON, [str(PYTHON), "-m", "unittest", "-v", *(sys.argv[1:] or ["test_page"])])
+os.chdir(HERE)
+os.execv(PYTHON, [str(PYTHON), "-m", "unittest", "-v", *(sys.argv[1:] or ["test_page", "test_workbench"])])

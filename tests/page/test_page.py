@@ -14,13 +14,10 @@ import subprocess
 import tempfile
 import unittest
 
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
-
+import browsing
 from reports import COMMANDS, ROOT, envelope, every_text, large, remade, write_all
 
 PICTURES = ROOT / "build" / "page" / "pictures"
-RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}}
 MOST_OF_CODE = 300_000
 MOST_OF_DATA = 1_000_000
 
@@ -32,29 +29,11 @@ def setUpModule():
     here = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
     pages = write_all(here)
     PICTURES.mkdir(parents=True, exist_ok=True)
-    # Within a container the browser's own sandbox needs rights that nobody has there.
-    browser = stack.enter_context(sync_playwright()).chromium.launch(executable_path="/usr/bin/chromium",
-                                                                     args=["--no-sandbox"] if os.geteuid() == 0 else [])
-    stack.callback(browser.close)
+    browser = browsing.launched(stack)
 
 
-@contextlib.contextmanager
 def opened(path, width=1280, **keywords):
-    """The page, and afterwards the certainty that it said nothing to the console and asked nobody for anything."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, reduced_motion="reduce", **keywords)
-    page = context.new_page()
-    said = []
-    page.on("console", lambda message: said.append(f"console: {message.text}"))
-    page.on("pageerror", lambda error: said.append(f"error: {error}"))
-    page.on("request", lambda request: said.append(f"request: {request.url}") if not request.url.startswith(("file:", "blob:")) else None)
-    page.goto(path.as_uri())
-    if keywords.get("java_script_enabled", True):
-        page.wait_for_selector("main, [role=alert]")
-    try:
-        yield page
-        assert not said, said
-    finally:
-        context.close()
+    return browsing.opened(browser, path, width, **keywords)
 
 
 def changed(name, change):
@@ -81,8 +60,7 @@ class Looks(unittest.TestCase):
                     page.screenshot(path=PICTURES / f"{name}-{looks}.png", full_page=True)
                     self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), width, "the page is wider than its window")
                     if looks != "phone" or name == "tune":
-                        found = Axe().run(page, options=RULES).response["violations"]
-                        self.assertEqual([(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found], [])
+                        self.assertEqual(browsing.violations(page), [])
             if name in ("tune", "simulate"):
                 with self.subTest(report=name, looks="print"), opened(path) as page:
                     page.pdf(path=PICTURES / f"{name}.pdf")

@@ -47,7 +47,7 @@ async function main() {
   worker.on("error", (error) => {
     throw error;
   });
-  worker.postMessage({ wasm: fs.readFileSync(wasm) });
+  worker.postMessage({ program: fs.readFileSync(wasm) });
   for (const [id, { args, files }] of commands.entries()) {
     const begin = performance.now();
     let messages = 0;

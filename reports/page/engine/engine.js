@@ -1,7 +1,7 @@
 // ddpsim itself, in a worker: the same program as on a command line, with the same answers to the byte. Works from a file on
 // disk under default-src 'none'; script-src (hashes) 'wasm-unsafe-eval'; worker-src blob:.
 //
-//   const engine = new Engine(script, await unpacked(base64));
+//   const engine = new Engine(script, await WebAssembly.compile(await unpacked(base64)));
 //   const { exit, stdout, stderr, written } = await engine.run(["import", "trace.json.gz", "-o", "w.json"],
 //     [{ name: "trace.json.gz", content: file }], { progress: ({ read, size }) => …, signal });
 //
@@ -16,7 +16,11 @@
  * @typedef {{progress?: (done: Progress) => void, signal?: AbortSignal}} RunOptions
  */
 
-/** What base64 of gzip holds. @param {string} base64 @returns {Promise<Uint8Array>} */
+/**
+ * What base64 of gzip holds.
+ * @param {string} base64
+ * @returns {Promise<Uint8Array>}
+ */
 export async function unpacked(base64) {
   const packed = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -25,18 +29,18 @@ export async function unpacked(base64) {
 
 export class Engine {
   /** @type {string} */ #address;
-  /** @type {Uint8Array} */ #wasm;
+  /** @type {WebAssembly.Module} */ #program;
   /** @type {Worker | undefined} */ #worker;
   /** @type {Promise<unknown>} */ #before = Promise.resolve();
   #runs = 0;
 
   /**
    * @param {string} script the build's ddpsim-worker.js
-   * @param {Uint8Array} wasm the build's ddpsim.wasm
+   * @param {WebAssembly.Module} program the build's ddpsim.wasm, compiled once for all workers
    */
-  constructor(script, wasm) {
+  constructor(script, program) {
     this.#address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
-    this.#wasm = wasm;
+    this.#program = program;
   }
 
   /**
@@ -55,7 +59,7 @@ export class Engine {
   start() {
     if (this.#worker) return this.#worker;
     this.#worker = new Worker(this.#address);
-    this.#worker.postMessage({ wasm: this.#wasm });
+    this.#worker.postMessage({ program: this.#program });
     return this.#worker;
   }
 

@@ -1,13 +1,13 @@
-// The worker's side of engine.js: first the compiled program, then one message a run.
+// The worker's side of engine.js: first the program, compiled or to be compiled, then one message a run.
 "use strict";
 
 const kBetween = 100; // ms between two messages of progress
-/** @type {Promise<WebAssembly.Module>} */
+/** @type {WebAssembly.Module | Promise<WebAssembly.Module>} */
 let compiled;
 
 onmessage = async ({ data }) => {
-  if (data.wasm) {
-    compiled = WebAssembly.compile(data.wasm);
+  if (data.program) {
+    compiled = data.program instanceof WebAssembly.Module ? data.program : WebAssembly.compile(data.program);
     return;
   }
   let told = 0;

@@ -54,6 +54,9 @@ export function capCurveCard(tune) {
   /** @type {{at: number, show: (index: number) => void}} */
   const cursor = {at: -1, show: () => {}};
 
+  /** @param {number} mb */
+  const pointAt = (mb) => Math.max(0, points.filter((point) => point.cap_range_mb[0] <= mb).length - 1);
+
   const draw = (/** @type {number} */ width) => {
     const height = width < 520 ? 300 : 340;
     const box = {left: 52, right: width - 10, top: 24, bottom: height - 42};
@@ -68,7 +71,7 @@ export function capCurveCard(tune) {
     into.append(clip);
 
     // As good as it, and what cannot be told apart from today.
-    if (recommended.measurable_us) clip.append(svg('rect', {class: 'measurable', x: box.left, width: box.right - box.left, y: up(today), height: Math.max(0, up(today - recommended.measurable_us) - up(today))}));
+    if (recommended.measurable_us) clip.append(svg('rect', {class: 'measurable', x: box.left, width: box.right - box.left, y: up(today), height: Math.max(0, Math.min(box.bottom, up(today - recommended.measurable_us)) - up(today))}));
     if (recommended.action === 'set' && recommended.cap_range_mb) {
       const [a, b] = recommended.cap_range_mb.map((mb) => x.place(Math.min(to, Math.max(from, mb))));
       clip.append(svg('rect', {class: 'plateau', x: a, width: Math.max(2, b - a), y: box.top, height: box.bottom - box.top}));
@@ -124,10 +127,7 @@ export function capCurveCard(tune) {
     };
     const nearest = (/** @type {MouseEvent} */ event) => {
       const bounds = into.getBoundingClientRect();
-      const mb = x.value(((event.clientX - bounds.left) / bounds.width) * width);
-      let index = 0;
-      while (index + 1 < points.length && points[index + 1].cap_range_mb[0] <= mb) ++index;
-      return index;
+      return pointAt(x.value(((event.clientX - bounds.left) / bounds.width) * width));
     };
     into.addEventListener('pointermove', (event) => cursor.show(nearest(event)));
     into.addEventListener('pointerdown', (event) => cursor.show(nearest(event)));
@@ -157,7 +157,10 @@ export function capCurveCard(tune) {
   const cliffs = worse ? [worse.below_mb !== null && `${cap(worse.below_mb)} MiB (+${time(worse.below_loss_us ?? 0, 2)})`, worse.above_mb !== null && `${cap(worse.above_mb)} MiB (+${time(worse.above_loss_us ?? 0, 2)})`].filter(Boolean) : [];
   if (cliffs.length) entry('cliff', `next worse: ${cliffs.join(', ')}`);
   const some = points.length < tune.bucketings ? `${points.length} of ${tune.bucketings} bucketings` : `${counted(points.length, 'bucketing')}, each simulated`;
-  return cardElement({title: 'Step time by bucket cap', about: `${some}; caps that give the same buckets are one level of the line.`, body: [list, stage, readout], table});
+  const card = cardElement({title: 'Step time by bucket cap', about: `${some}; caps that give the same buckets are one level of the line.`, body: [list, stage, readout], table});
+  // Who sets a cap elsewhere shows where on the curve it is.
+  card.addEventListener('cap', (event) => cursor.show(pointAt(/** @type {CustomEvent<number>} */ (event).detail)));
+  return card;
 }
 
 /**

@@ -21,9 +21,9 @@ async function copy(text, said) {
   }
 }
 
-/** @param {string} name @param {string} text */
-function save(name, text) {
-  const address = URL.createObjectURL(new Blob([text], {type: 'text/csv'}));
+/** @param {string} name @param {BlobPart} content @param {string} type */
+export function save(name, content, type) {
+  const address = URL.createObjectURL(new Blob([content], {type}));
   html('a', {href: address, download: name}).click();
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
@@ -44,7 +44,8 @@ export function copyButton(label, text, what) {
  * @property {string} title
  * @property {string} [about] one sentence
  * @property {Node[]} body
- * @property {import('./table.js').Table} [table]
+ * @property {import('./table.js').Table | (() => import('./table.js').Table)} [table] a function: of what is shown, which
+ *   may become another; the card is then told by an event, `documents`
  * @property {boolean} [tableShown] the table is the chart
  * @property {(row: HTMLTableRowElement, index: number) => void} [eachRow]
  * @property {boolean} [half] stands beside another
@@ -53,7 +54,7 @@ export function copyButton(label, text, what) {
 /** @param {Card} card */
 export function cardElement({title, about, body, table, tableShown, eachRow, half}) {
   const id = `card-${++cards}`;
-  const section = html('section', {class: half ? 'card half' : 'card', 'aria-labelledby': id});
+  const section = html('section', {class: half ? 'card half' : 'card', 'aria-labelledby': id, 'data-card': title});
   const head = html('div', {class: 'head'}, html('h2', {id}, title));
   section.append(head);
   if (about) section.append(html('p', {class: 'about'}, about));
@@ -62,9 +63,16 @@ export function cardElement({title, about, body, table, tableShown, eachRow, hal
 
   const tools = html('div', {class: 'tools'});
   head.append(tools);
+  const of = () => (typeof table === 'function' ? table() : table);
   /** @type {HTMLElement | undefined} */
   let element;
-  const show = () => (element ??= section.appendChild(tableElement(table, `${title}: table`, eachRow)));
+  const show = () => (element ??= section.appendChild(tableElement(of(), `${title}: table`, eachRow)));
+  section.addEventListener('documents', () => {
+    const seen = element && !element.hidden;
+    element?.remove();
+    element = undefined;
+    if (seen) show();
+  });
   if (tableShown) {
     show();
   } else {
@@ -77,8 +85,8 @@ export function cardElement({title, about, body, table, tableShown, eachRow, hal
     tools.append(toggle);
   }
   tools.append(
-    html('button', {type: 'button', 'aria-label': `Save as CSV: ${title}`, onclick: () => save(`${table.file}.csv`, csv(table))}, 'CSV'),
-    ...copyButton('Markdown', () => markdown(table), `Copy as Markdown: ${title}`),
+    html('button', {type: 'button', 'aria-label': `Save as CSV: ${title}`, onclick: () => save(`${of().file}.csv`, csv(of()), 'text/csv')}, 'CSV'),
+    ...copyButton('Markdown', () => markdown(of()), `Copy as Markdown: ${title}`),
   );
   return section;
 }

@@ -87,7 +87,7 @@ function jobOf({tune, advice, result, compare, allreduce, calibration, validatio
 }
 
 /** @param {Envelope} envelope */
-function header(envelope) {
+export function header(envelope) {
   const {documents, verdict, words} = envelope;
   const {tune, advice, result, compare, allreduce} = documents;
   const trusted = tune ?? advice ?? result ?? allreduce;
@@ -109,13 +109,25 @@ function header(envelope) {
   return block;
 }
 
-/** @param {Envelope} envelope */
-function cards({documents, words}) {
+/**
+ * A card that says nothing of today's step alone: who shows another step beside knows it by this.
+ * @param {HTMLElement | null} card
+ */
+function ofTune(card) {
+  if (card) card.dataset.of = 'tune';
+  return card;
+}
+
+/**
+ * @param {Envelope} envelope
+ * @param {import('./timeline.js').TimelineCard | null} timeline
+ * @param {(title: string) => HTMLElement | undefined} standing cards of `tune` that need not be drawn anew
+ */
+function cards({documents, words}, timeline, standing) {
   const {result, tune, advice, compare, allreduce, calibration, validation} = documents;
-  const timeline = timelineCard(documents);
   const select = timeline ? (/** @type {number} */ index) => timeline.selectBucket(index) : undefined;
   return [
-    tune && capCurveCard(tune),
+    tune && (standing('Step time by bucket cap') ?? ofTune(capCurveCard(tune))),
     advice && adviceCard(advice),
     ...(compare ? [speedCard(compare), costCard(compare), lossesCard(compare, words.causes), recordedCard(compare.recorded)] : []),
     allreduce && allReduceCard(allreduce, documents.measured_all_reduces),
@@ -125,8 +137,8 @@ function cards({documents, words}) {
     result && efficiencyCard(result, words.causes),
     result && tornadoCard(tune ?? advice ?? result, words.sources),
     result && bucketCard(result, documents.recommended_result ? 'Buckets today' : 'Buckets', select),
-    documents.recommended_result && bucketCard(documents.recommended_result, 'Buckets as recommended', timeline ? (index) => timeline.selectBucket(index, true) : undefined),
-    ...(tune ? casesCards(tune) : []),
+    documents.recommended_result && (standing('Buckets as recommended') ?? ofTune(bucketCard(documents.recommended_result, 'Buckets as recommended', timeline ? (index) => timeline.selectBucket(index, true) : undefined))),
+    ...(tune ? casesCards(tune).map((card) => card && ofTune(card)) : []),
     result && recordedCard(result.recorded),
     result && memoryCard(result.memory),
   ];
@@ -151,13 +163,22 @@ function provenance({program, command, text, documents}, beside) {
 }
 
 /**
+ * @param {Envelope} envelope
+ * @param {import('./timeline.js').TimelineCard | null} [kept] a timeline to show the step in, as closely as it is looked at
+ * @param {(title: string) => HTMLElement | undefined} [standing] cards of `tune` that need not be drawn anew
+ */
+export function body(envelope, kept, standing = () => undefined) {
+  const timeline = kept?.show(envelope.documents) ? kept : timelineCard(envelope.documents);
+  const shown = cards(envelope, timeline, standing).flatMap((card) => card || []);
+  const halves = shown.filter((card) => card.classList.contains('half')).length;
+  return {cards: [...shown, provenance(envelope, halves % 2 === 1)], timeline};
+}
+
+/**
  * What is shown of these documents; nothing else decides.
  * @param {Envelope} envelope
  * @returns {HTMLElement}
  */
 export function page(envelope) {
-  const grid = html('div', {class: 'grid'});
-  for (const card of cards(envelope)) if (card) grid.append(card);
-  grid.append(provenance(envelope, grid.querySelectorAll(':scope > .half').length % 2 === 1));
-  return html('main', {}, header(envelope), grid);
+  return html('main', {}, header(envelope), html('div', {class: 'grid'}, ...body(envelope).cards));
 }

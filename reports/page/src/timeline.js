@@ -20,7 +20,25 @@ import {time} from './units.js';
 const kClosest = 0.5; // microseconds across the whole width
 const kDense = 6; // lanes of more ranks are thin
 
-/** @typedef {{element: HTMLElement, selectBucket: (index: number, recommended?: boolean) => void}} TimelineCard */
+/**
+ * @typedef {object} TimelineCard
+ * @property {HTMLElement} element
+ * @property {(index: number, recommended?: boolean) => void} selectBucket
+ * @property {(documents: Documents) => boolean} show another step where this one was, seen as closely; false where there is none
+ */
+
+/**
+ * What is drawn of it.
+ * @param {Documents} documents
+ */
+function stepsOf(documents) {
+  const all = timelineGroups(documents);
+  const few = all.filter((group) => group.first || all.length <= 3);
+  const length = Math.max(documents.result?.iteration_us ?? 0, ...all.map((group) => group.end));
+  const begin = Math.min(0, ...all.flatMap((group) => group.lanes.flatMap((lane) => lane.marks.slice(0, 1).map((mark) => mark.start))));
+  // What ends last must not stand at the very edge.
+  return {all, few, length, begin, whole: length * 1.005};
+}
 
 /**
  * Where a measured step is replayed, steps are drawn under one of two readings, and gains are the mean of both.
@@ -32,15 +50,12 @@ function replayed({tune, recommended_timeline}) {
 
 /** @param {Documents} documents @returns {TimelineCard | null} */
 export function timelineCard(documents) {
-  const all = timelineGroups(documents);
-  if (!all.length) return null;
-  const few = all.filter((group) => group.first || all.length <= 3);
-  let groups = few;
+  let steps = stepsOf(documents);
+  if (!steps.all.length) return null;
+  const everyRank = html('input', {type: 'checkbox'});
+  let groups = steps.few;
   let layout = layOut(groups, groups.length > kDense);
-  const length = Math.max(documents.result?.iteration_us ?? 0, ...all.map((group) => group.end));
-  const whole = length * 1.005; // what ends last must not stand at the very edge
-  const begin = Math.min(0, ...all.flatMap((group) => group.lanes.flatMap((lane) => lane.marks.slice(0, 1).map((mark) => mark.start))));
-  const view = {from: begin, to: whole, left: 104, width: 800};
+  const view = {from: steps.begin, to: steps.whole, left: 104, width: 800};
   /** @type {Selection | null} */
   let selection = null;
 
@@ -77,19 +92,20 @@ export function timelineCard(documents) {
     const begun = performance.now();
     const colours = coloursOf(stage);
     paint(context, layout, view, selection, colours);
-    drawOverview(overview, view, begin, whole, colours, ratio);
+    drawOverview(overview, view, steps, colours, ratio);
     frames.push(performance.now() - begun);
     if (frames.length > 600) frames.shift();
-    range.textContent = view.from <= begin && view.to >= whole ? `whole step, ${time(length, 4)}` : `${time(Math.max(0, view.from))} to ${time(view.to)}`;
+    range.textContent = seenWhole() ? `whole step, ${time(steps.length, 4)}` : `${time(Math.max(0, view.from))} to ${time(view.to)}`;
   };
   const redraw = () => {
     if (!asked) asked = requestAnimationFrame(draw);
   };
 
+  const seenWhole = () => view.from <= steps.begin && view.to >= steps.whole;
   /** @param {number} from @param {number} to */
   const show = (from, to) => {
-    const span = Math.min(whole - begin, Math.max(kClosest, to - from));
-    view.from = Math.min(Math.max(begin, from), whole - span);
+    const span = Math.min(steps.whole - steps.begin, Math.max(kClosest, to - from));
+    view.from = Math.min(Math.max(steps.begin, from), steps.whole - span);
     view.to = view.from + span;
     redraw();
   };
@@ -108,7 +124,7 @@ export function timelineCard(documents) {
   const hint = () => html('p', {class: 'about'}, 'Select a span or a bucket to read what it is, what it waits for and why it is exposed.');
   /** @param {Selection} of */
   const describe = ({group, bucket, mark}) => {
-    const known = bucket === null ? undefined : group.buckets.find((one) => one.index === bucket) ?? all.find((other) => other.step === group.step && other.buckets.length)?.buckets.find((one) => one.index === bucket);
+    const known = bucket === null ? undefined : group.buckets.find((one) => one.index === bucket) ?? steps.all.find((other) => other.step === group.step && other.buckets.length)?.buckets.find((one) => one.index === bucket);
     return [...(mark ? [markDetails(mark, group)] : []), ...(known ? [bucketDetails(known, group)] : [])];
   };
   const withBuckets = () => groups.filter((group) => group.buckets.length);
@@ -125,7 +141,8 @@ export function timelineCard(documents) {
     }
   };
 
-  listen({stage, canvas, overview, tip, view, show, zoom, pan, usAt, select, nextBucket, fit: () => show(begin, whole), layout: () => layout, whole, begin});
+  const fit = () => show(steps.begin, steps.whole);
+  listen({stage, canvas, overview, tip, view, show, zoom, pan, usAt, select, nextBucket, fit, layout: () => layout, steps: () => steps});
 
   const button = (/** @type {string} */ label, /** @type {string} */ what, /** @type {() => void} */ act) => html('button', {type: 'button', 'aria-label': what, title: what, onclick: act}, label);
   const controls = html(
@@ -133,21 +150,26 @@ export function timelineCard(documents) {
     {class: 'controls', role: 'group', 'aria-label': 'Timeline controls'},
     button('−', 'Zoom out', () => zoom(2)),
     button('+', 'Zoom in', () => zoom(0.5)),
-    button('Fit', 'Show the whole step', () => show(begin, whole)),
+    button('Fit', 'Show the whole step', fit),
     button('←', 'Move left', () => pan(-0.3)),
     button('→', 'Move right', () => pan(0.3)),
     ...(withBuckets().length ? [button('Previous bucket', 'Select the previous bucket', () => nextBucket(-1)), button('Next bucket', 'Select the next bucket', () => nextBucket(1))] : []),
     range,
   );
-  if (all.length > few.length) {
-    const box = html('input', {type: 'checkbox'});
-    box.addEventListener('change', () => {
-      groups = box.checked ? all : few;
-      layout = layOut(groups, groups.length > kDense);
-      redraw();
-    });
-    controls.append(html('label', {}, box, ` all ${all.length} ranks`));
-  }
+  const ranks = html('label', {});
+  controls.append(ranks);
+  const key = html('div');
+  /** What stands beside the drawing, and follows it. */
+  const settle = () => {
+    const {all, few} = steps;
+    groups = everyRank.checked ? all : few;
+    layout = layOut(groups, groups.length > kDense);
+    ranks.hidden = all.length === few.length;
+    ranks.replaceChildren(everyRank, ` all ${all.length} ranks`);
+    key.replaceChildren(legend(groups.length ? all : few));
+    redraw();
+  };
+  everyRank.addEventListener('change', settle);
   details.append(hint());
 
   new ResizeObserver(redraw).observe(stage);
@@ -164,12 +186,13 @@ export function timelineCard(documents) {
   });
 
   const element = cardElement({
-    title: all.length > 1 ? 'The step, span by span' : 'One step, span by span',
+    title: 'The step, span by span',
     about: 'A bucket’s all-reduce starts once its gradients are ready, the host has launched it and the one before has ended. Striped red is what the GPU waits for.' + replayed(documents),
-    body: [legend(groups.length ? all : few), controls, stage, overview, tip, details],
-    table: spanTable(all),
+    body: [key, controls, stage, overview, tip, details],
+    table: () => spanTable(steps.all),
   });
   element.classList.add('timeline');
+  settle();
   return {
     element,
     selectBucket: (index, recommended = false) => {
@@ -178,6 +201,19 @@ export function timelineCard(documents) {
       select({group: of, bucket: index, mark: null});
       element.scrollIntoView({block: 'start'});
       stage.focus({preventScroll: true});
+    },
+    show: (other) => {
+      const next = stepsOf(other);
+      if (!next.all.length) return false;
+      const closely = !seenWhole();
+      steps = next;
+      settle();
+      if (closely) show(view.from, view.to);
+      else fit();
+      const same = selection && steps.all.find((group) => group.title === selection?.group.title);
+      select(same && selection?.bucket != null && same.buckets.some((one) => one.index === selection?.bucket) ? {group: same, bucket: selection.bucket, mark: null} : null);
+      element.dispatchEvent(new Event('documents'));
+      return true;
     },
   };
 }
@@ -192,12 +228,11 @@ function shortly({mark, bucket}) {
  * The whole step in small, and what is seen of it.
  * @param {HTMLCanvasElement} canvas
  * @param {{from: number, to: number, left: number, width: number}} view
- * @param {number} begin
- * @param {number} whole
+ * @param {{begin: number, whole: number}} step
  * @param {Record<string, string>} colours
  * @param {number} ratio
  */
-function drawOverview(canvas, view, begin, whole, colours, ratio) {
+function drawOverview(canvas, view, {begin, whole}, colours, ratio) {
   const height = 16;
   canvas.width = Math.round(view.width * ratio);
   canvas.height = height * ratio;
@@ -212,7 +247,7 @@ function drawOverview(canvas, view, begin, whole, colours, ratio) {
 }
 
 /** @param {any} parts */
-function listen({stage, canvas, overview, tip, view, show, zoom, pan, usAt, select, nextBucket, fit, layout, whole, begin}) {
+function listen({stage, canvas, overview, tip, view, show, zoom, pan, usAt, select, nextBucket, fit, layout, steps}) {
   /** @type {Map<number, {x: number, y: number}>} */
   const pointers = new Map();
   let moved = 0;
@@ -284,8 +319,8 @@ function listen({stage, canvas, overview, tip, view, show, zoom, pan, usAt, sele
     '=': () => zoom(0.6),
     '-': () => zoom(1 / 0.6),
     0: fit,
-    Home: () => show(begin, begin + view.to - view.from),
-    End: () => show(whole - (view.to - view.from), whole),
+    Home: () => show(steps().begin, steps().begin + view.to - view.from),
+    End: () => show(steps().whole - (view.to - view.from), steps().whole),
     n: () => nextBucket(1),
     p: () => nextBucket(-1),
     Escape: () => select(null),
@@ -299,6 +334,7 @@ function listen({stage, canvas, overview, tip, view, show, zoom, pan, usAt, sele
 
   const toCentre = (/** @type {PointerEvent} */ event) => {
     const box = overview.getBoundingClientRect();
+    const {begin, whole} = steps();
     const centre = begin + ((event.clientX - box.left - view.left) / (view.width - view.left)) * (whole - begin);
     const half = (view.to - view.from) / 2;
     show(centre - half, centre + half);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ddpsim {
@@ -25,8 +26,21 @@ struct HtmlReport {
 /// The points of a log, beside those of ddpsim.allreduce/1.
 std::string measured_all_reduces_json(const MeasuredAllReduces& measured);
 
+/// What a report draws: ddpsim.report/1.
+std::string report_json(const HtmlReport& report);
+
 /// Documents, compressed, in the page that reads them. Browsers without scripts, and those that cannot decompress, show
 /// `text`.
 std::string html_report(const HtmlReport& report);
+
+/// ddpsim.html, which preset wasm builds, and what its controls start from.
+struct InteractivePage {
+  std::string html;
+  std::string inputs;  ///< ddpsim.inputs/1
+};
+/// Whether this is such a page.
+bool is_interactive_page(std::string_view html);
+/// The same report in it. Expects such a page.
+std::string interactive_report(const HtmlReport& report, InteractivePage page);
 
 }  // namespace ddpsim

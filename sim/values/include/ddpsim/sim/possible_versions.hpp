@@ -20,6 +20,9 @@ struct VersionRange {
   bool operator==(const VersionRange&) const = default;
 };
 
+/// Every release with rules known here, oldest first. 1.13 was followed by 2.0.
+std::vector<TorchVersion> torch_releases();
+
 /// Whose rules stand in for all of these: kAssumedTorch where it is among them, else the newest.
 TorchVersion assumed_among(const std::vector<VersionRange>& versions);
 

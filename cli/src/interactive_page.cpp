@@ -1,0 +1,145 @@
+#include "interactive_page.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/traces/workload_file.hpp"
+#include "usage_error.hpp"
+#include "workload_source.hpp"
+
+namespace ddpsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kLargestPage = 64 << 20;
+constexpr std::int64_t kLargestFile = 64 << 20;
+
+constexpr const char* kRemedy =
+    "Build it (cmake --preset wasm && cmake --build --preset wasm) and let DDPSIM_HTML name "
+    "build/wasm/ddpsim.html, or leave --interactive out";
+
+std::string page_at(const fs::path& place) {
+  std::error_code error;
+  const bool there = fs::is_regular_file(place, error);
+  std::string page = there ? read_file(place, kLargestPage) : "";
+  if (is_interactive_page(page)) return page;
+  throw InputError({.file = place.string(),
+                    .where = "",
+                    .message = there ? "is not ddpsim.html, which --interactive needs"
+                                     : "no such file; --interactive needs ddpsim.html",
+                    .hint = kRemedy});
+}
+
+std::string read_page() {
+  if (const char* stated = std::getenv("DDPSIM_HTML"); stated != nullptr && *stated != '\0')
+    return page_at(stated);
+  std::error_code error;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& place :
+       {folder / "ddpsim.html", folder.parent_path() / "share" / "ddpsim" / "ddpsim.html"})
+    if (!folder.empty() && fs::is_regular_file(place, error)) return page_at(place);
+  throw InputError({.file = "ddpsim.html",
+                    .where = "",
+                    .message = "--interactive needs this page, which is neither beside the program "
+                               "nor in ../share/ddpsim",
+                    .hint = kRemedy});
+}
+
+std::string last_name(const fs::path& path) {
+  const fs::path name = path.filename();
+  return (name.empty() ? path.parent_path().filename() : name).string();
+}
+
+struct HeldFile {
+  std::string name;
+  std::string content;
+};
+
+/// A value in which a file stands by its last name: whole, in front of @NODES or :COLUMN, behind switches:.
+std::string without_folders(const std::string& value, std::vector<HeldFile>& files) {
+  const auto held = [&](const std::string& path) -> std::optional<std::string> {
+    std::error_code error;
+    if (!fs::is_regular_file(path, error)) return std::nullopt;
+    files.push_back({last_name(path), read_file(path, kLargestFile)});
+    return files.back().name;
+  };
+  if (const auto name = held(value)) return *name;
+  std::string result;
+  for (std::size_t begin = 0; begin <= value.size();) {
+    const std::size_t end = std::min(value.find(' ', begin), value.size());
+    std::string word = value.substr(begin, end - begin);
+    constexpr std::string_view kSwitches = "switches:";
+    const std::size_t skipped = word.starts_with(kSwitches) ? kSwitches.size() : 0;
+    const std::string rest = word.substr(skipped);
+    const std::size_t cut = std::min(rest.find_last_of("@:"), rest.size());
+    if (const auto name = held(rest))
+      word = word.substr(0, skipped) + *name;
+    else if (const auto before = held(rest.substr(0, cut)))
+      word = word.substr(0, skipped) + *before + rest.substr(cut);
+    result += (begin > 0 ? " " : "") + word;
+    begin = end + 1;
+  }
+  return result;
+}
+
+std::string inputs_json(const JobArguments& arguments, const TypedLine& typed) {
+  std::vector<HeldFile> files;
+  JsonWriter json;
+  json.begin_object();
+  json.key("schema").string("ddpsim.inputs/1");
+  json.key("given").begin_array();
+  for (const TypedLine::Given& given : typed.given({"simulate", "tune"})) {
+    std::error_code error;
+    // What a trace is read with went into the workload.
+    if (given.name == "--model" || given.name == "--timing") continue;
+    json.begin_array();
+    json.string(given.name);
+    for (const std::string& value : given.values) {
+      if (given.name == "WORKLOAD" && fs::exists(value, error)) {
+        files.push_back(
+            {last_name(value),
+             format_workload(load_workload(value, arguments.model, arguments.timing).workload)});
+        json.string(files.back().name);
+      } else {
+        json.string(given.name == "WORKLOAD" ? value : without_folders(value, files));
+      }
+    }
+    json.end_array();
+  }
+  json.end_array();
+  json.key("files").begin_array();
+  for (const HeldFile& file : files) {
+    json.begin_object();
+    json.key("name").string(file.name);
+    json.key("content").string(file.content);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  return std::move(json).finish();
+}
+
+}  // namespace
+
+std::optional<InteractivePage> interactive_page(const OutputArguments& output,
+                                                const JobArguments& arguments,
+                                                const TypedLine& typed) {
+  if (!output.interactive) return std::nullopt;
+  if (!output.report || output.report->ends_with(".json"))
+    throw UsageError("--interactive: it is of the page that --report FILE.html writes; name one");
+  std::string page = read_page();
+  return InteractivePage{.html = std::move(page), .inputs = inputs_json(arguments, typed)};
+}
+
+}  // namespace ddpsim

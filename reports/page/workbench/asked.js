@@ -1,0 +1,100 @@
+// What is asked: a job, where it runs, under which options. The address carries it; a command line says the same.
+
+import {parsed, written} from './cluster_line.js';
+import {shellWord, words} from './shell.js';
+
+/**
+ * @typedef {object} Asked
+ * @property {string} workload as on a command line, empty: none yet
+ * @property {string} cluster the same
+ * @property {Record<string, string>} options by name ("--torch"); a flag's value is empty
+ * @property {string} further options no control is for, as typed
+ * @property {Record<string, string[]>} dropped of each file that was made here, what it was made of: what to drop again
+ */
+
+/** @returns {Asked} */
+export function nothingAsked() {
+  return {workload: '', cluster: '', options: {}, further: '', dropped: {}};
+}
+
+/**
+ * ddpsim.inputs/1: what a command was run with, and the files it read.
+ * @typedef {{given: string[][], files: {name: string, content: string}[]}} Inputs
+ * @param {Inputs} inputs
+ * @returns {Asked}
+ */
+export function ofInputs({given, files}) {
+  const asked = nothingAsked();
+  for (const [name, ...values] of given) {
+    if (name === 'WORKLOAD') asked.workload = values[0];
+    else if (name === 'CLUSTER') asked.cluster = values[0];
+    else if (values.length <= 1) asked.options[name] = values[0] ?? '';
+    else asked.further += values.map((value) => `${name} ${shellWord(value)} `).join('');
+  }
+  for (const {name} of files) asked.dropped[name] = [];
+  return asked;
+}
+
+/**
+ * With every option where it is seen: what no control is for is among the further ones, and nodes are the cluster's.
+ * @param {Asked} asked
+ * @param {(option: string) => boolean} controlled
+ * @returns {Asked}
+ */
+export function settled(asked, controlled) {
+  let {further} = asked;
+  let {cluster} = asked;
+  /** @type {Record<string, string>} */
+  const options = {};
+  for (const [name, value] of Object.entries(asked.options)) {
+    if (name === '--nodes' && Number(value)) cluster = written({...parsed(cluster), nodes: Number(value)});
+    else if (controlled(name)) options[name] = value;
+    else further += ` ${name}${value === '' ? '' : ` ${shellWord(value)}`}`;
+  }
+  return {...asked, cluster, options, further: further.trim()};
+}
+
+/** @param {Asked} asked */
+export function toAddress({workload, cluster, options, further, dropped}) {
+  const parts = new URLSearchParams();
+  if (workload) parts.set('workload', workload);
+  if (cluster) parts.set('cluster', cluster);
+  for (const [name, value] of Object.entries(options)) parts.set(name, value);
+  if (further) parts.set('further', further);
+  for (const [file, made] of Object.entries(dropped)) parts.append('dropped', JSON.stringify([file, ...made]));
+  return parts.toString().replaceAll('%40', '@').replaceAll('%3A', ':');
+}
+
+/** @param {string} address what stands behind its #; whatever is no part of ours is left out @returns {Asked} */
+export function fromAddress(address) {
+  const asked = nothingAsked();
+  for (const [name, value] of new URLSearchParams(address)) {
+    if (name === 'workload' || name === 'cluster' || name === 'further') asked[name] = value;
+    else if (/^--[a-z][a-z-]*$/.test(name)) asked.options[name] = value;
+    else if (name === 'dropped') {
+      try {
+        const [file, ...made] = JSON.parse(value);
+        if ([file, ...made].every((one) => typeof one === 'string')) asked.dropped[file] = made;
+      } catch {
+        // not written by this page
+      }
+    }
+  }
+  return asked;
+}
+
+/**
+ * What `ddpsim` is given.
+ * @param {string} command
+ * @param {Asked} asked
+ */
+export function argumentsOf(command, {workload, cluster, options, further}) {
+  const list = [command, workload, cluster];
+  for (const [name, value] of Object.entries(options)) list.push(...(value === '' ? [name] : [name, value]));
+  return [...list, ...words(further)];
+}
+
+/** @param {string} command @param {Asked} asked */
+export function lineOf(command, asked) {
+  return ['ddpsim', ...argumentsOf(command, asked)].map(shellWord).join(' ');
+}

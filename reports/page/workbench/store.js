@@ -1,0 +1,37 @@
+// Files that lie in this page alone: what was dropped, what was made of it. Never in the address, never sent anywhere.
+
+/** @typedef {import('../engine/engine.js').InputFile} InputFile */
+
+export class Store {
+  /** @type {Map<string, Blob | Uint8Array>} */ #files = new Map();
+
+  /**
+   * A name that a command line takes for a file's, and for no option's.
+   * @param {string} name
+   */
+  static named(name) {
+    const plain = name.replace(/[\u0000-\u001f\u007f/\\]/g, '_') || 'file';
+    return plain.startsWith('-') || plain === '.' || plain === '..' ? `./${plain}` : plain;
+  }
+
+  /** @param {string} name @param {Blob | Uint8Array} content */
+  put(name, content) {
+    this.#files.set(name, content);
+    return name;
+  }
+
+  /** @param {string} name */
+  has(name) {
+    return this.#files.has(name);
+  }
+
+  /** @param {string} name */
+  get(name) {
+    return this.#files.get(name);
+  }
+
+  /** @returns {InputFile[]} */
+  all() {
+    return [...this.#files].map(([name, content]) => ({name, content}));
+  }
+}

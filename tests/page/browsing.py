@@ -1,0 +1,42 @@
+"""A browser that looks at pages from disk, and hears whatever they say or ask for."""
+
+import contextlib
+import os
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}}
+
+
+def launched(stack):
+    """Until `stack` closes. Within a container the browser's own sandbox needs rights that nobody has there."""
+    browser = stack.enter_context(sync_playwright()).chromium.launch(executable_path="/usr/bin/chromium",
+                                                                     args=["--no-sandbox"] if os.geteuid() == 0 else [])
+    stack.callback(browser.close)
+    return browser
+
+
+@contextlib.contextmanager
+def opened(browser, path, width=1280, address="", **keywords):
+    """The page, and afterwards the certainty that it said nothing to the console and asked nobody for anything."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, reduced_motion="reduce", **keywords)
+    page = context.new_page()
+    said = []
+    page.on("console", lambda message: said.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: said.append(f"error: {error}"))
+    page.on("request", lambda request: said.append(f"request: {request.url}") if not request.url.startswith(("file:", "blob:")) else None)
+    page.goto(path.as_uri() + address)
+    if keywords.get("java_script_enabled", True):
+        page.wait_for_selector("main, [role=alert]")
+    try:
+        yield page
+        assert not said, said
+    finally:
+        context.close()
+
+
+def violations(page):
+    """What axe-core finds."""
+    found = Axe().run(page, options=RULES).response["violations"]
+    return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found]

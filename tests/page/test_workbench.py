@@ -1,0 +1,401 @@
+"""ddpsim.html, the page with the simulator inside, as its users meet it: in a browser, from disk, under its own policy, by mouse and
+by keys. DDPSIM_HTML: where it is (default: what preset wasm builds). Pictures stay in build/page/pictures. How fast a dragged cap is
+answered is printed, and neither passes nor fails."""
+
+import base64
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import tempfile
+import unittest
+
+import browsing
+from reports import INPUTS, ROOT, envelope
+
+HTML = pathlib.Path(os.environ.get("DDPSIM_HTML") or ROOT / "build" / "wasm" / "ddpsim.html")
+PICTURES = ROOT / "build" / "page" / "pictures"
+JOB = "#workload=alexnet-v100-b256&cluster=dgx1v@4"  # of few bucketings: soon weighed
+MOST_BYTES = 2_000_000  # of the whole page: 1,866,000 today, of which the program is 1,722,000
+ANSWERED = 20_000  # ms, at most, on a machine that does much else
+
+
+def setUpModule():
+    global browser, here
+    if not HTML.exists():
+        raise unittest.SkipTest(f"{HTML} was not built (cmake --preset wasm, after scripts/setup.sh --wasm --page)")
+    stack = contextlib.ExitStack()
+    unittest.addModuleCleanup(stack.close)
+    here = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    shutil.copytree(INPUTS, here, dirs_exist_ok=True)
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    browser = browsing.launched(stack)
+
+
+@contextlib.contextmanager
+def opened(address="", width=1280, path=None, **keywords):
+    with browsing.opened(browser, path or HTML, width, address, **keywords) as page:
+        page.set_default_timeout(ANSWERED)
+        page.wait_for_selector("body[data-stage]")
+        yield page
+
+
+def settled(page, what="Every cap weighed."):
+    page.get_by_role("status").filter(has_text=what).wait_for()
+
+
+def dropped(page, path, name=None):
+    """Dropped on the page, as from a folder."""
+    transfer = page.evaluate_handle(
+        """([name, base64]) => {
+            const transfer = new DataTransfer();
+            transfer.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], name));
+            return transfer;
+        }""", [name or path.name, base64.b64encode(path.read_bytes()).decode()])
+    page.dispatch_event(".drop", "drop", {"dataTransfer": transfer})
+
+
+def native(*arguments):
+    return subprocess.run([os.environ["DDPSIM_BIN"], *arguments], cwd=here, capture_output=True, text=True)
+
+
+def in_page(page, arguments, files=()):
+    """What the page's own engine answers."""
+    return page.evaluate(
+        """async ([args, files]) => {
+            const {exit, stdout, stderr} = await document.querySelector('.answer').run(args, files);
+            return {exit, stdout, stderr};
+        }""", [list(arguments), [{"name": name, "content": (here / name).read_text()} for name in files]])
+
+
+class FirstScreen(unittest.TestCase):
+    def test_one_sentence_says_what_to_do_and_nothing_can_leave(self):
+        with opened() as page:
+            seen = page.locator("main").inner_text()
+            self.assertIn("Drop a trace here", seen)
+            self.assertIn("Nothing is uploaded", seen)
+            self.assertFalse(page.locator("fieldset.cluster").is_visible())
+            self.assertEqual(page.locator("h1:visible").count(), 1)
+            policy = page.locator("meta[http-equiv]").get_attribute("content")
+            self.assertRegex(policy, r"^default-src 'none'; script-src 'sha256-[^ ']+' 'wasm-unsafe-eval'; worker-src blob:; style-src 'sha256-[^ ']+';")
+
+    def test_looks(self):
+        for looks, width, keywords in (("light", 1280, {}), ("dark", 1280, {"color_scheme": "dark"}), ("phone", 390, {"has_touch": True})):
+            for name, address in (("first", ""), ("workbench", JOB)):
+                with self.subTest(page=name, looks=looks), opened(address, width, **keywords) as page:
+                    if address:
+                        settled(page)
+                    page.screenshot(path=PICTURES / f"{name}-{looks}.png", full_page=True)
+                    self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), width, "wider than its window")
+                    self.assertEqual(browsing.violations(page), [])
+                    if address and looks == "light":
+                        page.emulate_media(media="print")
+                        page.screenshot(path=PICTURES / f"{name}-print.png", full_page=True)
+                        self.assertFalse(page.locator("fieldset.settings").is_visible())
+
+    def test_size(self):
+        self.assertLess(HTML.stat().st_size, MOST_BYTES)
+
+    def test_without_scripts_it_says_what_it_needs(self):
+        with browsing.opened(browser, HTML, java_script_enabled=False) as page:
+            self.assertIn("it needs scripts", page.locator("#plain").inner_text())
+
+
+class FilesComeIn(unittest.TestCase):
+    def test_from_a_trace_to_a_verdict(self):
+        with opened() as page:
+            dropped(page, here / "resnet18.json.gz")
+            page.get_by_role("button", name="Save resnet18.workload.json").wait_for()
+            page.get_by_label("Cluster", exact=True).select_option("2xv100-nvlink")
+            settled(page)
+            native("import", "resnet18.json.gz", "-o", "w.json")
+            verdict = native("tune", "w.json", "2xv100-nvlink", "--quiet").stdout.strip()
+            self.assertEqual(page.locator("h1:visible").inner_text(), verdict)
+            with page.expect_download() as download:
+                page.get_by_role("button", name="Save resnet18.workload.json").click()
+            self.assertEqual(pathlib.Path(download.value.path()).read_bytes(), (here / "w.json").read_bytes())
+            lines = page.locator(".command code").all_inner_texts()
+            self.assertEqual(lines[:2], ["ddpsim import resnet18.json.gz -o resnet18.workload.json",
+                                         "ddpsim tune resnet18.workload.json 2xv100-nvlink"])
+            # The address names the file, and holds nothing of it.
+            self.assertIn("resnet18.json.gz", page.evaluate("decodeURIComponent(location.hash)"))
+            self.assertLess(len(page.evaluate("location.hash")), 200)
+            page.reload()
+            page.get_by_text("drop it again").wait_for()
+            self.assertIn("resnet18.json.gz", page.locator(".outcome").inner_text())
+            page.locator("#chooser").set_input_files(here / "resnet18.json.gz")
+            settled(page)
+            self.assertEqual(page.locator("h1:visible").inner_text(), verdict)
+
+    def test_pasted_text(self):
+        with opened() as page:
+            page.get_by_text("Or paste text").press("Enter")
+            page.get_by_label("A trace, a workload, a log or a cluster file").fill((here / "three-layers.json").read_text())
+            page.get_by_role("button", name="Read it").press("Enter")
+            page.get_by_text("pasted.json").first.wait_for()
+            self.assertTrue(page.locator("fieldset.cluster").is_visible())
+        with opened() as page:
+            page.evaluate("""(text) => {
+                const clipboardData = new DataTransfer();
+                clipboardData.setData('text', text);
+                document.body.dispatchEvent(new ClipboardEvent('paste', {clipboardData, bubbles: true}));
+            }""", (here / "lab.json").read_text())
+            page.get_by_text("Read as a cluster").wait_for()
+
+    def test_reading_is_stopped(self):
+        small = json.loads((here / "rank0.json").read_text())
+        large = here / "large.json"
+        with large.open("w") as out:
+            out.write(json.dumps({**small, "traceEvents": []})[:-2])
+            note = json.dumps({"ph": "M", "name": "padding", "args": {"note": "x" * 1000}})
+            for i in range(100_000):
+                out.write(("," if i else "") + note)
+            out.write("]}")
+        with opened() as page:
+            page.locator("#chooser").set_input_files(large)
+            page.wait_for_function("() => document.querySelector('#reading')?.value > 0")
+            page.get_by_role("button", name="Cancel").press("Enter")
+            page.get_by_text("Cancelled; nothing was kept.").wait_for()
+            page.locator("#chooser").set_input_files(here / "three-layers.json")
+            page.get_by_text("Read as a workload").wait_for()
+        large.unlink()
+
+    def test_what_is_no_trace_is_refused_in_the_programs_words(self):
+        with opened() as page:
+            dropped(page, here / "sharded.json")
+            words = page.locator(".outcome .wrong:visible").inner_text()
+            self.assertEqual(words, native("import", "sharded.json", "-o", "no.json").stderr.strip().removeprefix("ddpsim: "))
+
+    def test_a_log_calibrates_the_cluster_chosen(self):
+        with opened("#workload=three-layers.json&cluster=abci-v100@2") as page:
+            page.locator("#chooser").set_input_files(here / "three-layers.json")
+            settled(page, "weighed")
+            dropped(page, here / "n2.txt")
+            page.get_by_role("button", name="Save n2.cluster.json").wait_for()
+            page.wait_for_function("() => decodeURIComponent(location.hash).includes('cluster=n2.cluster.json@2')")
+            settled(page, "weighed")
+        with opened() as page:
+            dropped(page, here / "n2.txt")
+            page.get_by_label("Cluster", exact=True).select_option("abci-v100")
+            page.get_by_role("button", name="Save n2.cluster.json").wait_for()
+
+    def test_names_are_data(self):
+        evil = json.loads((here / "three-layers.json").read_text())
+        evil["name"] = "</script><script>window.harmed=1</script>\u202egnol"
+        name = "<img src=x onerror=window.harmed=1>.json"
+        (here / "evil.json").write_text(json.dumps(evil))
+        with opened() as page:
+            dropped(page, here / "evil.json", name)
+            page.get_by_label("Cluster", exact=True).select_option("2xv100-nvlink")
+            settled(page)
+            for option in ("--help.json", "x" * 300 + ".json"):
+                dropped(page, here / "evil.json", option)
+                page.get_by_text(option[:40]).first.wait_for()
+                settled(page)
+            self.assertIsNone(page.evaluate("window.harmed ?? null"))
+            self.assertEqual(page.locator("img").count(), 0)
+            self.assertNotRegex(page.locator("main").inner_text(), "[\u202e\u2066]")
+            self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), 1280)
+
+
+class Answers(unittest.TestCase):
+    COMMANDS = [
+        (["simulate", "resnet50-v100-b32", "dgx1v@4", "--bucket-cap-mb", "7.5", "--json"], []),
+        (["simulate", "three-layers.json", "lab.json@2", "--network", "flow", "--json"], ["three-layers.json", "lab.json"]),
+        (["tune", "three-layers.json", "dgx1v@2", "--torch", "2.8", "--json"], ["three-layers.json"]),
+        (["topo", "p3dn@2 nic:2x100Gbps:efa", "--json"], []),
+        (["list", "--json"], []),
+        (["import", "sharded.json"], ["sharded.json"]),
+        (["simulate", "resnet50-v100-b32", "dgxa100", "--json"], []),
+        (["tune", "resnet50-v100-b32", "dgx1v", "--bucket-cap-mb", "x"], []),
+    ]
+
+    def test_of_the_page_are_the_native_programs(self):
+        with opened() as page:
+            for arguments, files in self.COMMANDS:
+                with self.subTest(arguments):
+                    run = native(*arguments)
+                    self.assertEqual(in_page(page, arguments, files), {"exit": run.returncode, "stdout": run.stdout, "stderr": run.stderr})
+
+    def test_lines_shown_give_the_answer_shown(self):
+        with opened(JOB + "&--bucket-cap-mb=12&--gradient-as-bucket-view=") as page:
+            settled(page)
+            line = page.locator(".command code").first.inner_text()
+            self.assertEqual(line, "ddpsim tune alexnet-v100-b256 dgx1v@4 --bucket-cap-mb 12 --gradient-as-bucket-view")
+            self.assertEqual(page.locator("h1:visible").inner_text(), native(*line.split()[1:], "--quiet").stdout.strip())
+
+    def test_the_address_restores_what_was_asked(self):
+        with opened(JOB) as page:
+            settled(page)
+            page.get_by_label("bucket_cap_mb", exact=True).fill("7")
+            page.get_by_text("All settings").click()
+            page.get_by_label("static_graph").check()
+            page.get_by_label("Nodes", exact=True).fill("2")
+            page.get_by_label("Further options").fill("--straggler 1:1.1")
+            page.get_by_label("Further options").press("Enter")
+            page.get_by_label("PyTorch", exact=True).select_option("2.4")
+            settled(page)
+            line = page.locator(".command code").first.inner_text()
+            self.assertEqual(line, "ddpsim tune alexnet-v100-b256 dgx1v@2 --bucket-cap-mb 7 --static-graph --torch 2.4 --straggler 1:1.1")
+            said = page.locator("h1:visible").inner_text()
+            page.reload()
+            settled(page)
+            self.assertEqual(page.locator(".command code").first.inner_text(), line)
+            self.assertEqual(page.locator("h1:visible").inner_text(), said)
+            self.assertTrue(page.get_by_label("static_graph").is_checked())
+
+    def test_a_wrong_value_is_told_where_it_stands(self):
+        with opened(JOB) as page:
+            settled(page)
+            page.get_by_label("NCCL", exact=True).fill("two")
+            page.get_by_label("NCCL", exact=True).press("Enter")
+            page.locator(".settings .wrong:visible").filter(has_text='"two" is not a version').wait_for()
+            page.get_by_label("NCCL", exact=True).fill("")
+            page.get_by_label("NCCL", exact=True).press("Enter")
+            settled(page)
+            page.get_by_label("As one line").fill("nowhere")
+            page.get_by_label("As one line").press("Enter")
+            page.locator(".cluster .wrong:visible").filter(has_text='no cluster is called "nowhere"').wait_for()
+            page.get_by_label("As one line").fill("dgxa100@2")
+            page.get_by_label("As one line").press("Enter")
+            page.locator(".settings .wrong:visible").filter(has_text="recorded on V100, but the cluster has A100").wait_for()
+            page.get_by_role("button", name="Estimate it layer by layer for A100").click()
+            settled(page)
+            self.assertTrue(page.get_by_label("Carry the recording over to this GPU").is_checked())
+            self.assertIn("--gpu A100", page.locator(".command code").first.inner_text())
+
+    def test_a_cluster_is_described_word_by_word(self):
+        with opened("#workload=alexnet@V100:fp32&cluster=dgx1v@2") as page:
+            settled(page)
+            page.get_by_label("Cluster", exact=True).select_option(label="Another: describe it")
+            page.wait_for_function("() => document.querySelector('.cluster .wide input').value.startsWith('node:2 gpu:8xV100 nvlink:6x25GBps')")
+            page.get_by_label("GPUs of a node", exact=True).fill("4")
+            page.wait_for_function("() => document.querySelector('.cluster .wide input').value.includes('gpu:4xV100')")
+            page.get_by_label("Between GPUs").select_option("nvswitch")
+            page.get_by_label("Rate of a NIC", exact=True).fill("50")
+            page.wait_for_function("() => document.querySelector('.cluster .wide input').value.includes('50Gbps')")
+            page.get_by_label("Network", exact=True).select_option("tcp")
+            settled(page)
+            self.assertRegex(page.get_by_label("As one line").input_value(), "^node:2 gpu:4xV100 .*nvswitch:300GBps")
+
+
+class Controls(unittest.TestCase):
+    def test_everything_by_mouse_and_by_keys(self):
+        with opened(JOB) as page:
+            settled(page)
+            for closed in page.locator("summary:visible").all():
+                closed.press("Enter")
+            controls = page.locator(".panel :is(input, select, button, summary, textarea):visible, .strip :is(input, button):visible, .answer :is(button, input):visible")
+            for i in range(controls.count()):
+                if i >= controls.count():
+                    break
+                one = controls.nth(i)
+                kind = one.evaluate("e => e.type || e.tagName")
+                if not one.is_visible() or kind == "file":
+                    continue
+                one.focus()
+                if kind == "range":
+                    before = one.input_value()
+                    page.keyboard.press("ArrowRight")
+                    page.keyboard.press("ArrowLeft")
+                    self.assertEqual(one.input_value(), before)
+                elif kind == "checkbox":
+                    for _ in range(2):
+                        page.keyboard.press("Space")
+                elif kind == "button":
+                    one.click()
+                    page.keyboard.press("Enter")
+                elif kind == "select-one":
+                    page.keyboard.press("ArrowDown")
+                    page.keyboard.press("ArrowUp")
+            self.assertEqual(page.locator("main").count(), 1)
+
+    def test_what_is_looked_at_stays_while_the_cap_moves(self):
+        with opened(JOB) as page:
+            settled(page)
+            page.get_by_role("button", name="Zoom in").click()
+            page.get_by_role("button", name="Table of: Where the efficiency goes").click()
+            page.wait_for_function("() => !document.querySelector('.timeline .range').textContent.startsWith('whole')")
+            seen = page.locator(".timeline .range").inner_text()
+            said = page.locator("h1:visible").inner_text()
+            slider = page.get_by_label("bucket_cap_mb, slider")
+            slider.focus()
+            for _ in range(60):
+                page.keyboard.press("ArrowLeft")
+            page.wait_for_function("was => document.querySelector('h1:not(.question h1)').textContent !== was", arg=said)
+            settled(page)
+            self.assertEqual(page.locator(".timeline .range").inner_text(), seen)
+            self.assertTrue(page.get_by_role("region", name="Where the efficiency goes: table").is_visible())
+            self.assertTrue(slider.evaluate("e => e === document.activeElement"))
+
+    def test_speed_of_a_dragged_cap_is_told(self):
+        with opened("#workload=resnet50-v100-b32&cluster=dgx1v@4") as page:
+            page.get_by_role("status").filter(has_text="Weighing").wait_for()
+            box = page.get_by_label("bucket_cap_mb, slider").bounding_box()
+            page.evaluate("document.querySelector('.answer').times.length = 0")
+            page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+            page.mouse.down()
+            for i in range(90):
+                page.mouse.move(box["x"] + box["width"] * (0.5 + 0.4 * (1 - abs(i % 60 - 30) / 15) / 2), box["y"] + box["height"] / 2)
+                page.wait_for_timeout(25)
+            times = page.evaluate("document.querySelector('.answer').times")
+            self.assertGreater(len(times), 3)
+            for key, words in (("ms", "answered in"), ("drawn", "drawn in")):
+                values = [one[key] for one in times]
+                quantiles = statistics.quantiles(values, n=10)
+                print(f"\na cap dragged, 32 GPUs, {len(values)} answers: {words} median {statistics.median(values):.0f} ms, p10 {quantiles[0]:.0f}, "
+                      f"p90 {quantiles[-1]:.0f}", end="")
+            paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+            frames = page.evaluate("document.querySelector('.timeline .stage').frames")
+            print(f"\nscript per frame of the timeline median {statistics.median(frames):.1f} ms ({len(frames)} frames)", end="")
+            print(f"\nfirst paint {paint:.0f} ms; {HTML.stat().st_size} bytes")
+
+
+class FromACommand(unittest.TestCase):
+    def page_of(self, *arguments):
+        path = here / "interactive.html"
+        run = subprocess.run([os.environ["DDPSIM_BIN"], *arguments, "--report", path, "--interactive", "--quiet"], cwd=here, capture_output=True,
+                             text=True, env={**os.environ, "DDPSIM_HTML": str(HTML)})
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return path
+
+    def test_controls_start_from_what_was_run(self):
+        arguments = ["tune", str(here / "three-layers.json"), f"{here / 'lab.json'}@2", "--torch", "2.8", "--bucket-cap-mb", "2"]
+        path = self.page_of(*arguments)
+        text = path.read_text()
+        whole = envelope(text)
+        with opened(path=path) as page:
+            self.assertEqual(page.locator("h1:visible").inner_text(), whole["verdict"])
+            self.assertEqual(page.locator(".command code").first.inner_text(), "ddpsim tune three-layers.json lab.json@2 --bucket-cap-mb 2 --torch 2.8")
+            self.assertEqual(page.get_by_label("PyTorch", exact=True).input_value(), "2.8")
+            # What the page makes of its inputs is what the command made of them.
+            again = page.evaluate("""async () => {
+                const {written} = await document.querySelector('.answer').asks('tune');
+                return new TextDecoder().decode(written.get('answer.json'));
+            }""")
+            self.assertEqual(json.loads(again)["documents"], whole["documents"])
+            page.get_by_label("bucket_cap_mb", exact=True).fill("5")
+            settled(page)
+            self.assertNotIn("bucket_cap_mb=2", page.locator("h1:visible").inner_text())
+        self.assertLess(path.stat().st_size - HTML.stat().st_size, 1_000_000)
+
+    def test_options_no_control_is_for_are_kept(self):
+        path = self.page_of("simulate", "alexnet-v100-b256", "dgx1v", "--nodes", "2", "--straggler", "1:1.2", "--straggler", "3:1.1", "--static-graph")
+        with opened(path=path) as page:
+            self.assertEqual(page.locator(".command code").first.inner_text(),
+                             "ddpsim tune alexnet-v100-b256 dgx1v@2 --static-graph --straggler 1:1.2 --straggler 3:1.1")
+
+    def test_without_the_page_nothing_is_written(self):
+        for stated in (str(here / "absent.html"), str(here / "lab.json")):
+            run = subprocess.run([os.environ["DDPSIM_BIN"], "simulate", "three-layers.json", "dgx1v", "--report", "no.html", "--interactive",
+                                  "--timeline", "no.pftrace"], cwd=here, capture_output=True, text=True, env={**os.environ, "DDPSIM_HTML": stated})
+            self.assertEqual((run.returncode, run.stderr.count("\n")), (3, 1), run.stderr)
+            self.assertIn("DDPSIM_HTML", run.stderr)
+            self.assertFalse((here / "no.html").exists() or (here / "no.pftrace").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
