@@ -96,6 +96,20 @@ TEST_CASE(
   CHECK(at_scale(step, 2).forward + at_scale(step, 2).backward == 295_us);
 }
 
+TEST_CASE("recorded host: it holds a gradient for as long as it is behind, however short") {
+  // Twice as fast the first gradient is there at 75 of 150 us; the others the host has come to long before.
+  const auto whole = [](Duration first) {
+    Workload step = workload();
+    step.host_ready = {first - 100_us, first - 100_us, first - 100_us};
+    const StepTimes twice = at_scale(step, 2);
+    return twice.forward + twice.backward;
+  };
+  CHECK(whole(74_us) == 150_us);
+  CHECK(whole(75_us) == 150_us);
+  CHECK(whole(75_us + Duration::picoseconds(1)) == 150_us + Duration::picoseconds(1));
+  CHECK(whole(77_us) == 152_us);
+}
+
 TEST_CASE("recorded host: beside a slower GPU it catches up") {
   // 40 us more of compute in forward leave 20 of its 60 us of waits, and so on: the host still sets the pace.
   const StepTimes half = at_scale(host_bound_counted(), 0.5);
