@@ -66,13 +66,22 @@ struct HeldFile {
   std::string content;
 };
 
+/// By its last name; where a file of another folder has that already, with a number in front.
+std::string hold(const fs::path& path, std::string content, std::vector<HeldFile>& files) {
+  const std::string last = last_name(path);
+  std::string name = last;
+  for (int number = 2; std::ranges::count(files, name, &HeldFile::name) > 0; ++number)
+    name = std::to_string(number) + "-" + last;
+  files.push_back({name, std::move(content)});
+  return name;
+}
+
 /// A value in which a file stands by its last name: whole, in front of @NODES or :COLUMN, behind switches:.
 std::string without_folders(const std::string& value, std::vector<HeldFile>& files) {
   const auto held = [&](const std::string& path) -> std::optional<std::string> {
     std::error_code error;
     if (!fs::is_regular_file(path, error)) return std::nullopt;
-    files.push_back({last_name(path), read_file(path, kLargestFile)});
-    return files.back().name;
+    return hold(path, read_file(path, kLargestFile), files);
   };
   if (const auto name = held(value)) return *name;
   std::string result;
@@ -107,10 +116,10 @@ std::string inputs_json(const JobArguments& arguments, const TypedLine& typed) {
     json.string(given.name);
     for (const std::string& value : given.values) {
       if (given.name == "WORKLOAD" && fs::exists(value, error)) {
-        files.push_back(
-            {last_name(value),
-             format_workload(load_workload(value, arguments.model, arguments.timing).workload)});
-        json.string(files.back().name);
+        json.string(
+            hold(value,
+                 format_workload(load_workload(value, arguments.model, arguments.timing).workload),
+                 files));
       } else {
         json.string(given.name == "WORKLOAD" ? value : without_folders(value, files));
       }

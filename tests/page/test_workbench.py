@@ -382,6 +382,16 @@ class FromACommand(unittest.TestCase):
             self.assertNotIn("bucket_cap_mb=2", page.locator("h1:visible").inner_text())
         self.assertLess(path.stat().st_size - HTML.stat().st_size, 1_000_000)
 
+    def test_files_of_one_name_stay_two(self):
+        for folder, name in (("jobs", "three-layers.json"), ("clusters", "lab.json")):
+            (here / folder).mkdir(exist_ok=True)
+            shutil.copy(here / name, here / folder / "same.json")
+        with opened(path=self.page_of("simulate", "jobs/same.json", "clusters/same.json@2")) as page:
+            self.assertEqual(page.locator(".command code").first.inner_text(), "ddpsim tune same.json 2-same.json@2")
+            page.get_by_label("bucket_cap_mb", exact=True).fill("5")
+            settled(page)
+            self.assertIn("8 GPUs, bound", page.locator("main").inner_text())
+
     def test_options_no_control_is_for_are_kept(self):
         path = self.page_of("simulate", "alexnet-v100-b256", "dgx1v", "--nodes", "2", "--straggler", "1:1.2", "--straggler", "3:1.1", "--static-graph")
         with opened(path=path) as page:
