@@ -184,6 +184,7 @@ bool put(simdjson::dom::element element, TreeBuilder& builder) {
 }  // namespace
 
 std::optional<JsonTree> read_at_once(std::string_view text, std::string file) {
+  if (text.empty()) return std::nullopt;  // simdjson copies from where nothing may stand
   simdjson::dom::parser parser;
   simdjson::dom::element document;
   if (parser.parse(text.data(), text.size()).get(document) != simdjson::SUCCESS)
