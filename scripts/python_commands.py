@@ -35,7 +35,7 @@ EXAMPLES = {
     "simulate": """
         >>> step = ddpsim.simulate("resnet50-v100-b32", "dgx1v", bucket_cap_mb=25)
         >>> step.ranks, len(step.buckets), step.confidence.grade
-        (8, 4, 'B')
+        (8, 4, 'C')
         >>> step.exposed_communication_us < step.iteration_us
         True""",
     "tune": """
@@ -56,7 +56,7 @@ EXAMPLES = {
         [5, 25]""",
     "buckets": """
         >>> [bucket.bytes for bucket in ddpsim.buckets("resnet18", torch="1.7").buckets][:2]
-        [2052000, 29900800]""",
+        [2052000, 28852224]""",
     "allreduce": """
         >>> [row.size_bytes for row in ddpsim.allreduce("dgxa100@4", begin="1M", end="4M").rows]
         [1048576, 2097152, 4194304]""",

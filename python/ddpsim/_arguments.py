@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import numbers
 import os
+import shutil
 import tempfile
+import weakref
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union, cast
 
 from ._record import Record
@@ -28,7 +30,7 @@ class Arguments:
     """The words of one run. Documents lie in a folder that lives as long as this does."""
 
     def __init__(self, command: str, positionals: Iterable[Any], options: Mapping[str, Any]) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder = ""
         self._files = 0
         positionals = tuple(positionals)
         self._given = (positionals, options)  # answers among them own the files they lie in
@@ -60,7 +62,7 @@ class Arguments:
 
     def shown(self, text: str) -> str:
         """What the program said, with documents under their names instead of where they lie."""
-        return text.replace(self._folder.name + os.sep, "") if self._folder else text
+        return text.replace(self._folder + os.sep, "") if self._folder else text
 
     def _values(self, name: str, value: Any) -> list[str]:
         if name in _VERSIONS and not isinstance(value, str):
@@ -98,9 +100,10 @@ class Arguments:
         return path
 
     def _place(self) -> str:
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="ddpsim-")
-        return self._folder.name
+        if not self._folder:
+            self._folder = tempfile.mkdtemp(prefix="ddpsim-")
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        return self._folder
 
 
 class Repeated:

@@ -202,7 +202,7 @@ def simulate(
 
     >>> step = ddpsim.simulate("resnet50-v100-b32", "dgx1v", bucket_cap_mb=25)
     >>> step.ranks, len(step.buckets), step.confidence.grade
-    (8, 4, 'B')
+    (8, 4, 'C')
     >>> step.exposed_communication_us < step.iteration_us
     True
     """
@@ -1108,7 +1108,7 @@ def buckets(
         csv (FILE): write a table to this file
 
     >>> [bucket.bytes for bucket in ddpsim.buckets("resnet18", torch="1.7").buckets][:2]
-    [2052000, 29900800]
+    [2052000, 28852224]
     """
     from ._answer import answer
     from ._results import BucketsResult

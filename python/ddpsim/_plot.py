@@ -57,10 +57,12 @@ def _timeline(answer: Timeline, axes: Axes) -> None:
             spans = [span for span in rank.spans if span.track == track]
             row = len(rows)
             rows.append(track if len(answer.ranks) == 1 else f"rank {rank.rank}: {track}")
+            edge = "white" if track == "communication" else "none"  # buckets follow one another without a gap
             for span in spans:
                 # All spans of a name alike: forward, backward, all-reduce of whatever bucket.
                 colour = colours.setdefault(_kind(span.name), f"C{len(colours) % 10}")
-                axes.barh(row, (span.end_us - span.start_us) * _MS, left=span.start_us * _MS, height=0.7, color=colour)
+                axes.barh(row, (span.end_us - span.start_us) * _MS, left=span.start_us * _MS, height=0.7, color=colour,
+                          edgecolor=edge, linewidth=0.8)
                 if span.bucket is not None and track == "communication":
                     axes.text((span.start_us + span.end_us) / 2 * _MS, row, str(span.bucket), ha="center", va="center",
                               fontsize="small", color="white", clip_on=True)
