@@ -50,7 +50,9 @@ class Inputs(unittest.TestCase):
         workload = ddpsim.import_trace(THREE_LAYERS)
         self.assertEqual(workload.name, "three-layers")
         self.assertEqual(json.loads(pathlib.Path(workload.path).read_text()), workload.document)
-        self.assertTrue(workload.messages[0].startswith("a workload file"))
+        self.assertEqual(workload.recognised, ("a workload file: 5 parameters",))
+        self.assertEqual(workload.warnings, ())
+        self.assertIn("shapes are not recorded", ddpsim.import_trace(ROOT / "tests/fixtures/tiny-ddp-trace.json").warnings[0])
         self.assertEqual(ddpsim.simulate(workload, "2xv100-nvlink").workload, "three-layers")
         path = workload.path
         del workload
