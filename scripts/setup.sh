@@ -4,7 +4,7 @@
 # newer one for CPUs in build/torch (192 MB); --real: gloo and libtorch, with which ddpsim-real runs real reducers on a CPU, what its lab
 # of shaped links needs, a launcher (mpirun), and where nvcc is but no NCCL, NCCL in build/nccl (300 MB); --page: what makes the
 # page of --report (esbuild, TypeScript) and what looks at it: Chromium, and in build/page playwright and axe (50 MB);
-# --python: what checks the Python package, in build/python-tools: types, frames, figures, notebooks (@MB@ MB to download);
+# --python: what checks the Python package, in build/python-tools: types, frames, figures, notebooks (155 MB to download);
 # --wasm: Emscripten (500 MB), and the sources of the libraries that must be compiled for it, Debian's, in build/wasm-sources
 # (3 MB to download).
 set -euo pipefail
