@@ -95,7 +95,7 @@ class Autotuner:
         self._cluster, self._apply, self._horizon, self._record = cluster, apply, horizon, record
         self._least_gain, self._rebind, self._log = least_gain, rebind, log
         self._spell, self._lists = spell, lists and _wrapper.knows_lists()
-        self._today = _wrapper.setting_of(model)
+        self._today = self._setting = _wrapper.setting_of(model)
         self._ranks: Ranks = Ranks(model.process_group, model.device)
         self._clock = _Clock(model.device)
         self._problem = ""                      # of this rank, told at the next vote
@@ -288,7 +288,7 @@ class Autotuner:
 
     def _block(self, setting: Setting, steps: int) -> Generator[None, None, list[float]]:
         """Seconds of each step under this setting, on its slowest rank."""
-        if setting != _wrapper.setting_of(self.model):
+        if setting != self._setting:
             self._rewrap(setting)
             for _ in range(DISCARDED):
                 yield
@@ -299,7 +299,7 @@ class Autotuner:
 
     def _rewrap(self, setting: Setting) -> None:
         begin = time.perf_counter()
-        self.model = _wrapper.rewrapped(self.model, setting)
+        self.model, self._setting = _wrapper.rewrapped(self.model, setting), setting
         if self._rebind is not None:
             self._rebind(self.model)
         self._wrap_s = self._ranks.slowest([time.perf_counter() - begin])[0]
@@ -349,7 +349,7 @@ class Autotuner:
         return f"keep {self._today}: {found}"
 
     def _end(self, said: str) -> None:
-        self.outcome = Outcome(self._today, _wrapper.setting_of(self.model), said, self._step_s, tuple(self._trials),
+        self.outcome = Outcome(self._today, self._setting, said, self._step_s, tuple(self._trials),
                                time.perf_counter() - self._began - self._steps * (self._step_s or 0.0), self._steps)
         self.finished, self._protocol = True, None
         if self._ranks.rank == 0:

@@ -123,7 +123,9 @@ def rewrapped(ddp: DistributedDataParallel, setting: Setting) -> DistributedData
         if hasattr(ddp, name):
             getattr(new, name).update(getattr(ddp, name))
             getattr(ddp, name).clear()
-    new.train(ddp.training)
+    new.training = ddp.training  # not of the modules inside, of which some may be frozen
+    for name in ("require_backward_grad_sync", "require_forward_param_sync"):
+        setattr(new, name, getattr(ddp, name))
     for name in PASSED_ON:
         object.__setattr__(ddp, name, new.__call__ if name == "forward" else _passing_on(new, name))
     return new

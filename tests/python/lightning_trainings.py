@@ -3,7 +3,6 @@
     lightning_trainings.py CASE…     Prints a line of JSON a case."""
 
 import pathlib
-import tempfile
 
 import pytorch_lightning as pl
 import torch
@@ -31,6 +30,14 @@ class Model(pl.LightningModule):
 
     def configure_optimizers(self):
         return torch.optim.SGD(self.parameters(), 0.05, momentum=0.9)
+
+
+class Watched(AutotuneCallback):
+    """Looks which wrapper Lightning holds, while it has one."""
+
+    def on_train_end(self, trainer, module):
+        super().on_train_end(trainer, module)
+        self.held = trainer.strategy.model is self.tuner.model
 
 
 class Manual(Model):
@@ -66,7 +73,7 @@ def trained(model=Model, *, tuned, steps=120, resume=None, strategy=None, callba
     """The trainer and its callback, if any, after so many steps."""
     pl.seed_everything(5, verbose=False)
     module = model()
-    callback = AutotuneCallback(**OPTIONS) if tuned else None
+    callback = Watched(**OPTIONS) if tuned else None
     trainer = pl.Trainer(
         accelerator="cpu", devices=2, strategy=DDPStrategy(process_group_backend="gloo", **(strategy or {})), max_steps=steps,
         max_epochs=-1, logger=False, enable_progress_bar=False, enable_model_summary=False, num_sanity_val_steps=0,
@@ -80,7 +87,7 @@ def compared(case, share=0.3, model=Model, **options):
     plain, _ = trained(model, tuned=False, **options)
     trainer, callback = trained(model, tuned=True, **options)
     told(case, copied(plain.lightning_module), copied(trainer.lightning_module), callback.tuner,
-         held=trainer.strategy.model is callback.tuner.model, steps=[plain.global_step, trainer.global_step])
+         held=callback.held, steps=[plain.global_step, trainer.global_step])
 
 
 def case_set(case):
@@ -110,18 +117,17 @@ def case_views(case):
 
 def case_checkpoints(case):
     """Written while wrappers change, and gone on from."""
-    with tempfile.TemporaryDirectory() as folder:
-        def resumed(tuned):
-            place = pathlib.Path(folder) / str(tuned)
-            keep = ModelCheckpoint(place, every_n_train_steps=15, save_top_k=-1, filename="{step}")
-            trained(tuned=tuned, steps=60, callbacks=[keep], enable_checkpointing=True)
-            trainer, callback = trained(tuned=tuned, resume=place / "step=45.ckpt")
-            return trainer, callback, torch.load(place / "step=45.ckpt", weights_only=False)["state_dict"]
-        force(0.3)
-        plain, _, before = resumed(False)
-        trainer, callback, after = resumed(True)
-        told(case, copied(plain.lightning_module), copied(trainer.lightning_module), callback.tuner,
-             saved_same=list(before) == list(after) and all(torch.equal(before[name], after[name]) for name in before))
+    def resumed(tuned):
+        place = pathlib.Path(f"checkpoints-{tuned}")  # in the folder that the ranks share
+        keep = ModelCheckpoint(place, every_n_train_steps=15, save_top_k=-1, filename="{step}")
+        trained(tuned=tuned, steps=60, callbacks=[keep], enable_checkpointing=True)
+        trainer, callback = trained(tuned=tuned, steps=140, resume=place / "step=45.ckpt")
+        return trainer, callback, torch.load(place / "step=45.ckpt", weights_only=False)["state_dict"]
+    force(0.3)
+    plain, _, before = resumed(False)
+    trainer, callback, after = resumed(True)
+    told(case, copied(plain.lightning_module), copied(trainer.lightning_module), callback.tuner,
+         saved_same=list(before) == list(after) and all(torch.equal(before[name], after[name]) for name in before))
 
 
 def case_early(case):

@@ -23,7 +23,7 @@ class AcceleratorAutotuner(Autotuner):
 
     def __init__(self, accelerator: Accelerator, model: DistributedDataParallel, **options: Any) -> None:
         self._accelerator = accelerator
-        super().__init__(model, rebind=lambda new: rebind(accelerator, new), spell=spelled, lists=False, **options)
+        super().__init__(model, rebind=rebind, spell=spelled, lists=False, **options)
 
     def step(self) -> DistributedDataParallel:
         return super().step() if self._accelerator.sync_gradients else self.model
@@ -34,11 +34,9 @@ def autotune(accelerator: Accelerator, model: DistributedDataParallel, **options
     return AcceleratorAutotuner(accelerator, model, **options)
 
 
-def rebind(accelerator: Accelerator, new: Any) -> None:
-    """The wrapper that accelerator.prepare() made, in what saves and counts them."""
+def rebind(new: Any) -> None:
+    """What accelerator.prepare() leaves on a wrapper, lest another prepare() wraps it. The accelerator itself keeps the module inside."""
     new._is_accelerate_prepared = True
-    models: list[Any] = accelerator._models
-    models[:] = [new if isinstance(one, DistributedDataParallel) and one.module is new.module else one for one in models]
 
 
 def spelled(setting: Setting) -> str:

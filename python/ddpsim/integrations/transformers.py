@@ -48,7 +48,7 @@ class AutotuneCallback(TrainerCallback):
 
     def _rebind(self, model: DistributedDataParallel) -> None:
         self._trainer.model_wrapped = model
-        rebind(self._trainer.accelerator, model)
+        rebind(model)
 
 
 def spelled(setting: Setting) -> str:
