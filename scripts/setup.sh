@@ -4,6 +4,8 @@
 # newer one for CPUs in build/torch (192 MB); --real: gloo and libtorch, with which ddpsim-real runs real reducers on a CPU, what its lab
 # of shaped links needs, a launcher (mpirun), and where nvcc is but no NCCL, NCCL in build/nccl (300 MB); --page: what makes the
 # page of --report (esbuild, TypeScript) and what looks at it: Chromium, and in build/page playwright and axe (50 MB);
+# --python: what checks the Python package, in build/python-tools: types, frames, figures, notebooks (@MB@ MB to download);
+# --frameworks: PyTorch Lightning, transformers and Accelerate, with a PyTorch of their own, in build/frameworks (1.2 GB there);
 # --wasm: Emscripten (500 MB), and the sources of the libraries that must be compiled for it, Debian's, in build/wasm-sources
 # (3 MB to download).
 set -euo pipefail
@@ -12,7 +14,7 @@ set -euo pipefail
 needed=(g++ g++  cmake cmake  ninja-build ninja  nlohmann-json3-dev -  libfmt-dev -  libcli11-dev -
         libsimdjson-dev -  zlib1g-dev -  libsqlite3-dev -  libprotozero-dev -  libboost-dev -
         libpugixml-dev -  libeigen3-dev -)
-newer_torch='' real=false page=false wasm=false
+newer_torch='' real=false page=false python=false frameworks=false wasm=false
 for option; do
   case $option in
     --tests)
@@ -22,9 +24,11 @@ for option; do
     --real) real=true
             needed+=(libgloo-dev -  libtorch-dev -  iproute2 -  util-linux unshare  openmpi-bin mpirun) ;;
     --page) page=true; needed+=(esbuild esbuild  node-typescript tsc  chromium chromium) ;;
+    --python) python=true ;;
+    --frameworks) frameworks=true ;;
     --wasm) wasm=true
             needed+=(emscripten em++  libfast-float-dev -  nodejs node  dpkg-dev dpkg-source) ;;
-    *) echo "usage: scripts/setup.sh [--tests] [--torch] [--real] [--page] [--wasm]" >&2; exit 2 ;;
+    *) echo "usage: scripts/setup.sh [--tests] [--torch] [--real] [--page] [--python] [--frameworks] [--wasm]" >&2; exit 2 ;;
   esac
 done
 
@@ -52,6 +56,33 @@ install_playwright() {
   echo "setup: playwright could not be installed; nothing looks at the page of --report"
 }
 if $page; then install_playwright; fi
+
+# Pinned: another version of a type checker finds other things.
+install_python_tools() {
+  local root place; root=$(cd "$(dirname "$0")/.." && pwd); place=$root/build/python-tools
+  cmp -s "$root/scripts/python_tools.txt" "$place/installed.txt" && return
+  echo "setup: installing mypy, basedpyright, pandas, matplotlib and Jupyter in $place"
+  python3 -m venv --clear "$place" &&
+    "$place/bin/pip" install -qq --retries 1 -r "$root/scripts/python_tools.txt" &&
+    cp "$root/scripts/python_tools.txt" "$place/installed.txt" && return
+  rm -rf "$place"
+  echo "setup: they could not be installed; types, frames, figures and the notebook are not checked"
+}
+if $python; then install_python_tools; fi
+
+# Pinned: callbacks reach into what these packages do not promise. PyTorch first, or they bring another.
+install_frameworks() {
+  local root place; root=$(cd "$(dirname "$0")/.." && pwd); place=$root/build/frameworks
+  cmp -s "$root/scripts/frameworks.txt" "$place/installed.txt" && return
+  echo "setup: installing PyTorch Lightning, transformers and Accelerate in $place"
+  python3 -m venv --clear "$place" &&
+    "$place/bin/pip" install -qq --retries 1 "$(grep '^torch==' "$root/scripts/frameworks.txt")" &&
+    "$place/bin/pip" install -qq --retries 1 -r "$root/scripts/frameworks.txt" &&
+    cp "$root/scripts/frameworks.txt" "$place/installed.txt" && return
+  rm -rf "$place"
+  echo "setup: they could not be installed; autotune is not tested inside them"
+}
+if $frameworks; then install_frameworks; fi
 
 # NVIDIA's own wheel, which knows no Python: a header and a library, for the toolkit's major version.
 install_nccl() {

@@ -144,6 +144,7 @@ void add_advise(CLI::App& app, std::function<int()>& action) {
             "--export", arguments->output.plan,
             "write what is advised: FILE.py wraps a model so, FILE.csv is for NCCL's tuner "
             "plugin")
+        ->type_name("FILE")
         ->check(names_a_plan);
     command->add_option("--lever", arguments->lever,
                         "what --export writes in place of the best that leaves numerics as they "

@@ -362,6 +362,7 @@ void add_calibrate(CLI::App& app, std::function<int()>& action) {
   const HelpGroup output(*command, kOutputGroup);
   command->add_option("-o,--output", arguments->output, "the calibrated cluster file")
       ->required()
+      ->type_name("FILE")
       ->check(names_a_file);
   add_example(*command, "ddpsim calibrate n1.txt@1x4 n2.txt@2x4 --cluster abci-v100 -o lab.json");
   command->callback([&action, arguments, command] {

@@ -96,6 +96,7 @@ void add_import(CLI::App& app, std::function<int()>& action) {
   command->add_option("--gpu", arguments->gpu, "GPU model, where the trace does not say");
   const HelpGroup output(*command, kOutputGroup);
   command->add_option("-o,--output", arguments->output, "workload file to write (default: stdout)")
+      ->type_name("FILE")
       ->check(names_a_file);
   add_example(*command, "ddpsim import trace.json.gz -o workload.json");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });

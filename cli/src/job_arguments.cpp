@@ -16,8 +16,10 @@ void add_network_options(CLI::App& command, JobArguments& arguments) {
                                "how collectives are timed: by a cost model, alone on the network "
                                "(analytic, default), or chunk by "
                                "chunk over the links (flow)");
-  command.add_option("--background", arguments.background,
-                     "what others send over the links (ddpsim.background/1); needs --network flow");
+  command
+      .add_option("--background", arguments.background,
+                  "what others send over the links (ddpsim.background/1); needs --network flow")
+      ->type_name("FILE");
 }
 
 void add_recording_options(CLI::App& command, JobArguments& arguments) {

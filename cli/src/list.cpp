@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "command_list.hpp"
 #include "commands.hpp"
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/models/catalogue.hpp"
@@ -18,6 +19,11 @@
 
 namespace ddpsim {
 namespace {
+
+struct ListArguments {
+  bool commands = false;
+  bool json = false;
+};
 
 struct Row {
   std::string name;
@@ -109,15 +115,26 @@ int run(bool json) {
   return kOk;
 }
 
+int run_commands(const CLI::App& program, bool json) {
+  print(json ? commands_json(program) : commands_text(program));
+  return kOk;
+}
+
 }  // namespace
 
 void add_list(CLI::App& app, std::function<int()>& action) {
   CLI::App* command =
       app.add_subcommand("list", "bundled workloads, models, clusters; GPUs, PyTorch versions");
-  const auto json = std::make_shared<bool>(false);
-  add_json_option(*command, *json);
+  const auto arguments = std::make_shared<ListArguments>();
+  command->add_flag("--commands", arguments->commands,
+                    "instead, every command with its arguments and options");
+  add_json_option(*command, arguments->json);
   add_example(*command, "ddpsim list");
-  command->callback([&action, json] { action = [json] { return run(*json); }; });
+  command->callback([&action, &app, arguments] {
+    action = [&app, arguments] {
+      return arguments->commands ? run_commands(app, arguments->json) : run(arguments->json);
+    };
+  });
 }
 
 }  // namespace ddpsim

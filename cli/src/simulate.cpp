@@ -146,9 +146,11 @@ void add_simulate(CLI::App& app, std::function<int()>& action) {
                    "simulate this many steps from the first of a training run (default: the "
                    "steady step)")
       ->check(CLI::Range(1, 10000));
-  command->add_option("--measured", arguments->measured,
-                      "a measured step to lay beside: a ddpsim.timeline/1 file, as ddpsim-real "
-                      "writes it, or a trace; also drawn into --timeline");
+  command
+      ->add_option("--measured", arguments->measured,
+                   "a measured step to lay beside: a ddpsim.timeline/1 file, as ddpsim-real "
+                   "writes it, or a trace; also drawn into --timeline")
+      ->type_name("FILE");
   add_output_options(*command, arguments->output, true);
   add_report_option(*command, arguments->output.report);
   add_interactive_option(*command, arguments->output);

@@ -232,8 +232,10 @@ void add_sweep(CLI::App& app, std::function<int()>& action) {
     command
         ->add_option("-o,--output", arguments->output,
                      "write lines there, or go on where that file ends (default: stdout)")
+        ->type_name("FILE")
         ->check(names_a_file);
     command->add_option("--csv", arguments->files.csv, "write a table to this file")
+        ->type_name("FILE")
         ->check(names_a_file);
   }
   add_plot_option(*command, arguments->files);

@@ -48,12 +48,15 @@ void add_json_option(CLI::App& command, bool& json) {
 void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline) {
   const HelpGroup group(command, kOutputGroup);
   add_json_option(command, arguments.json);
-  command.add_option("--csv", arguments.csv, "write a table to this file")->check(names_a_file);
+  command.add_option("--csv", arguments.csv, "write a table to this file")
+      ->type_name("FILE")
+      ->check(names_a_file);
   if (with_timeline)
     command
         .add_option("--timeline", arguments.timeline,
                     "write a Perfetto timeline (open it at ui.perfetto.dev); FILE.json for "
                     "ddpsim.timeline/1")
+        ->type_name("FILE")
         ->check(names_a_file);
 }
 
@@ -62,12 +65,14 @@ void add_plot_cost_option(CLI::App& command, OutputArguments& arguments) {
   command
       .add_option("--plot-cost", arguments.plot_cost,
                   "draw cost against time into this file: FILE.svg")
+      ->type_name("FILE")
       ->check(names_a_figure);
 }
 
 CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments) {
   const HelpGroup group(command, kOutputGroup);
   return command.add_option("--plot", arguments.plot, "draw a figure into this file: FILE.svg")
+      ->type_name("FILE")
       ->check(names_a_figure);
 }
 
@@ -78,6 +83,7 @@ void add_report_option(CLI::App& command, std::optional<std::string>& file) {
           "--report", file,
           "write all of the answer as one page to look at and to pass on: FILE.html; FILE.json "
           "for what it draws")
+      ->type_name("FILE")
       ->check(names_a_page);
 }
 

@@ -76,11 +76,13 @@ class Outcome:
 
 
 class Autotuner:
-    """One job's. `model`: the wrapper to call; `finished`, and then `outcome`."""
+    """One job's. `model`: the wrapper to call; `finished`, and then `outcome`. `spell`: what a setting is called where this job is
+    started; `lists`: whether bucket_cap_mb_list can be told there."""
 
     def __init__(self, model: DistributedDataParallel, *, cluster: Optional[str] = None, apply: str = "rewrap",
                  horizon: int = 10_000, record: int = 20, least_gain: float = 0.01,
                  rebind: Optional[Callable[[DistributedDataParallel], None]] = None,
+                 spell: Callable[[Setting], str] = Setting.line, lists: bool = True,
                  log: Optional[Callable[[str], None]] = None) -> None:
         if not isinstance(model, DistributedDataParallel):
             raise TypeError(f"autotune needs the DistributedDataParallel that trains, not a {type(model).__name__}")
@@ -92,6 +94,7 @@ class Autotuner:
         self.outcome: Optional[Outcome] = None
         self._cluster, self._apply, self._horizon, self._record = cluster, apply, horizon, record
         self._least_gain, self._rebind, self._log = least_gain, rebind, log
+        self._spell, self._lists = spell, lists and _wrapper.knows_lists()
         self._today = self._setting = _wrapper.setting_of(model)
         self._ranks: Ranks = Ranks(model.process_group, model.device)
         self._clock = _Clock(model.device)
@@ -110,6 +113,9 @@ class Autotuner:
         train with from here on."""
         if self._protocol is None:
             return self.model
+        if getattr(getattr(self.model, "_join_config", None), "enable", False):
+            self._end("gave up: under join() ranks may end at different steps, and cannot agree")
+            return self.model
         try:
             self._clock.tick()
             self._steps += 1
@@ -118,7 +124,15 @@ class Autotuner:
             self._end(str(end.value))
         except RuntimeError as error:  # of a collective: a rank is gone, of which the training's next one tells, too
             self._end(f"gave up: {_first_line(error)}")
+            if self.model.reducer is None:  # there is none: while a wrapper was built
+                raise
         return self.model
+
+    def close(self) -> None:
+        """Training ends, for all ranks or this one alone: what was not found by now is not."""
+        if self._protocol is not None:
+            self._protocol.close()
+            self._end(f"training ended after {self._steps} steps, before a cap was found")
 
     # What all ranks do, in steps of training: each `yield` is one.
 
@@ -167,10 +181,13 @@ class Autotuner:
     def _recorded(self) -> Generator[None, None, Optional[Evidence]]:
         ranks, warmup, recorded = self._ranks, 2, max(1, self._record // 2)
         recorder = Recorder(self.model, None, warmup=warmup, steps=recorded)
-        for step in range(warmup + 2 * recorded):  # whether or not it gives up on this rank
-            if step:
-                yield
-            recorder.step()
+        try:
+            for step in range(warmup + 2 * recorded):  # whether or not it gives up on this rank
+                if step:
+                    yield
+                recorder.step()
+        finally:
+            recorder._leave()  # of one that did not end nothing stays on the model
         document = recorder.document
         if document is not None:
             periods = [step["iteration_us"] for step in document["steps"] if "iteration_us" in step]
@@ -186,7 +203,7 @@ class Autotuner:
         return Evidence(
             workload=workload, all_reduces=self._all_reduces(), backend=ranks.backend, nodes=nodes, ranks_per_node=ranks_per_node,
             options=self._options(), step_us=self._step_s * 1e6,
-            first_follows_cap=hasattr(self.model, "bucket_bytes_cap_default"), lists=_wrapper.knows_lists(), cluster=self._cluster)
+            first_follows_cap=hasattr(self.model, "bucket_bytes_cap_default"), lists=self._lists, cluster=self._cluster)
 
     def _all_reduces(self) -> dict[int, float]:
         """Sizes of the job's buckets, as far as a quarter of what may be spent reaches."""
@@ -256,7 +273,7 @@ class Autotuner:
         self._rewrap(best.setting)
         return (f"set {best.setting}: saves {_ms(best.gain_s)} of {_ms(self._step_s)} a step (measured "
                 f"{_span(best.low_s, best.high_s)}; predicted {_ms(best.predicted_gain_s)}). From the next start on: "
-                f"{best.setting.line()}")
+                f"{self._spell(best.setting)}")
 
     def _undecided(self, candidates: Sequence[Any]) -> list[Any]:
         """Those that another round may still put first by half the least gain, or may show to gain enough at all."""
@@ -316,7 +333,7 @@ class Autotuner:
         best = proposal.candidates[0]
         gain = (proposal.today_us - best.predicted_us) / 1e6
         span = f", {_span(best.gain_us[0] / 1e6, best.gain_us[1] / 1e6)}" if best.gain_us else ""
-        return (f"at restart: {best.setting.line()}: predicted to save {_ms(gain)} of {_ms(self._step_s)} a step{span}, "
+        return (f"at restart: {self._spell(best.setting)}: predicted to save {_ms(gain)} of {_ms(self._step_s)} a step{span}, "
                 f"confidence {proposal.confidence}; not tried here" + (f": {because}" if because else ""))
 
     def _guarded(self, function: Callable[[], Any]) -> Any:

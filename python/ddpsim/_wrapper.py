@@ -13,7 +13,7 @@ import inspect
 import sys
 import types
 import warnings
-from typing import Any
+from typing import Any, Callable
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
@@ -123,10 +123,17 @@ def rewrapped(ddp: DistributedDataParallel, setting: Setting) -> DistributedData
         if hasattr(ddp, name):
             getattr(new, name).update(getattr(ddp, name))
             getattr(ddp, name).clear()
-    new.train(ddp.training)
+    new.training = ddp.training  # not of the modules inside, of which some may be frozen
+    for name in ("require_backward_grad_sync", "require_forward_param_sync"):
+        setattr(new, name, getattr(ddp, name))
     for name in PASSED_ON:
-        object.__setattr__(ddp, name, new.__call__ if name == "forward" else getattr(new, name))
+        object.__setattr__(ddp, name, new.__call__ if name == "forward" else _passing_on(new, name))
     return new
+
+
+def _passing_on(new: DistributedDataParallel, name: str) -> Callable[..., Any]:
+    """To what `new` has by that name when it is called: it may have been replaced, too."""
+    return lambda *arguments, **keywords: getattr(new, name)(*arguments, **keywords)
 
 
 def _told(ddp: DistributedDataParallel) -> dict[str, Any]:

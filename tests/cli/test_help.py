@@ -2,8 +2,8 @@
 
 import unittest
 
-from command import ddpsim
-from help_text import examples, headings, listed_commands, subcommands
+from command import answer, ddpsim
+from help_text import examples, headings, listed_commands, options, subcommands
 from shown_commands import folder
 
 COLUMNS = 80
@@ -32,6 +32,30 @@ class Help(unittest.TestCase):
                 with self.subTest(shown[0]):
                     done = run(shown[0])
                     self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_is_what_list_commands_says(self):
+        listed = {command["name"]: command for command in answer("list", "--commands")["commands"]}
+        self.assertEqual(list(listed), subcommands())
+        for command, told in listed.items():
+            with self.subTest(command):
+                self.assertEqual([told["example"]], examples(command))
+                spelled = [{option["name"], option["short"]} - {None} for option in told["options"]]
+                self.assertEqual(spelled, options(command))
+                of_heading = {}
+                for option in told["options"]:
+                    of_heading.setdefault(option["group"], []).append(option["name"])
+                self.assertEqual(of_heading, headings(command))
+                usage = ddpsim(command, "--help").out.partition("Usage: ")[2].partition("\n")[0]
+                arguments = [one["name"] + ("..." if one["repeated"] else "") for one in told["positionals"]]
+                wanted = [name if one["required"] else f"[{name}]" for name, one in zip(arguments, told["positionals"])]
+                self.assertEqual(usage.split()[3:], wanted)
+
+    def test_list_commands_has_a_line_for_each_of_them(self):
+        text = ddpsim("list", "--commands").out
+        for command in answer("list", "--commands")["commands"]:
+            for option in command["options"]:
+                self.assertIn(option["name"], text)
+            self.assertIn(f"\n{command['name']} ", "\n" + text)
 
     def test_options_of_a_job_stand_under_headings(self):
         own = {"simulate": ["--help", "--iterations", "--measured"], "tune": ["--help", "--caps"], "advise": ["--help"],
