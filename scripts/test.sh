@@ -146,7 +146,7 @@ else
     skip "clang-tidy" "it is not here"
   fi
   if $thorough; then
-    if command -v em++ >/dev/null && [[ -d build/wasm-sources/zlib ]]; then
+    if command -v em++ >/dev/null && [[ -d build/sources/zlib ]]; then
       check "WebAssembly: as the native program" wasm
       check "ddpsim.html: in a browser" workbench
     else
